@@ -1,0 +1,112 @@
+//===- WeightStore.cpp - The weights of a model, outside its IR -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Weights/WeightStore.h"
+#include "compiler/Weights/Printable.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+
+namespace tenon {
+
+std::optional<int64_t> elementBytes(mlir::Type type) {
+  if (type.isF16() || type.isBF16())
+    return 2;
+  if (type.isF32())
+    return 4;
+  if (type.isF64())
+    return 8;
+  auto integer = dyn_cast<mlir::IntegerType>(type);
+  if (!integer || integer.isSigned())
+    return std::nullopt;
+  switch (integer.getWidth()) {
+  case 1:
+    return integer.isSignless() ? std::optional<int64_t>(1) : std::nullopt;
+  case 8:
+  case 16:
+  case 32:
+  case 64:
+    return integer.getWidth() / 8;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<int64_t> elementCount(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  bool empty = false;
+  for (int64_t dim : shape) {
+    if (dim < 0)
+      return std::nullopt;
+    // Strides of an empty tensor must fit as well, so zeros count as one.
+    empty |= dim == 0;
+    if (dim != 0 && MulOverflow(count, dim, count))
+      return std::nullopt;
+  }
+  return empty ? 0 : count;
+}
+
+std::optional<int64_t> tensorBytes(mlir::Type type, ArrayRef<int64_t> shape) {
+  std::optional<int64_t> width = elementBytes(type);
+  std::optional<int64_t> count = elementCount(shape);
+  int64_t bytes;
+  if (!width || !count || MulOverflow(*width, *count, bytes))
+    return std::nullopt;
+  return bytes;
+}
+
+Expected<const Weight *> WeightStore::add(StringRef hint, mlir::Type type,
+                                          ArrayRef<int64_t> shape,
+                                          ArrayRef<char> bytes,
+                                          std::shared_ptr<const void> owner) {
+  std::optional<int64_t> expected = tensorBytes(type, shape);
+  if (!expected)
+    return createStringError("weight '" + printable(hint) +
+                             "' has a type or shape that cannot be stored");
+  if (static_cast<uint64_t>(*expected) != bytes.size())
+    return createStringError("weight '" + printable(hint) + "' has " +
+                             Twine(bytes.size()) + " bytes but needs " +
+                             Twine(*expected));
+  Weight &weight = entries.emplace_back();
+  weight.name = uniqueName(hint);
+  weight.elementType = type;
+  weight.shape.assign(shape.begin(), shape.end());
+  weight.bytes = bytes;
+  weight.owner = std::move(owner);
+  byName[weight.name] = &weight;
+  total += bytes.size();
+  return &weight;
+}
+
+Expected<const Weight *> WeightStore::addOwned(StringRef hint, mlir::Type type,
+                                               ArrayRef<int64_t> shape,
+                                               std::vector<char> bytes) {
+  auto owner = std::make_shared<const std::vector<char>>(std::move(bytes));
+  ArrayRef<char> view(*owner);
+  return add(hint, type, shape, view, std::move(owner));
+}
+
+const Weight *WeightStore::lookup(StringRef name) const {
+  return byName.lookup(name);
+}
+
+ArrayRef<char> WeightStore::bytes(StringRef name) const {
+  const Weight *weight = lookup(name);
+  return weight ? weight->bytes : ArrayRef<char>();
+}
+
+std::string WeightStore::uniqueName(StringRef hint) const {
+  std::string base = hint.empty() ? "weight" : printable(hint, 200);
+  if (!byName.contains(base))
+    return base;
+  unsigned &suffix = nextSuffix[base];
+  std::string name;
+  do
+    name = base + "_" + std::to_string(++suffix);
+  while (byName.contains(name));
+  return name;
+}
+
+} // namespace tenon

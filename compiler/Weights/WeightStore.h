@@ -1,0 +1,95 @@
+//===- WeightStore.h - The weights of a model, outside its IR -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `graph.weight @name` refers to an entry of the store. An entry is a name, an
+// element type, a static shape and its bytes: row-major, little-endian, of
+// any alignment (read them with memcpy). The bytes lie in a mapped file, in a
+// parsed model or in a buffer of their own; the entry keeps that owner alive.
+//
+// Element types: f16, bf16, f32, f64, i1 (a byte, 0 or 1), signless i8..i64
+// (signed) and ui8..ui64.
+//
+// Entries are never changed or removed, and their addresses are stable. Any
+// number of threads may read while none adds.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_WEIGHTS_WEIGHTSTORE_H
+#define TENON_COMPILER_WEIGHTS_WEIGHTSTORE_H
+
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenon {
+
+/// Bytes of one stored element; nothing when no tensor may hold the type.
+std::optional<int64_t> elementBytes(mlir::Type type);
+
+/// The product of `shape`, nothing when a dim is negative or it overflows.
+std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
+
+/// Bytes of a tensor, nothing when its type or shape does not allow a number.
+std::optional<int64_t> tensorBytes(mlir::Type type,
+                                   llvm::ArrayRef<int64_t> shape);
+
+struct Weight {
+  std::string name;
+  mlir::Type elementType;
+  llvm::SmallVector<int64_t> shape;
+  llvm::ArrayRef<char> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+class WeightStore {
+public:
+  using Entries = std::deque<Weight>;
+
+  /// Adds a weight under `uniqueName(hint)`. Fails with a sentence when
+  /// `bytes` is not exactly what type and shape ask for.
+  llvm::Expected<const Weight *> add(llvm::StringRef hint, mlir::Type type,
+                                     llvm::ArrayRef<int64_t> shape,
+                                     llvm::ArrayRef<char> bytes,
+                                     std::shared_ptr<const void> owner);
+
+  /// The same for bytes that the store shall own.
+  llvm::Expected<const Weight *> addOwned(llvm::StringRef hint, mlir::Type type,
+                                          llvm::ArrayRef<int64_t> shape,
+                                          std::vector<char> bytes);
+
+  /// Null when there is no such weight.
+  const Weight *lookup(llvm::StringRef name) const;
+
+  /// The bytes of a weight; empty when there is none of that name.
+  llvm::ArrayRef<char> bytes(llvm::StringRef name) const;
+
+  /// `hint` in printable form, made different from every name in the store.
+  std::string uniqueName(llvm::StringRef hint) const;
+
+  /// In the order in which they were added.
+  Entries::const_iterator begin() const { return entries.begin(); }
+  Entries::const_iterator end() const { return entries.end(); }
+  size_t size() const { return entries.size(); }
+
+  /// The sum of all entries.
+  uint64_t totalBytes() const { return total; }
+
+private:
+  Entries entries;
+  llvm::StringMap<const Weight *> byName;
+  mutable llvm::StringMap<unsigned> nextSuffix;
+  uint64_t total = 0;
+};
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_WEIGHTS_WEIGHTSTORE_H
