@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Holds `tenon verify` over ONNX's node tests against unsupported.csv.
+
+    check_node_tests.py TENON NODE-TESTS [--write]
+
+Every test passes but those that unsupported.csv lists, and those are refused,
+not wrong. A listed test that passes must leave the list; --write rewrites it.
+"""
+import collections
+import concurrent.futures
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+LIST = pathlib.Path(__file__).with_name("unsupported.csv")
+CHUNK = 100  # tests per process: a crash loses few, starting costs little
+
+
+def verify(tenon, folders):
+    """Test name -> (status, reason)."""
+    done = subprocess.run(
+        [tenon, "verify", "--json", "--cpu", "native", *folders],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    try:
+        results = json.loads(done.stdout)["models"]
+    except (json.JSONDecodeError, KeyError):
+        if len(folders) > 1:
+            return {k: v for f in folders for k, v in verify(tenon, [f]).items()}
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        return {folders[0].name: ("CRASH", f"exit {done.returncode}: {last}")}
+    return {
+        pathlib.Path(r["model"]).name: (r["status"], r.get("reason", ""))
+        for r in results
+    }
+
+
+def verify_all(tenon, folders):
+    chunks = [folders[i : i + CHUNK] for i in range(0, len(folders), CHUNK)]
+    results = {}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for part in pool.map(lambda chunk: verify(tenon, chunk), chunks):
+            results.update(part)
+    return results
+
+
+def read_list():
+    with open(LIST, newline="") as file:
+        return {row["test"]: row["reason"] for row in csv.DictReader(file)}
+
+
+def write_list(results):
+    rows = sorted(
+        (reason, name)
+        for name, (status, reason) in results.items()
+        if status == "unsupported"
+    )
+    with open(LIST, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["reason", "test"])
+        writer.writerows(rows)
+
+
+def complaints(results, listed):
+    for name, (status, reason) in sorted(results.items()):
+        if status == "ok" and name in listed:
+            yield f"{name}: passes; take it off unsupported.csv"
+        elif status == "unsupported" and name not in listed:
+            yield f"{name}: unsupported and not listed: {reason}"
+        elif status not in ("ok", "unsupported"):
+            yield f"{name}: {status}: {reason}"
+    for name in sorted(listed.keys() - results.keys()):
+        yield f"{name}: listed, but there is no such test"
+
+
+def main():
+    tenon, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    folders = sorted(p.parent for p in root.glob("*/model.onnx"))
+    results = verify_all(tenon, folders)
+    if "--write" in sys.argv:
+        write_list(results)
+    counts = collections.Counter(status for status, _ in results.values())
+    bad = list(complaints(results, read_list()))
+    print("\n".join(bad))
+    print(", ".join(f"{n} {status}" for status, n in sorted(counts.items())))
+    return bool(bad) or not results
+
+
+if __name__ == "__main__":
+    sys.exit(main())
