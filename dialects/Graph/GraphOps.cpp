@@ -1,0 +1,161 @@
+//===- GraphOps.cpp - Verifiers of the Graph ops --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Graph/Graph.h"
+
+#define GET_OP_CLASSES
+#include "dialects/Graph/GraphOps.cpp.inc"
+
+using namespace mlir;
+
+namespace tenon::graph {
+namespace {
+
+LogicalResult checkSameDims(Operation *op, Value lhs, Value rhs,
+                            StringRef what) {
+  if (getDims(lhs) != getDims(rhs))
+    return op->emitOpError() << what << " must have the same sizes";
+  return success();
+}
+
+/// Each input axis, aligned at the end, is 1 or may equal the result's.
+LogicalResult checkBroadcasts(Operation *op, ArrayRef<Expr> input,
+                              ArrayRef<Expr> result) {
+  if (input.size() > result.size())
+    return op->emitOpError() << "cannot broadcast rank " << input.size()
+                             << " to rank " << result.size();
+  ArrayRef<Expr> tail = result.take_back(input.size());
+  for (auto [from, to] : llvm::zip(input, tail)) {
+    std::optional<int64_t> a = from.asConstant(), b = to.asConstant();
+    if (a && b && *a != *b && *a != 1)
+      return op->emitOpError()
+             << "cannot broadcast size " << *a << " to size " << *b;
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult CastOp::verify() {
+  return checkSameDims(*this, getInput(), getResult(), "input and result");
+}
+
+LogicalResult QuantizeOp::verify() {
+  if (failed(checkSameDims(*this, getInput(), getResult(), "input and result")))
+    return failure();
+  if (getElementType(getZeroPoint()) != getElementType(getResult()))
+    return emitOpError("zero point and result must have one element type");
+  if (failed(checkBroadcasts(*this, getDims(getScale()), getDims(getInput()))))
+    return failure();
+  return checkBroadcasts(*this, getDims(getZeroPoint()), getDims(getInput()));
+}
+
+LogicalResult DequantizeOp::verify() {
+  if (failed(checkSameDims(*this, getInput(), getResult(), "input and result")))
+    return failure();
+  if (getElementType(getZeroPoint()) != getElementType(getInput()))
+    return emitOpError("zero point and input must have one element type");
+  if (failed(checkBroadcasts(*this, getDims(getScale()), getDims(getInput()))))
+    return failure();
+  return checkBroadcasts(*this, getDims(getZeroPoint()), getDims(getInput()));
+}
+
+LogicalResult ConstantOp::verify() {
+  auto type = cast<RankedTensorType>(getType());
+  auto value = cast<ShapedType>(getValue().getType());
+  if (type.getShape() != value.getShape() ||
+      type.getElementType() != value.getElementType())
+    return emitOpError("value has type ") << value;
+  return success();
+}
+
+LogicalResult SizesOp::verify() {
+  Expr count = elementCount(getResult());
+  if (!count || !count.isConstant(getValue().size()))
+    return emitOpError("has ") << getValue().size() << " sizes for a result of "
+                               << count.str() << " elements";
+  return success();
+}
+
+LogicalResult BindOp::verify() {
+  Expr count = elementCount(getInput());
+  if (!count || !count.isConstant(getSymbols().size()))
+    return emitOpError("has ")
+           << getSymbols().size() << " symbols for an input of " << count.str()
+           << " elements";
+  if (getLo().size() != getSymbols().size() ||
+      getHi().size() != getSymbols().size())
+    return emitOpError("needs one range per symbol");
+  return success();
+}
+
+LogicalResult RequireOp::verify() {
+  if (getSizes().size() != 2)
+    return emitOpError("relates two sizes, not ") << getSizes().size();
+  return success();
+}
+
+LogicalResult IotaOp::verify() {
+  if (getRank(getResult()) != 1)
+    return emitOpError("result must have rank 1");
+  return success();
+}
+
+LogicalResult ReshapeOp::verify() {
+  Expr from = elementCount(getInput()), to = elementCount(getResult());
+  if (!from || !to)
+    return emitOpError("the number of elements overflows");
+  if (from.asConstant() && to.asConstant() && from != to)
+    return emitOpError("cannot reshape ")
+           << *from.asConstant() << " elements to " << *to.asConstant();
+  return success();
+}
+
+LogicalResult BroadcastOp::verify() {
+  return checkBroadcasts(*this, getDims(getInput()), getDims(getResult()));
+}
+
+LogicalResult SliceOp::verify() {
+  size_t rank = getRank(getInput());
+  if (getStarts().size() != rank || getSteps().size() != rank ||
+      static_cast<size_t>(getRank(getResult())) != rank)
+    return emitOpError("needs a start, a step and a result size per axis");
+  for (size_t i = 0; i < rank; ++i)
+    if (getSteps()[i].isConstant(0))
+      return emitOpError("step of axis ") << i << " is zero";
+  return success();
+}
+
+LogicalResult PadOp::verify() {
+  size_t rank = getRank(getInput());
+  if (getLow().size() != rank ||
+      static_cast<size_t>(getRank(getResult())) != rank)
+    return emitOpError("needs a border and a result size per axis");
+  if (getRank(getValue()) != 0 ||
+      getElementType(getValue()) != getElementType(getInput()))
+    return emitOpError("value must be a scalar of the input's type");
+  return success();
+}
+
+LogicalResult TopkOp::verify() {
+  if (getAxis() >= static_cast<uint64_t>(getRank(getInput())))
+    return emitOpError("axis ") << getAxis() << " is outside the input";
+  return checkSameDims(*this, getValues(), getIndices(), "both results");
+}
+
+LogicalResult IfOp::verify() {
+  for (Region *region : {&getThenRegion(), &getElseRegion()}) {
+    auto yield = cast<YieldOp>(region->front().getTerminator());
+    if (yield.getNumOperands() != getNumResults())
+      return emitOpError("has ") << getNumResults() << " results but yields "
+                                 << yield.getNumOperands();
+    for (auto [value, result] : llvm::zip(yield.getValues(), getResults()))
+      if (getElementType(value) != getElementType(result) ||
+          getRank(value) != getRank(result))
+        return emitOpError("a branch yields ")
+               << value.getType() << " for " << result.getType();
+  }
+  return success();
+}
+
+} // namespace tenon::graph

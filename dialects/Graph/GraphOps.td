@@ -1,0 +1,364 @@
+//===- GraphOps.td - Ops of the Graph dialect ------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_DIALECTS_GRAPH_GRAPHOPS_TD
+#define TENON_DIALECTS_GRAPH_GRAPHOPS_TD
+
+include "dialects/Graph/GraphDialect.td"
+include "dialects/Graph/GraphPointwise.td"
+
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+def Graph_WeightOp : Graph_Op<"weight", [Pure]> {
+  let summary = "A tensor of the WeightStore, by name";
+  let arguments = (ins StrAttr:$name);
+  let results = (outs Graph_Tensor:$result);
+}
+def Graph_ConstantOp : Graph_Op<"constant", [Pure, ConstantLike]> {
+  let summary = "A small tensor, kept in the IR";
+  let description = "At most a few hundred bytes; larger ones are weights.";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Graph_Tensor:$result);
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+def Graph_SizesOp : Graph_Op<"sizes", [Pure, ConstantLike]> {
+  let summary = "An integer tensor whose elements are size expressions";
+  let description = [{
+    Row-major elements. All that folds from `Shape` nodes ends here, and no
+    kernel is made for it unless a kernel reads the numbers.
+  }];
+  let arguments = (ins Graph_DimsAttr:$value);
+  let results = (outs Graph_IndexTensor:$result);
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+def Graph_BindOp : Graph_Op<"bind"> {
+  let summary = "Reads integers of a tensor into symbols, at run time";
+  let description = [{
+    The i-th element of the input becomes the i-th symbol; ops after this one
+    may use the symbols in types and attributes. A value outside [lo, hi] is an
+    error that names the node.
+  }];
+  let arguments = (ins Graph_IndexTensor:$input, StrArrayAttr:$symbols,
+                       DenseI64ArrayAttr:$lo, DenseI64ArrayAttr:$hi);
+  let hasVerifier = 1;
+}
+def Graph_RequireOp : Graph_Op<"require"> {
+  let summary = "An obligation on sizes, checked when the symbols are known";
+  let arguments = (ins Graph_DimsAttr:$sizes, Graph_RelationAttr:$relation,
+                       StrAttr:$message);
+  let hasVerifier = 1; // Two sizes: left and right of the relation.
+}
+def Graph_IotaOp : Graph_Op<"iota", [Pure]> {
+  let summary = "0, 1, 2, ... along the only axis";
+  let results = (outs Graph_NumberTensor:$result);
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Data movement
+//===----------------------------------------------------------------------===//
+
+def Graph_ReshapeOp : Graph_Op<"reshape", [Pure]> {
+  let summary = "The same elements in row-major order under another shape";
+  let arguments = (ins Graph_Tensor:$input);
+  let results = (outs Graph_Tensor:$result);
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+def Graph_BroadcastOp : Graph_Op<"broadcast", [Pure]> {
+  let summary = "Repeat along axes of size one and new leading axes";
+  let description = [{
+    Input axes align with the last result axes; each is 1 or equal to the
+    result's.
+  }];
+  let arguments = (ins Graph_Tensor:$input);
+  let results = (outs Graph_Tensor:$result);
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+def Graph_TransposeOp : Graph_InferredOp<"transpose"> {
+  let summary = "result axis i is input axis permutation[i]";
+  let arguments = (ins Graph_Tensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs Graph_Tensor:$result);
+  let hasFolder = 1;
+}
+def Graph_SliceOp : Graph_Op<"slice", [Pure]> {
+  let summary = "result[i] = input[starts + i * steps], every axis listed";
+  let description = [{
+    Starts are inside the axis (or the result is empty along it); steps may be
+    negative. Both have one entry per axis.
+  }];
+  let arguments = (ins Graph_Tensor:$input, Graph_DimsAttr:$starts,
+                       Graph_DimsAttr:$steps);
+  let results = (outs Graph_Tensor:$result);
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+def Graph_ConcatOp : Graph_InferredOp<"concat"> {
+  let summary = "Operands one after another along an axis";
+  let arguments = (ins Variadic<Graph_Tensor>:$inputs, I64Attr:$axis);
+  let results = (outs Graph_Tensor:$result);
+  let hasFolder = 1;
+}
+def Graph_PadOp : Graph_Op<"pad", [Pure]> {
+  let summary = "Border before and after each axis; negative borders crop";
+  let description = [{
+    `low` is the border before each axis; the result's dims give the rest.
+    `value` (rank 0) fills in mode `constant` only.
+  }];
+  let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$value,
+                       Graph_DimsAttr:$low, Graph_PadModeAttr:$mode);
+  let results = (outs Graph_Tensor:$result);
+  let hasVerifier = 1;
+}
+def Graph_GatherOp : Graph_InferredOp<"gather"> {
+  let summary = "Slices of the input along one axis, picked by index";
+  let description = [{
+    result[a.., i.., b..] = input[a.., indices[i..], b..]. A negative index
+    counts from the end; one out of range is a fault of the data.
+  }];
+  let arguments = (ins Graph_Tensor:$input, Graph_IndexTensor:$indices,
+                       I64Attr:$axis);
+  let results = (outs Graph_Tensor:$result);
+  let hasFolder = 1;
+}
+def Graph_GatherElementsOp : Graph_InferredOp<"gather_elements"> {
+  let summary = "result[i..] = input[i.. with the axis replaced by indices[i..]]";
+  let arguments = (ins Graph_Tensor:$input, Graph_IndexTensor:$indices,
+                       I64Attr:$axis);
+  let results = (outs Graph_Tensor:$result);
+}
+def Graph_GatherNdOp : Graph_InferredOp<"gather_nd"> {
+  let summary = "Slices of the input, each picked by a vector of indices";
+  let arguments = (ins Graph_Tensor:$input, Graph_IndexTensor:$indices,
+                       I64Attr:$batch_dims);
+  let results = (outs Graph_Tensor:$result);
+}
+def Graph_ScatterElementsOp : Graph_InferredOp<"scatter_elements"> {
+  let summary = "The input with single elements along an axis replaced";
+  let description = "Updates are applied in row-major order.";
+  let arguments = (ins Graph_Tensor:$input, Graph_IndexTensor:$indices,
+                       Graph_Tensor:$updates, I64Attr:$axis,
+                       Graph_ScatterKindAttr:$kind);
+  let results = (outs Graph_Tensor:$result);
+}
+def Graph_ScatterNdOp : Graph_InferredOp<"scatter_nd"> {
+  let summary = "The input with slices, each found by an index vector, replaced";
+  let description = "Updates are applied in row-major order.";
+  let arguments = (ins Graph_Tensor:$input, Graph_IndexTensor:$indices,
+                       Graph_Tensor:$updates, Graph_ScatterKindAttr:$kind);
+  let results = (outs Graph_Tensor:$result);
+}
+def Graph_NonzeroOp : Graph_Op<"nonzero", [Pure]> {
+  let summary = "Row-major coordinates [rank, n] of the elements that are not 0";
+  let description = "n has been bound from a count of the same input.";
+  let arguments = (ins Graph_Tensor:$input);
+  let results = (outs Graph_IndexTensor:$result);
+}
+def Graph_ResizeOp : Graph_Op<"resize", [Pure]> {
+  let summary = "Resample to the result's dims";
+  let description = [{
+    The coordinate formulas of ONNX Resize. `scales` holds the given scale per
+    axis, or is empty where result / input is to be used. Nearest rounds by
+    `nearest` (round_prefer_floor, round_prefer_ceil, floor, ceil). `roi` has
+    2 * rank numbers for tf_crop_and_resize.
+  }];
+  let arguments = (ins Graph_NumberTensor:$input, Graph_ResizeModeAttr:$mode,
+                       StrAttr:$coordinates, StrAttr:$nearest,
+                       DenseF64ArrayAttr:$scales, DenseF64ArrayAttr:$roi,
+                       F64Attr:$cubic_coefficient, BoolAttr:$exclude_outside,
+                       F64Attr:$extrapolation, BoolAttr:$antialias);
+  let results = (outs Graph_NumberTensor:$result);
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions and windows
+//===----------------------------------------------------------------------===//
+
+def Graph_MatmulOp : Graph_InferredOp<"matmul", [SameOperandsElementType]> {
+  let summary = "Batched matrix product";
+  let description = [{
+    result[b.., m, n] = sum over k of lhs[b.., m, k] * rhs[b.., k, n]; the
+    batch axes broadcast. Both operands have rank 2 or more. Floats accumulate
+    in f32 (f64 for f64) and are rounded once; integers wrap.
+  }];
+  let arguments = (ins Graph_NumberTensor:$lhs, Graph_NumberTensor:$rhs);
+  let results = (outs Graph_NumberTensor:$result);
+}
+def Graph_ConvOp : Graph_InferredOp<"conv", [SameOperandsElementType]> {
+  let summary = "Convolution, NCHW-like, over any number of spatial axes";
+  let description = [{
+    input [N, C, d..], filter [M, C / group, k..] -> [N, M, o..], with
+    o = floor((d + low + high - dilation * (k - 1) - 1) / stride) + 1. `pads`
+    lists all lows, then all highs.
+  }];
+  let arguments = (ins Graph_NumberTensor:$input, Graph_NumberTensor:$filter,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       Graph_DimsAttr:$pads, I64Attr:$group);
+  let results = (outs Graph_NumberTensor:$result);
+}
+def Graph_ConvTransposeOp : Graph_Op<"conv_transpose",
+    [Pure, SameOperandsElementType]> {
+  let summary = "Transposed convolution; pads crop the result";
+  let description = [{
+    input [N, C, d..], filter [C, M / group, k..] -> [N, M, o..]. Element
+    result[o] sums input[i] * filter[k] over o = i * stride + k * dilation - low.
+    The result's dims are given.
+  }];
+  let arguments = (ins Graph_NumberTensor:$input, Graph_NumberTensor:$filter,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       Graph_DimsAttr:$pads, I64Attr:$group);
+  let results = (outs Graph_NumberTensor:$result);
+}
+class Graph_Pool<string mnemonic, dag extra> : Graph_Op<mnemonic, [Pure]> {
+  let arguments = !con((ins Graph_NumberTensor:$input,
+      DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+      DenseI64ArrayAttr:$dilations, Graph_DimsAttr:$pads), extra);
+  let results = (outs Graph_NumberTensor:$result);
+}
+def Graph_MaxPoolOp : Graph_Pool<"max_pool", (ins)> {
+  let summary = "Largest element of each window inside the input";
+}
+def Graph_AveragePoolOp : Graph_Pool<"average_pool", (ins BoolAttr:$count_pads)> {
+  let summary = "Mean of each window";
+  let description = [{
+    Divides by the number of elements inside the input, or with `count_pads` by
+    the number inside the padded input.
+  }];
+}
+def Graph_LpPoolOp : Graph_Pool<"lp_pool", (ins I64Attr:$p)> {
+  let summary = "p-norm of each window";
+}
+def Graph_MaxPoolIndicesOp : Graph_Op<"max_pool_indices", [Pure]> {
+  let summary = "Flat index in the input of the element that max_pool picks";
+  let arguments = (ins Graph_NumberTensor:$input,
+      DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+      DenseI64ArrayAttr:$dilations, Graph_DimsAttr:$pads,
+      BoolAttr:$column_major);
+  let results = (outs Graph_IndexTensor:$result);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
+  let summary = "Combine all elements along some axes, which stay with size 1";
+  let description = [{
+    Of no element: sum 0, prod 1, max and min the type's lowest and highest
+    (infinities for floats), mean NaN. Floats accumulate in f32 at least.
+  }];
+  let arguments = (ins Graph_Tensor:$input, DenseI64ArrayAttr:$axes,
+                       Graph_ReduceKindAttr:$kind);
+  let results = (outs Graph_Tensor:$result);
+  let hasFolder = 1;
+}
+def Graph_ArgReduceOp : Graph_InferredOp<"arg_reduce"> {
+  let summary = "i64 index of the largest (kind max) or smallest along an axis";
+  let description = "The axis stays with size 1; of equals the first, or the last.";
+  let arguments = (ins Graph_NumberTensor:$input, I64Attr:$axis,
+                       Graph_ReduceKindAttr:$kind, BoolAttr:$last);
+  let results = (outs Graph_IntTensor:$result);
+}
+def Graph_SoftmaxOp : Graph_InferredOp<"softmax"> {
+  let summary = "exp(x - max) / sum along one axis";
+  let arguments = (ins Graph_FloatTensor:$input, I64Attr:$axis);
+  let results = (outs Graph_FloatTensor:$result);
+}
+def Graph_LogSoftmaxOp : Graph_InferredOp<"log_softmax"> {
+  let summary = "x - max - log(sum of exp(x - max)) along one axis";
+  let arguments = (ins Graph_FloatTensor:$input, I64Attr:$axis);
+  let results = (outs Graph_FloatTensor:$result);
+}
+def Graph_LayerNormOp : Graph_InferredOp<"layer_norm"> {
+  let summary = "(x - mean) / sqrt(variance + epsilon) over the axes from `axis` on";
+  let description = [{
+    In f32 (f64 for f64), rounded once; no scale and bias, which are ordinary
+    multiplications behind it.
+  }];
+  let arguments = (ins Graph_FloatTensor:$input, I64Attr:$axis,
+                       F64Attr:$epsilon);
+  let results = (outs Graph_FloatTensor:$result);
+}
+def Graph_RmsNormOp : Graph_InferredOp<"rms_norm"> {
+  let summary = "x / sqrt(mean of x^2 + epsilon) over the axes from `axis` on";
+  let arguments = (ins Graph_FloatTensor:$input, I64Attr:$axis,
+                       F64Attr:$epsilon);
+  let results = (outs Graph_FloatTensor:$result);
+}
+def Graph_CumulativeOp : Graph_InferredOp<"cumulative"> {
+  let summary = "Running sum or product along an axis";
+  let arguments = (ins Graph_NumberTensor:$input, I64Attr:$axis,
+                       Graph_ReduceKindAttr:$kind, BoolAttr:$exclusive,
+                       BoolAttr:$reverse);
+  let results = (outs Graph_NumberTensor:$result);
+}
+def Graph_TopkOp : Graph_Op<"topk", [Pure]> {
+  let summary = "The k largest or smallest along an axis, sorted, and where";
+  let description = [{
+    k is the result's dim; more than there are is a fault. Equal values keep
+    the order of their indices.
+  }];
+  let arguments = (ins Graph_NumberTensor:$input, I64Attr:$axis,
+                       BoolAttr:$largest);
+  let results = (outs Graph_NumberTensor:$values, Graph_IndexTensor:$indices);
+  let hasVerifier = 1;
+}
+def Graph_RecurrentOp : Graph_Op<"recurrent",
+    [Pure, AttrSizedOperandSegments]> {
+  let summary = "RNN, GRU or LSTM over a sequence, by ONNX's equations";
+  let description = [{
+    input [S, B, I], weights [D, G*H, I], recurrence [D, G*H, H], bias
+    [D, 2*G*H], lengths [B], initial_h and initial_c [D, B, H], peepholes
+    [D, 3*H]; results all [S, D, B, H], last_h and last_c [D, B, H] (last_c of
+    cells without one is zeros). D is 1, or 2 for `bidirectional`. Activations
+    are listed per direction.
+  }];
+  let arguments = (ins Graph_FloatTensor:$input, Graph_FloatTensor:$weights,
+      Graph_FloatTensor:$recurrence, Optional<Graph_FloatTensor>:$bias,
+      Optional<Graph_IndexTensor>:$lengths,
+      Optional<Graph_FloatTensor>:$initial_h,
+      Optional<Graph_FloatTensor>:$initial_c,
+      Optional<Graph_FloatTensor>:$peepholes, Graph_CellKindAttr:$cell,
+      StrAttr:$direction, StrArrayAttr:$activations, DenseF64ArrayAttr:$alpha,
+      DenseF64ArrayAttr:$beta, F64Attr:$clip, BoolAttr:$linear_before_reset,
+      BoolAttr:$input_forget);
+  let results = (outs Graph_FloatTensor:$all, Graph_FloatTensor:$last_h,
+                      Graph_FloatTensor:$last_c);
+}
+
+//===----------------------------------------------------------------------===//
+// Control
+//===----------------------------------------------------------------------===//
+
+def Graph_IfOp : Graph_Op<"if", [SingleBlock, NoRegionArguments,
+    SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "One of two programs, chosen by a bool at run time";
+  let description = [{
+    Each branch yields the results. A result dim in which the branches differ is
+    a symbol of its own in the result type, set by the branch that ran.
+  }];
+  let arguments = (ins Graph_BoolTensor:$condition);
+  let regions = (region SizedRegion<1>:$then_region,
+                        SizedRegion<1>:$else_region);
+  let results = (outs Variadic<Graph_Tensor>:$results);
+  let assemblyFormat = [{
+    $condition attr-dict-with-keyword `:` functional-type($condition, results)
+    $then_region `else` $else_region
+  }];
+  let hasVerifier = 1;
+}
+def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, ReturnLike]> {
+  let summary = "The values of a branch";
+  let arguments = (ins Variadic<Graph_Tensor>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), [{}]>];
+}
+
+#endif // TENON_DIALECTS_GRAPH_GRAPHOPS_TD
