@@ -1,0 +1,221 @@
+//===- Emitter.h - Builds graph ops, and notices when they cannot be ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every op of an import is made by an Emitter. It infers the result type,
+// verifies, states what the sizes must satisfy at run time (graph.require) and
+// folds. Nothing it is given can make it crash:
+//
+//  * What breaks the rules of an op becomes the problem of the node.
+//  * After the first problem every call returns null or an empty list, and a
+//    null operand gives a null result. So a converter is written straight on,
+//    and asks `failed()` only before it looks *into* a value or a size.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_IMPORT_EMITTER_H
+#define TENON_COMPILER_IMPORT_EMITTER_H
+
+#include "compiler/Import/ImportReport.h"
+#include "compiler/Import/TensorData.h"
+#include "compiler/Weights/WeightStore.h"
+#include "dialects/Graph/Graph.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <optional>
+
+namespace tenon {
+
+/// What all nodes of one import share.
+struct ImportState {
+  ImportState(mlir::MLIRContext *context, WeightStore &weights,
+              std::shared_ptr<const ModelFile> file)
+      : context(context), weights(weights), file(std::move(file)) {}
+
+  mlir::MLIRContext *context;
+  WeightStore &weights;
+  std::shared_ptr<const ModelFile> file;
+
+  /// An identifier that no symbol has yet, made from any text.
+  std::string uniqueSymbol(llvm::StringRef hint);
+
+  /// What holds where the builder stands: symbols read from values, and
+  /// requirements already stated. Restored at the end of a branch.
+  struct Known {
+    llvm::DenseMap<mlir::Value, llvm::SmallVector<graph::Expr>> bound;
+    llvm::DenseSet<mlir::Attribute> required;
+  };
+  Known known;
+
+  /// Text of the last error that MLIR reported.
+  std::string lastError;
+
+private:
+  llvm::StringMap<unsigned> symbols;
+};
+
+/// Why a node cannot be imported.
+struct Problem {
+  NodeIssue::Kind kind;
+  std::string reason, fix;
+};
+
+class Emitter {
+public:
+  using Expr = graph::Expr;
+  using Exprs = llvm::SmallVector<graph::Expr>;
+  using Attrs = llvm::ArrayRef<mlir::NamedAttribute>;
+
+  Emitter(ImportState &state, mlir::OpBuilder &builder, mlir::Location loc,
+          std::string who)
+      : state(state), builder(builder), loc(loc), who(std::move(who)) {}
+
+  ImportState &state;
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+
+  mlir::MLIRContext *context() const { return state.context; }
+
+  //===--- Problems: the first one counts ---===//
+
+  /// Valid ONNX that Tenon does not do. `fix` says what the user can do.
+  mlir::LogicalResult unsupported(const llvm::Twine &reason,
+                                  const llvm::Twine &fix = "");
+  /// Against the operator's specification.
+  mlir::LogicalResult invalid(const llvm::Twine &reason);
+  bool failed() const { return problem.has_value(); }
+  mlir::LogicalResult result() const { return mlir::success(!failed()); }
+  const std::optional<Problem> &getProblem() const { return problem; }
+
+  //===--- Attributes of ops ---===//
+
+  mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute value);
+  mlir::NamedAttribute i64(llvm::StringRef name, int64_t value);
+  mlir::NamedAttribute i64s(llvm::StringRef name,
+                            llvm::ArrayRef<int64_t> values);
+  mlir::NamedAttribute f64(llvm::StringRef name, double value);
+  mlir::NamedAttribute f64s(llvm::StringRef name,
+                            llvm::ArrayRef<double> values);
+  mlir::NamedAttribute flag(llvm::StringRef name, bool value);
+  mlir::NamedAttribute text(llvm::StringRef name, llvm::StringRef value);
+  mlir::NamedAttribute texts(llvm::StringRef name,
+                             llvm::ArrayRef<llvm::StringRef> values);
+  mlir::NamedAttribute dims(llvm::StringRef name, llvm::ArrayRef<Expr> values);
+
+  //===--- Ops ---===//
+
+  /// One op with one result, e.g. `emit<graph::AddOp>({a, b})`. Without
+  /// `type` the op must infer its own.
+  template <typename Op>
+  mlir::Value emit(mlir::ValueRange operands, Attrs attrs = {},
+                   mlir::Type type = {}) {
+    auto results =
+        emitOp(Op::getOperationName(), operands, attrs,
+               type ? mlir::TypeRange(type) : mlir::TypeRange(), !type);
+    return results.empty() ? mlir::Value() : results.front();
+  }
+  /// One op with any number of results, whose types are given.
+  template <typename Op>
+  llvm::SmallVector<mlir::Value>
+  emitAll(mlir::ValueRange operands, Attrs attrs, mlir::TypeRange types) {
+    return emitOp(Op::getOperationName(), operands, attrs, types, false);
+  }
+
+  //===--- Sizes ---===//
+
+  Expr size(int64_t value) { return Expr::constant(context(), value); }
+  Exprs sizes(llvm::ArrayRef<int64_t> values);
+  /// A symbol of its own; the hint may be any text.
+  Expr freshSymbol(llvm::StringRef hint, bool maybeNegative = false);
+  /// The dims of a value; empty after a problem.
+  Exprs dimsOf(mlir::Value value);
+  /// States lhs RELATION rhs; nothing is emitted for what is provable, and a
+  /// provable contradiction is a problem. `what` ends "node 'n' (Op): ".
+  void require(Expr lhs, graph::Relation relation, Expr rhs,
+               const llvm::Twine &what);
+
+  //===--- Values known at build time ---===//
+
+  /// The elements of an integer or bool tensor that are known now, as sizes.
+  std::optional<Exprs> knownSizes(mlir::Value value);
+  /// The same where all are numbers.
+  std::optional<llvm::SmallVector<int64_t>> constantInts(mlir::Value value);
+  /// The elements of a small constant of any type.
+  std::optional<llvm::SmallVector<double>> constantFloats(mlir::Value value);
+  /// The elements of an i32 or i64 tensor: those known, else symbols bound at
+  /// run time, each within lo..hi. A problem when their number is not known.
+  Exprs readSizes(mlir::Value value, int64_t lo = 0, int64_t hi = INT32_MAX);
+
+  //===--- Compositions ---===//
+
+  mlir::Type elementOf(mlir::Value value); // Null for null.
+  mlir::Type f32() { return builder.getF32Type(); }
+  mlir::Type boolean() { return builder.getI1Type(); }
+  mlir::Type integer(unsigned bits) { return builder.getIntegerType(bits); }
+  mlir::Type unsignedInteger(unsigned bits) {
+    return builder.getIntegerType(bits, false);
+  }
+
+  /// Rank 0, of any element type; integers must be representable as double.
+  mlir::Value scalar(mlir::Type element, double value);
+  /// Values of a constant, row-major; element integer or float.
+  mlir::Value constant(mlir::Type element, llvm::ArrayRef<int64_t> shape,
+                       llvm::ArrayRef<double> values);
+  /// A tensor of the model: graph.constant when small, else graph.weight.
+  mlir::Value tensor(const TensorData &data, llvm::StringRef name);
+  /// Sizes as an i64 (or other integer) vector.
+  mlir::Value sizesVector(llvm::ArrayRef<Expr> values, mlir::Type element = {});
+
+  mlir::Value reshape(mlir::Value value, llvm::ArrayRef<Expr> dims);
+  mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<Expr> dims);
+  mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
+  /// Inserts an axis of size 1 at each place of the result.
+  mlir::Value unsqueeze(mlir::Value value, llvm::ArrayRef<int64_t> axes);
+  /// Removes axes, which must have size 1.
+  mlir::Value squeeze(mlir::Value value, llvm::ArrayRef<int64_t> axes);
+  mlir::Value cast(mlir::Value value, mlir::Type element);
+  /// Elements [start, start + size) of one axis.
+  mlir::Value slice(mlir::Value value, int64_t axis, Expr start, Expr size);
+  mlir::Value concat(llvm::ArrayRef<mlir::Value> values, int64_t axis);
+  mlir::Value reduce(mlir::Value value, llvm::ArrayRef<int64_t> axes,
+                     graph::ReduceKind kind, bool keepDims = true);
+  mlir::Value softmax(mlir::Value value, int64_t axis);
+  mlir::Value select(mlir::Value condition, mlir::Value lhs, mlir::Value rhs);
+  /// 0, 1, ..., size - 1.
+  mlir::Value iota(Expr size, mlir::Type element);
+
+  mlir::Value add(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value sub(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mul(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value div(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value maximum(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value minimum(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value matmul(mlir::Value lhs, mlir::Value rhs);
+  /// The same with a number on the right, in the type of lhs.
+  mlir::Value add(mlir::Value lhs, double rhs);
+  mlir::Value sub(mlir::Value lhs, double rhs);
+  mlir::Value mul(mlir::Value lhs, double rhs);
+  mlir::Value div(mlir::Value lhs, double rhs);
+  mlir::Value maximum(mlir::Value lhs, double rhs);
+  mlir::Value minimum(mlir::Value lhs, double rhs);
+
+private:
+  llvm::SmallVector<mlir::Value> emitOp(llvm::StringRef name,
+                                        mlir::ValueRange operands, Attrs attrs,
+                                        mlir::TypeRange types, bool infer);
+  mlir::Type typeOf(llvm::ArrayRef<Expr> dims, mlir::Type element);
+
+  std::string who; // "node 'n' (Op)", for messages at run time.
+  std::optional<Problem> problem;
+};
+
+/// States what the sizes of the operands of `op` must satisfy at run time
+/// where their expressions do not prove it.
+void requireSizes(Emitter &emitter, mlir::Operation *op);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_IMPORT_EMITTER_H
