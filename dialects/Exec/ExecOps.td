@@ -1,0 +1,100 @@
+//===- ExecOps.td - When and where kernels run -----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_DIALECTS_EXEC_EXECOPS_TD
+#define TENON_DIALECTS_EXEC_EXECOPS_TD
+
+include "dialects/Exec/ExecEnums.td"
+include "dialects/Graph/GraphDialect.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Exec_Dialect : Dialect {
+  let name = "exec";
+  let cppNamespace = "::tenon::exec";
+  let summary = "The host program: buffers, launches, run-time sizes";
+  let description = [{
+    Everything here is data: an op becomes one step of the launch table that
+    the runtime walks (runtime/model_format.h). Sizes are expressions over the
+    symbols set so far.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
+class Exec_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Exec_Dialect, mnemonic, traits>;
+
+def Exec_PlaceAttr : EnumAttr<Exec_Dialect, Exec_Place, "place">;
+
+def Exec_BufferAttr : AttrDef<Exec_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "Bytes in a place: input or output number, arena segment, weight";
+  let description = [{
+    `sizes` is offset and length in bytes. `index` is the input, output or
+    segment; `weight` names an entry of the WeightStore in layout `layout`.
+  }];
+  let parameters = (ins EnumParameter<Exec_Place>:$place, "int64_t":$index,
+                        "::tenon::graph::DimsAttr":$sizes,
+                        "::mlir::StringAttr":$weight,
+                        "::mlir::StringAttr":$layout);
+  let assemblyFormat = "`<` $place `,` $index `,` $sizes `,` $weight `,` $layout `>`";
+}
+def Exec_BufferArrayAttr : TypedArrayAttrBase<Exec_BufferAttr, "buffers">;
+
+def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, SingleBlock,
+                                         NoTerminator]> {
+  let summary = "The launch table of a model";
+  let description = [{
+    `inputs` and `outputs` are names, `input_types` and `output_types` tensor
+    types with the sizes. `symbols` names every symbol, with ranges `lo`, `hi`.
+    `segments` are the arena's sizes in bytes.
+  }];
+  let arguments = (ins StrArrayAttr:$inputs, TypeArrayAttr:$input_types,
+                       StrArrayAttr:$outputs, TypeArrayAttr:$output_types,
+                       StrArrayAttr:$symbols, DenseI64ArrayAttr:$lo,
+                       DenseI64ArrayAttr:$hi, Graph_DimsAttr:$segments);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict-with-keyword $body";
+}
+def Exec_SegmentOp : Exec_Op<"segment"> {
+  let summary = "Make a segment of the arena";
+  let arguments = (ins I64Attr:$index);
+  let assemblyFormat = "$index attr-dict";
+}
+def Exec_LaunchOp : Exec_Op<"launch"> {
+  let summary = "Run a kernel on buffers; geometry is rows, grain, scratch";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Exec_BufferArrayAttr:$buffers,
+                       Graph_DimsAttr:$params, Graph_DimsAttr:$geometry);
+  let assemblyFormat = "$kernel $buffers `params` $params `geometry` $geometry attr-dict";
+}
+def Exec_BindOp : Exec_Op<"bind"> {
+  let summary = "Read integers of a buffer into symbols";
+  let arguments = (ins Exec_BufferAttr:$buffer, TypeAttr:$element,
+                       StrArrayAttr:$symbols);
+  let assemblyFormat = "$buffer `as` $element $symbols attr-dict";
+}
+def Exec_SetOp : Exec_Op<"set"> {
+  let summary = "Give a symbol a value";
+  let arguments = (ins StrAttr:$symbol, Graph_DimsAttr:$value);
+  let assemblyFormat = "$symbol $value attr-dict";
+}
+def Exec_RequireOp : Exec_Op<"require"> {
+  let summary = "Fail with a sentence unless two sizes are so related";
+  let arguments = (ins Graph_DimsAttr:$sizes, Graph_RelationAttr:$relation,
+                       StrAttr:$message);
+  let assemblyFormat = "$sizes $relation $message attr-dict";
+}
+def Exec_CopyOp : Exec_Op<"copy"> {
+  let summary = "Copy a buffer whole";
+  let arguments = (ins Exec_BufferAttr:$source, Exec_BufferAttr:$target);
+  let assemblyFormat = "$source `to` $target attr-dict";
+}
+def Exec_IfOp : Exec_Op<"if", [SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "One of two lists of steps, by a bool in a buffer";
+  let arguments = (ins Exec_BufferAttr:$condition);
+  let regions = (region SizedRegion<1>:$then_region,
+                        SizedRegion<1>:$else_region);
+  let assemblyFormat = "$condition attr-dict-with-keyword $then_region `else` $else_region";
+}
+
+#endif // TENON_DIALECTS_EXEC_EXECOPS_TD
