@@ -88,7 +88,7 @@ typedef struct tenon_level_t {
 } tenon_level_t;
 
 enum {
-  TENON_CPU_AVX2 = 1 << 0, // and FMA, F16C, BMI1/2, LZCNT, MOVBE: v3
+  TENON_CPU_AVX2 = 1 << 0,   // and FMA, F16C, BMI1/2, LZCNT, MOVBE: v3
   TENON_CPU_AVX512 = 1 << 1, // F, BW, CD, DQ, VL: v4
   TENON_CPU_AVX512_VNNI = 1 << 2,
   TENON_CPU_AVX512_BF16 = 1 << 3,
@@ -230,12 +230,27 @@ typedef struct tenon_weight_t {
 
 // Functions without a short polynomial; so the code has no undefined symbol.
 enum tenon_math_t {
-  TENON_MATH_ACOS, TENON_MATH_ACOSH, TENON_MATH_ASIN, TENON_MATH_ASINH,
-  TENON_MATH_ATAN, TENON_MATH_ATANH, TENON_MATH_COS, TENON_MATH_COSH,
-  TENON_MATH_ERF, TENON_MATH_EXP, TENON_MATH_EXPM1, TENON_MATH_LOG,
-  TENON_MATH_LOG1P, TENON_MATH_SIN, TENON_MATH_SINH, TENON_MATH_TAN,
-  TENON_MATH_TANH, TENON_MATH_UNARY_COUNT,
-  TENON_MATH_POW = 0, TENON_MATH_FMOD, TENON_MATH_BINARY_COUNT,
+  TENON_MATH_ACOS,
+  TENON_MATH_ACOSH,
+  TENON_MATH_ASIN,
+  TENON_MATH_ASINH,
+  TENON_MATH_ATAN,
+  TENON_MATH_ATANH,
+  TENON_MATH_COS,
+  TENON_MATH_COSH,
+  TENON_MATH_ERF,
+  TENON_MATH_EXP,
+  TENON_MATH_EXPM1,
+  TENON_MATH_LOG,
+  TENON_MATH_LOG1P,
+  TENON_MATH_SIN,
+  TENON_MATH_SINH,
+  TENON_MATH_TAN,
+  TENON_MATH_TANH,
+  TENON_MATH_UNARY_COUNT,
+  TENON_MATH_POW = 0,
+  TENON_MATH_FMOD,
+  TENON_MATH_BINARY_COUNT,
 };
 
 typedef struct tenon_kernel_context_t {
@@ -254,10 +269,10 @@ typedef int32_t (*tenon_kernel_fn_t)(void *const *buffers,
                                      const tenon_kernel_context_t *context);
 
 enum tenon_fault_t {
-  TENON_FAULT_INDEX = 1,       // An index lies outside its axis.
-  TENON_FAULT_DIVIDE = 2,      // An integer division by zero.
-  TENON_FAULT_COUNT = 3,       // A count or size that cannot be met.
-  TENON_FAULT_VALUE = 4,       // Another value the operator forbids.
+  TENON_FAULT_INDEX = 1,  // An index lies outside its axis.
+  TENON_FAULT_DIVIDE = 2, // An integer division by zero.
+  TENON_FAULT_COUNT = 3,  // A count or size that cannot be met.
+  TENON_FAULT_VALUE = 4,  // Another value the operator forbids.
 };
 
 #ifdef __cplusplus

@@ -1,0 +1,216 @@
+//===- Launch.cpp - Run one kernel, split over threads --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows are split into pieces by their number alone, never by the number of
+// threads, so that results do not depend on it. Each participant takes the
+// pieces of its own part in order (the same rows as in the last launch, which
+// its cache may hold), then those that others have not yet begun.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/Error.h"
+#include "runtime/FloatMode.h"
+#include "runtime/Math.h"
+#include "runtime/Session.h"
+
+using namespace tenon::runtime;
+
+namespace {
+constexpr int64_t maxPieces = 64;
+
+/// Kernels get through pieces together; a participant that comes late finds
+/// all of them taken.
+struct Job {
+  struct alignas(64) Part { // Left uninitialised: a launch uses few.
+    uint32_t next, end;
+  };
+
+  tenon_kernel_fn_t kernel;
+  void *const *buffers;
+  const int64_t *parameters;
+  int64_t rows;
+  uint32_t pieces, parts;
+  char *scratch;
+  uint64_t scratchStride;
+  // The failing piece << 32 | its fault: the first by position, whoever ran.
+  std::atomic<uint64_t> fault{UINT64_MAX};
+  Part part[maxPieces];
+
+  int64_t begin(uint32_t piece) const {
+    int64_t whole = rows / pieces, more = rows % pieces;
+    return piece * whole + (piece < more ? piece : more);
+  }
+
+  // The sanitizer would look for a type before the kernel's first byte.
+  __attribute__((no_sanitize("function"))) void
+  runPiece(uint32_t piece, const tenon_kernel_context_t &context) {
+    uint32_t code = uint32_t(
+        kernel(buffers, parameters, begin(piece), begin(piece + 1), &context));
+    if (__builtin_expect(code == 0, true))
+      return;
+    uint64_t mine = uint64_t(piece) << 32 | code;
+    uint64_t first = fault.load(std::memory_order_relaxed);
+    while (mine < first && !fault.compare_exchange_weak(
+                               first, mine, std::memory_order_relaxed)) {
+    }
+  }
+
+  tenon_kernel_context_t context(uint32_t participant) const {
+    return {scratch + participant * scratchStride, unaryMath, binaryMath,
+            unaryMathF32, binaryMathF32};
+  }
+
+  void split() {
+    for (uint32_t i = 0; i < parts; ++i) {
+      part[i].next = pieces * i / parts;
+      part[i].end = pieces * (i + 1) / parts;
+    }
+  }
+
+  void runAll() {
+    tenon_kernel_context_t here = context(0);
+    for (uint32_t piece = 0; piece < pieces; ++piece)
+      runPiece(piece, here);
+  }
+
+  static void take(void *self, int32_t participant) {
+    auto *job = static_cast<Job *>(self);
+    tenon_kernel_context_t here = job->context(uint32_t(participant));
+    for (uint32_t i = 0; i < job->parts; ++i) {
+      Part &part = job->part[(uint32_t(participant) + i) % job->parts];
+      std::atomic_ref<uint32_t> next(part.next);
+      while (next.load(std::memory_order_relaxed) < part.end) {
+        uint32_t piece = next.fetch_add(1, std::memory_order_relaxed);
+        if (piece < part.end)
+          job->runPiece(piece, here);
+      }
+    }
+  }
+
+  /// For threads of the host, in whatever mode they are.
+  static void takeAsGuest(void *self, int32_t participant) {
+    FloatMode mode;
+    take(self, participant);
+  }
+};
+
+const char *faultSentence(uint32_t code) {
+  switch (code & 0xff) {
+  case TENON_FAULT_INDEX:
+    return "an index lies outside its axis";
+  case TENON_FAULT_DIVIDE:
+    return "an integer is divided by zero";
+  case TENON_FAULT_COUNT:
+    return "a count or size cannot be met";
+  case TENON_FAULT_VALUE:
+    return "a value is not allowed here";
+  }
+  return "its kernel failed for an unknown reason; please report this";
+}
+} // namespace
+
+tenon_status_t tenon_session_t::fault(const tenon_step_t &step,
+                                      uint32_t code) const {
+  return fail(TENON_FAILED, "%s: %s", Subject(*this, step, code >> 8).text,
+              faultSentence(code));
+}
+
+tenon_status_t tenon_session_t::reserveScratch(const tenon_step_t &step,
+                                               uint64_t &stride) {
+  int64_t bytes;
+  if (tenon_status_t status =
+          size(step, "the scratch memory it needs", step.d, bytes))
+    return status;
+  stride = 0;
+  if (bytes == 0)
+    return TENON_OK;
+  uint64_t all;
+  bool fits = bytes > 0 && bytes <= INT64_MAX - TENON_BUFFER_ALIGN;
+  if (fits) {
+    stride = (uint64_t(bytes) + TENON_BUFFER_ALIGN - 1) / TENON_BUFFER_ALIGN *
+             TENON_BUFFER_ALIGN;
+    fits = !__builtin_mul_overflow(stride, uint64_t(threads), &all) &&
+           scratch.reserve(all, budget);
+  }
+  if (fits)
+    return TENON_OK;
+  return fail(TENON_OUT_OF_MEMORY,
+              "%s: it needs %lld bytes of scratch memory for each of %u "
+              "threads, over the session's limit of %llu",
+              Subject(*this, step).text, static_cast<long long>(bytes), threads,
+              static_cast<unsigned long long>(budget.limit));
+}
+
+tenon_status_t tenon_session_t::launch(const tenon_step_t &step) {
+  int64_t rows, grain;
+  if (tenon_status_t status = size(step, "its rows", step.b, rows))
+    return status;
+  if (tenon_status_t status = size(step, "its grain", step.c, grain))
+    return status;
+  if (rows <= 0)
+    return rows == 0
+               ? TENON_OK
+               : fail(TENON_FAILED, "%s: it would have %lld rows",
+                      Subject(*this, step).text, static_cast<long long>(rows));
+  for (uint32_t i = 0; i < step.buffer_count; ++i) {
+    if (tenon_status_t status = resolve(step, i, operands[i]))
+      return status;
+    pointers[i] = operands[i].data;
+  }
+  const uint32_t *params = model->metadata.params.data + step.first_param;
+  for (uint32_t i = 0; i < step.param_count; ++i)
+    if (tenon_status_t status =
+            size(step, "a parameter", params[i], parameters[i]))
+      return status;
+
+  Job job;
+  job.kernel = model->functions[step.a];
+  job.buffers = pointers.begin();
+  job.parameters = parameters.begin();
+  job.rows = rows;
+  int64_t pieces = grain > 1 ? rows / grain : rows;
+  job.pieces = uint32_t(pieces < 1           ? 1
+                        : pieces > maxPieces ? maxPieces
+                                             : pieces);
+  job.parts = threads < job.pieces ? threads : job.pieces;
+  if (tenon_status_t status = reserveScratch(step, job.scratchStride))
+    return status;
+  job.scratch = scratch.get();
+
+  uint64_t start = observer ? nanosecondsNow() : 0;
+  if (job.parts == 1) {
+    job.runAll();
+  } else {
+    job.split();
+    if (parallelFor)
+      parallelFor(parallelUser, int32_t(job.parts), Job::takeAsGuest, &job);
+    else
+      pool.run(Job::take, &job, job.parts - 1);
+  }
+  uint64_t failed = job.fault.load(std::memory_order_relaxed);
+  if (failed != UINT64_MAX)
+    return fault(step, uint32_t(failed));
+  if (observer)
+    observe(step, rows, job.pieces, nanosecondsNow() - start);
+  return TENON_OK;
+}
+
+void tenon_session_t::observe(const tenon_step_t &step, int64_t rows,
+                              uint32_t pieces, uint64_t nanoseconds) const {
+  tenon_launch_t launch = {};
+  launch.struct_size = sizeof launch;
+  launch.step = uint32_t(&step - model->metadata.steps.data);
+  launch.kernel = step.a;
+  launch.kernel_name =
+      model->metadata.text(model->metadata.kernels[step.a].name);
+  launch.nodes = model->nodeNames.begin() + step.first_node;
+  launch.node_count = step.node_count;
+  launch.operand_count = step.buffer_count;
+  launch.parameter_count = step.param_count;
+  launch.pieces = pieces;
+  launch.operands = operands.begin();
+  launch.parameters = parameters.begin();
+  launch.rows = rows;
+  launch.nanoseconds = nanoseconds;
+  observer(observerUser, &launch);
+}

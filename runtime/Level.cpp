@@ -1,0 +1,73 @@
+//===- Level.cpp - What this CPU can run ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/Level.h"
+#include "runtime/model_format.h"
+
+#include <cpuid.h>
+
+using namespace tenon::runtime;
+
+namespace {
+struct Registers {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+
+/// All zero where the CPU has no such leaf.
+Registers cpuid(unsigned leaf, unsigned subleaf) {
+  Registers r;
+  __get_cpuid_count(leaf, subleaf, &r.eax, &r.ebx, &r.ecx, &r.edx);
+  return r;
+}
+
+bool has(unsigned value, unsigned mask) { return (value & mask) == mask; }
+
+/// The register state that the operating system saves.
+uint64_t savedState() {
+  unsigned low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low | uint64_t(high) << 32;
+}
+} // namespace
+
+uint64_t tenon::runtime::machineFeatures() {
+  Registers basic = cpuid(1, 0), seven = cpuid(7, 0), sevenOne = cpuid(7, 1);
+  Registers extended = cpuid(0x80000001, 0);
+  if (!has(basic.ecx, bit_OSXSAVE | bit_AVX))
+    return 0;
+  uint64_t state = savedState();
+  constexpr uint64_t avxState = 0x6, avx512State = 0xe6;
+  if ((state & avxState) != avxState)
+    return 0;
+
+  bool v3 = has(basic.ecx, bit_FMA | bit_F16C | bit_MOVBE | bit_POPCNT) &&
+            has(seven.ebx, bit_AVX2 | bit_BMI | bit_BMI2) &&
+            has(extended.ecx, bit_LZCNT);
+  if (!v3)
+    return 0;
+  uint64_t features = TENON_CPU_AVX2;
+  bool v4 = (state & avx512State) == avx512State &&
+            has(seven.ebx, bit_AVX512F | bit_AVX512BW | bit_AVX512CD |
+                               bit_AVX512DQ | bit_AVX512VL);
+  if (!v4)
+    return features;
+  features |= TENON_CPU_AVX512;
+  if (has(seven.ecx, bit_AVX512VNNI))
+    features |= TENON_CPU_AVX512_VNNI;
+  // Leaf 7.1 exists only where leaf 7.0 says so.
+  if (seven.eax >= 1 && has(sevenOne.eax, bit_AVX512BF16))
+    features |= TENON_CPU_AVX512_BF16;
+  return features;
+}
+
+const char *tenon::runtime::featureName(uint64_t features) {
+  if (features & TENON_CPU_AVX2)
+    return "AVX2 and FMA";
+  if (features & TENON_CPU_AVX512)
+    return "AVX-512";
+  if (features & TENON_CPU_AVX512_VNNI)
+    return "AVX-512 VNNI";
+  if (features & TENON_CPU_AVX512_BF16)
+    return "AVX-512 BF16";
+  return "a feature that this runtime does not know";
+}

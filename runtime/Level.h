@@ -1,0 +1,20 @@
+//===- Level.h - What this CPU can run ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_RUNTIME_LEVEL_H
+#define TENON_RUNTIME_LEVEL_H
+
+#include <stdint.h>
+
+namespace tenon::runtime {
+
+/// The TENON_CPU_* bits of this machine: those that the CPU has and whose
+/// registers the operating system saves.
+uint64_t machineFeatures();
+
+/// "AVX-512 VNNI": the first bit of `features` by name; never null.
+const char *featureName(uint64_t features);
+
+} // namespace tenon::runtime
+
+#endif // TENON_RUNTIME_LEVEL_H

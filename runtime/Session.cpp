@@ -1,0 +1,202 @@
+//===- Session.cpp - Create and destroy sessions --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/Session.h"
+#include "runtime/Error.h"
+#include "runtime/Options.h"
+
+#include <unistd.h>
+
+using namespace tenon::runtime;
+
+namespace {
+constexpr int32_t maxThreads = 1024;
+constexpr uint32_t defaultSpinMicroseconds = 100;
+
+uint64_t physicalMemory() {
+  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && bytes > 0 ? uint64_t(pages) * uint64_t(bytes)
+                                : UINT64_MAX;
+}
+
+/// Marks a session as in use for a scope.
+class Claim {
+public:
+  explicit Claim(tenon_session_t &session)
+      : session(session),
+        taken(!session.busy.exchange(true, std::memory_order_acquire)) {}
+  Claim(const Claim &) = delete;
+  Claim &operator=(const Claim &) = delete;
+  ~Claim() {
+    if (taken)
+      session.busy.store(false, std::memory_order_release);
+  }
+  explicit operator bool() const { return taken; }
+
+private:
+  tenon_session_t &session;
+  bool taken;
+};
+
+tenon_status_t busyError(const char *what) {
+  return fail(TENON_BUSY,
+              "%s: the session is running in another thread; give each thread "
+              "a session of its own",
+              what);
+}
+} // namespace
+
+tenon_status_t tenon_session_t::create(tenon_model_t *ofModel,
+                                       const tenon_session_options_t &options) {
+  const Metadata &m = ofModel->metadata;
+  uint32_t operandCount = 0, parameterCount = 0;
+  for (const tenon_step_t &step : m.steps) {
+    if (step.kind != TENON_STEP_LAUNCH)
+      continue;
+    if (step.buffer_count > operandCount)
+      operandCount = step.buffer_count;
+    if (step.param_count > parameterCount)
+      parameterCount = step.param_count;
+  }
+  threads = options.threads > 0 ? uint32_t(options.threads) : visibleCpus();
+  uint32_t spin = options.spin_microseconds < 0 ? 0
+                  : options.spin_microseconds == 0
+                      ? defaultSpinMicroseconds
+                      : uint32_t(options.spin_microseconds);
+  parallelFor = options.parallel_for;
+  parallelUser = options.parallel_user;
+  budget.limit = options.memory_limit ? options.memory_limit : physicalMemory();
+  if (!symbols.allocate(m.symbols.count) ||
+      !symbolSet.allocate(m.symbols.count) ||
+      !formulas.allocate(m.exprs.count) || !inputs.allocate(m.inputs.count) ||
+      !outputs.allocate(m.outputs.count) ||
+      !segments.allocate(m.segments.count) ||
+      !pointers.allocate(operandCount) || !operands.allocate(operandCount) ||
+      !parameters.allocate(parameterCount) ||
+      !pool.start(parallelFor ? 1 : threads, spin))
+    return fail(TENON_OUT_OF_MEMORY, "no memory for a session");
+  if (!parallelFor)
+    threads = pool.size();
+  tenon_model_retain(ofModel);
+  model = ofModel;
+  return TENON_OK;
+}
+
+tenon_status_t tenon_session_t::info(tenon_session_info_t &info) const {
+  info.threads = threads;
+  info.runs = runs;
+  for (const Segment &segment : segments)
+    info.arena_bytes += segment.block.capacity();
+  for (const Input &input : inputs)
+    info.output_bytes += input.copy.capacity();
+  for (const Output &output : outputs)
+    info.output_bytes += output.own.capacity();
+  info.scratch_bytes = scratch.capacity();
+  return TENON_OK;
+}
+
+tenon_status_t tenon_session_create(tenon_model_t *model,
+                                    const tenon_session_options_t *options,
+                                    tenon_session_t **out_session) {
+  const char *what = "tenon_session_create";
+  if (!out_session)
+    return fail(TENON_INVALID_ARGUMENT, "%s: out_session is NULL", what);
+  *out_session = nullptr;
+  if (!model)
+    return fail(TENON_INVALID_ARGUMENT, "%s: model is NULL", what);
+  tenon_session_options_t known = {};
+  if (tenon_status_t status =
+          readOptions(options, known, "tenon_session_create: options"))
+    return status;
+  if (known.threads < 0 || known.threads > maxThreads)
+    return fail(TENON_INVALID_ARGUMENT, "%s: threads is %d, not 0 to %d", what,
+                known.threads, maxThreads);
+  if (known.spin_microseconds < -1)
+    return fail(TENON_INVALID_ARGUMENT,
+                "%s: spin_microseconds is %d, not -1 or more", what,
+                known.spin_microseconds);
+  auto *session = ::create<tenon_session_t>();
+  if (!session)
+    return fail(TENON_OUT_OF_MEMORY, "no memory for a session");
+  if (tenon_status_t status = session->create(model, known)) {
+    destroy(session);
+    return status;
+  }
+  *out_session = session;
+  return TENON_OK;
+}
+
+tenon_status_t tenon_session_destroy(tenon_session_t *session) {
+  if (!session)
+    return TENON_OK;
+  if (session->busy.exchange(true, std::memory_order_acquire))
+    return busyError("tenon_session_destroy");
+  destroy(session);
+  return TENON_OK;
+}
+
+tenon_status_t tenon_session_info(tenon_session_t *session,
+                                  tenon_session_info_t *out_info) {
+  const char *what = "tenon_session_info";
+  if (!session)
+    return fail(TENON_INVALID_ARGUMENT, "%s: session is NULL", what);
+  Claim claim(*session);
+  if (!claim)
+    return busyError(what);
+  tenon_session_info_t info = {};
+  if (tenon_status_t status = session->info(info))
+    return status;
+  return writeInfo(info, out_info, what);
+}
+
+tenon_status_t tenon_session_set_observer(tenon_session_t *session,
+                                          tenon_observer_t observer,
+                                          void *user) {
+  const char *what = "tenon_session_set_observer";
+  if (!session)
+    return fail(TENON_INVALID_ARGUMENT, "%s: session is NULL", what);
+  Claim claim(*session);
+  if (!claim)
+    return busyError(what);
+  session->observer = observer;
+  session->observerUser = user;
+  return TENON_OK;
+}
+
+/// The tensors of one call are an array of the caller's idea of the struct.
+static tenon_status_t checkTensors(const tenon_tensor_t *tensors,
+                                   uint32_t count, uint32_t wanted,
+                                   const char *kind) {
+  if (count != wanted)
+    return fail(TENON_BAD_INPUT, "%u %ss given, but the model has %u", count,
+                kind, wanted);
+  if (count == 0)
+    return TENON_OK;
+  if (!tensors)
+    return fail(TENON_INVALID_ARGUMENT, "tenon_session_run: %ss is NULL", kind);
+  for (uint32_t i = 0; i < count; ++i)
+    if (tensors[i].struct_size != sizeof(tenon_tensor_t))
+      return fail(TENON_INVALID_ARGUMENT,
+                  "tenon_session_run: %s %u: struct_size is %zu, not %zu", kind,
+                  i, tensors[i].struct_size, sizeof(tenon_tensor_t));
+  return TENON_OK;
+}
+
+tenon_status_t tenon_session_run(tenon_session_t *session,
+                                 const tenon_tensor_t *inputs,
+                                 uint32_t input_count, tenon_tensor_t *outputs,
+                                 uint32_t output_count) {
+  if (!session)
+    return fail(TENON_INVALID_ARGUMENT, "tenon_session_run: session is NULL");
+  Claim claim(*session);
+  if (!claim)
+    return busyError("tenon_session_run");
+  const Metadata &m = session->model->metadata;
+  if (tenon_status_t status =
+          checkTensors(inputs, input_count, m.inputs.count, "input"))
+    return status;
+  if (tenon_status_t status =
+          checkTensors(outputs, output_count, m.outputs.count, "output"))
+    return status;
+  return session->run(inputs, outputs);
+}

@@ -1,0 +1,114 @@
+//===- Session.h - The memory and threads of one run at a time ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_RUNTIME_SESSION_H
+#define TENON_RUNTIME_SESSION_H
+
+#include "runtime/Expression.h"
+#include "runtime/Model.h"
+#include "runtime/ThreadPool.h"
+
+struct tenon_session_t {
+  ~tenon_session_t() { tenon_model_release(model); }
+
+  // Session.cpp
+  [[nodiscard]] tenon_status_t create(tenon_model_t *ofModel,
+                                      const tenon_session_options_t &options);
+  [[nodiscard]] tenon_status_t info(tenon_session_info_t &info) const;
+
+  // Execute.cpp: a whole run.
+  [[nodiscard]] tenon_status_t run(const tenon_tensor_t *inputs,
+                                   tenon_tensor_t *outputs);
+
+  std::atomic<bool> busy{false};
+  tenon_model_t *model = nullptr;
+  tenon_observer_t observer = nullptr;
+  void *observerUser = nullptr;
+
+private:
+  struct Input {
+    char *data = nullptr;
+    uint64_t bytes = 0;
+    tenon::runtime::Block copy; // Of misaligned data.
+  };
+  struct Output {
+    char *data = nullptr; // Where kernels write; null: not made yet.
+    uint64_t bytes = 0;
+    char *callerData = nullptr;
+    uint64_t callerBytes = 0;
+    int64_t dims[TENON_MAX_RANK] = {};
+    tenon::runtime::Block own;
+  };
+  struct Segment {
+    tenon::runtime::Block block;
+    uint64_t bytes = 0; // 0 until its step.
+  };
+  struct Formula {
+    int64_t value;
+    uint64_t epoch; // Of `value`.
+  };
+  /// What an error is about: a step's node, or its kernel.
+  struct Subject {
+    char text[200];
+    Subject(const tenon_session_t &session, const tenon_step_t &step,
+            uint32_t ordinal = 0);
+  };
+
+  // Bind.cpp: tensors in and out.
+  tenon_status_t bindInputs(const tenon_tensor_t *inputs);
+  tenon_status_t checkInput(uint32_t index, const tenon_tensor_t &tensor);
+  tenon_status_t setInputDims(uint32_t index, const tenon_tensor_t &tensor);
+  tenon_status_t checkInputDims(uint32_t index, const tenon_tensor_t &tensor);
+  tenon_status_t placeInput(uint32_t index, const tenon_tensor_t &tensor);
+  tenon_status_t bindOutputs(tenon_tensor_t *outputs);
+  tenon_status_t makeOutput(uint32_t index);
+  tenon_status_t finishOutputs(tenon_tensor_t *outputs);
+  bool overlapsInput(const char *data, uint64_t bytes) const;
+
+  // Execute.cpp: steps.
+  tenon_status_t execute();
+  tenon_status_t step(uint32_t &next);
+  tenon_status_t makeSegment(const tenon_step_t &step);
+  tenon_status_t bindSymbols(const tenon_step_t &step);
+  tenon_status_t require(const tenon_step_t &step);
+  tenon_status_t copy(const tenon_step_t &step);
+  tenon_status_t jumpUnless(const tenon_step_t &step, uint32_t &next);
+  tenon_status_t resolve(const tenon_step_t &step, uint32_t number,
+                         tenon_operand_t &operand);
+  tenon_status_t size(const tenon_step_t &step, const char *what, uint32_t expr,
+                      int64_t &value);
+  tenon::runtime::ExpressionFault formula(uint32_t expr, int64_t &value);
+  bool symbolFits(uint32_t symbol, int64_t value) const;
+  void setSymbol(uint32_t symbol, int64_t value);
+
+  // Launch.cpp: one kernel.
+  tenon_status_t launch(const tenon_step_t &step);
+  tenon_status_t reserveScratch(const tenon_step_t &step, uint64_t &stride);
+  tenon_status_t fault(const tenon_step_t &step, uint32_t code) const;
+  void observe(const tenon_step_t &step, int64_t rows, uint32_t pieces,
+               uint64_t nanoseconds) const;
+
+  tenon::runtime::ThreadPool pool;
+  tenon_parallel_for_t parallelFor = nullptr;
+  void *parallelUser = nullptr;
+  uint32_t threads = 1;
+  tenon::runtime::MemoryBudget budget;
+  uint64_t runs = 0;
+
+  tenon::runtime::Array<int64_t> symbols;
+  tenon::runtime::Array<bool> symbolSet; // In this run.
+  tenon::runtime::Array<Formula> formulas;
+  uint64_t epoch = 1; // Counts changes of `symbols`.
+
+  tenon::runtime::Array<Input> inputs;
+  tenon::runtime::Array<Output> outputs;
+  tenon::runtime::Array<Segment> segments;
+  tenon::runtime::Block scratch;
+
+  // Of the launch in progress.
+  tenon::runtime::Array<void *> pointers;
+  tenon::runtime::Array<tenon_operand_t> operands;
+  tenon::runtime::Array<int64_t> parameters;
+};
+
+#endif // TENON_RUNTIME_SESSION_H

@@ -1,0 +1,287 @@
+//===- tenon.h - Loads and runs Tenon artifacts ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A model is one loaded artifact: immutable, shared by any number of sessions
+// and threads. A session is the memory and the threads of one run at a time.
+//
+// Every function that can fail returns a status; TENON_OK is zero. After any
+// other status tenon_last_error() holds one sentence about it, per thread.
+// Results named `out_...` are set before anything can fail. Structs carry
+// their size: set `struct_size` to sizeof and every unused member to zero.
+//
+// Nothing here may be called from a signal handler. An artifact must not be
+// truncated while a model is loaded from it: its weights stay in the file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_RUNTIME_TENON_H
+#define TENON_RUNTIME_TENON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TENON_API __attribute__((visibility("default")))
+#else
+#define TENON_API
+#endif
+
+#define TENON_MAX_RANK 32
+
+typedef enum tenon_status_t {
+  TENON_OK = 0,
+  TENON_INVALID_ARGUMENT = 1, // A misuse of this interface.
+  TENON_NOT_FOUND = 2,        // No such file, input, output or level.
+  TENON_IO_ERROR = 3,         // The operating system refused.
+  TENON_BAD_FORMAT = 4,       // Not an artifact, or a damaged one.
+  TENON_UNSUPPORTED = 5,      // Another version, machine or CPU.
+  TENON_OUT_OF_MEMORY = 6,    // Or over the session's memory limit.
+  TENON_BAD_INPUT = 7,        // A tensor that the model does not take.
+  TENON_FAILED = 8,           // A node cannot compute these values.
+  TENON_BUSY = 9,             // The session is in use by another thread.
+} tenon_status_t;
+
+#ifndef TENON_DTYPE_DEFINED // model_format.h says the same.
+#define TENON_DTYPE_DEFINED
+typedef enum tenon_dtype_t {
+  TENON_F32 = 1, // The numbers are ONNX's.
+  TENON_U8 = 2,
+  TENON_I8 = 3,
+  TENON_U16 = 4,
+  TENON_I16 = 5,
+  TENON_I32 = 6,
+  TENON_I64 = 7,
+  TENON_BOOL = 9, // One byte, 0 or 1.
+  TENON_F16 = 10,
+  TENON_F64 = 11,
+  TENON_U32 = 12,
+  TENON_U64 = 13,
+  TENON_BF16 = 16,
+} tenon_dtype_t;
+#endif
+
+typedef struct tenon_model_t tenon_model_t;
+typedef struct tenon_session_t tenon_session_t;
+
+// The sentence about this thread's last failure; never NULL.
+TENON_API const char *tenon_last_error(void);
+
+// "1.0": the newest artifact format that this library reads.
+TENON_API const char *tenon_version(void);
+
+// "f32", ...; NULL for a number that is no element type.
+TENON_API const char *tenon_dtype_name(uint32_t dtype);
+
+// Bytes of one element; 0 for a number that is no element type.
+TENON_API size_t tenon_dtype_bytes(uint32_t dtype);
+
+// ---- Models -------------------------------------------------------------
+
+typedef struct tenon_load_options_t {
+  size_t struct_size;
+  const char *level;      // Use this CPU level, not the best; NULL: choose.
+  int32_t verify_weights; // Not 0: check every weight byte (slower).
+  int32_t reserved;
+} tenon_load_options_t;
+
+// Loads the artifact in the regular file `path`. Its code and metadata are
+// verified before any of it is used; weights are mapped, not read.
+// `options` may be NULL. The file may be deleted (not truncated) afterwards.
+TENON_API tenon_status_t tenon_model_load(const char *path,
+                                          const tenon_load_options_t *options,
+                                          tenon_model_t **out_model);
+
+// A model lives until it is released once more than it was retained; its
+// sessions retain it. Both accept NULL.
+TENON_API void tenon_model_retain(tenon_model_t *model);
+TENON_API void tenon_model_release(tenon_model_t *model);
+
+// Checks the checksum of every block of weights.
+TENON_API tenon_status_t tenon_model_verify_weights(const tenon_model_t *model);
+
+typedef struct tenon_model_info_t {
+  size_t struct_size;
+  const char *name, *producer; // Strings live as long as the model.
+  const char *level;           // The CPU level in use.
+  uint32_t input_count, output_count, symbol_count;
+  uint32_t level_count, kernel_count, weight_count, step_count;
+  uint32_t segment_count;
+  uint64_t file_bytes, image_bytes, metadata_bytes, weights_bytes;
+  uint64_t image_checksum[2]; // XXH3-128: low, high.
+} tenon_model_info_t;
+
+TENON_API tenon_status_t tenon_model_info(const tenon_model_t *model,
+                                          tenon_model_info_t *out_info);
+
+// A model input or output. A dim that is not constant is -1 in `dims`;
+// `dim_texts` holds each as text: "4", "batch", "2 * seq + 1".
+typedef struct tenon_value_info_t {
+  size_t struct_size;
+  const char *name;
+  uint32_t dtype, rank;
+  int64_t dims[TENON_MAX_RANK];
+  const char *dim_texts[TENON_MAX_RANK];
+} tenon_value_info_t;
+
+TENON_API tenon_status_t tenon_model_input(const tenon_model_t *model,
+                                           uint32_t index,
+                                           tenon_value_info_t *out_info);
+TENON_API tenon_status_t tenon_model_output(const tenon_model_t *model,
+                                            uint32_t index,
+                                            tenon_value_info_t *out_info);
+
+// The index of an input or output by its name.
+TENON_API tenon_status_t tenon_model_find_input(const tenon_model_t *model,
+                                                const char *name,
+                                                uint32_t *out_index);
+TENON_API tenon_status_t tenon_model_find_output(const tenon_model_t *model,
+                                                 const char *name,
+                                                 uint32_t *out_index);
+
+// A size that is only known at run time, and its range.
+typedef struct tenon_symbol_info_t {
+  size_t struct_size;
+  const char *name;
+  int64_t lo, hi;
+} tenon_symbol_info_t;
+
+TENON_API tenon_status_t tenon_model_symbol(const tenon_model_t *model,
+                                            uint32_t index,
+                                            tenon_symbol_info_t *out_info);
+
+typedef struct tenon_level_info_t {
+  size_t struct_size;
+  const char *name;
+  int32_t runs_here; // This machine has what the level needs.
+  int32_t in_use;
+} tenon_level_info_t;
+
+TENON_API tenon_status_t tenon_model_level(const tenon_model_t *model,
+                                           uint32_t index,
+                                           tenon_level_info_t *out_info);
+
+typedef struct tenon_kernel_info_t {
+  size_t struct_size;
+  const char *name, *schedule;
+  uint32_t launch_count; // Steps that launch it.
+  uint32_t reserved;
+} tenon_kernel_info_t;
+
+TENON_API tenon_status_t tenon_model_kernel(const tenon_model_t *model,
+                                            uint32_t index,
+                                            tenon_kernel_info_t *out_info);
+
+typedef struct tenon_weight_info_t {
+  size_t struct_size;
+  const char *name, *layout;
+  uint64_t offset, bytes;
+  uint32_t dtype, rank;
+} tenon_weight_info_t;
+
+TENON_API tenon_status_t tenon_model_weight(const tenon_model_t *model,
+                                            uint32_t index,
+                                            tenon_weight_info_t *out_info);
+
+// ---- Sessions -----------------------------------------------------------
+
+// Calls body(job, i) once for each i in [0, count), on any threads, and
+// returns when all calls have returned.
+typedef void (*tenon_parallel_for_t)(void *user, int32_t count,
+                                     void (*body)(void *job, int32_t i),
+                                     void *job);
+
+typedef struct tenon_session_options_t {
+  size_t struct_size;
+  int32_t threads;           // With the caller's; 0: every CPU we may use.
+  int32_t spin_microseconds; // Before an idle worker sleeps; 0: default 100;
+                             // -1: none.
+  uint64_t memory_limit;     // Bytes; 0: the machine's memory.
+  tenon_parallel_for_t parallel_for; // Instead of threads of our own, or NULL.
+  void *parallel_user;
+} tenon_session_options_t;
+
+// `options` may be NULL. Where threads cannot be had it runs with fewer.
+TENON_API tenon_status_t tenon_session_create(
+    tenon_model_t *model, const tenon_session_options_t *options,
+    tenon_session_t **out_session);
+
+// Frees the session. Refused with TENON_BUSY during a run. Accepts NULL.
+TENON_API tenon_status_t tenon_session_destroy(tenon_session_t *session);
+
+// A dense row-major tensor.
+typedef struct tenon_tensor_t {
+  size_t struct_size;
+  uint32_t dtype, rank;
+  int64_t dims[TENON_MAX_RANK];
+  void *data;
+  size_t bytes;
+} tenon_tensor_t;
+
+// Runs the model once.
+//
+// `inputs` are all of the model's, in its order; they are only read. `data`
+// may have any alignment, and may be NULL when the tensor has no elements.
+//
+// `outputs` are all of the model's, in its order. With `data` NULL the result
+// is the session's memory, valid until its next run; otherwise the result is
+// written to `data`, where `bytes` says how much fits (without a copy, when
+// it is 64-byte aligned and overlaps no input). The other members are set.
+//
+// After a failure the session can run again; outputs are then undefined.
+TENON_API tenon_status_t tenon_session_run(tenon_session_t *session,
+                                           const tenon_tensor_t *inputs,
+                                           uint32_t input_count,
+                                           tenon_tensor_t *outputs,
+                                           uint32_t output_count);
+
+typedef struct tenon_session_info_t {
+  size_t struct_size;
+  uint32_t threads; // That run, with the caller's.
+  uint32_t reserved;
+  uint64_t runs;          // That succeeded.
+  uint64_t arena_bytes;   // Held by segments.
+  uint64_t output_bytes;  // Held for outputs, and copies of inputs.
+  uint64_t scratch_bytes; // Held by kernels' scratch, all threads.
+} tenon_session_info_t;
+
+TENON_API tenon_status_t tenon_session_info(tenon_session_t *session,
+                                            tenon_session_info_t *out_info);
+
+// ---- Observation --------------------------------------------------------
+
+typedef struct tenon_operand_t {
+  void *data; // NULL: the operand is absent.
+  size_t bytes;
+} tenon_operand_t;
+
+// One launch that has just returned. All pointers end with the callback.
+typedef struct tenon_launch_t {
+  size_t struct_size;
+  uint32_t step, kernel;
+  const char *kernel_name;
+  const char *const *nodes; // ONNX nodes that the launch computes.
+  uint32_t node_count, operand_count, parameter_count;
+  uint32_t pieces; // Row ranges it was split into.
+  const tenon_operand_t *operands;
+  const int64_t *parameters;
+  int64_t rows;
+  uint64_t nanoseconds;
+} tenon_launch_t;
+
+typedef void (*tenon_observer_t)(void *user, const tenon_launch_t *launch);
+
+// `observer` is called after every launch, in the thread that runs; NULL: no
+// more. It may read operands, and must not call into the session.
+TENON_API tenon_status_t tenon_session_set_observer(tenon_session_t *session,
+                                                    tenon_observer_t observer,
+                                                    void *user);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // TENON_RUNTIME_TENON_H
