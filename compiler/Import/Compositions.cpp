@@ -1,0 +1,224 @@
+//===- Compositions.cpp - The words that converters are written in --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Import/Emitter.h"
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+/// Larger tensors are weights. Integers may shape others and stay in the IR.
+constexpr size_t maxConstantBytes = 256, maxIntegerElements = 1024;
+
+Attribute numberAttr(Type element, double value) {
+  if (auto type = dyn_cast<FloatType>(element)) {
+    llvm::APFloat number(value);
+    bool losesInfo;
+    number.convert(type.getFloatSemantics(),
+                   llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    return FloatAttr::get(type, number);
+  }
+  auto type = cast<IntegerType>(element);
+  uint64_t bits = value < 0 ? uint64_t(int64_t(value)) : uint64_t(value);
+  return IntegerAttr::get(
+      type, llvm::APInt(type.getWidth(), bits, /*isSigned=*/false,
+                        /*implicitTrunc=*/true));
+}
+
+/// MLIR's own packing of these bytes; bool is not stored by the byte there.
+DenseElementsAttr denseOf(const TensorData &data) {
+  auto type = RankedTensorType::get(data.shape, data.elementType);
+  if (!data.elementType.isInteger(1))
+    return DenseElementsAttr::getFromRawBuffer(type, data.bytes);
+  SmallVector<bool> values;
+  for (char byte : data.bytes)
+    values.push_back(byte != 0);
+  return DenseElementsAttr::get(type, values);
+}
+
+} // namespace
+
+Type Emitter::elementOf(Value value) {
+  return value ? graph::getElementType(value) : Type();
+}
+
+Type Emitter::typeOf(ArrayRef<Expr> dims, Type element) {
+  if (failed() || !element)
+    return {};
+  Type type = graph::tensorOf(dims, element);
+  if (!type)
+    (void)invalid("a size is negative or overflows");
+  return type;
+}
+
+Value Emitter::constant(Type element, ArrayRef<int64_t> shape,
+                        ArrayRef<double> values) {
+  if (failed() || !element)
+    return {};
+  SmallVector<Attribute> numbers;
+  for (double value : values)
+    numbers.push_back(numberAttr(element, value));
+  auto type = RankedTensorType::get(shape, element);
+  return emit<graph::ConstantOp>(
+      {}, attr("value", DenseElementsAttr::get(type, numbers)), type);
+}
+
+Value Emitter::scalar(Type element, double value) {
+  return constant(element, {}, value);
+}
+
+Value Emitter::tensor(const TensorData &data, StringRef name) {
+  if (failed())
+    return {};
+  auto type = RankedTensorType::get(data.shape, data.elementType);
+  bool isSmall = data.bytes.size() <= maxConstantBytes ||
+                 (isa<IntegerType>(data.elementType) &&
+                  size_t(type.getNumElements()) <= maxIntegerElements);
+  if (isSmall)
+    return emit<graph::ConstantOp>({}, attr("value", denseOf(data)), type);
+  auto weight = state.weights.add(name, data.elementType, data.shape,
+                                  data.bytes, data.owner);
+  if (!weight) {
+    (void)invalid(llvm::toString(weight.takeError()));
+    return {};
+  }
+  return emit<graph::WeightOp>({}, text("name", (*weight)->name), type);
+}
+
+Value Emitter::sizesVector(ArrayRef<Expr> values, Type element) {
+  Type type = typeOf(size(values.size()), element ? element : integer(64));
+  return type ? emit<graph::SizesOp>({}, dims("value", values), type) : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Data movement
+//===----------------------------------------------------------------------===//
+
+Value Emitter::reshape(Value value, ArrayRef<Expr> dims) {
+  Type type = typeOf(dims, elementOf(value));
+  if (!type || value.getType() == type)
+    return type ? value : Value();
+  return emit<graph::ReshapeOp>(value, {}, type);
+}
+
+Value Emitter::broadcast(Value value, ArrayRef<Expr> dims) {
+  Type type = typeOf(dims, elementOf(value));
+  if (!type || value.getType() == type)
+    return type ? value : Value();
+  return emit<graph::BroadcastOp>(value, {}, type);
+}
+
+Value Emitter::transpose(Value value, ArrayRef<int64_t> permutation) {
+  bool isIdentity = true;
+  for (auto [i, axis] : llvm::enumerate(permutation))
+    isIdentity &= axis == int64_t(i);
+  if (value && isIdentity && int64_t(permutation.size()) == graph::getRank(value))
+    return value;
+  return emit<graph::TransposeOp>(value, i64s("permutation", permutation));
+}
+
+Value Emitter::unsqueeze(Value value, ArrayRef<int64_t> axes) {
+  Exprs from = dimsOf(value), to;
+  size_t rank = from.size() + axes.size();
+  auto next = from.begin();
+  for (size_t i = 0; i < rank && !failed(); ++i) {
+    if (llvm::is_contained(axes, int64_t(i)))
+      to.push_back(size(1));
+    else if (next != from.end())
+      to.push_back(*next++);
+    else
+      (void)invalid("axes to insert lie outside the result or repeat");
+  }
+  return reshape(value, to);
+}
+
+Value Emitter::squeeze(Value value, ArrayRef<int64_t> axes) {
+  Exprs to;
+  for (auto [i, dim] : llvm::enumerate(dimsOf(value))) {
+    if (llvm::is_contained(axes, int64_t(i)))
+      require(dim, graph::Relation::Equal, size(1),
+              "the size of a squeezed axis must be 1");
+    else
+      to.push_back(dim);
+  }
+  return reshape(value, to);
+}
+
+Value Emitter::cast(Value value, Type element) {
+  if (!value || !element || elementOf(value) == element)
+    return value;
+  return emit<graph::CastOp>(value, {}, typeOf(dimsOf(value), element));
+}
+
+Value Emitter::slice(Value value, int64_t axis, Expr start, Expr length) {
+  Exprs to = dimsOf(value);
+  if (failed() || axis < 0 || axis >= int64_t(to.size()))
+    return {};
+  require(start + length, graph::Relation::LessEqual, to[axis],
+          "a slice must lie inside its axis");
+  Exprs starts(to.size(), size(0)), steps(to.size(), size(1));
+  to[axis] = length;
+  starts[axis] = start;
+  Type type = typeOf(to, elementOf(value));
+  if (!type)
+    return {};
+  return emit<graph::SliceOp>(
+      value, {dims("starts", starts), dims("steps", steps)}, type);
+}
+
+Value Emitter::concat(ArrayRef<Value> values, int64_t axis) {
+  return emit<graph::ConcatOp>(values, i64("axis", axis));
+}
+
+Value Emitter::iota(Expr length, Type element) {
+  Type type = typeOf(length, element);
+  return type ? emit<graph::IotaOp>({}, {}, type) : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+Value Emitter::reduce(Value value, ArrayRef<int64_t> axes,
+                      graph::ReduceKind kind, bool keepDims) {
+  auto kindAttr = graph::ReduceKindAttr::get(context(), kind);
+  Value reduced = emit<graph::ReduceOp>(
+      value, {i64s("axes", axes), attr("kind", kindAttr)});
+  if (keepDims || !reduced)
+    return reduced;
+  Exprs to;
+  for (auto [i, dim] : llvm::enumerate(dimsOf(reduced)))
+    if (!llvm::is_contained(axes, int64_t(i)))
+      to.push_back(dim);
+  return reshape(reduced, to);
+}
+
+Value Emitter::softmax(Value value, int64_t axis) {
+  return emit<graph::SoftmaxOp>(value, i64("axis", axis));
+}
+
+Value Emitter::select(Value condition, Value lhs, Value rhs) {
+  return emit<graph::SelectOp>({condition, lhs, rhs});
+}
+
+Value Emitter::matmul(Value lhs, Value rhs) {
+  return emit<graph::MatmulOp>({lhs, rhs});
+}
+
+#define TENON_BINARY(NAME, OP)                                                 \
+  Value Emitter::NAME(Value lhs, Value rhs) {                                  \
+    return emit<graph::OP>({lhs, rhs});                                        \
+  }                                                                            \
+  Value Emitter::NAME(Value lhs, double rhs) {                                 \
+    return NAME(lhs, scalar(elementOf(lhs), rhs));                             \
+  }
+TENON_BINARY(add, AddOp)
+TENON_BINARY(sub, SubOp)
+TENON_BINARY(mul, MulOp)
+TENON_BINARY(div, DivOp)
+TENON_BINARY(maximum, MaxOp)
+TENON_BINARY(minimum, MinOp)
+#undef TENON_BINARY
+
+} // namespace tenon

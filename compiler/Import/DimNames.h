@@ -1,0 +1,36 @@
+//===- DimNames.h - Symbols for the named dims of a model -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_IMPORT_DIMNAMES_H
+#define TENON_COMPILER_IMPORT_DIMNAMES_H
+
+#include "compiler/Import/Emitter.h"
+
+namespace tenon {
+
+/// One symbol per dim_param. Names that are formulas (`past + sequence`,
+/// `2*s0`, `s0//2`) become them, when all their parts are names of their own.
+class DimNames {
+public:
+  /// `fixed` gives numbers to some names.
+  DimNames(ImportState &state, const llvm::StringMap<int64_t> &fixed)
+      : state(state), fixed(fixed) {}
+
+  /// Announces a dim_param; all are announced before the first `get`.
+  void announce(llvm::StringRef text);
+
+  /// The size that a dim_param stands for. An empty or meaningless one ("?")
+  /// is a new symbol each time, named after `hint`.
+  graph::Expr get(llvm::StringRef text, llvm::StringRef hint);
+
+private:
+  graph::Expr named(llvm::StringRef text);
+
+  ImportState &state;
+  const llvm::StringMap<int64_t> &fixed;
+  llvm::StringMap<graph::Expr> symbols; // Null until first used.
+};
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_IMPORT_DIMNAMES_H

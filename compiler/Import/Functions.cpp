@@ -1,0 +1,220 @@
+//===- Functions.cpp - What an operator means: a row or a function --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Import/Functions.h"
+#include "compiler/Import/CheckModel.h"
+#include "compiler/Import/GraphImporter.h"
+#include "compiler/Import/NodeConverter.h"
+#include "compiler/Weights/Printable.h"
+
+#include "onnx_functions.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+
+namespace tenon {
+namespace {
+
+/// Operators that are refused for what they are.
+struct Refusal {
+  StringLiteral op, reason, fix;
+};
+
+constexpr StringLiteral noSequences =
+    "works on sequences, and only tensors are supported";
+constexpr StringLiteral noOptionals =
+    "works on optional values, and only tensors are supported";
+constexpr StringLiteral noStrings =
+    "works on strings, and only numbers are supported";
+constexpr StringLiteral noRandom =
+    "draws random numbers, so its result is not defined by its inputs";
+constexpr StringLiteral noLoops = "is a loop, which is not supported yet";
+constexpr StringLiteral noTraining = "belongs to training";
+constexpr StringLiteral preprocess = "do it before the model";
+constexpr StringLiteral drawOutside =
+    "make the numbers outside and give them to the model as an input";
+constexpr StringLiteral exportEval = "export the model for inference";
+constexpr StringLiteral unroll =
+    "export the model with the loop unrolled, or one step of it";
+
+constexpr Refusal refusals[] = {
+    {"Bernoulli", noRandom, drawOutside},
+    {"ConcatFromSequence", noSequences, ""},
+    {"ImageDecoder", "decodes image files", preprocess},
+    {"Loop", noLoops, unroll},
+    {"Multinomial", noRandom, drawOutside},
+    {"Optional", noOptionals, ""},
+    {"OptionalGetElement", noOptionals, ""},
+    {"OptionalHasElement", noOptionals, ""},
+    {"RandomNormal", noRandom, drawOutside},
+    {"RandomNormalLike", noRandom, drawOutside},
+    {"RandomUniform", noRandom, drawOutside},
+    {"RandomUniformLike", noRandom, drawOutside},
+    {"RegexFullMatch", noStrings, preprocess},
+    {"Scan", noLoops, unroll},
+    {"SequenceAt", noSequences, ""},
+    {"SequenceConstruct", noSequences, ""},
+    {"SequenceEmpty", noSequences, ""},
+    {"SequenceErase", noSequences, ""},
+    {"SequenceInsert", noSequences, ""},
+    {"SequenceLength", noSequences, ""},
+    {"SequenceMap", noSequences, ""},
+    {"SplitToSequence", noSequences, "use Split with fixed sizes"},
+    {"StringConcat", noStrings, preprocess},
+    {"StringNormalizer", noStrings, preprocess},
+    {"StringSplit", noStrings, preprocess},
+    {"TfIdfVectorizer", noStrings, preprocess},
+    {"Adagrad", noTraining, exportEval},
+    {"Adam", noTraining, exportEval},
+    {"Gradient", noTraining, exportEval},
+    {"Momentum", noTraining, exportEval},
+    {"MoE", "is a mixture of experts, which is not supported yet in this "
+            "fused form",
+     "export it from standard operators"},
+    {"QMoE", "is a mixture of experts, which is not supported yet in this "
+             "fused form",
+     "export it from standard operators"},
+};
+
+StringRef shownDomain(StringRef domain) {
+  return domain.empty() ? "ai.onnx" : domain;
+}
+
+} // namespace
+
+FunctionLibrary::FunctionLibrary(const onnx::ModelProto &model)
+    : model(model) {
+  for (const onnx::FunctionProto &function : model.functions())
+    byName[function.name()].push_back(&function);
+}
+
+Callee FunctionLibrary::resolve(const onnx::NodeProto &node, Function inside) {
+  Callee callee;
+  StringRef domain = canonicalDomain(node.domain());
+  if (inside)
+    callee.opset = opsetOf(inside->opset_import(), domain);
+  if (!callee.opset)
+    callee.opset = opsetOf(model.opset_import(), domain);
+  for (Function function : byName.lookup(node.op_type()))
+    if (canonicalDomain(function->domain()) == domain &&
+        function->overload() == node.overload()) {
+      callee.function = function;
+      return callee;
+    }
+  callee.row = findRow(domain, node.op_type(), callee.opset);
+  if (!callee.row)
+    callee.function = standardBody(domain, node.op_type(), callee.opset);
+  return callee;
+}
+
+FunctionLibrary::Function FunctionLibrary::standardBody(StringRef domain,
+                                                        StringRef op,
+                                                        int64_t opset) {
+  // Sorted by version, then by the opset the body is written for.
+  const OnnxFunctionBody *best = nullptr;
+  for (size_t i = 0; i < kOnnxFunctionBodyCount; ++i) {
+    const OnnxFunctionBody &body = kOnnxFunctionBodies[i];
+    if (domain != body.domain || op != body.op || body.sinceVersion > opset)
+      continue;
+    bool isNewer = !best || body.sinceVersion > best->sinceVersion;
+    if (isNewer || body.opsetVersion <= opset)
+      best = &body;
+  }
+  if (!best)
+    return nullptr;
+  std::unique_ptr<onnx::FunctionProto> &parsed = bodies[best];
+  if (!parsed) {
+    parsed = std::make_unique<onnx::FunctionProto>();
+    if (!parsed->ParseFromArray(best->bytes, best->size))
+      return nullptr;
+  }
+  return parsed.get();
+}
+
+Problem FunctionLibrary::explain(const onnx::NodeProto &node, int64_t opset) {
+  StringRef domain = canonicalDomain(node.domain());
+  if (!opset)
+    return {NodeIssue::Kind::Invalid,
+            "the model imports no opset of the domain '" +
+                printable(shownDomain(domain)) + "'",
+            "add it to the opset_import of the model"};
+  for (const Refusal &refusal : refusals)
+    if (refusal.op == node.op_type() && domain != "ai.onnx.ml")
+      return {NodeIssue::Kind::Unsupported, refusal.reason.str(),
+              refusal.fix.str()};
+  if (findRow(domain, node.op_type(), kMaxOpset))
+    return {NodeIssue::Kind::Unsupported,
+            "this version of the operator is not supported",
+            "convert the model to a newer opset with onnx.version_converter"};
+  if (domain == "ai.onnx.ml")
+    return {NodeIssue::Kind::Unsupported,
+            "operators of classical machine learning are not supported", ""};
+  if (!domain.empty() && domain != "com.microsoft")
+    return {NodeIssue::Kind::Unsupported,
+            "the domain '" + printable(domain) +
+                "' is not known and the model has no function of that name",
+            "export the operator from standard ones, or with its function"};
+  return {NodeIssue::Kind::Unsupported,
+          "there is no such operator, or it is not supported yet", ""};
+}
+
+uint64_t FunctionLibrary::countFunction(Function function,
+                                        ImportReport &report) {
+  auto found = counts.find(function);
+  if (found != counts.end())
+    return found->second;
+  SmallVector<StringRef> wanted(function->output().begin(),
+                                function->output().end());
+  uint64_t nodes = count(function->node(), wanted, function, report);
+  counts[function] = nodes;
+  return nodes;
+}
+
+uint64_t FunctionLibrary::countNode(const onnx::NodeProto &node,
+                                    Function inside, ImportReport &report) {
+  Callee callee = resolve(node, inside);
+  if (callee.function)
+    return SaturatingAdd<uint64_t>(1, countFunction(callee.function, report));
+  if (!callee.row) {
+    Problem problem = explain(node, callee.opset);
+    report.issues.push_back(
+        {problem.kind, nodeName(node), printable(node.op_type()),
+         printable(shownDomain(canonicalDomain(node.domain()))), callee.opset,
+         problem.reason, problem.fix});
+    return 1;
+  }
+  uint64_t total = 1;
+  auto addGraph = [&](const onnx::GraphProto &graph) {
+    SmallVector<StringRef> wanted;
+    for (const onnx::ValueInfoProto &output : graph.output())
+      wanted.push_back(output.name());
+    total =
+        SaturatingAdd(total, count(graph.node(), wanted, inside, report));
+  };
+  for (const onnx::AttributeProto &attribute : node.attribute()) {
+    if (attribute.has_g())
+      addGraph(attribute.g());
+    for (const onnx::GraphProto &graph : attribute.graphs())
+      addGraph(graph);
+  }
+  return total;
+}
+
+uint64_t FunctionLibrary::count(const NodeList &nodes,
+                                ArrayRef<StringRef> wanted, Function inside,
+                                ImportReport &report) {
+  uint64_t total = 0;
+  for (int index : liveNodes(nodes, orderNodes(nodes).nodes, wanted))
+    total = SaturatingAdd(total, countNode(nodes[index], inside, report));
+  return total;
+}
+
+uint64_t FunctionLibrary::countNodes(const onnx::GraphProto &graph,
+                                     ImportReport &report) {
+  SmallVector<StringRef> wanted;
+  for (const onnx::ValueInfoProto &output : graph.output())
+    wanted.push_back(output.name());
+  return count(graph.node(), wanted, nullptr, report);
+}
+
+} // namespace tenon

@@ -1,0 +1,274 @@
+//===- GraphImporter.cpp - Walks the graphs of one model ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Import/GraphImporter.h"
+#include "compiler/Import/CheckModel.h"
+#include "compiler/Weights/Printable.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+std::string nodeName(const onnx::NodeProto &node) {
+  if (!node.name().empty())
+    return printable(node.name());
+  std::string name = printable(node.op_type());
+  if (node.output_size())
+    name += ":" + printable(node.output(0));
+  return name;
+}
+
+GraphImporter::GraphImporter(MLIRContext *context, WeightStore &weights,
+                             std::shared_ptr<const ModelFile> file,
+                             const ImportOptions &options,
+                             ImportReport &report)
+    : state(context, weights, file), builder(context), file(*file),
+      options(options), report(report), library(file->model()) {}
+
+OwningOpRef<ModuleOp> GraphImporter::run() {
+  uint64_t nodes = library.countNodes(file.model().graph(), report);
+  if (nodes > kMaxNodes) {
+    report.invalid = "the model has more than " + std::to_string(kMaxNodes) +
+                     " nodes once its functions are expanded";
+    return {};
+  }
+  if (!report.ok())
+    return {};
+
+  // What inference and verifiers say becomes the reason of a node's problem.
+  ScopedDiagnosticHandler handler(state.context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+      return failure();
+    if (state.lastError.empty())
+      state.lastError = diagnostic.str();
+    return success();
+  });
+  Location loc = NameLoc::get(builder.getStringAttr(
+      printable(file.model().graph().name())));
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  importMain(*module);
+  if (!report.ok())
+    return {};
+  state.lastError.clear();
+  if (failed(verify(*module))) {
+    report.invalid = "internal error: the imported module is not valid (" +
+                     state.lastError + "); please report this";
+    return {};
+  }
+  return module;
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+NamedValue GraphImporter::lookup(StringRef name) const {
+  for (const Scope *at = scope; at; at = at->outer) {
+    auto found = at->values.find(name);
+    if (found != at->values.end())
+      return found->second;
+  }
+  return {};
+}
+
+void GraphImporter::define(StringRef name, Value value) {
+  auto state =
+      value ? NamedValue::State::Present : NamedValue::State::Poisoned;
+  if (!name.empty())
+    scope->values[name] = {state, value};
+}
+
+void GraphImporter::poison(const onnx::NodeProto &node) {
+  for (const std::string &output : node.output())
+    define(output, {});
+}
+
+bool GraphImporter::usesPoison(const onnx::NodeProto &node) const {
+  bool poisoned = false;
+  forEachUse(node, [&](StringRef name) {
+    poisoned |= lookup(name).state == NamedValue::State::Poisoned;
+  });
+  return poisoned;
+}
+
+const onnx::AttributeProto *
+GraphImporter::attribute(const onnx::NodeProto &node, StringRef name) const {
+  // A reference leads to the attribute of the call, or to the default of the
+  // function; that of the call may be a reference in turn.
+  const onnx::NodeProto *at = &node;
+  const Frame *inside = frame;
+  std::string wanted = name.str();
+  while (true) {
+    const onnx::AttributeProto *found = nullptr;
+    for (const onnx::AttributeProto &attribute : at->attribute())
+      if (attribute.name() == wanted)
+        found = &attribute;
+    if (!found && at != &node) {
+      // `at` is a call, one frame further in than `inside`.
+      return nullptr;
+    }
+    if (!found || found->ref_attr_name().empty())
+      return found;
+    if (!inside)
+      return nullptr;
+    wanted = found->ref_attr_name();
+    at = inside->call;
+    bool given = llvm::any_of(at->attribute(), [&](const auto &attribute) {
+      return attribute.name() == wanted;
+    });
+    if (!given) {
+      for (const onnx::AttributeProto &missing :
+           inside->function->attribute_proto())
+        if (missing.name() == wanted)
+          return &missing;
+      return nullptr;
+    }
+    inside = inside->caller;
+  }
+}
+
+Location GraphImporter::locate(const onnx::NodeProto &node) const {
+  std::string name = (frame ? frame->prefix : "") + nodeName(node);
+  return NameLoc::get(StringAttr::get(state.context, name));
+}
+
+void GraphImporter::addIssue(const onnx::NodeProto &node, int64_t opset,
+                             const Problem &problem) {
+  // A problem without a reason stands for one that was reported inside.
+  if (problem.reason.empty())
+    return;
+  StringRef domain = canonicalDomain(node.domain());
+  report.issues.push_back(
+      {problem.kind, (frame ? frame->prefix : "") + nodeName(node),
+       printable(node.op_type()),
+       domain.empty() ? "ai.onnx" : printable(domain), opset, problem.reason,
+       problem.fix});
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+void GraphImporter::importInitializers(const onnx::GraphProto &graph,
+                                       ArrayRef<int> live) {
+  llvm::DenseSet<StringRef> used;
+  auto use = [&](StringRef name) { used.insert(name); };
+  for (int index : live)
+    forEachUse(graph.node(index), use);
+  for (const onnx::ValueInfoProto &output : graph.output())
+    use(output.name());
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    if (!used.contains(tensor.name()))
+      continue;
+    std::string name = printable(tensor.name());
+    Emitter emitter(state, builder, NameLoc::get(builder.getStringAttr(name)),
+                    "initializer '" + name + "'");
+    auto data = readTensor(tensor, state.file, state.context);
+    if (!data) {
+      report.issues.push_back({NodeIssue::Kind::Unsupported, name,
+                               "initializer", "ai.onnx", 0,
+                               llvm::toString(data.takeError()), ""});
+      define(tensor.name(), {});
+      continue;
+    }
+    define(tensor.name(), emitter.tensor(*data, tensor.name()));
+  }
+}
+
+void GraphImporter::importNodes(const NodeList &nodes, ArrayRef<int> live) {
+  for (int index : live)
+    importNode(nodes[index]);
+}
+
+void GraphImporter::importNode(const onnx::NodeProto &node) {
+  if (usesPoison(node))
+    return poison(node);
+  Callee callee = library.resolve(node, currentFunction());
+  if (callee.function)
+    return importCall(node, *callee.function);
+  if (callee.row)
+    return convert(node, *callee.row, callee.opset);
+  addIssue(node, callee.opset, FunctionLibrary::explain(node, callee.opset));
+  poison(node);
+}
+
+void GraphImporter::convert(const onnx::NodeProto &node, const OpRow &row,
+                            int64_t opset) {
+  NodeConverter converter(*this, node, opset, locate(node));
+  LogicalResult done = row.convert(converter);
+  for (auto [i, name] : llvm::enumerate(node.output()))
+    if (!converter.failed() && !name.empty() && !converter.outputs[i])
+      (void)converter.unsupported("its output " + Twine(i) + " ('" +
+                                  printable(name) + "') is not supported");
+  if (failed(done) && !converter.failed())
+    (void)converter.unsupported("cannot be converted");
+  if (converter.failed()) {
+    addIssue(node, opset, *converter.getProblem());
+    return poison(node);
+  }
+  for (auto [name, value] : llvm::zip(node.output(), converter.outputs))
+    define(name, value);
+}
+
+void GraphImporter::importCall(const onnx::NodeProto &node,
+                               const onnx::FunctionProto &function) {
+  Callee callee = library.resolve(node, currentFunction());
+  if (node.input_size() > function.input_size() ||
+      node.output_size() > function.output_size()) {
+    addIssue(node, callee.opset,
+             {NodeIssue::Kind::Invalid,
+              "has more inputs or outputs than its function", ""});
+    return poison(node);
+  }
+  Scope inner;
+  for (auto [i, formal] : llvm::enumerate(function.input()))
+    inner.values[formal] = int(i) < node.input_size() && !node.input(i).empty()
+                               ? lookup(node.input(i))
+                               : NamedValue();
+  SmallVector<StringRef> wanted;
+  for (auto [i, name] : llvm::enumerate(node.output()))
+    if (!name.empty())
+      wanted.push_back(function.output(i));
+
+  Frame called{frame, &node, &function,
+               (frame ? frame->prefix : "") + nodeName(node) + "/"};
+  Scope *outer = std::exchange(scope, &inner);
+  const Frame *caller = std::exchange(frame, &called);
+  const NodeList &nodes = function.node();
+  importNodes(nodes, liveNodes(nodes, orderNodes(nodes).nodes, wanted));
+  SmallVector<Value> values;
+  for (StringRef name : wanted)
+    values.push_back(lookup(name).value);
+  scope = outer;
+  frame = caller;
+
+  auto next = values.begin();
+  for (const std::string &name : node.output())
+    if (!name.empty())
+      define(name, *next++);
+}
+
+std::optional<SmallVector<Value>>
+GraphImporter::importBody(const onnx::GraphProto &body) {
+  Scope inner;
+  inner.outer = scope;
+  Scope *outer = std::exchange(scope, &inner);
+  SmallVector<StringRef> wanted;
+  for (const onnx::ValueInfoProto &output : body.output())
+    wanted.push_back(output.name());
+  auto live = liveNodes(body.node(), orderNodes(body.node()).nodes, wanted);
+  importInitializers(body, live);
+  importNodes(body.node(), live);
+  SmallVector<Value> values;
+  for (StringRef name : wanted)
+    values.push_back(lookup(name).value);
+  scope = outer;
+  if (llvm::is_contained(values, Value()))
+    return std::nullopt;
+  return values;
+}
+
+} // namespace tenon

@@ -1,0 +1,96 @@
+//===- GraphImporter.h - Walks the graphs of one model --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A function is expanded by importing its body in a scope of its own, where
+// the formal inputs name the values of the call: nothing is copied or renamed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_IMPORT_GRAPHIMPORTER_H
+#define TENON_COMPILER_IMPORT_GRAPHIMPORTER_H
+
+#include "compiler/Import/Functions.h"
+#include "compiler/Import/Import.h"
+#include "compiler/Import/NodeConverter.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace tenon {
+
+/// What a name of the model stands for where it is used.
+struct NamedValue {
+  enum class State {
+    Present,
+    Absent,   // An optional input of a function that its call left out.
+    Poisoned, // The output of a node that has a problem.
+  };
+  State state = State::Absent;
+  mlir::Value value; // When present.
+};
+
+/// The node's name in printable form, or "Op:first_output".
+std::string nodeName(const onnx::NodeProto &node);
+
+class GraphImporter {
+public:
+  GraphImporter(mlir::MLIRContext *context, WeightStore &weights,
+                std::shared_ptr<const ModelFile> file,
+                const ImportOptions &options, ImportReport &report);
+
+  mlir::OwningOpRef<mlir::ModuleOp> run();
+
+  /// The value of a name in the innermost scope that has it.
+  NamedValue lookup(llvm::StringRef name) const;
+  /// An attribute of a node, followed through calls where it is a reference.
+  const onnx::AttributeProto *attribute(const onnx::NodeProto &node,
+                                        llvm::StringRef name) const;
+  /// Imports a body here; nothing when a node of it has a problem.
+  std::optional<llvm::SmallVector<mlir::Value>>
+  importBody(const onnx::GraphProto &body);
+
+  ImportState state;
+  mlir::OpBuilder builder;
+
+private:
+  struct Scope {
+    const Scope *outer = nullptr;
+    llvm::DenseMap<llvm::StringRef, NamedValue> values;
+  };
+  /// A call that is being expanded.
+  struct Frame {
+    const Frame *caller;
+    const onnx::NodeProto *call;
+    const onnx::FunctionProto *function;
+    std::string prefix; // Of the names of its nodes.
+  };
+
+  bool importInputs(mlir::Block &block, mlir::NamedAttrList *attrs);
+  void importMain(mlir::ModuleOp module);
+  void importInitializers(const onnx::GraphProto &graph,
+                          llvm::ArrayRef<int> live);
+  void importNodes(const NodeList &nodes, llvm::ArrayRef<int> live);
+  void importNode(const onnx::NodeProto &node);
+  void importCall(const onnx::NodeProto &node,
+                  const onnx::FunctionProto &function);
+  void convert(const onnx::NodeProto &node, const OpRow &row, int64_t opset);
+  void define(llvm::StringRef name, mlir::Value value);
+  void poison(const onnx::NodeProto &node);
+  bool usesPoison(const onnx::NodeProto &node) const;
+  void addIssue(const onnx::NodeProto &node, int64_t opset,
+                const Problem &problem);
+  mlir::Location locate(const onnx::NodeProto &node) const;
+  const onnx::FunctionProto *currentFunction() const {
+    return frame ? frame->function : nullptr;
+  }
+
+  const ModelFile &file;
+  const ImportOptions &options;
+  ImportReport &report;
+  FunctionLibrary library;
+  Scope *scope = nullptr;
+  const Frame *frame = nullptr;
+};
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_IMPORT_GRAPHIMPORTER_H

@@ -1,0 +1,40 @@
+//===- Import.cpp - From an ONNX file to a module of graph ops ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Import/Import.h"
+#include "compiler/Import/CheckModel.h"
+#include "compiler/Import/GraphImporter.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+OwningOpRef<ModuleOp> importModel(MLIRContext *context, StringRef path,
+                                  WeightStore &weights,
+                                  const ImportOptions &options,
+                                  ImportReport &report) {
+  auto file = ModelFile::open(path);
+  if (!file) {
+    report.invalid = llvm::toString(file.takeError());
+    return {};
+  }
+  return importModel(context, *file, weights, options, report);
+}
+
+OwningOpRef<ModuleOp> importModel(MLIRContext *context,
+                                  std::shared_ptr<const ModelFile> file,
+                                  WeightStore &weights,
+                                  const ImportOptions &options,
+                                  ImportReport &report) {
+  if (llvm::Error error = checkModel(*file)) {
+    report.invalid = llvm::toString(std::move(error));
+    return {};
+  }
+  context->loadDialect<func::FuncDialect, graph::GraphDialect>();
+  return GraphImporter(context, weights, std::move(file), options, report)
+      .run();
+}
+
+} // namespace tenon

@@ -1,0 +1,155 @@
+//===- MainFunction.cpp - The function of a model: inputs and outputs -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Import/DimNames.h"
+#include "compiler/Import/GraphImporter.h"
+#include "compiler/Weights/Printable.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+constexpr size_t maxNameBytes = 4096;
+
+/// The inputs that a caller gives: those without an initializer.
+SmallVector<const onnx::ValueInfoProto *>
+callerInputs(const onnx::GraphProto &graph) {
+  llvm::DenseSet<StringRef> initialized;
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    initialized.insert(tensor.name());
+  SmallVector<const onnx::ValueInfoProto *> inputs;
+  for (const onnx::ValueInfoProto &input : graph.input())
+    if (!initialized.contains(input.name()))
+      inputs.push_back(&input);
+  return inputs;
+}
+
+/// What a caller must be able to say: no NUL, no megabytes.
+llvm::Error checkName(StringRef what, StringRef name) {
+  if (name.size() <= maxNameBytes && !name.contains('\0'))
+    return llvm::Error::success();
+  return llvm::createStringError("the name of the " + what + " '" +
+                                 printable(name) +
+                                 "' is too long or contains a NUL byte");
+}
+
+/// The shape of one input; a sentence when it cannot have one.
+llvm::Expected<Type> inputType(const onnx::ValueInfoProto &input,
+                               DimNames &names, MLIRContext *context) {
+  std::string what = "the graph input '" + printable(input.name()) + "'";
+  auto refuse = [&](const Twine &reason) {
+    return llvm::createStringError(what + " " + reason);
+  };
+  if (llvm::Error error = checkName("input", input.name()))
+    return std::move(error);
+  if (!input.type().has_tensor_type())
+    return refuse("is no tensor; sequences, maps and optionals are not "
+                  "supported");
+  const onnx::TypeProto::Tensor &tensor = input.type().tensor_type();
+  Type element = elementType(context, tensor.elem_type());
+  if (!element)
+    return refuse("has the element type " +
+                  elementTypeName(tensor.elem_type()) +
+                  ", which is not supported");
+  if (!tensor.has_shape())
+    return refuse("states no rank; give it a shape, with symbolic dims where "
+                  "they vary");
+  if (tensor.shape().dim_size() > kMaxRank)
+    return refuse("has more than " + Twine(kMaxRank) + " dims");
+  SmallVector<graph::Expr> dims;
+  SmallVector<int64_t> numbers;
+  for (auto [i, dim] : llvm::enumerate(tensor.shape().dim())) {
+    if (dim.has_dim_value() && dim.dim_value() < 0)
+      return refuse("has the negative dim " + Twine(dim.dim_value()));
+    if (dim.has_dim_value()) {
+      dims.push_back(graph::Expr::constant(context, dim.dim_value()));
+      numbers.push_back(dim.dim_value());
+    } else {
+      std::string hint = input.name() + "_dim" + std::to_string(i);
+      dims.push_back(names.get(dim.dim_param(), hint));
+    }
+  }
+  if (!tensorBytes(element, numbers))
+    return refuse("is larger than any memory");
+  return graph::tensorOf(dims, element);
+}
+
+NamedAttrList nameAttr(OpBuilder &builder, StringRef name) {
+  NamedAttrList attrs;
+  attrs.set("graph.name", builder.getStringAttr(name));
+  return attrs;
+}
+
+} // namespace
+
+void GraphImporter::importMain(ModuleOp module) {
+  const onnx::GraphProto &graph = file.model().graph();
+  auto refuse = [&](llvm::Error error) {
+    report.invalid = llvm::toString(std::move(error));
+  };
+  auto inputs = callerInputs(graph);
+  DimNames names(state, options.dims);
+  for (const onnx::ValueInfoProto *input : inputs)
+    for (const auto &dim : input->type().tensor_type().shape().dim())
+      names.announce(dim.dim_param());
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> inputAttrs, outputAttrs;
+  for (const onnx::ValueInfoProto *input : inputs) {
+    auto type = inputType(*input, names, state.context);
+    if (!type)
+      return refuse(type.takeError());
+    types.push_back(*type);
+    inputAttrs.push_back(
+        nameAttr(builder, input->name()).getDictionary(state.context));
+  }
+  auto function = func::FuncOp::create(
+      module.getLoc(), "main", builder.getFunctionType(types, {}));
+  module.push_back(function);
+  Block *block = function.addEntryBlock();
+  builder.setInsertionPointToEnd(block);
+
+  Scope main;
+  scope = &main;
+  for (auto [input, value] : llvm::zip(inputs, block->getArguments())) {
+    value.setLoc(NameLoc::get(builder.getStringAttr(printable(input->name()))));
+    define(input->name(), value);
+  }
+  SmallVector<StringRef> wanted;
+  for (const onnx::ValueInfoProto &output : graph.output())
+    wanted.push_back(output.name());
+  auto live = liveNodes(graph.node(), orderNodes(graph.node()).nodes, wanted);
+  importInitializers(graph, live);
+  importNodes(graph.node(), live);
+
+  SmallVector<Value> results;
+  for (const onnx::ValueInfoProto &output : graph.output()) {
+    if (llvm::Error error = checkName("output", output.name()))
+      return refuse(std::move(error));
+    Value value = lookup(output.name()).value;
+    if (!value)
+      continue; // Its node has been reported.
+    const onnx::TypeProto::Tensor &stated = output.type().tensor_type();
+    Type element = elementType(state.context, stated.elem_type());
+    if (element && element != graph::getElementType(value)) {
+      report.invalid = "the graph output '" + printable(output.name()) +
+                       "' is declared as " +
+                       elementTypeName(stated.elem_type()) +
+                       " but computed as another element type";
+      return;
+    }
+    results.push_back(value);
+    outputAttrs.push_back(
+        nameAttr(builder, output.name()).getDictionary(state.context));
+  }
+  func::ReturnOp::create(builder, module.getLoc(), results);
+  function.setFunctionType(
+      builder.getFunctionType(types, ValueRange(results).getTypes()));
+  function.setAllArgAttrs(inputAttrs);
+  function.setAllResultAttrs(outputAttrs);
+  scope = nullptr;
+}
+
+} // namespace tenon

@@ -1,0 +1,212 @@
+//===- NodeConverter.cpp - One ONNX node, as its converter sees it --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Import/NodeConverter.h"
+#include "compiler/Import/CheckModel.h"
+#include "compiler/Import/GraphImporter.h"
+#include "compiler/Weights/Printable.h"
+
+using namespace mlir;
+using onnx::AttributeProto;
+
+namespace tenon {
+
+NodeConverter::NodeConverter(GraphImporter &importer,
+                             const onnx::NodeProto &node, int64_t opset,
+                             Location loc)
+    : Emitter(importer.state, importer.builder, loc, describe(node)),
+      importer(importer), node(node), opsetVersion(opset),
+      outputs(node.output_size()) {}
+
+std::string NodeConverter::name() const { return nodeName(node); }
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+bool NodeConverter::hasInput(unsigned i) const {
+  return i < numInputs() && !node.input(i).empty() &&
+         importer.lookup(node.input(i)).state != NamedValue::State::Absent;
+}
+
+Value NodeConverter::optionalInput(unsigned i) {
+  return hasInput(i) ? importer.lookup(node.input(i)).value : Value();
+}
+
+Value NodeConverter::input(unsigned i) {
+  Value value = optionalInput(i);
+  if (!value)
+    (void)invalid("its input " + Twine(i) + " is missing");
+  return value;
+}
+
+SmallVector<Value> NodeConverter::inputs() {
+  SmallVector<Value> values;
+  for (unsigned i = 0; i < numInputs(); ++i)
+    values.push_back(input(i));
+  return failed() ? SmallVector<Value>() : values;
+}
+
+LogicalResult NodeConverter::expectInputs(unsigned lo, unsigned hi) {
+  if (numInputs() >= lo && numInputs() <= hi)
+    return success();
+  return invalid("has " + Twine(numInputs()) + " inputs; the operator takes " +
+                 (lo == hi ? Twine(lo) : Twine(lo) + " to " + Twine(hi)));
+}
+
+LogicalResult NodeConverter::expectRank(Value value, int64_t rank,
+                                        StringRef what) {
+  if (failed() || !value)
+    return failure();
+  if (graph::getRank(value) == rank)
+    return success();
+  return invalid(what + " has rank " + Twine(graph::getRank(value)) +
+                 " but must have rank " + Twine(rank));
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const AttributeProto *NodeConverter::attribute(StringRef name) const {
+  return importer.attribute(node, name);
+}
+
+const AttributeProto *
+NodeConverter::typed(StringRef name, AttributeProto::AttributeType type) {
+  const AttributeProto *found = attribute(name);
+  if (!found || attributeType(*found) == type)
+    return found;
+  // An empty list may come without a type of its own.
+  (void)invalid("its attribute '" + name + "' has a type that the operator "
+                "does not allow");
+  return nullptr;
+}
+
+int64_t NodeConverter::intAttr(StringRef name, int64_t missing) {
+  const AttributeProto *found = typed(name, AttributeProto::INT);
+  return found ? found->i() : missing;
+}
+
+int64_t NodeConverter::intAttr(StringRef name) {
+  if (!hasAttr(name))
+    (void)invalid("its required attribute '" + name + "' is missing");
+  return intAttr(name, 0);
+}
+
+double NodeConverter::floatAttr(StringRef name, double missing) {
+  const AttributeProto *found = typed(name, AttributeProto::FLOAT);
+  return found ? found->f() : missing;
+}
+
+std::string NodeConverter::stringAttr(StringRef name, StringRef missing) {
+  const AttributeProto *found = typed(name, AttributeProto::STRING);
+  return found ? found->s() : missing.str();
+}
+
+SmallVector<int64_t> NodeConverter::intsAttr(StringRef name) {
+  const AttributeProto *found = typed(name, AttributeProto::INTS);
+  if (!found)
+    return {};
+  return {found->ints().begin(), found->ints().end()};
+}
+
+SmallVector<double> NodeConverter::floatsAttr(StringRef name) {
+  const AttributeProto *found = typed(name, AttributeProto::FLOATS);
+  if (!found)
+    return {};
+  return {found->floats().begin(), found->floats().end()};
+}
+
+SmallVector<std::string> NodeConverter::stringsAttr(StringRef name) {
+  const AttributeProto *found = typed(name, AttributeProto::STRINGS);
+  if (!found)
+    return {};
+  return {found->strings().begin(), found->strings().end()};
+}
+
+Type NodeConverter::typeAttr(StringRef name, Type missing) {
+  if (!hasAttr(name) && missing)
+    return missing;
+  int64_t number = intAttr(name);
+  if (failed())
+    return {};
+  Type type = number == int32_t(number)
+                  ? elementType(context(), int32_t(number))
+                  : Type();
+  if (!type)
+    (void)unsupported("asks for the element type " +
+                      elementTypeName(int32_t(number)) +
+                      ", which is not supported yet");
+  return type;
+}
+
+const onnx::TensorProto *NodeConverter::tensorAttr(StringRef name) {
+  const AttributeProto *found = typed(name, AttributeProto::TENSOR);
+  return found ? &found->t() : nullptr;
+}
+
+const onnx::GraphProto *NodeConverter::graphAttr(StringRef name) {
+  const AttributeProto *found = typed(name, AttributeProto::GRAPH);
+  return found ? &found->g() : nullptr;
+}
+
+int64_t NodeConverter::normalizeAxis(int64_t axis, int64_t rank) {
+  if (axis >= -rank && axis < rank)
+    return axis < 0 ? axis + rank : axis;
+  (void)invalid("its axis " + Twine(axis) + " lies outside a tensor of rank " +
+                Twine(rank));
+  return 0;
+}
+
+int64_t NodeConverter::axisAttr(StringRef name, int64_t missing,
+                                int64_t rank) {
+  int64_t axis = intAttr(name, missing);
+  return failed() ? 0 : normalizeAxis(axis, rank);
+}
+
+SmallVector<int64_t> NodeConverter::normalizeAxes(ArrayRef<int64_t> axes,
+                                                  int64_t rank) {
+  SmallVector<int64_t> result;
+  for (int64_t axis : axes) {
+    result.push_back(normalizeAxis(axis, rank));
+    if (failed())
+      return {};
+  }
+  llvm::sort(result);
+  if (std::adjacent_find(result.begin(), result.end()) != result.end()) {
+    (void)invalid("names one axis twice");
+    return {};
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs and bodies
+//===----------------------------------------------------------------------===//
+
+bool NodeConverter::wantsOutput(unsigned i) const {
+  return i < numOutputs() && !node.output(i).empty();
+}
+
+void NodeConverter::setOutput(unsigned i, Value value) {
+  if (i < outputs.size())
+    outputs[i] = value;
+}
+
+SmallVector<Value> NodeConverter::importBody(const onnx::GraphProto &body) {
+  if (failed())
+    return {};
+  if (body.input_size()) {
+    (void)invalid("has a body with inputs, which the operator does not give");
+    return {};
+  }
+  std::optional<SmallVector<Value>> values = importer.importBody(body);
+  if (values)
+    return *values;
+  // The nodes of the body have reported themselves.
+  (void)unsupported("");
+  return {};
+}
+
+} // namespace tenon

@@ -1,0 +1,162 @@
+//===- OnnxControl.cpp - Constant, Identity and If ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Import/OnnxFamilies.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+/// Constant in each of its forms: one attribute says which.
+LogicalResult convertConstant(NodeConverter &node) {
+  Type f32 = node.f32(), i64 = node.integer(64);
+  if (const onnx::TensorProto *tensor = node.tensorAttr("value")) {
+    auto data = readTensor(*tensor, node.state.file, node.context());
+    if (!data)
+      return node.unsupported(llvm::toString(data.takeError()));
+    return node.output(node.tensor(*data, node.name()));
+  }
+  if (node.hasAttr("value_float"))
+    return node.output(node.scalar(f32, node.floatAttr("value_float", 0)));
+  if (node.hasAttr("value_int")) {
+    Value value = node.sizesVector(node.size(node.intAttr("value_int")), i64);
+    return node.output(node.reshape(value, {}));
+  }
+  if (node.hasAttr("value_floats")) {
+    auto values = node.floatsAttr("value_floats");
+    return node.output(node.constant(f32, int64_t(values.size()), values));
+  }
+  if (node.hasAttr("value_ints")) {
+    auto values = node.intsAttr("value_ints");
+    return node.output(node.sizesVector(node.sizes(values), i64));
+  }
+  if (node.hasAttr("value_string") || node.hasAttr("value_strings"))
+    return node.unsupported("holds strings, and only numbers are supported");
+  if (node.hasAttr("sparse_value"))
+    return node.unsupported("holds a sparse tensor", "store it densely");
+  return node.invalid("has no value");
+}
+
+/// Dropout outside of training, and other ways to do nothing.
+LogicalResult convertIdentity(NodeConverter &node) {
+  return node.output(node.input(0));
+}
+
+LogicalResult convertDropout(NodeConverter &node) {
+  if (Value training = node.optionalInput(2)) {
+    auto flag = node.constantInts(training);
+    if (!flag || flag->size() != 1)
+      return node.unsupported("may be in training mode",
+                              "export the model for inference");
+    auto ratio = node.hasInput(1) ? node.constantFloats(node.input(1))
+                                  : SmallVector<double>(1, 0.5);
+    bool drops = !ratio || ratio->size() != 1 || ratio->front() != 0;
+    if (flag->front() && drops)
+      return node.unsupported("is in training mode, which is random",
+                              "export the model for inference");
+  }
+  Value input = node.input(0);
+  node.setOutput(0, input);
+  if (node.wantsOutput(1)) {
+    Value kept = node.scalar(node.boolean(), 1);
+    node.setOutput(1, node.broadcast(kept, node.dimsOf(input)));
+  }
+  return node.result();
+}
+
+/// Imports one branch of an If into a block of its own.
+std::unique_ptr<Region> importBranch(NodeConverter &node,
+                                     const onnx::GraphProto &body,
+                                     SmallVector<Value> &values) {
+  auto region = std::make_unique<Region>();
+  Block &block = region->emplaceBlock();
+  OpBuilder::InsertionGuard guard(node.builder);
+  node.builder.setInsertionPointToEnd(&block);
+  ImportState::Known known = node.state.known;
+  values = node.importBody(body);
+  node.state.known = std::move(known);
+  if (!node.failed())
+    graph::YieldOp::create(node.builder, node.loc, values);
+  return region;
+}
+
+/// The type for both branches: where dims differ, a symbol that the branch
+/// which ran will set.
+Type mergeTypes(NodeConverter &node, Value lhs, Value rhs) {
+  auto left = graph::getDims(lhs), right = graph::getDims(rhs);
+  if (left.size() != right.size()) {
+    (void)node.unsupported("its branches give tensors of rank " +
+                           Twine(left.size()) + " and " + Twine(right.size()));
+    return {};
+  }
+  if (graph::getElementType(lhs) != graph::getElementType(rhs)) {
+    (void)node.invalid("its branches give tensors of different element types");
+    return {};
+  }
+  for (auto [a, b] : llvm::zip(left, right))
+    if (a != b)
+      a = node.freshSymbol("branch");
+  return graph::tensorOf(left, graph::getElementType(lhs));
+}
+
+LogicalResult convertIf(NodeConverter &node) {
+  const onnx::GraphProto *thenBody = node.graphAttr("then_branch");
+  const onnx::GraphProto *elseBody = node.graphAttr("else_branch");
+  Value condition = node.input(0);
+  if (node.failed())
+    return failure();
+  if (!thenBody || !elseBody)
+    return node.invalid("needs a then_branch and an else_branch");
+  if (!graph::getElementType(condition).isInteger(1))
+    return node.invalid("its condition is not a bool");
+  if (auto known = node.constantInts(condition); known && known->size() == 1) {
+    auto values = node.importBody(known->front() ? *thenBody : *elseBody);
+    for (auto [i, value] : llvm::enumerate(values))
+      node.setOutput(i, value);
+    return node.result();
+  }
+  SmallVector<Value> thenValues, elseValues;
+  auto thenRegion = importBranch(node, *thenBody, thenValues);
+  // Both branches are imported, so that the problems of both are reported.
+  auto elseRegion = importBranch(node, *elseBody, elseValues);
+  if (node.failed())
+    return failure();
+  if (thenValues.size() != node.numOutputs() ||
+      elseValues.size() != node.numOutputs())
+    return node.invalid("its branches do not have as many outputs as the node");
+  SmallVector<Type> types;
+  for (auto [lhs, rhs] : llvm::zip(thenValues, elseValues)) {
+    types.push_back(mergeTypes(node, lhs, rhs));
+    if (node.failed())
+      return failure();
+  }
+  auto flag = node.reshape(condition, {});
+  if (node.failed())
+    return failure();
+  OperationState state(node.loc, graph::IfOp::getOperationName());
+  state.addOperands(flag);
+  state.addTypes(types);
+  state.addRegion(std::move(thenRegion));
+  state.addRegion(std::move(elseRegion));
+  Operation *op = node.builder.create(state);
+  for (auto [i, value] : llvm::enumerate(op->getResults()))
+    node.setOutput(i, value);
+  return success();
+}
+
+} // namespace
+
+ArrayRef<OpRow> rowsOfControl() {
+  static constexpr OpRow rows[] = {
+      {"", "Constant", {1, 9, 11, 12, 13, 19, 21, 23, 24, 25}, convertConstant},
+      {"", "Dropout", {7, 10, 12, 13, 22}, convertDropout},
+      {"", "Identity", {1, 13, 14, 16, 19, 21, 23, 24, 25}, convertIdentity},
+      {"", "If", {1, 11, 13, 16, 19, 21, 23, 24, 25}, convertIf},
+  };
+  return rows;
+}
+
+} // namespace tenon

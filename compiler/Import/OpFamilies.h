@@ -1,0 +1,29 @@
+//===- OpFamilies.h - The families of the importer's table ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each family of operators is one file, which ends in its rows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_IMPORT_OPFAMILIES_H
+#define TENON_COMPILER_IMPORT_OPFAMILIES_H
+
+#include "compiler/Import/NodeConverter.h"
+
+namespace tenon {
+
+llvm::ArrayRef<OpRow> attentionRows();   // OnnxAttention.cpp
+llvm::ArrayRef<OpRow> elementwiseRows(); // OnnxElementwise.cpp
+llvm::ArrayRef<OpRow> matrixRows();      // OnnxMatrix.cpp
+llvm::ArrayRef<OpRow> movementRows();    // OnnxMovement.cpp
+llvm::ArrayRef<OpRow> normalizeRows();   // OnnxNormalize.cpp
+llvm::ArrayRef<OpRow> poolRows();        // OnnxPool.cpp
+llvm::ArrayRef<OpRow> quantizeRows();    // OnnxQuantize.cpp
+llvm::ArrayRef<OpRow> recurrentRows();   // OnnxRecurrent.cpp
+llvm::ArrayRef<OpRow> reductionRows();   // OnnxReduction.cpp
+llvm::ArrayRef<OpRow> refusedRows();     // OnnxRefused.cpp
+llvm::ArrayRef<OpRow> resizeRows();      // OnnxResize.cpp
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_IMPORT_OPFAMILIES_H

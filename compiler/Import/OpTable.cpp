@@ -1,0 +1,38 @@
+//===- OpTable.cpp - All operators that can be imported -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Import/OnnxFamilies.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+ArrayRef<ArrayRef<OpRow>> allRows() {
+  static const ArrayRef<OpRow> families[] = {
+#define TENON_FAMILY(NAME) rowsOf##NAME(),
+#include "compiler/Import/OnnxFamilies.def"
+  };
+  return families;
+}
+
+const OpRow *findRow(StringRef domain, StringRef op, int64_t opset) {
+  // Built once, then only read: importing may run in several threads.
+  static const auto byName = [] {
+    llvm::StringMap<SmallVector<const OpRow *, 1>> index;
+    for (ArrayRef<OpRow> family : allRows())
+      for (const OpRow &row : family)
+        index[row.op].push_back(&row);
+    return index;
+  }();
+  auto found = byName.find(op);
+  if (found == byName.end())
+    return nullptr;
+  for (const OpRow *row : found->second)
+    if (row->domain == domain && row->versions[0] <= opset && opset > 0)
+      return row;
+  return nullptr;
+}
+
+} // namespace tenon
