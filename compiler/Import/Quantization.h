@@ -1,0 +1,47 @@
+//===- Quantization.h - The arithmetic of quantized operators -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A quantized number q stands for (q - zero point) * scale.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_IMPORT_QUANTIZATION_H
+#define TENON_COMPILER_IMPORT_QUANTIZATION_H
+
+#include "compiler/Import/NodeConverter.h"
+
+namespace tenon {
+
+/// `value - zeroPoint` in i32, where both are exact. A null zero point is 0.
+mlir::Value centered(NodeConverter &node, mlir::Value value,
+                     mlir::Value zeroPoint);
+
+/// saturate(round(value * multiplier) + zeroPoint) in the zero point's type;
+/// f32 arithmetic.
+mlir::Value requantize(NodeConverter &node, mlir::Value value,
+                       mlir::Value multiplier, mlir::Value zeroPoint);
+
+/// (value - zeroPoint) * scale in f32; a null zero point is 0.
+mlir::Value dequantized(NodeConverter &node, mlir::Value value,
+                        mlir::Value scale, mlir::Value zeroPoint);
+
+/// saturate(round(value / scale) + zeroPoint), for a scale and zero point that
+/// broadcast to the value.
+mlir::Value quantized(NodeConverter &node, mlir::Value value, mlir::Value scale,
+                      mlir::Value zeroPoint);
+
+/// A float tensor as bytes whose scale follows from its own range, as
+/// DynamicQuantizeLinear has it.
+struct DynamicQuantization {
+  mlir::Value value, scale, zeroPoint;
+};
+DynamicQuantization dynamicallyQuantized(NodeConverter &node, mlir::Value x);
+
+/// A scalar, or one number per index of `axis`, shaped to broadcast against a
+/// tensor of `rank`. Other shapes are left as they are.
+mlir::Value alongAxis(NodeConverter &node, mlir::Value value, int64_t axis,
+                      int64_t rank);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_IMPORT_QUANTIZATION_H
