@@ -1,0 +1,235 @@
+//===- LowerToExec.cpp - Write the launch table ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Lowering/Passes.h"
+#include "compiler/Lowering/Storages.h"
+#include "compiler/Weights/WeightStore.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_LOWERTOEXECPASS
+#include "compiler/Lowering/Passes.h.inc"
+
+namespace {
+using graph::DimsAttr;
+using graph::Expr;
+
+/// The symbols of a program, in order of birth.
+struct SymbolTableBuilder {
+  void add(StringRef name, int64_t lo, int64_t hi) {
+    if (!known.insert({name, names.size()}).second)
+      return;
+    names.push_back(name.str());
+    los.push_back(lo);
+    his.push_back(hi);
+  }
+  llvm::StringMap<size_t> known;
+  SmallVector<std::string> names;
+  SmallVector<int64_t> los, his;
+};
+
+class Lowering {
+public:
+  Lowering(func::FuncOp function, WeightStore &weights)
+      : function(function), storages(function, weights),
+        kernels(function->getParentOfType<ModuleOp>()),
+        builder(function.getContext()) {}
+
+  LogicalResult run() {
+    if (failed(storages.plan()))
+      return failure();
+    builder.setInsertionPoint(function);
+    exec::ProgramOp program = createProgram();
+    Block *body = builder.createBlock(&program.getBody());
+    builder.setInsertionPointToStart(body);
+    makeSegments(nullptr);
+    lowerBlock(function.getBody().front());
+    program.setSymbolsAttr(strings(symbols.names));
+    program.setLo(symbols.los);
+    program.setHi(symbols.his);
+    function.erase();
+    return success();
+  }
+
+private:
+  ArrayAttr strings(ArrayRef<std::string> names) {
+    SmallVector<Attribute> attrs;
+    for (const std::string &name : names)
+      attrs.push_back(builder.getStringAttr(name));
+    return builder.getArrayAttr(attrs);
+  }
+
+  DimsAttr dims(ArrayRef<Expr> exprs) {
+    return DimsAttr::get(builder.getContext(), exprs);
+  }
+
+  exec::ProgramOp createProgram() {
+    SmallVector<std::string> inputs, outputs;
+    SmallVector<Type> inputTypes(function.getArgumentTypes());
+    SmallVector<Type> outputTypes(function.getResultTypes());
+    for (BlockArgument argument : function.getArguments()) {
+      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                        "graph.name");
+      inputs.push_back(name ? name.str() : "");
+      for (Expr dim : graph::getDims(argument))
+        dim.forEachSymbol([&](Expr symbol) { addInputSymbol(symbol); });
+    }
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      auto name = function.getResultAttrOfType<StringAttr>(i, "graph.name");
+      outputs.push_back(name ? name.str() : "");
+    }
+    return exec::ProgramOp::create(
+        builder, function.getLoc(), strings(inputs),
+        builder.getTypeArrayAttr(inputTypes), strings(outputs),
+        builder.getTypeArrayAttr(outputTypes), builder.getArrayAttr({}),
+        ArrayRef<int64_t>{}, ArrayRef<int64_t>{},
+        dims(storages.segmentSizes()));
+  }
+
+  /// `graph.ranges` of the function holds what the user promised by --dim.
+  void addInputSymbol(Expr symbol) {
+    int64_t lo = 0, hi = INT32_MAX;
+    auto ranges = function->getAttrOfType<DictionaryAttr>("graph.ranges");
+    if (ranges)
+      if (auto range = ranges.getAs<DenseI64ArrayAttr>(symbol.name()))
+        lo = range[0], hi = range[1];
+    symbols.add(symbol.name(), lo, hi);
+  }
+
+  void makeSegments(Operation *after) {
+    for (unsigned index : storages.segmentsAfter(after))
+      exec::SegmentOp::create(builder, builder.getUnknownLoc(), index);
+  }
+
+  void lowerBlock(Block &block) {
+    for (Operation &op : block) {
+      lowerOp(op);
+      makeSegments(&op);
+    }
+  }
+
+  void lowerOp(Operation &op) {
+    if (auto call = dyn_cast<kernel::CallOp>(op))
+      return lowerCall(call);
+    if (auto branch = dyn_cast<graph::IfOp>(op))
+      return lowerIf(branch);
+    if (auto bind = dyn_cast<graph::BindOp>(op))
+      return lowerBind(bind);
+    if (auto require = dyn_cast<graph::RequireOp>(op)) {
+      exec::RequireOp::create(builder, op.getLoc(), require.getSizes(),
+                              require.getRelation(), require.getMessage());
+      return;
+    }
+    if (isa<func::ReturnOp>(op))
+      for (auto [index, value] : llvm::enumerate(op.getOperands()))
+        if (storages.needsCopy(index))
+          copy(value, storages.outputBuffer(index, value));
+  }
+
+  void copy(Value from, exec::BufferAttr to) {
+    exec::CopyOp::create(builder, from.getLoc(), storages.bufferOf(from), to);
+  }
+
+  void lowerCall(kernel::CallOp call) {
+    auto callee = kernels.lookup<kernel::FuncOp>(call.getCallee());
+    SmallVector<Attribute> buffers;
+    for (auto [operand, layout] : llvm::zip(
+             call.getOperands(), callee.getLayouts().getAsRange<StringAttr>()))
+      buffers.push_back(storages.bufferOf(operand, layout));
+    for (Value result : call.getResults())
+      buffers.push_back(storages.bufferOf(result));
+    llvm::StringMap<Expr> values;
+    for (auto [name, value] :
+         llvm::zip(callee.getSymbols().getAsRange<StringAttr>(),
+                   call.getParams().exprs()))
+      values[name] = value;
+    SmallVector<Expr> geometry;
+    for (Expr expr : callee.getGeometry().exprs())
+      geometry.push_back(expr.substitute(
+          [&](Expr symbol) { return values.lookup(symbol.name()); }));
+    auto launch = exec::LaunchOp::create(
+        builder, call.getLoc(), call.getCallee(), builder.getArrayAttr(buffers),
+        call.getParams(), dims(geometry));
+    launch->setAttr("nodes", call->getAttr("nodes"));
+  }
+
+  void lowerBind(graph::BindOp bind) {
+    for (auto [name, lo, hi] :
+         llvm::zip(bind.getSymbols().getAsRange<StringAttr>(), bind.getLo(),
+                   bind.getHi()))
+      symbols.add(name, lo, hi);
+    exec::BindOp::create(
+        builder, bind.getLoc(), storages.bufferOf(bind.getInput()),
+        graph::getElementType(bind.getInput()), bind.getSymbols());
+  }
+
+  void lowerIf(graph::IfOp branch) {
+    SmallVector<Expr> born = storages.bornBy(branch);
+    for (Expr symbol : born)
+      symbols.add(symbol.name(), 0, INT32_MAX);
+    auto lowered = exec::IfOp::create(builder, branch.getLoc(),
+                                      storages.bufferOf(branch.getCondition()));
+    OpBuilder::InsertionGuard guard(builder);
+    for (unsigned i = 0; i < 2; ++i) {
+      Block &from = branch->getRegion(i).front();
+      builder.createBlock(&lowered->getRegion(i));
+      lowerBlock(from);
+      finishBranch(branch, from.getTerminator()->getOperands(), born);
+    }
+  }
+
+  /// Sets the symbols that the branch decides, then copies what it yields.
+  void finishBranch(graph::IfOp branch, ValueRange yielded,
+                    ArrayRef<Expr> born) {
+    llvm::SmallDenseSet<Attribute> done;
+    for (auto [result, value] : llvm::zip(branch.getResults(), yielded))
+      for (auto [dim, actual] :
+           llvm::zip(graph::getDims(result), graph::getDims(value))) {
+        if (llvm::is_contained(born, dim) && done.insert(dim.getAttr()).second)
+          exec::SetOp::create(builder, branch.getLoc(), dim.name(),
+                              dims({actual}));
+        else if (dim != actual)
+          requireEqual(branch, dim, actual);
+      }
+    if (std::optional<unsigned> segment = storages.segmentOfResults(branch))
+      exec::SegmentOp::create(builder, branch.getLoc(), *segment);
+    for (auto [result, value] : llvm::zip(branch.getResults(), yielded))
+      copy(value, storages.bufferOf(result));
+  }
+
+  void requireEqual(graph::IfOp branch, Expr dim, Expr actual) {
+    exec::RequireOp::create(builder, branch.getLoc(), dims({dim, actual}),
+                            graph::Relation::Equal,
+                            "a branch of an If gives size " + actual.str() +
+                                " where " + dim.str() + " is declared");
+  }
+
+  func::FuncOp function;
+  Storages storages;
+  SymbolTable kernels;
+  OpBuilder builder;
+  SymbolTableBuilder symbols;
+};
+
+struct LowerToExec : impl::LowerToExecPassBase<LowerToExec> {
+  LowerToExec() = default;
+  explicit LowerToExec(WeightStore &weights) : weights(&weights) {}
+
+  void runOnOperation() override {
+    WeightStore none;
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (failed(Lowering(function, weights ? *weights : none).run()))
+        return signalPassFailure();
+  }
+
+  WeightStore *weights = nullptr;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createLowerToExecPass(WeightStore &weights) {
+  return std::make_unique<LowerToExec>(weights);
+}
+} // namespace tenon

@@ -1,0 +1,81 @@
+//===- Storages.h - The memory that a function's values need --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Walks a function once and decides the place of each value: input, output,
+// weight or arena. Lifetimes count steps over nested blocks in order; the two
+// branches of an `if` follow each other, so that their storages share memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_LOWERING_STORAGES_H
+#define TENON_COMPILER_LOWERING_STORAGES_H
+
+#include "compiler/Lowering/MemoryPlan.h"
+#include "dialects/Exec/Exec.h"
+#include "dialects/Kernel/Kernel.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace tenon {
+class WeightStore;
+
+class Storages {
+public:
+  Storages(mlir::func::FuncOp function, WeightStore &weights);
+
+  /// Decides all places and plans the arena.
+  mlir::LogicalResult plan();
+
+  /// The bytes of a value; `layout` is how a kernel reads a weight.
+  exec::BufferAttr bufferOf(mlir::Value value, llvm::StringRef layout = "");
+  exec::BufferAttr outputBuffer(unsigned index, mlir::Value value);
+  /// Whether a returned value has to be copied to its output at the end.
+  bool needsCopy(unsigned output) const { return copies[output]; }
+
+  llvm::ArrayRef<graph::Expr> segmentSizes() const { return sizes; }
+  /// The segments to make right after an op (null: at the start); the segment
+  /// of an `if`'s own results is made inside its branches.
+  llvm::SmallVector<unsigned> segmentsAfter(mlir::Operation *op) const;
+  std::optional<unsigned> segmentOfResults(mlir::Operation *op) const;
+
+  /// Symbols set by an `if`: those of its result types that no one else bears.
+  llvm::SmallVector<graph::Expr> bornBy(graph::IfOp op) const;
+
+private:
+  struct Home {
+    exec::Place place;
+    unsigned index = 0;         // Of the input or output.
+    Storage *storage = nullptr; // In the arena.
+    mlir::Value source;         // The weight or constant.
+  };
+
+  void number(mlir::Block &block);
+  void giveHome(mlir::Operation &op);
+  void use(mlir::Value value, unsigned step);
+  void takeOutputs();
+  void assignSegments();
+  bool isBornBy(graph::Expr expr, unsigned step) const;
+  mlir::Value rootOf(mlir::Value value) const;
+  llvm::StringRef weightName(mlir::Value source);
+
+  mlir::func::FuncOp function;
+  WeightStore &weights;
+  mlir::MLIRContext *context;
+  unsigned steps = 0;
+  llvm::DenseMap<mlir::Operation *, unsigned> stepOf;
+  llvm::DenseMap<mlir::Operation *, unsigned> endOf; // Of an `if`.
+  llvm::DenseMap<mlir::Value, mlir::Value> viewOf;
+  llvm::MapVector<mlir::Value, Home> homes;
+  llvm::SmallVector<std::unique_ptr<Storage>> storages;
+  llvm::StringMap<unsigned> birth; // Symbol -> step; inputs': 0.
+  llvm::MapVector<mlir::Operation *, unsigned> segmentAfter;
+  llvm::MapVector<mlir::Operation *, unsigned> resultSegment;
+  llvm::DenseMap<mlir::Operation *, std::string> constantNames;
+  llvm::SmallVector<bool> copies;
+  llvm::SmallVector<graph::Expr> sizes;
+};
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_LOWERING_STORAGES_H

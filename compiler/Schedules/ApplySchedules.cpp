@@ -1,0 +1,55 @@
+//===- ApplySchedules.cpp - Choose how each kernel runs -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Schedules/Passes.h"
+#include "compiler/Schedules/Schedules.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_APPLYSCHEDULESPASS
+#include "compiler/Schedules/Passes.h.inc"
+
+namespace {
+
+struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
+  void runOnOperation() override {
+    llvm::StringMap<SmallVector<bool>> weights;
+    getOperation().walk([&](kernel::CallOp call) {
+      auto [found, isNew] = weights.try_emplace(
+          call.getCallee(), SmallVector<bool>(call.getNumOperands(), true));
+      for (auto [flag, operand] : llvm::zip(found->second, call.getOperands()))
+        flag =
+            flag && isa_and_nonnull<graph::WeightOp>(operand.getDefiningOp());
+    });
+    for (auto function : getOperation().getOps<kernel::FuncOp>()) {
+      SmallVector<bool> flags = weights.lookup(function.getSymName());
+      flags.resize(function.getBlock().getNumArguments(), false);
+      if (failed(apply(function, flags)))
+        return signalPassFailure();
+    }
+  }
+
+  LogicalResult apply(kernel::FuncOp function, ArrayRef<bool> isWeight) {
+    KernelView view{function.getBlock(), isWeight};
+    const Schedule &schedule = selectSchedule(view);
+    kernel::Geometry geometry = schedule.geometry(view);
+    if (!geometry.rows || !geometry.grain || !geometry.scratch)
+      return function.emitError("the sizes of kernel '")
+             << function.getSymName() << "' overflow";
+    Builder builder(function.getContext());
+    SmallVector<Attribute> layouts;
+    for (const std::string &layout : schedule.layouts(view))
+      layouts.push_back(builder.getStringAttr(layout));
+    function.setSchedule(schedule.name);
+    function.setGeometryAttr(graph::DimsAttr::get(
+        builder.getContext(),
+        ArrayRef<graph::Expr>{geometry.rows, geometry.grain,
+                              geometry.scratch}));
+    function.setLayoutsAttr(builder.getArrayAttr(layouts));
+    return success();
+  }
+};
+
+} // namespace
+} // namespace tenon

@@ -1,0 +1,18 @@
+//===- Passes.td - kernel.func: how each kernel runs -----*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_SCHEDULES_PASSES_TD
+#define TENON_COMPILER_SCHEDULES_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ApplySchedulesPass : Pass<"apply-schedules", "::mlir::ModuleOp"> {
+  let summary = "Choose a schedule, its geometry and operand layouts";
+  let description = [{
+    Asks the rows of Schedules.def in order. A kernel that a schedule refuses
+    gets a remark with the reason (shown by `tenon explain`).
+  }];
+  let dependentDialects = ["::tenon::kernel::KernelDialect"];
+}
+
+#endif // TENON_COMPILER_SCHEDULES_PASSES_TD

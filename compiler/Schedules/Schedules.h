@@ -1,0 +1,38 @@
+//===- Schedules.h - The table of schedules -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_SCHEDULES_SCHEDULES_H
+#define TENON_COMPILER_SCHEDULES_SCHEDULES_H
+
+#include "dialects/Kernel/Geometry.h"
+#include "dialects/Kernel/Kernel.h"
+
+namespace tenon {
+
+/// A kernel as a schedule sees it.
+struct KernelView {
+  mlir::Block &body;
+  /// Per block argument: whether every caller passes a weight.
+  llvm::ArrayRef<bool> isWeight;
+};
+
+struct Schedule {
+  llvm::StringLiteral name;
+  llvm::StringLiteral applies;
+  /// Nothing when the schedule can run the kernel, else why not.
+  std::optional<std::string> (*refusal)(const KernelView &);
+  kernel::Geometry (*geometry)(const KernelView &);
+  /// Layout of each block argument, "" for row-major.
+  llvm::SmallVector<std::string> (*layouts)(const KernelView &);
+};
+
+/// All of them, best first; the last refuses nothing.
+llvm::ArrayRef<Schedule> schedules();
+
+/// The best that does not refuse. Asked before a region is formed, so that
+/// fusion never drives a kernel to a slower schedule.
+const Schedule &selectSchedule(const KernelView &view);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_SCHEDULES_SCHEDULES_H

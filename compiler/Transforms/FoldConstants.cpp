@@ -1,0 +1,215 @@
+//===- FoldConstants.cpp - Compute what depends on weights only -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Reference/Evaluate.h"
+#include "compiler/Transforms/Passes.h"
+#include "compiler/Weights/WeightStore.h"
+#include <cstring>
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_FOLDCONSTANTSPASS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+/// A result up to here is worth having whatever its operands weigh.
+constexpr int64_t smallBytes = 4096;
+/// The evaluator holds eight bytes per element; larger ones run at run time.
+constexpr int64_t maxElements = int64_t(1) << 23;
+/// Constants up to here stay in the IR, where kernels can take them in.
+constexpr int64_t inlineBytes = 256;
+
+std::optional<int64_t> bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!type.hasStaticShape())
+    return std::nullopt;
+  return tensorBytes(type.getElementType(), type.getShape());
+}
+
+bool isStored(Value value) {
+  return isa_and_nonnull<graph::WeightOp, graph::ConstantOp>(
+      value.getDefiningOp());
+}
+
+/// Whether an op computes the same at compile time as at run time.
+bool mayFold(Operation *op) {
+  kernel::Role role = kernel::roleOf(op);
+  if (op->getNumResults() != 1 || role == kernel::Role::Foreign ||
+      role == kernel::Role::Constant || op->getNumOperands() == 0)
+    return false;
+  return llvm::all_of(op->getOperands(), isStored);
+}
+
+/// Copies `bytes` with axes permuted; element by element, runs of the last
+/// axis at once when it stays last.
+std::vector<char> transposed(ArrayRef<char> bytes, ArrayRef<int64_t> shape,
+                             ArrayRef<int64_t> permutation, int64_t width) {
+  int64_t rank = shape.size();
+  SmallVector<int64_t> strides(rank, width), steps, sizes;
+  for (int64_t i = rank - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * shape[i + 1];
+  for (int64_t axis : permutation) {
+    steps.push_back(strides[axis]);
+    sizes.push_back(shape[axis]);
+  }
+  std::vector<char> result(bytes.size());
+  if (result.empty())
+    return result;
+  int64_t run = 1, inner = rank;
+  if (permutation.back() == rank - 1) {
+    run = sizes.back();
+    --inner;
+  }
+  SmallVector<int64_t> index(inner, 0);
+  int64_t chunk = run * width;
+  const char *source = bytes.data();
+  for (size_t at = 0; at < result.size(); at += chunk) {
+    std::memcpy(&result[at], source, chunk);
+    for (int64_t axis = inner - 1; axis >= 0; --axis) {
+      source += steps[axis];
+      if (++index[axis] < sizes[axis])
+        break;
+      source -= index[axis] * steps[axis];
+      index[axis] = 0;
+    }
+  }
+  return result;
+}
+
+class Folder {
+public:
+  explicit Folder(WeightStore &weights) : weights(weights) {}
+
+  /// Replaces the op when its value can be computed now.
+  void fold(Operation *op) {
+    if (!mayFold(op))
+      return;
+    if (auto reshape = dyn_cast<graph::ReshapeOp>(op))
+      return foldReshape(reshape);
+    if (auto transpose = dyn_cast<graph::TransposeOp>(op))
+      return foldTranspose(transpose);
+    evaluate(op);
+  }
+
+private:
+  const Weight *weightOf(Value value) {
+    auto op = value.getDefiningOp<graph::WeightOp>();
+    return op ? weights.lookup(op.getName()) : nullptr;
+  }
+
+  void replace(Operation *op, llvm::Expected<const Weight *> weight) {
+    if (!weight) {
+      // The op then runs at run time: nothing is lost.
+      llvm::consumeError(weight.takeError());
+      return;
+    }
+    OpBuilder builder(op);
+    Value value = graph::WeightOp::create(
+        builder, op->getLoc(), op->getResult(0).getType(), (*weight)->name);
+    op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
+  }
+
+  void foldReshape(graph::ReshapeOp op) {
+    const Weight *weight = weightOf(op.getInput());
+    auto type = cast<RankedTensorType>(op.getType());
+    if (weight && type.hasStaticShape())
+      replace(op, weights.add(weight->name + ".reshaped", weight->elementType,
+                              type.getShape(), weight->bytes, weight->owner));
+  }
+
+  void foldTranspose(graph::TransposeOp op) {
+    const Weight *weight = weightOf(op.getInput());
+    auto type = cast<RankedTensorType>(op.getType());
+    if (!weight || !type.hasStaticShape())
+      return;
+    std::optional<int64_t> width = elementBytes(weight->elementType);
+    if (!width)
+      return;
+    replace(op, weights.addOwned(weight->name + ".transposed",
+                                 weight->elementType, type.getShape(),
+                                 transposed(weight->bytes, weight->shape,
+                                            op.getPermutation(), *width)));
+  }
+
+  std::optional<reference::Tensor> tensorOf(Value value) {
+    if (auto constant = value.getDefiningOp<graph::ConstantOp>())
+      return reference::Tensor::fromAttr(constant.getValue());
+    const Weight *weight = weightOf(value);
+    if (!weight)
+      return std::nullopt;
+    auto tensor = reference::Tensor::fromBytes(weight->elementType,
+                                               weight->shape, weight->bytes);
+    if (!tensor) {
+      llvm::consumeError(tensor.takeError());
+      return std::nullopt;
+    }
+    return std::move(*tensor);
+  }
+
+  void evaluate(Operation *op) {
+    std::optional<int64_t> out = bytesOf(op->getResult(0));
+    int64_t in = 0;
+    for (Value operand : op->getOperands()) {
+      std::optional<int64_t> bytes = bytesOf(operand);
+      if (!bytes || *bytes > maxElements)
+        return;
+      in += *bytes;
+    }
+    if (!out || *out > maxElements || (*out > in && *out > smallBytes))
+      return;
+    SmallVector<reference::Tensor> operands;
+    for (Value operand : op->getOperands()) {
+      std::optional<reference::Tensor> tensor = tensorOf(operand);
+      if (!tensor)
+        return;
+      operands.push_back(std::move(*tensor));
+    }
+    reference::SymbolMap symbols;
+    auto results = reference::evaluateOp(op, operands, symbols);
+    if (!results) {
+      // A fault of constant data is reported when the model runs.
+      llvm::consumeError(results.takeError());
+      return;
+    }
+    store(op, (*results)[0], *out);
+  }
+
+  void store(Operation *op, const reference::Tensor &tensor, int64_t bytes) {
+    if (bytes > inlineBytes) {
+      auto type = cast<RankedTensorType>(op->getResult(0).getType());
+      return replace(op, weights.addOwned("folded", type.getElementType(),
+                                          type.getShape(), tensor.toBytes()));
+    }
+    OpBuilder builder(op);
+    Value value = graph::ConstantOp::create(
+        builder, op->getLoc(), op->getResult(0).getType(), tensor.toAttr());
+    op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
+  }
+
+  WeightStore &weights;
+};
+
+struct FoldConstants : impl::FoldConstantsPassBase<FoldConstants> {
+  FoldConstants() = default;
+  explicit FoldConstants(WeightStore &weights) : weights(&weights) {}
+
+  void runOnOperation() override {
+    WeightStore none;
+    Folder folder(weights ? *weights : none);
+    // In order of the block, so that chains fold in one walk.
+    getOperation().walk([&](Operation *op) { folder.fold(op); });
+  }
+
+  WeightStore *weights = nullptr;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createFoldConstantsPass(WeightStore &weights) {
+  return std::make_unique<FoldConstants>(weights);
+}
+} // namespace tenon

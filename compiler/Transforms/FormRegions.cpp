@@ -1,0 +1,186 @@
+//===- FormRegions.cpp - Decide which ops share a kernel ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Transforms/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_FORMREGIONSPASS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+using kernel::Role;
+using kernel::roleOf;
+
+/// Ops that become one kernel, in block order, and their only root.
+struct Group {
+  llvm::SetVector<Operation *> ops;
+  Operation *root = nullptr;
+};
+
+bool isView(Operation *op) { return isa<graph::ReshapeOp>(op); }
+
+bool formsKernel(Operation *op) {
+  Role role = roleOf(op);
+  return role != Role::Foreign && role != Role::Constant && !isView(op);
+}
+
+/// Movement that is as cheap inside a pointwise loop as by itself.
+bool isCheapMovement(Operation *op) {
+  return isa<graph::BroadcastOp, graph::SliceOp, graph::TransposeOp>(op);
+}
+
+class RegionBuilder {
+public:
+  explicit RegionBuilder(Block &block) : block(block) {}
+
+  void run() {
+    for (Operation &op : block)
+      if (formsKernel(&op))
+        place(&op);
+    // Consumers come later in the block, so a group is built where its last
+    // op stands; operands of the group all lie before.
+    SmallVector<Group *> pending;
+    for (auto &group : groups)
+      if (!group->ops.empty())
+        pending.push_back(group.get());
+    for (Group *group : pending)
+      build(*group);
+    wrapConstants();
+  }
+
+private:
+  /// Starts a group with `op`, then takes in the groups of its producers.
+  void place(Operation *op) {
+    groups.push_back(std::make_unique<Group>());
+    Group &group = *groups.back();
+    if (roleOf(op) == Role::Root)
+      group.root = op;
+    groupOf[op] = &group;
+    if (graph::isPointwise(op))
+      for (Value operand : op->getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          absorb(group, op, producer);
+    group.ops.insert(op);
+  }
+
+  /// Moves the producer's group into the consumer's where that is legal and
+  /// computes nothing twice.
+  void absorb(Group &group, Operation *consumer, Operation *producer) {
+    auto found = groupOf.find(producer);
+    if (found == groupOf.end() || found->second == &group)
+      return;
+    Group &other = *found->second;
+    if (group.root && other.root)
+      return;
+    if (producer->getBlock() != &block || producer->getNumResults() != 1 ||
+        !llvm::all_of(producer->getUsers(),
+                      [&](Operation *user) { return user == consumer; }))
+      return;
+    if (graph::getDims(producer->getResult(0)) !=
+        graph::getDims(consumer->getResult(0)))
+      return;
+    Role role = roleOf(producer);
+    if (role == Role::Movement && !isCheapMovement(producer))
+      return;
+    if (group.ops.size() + other.ops.size() >= maxOps)
+      return;
+    for (Operation *op : other.ops) {
+      group.ops.insert(op);
+      groupOf[op] = &group;
+    }
+    group.root = group.root ? group.root : other.root;
+    other.ops.clear();
+  }
+
+  void build(Group &group) {
+    SmallVector<Operation *> ops = group.ops.takeVector();
+    llvm::sort(
+        ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    Operation *last = ops.back();
+    llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
+
+    llvm::SetVector<Value> operands;
+    llvm::SetVector<Operation *> constants;
+    for (Operation *op : ops)
+      for (Value operand : op->getOperands()) {
+        Operation *producer = operand.getDefiningOp();
+        if (producer && inside.contains(producer))
+          continue;
+        if (producer && isInlined(producer))
+          constants.insert(producer);
+        else
+          operands.insert(operand);
+      }
+
+    OpBuilder builder(last);
+    Location loc = last->getLoc();
+    auto region = kernel::RegionOp::create(builder, loc, last->getResultTypes(),
+                                           operands.getArrayRef());
+    Block *body = builder.createBlock(&region.getBody());
+    IRMapping map;
+    for (Value operand : operands)
+      map.map(operand, body->addArgument(operand.getType(), operand.getLoc()));
+    for (Operation *op : constants)
+      builder.clone(*op, map);
+    for (Operation *op : ops)
+      builder.clone(*op, map);
+    SmallVector<Value> yielded;
+    for (Value result : last->getResults())
+      yielded.push_back(map.lookup(result));
+    kernel::YieldOp::create(builder, loc, yielded);
+    last->replaceAllUsesWith(region.getResults());
+    for (Operation *op : llvm::reverse(ops))
+      op->erase();
+  }
+
+  /// Small constants are copied into the kernels that read them.
+  static bool isInlined(Operation *op) {
+    if (isa<graph::SizesOp, graph::IotaOp>(op))
+      return true;
+    auto constant = dyn_cast<graph::ConstantOp>(op);
+    return constant &&
+           cast<ShapedType>(constant.getType()).getNumElements() <= 64;
+  }
+
+  /// Numbers that something else than a kernel reads need a buffer, so a kernel
+  /// writes them. (A `constant` is data of the artifact instead.)
+  void wrapConstants() {
+    SmallVector<Operation *> left;
+    for (Operation &op : block)
+      if (isa<graph::SizesOp, graph::IotaOp>(op) && !op.use_empty())
+        left.push_back(&op);
+    for (Operation *op : left) {
+      Group group;
+      group.ops.insert(op);
+      build(group);
+    }
+  }
+
+  /// Longer chains gain nothing and make code that compiles slowly.
+  static constexpr size_t maxOps = 32;
+
+  Block &block;
+  SmallVector<std::unique_ptr<Group>> groups;
+  llvm::DenseMap<Operation *, Group *> groupOf;
+};
+
+struct FormRegions : impl::FormRegionsPassBase<FormRegions> {
+  void runOnOperation() override {
+    SmallVector<Block *> blocks = {&getOperation().getBody().front()};
+    getOperation().walk([&](graph::IfOp op) {
+      blocks.push_back(&op.getThenRegion().front());
+      blocks.push_back(&op.getElseRegion().front());
+    });
+    for (Block *block : blocks)
+      RegionBuilder(*block).run();
+  }
+};
+
+} // namespace
+} // namespace tenon

@@ -1,0 +1,117 @@
+//===- Simplify.cpp - Folding, identities, dead code ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Transforms/Passes.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_SIMPLIFYPASS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+/// reshape(reshape(x)) -> reshape(x)
+struct MergeReshapes : OpRewritePattern<graph::ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(graph::ReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto inner = op.getInput().getDefiningOp<graph::ReshapeOp>();
+    if (!inner)
+      return rewriter.notifyMatchFailure(op, "input is no reshape");
+    rewriter.replaceOpWithNewOp<graph::ReshapeOp>(op, op.getType(),
+                                                  inner.getInput());
+    return success();
+  }
+};
+
+/// transpose(transpose(x)) -> transpose(x)
+struct MergeTransposes : OpRewritePattern<graph::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(graph::TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto inner = op.getInput().getDefiningOp<graph::TransposeOp>();
+    if (!inner)
+      return rewriter.notifyMatchFailure(op, "input is no transpose");
+    SmallVector<int64_t> permutation;
+    for (int64_t axis : op.getPermutation())
+      permutation.push_back(inner.getPermutation()[axis]);
+    rewriter.replaceOpWithNewOp<graph::TransposeOp>(
+        op, op.getType(), inner.getInput(), permutation);
+    return success();
+  }
+};
+
+/// transpose that moves only axes of size one -> reshape
+struct TransposeToReshape : OpRewritePattern<graph::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(graph::TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    int64_t previous = -1;
+    for (int64_t axis : op.getPermutation()) {
+      if (graph::getDim(op.getInput(), axis).isConstant(1))
+        continue;
+      if (axis < previous)
+        return rewriter.notifyMatchFailure(op, "elements change places");
+      previous = axis;
+    }
+    rewriter.replaceOpWithNewOp<graph::ReshapeOp>(op, op.getType(),
+                                                  op.getInput());
+    return success();
+  }
+};
+
+/// require that holds by arithmetic -> nothing
+struct DropProvenRequire : OpRewritePattern<graph::RequireOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(graph::RequireOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!holds(op.getSizes()[0], op.getSizes()[1], op.getRelation()))
+      return rewriter.notifyMatchFailure(op, "not provable");
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static bool holds(graph::Expr lhs, graph::Expr rhs,
+                    graph::Relation relation) {
+    switch (relation) {
+    case graph::Relation::Equal:
+      return lhs == rhs;
+    case graph::Relation::LessEqual:
+      return (rhs - lhs).isNonNegative();
+    case graph::Relation::Broadcasts:
+      return lhs == rhs || lhs.isConstant(1) || rhs.isConstant(1);
+    case graph::Relation::Divides:
+      return lhs.isPositive() && bool(rhs.exactDiv(lhs));
+    }
+    return false;
+  }
+};
+
+struct Simplify : impl::SimplifyPassBase<Simplify> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<DropProvenRequire, MergeReshapes, MergeTransposes,
+                 TransposeToReshape>(&getContext());
+    GreedyRewriteConfig config;
+    config.enableConstantCSE(true);
+    if (failed(
+            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
+      signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    DominanceInfo dominance(getOperation());
+    eliminateCommonSubExpressions(rewriter, dominance, getOperation());
+  }
+};
+
+} // namespace
+} // namespace tenon
