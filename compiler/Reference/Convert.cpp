@@ -1,0 +1,149 @@
+//===- Convert.cpp - Between element types --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Quantize and dequantize use float32 where the specification does, since
+// their results jump where a quotient crosses a half.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Reference/Call.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+
+namespace tenon::reference {
+namespace {
+
+/// The integer as a double from which one more rounding gives what rounding
+/// the integer itself would: bits too low for a double become one sticky bit.
+double toDoubleSticky(IntKind kind, int64_t value) {
+  bool isNegative = kind.less(value, 0);
+  uint64_t bits = static_cast<uint64_t>(isNegative ? wrapSub(0, value) : value);
+  constexpr uint64_t low = (1 << 12) - 1;
+  if (bits >> 53)
+    bits = (bits & ~low) | (bits & low ? 1 << 11 : 0);
+  double magnitude = static_cast<double>(bits);
+  return isNegative ? -magnitude : magnitude;
+}
+
+llvm::Error checkSameShape(const Call &call) {
+  if (call.operands[0].shape != call.results[0].shape)
+    return fault("the input has shape " + str(call.operands[0].shape) +
+                 " but the result " + str(call.results[0].shape));
+  return llvm::Error::success();
+}
+
+/// Calls `body(i, scale, zeroPoint)` for each element.
+llvm::Error
+forEachScaled(Call &call,
+              llvm::function_ref<void(int64_t, double, int64_t)> body) {
+  if (auto error = checkSameShape(call))
+    return error;
+  const Shape &shape = call.results[0].shape;
+  auto scale = broadcastStrides(call.operands[1].shape, shape);
+  if (!scale)
+    return scale.takeError();
+  auto zero = broadcastStrides(call.operands[2].shape, shape);
+  if (!zero)
+    return zero.takeError();
+  ArrayRef<double> scales = call.operands[1].floats();
+  ArrayRef<int64_t> zeros = call.operands[2].ints();
+  int64_t length = rowLength(shape);
+  forEachRow(shape, {*scale, *zero}, [&](int64_t at, ArrayRef<int64_t> from) {
+    for (int64_t i = 0; i < length; ++i)
+      body(at + i, scales[from[0] + i * rowStride(*scale)],
+           zeros[from[1] + i * rowStride(*zero)]);
+  });
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Error evaluateCast(Call &call) {
+  if (auto error = checkSameShape(call))
+    return error;
+  const Tensor &input = call.operands[0];
+  if (input.element == call.results[0].element) {
+    call.results[0].data = input.data;
+    return llvm::Error::success();
+  }
+  Tensor &result = call.make();
+  int64_t count = result.count();
+  if (result.isFloat()) {
+    MutableArrayRef<double> to = result.writeFloats();
+    if (input.isFloat()) {
+      llvm::copy(input.floats(), to.begin());
+    } else {
+      IntKind kind = IntKind::of(input.element);
+      bool isWide = result.element.isF64() || !call.options.rounded;
+      ArrayRef<int64_t> from = input.ints();
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = isWide ? kind.toDouble(from[i]) : toDoubleSticky(kind, from[i]);
+    }
+    call.round();
+    return llvm::Error::success();
+  }
+  MutableArrayRef<int64_t> to = result.writeInts();
+  IntKind kind = IntKind::of(result.element);
+  bool isBool = kind.width == 1;
+  if (input.isFloat()) {
+    ArrayRef<double> from = input.floats();
+    for (int64_t i = 0; i < count; ++i)
+      to[i] = isBool ? from[i] != 0 : kind.fromDouble(from[i]);
+  } else {
+    ArrayRef<int64_t> from = input.ints();
+    for (int64_t i = 0; i < count; ++i)
+      to[i] = isBool ? from[i] != 0 : kind.wrap(from[i]);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error evaluateQuantize(Call &call) {
+  const Tensor &input = call.operands[0];
+  Tensor &result = call.make();
+  MutableArrayRef<int64_t> to = result.writeInts();
+  IntKind kind = IntKind::of(result.element);
+  bool isSingle = !call.operands[1].element.isF64() && call.options.rounded;
+  bool isFloat = input.isFloat();
+  ArrayRef<double> floats = isFloat ? input.floats() : ArrayRef<double>();
+  ArrayRef<int64_t> ints = isFloat ? ArrayRef<int64_t>() : input.ints();
+  IntKind inputKind = isFloat ? kind : IntKind::of(input.element);
+  return forEachScaled(call, [&](int64_t i, double scale, int64_t zero) {
+    double value = isFloat ? floats[i] : inputKind.toDouble(ints[i]);
+    double quotient =
+        isSingle ? static_cast<float>(value) / static_cast<float>(scale)
+                 : value / scale;
+    double rounded = std::isnan(quotient) ? 0 : std::nearbyint(quotient);
+    // Beyond 2^62 every sum saturates; below, it is exact.
+    auto whole = static_cast<int64_t>(std::clamp(rounded, -0x1p62, 0x1p62));
+    if (kind.isU64() || kind.width == 64) {
+      to[i] = kind.fromDouble(rounded + kind.toDouble(zero));
+      return;
+    }
+    to[i] = std::clamp(whole + zero, kind.lowest(), kind.highest());
+  });
+}
+
+llvm::Error evaluateDequantize(Call &call) {
+  const Tensor &input = call.operands[0];
+  Tensor &result = call.make();
+  ArrayRef<int64_t> from = input.ints();
+  MutableArrayRef<double> to = result.writeFloats();
+  IntKind kind = IntKind::of(input.element);
+  bool isSingle = !result.element.isF64() && call.options.rounded;
+  auto error = forEachScaled(call, [&](int64_t i, double scale, int64_t zero) {
+    double difference = kind.width == 64
+                            ? kind.toDouble(from[i]) - kind.toDouble(zero)
+                            : static_cast<double>(from[i] - zero);
+    to[i] = isSingle
+                ? static_cast<float>(difference) * static_cast<float>(scale)
+                : difference * scale;
+  });
+  if (error)
+    return error;
+  call.round();
+  return llvm::Error::success();
+}
+
+} // namespace tenon::reference
