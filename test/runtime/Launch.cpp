@@ -1,0 +1,237 @@
+//===- Launch.cpp - Kernels, their threads and their faults ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/runtime/TinyModels.h"
+
+#include <gtest/gtest.h>
+
+#include <cfenv>
+#include <cmath>
+#include <set>
+#include <thread>
+#include <xmmintrin.h>
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+std::vector<int64_t> gather(Loaded &model, std::vector<int64_t> x,
+                            std::vector<int64_t> index,
+                            tenon_status_t status = TENON_OK) {
+  std::vector<tenon_tensor_t> outputs = {result()};
+  EXPECT_EQ(
+      model.run({tensor(TENON_I64, {int64_t(x.size())}, x.data()),
+                 tensor(TENON_I64, {int64_t(index.size())}, index.data())},
+                outputs),
+      status)
+      << lastError();
+  auto *data = static_cast<int64_t *>(outputs[0].data);
+  return status ? std::vector<int64_t>()
+                : std::vector(data, data + index.size());
+}
+
+TEST(Launch, FaultsNameTheNode) {
+  for (int threads : {1, 2, 4}) {
+    tenon_session_options_t options = withThreads(threads);
+    Loaded model(gatherModel(), &options);
+    EXPECT_EQ(gather(model, {10, 20}, {1, 0}), (std::vector<int64_t>{50, 100}));
+    gather(model, {10, 20}, {1, 2}, TENON_FAILED);
+    EXPECT_EQ(lastError(), "node \"pick\": an index lies outside its axis");
+    gather(model, {10, 0}, {0, 1}, TENON_FAILED);
+    EXPECT_EQ(lastError(), "node \"divide\": an integer is divided by zero");
+    // Of many faults the first by position counts, whichever thread ran it.
+    std::vector<int64_t> index(1000, 5);
+    index[0] = 1;
+    for (int round = 0; round < 50; ++round) {
+      gather(model, {10, 0}, index, TENON_FAILED);
+      EXPECT_EQ(lastError(), "node \"divide\": an integer is divided by zero");
+    }
+    EXPECT_EQ(gather(model, {10}, {0}), (std::vector<int64_t>{100}));
+  }
+}
+
+std::vector<int64_t> pieces(int64_t rows, int64_t grain,
+                            const tenon_session_options_t &options) {
+  Loaded model(piecesModel(grain), &options);
+  std::vector<int8_t> x(rows);
+  std::vector<tenon_tensor_t> outputs = {result()};
+  EXPECT_EQ(model.run({tensor(TENON_I8, {rows}, x.data())}, outputs), TENON_OK);
+  auto *data = static_cast<int64_t *>(outputs[0].data);
+  return {data, data + rows};
+}
+
+TEST(Launch, SplitsDependOnTheShapeAlone) {
+  for (int64_t rows : {0, 1, 2, 63, 64, 65, 100, 1000, 4099})
+    for (int64_t grain : {-1, 0, 1, 3, 64, 5000}) {
+      std::vector<int64_t> one = pieces(rows, grain, withThreads(1));
+      std::set<int64_t> begins(one.begin(), one.end());
+      EXPECT_LE(begins.size(), 64u);
+      begins.insert(rows);
+      for (auto at = begins.begin(); rows && std::next(at) != begins.end();
+           ++at)
+        EXPECT_GE(*std::next(at) - *at, std::min(grain, rows));
+      EXPECT_EQ(pieces(rows, grain, withThreads(2)), one);
+      EXPECT_EQ(pieces(rows, grain, withThreads(4)), one);
+    }
+}
+
+ArtifactBuilder scratchModel() {
+  ArtifactBuilder b;
+  uint32_t n = b.symbol("n");
+  b.input("x", TENON_I64, {b.size(n)});
+  b.output("y", TENON_I64, {b.constant(200)});
+  b.launch({b.kernel("through_scratch"),
+            b.constant(200),
+            {b.at(TENON_PLACE_INPUT, 0, b.linear(n, 8)),
+             b.at(TENON_PLACE_OUTPUT, 0, b.constant(1600))},
+            {b.size(n)},
+            {"sum"},
+            UINT32_MAX,
+            b.linear(n, 8)});
+  return b;
+}
+
+void expectScratchWorks(const tenon_session_options_t &options) {
+  Loaded model(scratchModel(), &options);
+  for (int64_t count : {1, 100, 30, 1000, 7}) {
+    std::vector<int64_t> x(count, 1);
+    std::vector<tenon_tensor_t> outputs = {result()};
+    ASSERT_EQ(model.run({tensor(TENON_I64, {count}, x.data())}, outputs),
+              TENON_OK)
+        << lastError();
+    for (int64_t i = 0; i < 200; ++i)
+      ASSERT_EQ(static_cast<int64_t *>(outputs[0].data)[i], count * (1 + i));
+  }
+}
+
+TEST(Launch, EachThreadHasItsScratch) {
+  for (int threads : {1, 2, 4, 7})
+    expectScratchWorks(withThreads(threads));
+}
+
+TEST(Launch, ScratchCountsAgainstTheLimit) {
+  tenon_session_options_t options = withThreads(2);
+  options.memory_limit = 10000;
+  Loaded model(scratchModel(), &options);
+  std::vector<int64_t> x(5000, 1);
+  std::vector<tenon_tensor_t> outputs = {result()};
+  EXPECT_EQ(model.run({tensor(TENON_I64, {5000}, x.data())}, outputs),
+            TENON_OUT_OF_MEMORY);
+  EXPECT_EQ(
+      lastError(),
+      "node \"sum\": it needs 40000 bytes of scratch memory for each of 2 "
+      "threads, over the session's limit of 10000");
+}
+
+/// A host that runs parts in threads of its own, backwards.
+void hostParallelFor(void *user, int32_t count,
+                     void (*body)(void *job, int32_t i), void *job) {
+  ++*static_cast<int *>(user);
+  std::vector<std::thread> threads;
+  for (int32_t i = count; i-- > 1;)
+    threads.emplace_back(body, job, i);
+  body(job, 0);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+TEST(Launch, AHostMayBringItsThreads) {
+  int calls = 0;
+  tenon_session_options_t options = withThreads(3);
+  options.parallel_for = hostParallelFor;
+  options.parallel_user = &calls;
+  expectScratchWorks(options);
+  EXPECT_EQ(calls, 5);
+  EXPECT_EQ(pieces(1000, 3, options), pieces(1000, 3, withThreads(1)));
+}
+
+TEST(Launch, KernelsGetTheMathTheyAskFor) {
+  ArtifactBuilder b;
+  b.input("x", TENON_F64, {b.constant(2)});
+  b.output("y", TENON_F64, {b.constant(38)});
+  b.launch({b.kernel("math"),
+            b.constant(1),
+            {b.at(TENON_PLACE_INPUT, 0, b.constant(16)),
+             b.at(TENON_PLACE_OUTPUT, 0, b.constant(38 * 8))}});
+  Loaded model(b);
+  for (double x : {0.5, 1.25}) {
+    double data[2] = {x, 0.75};
+    double wanted[] = {acos(x),  acosh(x), asin(x),      asinh(x),     atan(x),
+                       atanh(x), cos(x),   cosh(x),      erf(x),       exp(x),
+                       expm1(x), log(x),   log1p(x),     sin(x),       sinh(x),
+                       tan(x),   tanh(x),  pow(x, 0.75), fmod(x, 0.75)};
+    std::vector<tenon_tensor_t> outputs = {result()};
+    ASSERT_EQ(model.run({tensor(TENON_F64, {2}, data)}, outputs), TENON_OK);
+    auto *y = static_cast<double *>(outputs[0].data);
+    for (int i = 0; i < 19; ++i) {
+      if (std::isnan(wanted[i])) {
+        EXPECT_TRUE(std::isnan(y[2 * i]) && std::isnan(y[2 * i + 1])) << i;
+        continue;
+      }
+      EXPECT_EQ(y[2 * i], wanted[i]) << i;
+      EXPECT_NEAR(y[2 * i + 1], wanted[i], 1e-6 * std::abs(wanted[i])) << i;
+    }
+  }
+}
+
+TEST(Launch, TheCallersFloatModeNeitherMattersNorChanges) {
+  for (int threads : {1, 2}) {
+    tenon_session_options_t options = withThreads(threads);
+    Loaded model(scaleModel(), &options);
+    std::vector<float> x(4000, 1e-40f); // A denormal.
+    unsigned before = _mm_getcsr();
+    unsigned flushing = before | 0x8040; // FTZ and DAZ
+    _mm_setcsr(flushing);
+    fesetround(FE_UPWARD);
+    unsigned upward = _mm_getcsr();
+    std::vector<tenon_tensor_t> outputs = {result()};
+    tenon_status_t status =
+        model.run({tensor(TENON_F32, {1000, 4}, x.data())}, outputs);
+    EXPECT_EQ(_mm_getcsr(), upward);
+    EXPECT_EQ(fegetround(), FE_UPWARD);
+    fesetround(FE_TONEAREST);
+    _mm_setcsr(before);
+    ASSERT_EQ(status, TENON_OK) << lastError();
+    for (int i = 0; i < 4000; ++i)
+      ASSERT_EQ(static_cast<float *>(outputs[0].data)[i], 2 * x[i]);
+  }
+}
+
+struct Seen {
+  std::vector<std::string> nodes;
+  std::vector<float> first; // Of each launch's last operand.
+};
+
+TEST(Launch, AnObserverSeesEveryLaunch) {
+  Loaded model(scaleModel());
+  Seen seen;
+  auto observer = [](void *user, const tenon_launch_t *launch) {
+    auto *seen = static_cast<Seen *>(user);
+    EXPECT_EQ(launch->struct_size, sizeof(tenon_launch_t));
+    EXPECT_STREQ(launch->kernel_name, "scale");
+    EXPECT_EQ(launch->operand_count, 3u);
+    EXPECT_EQ(launch->rows, 8);
+    EXPECT_EQ(launch->operands[2].bytes, 32u);
+    seen->nodes.push_back(launch->nodes[0]);
+    seen->first.push_back(*static_cast<float *>(launch->operands[2].data));
+  };
+  ASSERT_EQ(tenon_session_set_observer(model.session.get(), observer, &seen),
+            TENON_OK);
+  float x[8] = {1.5f};
+  std::vector<tenon_tensor_t> outputs = {result()};
+  ASSERT_EQ(model.run({tensor(TENON_F32, {2, 4}, x)}, outputs), TENON_OK);
+  EXPECT_EQ(seen.nodes, (std::vector<std::string>{"first", "second"}));
+  EXPECT_EQ(seen.first, (std::vector<float>{3.0f, 3.0f}));
+  tenon_session_set_observer(model.session.get(), nullptr, nullptr);
+  ASSERT_EQ(model.run({tensor(TENON_F32, {2, 4}, x)}, outputs), TENON_OK);
+  EXPECT_EQ(seen.nodes.size(), 2u);
+}
+
+TEST(Launch, NegativeRowsAreAnError) {
+  ArtifactBuilder b;
+  b.launch({b.kernel("pieces"), b.constant(-1), {}, {}, {"rows"}});
+  Loaded model(b);
+  EXPECT_EQ(model.session.run({}, {}), TENON_FAILED);
+  EXPECT_EQ(lastError(), "node \"rows\": it would have -1 rows");
+}
+} // namespace

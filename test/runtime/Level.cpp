@@ -1,0 +1,79 @@
+//===- Level.cpp - The best code that the CPU can run ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/Level.h"
+#include "test/runtime/TinyModels.h"
+
+#include <gtest/gtest.h>
+
+using namespace tenon;
+using namespace tenon::test;
+
+namespace {
+/// y = 3 at the low level, 4 at the high one.
+ArtifactBuilder levelModel(uint64_t lowFeatures, uint64_t highFeatures) {
+  ArtifactBuilder b;
+  b.levels.clear();
+  b.level("low", lowFeatures);
+  b.level("high", highFeatures);
+  uint32_t kernel = b.kernel("level_low");
+  b.code[1] = b.address("level_high");
+  b.output("y", TENON_I64, {});
+  b.launch(
+      {kernel, b.constant(1), {b.at(TENON_PLACE_OUTPUT, 0, b.constant(8))}});
+  return b;
+}
+
+int64_t runIt(const Model &model) {
+  Session session;
+  EXPECT_EQ(Session::create(model, session), TENON_OK);
+  tenon_tensor_t output = result();
+  EXPECT_EQ(session.run({}, {&output, 1}), TENON_OK) << lastError();
+  return *static_cast<int64_t *>(output.data);
+}
+
+constexpr uint64_t impossible = uint64_t(1) << 63;
+
+TEST(Level, TheHighestThatRuns) {
+  EXPECT_EQ(runIt(loadModel(levelModel(0, 0).build())), 4);
+  Model low = loadModel(levelModel(0, impossible).build());
+  EXPECT_EQ(runIt(low), 3);
+  EXPECT_STREQ(low.info().level, "low");
+  EXPECT_TRUE(low.level(0).runs_here && low.level(0).in_use);
+  EXPECT_FALSE(low.level(1).runs_here || low.level(1).in_use);
+}
+
+TEST(Level, ItIsWhatTheCpuSays) {
+  uint64_t features = runtime::machineFeatures();
+  EXPECT_EQ(bool(features & TENON_CPU_AVX2),
+            __builtin_cpu_supports("x86-64-v3") != 0);
+  EXPECT_EQ(bool(features & TENON_CPU_AVX512),
+            __builtin_cpu_supports("x86-64-v4") != 0);
+  EXPECT_EQ(bool(features & TENON_CPU_AVX512_VNNI),
+            __builtin_cpu_supports("avx512vnni") != 0);
+  EXPECT_EQ(bool(features & TENON_CPU_AVX512_BF16),
+            __builtin_cpu_supports("avx512bf16") != 0);
+}
+
+TEST(Level, AnUnfitCpuIsRefused) {
+  loadModel(levelModel(impossible, impossible).build(), TENON_UNSUPPORTED);
+  EXPECT_NE(lastError().find("this CPU lacks"), std::string_view::npos)
+      << lastError();
+}
+
+TEST(Level, OneCanBeForced) {
+  tenon_load_options_t options = {};
+  options.struct_size = sizeof options;
+  Model model;
+  TemporaryFile both(levelModel(0, 0).build());
+  options.level = "low";
+  ASSERT_EQ(Model::load(both.path(), model, &options), TENON_OK);
+  EXPECT_EQ(runIt(model), 3);
+  options.level = "middle";
+  EXPECT_EQ(Model::load(both.path(), model, &options), TENON_NOT_FOUND);
+  TemporaryFile future(levelModel(0, impossible).build());
+  options.level = "high";
+  EXPECT_EQ(Model::load(future.path(), model, &options), TENON_UNSUPPORTED);
+  EXPECT_FALSE(model);
+}
+} // namespace
