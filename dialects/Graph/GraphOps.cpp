@@ -143,6 +143,8 @@ LogicalResult TopkOp::verify() {
   return checkSameDims(*this, getValues(), getIndices(), "both results");
 }
 
+void YieldOp::build(OpBuilder &, OperationState &) {}
+
 LogicalResult IfOp::verify() {
   for (Region *region : {&getThenRegion(), &getElseRegion()}) {
     auto yield = cast<YieldOp>(region->front().getTerminator());
