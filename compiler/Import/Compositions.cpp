@@ -75,15 +75,22 @@ Value Emitter::tensor(const TensorData &data, StringRef name) {
   bool isSmall = data.bytes.size() <= maxConstantBytes ||
                  (isa<IntegerType>(data.elementType) &&
                   size_t(type.getNumElements()) <= maxIntegerElements);
+  auto noted = [&](Value value) {
+    if (data.isNarrow && value)
+      state.narrow.insert(value);
+    return value;
+  };
   if (isSmall)
-    return emit<graph::ConstantOp>({}, attr("value", denseOf(data)), type);
+    return noted(
+        emit<graph::ConstantOp>({}, attr("value", denseOf(data)), type));
   auto weight = state.weights.add(name, data.elementType, data.shape,
                                   data.bytes, data.owner);
   if (!weight) {
     (void)invalid(llvm::toString(weight.takeError()));
     return {};
   }
-  return emit<graph::WeightOp>({}, text("name", (*weight)->name), type);
+  return noted(
+      emit<graph::WeightOp>({}, text("name", (*weight)->name), type));
 }
 
 Value Emitter::sizesVector(ArrayRef<Expr> values, Type element) {

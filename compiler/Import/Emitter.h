@@ -50,6 +50,9 @@ struct ImportState {
   };
   Known known;
 
+  /// Constants of 2- or 4-bit integers, whose type says 8 bits.
+  llvm::DenseSet<mlir::Value> narrow;
+
   /// Text of the last error that MLIR reported.
   std::string lastError;
 
@@ -139,6 +142,10 @@ public:
 
   //===--- Values known at build time ---===//
 
+  /// Whether a value holds integers of fewer bits than its type says.
+  bool isNarrow(mlir::Value value) const {
+    return state.narrow.contains(value);
+  }
   /// The elements of an integer or bool tensor that are known now, as sizes.
   std::optional<Exprs> knownSizes(mlir::Value value);
   /// The same where all are numbers.

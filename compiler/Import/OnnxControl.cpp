@@ -1,7 +1,7 @@
 //===- OnnxControl.cpp - Constant, Identity and If ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Import/OnnxFamilies.h"
+#include "compiler/Import/OpFamilies.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -149,7 +149,7 @@ LogicalResult convertIf(NodeConverter &node) {
 
 } // namespace
 
-ArrayRef<OpRow> rowsOfControl() {
+ArrayRef<OpRow> controlRows() {
   static constexpr OpRow rows[] = {
       {"", "Constant", {1, 9, 11, 12, 13, 19, 21, 23, 24, 25}, convertConstant},
       {"", "Dropout", {7, 10, 12, 13, 22}, convertDropout},

@@ -30,6 +30,7 @@ llvm::ArrayRef<OpRow> refusedRows();     // OnnxRefused.cpp
 llvm::ArrayRef<OpRow> resizeRows();      // OnnxResize.cpp
 llvm::ArrayRef<OpRow> scatterRows();     // OnnxScatter.cpp
 llvm::ArrayRef<OpRow> shapeRows();       // OnnxShape.cpp
+llvm::ArrayRef<OpRow> sliceRows();       // OnnxSlice.cpp
 
 } // namespace tenon
 

@@ -14,7 +14,7 @@ ArrayRef<ArrayRef<OpRow>> allRows() {
       controlRows(),     convRows(),      einsumRows(),
       elementwiseRows(), indexingRows(),  matrixRows(),
       movementRows(),    normalizeRows(), poolRows(),
-      reductionRows(),   shapeRows(),
+      reductionRows(),   shapeRows(),     sliceRows(),
   };
   return families;
 }

@@ -43,11 +43,12 @@ Value requantize(NodeConverter &node, Value value, Value multiplier,
 }
 
 Value dequantized(NodeConverter &node, Value value, Value scale,
-                  Value zeroPoint) {
+                  Value zeroPoint, Type element) {
   zeroPoint = zeroOr(node, zeroPoint, node.elementOf(value));
   if (node.failed() || !value || !scale || !zeroPoint)
     return {};
-  Type type = graph::tensorOf(node.dimsOf(value), node.f32());
+  Type type = graph::tensorOf(node.dimsOf(value),
+                              element ? element : node.elementOf(scale));
   return node.emit<graph::DequantizeOp>({value, scale, zeroPoint}, {}, type);
 }
 

@@ -21,9 +21,11 @@ mlir::Value centered(NodeConverter &node, mlir::Value value,
 mlir::Value requantize(NodeConverter &node, mlir::Value value,
                        mlir::Value multiplier, mlir::Value zeroPoint);
 
-/// (value - zeroPoint) * scale in f32; a null zero point is 0.
+/// (value - zeroPoint) * scale in `element`, the scale's type unless given; a
+/// null zero point is 0.
 mlir::Value dequantized(NodeConverter &node, mlir::Value value,
-                        mlir::Value scale, mlir::Value zeroPoint);
+                        mlir::Value scale, mlir::Value zeroPoint,
+                        mlir::Type element = {});
 
 /// saturate(round(value / scale) + zeroPoint), for a scale and zero point that
 /// broadcast to the value.

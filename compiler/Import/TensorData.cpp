@@ -386,6 +386,7 @@ Expected<TensorData> readTensor(const TensorProto &tensor,
   const Element &element = *layout->element;
   TensorData data;
   data.elementType = storageType(context, tensor.data_type());
+  data.isNarrow = data.elementType != elementType(context, tensor.data_type());
   if (!data.elementType)
     return check.refuse("has the element type " + element.name +
                         ", which is not supported yet");

@@ -42,6 +42,8 @@ struct TensorData {
   llvm::SmallVector<int64_t> shape;
   llvm::ArrayRef<char> bytes;
   std::shared_ptr<const void> owner;
+  /// The bytes hold integers of 2 or 4 bits, see `storageType`.
+  bool isNarrow = false;
 };
 
 /// The values of a tensor that `checkTensor` has accepted. `file` must own
