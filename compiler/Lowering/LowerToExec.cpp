@@ -4,6 +4,7 @@
 #include "compiler/Lowering/Passes.h"
 #include "compiler/Lowering/Storages.h"
 #include "compiler/Weights/WeightStore.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -49,6 +50,7 @@ public:
     program.setLo(symbols.los);
     program.setHi(symbols.his);
     function.erase();
+    dropUnusedKernels();
     return success();
   }
 
@@ -148,10 +150,37 @@ private:
     for (Expr expr : callee.getGeometry().exprs())
       geometry.push_back(expr.substitute(
           [&](Expr symbol) { return values.lookup(symbol.name()); }));
+    if (std::optional<unsigned> operand = storages.inPlaceOperand(call))
+      callee = inPlaceVariant(callee, *operand);
     auto launch = exec::LaunchOp::create(
-        builder, call.getLoc(), call.getCallee(), builder.getArrayAttr(buffers),
-        call.getParams(), dims(geometry));
+        builder, call.getLoc(), callee.getSymName(),
+        builder.getArrayAttr(buffers), call.getParams(), dims(geometry));
     launch->setAttr("nodes", call->getAttr("nodes"));
+  }
+
+  /// The kernel that reads operand `index` through the result's pointer: so
+  /// its code knows that the two are one, and needs no check for overlap.
+  kernel::FuncOp inPlaceVariant(kernel::FuncOp callee, unsigned index) {
+    std::string name =
+        callee.getSymName().str() + "_over" + std::to_string(index);
+    if (auto known = kernels.lookup<kernel::FuncOp>(name))
+      return known;
+    kernel::FuncOp variant = callee.clone();
+    variant.setSymName(name);
+    variant->setAttr("in_place", builder.getI64IntegerAttr(index));
+    kernels.insert(variant, std::next(callee->getIterator()));
+    return variant;
+  }
+
+  /// Kernels all of whose calls became calls of a variant.
+  void dropUnusedKernels() {
+    llvm::StringSet<> used;
+    ModuleOp module = cast<ModuleOp>(kernels.getOp());
+    module.walk([&](exec::LaunchOp op) { used.insert(op.getKernel()); });
+    for (auto function :
+         llvm::make_early_inc_range(module.getOps<kernel::FuncOp>()))
+      if (!used.contains(function.getSymName()))
+        kernels.erase(function);
   }
 
   void lowerBind(graph::BindOp bind) {

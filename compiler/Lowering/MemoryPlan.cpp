@@ -82,8 +82,8 @@ Expr planSegment(MLIRContext *context, ArrayRef<Storage *> storages) {
 SmallVector<Expr> planMemory(MLIRContext *context,
                              MutableArrayRef<Storage *> storages,
                              unsigned segments) {
-  llvm::stable_sort(storages, [](const Storage *a, const Storage *b) {
-    return a->begin < b->begin;
+  llvm::sort(storages, [](const Storage *a, const Storage *b) {
+    return std::tie(a->begin, a->id) < std::tie(b->begin, b->id);
   });
   SmallVector<Expr> sizes;
   for (unsigned segment = 0; segment < segments; ++segment) {

@@ -20,6 +20,8 @@ struct Storage {
   graph::Expr bytes;
   /// First and last step, counted over nested blocks in order.
   unsigned begin, end;
+  /// Orders storages that begin together.
+  unsigned id = 0;
   unsigned segment = 0;
   /// The plan's result: bytes from the start of the segment.
   graph::Expr offset;

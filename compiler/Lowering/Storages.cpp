@@ -3,6 +3,7 @@
 
 #include "compiler/Lowering/Storages.h"
 #include "compiler/Weights/WeightStore.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -19,7 +20,9 @@ static Expr byteCount(Value value) {
 }
 
 Storages::Storages(func::FuncOp function, WeightStore &weights)
-    : function(function), weights(weights), context(function.getContext()) {}
+    : function(function), weights(weights),
+      kernels(function->getParentOfType<ModuleOp>()),
+      context(function.getContext()) {}
 
 Value Storages::rootOf(Value value) const {
   Value source = viewOf.lookup(value);
@@ -71,7 +74,12 @@ void Storages::giveHome(Operation &op) {
     // The results of an `if` are written at the end of its branches.
     unsigned begin = isa<graph::IfOp>(op) ? stepOf[&op] : steps;
     storages.push_back(std::make_unique<Storage>(
-        Storage{byteCount(result), begin, steps, 0, {}}));
+        Storage{byteCount(result),
+                begin,
+                steps,
+                static_cast<unsigned>(storages.size()),
+                0,
+                {}}));
     homes[result] = Home{Place::Arena, 0, storages.back().get(), {}};
   }
 }
@@ -110,6 +118,36 @@ void Storages::takeOutputs() {
   }
 }
 
+/// A pointwise kernel may write its result over an operand that it reads
+/// element for element and that nobody reads afterwards.
+void Storages::reuseInPlace(kernel::CallOp call) {
+  auto callee = kernels.lookup<kernel::FuncOp>(call.getCallee());
+  if (!callee || call.getNumResults() != 1)
+    return;
+  Storage *target = homes[call.getResult(0)].storage;
+  if (!target)
+    return;
+  for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
+    Storage *source = homes[rootOf(operand)].storage;
+    if (!source || source == target || source->bytes != target->bytes ||
+        source->end != stepOf[call] || !kernel::mayOverwrite(callee, index))
+      continue;
+    source->end = target->end;
+    for (auto &[value, home] : homes)
+      if (home.storage == target)
+        home.storage = source;
+    inPlace[call] = index;
+    return;
+  }
+}
+
+std::optional<unsigned> Storages::inPlaceOperand(kernel::CallOp call) const {
+  auto found = inPlace.find(call);
+  if (found == inPlace.end())
+    return std::nullopt;
+  return found->second;
+}
+
 /// Segment 0 is made at the start. An op that bears symbols is followed by a
 /// segment of its own when a storage's size needs them.
 void Storages::assignSegments() {
@@ -121,7 +159,8 @@ void Storages::assignSegments() {
   for (auto &[op, step] : endOf)
     bearers[step] = op;
   for (auto &[value, home] : homes) {
-    if (!home.storage)
+    // Of values that share a storage, the first one decides.
+    if (!home.storage || home.storage->segment != 0)
       continue;
     unsigned latest = 0;
     home.storage->bytes.forEachSymbol([&](Expr symbol) {
@@ -135,11 +174,12 @@ void Storages::assignSegments() {
     count += isNew;
     home.storage->segment = found->second;
   }
-  SmallVector<Storage *> inArena;
+  llvm::SetVector<Storage *> inArena;
   for (auto &[value, home] : homes)
     if (home.storage)
-      inArena.push_back(home.storage);
-  sizes = planMemory(context, inArena, count);
+      inArena.insert(home.storage);
+  SmallVector<Storage *> list = inArena.takeVector();
+  sizes = planMemory(context, list, count);
 }
 
 LogicalResult Storages::plan() {
@@ -154,6 +194,7 @@ LogicalResult Storages::plan() {
       return mlir::emitError(value.getLoc(),
                              "the size of a tensor in bytes overflows");
   takeOutputs();
+  function.walk([&](kernel::CallOp call) { reuseInPlace(call); });
   assignSegments();
   for (Expr size : sizes)
     if (!size)

@@ -39,6 +39,9 @@ public:
   llvm::SmallVector<unsigned> segmentsAfter(mlir::Operation *op) const;
   std::optional<unsigned> segmentOfResults(mlir::Operation *op) const;
 
+  /// The operand in whose memory a call leaves its result, if any.
+  std::optional<unsigned> inPlaceOperand(kernel::CallOp call) const;
+
   /// Symbols set by an `if`: those of its result types that no one else bears.
   llvm::SmallVector<graph::Expr> bornBy(graph::IfOp op) const;
 
@@ -54,6 +57,7 @@ private:
   void giveHome(mlir::Operation &op);
   void use(mlir::Value value, unsigned step);
   void takeOutputs();
+  void reuseInPlace(kernel::CallOp call);
   void assignSegments();
   bool isBornBy(graph::Expr expr, unsigned step) const;
   mlir::Value rootOf(mlir::Value value) const;
@@ -61,6 +65,7 @@ private:
 
   mlir::func::FuncOp function;
   WeightStore &weights;
+  mlir::SymbolTable kernels;
   mlir::MLIRContext *context;
   unsigned steps = 0;
   llvm::DenseMap<mlir::Operation *, unsigned> stepOf;
@@ -72,6 +77,7 @@ private:
   llvm::MapVector<mlir::Operation *, unsigned> segmentAfter;
   llvm::MapVector<mlir::Operation *, unsigned> resultSegment;
   llvm::DenseMap<mlir::Operation *, std::string> constantNames;
+  llvm::DenseMap<mlir::Operation *, unsigned> inPlace;
   llvm::SmallVector<bool> copies;
   llvm::SmallVector<graph::Expr> sizes;
 };

@@ -42,6 +42,21 @@ Operation *findRoot(Block &block) {
   return nullptr;
 }
 
+bool mayOverwrite(FuncOp function, unsigned index) {
+  Block &block = function.getBlock();
+  if (block.getTerminator()->getNumOperands() != 1 ||
+      index >= block.getNumArguments())
+    return false;
+  for (Operation &op : block.without_terminator())
+    if (roleOf(&op) != Role::Pointwise && !isa<graph::ConstantOp>(op))
+      return false;
+  Value argument = block.getArgument(index);
+  Value result = block.getTerminator()->getOperand(0);
+  return graph::getDims(argument) == graph::getDims(result) &&
+         graph::byteWidth(graph::getElementType(argument)) ==
+             graph::byteWidth(graph::getElementType(result));
+}
+
 namespace {
 
 LogicalResult verifyBody(Operation *op, Block &block) {
@@ -73,6 +88,8 @@ LogicalResult RegionOp::verify() {
     return emitOpError("yields other types than its results");
   return verifyBody(*this, block);
 }
+
+void YieldOp::build(OpBuilder &, OperationState &) {}
 
 LogicalResult FuncOp::verify() {
   if (getGeometry().size() != 3)

@@ -1,0 +1,183 @@
+//===- Pipeline.cpp - The compiler, top to bottom -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Pipeline.h"
+#include "compiler/Import/Import.h"
+#include "compiler/Lowering/Passes.h"
+#include "compiler/Package/Package.h"
+#include "compiler/PassLog.h"
+#include "compiler/Schedules/Passes.h"
+#include "compiler/Targets/Cpu/Compile.h"
+#include "compiler/Transforms/Passes.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+void buildGraphPipeline(OpPassManager &pm, WeightStore &weights) {
+  OpPassManager &function = pm.nest<func::FuncOp>();
+  function.addPass(createSimplifyPass());             // debris of exporters
+  function.addPass(createFoldConstantsPass(weights)); // what weights decide
+  function.addPass(createSimplifyPass());             // what that exposed
+}
+
+void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
+                         EmitStage stage) {
+  // graph -> kernel.region: which ops share a kernel.
+  pm.addNestedPass<func::FuncOp>(createFormRegionsPass());
+  if (stage == EmitStage::Regions)
+    return;
+  // kernel.region -> kernel.func: each once, and how it runs.
+  pm.addPass(createOutlineKernelsPass());
+  pm.addPass(createApplySchedulesPass());
+  if (stage == EmitStage::Kernels)
+    return;
+  // kernel calls -> exec: when and where.
+  pm.addPass(createLowerToExecPass(weights));
+}
+
+Compilation::Compilation() : context(MLIRContext::Threading::DISABLED) {
+  context.loadDialect<exec::ExecDialect, func::FuncDialect, graph::GraphDialect,
+                      kernel::KernelDialect>();
+}
+
+namespace {
+
+/// Collects what MLIR reports while it lives, with the node's name in front.
+class ErrorCollector {
+public:
+  explicit ErrorCollector(Compilation &compilation)
+      : handler(&compilation.context, [&](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+            return;
+          std::string text;
+          if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
+            text = "node '" + name.getName().str() + "': ";
+          compilation.errors.push_back(text + diagnostic.str());
+        }) {}
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+/// What the user promised of the inputs' sizes, for the launch table.
+void setRanges(ModuleOp module, const CompileOptions &options) {
+  Builder builder(module.getContext());
+  SmallVector<NamedAttribute> ranges;
+  for (const DimRange &range : options.dims)
+    ranges.push_back(builder.getNamedAttr(
+        range.name, builder.getDenseI64ArrayAttr({range.lo, range.hi})));
+  for (auto function : module.getOps<func::FuncOp>())
+    function->setAttr("graph.ranges", builder.getDictionaryAttr(ranges));
+}
+
+bool importInto(Compilation &compilation, StringRef path,
+                const CompileOptions &options) {
+  ImportOptions importOptions;
+  for (const DimRange &range : options.dims)
+    if (range.lo == range.hi)
+      importOptions.dims[range.name] = range.lo;
+  compilation.module =
+      importModel(&compilation.context, path, compilation.weights,
+                  importOptions, compilation.report);
+  if (compilation.module) {
+    setRanges(*compilation.module, options);
+    return true;
+  }
+  compilation.errors.push_back(compilation.report.str());
+  return false;
+}
+
+bool runPasses(Compilation &compilation, const CompileOptions &options,
+               llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager pm(&compilation.context, ModuleOp::getOperationName());
+  if (options.log)
+    pm.addInstrumentation(std::make_unique<PassLog>());
+  build(pm);
+  if (succeeded(pm.run(*compilation.module)))
+    return true;
+  if (compilation.errors.empty())
+    compilation.errors.push_back("internal error: a pass failed without a "
+                                 "reason; please report this model");
+  return false;
+}
+
+void countOps(Compilation &compilation) {
+  compilation.module->walk([&](Operation *op) {
+    if (isa<graph::GraphDialect>(op->getDialect()))
+      ++compilation.summary.ops;
+  });
+}
+
+void countKernels(Compilation &compilation) {
+  CompileSummary &summary = compilation.summary;
+  compilation.module->walk([&](Operation *op) {
+    summary.kernels += isa<kernel::FuncOp>(op);
+    summary.launches += isa<exec::LaunchOp>(op);
+    if (auto program = dyn_cast<exec::ProgramOp>(op)) {
+      graph::Expr total = graph::Expr::constant(op->getContext(), 0);
+      for (graph::Expr bytes : program.getSegments().exprs())
+        total = total + bytes;
+      summary.arena = total.str();
+    }
+  });
+}
+
+std::optional<std::vector<cpu::CpuLevel>>
+findLevels(Compilation &compilation, const CompileOptions &options) {
+  std::vector<cpu::CpuLevel> levels;
+  for (const std::string &name : options.levels) {
+    std::optional<cpu::CpuLevel> level = cpu::findCpuLevel(name);
+    if (!level) {
+      std::string known;
+      for (const cpu::CpuLevel &each : cpu::cpuLevels())
+        known += (known.empty() ? "" : ", ") + each.name.str();
+      compilation.errors.push_back("there is no CPU level '" + name +
+                                   "'; say native or one of " + known);
+      return std::nullopt;
+    }
+    levels.push_back(*level);
+  }
+  return levels;
+}
+
+} // namespace
+
+bool lowerModel(Compilation &compilation, StringRef path,
+                const CompileOptions &options) {
+  ErrorCollector collector(compilation);
+  if (!importInto(compilation, path, options))
+    return false;
+  if (!runPasses(compilation, options, [&](OpPassManager &pm) {
+        buildGraphPipeline(pm, compilation.weights);
+      }))
+    return false;
+  countOps(compilation);
+  if (options.stage == EmitStage::Graph)
+    return true;
+  if (!runPasses(compilation, options, [&](OpPassManager &pm) {
+        buildKernelPipeline(pm, compilation.weights, options.stage);
+      }))
+    return false;
+  countKernels(compilation);
+  return true;
+}
+
+bool compileModel(Compilation &compilation, StringRef path,
+                  const CompileOptions &options, StringRef output,
+                  std::string &text) {
+  std::optional<std::vector<cpu::CpuLevel>> levels =
+      findLevels(compilation, options);
+  if (!levels || !lowerModel(compilation, path, options))
+    return false;
+  ErrorCollector collector(compilation);
+  if (options.stage <= EmitStage::Exec) {
+    llvm::raw_string_ostream os(text);
+    compilation.module->print(os, OpPrintingFlags().enableDebugInfo(false));
+    return true;
+  }
+  return generate(compilation, *levels, options, output, text);
+}
+
+} // namespace tenon

@@ -1,0 +1,51 @@
+//===- Pipeline.h - The compiler, from a model file to an artifact --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_PIPELINE_H
+#define TENON_COMPILER_PIPELINE_H
+
+#include "compiler/Import/ImportReport.h"
+#include "compiler/Options.h"
+#include "compiler/Weights/WeightStore.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace tenon {
+
+/// A model in the middle of its compilation. The context comes first, since
+/// the module lives in it.
+struct Compilation {
+  Compilation();
+
+  mlir::MLIRContext context;
+  WeightStore weights;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  ImportReport report;
+  /// What went wrong, a sentence each; empty when all went well.
+  std::vector<std::string> errors;
+  CompileSummary summary;
+};
+
+/// graph -> graph: what depends on weights only, then dead and double work.
+void buildGraphPipeline(mlir::OpPassManager &pm, WeightStore &weights);
+
+/// graph -> kernel.func -> exec, up to `stage`.
+void buildKernelPipeline(mlir::OpPassManager &pm, WeightStore &weights,
+                         EmitStage stage);
+
+/// Imports a model and runs the passes up to `options.stage`. False when
+/// `compilation.errors` is not empty.
+bool lowerModel(Compilation &compilation, llvm::StringRef path,
+                const CompileOptions &options);
+
+/// The same, then generates code and writes the artifact to `output`. For an
+/// earlier stage writes nothing and puts the stage's text, or object code, in
+/// `text`.
+bool compileModel(Compilation &compilation, llvm::StringRef path,
+                  const CompileOptions &options, llvm::StringRef output,
+                  std::string &text);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_PIPELINE_H

@@ -1,0 +1,322 @@
+//===- Emitter.cpp - Functions, control flow and the choice of loops ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/Emitter.h"
+#include "dialects/Kernel/Geometry.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+constexpr char mathTag = 0;
+const void *tag(intptr_t number) {
+  return reinterpret_cast<const void *>(number);
+}
+
+} // namespace
+
+Emitter::Emitter(kernel::FuncOp kernel, const CpuLevel &level, ModuleOp module)
+    : kernel(kernel), level(level), module(module),
+      b(UnknownLoc::get(kernel.getContext()), kernel.getContext()) {
+  scopes.emplace_back();
+}
+
+LogicalResult Emitter::emit() {
+  startFunctions();
+  if (failed(emitRows()))
+    return failure();
+  finishFunctions();
+  return failure(failedAlready);
+}
+
+LogicalResult Emitter::emitRows() {
+  Operation *root = kernel::findRoot(kernel.getBlock());
+  if (!root) {
+    emitPointwiseRows(*this);
+    return success();
+  }
+  for (auto emitRoot : {emitMatmul, emitWindows, emitReductions,
+                        emitNormalizations, emitScans, emitScatters, emitResize,
+                        emitRecurrent})
+    if (emitRoot(*this, root))
+      return success();
+  return root->emitOpError("has no emission for the CPU; please report this");
+}
+
+Value Emitter::giveUp(const Twine &reason) {
+  if (!failedAlready)
+    kernel.emitOpError(reason);
+  failedAlready = true;
+  return number(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+void Emitter::startFunctions() {
+  MLIRContext *context = kernel.getContext();
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  Type i64 = b.getI64Type();
+  unsigned count =
+      kernel.getBlock().getNumArguments() + kernel.getYielded().size();
+  SmallVector<Type> inputs(count + 1, pointer);
+  inputs.append({i64, i64, pointer});
+  b.setInsertionPointToEnd(module.getBody());
+  std::string name = (kernel.getSymName() + "." + level.name + ".rows").str();
+  rowsFunction = LLVM::LLVMFuncOp::create(
+      b, name, LLVM::LLVMFunctionType::get(b.getI32Type(), inputs),
+      LLVM::Linkage::Internal);
+  for (unsigned i = 0; i <= count; ++i)
+    rowsFunction.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                            b.getUnitAttr());
+
+  Block *entry = rowsFunction.addEntryBlock(b);
+  llvm::append_range(buffers, entry->getArguments().take_front(count));
+  params = entry->getArgument(count);
+  begin = entry->getArgument(count + 1);
+  end = entry->getArgument(count + 2);
+  this->context = entry->getArgument(count + 3);
+  b.setInsertionPointToStart(entry);
+  Value one = arith::ConstantIntOp::create(b, 1, 64);
+  faultSlot = LLVM::AllocaOp::create(b, pointer, b.getI32Type(), one);
+  LLVM::StoreOp::create(b, arith::ConstantIntOp::create(b, 0, 32), faultSlot);
+  entryEnd = arith::ConstantIntOp::create(b, 0, 1);
+}
+
+void Emitter::finishFunctions() {
+  Value fault = LLVM::LoadOp::create(b, b.getI32Type(), faultSlot);
+  LLVM::ReturnOp::create(b, fault);
+  addWrapper();
+}
+
+void Emitter::addWrapper() {
+  auto pointer = LLVM::LLVMPointerType::get(kernel.getContext());
+  Type i64 = b.getI64Type();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(module.getBody());
+  std::string name = (kernel.getSymName() + "." + level.name).str();
+  auto wrapper = LLVM::LLVMFuncOp::create(
+      b, name,
+      LLVM::LLVMFunctionType::get(b.getI32Type(),
+                                  {pointer, pointer, i64, i64, pointer}));
+  Block *entry = wrapper.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  SmallVector<Value> operands;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    Value slot = LLVM::GEPOp::create(b, pointer, pointer, entry->getArgument(0),
+                                     ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    operands.push_back(LLVM::LoadOp::create(b, pointer, slot));
+  }
+  llvm::append_range(operands, entry->getArguments().drop_front());
+  auto call = LLVM::CallOp::create(b, rowsFunction, operands);
+  LLVM::ReturnOp::create(b, call.getResult());
+}
+
+Value Emitter::argumentBuffer(unsigned i) {
+  // An argument that the result overwrites has the result's address: read
+  // through one pointer, so that the code knows that they are the same.
+  auto inPlace = kernel->getAttrOfType<IntegerAttr>("in_place");
+  return inPlace && inPlace.getInt() == i ? resultBuffer(0) : buffers[i];
+}
+
+Value Emitter::resultBuffer(unsigned i) {
+  return buffers[kernel.getBlock().getNumArguments() + i];
+}
+
+//===----------------------------------------------------------------------===//
+// What formulas ask for
+//===----------------------------------------------------------------------===//
+
+Value Emitter::callMath(int function, ValueRange operands) {
+  Type type = operands[0].getType();
+  bool isDouble = type.isF64();
+  // The tables follow each other in tenon_kernel_context_t.
+  int table = 1 + (isDouble ? 0 : 2) + (operands.size() == 2 ? 1 : 0);
+  auto pointer = LLVM::LLVMPointerType::get(kernel.getContext());
+  Value callee = atEntry([&] {
+    return memo({&mathTag, tag(table), tag(function)}, [&]() -> Value {
+      Value base = loadRaw(context, pointer, number(table));
+      return loadRaw(base, pointer, number(function));
+    });
+  });
+  SmallVector<Type> inputs(operands.size(), type);
+  SmallVector<Value> all = {callee};
+  llvm::append_range(all, operands);
+  auto call = LLVM::CallOp::create(
+      b, LLVM::LLVMFunctionType::get(type, inputs), all);
+  auto none = LLVM::ModRefInfo::NoModRef;
+  call.setMemoryEffectsAttr(LLVM::MemoryEffectsAttr::get(
+      kernel.getContext(), {none, none, none, none, none, none}));
+  call.setNoUnwind(true);
+  call.setWillReturn(true);
+  return call.getResult();
+}
+
+void Emitter::fault(Value bad, int code, Operation *op) {
+  if (getConstantIntValue(bad) == 0)
+    return;
+  int64_t ordinal = std::distance(op->getBlock()->begin(), Block::iterator(op));
+  Value none = arith::ConstantIntOp::create(b, 0, 32);
+  Value word = arith::ConstantIntOp::create(b, code | ordinal << 8, 32);
+  Value now = arith::SelectOp::create(b, bad, word, none);
+  Value before = LLVM::LoadOp::create(b, b.getI32Type(), faultSlot);
+  LLVM::StoreOp::create(b, arith::MaxUIOp::create(b, before, now), faultSlot);
+}
+
+//===----------------------------------------------------------------------===//
+// Control
+//===----------------------------------------------------------------------===//
+
+Value Emitter::atEntry(function_ref<Value()> make) {
+  OpBuilder::InsertionGuard guard(b);
+  std::vector<std::map<Key, Value>> inner(
+      std::make_move_iterator(scopes.begin() + 1),
+      std::make_move_iterator(scopes.end()));
+  scopes.resize(1);
+  b.setInsertionPoint(entryEnd);
+  Value value = make();
+  scopes.insert(scopes.end(), std::make_move_iterator(inner.begin()),
+                std::make_move_iterator(inner.end()));
+  return value;
+}
+
+void Emitter::loop(Value from, Value to, function_ref<void(Value)> body,
+                   int64_t step) {
+  loop(from, to, ValueRange(),
+       [&](Value i, ValueRange) {
+         body(i);
+         return SmallVector<Value>();
+       },
+       step);
+}
+
+SmallVector<Value> Emitter::loop(Value from, Value to, ValueRange initial,
+                                 CarryBody body, int64_t step) {
+  auto op = scf::ForOp::create(b, from, to, number(step), initial);
+  OpBuilder::InsertionGuard guard(b);
+  if (initial.empty())
+    op.getBody()->getTerminator()->erase();
+  b.setInsertionPointToEnd(op.getBody());
+  scopes.emplace_back();
+  SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
+  scf::YieldOp::create(b, next);
+  scopes.pop_back();
+  return SmallVector<Value>(op.getResults());
+}
+
+void Emitter::loops(ArrayRef<Value> sizes,
+                    function_ref<void(ArrayRef<Value>)> body) {
+  SmallVector<Value> index;
+  std::function<void()> nest = [&] {
+    if (index.size() == sizes.size())
+      return body(index);
+    Value size = sizes[index.size()];
+    if (getConstantIntValue(size) == 1) {
+      index.push_back(number(0));
+      nest();
+      index.pop_back();
+      return;
+    }
+    loop(number(0), size, [&](Value i) {
+      index.push_back(i);
+      nest();
+      index.pop_back();
+    });
+  };
+  nest();
+}
+
+void Emitter::ifThen(Value condition, function_ref<void()> body) {
+  std::optional<int64_t> known = getConstantIntValue(condition);
+  if (known && *known == 0)
+    return;
+  if (known)
+    return body();
+  auto op = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&op.getThenRegion().front());
+  scopes.emplace_back();
+  body();
+  scopes.pop_back();
+}
+
+Value Emitter::branch(Value condition, function_ref<Value()> then,
+                      function_ref<Value()> otherwise) {
+  if (std::optional<int64_t> known = getConstantIntValue(condition))
+    return *known ? then() : otherwise();
+  // The result type is only known after the first branch has been emitted.
+  Block thenBlock, elseBlock;
+  Value values[2];
+  for (int i = 0; i < 2; ++i) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(i ? &elseBlock : &thenBlock);
+    scopes.emplace_back();
+    values[i] = i ? otherwise() : then();
+    scf::YieldOp::create(b, values[i]);
+    scopes.pop_back();
+  }
+  auto op = scf::IfOp::create(b, TypeRange(values[0].getType()), condition,
+                              /*withElseRegion=*/true);
+  for (auto [region, block] :
+       {std::pair(&op.getThenRegion(), &thenBlock),
+        std::pair(&op.getElseRegion(), &elseBlock)}) {
+    if (region->empty())
+      region->push_back(new Block());
+    Block &into = region->front();
+    into.clear();
+    into.getOperations().splice(into.end(), block->getOperations());
+  }
+  return op.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels without root
+//===----------------------------------------------------------------------===//
+
+void Emitter::storeYields(ArrayRef<Value> index, Value position) {
+  Block &body = kernel.getBlock();
+  Operation *root = kernel::findRoot(body);
+  SmallVector<Expr> dims = root ? graph::getDims(root->getResult(0))
+                                : kernel::iterationDims(body);
+  for (auto [i, yielded] : llvm::enumerate(kernel.getYielded())) {
+    Value source = yielded;
+    Value inner = kernel::behindReshapes(yielded);
+    Value value;
+    if (graph::getDims(inner) == dims)
+      value = element(inner, index);
+    else if (graph::getDims(source) == dims)
+      value = element(source, index);
+    else
+      value = element(source, delinearise(position, dimsOf(source)));
+    store(value, resultBuffer(i), graph::getElementType(source), position);
+  }
+}
+
+void emitPointwiseRows(Emitter &e) {
+  SmallVector<Value> dims;
+  for (Expr dim : kernel::iterationDims(e.kernel.getBlock()))
+    dims.push_back(e.valueOf(dim));
+  e.loop(e.begin, e.end, [&](Value row) {
+    if (dims.empty())
+      return e.storeYields({}, e.number(0));
+    if (dims.size() == 1) {
+      Value from = e.mul(row, e.number(kernel::flatBlock));
+      Value to = e.min(e.add(from, e.number(kernel::flatBlock)), dims[0]);
+      return e.loop(from, to, [&](Value i) { e.storeYields(i, i); });
+    }
+    Indices index = e.delinearise(row, ArrayRef(dims).drop_back());
+    Value base = e.mul(row, dims.back());
+    e.loop(e.number(0), dims.back(), [&](Value i) {
+      Indices whole = index;
+      whole.push_back(i);
+      e.storeYields(whole, e.add(base, i));
+    });
+  });
+}
+
+} // namespace tenon::cpu

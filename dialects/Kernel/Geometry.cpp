@@ -1,0 +1,196 @@
+//===- Geometry.cpp - How a kernel's work is cut into rows ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Kernel/Geometry.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tenon::kernel {
+namespace {
+using graph::elementCount;
+using graph::getDim;
+using graph::getDims;
+using graph::getElementType;
+
+/// Simple element operations that make a piece worth handing to a thread.
+constexpr int64_t pieceCost = 20000;
+
+/// Bytes of `count` elements, up to a multiple of 64.
+Expr area(Expr count, int64_t width) {
+  if (!count)
+    return {};
+  Expr line = Expr::constant(count.getContext(), 64);
+  return (count * width).ceilDiv(line) * line;
+}
+
+Expr number(Operation *op, int64_t value) {
+  return Expr::constant(op->getContext(), value);
+}
+
+Expr productOf(Operation *op, ArrayRef<Expr> dims) {
+  return graph::product(op->getContext(), dims);
+}
+
+/// How a root's first result is cut into rows.
+struct Cut {
+  Expr rows;
+  Expr length; // Elements of a row.
+  Expr cost;   // Work per row.
+};
+
+Cut cutAlongAxis(Operation *op, int64_t axis, Value along) {
+  SmallVector<Expr> dims = getDims(op->getResult(0));
+  dims[axis] = number(op, 1);
+  return {productOf(op, dims), getDim(along, axis), getDim(along, axis) * 16};
+}
+
+Cut cutFromAxis(Operation *op, int64_t axis) {
+  SmallVector<Expr> dims = getDims(op->getResult(0));
+  Expr length = productOf(op, ArrayRef(dims).drop_front(axis));
+  return {productOf(op, ArrayRef(dims).take_front(axis)), length, length * 8};
+}
+
+Cut cutLastAxis(Operation *op, Expr costPerElement) {
+  SmallVector<Expr> dims = getDims(op->getResult(0));
+  if (dims.empty())
+    return {number(op, 1), number(op, 1), costPerElement};
+  return {productOf(op, ArrayRef(dims).drop_back()), dims.back(),
+          dims.back() * costPerElement};
+}
+
+Cut cutWhole(Operation *op) {
+  Expr count = elementCount(op->getResult(0));
+  return {number(op, 1), count, count};
+}
+
+Expr windowSize(Operation *op, ArrayRef<int64_t> kernel) {
+  Expr size = number(op, 1);
+  for (int64_t k : kernel)
+    size = size * k;
+  return size;
+}
+
+Expr reducedCount(graph::ReduceOp op) {
+  Expr count = number(op, 1);
+  for (int64_t axis : op.getAxes())
+    count = count * getDim(op.getInput(), axis);
+  return count;
+}
+
+Cut cutOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Cut>(op)
+      .Case<graph::MatmulOp>([&](graph::MatmulOp matmul) {
+        return cutLastAxis(op, getDims(matmul.getLhs()).back());
+      })
+      .Case<graph::ConvOp, graph::ConvTransposeOp>([&](auto conv) {
+        return cutLastAxis(
+            op,
+            productOf(op, ArrayRef(getDims(conv.getFilter())).drop_front()));
+      })
+      .Case<graph::MaxPoolOp, graph::AveragePoolOp, graph::LpPoolOp,
+            graph::MaxPoolIndicesOp>([&](auto pool) {
+        return cutLastAxis(op, windowSize(op, pool.getKernel()));
+      })
+      .Case<graph::ReduceOp>([&](graph::ReduceOp reduce) {
+        return cutLastAxis(op, reducedCount(reduce));
+      })
+      .Case<graph::ArgReduceOp>([&](graph::ArgReduceOp reduce) {
+        return cutLastAxis(op, getDim(reduce.getInput(), reduce.getAxis()));
+      })
+      .Case<graph::ResizeOp>(
+          [&](auto) { return cutLastAxis(op, number(op, 64)); })
+      .Case<graph::SoftmaxOp, graph::LogSoftmaxOp, graph::CumulativeOp>(
+          [&](auto along) {
+            return cutAlongAxis(op, along.getAxis(), along.getResult());
+          })
+      .Case<graph::TopkOp>([&](graph::TopkOp topk) {
+        return cutAlongAxis(op, topk.getAxis(), topk.getInput());
+      })
+      .Case<graph::LayerNormOp, graph::RmsNormOp>(
+          [&](auto norm) { return cutFromAxis(op, norm.getAxis()); })
+      .Default([&](Operation *) { return cutWhole(op); });
+}
+
+/// Areas of the ops that are one row: results that no buffer holds as they
+/// are, and the state of a recurrent cell.
+SmallVector<Expr> wholeAreas(Operation *root) {
+  SmallVector<Expr> areas;
+  for (Value result : root->getResults())
+    areas.push_back(
+        area(elementCount(result), graph::byteWidth(getElementType(result))));
+  if (auto recurrent = dyn_cast<graph::RecurrentOp>(root)) {
+    int64_t width = computeWidth(getElementType(recurrent.getInput()));
+    Expr gates = getDims(recurrent.getWeights())[1];
+    Expr hidden = getDims(recurrent.getRecurrence())[2];
+    areas.push_back(area(gates * 2, width));
+    for (int i = 0; i < 3; ++i)
+      areas.push_back(area(hidden, width));
+  }
+  return areas;
+}
+
+} // namespace
+
+int64_t computeWidth(Type element) {
+  if (element.isF16() || element.isBF16())
+    return 4;
+  return graph::byteWidth(element);
+}
+
+SmallVector<Expr> scratchAreas(Operation *root) {
+  Cut cut = cutOf(root);
+  Type element = getElementType(root->getOperand(0));
+  Expr row = area(cut.length, computeWidth(element));
+  return llvm::TypeSwitch<Operation *, SmallVector<Expr>>(root)
+      .Case<graph::ReduceOp>(
+          [&](auto) { return SmallVector<Expr>{area(cut.length, 8)}; })
+      .Case<graph::ArgReduceOp, graph::AveragePoolOp, graph::MaxPoolIndicesOp>(
+          [&](auto) { return SmallVector<Expr>{row, area(cut.length, 8)}; })
+      .Case<graph::TopkOp>([&](auto) {
+        Expr indices = area(cut.length, 8);
+        return SmallVector<Expr>{row, indices, indices};
+      })
+      .Case<graph::ScatterElementsOp, graph::ScatterNdOp, graph::NonzeroOp,
+            graph::RecurrentOp>([&](auto) { return wholeAreas(root); })
+      .Default([&](Operation *) { return SmallVector<Expr>{row}; });
+}
+
+Value behindReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
+    value = reshape.getInput();
+  return value;
+}
+
+SmallVector<Expr> iterationDims(Block &body) {
+  return getDims(behindReshapes(body.getTerminator()->getOperand(0)));
+}
+
+Geometry geometryOf(Block &body) {
+  Operation *end = body.getTerminator();
+  int64_t ops = std::distance(body.begin(), body.end());
+  Cut cut;
+  Expr scratch = number(end, 0);
+  if (Operation *root = findRoot(body)) {
+    cut = cutOf(root);
+    cut.cost = cut.cost + cut.length * (ops - 1);
+    for (Expr bytes : scratchAreas(root))
+      scratch = scratch + bytes;
+  } else {
+    SmallVector<Expr> dims = iterationDims(body);
+    if (dims.empty()) {
+      cut = {number(end, 1), number(end, 1), number(end, ops)};
+    } else if (dims.size() == 1) {
+      Expr block = number(end, flatBlock);
+      cut = {dims[0].ceilDiv(block), block, block * ops};
+    } else {
+      cut = {productOf(end, ArrayRef(dims).drop_back()), dims.back(),
+             dims.back() * ops};
+    }
+  }
+  Expr grain = number(end, pieceCost).ceilDiv(cut.cost.max(number(end, 1)));
+  // A cost beyond all numbers: one row is a piece.
+  return {cut.rows, grain ? grain : number(end, 1), scratch};
+}
+
+} // namespace tenon::kernel
