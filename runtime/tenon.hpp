@@ -35,7 +35,7 @@ namespace tenon {
 inline std::string_view lastError() { return tenon_last_error(); }
 
 /// A tensor over the caller's memory.
-inline tenon_tensor_t tensor(tenon_dtype_t dtype, std::span<const int64_t> dims,
+inline tenon_tensor_t tensor(uint32_t dtype, std::span<const int64_t> dims,
                              void *data) {
   tenon_tensor_t result = {};
   result.struct_size = sizeof result;
@@ -50,7 +50,7 @@ inline tenon_tensor_t tensor(tenon_dtype_t dtype, std::span<const int64_t> dims,
   return result;
 }
 
-inline tenon_tensor_t tensor(tenon_dtype_t dtype,
+inline tenon_tensor_t tensor(uint32_t dtype,
                              std::initializer_list<int64_t> dims, void *data) {
   return tensor(dtype, std::span(dims.begin(), dims.size()), data);
 }

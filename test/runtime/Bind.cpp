@@ -36,7 +36,7 @@ struct Bind : ::testing::Test {
 TEST_F(Bind, WrongInputsAreRefusedWithASentence) {
   refused(tensor(TENON_I32, {3, 4}, x),
           "input \"x\" is i32, but the model takes f32[n, 4]");
-  refused(tensor(tenon_dtype_t(99), {3, 4}, x),
+  refused(tensor(99, {3, 4}, x),
           "input \"x\" is of no known type, but the model takes f32[n, 4]");
   refused(tensor(TENON_F32, {12}, x),
           "input \"x\" has rank 1: it is f32[12], but the model takes "
