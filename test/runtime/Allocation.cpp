@@ -6,14 +6,18 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
+#include <climits>
 #include <cstdlib>
-#include <dlfcn.h>
 
 using namespace tenon;
 using namespace tenon::test;
 
 namespace {
 std::atomic<long> allocations{0};
+std::atomic<long> allowed{LONG_MAX}; // Then every allocation fails.
+
+bool refuses() { return ++allocations > allowed; }
 } // namespace
 
 // These stand in for the C library's own; glibc offers them by these names.
@@ -24,24 +28,27 @@ void *__libc_realloc(void *, size_t);
 void *__libc_memalign(size_t, size_t);
 
 void *malloc(size_t bytes) {
-  ++allocations;
+  if (refuses())
+    return nullptr;
   return __libc_malloc(bytes);
 }
 void *calloc(size_t count, size_t bytes) {
-  ++allocations;
+  if (refuses())
+    return nullptr;
   return __libc_calloc(count, bytes);
 }
 void *realloc(void *old, size_t bytes) {
-  ++allocations;
+  if (refuses())
+    return nullptr;
   return __libc_realloc(old, bytes);
 }
 int posix_memalign(void **out, size_t alignment, size_t bytes) {
-  ++allocations;
-  *out = __libc_memalign(alignment, bytes);
+  *out = refuses() ? nullptr : __libc_memalign(alignment, bytes);
   return *out ? 0 : ENOMEM;
 }
 void *aligned_alloc(size_t alignment, size_t bytes) {
-  ++allocations;
+  if (refuses())
+    return nullptr;
   return __libc_memalign(alignment, bytes);
 }
 }
@@ -73,6 +80,35 @@ TEST(Allocation, OnlyTheFirstRunOfAShapeAllocates) {
     EXPECT_EQ(countRun(model.session, 100, 0, false), 0);
     countRun(model.session, 100, 1, true); // Misaligned: copies.
     EXPECT_EQ(countRun(model.session, 100, 1, true), 0);
+  }
+}
+
+/// Loads and runs with only `count` allocations to be had.
+tenon_status_t runWith(long count, const char *path) {
+  float x[400] = {};
+  tenon_tensor_t input = tensor(TENON_F32, {100, 4}, x), output = result();
+  tenon_session_options_t options = withThreads(1);
+  allocations = 0;
+  allowed = count;
+  Model model;
+  Session session;
+  tenon_status_t status = Model::load(path, model);
+  if (!status)
+    status = Session::create(model, session, &options);
+  if (!status)
+    status = session.run({&input, 1}, {&output, 1});
+  allowed = LONG_MAX;
+  return status;
+}
+
+TEST(Allocation, EveryFailedAllocationIsAnError) {
+  TemporaryFile file(scaleModel().build());
+  for (long count = 0;; ++count) {
+    ASSERT_LT(count, 200);
+    tenon_status_t status = runWith(count, file.path());
+    if (status == TENON_OK) // It had all it needs.
+      break;
+    EXPECT_EQ(status, TENON_OUT_OF_MEMORY) << count << ": " << lastError();
   }
 }
 

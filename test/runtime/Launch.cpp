@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cfenv>
+#include <chrono>
 #include <cmath>
 #include <set>
 #include <thread>
@@ -226,6 +227,36 @@ TEST(Launch, AnObserverSeesEveryLaunch) {
   ASSERT_EQ(model.run({tensor(TENON_F32, {2, 4}, x)}, outputs), TENON_OK);
   EXPECT_EQ(seen.nodes.size(), 2u);
 }
+
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+TEST(Launch, CostsLessThanAMicrosecond) {
+  constexpr int launches = 1000;
+  ArtifactBuilder b;
+  uint32_t n = b.symbol("n");
+  b.input("x", TENON_I8, {b.size(n)});
+  b.step(TENON_STEP_SEGMENT, b.segment(b.linear(n, 1024)));
+  uint32_t pieces = b.kernel("pieces"), rows = b.size(n);
+  for (int i = 0; i < launches; ++i) // Of two pieces each.
+    b.launch({pieces,
+              rows,
+              {b.at(TENON_PLACE_ARENA, 0, b.linear(n, 8), b.linear(n, 64))},
+              {b.linear(n, 3, i)},
+              {},
+              b.constant(8)});
+  tenon_session_options_t options = withThreads(2);
+  Loaded model(b, &options);
+  int8_t x[16];
+  tenon_tensor_t input = tensor(TENON_I8, {16}, x);
+  std::chrono::nanoseconds best = std::chrono::seconds(1);
+  for (int round = 0; round < 100; ++round) { // The machine may be busy.
+    auto start = std::chrono::steady_clock::now();
+    ASSERT_EQ(model.session.run({&input, 1}, {}), TENON_OK) << lastError();
+    best = std::min<std::chrono::nanoseconds>(
+        best, std::chrono::steady_clock::now() - start);
+  }
+  EXPECT_LT(best.count() / launches, 1000);
+}
+#endif
 
 TEST(Launch, NegativeRowsAreAnError) {
   ArtifactBuilder b;
