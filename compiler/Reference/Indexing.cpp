@@ -208,7 +208,7 @@ llvm::Error evaluateScatterNd(Call &call) {
   Shape shape(places.drop_back());
   if (depth <= sizes.size())
     llvm::append_range(shape, sizes.drop_front(depth));
-  if (shape != updates.shape)
+  if (depth > sizes.size() || shape != updates.shape)
     return fault("updates of shape " + str(updates.shape) + " do not fit " +
                  str(input.shape) + " at indices of shape " + str(places));
   if (auto error = checkShape(call.results[0], input.shape))

@@ -1,0 +1,84 @@
+//===- ConvertTest.cpp - Between element types --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Reference/EvaluateTest.h"
+#include <cmath>
+#include <limits>
+
+namespace tenon::reference {
+namespace {
+
+using ConvertTest = EvaluateTest;
+using Numbers = std::vector<double>;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+TEST_F(ConvertTest, FloatsTruncateAndSaturate) {
+  Tensor a = floats({6}, {2.9, -2.9, 300, -300, infinity, std::nan("")});
+  EXPECT_EQ(numbers(op("graph.cast", "", {a}, {"tensor<6xi8>"})),
+            Numbers({2, -2, 127, -128, 127, 0}));
+  EXPECT_EQ(numbers(op("graph.cast", "", {a}, {"tensor<6xui8>"})),
+            Numbers({2, 0, 255, 0, 255, 0}));
+  EXPECT_EQ(op("graph.cast", "", {a}, {"tensor<6xi64>"})[0].ints()[4],
+            std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(op("graph.cast", "", {a}, {"tensor<6xui64>"})[0].ints()[4], -1);
+  EXPECT_EQ(numbers(op("graph.cast", "", {a}, {"tensor<6xi1>"})),
+            Numbers({1, 1, 1, 1, 1, 1}));
+}
+
+TEST_F(ConvertTest, IntegersWrapAndRoundOnce) {
+  Tensor a = ints({3}, {300, -1, 128});
+  EXPECT_EQ(numbers(op("graph.cast", "", {a}, {"tensor<3xi8>"})),
+            Numbers({44, -1, -128}));
+  EXPECT_EQ(numbers(op("graph.cast", "", {a}, {"tensor<3xui8>"})),
+            Numbers({44, 255, 128}));
+  // By way of a double this would round to even twice.
+  Tensor b = ints({1}, {(int64_t(1) << 60) + (int64_t(1) << 36) + 1});
+  EXPECT_EQ(numbers(op("graph.cast", "", {b}, {"tensor<1xf32>"})),
+            Numbers({0x1p60 + 0x1p37}));
+  EXPECT_EQ(numbers(op("graph.cast", "", {naturals({1}, {-1}, 64)},
+                       {"tensor<1xf64>"})),
+            Numbers({0x1p64}));
+}
+
+TEST_F(ConvertTest, FloatsNarrow) {
+  Tensor a = floats({3}, {1e6, 0.1, 1.00390625});
+  EXPECT_EQ(numbers(op("graph.cast", "", {a}, {"tensor<3xf16>"})),
+            Numbers({infinity, 0.0999755859375, 1.00390625}));
+  EXPECT_EQ(numbers(op("graph.cast", "", {a}, {"tensor<3xbf16>"})),
+            Numbers({999424, 0.10009765625, 1}));
+}
+
+TEST_F(ConvertTest, QuantizeRoundsHalvesToEvenAndSaturates) {
+  Tensor input = floats({6}, {1, 3, 5, -1, 1000, -1000});
+  Tensor scale = floats({}, {2});
+  EXPECT_EQ(
+      numbers(op("graph.quantize", "", {input, scale, naturals({}, {128}, 8)},
+                 {"tensor<6xui8>"})),
+      Numbers({128, 130, 130, 128, 255, 0}));
+  EXPECT_EQ(numbers(op("graph.quantize", "", {input, scale, ints({}, {1}, 8)},
+                       {"tensor<6xi8>"})),
+            Numbers({1, 3, 3, 1, 127, -128}));
+}
+
+TEST_F(ConvertTest, QuantizeDividesInSinglePrecision) {
+  // In float32 the quotient is 2.5 exactly, in float64 slightly more.
+  float scale = 0.7f, value = 1.75f;
+  ASSERT_EQ(value / scale, 2.5f);
+  ASSERT_NE(double(value) / double(scale), 2.5);
+  EXPECT_EQ(
+      numbers(op("graph.quantize", "",
+                 {floats({1}, {value}), floats({}, {scale}), ints({}, {0}, 8)},
+                 {"tensor<1xi8>"})),
+      Numbers({2}));
+}
+
+TEST_F(ConvertTest, DequantizePerAxis) {
+  Tensor input = naturals({2, 2}, {0, 128, 255, 130}, 8);
+  Tensor scale = floats({2, 1}, {0.5, 2}), zero = naturals({2, 1}, {128, 0}, 8);
+  EXPECT_EQ(numbers(op("graph.dequantize", "", {input, scale, zero},
+                       {"tensor<2x2xf32>"})),
+            Numbers({-64, 0, 510, 260}));
+}
+
+} // namespace
+} // namespace tenon::reference

@@ -1,0 +1,65 @@
+//===- MovementTest.cpp - Elements under other shapes -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Reference/EvaluateTest.h"
+
+namespace tenon::reference {
+namespace {
+
+using Numbers = std::vector<double>;
+
+class MovementTest : public EvaluateTest {
+protected:
+  Numbers pad(llvm::StringRef mode, llvm::StringRef low, int64_t size) {
+    std::string attributes = "{low = #graph.dims<" + low.str() +
+                             ">, mode = #graph<pad_mode " + mode.str() + ">}";
+    return numbers(op("graph.pad", attributes,
+                      {ints({3}, {1, 2, 3}), ints({}, {9})},
+                      {"tensor<" + std::to_string(size) + "xi64>"}));
+  }
+};
+
+TEST_F(MovementTest, ReshapeBroadcastTranspose) {
+  Tensor a = ints({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(numbers(op("graph.reshape", "", {a}, {"tensor<3x2xi64>"})),
+            Numbers({1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(numbers(op("graph.transpose", "{permutation = array<i64: 1, 0>}",
+                       {a}, {"tensor<3x2xi64>"})),
+            Numbers({1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(numbers(op("graph.broadcast", "", {ints({2, 1}, {1, 2})},
+                       {"tensor<2x2x2xi64>"})),
+            Numbers({1, 1, 2, 2, 1, 1, 2, 2}));
+}
+
+TEST_F(MovementTest, SliceStepsBothWays) {
+  Tensor a = ints({2, 4}, {0, 1, 2, 3, 4, 5, 6, 7});
+  EXPECT_EQ(numbers(op("graph.slice",
+                       "{starts = #graph.dims<1, 3>, "
+                       "steps = #graph.dims<1, -2>}",
+                       {a}, {"tensor<1x2xi64>"})),
+            Numbers({7, 5}));
+  EXPECT_NE(opFault("graph.slice",
+                    "{starts = #graph.dims<0, 2>, steps = #graph.dims<1, 1>}",
+                    {a}, {"tensor<2x3xi64>"})
+                .find("leaves axis 1 of [2, 4]"),
+            std::string::npos);
+}
+
+TEST_F(MovementTest, Concat) {
+  EXPECT_EQ(numbers(op("graph.concat", "{axis = 1 : i64}",
+                       {ints({2, 1}, {1, 2}), ints({2, 2}, {3, 4, 5, 6}),
+                        ints({2, 0}, {})},
+                       {"tensor<2x3xi64>"})),
+            Numbers({1, 3, 4, 2, 5, 6}));
+}
+
+TEST_F(MovementTest, EachModeOfPad) {
+  EXPECT_EQ(pad("constant", "1", 6), Numbers({9, 1, 2, 3, 9, 9}));
+  EXPECT_EQ(pad("edge", "2", 6), Numbers({1, 1, 1, 2, 3, 3}));
+  EXPECT_EQ(pad("reflect", "2", 7), Numbers({3, 2, 1, 2, 3, 2, 1}));
+  EXPECT_EQ(pad("wrap", "1", 6), Numbers({3, 1, 2, 3, 1, 2}));
+  EXPECT_EQ(pad("constant", "-1", 2), Numbers({2, 3}));
+}
+
+} // namespace
+} // namespace tenon::reference
