@@ -140,6 +140,10 @@ public:
   void require(Expr lhs, graph::Relation relation, Expr rhs,
                const llvm::Twine &what);
 
+  /// Notes what follows from other requirements, so that `require` does not
+  /// state it again. False when it was noted or stated before.
+  bool assume(Expr lhs, graph::Relation relation, Expr rhs);
+
   //===--- Values known at build time ---===//
 
   /// Whether a value holds integers of fewer bits than its type says.
@@ -214,6 +218,10 @@ private:
                                         mlir::ValueRange operands, Attrs attrs,
                                         mlir::TypeRange types, bool infer);
   mlir::Type typeOf(llvm::ArrayRef<Expr> dims, mlir::Type element);
+  void checkSize(mlir::RankedTensorType type);
+
+  /// No machine holds such a tensor; its size is a mistake or an attack.
+  static constexpr int64_t maxTensorBytes = int64_t(1) << 40;
 
   std::string who; // "node 'n' (Op)", for messages at run time.
   std::optional<Problem> problem;

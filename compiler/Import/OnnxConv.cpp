@@ -47,10 +47,11 @@ Value convolution(NodeConverter &node, Value x, Value filter) {
   (void)countWindows(node, windows);
   if (node.failed())
     return {};
-  return node.emit<graph::ConvOp>(
-      {x, filter}, {node.i64s("strides", windows.strides),
-                    node.i64s("dilations", windows.dilations),
-                    node.dims("pads", windows.pads()), node.i64("group", group)});
+  return node.emit<graph::ConvOp>({x, filter},
+                                  {node.i64s("strides", windows.strides),
+                                   node.i64s("dilations", windows.dilations),
+                                   node.dims("pads", windows.pads()),
+                                   node.i64("group", group)});
 }
 
 /// Adds a bias [M] to [N, M, ..].
@@ -93,13 +94,12 @@ Emitter::Exprs transposedSizes(NodeConverter &node, Windows &windows) {
     given.erase(given.begin(), given.begin() + 2);
   if (!given.empty() && given.size() != rank)
     (void)node.invalid("output_shape must have one number per spatial axis");
-  bool same = windows.mode == AutoPad::SameUpper ||
-              windows.mode == AutoPad::SameLower;
+  bool same =
+      windows.mode == AutoPad::SameUpper || windows.mode == AutoPad::SameLower;
   Emitter::Exprs sizes;
   for (size_t i = 0; i < rank && !node.failed(); ++i) {
     int64_t stride = windows.strides[i];
-    Expr full =
-        (windows.input[i] - 1) * stride + windows.reach(i) + extra[i];
+    Expr full = (windows.input[i] - 1) * stride + windows.reach(i) + extra[i];
     if (!given.empty() || same) {
       Expr size =
           given.empty() ? windows.input[i] * stride : node.size(given[i]);
@@ -173,12 +173,13 @@ LogicalResult convertQLinearConv(NodeConverter &node) {
   int64_t rank = node.dimsOf(x).size();
   if (node.failed())
     return failure();
-  Value sums = convolution(node, centered(node, x, alongAxis(node, xZero, 0, 1)),
-                           centeredFilter(node, filter, filterZero));
+  Value sums =
+      convolution(node, centered(node, x, alongAxis(node, xZero, 0, 1)),
+                  centeredFilter(node, filter, filterZero));
   sums = addBias(node, sums, node.optionalInput(8));
-  Value multiplier = node.div(
-      node.mul(alongAxis(node, xScale, 0, 1), alongAxis(node, filterScale, 1, rank)),
-      alongAxis(node, yScale, 0, 1));
+  Value multiplier = node.div(node.mul(alongAxis(node, xScale, 0, 1),
+                                       alongAxis(node, filterScale, 1, rank)),
+                              alongAxis(node, yScale, 0, 1));
   return node.output(
       requantize(node, sums, multiplier, alongAxis(node, yZero, 0, 1)));
 }

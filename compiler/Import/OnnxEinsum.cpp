@@ -79,8 +79,7 @@ Labels expand(const Term &term, size_t count) {
   Labels labels = term.letters;
   if (term.ellipsis)
     for (size_t i = 0; i < count; ++i)
-      labels.insert(labels.begin() + *term.ellipsis,
-                    ellipsisLabel + Label(i));
+      labels.insert(labels.begin() + *term.ellipsis, ellipsisLabel + Label(i));
   return labels;
 }
 

@@ -129,8 +129,8 @@ template <Activation f> LogicalResult convertActivation(NodeConverter &node) {
     return failure();
   Type element = node.elementOf(x);
   bool narrow = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
-  return node.output(node.cast(f(node, narrow ? node.cast(x, node.f32()) : x),
-                               element));
+  return node.output(
+      node.cast(f(node, narrow ? node.cast(x, node.f32()) : x), element));
 }
 
 Value less(NodeConverter &node, Value lhs, Value rhs) {
@@ -220,14 +220,13 @@ Value shrink(NodeConverter &node, Value x) {
     x = node.cast(x, node.builder.getF64Type());
   Value positive = node.select(less(node, number(node, x, lambda), x),
                                node.sub(x, bias), number(node, x, 0));
-  return node.select(less(node, x, number(node, x, -lambda)),
-                     node.add(x, bias), positive);
+  return node.select(less(node, x, number(node, x, -lambda)), node.add(x, bias),
+                     positive);
 }
 
 LogicalResult convertPRelu(NodeConverter &node) {
   Value x = node.input(0), slope = node.input(1);
-  Value result =
-      node.select(isNegative(node, x), node.mul(x, slope), x);
+  Value result = node.select(isNegative(node, x), node.mul(x, slope), x);
   if (!node.failed() && node.dimsOf(result).size() != node.dimsOf(x).size())
     return node.invalid("slope does not broadcast to the input");
   return node.output(result);
@@ -370,7 +369,9 @@ ArrayRef<OpRow> elementwiseRows() {
       {"", "ThresholdedRelu", {10, 22}, convertActivation<thresholdedRelu>},
       {"", "Xor", {7}, convertBinary<graph::XorOp>},
       {"com.microsoft", "BiasGelu", {1}, convertBiasGelu<graph::GeluKind::Erf>},
-      {"com.microsoft", "FastGelu", {1},
+      {"com.microsoft",
+       "FastGelu",
+       {1},
        convertBiasGelu<graph::GeluKind::Tanh>},
       {"com.microsoft", "Gelu", {1}, convertBiasGelu<graph::GeluKind::Erf>},
       {"com.microsoft", "QuickGelu", {1}, convertQuickGelu},

@@ -61,7 +61,8 @@ Value scaled(NodeConverter &node, Value value, double factor) {
 }
 
 LogicalResult convertGemm(NodeConverter &node) {
-  Value lhs = node.input(0), rhs = node.input(1), addend = node.optionalInput(2);
+  Value lhs = node.input(0), rhs = node.input(1),
+        addend = node.optionalInput(2);
   if (failed(node.expectRank(lhs, 2, "A")) ||
       failed(node.expectRank(rhs, 2, "B")))
     return failure();
@@ -130,11 +131,11 @@ LogicalResult convertQLinearMatmul(NodeConverter &node) {
   if (node.failed())
     return failure();
   auto wide = [&](Value value) { return node.cast(value, node.f32()); };
-  Value multiplier =
-      node.div(node.mul(wide(perRow(node, lhsScale, lhs)),
-                        wide(perColumn(node, rhsScale))),
-               wide(perRow(node, scale, lhs)));
-  return node.output(requantize(node, sums, multiplier, perRow(node, zero, lhs)));
+  Value multiplier = node.div(node.mul(wide(perRow(node, lhsScale, lhs)),
+                                       wide(perColumn(node, rhsScale))),
+                              wide(perRow(node, scale, lhs)));
+  return node.output(
+      requantize(node, sums, multiplier, perRow(node, zero, lhs)));
 }
 
 /// The float product that follows from quantized operands, plus a bias.
@@ -152,8 +153,8 @@ LogicalResult convertMatmulIntegerToFloat(NodeConverter &node) {
                               node.optionalInput(5));
   if (node.failed())
     return failure();
-  return node.output(rescaled(node, sums, perRow(node, lhsScale, lhs),
-                              rhsScale, node.optionalInput(6)));
+  return node.output(rescaled(node, sums, perRow(node, lhsScale, lhs), rhsScale,
+                              node.optionalInput(6)));
 }
 
 LogicalResult convertDynamicQuantizeMatmul(NodeConverter &node) {
@@ -175,10 +176,14 @@ ArrayRef<OpRow> matrixRows() {
       {"", "MatMul", {1, 9, 13}, convertMatmul},
       {"", "MatMulInteger", {10}, convertMatmulInteger},
       {"", "QLinearMatMul", {10, 21}, convertQLinearMatmul},
-      {"com.microsoft", "DynamicQuantizeMatMul", {1},
+      {"com.microsoft",
+       "DynamicQuantizeMatMul",
+       {1},
        convertDynamicQuantizeMatmul},
       {"com.microsoft", "FusedMatMul", {1}, convertFusedMatmul},
-      {"com.microsoft", "MatMulIntegerToFloat", {1},
+      {"com.microsoft",
+       "MatMulIntegerToFloat",
+       {1},
        convertMatmulIntegerToFloat},
   };
   return rows;

@@ -144,6 +144,13 @@ LogicalResult convertPad(NodeConverter &node) {
   Exprs low(dims.size(), node.size(0)), result = dims;
   for (auto [i, axis] : llvm::enumerate(axes)) {
     low[axis] = pads[i];
+    for (Expr border : {pads[i], pads[i + axes.size()]})
+      if (*mode == graph::PadMode::Reflect && !border.isConstant(0))
+        node.require(border + 1, Relation::LessEqual, dims[axis],
+                     "a reflected border must be narrower than its axis");
+      else if (*mode != graph::PadMode::Constant && !border.isConstant(0))
+        node.require(node.size(1), Relation::LessEqual, dims[axis],
+                     "an empty axis has no edge to repeat");
     result[axis] = dims[axis] + pads[i] + pads[i + axes.size()];
     node.require(node.size(0), Relation::LessEqual, result[axis],
                  "a padded size must not be negative");

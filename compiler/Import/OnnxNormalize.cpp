@@ -36,8 +36,8 @@ double epsilonAttr(NodeConverter &node, double missing) {
 /// Statistics in f32 (f64 for f64).
 Value widen(NodeConverter &node, Value x) {
   Type element = node.elementOf(x);
-  bool narrow =
-      element && isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+  bool narrow = element && isa<FloatType>(element) &&
+                element.getIntOrFloatBitWidth() < 32;
   return narrow ? node.cast(x, node.f32()) : x;
 }
 
@@ -260,8 +260,8 @@ LogicalResult convertLrn(NodeConverter &node) {
   Value base = node.add(node.mul(node.reshape(pooled, dims), alpha), bias);
   if (!base)
     return failure();
-  Value power = node.emit<graph::PowOp>(
-      {base, node.scalar(node.elementOf(base), beta)});
+  Value power =
+      node.emit<graph::PowOp>({base, node.scalar(node.elementOf(base), beta)});
   return node.output(node.cast(node.div(wide, power), node.elementOf(x)));
 }
 

@@ -29,7 +29,8 @@ struct Pool {
 std::optional<Pool> readPool(NodeConverter &node, Value x) {
   Emitter::Exprs dims = node.dimsOf(x);
   if (!node.failed() && (dims.size() < 3 || !node.hasAttr("kernel_shape")))
-    (void)node.invalid("it needs a kernel_shape and an input of rank 3 or more");
+    (void)node.invalid(
+        "it needs a kernel_shape and an input of rank 3 or more");
   if (node.failed())
     return std::nullopt;
   Pool pool;
@@ -56,14 +57,14 @@ LogicalResult convertMaxPool(NodeConverter &node) {
     return failure();
   bool columnMajor = node.flagAttr("storage_order", false);
   SmallVector<NamedAttribute> attributes = pool->attributes(node);
-  node.setOutput(0, node.emit<graph::MaxPoolOp>(
-                        {x}, attributes,
-                        graph::tensorOf(pool->dims, node.elementOf(x))));
+  node.setOutput(
+      0, node.emit<graph::MaxPoolOp>(
+             {x}, attributes, graph::tensorOf(pool->dims, node.elementOf(x))));
   if (node.wantsOutput(1)) {
     attributes.push_back(node.flag("column_major", columnMajor));
-    node.setOutput(1, node.emit<graph::MaxPoolIndicesOp>(
-                          {x}, attributes,
-                          graph::tensorOf(pool->dims, node.integer(64))));
+    node.setOutput(
+        1, node.emit<graph::MaxPoolIndicesOp>(
+               {x}, attributes, graph::tensorOf(pool->dims, node.integer(64))));
   }
   return node.result();
 }
@@ -125,8 +126,7 @@ LogicalResult convertGlobalLpPool(NodeConverter &node) {
   Value wide = narrow ? node.cast(x, node.f32()) : x;
   Type type = node.elementOf(wide);
   Value magnitude = node.emit<graph::AbsOp>({wide}, {}, wide.getType());
-  Value power =
-      node.emit<graph::PowOp>({magnitude, node.scalar(type, p)});
+  Value power = node.emit<graph::PowOp>({magnitude, node.scalar(type, p)});
   Value sum = node.reduce(power, axes, ReduceKind::Sum);
   Value root = node.emit<graph::PowOp>({sum, node.scalar(type, 1 / p)});
   return node.output(node.cast(root, element));
@@ -139,7 +139,8 @@ LogicalResult convertMaxUnpool(NodeConverter &node) {
     return node.unsupported("output_shape is not read", "leave it out");
   Emitter::Exprs dims = node.dimsOf(x);
   if (!node.failed() && (dims.size() < 3 || !node.hasAttr("kernel_shape")))
-    return node.invalid("it needs a kernel_shape and an input of rank 3 or more");
+    return node.invalid(
+        "it needs a kernel_shape and an input of rank 3 or more");
   if (node.failed())
     return failure();
   size_t rank = dims.size() - 2;
@@ -155,8 +156,8 @@ LogicalResult convertMaxUnpool(NodeConverter &node) {
   Expr from = graph::product(node.context(), dims);
   Value zeros = node.broadcast(node.scalar(node.elementOf(x), 0),
                                graph::product(node.context(), to));
-  auto kind = graph::ScatterKindAttr::get(node.context(),
-                                          graph::ScatterKind::Assign);
+  auto kind =
+      graph::ScatterKindAttr::get(node.context(), graph::ScatterKind::Assign);
   Value flat = node.emit<graph::ScatterElementsOp>(
       {zeros, node.reshape(indices, from), node.reshape(x, from)},
       {node.i64("axis", 0), node.attr("kind", kind)});

@@ -72,8 +72,7 @@ LogicalResult convertQuantize(NodeConverter &node) {
                             "quantize to int8 or uint8");
   if (!zeroPoint) {
     bool typed = node.intAttr("output_dtype", 0) != 0;
-    Type type =
-        typed ? node.typeAttr("output_dtype") : node.unsignedInteger(8);
+    Type type = typed ? node.typeAttr("output_dtype") : node.unsignedInteger(8);
     if (type && !isa<IntegerType>(type))
       return node.unsupported("quantizing to floats is not supported");
     zeroPoint = node.scalar(type, 0);
@@ -170,8 +169,8 @@ Value blockZeroPoints(NodeConverter &node, const BlockedWeight &shape,
   int64_t bytes = (shape.blocks * shape.bits + 7) / 8;
   Value packed = node.reshape(given, node.sizes({shape.rows, bytes}));
   Value all = unpacked(node, packed, shape.bits);
-  return node.reshape(
-      node.slice(all, 1, node.size(0), node.size(shape.blocks)), to);
+  return node.reshape(node.slice(all, 1, node.size(0), node.size(shape.blocks)),
+                      to);
 }
 
 /// y = A * W^T with W[n, k] = (B[n, k] - zero point) * scale, by block of k.
@@ -185,9 +184,9 @@ LogicalResult convertMatmulNBits(NodeConverter &node) {
     return failure();
   int64_t bytes = shape->blocks * shape->block * shape->bits / 8;
   packed = node.reshape(packed, node.sizes({shape->rows, bytes}));
-  Value numbers = node.reshape(
-      unpacked(node, packed, shape->bits),
-      node.sizes({shape->rows, shape->blocks, shape->block}));
+  Value numbers =
+      node.reshape(unpacked(node, packed, shape->bits),
+                   node.sizes({shape->rows, shape->blocks, shape->block}));
   scale = node.reshape(scale, node.sizes({shape->rows, shape->blocks, 1}));
   Value zero = blockZeroPoints(node, *shape, node.optionalInput(3));
   if (node.failed())
@@ -245,8 +244,8 @@ LogicalResult convertQLinearLeakyRelu(NodeConverter &node) {
   double alpha = node.floatAttr("alpha", 0.01);
   if (node.failed())
     return failure();
-  Value isNegative = node.emit<graph::LessOp>(
-      {x, node.scalar(node.elementOf(x), 0)});
+  Value isNegative =
+      node.emit<graph::LessOp>({x, node.scalar(node.elementOf(x), 0)});
   return writeQuantized(node, node.select(isNegative, node.mul(x, alpha), x),
                         3);
 }
@@ -259,8 +258,8 @@ LogicalResult convertQLinearGlobalAveragePool(NodeConverter &node) {
     return failure();
   if (rank < 3)
     return node.invalid("the input must have rank 3 or more");
-  auto axes = llvm::to_vector(
-      llvm::seq<int64_t>(last ? 1 : 2, last ? rank - 1 : rank));
+  auto axes =
+      llvm::to_vector(llvm::seq<int64_t>(last ? 1 : 2, last ? rank - 1 : rank));
   return writeQuantized(node, node.reduce(x, axes, graph::ReduceKind::Mean), 3);
 }
 
@@ -274,7 +273,9 @@ ArrayRef<OpRow> quantizeRows() {
       {"com.microsoft", "DequantizeLinear", {1}, convertDequantize},
       {"com.microsoft", "MatMulNBits", {1}, convertMatmulNBits},
       {"com.microsoft", "QLinearAdd", {1}, convertQLinearBinary<graph::AddOp>},
-      {"com.microsoft", "QLinearGlobalAveragePool", {1},
+      {"com.microsoft",
+       "QLinearGlobalAveragePool",
+       {1},
        convertQLinearGlobalAveragePool},
       {"com.microsoft", "QLinearLeakyRelu", {1}, convertQLinearLeakyRelu},
       {"com.microsoft", "QLinearMul", {1}, convertQLinearBinary<graph::MulOp>},

@@ -142,10 +142,9 @@ template <ReduceKind kind> LogicalResult convertArg(NodeConverter &node) {
   int64_t axis = node.axisAttr("axis", 0, node.dimsOf(x).size());
   bool last = node.flagAttr("select_last_index", false);
   Value index = node.emit<graph::ArgReduceOp>(
-      {x},
-      {node.i64("axis", axis),
-       node.attr("kind", graph::ReduceKindAttr::get(node.context(), kind)),
-       node.flag("last", last)});
+      {x}, {node.i64("axis", axis),
+            node.attr("kind", graph::ReduceKindAttr::get(node.context(), kind)),
+            node.flag("last", last)});
   if (!node.flagAttr("keepdims", true))
     index = node.squeeze(index, axis);
   return node.output(index);
@@ -174,8 +173,7 @@ Value hardmax(NodeConverter &node, Value x, int64_t axis) {
     return {};
   Emitter::Exprs along(dims.size(), node.size(1));
   along[axis] = dims[axis];
-  Value index =
-      node.reshape(node.iota(dims[axis], node.integer(64)), along);
+  Value index = node.reshape(node.iota(dims[axis], node.integer(64)), along);
   return node.cast(node.emit<graph::EqualOp>({largest, index}),
                    node.elementOf(x));
 }
@@ -194,7 +192,8 @@ template <AlongAxis f> LogicalResult convertSoftmax(NodeConverter &node) {
   if (!flattens || axis == rank - 1)
     return node.output(f(node, x, axis));
   Expr rows = graph::product(node.context(), ArrayRef(dims).take_front(axis));
-  Expr columns = graph::product(node.context(), ArrayRef(dims).drop_front(axis));
+  Expr columns =
+      graph::product(node.context(), ArrayRef(dims).drop_front(axis));
   Value matrix = node.reshape(x, {rows, columns});
   return node.output(node.reshape(f(node, matrix, 1), dims));
 }
@@ -205,11 +204,10 @@ template <AlongAxis f> LogicalResult convertSoftmax(NodeConverter &node) {
 
 Value cumulative(NodeConverter &node, Value x, int64_t axis, ReduceKind kind) {
   return node.emit<graph::CumulativeOp>(
-      {x},
-      {node.i64("axis", axis),
-       node.attr("kind", graph::ReduceKindAttr::get(node.context(), kind)),
-       node.flag("exclusive", node.flagAttr("exclusive", false)),
-       node.flag("reverse", node.flagAttr("reverse", false))});
+      {x}, {node.i64("axis", axis),
+            node.attr("kind", graph::ReduceKindAttr::get(node.context(), kind)),
+            node.flag("exclusive", node.flagAttr("exclusive", false)),
+            node.flag("reverse", node.flagAttr("reverse", false))});
 }
 
 /// `value == number`, rank 0.
@@ -292,17 +290,27 @@ ArrayRef<OpRow> reductionRows() {
       {"", "ReduceL1", {1, 11, 13, 18}, convertReduce<exact<l1>, 18>},
       {"", "ReduceL2", {1, 11, 13, 18}, convertReduce<widened<l2>, 18>},
       {"", "ReduceLogSum", {1, 11, 13, 18}, convertReduce<widened<logSum>, 18>},
-      {"", "ReduceLogSumExp", {1, 11, 13, 18},
+      {"",
+       "ReduceLogSumExp",
+       {1, 11, 13, 18},
        convertReduce<widened<logSumExp>, 18>},
-      {"", "ReduceMax", {1, 11, 12, 13, 18, 20},
+      {"",
+       "ReduceMax",
+       {1, 11, 12, 13, 18, 20},
        convertReduce<plain<ReduceKind::Max>, 18>},
       {"", "ReduceMean", {1, 11, 13, 18}, convertReduce<meanOf, 18>},
-      {"", "ReduceMin", {1, 11, 12, 13, 18, 20},
+      {"",
+       "ReduceMin",
+       {1, 11, 12, 13, 18, 20},
        convertReduce<plain<ReduceKind::Min>, 18>},
-      {"", "ReduceProd", {1, 11, 13, 18},
+      {"",
+       "ReduceProd",
+       {1, 11, 13, 18},
        convertReduce<plain<ReduceKind::Prod>, 18>},
       {"", "ReduceSum", {1, 11, 13}, convertReduce<plain<ReduceKind::Sum>, 13>},
-      {"", "ReduceSumSquare", {1, 11, 13, 18},
+      {"",
+       "ReduceSumSquare",
+       {1, 11, 13, 18},
        convertReduce<exact<sumSquare>, 18>},
       {"", "Softmax", {1, 11, 13}, convertSoftmax<softmax>},
       {"", "TopK", {1, 10, 11, 24}, convertTopk},

@@ -23,12 +23,10 @@ llvm::ArrayRef<OpRow> movementRows();    // OnnxMovement.cpp
 llvm::ArrayRef<OpRow> normalizeRows();   // OnnxNormalize.cpp
 llvm::ArrayRef<OpRow> poolRows();        // OnnxPool.cpp
 llvm::ArrayRef<OpRow> quantizeRows();    // OnnxQuantize.cpp
-llvm::ArrayRef<OpRow> rearrangeRows();   // OnnxRearrange.cpp
 llvm::ArrayRef<OpRow> recurrentRows();   // OnnxRecurrent.cpp
 llvm::ArrayRef<OpRow> reductionRows();   // OnnxReduction.cpp
 llvm::ArrayRef<OpRow> refusedRows();     // OnnxRefused.cpp
 llvm::ArrayRef<OpRow> resizeRows();      // OnnxResize.cpp
-llvm::ArrayRef<OpRow> scatterRows();     // OnnxScatter.cpp
 llvm::ArrayRef<OpRow> shapeRows();       // OnnxShape.cpp
 llvm::ArrayRef<OpRow> sliceRows();       // OnnxSlice.cpp
 

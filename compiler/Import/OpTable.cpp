@@ -11,10 +11,10 @@ namespace tenon {
 
 ArrayRef<ArrayRef<OpRow>> allRows() {
   static const ArrayRef<OpRow> families[] = {
-      controlRows(),     convRows(),      einsumRows(),
-      elementwiseRows(), indexingRows(),  matrixRows(),
-      movementRows(),    normalizeRows(), poolRows(),
-      reductionRows(),   shapeRows(),     sliceRows(),
+      controlRows(),  convRows(),     einsumRows(),    elementwiseRows(),
+      indexingRows(), matrixRows(),   movementRows(),  normalizeRows(),
+      poolRows(),     quantizeRows(), reductionRows(), resizeRows(),
+      shapeRows(),    sliceRows(),
   };
   return families;
 }

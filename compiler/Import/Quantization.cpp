@@ -63,14 +63,14 @@ DynamicQuantization dynamicallyQuantized(NodeConverter &node, Value x) {
   Value range = node.sub(high, low);
   if (node.failed())
     return {};
-  Value isEmpty = node.emit<graph::EqualOp>(
-      {range, node.scalar(node.elementOf(range), 0)});
+  Value isEmpty =
+      node.emit<graph::EqualOp>({range, node.scalar(node.elementOf(range), 0)});
   Value one = node.scalar(node.elementOf(range), 1);
   Value scale = node.select(isEmpty, one, node.div(range, 255.0));
   Value bytes = node.scalar(node.unsignedInteger(8), 0);
   // round(saturate(0 - low / scale)), which is a quantization by 1.
-  Value place = node.sub(node.scalar(node.elementOf(low), 0),
-                         node.div(low, scale));
+  Value place =
+      node.sub(node.scalar(node.elementOf(low), 0), node.div(low, scale));
   Value zeroPoint = quantized(node, place, one, bytes);
   return {quantized(node, x, scale, zeroPoint), scale, zeroPoint};
 }

@@ -282,7 +282,7 @@ std::vector<char> widen(ArrayRef<char> packed, int64_t count, unsigned bits,
 std::string elementTypeName(int dataType) {
   if (const Element *element = findElement(dataType))
     return element->name.str();
-  return "type " + std::to_string(dataType);
+  return "number " + std::to_string(dataType);
 }
 
 mlir::Type elementType(mlir::MLIRContext *context, int dataType) {

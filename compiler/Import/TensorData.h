@@ -22,7 +22,7 @@ namespace tenon {
 /// No tensor of Tenon has more dims.
 inline constexpr int kMaxRank = 32;
 
-/// ONNX's name of an element type; "type 99" for an unknown number.
+/// ONNX's name of an element type; "number 99" for one it does not define.
 std::string elementTypeName(int dataType);
 
 /// The type that stores an ONNX element type; null when Tenon has none.

@@ -116,10 +116,9 @@ Emitter::Exprs countWindows(NodeConverter &node, const Windows &windows,
     node.require(reach, Relation::LessEqual, padded,
                  "the kernel must not exceed the padded input");
     Expr room = padded - reach;
-    counts.push_back(
-        ceil ? (room.ceilDiv(stride) + 1)
-                   .min((input + windows.low[i]).ceilDiv(stride))
-             : room.floorDiv(stride) + 1);
+    counts.push_back(ceil ? (room.ceilDiv(stride) + 1)
+                                .min((input + windows.low[i]).ceilDiv(stride))
+                          : room.floorDiv(stride) + 1);
   }
   return counts;
 }
