@@ -87,9 +87,7 @@ TEST(Metadata, WrongEntriesAreRefused) {
       {"lacks the operand", [](B &b) { b.exprs[0].count = 1; }},
       {"lacks an operand", [](B &b) { b.expr({TENON_ADD}); }},
       {"exactly one value",
-       [](B &b) {
-         b.expr({TENON_PUSH_CONSTANT, 1, TENON_PUSH_CONSTANT, 1});
-       }},
+       [](B &b) { b.expr({TENON_PUSH_CONSTANT, 1, TENON_PUSH_CONSTANT, 1}); }},
       {"too deep",
        [](B &b) {
          std::vector<int64_t> code;
