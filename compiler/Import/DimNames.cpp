@@ -130,10 +130,10 @@ Expr DimNames::get(StringRef text, StringRef hint) {
     return Expr::symbol(state.context, state.uniqueSymbol(hint));
   if (symbols.contains(text) || fixed.contains(text))
     return named(text);
-  FormulaParser parser(text, state.context, [&](StringRef name) {
+  auto known = [&](StringRef name) {
     return symbols.contains(name) ? named(name) : Expr();
-  });
-  if (Expr formula = parser.parse(); formula && !formula.asConstant())
+  };
+  if (Expr formula = FormulaParser(text, state.context, known).parse(); formula && !formula.asConstant())
     return formula;
   return named(text);
 }

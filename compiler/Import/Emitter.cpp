@@ -94,8 +94,11 @@ SmallVector<Value> Emitter::emitOp(StringRef name, ValueRange operands,
   }
   auto refuse = [&](Operation *op) -> SmallVector<Value> {
     op->erase();
-    (void)invalid(state.lastError.empty() ? "breaks a rule of its operator"
-                                          : state.lastError);
+    // MLIR starts with "'graph.matmul' op ", which is not the model's word.
+    StringRef reason = state.lastError;
+    if (reason.starts_with("'") && reason.contains("' op "))
+      reason = reason.split("' op ").second;
+    (void)invalid(reason.empty() ? "breaks a rule of its operator" : reason);
     return {};
   };
   state.lastError.clear();
@@ -126,6 +129,8 @@ SmallVector<Value> Emitter::emitOp(StringRef name, ValueRange operands,
   }
   if (mlir::failed(verify(op, /*verifyRecursively=*/false)))
     return refuse(op);
+  for (Type type : op->getResultTypes())
+    checkSize(cast<RankedTensorType>(type));
   requireSizes(*this, op);
   if (failed()) {
     op->erase();
@@ -137,6 +142,18 @@ SmallVector<Value> Emitter::emitOp(StringRef name, ValueRange operands,
     return folded;
   }
   return llvm::to_vector_of<Value>(op->getResults());
+}
+
+void Emitter::checkSize(RankedTensorType type) {
+  // Dims that are not numbers are looked at by the run.
+  SmallVector<int64_t> numbers;
+  for (int64_t dim : type.getShape())
+    if (!ShapedType::isDynamic(dim))
+      numbers.push_back(dim);
+  auto bytes = tensorBytes(type.getElementType(), numbers);
+  if (!bytes || *bytes > maxTensorBytes)
+    (void)invalid("makes a tensor of more than " +
+                  Twine(maxTensorBytes >> 30) + " GiB");
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,11 +198,10 @@ std::optional<bool> prove(graph::Expr lhs, graph::Relation relation,
       return *a == *b;
     break;
   case graph::Relation::Divides:
-    if (a == 1 || lhs == rhs)
-      return true;
     if (a && b)
       return *a != 0 ? *b % *a == 0 : *b == 0;
-    if (a.value_or(0) != 0 && rhs.exactDiv(lhs))
+    // With a quotient, both are zero where the divisor is.
+    if (lhs == rhs || rhs.exactDiv(lhs))
       return true;
     break;
   }
@@ -207,13 +223,21 @@ void Emitter::require(Expr lhs, graph::Relation relation, Expr rhs,
       (void)invalid(what + " (" + lhs.str() + " and " + rhs.str() + ")");
     return;
   }
-  auto sizes = graph::DimsAttr::get(context(), {lhs, rhs});
-  auto relationAttr = graph::RelationAttr::get(context(), relation);
-  auto key = builder.getArrayAttr({sizes, relationAttr});
-  if (!state.known.required.insert(key).second)
+  if (!assume(lhs, relation, rhs))
     return;
-  graph::RequireOp::create(builder, loc, sizes, relationAttr,
+  graph::RequireOp::create(builder, loc,
+                           graph::DimsAttr::get(context(), {lhs, rhs}),
+                           graph::RelationAttr::get(context(), relation),
                            builder.getStringAttr(who + ": " + what));
+}
+
+bool Emitter::assume(Expr lhs, graph::Relation relation, Expr rhs) {
+  if (!lhs || !rhs)
+    return false;
+  auto key = builder.getArrayAttr(
+      {graph::DimsAttr::get(context(), {lhs, rhs}),
+       graph::RelationAttr::get(context(), relation)});
+  return state.known.required.insert(key).second;
 }
 
 //===----------------------------------------------------------------------===//

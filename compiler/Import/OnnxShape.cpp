@@ -109,6 +109,8 @@ Exprs resolveTarget(NodeConverter &node, Value input, ArrayRef<Expr> target,
   result[open] = total.floorDiv(given);
   node.require(given, Relation::Divides, total,
                "the sizes given must divide the number of elements");
+  (void)node.assume(total, Relation::Equal,
+                    graph::product(node.context(), result));
   return result;
 }
 

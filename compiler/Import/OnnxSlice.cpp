@@ -63,6 +63,9 @@ Expr clampBound(NodeConverter &node, Expr bound, Expr lo, Expr hi, Expr size) {
 
 void knownAxis(NodeConverter &node, Region &region, int64_t axis, Expr start,
                Expr end, int64_t step, Expr size) {
+  // Any longer step takes one element as well, and could overflow.
+  constexpr int64_t longest = int64_t(1) << 62;
+  step = std::clamp(step, -longest, longest);
   Expr zero = node.size(0);
   Expr length;
   if (step > 0) {
@@ -72,8 +75,7 @@ void knownAxis(NodeConverter &node, Region &region, int64_t axis, Expr start,
   } else {
     start = clampBound(node, start, zero, size - 1, size);
     end = clampBound(node, end, node.size(-1), size - 1, size);
-    // No axis is longer than 2^63: a longer step takes one element as well.
-    length = (start - end).ceilDiv(node.size(std::max(step, -INT64_MAX) * -1));
+    length = (start - end).ceilDiv(node.size(-step));
   }
   region.starts[axis] = start;
   region.steps[axis] = node.size(step);
