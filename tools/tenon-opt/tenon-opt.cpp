@@ -1,0 +1,24 @@
+//===- tenon-opt.cpp - Runs passes on the text form of the IR -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Lowering/Passes.h"
+#include "compiler/Schedules/Passes.h"
+#include "compiler/Transforms/Passes.h"
+#include "dialects/Exec/Exec.h"
+#include "dialects/Kernel/Kernel.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<tenon::exec::ExecDialect, mlir::func::FuncDialect,
+                  tenon::graph::GraphDialect, tenon::kernel::KernelDialect>();
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+  tenon::registerTransformsPasses();
+  tenon::registerSchedulesPasses();
+  tenon::registerLoweringPasses();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "Tenon's passes\n", registry));
+}
