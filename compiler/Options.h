@@ -1,0 +1,51 @@
+//===- Options.h - Every knob of a compilation ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_OPTIONS_H
+#define TENON_COMPILER_OPTIONS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenon {
+
+/// Where compilation stops.
+enum class EmitStage {
+  Graph,    // after import and simplification
+  Regions,  // which ops share a kernel
+  Kernels,  // each kernel with its schedule
+  Exec,     // the host program
+  Llvm,     // LLVM IR of the first level
+  Object,   // object code of the first level
+  Artifact, // all of it, to a file
+};
+
+struct DimRange {
+  std::string name;
+  int64_t lo = 0, hi = INT32_MAX;
+};
+
+struct CompileOptions {
+  /// CPU levels, lowest first; "native" is the best of this machine.
+  std::vector<std::string> levels = {"x86-64-v3", "x86-64-v4"};
+  /// Ranges of symbolic dims; lo == hi makes the dim a number.
+  std::vector<DimRange> dims;
+  EmitStage stage = EmitStage::Artifact;
+  /// A line per pass on stderr: name, milliseconds, whether it changed the IR.
+  bool log = false;
+};
+
+/// What `tenon compile` prints.
+struct CompileSummary {
+  uint64_t nodes = 0;    // ONNX nodes with a place in the graph
+  uint64_t ops = 0;      // graph ops
+  uint64_t kernels = 0;  // distinct
+  uint64_t launches = 0; // steps that run one
+  uint64_t weightBytes = 0, imageBytes = 0, fileBytes = 0;
+  std::string arena; // Bytes, as a formula of the symbols.
+};
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_OPTIONS_H

@@ -1,0 +1,83 @@
+//===- ArtifactFile.cpp - A file that appears when it is whole ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Package/ArtifactFile.h"
+
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace tenon;
+
+namespace {
+constexpr size_t bufferBytes = size_t(1) << 20;
+
+Error refuse(StringRef path, const Twine &reason) {
+  return createStringError("cannot write " + path + ": " + reason);
+}
+} // namespace
+
+Expected<std::unique_ptr<ArtifactFile>> ArtifactFile::create(StringRef path) {
+  // A rename would replace a device or fail on a folder.
+  sys::fs::file_status status;
+  if (!sys::fs::status(path, status) && !sys::fs::is_regular_file(status))
+    return refuse(path, "it is not a regular file");
+  auto file = sys::fs::TempFile::create(
+      path + ".%%%%%%%%.part", sys::fs::all_read | sys::fs::owner_write);
+  if (!file)
+    return refuse(path, toString(file.takeError()));
+  return std::unique_ptr<ArtifactFile>(
+      new ArtifactFile(path, std::move(*file)));
+}
+
+ArtifactFile::~ArtifactFile() {
+  if (file)
+    consumeError(file->discard());
+}
+
+void ArtifactFile::flush() {
+  const char *next = buffer.data();
+  size_t left = buffer.size();
+  while (left > 0 && failure == 0) {
+    ssize_t done = ::write(file->FD, next, left);
+    if (done < 0 && errno != EINTR)
+      failure = errno;
+    if (done > 0) {
+      next += done;
+      left -= size_t(done);
+    }
+  }
+  buffer.clear();
+}
+
+void ArtifactFile::write(ArrayRef<char> bytes) {
+  written += bytes.size();
+  while (!bytes.empty()) {
+    size_t part = std::min(bytes.size(), bufferBytes - buffer.size());
+    buffer.insert(buffer.end(), bytes.begin(), bytes.begin() + part);
+    bytes = bytes.drop_front(part);
+    if (buffer.size() == bufferBytes)
+      flush();
+  }
+}
+
+void ArtifactFile::align(uint64_t alignment) {
+  static const char zeros[4096] = {};
+  for (uint64_t left = (alignment - written % alignment) % alignment; left;) {
+    uint64_t part = std::min<uint64_t>(left, sizeof zeros);
+    write({zeros, size_t(part)});
+    left -= part;
+  }
+}
+
+Error ArtifactFile::keep() {
+  flush();
+  if (failure)
+    return refuse(path, std::strerror(failure));
+  Error error = file->keep(path);
+  file.reset();
+  if (error)
+    return refuse(path, toString(std::move(error)));
+  return Error::success();
+}

@@ -1,0 +1,218 @@
+//===- Image.cpp - Object code and metadata as one ELF shared object ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Package/Image.h"
+
+#include "lld/Common/Driver.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+
+LLD_HAS_DRIVER(elf)
+
+using namespace llvm;
+using namespace tenon;
+
+namespace {
+
+/// A file in memory, so that nothing is left behind on any disk. The linker
+/// finds it by a path.
+class MemoryFile {
+public:
+  explicit MemoryFile(const char *name)
+      : descriptor(::memfd_create(name, MFD_CLOEXEC)) {}
+  ~MemoryFile() {
+    if (descriptor >= 0)
+      ::close(descriptor);
+  }
+  MemoryFile(const MemoryFile &) = delete;
+  MemoryFile &operator=(const MemoryFile &) = delete;
+
+  std::string path() const {
+    return "/proc/self/fd/" + std::to_string(descriptor);
+  }
+
+  bool write(ArrayRef<char> bytes) {
+    while (!bytes.empty()) {
+      ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+      if (written <= 0)
+        return false;
+      bytes = bytes.drop_front(size_t(written));
+    }
+    return descriptor >= 0;
+  }
+
+private:
+  int descriptor;
+};
+
+Error internalError(const Twine &reason) {
+  return createStringError("internal error: " + reason +
+                           "; please report this");
+}
+
+/// Runs the linker on memory files.
+Error link(ArrayRef<std::string> objects, StringRef script, StringRef output) {
+  std::vector<std::string> arguments = {"ld.lld",
+                                        "-shared",
+                                        "--no-undefined",
+                                        "-Bsymbolic",
+                                        "--build-id=none",
+                                        "--hash-style=gnu",
+                                        "--eh-frame-hdr",
+                                        "-z",
+                                        "noexecstack",
+                                        "-z",
+                                        "norelro",
+                                        "-z",
+                                        "max-page-size=4096",
+                                        "--threads=1",
+                                        "--no-mmap-output-file",
+                                        "--version-script",
+                                        script.str(),
+                                        "-o",
+                                        output.str()};
+  llvm::append_range(arguments, objects);
+  std::vector<const char *> pointers;
+  for (const std::string &argument : arguments)
+    pointers.push_back(argument.c_str());
+  std::string messages;
+  raw_string_ostream stream(messages);
+  lld::Result result =
+      lld::lldMain(pointers, stream, stream, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode == 0)
+    return Error::success();
+  StringRef first =
+      StringRef(messages).take_until([](char c) { return c == '\n'; });
+  return internalError("the linker says: " + first);
+}
+
+/// The file as the linker sees it: symbols with their addresses.
+class LinkedFile {
+public:
+  static Expected<LinkedFile> parse(StringRef bytes) {
+    auto file = object::ELFFile<object::ELF64LE>::create(bytes);
+    if (!file)
+      return file.takeError();
+    LinkedFile linked(*file);
+    if (Error error = linked.readSymbols())
+      return error;
+    return linked;
+  }
+
+  /// 0 when there is no such symbol.
+  uint64_t address(StringRef name) const { return addresses.lookup(name); }
+
+  /// Where the byte at an address lies in the file.
+  Expected<uint64_t> offset(uint64_t address) const {
+    auto headers = file.program_headers();
+    if (!headers)
+      return headers.takeError();
+    for (const auto &header : *headers)
+      if (header.p_type == ELF::PT_LOAD && address >= header.p_vaddr &&
+          address - header.p_vaddr < header.p_filesz)
+        return address - header.p_vaddr + header.p_offset;
+    return internalError("the linker lost the metadata");
+  }
+
+  /// Fails when a loader would have to do anything but map.
+  Error checkSelfContained() const {
+    auto sections = file.sections();
+    if (!sections)
+      return sections.takeError();
+    for (const auto &section : *sections)
+      if ((section.sh_type == ELF::SHT_RELA ||
+           section.sh_type == ELF::SHT_REL ||
+           section.sh_type == ELF::SHT_RELR) &&
+          section.sh_size != 0)
+        return internalError("the code has dynamic relocations");
+    return Error::success();
+  }
+
+private:
+  explicit LinkedFile(object::ELFFile<object::ELF64LE> file) : file(file) {}
+
+  Error readSymbols() {
+    auto sections = file.sections();
+    if (!sections)
+      return sections.takeError();
+    for (const auto &section : *sections) {
+      if (section.sh_type != ELF::SHT_SYMTAB)
+        continue;
+      auto strings = file.getStringTableForSymtab(section);
+      auto symbols = file.symbols(&section);
+      if (!strings)
+        return joinErrors(strings.takeError(), symbols.takeError());
+      if (!symbols)
+        return symbols.takeError();
+      for (const auto &symbol : *symbols) {
+        auto name = symbol.getName(*strings);
+        if (!name)
+          return name.takeError();
+        addresses[*name] = symbol.st_value;
+      }
+    }
+    return Error::success();
+  }
+
+  object::ELFFile<object::ELF64LE> file;
+  StringMap<uint64_t> addresses;
+};
+
+/// Finds the metadata in the linked file and fills in its code table.
+Expected<Image> complete(std::string bytes, const Metadata &metadata) {
+  auto linked = LinkedFile::parse(bytes);
+  if (!linked)
+    return internalError(toString(linked.takeError()));
+  if (Error error = linked->checkSelfContained())
+    return error;
+  auto offset = linked->offset(linked->address(kMetadataSymbol));
+  if (!offset)
+    return offset.takeError();
+  if (metadata.bytes.size() > bytes.size() - *offset)
+    return internalError("the linker cut the metadata");
+  uint64_t next = *offset + metadata.codeOffset;
+  for (const std::string &symbol : metadata.codeSymbols) {
+    uint64_t address = linked->address(symbol);
+    if (address == 0)
+      return internalError("no code was made for the kernel " + symbol);
+    std::memcpy(bytes.data() + next, &address, sizeof address);
+    next += sizeof address;
+  }
+  return Image{std::move(bytes), *offset};
+}
+
+} // namespace
+
+Expected<Image> tenon::buildImage(ArrayRef<LevelCode> levels,
+                                  const Metadata &metadata) {
+  auto descriptor = compileDescriptor(metadata.bytes);
+  if (!descriptor)
+    return descriptor.takeError();
+  std::vector<std::unique_ptr<MemoryFile>> files;
+  std::vector<std::string> paths;
+  auto add = [&](ArrayRef<char> bytes) {
+    files.push_back(std::make_unique<MemoryFile>("tenon-object"));
+    paths.push_back(files.back()->path());
+    return files.back()->write(bytes);
+  };
+  std::string exports =
+      std::string("{ global: ") + kDescriptorSymbol + "; local: *; };\n";
+  MemoryFile script("tenon-script"), output("tenon-image");
+  bool written = add(*descriptor) && script.write(ArrayRef<char>(exports)) &&
+                 output.write({});
+  for (const LevelCode &level : levels)
+    written = written && add(level.object);
+  if (!written)
+    return createStringError("there is no memory for the code of the model");
+  if (Error error = link(paths, script.path(), output.path()))
+    return error;
+  auto linked = MemoryBuffer::getFile(output.path());
+  if (!linked)
+    return internalError("the linker wrote nothing");
+  return complete((*linked)->getBuffer().str(), metadata);
+}

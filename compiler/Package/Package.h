@@ -1,0 +1,51 @@
+//===- Package.h - Writes the artifact file -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The file is described in runtime/model_format.h. Equal inputs give equal
+// bytes. It is written beside its final place and renamed when it is whole, so
+// that no half file is ever seen.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_PACKAGE_PACKAGE_H
+#define TENON_COMPILER_PACKAGE_PACKAGE_H
+
+#include "dialects/Exec/Exec.h"
+#include "dialects/Kernel/Kernel.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+namespace tenon {
+
+class WeightStore;
+
+/// The code of all kernels for one CPU level.
+struct LevelCode {
+  std::string name;  // "x86-64-v3"
+  uint64_t features; // TENON_CPU_*
+  /// A relocatable ELF object that defines KERNEL.NAME for each kernel and
+  /// leaves nothing undefined.
+  llvm::ArrayRef<char> object;
+};
+
+struct PackageOptions {
+  std::string modelName, producer;
+};
+
+struct ArtifactSizes {
+  uint64_t image = 0, metadata = 0, weights = 0, file = 0;
+};
+
+/// Writes the artifact of `program` to `path`. `kernels` holds the kernel.func
+/// of each launch; `levels` are in order of requirement, lowest first. An error
+/// is one sentence.
+llvm::Expected<ArtifactSizes>
+writeArtifact(exec::ProgramOp program, mlir::ModuleOp kernels,
+              llvm::ArrayRef<LevelCode> levels, const WeightStore &weights,
+              llvm::StringRef path, const PackageOptions &options);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_PACKAGE_PACKAGE_H

@@ -1,0 +1,96 @@
+//===- WeightPlan.cpp - Which weights go into the file, where and how -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Package/WeightPlan.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "runtime/model_format.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+using namespace tenon;
+
+namespace {
+
+constexpr int64_t panelColumns = 48;
+
+llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
+                                     llvm::StringRef layout) {
+  if (layout.empty())
+    return weight.bytes.size();
+  if (layout != "packed48" || weight.shape.size() != 2 ||
+      !weight.elementType.isF32())
+    return llvm::createStringError("internal error: weight '" + weight.name +
+                                   "' cannot have the layout '" + layout +
+                                   "'; please report this");
+  return uint64_t(llvm::divideCeil(weight.shape[1], panelColumns)) *
+         weight.shape[0] * panelColumns * sizeof(float);
+}
+
+void packPanels(const PlacedWeight &placed, ByteSink sink) {
+  int64_t rows = placed.weight->shape[0], columns = placed.weight->shape[1];
+  const char *source = placed.weight->bytes.data();
+  // Some rows at a time: a few dozen KiB whatever the matrix.
+  constexpr int64_t rowsAtOnce = 256;
+  std::vector<float> chunk(rowsAtOnce * panelColumns);
+  for (int64_t column = 0; column < columns; column += panelColumns) {
+    int64_t width = std::min(panelColumns, columns - column);
+    for (int64_t row = 0; row < rows; row += rowsAtOnce) {
+      int64_t height = std::min(rowsAtOnce, rows - row);
+      if (width < panelColumns)
+        std::fill(chunk.begin(), chunk.end(), 0.0f);
+      for (int64_t i = 0; i < height; ++i)
+        std::memcpy(chunk.data() + i * panelColumns,
+                    source + ((row + i) * columns + column) * sizeof(float),
+                    size_t(width) * sizeof(float));
+      sink({reinterpret_cast<const char *>(chunk.data()),
+            size_t(height * panelColumns) * sizeof(float)});
+    }
+  }
+}
+
+} // namespace
+
+llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
+                                               llvm::StringRef layout) {
+  if (layout == "row-major")
+    layout = "";
+  auto [known, isNew] =
+      byName.try_emplace({name.str(), layout.str()}, unique.size());
+  if (!isNew)
+    return unique[known->second];
+  const Weight *weight = store.lookup(name);
+  if (!weight)
+    return llvm::createStringError("internal error: there is no weight '" +
+                                   name + "'; please report this");
+  auto bytes = layoutBytes(*weight, layout);
+  if (!bytes)
+    return bytes.takeError();
+  XXH128_hash_t sum = XXH3_128bits(weight->bytes.data(), weight->bytes.size());
+  // In a layout of its own the same bytes differ by the number of columns.
+  std::string form = layout.str();
+  if (!layout.empty())
+    form += std::to_string(weight->shape[1]);
+  auto [same, isFirst] = byContent.try_emplace(
+      Content{sum.low64, sum.high64, weight->bytes.size(), form},
+      unique.size());
+  known->second = same->second;
+  if (isFirst) {
+    end = llvm::alignTo(end, TENON_BUFFER_ALIGN);
+    unique.push_back({weight, layout.str(), end, *bytes});
+    end += *bytes;
+  }
+  return unique[same->second];
+}
+
+void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
+  if (placed.layout.empty())
+    sink(placed.weight->bytes);
+  else
+    packPanels(placed, sink);
+}

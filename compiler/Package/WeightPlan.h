@@ -1,0 +1,62 @@
+//===- WeightPlan.h - Which weights go into the file, where and how -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A layout says how the elements of a weight lie in the file:
+//
+//   ""          as in the WeightStore, row-major
+//   "packed48"  an f32 matrix [K, N] as [ceil(N / 48)][K][48], padded with 0
+//
+// Weights of equal bytes in one layout are stored once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_PACKAGE_WEIGHTPLAN_H
+#define TENON_COMPILER_PACKAGE_WEIGHTPLAN_H
+
+#include "compiler/Weights/WeightStore.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <map>
+
+namespace tenon {
+
+struct PlacedWeight {
+  const Weight *weight;
+  std::string layout;
+  uint64_t offset, bytes; // In the file's weights.
+};
+
+/// Takes the bytes of a weight, piece by piece.
+using ByteSink = llvm::function_ref<void(llvm::ArrayRef<char>)>;
+
+class WeightPlan {
+public:
+  explicit WeightPlan(const WeightStore &store) : store(store) {}
+
+  /// The place of a weight in a layout; asks for it if it has none yet. Fails
+  /// when there is no such weight or layout.
+  llvm::Expected<PlacedWeight> place(llvm::StringRef name,
+                                     llvm::StringRef layout);
+
+  /// All that differ, by offset.
+  llvm::ArrayRef<PlacedWeight> placed() const { return unique; }
+
+  /// Bytes of all weights, with the padding between them.
+  uint64_t totalBytes() const { return end; }
+
+private:
+  using Content = std::tuple<uint64_t, uint64_t, uint64_t, std::string>;
+
+  const WeightStore &store;
+  std::vector<PlacedWeight> unique;
+  std::map<std::pair<std::string, std::string>, size_t> byName;
+  std::map<Content, size_t> byContent;
+  uint64_t end = 0;
+};
+
+/// Produces a weight in its layout, exactly `bytes` of it.
+void layOut(const PlacedWeight &weight, ByteSink sink);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_PACKAGE_WEIGHTPLAN_H

@@ -1,0 +1,172 @@
+//===- Bench.cpp - tenon bench --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/tenon/Commands.h"
+#include "tools/tenon/Compare.h"
+#include "tools/tenon/DataSet.h"
+#include "tools/tenon/Progress.h"
+#include "tools/tenon/Session.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <chrono>
+#include <sys/resource.h>
+
+using namespace tenon;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+double millisecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start)
+      .count();
+}
+
+struct Measurement {
+  std::vector<double> latencies; // Sorted, in ms.
+  double load = 0;
+  uint64_t weights = 0, arena = 0, peak = 0;
+  std::optional<double> error;
+  std::string mismatch;
+
+  double quantile(double q) const {
+    return latencies[size_t(q * double(latencies.size() - 1) + 0.5)];
+  }
+};
+
+/// Compares one run with the outputs in the folder, when it has any.
+llvm::Error measureError(Session &session, const std::string &folder,
+                         const std::vector<Tensor> &inputs,
+                         Measurement &result) {
+  auto expected = readDataSet(folder, "output");
+  if (!expected)
+    return expected.takeError();
+  if (expected->empty())
+    return llvm::Error::success();
+  auto arranged =
+      arrange(std::move(*expected), session.outputNames(), "output");
+  if (!arranged)
+    return arranged.takeError();
+  auto actual = session.run(inputs);
+  if (!actual)
+    return actual.takeError();
+  result.error = 0;
+  for (size_t i = 0; i < actual->size(); ++i) {
+    Agreement agreement = compare((*actual)[i], (*arranged)[i]);
+    result.error = std::max(*result.error, agreement.error);
+    if (result.mismatch.empty() && !agreement.mismatch.empty())
+      result.mismatch = session.outputNames()[i] + ": " + agreement.mismatch;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error measureLatency(Session &session, const std::vector<Tensor> &inputs,
+                           double seconds, Measurement &result) {
+  ProgressTimer progress("measuring");
+  std::vector<tenon_tensor_t> outputs;
+  for (int warmUp = 0; warmUp < 2; ++warmUp)
+    if (llvm::Error error = session.run(inputs, outputs))
+      return error;
+  Clock::time_point start = Clock::now();
+  do {
+    Clock::time_point begin = Clock::now();
+    if (llvm::Error error = session.run(inputs, outputs))
+      return error;
+    result.latencies.push_back(millisecondsSince(begin));
+  } while (millisecondsSince(start) < seconds * 1000);
+  std::sort(result.latencies.begin(), result.latencies.end());
+  return llvm::Error::success();
+}
+
+void measureMemory(Session &session, Measurement &result) {
+  tenon_model_info_t model = {};
+  model.struct_size = sizeof model;
+  tenon_model_info(session.model(), &model);
+  tenon_session_info_t info = {};
+  info.struct_size = sizeof info;
+  tenon_session_info(session.handle(), &info);
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  result.weights = model.weights_bytes;
+  result.arena = info.arena_bytes;
+  result.peak = uint64_t(usage.ru_maxrss) * 1024;
+}
+
+llvm::Expected<Measurement> measure(const BenchCommand &command) {
+  Measurement result;
+  Clock::time_point start = Clock::now();
+  auto session =
+      Session::open(command.artifact, command.level, command.threads);
+  if (!session)
+    return session.takeError();
+  result.load = millisecondsSince(start);
+  auto inputs = readInputs(**session, command.inputs, command.random);
+  if (!inputs)
+    return inputs.takeError();
+  std::string folder = inputFolder(command.inputs);
+  if (!folder.empty())
+    if (llvm::Error error = measureError(**session, folder, *inputs, result))
+      return error;
+  if (llvm::Error error =
+          measureLatency(**session, *inputs, command.seconds, result))
+    return error;
+  measureMemory(**session, result);
+  return result;
+}
+
+void printJson(const Measurement &result) {
+  llvm::json::Object object{
+      {"latency_ms", llvm::json::Object{{"min", result.latencies.front()},
+                                        {"median", result.quantile(0.5)},
+                                        {"p90", result.quantile(0.9)},
+                                        {"p99", result.quantile(0.99)}}},
+      {"runs", int64_t(result.latencies.size())},
+      {"load_ms", result.load},
+      {"memory_bytes", llvm::json::Object{{"weights", result.weights},
+                                          {"arena", result.arena},
+                                          {"peak_rss", result.peak}}}};
+  object["error"] = result.error && result.mismatch.empty()
+                        ? llvm::json::Value(*result.error)
+                        : llvm::json::Value(nullptr);
+  if (!result.mismatch.empty())
+    object["mismatch"] = llvm::json::fixUTF8(result.mismatch);
+  llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
+               << '\n';
+}
+
+void printText(const Measurement &result) {
+  llvm::outs() << llvm::format("latency  min %.3f ms, median %.3f ms, "
+                               "p90 %.3f ms, p99 %.3f ms (%zu runs)\n",
+                               result.latencies.front(), result.quantile(0.5),
+                               result.quantile(0.9), result.quantile(0.99),
+                               result.latencies.size())
+               << llvm::format("load     %.2f ms\n", result.load)
+               << llvm::format("memory   weights %.1f MB, arena %.1f MB, peak "
+                               "%.1f MB\n",
+                               double(result.weights) / 1e6,
+                               double(result.arena) / 1e6,
+                               double(result.peak) / 1e6);
+  if (!result.mismatch.empty())
+    llvm::outs() << "error    " << result.mismatch << '\n';
+  else if (result.error)
+    llvm::outs() << llvm::format("error    %.2e\n", *result.error);
+}
+
+} // namespace
+
+int tenon::runBench(const BenchCommand &command) {
+  auto result = measure(command);
+  if (!result) {
+    llvm::errs() << "tenon bench: " << llvm::toString(result.takeError())
+                 << '\n';
+    return kFailure;
+  }
+  if (command.json)
+    printJson(*result);
+  else
+    printText(*result);
+  return kSuccess;
+}

@@ -1,0 +1,84 @@
+//===- Commands.h - The subcommands of tenon, as functions ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// main.cpp fills in these structures from the command line. Every function
+// prints results to stdout and errors to stderr, and returns the exit code.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TOOLS_TENON_COMMANDS_H
+#define TENON_TOOLS_TENON_COMMANDS_H
+
+#include <string>
+#include <vector>
+
+namespace tenon {
+
+enum ExitCode {
+  kSuccess = 0,
+  kFailure = 1, // The answer is no: it cannot be compiled, run or does not
+                // agree.
+  kInvalid = 2, // A bad command line, or a file that is not what it must be.
+};
+
+struct CompileCommand {
+  std::string model, output;
+  std::string cpu;               // "x86-64-v3,x86-64-v4", "native"
+  std::vector<std::string> dims; // "name=lo..hi" or "name=n"
+  std::string emit;              // Empty: an artifact.
+  bool log = false;
+};
+int runCompile(const CompileCommand &command);
+
+struct RunCommand {
+  std::string artifact;
+  std::vector<std::string> inputs; // One folder, or "name=file.npy" each.
+  std::vector<std::string> random; // "name=1x128"
+  std::string outputs;             // Folder; empty: none is written.
+  std::string level;               // Empty: the best.
+  int threads = 0;
+};
+int runRun(const RunCommand &command);
+
+struct BenchCommand {
+  std::string artifact;
+  std::vector<std::string> inputs, random;
+  std::string level;
+  int threads = 0;
+  double seconds = 3;
+  bool json = false;
+};
+int runBench(const BenchCommand &command);
+
+struct VerifyCommand {
+  std::vector<std::string> models; // Folders in ONNX's test layout, or .onnx.
+  std::vector<std::string> dims;
+  std::string cpu = "native";
+  double maxError = -1; // Negative: by the model's element types.
+  int threads = 0;
+  int jobs = 0; // Processes at a time; 0: one per CPU; -1: none but this.
+  bool reference = false, json = false;
+};
+int runVerify(const VerifyCommand &command);
+
+struct CheckCommand {
+  std::string model;
+  bool json = false;
+};
+int runCheck(const CheckCommand &command);
+
+struct ExplainCommand {
+  std::string model;
+  std::vector<std::string> dims;
+};
+int runExplain(const ExplainCommand &command);
+
+struct InspectCommand {
+  std::string artifact;
+  bool verify = false, json = false;
+};
+int runInspect(const InspectCommand &command);
+
+} // namespace tenon
+
+#endif // TENON_TOOLS_TENON_COMMANDS_H

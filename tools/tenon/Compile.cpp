@@ -1,0 +1,88 @@
+//===- Compile.cpp - tenon compile ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/tenon/Commands.h"
+#include "tools/tenon/CompileRequest.h"
+#include "tools/tenon/Progress.h"
+
+#include "compiler/Pipeline.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <chrono>
+
+using namespace tenon;
+
+namespace {
+
+int refuse(const std::vector<std::string> &errors, int code) {
+  for (const std::string &error : errors)
+    llvm::errs() << "tenon compile: " << llvm::StringRef(error).rtrim() << '\n';
+  return code;
+}
+
+std::string megabytes(uint64_t bytes) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.1f MB", double(bytes) / 1e6);
+  return text;
+}
+
+void printSummary(const CompileSummary &summary, const std::string &output,
+                  double seconds) {
+  llvm::outs() << output << ": " << megabytes(summary.fileBytes) << '\n'
+               << "  ops      " << summary.ops << '\n'
+               << "  kernels  " << summary.kernels << " in " << summary.launches
+               << " launches, code " << megabytes(summary.imageBytes) << '\n'
+               << "  weights  " << megabytes(summary.weightBytes) << '\n'
+               << "  arena    " << summary.arena << " bytes\n"
+               << "  compiled in " << llvm::format("%.2f", seconds) << " s\n";
+}
+
+/// Text and object code go to -o, or text to stdout.
+int writeStage(const std::string &text, const CompileCommand &command) {
+  if (command.output.empty()) {
+    llvm::outs() << text;
+    return kSuccess;
+  }
+  std::error_code error;
+  llvm::raw_fd_ostream file(command.output, error);
+  if (!error) {
+    file << text;
+    file.close();
+    error = file.error();
+    file.clear_error();
+  }
+  if (error)
+    return refuse({"cannot write " + command.output + ": " + error.message()},
+                  kFailure);
+  return kSuccess;
+}
+
+} // namespace
+
+int tenon::runCompile(const CompileCommand &command) {
+  auto options = makeCompileOptions(command.cpu, command.dims, command.emit);
+  if (!options)
+    return refuse({llvm::toString(options.takeError())}, kInvalid);
+  options->log = command.log;
+  if (command.output.empty() && options->stage >= EmitStage::Object)
+    return refuse({"say where the result goes: -o FILE"}, kInvalid);
+  auto start = std::chrono::steady_clock::now();
+  Compilation compilation;
+  std::string text;
+  bool done;
+  {
+    ProgressTimer progress("compiling " + command.model);
+    done = compileModel(compilation, command.model, *options, command.output,
+                        text);
+  }
+  if (!done)
+    return refuse(compilation.errors,
+                  compilation.report.isInvalidModel() ? kInvalid : kFailure);
+  if (options->stage != EmitStage::Artifact)
+    return writeStage(text, command);
+  std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - start;
+  printSummary(compilation.summary, command.output, elapsed.count());
+  return kSuccess;
+}

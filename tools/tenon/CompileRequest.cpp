@@ -1,0 +1,56 @@
+//===- CompileRequest.cpp - Compile options from a command line -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/tenon/CompileRequest.h"
+#include "tools/tenon/TensorFile.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace tenon;
+
+llvm::Expected<DimRange> tenon::parseDimRange(const std::string &text) {
+  auto [name, value] = llvm::StringRef(text).rsplit('=');
+  auto [lo, hi] = value.split("..");
+  if (!value.contains(".."))
+    hi = lo;
+  DimRange range;
+  range.name = name.str();
+  if (name.empty() || lo.getAsInteger(10, range.lo) ||
+      hi.getAsInteger(10, range.hi) || range.lo < 0 || range.hi < range.lo ||
+      range.hi > INT32_MAX)
+    return sentence("--dim " + text +
+                    ": give NAME=LO..HI or NAME=N, within 0..2147483647");
+  return range;
+}
+
+llvm::Expected<CompileOptions>
+tenon::makeCompileOptions(const std::string &cpu,
+                          const std::vector<std::string> &dims,
+                          const std::string &emit) {
+  CompileOptions options;
+  if (!cpu.empty()) {
+    options.levels.clear();
+    llvm::SmallVector<llvm::StringRef> names;
+    llvm::StringRef(cpu).split(names, ',', -1, false);
+    for (llvm::StringRef name : names)
+      options.levels.push_back(name.trim().str());
+  }
+  if (options.levels.empty())
+    return sentence("--cpu names no CPU level");
+  for (const std::string &text : dims) {
+    auto range = parseDimRange(text);
+    if (!range)
+      return range.takeError();
+    options.dims.push_back(std::move(*range));
+  }
+  options.stage = llvm::StringSwitch<EmitStage>(emit)
+                      .Case("graph", EmitStage::Graph)
+                      .Case("regions", EmitStage::Regions)
+                      .Case("kernels", EmitStage::Kernels)
+                      .Case("exec", EmitStage::Exec)
+                      .Case("llvm", EmitStage::Llvm)
+                      .Case("object", EmitStage::Object)
+                      .Default(EmitStage::Artifact);
+  return options;
+}

@@ -1,0 +1,22 @@
+//===- CompileRequest.h - Compile options from a command line -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_TOOLS_TENON_COMPILEREQUEST_H
+#define TENON_TOOLS_TENON_COMPILEREQUEST_H
+
+#include "compiler/Options.h"
+#include "llvm/Support/Error.h"
+
+namespace tenon {
+
+/// "name=lo..hi" or "name=n".
+llvm::Expected<DimRange> parseDimRange(const std::string &text);
+
+/// Options from what --cpu, --dim and --emit say; empty is the default.
+llvm::Expected<CompileOptions>
+makeCompileOptions(const std::string &cpu, const std::vector<std::string> &dims,
+                   const std::string &emit = "");
+
+} // namespace tenon
+
+#endif // TENON_TOOLS_TENON_COMPILEREQUEST_H

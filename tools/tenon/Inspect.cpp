@@ -1,0 +1,161 @@
+//===- Inspect.cpp - tenon inspect ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/tenon/Commands.h"
+#include "tools/tenon/Session.h"
+
+#include "compiler/Weights/Printable.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace tenon;
+namespace json = llvm::json;
+
+namespace {
+
+template <typename Info, typename Get>
+std::vector<Info> list(uint32_t count, const tenon_model_t *model, Get get) {
+  std::vector<Info> infos(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    infos[i].struct_size = sizeof(Info);
+    get(model, i, &infos[i]);
+  }
+  return infos;
+}
+
+struct Contents {
+  tenon_model_info_t info = {};
+  std::vector<tenon_value_info_t> inputs, outputs;
+  std::vector<tenon_symbol_info_t> symbols;
+  std::vector<tenon_level_info_t> levels;
+  std::vector<tenon_kernel_info_t> kernels;
+  std::vector<tenon_weight_info_t> weights;
+  std::string checksum;
+
+  explicit Contents(const tenon_model_t *model) {
+    info.struct_size = sizeof info;
+    tenon_model_info(model, &info);
+    inputs =
+        list<tenon_value_info_t>(info.input_count, model, tenon_model_input);
+    outputs =
+        list<tenon_value_info_t>(info.output_count, model, tenon_model_output);
+    symbols =
+        list<tenon_symbol_info_t>(info.symbol_count, model, tenon_model_symbol);
+    levels =
+        list<tenon_level_info_t>(info.level_count, model, tenon_model_level);
+    kernels =
+        list<tenon_kernel_info_t>(info.kernel_count, model, tenon_model_kernel);
+    weights =
+        list<tenon_weight_info_t>(info.weight_count, model, tenon_model_weight);
+    llvm::raw_string_ostream(checksum)
+        << llvm::format_hex_no_prefix(info.image_checksum[1], 16)
+        << llvm::format_hex_no_prefix(info.image_checksum[0], 16);
+  }
+};
+
+json::Array toJson(const std::vector<tenon_value_info_t> &values) {
+  json::Array array;
+  for (const tenon_value_info_t &value : values) {
+    json::Array dims;
+    for (uint32_t i = 0; i < value.rank; ++i)
+      dims.push_back(value.dims[i] < 0 ? json::Value(value.dim_texts[i])
+                                       : json::Value(value.dims[i]));
+    array.push_back(json::Object{{"name", json::fixUTF8(value.name)},
+                                 {"type", tenon_dtype_name(value.dtype)},
+                                 {"dims", std::move(dims)}});
+  }
+  return array;
+}
+
+void printJson(const Contents &c) {
+  json::Array levels, kernels, symbols, weights;
+  for (const tenon_level_info_t &level : c.levels)
+    levels.push_back(json::Object{{"name", level.name},
+                                  {"runs_here", level.runs_here != 0},
+                                  {"in_use", level.in_use != 0}});
+  for (const tenon_kernel_info_t &kernel : c.kernels)
+    kernels.push_back(json::Object{{"name", kernel.name},
+                                   {"schedule", kernel.schedule},
+                                   {"launches", kernel.launch_count}});
+  for (const tenon_symbol_info_t &symbol : c.symbols)
+    symbols.push_back(json::Object{
+        {"name", symbol.name}, {"lo", symbol.lo}, {"hi", symbol.hi}});
+  for (const tenon_weight_info_t &weight : c.weights)
+    weights.push_back(json::Object{{"name", json::fixUTF8(weight.name)},
+                                   {"layout", weight.layout},
+                                   {"offset", weight.offset},
+                                   {"bytes", weight.bytes}});
+  json::Object object{{"name", json::fixUTF8(c.info.name)},
+                      {"producer", c.info.producer},
+                      {"inputs", toJson(c.inputs)},
+                      {"outputs", toJson(c.outputs)},
+                      {"symbols", std::move(symbols)},
+                      {"levels", std::move(levels)},
+                      {"kernels", std::move(kernels)},
+                      {"weights", std::move(weights)},
+                      {"steps", c.info.step_count},
+                      {"segments", c.info.segment_count},
+                      {"file_bytes", c.info.file_bytes},
+                      {"image_bytes", c.info.image_bytes},
+                      {"metadata_bytes", c.info.metadata_bytes},
+                      {"weights_bytes", c.info.weights_bytes},
+                      {"image_xxh3", c.checksum}};
+  llvm::outs() << llvm::formatv("{0:2}", json::Value(std::move(object)))
+               << '\n';
+}
+
+void printText(const Contents &c) {
+  llvm::raw_ostream &os = llvm::outs();
+  os << printable(c.info.name) << ", made by " << printable(c.info.producer)
+     << "\n\nfile      " << c.info.file_bytes << " bytes\n  code    "
+     << c.info.image_bytes << " bytes (" << c.info.metadata_bytes
+     << " of them metadata), XXH3 " << c.checksum << "\n  weights "
+     << c.info.weights_bytes << " bytes in " << c.weights.size()
+     << " tensors\n\n";
+  for (const tenon_value_info_t &value : c.inputs)
+    os << "input     " << printable(describeValue(value)) << '\n';
+  for (const tenon_value_info_t &value : c.outputs)
+    os << "output    " << printable(describeValue(value)) << '\n';
+  for (const tenon_symbol_info_t &symbol : c.symbols)
+    os << "size      " << printable(symbol.name) << ": " << symbol.lo << ".."
+       << symbol.hi << '\n';
+  for (const tenon_level_info_t &level : c.levels)
+    os << "level     " << printable(level.name)
+       << (level.in_use      ? " (used here)"
+           : level.runs_here ? " (runs here)"
+                             : " (not on this machine)")
+       << '\n';
+  os << "program   " << c.info.step_count << " steps, " << c.info.segment_count
+     << " arena segments\n\nkernels   " << c.kernels.size() << '\n';
+  for (const tenon_kernel_info_t &kernel : c.kernels)
+    os << "  " << printable(kernel.name) << ' ' << kernel.schedule << ", "
+       << kernel.launch_count
+       << (kernel.launch_count == 1 ? " launch\n" : " launches\n");
+}
+
+} // namespace
+
+int tenon::runInspect(const InspectCommand &command) {
+  tenon_model_t *model = nullptr;
+  auto release = llvm::make_scope_exit([&] { tenon_model_release(model); });
+  if (tenon_model_load(command.artifact.c_str(), nullptr, &model)) {
+    llvm::errs() << "tenon inspect: " << tenon_last_error() << '\n';
+    return kInvalid;
+  }
+  Contents contents(model);
+  if (command.json)
+    printJson(contents);
+  else
+    printText(contents);
+  if (!command.verify)
+    return kSuccess;
+  if (tenon_model_verify_weights(model)) {
+    llvm::errs() << "tenon inspect: " << tenon_last_error() << '\n';
+    return kInvalid;
+  }
+  if (!command.json)
+    llvm::outs() << "\nevery checksum of the weights holds\n";
+  return kSuccess;
+}

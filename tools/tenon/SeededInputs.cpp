@@ -1,0 +1,137 @@
+//===- SeededInputs.cpp - Inputs for a model that comes without data ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/tenon/DataSet.h"
+#include "tools/tenon/Verify.h"
+
+#include "compiler/Package/ElementTypes.h"
+#include "compiler/Reference/Tensor.h"
+#include "compiler/Weights/Printable.h"
+#include "dialects/Graph/Graph.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace tenon;
+
+namespace {
+
+/// The splitmix64 generator: the same numbers everywhere.
+class Noise {
+public:
+  uint64_t bits() {
+    uint64_t z = (state += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  double unit() { return double(bits() >> 11) * 0x1p-53; }
+  int64_t below(int64_t bound) { return int64_t(bits() % uint64_t(bound)); }
+
+private:
+  uint64_t state = 7;
+};
+
+bool mentions(StringRef name, std::initializer_list<const char *> words) {
+  std::string lower = name.lower();
+  return llvm::any_of(
+      words, [&](const char *word) { return StringRef(lower).contains(word); });
+}
+
+int64_t defaultSize(StringRef symbol) {
+  if (mentions(symbol, {"batch"}))
+    return 2;
+  if (mentions(symbol, {"height", "width"}))
+    return 64;
+  return mentions(symbol, {"past"}) ? 3 : 5;
+}
+
+/// How many entries the table has that `ids` selects from; 0 when none does.
+int64_t tableSize(Value ids, int depth = 0) {
+  int64_t smallest = 0;
+  auto consider = [&](std::optional<int64_t> size) {
+    if (size && *size > 0)
+      smallest = smallest ? std::min(smallest, *size) : *size;
+  };
+  for (OpOperand &use : ids.getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<graph::GatherOp>(user) && use.getOperandNumber() == 1) {
+      auto axis = user->getAttrOfType<IntegerAttr>("axis");
+      int64_t at = axis ? axis.getInt() : 0;
+      consider(graph::getDim(user->getOperand(0), at).asConstant());
+    } else if (depth < 8 &&
+               isa<graph::CastOp, graph::ReshapeOp, graph::BroadcastOp,
+                   graph::SliceOp, graph::TransposeOp>(user)) {
+      int64_t inner = tableSize(user->getResult(0), depth + 1);
+      consider(inner ? std::optional(inner) : std::nullopt);
+    }
+  }
+  return smallest;
+}
+
+void setSize(llvm::StringMap<int64_t> &sizes, StringRef text) {
+  auto [name, value] = text.split('=');
+  int64_t size;
+  if (!value.split("..").first.getAsInteger(10, size))
+    sizes[name] = size;
+}
+
+reference::Tensor integers(Value argument, StringRef name, Type element,
+                           ArrayRef<int64_t> shape, Noise &noise) {
+  reference::Tensor tensor(element, shape);
+  int64_t bound = tableSize(argument), row = shape.empty() ? 1 : shape.back();
+  bool mask = element.isInteger(1) || mentions(name, {"mask"});
+  bool position = mentions(name, {"position"});
+  MutableArrayRef<int64_t> values = tensor.writeInts();
+  for (size_t i = 0; i < values.size(); ++i) {
+    // The first of a row is never masked: a row without any has no result.
+    if (mask)
+      values[i] = int64_t(i) % row == 0 || noise.below(4) != 0;
+    else if (position)
+      values[i] = int64_t(i) % row % std::max<int64_t>(bound, row);
+    else
+      values[i] = noise.below(bound ? bound : 2);
+  }
+  return tensor;
+}
+
+reference::Tensor floats(StringRef name, Type element, ArrayRef<int64_t> shape,
+                         Noise &noise) {
+  reference::Tensor tensor(element, shape);
+  bool mask = mentions(name, {"mask"});
+  for (double &value : tensor.writeFloats())
+    value = mask ? double(noise.below(4) != 0) : 2 * noise.unit() - 1;
+  return tensor;
+}
+
+} // namespace
+
+llvm::Expected<std::vector<Tensor>>
+tenon::seededInputs(ImportedModel &model,
+                    const std::vector<std::string> &dims) {
+  llvm::StringMap<int64_t> sizes;
+  for (const std::string &text : dims)
+    setSize(sizes, text);
+  auto lookup = [&](StringRef name) -> std::optional<int64_t> {
+    return sizes.try_emplace(name, defaultSize(name)).first->second;
+  };
+  Noise noise;
+  std::vector<Tensor> inputs;
+  for (BlockArgument argument : model.main.getArguments()) {
+    StringRef name = model.inputs[argument.getArgNumber()];
+    Type element = graph::getElementType(argument);
+    std::vector<int64_t> shape;
+    for (graph::Expr dim : graph::getDims(argument))
+      shape.push_back(dim.evaluate(lookup).value_or(-1));
+    auto bytes = bytesOfTensor(dtypeOf(element), shape);
+    if (!bytes || *bytes > size_t(1) << 30)
+      return sentence("no small default for the size of input '" +
+                      printable(name) + "'; give its dims with --dim name=N");
+    reference::Tensor tensor =
+        isa<FloatType>(element)
+            ? floats(name, element, shape, noise)
+            : integers(argument, name, element, shape, noise);
+    inputs.push_back({dtypeOf(element), shape, tensor.toBytes()});
+  }
+  return inputs;
+}

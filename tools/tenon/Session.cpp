@@ -1,0 +1,108 @@
+//===- Session.cpp - An artifact, loaded and ready to run -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/tenon/Session.h"
+
+#include <algorithm>
+
+using namespace tenon;
+
+llvm::Error tenon::lastError() { return sentence(tenon_last_error()); }
+
+llvm::Expected<std::unique_ptr<Session>>
+Session::open(const std::string &path, const std::string &level, int threads) {
+  std::unique_ptr<Session> result(new Session);
+  tenon_load_options_t load = {};
+  load.struct_size = sizeof load;
+  load.level = level.empty() ? nullptr : level.c_str();
+  if (tenon_model_load(path.c_str(), &load, &result->loaded))
+    return lastError();
+  tenon_session_options_t options = {};
+  options.struct_size = sizeof options;
+  options.threads = threads;
+  if (tenon_session_create(result->loaded, &options, &result->session))
+    return lastError();
+  return result;
+}
+
+Session::~Session() {
+  tenon_session_destroy(session);
+  tenon_model_release(loaded);
+}
+
+namespace {
+template <typename Get>
+std::vector<std::string> names(uint32_t count, tenon_model_t *model, Get get) {
+  std::vector<std::string> result(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    tenon_value_info_t info = {};
+    info.struct_size = sizeof info;
+    if (get(model, i, &info) == TENON_OK)
+      result[i] = info.name;
+  }
+  return result;
+}
+
+tenon_model_info_t infoOf(tenon_model_t *model) {
+  tenon_model_info_t info = {};
+  info.struct_size = sizeof info;
+  tenon_model_info(model, &info);
+  return info;
+}
+} // namespace
+
+std::vector<std::string> Session::inputNames() const {
+  return names(infoOf(loaded).input_count, loaded, tenon_model_input);
+}
+
+std::vector<std::string> Session::outputNames() const {
+  return names(infoOf(loaded).output_count, loaded, tenon_model_output);
+}
+
+llvm::Error Session::run(const std::vector<Tensor> &inputs,
+                         std::vector<tenon_tensor_t> &outputs) {
+  std::vector<tenon_tensor_t> arguments(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    tenon_tensor_t &argument = arguments[i];
+    argument.struct_size = sizeof argument;
+    argument.dtype = inputs[i].type;
+    argument.rank = uint32_t(inputs[i].dims.size());
+    if (argument.rank > TENON_MAX_RANK)
+      return sentence("an input has over " + llvm::Twine(TENON_MAX_RANK) +
+                      " dims");
+    std::copy(inputs[i].dims.begin(), inputs[i].dims.end(), argument.dims);
+    argument.data = const_cast<char *>(inputs[i].bytes.data());
+    argument.bytes = inputs[i].bytes.size();
+  }
+  outputs.assign(infoOf(loaded).output_count, {});
+  for (tenon_tensor_t &output : outputs)
+    output.struct_size = sizeof output;
+  if (tenon_session_run(session, arguments.data(), uint32_t(arguments.size()),
+                        outputs.data(), uint32_t(outputs.size())))
+    return lastError();
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<Tensor>>
+Session::run(const std::vector<Tensor> &inputs) {
+  std::vector<tenon_tensor_t> outputs;
+  if (llvm::Error error = run(inputs, outputs))
+    return error;
+  std::vector<Tensor> result;
+  for (const tenon_tensor_t &output : outputs) {
+    const char *data = static_cast<const char *>(output.data);
+    result.push_back({output.dtype,
+                      {output.dims, output.dims + output.rank},
+                      {data, data + output.bytes}});
+  }
+  return result;
+}
+
+std::string tenon::describeValue(const tenon_value_info_t &info) {
+  std::string text = std::string(info.name) + ": ";
+  const char *type = tenon_dtype_name(info.dtype);
+  text += (type ? type : "?") + std::string("[");
+  for (uint32_t i = 0; i < info.rank; ++i)
+    text += (i ? " x " : "") + std::string(info.dim_texts[i]);
+  return text + "]";
+}

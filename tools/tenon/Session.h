@@ -1,0 +1,58 @@
+//===- Session.h - An artifact, loaded and ready to run -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_TOOLS_TENON_SESSION_H
+#define TENON_TOOLS_TENON_SESSION_H
+
+#include "tools/tenon/TensorFile.h"
+
+#include <memory>
+
+namespace tenon {
+
+/// A model with one session. Errors are the runtime's sentences.
+class Session {
+public:
+  /// An empty level is the best one; 0 threads are one per CPU.
+  static llvm::Expected<std::unique_ptr<Session>>
+  open(const std::string &path, const std::string &level, int threads);
+  ~Session();
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+
+  tenon_model_t *model() const { return loaded; }
+  tenon_session_t *handle() const { return session; }
+
+  std::vector<std::string> inputNames() const;
+  std::vector<std::string> outputNames() const;
+
+  /// Runs once; the outputs stay in the session's memory until the next run.
+  llvm::Error run(const std::vector<Tensor> &inputs,
+                  std::vector<tenon_tensor_t> &outputs);
+  /// Runs once and copies the outputs.
+  llvm::Expected<std::vector<Tensor>> run(const std::vector<Tensor> &inputs);
+
+private:
+  Session() = default;
+  tenon_model_t *loaded = nullptr;
+  tenon_session_t *session = nullptr;
+};
+
+/// The inputs that a command line asks for, in the model's order: one folder,
+/// or `name=file.npy` and `name=1x128` (noise) for each.
+llvm::Expected<std::vector<Tensor>>
+readInputs(const Session &session, const std::vector<std::string> &inputs,
+           const std::vector<std::string> &random);
+
+/// The folder among --inputs, or empty.
+std::string inputFolder(const std::vector<std::string> &inputs);
+
+/// A description of the model's input, "ids: i64[batch x seq]".
+std::string describeValue(const tenon_value_info_t &info);
+
+/// The runtime's last error as an error of ours.
+llvm::Error lastError();
+
+} // namespace tenon
+
+#endif // TENON_TOOLS_TENON_SESSION_H

@@ -1,0 +1,46 @@
+//===- Tensor.h - A dense tensor in the memory of a tool ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_TOOLS_TENON_TENSOR_H
+#define TENON_TOOLS_TENON_TENSOR_H
+
+#include "runtime/tenon.h"
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenon {
+
+/// Row-major, little-endian. `type` is a tenon_dtype_t, as in ONNX.
+struct Tensor {
+  uint32_t type = 0;
+  std::vector<int64_t> dims;
+  std::vector<char> bytes;
+
+  int64_t count() const;
+};
+
+/// Bytes of an element; nothing for a type that Tenon does not compute with.
+std::optional<size_t> bytesOfType(uint32_t type);
+
+/// Bytes of a tensor; nothing for such a type, a bad dim or an overflow.
+std::optional<size_t> bytesOfTensor(uint32_t type,
+                                    llvm::ArrayRef<int64_t> dims);
+
+bool isFloat(uint32_t type);
+
+/// "f32[2x3]".
+std::string describe(uint32_t type, llvm::ArrayRef<int64_t> dims);
+
+/// Element i as a double; exact but for 64-bit integers.
+double elementAsDouble(const Tensor &tensor, int64_t i);
+
+/// Element i as an integer's bits, sign-extended; for types without fraction.
+int64_t elementAsInteger(const Tensor &tensor, int64_t i);
+
+} // namespace tenon
+
+#endif // TENON_TOOLS_TENON_TENSOR_H

@@ -1,0 +1,66 @@
+//===- Verify.h - Does a model compute what it should? --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_TOOLS_TENON_VERIFY_H
+#define TENON_TOOLS_TENON_VERIFY_H
+
+#include "tools/tenon/Commands.h"
+#include "tools/tenon/Tensor.h"
+
+#include "compiler/Weights/WeightStore.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tenon {
+
+class ModelFile;
+
+struct Verdict {
+  enum Status { Ok, Fail, Unsupported };
+  Status status = Ok;
+  double error = 0; // The worst; it counts only for Ok and Fail.
+  std::string reason;
+
+  static Verdict fail(std::string reason) { return {Fail, 0, reason}; }
+};
+
+/// A model as the importer sees it.
+struct ImportedModel {
+  mlir::MLIRContext context;
+  WeightStore weights;
+  std::shared_ptr<const ModelFile> file;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp main;
+  std::vector<std::string> inputs, outputs; // Names.
+
+  explicit ImportedModel(bool threads);
+};
+
+/// Imports a model; a verdict when that cannot be done.
+std::optional<Verdict> import(const std::string &path, ImportedModel &model);
+
+/// What runs a model: the evaluator or compiled code.
+using Execution = std::function<llvm::Expected<std::vector<Tensor>>(
+    const std::vector<Tensor> &inputs)>;
+
+/// The evaluator on an imported model, which must outlive the result.
+Execution evaluation(ImportedModel &model);
+
+/// Compiles the model at `path` into a temporary artifact and loads it. The
+/// verdict says why that cannot be done.
+std::optional<Verdict> compiledExecution(const std::string &path,
+                                         const VerifyCommand &command,
+                                         Execution &execution);
+
+/// Inputs for a model without data: sizes from `dims` ("name=n") or small,
+/// ids within the table that they index, masks of 0 and 1, else seeded noise.
+llvm::Expected<std::vector<Tensor>>
+seededInputs(ImportedModel &model, const std::vector<std::string> &dims);
+
+/// Verifies one model: each data set of a folder, or seeded inputs.
+Verdict verifyModel(const std::string &path, const VerifyCommand &command);
+
+} // namespace tenon
+
+#endif // TENON_TOOLS_TENON_VERIFY_H

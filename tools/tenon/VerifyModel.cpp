@@ -1,0 +1,202 @@
+//===- VerifyModel.cpp - One model against what it should compute ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/tenon/Compare.h"
+#include "tools/tenon/DataSet.h"
+#include "tools/tenon/Tolerance.h"
+#include "tools/tenon/Verify.h"
+
+#include "compiler/Import/Import.h"
+#include "compiler/Import/ModelFile.h"
+#include "compiler/Package/ElementTypes.h"
+#include "compiler/Reference/Evaluate.h"
+#include "compiler/Weights/Printable.h"
+#include "dialects/Graph/Graph.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace tenon;
+
+ImportedModel::ImportedModel(bool threads)
+    : context(threads ? MLIRContext::Threading::ENABLED
+                      : MLIRContext::Threading::DISABLED) {
+  context.loadDialect<graph::GraphDialect, func::FuncDialect>();
+}
+
+static std::vector<std::string>
+namesOf(size_t count, llvm::function_ref<Attribute(unsigned)> attribute) {
+  std::vector<std::string> names(count);
+  for (size_t i = 0; i < count; ++i)
+    if (auto name = dyn_cast_or_null<StringAttr>(attribute(i)))
+      names[i] = name.str();
+  return names;
+}
+
+/// One line of the report.
+static std::string firstLine(llvm::StringRef text) {
+  return text.take_until([](char c) { return c == '\n'; }).str();
+}
+
+std::optional<Verdict> tenon::import(const std::string &path,
+                                     ImportedModel &model) {
+  auto file = ModelFile::open(path);
+  if (!file)
+    return Verdict::fail(llvm::toString(file.takeError()));
+  model.file = *file;
+  ImportReport report;
+  model.module = importModel(&model.context, *file, model.weights, {}, report);
+  if (!report.ok() || !model.module) {
+    bool invalid = report.isInvalidModel();
+    return Verdict{invalid ? Verdict::Fail : Verdict::Unsupported, 0,
+                   firstLine(report.str())};
+  }
+  model.main = model.module->lookupSymbol<func::FuncOp>("main");
+  if (!model.main)
+    return Verdict::fail("internal error: the import made no @main");
+  model.inputs = namesOf(model.main.getNumArguments(), [&](unsigned i) {
+    return model.main.getArgAttr(i, "graph.name");
+  });
+  model.outputs = namesOf(model.main.getNumResults(), [&](unsigned i) {
+    return model.main.getResultAttr(i, "graph.name");
+  });
+  return std::nullopt;
+}
+
+static llvm::Expected<reference::Tensor> toReference(MLIRContext *context,
+                                                     const Tensor &tensor) {
+  return reference::Tensor::fromBytes(elementOf(context, tensor.type),
+                                      tensor.dims, tensor.bytes);
+}
+
+static Tensor fromReference(const reference::Tensor &tensor) {
+  return {dtypeOf(tensor.element),
+          {tensor.shape.begin(), tensor.shape.end()},
+          tensor.toBytes()};
+}
+
+Execution tenon::evaluation(ImportedModel &model) {
+  return [&model](const std::vector<Tensor> &inputs)
+             -> llvm::Expected<std::vector<Tensor>> {
+    llvm::SmallVector<reference::Tensor> arguments;
+    for (const Tensor &input : inputs) {
+      auto argument = toReference(&model.context, input);
+      if (!argument)
+        return argument.takeError();
+      arguments.push_back(std::move(*argument));
+    }
+    reference::EvaluateOptions options;
+    options.weight =
+        [&model](StringRef name) -> llvm::Expected<reference::Tensor> {
+      const Weight *weight = model.weights.lookup(name);
+      if (!weight)
+        return sentence("internal error: there is no weight " + name);
+      return reference::Tensor::fromBytes(weight->elementType, weight->shape,
+                                          weight->bytes);
+    };
+    auto results = reference::evaluateFunction(model.main, arguments, options);
+    if (!results)
+      return results.takeError();
+    std::vector<Tensor> outputs;
+    for (const reference::Tensor &result : *results)
+      outputs.push_back(fromReference(result));
+    return outputs;
+  };
+}
+
+/// Takes in the agreement of one set's outputs; false when it fails.
+static bool judge(const std::vector<Tensor> &actual,
+                  const std::vector<Tensor> &expected,
+                  const std::vector<std::string> &names, double tolerance,
+                  const std::string &where, Verdict &verdict) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    Agreement agreement = compare(actual[i], expected[i]);
+    verdict.error = std::max(verdict.error, agreement.error);
+    if (agreement.within(tolerance))
+      continue;
+    verdict.status = Verdict::Fail;
+    verdict.reason = where + "output '" + printable(names[i]) + "': ";
+    char number[40];
+    std::snprintf(number, sizeof number, "%.3g", agreement.error);
+    verdict.reason += agreement.mismatch.empty()
+                          ? "relative error " + std::string(number) +
+                                " at element " + std::to_string(agreement.worst)
+                          : agreement.mismatch;
+    return false;
+  }
+  return true;
+}
+
+static Verdict verifySets(const std::vector<std::string> &sets,
+                          const ImportedModel &model,
+                          const Execution &execution, double tolerance) {
+  Verdict verdict;
+  for (const std::string &set : sets) {
+    std::string where = llvm::sys::path::filename(set).str() + ", ";
+    auto read = [&](const char *prefix, const std::vector<std::string> &names)
+        -> llvm::Expected<std::vector<Tensor>> {
+      auto tensors = readDataSet(set, prefix);
+      if (!tensors)
+        return tensors.takeError();
+      return arrange(std::move(*tensors), names, prefix);
+    };
+    auto inputs = read("input", model.inputs);
+    if (!inputs)
+      return Verdict::fail(where + llvm::toString(inputs.takeError()));
+    auto expected = read("output", model.outputs);
+    if (!expected)
+      return Verdict::fail(where + llvm::toString(expected.takeError()));
+    auto actual = execution(*inputs);
+    if (!actual)
+      return Verdict::fail(where + llvm::toString(actual.takeError()));
+    if (!judge(*actual, *expected, model.outputs, tolerance, where, verdict))
+      return verdict;
+  }
+  return verdict;
+}
+
+static Verdict verifySeeded(ImportedModel &model, const Execution &execution,
+                            const VerifyCommand &command, double tolerance) {
+  auto inputs = seededInputs(model, command.dims);
+  if (!inputs)
+    return Verdict::fail(llvm::toString(inputs.takeError()));
+  auto expected = evaluation(model)(*inputs);
+  if (!expected)
+    return Verdict::fail("the evaluator: " +
+                         llvm::toString(expected.takeError()));
+  Verdict verdict;
+  if (command.reference)
+    return verdict;
+  auto actual = execution(*inputs);
+  if (!actual)
+    return Verdict::fail(llvm::toString(actual.takeError()));
+  judge(*actual, *expected, model.outputs, tolerance, "", verdict);
+  return verdict;
+}
+
+Verdict tenon::verifyModel(const std::string &path,
+                           const VerifyCommand &command) {
+  std::string file = modelFileOf(path);
+  ImportedModel model(command.jobs < 0);
+  // An importer's diagnostics are in its report.
+  ScopedDiagnosticHandler silence(&model.context,
+                                  [](Diagnostic &) { return success(); });
+  if (std::optional<Verdict> verdict = import(file, model))
+    return *verdict;
+  double tolerance = command.maxError >= 0
+                         ? command.maxError
+                         : defaultTolerance(model.file->model());
+  Execution execution;
+  if (command.reference)
+    execution = evaluation(model);
+  else if (auto verdict = compiledExecution(file, command, execution))
+    return *verdict;
+  if (file == path)
+    return verifySeeded(model, execution, command, tolerance);
+  std::vector<std::string> sets = dataSetsOf(path);
+  if (sets.empty())
+    return Verdict::fail("has no test_data_set_* beside the model");
+  return verifySets(sets, model, execution, tolerance);
+}

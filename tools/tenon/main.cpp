@@ -1,0 +1,152 @@
+//===- main.cpp - The command line of tenon -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/tenon/Commands.h"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+using namespace tenon;
+
+namespace {
+
+using Command = std::function<int()>;
+
+const char *const kExitCodes =
+    "Exit codes: 0 done; 1 the answer is no (not compiled, not equal, not\n"
+    "supported, failed); 2 a bad command line or a file that is no model or\n"
+    "artifact. Errors go to stderr.";
+
+template <typename Options>
+CLI::App *addCommand(CLI::App &app, const char *name, const char *text,
+                     int (*run)(const Options &),
+                     std::shared_ptr<Options> options, Command &chosen) {
+  CLI::App *command = app.add_subcommand(name, text);
+  command->footer(kExitCodes);
+  command->callback(
+      [&chosen, run, options] { chosen = [=] { return run(*options); }; });
+  return command;
+}
+
+void addCompile(CLI::App &app, Command &chosen) {
+  auto options = std::make_shared<CompileCommand>();
+  CLI::App *command =
+      addCommand(app, "compile", "Compile an ONNX model to an artifact",
+                 runCompile, options, chosen);
+  command->add_option("model", options->model, "ONNX file")->required();
+  command->add_option("-o,--output", options->output, "Artifact to write");
+  command->add_option("--cpu", options->cpu,
+                      "CPU levels: x86-64-v3,x86-64-v4 (the default), or "
+                      "native");
+  command
+      ->add_option("--dim", options->dims,
+                   "Range of a symbolic dim: NAME=LO..HI or NAME=N")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--emit", options->emit,
+                   "Stop at a stage and print it (or write it to -o)")
+      ->check(CLI::IsMember(
+          {"graph", "regions", "kernels", "exec", "llvm", "object"}));
+  command->add_flag("--log", options->log, "A line per pass");
+}
+
+void addRun(CLI::App &app, Command &chosen) {
+  auto options = std::make_shared<RunCommand>();
+  CLI::App *command =
+      addCommand(app, "run", "Run an artifact once", runRun, options, chosen);
+  command->add_option("artifact", options->artifact)->required();
+  command->add_option("--inputs", options->inputs,
+                      "A folder with input_0.pb or .npy ..., or NAME=FILE.npy "
+                      "for each input");
+  command->add_option("--random", options->random,
+                      "Noise for an input: NAME=1x128");
+  command->add_option("--outputs", options->outputs,
+                      "Folder for output_0.npy ...");
+  command->add_option("--level", options->level, "CPU level to use");
+  command->add_option("--threads", options->threads, "Threads; 0: one per CPU");
+}
+
+void addBench(CLI::App &app, Command &chosen) {
+  auto options = std::make_shared<BenchCommand>();
+  CLI::App *command = addCommand(app, "bench", "Measure an artifact's runs",
+                                 runBench, options, chosen);
+  command->add_option("artifact", options->artifact)->required();
+  command->add_option("--inputs", options->inputs,
+                      "As for run; with output_0.pb ... errors are measured");
+  command->add_option("--random", options->random,
+                      "Noise for an input: NAME=1x128");
+  command->add_option("--level", options->level, "CPU level to use");
+  command->add_option("--threads", options->threads, "Threads; 0: one per CPU");
+  command->add_option("--seconds", options->seconds, "How long to measure");
+  command->add_flag("--json", options->json, "Print JSON");
+}
+
+void addVerify(CLI::App &app, Command &chosen) {
+  auto options = std::make_shared<VerifyCommand>();
+  CLI::App *command =
+      addCommand(app, "verify", "Compare a model's results with known ones",
+                 runVerify, options, chosen);
+  command
+      ->add_option("models", options->models,
+                   "Folders with model.onnx and test_data_set_*, or ONNX files "
+                   "(compared with the evaluator on seeded inputs)")
+      ->required();
+  command->add_option("--max-error", options->maxError,
+                      "Relative to each output's largest magnitude; default "
+                      "1e-4, 1e-2 with f16 or bf16, 1e-1 when quantized");
+  command->add_option("--cpu", options->cpu, "CPU level to compile for");
+  command->add_option("--dim", options->dims, "Size of a symbolic dim: NAME=N")
+      ->allow_extra_args(false);
+  command->add_option("--threads", options->threads, "Threads of a run");
+  command->add_option("--jobs", options->jobs,
+                      "Models at a time; -1: all in this process");
+  command->add_flag("--reference", options->reference,
+                    "Run the evaluator, not compiled code");
+  command->add_flag("--json", options->json, "Print JSON");
+}
+
+void addInspections(CLI::App &app, Command &chosen) {
+  auto check = std::make_shared<CheckCommand>();
+  CLI::App *command =
+      addCommand(app, "check",
+                 "Say whether a model is supported (0), has unsupported nodes "
+                 "(1) or is no valid model (2)",
+                 runCheck, check, chosen);
+  command->add_option("model", check->model, "ONNX file")->required();
+  command->add_flag("--json", check->json, "Print JSON");
+
+  auto explain = std::make_shared<ExplainCommand>();
+  command =
+      addCommand(app, "explain", "Show which kernel computes each ONNX node",
+                 runExplain, explain, chosen);
+  command->add_option("model", explain->model, "ONNX file")->required();
+
+  auto inspect = std::make_shared<InspectCommand>();
+  command = addCommand(app, "inspect", "Show what an artifact holds",
+                       runInspect, inspect, chosen);
+  command->add_option("artifact", inspect->artifact)->required();
+  command->add_flag("--verify", inspect->verify, "Check all weights, too");
+  command->add_flag("--json", inspect->json, "Print JSON");
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Tenon compiles ONNX models to artifacts that run by "
+               "themselves.");
+  app.footer(kExitCodes);
+  app.require_subcommand(1);
+  Command chosen;
+  addCompile(app, chosen);
+  addRun(app, chosen);
+  addBench(app, chosen);
+  addVerify(app, chosen);
+  addInspections(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? kSuccess : kInvalid;
+  }
+  return chosen();
+}
