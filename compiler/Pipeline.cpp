@@ -10,6 +10,7 @@
 #include "compiler/Targets/Cpu/Compile.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -38,6 +39,9 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
 }
 
 Compilation::Compilation() : context(MLIRContext::Threading::DISABLED) {
+  DialectRegistry registry;
+  cpu::registerCpuDialects(registry);
+  context.appendDialectRegistry(registry);
   context.loadDialect<exec::ExecDialect, func::FuncDialect, graph::GraphDialect,
                       kernel::KernelDialect>();
 }
@@ -142,6 +146,48 @@ findLevels(Compilation &compilation, const CompileOptions &options) {
   return levels;
 }
 
+exec::ProgramOp programOf(ModuleOp module) {
+  for (auto program : module.getOps<exec::ProgramOp>())
+    return program;
+  return {};
+}
+
+/// kernel.func -> object code -> artifact.
+bool generate(Compilation &compilation, ArrayRef<cpu::CpuLevel> levels,
+              const CompileOptions &options, StringRef path, StringRef output,
+              std::string &text) {
+  if (options.stage == EmitStage::Llvm) {
+    FailureOr<std::string> ir =
+        cpu::compileToLlvmIr(*compilation.module, levels[0]);
+    text = succeeded(ir) ? *ir : "";
+    return succeeded(ir);
+  }
+  FailureOr<std::vector<std::string>> objects =
+      cpu::compileObjects(*compilation.module, levels);
+  if (failed(objects))
+    return false;
+  if (options.stage == EmitStage::Object) {
+    text = std::move(objects->front());
+    return true;
+  }
+  std::vector<LevelCode> code;
+  for (auto [level, object] : llvm::zip(levels, *objects))
+    code.push_back({level.name.str(), level.features,
+                    ArrayRef<char>(object.data(), object.size())});
+  llvm::Expected<ArtifactSizes> sizes =
+      writeArtifact(programOf(*compilation.module), *compilation.module, code,
+                    compilation.weights, output,
+                    {llvm::sys::path::stem(path).str(), "tenon"});
+  if (!sizes) {
+    compilation.errors.push_back(llvm::toString(sizes.takeError()));
+    return false;
+  }
+  compilation.summary.weightBytes = sizes->weights;
+  compilation.summary.imageBytes = sizes->image;
+  compilation.summary.fileBytes = sizes->file;
+  return true;
+}
+
 } // namespace
 
 bool lowerModel(Compilation &compilation, StringRef path,
@@ -177,7 +223,11 @@ bool compileModel(Compilation &compilation, StringRef path,
     compilation.module->print(os, OpPrintingFlags().enableDebugInfo(false));
     return true;
   }
-  return generate(compilation, *levels, options, output, text);
+  bool done = generate(compilation, *levels, options, path, output, text);
+  if (!done && compilation.errors.empty())
+    compilation.errors.push_back("internal error: no code was generated and no "
+                                 "reason given; please report this model");
+  return done;
 }
 
 } // namespace tenon
