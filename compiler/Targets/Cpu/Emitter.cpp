@@ -39,9 +39,9 @@ LogicalResult Emitter::emitRows() {
     emitPointwiseRows(*this);
     return success();
   }
-  for (auto emitRoot : {emitMatmul, emitWindows, emitReductions,
-                        emitNormalizations, emitScans, emitScatters, emitResize,
-                        emitRecurrent})
+  for (auto emitRoot :
+       {emitMatmul, emitWindows, emitReductions, emitNormalizations, emitScans,
+        emitScatters, emitResize, emitRecurrent})
     if (emitRoot(*this, root))
       return success();
   return root->emitOpError("has no emission for the CPU; please report this");
@@ -147,8 +147,8 @@ Value Emitter::callMath(int function, ValueRange operands) {
   SmallVector<Type> inputs(operands.size(), type);
   SmallVector<Value> all = {callee};
   llvm::append_range(all, operands);
-  auto call = LLVM::CallOp::create(
-      b, LLVM::LLVMFunctionType::get(type, inputs), all);
+  auto call =
+      LLVM::CallOp::create(b, LLVM::LLVMFunctionType::get(type, inputs), all);
   auto none = LLVM::ModRefInfo::NoModRef;
   call.setMemoryEffectsAttr(LLVM::MemoryEffectsAttr::get(
       kernel.getContext(), {none, none, none, none, none, none}));
@@ -187,12 +187,13 @@ Value Emitter::atEntry(function_ref<Value()> make) {
 
 void Emitter::loop(Value from, Value to, function_ref<void(Value)> body,
                    int64_t step) {
-  loop(from, to, ValueRange(),
-       [&](Value i, ValueRange) {
-         body(i);
-         return SmallVector<Value>();
-       },
-       step);
+  loop(
+      from, to, ValueRange(),
+      [&](Value i, ValueRange) {
+        body(i);
+        return SmallVector<Value>();
+      },
+      step);
 }
 
 SmallVector<Value> Emitter::loop(Value from, Value to, ValueRange initial,
@@ -262,9 +263,8 @@ Value Emitter::branch(Value condition, function_ref<Value()> then,
   }
   auto op = scf::IfOp::create(b, TypeRange(values[0].getType()), condition,
                               /*withElseRegion=*/true);
-  for (auto [region, block] :
-       {std::pair(&op.getThenRegion(), &thenBlock),
-        std::pair(&op.getElseRegion(), &elseBlock)}) {
+  for (auto [region, block] : {std::pair(&op.getThenRegion(), &thenBlock),
+                               std::pair(&op.getElseRegion(), &elseBlock)}) {
     if (region->empty())
       region->push_back(new Block());
     Block &into = region->front();
@@ -281,8 +281,8 @@ Value Emitter::branch(Value condition, function_ref<Value()> then,
 void Emitter::storeYields(ArrayRef<Value> index, Value position) {
   Block &body = kernel.getBlock();
   Operation *root = kernel::findRoot(body);
-  SmallVector<Expr> dims = root ? graph::getDims(root->getResult(0))
-                                : kernel::iterationDims(body);
+  SmallVector<Expr> dims =
+      root ? graph::getDims(root->getResult(0)) : kernel::iterationDims(body);
   for (auto [i, yielded] : llvm::enumerate(kernel.getYielded())) {
     Value source = yielded;
     Value inner = kernel::behindReshapes(yielded);
@@ -295,6 +295,21 @@ void Emitter::storeYields(ArrayRef<Value> index, Value position) {
       value = element(source, delinearise(position, dimsOf(source)));
     store(value, resultBuffer(i), graph::getElementType(source), position);
   }
+}
+
+void Emitter::storeRow(Operation *root, ArrayRef<Value> lead, Value row,
+                       Value length) {
+  Value result = root->getResult(0);
+  Type element = graph::getElementType(result);
+  Value base = mul(row, length);
+  loop(number(0), length, [&](Value i) {
+    Indices index(lead);
+    if (graph::getRank(result) > 0)
+      index.push_back(i);
+    Value value = loadRaw(scratch(0), computeType(element), i);
+    bind(result, index, roundTo(b, value, element));
+    storeYields(index, add(base, i));
+  });
 }
 
 void emitPointwiseRows(Emitter &e) {

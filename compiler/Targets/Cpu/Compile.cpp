@@ -1,0 +1,184 @@
+//===- Compile.cpp - Kernels become object code for CPUs ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/Compile.h"
+#include "compiler/Targets/Cpu/Emitter.h"
+#include "compiler/Targets/Cpu/LowerToLlvm.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include <mutex>
+#include <thread>
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+/// Vectorises and cleans up; nothing that would call a library function.
+constexpr StringLiteral pipeline =
+    "function(sroa,early-cse<memssa>,instcombine,simplifycfg,"
+    "loop-mssa(loop-simplifycfg,loop-rotate,licm,"
+    "simple-loop-unswitch<nontrivial>),instcombine,simplifycfg,gvn,"
+    "loop-mssa(licm),loop(indvars),loop-simplify,lcssa,loop-vectorize,"
+    "instcombine,simplifycfg,early-cse<memssa>,loop-mssa(licm),gvn,"
+    "instcombine,simplifycfg)";
+
+std::unique_ptr<llvm::TargetMachine> targetMachine(const CpuLevel &level) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+  llvm::Triple triple("x86_64-unknown-linux-gnu");
+  std::string error;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions options;
+  options.FunctionSections = true;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, level.targetCpu, "", options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+}
+
+/// Everything about a level on its way to code.
+struct Work {
+  CpuLevel level;
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> code;
+  std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+FailureOr<Work> emitLevel(ModuleOp module, const CpuLevel &level) {
+  Work work{level, std::make_unique<llvm::LLVMContext>(), nullptr,
+            targetMachine(level)};
+  if (!work.machine)
+    return module.emitError("this LLVM has no x86-64 target"), failure();
+  OwningOpRef<ModuleOp> emitted = ModuleOp::create(module.getLoc());
+  for (auto kernel : module.getOps<kernel::FuncOp>())
+    if (failed(Emitter(kernel, level, *emitted).emit()))
+      return failure();
+  work.code = lowerToLlvm(*emitted, *work.context);
+  if (!work.code)
+    return module.emitError("kernels could not be lowered; please report this"),
+           failure();
+  work.code->setTargetTriple(work.machine->getTargetTriple());
+  work.code->setDataLayout(work.machine->createDataLayout());
+  for (llvm::Function &function : *work.code) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", level.targetCpu);
+    function.addFnAttr("prefer-vector-width", Twine(level.vectorBits).str());
+    function.addFnAttr("no-builtins");
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+  return work;
+}
+
+void optimise(Work &work) {
+  llvm::PassBuilder builder(work.machine.get());
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::TargetLibraryInfoImpl library(work.machine->getTargetTriple());
+  library.disableAllFunctions();
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
+  passes.run(*work.code, modules);
+}
+
+std::string writeObject(Work &work) {
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (work.machine->addPassesToEmitFile(passes, stream, nullptr,
+                                        llvm::CodeGenFileType::ObjectFile))
+    return {};
+  passes.run(*work.code);
+  return bytes.str().str();
+}
+
+/// The name of a symbol that the object lacks; empty when it is complete.
+std::string undefinedSymbol(StringRef object) {
+  auto file = llvm::object::ObjectFile::createELFObjectFile(
+      llvm::MemoryBufferRef(object, "kernels"));
+  if (!file)
+    return llvm::toString(file.takeError());
+  for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
+    llvm::Expected<uint32_t> flags = symbol.getFlags();
+    if (!flags)
+      return llvm::toString(flags.takeError());
+    if (!(*flags & llvm::object::SymbolRef::SF_Undefined))
+      continue;
+    llvm::Expected<StringRef> name = symbol.getName();
+    if (!name)
+      return llvm::toString(name.takeError());
+    if (!name->empty())
+      return name->str();
+  }
+  return {};
+}
+
+} // namespace
+
+FailureOr<std::vector<std::string>> compileObjects(ModuleOp module,
+                                                   ArrayRef<CpuLevel> levels) {
+  std::vector<Work> works;
+  for (const CpuLevel &level : levels) {
+    FailureOr<Work> work = emitLevel(module, level);
+    if (failed(work))
+      return failure();
+    works.push_back(std::move(*work));
+  }
+  // LLVM's part is the longer one, and levels share nothing in it.
+  std::vector<std::string> objects(works.size());
+  auto compile = [&](size_t i) {
+    optimise(works[i]);
+    objects[i] = writeObject(works[i]);
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < works.size(); ++i)
+    threads.emplace_back(compile, i);
+  if (!works.empty())
+    compile(0);
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::string &object : objects) {
+    std::string missing = undefinedSymbol(object);
+    if (!missing.empty())
+      return module.emitError("kernels refer to '")
+                 << missing << "', which nobody defines; please report this",
+             failure();
+  }
+  return objects;
+}
+
+FailureOr<std::string> compileToLlvmIr(ModuleOp module, const CpuLevel &level) {
+  FailureOr<Work> work = emitLevel(module, level);
+  if (failed(work))
+    return failure();
+  optimise(*work);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  work->code->print(stream, nullptr);
+  return text;
+}
+
+} // namespace tenon::cpu

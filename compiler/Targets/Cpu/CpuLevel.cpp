@@ -1,0 +1,46 @@
+//===- CpuLevel.cpp - The CPU levels that code is made for ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/CpuLevel.h"
+#include "runtime/model_format.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr CpuLevel levels[] = {
+    {"x86-64-v3", "x86-64-v3", TENON_CPU_AVX2, 256},
+    {"x86-64-v4", "x86-64-v4", TENON_CPU_AVX2 | TENON_CPU_AVX512, 512},
+};
+
+uint64_t hostFeatures() {
+  llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  auto have = [&](std::initializer_list<const char *> names) {
+    return llvm::all_of(names,
+                        [&](const char *name) { return host.lookup(name); });
+  };
+  uint64_t features = 0;
+  if (have({"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe"}))
+    features |= TENON_CPU_AVX2;
+  if (have({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}))
+    features |= TENON_CPU_AVX512;
+  return features;
+}
+
+} // namespace
+
+llvm::ArrayRef<CpuLevel> cpuLevels() { return levels; }
+
+std::optional<CpuLevel> findCpuLevel(llvm::StringRef name) {
+  std::optional<CpuLevel> found;
+  uint64_t host = name == "native" ? hostFeatures() : 0;
+  for (const CpuLevel &level : levels)
+    if (level.name == name ||
+        (name == "native" && (level.features & ~host) == 0))
+      found = level;
+  return found;
+}
+
+} // namespace tenon::cpu

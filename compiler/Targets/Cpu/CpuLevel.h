@@ -1,0 +1,34 @@
+//===- CpuLevel.h - The CPU levels that code is made for ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_CPULEVEL_H
+#define TENON_COMPILER_TARGETS_CPU_CPULEVEL_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+
+namespace tenon::cpu {
+
+/// What code may use. `name` is the suffix of its symbols.
+struct CpuLevel {
+  llvm::StringRef name;
+  llvm::StringRef targetCpu; // As LLVM calls it.
+  uint64_t features;         // TENON_CPU_* that must be present.
+  unsigned vectorBits;
+
+  /// Elements of this many bytes in a vector register.
+  unsigned lanes(unsigned bytes) const { return vectorBits / 8 / bytes; }
+};
+
+/// All levels, lowest requirement first.
+llvm::ArrayRef<CpuLevel> cpuLevels();
+
+/// The level of this name, or the highest that this machine can run for
+/// "native"; nullopt when there is none.
+std::optional<CpuLevel> findCpuLevel(llvm::StringRef name);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_CPULEVEL_H

@@ -1,0 +1,6 @@
+//===- EmitNormalizations.cpp - Loops ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/Targets/Cpu/Emitter.h"
+namespace tenon::cpu {
+bool emitNormalizations(Emitter &, mlir::Operation *) { return false; }
+} // namespace tenon::cpu

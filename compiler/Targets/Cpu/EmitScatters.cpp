@@ -1,0 +1,6 @@
+//===- EmitScatters.cpp - Loops ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/Targets/Cpu/Emitter.h"
+namespace tenon::cpu {
+bool emitScatters(Emitter &, mlir::Operation *) { return false; }
+} // namespace tenon::cpu

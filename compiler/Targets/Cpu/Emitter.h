@@ -1,0 +1,182 @@
+//===- Emitter.h - Writes the loop nest of one kernel ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pull model: the loops of a kernel ask for an element of what is yielded, and
+// `element` asks for the elements it is made of, down to loads from the
+// buffers. All index arithmetic is i64.
+//
+// Made are two functions of the LLVM dialect with scf, arith, math and vector
+// inside: NAME.LEVEL with the runtime's signature unpacks the buffers and calls
+// NAME.LEVEL.rows, whose buffers do not alias.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_TARGETS_CPU_EMITTER_H
+#define TENON_COMPILER_TARGETS_CPU_EMITTER_H
+
+#include "compiler/Targets/Cpu/CpuLevel.h"
+#include "compiler/Targets/Cpu/Formulas.h"
+#include "dialects/Kernel/Kernel.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include <map>
+
+namespace tenon::cpu {
+
+using kernel::Expr;
+using mlir::Value;
+using Indices = llvm::SmallVector<Value>;
+
+class Emitter : public FormulaHost {
+public:
+  /// Functions are added to the end of `module`.
+  Emitter(kernel::FuncOp kernel, const CpuLevel &level, mlir::ModuleOp module);
+
+  /// Emits the kernel by its schedule; reports what it cannot do.
+  mlir::LogicalResult emit();
+
+  kernel::FuncOp kernel;
+  const CpuLevel level;
+  mlir::ModuleOp module;
+  ImplicitLocOpBuilder b;
+
+  // ---- Numbers ----------------------------------------------------------
+  Value number(int64_t value);
+  Value valueOf(Expr expr); // Computed once, at the kernel's entry.
+  Value add(Value x, Value y);
+  Value sub(Value x, Value y);
+  Value mul(Value x, Value y);
+  Value div(Value x, Value y);      // x >= 0, y > 0.
+  Value rem(Value x, Value y);      // x >= 0, y > 0.
+  Value floorDiv(Value x, Value y); // y > 0.
+  Value floorMod(Value x, Value y); // y > 0.
+  Value min(Value x, Value y);
+  Value max(Value x, Value y);
+  Value less(Value x, Value y);  // i1
+  Value equal(Value x, Value y); // i1
+  Value both(Value x, Value y);  // i1 and
+  Value either(Value x, Value y);
+  Value select(Value condition, Value x, Value y);
+  /// A row-major position as an index, and back.
+  Indices delinearise(Value position, llvm::ArrayRef<Value> dims);
+  Value linearise(llvm::ArrayRef<Value> index, llvm::ArrayRef<Value> dims);
+
+  /// Runs `make` at the kernel's entry, so that its result can be used
+  /// anywhere.
+  Value atEntry(llvm::function_ref<Value()> make);
+
+  // ---- Control ----------------------------------------------------------
+  /// for (i = from; i < to; i += step)
+  void loop(Value from, Value to, llvm::function_ref<void(Value i)> body,
+            int64_t step = 1);
+  /// The same, carrying values from one iteration to the next.
+  using CarryBody =
+      llvm::function_ref<llvm::SmallVector<Value>(Value, mlir::ValueRange)>;
+  llvm::SmallVector<Value> loop(Value from, Value to, mlir::ValueRange initial,
+                                CarryBody body, int64_t step = 1);
+  /// A loop per size, outermost first.
+  void loops(llvm::ArrayRef<Value> sizes,
+             llvm::function_ref<void(llvm::ArrayRef<Value>)> body);
+  void ifThen(Value condition, llvm::function_ref<void()> body);
+  /// condition ? then() : otherwise(), evaluating only one.
+  Value branch(Value condition, llvm::function_ref<Value()> then,
+               llvm::function_ref<Value()> otherwise);
+
+  // ---- Memory -----------------------------------------------------------
+  /// The address of element `offset` behind `base`.
+  Value address(Value base, mlir::Type memory, Value offset);
+  /// Between memory and compute types of a tensor's element type.
+  Value load(Value base, mlir::Type element, Value offset);
+  void store(Value value, Value base, mlir::Type element, Value offset);
+  /// Raw, for scratch memory in compute types.
+  Value loadRaw(Value base, mlir::Type type, Value offset);
+  void storeRaw(Value value, Value base, Value offset);
+  /// Byte areas of scratch memory, as kernel::scratchAreas lists them.
+  Value scratch(unsigned area);
+  /// The buffer of a block argument, or of yielded value i.
+  Value argumentBuffer(unsigned i);
+  Value resultBuffer(unsigned i);
+
+  // ---- Tensors ----------------------------------------------------------
+  Indices dimsOf(Value tensor);
+  /// The element at an index inside the tensor, in its compute type.
+  Value element(Value tensor, llvm::ArrayRef<Value> index);
+  /// Declares what element(tensor, index) is, in the current scope.
+  void bind(Value tensor, llvm::ArrayRef<Value> index, Value value);
+  /// Declares that a root's result lies in memory, row-major, in its memory
+  /// type.
+  void place(Value tensor, Value base);
+  /// The index of an operand's element that broadcasts to `index`.
+  Indices broadcastIndex(llvm::ArrayRef<Value> index, llvm::ArrayRef<Expr> dims,
+                         Value operand);
+  /// The same for one axis: an index of `whole` becomes one of `dim`.
+  Value broadcastAxis(Value index, Expr whole, Expr dim);
+  Value zero(mlir::Type type);
+  /// An element of an index tensor as i64, counted from the end where it is
+  /// negative; outside [0, size) it is a fault of `op` and 0.
+  Value checkedIndex(Value tensor, llvm::ArrayRef<Value> index, Value size,
+                     mlir::Operation *op);
+  /// The element of a `constant` or a `sizes`.
+  Value constantElement(mlir::Operation *op, llvm::ArrayRef<Value> index);
+
+  // ---- Roots and rows ---------------------------------------------------
+  /// Evaluates what is yielded at an index of the root's result (or of
+  /// kernel::iterationDims) and stores it at row-major position `position`.
+  void storeYields(llvm::ArrayRef<Value> index, Value position);
+  /// The last step of roots whose rows are the result's last axis: scratch
+  /// area 0 holds the row in the compute type, unrounded; `lead` is the index
+  /// of all other axes, `row` its position.
+  void storeRow(mlir::Operation *root, llvm::ArrayRef<Value> lead, Value row,
+                Value length);
+
+  // FormulaHost
+  Value callMath(int function, mlir::ValueRange operands) override;
+  void fault(Value bad, int code, mlir::Operation *op) override;
+
+  /// Reports an internal limit; emission goes on with nonsense and fails.
+  Value giveUp(const llvm::Twine &reason);
+
+  Value begin, end, context;
+
+private:
+  using Key = llvm::SmallVector<const void *, 6>;
+  Value memo(Key key, llvm::function_ref<Value()> make);
+  Value binary(const void *tag, Value x, Value y,
+               std::optional<int64_t> (*fold)(int64_t, int64_t),
+               llvm::function_ref<Value()> make);
+  Value evaluate(Expr expr);
+  void startFunctions();
+  void finishFunctions();
+  void addWrapper();
+  Value loadArgument(mlir::BlockArgument argument, llvm::ArrayRef<Value> index);
+  Value loadRowMajor(Value base, Value tensor, llvm::ArrayRef<Value> index);
+  Value constantBase(mlir::Operation *op);
+  Value sizesBase(mlir::Operation *op);
+  mlir::LogicalResult emitRows();
+
+  std::vector<std::map<Key, Value>> scopes;
+  mlir::LLVM::LLVMFuncOp rowsFunction;
+  mlir::Operation *entryEnd = nullptr; // Entry code goes before it.
+  llvm::SmallVector<Value> buffers;
+  llvm::DenseMap<Value, Value> placed;
+  Value params, faultSlot;
+  bool failedAlready = false;
+};
+
+// The rules for elements of data movement and constants.
+Value emitMovement(Emitter &e, mlir::Operation *op,
+                   llvm::ArrayRef<Value> index);
+
+// The loop nests of kernels; false when `root` is of another kind.
+void emitPointwiseRows(Emitter &e);
+bool emitMatmul(Emitter &e, mlir::Operation *root);
+bool emitWindows(Emitter &e, mlir::Operation *root);
+bool emitReductions(Emitter &e, mlir::Operation *root);
+bool emitNormalizations(Emitter &e, mlir::Operation *root);
+bool emitScans(Emitter &e, mlir::Operation *root);
+bool emitScatters(Emitter &e, mlir::Operation *root);
+bool emitResize(Emitter &e, mlir::Operation *root);
+bool emitRecurrent(Emitter &e, mlir::Operation *root);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_EMITTER_H

@@ -1,0 +1,439 @@
+//===- EmitterValues.cpp - Numbers, memory and elements of tensors --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/Emitter.h"
+#include "dialects/Kernel/Geometry.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/CheckedArithmetic.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+// Identities of what is remembered, by address.
+constexpr char addTag = 0, subTag = 0, mulTag = 0, divTag = 0, remTag = 0,
+               minTag = 0, maxTag = 0, lessTag = 0, equalTag = 0, bothTag = 0,
+               eitherTag = 0, elementTag = 0, exprTag = 0, baseTag = 0,
+               numberTag = 0, scratchTag = 0, floorModTag = 0, floorDivTag = 0;
+
+} // namespace
+
+Value Emitter::memo(Key key, function_ref<Value()> make) {
+  for (auto &scope : scopes)
+    if (auto found = scope.find(key); found != scope.end())
+      return found->second;
+  Value value = make();
+  scopes.back()[key] = value;
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+Value Emitter::number(int64_t value) {
+  // Numbers other than the key's pointer-sized one do not exist.
+  Key key = {&numberTag, reinterpret_cast<const void *>(value)};
+  if (auto found = scopes[0].find(key); found != scopes[0].end())
+    return found->second;
+  return atEntry([&] {
+    return memo(key, [&]() -> Value {
+      return arith::ConstantIntOp::create(b, value, 64);
+    });
+  });
+}
+
+Value Emitter::binary(const void *tag, Value x, Value y,
+                      std::optional<int64_t> (*fold)(int64_t, int64_t),
+                      function_ref<Value()> make) {
+  std::optional<int64_t> left = getConstantIntValue(x),
+                         right = getConstantIntValue(y);
+  if (left && right)
+    if (std::optional<int64_t> known = fold(*left, *right))
+      return number(*known);
+  return memo({tag, x.getAsOpaquePointer(), y.getAsOpaquePointer()}, make);
+}
+
+Value Emitter::add(Value x, Value y) {
+  if (getConstantIntValue(x) == 0)
+    return y;
+  if (getConstantIntValue(y) == 0)
+    return x;
+  return binary(
+      &addTag, x, y,
+      [](int64_t l, int64_t r) { return llvm::checkedAdd(l, r); },
+      [&]() -> Value { return arith::AddIOp::create(b, x, y); });
+}
+
+Value Emitter::sub(Value x, Value y) {
+  if (getConstantIntValue(y) == 0)
+    return x;
+  return binary(
+      &subTag, x, y,
+      [](int64_t l, int64_t r) { return llvm::checkedSub(l, r); },
+      [&]() -> Value { return arith::SubIOp::create(b, x, y); });
+}
+
+Value Emitter::mul(Value x, Value y) {
+  if (getConstantIntValue(x) == 1 || getConstantIntValue(y) == 0)
+    return y;
+  if (getConstantIntValue(y) == 1 || getConstantIntValue(x) == 0)
+    return x;
+  return binary(
+      &mulTag, x, y,
+      [](int64_t l, int64_t r) { return llvm::checkedMul(l, r); },
+      [&]() -> Value { return arith::MulIOp::create(b, x, y); });
+}
+
+Value Emitter::div(Value x, Value y) {
+  if (getConstantIntValue(y) == 1 || getConstantIntValue(x) == 0)
+    return x;
+  return binary(&divTag, x, y, graph::floorDivide,
+                [&]() -> Value { return arith::DivUIOp::create(b, x, y); });
+}
+
+Value Emitter::rem(Value x, Value y) {
+  if (getConstantIntValue(y) == 1)
+    return number(0);
+  if (getConstantIntValue(x) == 0)
+    return x;
+  return binary(&remTag, x, y, graph::floorModulo,
+                [&]() -> Value { return arith::RemUIOp::create(b, x, y); });
+}
+
+Value Emitter::floorMod(Value x, Value y) {
+  return binary(&floorModTag, x, y, graph::floorModulo, [&]() -> Value {
+    Value rest = arith::RemSIOp::create(b, x, y);
+    return select(less(rest, number(0)), add(rest, y), rest);
+  });
+}
+
+Value Emitter::floorDiv(Value x, Value y) {
+  return binary(&floorDivTag, x, y, graph::floorDivide, [&]() -> Value {
+    return arith::DivSIOp::create(b, sub(x, floorMod(x, y)), y);
+  });
+}
+
+Value Emitter::min(Value x, Value y) {
+  if (x == y)
+    return x;
+  return binary(
+      &minTag, x, y,
+      [](int64_t l, int64_t r) { return std::optional(std::min(l, r)); },
+      [&]() -> Value { return arith::MinSIOp::create(b, x, y); });
+}
+
+Value Emitter::max(Value x, Value y) {
+  if (x == y)
+    return x;
+  return binary(
+      &maxTag, x, y,
+      [](int64_t l, int64_t r) { return std::optional(std::max(l, r)); },
+      [&]() -> Value { return arith::MaxSIOp::create(b, x, y); });
+}
+
+Value Emitter::less(Value x, Value y) {
+  std::optional<int64_t> left = getConstantIntValue(x),
+                         right = getConstantIntValue(y);
+  if (left && right)
+    return arith::ConstantIntOp::create(b, *left < *right, 1);
+  return memo({&lessTag, x.getAsOpaquePointer(), y.getAsOpaquePointer()},
+              [&]() -> Value {
+                return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x,
+                                             y);
+              });
+}
+
+Value Emitter::equal(Value x, Value y) {
+  std::optional<int64_t> left = getConstantIntValue(x),
+                         right = getConstantIntValue(y);
+  if ((left && right) || x == y)
+    return arith::ConstantIntOp::create(b, x == y || *left == *right, 1);
+  return memo({&equalTag, x.getAsOpaquePointer(), y.getAsOpaquePointer()},
+              [&]() -> Value {
+                return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y);
+              });
+}
+
+Value Emitter::both(Value x, Value y) {
+  // A true i1 constant reads as -1.
+  std::optional<int64_t> left = getConstantIntValue(x),
+                         right = getConstantIntValue(y);
+  if (left)
+    return *left ? y : x;
+  if (right)
+    return *right ? x : y;
+  return memo({&bothTag, x.getAsOpaquePointer(), y.getAsOpaquePointer()},
+              [&]() -> Value { return arith::AndIOp::create(b, x, y); });
+}
+
+Value Emitter::either(Value x, Value y) {
+  std::optional<int64_t> left = getConstantIntValue(x),
+                         right = getConstantIntValue(y);
+  if (left)
+    return *left ? x : y;
+  if (right)
+    return *right ? y : x;
+  return memo({&eitherTag, x.getAsOpaquePointer(), y.getAsOpaquePointer()},
+              [&]() -> Value { return arith::OrIOp::create(b, x, y); });
+}
+
+Value Emitter::select(Value condition, Value x, Value y) {
+  if (std::optional<int64_t> known = getConstantIntValue(condition))
+    return *known ? x : y;
+  return x == y ? x : arith::SelectOp::create(b, condition, x, y).getResult();
+}
+
+Indices Emitter::delinearise(Value position, ArrayRef<Value> dims) {
+  Indices index(dims.size());
+  for (size_t i = dims.size(); i-- > 0;) {
+    if (i == 0) {
+      index[i] = position;
+      break;
+    }
+    index[i] = rem(position, dims[i]);
+    position = div(position, dims[i]);
+  }
+  return index;
+}
+
+Value Emitter::linearise(ArrayRef<Value> index, ArrayRef<Value> dims) {
+  Value position = number(0);
+  for (auto [i, dim] : llvm::zip_equal(index, dims))
+    position = add(mul(position, dim), i);
+  return position;
+}
+
+Value Emitter::valueOf(Expr expr) {
+  if (std::optional<int64_t> known = expr.asConstant())
+    return number(*known);
+  return atEntry([&] { return evaluate(expr); });
+}
+
+Value Emitter::evaluate(Expr expr) {
+  Key key = {&exprTag, expr.getAttr().getAsOpaquePointer()};
+  auto operand = [&](size_t i) { return evaluate(expr.operand(i)); };
+  auto overAll = [&](auto combine) {
+    Value value = operand(0);
+    for (size_t i = 1; i < expr.size(); ++i)
+      value = combine(value, operand(i));
+    return value;
+  };
+  auto quotient = [&](bool wantRest) -> Value {
+    // Sizes that divide are positive; a zero-sized tensor must not trap.
+    Value x = operand(0), y = max(operand(1), number(1));
+    if (expr.operand(0).isNonNegative())
+      return wantRest ? rem(x, y) : div(x, y);
+    return wantRest ? floorMod(x, y) : floorDiv(x, y);
+  };
+  switch (expr.kind()) {
+  case graph::ExprKind::Constant:
+    return number(expr.value());
+  case graph::ExprKind::Symbol:
+    return memo(key, [&]() -> Value {
+      auto symbols = kernel.getSymbols();
+      for (auto [i, symbol] : llvm::enumerate(symbols))
+        if (cast<StringAttr>(symbol).getValue() == expr.name())
+          return loadRaw(params, b.getI64Type(), number(i));
+      return giveUp("has no symbol '" + expr.name() + "'");
+    });
+  case graph::ExprKind::Product: {
+    Value value = number(expr.value());
+    for (size_t i = 0; i < expr.size(); ++i)
+      value = mul(value, operand(i));
+    return value;
+  }
+  case graph::ExprKind::Sum:
+    return overAll([&](Value x, Value y) { return add(x, y); });
+  case graph::ExprKind::FloorDiv:
+    return memo(key, [&] { return quotient(false); });
+  case graph::ExprKind::Mod:
+    return memo(key, [&] { return quotient(true); });
+  case graph::ExprKind::Min:
+    return overAll([&](Value x, Value y) { return min(x, y); });
+  case graph::ExprKind::Max:
+    return overAll([&](Value x, Value y) { return max(x, y); });
+  case graph::ExprKind::Broadcast:
+    return memo(key, [&] {
+      return overAll(
+          [&](Value x, Value y) { return select(equal(x, number(1)), y, x); });
+    });
+  }
+  llvm_unreachable("all kinds of expressions");
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+Type memoryType(Type element) {
+  if (element.isInteger(1))
+    return IntegerType::get(element.getContext(), 8);
+  if (element.isBF16())
+    return IntegerType::get(element.getContext(), 16);
+  if (isa<IntegerType>(element))
+    return IntegerType::get(element.getContext(),
+                            element.getIntOrFloatBitWidth());
+  return element;
+}
+
+} // namespace
+
+Value Emitter::address(Value base, Type memory, Value offset) {
+  return LLVM::GEPOp::create(b, base.getType(), memory, base,
+                             ArrayRef<LLVM::GEPArg>{offset},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value Emitter::loadRaw(Value base, Type type, Value offset) {
+  return LLVM::LoadOp::create(b, type, address(base, type, offset));
+}
+
+void Emitter::storeRaw(Value value, Value base, Value offset) {
+  LLVM::StoreOp::create(b, value, address(base, value.getType(), offset));
+}
+
+Value Emitter::load(Value base, Type element, Value offset) {
+  Value value = loadRaw(base, memoryType(element), offset);
+  if (element.isInteger(1))
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value,
+                                 arith::ConstantIntOp::create(b, 0, 8));
+  if (element.isF16())
+    return arith::ExtFOp::create(b, b.getF32Type(), value);
+  if (element.isBF16()) {
+    Value wide = arith::ExtUIOp::create(b, b.getI32Type(), value);
+    wide =
+        arith::ShLIOp::create(b, wide, arith::ConstantIntOp::create(b, 16, 32));
+    return arith::BitcastOp::create(b, b.getF32Type(), wide);
+  }
+  return value;
+}
+
+void Emitter::store(Value value, Value base, Type element, Value offset) {
+  if (element.isInteger(1)) {
+    value = arith::ExtUIOp::create(b, b.getI8Type(), value);
+  } else if (element.isF16()) {
+    value = arith::TruncFOp::create(b, element, value);
+  } else if (element.isBF16()) {
+    // The value is one that bf16 holds: no rounding is left to do.
+    Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);
+    bits = arith::ShRUIOp::create(b, bits,
+                                  arith::ConstantIntOp::create(b, 16, 32));
+    value = arith::TruncIOp::create(b, b.getI16Type(), bits);
+  }
+  storeRaw(value, base, offset);
+}
+
+Value Emitter::scratch(unsigned wanted) {
+  Operation *root = kernel::findRoot(kernel.getBlock());
+  return atEntry([&] {
+    return memo(
+        {&scratchTag, reinterpret_cast<const void *>(uintptr_t(wanted))},
+        [&]() -> Value {
+          Value base =
+              loadRaw(context, LLVM::LLVMPointerType::get(kernel.getContext()),
+                      number(0));
+          Value offset = number(0);
+          SmallVector<Expr> areas = kernel::scratchAreas(root);
+          for (unsigned i = 0; i < wanted; ++i)
+            offset = add(offset, evaluate(areas[i]));
+          return address(base, b.getI8Type(), offset);
+        });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+Indices Emitter::dimsOf(Value tensor) {
+  Indices dims;
+  for (Expr dim : graph::getDims(tensor))
+    dims.push_back(valueOf(dim));
+  return dims;
+}
+
+Value Emitter::zero(Type type) { return constantLike(b, type, 0); }
+
+Value Emitter::loadRowMajor(Value base, Value tensor, ArrayRef<Value> index) {
+  return load(base, graph::getElementType(tensor),
+              linearise(index, dimsOf(tensor)));
+}
+
+Value Emitter::loadArgument(BlockArgument argument, ArrayRef<Value> index) {
+  unsigned i = argument.getArgNumber();
+  if (!cast<StringAttr>(kernel.getLayouts()[i]).getValue().empty())
+    return giveUp("cannot read an operand in a layout of its own"), index[0];
+  return loadRowMajor(buffers[i], argument, index);
+}
+
+Value Emitter::broadcastAxis(Value index, Expr whole, Expr dim) {
+  if (dim.isConstant(1))
+    return number(0);
+  if (dim == whole || dim.asConstant())
+    return index;
+  // Times 0 or 1, which leaves an address that loops can step.
+  Value repeats = atEntry([&]() -> Value {
+    Value isOne = equal(evaluate(dim), number(1));
+    return memo({&baseTag, isOne.getAsOpaquePointer()},
+                [&] { return select(isOne, number(0), number(1)); });
+  });
+  return mul(index, repeats);
+}
+
+Indices Emitter::broadcastIndex(ArrayRef<Value> index, ArrayRef<Expr> dims,
+                                Value operand) {
+  SmallVector<Expr> own = graph::getDims(operand);
+  size_t skip = dims.size() - own.size();
+  Indices result;
+  for (auto [i, dim] : llvm::enumerate(own))
+    result.push_back(broadcastAxis(index[skip + i], dims[skip + i], dim));
+  return result;
+}
+
+void Emitter::bind(Value tensor, ArrayRef<Value> index, Value value) {
+  Key key = {&elementTag, tensor.getAsOpaquePointer()};
+  for (Value i : index)
+    key.push_back(i.getAsOpaquePointer());
+  scopes.back()[key] = value;
+}
+
+void Emitter::place(Value tensor, Value base) { placed[tensor] = base; }
+
+Value Emitter::element(Value tensor, ArrayRef<Value> index) {
+  Key key = {&elementTag, tensor.getAsOpaquePointer()};
+  for (Value i : index)
+    key.push_back(i.getAsOpaquePointer());
+  return memo(key, [&]() -> Value {
+    if (auto argument = dyn_cast<BlockArgument>(tensor))
+      return loadArgument(argument, index);
+    if (Value base = placed.lookup(tensor))
+      return loadRowMajor(base, tensor, index);
+    Operation *op = tensor.getDefiningOp();
+    switch (kernel::roleOf(op)) {
+    case kernel::Role::Pointwise: {
+      SmallVector<Expr> dims = graph::getDims(tensor);
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(
+            element(operand, broadcastIndex(index, dims, operand)));
+      return emitFormula(b, *this, op, operands);
+    }
+    case kernel::Role::Movement:
+    case kernel::Role::Constant:
+      return emitMovement(*this, op, index);
+    case kernel::Role::Root:
+    case kernel::Role::Foreign:
+      break;
+    }
+    giveUp("reads '" + op->getName().getStringRef() +
+           "' at an element that is not at hand; please report this");
+    return zero(computeType(graph::getElementType(tensor)));
+  });
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,444 @@
+//===- Formulas.cpp - One formula per pointwise op ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/Formulas.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "runtime/model_format.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+/// One pointwise op on the elements x, y, z.
+struct Formula {
+  ImplicitLocOpBuilder &b;
+  FormulaHost &host;
+  Operation *op;
+  Type element; // Of the first operand.
+  Value x, y, z;
+
+  bool isFloat() const { return isa<FloatType>(element); }
+  bool isUnsigned() const {
+    return element.isUnsignedInteger() || element.isInteger(1);
+  }
+  Value number(double value) const {
+    return constantLike(b, x.getType(), value);
+  }
+  Value call(int function) const { return emitMathCall(b, host, function, x); }
+  Value compare(arith::CmpFPredicate predicate, Value l, Value r) const {
+    return arith::CmpFOp::create(b, predicate, l, r);
+  }
+  Value compare(arith::CmpIPredicate predicate, Value l, Value r) const {
+    return arith::CmpIOp::create(b, predicate, l, r);
+  }
+  Value select(Value condition, Value l, Value r) const {
+    return arith::SelectOp::create(b, condition, l, r);
+  }
+};
+
+template <typename FloatOp, typename IntOp> Value either(const Formula &f) {
+  if (f.isFloat())
+    return FloatOp::create(f.b, f.x, f.y);
+  return IntOp::create(f.b, f.x, f.y);
+}
+template <typename Op> Value unary(const Formula &f) {
+  return Op::create(f.b, f.x);
+}
+template <typename Op> Value binary(const Formula &f) {
+  return Op::create(f.b, f.x, f.y);
+}
+template <int function> Value libm(const Formula &f) {
+  return f.call(function);
+}
+template <Value (*function)(ImplicitLocOpBuilder &, FormulaHost &, Value)>
+Value smooth(const Formula &f) {
+  return function(f.b, f.host, f.x);
+}
+
+Value absolute(const Formula &f) {
+  if (f.isFloat())
+    return math::AbsFOp::create(f.b, f.x);
+  if (f.isUnsigned())
+    return f.x;
+  Value negated = arith::SubIOp::create(f.b, f.number(0), f.x);
+  return arith::MaxSIOp::create(f.b, f.x, negated);
+}
+
+Value negation(const Formula &f) {
+  if (f.isFloat())
+    return arith::NegFOp::create(f.b, f.x);
+  return arith::SubIOp::create(f.b, f.number(0), f.x);
+}
+
+Value reciprocal(const Formula &f) {
+  return arith::DivFOp::create(f.b, f.number(1), f.x);
+}
+
+Value sign(const Formula &f) {
+  Value positive = emitLess(f.b, f.number(0), f.x, f.element);
+  if (f.isUnsigned())
+    return f.select(positive, f.number(1), f.x);
+  Value negative = emitLess(f.b, f.x, f.number(0), f.element);
+  return f.select(positive, f.number(1), f.select(negative, f.number(-1), f.x));
+}
+
+Value complement(const Formula &f) {
+  return arith::XOrIOp::create(f.b, f.x, f.number(-1));
+}
+
+Value isNan(const Formula &f) {
+  return f.compare(arith::CmpFPredicate::UNO, f.x, f.x);
+}
+
+Value isInf(const Formula &f) {
+  auto op = cast<graph::IsInfOp>(f.op);
+  double infinity = std::numeric_limits<double>::infinity();
+  auto is = [&](double value) {
+    return f.compare(arith::CmpFPredicate::OEQ, f.x, f.number(value));
+  };
+  if (op.getNegative() && op.getPositive())
+    return arith::OrIOp::create(f.b, is(infinity), is(-infinity));
+  if (op.getNegative() || op.getPositive())
+    return is(op.getNegative() ? -infinity : infinity);
+  return constantLike(f.b, sameShape(f.x.getType(), f.b.getI1Type()), 0);
+}
+
+Value gelu(const Formula &f) {
+  ImplicitLocOpBuilder &b = f.b;
+  auto times = [&](Value value, double factor) -> Value {
+    return arith::MulFOp::create(b, value, f.number(factor));
+  };
+  switch (cast<graph::GeluOp>(f.op).getKind()) {
+  case graph::GeluKind::Erf: {
+    Value erf = emitErf(b, f.host, times(f.x, 0.70710678118654752));
+    Value sum = arith::AddFOp::create(b, erf, f.number(1));
+    return arith::MulFOp::create(b, times(f.x, 0.5), sum);
+  }
+  case graph::GeluKind::Tanh: {
+    // (1 + tanh(u)) / 2 is sigmoid(2 u).
+    Value square = arith::MulFOp::create(b, f.x, f.x);
+    Value inner =
+        math::FmaOp::create(b, square, f.number(0.044715), f.number(1));
+    inner = arith::MulFOp::create(b, inner, times(f.x, 1.5957691216057308));
+    return arith::MulFOp::create(b, f.x, emitSigmoid(b, f.host, inner));
+  }
+  case graph::GeluKind::Quick:
+    return arith::MulFOp::create(b, f.x,
+                                 emitSigmoid(b, f.host, times(f.x, 1.702)));
+  }
+  llvm_unreachable("all kinds of gelu");
+}
+
+//===----------------------------------------------------------------------===//
+// Division
+//===----------------------------------------------------------------------===//
+
+void faultWhere(const Formula &f, Value bad) {
+  if (auto vector = dyn_cast<VectorType>(bad.getType()))
+    bad = vector::ReductionOp::create(f.b, vector::CombiningKind::OR, bad);
+  f.host.fault(bad, TENON_FAULT_DIVIDE, f.op);
+}
+
+/// Quotient or remainder of integers; a divisor of 0 is a fault, and of -1 no
+/// overflow.
+Value divideInts(const Formula &f, bool wantRest) {
+  using P = arith::CmpIPredicate;
+  Value isZero = f.compare(P::eq, f.y, f.number(0));
+  faultWhere(f, isZero);
+  if (f.isUnsigned()) {
+    Value divisor = f.select(isZero, f.number(1), f.y);
+    if (wantRest)
+      return arith::RemUIOp::create(f.b, f.x, divisor);
+    return arith::DivUIOp::create(f.b, f.x, divisor);
+  }
+  Value isMinusOne = f.compare(P::eq, f.y, f.number(-1));
+  Value isTrivial = arith::OrIOp::create(f.b, isZero, isMinusOne);
+  Value divisor = f.select(isTrivial, f.number(1), f.y);
+  if (wantRest) // By 1 as by -1, nothing is left.
+    return arith::RemSIOp::create(f.b, f.x, divisor);
+  Value quotient = arith::DivSIOp::create(f.b, f.x, divisor);
+  return f.select(isMinusOne, negation(f), quotient);
+}
+
+Value quotient(const Formula &f) {
+  if (f.isFloat())
+    return arith::DivFOp::create(f.b, f.x, f.y);
+  return divideInts(f, /*wantRest=*/false);
+}
+
+Value remainder(const Formula &f) {
+  if (f.isFloat())
+    return emitMathCall(f.b, f.host, TENON_MATH_FMOD, {f.x, f.y});
+  return divideInts(f, /*wantRest=*/true);
+}
+
+Value modulo(const Formula &f) {
+  Value rest = remainder(f);
+  if (f.isUnsigned())
+    return rest;
+  Value zero = f.number(0);
+  Value isLeft = f.isFloat() ? f.compare(arith::CmpFPredicate::UNE, rest, zero)
+                             : f.compare(arith::CmpIPredicate::ne, rest, zero);
+  Value differ =
+      arith::XOrIOp::create(f.b, emitLess(f.b, rest, zero, f.element),
+                            emitLess(f.b, f.y, zero, f.element));
+  return f.select(arith::AndIOp::create(f.b, isLeft, differ),
+                  emitAdd(f.b, rest, f.y), rest);
+}
+
+//===----------------------------------------------------------------------===//
+// Powers and shifts
+//===----------------------------------------------------------------------===//
+
+Value powerOfInts(const Formula &f) {
+  ImplicitLocOpBuilder &b = f.b;
+  Type type = f.x.getType();
+  unsigned width = f.element.getIntOrFloatBitWidth();
+  Value lower = arith::ConstantIntOp::create(b, 0, 64);
+  Value upper = arith::ConstantIntOp::create(b, width, 64);
+  Value step = arith::ConstantIntOp::create(b, 1, 64);
+  // Squares of the base, multiplied where the exponent has a bit.
+  auto loop = scf::ForOp::create(
+      b, lower, upper, step, ValueRange{f.number(1), f.x, f.y},
+      [](OpBuilder &, Location, Value, ValueRange) {});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(loop.getBody());
+    Value result = loop.getRegionIterArg(0), base = loop.getRegionIterArg(1),
+          exponent = loop.getRegionIterArg(2);
+    Value one = constantLike(b, type, 1);
+    Value bit = arith::AndIOp::create(b, exponent, one);
+    Value isSet = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bit, one);
+    Value product = arith::MulIOp::create(b, result, base);
+    result = arith::SelectOp::create(b, isSet, product, result);
+    base = arith::MulIOp::create(b, base, base);
+    exponent = arith::ShRUIOp::create(b, exponent, one);
+    scf::YieldOp::create(b, ValueRange{result, base, exponent});
+  }
+  Value result = loop.getResult(0);
+  if (f.isUnsigned())
+    return result;
+  // Negative exponents: 1 and -1 have a power, all others truncate to 0.
+  using P = arith::CmpIPredicate;
+  Value isUnit = arith::OrIOp::create(b, f.compare(P::eq, f.x, f.number(1)),
+                                      f.compare(P::eq, f.x, f.number(-1)));
+  Value isNegative = f.compare(P::slt, f.y, f.number(0));
+  Value vanishes = arith::AndIOp::create(
+      b, isNegative,
+      arith::XOrIOp::create(b, isUnit, constantLike(b, isUnit.getType(), -1)));
+  return f.select(vanishes, f.number(0), result);
+}
+
+/// The number that all elements of the right operand are, if it is known.
+std::optional<double> constantExponent(Operation *op) {
+  auto constant =
+      cast<graph::PowOp>(op).getRhs().getDefiningOp<graph::ConstantOp>();
+  auto elements =
+      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
+  if (!elements || !elements.isSplat())
+    return std::nullopt;
+  APFloat value = elements.getSplatValue<APFloat>();
+  bool losesInfo;
+  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                &losesInfo);
+  return value.convertToDouble();
+}
+
+Value power(const Formula &f) {
+  if (!f.isFloat())
+    return powerOfInts(f);
+  std::optional<double> known = constantExponent(f.op);
+  if (known == 1)
+    return f.x;
+  if (known == -1)
+    return reciprocal(f);
+  if (known == 2 || known == 3) {
+    Value square = arith::MulFOp::create(f.b, f.x, f.x);
+    return *known == 2 ? square
+                       : arith::MulFOp::create(f.b, square, f.x).getResult();
+  }
+  return emitMathCall(f.b, f.host, TENON_MATH_POW, {f.x, f.y});
+}
+
+template <typename Op> Value shift(const Formula &f) {
+  Value width = f.number(f.element.getIntOrFloatBitWidth());
+  Value inside = f.compare(arith::CmpIPredicate::ult, f.y, width);
+  Value amount = f.select(inside, f.y, f.number(0));
+  return f.select(inside, Op::create(f.b, f.x, amount), f.number(0));
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison and conversion
+//===----------------------------------------------------------------------===//
+
+Value equal(const Formula &f) {
+  if (f.isFloat())
+    return f.compare(arith::CmpFPredicate::OEQ, f.x, f.y);
+  return f.compare(arith::CmpIPredicate::eq, f.x, f.y);
+}
+
+Value less(const Formula &f) { return emitLess(f.b, f.x, f.y, f.element); }
+
+Value lessEqual(const Formula &f) {
+  if (f.isFloat())
+    return f.compare(arith::CmpFPredicate::OLE, f.x, f.y);
+  return f.compare(f.isUnsigned() ? arith::CmpIPredicate::ule
+                                  : arith::CmpIPredicate::sle,
+                   f.x, f.y);
+}
+
+Value larger(const Formula &f) { return emitMax(f.b, f.x, f.y, f.element); }
+Value smaller(const Formula &f) { return emitMin(f.b, f.x, f.y, f.element); }
+
+Value conversion(const Formula &f) {
+  return emitCast(f.b, f.x, f.element,
+                  graph::getElementType(f.op->getResult(0)));
+}
+
+Value choice(const Formula &f) { return f.select(f.x, f.y, f.z); }
+
+/// A type in which sums of a quotient and a zero point are exact where they
+/// matter.
+Type sumType(const Formula &f, Type result) {
+  return result.getIntOrFloatBitWidth() > 16 ? Type(f.b.getF64Type())
+                                             : Type(f.b.getF32Type());
+}
+
+Value quantize(const Formula &f) {
+  ImplicitLocOpBuilder &b = f.b;
+  Type scale = computeType(graph::getElementType(f.op->getOperand(1)));
+  Type result = graph::getElementType(f.op->getResult(0));
+  Type sum = sumType(f, result);
+  Value value =
+      emitCast(b, f.x, f.isFloat() ? computeType(f.element) : f.element, scale);
+  value = arith::DivFOp::create(b, value, f.y);
+  value = math::RoundEvenOp::create(b, value);
+  // NaN counts as 0.
+  Value isNan = f.compare(arith::CmpFPredicate::UNO, value, value);
+  value = f.select(isNan, constantLike(b, value.getType(), 0), value);
+  value = emitCast(b, value, scale, sum);
+  value = arith::AddFOp::create(b, value, emitCast(b, f.z, result, sum));
+  return emitCast(b, value, sum, result);
+}
+
+Value dequantize(const Formula &f) {
+  ImplicitLocOpBuilder &b = f.b;
+  Type result = graph::getElementType(f.op->getResult(0));
+  Type compute = computeType(result);
+  unsigned width = f.element.getIntOrFloatBitWidth();
+  Type wide = width > 16 ? b.getI64Type() : b.getI32Type();
+  Value difference;
+  if (width == 64) {
+    difference =
+        arith::SubFOp::create(b, emitCast(b, f.x, f.element, b.getF64Type()),
+                              emitCast(b, f.z, f.element, b.getF64Type()));
+    difference = emitCast(b, difference, b.getF64Type(), compute);
+  } else {
+    difference = arith::SubIOp::create(b, emitCast(b, f.x, f.element, wide),
+                                       emitCast(b, f.z, f.element, wide));
+    difference = emitCast(b, difference, wide, compute);
+  }
+  Type scale = graph::getElementType(f.op->getOperand(1));
+  Value factor = emitCast(b, f.y, computeType(scale), compute);
+  return arith::MulFOp::create(b, difference, factor);
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+struct Row {
+  StringLiteral name;
+  Value (*formula)(const Formula &);
+};
+
+constexpr Row rows[] = {
+    {"graph.abs", absolute},
+    {"graph.acos", libm<TENON_MATH_ACOS>},
+    {"graph.acosh", libm<TENON_MATH_ACOSH>},
+    {"graph.add", either<arith::AddFOp, arith::AddIOp>},
+    {"graph.and", binary<arith::AndIOp>},
+    {"graph.asin", libm<TENON_MATH_ASIN>},
+    {"graph.asinh", libm<TENON_MATH_ASINH>},
+    {"graph.atan", libm<TENON_MATH_ATAN>},
+    {"graph.atanh", libm<TENON_MATH_ATANH>},
+    {"graph.bit_and", binary<arith::AndIOp>},
+    {"graph.bit_not", complement},
+    {"graph.bit_or", binary<arith::OrIOp>},
+    {"graph.bit_xor", binary<arith::XOrIOp>},
+    {"graph.cast", conversion},
+    {"graph.ceil", unary<math::CeilOp>},
+    {"graph.cos", libm<TENON_MATH_COS>},
+    {"graph.cosh", libm<TENON_MATH_COSH>},
+    {"graph.dequantize", dequantize},
+    {"graph.div", quotient},
+    {"graph.equal", equal},
+    {"graph.erf", smooth<emitErf>},
+    {"graph.exp", smooth<emitExp>},
+    {"graph.floor", unary<math::FloorOp>},
+    {"graph.fmod", remainder},
+    {"graph.gelu", gelu},
+    {"graph.is_inf", isInf},
+    {"graph.is_nan", isNan},
+    {"graph.less", less},
+    {"graph.less_equal", lessEqual},
+    {"graph.log", smooth<emitLog>},
+    {"graph.max", larger},
+    {"graph.min", smaller},
+    {"graph.mod", modulo},
+    {"graph.mul", either<arith::MulFOp, arith::MulIOp>},
+    {"graph.neg", negation},
+    {"graph.not", complement},
+    {"graph.or", binary<arith::OrIOp>},
+    {"graph.pow", power},
+    {"graph.quantize", quantize},
+    {"graph.reciprocal", reciprocal},
+    {"graph.round", unary<math::RoundEvenOp>},
+    {"graph.select", choice},
+    {"graph.shift_left", shift<arith::ShLIOp>},
+    {"graph.shift_right", shift<arith::ShRUIOp>},
+    {"graph.sigmoid", smooth<emitSigmoid>},
+    {"graph.sign", sign},
+    {"graph.sin", libm<TENON_MATH_SIN>},
+    {"graph.sinh", libm<TENON_MATH_SINH>},
+    {"graph.softplus", smooth<emitSoftplus>},
+    {"graph.sqrt", unary<math::SqrtOp>},
+    {"graph.sub", either<arith::SubFOp, arith::SubIOp>},
+    {"graph.tan", libm<TENON_MATH_TAN>},
+    {"graph.tanh", smooth<emitTanh>},
+    {"graph.xor", binary<arith::XOrIOp>},
+};
+
+/// Ops whose result is an operand or needs no rounding.
+bool isExact(Operation *op) {
+  return isa<graph::AbsOp, graph::CastOp, graph::MaxOp, graph::MinOp,
+             graph::NegOp, graph::SelectOp, graph::SignOp>(op);
+}
+
+} // namespace
+
+Value emitFormula(ImplicitLocOpBuilder &b, FormulaHost &host, Operation *op,
+                  ValueRange operands) {
+  StringRef name = op->getName().getStringRef();
+  const Row *row = llvm::find_if(rows, [&](const Row &r) { // By name.
+    return r.name == name;
+  });
+  if (row == std::end(rows))
+    return {};
+  Formula formula{b,
+                  host,
+                  op,
+                  graph::getElementType(op->getOperand(0)),
+                  operands[0],
+                  operands.size() > 1 ? operands[1] : Value(),
+                  operands.size() > 2 ? operands[2] : Value()};
+  Value value = row->formula(formula);
+  Type result = graph::getElementType(op->getResult(0));
+  return isExact(op) ? value : roundTo(b, value, result);
+}
+
+} // namespace tenon::cpu

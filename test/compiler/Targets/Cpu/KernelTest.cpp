@@ -1,0 +1,338 @@
+//===- KernelTest.cpp - Runs compiled kernels against the evaluator -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include "compiler/Reference/Evaluate.h"
+#include "compiler/Targets/Cpu/Compile.h"
+#include "dialects/Kernel/Geometry.h"
+#include "mlir/Parser/Parser.h"
+#include "runtime/Math.h"
+#include "runtime/model_format.h"
+#include "llvm/Support/FileSystem.h"
+#include <cstring>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <random>
+#include <sys/mman.h>
+
+using namespace mlir;
+
+namespace tenon::test {
+namespace {
+
+/// Memory that ends where an unreadable page begins.
+class GuardedBuffer {
+public:
+  explicit GuardedBuffer(size_t bytes) : bytes(bytes) {
+    mapped = (bytes + page - 1) / page * page + page;
+    base = static_cast<char *>(mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(base + mapped - page, page, PROT_NONE);
+    memset(data(), 0xCD, bytes);
+  }
+  GuardedBuffer(GuardedBuffer &&other)
+      : bytes(other.bytes), mapped(other.mapped),
+        base(std::exchange(other.base, nullptr)) {}
+  ~GuardedBuffer() {
+    if (base)
+      munmap(base, mapped);
+  }
+  char *data() const { return base + mapped - page - bytes; }
+
+  size_t bytes;
+
+private:
+  static constexpr size_t page = 4096;
+  size_t mapped;
+  char *base;
+};
+
+std::string compileText(const KernelCase &test, size_t ordinal) {
+  std::string symbols, layouts;
+  for (const auto &[name, value] : test.sizes[0])
+    symbols += (symbols.empty() ? "\"" : ", \"") + name + "\"";
+  size_t arguments =
+      std::count(test.arguments.begin(), test.arguments.end(), '%');
+  for (size_t i = 0; i < arguments; ++i)
+    layouts += (i ? ", \"" : "\"") +
+               (i < test.layouts.size() ? test.layouts[i] : "") + "\"";
+  return "kernel.func @k" + std::to_string(ordinal) + " symbols [" + symbols +
+         "] layouts [" + layouts + "] schedule \"" + test.schedule +
+         "\" geometry <1, 1, 0> {\n^bb0(" + test.arguments + "):\n" +
+         test.body + "\n}\n";
+}
+
+double sample(Type element, const Values &values, std::mt19937_64 &random) {
+  if (values.special && random() % 4 == 0) {
+    static constexpr double inf = std::numeric_limits<double>::infinity();
+    static const double floats[] = {0,    -0.0,  inf,   -inf,  NAN, 1,   -1,
+                                    1e30, -1e30, 1e-30, 1e-40, 88,  -104};
+    if (isa<FloatType>(element))
+      return floats[random() % std::size(floats)];
+    unsigned width = element.getIntOrFloatBitWidth();
+    double top = std::ldexp(1, width - (element.isUnsignedInteger() ? 0 : 1));
+    double ints[] = {0, 1, -1, top - 1, -top};
+    double value = ints[random() % std::size(ints)];
+    return element.isUnsignedInteger() ? std::fabs(value) : value;
+  }
+  double unit = std::uniform_real_distribution<double>()(random);
+  return values.lo + (values.hi - values.lo) * unit;
+}
+
+reference::Tensor randomTensor(Type element, ArrayRef<int64_t> shape,
+                               const Values &values, std::mt19937_64 &random) {
+  int64_t count = reference::countOf(shape).value_or(0);
+  if (isa<FloatType>(element)) {
+    std::vector<double> numbers(count);
+    for (double &number : numbers)
+      number = sample(element, values, random);
+    reference::Tensor wide =
+        reference::Tensor::fromFloats(element, shape, numbers);
+    std::vector<char> bytes = wide.toBytes(); // Rounds.
+    return llvm::cantFail(reference::Tensor::fromBytes(element, shape, bytes));
+  }
+  std::vector<int64_t> numbers(count);
+  unsigned width = element.getIntOrFloatBitWidth();
+  for (int64_t &number : numbers) {
+    double value = std::floor(sample(element, values, random));
+    if (element.isInteger(1)) {
+      number = random() % 2;
+      continue;
+    }
+    number = value >= 9.2e18 ? (value >= 1.8e19 ? -1 : INT64_MAX)
+                             : static_cast<int64_t>(value);
+    if (width < 64) {
+      uint64_t mask = (uint64_t(1) << width) - 1;
+      if (element.isUnsignedInteger())
+        number = std::clamp<int64_t>(number, 0, mask);
+      else
+        number = std::clamp<int64_t>(number, -int64_t(mask / 2) - 1, mask / 2);
+    } else if (element.isUnsignedInteger() && value < 0) {
+      number = 0;
+    }
+  }
+  return reference::Tensor::fromInts(element, shape, numbers);
+}
+
+double defaultTolerance(Type element) {
+  return element.isBF16()  ? 8e-3
+         : element.isF16() ? 1e-3
+         : element.isF64() ? 1e-10
+                           : 1e-5;
+}
+
+/// Where two tensors of one type and shape differ; empty when they agree.
+std::string difference(const reference::Tensor &got,
+                       const reference::Tensor &want, double tolerance) {
+  double scale = 0;
+  int64_t count = want.count();
+  auto at = [&](int64_t i) {
+    std::string text;
+    llvm::raw_string_ostream(text)
+        << "element " << i << " of " << count << ": got " << got.number(i)
+        << ", want " << want.number(i);
+    return text;
+  };
+  if (!want.isFloat()) {
+    for (int64_t i = 0; i < count; ++i)
+      if (got.ints()[i] != want.ints()[i])
+        return at(i);
+    return {};
+  }
+  for (int64_t i = 0; i < count; ++i)
+    if (std::isfinite(want.number(i)) && std::fabs(want.number(i)) < 1e30)
+      scale = std::max(scale, std::fabs(want.number(i)));
+  for (int64_t i = 0; i < count; ++i) {
+    double x = got.number(i), y = want.number(i);
+    bool same = std::isnan(y) ? std::isnan(x)
+                : std::isinf(y)
+                    ? x == y
+                    : std::fabs(x - y) <=
+                          tolerance * std::max(scale, std::fabs(y)) + 1e-37;
+    if (!same)
+      return at(i);
+  }
+  return {};
+}
+
+class CaseRunner {
+public:
+  CaseRunner(const KernelCase &test, kernel::FuncOp kernel,
+             tenon_kernel_fn_t code)
+      : test(test), kernel(kernel), code(code) {}
+
+  void run() {
+    unsigned seed = 1;
+    for (const Symbols &sizes : test.sizes)
+      runAt(sizes, seed++);
+  }
+
+private:
+  std::string describe(const Symbols &sizes) {
+    std::string text = test.name;
+    for (const auto &[name, value] : sizes)
+      text += " " + name + "=" + std::to_string(value);
+    return text;
+  }
+
+  int64_t size(graph::Expr expr) {
+    auto value = reference::evaluateSize(expr, symbols);
+    EXPECT_TRUE(value) << test.name << ": no value for " << expr.str();
+    return value.value_or(0);
+  }
+
+  void runAt(const Symbols &sizes, unsigned seed) {
+    symbols.clear();
+    for (const auto &[name, value] : sizes)
+      symbols[name] = value;
+    std::mt19937_64 random(seed);
+    std::vector<reference::Tensor> inputs;
+    Block &body = kernel.getBlock();
+    for (BlockArgument argument : body.getArguments()) {
+      reference::Shape shape;
+      for (graph::Expr dim : graph::getDims(argument))
+        shape.push_back(size(dim));
+      size_t i = inputs.size();
+      Values values = test.values.empty()
+                          ? Values()
+                          : test.values[std::min(i, test.values.size() - 1)];
+      inputs.push_back(
+          randomTensor(graph::getElementType(argument), shape, values, random));
+    }
+    auto expected = reference::evaluateBlock(body, inputs, symbols);
+    if (!expected) {
+      std::string reason = llvm::toString(expected.takeError());
+      EXPECT_NE(test.fault, 0) << describe(sizes) << ": " << reason;
+      if (test.fault)
+        launch(inputs, {}, 0, sizes);
+      return;
+    }
+    int64_t rows = size(kernel.getRows());
+    for (int64_t piece : {rows, int64_t(1), int64_t(3)})
+      if (piece == rows || piece < rows)
+        launch(inputs, *expected, piece, sizes);
+  }
+
+  void launch(ArrayRef<reference::Tensor> inputs,
+              ArrayRef<reference::Tensor> expected, int64_t piece,
+              const Symbols &sizes) {
+    std::vector<GuardedBuffer> buffers;
+    std::vector<void *> pointers;
+    for (const reference::Tensor &input : inputs) {
+      std::vector<char> bytes = input.toBytes();
+      buffers.emplace_back(bytes.size());
+      std::memcpy(buffers.back().data(), bytes.data(), bytes.size());
+    }
+    for (Value yielded : kernel.getYielded()) {
+      int64_t count = 1;
+      for (graph::Expr dim : graph::getDims(yielded))
+        count *= size(dim);
+      buffers.emplace_back(count *
+                           graph::byteWidth(graph::getElementType(yielded)));
+    }
+    for (GuardedBuffer &buffer : buffers)
+      pointers.push_back(buffer.data());
+    std::vector<int64_t> params;
+    for (const auto &[name, value] : sizes)
+      params.push_back(value);
+    GuardedBuffer scratch(size(kernel.getGeometry()[2]));
+    tenon_kernel_context_t context = {
+        scratch.data(), runtime::unaryMath, runtime::binaryMath,
+        runtime::unaryMathF32, runtime::binaryMathF32};
+    int64_t rows = size(kernel.getRows());
+    int32_t status = 0;
+    if (piece == 0)
+      piece = rows;
+    for (int64_t row = 0; row < rows; row += piece)
+      status = std::max(status, code(pointers.data(), params.data(), row,
+                                     std::min(row + piece, rows), &context));
+    EXPECT_EQ(status, test.fault) << describe(sizes);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      GuardedBuffer &buffer = buffers[inputs.size() + i];
+      reference::Tensor got = llvm::cantFail(
+          reference::Tensor::fromBytes(expected[i].element, expected[i].shape,
+                                       ArrayRef(buffer.data(), buffer.bytes)));
+      double tolerance = test.tolerance ? test.tolerance
+                                        : defaultTolerance(expected[i].element);
+      std::string differs = difference(got, expected[i], tolerance);
+      EXPECT_EQ(differs, "") << describe(sizes) << ", result " << i
+                             << ", pieces of " << piece << " rows";
+    }
+  }
+
+  const KernelCase &test;
+  kernel::FuncOp kernel;
+  tenon_kernel_fn_t code;
+  reference::SymbolMap symbols;
+};
+
+/// Links an object to a shared one and loads it; null after a failure.
+void *loadObject(const std::string &object) {
+  llvm::SmallString<64> source, target;
+  EXPECT_FALSE(llvm::sys::fs::createTemporaryFile("kernels", "o", source));
+  EXPECT_FALSE(llvm::sys::fs::createTemporaryFile("kernels", "so", target));
+  {
+    std::error_code error;
+    llvm::raw_fd_ostream(source, error) << object;
+  }
+  std::string command = "ld.lld-22 -shared --no-undefined -o " +
+                        target.str().str() + " " + source.str().str();
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  void *handle = dlopen(target.c_str(), RTLD_NOW);
+  EXPECT_NE(handle, nullptr) << dlerror();
+  llvm::sys::fs::remove(source);
+  llvm::sys::fs::remove(target);
+  return handle;
+}
+
+} // namespace
+
+std::string tensor(const std::vector<std::string> &dims,
+                   const std::string &element) {
+  std::string shape, names;
+  bool isStatic = true;
+  for (const std::string &dim : dims) {
+    bool isNumber = dim.find_first_not_of("0123456789") == std::string::npos;
+    isStatic &= isNumber;
+    shape += (isNumber ? dim : "?") + "x";
+    names += (names.empty() ? "" : ", ") + dim;
+  }
+  return "tensor<" + shape + element +
+         (isStatic ? ">" : ", #graph.dims<" + names + ">>");
+}
+
+void runCases(const std::vector<KernelCase> &cases) {
+  DialectRegistry registry;
+  registry.insert<graph::GraphDialect, kernel::KernelDialect>();
+  cpu::registerCpuDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  std::string text;
+  for (size_t i = 0; i < cases.size(); ++i)
+    text += compileText(cases[i], i);
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  ASSERT_TRUE(module) << text;
+  for (auto function : module->getOps<kernel::FuncOp>()) {
+    kernel::Geometry geometry = kernel::geometryOf(function.getBlock());
+    ASSERT_TRUE(geometry);
+    function.setGeometryAttr(graph::DimsAttr::get(
+        &context, ArrayRef<graph::Expr>{geometry.rows, geometry.grain,
+                                        geometry.scratch}));
+  }
+  cpu::CpuLevel level = *cpu::findCpuLevel("native");
+  auto objects = cpu::compileObjects(*module, level);
+  ASSERT_TRUE(succeeded(objects));
+  void *handle = loadObject((*objects)[0]);
+  ASSERT_NE(handle, nullptr);
+  size_t i = 0;
+  for (auto function : module->getOps<kernel::FuncOp>()) {
+    std::string symbol = (function.getSymName() + "." + level.name).str();
+    auto code =
+        reinterpret_cast<tenon_kernel_fn_t>(dlsym(handle, symbol.c_str()));
+    ASSERT_NE(code, nullptr) << symbol;
+    CaseRunner(cases[i++], function, code).run();
+  }
+  dlclose(handle);
+}
+
+} // namespace tenon::test
