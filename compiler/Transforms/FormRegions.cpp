@@ -139,13 +139,14 @@ private:
       op->erase();
   }
 
-  /// Small constants are copied into the kernels that read them.
+  /// A few numbers are copied into the kernels that read them; more are data,
+  /// so that layers that differ by them still share a kernel.
   static bool isInlined(Operation *op) {
     if (isa<graph::SizesOp, graph::IotaOp>(op))
       return true;
     auto constant = dyn_cast<graph::ConstantOp>(op);
     return constant &&
-           cast<ShapedType>(constant.getType()).getNumElements() <= 64;
+           cast<ShapedType>(constant.getType()).getNumElements() <= 4;
   }
 
   /// Numbers that something else than a kernel reads need a buffer, so a kernel

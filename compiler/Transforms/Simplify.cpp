@@ -68,6 +68,39 @@ struct TransposeToReshape : OpRewritePattern<graph::TransposeOp> {
   }
 };
 
+/// add(x, broadcast(y)) -> add(x, y), where x has the result's sizes anyway
+struct DropImpliedBroadcast : OpTraitRewritePattern<graph::Pointwise> {
+  using OpTraitRewritePattern::OpTraitRewritePattern;
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (op->getNumOperands() < 2 || !isa<InferTypeOpInterface>(op))
+      return rewriter.notifyMatchFailure(op, "does not broadcast");
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto broadcast = operand.get().getDefiningOp<graph::BroadcastOp>();
+      if (!broadcast || !isImplied(op, operand, broadcast.getInput()))
+        continue;
+      rewriter.modifyOpInPlace(op, [&] { operand.set(broadcast.getInput()); });
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "no operand is broadcast in vain");
+  }
+
+private:
+  /// Whether the result keeps its sizes when `input` takes the operand's place.
+  static bool isImplied(Operation *op, OpOperand &operand, Value input) {
+    SmallVector<graph::Expr> dims;
+    for (OpOperand &other : op->getOpOperands()) {
+      auto merged = graph::broadcastDims(
+          dims, graph::getDims(&other == &operand ? input : other.get()));
+      if (!merged)
+        return false;
+      dims = std::move(*merged);
+    }
+    return dims == graph::getDims(op->getResult(0));
+  }
+};
+
 /// require that holds by arithmetic -> nothing
 struct DropProvenRequire : OpRewritePattern<graph::RequireOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -100,8 +133,8 @@ private:
 struct Simplify : impl::SimplifyPassBase<Simplify> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<DropProvenRequire, MergeReshapes, MergeTransposes,
-                 TransposeToReshape>(&getContext());
+    patterns.add<DropImpliedBroadcast, DropProvenRequire, MergeReshapes,
+                 MergeTransposes, TransposeToReshape>(&getContext());
     GreedyRewriteConfig config;
     config.enableConstantCSE(true);
     if (failed(

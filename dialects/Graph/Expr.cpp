@@ -32,8 +32,30 @@ unsigned depth(Expr expr) {
   return deepest + (isFunction ? 1 : 0);
 }
 
+/// The longest expression, counted as a tree.
+constexpr size_t maxNodes = 4096;
+
+/// Takes the nodes of the tree from `budget`: common parts count each time, as
+/// they do for whoever walks the tree. False when there are more.
+bool takeNodes(Expr expr, size_t &budget) {
+  if (budget == 0)
+    return false;
+  --budget;
+  for (size_t i = 0; i < expr.size(); ++i)
+    if (!takeNodes(expr.operand(i), budget))
+      return false;
+  return true;
+}
+
+bool isSmall(ArrayRef<Expr> exprs) {
+  size_t budget = maxNodes;
+  return llvm::all_of(exprs,
+                      [&](Expr expr) { return takeNodes(expr, budget); });
+}
+
 Expr makeBinary(ExprKind kind, Expr lhs, Expr rhs) {
-  if (std::max(depth(lhs), depth(rhs)) >= Expr::maxDepth)
+  if (std::max(depth(lhs), depth(rhs)) >= Expr::maxDepth ||
+      !isSmall({lhs, rhs}))
     return {};
   return make(lhs.getContext(), kind, 0, "", {lhs, rhs});
 }
@@ -110,6 +132,8 @@ Expr fromTerms(MLIRContext *context, SmallVector<Term> terms) {
     parts.push_back(fromTerm(context, term));
   if (parts.empty())
     return Expr::constant(context, 0);
+  if (!isSmall(parts))
+    return {};
   if (parts.size() == 1)
     return parts[0];
   return make(context, ExprKind::Sum, 0, "", parts);
@@ -290,7 +314,7 @@ Expr Expr::operator*(int64_t rhs) const {
 }
 
 Expr Expr::exactDiv(Expr rhs) const {
-  if (!attr || !rhs)
+  if (!attr || !rhs || rhs.isConstant(0))
     return {};
   if (*this == rhs)
     return constant(getContext(), 1);
@@ -368,6 +392,20 @@ Expr Expr::max(Expr rhs) const {
                                   : makeBinary(ExprKind::Max, rhs, *this);
 }
 
+/// Whether `from` adds nothing to a broadcast with `to`, given that the two do
+/// broadcast. `from` is min(to, c) with c > 1, which is 1 only when `to` is and
+/// else must be equal to it; or `to` is a broadcast of `from` already.
+static bool broadcastsInto(Expr from, Expr to) {
+  auto holds = [&](Expr expr, llvm::function_ref<bool(Expr other)> other) {
+    return (expr.operand(0) == to && other(expr.operand(1))) ||
+           (expr.operand(1) == to && other(expr.operand(0)));
+  };
+  if (from.kind() == ExprKind::Min)
+    return holds(from, [](Expr c) { return c.asConstant().value_or(0) > 1; });
+  return to.kind() == ExprKind::Broadcast &&
+         (to.operand(0) == from || to.operand(1) == from);
+}
+
 Expr Expr::broadcast(Expr rhs) const {
   if (!attr || !rhs)
     return {};
@@ -379,6 +417,10 @@ Expr Expr::broadcast(Expr rhs) const {
   if (asConstant())
     return *this;
   if (rhs.asConstant())
+    return rhs;
+  if (broadcastsInto(rhs, *this))
+    return *this;
+  if (broadcastsInto(*this, rhs))
     return rhs;
   return makeBinary(ExprKind::Broadcast, *this, rhs);
 }
