@@ -7,14 +7,255 @@
 namespace tenon::test {
 namespace {
 
+using Names = std::vector<std::string>;
+
+const Names floats = {"f16", "bf16", "f32", "f64"};
+const Names ints = {"i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"};
 const std::vector<Symbols> flatSizes = {{{"n", 0}}, {{"n", 1}}, {{"n", 613}}};
 
-TEST(Pointwise, AddsVectors) {
-  std::string type = tensor({"n"}, "f32");
-  runCases({{"add", "%a: " + type + ", %b: " + type,
-             "%r = graph.add %a, %b : (" + type + ", " + type + ") -> " + type +
-                 "\nkernel.yield %r : " + type,
-             flatSizes}});
+Names numbers() {
+  Names all = floats;
+  all.insert(all.end(), ints.begin(), ints.end());
+  return all;
+}
+
+struct Op {
+  std::string name; // With attributes behind it.
+  double lo = -4, hi = 4;
+};
+
+std::string flat(const std::string &element) { return tensor({"n"}, element); }
+
+KernelCase unary(const Op &op, const std::string &from, const std::string &to,
+                 bool special) {
+  KernelCase test;
+  test.name = op.name + " " + from + " -> " + to;
+  test.arguments = "%a: " + flat(from);
+  test.body = "%r = graph." + op.name + " : (" + flat(from) + ") -> " +
+              flat(to) + "\nkernel.yield %r : " + flat(to);
+  test.body.insert(test.body.find("graph.") + 6 + op.name.find_first_of(" {"),
+                   " %a");
+  test.sizes = flatSizes;
+  test.values = {{op.lo, op.hi, special}};
+  return test;
+}
+
+KernelCase binary(const Op &op, const std::string &type, const std::string &to,
+                  bool special) {
+  KernelCase test;
+  test.name = op.name + " " + type;
+  test.arguments = "%a: " + flat(type) + ", %b: " + flat(type);
+  test.body = "%r = graph." + op.name + " %a, %b : (" + flat(type) + ", " +
+              flat(type) + ") -> " + flat(to) + "\nkernel.yield %r : " +
+              flat(to);
+  test.sizes = flatSizes;
+  test.values = {{op.lo, op.hi, special}};
+  return test;
+}
+
+std::vector<KernelCase> unaryCases(const std::vector<Op> &ops,
+                                   const Names &types, const std::string &to,
+                                   bool special) {
+  std::vector<KernelCase> cases;
+  for (Op op : ops) {
+    op.name += " "; // Where the operand goes.
+    for (const std::string &type : types)
+      cases.push_back(unary(op, type, to.empty() ? type : to, special));
+  }
+  return cases;
+}
+
+std::vector<KernelCase> binaryCases(const std::vector<Op> &ops,
+                                    const Names &types, const std::string &to,
+                                    bool special) {
+  std::vector<KernelCase> cases;
+  for (const Op &op : ops)
+    for (const std::string &type : types)
+      cases.push_back(binary(op, type, to.empty() ? type : to, special));
+  return cases;
+}
+
+TEST(Pointwise, UnaryFloats) {
+  runCases(unaryCases({{"abs"},
+                       {"acos", -1, 1},
+                       {"acosh", 1, 9},
+                       {"asin", -1, 1},
+                       {"asinh"},
+                       {"atan"},
+                       {"atanh", -1, 1},
+                       {"ceil"},
+                       {"cos"},
+                       {"cosh"},
+                       {"erf"},
+                       {"exp", -20, 20},
+                       {"floor"},
+                       {"log", 0, 9},
+                       {"neg"},
+                       {"reciprocal"},
+                       {"round"},
+                       {"sigmoid", -20, 20},
+                       {"sign"},
+                       {"sin"},
+                       {"sinh"},
+                       {"softplus", -20, 20},
+                       {"sqrt", 0, 9},
+                       {"tan"},
+                       {"tanh"},
+                       {"gelu {kind = #graph<gelu_kind erf>}"},
+                       {"gelu {kind = #graph<gelu_kind tanh>}"},
+                       {"gelu {kind = #graph<gelu_kind quick>}"}},
+                      floats, "", false));
+}
+
+TEST(Pointwise, UnaryFloatsOfSpecialValues) {
+  runCases(unaryCases({{"abs"},
+                       {"ceil"},
+                       {"erf"},
+                       {"exp"},
+                       {"floor"},
+                       {"log"},
+                       {"neg"},
+                       {"round"},
+                       {"sigmoid"},
+                       {"sign"},
+                       {"softplus"},
+                       {"sqrt"},
+                       {"tanh"}},
+                      floats, "", true));
+}
+
+TEST(Pointwise, PredicatesOfFloats) {
+  runCases(unaryCases({{"is_nan"},
+                       {"is_inf {negative = true, positive = true}"},
+                       {"is_inf {negative = true, positive = false}"},
+                       {"is_inf {negative = false, positive = true}"},
+                       {"is_inf {negative = false, positive = false}"}},
+                      floats, "i1", true));
+}
+
+TEST(Pointwise, UnaryIntegers) {
+  runCases(unaryCases({{"abs"}, {"neg"}, {"sign"}, {"bit_not"}}, ints, "",
+                      true));
+  runCases(unaryCases({{"not"}}, {"i1"}, "", true));
+}
+
+TEST(Pointwise, Casts) {
+  Names types = numbers();
+  types.push_back("i1");
+  for (const std::string &to : types) {
+    std::vector<KernelCase> cases =
+        unaryCases({{"cast", -300, 300}}, types, to, true);
+    for (KernelCase &test : unaryCases({{"cast", -3e9, 3e9}}, types, to, false))
+      cases.push_back(test);
+    for (KernelCase &test : cases)
+      test.tolerance = 1e-30;
+    runCases(cases);
+  }
+}
+
+TEST(Pointwise, BinaryFloats) {
+  runCases(binaryCases(
+      {{"add"}, {"sub"}, {"mul"}, {"div"}, {"max"}, {"min"}, {"fmod"}, {"mod"}},
+      floats, "", false));
+  runCases(binaryCases({{"pow", 0, 4}}, floats, "", false));
+  runCases(binaryCases({{"add"}, {"sub"}, {"mul"}, {"max"}, {"min"}}, floats,
+                       "", true));
+}
+
+TEST(Pointwise, BinaryIntegers) {
+  runCases(binaryCases({{"add"},
+                        {"sub"},
+                        {"mul"},
+                        {"max"},
+                        {"min"},
+                        {"bit_and"},
+                        {"bit_or"},
+                        {"bit_xor"}},
+                       ints, "", true));
+  runCases(binaryCases({{"shift_left", 0, 70}, {"shift_right", 0, 70}}, ints,
+                       "", false));
+  runCases(binaryCases({{"div", 1, 9}, {"mod", 1, 9}, {"fmod", 1, 9}}, ints, "",
+                       false));
+  runCases(binaryCases({{"div", -9, -1}, {"mod", -9, -1}, {"pow", -4, 9}},
+                       {"i8", "i16", "i32", "i64"}, "", false));
+  runCases(binaryCases({{"and"}, {"or"}, {"xor"}}, {"i1"}, "", false));
+}
+
+TEST(Pointwise, Comparisons) {
+  Names types = numbers();
+  runCases(binaryCases({{"equal", 0, 3}, {"less", 0, 3}, {"less_equal", 0, 3}},
+                       types, "i1", true));
+  runCases(binaryCases({{"equal"}}, {"i1"}, "i1", false));
+}
+
+TEST(Pointwise, DivisionByZeroIsAFaultOfItsOp) {
+  std::vector<KernelCase> cases =
+      binaryCases({{"div", 0, 0}, {"mod", 0, 0}, {"fmod", 0, 0}}, ints, "",
+                  false);
+  for (KernelCase &test : cases) {
+    test.sizes = {{{"n", 613}}};
+    test.body = "%u = graph.add %a, %b : (" +
+                test.arguments.substr(4, test.arguments.find(", %b") - 4) +
+                ", " + test.arguments.substr(4, test.arguments.find(", %b") - 4) +
+                ") -> " +
+                test.arguments.substr(4, test.arguments.find(", %b") - 4) +
+                "\n" + test.body;
+    test.fault = 2 | 1 << 8;
+  }
+  runCases(cases);
+}
+
+TEST(Pointwise, SelectsAndBroadcasts) {
+  std::vector<KernelCase> cases;
+  Names types = numbers();
+  types.push_back("i1");
+  std::vector<Symbols> sizes = {
+      {{"a", 3}, {"b", 5}, {"c", 3}}, {{"a", 1}, {"b", 7}, {"c", 3}},
+      {{"a", 4}, {"b", 1}, {"c", 1}}, {{"a", 0}, {"b", 5}, {"c", 1}}};
+  for (const std::string &type : types) {
+    std::string condition = tensor({"a", "1"}, "i1"),
+                lhs = tensor({"c", "b"}, type), rhs = tensor({}, type),
+                result = tensor({"broadcast(a, c)", "b"}, type);
+    cases.push_back({"select " + type,
+                     "%p: " + condition + ", %x: " + lhs + ", %y: " + rhs,
+                     "%r = graph.select %p, %x, %y : (" + condition + ", " +
+                         lhs + ", " + rhs + ") -> " + result +
+                         "\nkernel.yield %r : " + result,
+                     sizes});
+  }
+  runCases(cases);
+}
+
+TEST(Pointwise, Quantizes) {
+  std::vector<KernelCase> cases;
+  std::vector<Symbols> sizes = {{{"n", 0}}, {{"n", 1}}, {{"n", 37}}};
+  for (const std::string &from : {"f32", "f16", "i32"})
+    for (const std::string &type : {"i8", "ui8", "i16", "ui16", "i32"}) {
+      std::string input = tensor({"3", "n"}, from), result = tensor({"3", "n"}, type),
+                  scale = tensor({"3", "1"}, "f32"),
+                  zero = tensor({"3", "1"}, type);
+      cases.push_back({"quantize " + from + " " + type,
+                       "%x: " + input + ", %s: " + scale + ", %z: " + zero,
+                       "%r = graph.quantize %x, %s, %z : (" + input + ", " +
+                           scale + ", " + zero + ") -> " + result +
+                           "\nkernel.yield %r : " + result,
+                       sizes,
+                       {{-90, 90, true}, {0.2, 0.5}, {0, 100}}});
+    }
+  for (const std::string &type : {"i8", "ui8", "i16", "ui16", "i32", "i64"})
+    for (const std::string &to : floats) {
+      std::string input = tensor({"3", "n"}, type), result = tensor({"3", "n"}, to),
+                  scale = tensor({"3", "1"}, to),
+                  zero = tensor({"3", "1"}, type);
+      cases.push_back({"dequantize " + type + " " + to,
+                       "%x: " + input + ", %s: " + scale + ", %z: " + zero,
+                       "%r = graph.dequantize %x, %s, %z : (" + input + ", " +
+                           scale + ", " + zero + ") -> " + result +
+                           "\nkernel.yield %r : " + result,
+                       sizes,
+                       {{-90, 90}, {0.2, 0.5}, {0, 100}}});
+    }
+  runCases(cases);
 }
 
 } // namespace
