@@ -406,6 +406,24 @@ static bool broadcastsInto(Expr from, Expr to) {
          (to.operand(0) == from || to.operand(1) == from);
 }
 
+/// Whether broadcasting `other` with `expr` gives `expr`: it is a broadcast of
+/// `other` already.
+static bool absorbs(Expr expr, Expr other) {
+  return expr.kind() == ExprKind::Broadcast &&
+         (expr.operand(0) == other || expr.operand(1) == other);
+}
+
+/// Whether `expr` is `other` cut at a number above one. Such a size broadcasts
+/// with `other` only where the two are equal.
+static bool isCut(Expr expr, Expr other) {
+  if (expr.kind() != ExprKind::Min)
+    return false;
+  for (size_t i : {0, 1})
+    if (expr.operand(i) == other)
+      return expr.operand(1 - i).asConstant().value_or(0) > 1;
+  return false;
+}
+
 Expr Expr::broadcast(Expr rhs) const {
   if (!attr || !rhs)
     return {};

@@ -30,10 +30,13 @@ std::optional<Exprs> exprsOf(Attribute attr) {
   Type type = elements.getElementType();
   bool isSigned = !type.isUnsignedInteger() && !type.isInteger(1);
   Exprs result;
-  for (const APInt &number : elements.getValues<APInt>())
+  for (const APInt &number : elements.getValues<APInt>()) {
+    if (!isSigned && number.getActiveBits() > 63)
+      return std::nullopt; // An Expr has no such number.
     result.push_back(
         Expr::constant(attr.getContext(), isSigned ? number.getSExtValue()
                                                    : number.getZExtValue()));
+  }
   return result;
 }
 
@@ -245,9 +248,11 @@ OpFoldResult SizesOp::fold(FoldAdaptor) { return getValue(); }
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   if (getInput().getType() == getType())
     return getInput();
+  auto type = cast<RankedTensorType>(getType());
   if (auto dense = dyn_cast_if_present<DenseElementsAttr>(adaptor.getInput());
-      dense && cast<RankedTensorType>(getType()).hasStaticShape())
-    return dense.reshape(cast<ShapedType>(getType()));
+      dense && type.hasStaticShape() &&
+      type.getNumElements() == dense.getNumElements())
+    return dense.reshape(type);
   if (std::optional<Exprs> exprs = exprsOf(adaptor.getInput()))
     return attrOf(*exprs, getType());
   return {};

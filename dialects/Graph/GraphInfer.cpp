@@ -97,7 +97,13 @@ INFER_BROADCAST(ShiftLeftOp)
 INFER_BROADCAST(ShiftRightOp)
 INFER_BROADCAST(SubOp)
 INFER_BROADCAST(XorOp)
-INFER_BROADCAST(SelectOp)
+
+INFER(SelectOp) {
+  if (getElementType(op.getLhs()) != getElementType(op.getRhs()))
+    return emitOptionalError(loc, "lhs and rhs differ in element type");
+  return broadcastAll(types, loc, op.getOperands(),
+                      getElementType(op.getLhs()));
+}
 
 #define INFER_BOOL(OP)                                                         \
   INFER(OP) {                                                                  \

@@ -18,6 +18,13 @@ LogicalResult checkSameDims(Operation *op, Value lhs, Value rhs,
   return success();
 }
 
+LogicalResult checkSameElements(Operation *op, Value lhs, Value rhs,
+                                StringRef what) {
+  if (getElementType(lhs) != getElementType(rhs))
+    return op->emitOpError() << what << " must have one element type";
+  return success();
+}
+
 /// Each input axis, aligned at the end, is 1 or may equal the result's.
 LogicalResult checkBroadcasts(Operation *op, ArrayRef<Expr> input,
                               ArrayRef<Expr> result) {
@@ -102,6 +109,9 @@ LogicalResult IotaOp::verify() {
 }
 
 LogicalResult ReshapeOp::verify() {
+  if (failed(checkSameElements(*this, getInput(), getResult(),
+                               "input and result")))
+    return failure();
   Expr from = elementCount(getInput()), to = elementCount(getResult());
   if (!from || !to)
     return emitOpError("the number of elements overflows");
@@ -112,10 +122,16 @@ LogicalResult ReshapeOp::verify() {
 }
 
 LogicalResult BroadcastOp::verify() {
+  if (failed(checkSameElements(*this, getInput(), getResult(),
+                               "input and result")))
+    return failure();
   return checkBroadcasts(*this, getDims(getInput()), getDims(getResult()));
 }
 
 LogicalResult SliceOp::verify() {
+  if (failed(checkSameElements(*this, getInput(), getResult(),
+                               "input and result")))
+    return failure();
   size_t rank = getRank(getInput());
   if (getStarts().size() != rank || getSteps().size() != rank ||
       static_cast<size_t>(getRank(getResult())) != rank)
@@ -127,6 +143,9 @@ LogicalResult SliceOp::verify() {
 }
 
 LogicalResult PadOp::verify() {
+  if (failed(checkSameElements(*this, getInput(), getResult(),
+                               "input and result")))
+    return failure();
   size_t rank = getRank(getInput());
   if (getLow().size() != rank ||
       static_cast<size_t>(getRank(getResult())) != rank)
@@ -138,6 +157,9 @@ LogicalResult PadOp::verify() {
 }
 
 LogicalResult TopkOp::verify() {
+  if (failed(checkSameElements(*this, getInput(), getValues(),
+                               "input and values")))
+    return failure();
   if (getAxis() >= static_cast<uint64_t>(getRank(getInput())))
     return emitOpError("axis ") << getAxis() << " is outside the input";
   return checkSameDims(*this, getValues(), getIndices(), "both results");

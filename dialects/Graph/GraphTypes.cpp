@@ -92,10 +92,13 @@ std::optional<SmallVector<Expr>> getIndexValues(Value value) {
   bool isSigned = !getElementType(value).isUnsignedInteger() &&
                   !getElementType(value).isInteger(1);
   SmallVector<Expr> result;
-  for (const APInt &number : elements.getValues<APInt>())
+  for (const APInt &number : elements.getValues<APInt>()) {
+    if (!isSigned && number.getActiveBits() > 63)
+      return std::nullopt; // An Expr has no such number.
     result.push_back(
         Expr::constant(value.getContext(), isSigned ? number.getSExtValue()
                                                     : number.getZExtValue()));
+  }
   return result;
 }
 
