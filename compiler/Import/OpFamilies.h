@@ -12,23 +12,25 @@
 
 namespace tenon {
 
-llvm::ArrayRef<OpRow> attentionRows();   // OnnxAttention.cpp
-llvm::ArrayRef<OpRow> controlRows();     // OnnxControl.cpp
-llvm::ArrayRef<OpRow> convRows();        // OnnxConv.cpp
-llvm::ArrayRef<OpRow> einsumRows();      // OnnxEinsum.cpp
-llvm::ArrayRef<OpRow> elementwiseRows(); // OnnxElementwise.cpp
-llvm::ArrayRef<OpRow> indexingRows();    // OnnxIndexing.cpp
-llvm::ArrayRef<OpRow> matrixRows();      // OnnxMatrix.cpp
-llvm::ArrayRef<OpRow> movementRows();    // OnnxMovement.cpp
-llvm::ArrayRef<OpRow> normalizeRows();   // OnnxNormalize.cpp
-llvm::ArrayRef<OpRow> poolRows();        // OnnxPool.cpp
-llvm::ArrayRef<OpRow> quantizeRows();    // OnnxQuantize.cpp
-llvm::ArrayRef<OpRow> recurrentRows();   // OnnxRecurrent.cpp
-llvm::ArrayRef<OpRow> reductionRows();   // OnnxReduction.cpp
-llvm::ArrayRef<OpRow> refusedRows();     // OnnxRefused.cpp
-llvm::ArrayRef<OpRow> resizeRows();      // OnnxResize.cpp
-llvm::ArrayRef<OpRow> shapeRows();       // OnnxShape.cpp
-llvm::ArrayRef<OpRow> sliceRows();       // OnnxSlice.cpp
+llvm::ArrayRef<OpRow> attentionRows();      // OnnxAttention.cpp
+llvm::ArrayRef<OpRow> controlRows();        // OnnxControl.cpp
+llvm::ArrayRef<OpRow> convRows();           // OnnxConv.cpp
+llvm::ArrayRef<OpRow> einsumRows();         // OnnxEinsum.cpp
+llvm::ArrayRef<OpRow> elementwiseRows();    // OnnxElementwise.cpp
+llvm::ArrayRef<OpRow> fusedAttentionRows(); // OnnxFusedAttention.cpp
+llvm::ArrayRef<OpRow> fusedNormalizeRows(); // OnnxFusedNormalize.cpp
+llvm::ArrayRef<OpRow> indexingRows();       // OnnxIndexing.cpp
+llvm::ArrayRef<OpRow> matrixRows();         // OnnxMatrix.cpp
+llvm::ArrayRef<OpRow> movementRows();       // OnnxMovement.cpp
+llvm::ArrayRef<OpRow> normalizeRows();      // OnnxNormalize.cpp
+llvm::ArrayRef<OpRow> poolRows();           // OnnxPool.cpp
+llvm::ArrayRef<OpRow> quantizeRows();       // OnnxQuantize.cpp
+llvm::ArrayRef<OpRow> recurrentRows();      // OnnxRecurrent.cpp
+llvm::ArrayRef<OpRow> reductionRows();      // OnnxReduction.cpp
+llvm::ArrayRef<OpRow> refusedRows();        // OnnxRefused.cpp
+llvm::ArrayRef<OpRow> resizeRows();         // OnnxResize.cpp
+llvm::ArrayRef<OpRow> shapeRows();          // OnnxShape.cpp
+llvm::ArrayRef<OpRow> sliceRows();          // OnnxSlice.cpp
 
 } // namespace tenon
 

@@ -11,10 +11,13 @@ namespace tenon {
 
 ArrayRef<ArrayRef<OpRow>> allRows() {
   static const ArrayRef<OpRow> families[] = {
-      controlRows(),  convRows(),     einsumRows(),    elementwiseRows(),
-      indexingRows(), matrixRows(),   movementRows(),  normalizeRows(),
-      poolRows(),     quantizeRows(), reductionRows(), resizeRows(),
-      shapeRows(),    sliceRows(),
+      attentionRows(),      controlRows(),     convRows(),
+      einsumRows(),         elementwiseRows(), fusedAttentionRows(),
+      fusedNormalizeRows(), indexingRows(),    matrixRows(),
+      movementRows(),       normalizeRows(),   poolRows(),
+      quantizeRows(),       recurrentRows(),   reductionRows(),
+      refusedRows(),        resizeRows(),      shapeRows(),
+      sliceRows(),
   };
   return families;
 }

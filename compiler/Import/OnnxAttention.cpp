@@ -1,0 +1,251 @@
+//===- OnnxAttention.cpp - Attention and RotaryEmbedding of ai.onnx -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Import/AttentionParts.h"
+#include "compiler/Import/OpFamilies.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+using graph::Expr;
+using graph::Relation;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Query, key or value as [B, heads, S, D].
+Value headsOf(NodeConverter &node, unsigned i, StringRef countName) {
+  Value value = node.input(i);
+  size_t rank = node.dimsOf(value).size();
+  if (node.failed() || rank == 4)
+    return value;
+  return splitHeads(node, value, headsAttr(node, countName));
+}
+
+/// The past followed by what is new, along the sequence.
+Value withPast(NodeConverter &node, unsigned i, Value value) {
+  Value past = node.optionalInput(i);
+  return past ? node.concat({past, value}, 2) : value;
+}
+
+/// A mask may end early: what lies behind is hidden.
+Value lengthened(NodeConverter &node, Value mask, Expr keys) {
+  Emitter::Exprs dims = node.dimsOf(mask);
+  if (node.failed() || dims.empty() || dims.back() == keys)
+    return mask;
+  node.require(dims.back(), Relation::LessEqual, keys,
+               "the mask must not be longer than the keys");
+  dims.back() = keys;
+  Type element = node.elementOf(mask);
+  Emitter::Exprs low(dims.size(), node.size(0));
+  auto mode = graph::PadModeAttr::get(node.context(), graph::PadMode::Constant);
+  double hidden = element.isInteger(1) ? 0 : -infinity;
+  return node.emit<graph::PadOp>(
+      {mask, node.scalar(element, hidden)},
+      {node.dims("low", low), node.attr("mode", mode)},
+      graph::tensorOf(dims, element));
+}
+
+/// The sum of all masks as one bias; null when there is none.
+Value attentionBias(NodeConverter &node, Value query, Expr keys, Value past) {
+  Emitter::Exprs dims = node.dimsOf(query);
+  Value lengths = node.opset() >= 24 ? node.optionalInput(6) : Value();
+  Window window;
+  window.causal = node.flagAttr("is_causal", false);
+  window.left = node.intAttr("left_window_size", -1);
+  window.right = node.intAttr("right_window_size", -1);
+  if (node.failed())
+    return {};
+  if (std::max(window.left, window.right) > INT32_MAX) {
+    (void)node.invalid("a window is too large");
+    return {};
+  }
+  Value offset, visible;
+  if (lengths) {
+    if (failed(node.expectRank(lengths, 1, "nonpad_kv_seqlen")))
+      return {};
+    lengths = node.reshape(
+        node.cast(lengths, node.integer(64)),
+        {node.dimsOf(lengths)[0], node.size(1), node.size(1), node.size(1)});
+    visible =
+        node.emit<graph::LessOp>({node.iota(keys, node.integer(64)), lengths});
+  }
+  if (past)
+    offset = sizeScalar(node, node.dimsOf(past)[2]);
+  else if (lengths)
+    offset = node.sub(lengths, sizeScalar(node, dims[2]));
+  visible = bothVisible(node, visible,
+                        visibleKeys(node, window, dims[2], keys, offset));
+  Value mask = node.optionalInput(3), bias;
+  if (mask) {
+    mask = lengthened(node, mask, keys);
+    if (node.failed())
+      return {};
+    if (node.elementOf(mask).isInteger(1))
+      visible = bothVisible(node, visible, mask);
+    else
+      bias = node.cast(mask, node.elementOf(query));
+  }
+  if (!visible)
+    return bias;
+  Value hidden = biasOf(node, visible, node.elementOf(query), -infinity);
+  return bias ? node.add(bias, hidden) : hidden;
+}
+
+LogicalResult convertAttention(NodeConverter &node) {
+  AttentionCore core;
+  core.query = headsOf(node, 0, "q_num_heads");
+  Value key = headsOf(node, 1, "kv_num_heads");
+  Value value = headsOf(node, 2, "kv_num_heads");
+  Value past = node.optionalInput(4);
+  if (!node.failed() && (bool(past) != node.hasInput(5)))
+    return node.invalid("past_key and past_value must be given together");
+  core.key = withPast(node, 4, key);
+  core.value = withPast(node, 5, value);
+  for (Value operand : {core.query, core.key, core.value})
+    if (node.failed() ||
+        failed(node.expectRank(operand, 4, "a query, key or value")))
+      return failure();
+  core.scale = node.hasAttr("scale")
+                   ? node.floatAttr("scale", 1)
+                   : defaultScale(node, node.dimsOf(core.query)[3]);
+  core.softcap = node.floatAttr("softcap", 0);
+  if (node.intAttr("softmax_precision", 0) != 0)
+    core.softmaxType = node.typeAttr("softmax_precision");
+  core.bias = attentionBias(node, core.query, node.dimsOf(core.key)[2], past);
+  core.zeroWhereAllMasked = true;
+  int64_t mode = node.intAttr("qk_matmul_output_mode", 0);
+  if (mode < 0 || mode > 3)
+    return node.invalid("qk_matmul_output_mode must be 0, 1, 2 or 3");
+  if (node.failed())
+    return failure();
+
+  AttentionResult result = attention(node, core);
+  bool packed = node.dimsOf(node.input(0)).size() == 3;
+  node.setOutput(0, packed ? mergeHeads(node, result.output) : result.output);
+  if (node.wantsOutput(1))
+    node.setOutput(1, core.key);
+  if (node.wantsOutput(2))
+    node.setOutput(2, core.value);
+  if (node.wantsOutput(3)) {
+    Value shown[] = {result.scores, result.capped, result.biased,
+                     result.weights};
+    node.setOutput(3, shown[mode]);
+  }
+  return node.result();
+}
+
+//===----------------------------------------------------------------------===//
+// RotaryEmbedding
+//===----------------------------------------------------------------------===//
+
+/// Rows of a table [positions, R] picked by [B, S]; without indices the table
+/// has a row per element already.
+Value pickRows(NodeConverter &node, Value table, Value indices) {
+  if (!indices)
+    return table;
+  if (node.failed() ||
+      failed(node.expectRank(table, 2, "the cos or sin table")))
+    return {};
+  return node.emit<graph::GatherOp>({table, indices}, node.i64("axis", 0));
+}
+
+/// x as [B, S, heads, D], whether it came as that transposed or packed.
+Value sequenceOfHeads(NodeConverter &node, Value x, Expr heads) {
+  Emitter::Exprs dims = node.dimsOf(x);
+  if (node.failed())
+    return {};
+  if (dims.size() == 4)
+    return node.transpose(x, {0, 2, 1, 3});
+  if (dims.size() != 3 || !heads) {
+    (void)node.invalid("the input must have rank 4, or rank 3 and num_heads");
+    return {};
+  }
+  node.require(heads, Relation::Divides, dims[2],
+               "the number of heads must divide the width");
+  if (node.failed() || heads.isConstant(0))
+    return {};
+  return node.reshape(x, {dims[0], dims[1], heads, dims[2].floorDiv(heads)});
+}
+
+/// The inverse of sequenceOfHeads.
+Value likeInput(NodeConverter &node, Value turned, Value x) {
+  Emitter::Exprs dims = node.dimsOf(x);
+  return dims.size() == 4 ? node.transpose(turned, {0, 2, 1, 3})
+                          : node.reshape(turned, dims);
+}
+
+/// `rotary_embedding_dim`, when given, is what the tables say too.
+void checkRotaryWidth(NodeConverter &node, Value table) {
+  int64_t width = node.intAttr("rotary_embedding_dim", 0);
+  Emitter::Exprs dims = node.dimsOf(table);
+  if (node.failed() || width == 0 || dims.empty())
+    return;
+  node.require(dims.back() * 2, Relation::Equal, node.size(width),
+               "rotary_embedding_dim must be twice the width of the tables");
+}
+
+LogicalResult convertRotary(NodeConverter &node) {
+  Value x = node.input(0), indices = node.optionalInput(3);
+  Value cosines = pickRows(node, node.input(1), indices);
+  Value sines = pickRows(node, node.input(2), indices);
+  int64_t count = node.intAttr("num_heads", 0);
+  bool interleaved = node.flagAttr("interleaved", false);
+  checkRotaryWidth(node, cosines);
+  if (node.failed())
+    return failure();
+  Value heads = sequenceOfHeads(node, x, count > 0 ? node.size(count) : Expr());
+  Value turned = rotated(node, heads, cosines, sines, interleaved);
+  if (node.failed())
+    return failure();
+  if (!node.hasAttr("rotary_embedding_dim"))
+    node.require(node.dimsOf(cosines)[2] * 2, Relation::Equal,
+                 node.dimsOf(heads)[3],
+                 "the tables must be half as wide as a head");
+  return node.output(likeInput(node, turned, x));
+}
+
+/// That of com.microsoft: positions come before the tables, and may be one
+/// number from which all count on.
+LogicalResult convertContribRotary(NodeConverter &node) {
+  Value x = node.input(0), positions = node.input(1), table = node.input(2);
+  Emitter::Exprs dims = node.dimsOf(x);
+  int64_t count = node.intAttr("num_heads", 0);
+  bool interleaved = node.flagAttr("interleaved", false);
+  if (node.floatAttr("scale", 1) != 1 ||
+      node.flagAttr("is_packed_batching", false))
+    return node.unsupported("scale and is_packed_batching are not computed");
+  checkRotaryWidth(node, table);
+  if (node.failed() || failed(node.expectRank(table, 2, "the cos table")))
+    return failure();
+  if (dims.size() < 3 || dims.size() > 4)
+    return node.invalid("the input must have rank 3 or 4");
+  Expr width = node.dimsOf(table)[1] * 2;
+  Expr heads = count > 0 ? node.size(count) : dims.back().exactDiv(width);
+  if (node.dimsOf(positions).size() == 1) {
+    Expr length = dims[dims.size() == 4 ? 2 : 1];
+    positions = node.add(node.iota(length, node.elementOf(positions)),
+                         node.reshape(positions, {}));
+    positions = node.unsqueeze(positions, 0);
+  }
+  Value turned = rotated(node, sequenceOfHeads(node, x, heads),
+                         pickRows(node, table, positions),
+                         pickRows(node, node.input(3), positions), interleaved);
+  return node.output(likeInput(node, turned, x));
+}
+
+} // namespace
+
+ArrayRef<OpRow> attentionRows() {
+  static constexpr OpRow rows[] = {
+      {"", "Attention", {23, 24, 25}, convertAttention},
+      {"", "RotaryEmbedding", {23}, convertRotary},
+      {"com.microsoft", "RotaryEmbedding", {1}, convertContribRotary},
+  };
+  return rows;
+}
+
+} // namespace tenon

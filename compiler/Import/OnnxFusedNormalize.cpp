@@ -1,0 +1,112 @@
+//===- OnnxFusedNormalize.cpp - Normalizations of com.microsoft -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Those that swallow the sum before them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/OpFamilies.h"
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+/// Normalizes the last axis of x.
+template <typename Op> Value normalizeRows(NodeConverter &node, Value x) {
+  int64_t rank = node.dimsOf(x).size();
+  double epsilon = node.floatAttr("epsilon", 1e-12);
+  if (!node.failed() && (rank == 0 || !(epsilon >= 0)))
+    (void)node.invalid("it needs rows and an epsilon that is not negative");
+  return node.emit<Op>(
+      {x}, {node.i64("axis", rank - 1), node.f64("epsilon", epsilon)});
+}
+
+/// Outputs 1 and 2 hold statistics for training.
+LogicalResult refuseStatistics(NodeConverter &node) {
+  if (node.wantsOutput(1) || node.wantsOutput(2))
+    return node.unsupported("mean and deviation are not given out",
+                            "export the model for inference");
+  return node.result();
+}
+
+/// y = normalize(input + skip + bias) * gamma + beta; output 3 is the sum.
+/// Without beta (`Op` is RmsNormOp) the bias comes one input earlier.
+template <typename Op> LogicalResult convertSkipNorm(NodeConverter &node) {
+  constexpr bool hasBeta = std::is_same_v<Op, graph::LayerNormOp>;
+  Value x = node.input(0), skip = node.input(1), gamma = node.input(2);
+  Value beta = hasBeta ? node.optionalInput(3) : Value();
+  Value bias = node.optionalInput(hasBeta ? 4 : 3);
+  if (failed(refuseStatistics(node)))
+    return failure();
+  Value sum = node.add(x, skip);
+  if (bias)
+    sum = node.add(sum, bias);
+  Value y = node.mul(normalizeRows<Op>(node, sum), gamma);
+  if (beta)
+    y = node.add(y, beta);
+  node.setOutput(0, y);
+  if (node.wantsOutput(3))
+    node.setOutput(3, sum);
+  return node.result();
+}
+
+Value lookUp(NodeConverter &node, Value table, Value indices) {
+  if (node.failed() || failed(node.expectRank(table, 2, "a table")))
+    return {};
+  return node.emit<graph::GatherOp>({table, indices}, node.i64("axis", 0));
+}
+
+/// The sum of word, position and segment embeddings, normalized; and how many
+/// tokens of each sequence the mask keeps.
+LogicalResult convertEmbedNorm(NodeConverter &node) {
+  Value ids = node.input(0), segments = node.optionalInput(1);
+  Value mask = node.optionalInput(7), positions = node.optionalInput(8);
+  if (node.failed() || failed(node.expectRank(ids, 2, "the ids")))
+    return failure();
+  Emitter::Exprs dims = node.dimsOf(ids);
+  if (!positions)
+    positions = node.iota(dims[1], node.integer(64));
+  Value sum = node.add(lookUp(node, node.input(2), ids),
+                       lookUp(node, node.input(3), positions));
+  if (segments)
+    sum = node.add(sum, lookUp(node, node.input(4), segments));
+  Value y =
+      node.mul(normalizeRows<graph::LayerNormOp>(node, sum), node.input(5));
+  node.setOutput(0, node.add(y, node.input(6)));
+  if (node.wantsOutput(1)) {
+    Type count = node.integer(32);
+    Value zero = node.scalar(count, 0);
+    if (!mask) {
+      node.setOutput(1, node.broadcast(zero, dims[0]));
+    } else {
+      Value isKept = node.emit<graph::EqualOp>(
+          {mask, node.scalar(node.elementOf(mask), 1)});
+      node.setOutput(1, node.reduce(node.cast(isKept, count), 1,
+                                    graph::ReduceKind::Sum,
+                                    /*keepDims=*/false));
+    }
+  }
+  if (node.wantsOutput(2))
+    node.setOutput(2, sum);
+  return node.result();
+}
+
+} // namespace
+
+ArrayRef<OpRow> fusedNormalizeRows() {
+  static constexpr OpRow rows[] = {
+      {"com.microsoft", "EmbedLayerNormalization", {1}, convertEmbedNorm},
+      {"com.microsoft",
+       "SkipLayerNormalization",
+       {1},
+       convertSkipNorm<graph::LayerNormOp>},
+      {"com.microsoft",
+       "SkipSimplifiedLayerNormalization",
+       {1},
+       convertSkipNorm<graph::RmsNormOp>},
+  };
+  return rows;
+}
+
+} // namespace tenon
