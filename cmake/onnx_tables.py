@@ -16,7 +16,7 @@ import csv
 import pathlib
 import sys
 
-from onnx import defs
+from onnx import FunctionProto, defs
 
 HEADER = """\
 //===- onnx_functions.h - Bodies of ONNX function operators -------------===//
@@ -53,11 +53,23 @@ def rows(schemas):
         yield s.domain, s.name, s.since_version, int(s.deprecated), kind(s)
 
 
+def with_defaults(data, schema):
+    """The schema knows the defaults of attributes, the body only their names."""
+    body = FunctionProto.FromString(data)
+    for name in list(body.attribute):
+        default = schema.attributes[name].default_value
+        if default.type:
+            body.attribute.remove(name)
+            body.attribute_proto.append(default)
+    return body.SerializeToString()
+
+
 def bodies(schemas):
     for s in schemas:
         for opset in s.function_opset_versions if s.has_function else ():
             data = s.get_function_with_opset_version(opset)
             if data:
+                data = with_defaults(data, s)
                 yield s.domain, s.name, s.since_version, opset, data
 
 

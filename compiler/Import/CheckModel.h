@@ -16,7 +16,7 @@
 namespace tenon {
 
 inline constexpr int64_t kMinIrVersion = 3, kMaxIrVersion = 14;
-inline constexpr int64_t kMinOpset = 7, kMaxOpset = 27;
+inline constexpr int64_t kMinOpset = 7, kMaxOpset = 28;
 
 /// How deep model-local functions may call each other.
 inline constexpr int kMaxCallDepth = 100;

@@ -310,7 +310,7 @@ LogicalResult convertEinsum(NodeConverter &node) {
 } // namespace
 
 ArrayRef<OpRow> einsumRows() {
-  static constexpr OpRow rows[] = {{"", "Einsum", {12}, convertEinsum}};
+  static constexpr OpRow rows[] = {{"", "Einsum", {12, 28}, convertEinsum}};
   return rows;
 }
 

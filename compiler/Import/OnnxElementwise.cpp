@@ -317,7 +317,7 @@ ArrayRef<OpRow> elementwiseRows() {
       {"", "BitwiseOr", {18}, convertBinary<graph::BitOrOp>},
       {"", "BitwiseXor", {18}, convertBinary<graph::BitXorOp>},
       {"", "Ceil", {6, 13}, convertUnary<graph::CeilOp>},
-      {"", "Celu", {12}, convertActivation<celu>},
+      {"", "Celu", {12, 28}, convertActivation<celu>},
       {"", "Clip", {6, 11, 12, 13}, convertClip},
       {"", "Cos", {7, 22}, convertUnary<graph::CosOp>},
       {"", "Cosh", {9, 22}, convertUnary<graph::CoshOp>},

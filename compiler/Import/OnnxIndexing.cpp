@@ -215,12 +215,12 @@ LogicalResult convertCompress(NodeConverter &node) {
 
 ArrayRef<OpRow> indexingRows() {
   static constexpr OpRow rows[] = {
-      {"", "Compress", {9, 11}, convertCompress},
+      {"", "Compress", {9, 11, 28}, convertCompress},
       {"", "Gather", {1, 11, 13}, convertGather},
       {"", "GatherElements", {11, 13}, convertGatherElements},
       {"", "GatherND", {11, 12, 13}, convertGatherNd},
       {"", "NonZero", {9, 13}, convertNonZero},
-      {"", "OneHot", {9, 11}, convertOneHot},
+      {"", "OneHot", {9, 11, 28}, convertOneHot},
       {"", "Scatter", {9, 11}, convertScatterElements},
       {"", "ScatterElements", {11, 13, 16, 18}, convertScatterElements},
       {"", "ScatterND", {11, 13, 16, 18}, convertScatterNd},

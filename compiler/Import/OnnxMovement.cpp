@@ -232,7 +232,7 @@ LogicalResult convertSpaceToDepth(NodeConverter &node) {
   std::string mode = node.stringAttr("mode", "DCR");
   if (failed(node.expectRank(input, 4, "the input")))
     return failure();
-  if (block < 1 || block > INT16_MAX || mode != "DCR")
+  if (block < 1 || block > INT16_MAX || (mode != "DCR" && mode != "CRD"))
     return node.invalid("has a blocksize or mode that is not allowed");
   Exprs d = node.dimsOf(input);
   Expr b = node.size(block);
@@ -241,8 +241,10 @@ LogicalResult convertSpaceToDepth(NodeConverter &node) {
                  "height and width must be multiples of the blocksize");
   Expr high = d[2].floorDiv(b), wide = d[3].floorDiv(b);
   Value split = node.reshape(input, {d[0], d[1], high, b, wide, b});
-  return node.output(node.reshape(node.transpose(split, {0, 3, 5, 1, 2, 4}),
-                                  {d[0], d[1] * (block * block), high, wide}));
+  Value blocks = mode == "DCR" ? node.transpose(split, {0, 3, 5, 1, 2, 4})
+                               : node.transpose(split, {0, 1, 3, 5, 2, 4});
+  return node.output(
+      node.reshape(blocks, {d[0], d[1] * (block * block), high, wide}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -371,11 +373,11 @@ ArrayRef<OpRow> movementRows() {
   static constexpr OpRow rows[] = {
       {"", "CenterCropPad", {18}, convertCenterCropPad},
       {"", "Concat", {4, 11, 13}, convertConcat},
-      {"", "DepthToSpace", {1, 11, 13}, convertDepthToSpace},
+      {"", "DepthToSpace", {1, 11, 13, 28}, convertDepthToSpace},
       {"", "EyeLike", {9, 22}, convertEyeLike},
       {"", "Pad", {2, 11, 13, 18, 19, 21, 23, 24, 25}, convertPad},
-      {"", "ReverseSequence", {10}, convertReverseSequence},
-      {"", "SpaceToDepth", {1, 13}, convertSpaceToDepth},
+      {"", "ReverseSequence", {10, 28}, convertReverseSequence},
+      {"", "SpaceToDepth", {1, 13, 28}, convertSpaceToDepth},
       {"", "Split", {2, 11, 13, 18}, convertSplit},
       {"", "Tile", {6, 13}, convertTile},
       {"", "Transpose", {1, 13, 21, 23, 24, 25}, convertTranspose},

@@ -289,7 +289,7 @@ ArrayRef<OpRow> reductionRows() {
       {"", "LogSoftmax", {1, 11, 13}, convertSoftmax<logSoftmax>},
       {"", "ReduceL1", {1, 11, 13, 18}, convertReduce<exact<l1>, 18>},
       {"", "ReduceL2", {1, 11, 13, 18}, convertReduce<widened<l2>, 18>},
-      {"", "ReduceLogSum", {1, 11, 13, 18}, convertReduce<widened<logSum>, 18>},
+      {"", "ReduceLogSum", {1, 11, 13, 18, 28}, convertReduce<widened<logSum>, 18>},
       {"",
        "ReduceLogSumExp",
        {1, 11, 13, 18},

@@ -336,7 +336,7 @@ LogicalResult convertCastLike(NodeConverter &node) {
 
 ArrayRef<OpRow> shapeRows() {
   static constexpr OpRow rows[] = {
-      {"", "Cast", {6, 9, 13, 19, 21, 23, 24, 25}, convertCast},
+      {"", "Cast", {6, 9, 13, 19, 21, 23, 24, 25, 28}, convertCast},
       {"", "CastLike", {15, 19, 21, 23, 24, 25}, convertCastLike},
       {"", "ConstantOfShape", {9, 20, 21, 23, 24, 25}, convertConstantOfShape},
       {"", "Expand", {8, 13}, convertExpand},
