@@ -9,6 +9,20 @@ using namespace mlir;
 
 namespace tenon {
 
+namespace {
+
+/// Operators of ai.onnx with a version 28. A row that does not list it serves
+/// only the opsets before.
+constexpr StringLiteral changedIn28[] = {
+    "BitShift",      "Cast",           "Celu",
+    "Compress",      "DepthToSpace",   "DequantizeLinear",
+    "Einsum",        "Mod",            "OneHot",
+    "QuantizeLinear", "ReduceLogSum",  "ReduceLogSumExp",
+    "ReverseSequence", "SpaceToDepth", "Unique",
+};
+
+} // namespace
+
 ArrayRef<ArrayRef<OpRow>> allRows() {
   static const ArrayRef<OpRow> families[] = {
       attentionRows(),      controlRows(),     convRows(),
@@ -34,9 +48,14 @@ const OpRow *findRow(StringRef domain, StringRef op, int64_t opset) {
   auto found = byName.find(op);
   if (found == byName.end())
     return nullptr;
-  for (const OpRow *row : found->second)
-    if (row->domain == domain && row->versions[0] <= opset && opset > 0)
+  for (const OpRow *row : found->second) {
+    if (row->domain != domain || row->versions[0] > opset || opset <= 0)
+      continue;
+    bool isNew = opset >= 28 && domain.empty() &&
+                 llvm::is_contained(changedIn28, row->op);
+    if (!isNew || llvm::is_contained(row->versions, 28))
       return row;
+  }
   return nullptr;
 }
 
