@@ -6,6 +6,7 @@
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cstring>
@@ -50,12 +51,33 @@ private:
   int descriptor;
 };
 
+/// A folder for the linker's output, which it insists to make itself.
+class ScratchFolder {
+public:
+  ScratchFolder() {
+    failed = bool(sys::fs::createUniqueDirectory("tenon-link", path));
+  }
+  ~ScratchFolder() {
+    if (!failed)
+      sys::fs::remove_directories(path);
+  }
+  ScratchFolder(const ScratchFolder &) = delete;
+  ScratchFolder &operator=(const ScratchFolder &) = delete;
+
+  bool ok() const { return !failed; }
+  std::string file(StringRef name) const { return (path + "/" + name).str(); }
+
+private:
+  SmallString<128> path;
+  bool failed;
+};
+
 Error internalError(const Twine &reason) {
   return createStringError("internal error: " + reason +
                            "; please report this");
 }
 
-/// Runs the linker on memory files.
+/// Runs the linker; what it reads are memory files.
 Error link(ArrayRef<std::string> objects, StringRef script, StringRef output) {
   std::vector<std::string> arguments = {"ld.lld",
                                         "-shared",
@@ -71,7 +93,6 @@ Error link(ArrayRef<std::string> objects, StringRef script, StringRef output) {
                                         "-z",
                                         "max-page-size=4096",
                                         "--threads=1",
-                                        "--no-mmap-output-file",
                                         "--version-script",
                                         script.str(),
                                         "-o",
@@ -202,16 +223,19 @@ Expected<Image> tenon::buildImage(ArrayRef<LevelCode> levels,
   };
   std::string exports =
       std::string("{ global: ") + kDescriptorSymbol + "; local: *; };\n";
-  MemoryFile script("tenon-script"), output("tenon-image");
-  bool written = add(*descriptor) && script.write(ArrayRef<char>(exports)) &&
-                 output.write({});
+  MemoryFile script("tenon-script");
+  bool written = add(*descriptor) && script.write(ArrayRef<char>(exports));
   for (const LevelCode &level : levels)
     written = written && add(level.object);
   if (!written)
     return createStringError("there is no memory for the code of the model");
-  if (Error error = link(paths, script.path(), output.path()))
+  ScratchFolder scratch;
+  if (!scratch.ok())
+    return createStringError("there is no place for temporary files");
+  std::string output = scratch.file("image");
+  if (Error error = link(paths, script.path(), output))
     return error;
-  auto linked = MemoryBuffer::getFile(output.path());
+  auto linked = MemoryBuffer::getFile(output);
   if (!linked)
     return internalError("the linker wrote nothing");
   return complete((*linked)->getBuffer().str(), metadata);

@@ -1,0 +1,78 @@
+//===- WeightPlanTest.cpp - Places and layouts of weights -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Package/WeightPlan.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/MLIRContext.h"
+#include "gtest/gtest.h"
+
+#include <cstring>
+
+using namespace tenon;
+
+namespace {
+
+std::vector<char> floats(size_t count, float first) {
+  std::vector<char> bytes(count * 4);
+  for (size_t i = 0; i < count; ++i) {
+    float value = first + float(i);
+    std::memcpy(bytes.data() + 4 * i, &value, 4);
+  }
+  return bytes;
+}
+
+struct WeightPlanTest : testing::Test {
+  mlir::MLIRContext context;
+  WeightStore store;
+
+  void add(llvm::StringRef name, llvm::ArrayRef<int64_t> shape, float first) {
+    auto added = store.addOwned(name, mlir::Float32Type::get(&context), shape,
+                                floats(size_t(*elementCount(shape)), first));
+    ASSERT_TRUE(bool(added)) << llvm::toString(added.takeError());
+  }
+};
+
+TEST_F(WeightPlanTest, AlignsAndStoresEqualBytesOnce) {
+  add("a", {3}, 0);
+  add("b", {3}, 5);
+  add("c", {3}, 0);
+  WeightPlan plan(store);
+  EXPECT_EQ(llvm::cantFail(plan.place("a", "")).offset, 0u);
+  EXPECT_EQ(llvm::cantFail(plan.place("b", "")).offset, 64u);
+  EXPECT_EQ(llvm::cantFail(plan.place("c", "row-major")).offset, 0u);
+  EXPECT_EQ(llvm::cantFail(plan.place("b", "")).offset, 64u);
+  EXPECT_EQ(plan.placed().size(), 2u);
+  EXPECT_EQ(plan.totalBytes(), 76u);
+}
+
+TEST_F(WeightPlanTest, PacksColumnsIntoPaddedPanels) {
+  constexpr int64_t rows = 300, columns = 50;
+  add("w", {rows, columns}, 0);
+  WeightPlan plan(store);
+  PlacedWeight placed = llvm::cantFail(plan.place("w", "packed48"));
+  EXPECT_EQ(placed.bytes, 2u * rows * 48 * 4);
+  std::vector<char> bytes;
+  layOut(placed, [&](llvm::ArrayRef<char> part) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  });
+  ASSERT_EQ(bytes.size(), placed.bytes);
+  for (int64_t column = 0; column < 96; ++column)
+    for (int64_t row = 0; row < rows; ++row) {
+      float value;
+      int64_t at = (column / 48 * rows + row) * 48 + column % 48;
+      std::memcpy(&value, bytes.data() + at * 4, 4);
+      EXPECT_EQ(value, column < columns ? float(row * columns + column) : 0);
+    }
+}
+
+TEST_F(WeightPlanTest, RefusesWhatItDoesNotHave) {
+  add("v", {3}, 0);
+  WeightPlan plan(store);
+  EXPECT_NE(llvm::toString(plan.place("w", "").takeError()).find("'w'"),
+            std::string::npos);
+  EXPECT_NE(llvm::toString(plan.place("v", "packed48").takeError())
+                .find("cannot have the layout"),
+            std::string::npos);
+}
+
+} // namespace
