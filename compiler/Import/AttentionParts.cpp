@@ -189,7 +189,7 @@ Value rotated(NodeConverter &node, Value x, Value cosines, Value sines,
       failed(node.expectRank(sines, 3, "the sines")))
     return {};
   Emitter::Exprs dims = node.dimsOf(x);
-  Expr half = node.dimsOf(cosines)[2], width = half * 2;
+  Expr half = node.dimOf(cosines, 2), width = half * 2;
   node.require(width, Relation::LessEqual, dims[3],
                "the rotation must fit the head size");
   Value turning = node.slice(x, 3, node.size(0), width);

@@ -172,6 +172,11 @@ Emitter::Exprs Emitter::dimsOf(Value value) {
   return value && !failed() ? graph::getDims(value) : Exprs();
 }
 
+Emitter::Expr Emitter::dimOf(Value value, size_t axis) {
+  Exprs dims = dimsOf(value);
+  return axis < dims.size() ? dims[axis] : Expr();
+}
+
 namespace {
 
 /// Whether `lhs RELATION rhs` holds for sure (true), fails for sure (false).

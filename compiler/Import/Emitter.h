@@ -135,6 +135,8 @@ public:
   Expr freshSymbol(llvm::StringRef hint, bool maybeNegative = false);
   /// The dims of a value; empty after a problem.
   Exprs dimsOf(mlir::Value value);
+  /// One of them; null after a problem, or where there is no such axis.
+  Expr dimOf(mlir::Value value, size_t axis);
   /// States lhs RELATION rhs; nothing is emitted for what is provable, and a
   /// provable contradiction is a problem. `what` ends "node 'n' (Op): ".
   void require(Expr lhs, graph::Relation relation, Expr rhs,

@@ -69,12 +69,12 @@ Value attentionBias(NodeConverter &node, Value query, Expr keys, Value past) {
       return {};
     lengths = node.reshape(
         node.cast(lengths, node.integer(64)),
-        {node.dimsOf(lengths)[0], node.size(1), node.size(1), node.size(1)});
+        {node.dimOf(lengths, 0), node.size(1), node.size(1), node.size(1)});
     visible =
         node.emit<graph::LessOp>({node.iota(keys, node.integer(64)), lengths});
   }
   if (past)
-    offset = sizeScalar(node, node.dimsOf(past)[2]);
+    offset = sizeScalar(node, node.dimOf(past, 2));
   else if (lengths)
     offset = node.sub(lengths, sizeScalar(node, dims[2]));
   visible = bothVisible(node, visible,
@@ -111,11 +111,11 @@ LogicalResult convertAttention(NodeConverter &node) {
       return failure();
   core.scale = node.hasAttr("scale")
                    ? node.floatAttr("scale", 1)
-                   : defaultScale(node, node.dimsOf(core.query)[3]);
+                   : defaultScale(node, node.dimOf(core.query, 3));
   core.softcap = node.floatAttr("softcap", 0);
   if (node.intAttr("softmax_precision", 0) != 0)
     core.softmaxType = node.typeAttr("softmax_precision");
-  core.bias = attentionBias(node, core.query, node.dimsOf(core.key)[2], past);
+  core.bias = attentionBias(node, core.query, node.dimOf(core.key, 2), past);
   core.zeroWhereAllMasked = true;
   int64_t mode = node.intAttr("qk_matmul_output_mode", 0);
   if (mode < 0 || mode > 3)
@@ -202,8 +202,8 @@ LogicalResult convertRotary(NodeConverter &node) {
   if (node.failed())
     return failure();
   if (!node.hasAttr("rotary_embedding_dim"))
-    node.require(node.dimsOf(cosines)[2] * 2, Relation::Equal,
-                 node.dimsOf(heads)[3],
+    node.require(node.dimOf(cosines, 2) * 2, Relation::Equal,
+                 node.dimOf(heads, 3),
                  "the tables must be half as wide as a head");
   return node.output(likeInput(node, turned, x));
 }
@@ -223,7 +223,7 @@ LogicalResult convertContribRotary(NodeConverter &node) {
     return failure();
   if (dims.size() < 3 || dims.size() > 4)
     return node.invalid("the input must have rank 3 or 4");
-  Expr width = node.dimsOf(table)[1] * 2;
+  Expr width = node.dimOf(table, 1) * 2;
   Expr heads = count > 0 ? node.size(count) : dims.back().exactDiv(width);
   if (node.dimsOf(positions).size() == 1) {
     Expr length = dims[dims.size() == 4 ? 2 : 1];

@@ -61,7 +61,7 @@ Value addBias(NodeConverter &node, Value y, Value bias) {
   if (failed(node.expectRank(bias, 1, "the bias")))
     return {};
   Emitter::Exprs dims = node.dimsOf(y);
-  node.require(node.dimsOf(bias)[0], Relation::Equal, dims[1],
+  node.require(node.dimOf(bias, 0), Relation::Equal, dims[1],
                "the bias must have one number per output channel");
   return node.add(y, alongAxis(node, bias, 1, dims.size()));
 }

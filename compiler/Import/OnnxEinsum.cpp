@@ -113,7 +113,7 @@ private:
   Value grouped(const Operand &operand, ArrayRef<Label> batch,
                 ArrayRef<Label> second, ArrayRef<Label> third);
   Expr dim(const Operand &operand, Label label) {
-    return node.dimsOf(operand.value)[operand.axisOf(label)];
+    return node.dimOf(operand.value, operand.axisOf(label));
   }
 
   NodeConverter &node;

@@ -75,7 +75,7 @@ Value fusedBias(NodeConverter &node, const AttentionCore &core, Value mask,
   if (causal) {
     Window window;
     window.causal = true;
-    Value offset = past ? sizeScalar(node, node.dimsOf(past)[2]) : Value();
+    Value offset = past ? sizeScalar(node, node.dimOf(past, 2)) : Value();
     include(biasOf(node, visibleKeys(node, window, query[2], key[2], offset),
                    element, -infinity));
   }
@@ -127,7 +127,7 @@ LogicalResult convertFusedAttention(NodeConverter &node) {
   Value packed = node.matmul(x, weight);
   if (bias)
     packed = node.add(packed, bias);
-  auto widths = packedWidths(node, node.dimsOf(weight)[1]);
+  auto widths = packedWidths(node, node.dimOf(weight, 1));
   if (!widths || node.failed())
     return failure();
   Value parts[3];
@@ -148,8 +148,7 @@ LogicalResult convertFusedAttention(NodeConverter &node) {
   if (node.failed())
     return failure();
   double scale = node.floatAttr("scale", 0);
-  core.scale =
-      scale != 0 ? scale : defaultScale(node, node.dimsOf(parts[0])[3]);
+  core.scale = scale != 0 ? scale : defaultScale(node, node.dimOf(parts[0], 3));
   core.bias = fusedBias(node, core, mask, addend, pastKey);
   node.setOutput(0, mergeHeads(node, attention(node, core).output));
   if (node.wantsOutput(1))
@@ -174,7 +173,7 @@ Value unpackedHeads(NodeConverter &node, Value packed, int64_t i) {
 Value plusBias(NodeConverter &node, Value x, Value bias, Expr start) {
   if (!bias || node.failed())
     return x;
-  return node.add(x, node.slice(bias, 0, start, node.dimsOf(x)[2]));
+  return node.add(x, node.slice(bias, 0, start, node.dimOf(x, 2)));
 }
 
 std::optional<Projections> projections(NodeConverter &node, int64_t heads) {
@@ -217,10 +216,10 @@ std::optional<Projections> projections(NodeConverter &node, int64_t heads) {
   }
   if (keyRank != 3 || failed(node.expectRank(value, 3, "the value")))
     return std::nullopt;
-  Expr width = node.dimsOf(query)[2];
+  Expr width = node.dimOf(query, 2);
   result.key = splitHeads(node, plusBias(node, key, bias, width), heads);
   result.value = splitHeads(
-      node, plusBias(node, value, bias, width + node.dimsOf(key)[2]), heads);
+      node, plusBias(node, value, bias, width + node.dimOf(key, 2)), heads);
   return result;
 }
 
@@ -250,7 +249,7 @@ LogicalResult convertMultiHead(NodeConverter &node) {
     return failure();
   double scale = node.floatAttr("scale", 0);
   core.scale =
-      scale != 0 ? scale : defaultScale(node, node.dimsOf(parts->query)[3]);
+      scale != 0 ? scale : defaultScale(node, node.dimOf(parts->query, 3));
   core.bias = fusedBias(node, core, mask, addend, pastKey);
   AttentionResult result = attention(node, core);
   node.setOutput(0, mergeHeads(node, result.output));
@@ -442,7 +441,7 @@ LogicalResult GroupQuery::convert() {
   if (totals.size() != 1)
     return node.invalid("total_sequence_length must be one number");
   total = totals[0];
-  capacity = pastKey ? total.max(node.dimsOf(pastKey)[2]) : total;
+  capacity = pastKey ? total.max(node.dimOf(pastKey, 2)) : total;
   Value pastLength = node.reshape(pastLengths(), batch);
   if (node.flagAttr("do_rotary", false) && failed(rotate(pastLength)))
     return failure();

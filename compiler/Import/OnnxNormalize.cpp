@@ -124,7 +124,7 @@ Value perChannel(NodeConverter &node, Value vector, int64_t rank) {
   if (node.failed() || failed(node.expectRank(vector, 1, "a channel vector")))
     return {};
   Emitter::Exprs dims(std::max<int64_t>(rank - 1, 1), node.size(1));
-  dims[0] = node.dimsOf(vector)[0];
+  dims[0] = node.dimOf(vector, 0);
   return node.reshape(vector, dims);
 }
 
