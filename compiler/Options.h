@@ -32,6 +32,8 @@ struct CompileOptions {
   /// Ranges of symbolic dims; lo == hi makes the dim a number.
   std::vector<DimRange> dims;
   EmitStage stage = EmitStage::Artifact;
+  /// Every kernel by the Generic schedule: what the others are compared with.
+  bool generic = false;
   /// A line per pass on stderr: name, milliseconds, whether it changed the IR.
   bool log = false;
 };

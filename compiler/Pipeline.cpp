@@ -24,15 +24,15 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights) {
 }
 
 void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
-                         EmitStage stage) {
+                         const CompileOptions &options) {
   // graph -> kernel.region: which ops share a kernel.
   pm.addNestedPass<func::FuncOp>(createFormRegionsPass());
-  if (stage == EmitStage::Regions)
+  if (options.stage == EmitStage::Regions)
     return;
   // kernel.region -> kernel.func: each once, and how it runs.
   pm.addPass(createOutlineKernelsPass());
-  pm.addPass(createApplySchedulesPass());
-  if (stage == EmitStage::Kernels)
+  pm.addPass(createApplySchedulesPass({options.generic}));
+  if (options.stage == EmitStage::Kernels)
     return;
   // kernel calls -> exec: when and where.
   pm.addPass(createLowerToExecPass(weights));
@@ -42,6 +42,7 @@ Compilation::Compilation() : context(MLIRContext::Threading::DISABLED) {
   DialectRegistry registry;
   cpu::registerCpuDialects(registry);
   context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
   context.loadDialect<exec::ExecDialect, func::FuncDialect, graph::GraphDialect,
                       kernel::KernelDialect>();
 }
@@ -203,7 +204,7 @@ bool lowerModel(Compilation &compilation, StringRef path,
   if (options.stage == EmitStage::Graph)
     return true;
   if (!runPasses(compilation, options, [&](OpPassManager &pm) {
-        buildKernelPipeline(pm, compilation.weights, options.stage);
+        buildKernelPipeline(pm, compilation.weights, options);
       }))
     return false;
   countKernels(compilation);

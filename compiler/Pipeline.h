@@ -30,9 +30,9 @@ struct Compilation {
 /// graph -> graph: what depends on weights only, then dead and double work.
 void buildGraphPipeline(mlir::OpPassManager &pm, WeightStore &weights);
 
-/// graph -> kernel.func -> exec, up to `stage`.
+/// graph -> kernel.func -> exec, up to `options.stage`.
 void buildKernelPipeline(mlir::OpPassManager &pm, WeightStore &weights,
-                         EmitStage stage);
+                         const CompileOptions &options);
 
 /// Imports a model and runs the passes up to `options.stage`. False when
 /// `compilation.errors` is not empty.

@@ -13,6 +13,8 @@ namespace tenon {
 namespace {
 
 struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
+  using ApplySchedulesPassBase::ApplySchedulesPassBase;
+
   void runOnOperation() override {
     llvm::StringMap<SmallVector<bool>> weights;
     getOperation().walk([&](kernel::CallOp call) {
@@ -32,7 +34,8 @@ struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
 
   LogicalResult apply(kernel::FuncOp function, ArrayRef<bool> isWeight) {
     KernelView view{function.getBlock(), isWeight};
-    const Schedule &schedule = selectSchedule(view);
+    const Schedule &schedule =
+        generic ? schedules().back() : selectSchedule(view);
     kernel::Geometry geometry = schedule.geometry(view);
     if (!geometry.rows || !geometry.grain || !geometry.scratch)
       return function.emitError("the sizes of kernel '")

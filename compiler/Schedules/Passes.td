@@ -13,6 +13,8 @@ def ApplySchedulesPass : Pass<"apply-schedules", "::mlir::ModuleOp"> {
     gets a remark with the reason (shown by `tenon explain`).
   }];
   let dependentDialects = ["::tenon::kernel::KernelDialect"];
+  let options = [Option<"generic", "generic", "bool", "false",
+                        "Run every kernel by the Generic schedule">];
 }
 
 #endif // TENON_COMPILER_SCHEDULES_PASSES_TD

@@ -26,7 +26,7 @@ struct CompileCommand {
   std::string cpu;               // "x86-64-v3,x86-64-v4", "native"
   std::vector<std::string> dims; // "name=lo..hi" or "name=n"
   std::string emit;              // Empty: an artifact.
-  bool log = false;
+  bool log = false, generic = false;
 };
 int runCompile(const CompileCommand &command);
 
@@ -57,7 +57,7 @@ struct VerifyCommand {
   double maxError = -1; // Negative: by the model's element types.
   int threads = 0;
   int jobs = 0; // Processes at a time; 0: one per CPU; -1: none but this.
-  bool reference = false, json = false;
+  bool reference = false, generic = false, json = false;
 };
 int runVerify(const VerifyCommand &command);
 

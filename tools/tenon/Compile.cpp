@@ -65,6 +65,7 @@ int tenon::runCompile(const CompileCommand &command) {
   if (!options)
     return refuse({llvm::toString(options.takeError())}, kInvalid);
   options->log = command.log;
+  options->generic = command.generic;
   if (command.output.empty() && options->stage >= EmitStage::Object)
     return refuse({"say where the result goes: -o FILE"}, kInvalid);
   auto start = std::chrono::steady_clock::now();

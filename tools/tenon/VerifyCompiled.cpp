@@ -42,6 +42,7 @@ std::optional<Verdict> tenon::compiledExecution(const std::string &path,
   auto options = makeCompileOptions(command.cpu, {});
   if (!options)
     return Verdict::fail(llvm::toString(options.takeError()));
+  options->generic = command.generic;
   TemporaryFile artifact;
   if (artifact.path.empty())
     return Verdict::fail("there is no place for a temporary file");

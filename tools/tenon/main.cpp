@@ -49,6 +49,8 @@ void addCompile(CLI::App &app, Command &chosen) {
       ->check(CLI::IsMember(
           {"graph", "regions", "kernels", "exec", "llvm", "object"}));
   command->add_flag("--log", options->log, "A line per pass");
+  command->add_flag("--generic", options->generic,
+                    "Every kernel by the Generic schedule, to compare with");
 }
 
 void addRun(CLI::App &app, Command &chosen) {
@@ -101,6 +103,8 @@ void addVerify(CLI::App &app, Command &chosen) {
   command->add_option("--threads", options->threads, "Threads of a run");
   command->add_option("--jobs", options->jobs,
                       "Models at a time; -1: all in this process");
+  command->add_flag("--generic", options->generic,
+                    "Every kernel by the Generic schedule, to compare with");
   command->add_flag("--reference", options->reference,
                     "Run the evaluator, not compiled code");
   command->add_flag("--json", options->json, "Print JSON");
