@@ -32,10 +32,24 @@ struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
     }
   }
 
+  const Schedule &choose(kernel::FuncOp function, const KernelView &view) {
+    if (generic)
+      return schedules().back();
+    for (const Schedule &schedule : schedules()) {
+      std::optional<std::string> why = schedule.refusal(view);
+      if (!why)
+        return schedule;
+      if (explain)
+        function.emitRemark("kernel '")
+            << function.getSymName() << "' does not run by " << schedule.name
+            << ": " << *why;
+    }
+    return schedules().back();
+  }
+
   LogicalResult apply(kernel::FuncOp function, ArrayRef<bool> isWeight) {
     KernelView view{function.getBlock(), isWeight};
-    const Schedule &schedule =
-        generic ? schedules().back() : selectSchedule(view);
+    const Schedule &schedule = choose(function, view);
     kernel::Geometry geometry = schedule.geometry(view);
     if (!geometry.rows || !geometry.grain || !geometry.scratch)
       return function.emitError("the sizes of kernel '")

@@ -10,10 +10,12 @@ def ApplySchedulesPass : Pass<"apply-schedules", "::mlir::ModuleOp"> {
   let summary = "Choose a schedule, its geometry and operand layouts";
   let description = [{
     Asks the rows of Schedules.def in order. A kernel that a schedule refuses
-    gets a remark with the reason (shown by `tenon explain`).
+    gets a remark with the reason if `explain` is set.
   }];
   let dependentDialects = ["::tenon::kernel::KernelDialect"];
-  let options = [Option<"generic", "generic", "bool", "false",
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on each schedule that refuses a kernel: why">,
+                 Option<"generic", "generic", "bool", "false",
                         "Run every kernel by the Generic schedule">];
 }
 

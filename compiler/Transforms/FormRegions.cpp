@@ -37,7 +37,7 @@ bool isCheapMovement(Operation *op) {
 
 class RegionBuilder {
 public:
-  explicit RegionBuilder(Block &block) : block(block) {}
+  RegionBuilder(Block &block, bool explain) : block(block), explain(explain) {}
 
   void run() {
     for (Operation &op : block)
@@ -49,9 +49,13 @@ public:
     for (auto &group : groups)
       if (!group->ops.empty())
         pending.push_back(group.get());
+    if (explain)
+      for (Group *group : pending)
+        remarkOnEnd(group->ops.back());
     for (Group *group : pending)
       build(*group);
     wrapConstants();
+    dropDeadConstants();
   }
 
 private:
@@ -69,33 +73,75 @@ private:
     group.ops.insert(op);
   }
 
-  /// Moves the producer's group into the consumer's where that is legal and
-  /// computes nothing twice.
+  /// Moves the producer's group into the consumer's unless something is
+  /// against it.
   void absorb(Group &group, Operation *consumer, Operation *producer) {
     auto found = groupOf.find(producer);
     if (found == groupOf.end() || found->second == &group)
       return;
     Group &other = *found->second;
-    if (group.root && other.root)
+    if (std::optional<std::string> why =
+            refusal(group, consumer, other, producer)) {
+      refusals[producer] = *why;
       return;
-    if (producer->getBlock() != &block || producer->getNumResults() != 1 ||
-        !llvm::all_of(producer->getUsers(),
-                      [&](Operation *user) { return user == consumer; }))
-      return;
-    if (graph::getDims(producer->getResult(0)) !=
-        graph::getDims(consumer->getResult(0)))
-      return;
-    Role role = roleOf(producer);
-    if (role == Role::Movement && !isCheapMovement(producer))
-      return;
-    if (group.ops.size() + other.ops.size() >= maxOps)
-      return;
+    }
     for (Operation *op : other.ops) {
       group.ops.insert(op);
       groupOf[op] = &group;
     }
     group.root = group.root ? group.root : other.root;
     other.ops.clear();
+  }
+
+  /// Why the producer's group may not join the consumer's: that would be
+  /// illegal, or something would be computed twice.
+  std::optional<std::string> refusal(const Group &group, Operation *consumer,
+                                     const Group &other, Operation *producer) {
+    if (group.root && other.root)
+      return "its user already shares a kernel with " + quoted(group.root) +
+             ", and a kernel has one root";
+    if (producer->getBlock() != &block)
+      return "its user is in a branch of an If";
+    if (producer->getNumResults() != 1)
+      return "it has several results";
+    if (!llvm::all_of(producer->getUsers(),
+                      [&](Operation *user) { return user == consumer; }))
+      return "its result has several users";
+    if (graph::getDims(producer->getResult(0)) !=
+        graph::getDims(consumer->getResult(0)))
+      return "the sizes of its user are not proven to be its own";
+    if (roleOf(producer) == Role::Movement && !isCheapMovement(producer))
+      return "its elements are found by a search";
+    if (group.ops.size() + other.ops.size() >= maxOps)
+      return "the kernel would have more than " + std::to_string(maxOps) +
+             " ops";
+    return std::nullopt;
+  }
+
+  static std::string quoted(Operation *op) {
+    return "'" + op->getName().getStringRef().str() + "'";
+  }
+
+  /// Says why a kernel ends with `op` and does not go on into its user.
+  void remarkOnEnd(Operation *op) {
+    std::string why;
+    SmallPtrSet<Operation *, 4> users(op->user_begin(), op->user_end());
+    Operation *user = users.empty() ? nullptr : *users.begin();
+    if (!user)
+      why = "its result has no user";
+    else if (users.size() > 1)
+      why = "its result has several users";
+    else if (isa<func::ReturnOp, graph::YieldOp>(user))
+      why = "its result is returned";
+    else if (auto found = refusals.find(op); found != refusals.end())
+      why = found->second;
+    else if (user->getBlock() != &block)
+      why = "its user is in a branch of an If";
+    else if (isView(user))
+      why = "its user " + quoted(user) + " only renames the memory";
+    else
+      why = "its user " + quoted(user) + " does not read it element by element";
+    op->emitRemark("kernel ends here: ") << why;
   }
 
   void build(Group &group) {
@@ -163,23 +209,35 @@ private:
     }
   }
 
+  void dropDeadConstants() {
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (roleOf(&op) == Role::Constant && op.use_empty())
+        op.erase();
+  }
+
   /// Longer chains gain nothing and make code that compiles slowly.
   static constexpr size_t maxOps = 32;
 
   Block &block;
+  bool explain;
   SmallVector<std::unique_ptr<Group>> groups;
   llvm::DenseMap<Operation *, Group *> groupOf;
+  llvm::DenseMap<Operation *, std::string> refusals;
 };
 
 struct FormRegions : impl::FormRegionsPassBase<FormRegions> {
+  using FormRegionsPassBase::FormRegionsPassBase;
+
   void runOnOperation() override {
     SmallVector<Block *> blocks = {&getOperation().getBody().front()};
-    getOperation().walk([&](graph::IfOp op) {
+    getOperation().walk<WalkOrder::PreOrder>([&](graph::IfOp op) {
       blocks.push_back(&op.getThenRegion().front());
       blocks.push_back(&op.getElseRegion().front());
     });
-    for (Block *block : blocks)
-      RegionBuilder(*block).run();
+    // Inner blocks first: they copy the constants that they read, so that
+    // what is left in outer blocks is what needs a buffer.
+    for (Block *block : llvm::reverse(blocks))
+      RegionBuilder(*block, explain).run();
   }
 };
 

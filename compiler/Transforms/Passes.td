@@ -43,6 +43,8 @@ def FormRegionsPass : Pass<"form-regions", "::mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = ["::tenon::kernel::KernelDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on each kernel: why it ends where it ends">];
 }
 
 def OutlineKernelsPass : Pass<"outline-kernels", "::mlir::ModuleOp"> {

@@ -1,0 +1,207 @@
+// RUN: tenon-opt %s --form-regions=explain=true --split-input-file --verify-diagnostics | FileCheck %s
+
+// A chain of elementwise ops is one kernel; what it reads from outside are its
+// operands.
+
+// CHECK-LABEL: @chain
+// CHECK-SAME:    %[[X:.*]]: tensor<4x8xf32>, %[[B:.*]]: tensor<8xf32>
+func.func @chain(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = kernel.region(%[[X]], %[[B]])
+  // CHECK-NEXT: ^bb0(%[[X1:.*]]: tensor<4x8xf32>, %[[B1:.*]]: tensor<8xf32>):
+  // CHECK-NEXT:   %[[SUM:.*]] = graph.add %[[X1]], %[[B1]]
+  // CHECK-NEXT:   %[[TANH:.*]] = graph.tanh %[[SUM]]
+  // CHECK-NEXT:   %[[PROD:.*]] = graph.mul %[[X1]], %[[TANH]]
+  // CHECK-NEXT:   kernel.yield %[[PROD]]
+  // CHECK-NEXT: }
+  // CHECK-NEXT: return %[[Y]]
+  %0 = graph.add %x, %b : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %1 = graph.tanh %0 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %2 = graph.mul %x, %1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// -----
+
+// Elementwise ops join the root that feeds them; the root's own operands do
+// not.
+
+// CHECK-LABEL: @epilogue
+func.func @epilogue(%x: tensor<?x8xf32, #graph.dims<B, 8>>, %w: tensor<8x16xf32>, %b: tensor<16xf32>) -> tensor<?x16xf32, #graph.dims<B, 16>> {
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.abs
+  // CHECK-NEXT:   kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.matmul
+  // CHECK-NEXT:   graph.add
+  // CHECK-NEXT:   graph.sigmoid
+  // CHECK-NEXT:   kernel.yield
+  // CHECK-NOT:  kernel.region
+  // expected-remark@+1 {{kernel ends here: its user 'graph.matmul' does not read it element by element}}
+  %0 = graph.abs %x : (tensor<?x8xf32, #graph.dims<B, 8>>) -> tensor<?x8xf32, #graph.dims<B, 8>>
+  %1 = graph.matmul %0, %w : (tensor<?x8xf32, #graph.dims<B, 8>>, tensor<8x16xf32>) -> tensor<?x16xf32, #graph.dims<B, 16>>
+  %2 = graph.add %1, %b : (tensor<?x16xf32, #graph.dims<B, 16>>, tensor<16xf32>) -> tensor<?x16xf32, #graph.dims<B, 16>>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %3 = graph.sigmoid %2 : (tensor<?x16xf32, #graph.dims<B, 16>>) -> tensor<?x16xf32, #graph.dims<B, 16>>
+  return %3 : tensor<?x16xf32, #graph.dims<B, 16>>
+}
+
+// -----
+
+// Of two roots, one joins; the other's result comes through memory.
+
+// CHECK-LABEL: @two_roots
+func.func @two_roots(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // CHECK-COUNT-2: kernel.region
+  // CHECK-NOT:     kernel.region
+  %0 = graph.softmax %x {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-remark@+1 {{kernel ends here: its user already shares a kernel with 'graph.softmax', and a kernel has one root}}
+  %1 = graph.softmax %y {axis = 0 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %2 = graph.add %0, %1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// -----
+
+// A result with two users stays in memory: joining would compute it twice.
+
+// CHECK-LABEL: @used_twice
+func.func @used_twice(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // CHECK:     %[[E:.*]] = kernel.region
+  // CHECK:     graph.exp
+  // CHECK:     %[[N:.*]] = kernel.region(%[[E]])
+  // CHECK:     return %[[N]], %[[E]]
+  // expected-remark@+1 {{kernel ends here: its result has several users}}
+  %0 = graph.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %1 = graph.neg %0 : (tensor<4xf32>) -> tensor<4xf32>
+  return %1, %0 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// The same user twice is one user.
+
+// CHECK-LABEL: @squared
+func.func @squared(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK:     kernel.region
+  // CHECK-NOT: kernel.region
+  %0 = graph.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %1 = graph.mul %0, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// Different sizes are different loops.
+
+// CHECK-LABEL: @other_sizes
+func.func @other_sizes(%x: tensor<8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // CHECK-COUNT-2: kernel.region
+  // expected-remark@+1 {{kernel ends here: the sizes of its user are not proven to be its own}}
+  %0 = graph.exp %x : (tensor<8xf32>) -> tensor<8xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %1 = graph.add %0, %y : (tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// -----
+
+// Reshapes rename memory and stay outside.
+
+// CHECK-LABEL: @view
+func.func @view(%x: tensor<2x4xf32>) -> tensor<8xf32> {
+  // CHECK:      %[[E:.*]] = kernel.region
+  // CHECK:      %[[R:.*]] = graph.reshape %[[E]]
+  // CHECK-NEXT: kernel.region(%[[R]])
+  // expected-remark@+1 {{kernel ends here: its user 'graph.reshape' only renames the memory}}
+  %0 = graph.exp %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.reshape %0 : (tensor<2x4xf32>) -> tensor<8xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %2 = graph.neg %1 : (tensor<8xf32>) -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+
+// -----
+
+// A transpose is read in place; a gather is not.
+
+// CHECK-LABEL: @movement
+func.func @movement(%x: tensor<8x4xf32>, %i: tensor<4xi64>, %y: tensor<9x8xf32>) -> tensor<4x8xf32> {
+  // CHECK:      kernel.region
+  // CHECK:        graph.gather
+  // CHECK:      kernel.region
+  // CHECK:        graph.transpose
+  // CHECK:        graph.sub
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  // expected-remark@+1 {{kernel ends here: its elements are found by a search}}
+  %1 = graph.gather %y, %i {axis = 0 : i64} : (tensor<9x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %2 = graph.sub %0, %1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// -----
+
+// Several results are several buffers.
+
+// CHECK-LABEL: @several_results
+func.func @several_results(%x: tensor<8xf32>) -> (tensor<2xf32>, tensor<2xi64>) {
+  // CHECK: %[[T:.*]]:2 = kernel.region
+  // CHECK: kernel.region(%[[T]]#0)
+  // CHECK: return %{{.*}}, %[[T]]#1
+  // expected-remark@+1 {{kernel ends here: its result has several users}}
+  %v, %i = graph.topk %x {axis = 0 : i64, largest = true} : (tensor<8xf32>) -> (tensor<2xf32>, tensor<2xi64>)
+  // expected-remark@+1 {{its result is returned}}
+  %0 = graph.neg %v : (tensor<2xf32>) -> tensor<2xf32>
+  return %0, %i : tensor<2xf32>, tensor<2xi64>
+}
+
+// -----
+
+// Sizes are made where they are read, and are gone where nobody reads them;
+// what else needs them gets them from a kernel.
+
+// CHECK-LABEL: @constants
+func.func @constants(%x: tensor<?xi64, #graph.dims<B>>) -> (tensor<?xi64, #graph.dims<B>>, tensor<1xi64>) {
+  // CHECK-NEXT: %[[S:.*]] = kernel.region() : () -> tensor<1xi64>
+  // CHECK-NEXT:   graph.sizes
+  // CHECK:      %[[SUM:.*]] = kernel.region(%{{[^)]*}})
+  // CHECK:        graph.sizes
+  // CHECK-NEXT:   graph.add
+  // CHECK:      return %[[SUM]], %[[S]]
+  %dead = graph.sizes {value = #graph.dims<B, B>} : () -> tensor<2xi64>
+  %0 = graph.sizes {value = #graph.dims<B>} : () -> tensor<1xi64>
+  // expected-remark@+1 {{its result is returned}}
+  %1 = graph.add %x, %0 : (tensor<?xi64, #graph.dims<B>>, tensor<1xi64>) -> tensor<?xi64, #graph.dims<B>>
+  return %1, %0 : tensor<?xi64, #graph.dims<B>>, tensor<1xi64>
+}
+
+// -----
+
+// Each branch has kernels of its own; nothing crosses into it.
+
+// CHECK-LABEL: @branches
+func.func @branches(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK:      %[[E:.*]] = kernel.region
+  // CHECK:      graph.if
+  // CHECK-NEXT:   %[[N:.*]] = kernel.region(%[[E]])
+  // CHECK:        graph.yield %[[N]]
+  // CHECK:      } else {
+  // CHECK-NEXT:   graph.yield %[[E]]
+  %three = graph.constant {value = dense<3.0> : tensor<f32>} : () -> tensor<f32>
+  // expected-remark@+1 {{kernel ends here: its result has several users}}
+  %0 = graph.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = graph.if %c : (tensor<i1>) -> tensor<4xf32> {
+    // expected-remark@+1 {{its result is returned}}
+    %2 = graph.mul %0, %three : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+    graph.yield %2 : tensor<4xf32>
+  } else {
+    graph.yield %0 : tensor<4xf32>
+  }
+  return %1 : tensor<4xf32>
+}
