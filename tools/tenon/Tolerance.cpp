@@ -30,7 +30,7 @@ Precision ofValues(
   return precision;
 }
 
-bool isQuantized(llvm::StringRef op) {
+bool isQuantizedOp(llvm::StringRef op) {
   return op.contains("QuantizeLinear") || op.starts_with("QLinear") ||
          op.ends_with("Integer") || op.ends_with("NBits") || op == "QGemm" ||
          op == "QAttention" || op == "DynamicQuantizeMatMul" ||
@@ -43,7 +43,7 @@ Precision ofGraph(const onnx::GraphProto &graph);
 template <typename Nodes> Precision ofNodes(const Nodes &nodes) {
   Precision precision = Full;
   for (const onnx::NodeProto &node : nodes) {
-    if (isQuantized(node.op_type()))
+    if (isQuantizedOp(node.op_type()))
       return Quantized;
     for (const onnx::AttributeProto &attribute : node.attribute()) {
       if (attribute.has_t())
@@ -65,9 +65,18 @@ Precision ofGraph(const onnx::GraphProto &graph) {
 
 } // namespace
 
-double tenon::defaultTolerance(const onnx::ModelProto &model) {
+static Precision ofModel(const onnx::ModelProto &model) {
   Precision precision = ofGraph(model.graph());
   for (const onnx::FunctionProto &function : model.functions())
     precision = std::max(precision, ofNodes(function.node()));
+  return precision;
+}
+
+double tenon::defaultTolerance(const onnx::ModelProto &model) {
+  Precision precision = ofModel(model);
   return precision == Quantized ? 1e-1 : precision == Half ? 1e-2 : 1e-4;
+}
+
+bool tenon::isQuantized(const onnx::ModelProto &model) {
+  return ofModel(model) == Quantized;
 }

@@ -14,6 +14,9 @@ namespace tenon {
 /// stores f16 or bf16; 1e-1 where it is quantized.
 double defaultTolerance(const onnx::ModelProto &model);
 
+/// True when an op of the model quantizes or computes on quantized values.
+bool isQuantized(const onnx::ModelProto &model);
+
 } // namespace tenon
 
 #endif // TENON_TOOLS_TENON_TOLERANCE_H

@@ -7,6 +7,7 @@
 #include "tools/tenon/Commands.h"
 #include "tools/tenon/Tensor.h"
 
+#include "compiler/Reference/Tensor.h"
 #include "compiler/Weights/WeightStore.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -41,8 +42,17 @@ struct ImportedModel {
 std::optional<Verdict> import(const std::string &path, ImportedModel &model);
 
 /// What runs a model: the evaluator or compiled code.
-using Execution = std::function<llvm::Expected<std::vector<Tensor>>(
-    const std::vector<Tensor> &inputs)>;
+struct Execution {
+  std::function<llvm::Expected<std::vector<Tensor>>(
+      const std::vector<Tensor> &inputs)>
+      run;
+  /// Runs once more and compares kernels with the evaluator: all, within
+  /// `tolerance`, or those on integers only, exactly. A sentence on the first
+  /// that differs, or empty. Null where there are no kernels.
+  std::function<std::string(const std::vector<Tensor> &inputs,
+                            bool integersOnly, double tolerance)>
+      compareKernels;
+};
 
 /// The evaluator on an imported model, which must outlive the result.
 Execution evaluation(ImportedModel &model);
@@ -52,6 +62,11 @@ Execution evaluation(ImportedModel &model);
 std::optional<Verdict> compiledExecution(const std::string &path,
                                          const VerifyCommand &command,
                                          Execution &execution);
+
+/// Between the tools' tensors and the evaluator's.
+llvm::Expected<reference::Tensor> toReference(mlir::MLIRContext *context,
+                                              const Tensor &tensor);
+Tensor fromReference(const reference::Tensor &tensor);
 
 /// Inputs for a model without data: sizes from `dims` ("name=n") or small,
 /// ids within the table that they index, masks of 0 and 1, else seeded noise.

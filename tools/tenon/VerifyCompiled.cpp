@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/tenon/CompileRequest.h"
+#include "tools/tenon/KernelCheck.h"
 #include "tools/tenon/Session.h"
 #include "tools/tenon/Verify.h"
 
@@ -34,6 +35,30 @@ public:
   std::string path;
 };
 
+/// The kernels' specifications and their machine code.
+struct CompiledModel {
+  Compilation compilation;
+  std::unique_ptr<Session> session;
+};
+
+std::string firstError(const Compilation &compilation) {
+  return compilation.errors.empty() ? "no reason given"
+                                    : compilation.errors.front();
+}
+
+std::string compareKernels(CompiledModel &model,
+                           const std::vector<Tensor> &inputs,
+                           KernelsToCheck which, double tolerance) {
+  KernelCheck check(*model.compilation.module, which, tolerance);
+  tenon_session_set_observer(model.session->handle(), KernelCheck::observe,
+                             &check);
+  auto outputs = model.session->run(inputs);
+  tenon_session_set_observer(model.session->handle(), nullptr, nullptr);
+  if (!outputs)
+    llvm::consumeError(outputs.takeError());
+  return check.difference();
+}
+
 } // namespace
 
 std::optional<Verdict> tenon::compiledExecution(const std::string &path,
@@ -46,18 +71,23 @@ std::optional<Verdict> tenon::compiledExecution(const std::string &path,
   TemporaryFile artifact;
   if (artifact.path.empty())
     return Verdict::fail("there is no place for a temporary file");
-  Compilation compilation;
+  auto compiled = std::make_shared<CompiledModel>();
   std::string text;
-  if (!compileModel(compilation, path, *options, artifact.path, text))
-    return Verdict::fail("compile: " + (compilation.errors.empty()
-                                            ? std::string("no reason given")
-                                            : compilation.errors.front()));
+  if (!compileModel(compiled->compilation, path, *options, artifact.path, text))
+    return Verdict::fail("compile: " + firstError(compiled->compilation));
   auto session = Session::open(artifact.path, "", command.threads);
   if (!session)
     return Verdict::fail("load: " + llvm::toString(session.takeError()));
-  std::shared_ptr<Session> shared = std::move(*session);
-  execution = [shared](const std::vector<Tensor> &inputs) {
-    return shared->run(inputs);
+  compiled->session = std::move(*session);
+  execution.run = [compiled](const std::vector<Tensor> &inputs) {
+    return compiled->session->run(inputs);
+  };
+  execution.compareKernels = [compiled](const std::vector<Tensor> &inputs,
+                                        bool integersOnly, double tolerance) {
+    return compareKernels(*compiled, inputs,
+                          integersOnly ? KernelsToCheck::Integers
+                                       : KernelsToCheck::All,
+                          tolerance);
   };
   return std::nullopt;
 }

@@ -63,45 +63,50 @@ std::optional<Verdict> tenon::import(const std::string &path,
   return std::nullopt;
 }
 
-static llvm::Expected<reference::Tensor> toReference(MLIRContext *context,
+llvm::Expected<reference::Tensor> tenon::toReference(MLIRContext *context,
                                                      const Tensor &tensor) {
   return reference::Tensor::fromBytes(elementOf(context, tensor.type),
                                       tensor.dims, tensor.bytes);
 }
 
-static Tensor fromReference(const reference::Tensor &tensor) {
+Tensor tenon::fromReference(const reference::Tensor &tensor) {
   return {dtypeOf(tensor.element),
           {tensor.shape.begin(), tensor.shape.end()},
           tensor.toBytes()};
 }
 
-Execution tenon::evaluation(ImportedModel &model) {
-  return [&model](const std::vector<Tensor> &inputs)
-             -> llvm::Expected<std::vector<Tensor>> {
-    llvm::SmallVector<reference::Tensor> arguments;
-    for (const Tensor &input : inputs) {
-      auto argument = toReference(&model.context, input);
-      if (!argument)
-        return argument.takeError();
-      arguments.push_back(std::move(*argument));
-    }
-    reference::EvaluateOptions options;
-    options.weight =
-        [&model](StringRef name) -> llvm::Expected<reference::Tensor> {
-      const Weight *weight = model.weights.lookup(name);
-      if (!weight)
-        return sentence("internal error: there is no weight " + name);
-      return reference::Tensor::fromBytes(weight->elementType, weight->shape,
-                                          weight->bytes);
-    };
-    auto results = reference::evaluateFunction(model.main, arguments, options);
-    if (!results)
-      return results.takeError();
-    std::vector<Tensor> outputs;
-    for (const reference::Tensor &result : *results)
-      outputs.push_back(fromReference(result));
-    return outputs;
+static llvm::Expected<std::vector<Tensor>>
+evaluate(ImportedModel &model, const std::vector<Tensor> &inputs) {
+  llvm::SmallVector<reference::Tensor> arguments;
+  for (const Tensor &input : inputs) {
+    auto argument = toReference(&model.context, input);
+    if (!argument)
+      return argument.takeError();
+    arguments.push_back(std::move(*argument));
+  }
+  reference::EvaluateOptions options;
+  options.weight =
+      [&model](StringRef name) -> llvm::Expected<reference::Tensor> {
+    const Weight *weight = model.weights.lookup(name);
+    if (!weight)
+      return sentence("internal error: there is no weight " + name);
+    return reference::Tensor::fromBytes(weight->elementType, weight->shape,
+                                        weight->bytes);
   };
+  auto results = reference::evaluateFunction(model.main, arguments, options);
+  if (!results)
+    return results.takeError();
+  std::vector<Tensor> outputs;
+  for (const reference::Tensor &result : *results)
+    outputs.push_back(fromReference(result));
+  return outputs;
+}
+
+Execution tenon::evaluation(ImportedModel &model) {
+  return {[&model](const std::vector<Tensor> &inputs) {
+            return evaluate(model, inputs);
+          },
+          nullptr};
 }
 
 /// Takes in the agreement of one set's outputs; false when it fails.
@@ -127,50 +132,81 @@ static bool judge(const std::vector<Tensor> &actual,
   return true;
 }
 
+/// How one model is judged.
+struct Standard {
+  double tolerance;
+  bool quantized;
+};
+
+/// Runs the model and judges it; false when it fails.
+static bool runAndJudge(const std::vector<Tensor> &inputs,
+                        const std::vector<Tensor> &expected,
+                        const ImportedModel &model, const Execution &execution,
+                        const Standard &standard, const std::string &where,
+                        Verdict &verdict) {
+  auto actual = execution.run(inputs);
+  if (!actual) {
+    verdict = Verdict::fail(where + llvm::toString(actual.takeError()));
+    return false;
+  }
+  bool agrees = judge(*actual, expected, model.outputs, standard.tolerance,
+                      where, verdict);
+  if (!execution.compareKernels || (agrees && !standard.quantized))
+    return agrees;
+  // A kernel alone errs less than a whole model may.
+  std::string difference =
+      execution.compareKernels(inputs, agrees, standard.tolerance / 10);
+  if (difference.empty())
+    return agrees;
+  if (agrees)
+    verdict = Verdict::fail(where + difference);
+  else
+    verdict.reason += "; " + difference;
+  return false;
+}
+
+static llvm::Expected<std::vector<Tensor>>
+readSet(const std::string &set, const char *prefix,
+        const std::vector<std::string> &names) {
+  auto tensors = readDataSet(set, prefix);
+  if (!tensors)
+    return tensors.takeError();
+  return arrange(std::move(*tensors), names, prefix);
+}
+
 static Verdict verifySets(const std::vector<std::string> &sets,
                           const ImportedModel &model,
-                          const Execution &execution, double tolerance) {
+                          const Execution &execution,
+                          const Standard &standard) {
   Verdict verdict;
   for (const std::string &set : sets) {
     std::string where = llvm::sys::path::filename(set).str() + ", ";
-    auto read = [&](const char *prefix, const std::vector<std::string> &names)
-        -> llvm::Expected<std::vector<Tensor>> {
-      auto tensors = readDataSet(set, prefix);
-      if (!tensors)
-        return tensors.takeError();
-      return arrange(std::move(*tensors), names, prefix);
-    };
-    auto inputs = read("input", model.inputs);
+    auto inputs = readSet(set, "input", model.inputs);
     if (!inputs)
       return Verdict::fail(where + llvm::toString(inputs.takeError()));
-    auto expected = read("output", model.outputs);
+    auto expected = readSet(set, "output", model.outputs);
     if (!expected)
       return Verdict::fail(where + llvm::toString(expected.takeError()));
-    auto actual = execution(*inputs);
-    if (!actual)
-      return Verdict::fail(where + llvm::toString(actual.takeError()));
-    if (!judge(*actual, *expected, model.outputs, tolerance, where, verdict))
+    if (!runAndJudge(*inputs, *expected, model, execution, standard, where,
+                     verdict))
       return verdict;
   }
   return verdict;
 }
 
 static Verdict verifySeeded(ImportedModel &model, const Execution &execution,
-                            const VerifyCommand &command, double tolerance) {
+                            const VerifyCommand &command,
+                            const Standard &standard) {
   auto inputs = seededInputs(model, command.dims);
   if (!inputs)
     return Verdict::fail(llvm::toString(inputs.takeError()));
-  auto expected = evaluation(model)(*inputs);
+  auto expected = evaluate(model, *inputs);
   if (!expected)
     return Verdict::fail("the evaluator: " +
                          llvm::toString(expected.takeError()));
   Verdict verdict;
-  if (command.reference)
-    return verdict;
-  auto actual = execution(*inputs);
-  if (!actual)
-    return Verdict::fail(llvm::toString(actual.takeError()));
-  judge(*actual, *expected, model.outputs, tolerance, "", verdict);
+  if (!command.reference)
+    runAndJudge(*inputs, *expected, model, execution, standard, "", verdict);
   return verdict;
 }
 
@@ -183,18 +219,19 @@ Verdict tenon::verifyModel(const std::string &path,
                                   [](Diagnostic &) { return success(); });
   if (std::optional<Verdict> verdict = import(file, model))
     return *verdict;
-  double tolerance = command.maxError >= 0
-                         ? command.maxError
-                         : defaultTolerance(model.file->model());
+  Standard standard = {defaultTolerance(model.file->model()),
+                       isQuantized(model.file->model())};
+  if (command.maxError >= 0)
+    standard.tolerance = command.maxError;
   Execution execution;
   if (command.reference)
     execution = evaluation(model);
   else if (auto verdict = compiledExecution(file, command, execution))
     return *verdict;
   if (file == path)
-    return verifySeeded(model, execution, command, tolerance);
+    return verifySeeded(model, execution, command, standard);
   std::vector<std::string> sets = dataSetsOf(path);
   if (sets.empty())
     return Verdict::fail("has no test_data_set_* beside the model");
-  return verifySets(sets, model, execution, tolerance);
+  return verifySets(sets, model, execution, standard);
 }

@@ -1,0 +1,171 @@
+//===- KernelCheck.cpp - Each kernel of a run against its specification ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/tenon/KernelCheck.h"
+
+#include "tools/tenon/Verify.h"
+
+#include "compiler/Package/ElementTypes.h"
+#include "compiler/Weights/Printable.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace tenon;
+
+namespace {
+
+constexpr int64_t panelColumns = 48;
+
+/// A packed48 weight as the matrix that it is.
+std::vector<char> unpack(const char *packed, int64_t rows, int64_t columns) {
+  std::vector<char> matrix(size_t(rows * columns) * 4);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      int64_t panel = column / panelColumns, lane = column % panelColumns;
+      std::memcpy(matrix.data() + (row * columns + column) * 4,
+                  packed + ((panel * rows + row) * panelColumns + lane) * 4, 4);
+    }
+  return matrix;
+}
+
+bool isIntegers(kernel::FuncOp function) {
+  auto integers = [](TypeRange types) {
+    return llvm::all_of(types, [](Type type) {
+      return isa<IntegerType>(cast<RankedTensorType>(type).getElementType());
+    });
+  };
+  return llvm::all_of(function.getBlock(), [&](Operation &op) {
+    return integers(op.getOperandTypes()) && integers(op.getResultTypes());
+  });
+}
+
+std::optional<std::vector<int64_t>>
+shapeOf(Value value, const reference::SymbolMap &symbols) {
+  std::vector<int64_t> shape;
+  for (graph::Expr dim : graph::getDims(value)) {
+    std::optional<int64_t> size = reference::evaluateSize(dim, symbols);
+    if (!size)
+      return std::nullopt;
+    shape.push_back(*size);
+  }
+  return shape;
+}
+
+std::string nodesOf(const tenon_launch_t &launch) {
+  std::string text;
+  for (uint32_t i = 0; i < launch.node_count; ++i) {
+    std::string node = "'" + printable(launch.nodes[i]) + "'";
+    if (!StringRef(text).contains(node))
+      text += (text.empty() ? "" : ", ") + node;
+  }
+  return text;
+}
+
+} // namespace
+
+KernelCheck::KernelCheck(ModuleOp module, KernelsToCheck which,
+                         double tolerance)
+    : which(which), tolerance(tolerance) {
+  for (auto function : module.getOps<kernel::FuncOp>())
+    functions[function.getSymName()] = function;
+}
+
+void KernelCheck::observe(void *user, const tenon_launch_t *launch) {
+  static_cast<KernelCheck *>(user)->check(*launch);
+}
+
+void KernelCheck::remember(const tenon_operand_t &operand) {
+  const char *data = static_cast<const char *>(operand.data);
+  if (data)
+    written[operand.data].assign(data, data + operand.bytes);
+}
+
+void KernelCheck::check(const tenon_launch_t &launch) {
+  kernel::FuncOp function = functions.lookup(launch.kernel_name);
+  if (!sentence.empty() || !function)
+    return;
+  bool wanted = which == KernelsToCheck::All || isIntegers(function);
+  auto names = function.getSymbols().getAsRange<StringAttr>();
+  if (wanted && launch.parameter_count == function.getSymbols().size()) {
+    reference::SymbolMap symbols;
+    for (auto [i, name] : llvm::enumerate(names))
+      symbols[name] = launch.parameters[i];
+    checkResults(function, launch, symbols);
+  }
+  for (uint32_t i = function.getBlock().getNumArguments();
+       i < launch.operand_count; ++i)
+    remember(launch.operands[i]);
+}
+
+std::optional<Tensor>
+KernelCheck::argument(kernel::FuncOp function, unsigned i,
+                      const tenon_launch_t &launch,
+                      const reference::SymbolMap &symbols) {
+  BlockArgument value = function.getBlock().getArgument(i);
+  auto shape = shapeOf(value, symbols);
+  if (!shape || i >= launch.operand_count)
+    return std::nullopt;
+  Tensor tensor{dtypeOf(graph::getElementType(value)), *shape, {}};
+  size_t bytes = bytesOfTensor(tensor.type, *shape).value_or(0);
+  const tenon_operand_t &operand = launch.operands[i];
+  const char *data = static_cast<const char *>(operand.data);
+  bool overwritten = false;
+  for (uint32_t j = function.getBlock().getNumArguments();
+       j < launch.operand_count; ++j)
+    overwritten |= launch.operands[j].data == operand.data && data;
+  if (overwritten) {
+    auto before = written.find(operand.data);
+    if (before == written.end() || before->second.size() < bytes)
+      return std::nullopt;
+    data = before->second.data();
+  }
+  auto layout = cast<StringAttr>(function.getLayouts()[i]).getValue();
+  if (layout == "packed48")
+    tensor.bytes = unpack(data, (*shape)[0], (*shape)[1]);
+  else if (operand.bytes >= bytes)
+    tensor.bytes.assign(data, data + bytes);
+  else
+    return std::nullopt;
+  return tensor;
+}
+
+void KernelCheck::checkResults(kernel::FuncOp function,
+                               const tenon_launch_t &launch,
+                               const reference::SymbolMap &symbols) {
+  SmallVector<reference::Tensor> arguments;
+  unsigned count = function.getBlock().getNumArguments();
+  for (unsigned i = 0; i < count; ++i) {
+    std::optional<Tensor> tensor = argument(function, i, launch, symbols);
+    if (!tensor)
+      return;
+    auto converted = toReference(function.getContext(), *tensor);
+    if (!converted)
+      return llvm::consumeError(converted.takeError());
+    arguments.push_back(std::move(*converted));
+  }
+  reference::SymbolMap copy = symbols;
+  auto expected =
+      reference::evaluateBlock(function.getBlock(), arguments, copy);
+  if (!expected)
+    return llvm::consumeError(expected.takeError());
+  for (auto [i, result] : llvm::enumerate(*expected)) {
+    if (count + i >= launch.operand_count)
+      return;
+    Tensor wanted = fromReference(result);
+    const tenon_operand_t &operand = launch.operands[count + i];
+    if (operand.bytes < wanted.bytes.size())
+      return;
+    const char *data = static_cast<const char *>(operand.data);
+    Tensor got{wanted.type, wanted.dims, {data, data + wanted.bytes.size()}};
+    Agreement agreement = compare(got, wanted);
+    if (agreement.within(tolerance))
+      continue;
+    char error[40];
+    std::snprintf(error, sizeof error, "relative error %.3g", agreement.error);
+    sentence = "the first kernel that differs from its specification is " +
+               function.getSymName().str() + " (" + nodesOf(launch) + "): " +
+               (agreement.mismatch.empty() ? error : agreement.mismatch);
+    return;
+  }
+}
