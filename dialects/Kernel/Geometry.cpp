@@ -143,9 +143,9 @@ SmallVector<Expr> scratchAreas(Operation *root) {
   Type element = getElementType(root->getOperand(0));
   Expr row = area(cut.length, computeWidth(element));
   return llvm::TypeSwitch<Operation *, SmallVector<Expr>>(root)
-      .Case<graph::ReduceOp>(
+      .Case<graph::ReduceOp, graph::AveragePoolOp, graph::LpPoolOp>(
           [&](auto) { return SmallVector<Expr>{area(cut.length, 8)}; })
-      .Case<graph::ArgReduceOp, graph::AveragePoolOp, graph::MaxPoolIndicesOp>(
+      .Case<graph::ArgReduceOp, graph::MaxPoolIndicesOp>(
           [&](auto) { return SmallVector<Expr>{row, area(cut.length, 8)}; })
       .Case<graph::TopkOp>([&](auto) {
         Expr indices = area(cut.length, 8);

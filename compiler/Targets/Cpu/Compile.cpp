@@ -23,12 +23,15 @@ namespace {
 
 /// Vectorises and cleans up; nothing that would call a library function.
 constexpr StringLiteral pipeline =
-    "function(sroa,early-cse<memssa>,instcombine,simplifycfg,"
+    "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+    "simplifycfg,"
     "loop-mssa(loop-simplifycfg,loop-rotate,licm,"
-    "simple-loop-unswitch<nontrivial>),instcombine,simplifycfg,gvn,"
+    "simple-loop-unswitch<nontrivial>),instcombine<no-verify-fixpoint>,"
+    "simplifycfg,gvn,"
     "loop-mssa(licm),loop(indvars),loop-simplify,lcssa,loop-vectorize,"
-    "instcombine,simplifycfg,early-cse<memssa>,loop-mssa(licm),gvn,"
-    "instcombine,simplifycfg)";
+    "instcombine<no-verify-fixpoint>,simplifycfg,early-cse<memssa>,loop-mssa("
+    "licm),gvn,"
+    "instcombine<no-verify-fixpoint>,simplifycfg)";
 
 std::unique_ptr<llvm::TargetMachine> targetMachine(const CpuLevel &level) {
   static std::once_flag once;

@@ -44,6 +44,8 @@ public:
         columnBlock);
   }
 
+  Value sumAt(Value n) { return e.loadRaw(sums, type, n); }
+
 private:
   Indices operandIndex(Value operand, Value row, Value column) {
     // The batch axes broadcast like those of pointwise ops.
@@ -95,8 +97,10 @@ bool emitMatmul(Emitter &e, Operation *root) {
   Indices dims = e.dimsOf(op.getResult());
   e.loop(e.begin, e.end, [&](Value row) {
     Indices index = e.delinearise(row, ArrayRef(dims).drop_back());
-    MatmulRow(e, op, index).sum(dims.back());
-    e.storeRow(root, index, row, dims.back());
+    MatmulRow matmul(e, op, index);
+    matmul.sum(dims.back());
+    e.storeRow(root, index, row, dims.back(),
+               [&](Value n) { return matmul.sumAt(n); });
   });
   return true;
 }

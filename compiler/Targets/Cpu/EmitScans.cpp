@@ -1,6 +1,147 @@
-//===- EmitScans.cpp - Loops ------------===//
+//===- EmitScans.cpp - Running sums and sorting along an axis -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "compiler/Targets/Cpu/Emitter.h"
+
+#include "compiler/Targets/Cpu/Reduction.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "runtime/model_format.h"
+
+using namespace mlir;
+
 namespace tenon::cpu {
-bool emitScans(Emitter &, mlir::Operation *) { return false; }
+namespace {
+
+void emitCumulative(Emitter &e, graph::CumulativeOp op) {
+  Value result = op.getResult();
+  Indices dims = e.dimsOf(result), others = dims;
+  size_t axis = op.getAxis();
+  others[axis] = e.number(1);
+  Reduction reduction(op.getKind(), op.getInput());
+  e.loop(e.begin, e.end, [&](Value row) {
+    Indices index = e.delinearise(row, others);
+    e.loop(e.number(0), dims[axis], reduction.start(e),
+           [&](Value i, ValueRange carried) {
+             Value last = e.sub(dims[axis], e.number(1));
+             index[axis] = op.getReverse() ? e.sub(last, i) : i;
+             Value next =
+                 reduction.join(e, carried[0], e.element(op.getInput(), index));
+             Value sum = op.getExclusive() ? carried[0] : next;
+             e.bind(result, index, reduction.finish(e, sum, e.number(1), op));
+             e.storeYields(index, e.linearise(index, dims));
+             return SmallVector<Value>{next};
+           });
+  });
+}
+
+/// The order of a row's values, best first, equal ones by position: a merge
+/// sort of positions.
+class TopkRow {
+public:
+  TopkRow(Emitter &e, graph::TopkOp op, Value count)
+      : e(e), op(op), element(graph::getElementType(op.getInput())),
+        values(e.scratch(0)), count(count) {}
+
+  /// Loads the row and returns where its sorted positions lie.
+  Value sort(function_ref<Indices(Value)> indexOf) {
+    Value from = e.scratch(1), to = e.scratch(2);
+    e.loop(e.number(0), count, [&](Value i) {
+      e.storeRaw(e.element(op.getInput(), indexOf(i)), values, i);
+      e.storeRaw(i, from, i);
+    });
+    // Runs of 1, 2, 4, ... positions are in order already.
+    Value passes = arith::SubIOp::create(
+        e.b, e.number(64),
+        LLVM::CountLeadingZerosOp::create(
+            e.b, e.b.getI64Type(),
+            e.max(e.sub(count, e.number(1)), e.number(0)), false));
+    return e.loop(e.number(0), passes, ValueRange{from, to},
+                  [&](Value pass, ValueRange buffers) {
+                    Value width = arith::ShLIOp::create(e.b, e.number(1), pass);
+                    mergeAll(buffers[0], buffers[1], width);
+                    return SmallVector<Value>{buffers[1], buffers[0]};
+                  })[0];
+  }
+
+  Value valueAt(Value position) {
+    return e.loadRaw(values, computeType(element), position);
+  }
+
+private:
+  void mergeAll(Value from, Value to, Value width) {
+    Value both = e.mul(width, e.number(2));
+    Value runs = e.div(e.add(count, e.sub(both, e.number(1))), both);
+    e.loop(e.number(0), runs, [&](Value run) {
+      Value low = e.mul(run, both);
+      Value middle = e.min(e.add(low, width), count);
+      Value high = e.min(e.add(low, both), count);
+      e.loop(low, high, ValueRange{low, middle},
+             [&](Value out, ValueRange heads) {
+               return merge(from, to, out, heads[0], heads[1], middle, high);
+             });
+    });
+  }
+
+  /// Moves the better of two heads; the left one when they are equal.
+  SmallVector<Value> merge(Value from, Value to, Value out, Value left,
+                           Value right, Value middle, Value high) {
+    Value last = e.sub(count, e.number(1));
+    auto load = [&](Value head) {
+      return e.loadRaw(from, e.b.getI64Type(), e.min(head, last));
+    };
+    Value leftPosition = load(left), rightPosition = load(right);
+    Value isBefore = isBetter(e, valueAt(rightPosition), valueAt(leftPosition),
+                              element, op.getLargest());
+    Value takeRight =
+        e.both(e.less(right, high),
+               e.either(e.less(e.sub(middle, e.number(1)), left), isBefore));
+    e.storeRaw(e.select(takeRight, rightPosition, leftPosition), to, out);
+    Value one = e.number(1), none = e.number(0);
+    return {e.add(left, e.select(takeRight, none, one)),
+            e.add(right, e.select(takeRight, one, none))};
+  }
+
+  Emitter &e;
+  graph::TopkOp op;
+  Type element;
+  Value values, count;
+};
+
+void emitTopk(Emitter &e, graph::TopkOp op) {
+  size_t axis = op.getAxis();
+  Indices dims = e.dimsOf(op.getValues()), others = dims;
+  others[axis] = e.number(1);
+  Value count = e.valueOf(graph::getDim(op.getInput(), axis));
+  Type indexType = graph::getElementType(op.getIndices());
+  e.loop(e.begin, e.end, [&](Value row) {
+    Indices index = e.delinearise(row, others);
+    auto indexOf = [&](Value i) {
+      Indices at = index;
+      at[axis] = i;
+      return at;
+    };
+    e.fault(e.less(count, dims[axis]), TENON_FAULT_COUNT, op);
+    TopkRow sorted(e, op, count);
+    Value order = sorted.sort(indexOf);
+    e.loop(e.number(0), e.min(dims[axis], count), [&](Value i) {
+      Indices at = indexOf(i);
+      Value position = e.loadRaw(order, e.b.getI64Type(), i);
+      e.bind(op.getValues(), at, sorted.valueAt(position));
+      e.bind(op.getIndices(), at,
+             emitCast(e.b, position, e.b.getI64Type(), indexType));
+      e.storeYields(at, e.linearise(at, dims));
+    });
+  });
+}
+
+} // namespace
+
+bool emitScans(Emitter &e, Operation *root) {
+  if (auto op = dyn_cast<graph::CumulativeOp>(root))
+    emitCumulative(e, op);
+  else if (auto op = dyn_cast<graph::TopkOp>(root))
+    emitTopk(e, op);
+  else
+    return false;
+  return true;
+}
+
 } // namespace tenon::cpu

@@ -34,6 +34,8 @@ LogicalResult Emitter::emit() {
 }
 
 LogicalResult Emitter::emitRows() {
+  if (kernel.getSchedule() == "PackedMatmul")
+    return emitPackedMatmul(*this);
   Operation *root = kernel::findRoot(kernel.getBlock());
   if (!root) {
     emitPointwiseRows(*this);
@@ -298,16 +300,14 @@ void Emitter::storeYields(ArrayRef<Value> index, Value position) {
 }
 
 void Emitter::storeRow(Operation *root, ArrayRef<Value> lead, Value row,
-                       Value length) {
+                       Value length, function_ref<Value(Value)> valueAt) {
   Value result = root->getResult(0);
-  Type element = graph::getElementType(result);
   Value base = mul(row, length);
   loop(number(0), length, [&](Value i) {
     Indices index(lead);
     if (graph::getRank(result) > 0)
       index.push_back(i);
-    Value value = loadRaw(scratch(0), computeType(element), i);
-    bind(result, index, roundTo(b, value, element));
+    bind(result, index, roundTo(b, valueAt(i), graph::getElementType(result)));
     storeYields(index, add(base, i));
   });
 }

@@ -122,11 +122,11 @@ public:
   /// Evaluates what is yielded at an index of the root's result (or of
   /// kernel::iterationDims) and stores it at row-major position `position`.
   void storeYields(llvm::ArrayRef<Value> index, Value position);
-  /// The last step of roots whose rows are the result's last axis: scratch
-  /// area 0 holds the row in the compute type, unrounded; `lead` is the index
-  /// of all other axes, `row` its position.
+  /// The last step of roots whose rows are the result's last axis: `valueAt`
+  /// gives its elements, still to be rounded; `lead` is the index of all other
+  /// axes, `row` its position.
   void storeRow(mlir::Operation *root, llvm::ArrayRef<Value> lead, Value row,
-                Value length);
+                Value length, llvm::function_ref<Value(Value)> valueAt);
 
   // FormulaHost
   Value callMath(int function, mlir::ValueRange operands) override;
@@ -165,6 +165,9 @@ private:
 // The rules for elements of data movement and constants.
 Value emitMovement(Emitter &e, mlir::Operation *op,
                    llvm::ArrayRef<Value> index);
+
+/// The loop nest of the PackedMatmul schedule.
+mlir::LogicalResult emitPackedMatmul(Emitter &e);
 
 // The loop nests of kernels; false when `root` is of another kind.
 void emitPointwiseRows(Emitter &e);

@@ -3,8 +3,9 @@
 
 #include "test/compiler/Targets/Cpu/KernelTest.h"
 #include "compiler/Reference/Evaluate.h"
+#include "compiler/Schedules/Schedules.h"
 #include "compiler/Targets/Cpu/Compile.h"
-#include "dialects/Kernel/Geometry.h"
+#include "dialects/Kernel/Packing.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/Math.h"
 #include "runtime/model_format.h"
@@ -54,8 +55,7 @@ std::string compileText(const KernelCase &test, size_t ordinal) {
   size_t arguments =
       std::count(test.arguments.begin(), test.arguments.end(), '%');
   for (size_t i = 0; i < arguments; ++i)
-    layouts += (i ? ", \"" : "\"") +
-               (i < test.layouts.size() ? test.layouts[i] : "") + "\"";
+    layouts += i ? ", \"\"" : "\"\"";
   return "kernel.func @k" + std::to_string(ordinal) + " symbols [" + symbols +
          "] layouts [" + layouts + "] schedule \"" + test.schedule +
          "\" geometry <1, 1, 0> {\n^bb0(" + test.arguments + "):\n" +
@@ -155,6 +155,19 @@ std::string difference(const reference::Tensor &got,
   return {};
 }
 
+/// The bytes of a tensor [K, N] of 4-byte elements in panels.
+std::vector<char> pack(const reference::Tensor &tensor) {
+  std::vector<char> bytes = tensor.toBytes();
+  int64_t depth = tensor.shape[0], columns = tensor.shape[1];
+  int64_t width = kernel::panelColumns;
+  std::vector<char> packed((columns + width - 1) / width * width * depth * 4);
+  for (int64_t k = 0; k < depth; ++k)
+    for (int64_t n = 0; n < columns; ++n)
+      std::memcpy(&packed[((n / width * depth + k) * width + n % width) * 4],
+                  &bytes[(k * columns + n) * 4], 4);
+  return packed;
+}
+
 class CaseRunner {
 public:
   CaseRunner(const KernelCase &test, kernel::FuncOp kernel,
@@ -218,8 +231,10 @@ private:
               const Symbols &sizes) {
     std::vector<GuardedBuffer> buffers;
     std::vector<void *> pointers;
-    for (const reference::Tensor &input : inputs) {
-      std::vector<char> bytes = input.toBytes();
+    for (auto [i, input] : llvm::enumerate(inputs)) {
+      bool isPacked = cast<StringAttr>(kernel.getLayouts()[i]).getValue() ==
+                      kernel::packedLayout;
+      std::vector<char> bytes = isPacked ? pack(input) : input.toBytes();
       buffers.emplace_back(bytes.size());
       std::memcpy(buffers.back().data(), bytes.data(), bytes.size());
     }
@@ -267,6 +282,29 @@ private:
   reference::SymbolMap symbols;
 };
 
+/// Sets geometry and layouts as the schedule asks for; all operands that it
+/// wants to be weights are.
+void schedule(kernel::FuncOp function) {
+  SmallVector<bool> isWeight(function.getBlock().getNumArguments(), true);
+  KernelView view{function.getBlock(), isWeight};
+  const Schedule *found = llvm::find_if(schedules(), [&](const Schedule &s) {
+    return s.name == function.getSchedule();
+  });
+  ASSERT_NE(found, schedules().end());
+  EXPECT_EQ(found->refusal(view).value_or(""), "");
+  kernel::Geometry geometry = found->geometry(view);
+  ASSERT_TRUE(geometry);
+  Builder builder(function.getContext());
+  function.setGeometryAttr(graph::DimsAttr::get(
+      builder.getContext(),
+      ArrayRef<graph::Expr>{geometry.rows, geometry.grain, geometry.scratch}));
+  SmallVector<StringRef> layouts;
+  SmallVector<std::string> wanted = found->layouts(view);
+  for (const std::string &layout : wanted)
+    layouts.push_back(layout);
+  function.setLayoutsAttr(builder.getStrArrayAttr(layouts));
+}
+
 /// Links an object to a shared one and loads it; null after a failure.
 void *loadObject(const std::string &object) {
   llvm::SmallString<64> source, target;
@@ -288,6 +326,11 @@ void *loadObject(const std::string &object) {
 
 } // namespace
 
+bool canRun(const char *levelName) {
+  return cpu::findCpuLevel("native")->vectorBits >=
+         cpu::findCpuLevel(levelName)->vectorBits;
+}
+
 std::string tensor(const std::vector<std::string> &dims,
                    const std::string &element) {
   std::string shape, names;
@@ -302,7 +345,7 @@ std::string tensor(const std::vector<std::string> &dims,
          (isStatic ? ">" : ", #graph.dims<" + names + ">>");
 }
 
-void runCases(const std::vector<KernelCase> &cases) {
+void runCases(const std::vector<KernelCase> &cases, const char *levelName) {
   DialectRegistry registry;
   registry.insert<graph::GraphDialect, kernel::KernelDialect>();
   cpu::registerCpuDialects(registry);
@@ -314,13 +357,9 @@ void runCases(const std::vector<KernelCase> &cases) {
   auto module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(module) << text.substr(0, 2000);
   for (auto function : module->getOps<kernel::FuncOp>()) {
-    kernel::Geometry geometry = kernel::geometryOf(function.getBlock());
-    ASSERT_TRUE(geometry);
-    function.setGeometryAttr(graph::DimsAttr::get(
-        &context, ArrayRef<graph::Expr>{geometry.rows, geometry.grain,
-                                        geometry.scratch}));
+    schedule(function);
   }
-  cpu::CpuLevel level = *cpu::findCpuLevel("native");
+  cpu::CpuLevel level = *cpu::findCpuLevel(levelName);
   auto objects = cpu::compileObjects(*module, level);
   ASSERT_TRUE(succeeded(objects));
   void *handle = loadObject((*objects)[0]);

@@ -36,11 +36,15 @@ struct KernelCase {
   double tolerance = 0;       // 0: by the type of the result.
   int32_t fault = 0;          // The status that every run must give.
   std::string schedule = "Generic";
-  std::vector<std::string> layouts;
 };
 
 /// Compiles and runs all; failures are reported to GoogleTest by case name.
-void runCases(const std::vector<KernelCase> &cases);
+/// The level must be one that canRun holds for, or "native".
+void runCases(const std::vector<KernelCase> &cases,
+              const char *levelName = "native");
+
+/// Whether this machine has what a level needs.
+bool canRun(const char *levelName);
 
 /// `tensor<?x8xf32, #graph.dims<d0, 8>>` from {"d0", "8"} and "f32".
 std::string tensor(const std::vector<std::string> &dims,

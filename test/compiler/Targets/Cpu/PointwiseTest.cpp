@@ -46,8 +46,8 @@ KernelCase binary(const Op &op, const std::string &type, const std::string &to,
   test.name = op.name + " " + type;
   test.arguments = "%a: " + flat(type) + ", %b: " + flat(type);
   test.body = "%r = graph." + op.name + " %a, %b : (" + flat(type) + ", " +
-              flat(type) + ") -> " + flat(to) + "\nkernel.yield %r : " +
-              flat(to);
+              flat(type) + ") -> " + flat(to) +
+              "\nkernel.yield %r : " + flat(to);
   test.sizes = flatSizes;
   test.values = {{op.lo, op.hi, special}};
   return test;
@@ -134,8 +134,8 @@ TEST(Pointwise, PredicatesOfFloats) {
 }
 
 TEST(Pointwise, UnaryIntegers) {
-  runCases(unaryCases({{"abs"}, {"neg"}, {"sign"}, {"bit_not"}}, ints, "",
-                      true));
+  runCases(
+      unaryCases({{"abs"}, {"neg"}, {"sign"}, {"bit_not"}}, ints, "", true));
   runCases(unaryCases({{"not"}}, {"i1"}, "", true));
 }
 
@@ -189,17 +189,16 @@ TEST(Pointwise, Comparisons) {
 }
 
 TEST(Pointwise, DivisionByZeroIsAFaultOfItsOp) {
-  std::vector<KernelCase> cases =
-      binaryCases({{"div", 0, 0}, {"mod", 0, 0}, {"fmod", 0, 0}}, ints, "",
-                  false);
+  std::vector<KernelCase> cases = binaryCases(
+      {{"div", 0, 0}, {"mod", 0, 0}, {"fmod", 0, 0}}, ints, "", false);
   for (KernelCase &test : cases) {
     test.sizes = {{{"n", 613}}};
-    test.body = "%u = graph.add %a, %b : (" +
-                test.arguments.substr(4, test.arguments.find(", %b") - 4) +
-                ", " + test.arguments.substr(4, test.arguments.find(", %b") - 4) +
-                ") -> " +
-                test.arguments.substr(4, test.arguments.find(", %b") - 4) +
-                "\n" + test.body;
+    test.body =
+        "%u = graph.add %a, %b : (" +
+        test.arguments.substr(4, test.arguments.find(", %b") - 4) + ", " +
+        test.arguments.substr(4, test.arguments.find(", %b") - 4) + ") -> " +
+        test.arguments.substr(4, test.arguments.find(", %b") - 4) + "\n" +
+        test.body;
     test.fault = 2 | 1 << 8;
   }
   runCases(cases);
@@ -209,19 +208,19 @@ TEST(Pointwise, SelectsAndBroadcasts) {
   std::vector<KernelCase> cases;
   Names types = numbers();
   types.push_back("i1");
-  std::vector<Symbols> sizes = {
-      {{"a", 3}, {"b", 5}, {"c", 3}}, {{"a", 1}, {"b", 7}, {"c", 3}},
-      {{"a", 4}, {"b", 1}, {"c", 1}}, {{"a", 0}, {"b", 5}, {"c", 1}}};
+  std::vector<Symbols> sizes = {{{"a", 3}, {"b", 5}, {"c", 3}},
+                                {{"a", 1}, {"b", 7}, {"c", 3}},
+                                {{"a", 4}, {"b", 1}, {"c", 1}},
+                                {{"a", 0}, {"b", 5}, {"c", 1}}};
   for (const std::string &type : types) {
     std::string condition = tensor({"a", "1"}, "i1"),
                 lhs = tensor({"c", "b"}, type), rhs = tensor({}, type),
                 result = tensor({"broadcast(a, c)", "b"}, type);
-    cases.push_back({"select " + type,
-                     "%p: " + condition + ", %x: " + lhs + ", %y: " + rhs,
-                     "%r = graph.select %p, %x, %y : (" + condition + ", " +
-                         lhs + ", " + rhs + ") -> " + result +
-                         "\nkernel.yield %r : " + result,
-                     sizes});
+    cases.push_back(
+        {"select " + type, "%p: " + condition + ", %x: " + lhs + ", %y: " + rhs,
+         "%r = graph.select %p, %x, %y : (" + condition + ", " + lhs + ", " +
+             rhs + ") -> " + result + "\nkernel.yield %r : " + result,
+         sizes});
   }
   runCases(cases);
 }
@@ -231,7 +230,8 @@ TEST(Pointwise, Quantizes) {
   std::vector<Symbols> sizes = {{{"n", 0}}, {{"n", 1}}, {{"n", 37}}};
   for (const std::string &from : {"f32", "f16", "i32"})
     for (const std::string &type : {"i8", "ui8", "i16", "ui16", "i32"}) {
-      std::string input = tensor({"3", "n"}, from), result = tensor({"3", "n"}, type),
+      std::string input = tensor({"3", "n"}, from),
+                  result = tensor({"3", "n"}, type),
                   scale = tensor({"3", "1"}, "f32"),
                   zero = tensor({"3", "1"}, type);
       cases.push_back({"quantize " + from + " " + type,
@@ -244,7 +244,8 @@ TEST(Pointwise, Quantizes) {
     }
   for (const std::string &type : {"i8", "ui8", "i16", "ui16", "i32", "i64"})
     for (const std::string &to : floats) {
-      std::string input = tensor({"3", "n"}, type), result = tensor({"3", "n"}, to),
+      std::string input = tensor({"3", "n"}, type),
+                  result = tensor({"3", "n"}, to),
                   scale = tensor({"3", "1"}, to),
                   zero = tensor({"3", "1"}, type);
       cases.push_back({"dequantize " + type + " " + to,

@@ -1,0 +1,284 @@
+//===- PackedMatmulStrip.cpp - The inner kernel of packed matmuls ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A strip is cut into tiles of a few rows whose sums stay in registers while k
+// runs. There is one function per height of a tile; the strip calls them such
+// that heights differ by one at most.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Targets/Cpu/PackedMatmulStrip.h"
+#include "dialects/Kernel/Packing.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+/// Sums in registers: height * vectors, which with a row of B and one element
+/// of A fill the register file.
+struct TileShape {
+  int64_t height, vectors, lanes;
+
+  int64_t columns() const { return vectors * lanes; }
+  /// Tiles side by side in a panel.
+  int64_t steps() const { return kernel::panelColumns / columns(); }
+};
+
+TileShape tileShape(const CpuLevel &level) {
+  if (level.vectorBits >= 512)
+    return {8, 3, 16};
+  return {6, 2, 8};
+}
+
+/// Steps of k per iteration.
+constexpr int64_t unroll = 4;
+constexpr int64_t cacheLine = 64;
+
+class StripWriter {
+public:
+  StripWriter(ModuleOp module, const CpuLevel &level)
+      : module(module), level(level), shape(tileShape(level)),
+        b(UnknownLoc::get(module.getContext()), module.getContext()),
+        pointer(LLVM::LLVMPointerType::get(module.getContext())),
+        i64(b.getI64Type()), f32(b.getF32Type()),
+        vector(VectorType::get({shape.lanes}, f32)) {}
+
+  LLVM::LLVMFuncOp write(StringRef name) {
+    for (int64_t height = 1; height <= shape.height; ++height)
+      tiles.push_back(writeTile(height));
+    LLVM::LLVMFuncOp function = start(
+        name, {pointer, i64, pointer, i64, pointer, i64, i64, i1(), pointer});
+    writeStrip(function);
+    LLVM::ReturnOp::create(b, ValueRange());
+    return function;
+  }
+
+private:
+  Type i1() { return b.getI1Type(); }
+  Value number(int64_t value) {
+    return arith::ConstantIntOp::create(b, value, 64);
+  }
+  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
+  Value div(Value x, Value y) { return arith::DivUIOp::create(b, x, y); }
+
+  Value address(Value base, Type type, LLVM::GEPArg offset) {
+    return LLVM::GEPOp::create(b, pointer, type, base,
+                               ArrayRef<LLVM::GEPArg>{offset});
+  }
+  Value element(Value base, LLVM::GEPArg offset) {
+    return address(base, f32, offset);
+  }
+  Value loadVector(Value base, int64_t offset) {
+    return LLVM::LoadOp::create(b, vector, element(base, int32_t(offset)),
+                                /*alignment=*/4);
+  }
+  void prefetch(Value at) {
+    // Read; expected to be needed again soon; data.
+    LLVM::Prefetch::create(b, at, 0, 3, 1);
+  }
+
+  LLVM::LLVMFuncOp start(StringRef name, ArrayRef<Type> inputs) {
+    b.setInsertionPointToEnd(module.getBody());
+    auto type = LLVM::LLVMFunctionType::get(
+        LLVM::LLVMVoidType::get(b.getContext()), inputs);
+    auto function =
+        LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
+    b.setInsertionPointToStart(function.addEntryBlock(b));
+    return function;
+  }
+
+  /// A position of the tile, over all its vectors.
+  template <typename Body> void forEach(int64_t height, Body body) {
+    for (int64_t row = 0; row < height; ++row)
+      for (int64_t v = 0; v < shape.vectors; ++v)
+        body(row, v);
+  }
+
+  SmallVector<Value> startSums(int64_t height, ArrayRef<Value> rows,
+                               Value accumulate) {
+    SmallVector<Type> types(height * shape.vectors, vector);
+    auto choice = scf::IfOp::create(b, types, accumulate,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    SmallVector<Value> sums;
+    b.setInsertionPointToStart(choice.thenBlock());
+    forEach(height, [&](int64_t row, int64_t v) {
+      sums.push_back(loadVector(rows[row], v * shape.lanes));
+    });
+    scf::YieldOp::create(b, sums);
+    b.setInsertionPointToStart(choice.elseBlock());
+    // The lines that will be written, among them the one of the last column.
+    for (int64_t row = 0; row < height; ++row) {
+      for (int64_t n = 0; n < shape.columns(); n += cacheLine / 4)
+        prefetch(element(rows[row], int32_t(n)));
+      prefetch(element(rows[row], int32_t(shape.columns() - 1)));
+    }
+    Value zero =
+        arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
+    scf::YieldOp::create(b, SmallVector<Value>(types.size(), zero));
+    return SmallVector<Value>(choice.getResults());
+  }
+
+  /// Adds to the sums what `count` steps from k on contribute.
+  SmallVector<Value> step(ArrayRef<Value> rows, Value base, Value k,
+                          int64_t count, ValueRange before) {
+    SmallVector<Value> sums(before);
+    Value line = element(base, mul(k, number(kernel::panelColumns)));
+    for (int64_t u = 0; u < count; ++u) {
+      SmallVector<Value> columns;
+      for (int64_t v = 0; v < shape.vectors; ++v)
+        columns.push_back(
+            loadVector(line, u * kernel::panelColumns + v * shape.lanes));
+      for (auto [i, row] : llvm::enumerate(rows)) {
+        Value at = element(element(row, k), int32_t(u));
+        Value scalar = LLVM::LoadOp::create(b, f32, at);
+        Value factor = vector::BroadcastOp::create(b, vector, scalar);
+        for (int64_t v = 0; v < shape.vectors; ++v) {
+          Value &sum = sums[i * shape.vectors + v];
+          sum = LLVM::FMAOp::create(b, factor, columns[v], sum);
+        }
+      }
+    }
+    return sums;
+  }
+
+  /// tile(a, aStride, b, depth, c, cStride, accumulate, next, nextStep):
+  /// meanwhile fetches nextStep bytes from `next` on per `unroll` steps of k.
+  LLVM::LLVMFuncOp writeTile(int64_t height) {
+    std::string name = ("matmul_tile_" + Twine(height) + "x" +
+                        Twine(shape.columns()) + "." + level.name)
+                           .str();
+    LLVM::LLVMFuncOp tile = start(
+        name, {pointer, i64, pointer, i64, pointer, i64, i1(), pointer, i64});
+    auto argument = [&](int i) { return tile.getArgument(i); };
+    Value depth = argument(3), step4 = number(unroll);
+    SmallVector<Value> rows = {argument(0)}, out = {argument(4)};
+    for (int64_t row = 1; row < height; ++row) {
+      rows.push_back(element(rows.back(), argument(1)));
+      out.push_back(element(out.back(), argument(5)));
+    }
+    SmallVector<Value> sums = startSums(height, out, argument(6));
+    sums.push_back(argument(7));
+    Value whole =
+        sub(depth, arith::AndIOp::create(b, depth, number(unroll - 1)));
+    auto main = scf::ForOp::create(b, number(0), whole, step4, sums);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(main.getBody());
+      Value next = main.getRegionIterArgs().back();
+      prefetch(next);
+      prefetch(address(next, b.getI8Type(), int32_t(cacheLine)));
+      SmallVector<Value> after =
+          step(rows, argument(2), main.getInductionVar(), unroll,
+               main.getRegionIterArgs().drop_back());
+      after.push_back(address(next, b.getI8Type(), argument(8)));
+      scf::YieldOp::create(b, after);
+    }
+    auto rest = scf::ForOp::create(b, whole, depth, number(1),
+                                   main.getResults().drop_back());
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(rest.getBody());
+      scf::YieldOp::create(b, step(rows, argument(2), rest.getInductionVar(), 1,
+                                   rest.getRegionIterArgs()));
+    }
+    forEach(height, [&](int64_t row, int64_t v) {
+      LLVM::StoreOp::create(b, rest.getResult(row * shape.vectors + v),
+                            element(out[row], int32_t(v * shape.lanes)),
+                            /*alignment=*/4);
+    });
+    LLVM::ReturnOp::create(b, ValueRange());
+    return tile;
+  }
+
+  void callTile(Value height, ArrayRef<Value> operands) {
+    SmallVector<int64_t> cases;
+    for (int64_t i = 1; i < shape.height; ++i)
+      cases.push_back(i);
+    Value index = arith::IndexCastOp::create(b, b.getIndexType(), height);
+    auto choice =
+        scf::IndexSwitchOp::create(b, TypeRange(), index, cases, cases.size());
+    OpBuilder::InsertionGuard guard(b);
+    for (int64_t i = 0; i < shape.height; ++i) {
+      Region &region = i + 1 < shape.height ? choice.getCaseRegions()[i]
+                                            : choice.getDefaultRegion();
+      b.setInsertionPointToStart(&region.emplaceBlock());
+      LLVM::CallOp::create(b, tiles[i], operands);
+      scf::YieldOp::create(b);
+    }
+  }
+
+  void writeStrip(LLVM::LLVMFuncOp function) {
+    auto argument = [&](int i) { return function.getArgument(i); };
+    Value aStride = argument(1), depth = argument(3), cStride = argument(5),
+          rows = argument(6);
+    Value count =
+        div(add(rows, number(shape.height - 1)), number(shape.height));
+    Value low = div(rows, count), larger = sub(rows, mul(low, count));
+    // The next panel, spread over all tiles; what a tile cannot take in
+    // passing is left to the hardware.
+    int64_t bytes = kernel::panelColumns * 4 * unroll / shape.steps();
+    Value nextStep = arith::MinUIOp::create(b, div(number(bytes), count),
+                                            number(2 * cacheLine));
+    Value iterations = div(depth, number(unroll));
+    Value nextBytes = mul(iterations, nextStep);
+
+    auto overTiles =
+        scf::ForOp::create(b, number(0), count, number(1),
+                           ValueRange{argument(0), argument(4), argument(8)});
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(overTiles.getBody());
+    Value a = overTiles.getRegionIterArg(0), c = overTiles.getRegionIterArg(1);
+    Value isLarger = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                           overTiles.getInductionVar(), larger);
+    Value height = add(low, arith::ExtUIOp::create(b, i64, isLarger));
+    auto overSteps = scf::ForOp::create(
+        b, number(0), number(kernel::panelColumns), number(shape.columns()),
+        ValueRange{overTiles.getRegionIterArg(2)});
+    {
+      OpBuilder::InsertionGuard inner(b);
+      b.setInsertionPointToStart(overSteps.getBody());
+      Value n = overSteps.getInductionVar();
+      Value next = overSteps.getRegionIterArg(0);
+      callTile(height, {a, aStride, element(argument(2), n), depth,
+                        element(c, n), cStride, argument(7), next, nextStep});
+      scf::YieldOp::create(b, address(next, b.getI8Type(), nextBytes));
+    }
+    scf::YieldOp::create(b, ValueRange{element(a, mul(height, aStride)),
+                                       element(c, mul(height, cStride)),
+                                       overSteps.getResult(0)});
+  }
+
+  ModuleOp module;
+  const CpuLevel &level;
+  TileShape shape;
+  ImplicitLocOpBuilder b;
+  Type pointer, i64, f32;
+  VectorType vector;
+  SmallVector<LLVM::LLVMFuncOp> tiles; // By height - 1.
+};
+
+} // namespace
+
+LLVM::LLVMFuncOp packedMatmulStrip(ModuleOp module, const CpuLevel &level) {
+  std::string name = ("matmul_strip." + level.name).str();
+  if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return function;
+  return StripWriter(module, level).write(name);
+}
+
+void callStrip(OpBuilder &b, LLVM::LLVMFuncOp function, const Strip &strip) {
+  LLVM::CallOp::create(b, UnknownLoc::get(b.getContext()), function,
+                       ValueRange{strip.a, strip.aStride, strip.b, strip.depth,
+                                  strip.c, strip.cStride, strip.rows,
+                                  strip.accumulate, strip.next});
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,151 @@
+//===- PackedMatmulTest.cpp - Matrix products with packed weights ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include <gtest/gtest.h>
+
+namespace tenon::test {
+namespace {
+
+using Dims = std::vector<std::string>;
+
+/// A product of lhs [lead, depth] and a weight; `behind` holds ops on %sums,
+/// of type RESULT; what they call %y is yielded, or else %sums itself.
+KernelCase product(Dims lead, int64_t depth, int64_t columns,
+                   std::vector<Symbols> sizes, const std::string &operands = "",
+                   std::string behind = "",
+                   const std::string &element = "f32") {
+  Dims lhs = lead, result = lead;
+  lhs.push_back(std::to_string(depth));
+  result.push_back(std::to_string(columns));
+  std::string rhs =
+      tensor({std::to_string(depth), std::to_string(columns)}, "f32");
+  std::string sums = tensor(result, "f32"), yielded = tensor(result, element);
+  for (size_t at; (at = behind.find("RESULT")) != std::string::npos;)
+    behind.replace(at, 6, sums);
+  KernelCase test;
+  test.schedule = "PackedMatmul";
+  test.sizes = std::move(sizes);
+  test.name = lhs.back() + "x" + result.back() + " " + behind;
+  test.arguments = "%a: " + tensor(lhs, "f32") + ", %b: " + rhs +
+                   (operands.empty() ? "" : ", " + operands);
+  test.body = "%sums = graph.matmul %a, %b : (" + tensor(lhs, "f32") + ", " +
+              rhs + ") -> " + sums + "\n" + behind + "\nkernel.yield " +
+              (behind.empty() ? "%sums" : "%y") + " : " + yielded;
+  return test;
+}
+
+std::vector<Symbols> rows(std::initializer_list<int64_t> counts) {
+  std::vector<Symbols> sizes;
+  for (int64_t count : counts)
+    sizes.push_back({{"m", count}});
+  return sizes;
+}
+
+class PackedMatmul : public testing::TestWithParam<const char *> {
+protected:
+  void run(const std::vector<KernelCase> &cases) {
+    if (!canRun(GetParam()))
+      GTEST_SKIP() << "this machine is not a " << GetParam();
+    runCases(cases, GetParam());
+  }
+};
+
+TEST_P(PackedMatmul, TakesAnyNumberOfRows) {
+  std::vector<Symbols> sizes = rows({0, 127, 128, 129, 130, 191, 257});
+  for (int64_t m = 1; m <= 65; ++m)
+    sizes.push_back({{"m", m}});
+  run({product({"m"}, 7, 49, sizes)});
+}
+
+TEST_P(PackedMatmul, TakesAnyNumberOfColumns) {
+  std::vector<KernelCase> cases;
+  for (int64_t columns : {1, 15, 16, 17, 47, 48, 49, 95, 96, 97, 1000})
+    cases.push_back(product({"m"}, 13, columns, rows({1, 9, 67, 140})));
+  run(cases);
+}
+
+TEST_P(PackedMatmul, TakesAnyDepth) {
+  std::vector<KernelCase> cases;
+  for (int64_t depth : {1, 2, 3, 4, 5, 64, 512, 513, 768, 1100})
+    for (int64_t columns : {48, 50})
+      cases.push_back(product({"m"}, depth, columns, rows({3, 13})));
+  run(cases);
+}
+
+TEST_P(PackedMatmul, SumsManyPanelsInChunks) {
+  run({product({"m"}, 520, 18 * 48, rows({2, 70})),
+       product({"m"}, 520, 17 * 48 + 5, rows({9}), "%c: tensor<821xf32>",
+               "%y = graph.add %sums, %c : (RESULT, tensor<821xf32>) "
+               "-> RESULT")});
+}
+
+TEST_P(PackedMatmul, TakesRowsOfSeveralAxes) {
+  std::vector<Symbols> sizes = {{{"b", 2}, {"s", 5}},
+                                {{"b", 3}, {"s", 0}},
+                                {{"b", 1}, {"s", 70}},
+                                {{"b", 5}, {"s", 33}}};
+  std::string row = tensor({"b", "1", "50"}, "f32");
+  run({product({"b", "s"}, 20, 50, sizes),
+       product({"b", "s"}, 20, 50, sizes, "%c: " + row,
+               "%y = graph.add %sums, %c : (RESULT, " + row + ") -> RESULT"),
+       product({"3", "1"}, 20, 1, {{}}, "%c: tensor<3x1x1xf32>",
+               "%y = graph.mul %sums, %c : (RESULT, tensor<3x1x1xf32>) "
+               "-> RESULT"),
+       product({"1"}, 20, 70, {{}}, "%c: tensor<1x70xf32>",
+               "%y = graph.mul %c, %sums : (tensor<1x70xf32>, RESULT) "
+               "-> RESULT")});
+}
+
+TEST_P(PackedMatmul, RunsWhatFollows) {
+  std::vector<KernelCase> cases;
+  std::string bias = "%c: tensor<100xf32>";
+  std::string addBias = "%t = graph.add %sums, %c : (RESULT, "
+                        "tensor<100xf32>) -> RESULT\n";
+  std::string residual = tensor({"m", "100"}, "f32");
+  std::vector<Symbols> sizes = rows({1, 8, 21, 129});
+  for (std::string rest :
+       {"%z = graph.constant {value = dense<0.0> : tensor<f32>} : () "
+        "-> tensor<f32>\n"
+        "%y = graph.max %t, %z : (RESULT, tensor<f32>) -> RESULT",
+        "%y = graph.gelu %t {kind = #graph<gelu_kind erf>} : (RESULT) "
+        "-> RESULT",
+        "%y = graph.gelu %t {kind = #graph<gelu_kind tanh>} : (RESULT) "
+        "-> RESULT",
+        "%y = graph.tanh %t : (RESULT) -> RESULT",
+        "%s = graph.sigmoid %t : (RESULT) -> RESULT\n"
+        "%y = graph.mul %s, %t : (RESULT, RESULT) -> RESULT"})
+    cases.push_back(product({"m"}, 30, 100, sizes, bias, addBias + rest));
+  cases.push_back(product({"m"}, 30, 100, sizes,
+                          bias + ", %d: " + residual + ", %e: tensor<f32>",
+                          addBias +
+                              "%u = graph.mul %t, %e : (RESULT, "
+                              "tensor<f32>) -> RESULT\n"
+                              "%y = graph.add %d, %u : (" +
+                              residual + ", RESULT) -> RESULT"));
+  run(cases);
+}
+
+TEST_P(PackedMatmul, GivesOtherTypes) {
+  std::vector<KernelCase> cases;
+  for (std::string element : {"f16", "bf16", "f64", "i32", "ui8", "i1"})
+    cases.push_back(product({"m"}, 30, 100, rows({1, 21, 129}), "",
+                            "%y = graph.cast %sums : (RESULT) -> " +
+                                tensor({"m", "100"}, element),
+                            element));
+  for (KernelCase &test : cases) {
+    test.values = {{0, 4}, {0, 0.25}};
+    if (test.body.find("f64") != std::string::npos)
+      test.tolerance = 1e-6;
+  }
+  run(cases);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, PackedMatmul,
+                         testing::Values("x86-64-v3", "x86-64-v4"),
+                         [](const auto &info) {
+                           return std::string(info.param).substr(7);
+                         });
+
+} // namespace
+} // namespace tenon::test

@@ -1,0 +1,230 @@
+//===- RootsTest.cpp - Reductions, products and scans ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include <gtest/gtest.h>
+
+namespace tenon::test {
+namespace {
+
+using Names = std::vector<std::string>;
+using Dims = std::vector<std::string>;
+
+const Names floats = {"f16", "bf16", "f32", "f64"};
+const Names numbers = {"f16", "bf16", "f32", "f64",  "i8",   "i16",
+                       "i32", "i64",  "ui8", "ui16", "ui32", "ui64"};
+
+/// A kernel of one op on %a, %b, ... of the given types.
+KernelCase one(const std::string &op, const std::string &attributes,
+               const std::vector<std::string> &operands,
+               const std::vector<std::string> &results,
+               std::vector<Symbols> sizes = {{}}) {
+  KernelCase test;
+  test.name = op + " " + operands[0];
+  test.sizes = std::move(sizes);
+  std::string names, types;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    std::string name(1, 'a' + i), comma = i ? ", " : "";
+    test.arguments += comma + "%" + name + ": " + operands[i];
+    names += comma + "%" + name;
+    types += comma + operands[i];
+  }
+  std::string produced, yielded;
+  for (size_t i = 0; i < results.size(); ++i) {
+    yielded += (i ? ", " : "") + ("%r#" + std::to_string(i));
+    produced += (i ? ", " : "") + results[i];
+  }
+  test.body = "%r:" + std::to_string(results.size()) + " = graph." + op + " " +
+              names + " " + attributes + " : (" + types + ") -> (" + produced +
+              ")\nkernel.yield " + yielded + " : " + produced;
+  return test;
+}
+
+/// The last op's result goes through a pointwise op before it is yielded.
+KernelCase withEpilogue(KernelCase test, const std::string &type) {
+  size_t at = test.body.find("kernel.yield");
+  test.body = test.body.substr(0, at) + "%s = graph.abs %r#0 : (" + type +
+              ") -> " + type + "\nkernel.yield %s, %r#0 : " + type + ", " +
+              type;
+  test.name += " with epilogue";
+  return test;
+}
+
+const std::vector<Symbols> grid = {{{"m", 3}, {"n", 70}},
+                                   {{"m", 1}, {"n", 1}},
+                                   {{"m", 5}, {"n", 0}},
+                                   {{"m", 0}, {"n", 5}}};
+
+TEST(Roots, Reduces) {
+  std::vector<KernelCase> cases;
+  for (const std::string &type : numbers)
+    for (const std::string &kind : {"sum", "mean", "max", "min", "prod"}) {
+      bool isInt = type.find('f') == std::string::npos;
+      std::vector<Symbols> sizes = grid;
+      if (isInt && kind == "mean")
+        sizes.erase(sizes.begin() + 2, sizes.end());
+      struct Shape {
+        std::string axes;
+        Dims result;
+      };
+      for (const Shape &shape :
+           {Shape{"2", {"m", "4", "1"}}, Shape{"0", {"1", "4", "n"}},
+            Shape{"1, 2", {"m", "1", "1"}},
+            Shape{"0, 1, 2", {"1", "1", "1"}}}) {
+        if (type == "i8" && shape.axes != "2")
+          continue;
+        KernelCase test = one("reduce",
+                              "{axes = array<i64: " + shape.axes +
+                                  ">, kind = #graph<reduce_kind " + kind + ">}",
+                              {tensor({"m", "4", "n"}, type)},
+                              {tensor(shape.result, type)}, sizes);
+        if (kind == "prod")
+          test.values = {{0.9, 1.1}};
+        cases.push_back(test);
+      }
+    }
+  runCases(cases);
+}
+
+TEST(Roots, ReducesBoolsSpecialValuesAndScalars) {
+  std::vector<KernelCase> cases;
+  for (const std::string &kind : {"max", "min"}) {
+    std::string attributes =
+        "{axes = array<i64: 1>, kind = #graph<reduce_kind " + kind + ">}";
+    cases.push_back(one("reduce", attributes, {tensor({"m", "n"}, "i1")},
+                        {tensor({"m", "1"}, "i1")}, grid));
+    for (const std::string &type : floats) {
+      cases.push_back(one("reduce", attributes, {tensor({"m", "n"}, type)},
+                          {tensor({"m", "1"}, type)}, grid));
+      cases.back().values = {{-1, 1, true}};
+    }
+  }
+  cases.push_back(one("reduce",
+                      "{axes = array<i64>, kind = #graph<reduce_kind sum>}",
+                      {"tensor<f32>"}, {"tensor<f32>"}));
+  runCases(cases);
+}
+
+TEST(Roots, SumsManyElementsPrecisely) {
+  KernelCase test =
+      one("reduce", "{axes = array<i64: 0>, kind = #graph<reduce_kind sum>}",
+          {tensor({"n"}, "f32")}, {tensor({"1"}, "f32")}, {{{"n", 3000000}}});
+  test.values = {{0, 1}};
+  test.tolerance = 1e-6;
+  runCases({test});
+}
+
+TEST(Roots, ArgReduces) {
+  std::vector<KernelCase> cases;
+  std::vector<Symbols> sizes(grid.begin(), grid.begin() + 2);
+  for (const std::string &type : numbers)
+    for (const std::string &kind : {"max", "min"})
+      for (const std::string &last : {"true", "false"})
+        for (int axis : {0, 1}) {
+          cases.push_back(one(
+              "arg_reduce",
+              "{axis = " + std::to_string(axis) +
+                  ", kind = #graph<reduce_kind " + kind + ">, last = " + last +
+                  "}",
+              {tensor({"m", "n"}, type)},
+              {axis ? tensor({"m", "1"}, "i64") : tensor({"1", "n"}, "i64")},
+              sizes));
+          cases.back().values = {{0, 5, type[0] == 'f' || type[0] == 'b'}};
+        }
+  runCases(cases);
+}
+
+TEST(Roots, Normalizes) {
+  std::vector<KernelCase> cases;
+  for (const std::string &type : floats) {
+    std::string whole = tensor({"m", "3", "n"}, type);
+    for (const std::string &axis : {"0", "1", "2"}) {
+      for (const std::string &op : {"softmax", "log_softmax"})
+        cases.push_back(
+            one(op, "{axis = " + axis + "}", {whole}, {whole}, grid));
+      for (const std::string &op : {"layer_norm", "rms_norm"}) {
+        cases.push_back(one(op, "{axis = " + axis + ", epsilon = 1.0e-5}",
+                            {whole}, {whole}, grid));
+        cases.push_back(withEpilogue(cases.back(), whole));
+      }
+    }
+  }
+  for (KernelCase &test : cases)
+    if (test.name.find("f32") != std::string::npos)
+      test.tolerance = 2e-5;
+  runCases(cases);
+}
+
+TEST(Roots, Scans) {
+  std::vector<KernelCase> cases;
+  for (const std::string &type : numbers)
+    for (const std::string &kind : {"sum", "prod"})
+      for (const std::string &flags : {"exclusive = false, reverse = false",
+                                       "exclusive = true, reverse = false",
+                                       "exclusive = false, reverse = true",
+                                       "exclusive = true, reverse = true"}) {
+        std::string whole = tensor({"m", "n"}, type);
+        for (const std::string &axis : {"0", "1"}) {
+          cases.push_back(one("cumulative",
+                              "{axis = " + axis +
+                                  ", kind = #graph<reduce_kind " + kind +
+                                  ">, " + flags + "}",
+                              {whole}, {whole}, grid));
+          if (kind == "prod")
+            cases.back().values = {{0.9, 1.1}};
+        }
+      }
+  runCases(cases);
+}
+
+TEST(Roots, SelectsTopElements) {
+  std::vector<KernelCase> cases;
+  std::vector<Symbols> sizes;
+  for (int64_t n : {1, 2, 3, 7, 8, 100})
+    for (int64_t k : {0, 1, 3, 8, 100})
+      if (k <= n)
+        sizes.push_back({{"m", 2}, {"n", n}, {"k", k}});
+  for (const std::string &type : numbers)
+    for (const std::string &largest : {"true", "false"}) {
+      cases.push_back(one("topk", "{axis = 1, largest = " + largest + "}",
+                          {tensor({"m", "n"}, type)},
+                          {tensor({"m", "k"}, type), tensor({"m", "k"}, "i64")},
+                          sizes));
+      cases.back().values = {{0, 9, type[0] == 'f' || type[0] == 'b'}};
+    }
+  cases.push_back(
+      one("topk", "{axis = 0, largest = true}", {tensor({"n", "m"}, "f32")},
+          {tensor({"k", "m"}, "f32"), tensor({"k", "m"}, "i64")}, sizes));
+  cases.push_back(cases.back());
+  cases.back().sizes = {{{"m", 2}, {"n", 3}, {"k", 4}}};
+  cases.back().fault = 3;
+  runCases(cases);
+}
+
+TEST(Roots, Multiplies) {
+  std::vector<KernelCase> cases;
+  std::vector<Symbols> sizes;
+  for (int64_t b : {1, 2})
+    for (int64_t m : {0, 1, 5})
+      for (int64_t k : {0, 1, 6, 67})
+        for (int64_t n : {1, 70})
+          sizes.push_back({{"b", b}, {"k", k}, {"m", m}, {"n", n}});
+  for (const std::string &type : numbers) {
+    std::string result = tensor({"broadcast(b, 2)", "m", "n"}, type);
+    cases.push_back(
+        one("matmul", "",
+            {tensor({"b", "m", "k"}, type), tensor({"2", "k", "n"}, type)},
+            {tensor({"2", "m", "n"}, type)}, sizes));
+    cases.push_back(one(
+        "matmul", "", {tensor({"3", "m", "k"}, type), tensor({"k", "n"}, type)},
+        {tensor({"3", "m", "n"}, type)}, sizes));
+    cases.push_back(withEpilogue(cases.back(), tensor({"3", "m", "n"}, type)));
+  }
+  cases.push_back(one("matmul", "",
+                      {tensor({"m", "k"}, "f32"), tensor({"k", "2100"}, "f32")},
+                      {tensor({"m", "2100"}, "f32")}, {{{"k", 13}, {"m", 3}}}));
+  runCases(cases);
+}
+
+} // namespace
+} // namespace tenon::test
