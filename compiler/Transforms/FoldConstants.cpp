@@ -86,10 +86,11 @@ public:
   void fold(Operation *op) {
     if (!mayFold(op))
       return;
-    if (auto reshape = dyn_cast<graph::ReshapeOp>(op))
-      return foldReshape(reshape);
-    if (auto transpose = dyn_cast<graph::TransposeOp>(op))
-      return foldTranspose(transpose);
+    const Weight *weight = weightOf(op->getOperand(0));
+    if (auto reshape = dyn_cast<graph::ReshapeOp>(op); reshape && weight)
+      return foldReshape(reshape, *weight);
+    if (auto transpose = dyn_cast<graph::TransposeOp>(op); transpose && weight)
+      return foldTranspose(transpose, *weight);
     evaluate(op);
   }
 
@@ -112,25 +113,21 @@ private:
     op->erase();
   }
 
-  void foldReshape(graph::ReshapeOp op) {
-    const Weight *weight = weightOf(op.getInput());
+  void foldReshape(graph::ReshapeOp op, const Weight &weight) {
     auto type = cast<RankedTensorType>(op.getType());
-    if (weight && type.hasStaticShape())
-      replace(op, weights.add(weight->name + ".reshaped", weight->elementType,
-                              type.getShape(), weight->bytes, weight->owner));
+    if (type.hasStaticShape())
+      replace(op, weights.add(weight.name + ".reshaped", weight.elementType,
+                              type.getShape(), weight.bytes, weight.owner));
   }
 
-  void foldTranspose(graph::TransposeOp op) {
-    const Weight *weight = weightOf(op.getInput());
+  void foldTranspose(graph::TransposeOp op, const Weight &weight) {
     auto type = cast<RankedTensorType>(op.getType());
-    if (!weight || !type.hasStaticShape())
+    std::optional<int64_t> width = elementBytes(weight.elementType);
+    if (!width || !type.hasStaticShape())
       return;
-    std::optional<int64_t> width = elementBytes(weight->elementType);
-    if (!width)
-      return;
-    replace(op, weights.addOwned(weight->name + ".transposed",
-                                 weight->elementType, type.getShape(),
-                                 transposed(weight->bytes, weight->shape,
+    replace(op, weights.addOwned(weight.name + ".transposed",
+                                 weight.elementType, type.getShape(),
+                                 transposed(weight.bytes, weight.shape,
                                             op.getPermutation(), *width)));
   }
 

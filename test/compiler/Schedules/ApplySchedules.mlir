@@ -1,0 +1,108 @@
+// RUN: tenon-opt %s --apply-schedules=explain=true --split-input-file --verify-diagnostics | FileCheck %s
+
+// A matmul of f32 by a weight packs the weight, whatever joins behind it.
+
+// CHECK-LABEL: @by_weight
+func.func @by_weight(%x: tensor<?x8xf32, #graph.dims<B, 8>>) {
+  %w = graph.weight {name = "w"} : () -> tensor<8x100xf32>
+  kernel.call @matmul(%x, %w) params <B> : (tensor<?x8xf32, #graph.dims<B, 8>>, tensor<8x100xf32>) -> tensor<?x100xf32, #graph.dims<B, 100>>
+  return
+}
+// CHECK: kernel.func @matmul symbols ["d0"] layouts ["", "packed48"] schedule "PackedMatmul" geometry <{{.*}}floordiv(d0 +
+kernel.func @matmul symbols ["d0"] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<?x8xf32, #graph.dims<d0, 8>>, %1: tensor<8x100xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<?x8xf32, #graph.dims<d0, 8>>, tensor<8x100xf32>) -> tensor<?x100xf32, #graph.dims<d0, 100>>
+  %3 = graph.tanh %2 : (tensor<?x100xf32, #graph.dims<d0, 100>>) -> tensor<?x100xf32, #graph.dims<d0, 100>>
+  kernel.yield %3 : tensor<?x100xf32, #graph.dims<d0, 100>>
+}
+
+// -----
+
+// One caller that passes no weight is enough to refuse.
+
+// CHECK-LABEL: @sometimes_weight
+func.func @sometimes_weight(%x: tensor<4x8xf32>, %y: tensor<8x100xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<8x100xf32>
+  kernel.call @matmul(%x, %w) params <> : (tensor<4x8xf32>, tensor<8x100xf32>) -> tensor<4x100xf32>
+  kernel.call @matmul(%x, %y) params <> : (tensor<4x8xf32>, tensor<8x100xf32>) -> tensor<4x100xf32>
+  return
+}
+// CHECK: kernel.func @matmul symbols [] layouts ["", ""] schedule "Generic" geometry <4,
+// expected-remark@+1 {{kernel 'matmul' does not run by PackedMatmul: rhs is no weight}}
+kernel.func @matmul symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<4x8xf32>, %1: tensor<8x100xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<4x8xf32>, tensor<8x100xf32>) -> tensor<4x100xf32>
+  kernel.yield %2 : tensor<4x100xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @other_refusals
+func.func @other_refusals(%x: tensor<4x8xf16>, %y: tensor<3x4x8xf32>, %z: tensor<4x0xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<8x8xf16>
+  %v = graph.weight {name = "v"} : () -> tensor<3x8x8xf32>
+  %u = graph.weight {name = "u"} : () -> tensor<0x8xf32>
+  kernel.call @half(%x, %w) params <> : (tensor<4x8xf16>, tensor<8x8xf16>) -> tensor<4x8xf16>
+  kernel.call @batched(%y, %v) params <> : (tensor<3x4x8xf32>, tensor<3x8x8xf32>) -> tensor<3x4x8xf32>
+  kernel.call @empty(%z, %u) params <> : (tensor<4x0xf32>, tensor<0x8xf32>) -> tensor<4x8xf32>
+  return
+}
+// CHECK: kernel.func @half {{.*}} schedule "Generic"
+// expected-remark@+1 {{its operands are not f32}}
+kernel.func @half symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<4x8xf16>, %1: tensor<8x8xf16>):
+  %2 = graph.matmul %0, %1 : (tensor<4x8xf16>, tensor<8x8xf16>) -> tensor<4x8xf16>
+  kernel.yield %2 : tensor<4x8xf16>
+}
+// CHECK: kernel.func @batched {{.*}} schedule "Generic"
+// expected-remark@+1 {{rhs has not two axes with numbers as sizes}}
+kernel.func @batched symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x4x8xf32>, %1: tensor<3x8x8xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<3x4x8xf32>, tensor<3x8x8xf32>) -> tensor<3x4x8xf32>
+  kernel.yield %2 : tensor<3x4x8xf32>
+}
+// CHECK: kernel.func @empty {{.*}} schedule "Generic"
+// expected-remark@+1 {{rhs is empty}}
+kernel.func @empty symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<4x0xf32>, %1: tensor<0x8xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<4x0xf32>, tensor<0x8xf32>) -> tensor<4x8xf32>
+  kernel.yield %2 : tensor<4x8xf32>
+}
+
+// -----
+
+// Without a root, a row is the last axis; rank 1 is cut into blocks.
+
+// CHECK: kernel.func @rows {{.*}} schedule "Generic" geometry <d0 * d1,
+// expected-remark@+1 {{its root is no matmul}}
+kernel.func @rows symbols ["d0", "d1"] layouts [""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<?x?x7xf32, #graph.dims<d0, d1, 7>>):
+  %1 = graph.neg %0 : (tensor<?x?x7xf32, #graph.dims<d0, d1, 7>>) -> tensor<?x?x7xf32, #graph.dims<d0, d1, 7>>
+  kernel.yield %1 : tensor<?x?x7xf32, #graph.dims<d0, d1, 7>>
+}
+// CHECK: kernel.func @blocks {{.*}} geometry <4,
+// expected-remark@+1 {{its root is no matmul}}
+kernel.func @blocks symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1000xf32>):
+  %1 = graph.neg %0 : (tensor<1000xf32>) -> tensor<1000xf32>
+  kernel.yield %1 : tensor<1000xf32>
+}
+// CHECK: kernel.func @softmax {{.*}} geometry <d0,
+// expected-remark@+1 {{its root is no matmul}}
+kernel.func @softmax symbols ["d0"] layouts [""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<?x7xf32, #graph.dims<d0, 7>>):
+  %1 = graph.softmax %0 {axis = 1 : i64} : (tensor<?x7xf32, #graph.dims<d0, 7>>) -> tensor<?x7xf32, #graph.dims<d0, 7>>
+  kernel.yield %1 : tensor<?x7xf32, #graph.dims<d0, 7>>
+}
+
+// -----
+
+// Sizes whose product is beyond all numbers have no geometry.
+
+// expected-remark@+2 {{its root is no matmul}}
+// expected-error@+1 {{the sizes of kernel 'overflows' overflow}}
+kernel.func @overflows symbols ["d0"] layouts [""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<?x4611686018427387904x4x1xf32, #graph.dims<d0, 4611686018427387904, 4, 1>>):
+  %1 = graph.neg %0 : (tensor<?x4611686018427387904x4x1xf32, #graph.dims<d0, 4611686018427387904, 4, 1>>) -> tensor<?x4611686018427387904x4x1xf32, #graph.dims<d0, 4611686018427387904, 4, 1>>
+  kernel.yield %1 : tensor<?x4611686018427387904x4x1xf32, #graph.dims<d0, 4611686018427387904, 4, 1>>
+}

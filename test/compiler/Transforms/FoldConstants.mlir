@@ -1,0 +1,95 @@
+// RUN: tenon-opt %s --fold-constants --split-input-file | FileCheck %s
+
+// A chain on constants is computed, floats included.
+
+// CHECK-LABEL: @chain
+func.func @chain() -> tensor<2xf32> {
+  // CHECK: %[[C:.*]] = graph.constant {value = dense<[6.000000e+00, 1.500000e+01]> : tensor<2xf32>}
+  // CHECK: return %[[C]]
+  %0 = graph.constant {value = dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>} : () -> tensor<2x3xf32>
+  %1 = graph.reduce %0 {axes = array<i64: 1>, kind = #graph<reduce_kind sum>} : (tensor<2x3xf32>) -> tensor<2x1xf32>
+  %2 = graph.slice %1 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  %3 = graph.reshape %2 : (tensor<2x1xf32>) -> tensor<2xf32>
+  return %3 : tensor<2xf32>
+}
+
+// -----
+
+// Integers wrap here as they do at run time.
+
+// CHECK-LABEL: @wraps
+func.func @wraps() -> tensor<i8> {
+  // CHECK: graph.constant {value = dense<-56> : tensor<i8>}
+  %0 = graph.constant {value = dense<100> : tensor<i8>} : () -> tensor<i8>
+  %1 = graph.add %0, %0 : (tensor<i8>, tensor<i8>) -> tensor<i8>
+  return %1 : tensor<i8>
+}
+
+// -----
+
+// More bytes than an inlined constant may have become a weight.
+
+// CHECK-LABEL: @becomes_weight
+func.func @becomes_weight() -> tensor<100xf32> {
+  // CHECK: %[[W:.*]] = graph.weight {name = "folded"} : () -> tensor<100xf32>
+  // CHECK: return %[[W]]
+  %0 = graph.constant {value = dense<1.0> : tensor<100xf32>} : () -> tensor<100xf32>
+  %1 = graph.exp %0 : (tensor<100xf32>) -> tensor<100xf32>
+  return %1 : tensor<100xf32>
+}
+
+// -----
+
+// A result much larger than its operands is made at run time.
+
+// CHECK-LABEL: @would_grow
+func.func @would_grow() -> tensor<4096x4096xf32> {
+  // CHECK: graph.broadcast
+  %0 = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  %1 = graph.broadcast %0 : (tensor<f32>) -> tensor<4096x4096xf32>
+  return %1 : tensor<4096x4096xf32>
+}
+
+// -----
+
+// What depends on an input or a size is none of this pass's business.
+
+// CHECK-LABEL: @not_constant
+func.func @not_constant(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<?xf32, #graph.dims<B>>) {
+  // CHECK: graph.add
+  // CHECK: graph.broadcast
+  %0 = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  %1 = graph.add %x, %0 : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %2 = graph.broadcast %0 : (tensor<f32>) -> tensor<?xf32, #graph.dims<B>>
+  return %1, %2 : tensor<2xf32>, tensor<?xf32, #graph.dims<B>>
+}
+
+// -----
+
+// A fault of the data stays a fault of the run.
+
+// CHECK-LABEL: @faults
+func.func @faults() -> (tensor<1xi64>, tensor<i32>) {
+  // CHECK: graph.gather
+  // CHECK: graph.div
+  %0 = graph.constant {value = dense<[1, 2]> : tensor<2xi64>} : () -> tensor<2xi64>
+  %1 = graph.constant {value = dense<7> : tensor<1xi64>} : () -> tensor<1xi64>
+  %2 = graph.gather %0, %1 {axis = 0 : i64} : (tensor<2xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %zero = graph.constant {value = dense<0> : tensor<i32>} : () -> tensor<i32>
+  %3 = graph.div %zero, %zero : (tensor<i32>, tensor<i32>) -> tensor<i32>
+  return %2, %3 : tensor<1xi64>, tensor<i32>
+}
+
+// -----
+
+// A weight that is not in the store (here: any) is left alone.
+
+// CHECK-LABEL: @unknown_weight
+func.func @unknown_weight() -> tensor<3x2xf32> {
+  // CHECK: graph.transpose
+  // CHECK: graph.neg
+  %0 = graph.weight {name = "w"} : () -> tensor<2x3xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %2 = graph.neg %1 : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  return %2 : tensor<3x2xf32>
+}

@@ -1,0 +1,128 @@
+// RUN: tenon-opt %s --simplify --split-input-file | FileCheck %s
+
+// Reshapes in a row are one, and none when the sizes are back.
+
+// CHECK-LABEL: @reshapes
+// CHECK-SAME:    %[[X:.*]]: tensor<2x6xf32>
+func.func @reshapes(%x: tensor<2x6xf32>) -> (tensor<4x3xf32>, tensor<2x6xf32>) {
+  // CHECK-NEXT: %[[R:.*]] = graph.reshape %[[X]] : (tensor<2x6xf32>) -> tensor<4x3xf32>
+  // CHECK-NEXT: return %[[R]], %[[X]]
+  %0 = graph.reshape %x : (tensor<2x6xf32>) -> tensor<12xf32>
+  %1 = graph.reshape %0 : (tensor<12xf32>) -> tensor<4x3xf32>
+  %2 = graph.reshape %1 : (tensor<4x3xf32>) -> tensor<2x6xf32>
+  return %1, %2 : tensor<4x3xf32>, tensor<2x6xf32>
+}
+
+// -----
+
+// Transposes in a row are one, and none when the axes are back.
+
+// CHECK-LABEL: @transposes
+// CHECK-SAME:    %[[X:.*]]: tensor
+func.func @transposes(%x: tensor<2x3x4xf32>) -> (tensor<4x2x3xf32>, tensor<2x3x4xf32>) {
+  // CHECK-NEXT: %[[T:.*]] = graph.transpose %[[X]] {permutation = array<i64: 2, 0, 1>}
+  // CHECK-NEXT: return %[[T]], %[[X]]
+  %0 = graph.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<2x3x4xf32>) -> tensor<2x4x3xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0, 2>} : (tensor<2x4x3xf32>) -> tensor<4x2x3xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 2, 0>} : (tensor<4x2x3xf32>) -> tensor<2x3x4xf32>
+  return %1, %2 : tensor<4x2x3xf32>, tensor<2x3x4xf32>
+}
+
+// -----
+
+// A transpose that moves only axes of size one moves no element.
+
+// CHECK-LABEL: @transpose_of_ones
+func.func @transpose_of_ones(%x: tensor<?x1x4xf32, #graph.dims<B, 1, 4>>) -> tensor<1x?x4xf32, #graph.dims<1, B, 4>> {
+  // CHECK-NEXT: graph.reshape
+  // CHECK-NEXT: return
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0, 2>} : (tensor<?x1x4xf32, #graph.dims<B, 1, 4>>) -> tensor<1x?x4xf32, #graph.dims<1, B, 4>>
+  return %0 : tensor<1x?x4xf32, #graph.dims<1, B, 4>>
+}
+
+// -----
+
+// A symbol may be one, but it need not.
+
+// CHECK-LABEL: @transpose_of_symbols
+func.func @transpose_of_symbols(%x: tensor<?x1x4xf32, #graph.dims<B, 1, 4>>) -> tensor<4x1x?xf32, #graph.dims<4, 1, B>> {
+  // CHECK-NEXT: graph.transpose
+  %0 = graph.transpose %x {permutation = array<i64: 2, 1, 0>} : (tensor<?x1x4xf32, #graph.dims<B, 1, 4>>) -> tensor<4x1x?xf32, #graph.dims<4, 1, B>>
+  return %0 : tensor<4x1x?xf32, #graph.dims<4, 1, B>>
+}
+
+// -----
+
+// An operand need not be broadcast before an op that broadcasts it anyway.
+
+// CHECK-LABEL: @implied_broadcast
+// CHECK-SAME:    %[[X:.*]]: tensor<4x8xf32>, %[[Y:.*]]: tensor<8xf32>
+func.func @implied_broadcast(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> tensor<4x8xf32> {
+  // CHECK-NEXT: graph.add %[[X]], %[[Y]] : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  // CHECK-NEXT: return
+  %0 = graph.broadcast %y : (tensor<8xf32>) -> tensor<4x8xf32>
+  %1 = graph.add %x, %0 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// -----
+
+// Of two broadcasts that make the sizes together, the last one stays.
+
+// CHECK-LABEL: @needed_broadcast
+func.func @needed_broadcast(%x: tensor<8xf32>) -> tensor<4x8xf32> {
+  // CHECK-NEXT: graph.broadcast
+  // CHECK-NEXT: graph.mul
+  %0 = graph.broadcast %x : (tensor<8xf32>) -> tensor<4x8xf32>
+  %1 = graph.mul %0, %x : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// -----
+
+// Requirements that arithmetic proves are gone.
+
+// CHECK-LABEL: @proven
+func.func @proven() {
+  // CHECK-NEXT: return
+  graph.require {sizes = #graph.dims<2 * B, B + B>, relation = #graph<relation equal>, message = "a"} : () -> ()
+  graph.require {sizes = #graph.dims<B, B + S>, relation = #graph<relation less_equal>, message = "b"} : () -> ()
+  graph.require {sizes = #graph.dims<1, S>, relation = #graph<relation broadcasts>, message = "c"} : () -> ()
+  graph.require {sizes = #graph.dims<4, 8 * S>, relation = #graph<relation divides>, message = "d"} : () -> ()
+  return
+}
+
+// -----
+
+// All others stay: a divisor that may be zero, an order that depends, numbers
+// that never agree.
+
+// CHECK-LABEL: @not_proven
+func.func @not_proven() {
+  // CHECK-COUNT-5: graph.require
+  graph.require {sizes = #graph.dims<B, S>, relation = #graph<relation equal>, message = "a"} : () -> ()
+  graph.require {sizes = #graph.dims<B + S, B + 3>, relation = #graph<relation less_equal>, message = "b"} : () -> ()
+  graph.require {sizes = #graph.dims<B, B * S>, relation = #graph<relation divides>, message = "c"} : () -> ()
+  graph.require {sizes = #graph.dims<3, 4>, relation = #graph<relation equal>, message = "d"} : () -> ()
+  graph.require {sizes = #graph.dims<0, 0>, relation = #graph<relation divides>, message = "e"} : () -> ()
+  return
+}
+
+// -----
+
+// Equal computations are one; what nobody reads is gone; what binds or asks
+// stays in its place.
+
+// CHECK-LABEL: @common_and_dead
+func.func @common_and_dead(%x: tensor<1xi64>) -> tensor<1xi64> {
+  // CHECK-NEXT: %[[A:.*]] = graph.abs
+  // CHECK-NEXT: graph.bind %[[A]]
+  // CHECK-NEXT: %[[SUM:.*]] = graph.add %[[A]], %[[A]]
+  // CHECK-NEXT: return %[[SUM]]
+  %0 = graph.abs %x : (tensor<1xi64>) -> tensor<1xi64>
+  graph.bind %0 {symbols = ["n"], lo = array<i64: 0>, hi = array<i64: 9>} : (tensor<1xi64>) -> ()
+  %1 = graph.abs %x : (tensor<1xi64>) -> tensor<1xi64>
+  %dead = graph.neg %1 : (tensor<1xi64>) -> tensor<1xi64>
+  %2 = graph.add %0, %1 : (tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
+  return %2 : tensor<1xi64>
+}
