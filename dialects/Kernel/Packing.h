@@ -7,8 +7,10 @@
 // for all CPU levels.
 //
 // A row of the launch is one panel times one block of `blockRows` rows of the
-// left operand: row r is panel r / blocks and block r % blocks, where blocks =
-// ceil(M / blockRows), so that a thread's share is contiguous in the weights.
+// left operand. Blocks come in groups of `groupBlocks` (the last group may be
+// smaller); within a group, panels follow each other and each has the group's
+// blocks in order. So a thread's share is contiguous in the weights, and the
+// group's part of the left operand stays in its cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +25,7 @@ namespace tenon::kernel {
 inline constexpr llvm::StringLiteral packedLayout = "packed48";
 inline constexpr int64_t panelColumns = 48;
 inline constexpr int64_t blockRows = 64;
+inline constexpr int64_t groupBlocks = 2;
 
 } // namespace tenon::kernel
 
