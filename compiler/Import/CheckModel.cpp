@@ -106,14 +106,13 @@ Error ModelCheck::imports(const Imports &imports, const Twine &where) {
       continue;
     if (import.version() < kMinOpset)
       return refuse(where + " uses opset " + Twine(import.version()) +
-                    " of ai.onnx; the oldest supported is " +
-                    Twine(kMinOpset) +
+                    " of ai.onnx; the oldest supported is " + Twine(kMinOpset) +
                     "; convert it with onnx.version_converter or export it "
                     "again");
     if (import.version() > kMaxOpset)
       return refuse(where + " uses opset " + Twine(import.version()) +
-                    " of ai.onnx; the newest supported is " +
-                    Twine(kMaxOpset) + "; export it with an older opset");
+                    " of ai.onnx; the newest supported is " + Twine(kMaxOpset) +
+                    "; export it with an older opset");
   }
   return Error::success();
 }
@@ -137,8 +136,8 @@ Error ModelCheck::versions() {
 }
 
 Error ModelCheck::attribute(const onnx::NodeProto &node,
-                            const AttributeProto &attribute,
-                            const Names &names, int depth) {
+                            const AttributeProto &attribute, const Names &names,
+                            int depth) {
   auto fail = [&](const Twine &reason) {
     return refuse(describe(node) + ": attribute " + quoted(attribute.name()) +
                   " " + reason);

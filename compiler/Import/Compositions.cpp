@@ -15,15 +15,15 @@ Attribute numberAttr(Type element, double value) {
   if (auto type = dyn_cast<FloatType>(element)) {
     llvm::APFloat number(value);
     bool losesInfo;
-    number.convert(type.getFloatSemantics(),
-                   llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    number.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                   &losesInfo);
     return FloatAttr::get(type, number);
   }
   auto type = cast<IntegerType>(element);
   uint64_t bits = value < 0 ? uint64_t(int64_t(value)) : uint64_t(value);
-  return IntegerAttr::get(
-      type, llvm::APInt(type.getWidth(), bits, /*isSigned=*/false,
-                        /*implicitTrunc=*/true));
+  return IntegerAttr::get(type,
+                          llvm::APInt(type.getWidth(), bits, /*isSigned=*/false,
+                                      /*implicitTrunc=*/true));
 }
 
 /// MLIR's own packing of these bytes; bool is not stored by the byte there.
@@ -46,6 +46,10 @@ Type Emitter::elementOf(Value value) {
 Type Emitter::typeOf(ArrayRef<Expr> dims, Type element) {
   if (failed() || !element)
     return {};
+  if (dims.size() > size_t(kMaxRank)) {
+    (void)unsupported("makes a tensor of rank " + Twine(dims.size()));
+    return {};
+  }
   Type type = graph::tensorOf(dims, element);
   if (!type)
     (void)invalid("a size is negative or overflows");
@@ -89,12 +93,25 @@ Value Emitter::tensor(const TensorData &data, StringRef name) {
     (void)invalid(llvm::toString(weight.takeError()));
     return {};
   }
-  return noted(
-      emit<graph::WeightOp>({}, text("name", (*weight)->name), type));
+  return noted(emit<graph::WeightOp>({}, text("name", (*weight)->name), type));
 }
 
 Value Emitter::sizesVector(ArrayRef<Expr> values, Type element) {
-  Type type = typeOf(size(values.size()), element ? element : integer(64));
+  if (!element)
+    element = integer(64);
+  Type type = typeOf(size(values.size()), element);
+  SmallVector<llvm::APInt> numbers;
+  for (Expr value : values)
+    if (value && value.asConstant())
+      numbers.push_back({element.getIntOrFloatBitWidth(),
+                         uint64_t(*value.asConstant()), /*isSigned=*/true,
+                         /*implicitTrunc=*/true});
+  if (type && numbers.size() == values.size())
+    return emit<graph::ConstantOp>(
+        {},
+        attr("value",
+             DenseElementsAttr::get(cast<RankedTensorType>(type), numbers)),
+        type);
   return type ? emit<graph::SizesOp>({}, dims("value", values), type) : Value();
 }
 
@@ -120,7 +137,8 @@ Value Emitter::transpose(Value value, ArrayRef<int64_t> permutation) {
   bool isIdentity = true;
   for (auto [i, axis] : llvm::enumerate(permutation))
     isIdentity &= axis == int64_t(i);
-  if (value && isIdentity && int64_t(permutation.size()) == graph::getRank(value))
+  if (value && isIdentity &&
+      int64_t(permutation.size()) == graph::getRank(value))
     return value;
   return emit<graph::TransposeOp>(value, i64s("permutation", permutation));
 }

@@ -133,7 +133,8 @@ Expr DimNames::get(StringRef text, StringRef hint) {
   auto known = [&](StringRef name) {
     return symbols.contains(name) ? named(name) : Expr();
   };
-  if (Expr formula = FormulaParser(text, state.context, known).parse(); formula && !formula.asConstant())
+  if (Expr formula = FormulaParser(text, state.context, known).parse();
+      formula && !formula.asConstant())
     return formula;
   return named(text);
 }

@@ -113,11 +113,11 @@ SmallVector<Value> Emitter::emitOp(StringRef name, ValueRange operands,
   if (infer) {
     auto interface = dyn_cast<InferTypeOpInterface>(op);
     SmallVector<Type> inferred;
-    if (interface && succeeded(interface.inferReturnTypes(
-                         context(), loc, op->getOperands(),
-                         op->getDiscardableAttrDictionary(),
-                         op->getPropertiesStorage(), op->getRegions(),
-                         inferred)) &&
+    if (interface &&
+        succeeded(interface.inferReturnTypes(context(), loc, op->getOperands(),
+                                             op->getDiscardableAttrDictionary(),
+                                             op->getPropertiesStorage(),
+                                             op->getRegions(), inferred)) &&
         inferred.size() == 1) {
       op->getResult(0).setType(inferred.front());
     } else if (!interface && operands.size() && op->getNumResults() == 1) {
@@ -145,6 +145,8 @@ SmallVector<Value> Emitter::emitOp(StringRef name, ValueRange operands,
 }
 
 void Emitter::checkSize(RankedTensorType type) {
+  if (type.getRank() > kMaxRank)
+    (void)unsupported("makes a tensor of rank " + Twine(type.getRank()));
   // Dims that are not numbers are looked at by the run.
   SmallVector<int64_t> numbers;
   for (int64_t dim : type.getShape())
@@ -152,8 +154,8 @@ void Emitter::checkSize(RankedTensorType type) {
       numbers.push_back(dim);
   auto bytes = tensorBytes(type.getElementType(), numbers);
   if (!bytes || *bytes > maxTensorBytes)
-    (void)invalid("makes a tensor of more than " +
-                  Twine(maxTensorBytes >> 30) + " GiB");
+    (void)invalid("makes a tensor of more than " + Twine(maxTensorBytes >> 30) +
+                  " GiB");
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,7 +163,8 @@ void Emitter::checkSize(RankedTensorType type) {
 //===----------------------------------------------------------------------===//
 
 Emitter::Exprs Emitter::sizes(ArrayRef<int64_t> values) {
-  return llvm::map_to_vector(values, [&](int64_t value) { return size(value); });
+  return llvm::map_to_vector(values,
+                             [&](int64_t value) { return size(value); });
 }
 
 Emitter::Expr Emitter::freshSymbol(StringRef hint, bool maybeNegative) {
@@ -239,9 +242,9 @@ void Emitter::require(Expr lhs, graph::Relation relation, Expr rhs,
 bool Emitter::assume(Expr lhs, graph::Relation relation, Expr rhs) {
   if (!lhs || !rhs)
     return false;
-  auto key = builder.getArrayAttr(
-      {graph::DimsAttr::get(context(), {lhs, rhs}),
-       graph::RelationAttr::get(context(), relation)});
+  auto key =
+      builder.getArrayAttr({graph::DimsAttr::get(context(), {lhs, rhs}),
+                            graph::RelationAttr::get(context(), relation)});
   return state.known.required.insert(key).second;
 }
 
@@ -254,8 +257,7 @@ namespace {
 /// The most elements of a weight that importing looks at.
 constexpr size_t maxKnownElements = 1024;
 
-template <typename T>
-T load(ArrayRef<char> bytes, size_t i) {
+template <typename T> T load(ArrayRef<char> bytes, size_t i) {
   T value;
   std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
   return value;

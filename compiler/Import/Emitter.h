@@ -122,8 +122,8 @@ public:
   }
   /// One op with any number of results, whose types are given.
   template <typename Op>
-  llvm::SmallVector<mlir::Value>
-  emitAll(mlir::ValueRange operands, Attrs attrs, mlir::TypeRange types) {
+  llvm::SmallVector<mlir::Value> emitAll(mlir::ValueRange operands, Attrs attrs,
+                                         mlir::TypeRange types) {
     return emitOp(Op::getOperationName(), operands, attrs, types, false);
   }
 

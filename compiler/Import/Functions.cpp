@@ -5,6 +5,7 @@
 #include "compiler/Import/CheckModel.h"
 #include "compiler/Import/GraphImporter.h"
 #include "compiler/Import/NodeConverter.h"
+#include "compiler/Import/Refusals.h"
 #include "compiler/Weights/Printable.h"
 
 #include "onnx_functions.h"
@@ -15,75 +16,13 @@ using namespace llvm;
 namespace tenon {
 namespace {
 
-/// Operators that are refused for what they are.
-struct Refusal {
-  StringLiteral op, reason, fix;
-};
-
-constexpr StringLiteral noSequences =
-    "works on sequences, and only tensors are supported";
-constexpr StringLiteral noOptionals =
-    "works on optional values, and only tensors are supported";
-constexpr StringLiteral noStrings =
-    "works on strings, and only numbers are supported";
-constexpr StringLiteral noRandom =
-    "draws random numbers, so its result is not defined by its inputs";
-constexpr StringLiteral noLoops = "is a loop, which is not supported yet";
-constexpr StringLiteral noTraining = "belongs to training";
-constexpr StringLiteral preprocess = "do it before the model";
-constexpr StringLiteral drawOutside =
-    "make the numbers outside and give them to the model as an input";
-constexpr StringLiteral exportEval = "export the model for inference";
-constexpr StringLiteral unroll =
-    "export the model with the loop unrolled, or one step of it";
-
-constexpr Refusal refusals[] = {
-    {"Bernoulli", noRandom, drawOutside},
-    {"ConcatFromSequence", noSequences, ""},
-    {"ImageDecoder", "decodes image files", preprocess},
-    {"Loop", noLoops, unroll},
-    {"Multinomial", noRandom, drawOutside},
-    {"Optional", noOptionals, ""},
-    {"OptionalGetElement", noOptionals, ""},
-    {"OptionalHasElement", noOptionals, ""},
-    {"RandomNormal", noRandom, drawOutside},
-    {"RandomNormalLike", noRandom, drawOutside},
-    {"RandomUniform", noRandom, drawOutside},
-    {"RandomUniformLike", noRandom, drawOutside},
-    {"RegexFullMatch", noStrings, preprocess},
-    {"Scan", noLoops, unroll},
-    {"SequenceAt", noSequences, ""},
-    {"SequenceConstruct", noSequences, ""},
-    {"SequenceEmpty", noSequences, ""},
-    {"SequenceErase", noSequences, ""},
-    {"SequenceInsert", noSequences, ""},
-    {"SequenceLength", noSequences, ""},
-    {"SequenceMap", noSequences, ""},
-    {"SplitToSequence", noSequences, "use Split with fixed sizes"},
-    {"StringConcat", noStrings, preprocess},
-    {"StringNormalizer", noStrings, preprocess},
-    {"StringSplit", noStrings, preprocess},
-    {"TfIdfVectorizer", noStrings, preprocess},
-    {"Adagrad", noTraining, exportEval},
-    {"Adam", noTraining, exportEval},
-    {"Gradient", noTraining, exportEval},
-    {"Momentum", noTraining, exportEval},
-    {"MoE", "is a mixture of experts, which is not supported yet in this "
-            "fused form",
-     "export it from standard operators"},
-    {"QMoE", "is a mixture of experts, which is not supported yet in this "
-             "fused form",
-     "export it from standard operators"},
-};
-
 StringRef shownDomain(StringRef domain) {
   return domain.empty() ? "ai.onnx" : domain;
 }
 
 } // namespace
 
-FunctionLibrary::FunctionLibrary(const onnx::ModelProto &model)
-    : model(model) {
+FunctionLibrary::FunctionLibrary(const onnx::ModelProto &model) : model(model) {
   for (const onnx::FunctionProto &function : model.functions())
     byName[function.name()].push_back(&function);
 }
@@ -107,9 +46,8 @@ Callee FunctionLibrary::resolve(const onnx::NodeProto &node, Function inside) {
   return callee;
 }
 
-FunctionLibrary::Function FunctionLibrary::standardBody(StringRef domain,
-                                                        StringRef op,
-                                                        int64_t opset) {
+FunctionLibrary::Function
+FunctionLibrary::standardBody(StringRef domain, StringRef op, int64_t opset) {
   // Sorted by version, then by the opset the body is written for.
   const OnnxFunctionBody *best = nullptr;
   for (size_t i = 0; i < kOnnxFunctionBodyCount; ++i) {
@@ -138,17 +76,14 @@ Problem FunctionLibrary::explain(const onnx::NodeProto &node, int64_t opset) {
             "the model imports no opset of the domain '" +
                 printable(shownDomain(domain)) + "'",
             "add it to the opset_import of the model"};
-  for (const Refusal &refusal : refusals)
-    if (refusal.op == node.op_type() && domain != "ai.onnx.ml")
-      return {NodeIssue::Kind::Unsupported, refusal.reason.str(),
-              refusal.fix.str()};
+  Refusal refusal = findRefusal(domain, node.op_type());
+  if (!refusal.reason.empty())
+    return {NodeIssue::Kind::Unsupported, refusal.reason.str(),
+            refusal.fix.str()};
   if (findRow(domain, node.op_type(), kMaxOpset))
     return {NodeIssue::Kind::Unsupported,
             "this version of the operator is not supported",
             "convert the model to a newer opset with onnx.version_converter"};
-  if (domain == "ai.onnx.ml")
-    return {NodeIssue::Kind::Unsupported,
-            "operators of classical machine learning are not supported", ""};
   if (!domain.empty() && domain != "com.microsoft")
     return {NodeIssue::Kind::Unsupported,
             "the domain '" + printable(domain) +
@@ -188,8 +123,7 @@ uint64_t FunctionLibrary::countNode(const onnx::NodeProto &node,
     SmallVector<StringRef> wanted;
     for (const onnx::ValueInfoProto &output : graph.output())
       wanted.push_back(output.name());
-    total =
-        SaturatingAdd(total, count(graph.node(), wanted, inside, report));
+    total = SaturatingAdd(total, count(graph.node(), wanted, inside, report));
   };
   for (const onnx::AttributeProto &attribute : node.attribute()) {
     if (attribute.has_g())

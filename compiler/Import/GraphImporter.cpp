@@ -23,8 +23,7 @@ std::string nodeName(const onnx::NodeProto &node) {
 
 GraphImporter::GraphImporter(MLIRContext *context, WeightStore &weights,
                              std::shared_ptr<const ModelFile> file,
-                             const ImportOptions &options,
-                             ImportReport &report)
+                             const ImportOptions &options, ImportReport &report)
     : state(context, weights, file), builder(context), file(*file),
       options(options), report(report), library(file->model()) {}
 
@@ -46,8 +45,8 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
       state.lastError = diagnostic.str();
     return success();
   });
-  Location loc = NameLoc::get(builder.getStringAttr(
-      printable(file.model().graph().name())));
+  Location loc = NameLoc::get(
+      builder.getStringAttr(printable(file.model().graph().name())));
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   importMain(*module);
   if (!report.ok())
@@ -75,8 +74,7 @@ NamedValue GraphImporter::lookup(StringRef name) const {
 }
 
 void GraphImporter::define(StringRef name, Value value) {
-  auto state =
-      value ? NamedValue::State::Present : NamedValue::State::Poisoned;
+  auto state = value ? NamedValue::State::Present : NamedValue::State::Poisoned;
   if (!name.empty())
     scope->values[name] = {state, value};
 }
@@ -141,11 +139,11 @@ void GraphImporter::addIssue(const onnx::NodeProto &node, int64_t opset,
   if (problem.reason.empty())
     return;
   StringRef domain = canonicalDomain(node.domain());
-  report.issues.push_back(
-      {problem.kind, (frame ? frame->prefix : "") + nodeName(node),
-       printable(node.op_type()),
-       domain.empty() ? "ai.onnx" : printable(domain), opset, problem.reason,
-       problem.fix});
+  report.issues.push_back({problem.kind,
+                           (frame ? frame->prefix : "") + nodeName(node),
+                           printable(node.op_type()),
+                           domain.empty() ? "ai.onnx" : printable(domain),
+                           opset, problem.reason, problem.fix});
 }
 
 //===----------------------------------------------------------------------===//

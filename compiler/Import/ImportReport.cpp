@@ -17,8 +17,8 @@ std::string NodeIssue::str() const {
 
 bool ImportReport::isInvalidModel() const {
   return !invalid.empty() || llvm::any_of(issues, [](const NodeIssue &issue) {
-           return issue.kind == NodeIssue::Kind::Invalid;
-         });
+    return issue.kind == NodeIssue::Kind::Invalid;
+  });
 }
 
 std::string ImportReport::str() const {

@@ -105,8 +105,8 @@ void GraphImporter::importMain(ModuleOp module) {
     inputAttrs.push_back(
         nameAttr(builder, input->name()).getDictionary(state.context));
   }
-  auto function = func::FuncOp::create(
-      module.getLoc(), "main", builder.getFunctionType(types, {}));
+  auto function = func::FuncOp::create(module.getLoc(), "main",
+                                       builder.getFunctionType(types, {}));
   module.push_back(function);
   Block *block = function.addEntryBlock();
   builder.setInsertionPointToEnd(block);

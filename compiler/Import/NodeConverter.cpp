@@ -72,13 +72,14 @@ const AttributeProto *NodeConverter::attribute(StringRef name) const {
   return importer.attribute(node, name);
 }
 
-const AttributeProto *
-NodeConverter::typed(StringRef name, AttributeProto::AttributeType type) {
+const AttributeProto *NodeConverter::typed(StringRef name,
+                                           AttributeProto::AttributeType type) {
   const AttributeProto *found = attribute(name);
   if (!found || attributeType(*found) == type)
     return found;
   // An empty list may come without a type of its own.
-  (void)invalid("its attribute '" + name + "' has a type that the operator "
+  (void)invalid("its attribute '" + name +
+                "' has a type that the operator "
                 "does not allow");
   return nullptr;
 }
@@ -159,8 +160,7 @@ int64_t NodeConverter::normalizeAxis(int64_t axis, int64_t rank) {
   return 0;
 }
 
-int64_t NodeConverter::axisAttr(StringRef name, int64_t missing,
-                                int64_t rank) {
+int64_t NodeConverter::axisAttr(StringRef name, int64_t missing, int64_t rank) {
   int64_t axis = intAttr(name, missing);
   return failed() ? 0 : normalizeAxis(axis, rank);
 }
@@ -195,7 +195,8 @@ void NodeConverter::setOutput(unsigned i, Value value) {
 }
 
 SmallVector<Value> NodeConverter::importBody(const onnx::GraphProto &body) {
-  if (failed())
+  // Of an If with two bad branches, both are to be reported.
+  if (failed() && !getProblem()->reason.empty())
     return {};
   if (body.input_size()) {
     (void)invalid("has a body with inputs, which the operator does not give");

@@ -111,8 +111,8 @@ private:
   friend class GraphImporter;
 
   /// The attribute when it has this type; a problem when it has another.
-  const onnx::AttributeProto *
-  typed(llvm::StringRef name, onnx::AttributeProto::AttributeType type);
+  const onnx::AttributeProto *typed(llvm::StringRef name,
+                                    onnx::AttributeProto::AttributeType type);
 
   GraphImporter &importer;
   const onnx::NodeProto &node;

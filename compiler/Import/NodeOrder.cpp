@@ -83,8 +83,8 @@ NodeOrder orderNodes(const NodeList &nodes) {
     return order;
   // Any node that still waits depends on a cycle; following producers that
   // wait as well ends on one.
-  int at = find_if(waitsFor, [](int count) { return count > 0; }) -
-           waitsFor.begin();
+  int at =
+      find_if(waitsFor, [](int count) { return count > 0; }) - waitsFor.begin();
   SmallVector<bool> seen(nodes.size(), false);
   while (!seen[at]) {
     seen[at] = true;

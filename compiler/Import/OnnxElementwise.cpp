@@ -73,7 +73,7 @@ LogicalResult convertMod(NodeConverter &node) {
   Value lhs = node.input(0), rhs = node.input(1);
   if (node.flagAttr("fmod", false))
     return node.output(node.emit<graph::FmodOp>({lhs, rhs}));
-  if (lhs && isa<FloatType>(node.elementOf(lhs)))
+  if (lhs && isa<FloatType>(node.elementOf(lhs)) && node.opset() < 28)
     return node.invalid("fmod must be 1 for floating-point operands");
   return node.output(node.emit<graph::ModOp>({lhs, rhs}));
 }
@@ -105,14 +105,36 @@ LogicalResult convertPow(NodeConverter &node) {
   return node.output(node.cast(power, element));
 }
 
+/// lhs >> rhs, where copies of a signed number's sign come in.
+Value shiftRight(NodeConverter &node, Value lhs, Value rhs) {
+  auto shifted = [&](Value value) {
+    return node.emit<graph::ShiftRightOp>({value, rhs});
+  };
+  if (node.failed() || node.elementOf(lhs).isUnsignedInteger())
+    return shifted(lhs);
+  Value isNegative =
+      node.emit<graph::LessOp>({lhs, node.scalar(node.elementOf(lhs), 0)});
+  return node.select(
+      isNegative,
+      unary<graph::BitNotOp>(node, shifted(unary<graph::BitNotOp>(node, lhs))),
+      shifted(lhs));
+}
+
 LogicalResult convertBitShift(NodeConverter &node) {
   std::string direction = node.stringAttr("direction", "");
   Value lhs = node.input(0), rhs = node.input(1);
-  if (direction == "LEFT")
-    return node.output(node.emit<graph::ShiftLeftOp>({lhs, rhs}));
-  if (direction == "RIGHT")
-    return node.output(node.emit<graph::ShiftRightOp>({lhs, rhs}));
-  return node.invalid("direction must be LEFT or RIGHT");
+  if (node.failed() || (direction != "LEFT" && direction != "RIGHT"))
+    return node.invalid("direction must be LEFT or RIGHT");
+  Type element = node.elementOf(rhs);
+  if (element.isSignlessInteger()) {
+    // A negative distance is one beyond the width.
+    Value isNegative = node.emit<graph::LessOp>({rhs, node.scalar(element, 0)});
+    double width = element.getIntOrFloatBitWidth();
+    rhs = node.select(isNegative, node.scalar(element, width), rhs);
+  }
+  return node.output(direction == "LEFT"
+                         ? node.emit<graph::ShiftLeftOp>({lhs, rhs})
+                         : shiftRight(node, lhs, rhs));
 }
 
 //===----------------------------------------------------------------------===//
@@ -311,7 +333,7 @@ ArrayRef<OpRow> elementwiseRows() {
       {"", "Asinh", {9, 22}, convertUnary<graph::AsinhOp>},
       {"", "Atan", {7, 22}, convertUnary<graph::AtanOp>},
       {"", "Atanh", {9, 22}, convertUnary<graph::AtanhOp>},
-      {"", "BitShift", {11}, convertBitShift},
+      {"", "BitShift", {11, 28}, convertBitShift},
       {"", "BitwiseAnd", {18}, convertBinary<graph::BitAndOp>},
       {"", "BitwiseNot", {18}, convertUnary<graph::BitNotOp>},
       {"", "BitwiseOr", {18}, convertBinary<graph::BitOrOp>},
@@ -342,7 +364,7 @@ ArrayRef<OpRow> elementwiseRows() {
       {"", "Mean", {6, 8, 13}, convertMean},
       {"", "Min", {6, 8, 12, 13}, convertVariadic<graph::MinOp>},
       {"", "Mish", {18, 22}, convertActivation<mish>},
-      {"", "Mod", {10, 13}, convertMod},
+      {"", "Mod", {10, 13, 28}, convertMod},
       {"", "Mul", {7, 13, 14}, convertBinary<graph::MulOp>},
       {"", "Neg", {6, 13}, convertUnary<graph::NegOp>},
       {"", "Not", {1}, convertUnary<graph::NotOp>},

@@ -67,15 +67,13 @@ LogicalResult convertGatherNd(NodeConverter &node) {
 
 std::optional<NamedAttribute> scatterKind(NodeConverter &node) {
   std::string reduction = node.stringAttr("reduction", "none");
-  auto kind = reduction == "none"
-                  ? graph::ScatterKind::Assign
-                  : graph::symbolizeScatterKind(reduction);
+  auto kind = reduction == "none" ? graph::ScatterKind::Assign
+                                  : graph::symbolizeScatterKind(reduction);
   if (!kind || reduction == "assign") {
     (void)node.invalid("has the unknown reduction '" + reduction + "'");
     return std::nullopt;
   }
-  return node.attr("kind",
-                   graph::ScatterKindAttr::get(node.context(), *kind));
+  return node.attr("kind", graph::ScatterKindAttr::get(node.context(), *kind));
 }
 
 LogicalResult convertScatterElements(NodeConverter &node) {
@@ -115,8 +113,7 @@ LogicalResult convertTensorScatter(NodeConverter &node) {
   Value place = node.reshape(node.iota(fresh[axis], i64), along);
   if (Value first = node.optionalInput(2)) {
     perBatch[0] = dims[0];
-    place =
-        node.add(place, node.reshape(node.cast(first, i64), perBatch));
+    place = node.add(place, node.reshape(node.cast(first, i64), perBatch));
   }
   if (mode == "circular") {
     Value size = node.reshape(node.sizesVector(dims[axis]), {});
@@ -148,13 +145,12 @@ LogicalResult convertOneHot(NodeConverter &node) {
   // Indices may be of any numeric type; fractions do not occur.
   Value index = node.unsqueeze(node.cast(picked, node.integer(64)), axis);
   Value size = node.reshape(node.sizesVector(depth), {});
-  Value isNegative = node.emit<graph::LessOp>(
-      {index, node.scalar(node.integer(64), 0)});
+  Value isNegative =
+      node.emit<graph::LessOp>({index, node.scalar(node.integer(64), 0)});
   index = node.select(isNegative, node.add(index, size), index);
   Exprs along(rank + 1, node.size(1));
   along[axis] = depth[0];
-  Value position =
-      node.reshape(node.iota(depth[0], node.integer(64)), along);
+  Value position = node.reshape(node.iota(depth[0], node.integer(64)), along);
   Value isHit = node.emit<graph::EqualOp>({index, position});
   Value off = node.slice(values, 0, node.size(0), node.size(1));
   Value on = node.slice(values, 0, node.size(1), node.size(1));
@@ -172,9 +168,9 @@ Value nonzero(NodeConverter &node, Value input) {
   Exprs count = node.readSizes(node.reduce(flat, 0, graph::ReduceKind::Sum));
   if (node.failed())
     return {};
-  Type type = graph::tensorOf(
-      {node.size(std::max<size_t>(dims.size(), 1)), count[0]},
-      node.integer(64));
+  Type type =
+      graph::tensorOf({node.size(std::max<size_t>(dims.size(), 1)), count[0]},
+                      node.integer(64));
   // A scalar has the coordinates of its only element in one axis.
   return node.emit<graph::NonzeroOp>(dims.empty() ? flat : input, {}, type);
 }
@@ -221,7 +217,7 @@ ArrayRef<OpRow> indexingRows() {
       {"", "GatherND", {11, 12, 13}, convertGatherNd},
       {"", "NonZero", {9, 13}, convertNonZero},
       {"", "OneHot", {9, 11, 28}, convertOneHot},
-      {"", "Scatter", {9, 11}, convertScatterElements},
+      {"", "Scatter", {9}, convertScatterElements},
       {"", "ScatterElements", {11, 13, 16, 18}, convertScatterElements},
       {"", "ScatterND", {11, 13, 16, 18}, convertScatterNd},
       {"", "TensorScatter", {24}, convertTensorScatter},

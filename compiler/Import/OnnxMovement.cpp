@@ -215,12 +215,11 @@ LogicalResult convertDepthToSpace(NodeConverter &node) {
   node.require(area, Relation::Divides, d[1],
                "channels must be a multiple of the squared blocksize");
   Expr depth = d[1].floorDiv(area);
-  Value blocks = mode == "DCR"
-                     ? node.transpose(
-                           node.reshape(input, {d[0], b, b, depth, d[2], d[3]}),
+  Value blocks =
+      mode == "DCR"
+          ? node.transpose(node.reshape(input, {d[0], b, b, depth, d[2], d[3]}),
                            {0, 3, 4, 1, 5, 2})
-                     : node.transpose(
-                           node.reshape(input, {d[0], depth, b, b, d[2], d[3]}),
+          : node.transpose(node.reshape(input, {d[0], depth, b, b, d[2], d[3]}),
                            {0, 1, 4, 2, 5, 3});
   return node.output(
       node.reshape(blocks, {d[0], depth, d[2] * block, d[3] * block}));
@@ -288,8 +287,7 @@ LogicalResult convertEyeLike(NodeConverter &node) {
   auto [row, column] = rowsAndColumns(node, node.dimsOf(input));
   Value shift = node.sizesVector(node.size(node.intAttr("k", 0)));
   row = node.add(row, node.reshape(shift, {}));
-  return node.output(
-      node.cast(node.emit<graph::EqualOp>({row, column}), type));
+  return node.output(node.cast(node.emit<graph::EqualOp>({row, column}), type));
 }
 
 LogicalResult convertWhere(NodeConverter &node) {
@@ -357,8 +355,7 @@ LogicalResult convertCenterCropPad(NodeConverter &node) {
   }
   if (node.failed())
     return failure();
-  auto mode =
-      graph::PadModeAttr::get(node.context(), graph::PadMode::Constant);
+  auto mode = graph::PadModeAttr::get(node.context(), graph::PadMode::Constant);
   auto type = graph::tensorOf(result, node.elementOf(input));
   if (!type)
     return node.invalid("a size is negative or overflows");

@@ -267,7 +267,10 @@ LogicalResult convertQLinearGlobalAveragePool(NodeConverter &node) {
 
 ArrayRef<OpRow> quantizeRows() {
   static constexpr OpRow rows[] = {
-      {"", "DequantizeLinear", {10, 13, 19, 21, 23, 24, 25, 28}, convertDequantize},
+      {"",
+       "DequantizeLinear",
+       {10, 13, 19, 21, 23, 24, 25, 28},
+       convertDequantize},
       {"", "DynamicQuantizeLinear", {11}, convertDynamicQuantize},
       {"", "QuantizeLinear", {10, 13, 19, 21, 23, 24, 25, 28}, convertQuantize},
       {"com.microsoft", "DequantizeLinear", {1}, convertDequantize},

@@ -41,14 +41,17 @@ ResizeMode resizeMode(NodeConverter &node) {
 /// the scale is a ratio of small numbers.
 Expr scaledSize(NodeConverter &node, Expr size, double scale) {
   if (std::optional<int64_t> number = size.asConstant()) {
-    double scaled = std::floor(double(*number) * scale);
+    // In float, as the specification's own shape inference has it.
+    double scaled = std::floor(float(*number) * float(scale));
     return scaled >= 0 && scaled < double(INT32_MAX)
                ? node.size(int64_t(scaled))
                : Expr();
   }
   for (int64_t divisor = 1; divisor <= 64; ++divisor) {
     double factor = scale * double(divisor);
-    if (std::abs(factor - std::round(factor)) < 1e-9 && factor < INT32_MAX)
+    // A float holds a ratio with an error of up to 2^-24.
+    if (std::abs(factor - std::round(factor)) < factor * 0x1p-24 &&
+        factor < INT32_MAX)
       return (size * int64_t(std::round(factor))).floorDiv(node.size(divisor));
   }
   (void)node.unsupported("scales an axis of variable size by " +

@@ -50,9 +50,9 @@ Exprs readTarget(NodeConverter &node, Value input, Value target,
   if (node.failed())
     return {};
   std::optional<int64_t> rank = graph::getDim(target, 0).asConstant();
-  if (!rank) {
-    (void)node.unsupported("its result has a rank that is not known before "
-                           "the run",
+  if (!rank || *rank > kMaxRank) {
+    (void)node.unsupported("its result has a rank that is too large or not "
+                           "known before the run",
                            "export the model with a fixed rank");
     return {};
   }
@@ -183,8 +183,7 @@ LogicalResult convertUnsqueeze(NodeConverter &node) {
   int64_t rank = node.dimsOf(input).size() + given->size();
   if (rank > kMaxRank)
     return node.unsupported("makes a tensor of rank " + Twine(rank));
-  return node.output(
-      node.unsqueeze(input, node.normalizeAxes(*given, rank)));
+  return node.output(node.unsqueeze(input, node.normalizeAxes(*given, rank)));
 }
 
 LogicalResult convertExpand(NodeConverter &node) {
@@ -274,7 +273,8 @@ Expr boundLength(NodeConverter &node, Value start, Value limit, Value delta) {
     // Truncating division of a positive span, rounded up.
     Value step = node.cast(delta, i64);
     Value sign = node.emit<graph::SignOp>(step);
-    count = node.div(node.add(node.cast(span, i64), node.sub(step, sign)), step);
+    count =
+        node.div(node.add(node.cast(span, i64), node.sub(step, sign)), step);
   }
   Exprs length = node.readSizes(node.maximum(count, 0));
   return length.empty() ? Expr() : length.front();

@@ -83,14 +83,13 @@ void knownAxis(NodeConverter &node, Region &region, int64_t axis, Expr start,
 }
 
 /// All bounds are known; false when they are not.
-bool knownRegion(NodeConverter &node, const Bounds &bounds,
-                 ArrayRef<Expr> dims, Region &region) {
+bool knownRegion(NodeConverter &node, const Bounds &bounds, ArrayRef<Expr> dims,
+                 Region &region) {
   auto starts = node.knownSizes(bounds.starts);
   auto ends = node.knownSizes(bounds.ends);
   size_t count = starts ? starts->size() : 0;
-  auto axes = bounds.axes
-                  ? node.constantInts(bounds.axes)
-                  : llvm::to_vector(llvm::seq<int64_t>(0, count));
+  auto axes = bounds.axes ? node.constantInts(bounds.axes)
+                          : llvm::to_vector(llvm::seq<int64_t>(0, count));
   auto steps = bounds.steps ? node.constantInts(bounds.steps)
                             : SmallVector<int64_t>(axes ? axes->size() : 0, 1);
   if (!starts || !ends || !axes || !steps)
@@ -116,8 +115,8 @@ bool knownRegion(NodeConverter &node, const Bounds &bounds,
 }
 
 /// Bounds of all axes, computed by the run and bound to symbols.
-void boundRegion(NodeConverter &node, const Bounds &bounds,
-                 ArrayRef<Expr> dims, Region &region) {
+void boundRegion(NodeConverter &node, const Bounds &bounds, ArrayRef<Expr> dims,
+                 Region &region) {
   Type i64 = node.integer(64);
   int64_t rank = dims.size();
   Value size = node.sizesVector(dims), zero = node.scalar(i64, 0);
@@ -132,15 +131,15 @@ void boundRegion(NodeConverter &node, const Bounds &bounds,
       return wide;
     if (!axes && !node.failed())
       axes = node.iota(graph::getDim(wide, 0), i64);
-    auto kind = graph::ScatterKindAttr::get(node.context(),
-                                            graph::ScatterKind::Assign);
+    auto kind =
+        graph::ScatterKindAttr::get(node.context(), graph::ScatterKind::Assign);
     return node.emit<graph::ScatterElementsOp>(
         {all, axes, wide}, {node.i64("axis", 0), node.attr("kind", kind)});
   };
   Value step = bounds.steps ? place(ones, bounds.steps) : ones;
   Value isUp = node.emit<graph::LessOp>({zero, step});
-  Value start = place(node.select(isUp, zeros, node.sub(size, 1.0)),
-                      bounds.starts);
+  Value start =
+      place(node.select(isUp, zeros, node.sub(size, 1.0)), bounds.starts);
   Value end = place(node.select(isUp, size, node.sub(node.mul(size, -1.0), 1)),
                     bounds.ends);
   auto clamp = [&](Value bound, Value lo) {

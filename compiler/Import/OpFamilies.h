@@ -19,6 +19,7 @@ llvm::ArrayRef<OpRow> einsumRows();         // OnnxEinsum.cpp
 llvm::ArrayRef<OpRow> elementwiseRows();    // OnnxElementwise.cpp
 llvm::ArrayRef<OpRow> fusedAttentionRows(); // OnnxFusedAttention.cpp
 llvm::ArrayRef<OpRow> fusedNormalizeRows(); // OnnxFusedNormalize.cpp
+llvm::ArrayRef<OpRow> groupQueryRows();     // OnnxGroupQuery.cpp
 llvm::ArrayRef<OpRow> indexingRows();       // OnnxIndexing.cpp
 llvm::ArrayRef<OpRow> matrixRows();         // OnnxMatrix.cpp
 llvm::ArrayRef<OpRow> movementRows();       // OnnxMovement.cpp
@@ -27,7 +28,6 @@ llvm::ArrayRef<OpRow> poolRows();           // OnnxPool.cpp
 llvm::ArrayRef<OpRow> quantizeRows();       // OnnxQuantize.cpp
 llvm::ArrayRef<OpRow> recurrentRows();      // OnnxRecurrent.cpp
 llvm::ArrayRef<OpRow> reductionRows();      // OnnxReduction.cpp
-llvm::ArrayRef<OpRow> refusedRows();        // OnnxRefused.cpp
 llvm::ArrayRef<OpRow> resizeRows();         // OnnxResize.cpp
 llvm::ArrayRef<OpRow> shapeRows();          // OnnxShape.cpp
 llvm::ArrayRef<OpRow> sliceRows();          // OnnxSlice.cpp

@@ -14,10 +14,10 @@ namespace {
 /// Operators of ai.onnx with a version 28. A row that does not list it serves
 /// only the opsets before.
 constexpr StringLiteral changedIn28[] = {
-    "BitShift",      "Cast",           "Celu",
-    "Compress",      "DepthToSpace",   "DequantizeLinear",
-    "Einsum",        "Mod",            "OneHot",
-    "QuantizeLinear", "ReduceLogSum",  "ReduceLogSumExp",
+    "BitShift",        "Cast",         "Celu",
+    "Compress",        "DepthToSpace", "DequantizeLinear",
+    "Einsum",          "Mod",          "OneHot",
+    "QuantizeLinear",  "ReduceLogSum", "ReduceLogSumExp",
     "ReverseSequence", "SpaceToDepth", "Unique",
 };
 
@@ -27,10 +27,10 @@ ArrayRef<ArrayRef<OpRow>> allRows() {
   static const ArrayRef<OpRow> families[] = {
       attentionRows(),      controlRows(),     convRows(),
       einsumRows(),         elementwiseRows(), fusedAttentionRows(),
-      fusedNormalizeRows(), indexingRows(),    matrixRows(),
-      movementRows(),       normalizeRows(),   poolRows(),
-      quantizeRows(),       recurrentRows(),   reductionRows(),
-      refusedRows(),        resizeRows(),      shapeRows(),
+      fusedNormalizeRows(), groupQueryRows(),  indexingRows(),
+      matrixRows(),         movementRows(),    normalizeRows(),
+      poolRows(),           quantizeRows(),    recurrentRows(),
+      reductionRows(),      resizeRows(),      shapeRows(),
       sliceRows(),
   };
   return families;

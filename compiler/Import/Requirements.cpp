@@ -59,7 +59,8 @@ void requireReshape(Emitter &emitter, graph::ReshapeOp op) {
 
 /// The input's sizes are 1 or those of the result.
 void requireExpanded(Emitter &emitter, graph::BroadcastOp op) {
-  auto from = graph::getDims(op.getInput()), to = graph::getDims(op.getResult());
+  auto from = graph::getDims(op.getInput()),
+       to = graph::getDims(op.getResult());
   for (auto [a, b] : llvm::zip(from, ArrayRef(to).take_back(from.size()))) {
     StringRef what = "a size must be 1 or that of the result to broadcast";
     if (b.asConstant().value_or(1) != 1)

@@ -259,8 +259,7 @@ std::vector<char> narrow(const Entries &entries) {
   return bytes;
 }
 
-template <typename Entries>
-ArrayRef<char> viewOf(const Entries &entries) {
+template <typename Entries> ArrayRef<char> viewOf(const Entries &entries) {
   return {reinterpret_cast<const char *>(entries.data()),
           entries.size() * sizeof(*entries.data())};
 }

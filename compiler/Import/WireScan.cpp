@@ -57,9 +57,10 @@ private:
     std::string name = "field " + std::to_string(field) + " at byte " +
                        std::to_string(base + start);
     if (type == Varint) {
-      if (!varint())
-        return name + " holds an unfinished or over-long number";
-      return std::nullopt;
+      if (varint())
+        return std::nullopt;
+      return name + (at == bytes.size() ? " is cut off"
+                                        : " holds an over-long number");
     }
     std::optional<uint64_t> length;
     if (type == Fixed64)

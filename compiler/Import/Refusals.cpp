@@ -1,0 +1,81 @@
+//===- Refusals.cpp - Operators that are known and not supported ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Import/Refusals.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace tenon {
+namespace {
+
+struct Group {
+  Refusal refusal;
+  ArrayRef<StringLiteral> ops;
+};
+
+constexpr StringLiteral loops[] = {"Loop", "Scan"};
+constexpr StringLiteral sequences[] = {
+    "ConcatFromSequence", "SequenceAt",    "SequenceConstruct",
+    "SequenceEmpty",      "SequenceErase", "SequenceInsert",
+    "SequenceLength",     "SequenceMap",   "SplitToSequence"};
+constexpr StringLiteral optionals[] = {"Optional", "OptionalGetElement",
+                                       "OptionalHasElement"};
+constexpr StringLiteral strings[] = {"RegexFullMatch", "StringConcat",
+                                     "StringNormalizer", "StringSplit",
+                                     "TfIdfVectorizer"};
+constexpr StringLiteral random[] = {"Bernoulli",     "Multinomial",
+                                    "RandomNormal",  "RandomNormalLike",
+                                    "RandomUniform", "RandomUniformLike"};
+constexpr StringLiteral training[] = {"Adagrad", "Adam", "Gradient",
+                                      "Momentum"};
+constexpr StringLiteral images[] = {"ImageDecoder"};
+constexpr StringLiteral experts[] = {"MoE", "QMoE"};
+constexpr StringLiteral missing[] = {"BitCast",         "CausalConvWithState",
+                                     "Col2Im",          "DFT",
+                                     "DeformConv",      "Det",
+                                     "GridSample",      "GatherBlockQuantized",
+                                     "LinearAttention", "MaxRoiPool",
+                                     "MelWeightMatrix", "NonMaxSuppression",
+                                     "RoiAlign",        "STFT",
+                                     "Unique"};
+
+constexpr StringLiteral tensorsOnly = "export the model with tensors only";
+constexpr StringLiteral outside = "do this before or after the model";
+
+const Group groups[] = {
+    {{"is a loop, which is not supported yet",
+      "export the model with the loop unrolled, or one step of it"},
+     loops},
+    {{"works on sequences, and only tensors are supported", tensorsOnly},
+     sequences},
+    {{"works on optional values, and only tensors are supported", tensorsOnly},
+     optionals},
+    {{"works on strings, and only numbers are supported", outside}, strings},
+    {{"draws random numbers, so its inputs do not define its result",
+      "make the numbers outside and give them to the model as an input"},
+     random},
+    {{"belongs to training", "export the model for inference"}, training},
+    {{"decodes image files", outside}, images},
+    {{"is a mixture of experts, which is not supported yet in this fused form",
+      "export it from standard operators"},
+     experts},
+    {{"is not supported yet", ""}, missing},
+};
+
+} // namespace
+
+Refusal findRefusal(StringRef domain, StringRef op) {
+  if (domain == "ai.onnx.ml")
+    return {"is an operator of classical machine learning, which is not "
+            "supported",
+            ""};
+  for (const Group &group : groups)
+    if (is_contained(group.ops, op))
+      return group.refusal;
+  return {};
+}
+
+} // namespace tenon

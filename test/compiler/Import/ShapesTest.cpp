@@ -1,0 +1,108 @@
+//===- ShapesTest.cpp - Shapes that the model computes --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Import/ModelBuilder.h"
+
+namespace tenon {
+namespace {
+
+class ShapesTest : public ImportTest {
+protected:
+  ShapesTest() { graph.output("y"); }
+};
+
+TEST_F(ShapesTest, ReshapeToComputedSizesIsSymbolic) {
+  // [B, S, 64] to [B, S, 4, -1] by way of Shape, Gather and Concat.
+  graph.input("x", {"batch", "seq", 64});
+  graph.ints("first", {0, 1});
+  graph.ints("heads", {4, -1});
+  graph.node("Shape", {"x"}, {"s"});
+  graph.node("Gather", {"s", "first"}, {"outer"});
+  addInt(graph.node("Concat", {"outer", "heads"}, {"target"}), "axis", 0);
+  graph.node("Reshape", {"x", "target"}, {"y"});
+  expectText("#graph.dims<batch, seq, 4, 16>");
+  EXPECT_EQ(count("graph.bind"), 0);
+  EXPECT_EQ(count("graph.require"), 0);
+}
+
+TEST_F(ShapesTest, ReshapeToSizesOfTheRun) {
+  graph.input("x", {6});
+  graph.input("shape", {2}, onnx::TensorProto::INT64);
+  graph.node("Reshape", {"x", "shape"}, {"y"});
+  ASSERT_TRUE(run()) << report.str();
+  EXPECT_EQ(count("graph.bind"), 1);
+  EXPECT_EQ(count("graph.require"), 1);
+}
+
+TEST_F(ShapesTest, OneValueIsBoundOnce) {
+  graph.input("n", {1}, onnx::TensorProto::INT64);
+  graph.node("ConstantOfShape", {"n"}, {"a"});
+  graph.node("ConstantOfShape", {"n"}, {"b"});
+  graph.node("Add", {"a", "b"}, {"y"});
+  ASSERT_TRUE(run()) << report.str();
+  EXPECT_EQ(count("graph.bind"), 1);
+  EXPECT_EQ(count("graph.require"), 0);
+}
+
+TEST_F(ShapesTest, SliceOfASumOfSizesIsExact) {
+  // mask[past : past + seq] has seq elements, without a clamp.
+  graph.input("x", {"seq"});
+  graph.input("z", {"past"});
+  graph.input("mask", {"past + seq"});
+  graph.ints("axis", {0});
+  graph.node("Shape", {"z"}, {"start"});
+  graph.node("Shape", {"mask"}, {"end"});
+  graph.node("Slice", {"mask", "start", "end", "axis"}, {"part"});
+  graph.node("Add", {"part", "x"}, {"y"});
+  ASSERT_TRUE(run()) << report.str();
+  EXPECT_EQ(count("graph.require"), 0);
+}
+
+TEST_F(ShapesTest, SliceOfTheRunIsBound) {
+  graph.input("x", {8});
+  graph.input("start", {1}, onnx::TensorProto::INT64);
+  graph.input("end", {1}, onnx::TensorProto::INT64);
+  graph.node("Slice", {"x", "start", "end"}, {"y"});
+  ASSERT_TRUE(run()) << report.str();
+  EXPECT_GE(count("graph.bind"), 2);
+  EXPECT_EQ(count("graph.slice"), 1);
+}
+
+TEST_F(ShapesTest, SplitIntoUnequalPartsIsRequiredToFit) {
+  graph.input("x", {"n"});
+  graph.ints("parts", {2, 3});
+  graph.node("Split", {"x", "parts"}, {"y", "rest"});
+  std::string all = text();
+  EXPECT_TRUE(llvm::StringRef(all).contains(
+      "the parts of a split must add up to the axis"))
+      << all;
+}
+
+TEST_F(ShapesTest, ShortRangesAreSizes) {
+  graph.input("x", {"a", 2, 3});
+  graph.node("Constant", {}, {"one"});
+  addInt(graph.graph->mutable_node(0), "value_int", 1);
+  graph.node("Constant", {}, {"rank"});
+  addInt(graph.graph->mutable_node(1), "value_int", 3);
+  graph.node("Range", {"one", "rank", "one"}, {"axes"});
+  graph.node("Squeeze", {"x", "axes"}, {"z"});
+  graph.node("Relu", {"z"}, {"y"});
+  expectReason("the size of a squeezed axis must be 1");
+}
+
+TEST_F(ShapesTest, CountsOfTheDataAreBound) {
+  graph.input("x", {"n"});
+  graph.node("NonZero", {"x"}, {"y"});
+  ASSERT_TRUE(run()) << report.str();
+  EXPECT_EQ(count("graph.bind"), 1);
+  EXPECT_EQ(count("graph.nonzero"), 1);
+}
+
+TEST_F(ShapesTest, TensorsThatNoMachineHoldsAreRefused) {
+  graph.ints("shape", {1 << 30, 1 << 30});
+  graph.node("ConstantOfShape", {"shape"}, {"y"});
+  expectReason("makes a tensor of more than 1024 GiB");
+}
+
+} // namespace
+} // namespace tenon
