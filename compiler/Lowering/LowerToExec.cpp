@@ -38,7 +38,7 @@ public:
         builder(function.getContext()) {}
 
   LogicalResult run() {
-    if (failed(storages.plan()))
+    if (failed(checkOps()) || failed(storages.plan()))
       return failure();
     builder.setInsertionPoint(function);
     exec::ProgramOp program = createProgram();
@@ -51,10 +51,27 @@ public:
     program.setHi(symbols.his);
     function.erase();
     dropUnusedKernels();
-    return success();
+    return success(!overflow);
   }
 
 private:
+  /// What the launch table can say; any other op would get lost.
+  LogicalResult checkOps() {
+    auto check = [&](Operation *op) -> WalkResult {
+      if (auto call = dyn_cast<kernel::CallOp>(op))
+        return kernels.lookup<kernel::FuncOp>(call.getCallee())
+                   ? WalkResult::advance()
+                   : WalkResult(call.emitOpError("calls no kernel.func"));
+      if (op == function ||
+          isa<func::ReturnOp, graph::BindOp, graph::ConstantOp, graph::IfOp,
+              graph::RequireOp, graph::ReshapeOp, graph::WeightOp,
+              graph::YieldOp>(op))
+        return WalkResult::advance();
+      return op->emitOpError("is in no kernel; please report this model");
+    };
+    return failure(function.walk(check).wasInterrupted());
+  }
+
   ArrayAttr strings(ArrayRef<std::string> names) {
     SmallVector<Attribute> attrs;
     for (const std::string &name : names)
@@ -150,12 +167,18 @@ private:
     for (Expr expr : callee.getGeometry().exprs())
       geometry.push_back(expr.substitute(
           [&](Expr symbol) { return values.lookup(symbol.name()); }));
+    if (!llvm::all_of(geometry, [](Expr expr) { return bool(expr); })) {
+      call.emitOpError("has sizes that overflow");
+      overflow = true;
+      return;
+    }
     if (std::optional<unsigned> operand = storages.inPlaceOperand(call))
       callee = inPlaceVariant(callee, *operand);
     auto launch = exec::LaunchOp::create(
         builder, call.getLoc(), callee.getSymName(),
         builder.getArrayAttr(buffers), call.getParams(), dims(geometry));
-    launch->setAttr("nodes", call->getAttr("nodes"));
+    if (Attribute nodes = call->getAttr("nodes"))
+      launch->setAttr("nodes", nodes);
   }
 
   /// The kernel that reads operand `index` through the result's pointer: so
@@ -239,6 +262,7 @@ private:
   SymbolTable kernels;
   OpBuilder builder;
   SymbolTableBuilder symbols;
+  bool overflow = false;
 };
 
 struct LowerToExec : impl::LowerToExecPassBase<LowerToExec> {

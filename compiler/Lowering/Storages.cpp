@@ -129,8 +129,13 @@ void Storages::reuseInPlace(kernel::CallOp call) {
     return;
   for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
     Storage *source = homes[rootOf(operand)].storage;
+    // The kernel trusts that no other operand overlaps the result.
+    auto isSource = [&](Value other) {
+      return homes[rootOf(other)].storage == source;
+    };
     if (!source || source == target || source->bytes != target->bytes ||
-        source->end != stepOf[call] || !kernel::mayOverwrite(callee, index))
+        source->end != stepOf[call] || !kernel::mayOverwrite(callee, index) ||
+        llvm::count_if(call.getOperands(), isSource) != 1)
       continue;
     source->end = target->end;
     for (auto &[value, home] : homes)
