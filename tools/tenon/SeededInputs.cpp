@@ -38,13 +38,93 @@ bool mentions(StringRef name, std::initializer_list<const char *> words) {
       words, [&](const char *word) { return StringRef(lower).contains(word); });
 }
 
-int64_t defaultSize(StringRef symbol) {
+enum class Role { Batch, Past, Sequence, Total, Channels, Image, Other };
+
+/// What a size is, by its name or else by where it stands.
+Role roleOf(StringRef symbol, StringRef input, unsigned axis) {
+  if (mentions(symbol, {"total"}))
+    return Role::Total;
   if (mentions(symbol, {"batch"}))
-    return 2;
+    return Role::Batch;
+  if (mentions(symbol, {"past"}))
+    return Role::Past;
+  if (mentions(symbol, {"channel"}))
+    return Role::Channels;
   if (mentions(symbol, {"height", "width"}))
-    return 64;
-  return mentions(symbol, {"past"}) ? 3 : 5;
+    return Role::Image;
+  if (axis == 0)
+    return Role::Batch;
+  if (mentions(input, {"past"}))
+    return axis < 3 ? Role::Past : Role::Other;
+  if (mentions(input, {"mask"}))
+    return Role::Total;
+  return mentions(symbol, {"seq", "length"}) ? Role::Sequence : Role::Other;
 }
+
+/// Small sizes. Some models take few sizes only, so there are several tries.
+class Sizes {
+public:
+  Sizes(ImportedModel &model, const std::vector<std::string> &dims,
+        unsigned attempt)
+      : attempt(attempt) {
+    for (const std::string &text : dims) {
+      auto [name, value] = StringRef(text).rsplit('=');
+      int64_t size;
+      if (!value.split("..").first.getAsInteger(10, size))
+        sizes[name] = size;
+    }
+    // What only masks have comes last: it may be the sum of the others.
+    for (bool masks : {false, true})
+      for (BlockArgument argument : model.main.getArguments()) {
+        StringRef input = model.inputs[argument.getArgNumber()];
+        if (mentions(input, {"mask"}) == masks)
+          for (auto [axis, dim] : llvm::enumerate(graph::getDims(argument)))
+            dim.forEachSymbol([&](graph::Expr symbol) {
+              if (!dim.isSymbol())
+                return;
+              add(symbol.name(), roleOf(symbol.name(), input, axis));
+            });
+      }
+  }
+
+  std::optional<int64_t> get(StringRef name) {
+    return sizes.try_emplace(name, sizeOf(Role::Other)).first->second;
+  }
+
+private:
+  void add(StringRef name, Role role) {
+    int64_t size = sizes.try_emplace(name, sizeOf(role)).first->second;
+    if (role == Role::Past)
+      past = size;
+    if (role == Role::Sequence || role == Role::Other)
+      sequence = size;
+  }
+
+  int64_t sizeOf(Role role) const {
+    static constexpr int64_t images[] = {64, 32, 224}, others[] = {5, 16, 64};
+    switch (role) {
+    case Role::Batch:
+      return 2;
+    case Role::Past:
+      return 3;
+    case Role::Sequence:
+      return 5;
+    case Role::Total: // A mask covers the past, too.
+      return past + sequence;
+    case Role::Channels:
+      return 3;
+    case Role::Image:
+      return images[attempt % 3];
+    case Role::Other:
+      break;
+    }
+    return others[attempt % 3];
+  }
+
+  unsigned attempt;
+  int64_t past = 0, sequence = 5;
+  llvm::StringMap<int64_t> sizes;
+};
 
 /// How many entries the table has that `ids` selects from; 0 when none does.
 int64_t tableSize(Value ids, int depth = 0) {
@@ -67,13 +147,6 @@ int64_t tableSize(Value ids, int depth = 0) {
     }
   }
   return smallest;
-}
-
-void setSize(llvm::StringMap<int64_t> &sizes, StringRef text) {
-  auto [name, value] = text.split('=');
-  int64_t size;
-  if (!value.split("..").first.getAsInteger(10, size))
-    sizes[name] = size;
 }
 
 reference::Tensor integers(Value argument, StringRef name, Type element,
@@ -107,14 +180,10 @@ reference::Tensor floats(StringRef name, Type element, ArrayRef<int64_t> shape,
 } // namespace
 
 llvm::Expected<std::vector<Tensor>>
-tenon::seededInputs(ImportedModel &model,
-                    const std::vector<std::string> &dims) {
-  llvm::StringMap<int64_t> sizes;
-  for (const std::string &text : dims)
-    setSize(sizes, text);
-  auto lookup = [&](StringRef name) -> std::optional<int64_t> {
-    return sizes.try_emplace(name, defaultSize(name)).first->second;
-  };
+tenon::seededInputs(ImportedModel &model, const std::vector<std::string> &dims,
+                    unsigned attempt) {
+  Sizes sizes(model, dims, attempt);
+  auto lookup = [&](StringRef name) { return sizes.get(name); };
   Noise noise;
   std::vector<Tensor> inputs;
   for (BlockArgument argument : model.main.getArguments()) {

@@ -69,9 +69,12 @@ llvm::Expected<reference::Tensor> toReference(mlir::MLIRContext *context,
 Tensor fromReference(const reference::Tensor &tensor);
 
 /// Inputs for a model without data: sizes from `dims` ("name=n") or small,
-/// ids within the table that they index, masks of 0 and 1, else seeded noise.
+/// others at each of three attempts; ids within the table that they index,
+/// masks of 0 and 1, else seeded noise.
 llvm::Expected<std::vector<Tensor>>
-seededInputs(ImportedModel &model, const std::vector<std::string> &dims);
+seededInputs(ImportedModel &model, const std::vector<std::string> &dims,
+             unsigned attempt);
+inline constexpr unsigned kSeedAttempts = 3;
 
 /// Verifies one model: each data set of a folder, or seeded inputs.
 Verdict verifyModel(const std::string &path, const VerifyCommand &command);

@@ -197,17 +197,25 @@ static Verdict verifySets(const std::vector<std::string> &sets,
 static Verdict verifySeeded(ImportedModel &model, const Execution &execution,
                             const VerifyCommand &command,
                             const Standard &standard) {
-  auto inputs = seededInputs(model, command.dims);
-  if (!inputs)
-    return Verdict::fail(llvm::toString(inputs.takeError()));
-  auto expected = evaluate(model, *inputs);
-  if (!expected)
-    return Verdict::fail("the evaluator: " +
-                         llvm::toString(expected.takeError()));
-  Verdict verdict;
-  if (!command.reference)
-    runAndJudge(*inputs, *expected, model, execution, standard, "", verdict);
-  return verdict;
+  std::string reason;
+  for (unsigned attempt = 0; attempt < kSeedAttempts; ++attempt) {
+    auto inputs = seededInputs(model, command.dims, attempt);
+    if (!inputs)
+      return Verdict::fail(llvm::toString(inputs.takeError()));
+    auto expected = evaluate(model, *inputs);
+    if (!expected) {
+      std::string why = llvm::toString(expected.takeError());
+      if (attempt == 0)
+        reason = why;
+      continue;
+    }
+    Verdict verdict;
+    if (!command.reference)
+      runAndJudge(*inputs, *expected, model, execution, standard, "", verdict);
+    return verdict;
+  }
+  return Verdict::fail("the evaluator refuses inputs of small sizes: " +
+                       reason + "; give sizes that fit with --dim NAME=N");
 }
 
 Verdict tenon::verifyModel(const std::string &path,
