@@ -139,6 +139,7 @@ public:
 
 private:
   using Key = llvm::SmallVector<const void *, 6>;
+  Indices canonicalIndex(Value tensor, llvm::ArrayRef<Value> index);
   Value memo(Key key, llvm::function_ref<Value()> make);
   Value binary(const void *tag, Value x, Value y,
                std::optional<int64_t> (*fold)(int64_t, int64_t),

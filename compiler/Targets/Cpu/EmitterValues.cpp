@@ -395,16 +395,26 @@ Indices Emitter::broadcastIndex(ArrayRef<Value> index, ArrayRef<Expr> dims,
   return result;
 }
 
+/// Along an axis of size 1 there is one index, whatever loop it comes from.
+Indices Emitter::canonicalIndex(Value tensor, ArrayRef<Value> index) {
+  Indices result(index);
+  for (auto [i, dim] : llvm::enumerate(graph::getDims(tensor)))
+    if (i < result.size() && dim.isConstant(1))
+      result[i] = number(0);
+  return result;
+}
+
 void Emitter::bind(Value tensor, ArrayRef<Value> index, Value value) {
   Key key = {&elementTag, tensor.getAsOpaquePointer()};
-  for (Value i : index)
+  for (Value i : canonicalIndex(tensor, index))
     key.push_back(i.getAsOpaquePointer());
   scopes.back()[key] = value;
 }
 
 void Emitter::place(Value tensor, Value base) { placed[tensor] = base; }
 
-Value Emitter::element(Value tensor, ArrayRef<Value> index) {
+Value Emitter::element(Value tensor, ArrayRef<Value> at) {
+  Indices index = canonicalIndex(tensor, at);
   Key key = {&elementTag, tensor.getAsOpaquePointer()};
   for (Value i : index)
     key.push_back(i.getAsOpaquePointer());
