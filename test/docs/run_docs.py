@@ -7,8 +7,9 @@
 The page's blocks fenced as `sh` run in order as one script, each page in an
 empty folder of its own. In it, `build` is the build folder and every other
 name at the top of the repository is the repository's, so that commands read
-as they do for someone who stands in a built checkout. Blocks fenced as
-`console` are shown to the reader and not run.
+as they do for someone who stands in a built checkout. A block fenced as
+`LANGUAGE FILE` is written to FILE first. Blocks fenced as `console` are shown
+to the reader and not run.
 """
 import pathlib
 import re
@@ -17,13 +18,14 @@ import subprocess
 import sys
 
 
-def script(page):
-    blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.M | re.S)
-    return "".join(blocks)
+def blocks(page):
+    """(info string, text) of each fenced block."""
+    return re.findall(r"^```([^\n]*)\n(.*?)^```", page.read_text(), re.M | re.S)
 
 
 def scratch_folder(page, repository, build):
-    scratch = build / "docs-test" / page.stem
+    name = page.relative_to(repository).as_posix().replace("/", "-")
+    scratch = build / "docs-test" / name.removesuffix(".md")
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     for entry in repository.iterdir():
@@ -35,13 +37,15 @@ def scratch_folder(page, repository, build):
 
 def main():
     page, repository, build = (pathlib.Path(a).resolve() for a in sys.argv[1:])
-    commands = script(page)
-    if not commands:
-        print(f"{page.name} shows no commands")
-        return 0
+    scratch = scratch_folder(page, repository, build)
+    script = ""
+    for info, text in blocks(page):
+        if info == "sh":
+            script += text
+        elif " " in info:
+            (scratch / info.split()[1]).write_text(text)
     return subprocess.run(
-        ["bash", "-euxo", "pipefail", "-c", commands],
-        cwd=scratch_folder(page, repository, build),
+        ["bash", "-euxo", "pipefail", "-c", script], cwd=scratch
     ).returncode
 
 
