@@ -4,9 +4,9 @@
 #include "runtime/model_format.h"
 
 #define KERNEL(function, symbol)                                               \
-  int32_t function(void *const *buffers, const int64_t *params, int64_t begin, \
-                   int64_t end, const tenon_kernel_context_t *context)         \
-      __asm__(symbol ".x86-64-v3");                                            \
+  int32_t function(                                                            \
+      void *const *buffers, const int64_t *params, int64_t begin, int64_t end, \
+      const tenon_kernel_context_t *context) __asm__(symbol ".x86-64-v3");     \
   int32_t function(void *const *buffers, const int64_t *params, int64_t begin, \
                    int64_t end, const tenon_kernel_context_t *context)
 
