@@ -151,19 +151,21 @@ private:
 
   /// Everything behind the matmul, for some rows of a panel.
   void emitBehind(Value m, Value mEnd, Value n, bool inResult) {
+    Value stride = e.number(inResult ? columns : panelColumns);
+    // A number wherever it can be, for the vectoriser.
     Value width = e.number(panelColumns);
-    Value nEnd = e.add(n, width);
     if (!inResult)
-      nEnd = e.min(nEnd, e.number(columns));
+      width = wholePanels > 0 ? e.number(columns % panelColumns)
+                              : e.min(width, e.sub(e.number(columns), n));
     e.loop(m, mEnd, [&](Value row) {
       Indices lead = e.delinearise(row, leadDims);
-      e.loop(n, nEnd, [&](Value column) {
-        Value position = e.add(e.mul(row, e.number(columns)), column);
-        Value waits =
-            inResult ? position
-                     : e.add(e.mul(e.sub(row, m), width), e.sub(column, n));
-        Value sum = e.loadRaw(inResult ? e.resultBuffer(0) : tile,
-                              e.b.getF32Type(), waits);
+      Value first = e.add(e.mul(row, e.number(columns)), n);
+      Value waits = inResult ? first : e.mul(e.sub(row, m), stride);
+      e.loop(e.number(0), width, [&](Value i) {
+        Value column = e.add(n, i), position = e.add(first, i);
+        Value sum =
+            e.loadRaw(inResult ? e.resultBuffer(0) : tile, e.b.getF32Type(),
+                      inResult ? position : e.add(waits, i));
         Indices index = lead;
         index.push_back(column);
         // As operands that broadcast see it.

@@ -345,6 +345,31 @@ std::string tensor(const std::vector<std::string> &dims,
          (isStatic ? ">" : ", #graph.dims<" + names + ">>");
 }
 
+KernelCase one(const std::string &op, const std::string &attributes,
+               const std::vector<std::string> &operands,
+               const std::vector<std::string> &results,
+               std::vector<Symbols> sizes) {
+  KernelCase test;
+  test.name = op + " " + operands[0];
+  test.sizes = std::move(sizes);
+  std::string names, types;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    std::string name(1, 'a' + i), comma = i ? ", " : "";
+    test.arguments += comma + "%" + name + ": " + operands[i];
+    names += comma + "%" + name;
+    types += comma + operands[i];
+  }
+  std::string produced, yielded;
+  for (size_t i = 0; i < results.size(); ++i) {
+    yielded += (i ? ", " : "") + ("%r#" + std::to_string(i));
+    produced += (i ? ", " : "") + results[i];
+  }
+  test.body = "%r:" + std::to_string(results.size()) + " = graph." + op + " " +
+              names + " " + attributes + " : (" + types + ") -> (" + produced +
+              ")\nkernel.yield " + yielded + " : " + produced;
+  return test;
+}
+
 void runCases(const std::vector<KernelCase> &cases, const char *levelName) {
   DialectRegistry registry;
   registry.insert<graph::GraphDialect, kernel::KernelDialect>();

@@ -50,6 +50,12 @@ bool canRun(const char *levelName);
 std::string tensor(const std::vector<std::string> &dims,
                    const std::string &element);
 
+/// A kernel of one op on %a, %b, ... of the given types; it yields all results.
+KernelCase one(const std::string &op, const std::string &attributes,
+               const std::vector<std::string> &operands,
+               const std::vector<std::string> &results,
+               std::vector<Symbols> sizes = {{}});
+
 } // namespace tenon::test
 
 #endif // TENON_TEST_COMPILER_TARGETS_CPU_KERNELTEST_H

@@ -14,32 +14,6 @@ const Names floats = {"f16", "bf16", "f32", "f64"};
 const Names numbers = {"f16", "bf16", "f32", "f64",  "i8",   "i16",
                        "i32", "i64",  "ui8", "ui16", "ui32", "ui64"};
 
-/// A kernel of one op on %a, %b, ... of the given types.
-KernelCase one(const std::string &op, const std::string &attributes,
-               const std::vector<std::string> &operands,
-               const std::vector<std::string> &results,
-               std::vector<Symbols> sizes = {{}}) {
-  KernelCase test;
-  test.name = op + " " + operands[0];
-  test.sizes = std::move(sizes);
-  std::string names, types;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    std::string name(1, 'a' + i), comma = i ? ", " : "";
-    test.arguments += comma + "%" + name + ": " + operands[i];
-    names += comma + "%" + name;
-    types += comma + operands[i];
-  }
-  std::string produced, yielded;
-  for (size_t i = 0; i < results.size(); ++i) {
-    yielded += (i ? ", " : "") + ("%r#" + std::to_string(i));
-    produced += (i ? ", " : "") + results[i];
-  }
-  test.body = "%r:" + std::to_string(results.size()) + " = graph." + op + " " +
-              names + " " + attributes + " : (" + types + ") -> (" + produced +
-              ")\nkernel.yield " + yielded + " : " + produced;
-  return test;
-}
-
 /// The last op's result goes through a pointwise op before it is yielded.
 KernelCase withEpilogue(KernelCase test, const std::string &type) {
   size_t at = test.body.find("kernel.yield");

@@ -1,0 +1,183 @@
+//===- MovementTest.cpp - Elements that are found by their index ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include <gtest/gtest.h>
+
+namespace tenon::test {
+namespace {
+
+const std::vector<std::string> types = {"i1",  "ui8",  "i16", "i32", "i64",
+                                        "f16", "bf16", "f32", "f64"};
+const std::vector<Symbols> sizes = {{{"m", 3}, {"n", 7}},
+                                    {{"m", 1}, {"n", 1}},
+                                    {{"m", 0}, {"n", 4}},
+                                    {{"m", 2}, {"n", 0}}};
+
+TEST(Movement, Reshapes) {
+  std::vector<KernelCase> cases;
+  auto add = [&](std::vector<std::string> from, std::vector<std::string> to) {
+    for (const std::string &type : types)
+      cases.push_back(
+          one("reshape", "", {tensor(from, type)}, {tensor(to, type)}, sizes));
+  };
+  add({"m", "n", "6"}, {"m", "n", "2", "3"});
+  add({"m", "n", "2", "3"}, {"m", "n", "6"});
+  add({"m", "n", "6"}, {"m * n", "3", "2"});
+  add({"m", "6", "n"}, {"6 * n", "m", "1"});
+  runCases(cases);
+}
+
+TEST(Movement, ReshapesInsideOfKernels) {
+  std::string from = tensor({"m", "n", "6"}, "f32"),
+              middle = tensor({"m", "n", "2", "3"}, "f32"),
+              turned = tensor({"2", "m", "n", "3"}, "f32"),
+              flat = tensor({"2", "m", "3 * n"}, "f32");
+  KernelCase test;
+  test.name = "reshape, transpose, reshape, abs";
+  test.arguments = "%a: " + from;
+  test.body =
+      "%r = graph.reshape %a : (" + from + ") -> " + middle +
+      "\n%t = graph.transpose %r {permutation = array<i64: 2, 0, 1, 3>} : (" +
+      middle + ") -> " + turned + "\n%f = graph.reshape %t : (" + turned +
+      ") -> " + flat + "\n%s = graph.abs %f : (" + flat + ") -> " + flat +
+      "\nkernel.yield %s, %t : " + flat + ", " + turned;
+  test.sizes = sizes;
+  runCases({test});
+}
+
+TEST(Movement, TransposesBroadcastsAndSlices) {
+  std::vector<KernelCase> cases;
+  for (const std::string &type : types) {
+    std::string from = tensor({"m", "n", "5"}, type);
+    cases.push_back(one("transpose", "{permutation = array<i64: 2, 0, 1>}",
+                        {from}, {tensor({"5", "m", "n"}, type)}, sizes));
+    cases.push_back(one("broadcast", "", {tensor({"m", "1", "5"}, type)},
+                        {tensor({"2", "m", "n", "5"}, type)}, sizes));
+    cases.push_back(one("slice",
+                        "{starts = #graph.dims<0, 0, 3>, "
+                        "steps = #graph.dims<1, 1, -2>}",
+                        {from}, {tensor({"m", "n", "2"}, type)}, sizes));
+    cases.push_back(one("slice",
+                        "{starts = #graph.dims<0, n + -1, 1>, "
+                        "steps = #graph.dims<1, -1, 2>}",
+                        {from}, {tensor({"m", "n", "2"}, type)}, sizes));
+  }
+  cases.push_back(
+      one("broadcast", "", {tensor({"n"}, "f32")},
+          {tensor({"m", "broadcast(n, k)"}, "f32")},
+          {{{"k", 5}, {"m", 3}, {"n", 1}}, {{"k", 1}, {"m", 3}, {"n", 5}}}));
+  runCases(cases);
+}
+
+TEST(Movement, Concatenates) {
+  std::vector<KernelCase> cases;
+  for (const std::string &type : types) {
+    cases.push_back(one("concat", "{axis = 1 : i64}",
+                        {tensor({"m", "n"}, type), tensor({"m", "3"}, type),
+                         tensor({"m", "n"}, type)},
+                        {tensor({"m", "2 * n + 3"}, type)}, sizes));
+    cases.push_back(one("concat", "{axis = 0 : i64}",
+                        {tensor({"m", "4"}, type), tensor({"n", "4"}, type)},
+                        {tensor({"m + n", "4"}, type)}, sizes));
+  }
+  runCases(cases);
+}
+
+TEST(Movement, Pads) {
+  std::vector<KernelCase> cases;
+  std::vector<Symbols> some = {{{"m", 3}, {"n", 7}}, {{"m", 3}, {"n", 4}}};
+  for (const std::string &type : types)
+    for (const std::string &mode : {"constant", "edge", "reflect", "wrap"}) {
+      cases.push_back(
+          one("pad",
+              "{low = #graph.dims<0, 2>, mode = #graph<pad_mode " + mode + ">}",
+              {tensor({"m", "n"}, type), tensor({}, type)},
+              {tensor({"m", "n + 3"}, type)}, some));
+      cases.push_back(one("pad",
+                          "{low = #graph.dims<1, -2>, mode = #graph<pad_mode " +
+                              mode + ">}",
+                          {tensor({"m", "n"}, type), tensor({}, type)},
+                          {tensor({"m + 2", "n + -3"}, type)}, some));
+    }
+  runCases(cases);
+}
+
+TEST(Movement, Gathers) {
+  std::vector<KernelCase> cases;
+  std::vector<Symbols> some = {
+      {{"m", 3}, {"n", 7}}, {{"m", 1}, {"n", 1}}, {{"m", 4}, {"n", 0}}};
+  for (const std::string &type : types)
+    for (const std::string &index : {"i32", "i64"}) {
+      cases.push_back(one("gather", "{axis = 0 : i64}",
+                          {tensor({"5", "n"}, type), tensor({"m", "2"}, index)},
+                          {tensor({"m", "2", "n"}, type)}, some));
+      cases.push_back(one("gather", "{axis = 1 : i64}",
+                          {tensor({"n", "5"}, type), tensor({"m"}, index)},
+                          {tensor({"n", "m"}, type)}, some));
+      cases.push_back(one("gather_elements", "{axis = 1 : i64}",
+                          {tensor({"m", "5"}, type), tensor({"m", "n"}, index)},
+                          {tensor({"m", "n"}, type)}, some));
+      cases.push_back(one(
+          "gather_nd", "{batch_dims = 1 : i64}",
+          {tensor({"m", "5", "5", "n"}, type), tensor({"m", "3", "2"}, index)},
+          {tensor({"m", "3", "n"}, type)}, some));
+    }
+  for (KernelCase &test : cases)
+    test.values = {{-4, 4}, {-5, 5}};
+  runCases(cases);
+}
+
+TEST(Movement, IndexOutOfRangeIsAFaultOfItsOp) {
+  std::vector<KernelCase> cases;
+  for (double index : {5.0, -6.0, 1e12}) {
+    cases.push_back(one("gather", "{axis = 0 : i64}",
+                        {tensor({"5", "n"}, "f32"), tensor({"3"}, "i64")},
+                        {tensor({"3", "n"}, "f32")}, {{{"n", 40}}}));
+    cases.back().values = {{}, {index, index}};
+    cases.push_back(one("gather", "{axis = 0 : i64}",
+                        {tensor({"n", "4"}, "f32"), tensor({"3"}, "i64")},
+                        {tensor({"3", "4"}, "f32")}, {{{"n", 0}}}));
+    cases.back().values = {{}, {index, index}};
+  }
+  for (KernelCase &test : cases)
+    test.fault = 1;
+  runCases(cases);
+}
+
+TEST(Movement, Constants) {
+  std::vector<KernelCase> cases;
+  auto add = [&](const std::string &body, const std::string &type) {
+    KernelCase test;
+    test.name = body;
+    test.arguments = "%a: " + tensor({"n"}, "f32");
+    test.body = body + "\nkernel.yield %c : " + type;
+    test.sizes = {{{"n", 5}}, {{"n", 300}}};
+    cases.push_back(test);
+  };
+  add("%c = graph.constant {value = dense<[[1.5, -2.0], [3.0, 4.0]]> : "
+      "tensor<2x2xf32>} : () -> tensor<2x2xf32>",
+      "tensor<2x2xf32>");
+  add("%c = graph.constant {value = dense<[1.5, -2.0, 3.0]> : tensor<3xbf16>} "
+      ": () -> tensor<3xbf16>",
+      "tensor<3xbf16>");
+  add("%c = graph.constant {value = dense<[true, false, true]> : "
+      "tensor<3xi1>} : () -> tensor<3xi1>",
+      "tensor<3xi1>");
+  add("%c = graph.constant {value = dense<7> : tensor<3xui8>} : () -> "
+      "tensor<3xui8>",
+      "tensor<3xui8>");
+  add("%c = graph.constant {value = dense<2.5> : tensor<f16>} : () -> "
+      "tensor<f16>",
+      "tensor<f16>");
+  add("%c = graph.sizes {value = #graph.dims<n, 3 * n + 1, floordiv(n, 2)>} : "
+      "() -> tensor<3xi64>",
+      "tensor<3xi64>");
+  for (const std::string &type : {"i64", "f32", "ui8", "f16"})
+    add("%c = graph.iota : () -> " + tensor({"n"}, type), tensor({"n"}, type));
+  cases.pop_back(); // 300 is no f16 that counts in ones up to 2048.
+  runCases(cases);
+}
+
+} // namespace
+} // namespace tenon::test
