@@ -1,6 +1,7 @@
 //===- OnnxReduction.cpp - Operators along some axes ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Import/ChosenAxes.h"
 #include "compiler/Import/OpFamilies.h"
 
 using namespace mlir;
@@ -16,125 +17,117 @@ using Axes = SmallVector<int64_t>;
 // Reduce*
 //===----------------------------------------------------------------------===//
 
-/// The numeric type in which sums of `element` are taken when several steps
-/// must be rounded once.
-Type wideType(NodeConverter &node, Type element) {
-  if (isa<FloatType>(element))
-    return element.getIntOrFloatBitWidth() < 32 ? node.f32() : element;
-  return node.builder.getF64Type();
-}
-
 template <typename Op> Value unary(NodeConverter &node, Value x) {
   return x ? node.emit<Op>({x}, {}, x.getType()) : Value();
 }
 
-using Reduction = Value (*)(NodeConverter &, Value, ArrayRef<int64_t>);
+/// What one of the operators does to all elements, along the axes, and to all
+/// results. Doing `along` one axis after another gives the same.
+struct Reduction {
+  Value (*before)(NodeConverter &, Value) = nullptr;
+  Value (*along)(NodeConverter &, Value, ArrayRef<int64_t>) = nullptr;
+  Value (*after)(NodeConverter &, Value) = nullptr;
+  bool isOfReals = false; // Integers go through f64.
+};
 
 template <ReduceKind kind>
 Value plain(NodeConverter &node, Value x, ArrayRef<int64_t> axes) {
-  if (!node.elementOf(x).isInteger(1))
+  if (!x || !node.elementOf(x).isInteger(1))
     return node.reduce(x, axes, kind);
   // Bools (Max and Min only) are compared as bytes.
   Value bytes = node.cast(x, node.unsignedInteger(8));
   return node.cast(node.reduce(bytes, axes, kind), node.boolean());
 }
 
-/// Runs a reduction of several steps in the wide type.
-template <Reduction f>
-Value widened(NodeConverter &node, Value x, ArrayRef<int64_t> axes) {
-  Type element = node.elementOf(x);
-  Value wide = node.cast(x, wideType(node, element));
-  return node.cast(f(node, wide, axes), element);
-}
-
-/// Integers stay in their type, where sums are exact.
-template <Reduction f>
-Value exact(NodeConverter &node, Value x, ArrayRef<int64_t> axes) {
-  return isa<FloatType>(node.elementOf(x)) ? widened<f>(node, x, axes)
-                                           : f(node, x, axes);
-}
-
-Value mean(NodeConverter &node, Value x, ArrayRef<int64_t> axes) {
-  return node.reduce(x, axes, ReduceKind::Mean);
-}
-
-/// Of floats, one op; integers go through f64 and are truncated.
-Value meanOf(NodeConverter &node, Value x, ArrayRef<int64_t> axes) {
-  return isa<FloatType>(node.elementOf(x)) ? mean(node, x, axes)
-                                           : widened<mean>(node, x, axes);
-}
-
-Value sumOf(NodeConverter &node, Value x, ArrayRef<int64_t> axes) {
-  return node.reduce(x, axes, ReduceKind::Sum);
-}
-
-Value l1(NodeConverter &node, Value x, ArrayRef<int64_t> axes) {
-  return sumOf(node, unary<graph::AbsOp>(node, x), axes);
-}
-
-Value sumSquare(NodeConverter &node, Value x, ArrayRef<int64_t> axes) {
-  return sumOf(node, node.mul(x, x), axes);
-}
-
-Value l2(NodeConverter &node, Value x, ArrayRef<int64_t> axes) {
-  return unary<graph::SqrtOp>(node, sumSquare(node, x, axes));
-}
-
-Value logSum(NodeConverter &node, Value x, ArrayRef<int64_t> axes) {
-  return unary<graph::LogOp>(node, sumOf(node, x, axes));
-}
+Value square(NodeConverter &node, Value x) { return node.mul(x, x); }
 
 Value logSumExp(NodeConverter &node, Value x, ArrayRef<int64_t> axes) {
   // Without the largest element exp would overflow; an infinite one stays out
   // of the difference, which would be NaN.
   Value largest = node.reduce(x, axes, ReduceKind::Max);
+  if (!largest)
+    return {};
   Value isInfinite = node.emit<graph::IsInfOp>(
       {largest}, {node.flag("negative", true), node.flag("positive", true)});
   Value shift =
       node.select(isInfinite, node.scalar(node.elementOf(x), 0), largest);
   Value exps = unary<graph::ExpOp>(node, node.sub(x, shift));
-  return node.add(logSum(node, exps, axes), shift);
+  Value sum = node.reduce(exps, axes, ReduceKind::Sum);
+  return node.add(unary<graph::LogOp>(node, sum), shift);
 }
 
-/// The axes to reduce, from an attribute or (`fromInput`) the second input.
-/// Nothing means that they are not known, and the problem is recorded.
-std::optional<Axes> reductionAxes(NodeConverter &node, int64_t rank,
-                                  bool fromInput) {
-  Axes given;
-  if (!fromInput) {
-    given = node.intsAttr("axes");
-  } else if (Value axes = node.optionalInput(1)) {
-    std::optional<Axes> values = node.constantInts(axes);
-    if (!values) {
-      (void)node.unsupported("the axes are not known before the model runs",
-                             "make the second input a constant");
-      return std::nullopt;
-    }
-    given = *values;
-  }
-  if (given.empty() && !node.flagAttr("noop_with_empty_axes", false))
-    return llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  Axes axes = node.normalizeAxes(given, rank);
-  return node.failed() ? std::nullopt : std::optional(axes);
+constexpr auto sum = plain<ReduceKind::Sum>;
+constexpr Reduction reduceL1{unary<graph::AbsOp>, sum};
+constexpr Reduction reduceL2{square, sum, unary<graph::SqrtOp>, true};
+constexpr Reduction reduceLogSum{nullptr, sum, unary<graph::LogOp>, true};
+constexpr Reduction reduceLogSumExp{nullptr, logSumExp, nullptr, true};
+constexpr Reduction reduceMax{nullptr, plain<ReduceKind::Max>};
+constexpr Reduction reduceMean{nullptr, plain<ReduceKind::Mean>, nullptr, true};
+constexpr Reduction reduceMin{nullptr, plain<ReduceKind::Min>};
+constexpr Reduction reduceProd{nullptr, plain<ReduceKind::Prod>};
+constexpr Reduction reduceSum{nullptr, sum};
+constexpr Reduction reduceSumSquare{square, sum};
+
+/// The type in which a reduction of several steps is done, so that it is
+/// rounded once.
+Type workType(NodeConverter &node, Type element, const Reduction &reduction) {
+  if (isa<FloatType>(element))
+    return element.getIntOrFloatBitWidth() < 32 ? node.f32() : element;
+  return reduction.isOfReals ? node.builder.getF64Type() : element;
+}
+
+Value reduceAlong(NodeConverter &node, Value x, const Reduction &reduction,
+                  llvm::function_ref<Value(Value)> along) {
+  if (reduction.before)
+    x = reduction.before(node, x);
+  x = along(x);
+  return reduction.after ? reduction.after(node, x) : x;
+}
+
+/// The axes that an attribute or (`fromInput`) the second input lists; nothing
+/// where the input is not known now.
+std::optional<Axes> listedAxes(NodeConverter &node, bool fromInput) {
+  if (!fromInput)
+    return node.intsAttr("axes");
+  Value axes = node.optionalInput(1);
+  if (!axes || node.dimOf(axes, 0).isConstant(0))
+    return Axes();
+  return node.constantInts(axes);
 }
 
 /// `inputSince` is the opset from which the axes are an input.
-template <Reduction f, int inputSince>
+template <const Reduction &reduction, int inputSince>
 LogicalResult convertReduce(NodeConverter &node) {
   Value x = node.input(0);
-  if (node.failed())
-    return failure();
   bool fromInput = node.opset() >= inputSince;
-  if (failed(node.expectInputs(1, fromInput ? 2 : 1)))
+  if (node.failed() || failed(node.expectInputs(1, fromInput ? 2 : 1)))
     return failure();
-  std::optional<Axes> axes =
-      reductionAxes(node, node.dimsOf(x).size(), fromInput);
-  if (!axes)
-    return failure();
-  Value reduced = f(node, x, *axes);
-  if (!node.flagAttr("keepdims", true))
-    reduced = node.squeeze(reduced, *axes);
-  return node.output(reduced);
+  int64_t rank = node.dimsOf(x).size();
+  bool keeps = node.flagAttr("keepdims", true);
+  Type element = node.elementOf(x);
+  std::optional<Axes> axes = listedAxes(node, fromInput);
+  bool isOneStep = axes && !reduction.before && !reduction.after &&
+                   (isa<FloatType>(element) || !reduction.isOfReals);
+  if (!isOneStep)
+    x = node.cast(x, workType(node, element, reduction));
+  if (!axes) {
+    ChosenAxes chosen(node, node.input(1), rank);
+    Value all = reduceAlong(node, x, reduction, [&](Value value) {
+      return chosen.reduce(value, [&](Value each, int64_t axis) {
+        return reduction.along(node, each, axis);
+      });
+    });
+    Value result = keeps ? all : chosen.drop(all, node.dimsOf(x));
+    return node.output(node.cast(result, element));
+  }
+  if (axes->empty() && !node.flagAttr("noop_with_empty_axes", false))
+    axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  axes = node.normalizeAxes(*axes, rank);
+  Value all = reduceAlong(node, x, reduction, [&](Value value) {
+    return axes->empty() ? value : reduction.along(node, value, *axes);
+  });
+  return node.output(
+      node.cast(keeps ? all : node.squeeze(all, *axes), element));
 }
 
 template <ReduceKind kind> LogicalResult convertArg(NodeConverter &node) {
@@ -287,34 +280,25 @@ ArrayRef<OpRow> reductionRows() {
       {"", "CumSum", {11, 14}, convertCumulative<ReduceKind::Sum>},
       {"", "Hardmax", {1, 11, 13}, convertSoftmax<hardmax>},
       {"", "LogSoftmax", {1, 11, 13}, convertSoftmax<logSoftmax>},
-      {"", "ReduceL1", {1, 11, 13, 18}, convertReduce<exact<l1>, 18>},
-      {"", "ReduceL2", {1, 11, 13, 18}, convertReduce<widened<l2>, 18>},
+      {"", "ReduceL1", {1, 11, 13, 18}, convertReduce<reduceL1, 18>},
+      {"", "ReduceL2", {1, 11, 13, 18}, convertReduce<reduceL2, 18>},
       {"",
        "ReduceLogSum",
        {1, 11, 13, 18, 28},
-       convertReduce<widened<logSum>, 18>},
+       convertReduce<reduceLogSum, 18>},
       {"",
        "ReduceLogSumExp",
        {1, 11, 13, 18, 28},
-       convertReduce<widened<logSumExp>, 18>},
-      {"",
-       "ReduceMax",
-       {1, 11, 12, 13, 18, 20},
-       convertReduce<plain<ReduceKind::Max>, 18>},
-      {"", "ReduceMean", {1, 11, 13, 18}, convertReduce<meanOf, 18>},
-      {"",
-       "ReduceMin",
-       {1, 11, 12, 13, 18, 20},
-       convertReduce<plain<ReduceKind::Min>, 18>},
-      {"",
-       "ReduceProd",
-       {1, 11, 13, 18},
-       convertReduce<plain<ReduceKind::Prod>, 18>},
-      {"", "ReduceSum", {1, 11, 13}, convertReduce<plain<ReduceKind::Sum>, 13>},
+       convertReduce<reduceLogSumExp, 18>},
+      {"", "ReduceMax", {1, 11, 12, 13, 18, 20}, convertReduce<reduceMax, 18>},
+      {"", "ReduceMean", {1, 11, 13, 18}, convertReduce<reduceMean, 18>},
+      {"", "ReduceMin", {1, 11, 12, 13, 18, 20}, convertReduce<reduceMin, 18>},
+      {"", "ReduceProd", {1, 11, 13, 18}, convertReduce<reduceProd, 18>},
+      {"", "ReduceSum", {1, 11, 13}, convertReduce<reduceSum, 13>},
       {"",
        "ReduceSumSquare",
        {1, 11, 13, 18},
-       convertReduce<exact<sumSquare>, 18>},
+       convertReduce<reduceSumSquare, 18>},
       {"", "Softmax", {1, 11, 13}, convertSoftmax<softmax>},
       {"", "TopK", {1, 10, 11, 24}, convertTopk},
   };
