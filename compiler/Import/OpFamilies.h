@@ -21,6 +21,7 @@ llvm::ArrayRef<OpRow> fusedAttentionRows(); // OnnxFusedAttention.cpp
 llvm::ArrayRef<OpRow> fusedNormalizeRows(); // OnnxFusedNormalize.cpp
 llvm::ArrayRef<OpRow> groupQueryRows();     // OnnxGroupQuery.cpp
 llvm::ArrayRef<OpRow> indexingRows();       // OnnxIndexing.cpp
+llvm::ArrayRef<OpRow> lossRows();           // OnnxLoss.cpp
 llvm::ArrayRef<OpRow> matrixRows();         // OnnxMatrix.cpp
 llvm::ArrayRef<OpRow> movementRows();       // OnnxMovement.cpp
 llvm::ArrayRef<OpRow> normalizeRows();      // OnnxNormalize.cpp

@@ -28,10 +28,10 @@ ArrayRef<ArrayRef<OpRow>> allRows() {
       attentionRows(),      controlRows(),     convRows(),
       einsumRows(),         elementwiseRows(), fusedAttentionRows(),
       fusedNormalizeRows(), groupQueryRows(),  indexingRows(),
-      matrixRows(),         movementRows(),    normalizeRows(),
-      poolRows(),           quantizeRows(),    recurrentRows(),
-      reductionRows(),      resizeRows(),      shapeRows(),
-      sliceRows(),
+      lossRows(),           matrixRows(),      movementRows(),
+      normalizeRows(),      poolRows(),        quantizeRows(),
+      recurrentRows(),      reductionRows(),   resizeRows(),
+      shapeRows(),          sliceRows(),
   };
   return families;
 }

@@ -81,6 +81,11 @@ Value alongAxis(NodeConverter &node, Value value, int64_t axis, int64_t rank) {
     return value;
   if (dims[0].isConstant(1))
     return node.reshape(value, {});
+  if (axis >= rank) {
+    (void)node.invalid("a scale or zero point has more numbers than its tensor "
+                       "has axes to spread them on");
+    return {};
+  }
   Emitter::Exprs to(rank - axis, node.size(1));
   to[0] = dims[0];
   return node.reshape(value, to);
