@@ -54,8 +54,8 @@ std::vector<char> transposed(ArrayRef<char> bytes, ArrayRef<int64_t> shape,
     steps.push_back(strides[axis]);
     sizes.push_back(shape[axis]);
   }
-  std::vector<char> result(bytes.size());
-  if (result.empty())
+  std::vector<char> result(bytes.begin(), bytes.end());
+  if (result.empty() || rank == 0)
     return result;
   int64_t run = 1, inner = rank;
   if (permutation.back() == rank - 1) {

@@ -1,0 +1,134 @@
+//===- FoldConstants.cpp - Folding moves the bytes of weights -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Transforms/Passes.h"
+#include "compiler/Weights/WeightStore.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace tenon;
+
+namespace {
+
+struct FoldConstantsTest : testing::Test {
+  FoldConstantsTest() : context(MLIRContext::Threading::DISABLED) {
+    context.loadDialect<func::FuncDialect, graph::GraphDialect>();
+  }
+
+  void addWeight(StringRef name, Type type, ArrayRef<int64_t> shape) {
+    int64_t count = *elementCount(shape), width = *elementBytes(type);
+    std::vector<char> bytes(count * width);
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(&bytes[i * width], &i, width);
+    ASSERT_TRUE(bool(weights.addOwned(name, type, shape, std::move(bytes))));
+  }
+
+  /// Runs the pass on a function of one result; gives what it returns.
+  Operation *fold(const std::string &text) {
+    module = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(module) << text;
+    if (!module)
+      return nullptr;
+    PassManager pm(&context);
+    pm.addNestedPass<func::FuncOp>(createFoldConstantsPass(weights));
+    EXPECT_TRUE(succeeded(pm.run(*module)));
+    auto function = *module->getOps<func::FuncOp>().begin();
+    return function.getBody()
+        .front()
+        .getTerminator()
+        ->getOperand(0)
+        .getDefiningOp();
+  }
+
+  static std::string tensor(ArrayRef<int64_t> shape, StringRef type) {
+    std::string text = "tensor<";
+    for (int64_t size : shape)
+      text += std::to_string(size) + "x";
+    return text + type.str() + ">";
+  }
+
+  MLIRContext context;
+  WeightStore weights;
+  OwningOpRef<ModuleOp> module;
+};
+
+TEST_F(FoldConstantsTest, TransposesMoveBytes) {
+  std::mt19937 engine(7);
+  Builder builder(&context);
+  for (int round = 0; round < 60; ++round) {
+    size_t rank = 1 + engine() % 4;
+    SmallVector<int64_t> shape, permutation, permuted;
+    for (size_t i = 0; i < rank; ++i) {
+      shape.push_back(engine() % 8 == 0 ? 0 : 1 + engine() % 5);
+      permutation.push_back(i);
+    }
+    std::shuffle(permutation.begin(), permutation.end(), engine);
+    std::string axes, name = "w" + std::to_string(round);
+    for (int64_t axis : permutation) {
+      permuted.push_back(shape[axis]);
+      axes += (axes.empty() ? "" : ", ") + std::to_string(axis);
+    }
+    bool wide = round % 2;
+    addWeight(name, builder.getIntegerType(wide ? 64 : 16), shape);
+    std::string from = tensor(shape, wide ? "i64" : "i16");
+    std::string to = tensor(permuted, wide ? "i64" : "i16");
+    Operation *op =
+        fold("func.func @f() -> " + to + " {\n%0 = graph.weight {name = \"" +
+             name + "\"} : () -> " + from +
+             "\n%1 = graph.transpose %0 {permutation = array<i64: " + axes +
+             ">} : (" + from + ") -> " + to + "\nreturn %1 : " + to + "\n}\n");
+    auto result = dyn_cast_if_present<graph::WeightOp>(op);
+    ASSERT_TRUE(result);
+    const Weight *weight = weights.lookup(result.getName());
+    ASSERT_TRUE(weight);
+    ASSERT_EQ(weight->shape, permuted);
+    // Element i of the result is element `expected` of the operand.
+    int64_t width = wide ? 8 : 2, count = *elementCount(shape);
+    for (int64_t i = 0; i < count; ++i) {
+      SmallVector<int64_t> index(rank);
+      int64_t rest = i, expected = 0, found = 0;
+      for (size_t axis = rank; axis-- > 0; rest /= permuted[axis])
+        index[permutation[axis]] = rest % permuted[axis];
+      for (size_t axis = 0; axis < rank; ++axis)
+        expected = expected * shape[axis] + index[axis];
+      std::memcpy(&found, weight->bytes.data() + i * width, width);
+      ASSERT_EQ(found, expected);
+    }
+  }
+}
+
+TEST_F(FoldConstantsTest, ReshapesShareBytes) {
+  addWeight("w", Float32Type::get(&context), {6, 1000});
+  auto result = dyn_cast_if_present<graph::WeightOp>(fold(R"(
+    func.func @f() -> tensor<2x3000xf32> {
+      %0 = graph.weight {name = "w"} : () -> tensor<6x1000xf32>
+      %1 = graph.reshape %0 : (tensor<6x1000xf32>) -> tensor<2x3000xf32>
+      return %1 : tensor<2x3000xf32>
+    })"));
+  ASSERT_TRUE(result);
+  const Weight *weight = weights.lookup(result.getName());
+  ASSERT_TRUE(weight);
+  EXPECT_EQ(weight->shape, (SmallVector<int64_t>{2, 3000}));
+  EXPECT_EQ(weight->bytes.data(), weights.lookup("w")->bytes.data());
+}
+
+TEST_F(FoldConstantsTest, ArithmeticOnWeightsIsAWeight) {
+  addWeight("w", IntegerType::get(&context, 32), {100});
+  auto result = dyn_cast_if_present<graph::WeightOp>(fold(R"(
+    func.func @f() -> tensor<100xi32> {
+      %0 = graph.weight {name = "w"} : () -> tensor<100xi32>
+      %1 = graph.constant {value = dense<3> : tensor<i32>} : () -> tensor<i32>
+      %2 = graph.mul %0, %1 : (tensor<100xi32>, tensor<i32>) -> tensor<100xi32>
+      return %2 : tensor<100xi32>
+    })"));
+  ASSERT_TRUE(result);
+  int32_t last;
+  std::memcpy(&last, weights.bytes(result.getName()).data() + 99 * 4, 4);
+  EXPECT_EQ(last, 297);
+}
+
+} // namespace
