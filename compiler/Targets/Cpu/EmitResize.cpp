@@ -27,16 +27,19 @@ public:
   /// The element of the result, unrounded but for its type.
   Value elementAt(ArrayRef<Value> index) {
     Type element = graph::getElementType(op.getResult());
-    outside = {};
     Indices from(index);
+    coordinates.assign(index.size(), Value());
+    for (size_t axis = 0; axis < index.size(); ++axis)
+      if (!isKept(axis))
+        coordinates[axis] = coordinate(axis, index[axis]);
     Value value;
     if (op.getMode() == graph::ResizeMode::Nearest) {
       for (size_t axis = 0; axis < index.size(); ++axis)
         if (!isKept(axis))
-          from[axis] = nearest(axis, index[axis]);
+          from[axis] = nearest(axis);
       value = e.element(op.getInput(), from);
     } else {
-      value = emitCast(b, weighted(0, from, index), f64, element);
+      value = emitCast(b, weighted(0, from), f64, element);
     }
     if (!outside)
       return value;
@@ -115,8 +118,8 @@ private:
     return e.max(e.number(0), e.min(position, e.sub(input[axis], e.number(1))));
   }
 
-  Value nearest(size_t axis, Value position) {
-    Value at = coordinate(axis, position);
+  Value nearest(size_t axis) {
+    Value at = coordinates[axis];
     StringRef mode = op.getNearest();
     Value rounded = mode == "floor"               ? floor(at)
                     : mode == "ceil"              ? ceil(at)
@@ -145,7 +148,7 @@ private:
 
   /// The weighted sum over the axes from `axis` on; `from` holds the input's
   /// index for those before.
-  Value weighted(size_t axis, Indices from, ArrayRef<Value> index) {
+  Value weighted(size_t axis, Indices from) {
     while (axis < from.size() && isKept(axis))
       ++axis;
     if (axis == from.size()) {
@@ -158,7 +161,7 @@ private:
     Value squeeze =
         op.getAntialias() ? emitMin(b, scaleOf(axis), real(1), f64) : real(1);
     Value reach = over(real(isCubic ? 2 : 1), squeeze);
-    Value at = coordinate(axis, index[axis]);
+    Value at = coordinates[axis];
     using P = arith::CmpFPredicate;
     at = e.select(compare(P::UNO, at, at), real(0), at);
     at = emitMin(b, at, plus(toReal(input[axis]), reach), f64);
@@ -183,7 +186,7 @@ private:
           }
           Indices inner = from;
           inner[axis] = place;
-          Value value = weighted(axis + 1, inner, index);
+          Value value = weighted(axis + 1, inner);
           return SmallVector<Value>{plus(carried[0], times(w, value)),
                                     plus(carried[1], w)};
         });
@@ -196,7 +199,8 @@ private:
   Type f64;
   Indices input, result;
   bool isCrop;
-  Value outside; // Some coordinate lies beyond the input, if any can.
+  Indices coordinates; // Of axes that change.
+  Value outside;       // Some coordinate lies beyond the input, if any can.
 };
 
 } // namespace

@@ -27,7 +27,7 @@ using kernel::panelColumns;
 /// Panels whose sums may wait for the next block of k.
 constexpr int64_t chunkPanels = 16;
 /// The most of k between two visits of the sums.
-constexpr int64_t maxDepth = 512;
+constexpr int64_t maxDepth = 384;
 
 class PackedMatmul {
 public:

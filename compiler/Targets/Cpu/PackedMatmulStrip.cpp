@@ -114,12 +114,6 @@ private:
     });
     scf::YieldOp::create(b, sums);
     b.setInsertionPointToStart(choice.elseBlock());
-    // The lines that will be written, among them the one of the last column.
-    for (int64_t row = 0; row < height; ++row) {
-      for (int64_t n = 0; n < shape.columns(); n += cacheLine / 4)
-        prefetch(element(rows[row], int32_t(n)));
-      prefetch(element(rows[row], int32_t(shape.columns() - 1)));
-    }
     Value zero =
         arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
     scf::YieldOp::create(b, SmallVector<Value>(types.size(), zero));
