@@ -1,0 +1,146 @@
+//===- OnnxAttentionTest.cpp - Attention in its forms ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Keys of zero make all scores equal: the result is the mean of the values
+// that a query sees.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/compiler/Import/OperatorTest.h"
+
+namespace tenon {
+namespace {
+
+class OnnxAttentionTest : public OperatorTest {
+protected:
+  OnnxAttentionTest() { setOpset(24); }
+
+  Tensor zeros(llvm::ArrayRef<int64_t> shape) {
+    return floats(shape, Numbers(*reference::countOf(shape), 0));
+  }
+  /// [1, 1, values, 1]
+  Tensor column(Numbers values) {
+    return floats({1, 1, int64_t(values.size()), 1}, values);
+  }
+  Tensor flags(llvm::ArrayRef<int64_t> shape, std::vector<int64_t> values) {
+    return Tensor::fromInts(mlir::IntegerType::get(&context, 1), shape, values);
+  }
+};
+
+TEST_F(OnnxAttentionTest, CausalBeginsAtTheTopLeftWithoutAPast) {
+  addInt(node("Attention",
+              {zeros({1, 1, 2, 1}), zeros({1, 1, 3, 1}), column({2, 4, 9})}),
+         "is_causal", 1);
+  expect({2, 3});
+}
+
+TEST_F(OnnxAttentionTest, CausalBeginsBehindThePast) {
+  auto *attention = node("Attention",
+                         {zeros({1, 1, 2, 1}),
+                          zeros({1, 1, 2, 1}),
+                          column({6, 8}),
+                          {},
+                          zeros({1, 1, 1, 1}),
+                          column({2})},
+                         3);
+  addInt(attention, "is_causal", 1);
+  auto found = results();
+  ASSERT_EQ(found.size(), 3u);
+  expectNear(found[0], {4, 16.0 / 3});
+  expectNear(found[2], {2, 6, 8});
+}
+
+TEST_F(OnnxAttentionTest, ARowThatSeesNothingIsZero) {
+  node("Attention", {zeros({1, 1, 2, 1}), zeros({1, 1, 2, 1}), column({6, 8}),
+                     flags({2, 2}, {0, 0, 0, 1})});
+  expect({0, 8});
+}
+
+TEST_F(OnnxAttentionTest, AShortMaskHidesTheRest) {
+  node("Attention", {zeros({1, 1, 1, 1}), zeros({1, 1, 3, 1}),
+                     column({2, 4, 900}), flags({1, 2}, {1, 1})});
+  expect({3});
+}
+
+TEST_F(OnnxAttentionTest, HeadsOfQueriesShareThoseOfKeys) {
+  // Four query heads on two key heads: 0 and 1 read the first.
+  node("Attention", {zeros({1, 4, 1, 1}), zeros({1, 2, 1, 1}),
+                     floats({1, 2, 1, 1}, {5, 7})});
+  expect({5, 5, 7, 7});
+}
+
+TEST_F(OnnxAttentionTest, HeadsThatDoNotDivideAreRefused) {
+  node("Attention", {zeros({1, 3, 1, 1}), zeros({1, 2, 1, 1}),
+                     floats({1, 2, 1, 1}, {5, 7})});
+  expectReason("heads of the keys must divide");
+}
+
+TEST_F(OnnxAttentionTest, PackedOperandsNeedTheirNumberOfHeads) {
+  node("Attention", {zeros({1, 1, 2}), zeros({1, 1, 2}), zeros({1, 1, 2})});
+  expectReason("q_num_heads");
+}
+
+TEST_F(OnnxAttentionTest, RotationTurnsPairs) {
+  // A quarter turn of (1, 2) at the only position.
+  node("RotaryEmbedding", {floats({1, 1, 1, 2}, {1, 2}), floats({1, 1, 1}, {0}),
+                           floats({1, 1, 1}, {1})});
+  expect({-2, 1});
+}
+
+TEST_F(OnnxAttentionTest, AMaskIndexCountsKeysFromTheLeft) {
+  // q and k are zero, v is x; 4 of B = 1 is more than there are keys.
+  auto *attention =
+      node("Attention",
+           {floats({1, 3, 1}, {3, 6, 900}), floats({1, 3}, {0, 0, 1}),
+            floats({3}, {0, 0, 0}), ints({1}, {2}, 32)},
+           1, "com.microsoft");
+  addInt(attention, "num_heads", 1);
+  expect({4.5, 4.5, 4.5});
+}
+
+class GroupQueryTest : public OnnxAttentionTest {
+protected:
+  /// One head of size 1; query and key are zero. The buffers hold `past`.
+  void decode(Numbers past, std::vector<int64_t> lengths, int64_t total,
+              Numbers fresh, int64_t window = -1) {
+    int64_t batch = lengths.size(), places = past.size() / batch;
+    int64_t count = fresh.size() / batch;
+    auto *attention =
+        node("GroupQueryAttention",
+             {zeros({batch, count, 1}), zeros({batch, count, 1}),
+              floats({batch, count, 1}, fresh), zeros({batch, 1, places, 1}),
+              floats({batch, 1, places, 1}, past), ints({batch}, lengths, 32),
+              ints({}, {total}, 32)},
+             3, "com.microsoft");
+    addInt(attention, "num_heads", 1);
+    addInt(attention, "kv_num_heads", 1);
+    addInt(attention, "local_window_size", window);
+  }
+};
+
+TEST_F(GroupQueryTest, PastsMayHaveDifferentLengths) {
+  // The first has 2 valid of 3 places, the second 1.
+  decode({1, 2, 99, 4, 98, 97}, {2, 1}, 3, {6, 8});
+  auto found = results();
+  ASSERT_EQ(found.size(), 3u);
+  expectNear(found[0], {3, 6});
+  expectNear(found[2], {1, 2, 6, 4, 8, 0});
+}
+
+TEST_F(GroupQueryTest, APromptStartsAtTheFrontOfItsBuffer) {
+  decode({99, 98, 97, 96}, {1}, 2, {6, 8});
+  auto found = results();
+  ASSERT_EQ(found.size(), 3u);
+  expectNear(found[0], {6, 7});
+  expectNear(found[2], {6, 8, 0, 0});
+}
+
+TEST_F(GroupQueryTest, AWindowHoldsItsOwnKey) {
+  decode({1, 2, 3}, {3}, 4, {5}, 2);
+  auto found = results();
+  ASSERT_EQ(found.size(), 3u);
+  expectNear(found[0], {4});
+}
+
+} // namespace
+} // namespace tenon

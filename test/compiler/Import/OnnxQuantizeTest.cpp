@@ -1,0 +1,102 @@
+//===- OnnxQuantizeTest.cpp - Quantized numbers ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Import/OperatorTest.h"
+
+namespace tenon {
+namespace {
+
+using OnnxQuantizeTest = OperatorTest;
+
+TEST_F(OnnxQuantizeTest, BlocksHaveScalesOfTheirOwn) {
+  setOpset(21);
+  auto *dequantize = node("DequantizeLinear",
+                          {ints({1, 4}, {1, 2, 3, 4}, 8),
+                           floats({1, 2}, {1, 10}), ints({1, 2}, {0, 1}, 8)});
+  addInt(dequantize, "axis", 1);
+  addInt(dequantize, "block_size", 2);
+  expect({1, 2, 20, 30});
+}
+
+TEST_F(OnnxQuantizeTest, ANumberPerIndexOfTheAxis) {
+  setOpset(13);
+  auto *quantize =
+      node("QuantizeLinear", {floats({2, 2}, {1, 2, 3, 500}),
+                              floats({2}, {1, 0.5}), bytes({2}, {10, 20})});
+  addInt(quantize, "axis", 0);
+  expect({11, 12, 26, 255});
+}
+
+TEST_F(OnnxQuantizeTest, AScaleTooManyIsRefused) {
+  setOpset(13);
+  addInt(
+      node("QuantizeLinear", {floats({2, 2}, {1, 2, 3, 4}),
+                              floats({3}, {1, 1, 1}), bytes({3}, {0, 0, 0})}),
+      "axis", 0);
+  expectReason("one scale per index of the axis");
+}
+
+TEST_F(OnnxQuantizeTest, DynamicQuantizationCoversZero) {
+  node("DynamicQuantizeLinear", {floats({2}, {-51, 204})}, 3);
+  auto found = results();
+  ASSERT_EQ(found.size(), 3u);
+  expectNear(found[0], {0, 255});
+  expectNear(found[1], {1});
+  expectNear(found[2], {51});
+}
+
+TEST_F(OnnxQuantizeTest, DynamicQuantizationOfZerosHasScaleOne) {
+  node("DynamicQuantizeLinear", {floats({2}, {0, 0})}, 3);
+  auto found = results();
+  ASSERT_EQ(found.size(), 3u);
+  expectNear(found[1], {1});
+  expectNear(found[2], {0});
+}
+
+TEST_F(OnnxQuantizeTest, ZeroPointsMayBePerRowAndColumn) {
+  node("MatMulInteger", {bytes({2, 1}, {5, 6}), ints({1, 2}, {3, -4}, 8),
+                         bytes({2}, {5, 1}), ints({2}, {1, 0}, 8)});
+  expect({0, 0, 10, -20});
+}
+
+TEST_F(OnnxQuantizeTest, AProductIsRequantized) {
+  // (2 - 1) * (4 - 2) = 2; 2 * 0.5 * 0.5 / 0.1 = 5; 5 + 3 = 8.
+  node("QLinearMatMul", {bytes({1, 1}, {2}), floats({}, {0.5}), bytes({}, {1}),
+                         bytes({1, 1}, {4}), floats({}, {0.5}), bytes({}, {2}),
+                         floats({}, {0.1}), bytes({}, {3})});
+  expect({8});
+}
+
+TEST_F(OnnxQuantizeTest, WeightsOfFourBitsLieLowNibbleFirst) {
+  // One row of 16 numbers in one block; all are 8 (zero) but the first two.
+  std::vector<int64_t> packed(8, 0x88);
+  packed[0] = 0x5a; // 10 then 5: +2 and -3.
+  Numbers x(16, 0);
+  x[0] = 1;
+  x[1] = 100;
+  auto *product =
+      node("MatMulNBits",
+           {floats({1, 16}, x), bytes({1, 1, 8}, packed), floats({1}, {0.5})},
+           1, "com.microsoft");
+  addInt(product, "K", 16);
+  addInt(product, "N", 1);
+  addInt(product, "bits", 4);
+  addInt(product, "block_size", 16);
+  expect({1 - 150});
+}
+
+TEST_F(OnnxQuantizeTest, WeightsOfAnOddNumberOfBitsAreRefused) {
+  auto *product =
+      node("MatMulNBits",
+           {floats({1, 16}, Numbers(16)), bytes({1, 1, 6}, {0, 0, 0, 0, 0, 0}),
+            floats({1}, {0.5})},
+           1, "com.microsoft");
+  addInt(product, "K", 16);
+  addInt(product, "N", 1);
+  addInt(product, "bits", 3);
+  addInt(product, "block_size", 16);
+  expectReason("only 2, 4 and 8 bits are supported, not 3");
+}
+
+} // namespace
+} // namespace tenon
