@@ -11,6 +11,24 @@ def ApplySchedulesPass : Pass<"apply-schedules", "::mlir::ModuleOp"> {
   let description = [{
     Asks the rows of Schedules.def in order. A kernel that a schedule refuses
     gets a remark with the reason if `explain` is set.
+
+    ```mlir
+    kernel.func @exp symbols ["d0"] layouts [""] schedule ""
+        geometry <0, 0, 0> {
+    ^bb0(%0: tensor<?x8xf32, #graph.dims<d0, 8>>):
+      %1 = graph.exp %0 : (tensor<?x8xf32, #graph.dims<d0, 8>>)
+          -> tensor<?x8xf32, #graph.dims<d0, 8>>
+      kernel.yield %1 : tensor<?x8xf32, #graph.dims<d0, 8>>
+    }
+    // becomes
+    kernel.func @exp symbols ["d0"] layouts [""] schedule "Generic"
+        geometry <d0, 1250, 0> {
+    ^bb0(%0: tensor<?x8xf32, #graph.dims<d0, 8>>):
+      %1 = graph.exp %0 : (tensor<?x8xf32, #graph.dims<d0, 8>>)
+          -> tensor<?x8xf32, #graph.dims<d0, 8>>
+      kernel.yield %1 : tensor<?x8xf32, #graph.dims<d0, 8>>
+    }
+    ```
   }];
   let dependentDialects = ["::tenon::kernel::KernelDialect"];
   let options = [Option<"explain", "explain", "bool", "false",

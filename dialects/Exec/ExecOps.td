@@ -48,6 +48,19 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, SingleBlock,
     `inputs` and `outputs` are names, `input_types` and `output_types` tensor
     types with the sizes. `symbols` names every symbol, with ranges `lo`, `hi`.
     `segments` are the arena's sizes in bytes.
+
+    ```mlir
+    exec.program attributes {
+        inputs = ["x"], input_types = [tensor<?x8xf32, #graph.dims<B, 8>>],
+        outputs = ["y"], output_types = [tensor<?x8xf32, #graph.dims<B, 8>>],
+        symbols = ["B"], lo = array<i64: 0>, hi = array<i64: 2147483647>,
+        segments = #graph.dims<0>} {
+      exec.segment 0
+      exec.launch @exp_f32_0 [#exec.buffer<input, 0, <0, 32 * B>, "", "">,
+          #exec.buffer<output, 0, <0, 32 * B>, "", "">]
+          params <B> geometry <B, 64, 0>
+    }
+    ```
   }];
   let arguments = (ins StrArrayAttr:$inputs, TypeArrayAttr:$input_types,
                        StrArrayAttr:$outputs, TypeArrayAttr:$output_types,
@@ -58,39 +71,81 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, SingleBlock,
 }
 def Exec_SegmentOp : Exec_Op<"segment"> {
   let summary = "Make a segment of the arena";
+  let description = [{
+    ```mlir
+    exec.segment 1
+    ```
+  }];
   let arguments = (ins I64Attr:$index);
   let assemblyFormat = "$index attr-dict";
 }
 def Exec_LaunchOp : Exec_Op<"launch"> {
   let summary = "Run a kernel on buffers; geometry is rows, grain, scratch";
+  let description = [{
+    ```mlir
+    exec.launch @exp_f32_0 [#exec.buffer<input, 0, <0, 32 * B>, "", "">,
+        #exec.buffer<arena, 0, <64, 32 * B>, "", "">]
+        params <B> geometry <B, 64, 0> {nodes = ["e"]}
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Exec_BufferArrayAttr:$buffers,
                        Graph_DimsAttr:$params, Graph_DimsAttr:$geometry);
   let assemblyFormat = "$kernel $buffers `params` $params `geometry` $geometry attr-dict";
 }
 def Exec_BindOp : Exec_Op<"bind"> {
   let summary = "Read integers of a buffer into symbols";
+  let description = [{
+    ```mlir
+    exec.bind <arena, 0, <0, 8>, "", ""> as i64 ["n"]
+    ```
+  }];
   let arguments = (ins Exec_BufferAttr:$buffer, TypeAttr:$element,
                        StrArrayAttr:$symbols);
   let assemblyFormat = "$buffer `as` $element $symbols attr-dict";
 }
 def Exec_SetOp : Exec_Op<"set"> {
   let summary = "Give a symbol a value";
+  let description = [{
+    ```mlir
+    exec.set "k" <n + 1>
+    ```
+  }];
   let arguments = (ins StrAttr:$symbol, Graph_DimsAttr:$value);
   let assemblyFormat = "$symbol $value attr-dict";
 }
 def Exec_RequireOp : Exec_Op<"require"> {
   let summary = "Fail with a sentence unless two sizes are so related";
+  let description = [{
+    ```mlir
+    exec.require <B, S> broadcasts
+        "node 'sum': sizes B and S do not broadcast"
+    ```
+  }];
   let arguments = (ins Graph_DimsAttr:$sizes, Graph_RelationAttr:$relation,
                        StrAttr:$message);
   let assemblyFormat = "$sizes $relation $message attr-dict";
 }
 def Exec_CopyOp : Exec_Op<"copy"> {
   let summary = "Copy a buffer whole";
+  let description = [{
+    ```mlir
+    exec.copy <arena, 0, <0, 32>, "", ""> to <output, 1, <0, 32>, "", "">
+    ```
+  }];
   let arguments = (ins Exec_BufferAttr:$source, Exec_BufferAttr:$target);
   let assemblyFormat = "$source `to` $target attr-dict";
 }
 def Exec_IfOp : Exec_Op<"if", [SingleBlock, NoTerminator, NoRegionArguments]> {
   let summary = "One of two lists of steps, by a bool in a buffer";
+  let description = [{
+    ```mlir
+    exec.if <input, 0, <0, 1>, "", ""> {
+      exec.set "k" <4>
+    } else {
+      exec.set "k" <2>
+    }
+    ```
+  }];
   let arguments = (ins Exec_BufferAttr:$condition);
   let regions = (region SizedRegion<1>:$then_region,
                         SizedRegion<1>:$else_region);

@@ -32,9 +32,6 @@ unsigned depth(Expr expr) {
   return deepest + (isFunction ? 1 : 0);
 }
 
-/// The longest expression, counted as a tree.
-constexpr size_t maxNodes = 4096;
-
 /// Takes the nodes of the tree from `budget`: common parts count each time, as
 /// they do for whoever walks the tree. False when there are more.
 bool takeNodes(Expr expr, size_t &budget) {
@@ -48,7 +45,7 @@ bool takeNodes(Expr expr, size_t &budget) {
 }
 
 bool isSmall(ArrayRef<Expr> exprs) {
-  size_t budget = maxNodes;
+  size_t budget = Expr::maxNodes;
   return llvm::all_of(exprs,
                       [&](Expr expr) { return takeNodes(expr, budget); });
 }
@@ -404,24 +401,6 @@ static bool broadcastsInto(Expr from, Expr to) {
     return holds(from, [](Expr c) { return c.asConstant().value_or(0) > 1; });
   return to.kind() == ExprKind::Broadcast &&
          (to.operand(0) == from || to.operand(1) == from);
-}
-
-/// Whether broadcasting `other` with `expr` gives `expr`: it is a broadcast of
-/// `other` already.
-static bool absorbs(Expr expr, Expr other) {
-  return expr.kind() == ExprKind::Broadcast &&
-         (expr.operand(0) == other || expr.operand(1) == other);
-}
-
-/// Whether `expr` is `other` cut at a number above one. Such a size broadcasts
-/// with `other` only where the two are equal.
-static bool isCut(Expr expr, Expr other) {
-  if (expr.kind() != ExprKind::Min)
-    return false;
-  for (size_t i : {0, 1})
-    if (expr.operand(i) == other)
-      return expr.operand(1 - i).asConstant().value_or(0) > 1;
-  return false;
 }
 
 Expr Expr::broadcast(Expr rhs) const {

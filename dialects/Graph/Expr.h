@@ -7,8 +7,9 @@
 // polynomial arithmetic proves it.
 //
 // An operation whose constant part overflows 64 bits, that divides by zero or
-// that would outgrow `maxTerms` or `maxDepth` gives the null Expr; every
-// operation on a null Expr gives null, so that callers test once, at the end.
+// that would outgrow `maxTerms`, `maxDepth` or `maxNodes` gives the null Expr;
+// every operation on a null Expr gives null, so that callers test once, at the
+// end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,6 +43,7 @@ class Expr {
 public:
   static constexpr size_t maxTerms = 48;
   static constexpr unsigned maxDepth = 12;
+  static constexpr size_t maxNodes = 4096; // As a tree.
 
   Expr() = default;
   explicit Expr(mlir::Attribute attr) : attr(attr) {}

@@ -65,7 +65,8 @@ LogicalResult checkPermutation(std::optional<Location> loc,
     seen[axis] = true;
   }
   return good ? success()
-              : emitOptionalError(loc, "is no permutation of ", rank, " axes");
+              : emitOptionalError(loc, "is no permutation of ", rank,
+                                  " axes: ", permutation);
 }
 
 } // namespace

@@ -41,6 +41,33 @@ LogicalResult checkBroadcasts(Operation *op, ArrayRef<Expr> input,
   return success();
 }
 
+/// Windows over all axes but the first two: one entry per axis, two per pad.
+template <typename Op>
+LogicalResult checkWindows(Op op, Value result, ArrayRef<int64_t> kernel) {
+  int64_t rank = getRank(op.getInput()), spatial = rank - 2;
+  auto count = [](ArrayRef<int64_t> list) {
+    return static_cast<int64_t>(list.size());
+  };
+  if (spatial < 0 || getRank(result) != rank || count(kernel) != spatial ||
+      count(op.getStrides()) != spatial ||
+      count(op.getDilations()) != spatial ||
+      static_cast<int64_t>(op.getPads().size()) != 2 * spatial)
+    return op.emitOpError(
+        "input, result and attributes differ in spatial rank");
+  for (ArrayRef<int64_t> list : {kernel, op.getStrides(), op.getDilations()})
+    for (int64_t value : list)
+      if (value < 1)
+        return op.emitOpError("kernel, strides and dilations must be positive");
+  return success();
+}
+
+template <typename Op> LogicalResult checkPool(Op op) {
+  if (failed(checkSameElements(op, op.getInput(), op.getResult(),
+                               "input and result")))
+    return failure();
+  return checkWindows(op, op.getResult(), op.getKernel());
+}
+
 } // namespace
 
 LogicalResult CastOp::verify() {
@@ -166,6 +193,45 @@ LogicalResult TopkOp::verify() {
 }
 
 void YieldOp::build(OpBuilder &, OperationState &) {}
+
+LogicalResult MaxPoolOp::verify() { return checkPool(*this); }
+LogicalResult AveragePoolOp::verify() { return checkPool(*this); }
+LogicalResult LpPoolOp::verify() { return checkPool(*this); }
+LogicalResult MaxPoolIndicesOp::verify() {
+  return checkWindows(*this, getResult(), getKernel());
+}
+
+LogicalResult ConvTransposeOp::verify() {
+  if (getElementType(getInput()) != getElementType(getResult()))
+    return emitOpError("input and result must have one element type");
+  if (getRank(getFilter()) != getRank(getInput()))
+    return emitOpError("input and filter differ in rank");
+  if (getGroup() < 1)
+    return emitOpError("group must be positive, not ") << getGroup();
+  return checkWindows(*this, getResult(), getStrides());
+}
+
+LogicalResult ResizeOp::verify() {
+  int64_t rank = getRank(getInput());
+  if (getElementType(getInput()) != getElementType(getResult()))
+    return emitOpError("input and result must have one element type");
+  if (getRank(getResult()) != rank)
+    return emitOpError("input and result differ in rank");
+  auto fits = [](ArrayRef<double> list, int64_t size) {
+    return list.empty() || static_cast<int64_t>(list.size()) == size;
+  };
+  if (!fits(getScales(), rank) || !fits(getRoi(), 2 * rank))
+    return emitOpError("scales and roi do not fit rank ") << rank;
+  return success();
+}
+
+LogicalResult NonzeroOp::verify() {
+  SmallVector<Expr> dims = getDims(getResult());
+  if (dims.size() != 2 || !dims[0].isConstant(getRank(getInput())))
+    return emitOpError("result must be [")
+           << getRank(getInput()) << ", n], a column per element";
+  return success();
+}
 
 LogicalResult IfOp::verify() {
   for (Region *region : {&getThenRegion(), &getElseRegion()}) {

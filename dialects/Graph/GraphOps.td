@@ -15,12 +15,23 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 
 def Graph_WeightOp : Graph_Op<"weight", [Pure]> {
   let summary = "A tensor of the WeightStore, by name";
+  let description = [{
+    ```mlir
+    %w = graph.weight {name = "fc.weight"} : () -> tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins StrAttr:$name);
   let results = (outs Graph_Tensor:$result);
 }
 def Graph_ConstantOp : Graph_Op<"constant", [Pure, ConstantLike]> {
   let summary = "A small tensor, kept in the IR";
-  let description = "At most a few hundred bytes; larger ones are weights.";
+  let description = [{
+    At most a few hundred bytes; larger ones are weights.
+
+    ```mlir
+    %c = graph.constant {value = dense<[1, 2]> : tensor<2xi64>} : () -> tensor<2xi64>
+    ```
+  }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Graph_Tensor:$result);
   let hasFolder = 1;
@@ -31,6 +42,10 @@ def Graph_SizesOp : Graph_Op<"sizes", [Pure, ConstantLike]> {
   let description = [{
     Row-major elements. All that folds from `Shape` nodes ends here, and no
     kernel is made for it unless a kernel reads the numbers.
+
+    ```mlir
+    %s = graph.sizes {value = #graph.dims<B, 2 * S, 64>} : () -> tensor<3xi64>
+    ```
   }];
   let arguments = (ins Graph_DimsAttr:$value);
   let results = (outs Graph_IndexTensor:$result);
@@ -43,6 +58,11 @@ def Graph_BindOp : Graph_Op<"bind"> {
     The i-th element of the input becomes the i-th symbol; ops after this one
     may use the symbols in types and attributes. A value outside [lo, hi] is an
     error that names the node.
+
+    ```mlir
+    graph.bind %n {symbols = ["n"], lo = array<i64: 0>, hi = array<i64: 9>}
+        : (tensor<1xi64>) -> ()
+    ```
   }];
   let arguments = (ins Graph_IndexTensor:$input, StrArrayAttr:$symbols,
                        DenseI64ArrayAttr:$lo, DenseI64ArrayAttr:$hi);
@@ -50,12 +70,24 @@ def Graph_BindOp : Graph_Op<"bind"> {
 }
 def Graph_RequireOp : Graph_Op<"require"> {
   let summary = "An obligation on sizes, checked when the symbols are known";
+  let description = [{
+    ```mlir
+    graph.require {sizes = #graph.dims<8, B * S>,
+        relation = #graph<relation divides>,
+        message = "node 'r': B * S must be a multiple of 8"} : () -> ()
+    ```
+  }];
   let arguments = (ins Graph_DimsAttr:$sizes, Graph_RelationAttr:$relation,
                        StrAttr:$message);
   let hasVerifier = 1; // Two sizes: left and right of the relation.
 }
 def Graph_IotaOp : Graph_Op<"iota", [Pure]> {
   let summary = "0, 1, 2, ... along the only axis";
+  let description = [{
+    ```mlir
+    %i = graph.iota : () -> tensor<?xi64, #graph.dims<S>>
+    ```
+  }];
   let results = (outs Graph_NumberTensor:$result);
   let hasVerifier = 1;
 }
@@ -66,6 +98,12 @@ def Graph_IotaOp : Graph_Op<"iota", [Pure]> {
 
 def Graph_ReshapeOp : Graph_Op<"reshape", [Pure]> {
   let summary = "The same elements in row-major order under another shape";
+  let description = [{
+    ```mlir
+    %y = graph.reshape %x : (tensor<?x6xf32, #graph.dims<B, 6>>)
+        -> tensor<?x2x3xf32, #graph.dims<B, 2, 3>>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input);
   let results = (outs Graph_Tensor:$result);
   let hasVerifier = 1;
@@ -76,6 +114,11 @@ def Graph_BroadcastOp : Graph_Op<"broadcast", [Pure]> {
   let description = [{
     Input axes align with the last result axes; each is 1 or equal to the
     result's.
+
+    ```mlir
+    %y = graph.broadcast %x : (tensor<1x3xf32>)
+        -> tensor<4x?x3xf32, #graph.dims<4, S, 3>>
+    ```
   }];
   let arguments = (ins Graph_Tensor:$input);
   let results = (outs Graph_Tensor:$result);
@@ -84,6 +127,12 @@ def Graph_BroadcastOp : Graph_Op<"broadcast", [Pure]> {
 }
 def Graph_TransposeOp : Graph_InferredOp<"transpose"> {
   let summary = "result axis i is input axis permutation[i]";
+  let description = [{
+    ```mlir
+    %y = graph.transpose %x {permutation = array<i64: 1, 0>}
+        : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs Graph_Tensor:$result);
   let hasFolder = 1;
@@ -93,6 +142,11 @@ def Graph_SliceOp : Graph_Op<"slice", [Pure]> {
   let description = [{
     Starts are inside the axis (or the result is empty along it); steps may be
     negative. Both have one entry per axis.
+
+    ```mlir
+    %odd = graph.slice %x {starts = #graph.dims<1, 0>,
+        steps = #graph.dims<2, 1>} : (tensor<6x3xf32>) -> tensor<3x3xf32>
+    ```
   }];
   let arguments = (ins Graph_Tensor:$input, Graph_DimsAttr:$starts,
                        Graph_DimsAttr:$steps);
@@ -102,6 +156,12 @@ def Graph_SliceOp : Graph_Op<"slice", [Pure]> {
 }
 def Graph_ConcatOp : Graph_InferredOp<"concat"> {
   let summary = "Operands one after another along an axis";
+  let description = [{
+    ```mlir
+    %y = graph.concat %a, %b {axis = 0 : i64}
+        : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
+    ```
+  }];
   let arguments = (ins Variadic<Graph_Tensor>:$inputs, I64Attr:$axis);
   let results = (outs Graph_Tensor:$result);
   let hasFolder = 1;
@@ -111,6 +171,12 @@ def Graph_PadOp : Graph_Op<"pad", [Pure]> {
   let description = [{
     `low` is the border before each axis; the result's dims give the rest.
     `value` (rank 0) fills in mode `constant` only.
+
+    ```mlir
+    %y = graph.pad %x, %zero {low = #graph.dims<0, 1>,
+        mode = #graph<pad_mode constant>}
+        : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x5xf32>
+    ```
   }];
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$value,
                        Graph_DimsAttr:$low, Graph_PadModeAttr:$mode);
@@ -122,6 +188,11 @@ def Graph_GatherOp : Graph_InferredOp<"gather"> {
   let description = [{
     result[a.., i.., b..] = input[a.., indices[i..], b..]. A negative index
     counts from the end; one out of range is a fault of the data.
+
+    ```mlir
+    %rows = graph.gather %x, %i {axis = 0 : i64}
+        : (tensor<9x3xf32>, tensor<4xi64>) -> tensor<4x3xf32>
+    ```
   }];
   let arguments = (ins Graph_Tensor:$input, Graph_IndexTensor:$indices,
                        I64Attr:$axis);
@@ -130,19 +201,39 @@ def Graph_GatherOp : Graph_InferredOp<"gather"> {
 }
 def Graph_GatherElementsOp : Graph_InferredOp<"gather_elements"> {
   let summary = "result[i..] = input[i.. with the axis replaced by indices[i..]]";
+  let description = [{
+    ```mlir
+    %y = graph.gather_elements %x, %i {axis = 1 : i64}
+        : (tensor<2x9xf32>, tensor<2x4xi64>) -> tensor<2x4xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input, Graph_IndexTensor:$indices,
                        I64Attr:$axis);
   let results = (outs Graph_Tensor:$result);
 }
 def Graph_GatherNdOp : Graph_InferredOp<"gather_nd"> {
   let summary = "Slices of the input, each picked by a vector of indices";
+  let description = [{
+    ```mlir
+    %y = graph.gather_nd %x, %i {batch_dims = 0 : i64}
+        : (tensor<5x6x7xf32>, tensor<4x2xi64>) -> tensor<4x7xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input, Graph_IndexTensor:$indices,
                        I64Attr:$batch_dims);
   let results = (outs Graph_Tensor:$result);
 }
 def Graph_ScatterElementsOp : Graph_InferredOp<"scatter_elements"> {
   let summary = "The input with single elements along an axis replaced";
-  let description = "Updates are applied in row-major order.";
+  let description = [{
+    Updates are applied in row-major order.
+
+    ```mlir
+    %y = graph.scatter_elements %x, %i, %u {axis = 0 : i64,
+        kind = #graph<scatter_kind add>}
+        : (tensor<5x3xf32>, tensor<2x3xi64>, tensor<2x3xf32>) -> tensor<5x3xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input, Graph_IndexTensor:$indices,
                        Graph_Tensor:$updates, I64Attr:$axis,
                        Graph_ScatterKindAttr:$kind);
@@ -150,16 +241,31 @@ def Graph_ScatterElementsOp : Graph_InferredOp<"scatter_elements"> {
 }
 def Graph_ScatterNdOp : Graph_InferredOp<"scatter_nd"> {
   let summary = "The input with slices, each found by an index vector, replaced";
-  let description = "Updates are applied in row-major order.";
+  let description = [{
+    Updates are applied in row-major order.
+
+    ```mlir
+    %y = graph.scatter_nd %x, %i, %u {kind = #graph<scatter_kind assign>}
+        : (tensor<5x3xf32>, tensor<2x1xi64>, tensor<2x3xf32>) -> tensor<5x3xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input, Graph_IndexTensor:$indices,
                        Graph_Tensor:$updates, Graph_ScatterKindAttr:$kind);
   let results = (outs Graph_Tensor:$result);
 }
 def Graph_NonzeroOp : Graph_Op<"nonzero", [Pure]> {
   let summary = "Row-major coordinates [rank, n] of the elements that are not 0";
-  let description = "n has been bound from a count of the same input.";
+  let description = [{
+    n has been bound from a count of the same input.
+
+    ```mlir
+    %where = graph.nonzero %x
+        : (tensor<2x3xf32>) -> tensor<2x?xi64, #graph.dims<2, n>>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input);
   let results = (outs Graph_IndexTensor:$result);
+  let hasVerifier = 1;
 }
 def Graph_ResizeOp : Graph_Op<"resize", [Pure]> {
   let summary = "Resample to the result's dims";
@@ -168,6 +274,14 @@ def Graph_ResizeOp : Graph_Op<"resize", [Pure]> {
     axis, or is empty where result / input is to be used. Nearest rounds by
     `nearest` (round_prefer_floor, round_prefer_ceil, floor, ceil). `roi` has
     2 * rank numbers for tf_crop_and_resize.
+
+    ```mlir
+    %y = graph.resize %x {mode = #graph<resize_mode linear>,
+        coordinates = "half_pixel", nearest = "floor", scales = array<f64>,
+        roi = array<f64>, cubic_coefficient = -0.75 : f64,
+        exclude_outside = false, extrapolation = 0.0 : f64, antialias = false}
+        : (tensor<1x3x8x8xf32>) -> tensor<1x3x16x16xf32>
+    ```
   }];
   let arguments = (ins Graph_NumberTensor:$input, Graph_ResizeModeAttr:$mode,
                        StrAttr:$coordinates, StrAttr:$nearest,
@@ -175,6 +289,7 @@ def Graph_ResizeOp : Graph_Op<"resize", [Pure]> {
                        F64Attr:$cubic_coefficient, BoolAttr:$exclude_outside,
                        F64Attr:$extrapolation, BoolAttr:$antialias);
   let results = (outs Graph_NumberTensor:$result);
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,6 +302,11 @@ def Graph_MatmulOp : Graph_InferredOp<"matmul", [SameOperandsElementType]> {
     result[b.., m, n] = sum over k of lhs[b.., m, k] * rhs[b.., k, n]; the
     batch axes broadcast. Both operands have rank 2 or more. Floats accumulate
     in f32 (f64 for f64) and are rounded once; integers wrap.
+
+    ```mlir
+    %y = graph.matmul %a, %b : (tensor<?x4x8xf16, #graph.dims<B, 4, 8>>,
+        tensor<8x16xf16>) -> tensor<?x4x16xf16, #graph.dims<B, 4, 16>>
+    ```
   }];
   let arguments = (ins Graph_NumberTensor:$lhs, Graph_NumberTensor:$rhs);
   let results = (outs Graph_NumberTensor:$result);
@@ -197,6 +317,13 @@ def Graph_ConvOp : Graph_InferredOp<"conv", [SameOperandsElementType]> {
     input [N, C, d..], filter [M, C / group, k..] -> [N, M, o..], with
     o = floor((d + low + high - dilation * (k - 1) - 1) / stride) + 1. `pads`
     lists all lows, then all highs.
+
+    ```mlir
+    %y = graph.conv %x, %w {strides = array<i64: 2, 2>,
+        dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>,
+        group = 1 : i64}
+        : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x4x4xf32>
+    ```
   }];
   let arguments = (ins Graph_NumberTensor:$input, Graph_NumberTensor:$filter,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
@@ -210,38 +337,77 @@ def Graph_ConvTransposeOp : Graph_Op<"conv_transpose",
     input [N, C, d..], filter [C, M / group, k..] -> [N, M, o..]. Element
     result[o] sums input[i] * filter[k] over o = i * stride + k * dilation - low.
     The result's dims are given.
+
+    ```mlir
+    %y = graph.conv_transpose %x, %w {strides = array<i64: 2>,
+        dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64}
+        : (tensor<1x3x4xf32>, tensor<3x2x2xf32>) -> tensor<1x2x8xf32>
+    ```
   }];
   let arguments = (ins Graph_NumberTensor:$input, Graph_NumberTensor:$filter,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        Graph_DimsAttr:$pads, I64Attr:$group);
   let results = (outs Graph_NumberTensor:$result);
+  let hasVerifier = 1;
 }
 class Graph_Pool<string mnemonic, dag extra> : Graph_Op<mnemonic, [Pure]> {
   let arguments = !con((ins Graph_NumberTensor:$input,
       DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
       DenseI64ArrayAttr:$dilations, Graph_DimsAttr:$pads), extra);
   let results = (outs Graph_NumberTensor:$result);
+  let hasVerifier = 1;
 }
 def Graph_MaxPoolOp : Graph_Pool<"max_pool", (ins)> {
   let summary = "Largest element of each window inside the input";
+  let description = [{
+    ```mlir
+    %y = graph.max_pool %x {kernel = array<i64: 2>,
+        strides = array<i64: 2>, dilations = array<i64: 1>,
+        pads = #graph.dims<0, 0>} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>
+    ```
+  }];
 }
 def Graph_AveragePoolOp : Graph_Pool<"average_pool", (ins BoolAttr:$count_pads)> {
   let summary = "Mean of each window";
   let description = [{
     Divides by the number of elements inside the input, or with `count_pads` by
     the number inside the padded input.
+
+    ```mlir
+    %y = graph.average_pool %x {kernel = array<i64: 2>,
+        strides = array<i64: 2>, dilations = array<i64: 1>,
+        pads = #graph.dims<0, 0>, count_pads = false}
+        : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>
+    ```
   }];
 }
 def Graph_LpPoolOp : Graph_Pool<"lp_pool", (ins I64Attr:$p)> {
   let summary = "p-norm of each window";
+  let description = [{
+    ```mlir
+    %y = graph.lp_pool %x {kernel = array<i64: 2>,
+        strides = array<i64: 2>, dilations = array<i64: 1>,
+        pads = #graph.dims<0, 0>, p = 2 : i64}
+        : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>
+    ```
+  }];
 }
 def Graph_MaxPoolIndicesOp : Graph_Op<"max_pool_indices", [Pure]> {
   let summary = "Flat index in the input of the element that max_pool picks";
+  let description = [{
+    ```mlir
+    %y = graph.max_pool_indices %x {kernel = array<i64: 2>,
+        strides = array<i64: 2>, dilations = array<i64: 1>,
+        pads = #graph.dims<0, 0>, column_major = false}
+        : (tensor<1x3x8xf32>) -> tensor<1x3x4xi64>
+    ```
+  }];
   let arguments = (ins Graph_NumberTensor:$input,
       DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
       DenseI64ArrayAttr:$dilations, Graph_DimsAttr:$pads,
       BoolAttr:$column_major);
   let results = (outs Graph_IndexTensor:$result);
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -253,6 +419,11 @@ def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
   let description = [{
     Of no element: sum 0, prod 1, max and min the type's lowest and highest
     (infinities for floats), mean NaN. Floats accumulate in f32 at least.
+
+    ```mlir
+    %sums = graph.reduce %x {axes = array<i64: 1>,
+        kind = #graph<reduce_kind sum>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+    ```
   }];
   let arguments = (ins Graph_Tensor:$input, DenseI64ArrayAttr:$axes,
                        Graph_ReduceKindAttr:$kind);
@@ -261,18 +432,38 @@ def Graph_ReduceOp : Graph_InferredOp<"reduce"> {
 }
 def Graph_ArgReduceOp : Graph_InferredOp<"arg_reduce"> {
   let summary = "i64 index of the largest (kind max) or smallest along an axis";
-  let description = "The axis stays with size 1; of equals the first, or the last.";
+  let description = [{
+    The axis stays with size 1; of equals the first, or the last.
+
+    ```mlir
+    %i = graph.arg_reduce %x {axis = 1 : i64,
+        kind = #graph<reduce_kind max>, last = false}
+        : (tensor<4x8xf32>) -> tensor<4x1xi64>
+    ```
+  }];
   let arguments = (ins Graph_NumberTensor:$input, I64Attr:$axis,
                        Graph_ReduceKindAttr:$kind, BoolAttr:$last);
   let results = (outs Graph_IntTensor:$result);
 }
 def Graph_SoftmaxOp : Graph_InferredOp<"softmax"> {
   let summary = "exp(x - max) / sum along one axis";
+  let description = [{
+    ```mlir
+    %y = graph.softmax %x {axis = 1 : i64}
+        : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins Graph_FloatTensor:$input, I64Attr:$axis);
   let results = (outs Graph_FloatTensor:$result);
 }
 def Graph_LogSoftmaxOp : Graph_InferredOp<"log_softmax"> {
   let summary = "x - max - log(sum of exp(x - max)) along one axis";
+  let description = [{
+    ```mlir
+    %y = graph.log_softmax %x {axis = 1 : i64}
+        : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins Graph_FloatTensor:$input, I64Attr:$axis);
   let results = (outs Graph_FloatTensor:$result);
 }
@@ -281,6 +472,11 @@ def Graph_LayerNormOp : Graph_InferredOp<"layer_norm"> {
   let description = [{
     In f32 (f64 for f64), rounded once; no scale and bias, which are ordinary
     multiplications behind it.
+
+    ```mlir
+    %y = graph.layer_norm %x {axis = 1 : i64, epsilon = 1.0e-05 : f64}
+        : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
   }];
   let arguments = (ins Graph_FloatTensor:$input, I64Attr:$axis,
                        F64Attr:$epsilon);
@@ -288,12 +484,25 @@ def Graph_LayerNormOp : Graph_InferredOp<"layer_norm"> {
 }
 def Graph_RmsNormOp : Graph_InferredOp<"rms_norm"> {
   let summary = "x / sqrt(mean of x^2 + epsilon) over the axes from `axis` on";
+  let description = [{
+    ```mlir
+    %y = graph.rms_norm %x {axis = 1 : i64, epsilon = 1.0e-05 : f64}
+        : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins Graph_FloatTensor:$input, I64Attr:$axis,
                        F64Attr:$epsilon);
   let results = (outs Graph_FloatTensor:$result);
 }
 def Graph_CumulativeOp : Graph_InferredOp<"cumulative"> {
   let summary = "Running sum or product along an axis";
+  let description = [{
+    ```mlir
+    %y = graph.cumulative %x {axis = 1 : i64,
+        kind = #graph<reduce_kind sum>, exclusive = false, reverse = false}
+        : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
   let arguments = (ins Graph_NumberTensor:$input, I64Attr:$axis,
                        Graph_ReduceKindAttr:$kind, BoolAttr:$exclusive,
                        BoolAttr:$reverse);
@@ -304,6 +513,11 @@ def Graph_TopkOp : Graph_Op<"topk", [Pure]> {
   let description = [{
     k is the result's dim; more than there are is a fault. Equal values keep
     the order of their indices.
+
+    ```mlir
+    %values, %indices = graph.topk %x {axis = 1 : i64, largest = true}
+        : (tensor<4x8xf32>) -> (tensor<4x2xf32>, tensor<4x2xi64>)
+    ```
   }];
   let arguments = (ins Graph_NumberTensor:$input, I64Attr:$axis,
                        BoolAttr:$largest);
@@ -319,6 +533,17 @@ def Graph_RecurrentOp : Graph_Op<"recurrent",
     [D, 3*H]; results all [S, D, B, H], last_h and last_c [D, B, H] (last_c of
     cells without one is zeros). D is 1, or 2 for `bidirectional`. Activations
     are listed per direction.
+
+    ```mlir
+    %all, %h, %c = graph.recurrent %x, %w, %r {
+        operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>,
+        cell = #graph<cell_kind gru>, direction = "forward",
+        activations = ["Sigmoid", "Tanh"], alpha = array<f64>,
+        beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false,
+        input_forget = false}
+        : (tensor<7x2x3xf32>, tensor<1x15x3xf32>, tensor<1x15x5xf32>)
+        -> (tensor<7x1x2x5xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>)
+    ```
   }];
   let arguments = (ins Graph_FloatTensor:$input, Graph_FloatTensor:$weights,
       Graph_FloatTensor:$recurrence, Optional<Graph_FloatTensor>:$bias,
@@ -343,6 +568,14 @@ def Graph_IfOp : Graph_Op<"if", [SingleBlock, NoRegionArguments,
   let description = [{
     Each branch yields the results. A result dim in which the branches differ is
     a symbol of its own in the result type, set by the branch that ran.
+
+    ```mlir
+    %y = graph.if %c : (tensor<i1>) -> tensor<?xf32, #graph.dims<n>> {
+      graph.yield %a : tensor<4xf32>
+    } else {
+      graph.yield %b : tensor<2xf32>
+    }
+    ```
   }];
   let arguments = (ins Graph_BoolTensor:$condition);
   let regions = (region SizedRegion<1>:$then_region,
@@ -356,6 +589,15 @@ def Graph_IfOp : Graph_Op<"if", [SingleBlock, NoRegionArguments,
 }
 def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let summary = "The values of a branch";
+  let description = [{
+    ```mlir
+    %y = graph.if %c : (tensor<i1>) -> tensor<4xf32> {
+      graph.yield %a : tensor<4xf32>
+    } else {
+      graph.yield %b : tensor<4xf32>
+    }
+    ```
+  }];
   let arguments = (ins Variadic<Graph_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), [{}]>];

@@ -12,15 +12,21 @@
 include "dialects/Graph/GraphDialect.td"
 
 // result[i] = f(input[i]), in the operand's type.
-class Graph_Unary<string mnemonic, Type type>
+class Graph_Unary<string mnemonic, Type type, string element = "f32">
     : Graph_Op<mnemonic, [Pure, Graph_Pointwise, SameOperandsAndResultType]> {
+  defvar tensor = "tensor<4x" # element # ">";
+  let description = "```mlir\n%y = graph." # mnemonic # " %x : (" # tensor
+      # ") -> " # tensor # "\n```\n";
   let arguments = (ins type:$input);
   let results = (outs type:$result);
 }
 
 // result[i] = f(lhs[i], rhs[i]); element types agree.
-class Graph_Binary<string mnemonic, Type type>
+class Graph_Binary<string mnemonic, Type type, string element = "f32">
     : Graph_InferredOp<mnemonic, [Graph_Pointwise, SameOperandsElementType]> {
+  let description = "```mlir\n%y = graph." # mnemonic # " %a, %b : (tensor<4x1x"
+      # element # ">, tensor<3x" # element # ">) -> tensor<4x3x" # element
+      # ">\n```\n";
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
 }
@@ -28,6 +34,8 @@ class Graph_Binary<string mnemonic, Type type>
 // result[i] = lhs[i] REL rhs[i], a bool.
 class Graph_Comparison<string mnemonic>
     : Graph_InferredOp<mnemonic, [Graph_Pointwise, SameOperandsElementType]> {
+  let description = "```mlir\n%p = graph." # mnemonic
+      # " %a, %b : (tensor<4xi64>, tensor<i64>) -> tensor<4xi1>\n```\n";
   let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_BoolTensor:$result);
   let hasFolder = 1;
@@ -36,6 +44,8 @@ class Graph_Comparison<string mnemonic>
 // result[i] = p(input[i]), a bool.
 class Graph_Predicate<string mnemonic>
     : Graph_InferredOp<mnemonic, [Graph_Pointwise]> {
+  let description = "```mlir\n%p = graph." # mnemonic
+      # " %x : (tensor<4xf32>) -> tensor<4xi1>\n```\n";
   let arguments = (ins Graph_FloatTensor:$input);
   let results = (outs Graph_BoolTensor:$result);
 }
@@ -120,10 +130,10 @@ def Graph_TanOp : Graph_Unary<"tan", Graph_FloatTensor> {
 def Graph_TanhOp : Graph_Unary<"tanh", Graph_FloatTensor> {
   let summary = "Hyperbolic tangent";
 }
-def Graph_BitNotOp : Graph_Unary<"bit_not", Graph_IntTensor> {
+def Graph_BitNotOp : Graph_Unary<"bit_not", Graph_IntTensor, "i32"> {
   let summary = "Bitwise complement";
 }
-def Graph_NotOp : Graph_Unary<"not", Graph_BoolTensor> {
+def Graph_NotOp : Graph_Unary<"not", Graph_BoolTensor, "i1"> {
   let summary = "Logical complement";
   let hasFolder = 1;
 }
@@ -133,6 +143,11 @@ def Graph_GeluOp : Graph_Op<"gelu",
   let description = [{
     `erf`: x/2 (1 + erf(x / sqrt 2)). `tanh`: x/2 (1 + tanh(sqrt(2/pi) (x +
     0.044715 x^3))). `quick`: x sigmoid(1.702 x).
+
+    ```mlir
+    %y = graph.gelu %x {kind = #graph<gelu_kind tanh>}
+        : (tensor<4xf32>) -> tensor<4xf32>
+    ```
   }];
   let arguments = (ins Graph_FloatTensor:$input, Graph_GeluKindAttr:$kind);
   let results = (outs Graph_FloatTensor:$result);
@@ -142,6 +157,12 @@ def Graph_IsNanOp : Graph_Predicate<"is_nan"> {
 }
 def Graph_IsInfOp : Graph_InferredOp<"is_inf", [Graph_Pointwise]> {
   let summary = "Whether x is an infinity of an asked-for sign";
+  let description = [{
+    ```mlir
+    %p = graph.is_inf %x {negative = true, positive = true}
+        : (tensor<4xf32>) -> tensor<4xi1>
+    ```
+  }];
   let arguments = (ins Graph_FloatTensor:$input, BoolAttr:$negative,
                        BoolAttr:$positive);
   let results = (outs Graph_BoolTensor:$result);
@@ -152,6 +173,10 @@ def Graph_CastOp : Graph_Op<"cast", [Pure, Graph_Pointwise]> {
     Between floats: round to nearest even, overflow to infinity. Float to
     integer: truncate; a value out of range saturates, NaN gives 0 (the
     specification leaves both open). Integer to integer: wrap. To bool: x != 0.
+
+    ```mlir
+    %y = graph.cast %x : (tensor<4xf32>) -> tensor<4xi8>
+    ```
   }];
   let arguments = (ins Graph_Tensor:$input);
   let results = (outs Graph_Tensor:$result);
@@ -167,17 +192,17 @@ def Graph_AddOp : Graph_Binary<"add", Graph_NumberTensor> {
   let summary = "Sum; integers wrap";
   let hasFolder = 1;
 }
-def Graph_AndOp : Graph_Binary<"and", Graph_BoolTensor> {
+def Graph_AndOp : Graph_Binary<"and", Graph_BoolTensor, "i1"> {
   let summary = "Both";
   let hasFolder = 1;
 }
-def Graph_BitAndOp : Graph_Binary<"bit_and", Graph_IntTensor> {
+def Graph_BitAndOp : Graph_Binary<"bit_and", Graph_IntTensor, "i32"> {
   let summary = "Bitwise and";
 }
-def Graph_BitOrOp : Graph_Binary<"bit_or", Graph_IntTensor> {
+def Graph_BitOrOp : Graph_Binary<"bit_or", Graph_IntTensor, "i32"> {
   let summary = "Bitwise or";
 }
-def Graph_BitXorOp : Graph_Binary<"bit_xor", Graph_IntTensor> {
+def Graph_BitXorOp : Graph_Binary<"bit_xor", Graph_IntTensor, "i32"> {
   let summary = "Bitwise exclusive or";
 }
 def Graph_DivOp : Graph_Binary<"div", Graph_NumberTensor> {
@@ -203,24 +228,24 @@ def Graph_MulOp : Graph_Binary<"mul", Graph_NumberTensor> {
   let summary = "Product; integers wrap";
   let hasFolder = 1;
 }
-def Graph_OrOp : Graph_Binary<"or", Graph_BoolTensor> {
+def Graph_OrOp : Graph_Binary<"or", Graph_BoolTensor, "i1"> {
   let summary = "Either";
   let hasFolder = 1;
 }
 def Graph_PowOp : Graph_Binary<"pow", Graph_NumberTensor> {
   let summary = "lhs to the power rhs, in the type of lhs; rhs has been cast to it";
 }
-def Graph_ShiftLeftOp : Graph_Binary<"shift_left", Graph_IntTensor> {
+def Graph_ShiftLeftOp : Graph_Binary<"shift_left", Graph_IntTensor, "i32"> {
   let summary = "Bits shifted up; zero from the width on";
 }
-def Graph_ShiftRightOp : Graph_Binary<"shift_right", Graph_IntTensor> {
+def Graph_ShiftRightOp : Graph_Binary<"shift_right", Graph_IntTensor, "i32"> {
   let summary = "Bits shifted down, zeros shifted in; zero from the width on";
 }
 def Graph_SubOp : Graph_Binary<"sub", Graph_NumberTensor> {
   let summary = "Difference; integers wrap";
   let hasFolder = 1;
 }
-def Graph_XorOp : Graph_Binary<"xor", Graph_BoolTensor> {
+def Graph_XorOp : Graph_Binary<"xor", Graph_BoolTensor, "i1"> {
   let summary = "Exactly one";
   let hasFolder = 1;
 }
@@ -240,6 +265,12 @@ def Graph_LessEqualOp : Graph_Comparison<"less_equal"> {
 
 def Graph_SelectOp : Graph_InferredOp<"select", [Graph_Pointwise]> {
   let summary = "condition ? lhs : rhs";
+  let description = [{
+    ```mlir
+    %y = graph.select %c, %a, %b
+        : (tensor<4x1xi1>, tensor<3xf32>, tensor<f32>) -> tensor<4x3xf32>
+    ```
+  }];
   let arguments = (ins Graph_BoolTensor:$condition, Graph_Tensor:$lhs,
                        Graph_Tensor:$rhs);
   let results = (outs Graph_Tensor:$result);
@@ -252,6 +283,11 @@ def Graph_QuantizeOp : Graph_Op<"quantize", [Pure, Graph_Pointwise]> {
     has it), rounds halves to even and saturates to the result's type. Scale
     and zero point have been reshaped to broadcast against the input; the
     result has the input's dims.
+
+    ```mlir
+    %q = graph.quantize %x, %scale, %zero
+        : (tensor<2x4xf32>, tensor<4xf32>, tensor<ui8>) -> tensor<2x4xui8>
+    ```
   }];
   let arguments = (ins Graph_NumberTensor:$input, Graph_FloatTensor:$scale,
                        Graph_IntTensor:$zero_point);
@@ -260,6 +296,12 @@ def Graph_QuantizeOp : Graph_Op<"quantize", [Pure, Graph_Pointwise]> {
 }
 def Graph_DequantizeOp : Graph_Op<"dequantize", [Pure, Graph_Pointwise]> {
   let summary = "(input - zero_point) * scale, in the type of the result";
+  let description = [{
+    ```mlir
+    %x = graph.dequantize %q, %scale, %zero
+        : (tensor<2x4xi8>, tensor<f32>, tensor<i8>) -> tensor<2x4xf32>
+    ```
+  }];
   let arguments = (ins Graph_IntTensor:$input, Graph_FloatTensor:$scale,
                        Graph_IntTensor:$zero_point);
   let results = (outs Graph_FloatTensor:$result);

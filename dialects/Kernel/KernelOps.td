@@ -98,9 +98,15 @@ def Kernel_FuncOp : Kernel_Op<"func",
 def Kernel_CallOp : Kernel_Op<"call", [Pure]> {
   let summary = "Runs a kernel";
   let description = [{
-    `params` are the values of the kernel's symbols. The location is a fused
-    one with a part per op of the kernel's body, so that faults, profiles and
-    traces speak of the model's nodes.
+    `params` are the values of the kernel's symbols. The attribute `nodes` names
+    the model's node of each op of the kernel's body ("" for none), so that
+    faults, profiles and traces speak of nodes.
+
+    ```mlir
+    %y = kernel.call @add_f32_0(%x, %b) params <B> {nodes = ["sum"]}
+        : (tensor<?x8xf32, #graph.dims<B, 8>>, tensor<8xf32>)
+        -> tensor<?x8xf32, #graph.dims<B, 8>>
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee,
                        Variadic<Graph_Tensor>:$operands,
@@ -114,6 +120,15 @@ def Kernel_CallOp : Kernel_Op<"call", [Pure]> {
 
 def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let summary = "The results of a kernel";
+  let description = [{
+    ```mlir
+    %y = kernel.region(%x) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%0: tensor<4xf32>):
+      %1 = graph.exp %0 : (tensor<4xf32>) -> tensor<4xf32>
+      kernel.yield %1 : tensor<4xf32>
+    }
+    ```
+  }];
   let arguments = (ins Variadic<Graph_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), [{}]>];

@@ -268,6 +268,110 @@ func.func @case(%x: tensor<2x3xf32>) {
 
 // -----
 
+func.func @case(%x: tensor<1x3x8xf32>) {
+  // expected-error@+1 {{input, result and attributes differ in spatial rank}}
+  graph.max_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<1x3x8xf32>) {
+  // expected-error@+1 {{input, result and attributes differ in spatial rank}}
+  graph.average_pool %x {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0>, count_pads = true} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<1x3x8xf32>) {
+  // expected-error@+1 {{kernel, strides and dilations must be positive}}
+  graph.lp_pool %x {kernel = array<i64: 2>, strides = array<i64: 0>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, p = 2 : i64} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<1x3x8xf32>) {
+  // expected-error@+1 {{input and result must have one element type}}
+  graph.max_pool %x {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf16>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<1x3x8xf32>) {
+  // expected-error@+1 {{input, result and attributes differ in spatial rank}}
+  graph.max_pool_indices %x {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, column_major = false} : (tensor<1x3x8xf32>) -> tensor<1x3xi64>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<1x3x8xf32>, %w: tensor<3x2xf32>) {
+  // expected-error@+1 {{input and filter differ in rank}}
+  graph.conv_transpose %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x3x8xf32>, tensor<3x2xf32>) -> tensor<1x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<1x3x8xf32>, %w: tensor<3x2x2xf32>) {
+  // expected-error@+1 {{group must be positive, not 0}}
+  graph.conv_transpose %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 0 : i64} : (tensor<1x3x8xf32>, tensor<3x2x2xf32>) -> tensor<1x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<1x3x8xf32>, %w: tensor<3x2x2xf32>) {
+  // expected-error@+1 {{input, result and attributes differ in spatial rank}}
+  graph.conv_transpose %x, %w {strides = array<i64: 2, 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x3x8xf32>, tensor<3x2x2xf32>) -> tensor<1x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<1x3x8xf32>, %w: tensor<3x2x2xf32>) {
+  // expected-error@+1 {{input and result must have one element type}}
+  graph.conv_transpose %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x3x8xf32>, tensor<3x2x2xf32>) -> tensor<1x2x8xf16>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<1x3x8xf32>) {
+  // expected-error@+1 {{input and result differ in rank}}
+  graph.resize %x {mode = #graph<resize_mode nearest>, coordinates = "half_pixel", nearest = "floor", scales = array<f64>, roi = array<f64>, cubic_coefficient = -0.75 : f64, exclude_outside = false, extrapolation = 0.0 : f64, antialias = false} : (tensor<1x3x8xf32>) -> tensor<1x3xf32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<1x3x8xf32>) {
+  // expected-error@+1 {{input and result must have one element type}}
+  graph.resize %x {mode = #graph<resize_mode nearest>, coordinates = "half_pixel", nearest = "floor", scales = array<f64>, roi = array<f64>, cubic_coefficient = -0.75 : f64, exclude_outside = false, extrapolation = 0.0 : f64, antialias = false} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf16>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<1x3x8xf32>) {
+  // expected-error@+1 {{scales and roi do not fit rank 3}}
+  graph.resize %x {mode = #graph<resize_mode nearest>, coordinates = "half_pixel", nearest = "floor", scales = array<f64: 1.0>, roi = array<f64>, cubic_coefficient = -0.75 : f64, exclude_outside = false, extrapolation = 0.0 : f64, antialias = false} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<1x3x8xf32>) {
+  // expected-error@+1 {{result must be [3, n], a column per element}}
+  graph.nonzero %x : (tensor<1x3x8xf32>) -> tensor<2x?xi64, #graph.dims<2, n>>
+  return
+}
+
+// -----
+
 func.func @case(%c: tensor<i1>, %x: tensor<2xf32>) {
   // expected-error@+1 {{has 1 results but yields 0}}
   graph.if %c : (tensor<i1>) -> tensor<2xf32> {
