@@ -85,19 +85,27 @@ Value slice(Emitter &e, graph::SliceOp op, ArrayRef<Value> index) {
   return e.element(op.getInput(), from);
 }
 
+/// The element among operands [first, end), `index` counting from the first;
+/// halving keeps the branches shallow.
 Value concat(Emitter &e, graph::ConcatOp op, ArrayRef<Value> index,
-             size_t operand) {
-  Value input = op.getInputs()[operand];
-  auto here = [&] { return e.element(input, index); };
-  if (operand + 1 == op.getInputs().size())
-    return here();
-  size_t axis = op.getAxis();
-  Value size = e.valueOf(graph::getDim(input, axis));
-  return e.branch(e.less(index[axis], size), here, [&] {
-    Indices rest(index);
-    rest[axis] = e.sub(index[axis], size);
-    return concat(e, op, rest, operand + 1);
+             size_t first, size_t end) {
+  if (first + 1 == end)
+    return e.element(op.getInputs()[first], index);
+  size_t axis = op.getAxis(), middle = (first + end) / 2;
+  Value size = e.atEntry([&] {
+    Value sum = e.number(0);
+    for (size_t i = first; i < middle; ++i)
+      sum = e.add(sum, e.valueOf(graph::getDim(op.getInputs()[i], axis)));
+    return sum;
   });
+  return e.branch(
+      e.less(index[axis], size),
+      [&] { return concat(e, op, index, first, middle); },
+      [&] {
+        Indices rest(index);
+        rest[axis] = e.sub(index[axis], size);
+        return concat(e, op, rest, middle, end);
+      });
 }
 
 /// The position inside [0, size) that stands for `position`, by the mode.
@@ -232,7 +240,9 @@ Value emitMovement(Emitter &e, Operation *op, ArrayRef<Value> index) {
       })
       .Case([&](graph::TransposeOp op) { return transpose(e, op, index); })
       .Case([&](graph::SliceOp op) { return slice(e, op, index); })
-      .Case([&](graph::ConcatOp op) { return concat(e, op, index, 0); })
+      .Case([&](graph::ConcatOp op) {
+        return concat(e, op, index, 0, op.getInputs().size());
+      })
       .Case([&](graph::PadOp op) { return pad(e, op, index); })
       .Case([&](graph::GatherOp op) { return gather(e, op, index); })
       .Case([&](graph::GatherElementsOp op) {

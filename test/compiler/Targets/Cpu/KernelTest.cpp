@@ -354,7 +354,9 @@ KernelCase one(const std::string &op, const std::string &attributes,
   test.sizes = std::move(sizes);
   std::string names, types;
   for (size_t i = 0; i < operands.size(); ++i) {
-    std::string name(1, 'a' + i), comma = i ? ", " : "";
+    std::string name =
+        i < 16 ? std::string(1, 'a' + i) : "v" + std::to_string(i);
+    std::string comma = i ? ", " : "";
     test.arguments += comma + "%" + name + ": " + operands[i];
     names += comma + "%" + name;
     types += comma + operands[i];
