@@ -68,8 +68,15 @@ kernel::Geometry geometryPackedMatmul(const KernelView &view) {
   Expr rows = graph::product(context, ArrayRef(lhs).drop_back());
   Expr panels =
       graph::getDim(matmul.getRhs(), 1).ceilDiv(number(kernel::panelColumns));
-  return {panels * rows.ceilDiv(number(kernel::blockRows)), number(1),
-          number(0)};
+  Expr blocks = rows.ceilDiv(number(kernel::blockRows));
+  // Panels of a piece share what they read of lhs: some, and more where there
+  // are pieces enough.
+  Expr group = blocks.min(number(kernel::groupBlocks));
+  Expr grain = (group * 4).max((panels * blocks).floorDiv(number(16)));
+  int64_t depth =
+      cast<RankedTensorType>(matmul.getRhs().getType()).getDimSize(0);
+  int64_t scratch = kernel::copiesLhs(depth) ? kernel::lhsCopyBytes : 0;
+  return {panels * blocks, grain, number(scratch)};
 }
 
 SmallVector<std::string> layoutsPackedMatmul(const KernelView &view) {

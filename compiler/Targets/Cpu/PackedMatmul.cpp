@@ -26,8 +26,8 @@ using kernel::panelColumns;
 
 /// Panels whose sums may wait for the next block of k.
 constexpr int64_t chunkPanels = 16;
-/// The most of k between two visits of the sums.
-constexpr int64_t maxDepth = 384;
+/// Elements that are copied at once.
+constexpr int64_t copyWidth = 16;
 
 class PackedMatmul {
 public:
@@ -36,15 +36,16 @@ public:
         depth(cast<RankedTensorType>(op.getRhs().getType()).getDimSize(0)),
         columns(cast<RankedTensorType>(op.getRhs().getType()).getDimSize(1)),
         panels(llvm::divideCeil(columns, panelColumns)) {
-    int64_t blocks = llvm::divideCeil(depth, maxDepth);
-    // A multiple of what the strip unrolls.
-    blockDepth = llvm::alignTo(llvm::divideCeil(depth, blocks), 4);
+    int64_t blocks = llvm::divideCeil(depth, kernel::maxDepth);
+    blockDepth = llvm::alignTo(llvm::divideCeil(depth, blocks), copyWidth);
     Value yielded = e.kernel.getYielded()[0];
     bool sumsFit = graph::getElementType(yielded).isF32();
     wholePanels = sumsFit ? columns / panelColumns : 0;
     isBare = yielded == op.getResult();
     lhs = e.argumentBuffer(cast<BlockArgument>(op.getLhs()).getArgNumber());
     rhs = e.argumentBuffer(cast<BlockArgument>(op.getRhs()).getArgNumber());
+    if (kernel::copiesLhs(depth))
+      lhsCopy = e.scratch(0);
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
     rows = e.number(1);
@@ -102,11 +103,37 @@ private:
         e.number(0), depth,
         [&](Value k) {
           Value kEnd = e.min(e.add(k, e.number(blockDepth)), depth);
+          if (kernel::copiesLhs(this->depth))
+            copyLhs(k, kEnd);
           e.loop(begin, end, [&](Value panel) {
             emitStrip(begin, end, k, kEnd, panel, inResult);
           });
         },
         blockDepth);
+  }
+
+  Value firstRow(Value block) {
+    return e.mul(e.add(firstBlock, block), e.number(blockRows));
+  }
+
+  /// Copies [k, kEnd) of the group's rows.
+  void copyLhs(Value k, Value kEnd) {
+    auto vector = VectorType::get({copyWidth}, e.b.getF32Type());
+    Value from = firstRow(e.number(0)), to = e.min(firstRow(groupSize), rows);
+    e.loop(from, to, [&](Value row) {
+      Value source = element(lhs, e.mul(row, e.number(depth)));
+      Value target = element(
+          lhsCopy, e.mul(e.sub(row, from), e.number(kernel::lhsCopyStride)));
+      e.loop(
+          k, kEnd,
+          [&](Value at) {
+            Value loaded = LLVM::LoadOp::create(
+                e.b, vector, element(source, at), /*alignment=*/4);
+            LLVM::StoreOp::create(e.b, loaded, element(target, e.sub(at, k)),
+                                  /*alignment=*/4);
+          },
+          copyWidth);
+    });
   }
 
   Value element(Value base, Value offset) {
@@ -119,10 +146,7 @@ private:
     Value unit = e.mul(panel, groupSize);
     Value low = e.sub(e.max(from, unit), unit);
     Value high = e.min(e.sub(to, unit), groupSize);
-    auto row = [&](Value block) {
-      return e.mul(e.add(firstBlock, block), e.number(blockRows));
-    };
-    Value m = row(low), mEnd = e.min(row(high), rows);
+    Value m = firstRow(low), mEnd = e.min(firstRow(high), rows);
     Value n = e.mul(panel, e.number(panelColumns));
     auto packed = [&](Value panel, Value k) {
       return element(
@@ -133,8 +157,14 @@ private:
     Value result = e.resultBuffer(0);
     Value stride = e.number(inResult ? columns : panelColumns);
     Strip work;
-    work.a = element(lhs, e.add(e.mul(m, depth), k));
-    work.aStride = depth;
+    if (kernel::copiesLhs(this->depth)) {
+      work.aStride = e.number(kernel::lhsCopyStride);
+      work.a = element(lhsCopy,
+                       e.mul(e.mul(low, e.number(blockRows)), work.aStride));
+    } else {
+      work.aStride = depth;
+      work.a = element(lhs, e.add(e.mul(m, depth), k));
+    }
     work.b = packed(panel, k);
     work.depth = e.sub(kEnd, k);
     work.c = inResult ? element(result, e.add(e.mul(m, stride), n)) : tile;
@@ -184,7 +214,7 @@ private:
   int64_t depth, columns, panels;
   int64_t blockDepth, wholePanels; // Panels whose sums wait in the result.
   bool isBare;
-  Value lhs, rhs, rows, tile;
+  Value lhs, rhs, rows, tile, lhsCopy;
   Indices leadDims;
   // Of the current group.
   Value firstBlock, groupSize, from, to;
