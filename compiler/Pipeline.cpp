@@ -3,6 +3,7 @@
 
 #include "compiler/Pipeline.h"
 #include "compiler/Import/Import.h"
+#include "compiler/Import/ModelFile.h"
 #include "compiler/Lowering/Passes.h"
 #include "compiler/Package/Package.h"
 #include "compiler/PassLog.h"
@@ -10,6 +11,8 @@
 #include "compiler/Targets/Cpu/Compile.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -66,28 +69,90 @@ private:
   ScopedDiagnosticHandler handler;
 };
 
+/// The names of symbolic dims that the model's inputs have.
+llvm::StringSet<> dimNames(const ModelFile &file) {
+  llvm::StringSet<> names;
+  for (const onnx::ValueInfoProto &input : file.model().graph().input())
+    for (const auto &dim : input.type().tensor_type().shape().dim())
+      if (!dim.dim_param().empty())
+        names.insert(dim.dim_param());
+  return names;
+}
+
+/// Refuses an option for a dim that no input has: it would have no effect.
+bool checkDims(Compilation &compilation, const ModelFile &file,
+               const CompileOptions &options) {
+  llvm::StringSet<> known = dimNames(file);
+  for (const DimRange &range : options.dims) {
+    if (known.contains(range.name))
+      continue;
+    std::vector<std::string> names;
+    for (const auto &name : known)
+      names.push_back(name.getKey().str());
+    llvm::sort(names);
+    compilation.errors.push_back(
+        "no input has a dim '" + range.name + "'; there are " +
+        (names.empty() ? "no symbolic dims" : llvm::join(names, ", ")));
+  }
+  return compilation.errors.empty();
+}
+
+/// The symbol that the importer made of each dim name; none for a name that is
+/// a formula of others or has become a number.
+llvm::StringMap<std::string> symbolsOfDims(func::FuncOp main,
+                                           const ModelFile &file) {
+  llvm::StringMap<const onnx::ValueInfoProto *> inputs;
+  for (const onnx::ValueInfoProto &input : file.model().graph().input())
+    inputs[input.name()] = &input;
+  llvm::StringMap<std::string> symbols;
+  for (BlockArgument argument : main.getArguments()) {
+    auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  "graph.name");
+    const onnx::ValueInfoProto *input = name ? inputs.lookup(name) : nullptr;
+    if (!input)
+      continue;
+    const auto &shape = input->type().tensor_type().shape();
+    for (auto [dim, expr] : llvm::zip(shape.dim(), graph::getDims(argument)))
+      if (!dim.dim_param().empty() && expr.isSymbol())
+        symbols[dim.dim_param()] = expr.name().str();
+  }
+  return symbols;
+}
+
 /// What the user promised of the inputs' sizes, for the launch table.
-void setRanges(ModuleOp module, const CompileOptions &options) {
+void setRanges(ModuleOp module, const ModelFile &file,
+               const CompileOptions &options) {
   Builder builder(module.getContext());
-  SmallVector<NamedAttribute> ranges;
-  for (const DimRange &range : options.dims)
-    ranges.push_back(builder.getNamedAttr(
-        range.name, builder.getDenseI64ArrayAttr({range.lo, range.hi})));
-  for (auto function : module.getOps<func::FuncOp>())
-    function->setAttr("graph.ranges", builder.getDictionaryAttr(ranges));
+  for (auto main : module.getOps<func::FuncOp>()) {
+    llvm::StringMap<std::string> symbols = symbolsOfDims(main, file);
+    SmallVector<NamedAttribute> ranges;
+    for (const DimRange &range : options.dims)
+      if (auto found = symbols.find(range.name); found != symbols.end())
+        ranges.push_back(builder.getNamedAttr(
+            found->second, builder.getDenseI64ArrayAttr({range.lo, range.hi})));
+    main->setAttr("graph.ranges", builder.getDictionaryAttr(ranges));
+  }
 }
 
 bool importInto(Compilation &compilation, StringRef path,
                 const CompileOptions &options) {
+  auto file = ModelFile::open(path);
+  if (!file) {
+    compilation.report.invalid = llvm::toString(file.takeError());
+    compilation.errors.push_back(compilation.report.invalid);
+    return false;
+  }
+  if (!checkDims(compilation, **file, options))
+    return false;
   ImportOptions importOptions;
   for (const DimRange &range : options.dims)
     if (range.lo == range.hi)
       importOptions.dims[range.name] = range.lo;
   compilation.module =
-      importModel(&compilation.context, path, compilation.weights,
+      importModel(&compilation.context, *file, compilation.weights,
                   importOptions, compilation.report);
   if (compilation.module) {
-    setRanges(*compilation.module, options);
+    setRanges(*compilation.module, **file, options);
     return true;
   }
   compilation.errors.push_back(compilation.report.str());
