@@ -34,7 +34,6 @@ Value Emitter::memo(Key key, function_ref<Value()> make) {
 //===----------------------------------------------------------------------===//
 
 Value Emitter::number(int64_t value) {
-  // Numbers other than the key's pointer-sized one do not exist.
   Key key = {&numberTag, reinterpret_cast<const void *>(value)};
   if (auto found = scopes[0].find(key); found != scopes[0].end())
     return found->second;

@@ -1,0 +1,80 @@
+//===- CompileTest.cpp - Objects of several levels ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/Compile.h"
+#include "dialects/Kernel/Kernel.h"
+#include "mlir/Parser/Parser.h"
+#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include <gtest/gtest.h>
+
+namespace tenon::test {
+namespace {
+
+constexpr const char *gelu = R"(
+  kernel.func @gelu symbols ["n"] layouts [""] schedule "Generic"
+      geometry <floordiv(n + 255, 256), 1, 0> {
+  ^bb0(%a: tensor<?xf32, #graph.dims<n>>):
+    %r = graph.gelu %a {kind = #graph<gelu_kind erf>}
+        : (tensor<?xf32, #graph.dims<n>>) -> tensor<?xf32, #graph.dims<n>>
+    kernel.yield %r : tensor<?xf32, #graph.dims<n>>
+  })";
+
+class Compile : public testing::Test {
+protected:
+  Compile() {
+    mlir::DialectRegistry registry;
+    registry.insert<graph::GraphDialect, kernel::KernelDialect>();
+    cpu::registerCpuDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    module = mlir::parseSourceString<mlir::ModuleOp>(gelu, &context);
+  }
+
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+TEST_F(Compile, GivesEqualObjectsForEqualInput) {
+  auto first = cpu::compileObjects(*module, cpu::cpuLevels());
+  auto second = cpu::compileObjects(*module, cpu::cpuLevels());
+  ASSERT_TRUE(succeeded(first) && succeeded(second));
+  ASSERT_EQ(first->size(), 2u);
+  EXPECT_EQ(*first, *second);
+  EXPECT_NE((*first)[0], (*first)[1]);
+}
+
+TEST_F(Compile, VectorisesForTheLevel) {
+  for (const cpu::CpuLevel &level : cpu::cpuLevels()) {
+    auto text = cpu::compileToLlvmIr(*module, level);
+    ASSERT_TRUE(succeeded(text));
+    std::string vector = "<" + std::to_string(level.lanes(4)) + " x float>";
+    EXPECT_NE(text->find(vector), std::string::npos) << *text;
+  }
+}
+
+TEST_F(Compile, KnowsItsLevels) {
+  EXPECT_FALSE(cpu::findCpuLevel("x86-64-v9"));
+  EXPECT_EQ(cpu::findCpuLevel("x86-64-v3")->vectorBits, 256u);
+}
+
+TEST_F(Compile, TheLowestLevelComputesTheSame) {
+  std::vector<KernelCase> cases;
+  for (const std::string &type : {"f16", "bf16", "f32", "f64"}) {
+    std::string lhs = tensor({"m", "k"}, type), rhs = tensor({"k", "n"}, type),
+                result = tensor({"m", "n"}, type);
+    cases.push_back(one("matmul", "", {lhs, rhs}, {result},
+                        {{{"k", 67}, {"m", 5}, {"n", 70}}}));
+    cases.push_back(one("gelu", "{kind = #graph<gelu_kind tanh>}", {result},
+                        {result}, {{{"m", 5}, {"n", 70}}}));
+    cases.push_back(one("softmax", "{axis = 1 : i64}", {result}, {result},
+                        {{{"m", 5}, {"n", 70}}}));
+    cases.push_back(one("cast", "", {result}, {tensor({"m", "n"}, "f16")},
+                        {{{"m", 5}, {"n", 70}}}));
+    cases.push_back(one("cast", "", {result}, {tensor({"m", "n"}, "ui8")},
+                        {{{"m", 5}, {"n", 70}}}));
+  }
+  runCases(cases, "x86-64-v3");
+}
+
+} // namespace
+} // namespace tenon::test
