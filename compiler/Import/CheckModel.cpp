@@ -90,6 +90,7 @@ private:
   /// How deep the calls of a function go; `open` while that is found out.
   static constexpr int open = -1;
   DenseMap<const onnx::FunctionProto *, int> callDepths;
+  SmallVector<const onnx::FunctionProto *> openCalls;
 };
 
 Error ModelCheck::imports(const Imports &imports, const Twine &where) {
@@ -321,10 +322,13 @@ Expected<int> ModelCheck::callDepth(const onnx::FunctionProto &function,
                                     int depth) {
   auto [known, isNew] = callDepths.try_emplace(&function, open);
   if (!isNew && known->second == open)
-    return refuse("function " + quoted(function.name()) +
-                  " calls itself, directly or through others");
+    return refuse("function " + quoted(function.name()) + " calls itself" +
+                  (openCalls.back() == &function
+                       ? std::string()
+                       : " through " + quoted(openCalls.back()->name())));
   if (!isNew)
     return known->second;
+  openCalls.push_back(&function);
   auto tooDeep = [] {
     return refuse("functions call each other more than " +
                   Twine(kMaxCallDepth) + " deep");
@@ -336,6 +340,7 @@ Expected<int> ModelCheck::callDepth(const onnx::FunctionProto &function,
     return inner;
   if (*inner >= kMaxCallDepth)
     return tooDeep();
+  openCalls.pop_back();
   return callDepths[&function] = *inner + 1;
 }
 

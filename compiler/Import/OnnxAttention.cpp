@@ -22,6 +22,10 @@ Value headsOf(NodeConverter &node, unsigned i, StringRef countName) {
   size_t rank = node.dimsOf(value).size();
   if (node.failed() || rank == 4)
     return value;
+  if (rank != 3) {
+    (void)node.invalid("a query, key or value must have rank 3 or 4");
+    return {};
+  }
   return splitHeads(node, value, headsAttr(node, countName));
 }
 
@@ -80,6 +84,10 @@ Value attentionBias(NodeConverter &node, Value query, Expr keys, Value past) {
   visible = bothVisible(node, visible,
                         visibleKeys(node, window, dims[2], keys, offset));
   Value mask = node.optionalInput(3), bias;
+  if (mask && node.dimsOf(mask).size() > 4) {
+    (void)node.invalid("the mask must have rank 4 or less");
+    return {};
+  }
   if (mask) {
     mask = lengthened(node, mask, keys);
     if (node.failed())

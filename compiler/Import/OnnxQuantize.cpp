@@ -42,7 +42,9 @@ Value granular(NodeConverter &node, Value value, Value x) {
     return value;
   int64_t rank = dims.size(), block = node.intAttr("block_size", 0);
   if (block < 0 || block > INT32_MAX) {
-    (void)node.invalid("block_size must not be negative");
+    (void)node.invalid(
+        "block_size must be 0 or more, and less than 2^31, not " +
+        Twine(block));
     return {};
   }
   if (own.empty() || (own.size() == 1 && own[0].isConstant(1)))

@@ -140,8 +140,12 @@ Expected<Layout> TensorCheck::layout() const {
   std::optional<int64_t> count =
       elementCount({tensor.dims().data(), size_t(tensor.dims_size())});
   int64_t bits;
-  if (!count || MulOverflow<int64_t>(*count, element->bits, bits))
-    return refuse("is larger than any memory");
+  if (!count || MulOverflow<int64_t>(*count, element->bits, bits)) {
+    std::string dims;
+    for (int64_t dim : tensor.dims())
+      dims += (dims.empty() ? "" : " x ") + std::to_string(dim);
+    return refuse("of " + dims + " values is larger than any memory");
+  }
   return Layout{element, *count, int64_t(divideCeil(uint64_t(bits), 8))};
 }
 

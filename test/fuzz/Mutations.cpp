@@ -49,6 +49,7 @@ cl::opt<double> limit("limit", cl::init(10), cl::desc("seconds for one model"));
 cl::opt<uint64_t> memory("memory", cl::init(384), cl::desc("MB for a child"));
 cl::opt<unsigned> jobs("jobs", cl::init(0), cl::desc("0: one per CPU"));
 cl::opt<bool> codegen("codegen", cl::desc("generate object code, too"));
+cl::opt<bool> dry("dry", cl::desc("only damage the models"));
 cl::opt<std::string> keep("keep", cl::desc("where the last model goes"));
 
 constexpr uint64_t batchSize = 64;
@@ -329,6 +330,12 @@ private:
 
 } // namespace
 
+int damageOnly(std::vector<Model> &models) {
+  for (uint64_t i = first; i < first + count; ++i)
+    makeMutation(i, models);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   google::protobuf::LogSilencer silencer; // About names that are not UTF-8.
   cl::ParseCommandLineOptions(argc, argv, "Compiles damaged models\n");
@@ -337,5 +344,7 @@ int main(int argc, char **argv) {
     llvm::errs() << "no model.onnx in the folders\n";
     return 2;
   }
+  if (dry)
+    return damageOnly(models);
   return keep.empty() ? Campaign(models).run() : repeatHere(models);
 }

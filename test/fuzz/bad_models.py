@@ -15,7 +15,7 @@ import onnx
 from onnx import TensorProto as T
 from onnx import helper as h
 
-DIR = sys.argv[1]
+DIR = sys.argv[1] if len(sys.argv) > 1 else "."
 MODELS = {}
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 
