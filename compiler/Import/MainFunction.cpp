@@ -133,7 +133,7 @@ void GraphImporter::importMain(ModuleOp module) {
       continue; // Its node has been reported.
     const onnx::TypeProto::Tensor &stated = output.type().tensor_type();
     Type element = elementType(state.context, stated.elem_type());
-    if (element && element != graph::getElementType(value)) {
+    if (stated.elem_type() && element != graph::getElementType(value)) {
       report.invalid = "the graph output '" + printable(output.name()) +
                        "' is declared as " +
                        elementTypeName(stated.elem_type()) +

@@ -127,6 +127,20 @@ std::optional<graph::PadMode> padMode(NodeConverter &node) {
   return found;
 }
 
+/// The sizes of the padded axes as symbols of their own: products of sums of
+/// symbols would soon be too long.
+Exprs boundSizes(NodeConverter &node, ArrayRef<Expr> dims,
+                 ArrayRef<int64_t> axes) {
+  Value pads = node.cast(node.input(1), node.integer(64));
+  Expr count = node.size(axes.size());
+  Value sum = node.add(node.slice(pads, 0, node.size(0), count),
+                       node.slice(pads, 0, count, count));
+  Exprs from;
+  for (int64_t axis : axes)
+    from.push_back(dims[axis]);
+  return node.readSizes(node.add(sum, node.sizesVector(from)));
+}
+
 LogicalResult convertPad(NodeConverter &node) {
   Value input = node.input(0);
   Exprs dims = node.dimsOf(input);
@@ -141,7 +155,11 @@ LogicalResult convertPad(NodeConverter &node) {
   if (pads.size() != 2 * axes.size())
     return node.invalid("has " + Twine(pads.size()) + " pads for " +
                         Twine(axes.size()) + " axes");
-  Exprs low(dims.size(), node.size(0)), result = dims;
+  Exprs low(dims.size(), node.size(0)), result = dims, bound;
+  if (!node.hasAttr("pads") && !node.knownSizes(node.input(1)))
+    bound = boundSizes(node, dims, axes);
+  if (node.failed())
+    return failure();
   for (auto [i, axis] : llvm::enumerate(axes)) {
     low[axis] = pads[i];
     for (Expr border : {pads[i], pads[i + axes.size()]})
@@ -151,7 +169,8 @@ LogicalResult convertPad(NodeConverter &node) {
       else if (*mode != graph::PadMode::Constant && !border.isConstant(0))
         node.require(node.size(1), Relation::LessEqual, dims[axis],
                      "an empty axis has no edge to repeat");
-    result[axis] = dims[axis] + pads[i] + pads[i + axes.size()];
+    result[axis] =
+        bound.empty() ? dims[axis] + pads[i] + pads[i + axes.size()] : bound[i];
     node.require(node.size(0), Relation::LessEqual, result[axis],
                  "a padded size must not be negative");
   }

@@ -141,51 +141,6 @@ LogicalResult convertFlatten(NodeConverter &node) {
   return node.output(node.reshape(input, {outer, inner}));
 }
 
-/// The axes of Squeeze and Unsqueeze: an attribute before opset 13, an input
-/// since. Nothing when there are none.
-std::optional<SmallVector<int64_t>> axesOf(NodeConverter &node) {
-  if (node.hasAttr("axes"))
-    return node.intsAttr("axes");
-  if (!node.hasInput(1))
-    return std::nullopt;
-  auto axes = node.constantInts(node.input(1));
-  if (!axes)
-    (void)node.unsupported("its axes are not known before the run",
-                           "export the model with constant axes");
-  return axes ? *axes : SmallVector<int64_t>();
-}
-
-LogicalResult convertSqueeze(NodeConverter &node) {
-  Value input = node.input(0);
-  Exprs dims = node.dimsOf(input);
-  auto given = axesOf(node);
-  SmallVector<int64_t> axes;
-  if (given) {
-    axes = node.normalizeAxes(*given, dims.size());
-  } else {
-    for (auto [i, dim] : llvm::enumerate(dims)) {
-      if (!dim.asConstant())
-        return node.unsupported("names no axes, and the size of axis " +
-                                    Twine(i) + " is not known before the run",
-                                "name the axes to remove");
-      if (dim.isConstant(1))
-        axes.push_back(i);
-    }
-  }
-  return node.output(node.squeeze(input, axes));
-}
-
-LogicalResult convertUnsqueeze(NodeConverter &node) {
-  Value input = node.input(0);
-  auto given = axesOf(node);
-  if (!given)
-    return node.invalid("names no axes");
-  int64_t rank = node.dimsOf(input).size() + given->size();
-  if (rank > kMaxRank)
-    return node.unsupported("makes a tensor of rank " + Twine(rank));
-  return node.output(node.unsqueeze(input, node.normalizeAxes(*given, rank)));
-}
-
 LogicalResult convertExpand(NodeConverter &node) {
   Value input = node.input(0);
   if (failed(node.expectRank(node.input(1), 1, "the target shape")))
@@ -329,6 +284,8 @@ LogicalResult convertCast(NodeConverter &node) {
 }
 
 LogicalResult convertCastLike(NodeConverter &node) {
+  if (node.isNarrow(node.optionalInput(1)))
+    return node.unsupported("casts to fewer than 8 bits");
   return node.output(node.cast(node.input(0), node.elementOf(node.input(1))));
 }
 
@@ -345,8 +302,6 @@ ArrayRef<OpRow> shapeRows() {
       {"", "Reshape", {5, 13, 14, 19, 21, 23, 24, 25}, convertReshape},
       {"", "Shape", {1, 13, 15, 19, 21, 23, 24, 25}, convertShape},
       {"", "Size", {1, 13, 19, 21, 23, 24, 25}, convertSize},
-      {"", "Squeeze", {1, 11, 13, 21, 23, 24, 25}, convertSqueeze},
-      {"", "Unsqueeze", {1, 11, 13, 21, 23, 24, 25}, convertUnsqueeze},
   };
   return rows;
 }

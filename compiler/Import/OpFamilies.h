@@ -32,6 +32,7 @@ llvm::ArrayRef<OpRow> reductionRows();      // OnnxReduction.cpp
 llvm::ArrayRef<OpRow> resizeRows();         // OnnxResize.cpp
 llvm::ArrayRef<OpRow> shapeRows();          // OnnxShape.cpp
 llvm::ArrayRef<OpRow> sliceRows();          // OnnxSlice.cpp
+llvm::ArrayRef<OpRow> squeezeRows();        // OnnxSqueeze.cpp
 
 } // namespace tenon
 

@@ -31,7 +31,7 @@ ArrayRef<ArrayRef<OpRow>> allRows() {
       lossRows(),           matrixRows(),      movementRows(),
       normalizeRows(),      poolRows(),        quantizeRows(),
       recurrentRows(),      reductionRows(),   resizeRows(),
-      shapeRows(),          sliceRows(),
+      shapeRows(),          sliceRows(),       squeezeRows(),
   };
   return families;
 }
