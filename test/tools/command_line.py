@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Holds the command line of tenon to its contract.
+
+    command_line.py TENON TEST-MODELS
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TENON, MODELS = sys.argv[1], pathlib.Path(sys.argv[2])
+MLP = MODELS / "mlp_ts17"
+failures = []
+
+
+def run(*arguments, code=0, out="", err=""):
+    """Runs tenon; its exit code and texts must be as given."""
+    done = subprocess.run(
+        [TENON, *map(str, arguments)], capture_output=True, text=True, timeout=120
+    )
+    if done.returncode != code or out not in done.stdout or err not in done.stderr:
+        failures.append(
+            f"{' '.join(map(str, arguments))}\n  exit {done.returncode}, "
+            f"expected {code}\n  {done.stdout}{done.stderr}"
+        )
+    return done.stdout
+
+
+def expect(holds, what):
+    if not holds:
+        failures.append(what)
+
+
+def check_compile(folder):
+    artifact = folder / "a.tenon"
+    run("compile", MLP / "model.onnx", "-o", artifact, out="kernels")
+    run("compile", MLP / "model.onnx", "-o", folder / "b.tenon")
+    expect(
+        artifact.read_bytes() == (folder / "b.tenon").read_bytes(),
+        "the same model gives two artifacts",
+    )
+    expect(artifact.stat().st_mode & 0o111 == 0, "an artifact is executable")
+    for stage, text in {
+        "graph": "func.func @main",
+        "regions": "kernel.region",
+        "kernels": "kernel.func",
+        "exec": "exec.launch",
+        "llvm": "define",
+    }.items():
+        run("compile", MLP / "model.onnx", "--emit", stage, out=text)
+    run("compile", MLP / "model.onnx", f"--emit=object", "-o", folder / "a.o")
+    run("compile", MLP / "model.onnx", code=2, err="-o FILE")
+    run("compile", MLP / "model.onnx", "-o", artifact, "--cpu", "z80", code=1,
+        err="z80")
+    run("compile", MLP / "model.onnx", "-o", artifact, "--dim", "batch", code=2,
+        err="--dim batch")
+    run("compile", MLP / "model.onnx", "-o", folder / "none/a", code=1,
+        err="cannot write")
+    run("compile", artifact, "-o", folder / "c.tenon", code=2)
+    expect(not (folder / "c.tenon").exists(), "a failed compile leaves a file")
+    return artifact
+
+
+def check_run(artifact, folder):
+    data = MLP / "test_data_set_0"
+    run("run", artifact, "--inputs", data, "--outputs", folder / "out", out="y f32")
+    expect((folder / "out/output_0.npy").exists(), "run --outputs wrote nothing")
+    run("run", artifact, "--random", "x=3x64", "--threads", 1, out="y f32[3x32]")
+    run("run", artifact, "--random", "x=3x63", code=1, err="64")
+    run("run", artifact, code=1, err="'x' has no value")
+    run("run", artifact, "--random", "z=1", code=1, err="z")
+    run("run", folder / "none", code=1, err="none")
+    bench = json.loads(
+        run("bench", artifact, "--inputs", data, "--seconds", 0.1, "--json")
+    )
+    expect(
+        set(bench) >= {"latency_ms", "runs", "load_ms", "memory_bytes", "error"}
+        and set(bench["latency_ms"]) == {"min", "median", "p90", "p99"}
+        and set(bench["memory_bytes"]) == {"weights", "arena", "peak_rss"}
+        and bench["error"] < 1e-4,
+        f"bench --json says {bench}",
+    )
+    run("inspect", artifact, "--verify", out="PackedMatmul")
+    expect(
+        json.loads(run("inspect", artifact, "--json"))["inputs"][0]["name"] == "x",
+        "inspect --json lacks the input",
+    )
+    run("inspect", MLP / "model.onnx", code=2)
+
+
+def check_verify(folder):
+    run("verify", MLP, out="1 passed, 0 failed, 0 unsupported")
+    run("verify", "--reference", MLP, out="1 passed, 0 failed, 0 unsupported")
+    run("verify", MLP / "model.onnx", out="1 passed")
+    run("verify", "--max-error", "0", MLP, code=1, out="FAIL")
+    run("verify", folder / "none", code=1, out="FAIL")
+    result = json.loads(run("verify", "--json", MLP))
+    expect(
+        result["passed"] == 1 and result["models"][0]["status"] == "ok",
+        f"verify --json says {result}",
+    )
+
+
+def check_the_rest(folder):
+    run("check", MLP / "model.onnx", out="supported")
+    expect(
+        json.loads(run("check", MLP / "model.onnx", "--json"))["status"]
+        == "supported",
+        "check --json lacks its status",
+    )
+    (folder / "bad.onnx").write_bytes(b"no model")
+    run("check", folder / "bad.onnx", code=2)
+    run("explain", MLP / "model.onnx", out="/0/Gemm (Gemm) -> matmul")
+    run("--help", out="compile")
+    run(code=2)
+    run("verify", "--frob", MLP, code=2)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        artifact = check_compile(folder)
+        check_run(artifact, folder)
+        check_verify(folder)
+        check_the_rest(folder)
+    print("\n".join(failures) or "the command line keeps its contract")
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
