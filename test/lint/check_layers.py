@@ -16,6 +16,7 @@ MAY_SEE = [  # (files, what they may include); the first match wins.
         r"|runtime/model_format\.h",
     ),
     ("runtime/", "runtime/"),
+    ("test/tools/", "dialects/|compiler/|runtime/|tools/|{own}"),
     ("tools/|test/", "dialects/|compiler/|runtime/|{own}"),
 ]
 LAYER = r"(?:dialects|compiler|runtime|tools|test)/"
