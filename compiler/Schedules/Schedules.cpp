@@ -73,10 +73,7 @@ kernel::Geometry geometryPackedMatmul(const KernelView &view) {
   // are pieces enough.
   Expr group = blocks.min(number(kernel::groupBlocks));
   Expr grain = (group * 4).max((panels * blocks).floorDiv(number(16)));
-  int64_t depth =
-      cast<RankedTensorType>(matmul.getRhs().getType()).getDimSize(0);
-  int64_t scratch = kernel::copiesLhs(depth) ? kernel::lhsCopyBytes : 0;
-  return {panels * blocks, grain, number(scratch)};
+  return {panels * blocks, grain, number(0)};
 }
 
 SmallVector<std::string> layoutsPackedMatmul(const KernelView &view) {

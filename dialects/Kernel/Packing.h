@@ -27,17 +27,6 @@ inline constexpr int64_t panelColumns = 48;
 inline constexpr int64_t blockRows = 64;
 inline constexpr int64_t groupBlocks = 2;
 
-/// The most of k between two visits of the sums in memory.
-inline constexpr int64_t maxDepth = 384;
-
-/// Rows of lhs that are a multiple of a page apart fall into the same lines of
-/// the first cache: then a group's rows, `maxDepth` of k at a time, are copied
-/// to scratch memory, `lhsCopyStride` apart.
-inline constexpr bool copiesLhs(int64_t depth) { return depth % 1024 == 0; }
-inline constexpr int64_t lhsCopyStride = maxDepth + 16;
-inline constexpr int64_t lhsCopyBytes =
-    groupBlocks * blockRows * lhsCopyStride * 4;
-
 } // namespace tenon::kernel
 
 #endif // TENON_DIALECTS_KERNEL_PACKING_H

@@ -26,8 +26,8 @@ using kernel::panelColumns;
 
 /// Panels whose sums may wait for the next block of k.
 constexpr int64_t chunkPanels = 16;
-/// Elements that are copied at once.
-constexpr int64_t copyWidth = 16;
+/// The most of k between two visits of the sums.
+constexpr int64_t maxDepth = 384;
 
 class PackedMatmul {
 public:
@@ -36,16 +36,15 @@ public:
         depth(cast<RankedTensorType>(op.getRhs().getType()).getDimSize(0)),
         columns(cast<RankedTensorType>(op.getRhs().getType()).getDimSize(1)),
         panels(llvm::divideCeil(columns, panelColumns)) {
-    int64_t blocks = llvm::divideCeil(depth, kernel::maxDepth);
-    blockDepth = llvm::alignTo(llvm::divideCeil(depth, blocks), copyWidth);
+    int64_t blocks = llvm::divideCeil(depth, maxDepth);
+    // A multiple of what the strip unrolls.
+    blockDepth = llvm::alignTo(llvm::divideCeil(depth, blocks), 4);
     Value yielded = e.kernel.getYielded()[0];
     bool sumsFit = graph::getElementType(yielded).isF32();
     wholePanels = sumsFit ? columns / panelColumns : 0;
     isBare = yielded == op.getResult();
     lhs = e.argumentBuffer(cast<BlockArgument>(op.getLhs()).getArgNumber());
     rhs = e.argumentBuffer(cast<BlockArgument>(op.getRhs()).getArgNumber());
-    if (kernel::copiesLhs(depth))
-      lhsCopy = e.scratch(0);
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
     rows = e.number(1);
@@ -103,8 +102,6 @@ private:
         e.number(0), depth,
         [&](Value k) {
           Value kEnd = e.min(e.add(k, e.number(blockDepth)), depth);
-          if (kernel::copiesLhs(this->depth))
-            copyLhs(k, kEnd);
           e.loop(begin, end, [&](Value panel) {
             emitStrip(begin, end, k, kEnd, panel, inResult);
           });
@@ -114,26 +111,6 @@ private:
 
   Value firstRow(Value block) {
     return e.mul(e.add(firstBlock, block), e.number(blockRows));
-  }
-
-  /// Copies [k, kEnd) of the group's rows.
-  void copyLhs(Value k, Value kEnd) {
-    auto vector = VectorType::get({copyWidth}, e.b.getF32Type());
-    Value from = firstRow(e.number(0)), to = e.min(firstRow(groupSize), rows);
-    e.loop(from, to, [&](Value row) {
-      Value source = element(lhs, e.mul(row, e.number(depth)));
-      Value target = element(
-          lhsCopy, e.mul(e.sub(row, from), e.number(kernel::lhsCopyStride)));
-      e.loop(
-          k, kEnd,
-          [&](Value at) {
-            Value loaded = LLVM::LoadOp::create(
-                e.b, vector, element(source, at), /*alignment=*/4);
-            LLVM::StoreOp::create(e.b, loaded, element(target, e.sub(at, k)),
-                                  /*alignment=*/4);
-          },
-          copyWidth);
-    });
   }
 
   Value element(Value base, Value offset) {
@@ -157,14 +134,8 @@ private:
     Value result = e.resultBuffer(0);
     Value stride = e.number(inResult ? columns : panelColumns);
     Strip work;
-    if (kernel::copiesLhs(this->depth)) {
-      work.aStride = e.number(kernel::lhsCopyStride);
-      work.a = element(lhsCopy,
-                       e.mul(e.mul(low, e.number(blockRows)), work.aStride));
-    } else {
-      work.aStride = depth;
-      work.a = element(lhs, e.add(e.mul(m, depth), k));
-    }
+    work.a = element(lhs, e.add(e.mul(m, depth), k));
+    work.aStride = depth;
     work.b = packed(panel, k);
     work.depth = e.sub(kEnd, k);
     work.c = inResult ? element(result, e.add(e.mul(m, stride), n)) : tile;
@@ -214,7 +185,7 @@ private:
   int64_t depth, columns, panels;
   int64_t blockDepth, wholePanels; // Panels whose sums wait in the result.
   bool isBare;
-  Value lhs, rhs, rows, tile, lhsCopy;
+  Value lhs, rhs, rows, tile;
   Indices leadDims;
   // Of the current group.
   Value firstBlock, groupSize, from, to;

@@ -73,11 +73,6 @@ TEST_P(PackedMatmul, TakesAnyDepth) {
   run(cases);
 }
 
-TEST_P(PackedMatmul, CopiesRowsThatAreManyPagesApart) {
-  run({product({"m"}, 1024, 50, rows({0, 1, 64, 130})),
-       product({"m"}, 2048, 97, rows({5}))});
-}
-
 TEST_P(PackedMatmul, SumsManyPanelsInChunks) {
   run({product({"m"}, 520, 18 * 48, rows({2, 70})),
        product({"m"}, 520, 17 * 48 + 5, rows({9}), "%c: tensor<821xf32>",
