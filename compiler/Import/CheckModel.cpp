@@ -73,7 +73,8 @@ private:
   Error versions();
   Error imports(const Imports &imports, const Twine &where);
   Error functions();
-  Expected<int> callDepth(const onnx::FunctionProto &function, int depth);
+  Expected<int> callDepth(const onnx::FunctionProto &function, int depth,
+                          const onnx::NodeProto *call = nullptr);
   Expected<int> callDepth(const NodeList &nodes, int depth);
   Error function(const onnx::FunctionProto &function);
   Error graph(const onnx::GraphProto &graph, const Names *outer, int depth);
@@ -304,7 +305,7 @@ Expected<int> ModelCheck::callDepth(const NodeList &nodes, int depth) {
     for (const onnx::FunctionProto *callee : byName.lookup(node.op_type()))
       if (callee->domain() == node.domain() &&
           callee->overload() == node.overload())
-        if (Error error = include(callDepth(*callee, depth + 1)))
+        if (Error error = include(callDepth(*callee, depth + 1, &node)))
           return error;
     for (const AttributeProto &attribute : node.attribute()) {
       if (attribute.has_g())
@@ -319,13 +320,12 @@ Expected<int> ModelCheck::callDepth(const NodeList &nodes, int depth) {
 }
 
 Expected<int> ModelCheck::callDepth(const onnx::FunctionProto &function,
-                                    int depth) {
+                                    int depth, const onnx::NodeProto *call) {
   auto [known, isNew] = callDepths.try_emplace(&function, open);
   if (!isNew && known->second == open)
-    return refuse("function " + quoted(function.name()) + " calls itself" +
-                  (openCalls.back() == &function
-                       ? std::string()
-                       : " through " + quoted(openCalls.back()->name())));
+    return refuse("function " + quoted(function.name()) + " calls itself; " +
+                  describe(*call) + " in " + quoted(openCalls.back()->name()) +
+                  " closes the circle");
   if (!isNew)
     return known->second;
   openCalls.push_back(&function);

@@ -13,8 +13,11 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Import/ModelFile.h"
 #include "compiler/Import/NodeConverter.h"
+#include "compiler/Weights/WeightStore.h"
+#ifndef TENON_FUZZ_IMPORT_ONLY
 #include "compiler/Pipeline.h"
 #include "compiler/Targets/Cpu/Compile.h"
+#endif
 #include "test/fuzz/Mutator.h"
 
 #include "google/protobuf/stubs/logging.h"
@@ -49,6 +52,7 @@ cl::opt<double> limit("limit", cl::init(10), cl::desc("seconds for one model"));
 cl::opt<uint64_t> memory("memory", cl::init(384), cl::desc("MB for a child"));
 cl::opt<unsigned> jobs("jobs", cl::init(0), cl::desc("0: one per CPU"));
 cl::opt<bool> codegen("codegen", cl::desc("generate object code, too"));
+cl::opt<bool> intact("as-they-are", cl::desc("each *.onnx once, undamaged"));
 cl::opt<bool> dry("dry", cl::desc("only damage the models"));
 cl::opt<std::string> keep("keep", cl::desc("where the last model goes"));
 
@@ -64,14 +68,18 @@ struct Mutation {
   std::string model, what, bytes;
 };
 
+bool isModel(const std::string &path) {
+  return llvm::sys::path::extension(path) == ".onnx";
+}
+
 std::vector<Model> findModels() {
   std::vector<Model> models;
   for (const std::string &root : roots) {
     std::error_code error;
     for (llvm::sys::fs::directory_iterator entry(root, error), end;
          entry != end && !error; entry.increment(error)) {
-      std::string path = entry->path() + "/model.onnx";
-      if (llvm::sys::fs::exists(path))
+      std::string path = intact ? entry->path() : entry->path() + "/model.onnx";
+      if (isModel(path) && llvm::sys::fs::exists(path))
         models.push_back({path, ""});
     }
   }
@@ -119,10 +127,12 @@ std::string freezeInputs(onnx_full::ModelProto &model, const std::string &path,
 Mutation makeMutation(uint64_t index, std::vector<Model> &models) {
   static const std::vector<std::string> operators = operatorNames();
   fuzz::Random random(seed * 1'000'000'007u + index);
-  Model &model = random.pick(models);
+  Model &model = intact ? models[index] : random.pick(models);
   if (model.bytes.empty())
     model.bytes = readFile(model.path);
   Mutation mutation{model.path, "", model.bytes};
+  if (intact)
+    return mutation;
   if (random.below(8) == 0) {
     mutation.what = fuzz::mutateBytes(mutation.bytes, random);
     return mutation;
@@ -136,6 +146,20 @@ Mutation makeMutation(uint64_t index, std::vector<Model> &models) {
   return mutation;
 }
 
+#ifdef TENON_FUZZ_IMPORT_ONLY
+/// The sanitizer build looks at the importer alone.
+struct Compilation {
+  Compilation() : context(MLIRContext::Threading::DISABLED) {}
+  MLIRContext context;
+  WeightStore weights;
+  ImportReport report;
+};
+
+bool lower(Compilation &compilation, std::shared_ptr<ModelFile> file) {
+  return bool(importModel(&compilation.context, std::move(file),
+                          compilation.weights, {}, compilation.report));
+}
+#else
 bool lower(Compilation &compilation, std::shared_ptr<ModelFile> file) {
   compilation.module = importModel(&compilation.context, std::move(file),
                                    compilation.weights, {}, compilation.report);
@@ -152,6 +176,8 @@ bool lower(Compilation &compilation, std::shared_ptr<ModelFile> file) {
   return !codegen || succeeded(cpu::compileObjects(
                          *compilation.module, *cpu::findCpuLevel("x86-64-v3")));
 }
+
+#endif
 
 /// Compiles one model; true when nothing in it was refused.
 bool compileMutation(const Mutation &mutation) {
@@ -344,6 +370,8 @@ int main(int argc, char **argv) {
     llvm::errs() << "no model.onnx in the folders\n";
     return 2;
   }
+  if (intact)
+    count = models.size();
   if (dry)
     return damageOnly(models);
   return keep.empty() ? Campaign(models).run() : repeatHere(models);
