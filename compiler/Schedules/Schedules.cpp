@@ -3,6 +3,7 @@
 
 #include "compiler/Schedules/Schedules.h"
 #include "dialects/Kernel/Packing.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -66,14 +67,15 @@ kernel::Geometry geometryPackedMatmul(const KernelView &view) {
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
   SmallVector<Expr> lhs = graph::getDims(matmul.getLhs());
   Expr rows = graph::product(context, ArrayRef(lhs).drop_back());
-  Expr panels =
-      graph::getDim(matmul.getRhs(), 1).ceilDiv(number(kernel::panelColumns));
+  int64_t columns =
+      cast<RankedTensorType>(matmul.getRhs().getType()).getDimSize(1);
+  int64_t panels = llvm::divideCeil(columns, kernel::panelColumns);
   Expr blocks = rows.ceilDiv(number(kernel::blockRows));
-  // Panels of a piece share what they read of lhs: some, and more where there
-  // are pieces enough.
-  Expr group = blocks.min(number(kernel::groupBlocks));
-  Expr grain = (group * 4).max((panels * blocks).floorDiv(number(16)));
-  return {panels * blocks, grain, number(0)};
+  // The panels of a piece share what it reads of lhs: as many as leave some
+  // eight pieces, within bounds.
+  Expr grain = blocks.min(number(kernel::groupBlocks)) *
+               std::clamp<int64_t>(panels / 8, 4, 16);
+  return {blocks * panels, grain, number(0)};
 }
 
 SmallVector<std::string> layoutsPackedMatmul(const KernelView &view) {

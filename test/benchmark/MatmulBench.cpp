@@ -166,7 +166,7 @@ void registerAll() {
                                      threads)
             ->UseManualTime()
             ->Unit(benchmark::kMicrosecond)
-            ->MinTime(0.5);
+            ->MinTime(1.5);
       }
 }
 
