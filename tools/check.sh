@@ -15,7 +15,8 @@ failed=0
 # LLVM's library is not instrumented: its arenas would poison what it frees
 # inside them, and the reports would be about it, not us.
 export ASAN_OPTIONS=allow_user_poisoning=0:detect_container_overflow=0
-cmake --preset asan -B "$build-asan"
+cmake --preset asan -B "$build-asan" \
+  -DTENON_VENV="$(realpath -m "$build")/venv"
 cmake --build "$build-asan" -j "$jobs" --target sanitized_tests
 ctest --test-dir "$build-asan" -L sanitize --output-on-failure || failed=1
 
