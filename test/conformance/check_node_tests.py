@@ -11,6 +11,7 @@ import collections
 import csv
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -37,8 +38,9 @@ def read_list():
 
 
 def write_list(results):
+    # Without the node's name, so that equal reasons stand together.
     rows = sorted(
-        (reason, name)
+        (re.sub(r"^node '.*?' ", "", reason), name)
         for name, (status, reason) in results.items()
         if status == "unsupported"
     )
