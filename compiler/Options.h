@@ -34,6 +34,8 @@ struct CompileOptions {
   EmitStage stage = EmitStage::Artifact;
   /// Every kernel by the Generic schedule: what the others are compared with.
   bool generic = false;
+  /// Collect why kernels end where they do and run as they do.
+  bool explain = false;
   /// A line per pass on stderr: name, milliseconds, whether it changed the IR.
   bool log = false;
 };

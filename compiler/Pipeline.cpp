@@ -29,12 +29,17 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights) {
 void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
                          const CompileOptions &options) {
   // graph -> kernel.region: which ops share a kernel.
-  pm.addNestedPass<func::FuncOp>(createFormRegionsPass());
+  FormRegionsPassOptions regions;
+  regions.explain = options.explain;
+  pm.addNestedPass<func::FuncOp>(createFormRegionsPass(regions));
   if (options.stage == EmitStage::Regions)
     return;
   // kernel.region -> kernel.func: each once, and how it runs.
   pm.addPass(createOutlineKernelsPass());
-  pm.addPass(createApplySchedulesPass({options.generic}));
+  ApplySchedulesPassOptions schedules;
+  schedules.generic = options.generic;
+  schedules.explain = options.explain;
+  pm.addPass(createApplySchedulesPass(schedules));
   if (options.stage == EmitStage::Kernels)
     return;
   // kernel calls -> exec: when and where.
@@ -52,17 +57,21 @@ Compilation::Compilation() : context(MLIRContext::Threading::DISABLED) {
 
 namespace {
 
-/// Collects what MLIR reports while it lives, with the node's name in front.
+/// Collects what MLIR reports while it lives: errors with the node's name in
+/// front, remarks under it.
 class ErrorCollector {
 public:
   explicit ErrorCollector(Compilation &compilation)
       : handler(&compilation.context, [&](Diagnostic &diagnostic) {
-          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
-            return;
-          std::string text;
+          std::string node;
           if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
-            text = "node '" + name.getName().str() + "': ";
-          compilation.errors.push_back(text + diagnostic.str());
+            node = name.getName().str();
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+            compilation.remarks.emplace(node, diagnostic.str());
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            compilation.errors.push_back(
+                (node.empty() ? "" : "node '" + node + "': ") +
+                diagnostic.str());
         }) {}
 
 private:

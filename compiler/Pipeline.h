@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
+#include <map>
 
 namespace tenon {
 
@@ -25,6 +26,9 @@ struct Compilation {
   /// What went wrong, a sentence each; empty when all went well.
   std::vector<std::string> errors;
   CompileSummary summary;
+  /// With `explain`: remarks by the name of their node, "" for those on
+  /// kernels.
+  std::multimap<std::string, std::string> remarks;
 };
 
 /// graph -> graph: what depends on weights only, then dead and double work.

@@ -39,7 +39,8 @@ struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
       std::optional<std::string> why = schedule.refusal(view);
       if (!why)
         return schedule;
-      if (explain)
+      // Of kernels that reduce or contract: others have nothing to gain.
+      if (explain && kernel::findRoot(function.getBlock()))
         function.emitRemark("kernel '")
             << function.getSymName() << "' does not run by " << schedule.name
             << ": " << *why;

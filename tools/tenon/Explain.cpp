@@ -48,16 +48,7 @@ private:
     if (nodes > 1)
       return text + ", with " + std::to_string(nodes - 1) +
              (nodes == 2 ? " other node" : " other nodes");
-    return text + ", alone: " + whyAlone(function);
-  }
-
-  static std::string whyAlone(kernel::FuncOp function) {
-    Operation *root = kernel::findRoot(function.getBlock());
-    if (!root)
-      return "no neighbour computes element by element on the same sizes "
-             "with this node as its only reader";
-    return "its result has other readers, or its reader is no elementwise op "
-           "on the same sizes";
+    return text + ", alone";
   }
 
   llvm::StringMap<SmallVector<std::string, 1>> byNode;
@@ -71,8 +62,19 @@ std::string nameOf(const onnx::NodeProto &node) {
   return printable(node.op_type() + ":" + output);
 }
 
-void print(const onnx::GraphProto &graph, const Kernels &kernels,
-           const std::string &indent) {
+/// Why kernels end at a node, each reason once.
+void printRemarks(const Compilation &compilation, const std::string &node,
+                  const std::string &indent) {
+  llvm::SmallSetVector<StringRef, 2> reasons;
+  auto [first, last] = compilation.remarks.equal_range(node);
+  for (auto remark = first; remark != last; ++remark)
+    reasons.insert(remark->second);
+  for (StringRef reason : reasons)
+    llvm::outs() << indent << reason << '\n';
+}
+
+void print(const onnx::GraphProto &graph, const Compilation &compilation,
+           const Kernels &kernels, const std::string &indent) {
   for (const onnx::NodeProto &node : graph.node()) {
     llvm::outs() << indent << nameOf(node) << " (" << printable(node.op_type())
                  << ") -> ";
@@ -81,9 +83,10 @@ void print(const onnx::GraphProto &graph, const Kernels &kernels,
       llvm::outs() << "no kernel: known at build time, a view, or unused\n";
     for (size_t i = 0; i < found.size(); ++i)
       llvm::outs() << (i ? indent + "    and " : "") << found[i] << '\n';
+    printRemarks(compilation, nameOf(node), indent + "    ");
     for (const onnx::AttributeProto &attribute : node.attribute())
       if (attribute.has_g())
-        print(attribute.g(), kernels, indent + "  ");
+        print(attribute.g(), compilation, kernels, indent + "  ");
   }
 }
 
@@ -96,6 +99,7 @@ int tenon::runExplain(const ExplainCommand &command) {
                  << '\n';
     return kInvalid;
   }
+  options->explain = true;
   Compilation compilation;
   if (!lowerModel(compilation, command.model, *options)) {
     for (const std::string &error : compilation.errors)
@@ -108,6 +112,8 @@ int tenon::runExplain(const ExplainCommand &command) {
                  << '\n';
     return kInvalid;
   }
-  print((*file)->model().graph(), Kernels(*compilation.module), "");
+  print((*file)->model().graph(), compilation, Kernels(*compilation.module),
+        "");
+  printRemarks(compilation, "", "");
   return kSuccess;
 }
