@@ -50,6 +50,8 @@ Compilation::Compilation() : context(MLIRContext::Threading::DISABLED) {
   DialectRegistry registry;
   cpu::registerCpuDialects(registry);
   context.appendDialectRegistry(registry);
+  // Each would number all ops of the function again.
+  context.printOpOnDiagnostic(false);
   context.loadAllAvailableDialects();
   context.loadDialect<exec::ExecDialect, func::FuncDialect, graph::GraphDialect,
                       kernel::KernelDialect>();

@@ -35,7 +35,8 @@ json::Value toJson(const ImportReport &report, int code) {
 } // namespace
 
 int tenon::runCheck(const CheckCommand &command) {
-  mlir::MLIRContext context;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
   mlir::ScopedDiagnosticHandler silence(
       &context, [](mlir::Diagnostic &) { return mlir::success(); });
   WeightStore weights;

@@ -23,6 +23,7 @@ using namespace tenon;
 ImportedModel::ImportedModel(bool threads)
     : context(threads ? MLIRContext::Threading::ENABLED
                       : MLIRContext::Threading::DISABLED) {
+  context.printOpOnDiagnostic(false);
   context.loadDialect<graph::GraphDialect, func::FuncDialect>();
 }
 
