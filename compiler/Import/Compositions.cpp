@@ -3,6 +3,10 @@
 
 #include "compiler/Import/Emitter.h"
 
+#include <algorithm>
+#include <cmath>
+#include "llvm/ADT/APSInt.h"
+
 using namespace mlir;
 
 namespace tenon {
@@ -20,7 +24,12 @@ Attribute numberAttr(Type element, double value) {
     return FloatAttr::get(type, number);
   }
   auto type = cast<IntegerType>(element);
-  uint64_t bits = value < 0 ? uint64_t(int64_t(value)) : uint64_t(value);
+  // Infinities of a model's own numbers have no integer: take the nearest.
+  llvm::APSInt integer(64, /*isUnsigned=*/value >= 0);
+  bool isExact;
+  llvm::APFloat(value).convertToInteger(integer, llvm::APFloat::rmTowardZero,
+                                        &isExact);
+  uint64_t bits = integer.getZExtValue();
   return IntegerAttr::get(type,
                           llvm::APInt(type.getWidth(), bits, /*isSigned=*/false,
                                       /*implicitTrunc=*/true));

@@ -139,7 +139,7 @@ void printText(const Contents &c) {
 
 int tenon::runInspect(const InspectCommand &command) {
   tenon_model_t *model = nullptr;
-  auto release = llvm::make_scope_exit([&] { tenon_model_release(model); });
+  llvm::scope_exit release([&] { tenon_model_release(model); });
   if (tenon_model_load(command.artifact.c_str(), nullptr, &model)) {
     llvm::errs() << "tenon inspect: " << tenon_last_error() << '\n';
     return kInvalid;
