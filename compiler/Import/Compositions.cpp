@@ -3,9 +3,9 @@
 
 #include "compiler/Import/Emitter.h"
 
+#include "llvm/ADT/APSInt.h"
 #include <algorithm>
 #include <cmath>
-#include "llvm/ADT/APSInt.h"
 
 using namespace mlir;
 
