@@ -221,14 +221,24 @@ LogicalResult convertTile(NodeConverter &node) {
 // Blocks of images
 //===----------------------------------------------------------------------===//
 
-LogicalResult convertDepthToSpace(NodeConverter &node) {
-  Value input = node.input(0);
-  int64_t block = node.intAttr("blocksize");
-  std::string mode = node.stringAttr("mode", "DCR");
-  if (failed(node.expectRank(input, 4, "the input")))
+/// What DepthToSpace and its inverse share; their input is an image.
+LogicalResult readImageBlock(NodeConverter &node, int64_t &block,
+                             std::string &mode) {
+  block = node.intAttr("blocksize");
+  mode = node.stringAttr("mode", "DCR");
+  if (failed(node.expectRank(node.input(0), 4, "the input")))
     return failure();
   if (block < 1 || block > INT16_MAX || (mode != "DCR" && mode != "CRD"))
     return node.invalid("has a blocksize or mode that is not allowed");
+  return success();
+}
+
+LogicalResult convertDepthToSpace(NodeConverter &node) {
+  Value input = node.input(0);
+  int64_t block;
+  std::string mode;
+  if (failed(readImageBlock(node, block, mode)))
+    return failure();
   Exprs d = node.dimsOf(input);
   Expr b = node.size(block), area = node.size(block * block);
   node.require(area, Relation::Divides, d[1],
@@ -246,12 +256,10 @@ LogicalResult convertDepthToSpace(NodeConverter &node) {
 
 LogicalResult convertSpaceToDepth(NodeConverter &node) {
   Value input = node.input(0);
-  int64_t block = node.intAttr("blocksize");
-  std::string mode = node.stringAttr("mode", "DCR");
-  if (failed(node.expectRank(input, 4, "the input")))
+  int64_t block;
+  std::string mode;
+  if (failed(readImageBlock(node, block, mode)))
     return failure();
-  if (block < 1 || block > INT16_MAX || (mode != "DCR" && mode != "CRD"))
-    return node.invalid("has a blocksize or mode that is not allowed");
   Exprs d = node.dimsOf(input);
   Expr b = node.size(block);
   for (int axis : {2, 3})
