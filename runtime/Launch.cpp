@@ -173,6 +173,8 @@ tenon_status_t tenon_session_t::launch(const tenon_step_t &step) {
                         : pieces > maxPieces ? maxPieces
                                              : pieces);
   job.parts = threads < job.pieces ? threads : job.pieces;
+  // As many for each: what is left over would keep one thread at work alone.
+  job.pieces -= job.pieces % job.parts;
   if (tenon_status_t status = reserveScratch(step, job.scratchStride))
     return status;
   job.scratch = scratch.get();

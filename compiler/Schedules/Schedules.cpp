@@ -67,15 +67,16 @@ kernel::Geometry geometryPackedMatmul(const KernelView &view) {
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
   SmallVector<Expr> lhs = graph::getDims(matmul.getLhs());
   Expr rows = graph::product(context, ArrayRef(lhs).drop_back());
-  int64_t columns =
-      cast<RankedTensorType>(matmul.getRhs().getType()).getDimSize(1);
+  auto rhs = cast<RankedTensorType>(matmul.getRhs().getType());
+  int64_t depth = rhs.getDimSize(0), columns = rhs.getDimSize(1);
   int64_t panels = llvm::divideCeil(columns, kernel::panelColumns);
   Expr blocks = rows.ceilDiv(number(kernel::blockRows));
-  // The panels of a piece share what it reads of lhs: as many as leave some
-  // eight pieces, within bounds.
+  // The panels of a piece share what it reads of lhs, or its copy: as many as
+  // leave some eight pieces, within bounds.
+  int64_t fewest = kernel::copiesLhs(depth) ? 8 : 4;
   Expr grain = blocks.min(number(kernel::groupBlocks)) *
-               std::clamp<int64_t>(panels / 8, 4, 16);
-  return {blocks * panels, grain, number(0)};
+               std::clamp<int64_t>(panels / 8, fewest, 16);
+  return {blocks * panels, grain, number(kernel::lhsCopyBytes(depth))};
 }
 
 SmallVector<std::string> layoutsPackedMatmul(const KernelView &view) {

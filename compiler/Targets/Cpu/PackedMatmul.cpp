@@ -4,9 +4,10 @@
 // Per group of rows and chunk of panels: blocks of k outermost, so that a slice
 // of lhs and the chunk's part of the result stay in the second level of the
 // cache while the weights stream through once. Sums wait in the result itself;
-// where it has no room for them (another type, fewer columns than a panel), the
-// chunk is one panel and they wait on the stack. What follows the matmul runs
-// over each panel's rows right after its last block of k.
+// those of a last panel that is not full wait on the stack, and where the
+// result is of another type, so do all: there a chunk is one panel. What
+// follows the matmul runs over each panel's rows right after its last block of
+// k.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,23 +26,23 @@ using kernel::groupBlocks;
 using kernel::panelColumns;
 
 /// Panels whose sums may wait for the next block of k.
-constexpr int64_t chunkPanels = 16;
-/// The most of k between two visits of the sums.
-constexpr int64_t maxDepth = 384;
+constexpr int64_t maxChunkPanels = 16;
 
 class PackedMatmul {
 public:
   PackedMatmul(Emitter &e, graph::MatmulOp op)
-      : e(e), op(op), strip(packedMatmulStrip(e.module, e.level)),
+      : e(e), op(op),
         depth(cast<RankedTensorType>(op.getRhs().getType()).getDimSize(0)),
         columns(cast<RankedTensorType>(op.getRhs().getType()).getDimSize(1)),
         panels(llvm::divideCeil(columns, panelColumns)) {
-    int64_t blocks = llvm::divideCeil(depth, maxDepth);
-    // A multiple of what the strip unrolls.
-    blockDepth = llvm::alignTo(llvm::divideCeil(depth, blocks), 4);
+    blockDepth = kernel::blockDepth(depth);
     Value yielded = e.kernel.getYielded()[0];
     bool sumsFit = graph::getElementType(yielded).isF32();
     wholePanels = sumsFit ? columns / panelColumns : 0;
+    chunkPanels = sumsFit ? maxChunkPanels : 1;
+    copies = sumsFit && kernel::copiesLhs(depth) && canInterleaveLhs(e.level);
+    if (copies)
+      copy = e.scratch(0);
     isBare = yielded == op.getResult();
     lhs = e.argumentBuffer(cast<BlockArgument>(op.getLhs()).getArgNumber());
     rhs = e.argumentBuffer(cast<BlockArgument>(op.getRhs()).getArgNumber());
@@ -79,34 +80,42 @@ private:
   void emitGroup() {
     Value begin = e.div(from, groupSize);
     Value end = e.div(e.add(to, e.sub(groupSize, e.number(1))), groupSize);
-    Value whole = e.number(wholePanels);
-    if (wholePanels > 0) {
-      Value last = e.min(end, whole);
-      e.loop(
-          begin, last,
-          [&](Value panel) {
-            Value to = e.min(e.add(panel, e.number(chunkPanels)), last);
-            emitChunk(panel, to, /*inResult=*/true);
-          },
-          chunkPanels);
-    }
-    if (wholePanels < panels)
-      e.loop(e.max(begin, whole), end, [&](Value panel) {
-        emitChunk(panel, e.add(panel, e.number(1)), /*inResult=*/false);
-      });
+    e.loop(
+        begin, end,
+        [&](Value panel) {
+          Value last = e.min(e.add(panel, e.number(chunkPanels)), end);
+          emitChunk(panel, last);
+        },
+        chunkPanels);
   }
 
-  void emitChunk(Value begin, Value end, bool inResult) {
-    Value depth = e.number(this->depth);
+  void emitChunk(Value begin, Value end) {
+    Value depth = e.number(this->depth), whole = e.number(wholePanels);
     e.loop(
         e.number(0), depth,
         [&](Value k) {
           Value kEnd = e.min(e.add(k, e.number(blockDepth)), depth);
-          e.loop(begin, end, [&](Value panel) {
-            emitStrip(begin, end, k, kEnd, panel, inResult);
-          });
+          if (copies)
+            emitCopy(k, kEnd);
+          if (wholePanels > 0)
+            e.loop(begin, e.min(end, whole), [&](Value panel) {
+              emitStrip(begin, end, k, kEnd, panel, /*inResult=*/true);
+            });
+          if (wholePanels < panels)
+            e.loop(e.max(begin, whole), end, [&](Value panel) {
+              emitStrip(begin, end, k, kEnd, panel, /*inResult=*/false);
+            });
         },
         blockDepth);
+  }
+
+  /// The group's slice [k, kEnd) of lhs, to scratch memory.
+  void emitCopy(Value k, Value kEnd) {
+    Value m = firstRow(e.number(0));
+    Value mEnd = e.min(firstRow(groupSize), rows);
+    callInterleave(e.b, interleaveLhs(e.module, e.level),
+                   {element(lhs, e.add(e.mul(m, e.number(depth)), k)),
+                    e.number(depth), copy, e.sub(kEnd, k), e.sub(mEnd, m)});
   }
 
   Value firstRow(Value block) {
@@ -134,17 +143,22 @@ private:
     Value result = e.resultBuffer(0);
     Value stride = e.number(inResult ? columns : panelColumns);
     Strip work;
-    work.a = element(lhs, e.add(e.mul(m, depth), k));
-    work.aStride = depth;
-    work.b = packed(panel, k);
     work.depth = e.sub(kEnd, k);
+    work.a =
+        copies
+            ? element(copy, e.mul(e.sub(m, firstRow(e.number(0))), work.depth))
+            : element(lhs, e.add(e.mul(m, depth), k));
+    work.aStride = copies ? work.depth : depth;
+    work.b = packed(panel, k);
     work.c = inResult ? element(result, e.add(e.mul(m, stride), n)) : tile;
     work.cStride = stride;
     work.rows = e.sub(mEnd, m);
     work.accumulate = e.less(e.number(0), k);
     work.next =
         packed(e.select(isLast, begin, follower), e.select(isLast, kEnd, k));
-    callStrip(e.b, strip, work);
+    int64_t width =
+        inResult || wholePanels == 0 ? panelColumns : columns % panelColumns;
+    callStrip(e.b, packedMatmulStrip(e.module, e.level, copies, width), work);
     if (inResult && isBare)
       return;
     e.ifThen(e.equal(kEnd, depth), [&] { emitBehind(m, mEnd, n, inResult); });
@@ -181,11 +195,11 @@ private:
 
   Emitter &e;
   graph::MatmulOp op;
-  LLVM::LLVMFuncOp strip;
   int64_t depth, columns, panels;
   int64_t blockDepth, wholePanels; // Panels whose sums wait in the result.
-  bool isBare;
-  Value lhs, rhs, rows, tile;
+  int64_t chunkPanels;
+  bool isBare, copies; // The copies: of lhs, to scratch memory.
+  Value lhs, rhs, rows, tile, copy;
   Indices leadDims;
   // Of the current group.
   Value firstBlock, groupSize, from, to;

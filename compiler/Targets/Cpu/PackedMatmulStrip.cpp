@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -24,15 +25,16 @@ namespace {
 struct TileShape {
   int64_t height, vectors, lanes;
 
+  int64_t steps; // Tiles side by side in a panel.
+
   int64_t columns() const { return vectors * lanes; }
-  /// Tiles side by side in a panel.
-  int64_t steps() const { return kernel::panelColumns / columns(); }
 };
 
-TileShape tileShape(const CpuLevel &level) {
+TileShape tileShape(const CpuLevel &level, int64_t columns) {
+  int64_t width = llvm::divideCeil(columns, 16);
   if (level.vectorBits >= 512)
-    return {8, 3, 16};
-  return {6, 2, 8};
+    return {8, width, 16, 1};
+  return {6, 2, 8, width};
 }
 
 /// Steps of k per iteration.
@@ -41,8 +43,9 @@ constexpr int64_t cacheLine = 64;
 
 class StripWriter {
 public:
-  StripWriter(ModuleOp module, const CpuLevel &level)
-      : module(module), level(level), shape(tileShape(level)),
+  StripWriter(ModuleOp module, bool interleaved, const TileShape &shape,
+              StringRef suffix)
+      : module(module), suffix(suffix), interleaved(interleaved), shape(shape),
         b(UnknownLoc::get(module.getContext()), module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
         i64(b.getI64Type()), f32(b.getF32Type()),
@@ -101,29 +104,39 @@ private:
         body(row, v);
   }
 
-  SmallVector<Value> startSums(int64_t height, ArrayRef<Value> rows,
-                               Value accumulate) {
-    SmallVector<Type> types(height * shape.vectors, vector);
-    auto choice = scf::IfOp::create(b, types, accumulate,
+  /// Stores the sums, plus what `out` holds if `accumulate`. Added last, it has
+  /// arrived by then: sums that start from it would wait for the cache.
+  void storeSums(ArrayRef<Value> out, Value accumulate, ValueRange sums) {
+    auto choice = scf::IfOp::create(b, sums.getTypes(), accumulate,
                                     /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    SmallVector<Value> sums;
-    b.setInsertionPointToStart(choice.thenBlock());
-    forEach(height, [&](int64_t row, int64_t v) {
-      sums.push_back(loadVector(rows[row], v * shape.lanes));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(choice.thenBlock());
+      SmallVector<Value> totals;
+      forEach(out.size(), [&](int64_t row, int64_t v) {
+        totals.push_back(
+            arith::AddFOp::create(b, loadVector(out[row], v * shape.lanes),
+                                  sums[row * shape.vectors + v]));
+      });
+      scf::YieldOp::create(b, totals);
+      b.setInsertionPointToStart(choice.elseBlock());
+      scf::YieldOp::create(b, sums);
+    }
+    forEach(out.size(), [&](int64_t row, int64_t v) {
+      LLVM::StoreOp::create(b, choice.getResult(row * shape.vectors + v),
+                            element(out[row], int32_t(v * shape.lanes)),
+                            /*alignment=*/4);
     });
-    scf::YieldOp::create(b, sums);
-    b.setInsertionPointToStart(choice.elseBlock());
-    Value zero =
-        arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
-    scf::YieldOp::create(b, SmallVector<Value>(types.size(), zero));
-    return SmallVector<Value>(choice.getResults());
   }
 
   /// Adds to the sums what `count` steps from k on contribute.
   SmallVector<Value> step(ArrayRef<Value> rows, Value base, Value k,
                           int64_t count, ValueRange before) {
+    constexpr int64_t width = kernel::interleavedRows;
     SmallVector<Value> sums(before);
+    Value interleavedLine;
+    if (interleaved)
+      interleavedLine = element(rows[0], mul(k, number(width)));
     Value line = element(base, mul(k, number(kernel::panelColumns)));
     for (int64_t u = 0; u < count; ++u) {
       SmallVector<Value> columns;
@@ -131,7 +144,9 @@ private:
         columns.push_back(
             loadVector(line, u * kernel::panelColumns + v * shape.lanes));
       for (auto [i, row] : llvm::enumerate(rows)) {
-        Value at = element(element(row, k), int32_t(u));
+        Value at = interleaved
+                       ? element(interleavedLine, int32_t(u * width + i))
+                       : element(element(row, k), int32_t(u));
         Value scalar = LLVM::LoadOp::create(b, f32, at);
         Value factor = vector::BroadcastOp::create(b, vector, scalar);
         for (int64_t v = 0; v < shape.vectors; ++v) {
@@ -146,9 +161,7 @@ private:
   /// tile(a, aStride, b, depth, c, cStride, accumulate, next, nextStep):
   /// meanwhile fetches nextStep bytes from `next` on per `unroll` steps of k.
   LLVM::LLVMFuncOp writeTile(int64_t height) {
-    std::string name = ("matmul_tile_" + Twine(height) + "x" +
-                        Twine(shape.columns()) + "." + level.name)
-                           .str();
+    std::string name = ("matmul_tile_" + Twine(height) + suffix).str();
     LLVM::LLVMFuncOp tile = start(
         name, {pointer, i64, pointer, i64, pointer, i64, i1(), pointer, i64});
     auto argument = [&](int i) { return tile.getArgument(i); };
@@ -158,7 +171,9 @@ private:
       rows.push_back(element(rows.back(), argument(1)));
       out.push_back(element(out.back(), argument(5)));
     }
-    SmallVector<Value> sums = startSums(height, out, argument(6));
+    Value zero =
+        arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
+    SmallVector<Value> sums(height * shape.vectors, zero);
     sums.push_back(argument(7));
     Value whole =
         sub(depth, arith::AndIOp::create(b, depth, number(unroll - 1)));
@@ -183,11 +198,7 @@ private:
       scf::YieldOp::create(b, step(rows, argument(2), rest.getInductionVar(), 1,
                                    rest.getRegionIterArgs()));
     }
-    forEach(height, [&](int64_t row, int64_t v) {
-      LLVM::StoreOp::create(b, rest.getResult(row * shape.vectors + v),
-                            element(out[row], int32_t(v * shape.lanes)),
-                            /*alignment=*/4);
-    });
+    storeSums(out, argument(6), rest.getResults());
     LLVM::ReturnOp::create(b, ValueRange());
     return tile;
   }
@@ -215,10 +226,15 @@ private:
           rows = argument(6);
     Value count =
         div(add(rows, number(shape.height - 1)), number(shape.height));
-    Value low = div(rows, count), larger = sub(rows, mul(low, count));
+    // Interleaved rows come in tiles of the full height.
+    Value low, larger;
+    if (!interleaved) {
+      low = div(rows, count);
+      larger = sub(rows, mul(low, count));
+    }
     // The next panel, spread over all tiles; what a tile cannot take in
     // passing is left to the hardware.
-    int64_t bytes = kernel::panelColumns * 4 * unroll / shape.steps();
+    int64_t bytes = kernel::panelColumns * 4 * unroll / shape.steps;
     Value nextStep = arith::MinUIOp::create(b, div(number(bytes), count),
                                             number(2 * cacheLine));
     Value iterations = div(depth, number(unroll));
@@ -230,12 +246,18 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(overTiles.getBody());
     Value a = overTiles.getRegionIterArg(0), c = overTiles.getRegionIterArg(1);
-    Value isLarger = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                                           overTiles.getInductionVar(), larger);
-    Value height = add(low, arith::ExtUIOp::create(b, i64, isLarger));
+    Value index = overTiles.getInductionVar(), height;
+    if (interleaved) {
+      Value left = sub(rows, mul(index, number(shape.height)));
+      height = arith::MinUIOp::create(b, left, number(shape.height));
+    } else {
+      Value isLarger =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, larger);
+      height = add(low, arith::ExtUIOp::create(b, i64, isLarger));
+    }
     auto overSteps = scf::ForOp::create(
-        b, number(0), number(kernel::panelColumns), number(shape.columns()),
-        ValueRange{overTiles.getRegionIterArg(2)});
+        b, number(0), number(shape.columns() * shape.steps),
+        number(shape.columns()), ValueRange{overTiles.getRegionIterArg(2)});
     {
       OpBuilder::InsertionGuard inner(b);
       b.setInsertionPointToStart(overSteps.getBody());
@@ -251,7 +273,8 @@ private:
   }
 
   ModuleOp module;
-  const CpuLevel &level;
+  std::string suffix; // Of the functions' names.
+  bool interleaved;
   TileShape shape;
   ImplicitLocOpBuilder b;
   Type pointer, i64, f32;
@@ -261,11 +284,21 @@ private:
 
 } // namespace
 
-LLVM::LLVMFuncOp packedMatmulStrip(ModuleOp module, const CpuLevel &level) {
-  std::string name = ("matmul_strip." + level.name).str();
+bool canInterleaveLhs(const CpuLevel &level) {
+  return tileShape(level, kernel::panelColumns).height ==
+         kernel::interleavedRows;
+}
+
+LLVM::LLVMFuncOp packedMatmulStrip(ModuleOp module, const CpuLevel &level,
+                                   bool interleaved, int64_t columns) {
+  TileShape shape = tileShape(level, columns);
+  std::string suffix = ("_x" + Twine(shape.columns() * shape.steps) +
+                        (interleaved ? "_interleaved." : ".") + level.name)
+                           .str();
+  std::string name = "matmul_strip" + suffix;
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
-  return StripWriter(module, level).write(name);
+  return StripWriter(module, interleaved, shape, suffix).write(name);
 }
 
 void callStrip(OpBuilder &b, LLVM::LLVMFuncOp function, const Strip &strip) {

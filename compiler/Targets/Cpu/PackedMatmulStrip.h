@@ -14,22 +14,43 @@ namespace tenon::cpu {
 ///
 ///     C[rows][panelColumns] (+)= A[rows][depth] * B[depth][panelColumns]
 ///
-/// with B contiguous and the other two at a stride, in f32, each sum by fused
-/// multiply-adds in the order of k. All sizes are i64 in elements.
+/// with B contiguous (A too where it is interleaved: see Interleave) and the
+/// other two at a stride, in f32, each sum from zero by fused multiply-adds in
+/// the order of k, then added to C. All sizes are i64 in elements.
 struct Strip {
   mlir::Value a, aStride, b, depth, c, cStride, rows;
-  mlir::Value accumulate; // i1: start from what C holds, else from zero.
+  mlir::Value accumulate; // i1: add to what C holds.
   mlir::Value next;       // Another such B: fetched into the cache meanwhile.
 };
 
 /// The function that computes strips at a level. All packed matmuls of a module
-/// share it: it is made at the first call.
+/// share it: it is made at the first call. Columns from `columns` on may be
+/// left out. Where A is interleaved, a strip starts at a multiple of
+/// kernel::interleavedRows, and aStride is its depth.
 mlir::LLVM::LLVMFuncOp packedMatmulStrip(mlir::ModuleOp module,
-                                         const CpuLevel &level);
+                                         const CpuLevel &level,
+                                         bool interleaved, int64_t columns);
 
 /// Calls it.
 void callStrip(mlir::OpBuilder &b, mlir::LLVM::LLVMFuncOp function,
                const Strip &strip);
+
+/// A copy of `rows` rows of A, of `depth` (a multiple of 16) each, to
+///
+///     out[rows / interleavedRows][depth][interleavedRows]
+///
+/// where the last rows may be missing.
+struct Interleave {
+  mlir::Value a, aStride, out, depth, rows;
+};
+
+/// Whether a level's tiles are as high as what is interleaved.
+bool canInterleaveLhs(const CpuLevel &level);
+/// The function that does it, and a call of it.
+mlir::LLVM::LLVMFuncOp interleaveLhs(mlir::ModuleOp module,
+                                     const CpuLevel &level);
+void callInterleave(mlir::OpBuilder &b, mlir::LLVM::LLVMFuncOp function,
+                    const Interleave &work);
 
 } // namespace tenon::cpu
 

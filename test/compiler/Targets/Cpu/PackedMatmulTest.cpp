@@ -73,6 +73,14 @@ TEST_P(PackedMatmul, TakesAnyDepth) {
   run(cases);
 }
 
+TEST_P(PackedMatmul, CopiesRowsThatLiePagesApart) {
+  std::string half = tensor({"m", "50"}, "f16");
+  run({product({"m"}, 1024, 50, rows({1, 7, 8, 9, 63, 65, 129, 140})),
+       product({"m"}, 2048, 17 * 48, rows({0, 5, 130})),
+       product({"m"}, 1024, 50, rows({3, 70}), "",
+               "%y = graph.cast %sums : (RESULT) -> " + half, "f16")});
+}
+
 TEST_P(PackedMatmul, SumsManyPanelsInChunks) {
   run({product({"m"}, 520, 18 * 48, rows({2, 70})),
        product({"m"}, 520, 17 * 48 + 5, rows({9}), "%c: tensor<821xf32>",
