@@ -88,6 +88,11 @@ def Graph_GeluKind : Graph_Enum<"GeluKind", "Which formula of GELU", [
     I32EnumAttrCase<"Quick", 2, "quick">]>;
 def Graph_GeluKindAttr : Graph_EnumAttr<Graph_GeluKind, "gelu_kind">;
 
+def Graph_DeadRows : Graph_Enum<"DeadRows", "What a query without any key gives", [
+    I32EnumAttrCase<"Zero", 0, "zero">, I32EnumAttrCase<"Uniform", 1, "uniform">,
+    I32EnumAttrCase<"NaN", 2, "nan">]>;
+def Graph_DeadRowsAttr : Graph_EnumAttr<Graph_DeadRows, "dead_rows">;
+
 def Graph_CellKind : Graph_Enum<"CellKind", "The recurrent cell", [
     I32EnumAttrCase<"Rnn", 0, "rnn">, I32EnumAttrCase<"Gru", 1, "gru">,
     I32EnumAttrCase<"Lstm", 2, "lstm">]>;

@@ -251,6 +251,9 @@ INFER(ConvOp) {
   int64_t group = op.getGroup();
   if (group < 1)
     return emitOptionalError(loc, "group must be positive, not ", group);
+  bool last = op.getChannelsLast();
+  if (last)
+    std::rotate(input.begin() + 1, input.end() - 1, input.end());
   if (failed(checkEqual(loc, input[1], filter[1] * group, "input channels")))
     return failure();
   if (auto maps = filter[0].asConstant(); maps && *maps % group != 0)
@@ -266,6 +269,8 @@ INFER(ConvOp) {
     dims.push_back((padded - reach).floorDiv(Expr::constant(context, stride)) +
                    1);
   }
+  if (last)
+    std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
   return put(types, loc, dims, getElementType(op.getInput()));
 }
 
@@ -299,5 +304,30 @@ INFER_ALONG_AXIS(LogSoftmaxOp)
 INFER_ALONG_AXIS(LayerNormOp)
 INFER_ALONG_AXIS(RmsNormOp)
 INFER_ALONG_AXIS(CumulativeOp)
+
+INFER(RotaryOp) {
+  SmallVector<Expr> dims = getDims(op.getInput());
+  SmallVector<Expr> table = getDims(op.getCos());
+  if (dims.size() != 4 || table.size() != 3 || table != getDims(op.getSin()))
+    return emitOptionalError(loc, "needs an input of rank 4 and two equal "
+                                  "tables of rank 3");
+  Type element = getElementType(op.getInput());
+  if (getElementType(op.getCos()) != element ||
+      getElementType(op.getSin()) != element)
+    return emitOptionalError(loc, "input and tables differ in element type");
+  if (!table[0].isConstant(1) &&
+      failed(checkEqual(loc, table[0], dims[0], "batch of the tables")))
+    return failure();
+  if (failed(checkEqual(loc, table[1], dims[2], "positions of the tables")))
+    return failure();
+  std::optional<int64_t> half = table[2].asConstant(),
+                         width = dims[3].asConstant();
+  if (!half || !width || *half * 2 > *width)
+    return emitOptionalError(loc, "tables of ", table[2].str(),
+                             " columns do not fit heads of size ",
+                             dims[3].str());
+  types.push_back(op.getInput().getType());
+  return success();
+}
 
 } // namespace tenon::graph

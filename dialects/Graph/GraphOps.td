@@ -316,7 +316,8 @@ def Graph_ConvOp : Graph_InferredOp<"conv", [SameOperandsElementType]> {
   let description = [{
     input [N, C, d..], filter [M, C / group, k..] -> [N, M, o..], with
     o = floor((d + low + high - dilation * (k - 1) - 1) / stride) + 1. `pads`
-    lists all lows, then all highs.
+    lists all lows, then all highs. With `channels_last`, input and result are
+    [N, d.., C] and [N, o.., M]; the filter stays as it is.
 
     ```mlir
     %y = graph.conv %x, %w {strides = array<i64: 2, 2>,
@@ -327,7 +328,8 @@ def Graph_ConvOp : Graph_InferredOp<"conv", [SameOperandsElementType]> {
   }];
   let arguments = (ins Graph_NumberTensor:$input, Graph_NumberTensor:$filter,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-                       Graph_DimsAttr:$pads, I64Attr:$group);
+                       Graph_DimsAttr:$pads, I64Attr:$group,
+                       UnitAttr:$channels_last);
   let results = (outs Graph_NumberTensor:$result);
 }
 def Graph_ConvTransposeOp : Graph_Op<"conv_transpose",
@@ -357,9 +359,11 @@ class Graph_Pool<string mnemonic, dag extra> : Graph_Op<mnemonic, [Pure]> {
   let results = (outs Graph_NumberTensor:$result);
   let hasVerifier = 1;
 }
-def Graph_MaxPoolOp : Graph_Pool<"max_pool", (ins)> {
+def Graph_MaxPoolOp : Graph_Pool<"max_pool", (ins UnitAttr:$channels_last)> {
   let summary = "Largest element of each window inside the input";
   let description = [{
+    With `channels_last`, input and result are [N, d.., C].
+
     ```mlir
     %y = graph.max_pool %x {kernel = array<i64: 2>,
         strides = array<i64: 2>, dilations = array<i64: 1>,
@@ -367,11 +371,13 @@ def Graph_MaxPoolOp : Graph_Pool<"max_pool", (ins)> {
     ```
   }];
 }
-def Graph_AveragePoolOp : Graph_Pool<"average_pool", (ins BoolAttr:$count_pads)> {
+def Graph_AveragePoolOp : Graph_Pool<"average_pool",
+    (ins BoolAttr:$count_pads, UnitAttr:$channels_last)> {
   let summary = "Mean of each window";
   let description = [{
     Divides by the number of elements inside the input, or with `count_pads` by
-    the number inside the padded input.
+    the number inside the padded input. With `channels_last`, input and result
+    are [N, d.., C].
 
     ```mlir
     %y = graph.average_pool %x {kernel = array<i64: 2>,
@@ -556,6 +562,75 @@ def Graph_RecurrentOp : Graph_Op<"recurrent",
       BoolAttr:$input_forget);
   let results = (outs Graph_FloatTensor:$all, Graph_FloatTensor:$last_h,
                       Graph_FloatTensor:$last_c);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks of transformers
+//===----------------------------------------------------------------------===//
+
+def Graph_AttentionOp : Graph_Op<"attention",
+    [Pure, AttrSizedOperandSegments]> {
+  let summary = "Scaled dot-product attention";
+  let description = [{
+    query [B, H, S, D], key [B, KV, T, D], value [B, KV, T, E] -> [B, H, S, E];
+    KV divides H, and head h reads key head h / (H / KV). The score of query i
+    and key j is
+
+        s = scale * (query[i] . key[j])
+        s = softcap * tanh(s / softcap)           where softcap > 0
+        s = s + biases[b mod n, h, i, j]          for each bias
+
+    and a key takes part when all of these hold:
+
+        key_mask[b, j]                            where there is one
+        j <= i + e                                where `causal`
+        j > i + e - window                        where window > 0
+
+    with e = offset, plus offsets[b] where there are such. A row is the softmax
+    over the keys that take part, times value; of none it is, by `dead_rows`,
+    zero, the mean of all T rows of value (uniform), or NaN. A bias is [n, H, S,
+    T], any of them 1, where n divides B or is 1.
+
+    In f32 (f64 for f64), rounded once.
+
+    ```mlir
+    %y = graph.attention %q, %k, %v, %m {
+        operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>,
+        scale = 0.125 : f64, softcap = 0.0 : f64, causal = true,
+        offset = #graph.dims<P>, window = 0 : i64,
+        dead_rows = #graph<dead_rows zero>}
+        : (tensor<?x12x?x64xf32, #graph.dims<B, 12, S, 64>>,
+           tensor<?x4x?x64xf32, #graph.dims<B, 4, P + S, 64>>,
+           tensor<?x4x?x64xf32, #graph.dims<B, 4, P + S, 64>>,
+           tensor<?x?xi1, #graph.dims<B, P + S>>)
+        -> tensor<?x12x?x64xf32, #graph.dims<B, 12, S, 64>>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$query, Graph_FloatTensor:$key,
+      Graph_FloatTensor:$value, Optional<Graph_BoolTensor>:$key_mask,
+      Optional<Graph_IndexTensor>:$offsets, Variadic<Graph_FloatTensor>:$biases,
+      F64Attr:$scale, F64Attr:$softcap, BoolAttr:$causal, Graph_DimsAttr:$offset,
+      I64Attr:$window, Graph_DeadRowsAttr:$dead_rows);
+  let results = (outs Graph_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+def Graph_RotaryOp : Graph_InferredOp<"rotary"> {
+  let summary = "Rotary position embedding of the last axis";
+  let description = [{
+    input [B, H, S, D], cos and sin [B, S, R / 2] (B may be 1), R even and at
+    most D. Pairs (x, y) of the first R elements become (x * cos - y * sin, y *
+    cos + x * sin): elements d and d + R / 2, or with `interleaved` elements 2d
+    and 2d + 1. The other D - R elements stay.
+
+    ```mlir
+    %y = graph.rotary %x, %cos, %sin {interleaved = false}
+        : (tensor<1x4x7x16xf32>, tensor<1x7x8xf32>, tensor<1x7x8xf32>)
+        -> tensor<1x4x7x16xf32>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$input, Graph_FloatTensor:$cos,
+                       Graph_FloatTensor:$sin, BoolAttr:$interleaved);
+  let results = (outs Graph_FloatTensor:$result);
 }
 
 //===----------------------------------------------------------------------===//
