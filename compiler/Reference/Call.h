@@ -82,6 +82,12 @@ void multiplyAdd(int64_t m, int64_t n, int64_t k, const int64_t *a,
                  const int64_t *b, int64_t *c, int64_t aRow, int64_t bRow,
                  int64_t cRow);
 
+/// Runs an op with channels last by `evaluate`, which sees its first operand
+/// and its result with channels first.
+llvm::Error
+evaluateChannelsLast(Call &call,
+                     llvm::function_ref<llvm::Error(Call &)> evaluate);
+
 // One function per family.
 llvm::Error evaluatePointwise(Call &call); // Pointwise.cpp
 llvm::Error evaluateCast(Call &call);      // Convert.cpp
@@ -111,6 +117,7 @@ llvm::Error evaluateTopk(Call &call);
 llvm::Error evaluateSoftmax(Call &call); // Normalize.cpp
 llvm::Error evaluateNorm(Call &call);
 llvm::Error evaluateRecurrent(Call &call); // Recurrent.cpp
+llvm::Error evaluateAttention(Call &call); // Attention.cpp
 
 } // namespace tenon::reference
 

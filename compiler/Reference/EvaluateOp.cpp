@@ -94,6 +94,7 @@ struct Family {
 /// Every op but the pointwise ones that have a row in Pointwise.cpp.
 constexpr Family families[] = {
     {"graph.arg_reduce", evaluateArgReduce},
+    {"graph.attention", evaluateAttention},
     {"graph.average_pool", evaluatePool},
     {"graph.bind", evaluateBind},
     {"graph.broadcast", evaluateBroadcast},
