@@ -200,8 +200,13 @@ llvm::Error evaluateEither(Call &call, const Tensor &image, const Tensor &grid,
 } // namespace
 
 llvm::Error evaluateConv(Call &call) {
-  return evaluateEither<graph::ConvOp>(call, call.operands[0], call.results[0],
-                                       false);
+  auto evaluate = [](Call &call) {
+    return evaluateEither<graph::ConvOp>(call, call.operands[0],
+                                         call.results[0], false);
+  };
+  if (cast<graph::ConvOp>(call.op).getChannelsLast())
+    return evaluateChannelsLast(call, evaluate);
+  return evaluate(call);
 }
 
 llvm::Error evaluateConvTranspose(Call &call) {

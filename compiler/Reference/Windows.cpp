@@ -170,9 +170,7 @@ void poolSum(const Window &window, int64_t at, ArrayRef<int64_t> dilations) {
         IntKind::of(window.result.element).fromDouble(sum);
 }
 
-} // namespace
-
-llvm::Error evaluatePool(Call &call) {
+llvm::Error evaluateFirst(Call &call) {
   auto pads = call.sizes(padsOf(call.op));
   if (!pads)
     return pads.takeError();
@@ -218,6 +216,14 @@ llvm::Error evaluatePool(Call &call) {
   } while (step(index, result.shape));
   call.round();
   return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Error evaluatePool(Call &call) {
+  if (call.op->hasAttr("channels_last"))
+    return evaluateChannelsLast(call, evaluateFirst);
+  return evaluateFirst(call);
 }
 
 } // namespace tenon::reference

@@ -83,6 +83,14 @@ TEST_F(ContractionTest, ConvInGroups) {
             Numbers({-1, -1, 40, 70}));
 }
 
+TEST_F(ContractionTest, ConvWithChannelsLast) {
+  Tensor x = floats({1, 3, 2}, {1, 10, 2, 20, 3, 30});
+  Tensor w = floats({3, 2, 2}, {1, 1, 0, 0, 0, 0, 1, -1, 2, 0, 1, 0});
+  std::string last = conv("1", "1", "0, 1");
+  last.insert(last.rfind('}'), ", channels_last");
+  EXPECT_EQ(numbers(op("graph.conv", last, {x, w}, {"tensor<1x3x3xf32>"})),
+            Numbers({3, -10, 12, 5, -10, 24, 3, 30, 36}));
+}
 TEST_F(ContractionTest, ConvTransposeSpreadsEachElement) {
   Tensor x = floats({1, 1, 2}, {1, 2}), w = floats({1, 1, 3}, {1, 10, 100});
   EXPECT_EQ(numbers(op("graph.conv_transpose", conv("2", "1", "0, 0"), {x, w},

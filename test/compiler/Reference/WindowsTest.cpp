@@ -36,6 +36,19 @@ TEST_F(WindowsTest, MaxPool) {
       Numbers({9}));
 }
 
+TEST_F(WindowsTest, PoolsWithChannelsLast) {
+  Tensor x = floats({1, 3, 2}, {1, -10, 3, -20, 2, -30});
+  EXPECT_EQ(numbers(op("graph.max_pool",
+                       pool("2", "1", "1", "0, 0", ", channels_last"), {x},
+                       {"tensor<1x2x2xf32>"})),
+            Numbers({3, -10, 3, -20}));
+  EXPECT_EQ(numbers(op("graph.average_pool",
+                       pool("2", "1", "1", "0, 0",
+                            ", channels_last, count_pads = false"),
+                       {x}, {"tensor<1x2x2xf32>"})),
+            Numbers({2, -15, 2.5, -25}));
+}
+
 TEST_F(WindowsTest, MaxPoolIndicesInBothOrders) {
   for (bool column : {false, true})
     EXPECT_EQ(numbers(op("graph.max_pool_indices",
