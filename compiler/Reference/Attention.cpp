@@ -123,7 +123,7 @@ llvm::Error evaluateAttention(Call &call) {
   auto op = cast<graph::AttentionOp>(call.op);
   Attention attention{op, &call.operands[0], &call.operands[1],
                       &call.operands[2]};
-  const Tensor *next = &call.operands[3];
+  const Tensor *next = call.operands.data() + 3;
   if (op.getKeyMask())
     attention.keyMask = next++;
   if (op.getOffsets())
