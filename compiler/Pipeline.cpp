@@ -19,11 +19,14 @@ using namespace mlir;
 
 namespace tenon {
 
-void buildGraphPipeline(OpPassManager &pm, WeightStore &weights) {
+void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
+                        const CompileOptions &options) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   function.addPass(createSimplifyPass());             // debris of exporters
   function.addPass(createFoldConstantsPass(weights)); // what weights decide
   function.addPass(createSimplifyPass());             // what that exposed
+  function.addPass(createRecogniseNormsPass({options.explain}));
+  function.addPass(createRecogniseActivationsPass({options.explain}));
 }
 
 void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
@@ -273,7 +276,7 @@ bool lowerModel(Compilation &compilation, StringRef path,
   if (!importInto(compilation, path, options))
     return false;
   if (!runPasses(compilation, options, [&](OpPassManager &pm) {
-        buildGraphPipeline(pm, compilation.weights);
+        buildGraphPipeline(pm, compilation.weights, options);
       }))
     return false;
   countOps(compilation);

@@ -31,8 +31,10 @@ struct Compilation {
   std::multimap<std::string, std::string> remarks;
 };
 
-/// graph -> graph: what depends on weights only, then dead and double work.
-void buildGraphPipeline(mlir::OpPassManager &pm, WeightStore &weights);
+/// graph -> graph: what depends on weights only, dead and double work, and the
+/// formulas that exporters write out.
+void buildGraphPipeline(mlir::OpPassManager &pm, WeightStore &weights,
+                        const CompileOptions &options);
 
 /// graph -> kernel.func -> exec, up to `options.stage`.
 void buildKernelPipeline(mlir::OpPassManager &pm, WeightStore &weights,

@@ -6,6 +6,82 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ChannelsLastPass : Pass<"channels-last", "::mlir::func::FuncOp"> {
+  let summary = "Convolutions keep their channels together";
+  let description = [{
+    Convolutions of floats read and write [N, d.., C], the order in which their
+    kernels are fast. The transposes that this takes are moved through the ops
+    around (which rename their axes; weights are transposed at compile time)
+    until they meet and vanish, those that the model came with among them.
+    Their number never grows in this. Pools follow the order around them.
+
+    ```mlir
+    func.func @main(%x: tensor<1x8x8x3xf32>, %w: tensor<4x3x3x3xf32>)
+        -> tensor<1x6x6x4xf32> {
+      %0 = graph.transpose %x {permutation = array<i64: 0, 3, 1, 2>}
+          : (tensor<1x8x8x3xf32>) -> tensor<1x3x8x8xf32>
+      %1 = graph.conv %0, %w {strides = array<i64: 1, 1>,
+          dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>,
+          group = 1 : i64}
+          : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+      %2 = graph.tanh %1 : (tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
+      %3 = graph.transpose %2 {permutation = array<i64: 0, 2, 3, 1>}
+          : (tensor<1x4x6x6xf32>) -> tensor<1x6x6x4xf32>
+      return %3 : tensor<1x6x6x4xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<1x8x8x3xf32>, %w: tensor<4x3x3x3xf32>)
+        -> tensor<1x6x6x4xf32> {
+      %0 = graph.conv %x, %w {channels_last, strides = array<i64: 1, 1>,
+          dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>,
+          group = 1 : i64}
+          : (tensor<1x8x8x3xf32>, tensor<4x3x3x3xf32>) -> tensor<1x6x6x4xf32>
+      %1 = graph.tanh %0 : (tensor<1x6x6x4xf32>) -> tensor<1x6x6x4xf32>
+      return %1 : tensor<1x6x6x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on each transpose that is left">];
+}
+
+def FoldBatchNormPass : Pass<"fold-batch-norm", "::mlir::func::FuncOp"> {
+  let summary = "Scales behind a convolution go into its filter";
+  let description = [{
+    What comes behind a convolution and only adds, subtracts or multiplies
+    constants of f32 or f64 per channel becomes one bias, and a factor of the
+    filter that fold-constants computes. Fires only where nothing else reads
+    the convolution.
+
+    ```mlir
+    func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x4x8xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<4x3x1xf32>
+      %c = graph.weight {name = "c"} : () -> tensor<4x1xf32>
+      %0 = graph.conv %x, %w {strides = array<i64: 1>,
+          dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64}
+          : (tensor<1x3x8xf32>, tensor<4x3x1xf32>) -> tensor<1x4x8xf32>
+      %1 = graph.mul %0, %c
+          : (tensor<1x4x8xf32>, tensor<4x1xf32>) -> tensor<1x4x8xf32>
+      return %1 : tensor<1x4x8xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x4x8xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<4x3x1xf32>
+      %c = graph.weight {name = "c"} : () -> tensor<4x1xf32>
+      %0 = graph.reshape %c : (tensor<4x1xf32>) -> tensor<4x1x1xf32>
+      %1 = graph.mul %w, %0
+          : (tensor<4x3x1xf32>, tensor<4x1x1xf32>) -> tensor<4x3x1xf32>
+      %2 = graph.conv %x, %1 {strides = array<i64: 1>,
+          dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64}
+          : (tensor<1x3x8xf32>, tensor<4x3x1xf32>) -> tensor<1x4x8xf32>
+      return %2 : tensor<1x4x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def FoldConstantsPass : Pass<"fold-constants", "::mlir::func::FuncOp"> {
   let summary = "Compute at compile time what depends on weights only";
   let description = [{
@@ -103,6 +179,76 @@ def OutlineKernelsPass : Pass<"outline-kernels", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::tenon::kernel::KernelDialect"];
+}
+
+def RecogniseActivationsPass : Pass<"recognise-activations",
+                                    "::mlir::func::FuncOp"> {
+  let summary = "One gelu in place of its formula";
+  let description = [{
+    Whatever the order of the factors: the formula around an erf, tanh or
+    sigmoid is compared as a polynomial, its constants up to one part in a
+    thousand. Nothing is computed twice: an intermediate with another user
+    keeps the formula as it is. SiLU has no op; it is left as `x * sigmoid(x)`.
+
+    ```mlir
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+      %1 = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+      %2 = graph.constant {value = dense<1.414213> : tensor<f32>}
+          : () -> tensor<f32>
+      %3 = graph.div %x, %2 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+      %4 = graph.erf %3 : (tensor<4xf32>) -> tensor<4xf32>
+      %5 = graph.add %4, %1 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+      %6 = graph.mul %x, %5 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %7 = graph.mul %6, %0 : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+      return %7 : tensor<4xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = graph.gelu %x {kind = #graph<gelu_kind erf>}
+          : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on what looks like a GELU and is none">];
+}
+
+def RecogniseNormsPass : Pass<"recognise-norms", "::mlir::func::FuncOp"> {
+  let summary = "One layer_norm or rms_norm in place of its formula";
+  let description = [{
+    Starts at a root of a mean of squares plus epsilon. What is squared must be
+    what is divided by the root (or multiplied by its inverse): some x, or x
+    less its mean. The scale and the bias stay ordinary ops behind the norm.
+
+    ```mlir
+    func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %0 = graph.constant {value = dense<1.0e-5> : tensor<f32>}
+          : () -> tensor<f32>
+      %1 = graph.mul %x, %x
+          : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+      %2 = graph.reduce %1 {axes = array<i64: 1>,
+          kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+      %3 = graph.add %2, %0 : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+      %4 = graph.sqrt %3 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+      %5 = graph.div %x, %4
+          : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+      return %5 : tensor<4x8xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %0 = graph.rms_norm %x {axis = 1 : i64,
+          epsilon = 9.9999997473787516E-6 : f64}
+          : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %0 : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on what looks like a norm and is none">];
 }
 
 def SimplifyPass : Pass<"simplify", "::mlir::func::FuncOp"> {

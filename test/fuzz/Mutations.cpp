@@ -166,7 +166,7 @@ bool lower(Compilation &compilation, std::shared_ptr<ModelFile> file) {
   if (!compilation.module)
     return false;
   PassManager graphs(&compilation.context);
-  buildGraphPipeline(graphs, compilation.weights);
+  buildGraphPipeline(graphs, compilation.weights, {});
   if (failed(graphs.run(*compilation.module)))
     return false;
   PassManager kernels(&compilation.context);

@@ -1,0 +1,23 @@
+//===- Matching.h - What recognisers of patterns share --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TRANSFORMS_MATCHING_H
+#define TENON_COMPILER_TRANSFORMS_MATCHING_H
+
+#include "dialects/Graph/Graph.h"
+
+namespace tenon {
+
+/// The number that every element of a float constant is; none for other ops.
+std::optional<double> splatOf(mlir::Value value);
+
+/// Whether a number is the expected one up to the rounding of exporters, which
+/// write f16 constants or a few digits: one part in a thousand.
+bool isNear(double value, double expected);
+
+/// Erases `op` if nothing uses it, then what only it used.
+void eraseUnused(mlir::Operation *op);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_TRANSFORMS_MATCHING_H

@@ -1,0 +1,301 @@
+//===- RecogniseNorms.cpp - Formulas of norms -> layer_norm, rms_norm -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each formula has a root of a mean of squares plus epsilon. From there the
+// values that are squared are found upwards, and those that are divided by the
+// root downwards; when both are the same x, or x less its mean, it is a norm.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Transforms/Matching.h"
+#include "compiler/Transforms/Passes.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_RECOGNISENORMSPASS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+/// What is under the root.
+struct Statistics {
+  Value squared;    // Its squares are averaged.
+  Value x;          // The input of the norm.
+  Value mean;       // Null for an RMS norm.
+  int64_t axis = 0; // All axes from here on are averaged.
+  double epsilon = 0;
+};
+
+/// The operand of a commutative op that is not `value`.
+Value otherOperand(Operation *op, Value value) {
+  return op->getOperand(0) == value ? op->getOperand(1) : op->getOperand(0);
+}
+
+/// The value before casts between floats that lose nothing.
+Value beforeCasts(Value value) {
+  while (auto cast = value.getDefiningOp<graph::CastOp>()) {
+    auto from = dyn_cast<FloatType>(graph::getElementType(cast.getInput()));
+    auto to = dyn_cast<FloatType>(graph::getElementType(value));
+    if (!from || !to || from.getWidth() > to.getWidth() ||
+        (from.getWidth() == to.getWidth() && from != to))
+      break;
+    value = cast.getInput();
+  }
+  return value;
+}
+
+/// Whether two values are the same number at each place; subtractions may be
+/// written out twice.
+bool areSame(Value a, Value b) {
+  a = beforeCasts(a);
+  b = beforeCasts(b);
+  if (a == b)
+    return true;
+  auto lhs = a.getDefiningOp<graph::SubOp>(),
+       rhs = b.getDefiningOp<graph::SubOp>();
+  return lhs && rhs && beforeCasts(lhs.getLhs()) == beforeCasts(rhs.getLhs()) &&
+         beforeCasts(lhs.getRhs()) == beforeCasts(rhs.getRhs());
+}
+
+/// A mean over the last axes: from which one on, and of what.
+std::optional<std::pair<Value, int64_t>> meanOverLastAxes(Value value) {
+  Value sum = value;
+  std::optional<double> factor;
+  if (auto mul = value.getDefiningOp<graph::MulOp>()) {
+    factor = splatOf(mul.getRhs());
+    sum = mul.getLhs();
+    if (!factor) {
+      factor = splatOf(mul.getLhs());
+      sum = mul.getRhs();
+    }
+  } else if (auto div = value.getDefiningOp<graph::DivOp>()) {
+    sum = div.getLhs();
+    if (std::optional<double> divisor = splatOf(div.getRhs()))
+      factor = 1 / *divisor;
+  }
+  auto reduce = sum.getDefiningOp<graph::ReduceOp>();
+  if (!reduce || (sum != value && !factor))
+    return std::nullopt;
+  int64_t rank = graph::getRank(sum);
+  int64_t axis = rank - static_cast<int64_t>(reduce.getAxes().size());
+  SmallVector<int64_t> axes(reduce.getAxes());
+  llvm::sort(axes);
+  for (auto [i, each] : llvm::enumerate(axes))
+    if (each != axis + static_cast<int64_t>(i))
+      return std::nullopt;
+  if (axes.empty())
+    return std::nullopt;
+  if (sum == value)
+    return reduce.getKind() == graph::ReduceKind::Mean
+               ? std::optional(std::pair(reduce.getInput(), axis))
+               : std::nullopt;
+  graph::Expr count = graph::product(
+      reduce.getContext(),
+      ArrayRef(graph::getDims(reduce.getInput())).drop_front(axis));
+  std::optional<int64_t> number = count.asConstant();
+  if (reduce.getKind() != graph::ReduceKind::Sum || !number || *number == 0 ||
+      std::abs(*factor * static_cast<double>(*number) - 1) > 1e-6)
+    return std::nullopt;
+  return std::pair(reduce.getInput(), axis);
+}
+
+/// What is squared; null when it is no square.
+Value baseOfSquare(Value square) {
+  if (auto mul = square.getDefiningOp<graph::MulOp>())
+    return mul.getLhs() == mul.getRhs() ? mul.getLhs() : Value();
+  auto pow = square.getDefiningOp<graph::PowOp>();
+  return pow && splatOf(pow.getRhs()) == 2.0 &&
+                 pow.getType() == pow.getLhs().getType()
+             ? pow.getLhs()
+             : Value();
+}
+
+/// Whether a reduction is here or one step further up.
+bool isOfReduction(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && (isa<graph::ReduceOp>(op) ||
+                llvm::any_of(op->getOperands(), [](Value operand) {
+                  return bool(operand.getDefiningOp<graph::ReduceOp>());
+                }));
+}
+
+class Recogniser {
+public:
+  explicit Recogniser(graph::SqrtOp root) : root(root) {}
+
+  /// Replaces the norm, or says why it is none; with an empty reason for what
+  /// does not look like one.
+  std::optional<StringRef> run() {
+    auto sum = root.getInput().getDefiningOp<graph::AddOp>();
+    if (!sum)
+      return meanOverLastAxes(root.getInput())
+                 ? "there is no epsilon under the root"
+                 : "";
+    std::optional<double> epsilon = splatOf(sum.getRhs());
+    Value variance = sum.getLhs();
+    if (!epsilon) {
+      epsilon = splatOf(sum.getLhs());
+      variance = sum.getRhs();
+    }
+    auto mean = meanOverLastAxes(variance);
+    if (!epsilon || !mean)
+      return isOfReduction(variance)
+                 ? "the root is not of a mean over the last axes"
+                 : "";
+    statistics.epsilon = *epsilon;
+    statistics.axis = mean->second;
+    statistics.squared = baseOfSquare(mean->first);
+    if (!statistics.squared)
+      return "the mean is not of squares";
+    findInput();
+    if (!root->hasOneUse())
+      return "the root has several users";
+    return replaceQuotient();
+  }
+
+private:
+  /// x, and its mean where what is squared is x less its mean.
+  void findInput() {
+    statistics.x = statistics.squared;
+    auto difference =
+        beforeCasts(statistics.squared).getDefiningOp<graph::SubOp>();
+    if (!difference)
+      return;
+    auto mean = meanOverLastAxes(difference.getRhs());
+    if (!mean || mean->second != statistics.axis ||
+        !areSame(mean->first, difference.getLhs()))
+      return;
+    statistics.x = difference.getLhs();
+    statistics.mean = difference.getRhs();
+  }
+
+  /// x / root, x * (1 / root) in any order, or what TensorFlow writes.
+  std::optional<StringRef> replaceQuotient() {
+    Operation *user = *root->user_begin();
+    if (auto div = dyn_cast<graph::DivOp>(user); div && div.getRhs() == root) {
+      if (splatOf(div.getLhs()) == 1.0)
+        return replaceProduct(user);
+      return replace(user, div.getLhs());
+    }
+    if (isa<graph::ReciprocalOp>(user))
+      return replaceProduct(user);
+    return "the root divides nothing";
+  }
+
+  std::optional<StringRef> replaceProduct(Operation *inverse) {
+    Value factor = inverse->getResult(0);
+    if (!factor.hasOneUse())
+      return "one over the root has several users";
+    auto mul = dyn_cast<graph::MulOp>(*factor.user_begin());
+    if (!mul)
+      return "one over the root is not multiplied";
+    Value other = otherOperand(mul, factor);
+    if (areSame(other, statistics.squared))
+      return replace(mul, other);
+    return replaceFolded(mul, other);
+  }
+
+  /// Replaces `quotient`, which is `dividend` over the root.
+  std::optional<StringRef> replace(Operation *quotient, Value dividend) {
+    if (!areSame(dividend, statistics.squared))
+      return "what is divided is not what was squared";
+    OpBuilder builder(quotient);
+    Value x = dividend;
+    if (statistics.mean)
+      x = beforeCasts(dividend).getDefiningOp<graph::SubOp>().getLhs();
+    if (x.getType() != quotient->getResult(0).getType())
+      x = graph::CastOp::create(builder, quotient->getLoc(),
+                                quotient->getResult(0).getType(), x);
+    replaceWithNorm(builder, quotient, x);
+    return std::nullopt;
+  }
+
+  /// gamma / root = g; x * g + (beta - mean * g): scaled before it is centred.
+  std::optional<StringRef> replaceFolded(graph::MulOp scale, Value gamma) {
+    constexpr StringRef why = "what is divided is not what was squared";
+    if (!statistics.mean)
+      return why;
+    graph::MulOp scaled, shift;
+    for (Operation *user : scale->getUsers()) {
+      auto mul = dyn_cast<graph::MulOp>(user);
+      if (!mul)
+        return why;
+      Value other = otherOperand(mul, scale);
+      if (beforeCasts(other) == beforeCasts(statistics.x))
+        scaled = mul;
+      else if (beforeCasts(other) == beforeCasts(statistics.mean))
+        shift = mul;
+      else
+        return why;
+    }
+    if (!scaled || !shift || !shift->hasOneUse() || !scaled->hasOneUse())
+      return why;
+    auto rest = dyn_cast<graph::SubOp>(*shift->user_begin());
+    auto sum = dyn_cast<graph::AddOp>(*scaled->user_begin());
+    if (!rest || rest.getRhs() != shift || !rest->hasOneUse() || !sum ||
+        otherOperand(sum, scaled) != rest)
+      return why;
+    OpBuilder builder(sum);
+    Value norm = makeNorm(builder, sum.getLoc(), otherOperand(scaled, scale));
+    Value product = graph::MulOp::create(builder, sum.getLoc(), norm, gamma);
+    Value result =
+        graph::AddOp::create(builder, sum.getLoc(), product, rest.getLhs());
+    if (result.getType() != sum.getType()) {
+      for (Value unused : {result, product, norm})
+        unused.getDefiningOp()->erase();
+      return "scale or bias has axes that the input lacks";
+    }
+    sum->replaceAllUsesWith(ValueRange(result));
+    eraseUnused(sum);
+    return std::nullopt;
+  }
+
+  Value makeNorm(OpBuilder &builder, Location loc, Value x) {
+    IntegerAttr axis = builder.getI64IntegerAttr(statistics.axis);
+    FloatAttr epsilon = builder.getF64FloatAttr(statistics.epsilon);
+    if (statistics.mean)
+      return graph::LayerNormOp::create(builder, loc, x, axis, epsilon);
+    return graph::RmsNormOp::create(builder, loc, x, axis, epsilon);
+  }
+
+  /// A norm between casts from and to a narrow type is the narrow one's: both
+  /// compute in f32 and round once.
+  void replaceWithNorm(OpBuilder &builder, Operation *quotient, Value x) {
+    Operation *replaced = quotient;
+    Value narrow = beforeCasts(x);
+    if (narrow != x && quotient->hasOneUse() &&
+        !graph::getElementType(x).isF64()) {
+      auto cast = dyn_cast<graph::CastOp>(*quotient->user_begin());
+      if (cast && cast.getType() == narrow.getType()) {
+        x = narrow;
+        replaced = cast;
+        builder.setInsertionPoint(cast);
+      }
+    }
+    Value norm = makeNorm(builder, quotient->getLoc(), x);
+    replaced->getResult(0).replaceAllUsesWith(norm);
+    eraseUnused(replaced);
+  }
+
+  graph::SqrtOp root;
+  Statistics statistics;
+};
+
+struct RecogniseNorms : impl::RecogniseNormsPassBase<RecogniseNorms> {
+  using RecogniseNormsPassBase::RecogniseNormsPassBase;
+
+  void runOnOperation() override {
+    SmallVector<graph::SqrtOp> roots;
+    getOperation().walk([&](graph::SqrtOp op) { roots.push_back(op); });
+    for (graph::SqrtOp op : roots) {
+      std::optional<StringRef> why = Recogniser(op).run();
+      if (explain && why && !why->empty())
+        op->emitRemark("no norm: ") << *why;
+    }
+  }
+};
+
+} // namespace
+} // namespace tenon
