@@ -40,6 +40,7 @@ struct Term {
   Term operator+(double y) const { return *this + number(y); }
   Term operator-(double y) const { return *this - number(y); }
   Term operator*(double y) const { return *this * number(y); }
+  Term negated() const { return {b, arith::NegFOp::create(b, v)}; }
   Term abs() const { return {b, math::AbsFOp::create(b, v)}; }
   Term signOf(Term y) const { return {b, math::CopySignOp::create(b, v, y.v)}; }
   /// this * y + z
@@ -77,36 +78,55 @@ struct Term {
 
 bool isDouble(Value x) { return getElementTypeOrSelf(x.getType()).isF64(); }
 
-/// 2^n for integers n in [-126, 127].
-Term powerOfTwo(ImplicitLocOpBuilder &b, Value n) {
-  Type type = n.getType();
-  n = arith::AddIOp::create(b, n, constantLike(b, type, 127));
-  return Term::fromBits(b,
-                        arith::ShLIOp::create(b, n, constantLike(b, type, 23)));
+/// x = n + rest, n being the nearest integer, in [-127, 128], and `power` 2^n,
+/// or 0 for -127 and infinity for 128.
+struct Split {
+  Term n, rest, power;
+};
+
+/// Of x * scale. Adding 1.5 * 2^23 leaves the rounded integer in the low bits,
+/// 127 more the field of an exponent.
+Split splitOf(Term x, double scale, int extra = 0) {
+  ImplicitLocOpBuilder &b = x.b;
+  const double magic = 12582912 + 127 + extra;
+  Term shifted =
+      scale == 1 ? x + magic : x.fma(x.number(scale), x.number(magic));
+  Term n = shifted - magic;
+  Value bits = shifted.bits();
+  bits = arith::ShLIOp::create(b, bits, constantLike(b, bits.getType(), 23));
+  return {n, x - n, Term::fromBits(b, bits)};
 }
 
-/// e^x = 2^n e^r, |r| <= ln(2) / 2.
+/// Of x / log(2), rest being in units of x.
+Split splitByLog2(Term x, int extra = 0) {
+  Split split = splitOf(x, 1.4426950408889634, extra);
+  Term rest = split.n.fma(x.number(-0.693359375), x);
+  split.rest = split.n.fma(x.number(2.12194440e-4), rest);
+  return split;
+}
+
+/// e^x = 2^(n-1) 2 e^r, |r| <= ln(2) / 2: so 2^n may lie beyond what is a
+/// number when e^x does not. Results that would be denormal are 0.
 Term expOf(Term x) {
-  static constexpr float fit[] = {1.395170310e-03f, 8.369590246e-03f,
-                                  4.166618750e-02f, 1.666651296e-01f,
-                                  5.000000101e-01f};
-  ImplicitLocOpBuilder &b = x.b;
+  static constexpr float fit[] = {2.790340620e-03f,
+                                  1.673918049e-02f,
+                                  8.333237500e-02f,
+                                  3.333302592e-01f,
+                                  1.000000020e+00f,
+                                  2.0f,
+                                  2.0f};
   // Beyond these the result is 0 or infinity all the same.
-  x = x.atMost(90).atLeast(-106);
-  // Adding 1.5 * 2^23 leaves the rounded integer in the low bits.
-  const double magic = 12582912;
-  Term shifted = x.fma(x.number(1.4426950408889634), x.number(magic));
-  Value n = arith::SubIOp::create(
-      b, shifted.bits(), constantLike(b, shifted.bits().getType(), 0x4B400000));
-  Term whole = shifted - magic;
-  Term r = whole.fma(x.number(-0.693359375), x);
-  r = whole.fma(x.number(2.12194440e-4), r);
-  Term result = r.polynomial(fit).fma(r * r, r) + 1;
-  // In two steps, which reach denormal results and infinity.
-  Type type = n.getType();
-  Value half = arith::ShRSIOp::create(b, n, constantLike(b, type, 1));
-  Value rest = arith::SubIOp::create(b, n, half);
-  return result * powerOfTwo(b, half) * powerOfTwo(b, rest);
+  Split split = splitByLog2(x.atMost(89.3).atLeast(-87.5), /*extra=*/-1);
+  return split.rest.polynomial(fit) * split.power;
+}
+
+/// sum + factor * 2^x for x in [-126, 0], where the absolute error counts.
+Term addPowerOfTwo(Term sum, Term factor, Term x) {
+  static constexpr float fit[] = {1.327646680e-03f, 9.675541293e-03f,
+                                  5.550713290e-02f, 2.402211972e-01f,
+                                  6.931469671e-01f, 1.000000072e+00f};
+  Split split = splitOf(x, 1);
+  return (factor * split.power).fma(split.rest.polynomial(fit), sum);
 }
 
 /// log(x) = e log(2) + log(m), m in [sqrt(1/2), sqrt(2)).
@@ -141,31 +161,72 @@ Term logOf(Term x) {
                  x.number(std::nan("")));
 }
 
+/// tanh(x) = (e^2x - 1) / (e^2x + 1), e^2x - 1 being exact to the last digits
+/// also near 0.
 Term tanhOf(Term x) {
-  static constexpr float fit[] = {-5.721629893e-03f, 2.065521841e-02f,
-                                  -5.374514459e-02f, 1.333151517e-01f,
-                                  -3.333328508e-01f};
-  Term size = x.abs();
-  Term square = x * x;
-  Term near = square.polynomial(fit).fma(square * x, x);
-  Term far = x.number(1) - x.number(2) / (expOf(size * 2.0) + 1.0);
-  return size.where(arith::CmpFPredicate::OLT, 0.625, near, far.signOf(x));
+  static constexpr float fit[] = {1.991498457e-04f, 1.394200877e-03f,
+                                  8.333271812e-03f, 4.166634269e-02f,
+                                  1.666666682e-01f, 5.000000049e-01f};
+  Term twice = (x.abs() * 2.0).atMost(20);
+  Split split = splitByLog2(twice);
+  Term r = split.rest;
+  Term near = (r * r).fma(r.polynomial(fit), r);
+  Term less = split.power.fma(near, split.power - 1.0);
+  return (less / (less + 2.0)).signOf(x);
 }
 
+/// Below 1 an odd polynomial, above 1 - erfc(x), by the logarithm of erfc.
 Term erfOf(Term x) {
   static constexpr float fitNear[] = {
       7.889119531e-05f, -8.020841279e-04f, 5.189535339e-03f, -2.685444459e-02f,
       1.128360018e-01f, -3.761262714e-01f, 1.283791659e-01f};
-  // Of -log(1 - erf(x)) up to 4.1, where erf is 1.
-  static constexpr float fitFar[] = {
-      -9.105387962e-08f, 2.299558338e-05f,  -4.493984049e-04f,
-      4.232370143e-03f,  -2.526701972e-02f, 1.084965086e-01f,
-      6.331565199e-01f,  1.129607331e+00f,  -1.937062677e-04f};
+  static constexpr float fitFar[] = {-3.016611048e-05f, 6.236813842e-04f,
+                                     -6.002371584e-03f, 3.619937779e-02f,
+                                     -1.561524337e-01f, -9.137837742e-01f,
+                                     -1.629517065e+00f, 2.460545539e-04f};
   Term size = x.abs();
   Term near = (x * x).polynomial(fitNear).fma(x, x);
-  Term power = size.atMost(4.1).polynomial(fitFar) * -1.0;
-  Term far = x.number(1) - expOf(power);
+  Term power = size.atMost(4.1).polynomial(fitFar);
+  Term far = addPowerOfTwo(x.number(1), x.number(-1), power);
   return size.where(arith::CmpFPredicate::OLT, 1.0, near, far.signOf(x));
+}
+
+/// x Phi(x) = max(x, 0) - |x| Phi(-|x|), for a Phi with Phi(-x) = 1 - Phi(x);
+/// `fit` is of the logarithm to base 2 of Phi(-t) up to `most`, where t Phi(-t)
+/// is as good as 0.
+Term geluOf(Term x, ArrayRef<float> fit, double most) {
+  Term size = x.abs().atMost(most);
+  return addPowerOfTwo(x.atLeast(0), size.negated(), size.polynomial(fit));
+}
+
+Value emitGeluErf(ImplicitLocOpBuilder &b, FormulaHost &host, Value value) {
+  static constexpr float fit[] = {2.992583758e-05f,
+                                  -7.398867513e-04f,
+                                  7.977497696e-03f,
+                                  -5.323823081e-02f,
+                                  -4.589156615e-01f,
+                                  -1.151147087e+00f,
+                                  -1.0f};
+  Term x{b, value};
+  if (!isDouble(value))
+    return geluOf(x, fit, 12).v;
+  Term scaled = x * -0.70710678118654752;
+  Term tail{b, emitMathCall(b, host, TENON_MATH_ERF, scaled.v)};
+  return (x * 0.5 * (x.number(1) - tail)).v;
+}
+
+Value emitGeluTanh(ImplicitLocOpBuilder &b, FormulaHost &host, Value value) {
+  static constexpr float fit[] = {
+      -3.022576932e-05f, 4.811186179e-04f,  -2.613609776e-03f,
+      4.159493143e-03f,  3.310642070e-03f,  -4.899827638e-02f,
+      -4.599235776e-01f, -1.151030584e+00f, -1.0f};
+  Term x{b, value};
+  if (!isDouble(value))
+    return geluOf(x, fit, 6.5).v;
+  // (1 + tanh(u)) / 2 is sigmoid(2 u).
+  Term inner = (x * x).fma(x.number(0.044715), x.number(1));
+  inner = inner * (x * 1.5957691216057308);
+  return (x * Term{b, emitSigmoid(b, host, inner.v)}).v;
 }
 
 } // namespace
@@ -212,14 +273,29 @@ Value emitErf(ImplicitLocOpBuilder &b, FormulaHost &host, Value x) {
 
 Value emitSigmoid(ImplicitLocOpBuilder &b, FormulaHost &host, Value x) {
   Term t{b, x};
-  Term power = {b, emitExp(b, host, (t * -1.0).v)};
+  Term power = {b, emitExp(b, host, t.negated().v)};
   return (t.number(1) / (power + 1.0)).v;
+}
+
+Value emitGelu(ImplicitLocOpBuilder &b, FormulaHost &host, graph::GeluKind kind,
+               Value x) {
+  switch (kind) {
+  case graph::GeluKind::Erf:
+    return emitGeluErf(b, host, x);
+  case graph::GeluKind::Tanh:
+    return emitGeluTanh(b, host, x);
+  case graph::GeluKind::Quick: {
+    Term t{b, x};
+    return (t * Term{b, emitSigmoid(b, host, (t * 1.702).v)}).v;
+  }
+  }
+  llvm_unreachable("all kinds of gelu");
 }
 
 Value emitSoftplus(ImplicitLocOpBuilder &b, FormulaHost &host, Value x) {
   // max(x, 0) + log1p(e^-|x|)
   Term t{b, x};
-  Term power = {b, emitExp(b, host, (t.abs() * -1.0).v)};
+  Term power = {b, emitExp(b, host, t.abs().negated().v)};
   Term tail = power;
   if (isDouble(x)) {
     tail = {b, emitMathCall(b, host, TENON_MATH_LOG1P, power.v)};

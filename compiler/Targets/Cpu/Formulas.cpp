@@ -108,29 +108,7 @@ Value isInf(const Formula &f) {
 }
 
 Value gelu(const Formula &f) {
-  ImplicitLocOpBuilder &b = f.b;
-  auto times = [&](Value value, double factor) -> Value {
-    return arith::MulFOp::create(b, value, f.number(factor));
-  };
-  switch (cast<graph::GeluOp>(f.op).getKind()) {
-  case graph::GeluKind::Erf: {
-    Value erf = emitErf(b, f.host, times(f.x, 0.70710678118654752));
-    Value sum = arith::AddFOp::create(b, erf, f.number(1));
-    return arith::MulFOp::create(b, times(f.x, 0.5), sum);
-  }
-  case graph::GeluKind::Tanh: {
-    // (1 + tanh(u)) / 2 is sigmoid(2 u).
-    Value square = arith::MulFOp::create(b, f.x, f.x);
-    Value inner =
-        math::FmaOp::create(b, square, f.number(0.044715), f.number(1));
-    inner = arith::MulFOp::create(b, inner, times(f.x, 1.5957691216057308));
-    return arith::MulFOp::create(b, f.x, emitSigmoid(b, f.host, inner));
-  }
-  case graph::GeluKind::Quick:
-    return arith::MulFOp::create(b, f.x,
-                                 emitSigmoid(b, f.host, times(f.x, 1.702)));
-  }
-  llvm_unreachable("all kinds of gelu");
+  return emitGelu(f.b, f.host, cast<graph::GeluOp>(f.op).getKind(), f.x);
 }
 
 //===----------------------------------------------------------------------===//

@@ -78,6 +78,8 @@ mlir::Value emitTanh(ImplicitLocOpBuilder &b, FormulaHost &host, mlir::Value x);
 mlir::Value emitErf(ImplicitLocOpBuilder &b, FormulaHost &host, mlir::Value x);
 mlir::Value emitSigmoid(ImplicitLocOpBuilder &b, FormulaHost &host,
                         mlir::Value x);
+mlir::Value emitGelu(ImplicitLocOpBuilder &b, FormulaHost &host,
+                     graph::GeluKind kind, mlir::Value x);
 mlir::Value emitSoftplus(ImplicitLocOpBuilder &b, FormulaHost &host,
                          mlir::Value x);
 

@@ -124,6 +124,52 @@ TEST(Pointwise, UnaryFloatsOfSpecialValues) {
                       floats, "", true));
 }
 
+/// Within this of the largest result.
+constexpr double accuracy = 2.5e-7;
+
+TEST(Pointwise, FloatFunctionsAreAccurate) {
+  std::vector<KernelCase> cases =
+      unaryCases({{"erf", -5, 5},
+                  {"exp", -1, 1},
+                  {"exp", 88, 88.7},
+                  {"exp", -87, -86.5},
+                  {"gelu {kind = #graph<gelu_kind erf>}", -3, 1},
+                  {"gelu {kind = #graph<gelu_kind tanh>}", -3, 1},
+                  {"gelu {kind = #graph<gelu_kind quick>}", -3, 1},
+                  {"log", 0.5, 2},
+                  {"sigmoid", -20, 0},
+                  {"sigmoid", -80, -79},
+                  {"softplus", -20, 0},
+                  {"tanh", -1e-3, 1e-3},
+                  {"tanh", -12, 12}},
+                 {"f32"}, "", false);
+  for (KernelCase &test : cases) {
+    test.sizes = {{{"n", 4099}}};
+    test.tolerance = accuracy;
+  }
+  runCases(cases);
+}
+
+/// Infinities become NaN before they get there: at -infinity gelu is 0 here
+/// and NaN by its definition.
+TEST(Pointwise, GeluOfSpecialAndLargeValues) {
+  std::string type = flat("f32"), unary = " : (" + type + ") -> " + type + "\n",
+              binary = " : (" + type + ", " + type + ") -> " + type + "\n";
+  std::vector<KernelCase> cases;
+  for (const std::string &kind : {"erf", "tanh", "quick"})
+    for (double size : {20.0, 1e29})
+      cases.push_back({"gelu of special values, " + kind,
+                       "%a: " + type,
+                       "%d = graph.sub %a, %a" + binary +
+                           "%s = graph.add %a, %d" + binary +
+                           "%r = graph.gelu %s {kind = #graph<gelu_kind " +
+                           kind + ">}" + unary + "kernel.yield %r : " + type,
+                       {{{"n", 4099}}},
+                       {{-size, size, true}},
+                       accuracy});
+  runCases(cases);
+}
+
 TEST(Pointwise, PredicatesOfFloats) {
   runCases(unaryCases({{"is_nan"},
                        {"is_inf {negative = true, positive = true}"},
