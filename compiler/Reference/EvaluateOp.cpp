@@ -124,6 +124,7 @@ constexpr Family families[] = {
     {"graph.reshape", evaluateReshape},
     {"graph.resize", evaluateResize},
     {"graph.rms_norm", evaluateNorm},
+    {"graph.rotary", evaluateRotary},
     {"graph.scatter_elements", evaluateScatterElements},
     {"graph.scatter_nd", evaluateScatterNd},
     {"graph.sizes", evaluateSizes},

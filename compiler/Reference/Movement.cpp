@@ -169,4 +169,41 @@ llvm::Error evaluatePad(Call &call) {
   return llvm::Error::success();
 }
 
+/// A rotation of pairs by angles that depend on batch and position.
+llvm::Error evaluateRotary(Call &call) {
+  auto op = cast<graph::RotaryOp>(call.op);
+  const Tensor &input = call.operands[0], &cos = call.operands[1],
+               &sin = call.operands[2];
+  const Shape &shape = input.shape;
+  if (shape != call.results[0].shape || cos.shape != sin.shape ||
+      (cos.shape[0] != 1 && cos.shape[0] != shape[0]) ||
+      cos.shape[1] != shape[2] || 2 * cos.shape[2] > shape[3])
+    return fault("tables of shapes " + str(cos.shape) + " and " +
+                 str(sin.shape) + " do not fit the input " + str(shape));
+  Tensor &result = call.make();
+  if (!result.count())
+    return llvm::Error::success();
+  ArrayRef<double> from = input.floats();
+  MutableArrayRef<double> to = result.writeFloats();
+  llvm::copy(from, to.begin());
+  int64_t half = cos.shape[2];
+  int64_t apart = op.getInterleaved() ? 1 : half,
+          stride = op.getInterleaved() ? 2 : 1;
+  Shape index(3, 0), heads = {shape[0], shape[1], shape[2]};
+  int64_t row = 0;
+  do {
+    int64_t batch = cos.shape[0] == 1 ? 0 : index[0];
+    int64_t angle = (batch * shape[2] + index[2]) * half;
+    for (int64_t i = 0; i < half; ++i) {
+      double c = cos.floats()[angle + i], s = sin.floats()[angle + i];
+      int64_t first = row + i * stride, second = first + apart;
+      to[first] = from[first] * c - from[second] * s;
+      to[second] = from[second] * c + from[first] * s;
+    }
+    row += shape[3];
+  } while (step(index, heads));
+  call.round();
+  return llvm::Error::success();
+}
+
 } // namespace tenon::reference

@@ -16,7 +16,8 @@ using graph::Expr;
 /// What an op may be in a region.
 enum class Role {
   Pointwise, // element by element
-  Movement,  // each result element is one input element, found by its index
+  Movement,  // each result element is made of one or two input elements, found
+             // by its index
   Constant,  // made from nothing: constant, sizes, iota
   Root,      // reduces, contracts, scans, scatters: at most one
   Foreign,   // never in a region: control, bind, require, weight

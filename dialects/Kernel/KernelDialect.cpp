@@ -26,7 +26,7 @@ Role roleOf(Operation *op) {
     return Role::Constant;
   if (isa<graph::ReshapeOp, graph::BroadcastOp, graph::TransposeOp,
           graph::SliceOp, graph::ConcatOp, graph::PadOp, graph::GatherOp,
-          graph::GatherElementsOp, graph::GatherNdOp>(op))
+          graph::GatherElementsOp, graph::GatherNdOp, graph::RotaryOp>(op))
     return Role::Movement;
   if (isa<graph::WeightOp, graph::BindOp, graph::RequireOp, graph::IfOp,
           graph::YieldOp>(op) ||

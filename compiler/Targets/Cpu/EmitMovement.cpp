@@ -213,6 +213,57 @@ Value gatherNd(Emitter &e, graph::GatherNdOp op, ArrayRef<Value> index) {
   return guarded(e, op.getInput(), from, axes);
 }
 
+/// Which elements of a row make element `at` of it: pair i holds `first` and
+/// `second`, and `at` is the second one or the first.
+struct RotaryPair {
+  Value i, first, second, isSecond;
+};
+
+RotaryPair pairOf(Emitter &e, graph::RotaryOp op, Value at, Value half) {
+  if (op.getInterleaved()) {
+    Value two = e.number(2), i = e.div(at, two), first = e.mul(i, two);
+    return {i, first, e.add(first, e.number(1)),
+            e.equal(e.rem(at, two), e.number(1))};
+  }
+  Value isSecond = e.less(e.sub(half, e.number(1)), at);
+  Value i = e.select(isSecond, e.sub(at, half), at);
+  return {i, i, e.add(i, half), isSecond};
+}
+
+Value rotated(Emitter &e, graph::RotaryOp op, ArrayRef<Value> index,
+              Value half) {
+  RotaryPair pair = pairOf(e, op, index[3], half);
+  auto element = [&](Value at) {
+    return e.element(op.getInput(), {index[0], index[1], index[2], at});
+  };
+  SmallVector<Expr> dims = graph::getDims(op.getInput());
+  Value batch =
+      e.broadcastAxis(index[0], dims[0], graph::getDim(op.getCos(), 0));
+  auto angle = [&](Value table) {
+    return e.element(table, {batch, index[2], pair.i});
+  };
+  Value first = element(pair.first), second = element(pair.second);
+  Value cos = angle(op.getCos()), sin = angle(op.getSin());
+  Value own = e.select(pair.isSecond, second, first);
+  Value other = e.select(pair.isSecond, first,
+                         arith::NegFOp::create(e.b, second).getResult());
+  Value sum = arith::AddFOp::create(e.b, arith::MulFOp::create(e.b, own, cos),
+                                    arith::MulFOp::create(e.b, other, sin));
+  return roundTo(e.b, sum, graph::getElementType(op.getResult()));
+}
+
+/// Pairs turn by their angles; what lies behind them stays.
+Value rotary(Emitter &e, graph::RotaryOp op, ArrayRef<Value> index) {
+  Expr half = graph::getDim(op.getCos(), 2);
+  Value count = e.valueOf(half);
+  if (half * 2 == graph::getDim(op.getInput(), 3))
+    return rotated(e, op, index, count);
+  return e.branch(
+      e.less(index[3], e.mul(count, e.number(2))),
+      [&] { return rotated(e, op, index, count); },
+      [&] { return e.element(op.getInput(), index); });
+}
+
 Value iota(Emitter &e, graph::IotaOp op, ArrayRef<Value> index) {
   return emitCast(e.b, index[0], e.b.getI64Type(),
                   graph::getElementType(op.getResult()));
@@ -249,6 +300,7 @@ Value emitMovement(Emitter &e, Operation *op, ArrayRef<Value> index) {
         return gatherElements(e, op, index);
       })
       .Case([&](graph::GatherNdOp op) { return gatherNd(e, op, index); })
+      .Case([&](graph::RotaryOp op) { return rotary(e, op, index); })
       .Case([&](graph::IotaOp op) { return iota(e, op, index); })
       .Case<graph::ConstantOp, graph::SizesOp>(
           [&](auto op) { return e.constantElement(op, index); });

@@ -53,6 +53,18 @@ TEST_F(MovementTest, Concat) {
             Numbers({1, 3, 4, 2, 5, 6}));
 }
 
+TEST_F(MovementTest, RotaryTurnsPairs) {
+  // A quarter turn and none; the last element is no part of a pair.
+  Tensor x = floats({1, 1, 1, 5}, {1, 2, 3, 4, 5});
+  Tensor cos = floats({1, 1, 2}, {0, 1}), sin = floats({1, 1, 2}, {1, 0});
+  EXPECT_EQ(numbers(op("graph.rotary", "{interleaved = false}", {x, cos, sin},
+                       {"tensor<1x1x1x5xf32>"})),
+            Numbers({-3, 2, 1, 4, 5}));
+  EXPECT_EQ(numbers(op("graph.rotary", "{interleaved = true}", {x, cos, sin},
+                       {"tensor<1x1x1x5xf32>"})),
+            Numbers({-2, 1, 3, 4, 5}));
+}
+
 TEST_F(MovementTest, EachModeOfPad) {
   EXPECT_EQ(pad("constant", "1", 6), Numbers({9, 1, 2, 3, 9, 9}));
   EXPECT_EQ(pad("edge", "2", 6), Numbers({1, 1, 1, 2, 3, 3}));

@@ -128,6 +128,46 @@ TEST(Movement, Gathers) {
   runCases(cases);
 }
 
+TEST(Movement, Rotates) {
+  std::vector<KernelCase> cases;
+  std::vector<Symbols> some = {{{"b", 2}, {"s", 5}},
+                               {{"b", 1}, {"s", 1}},
+                               {{"b", 0}, {"s", 3}},
+                               {{"b", 3}, {"s", 0}}};
+  // Heads turned whole, in part and not at all; tables per batch and for all.
+  for (const std::string &type : {"f16", "bf16", "f32", "f64"})
+    for (const std::string &interleaved : {"true", "false"})
+      for (const std::string &half : {"0", "1", "5", "6"})
+        for (const std::string &batch : {"1", "b"}) {
+          std::string x = tensor({"b", "3", "s", "12"}, type);
+          std::string table = tensor({batch, "s", half}, type);
+          cases.push_back(one("rotary", "{interleaved = " + interleaved + "}",
+                              {x, table, table}, {x}, some));
+        }
+  runCases(cases);
+}
+
+TEST(Movement, RotatesInsideOfKernels) {
+  std::string from = tensor({"b", "s", "3", "8"}, "f32"),
+              to = tensor({"b", "3", "s", "8"}, "f32"),
+              table = tensor({"1", "s", "4"}, "f32");
+  KernelCase test;
+  test.name = "transpose, cos, sin, rotary, abs";
+  test.arguments = "%a: " + from + ", %t: " + table;
+  test.body = "%x = graph.transpose %a {permutation = array<i64: 0, 2, 1, 3>} "
+              ": (" +
+              from + ") -> " + to + "\n%c = graph.cos %t : (" + table +
+              ") -> " + table + "\n%s = graph.sin %t : (" + table + ") -> " +
+              table +
+              "\n%r = graph.rotary %x, %c, %s {interleaved = false} "
+              ": (" +
+              to + ", " + table + ", " + table + ") -> " + to +
+              "\n%y = graph.abs %r : (" + to + ") -> " + to +
+              "\nkernel.yield %y : " + to;
+  test.sizes = {{{"b", 2}, {"s", 7}}, {{"b", 0}, {"s", 2}}};
+  runCases({test});
+}
+
 TEST(Movement, IndexOutOfRangeIsAFaultOfItsOp) {
   std::vector<KernelCase> cases;
   for (double index : {5.0, -6.0, 1e12}) {
