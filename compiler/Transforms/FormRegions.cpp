@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/Passes.h"
+#include "dialects/Kernel/StridedView.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -30,6 +31,23 @@ bool formsKernel(Operation *op) {
   return role != Role::Foreign && role != Role::Constant && !isView(op);
 }
 
+/// Roots that compute each element of their operand once.
+bool readsOnce(Operation *op) {
+  return isa<graph::SoftmaxOp, graph::LogSoftmaxOp, graph::LayerNormOp,
+             graph::RmsNormOp, graph::ReduceOp, graph::ArgReduceOp>(op);
+}
+
+/// Roots that read operands through views, so that those cost nothing; a
+/// packed weight has a layout of its own.
+bool readsThroughViews(Operation *op) {
+  if (auto matmul = dyn_cast<graph::MatmulOp>(op))
+    return !isa_and_present<graph::WeightOp>(matmul.getRhs().getDefiningOp());
+  return isa<graph::AttentionOp>(op);
+}
+
+/// Roots that store their result through a transpose as well as without.
+bool writesThroughViews(Operation *op) { return isa<graph::AttentionOp>(op); }
+
 /// Movement that is as cheap inside a pointwise loop as by itself.
 bool isCheapMovement(Operation *op) {
   return isa<graph::BroadcastOp, graph::SliceOp, graph::TransposeOp>(op);
@@ -40,8 +58,11 @@ public:
   RegionBuilder(Block &block, bool explain) : block(block), explain(explain) {}
 
   void run() {
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (readsThroughViews(&op))
+        copyViews(&op);
     for (Operation &op : block)
-      if (formsKernel(&op))
+      if (formsKernel(&op) && !views.contains(&op))
         place(&op);
     // Consumers come later in the block, so a group is built where its last
     // op stands; operands of the group all lie before.
@@ -59,6 +80,34 @@ public:
   }
 
 private:
+  /// Gives `op` views of its own, made from the memory that they are views of.
+  void copyViews(Operation *op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      std::optional<kernel::StridedView> view =
+          kernel::stridedViewOf(operand.get());
+      if (!view || view->base == operand.get())
+        continue;
+      SmallVector<Operation *> chain;
+      for (Value value = operand.get(); value != view->base;
+           value = chain.back()->getOperand(0))
+        chain.push_back(value.getDefiningOp());
+      if (chain.back()->getBlock() != &block)
+        continue;
+      OpBuilder builder(op);
+      Value value = view->base;
+      for (Operation *link : llvm::reverse(chain)) {
+        Operation *copy = builder.clone(*link);
+        copy->setOperand(0, value);
+        views.insert(copy);
+        value = copy->getResult(0);
+      }
+      operand.set(value);
+      for (Operation *link : chain)
+        if (link->use_empty())
+          link->erase();
+    }
+  }
+
   /// Starts a group with `op`, then takes in the groups of its producers.
   void place(Operation *op) {
     groups.push_back(std::make_unique<Group>());
@@ -66,11 +115,28 @@ private:
     if (roleOf(op) == Role::Root)
       group.root = op;
     groupOf[op] = &group;
-    if (graph::isPointwise(op))
-      for (Value operand : op->getOperands())
-        if (Operation *producer = operand.getDefiningOp())
-          absorb(group, op, producer);
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        take(group, op, producer);
     group.ops.insert(op);
+  }
+
+  void take(Group &group, Operation *op, Operation *producer) {
+    if (views.contains(producer)) {
+      // A chain that only this op reads, all of it.
+      for (Operation *link = producer; link && views.contains(link);
+           link = link->getOperand(0).getDefiningOp()) {
+        group.ops.insert(link);
+        groupOf[link] = &group;
+      }
+    } else if (graph::isPointwise(op) || readsOnce(op)) {
+      absorb(group, op, producer);
+    } else if (isa<graph::TransposeOp>(op)) {
+      auto found = groupOf.find(producer);
+      if (found != groupOf.end() && found->second->root == producer &&
+          writesThroughViews(producer) && producer->hasOneUse())
+        absorb(group, op, producer);
+    }
   }
 
   /// Moves the producer's group into the consumer's unless something is
@@ -107,8 +173,8 @@ private:
     if (!llvm::all_of(producer->getUsers(),
                       [&](Operation *user) { return user == consumer; }))
       return "its result has several users";
-    if (graph::getDims(producer->getResult(0)) !=
-        graph::getDims(consumer->getResult(0)))
+    if (!isa<graph::TransposeOp>(consumer) &&
+        graph::getDims(producer->getResult(0)) != dimsReadBy(consumer))
       return "the sizes of its user are not proven to be its own";
     if (roleOf(producer) == Role::Movement && !isCheapMovement(producer))
       return "its elements are found by a search";
@@ -116,6 +182,11 @@ private:
       return "the kernel would have more than " + std::to_string(maxOps) +
              " ops";
     return std::nullopt;
+  }
+
+  /// The sizes of the loop in which an op reads its operands.
+  static SmallVector<graph::Expr> dimsReadBy(Operation *op) {
+    return graph::getDims(readsOnce(op) ? op->getOperand(0) : op->getResult(0));
   }
 
   static std::string quoted(Operation *op) {
@@ -223,6 +294,7 @@ private:
   SmallVector<std::unique_ptr<Group>> groups;
   llvm::DenseMap<Operation *, Group *> groupOf;
   llvm::DenseMap<Operation *, std::string> refusals;
+  llvm::DenseSet<Operation *> views; // Copies that one root reads.
 };
 
 struct FormRegions : impl::FormRegionsPassBase<FormRegions> {

@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree as ElementTree
 
 TENON, MODELS = sys.argv[1], pathlib.Path(sys.argv[2])
 MLP = MODELS / "mlp_ts17"
@@ -58,6 +59,19 @@ def check_compile(folder):
         err="--dim batch")
     run("compile", MLP / "model.onnx", "-o", folder / "none/a", code=1,
         err="cannot write")
+    plan = folder / "plan.svg"
+    run("compile", MLP / "model.onnx", "-o", artifact, "--plan", plan)
+    drawing = ElementTree.parse(plan).getroot()
+    titles = [title.text for title in drawing.iter() if title.tag.endswith("title")]
+    expect(
+        len(titles) > 2 and all(" bytes at " in title for title in titles),
+        f"the plan shows {titles}",
+    )
+    run(
+        *["compile", MLP / "model.onnx", "--emit", "graph", "--plan", plan],
+        code=2,
+        err="no memory plan",
+    )
     run("compile", artifact, "-o", folder / "c.tenon", code=2)
     expect(not (folder / "c.tenon").exists(), "a failed compile leaves a file")
     return artifact

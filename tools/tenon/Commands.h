@@ -26,6 +26,7 @@ struct CompileCommand {
   std::string cpu;               // "x86-64-v3,x86-64-v4", "native"
   std::vector<std::string> dims; // "name=lo..hi" or "name=n"
   std::string emit;              // Empty: an artifact.
+  std::string plan;              // SVG to write; empty: none.
   bool log = false, generic = false;
 };
 int runCompile(const CompileCommand &command);

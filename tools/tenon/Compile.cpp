@@ -5,6 +5,7 @@
 #include "tools/tenon/CompileRequest.h"
 #include "tools/tenon/Progress.h"
 
+#include "compiler/Lowering/PlanDrawing.h"
 #include "compiler/Pipeline.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -38,14 +39,9 @@ void printSummary(const CompileSummary &summary, const std::string &output,
                << "  compiled in " << llvm::format("%.2f", seconds) << " s\n";
 }
 
-/// Text and object code go to -o, or text to stdout.
-int writeStage(const std::string &text, const CompileCommand &command) {
-  if (command.output.empty()) {
-    llvm::outs() << text;
-    return kSuccess;
-  }
+int writeText(const std::string &text, const std::string &path) {
   std::error_code error;
-  llvm::raw_fd_ostream file(command.output, error);
+  llvm::raw_fd_ostream file(path, error);
   if (!error) {
     file << text;
     file.close();
@@ -53,9 +49,27 @@ int writeStage(const std::string &text, const CompileCommand &command) {
     file.clear_error();
   }
   if (error)
-    return refuse({"cannot write " + command.output + ": " + error.message()},
-                  kFailure);
+    return refuse({"cannot write " + path + ": " + error.message()}, kFailure);
   return kSuccess;
+}
+
+/// Text and object code go to -o, or text to stdout.
+int writeStage(const std::string &text, const CompileCommand &command) {
+  if (command.output.empty()) {
+    llvm::outs() << text;
+    return kSuccess;
+  }
+  return writeText(text, command.output);
+}
+
+int writePlan(Compilation &compilation, const std::string &path) {
+  for (auto program : compilation.module->getOps<exec::ProgramOp>()) {
+    llvm::Expected<DrawnPlan> plan = planOf(program);
+    if (!plan)
+      return refuse({llvm::toString(plan.takeError())}, kFailure);
+    return writeText(drawPlan(*plan), path);
+  }
+  return refuse({"there is no memory plan at this stage"}, kInvalid);
 }
 
 } // namespace
@@ -80,6 +94,9 @@ int tenon::runCompile(const CompileCommand &command) {
   if (!done)
     return refuse(compilation.errors,
                   compilation.report.isInvalidModel() ? kInvalid : kFailure);
+  if (!command.plan.empty())
+    if (int code = writePlan(compilation, command.plan))
+      return code;
   if (options->stage != EmitStage::Artifact)
     return writeStage(text, command);
   std::chrono::duration<double> elapsed =

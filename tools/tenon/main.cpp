@@ -48,6 +48,9 @@ void addCompile(CLI::App &app, Command &chosen) {
                    "Stop at a stage and print it (or write it to -o)")
       ->check(CLI::IsMember(
           {"graph", "regions", "kernels", "exec", "llvm", "object"}));
+  command->add_option("--plan", options->plan,
+                      "Draw the memory plan to an SVG file, for 128 of each "
+                      "symbolic dim or what --dim says");
   command->add_flag("--log", options->log, "A line per pass");
   command->add_flag("--generic", options->generic,
                     "Every kernel by the Generic schedule, to compare with");

@@ -3,6 +3,7 @@
 
 #include "compiler/Targets/Cpu/Emitter.h"
 #include "dialects/Kernel/Geometry.h"
+#include "dialects/Kernel/StridedView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -35,7 +36,13 @@ LogicalResult Emitter::emit() {
 
 LogicalResult Emitter::emitRows() {
   if (kernel.getSchedule() == "PackedMatmul")
-    return emitPackedMatmul(*this);
+    return emitPanelMatmul(*this, /*isPacked=*/true);
+  if (kernel.getSchedule() == "BatchedMatmul")
+    return emitPanelMatmul(*this, /*isPacked=*/false);
+  if (kernel.getSchedule() == "PackedConv")
+    return emitPackedConv(*this);
+  if (kernel.getSchedule() == "DepthwiseConv")
+    return emitDepthwiseConv(*this);
   Operation *root = kernel::findRoot(kernel.getBlock());
   if (!root) {
     emitPointwiseRows(*this);
@@ -43,7 +50,7 @@ LogicalResult Emitter::emitRows() {
   }
   for (auto emitRoot :
        {emitMatmul, emitWindows, emitReductions, emitNormalizations, emitScans,
-        emitScatters, emitResize, emitRecurrent})
+        emitScatters, emitResize, emitRecurrent, emitAttention})
     if (emitRoot(*this, root))
       return success();
   return root->emitOpError("has no emission for the CPU; please report this");
@@ -280,6 +287,14 @@ Value Emitter::branch(Value condition, function_ref<Value()> then,
 // Kernels without root
 //===----------------------------------------------------------------------===//
 
+/// What is yielded before transposes and reshapes.
+static Value behindViews(Value value) {
+  while (isa_and_present<graph::TransposeOp, graph::ReshapeOp>(
+      value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
 void Emitter::storeYields(ArrayRef<Value> index, Value position) {
   Block &body = kernel.getBlock();
   Operation *root = kernel::findRoot(body);
@@ -288,15 +303,31 @@ void Emitter::storeYields(ArrayRef<Value> index, Value position) {
   for (auto [i, yielded] : llvm::enumerate(kernel.getYielded())) {
     Value source = yielded;
     Value inner = kernel::behindReshapes(yielded);
-    Value value;
-    if (graph::getDims(inner) == dims)
+    Value value, at = position;
+    if (Value moved = root ? behindViews(yielded) : Value();
+        moved && moved != inner && graph::getDims(moved) == dims) {
+      value = element(moved, index);
+      at = positionInside(moved, yielded, index);
+    } else if (graph::getDims(inner) == dims) {
       value = element(inner, index);
-    else if (graph::getDims(source) == dims)
+    } else if (graph::getDims(source) == dims) {
       value = element(source, index);
-    else
+    } else {
       value = element(source, delinearise(position, dimsOf(source)));
-    store(value, resultBuffer(i), graph::getElementType(source), position);
+    }
+    store(value, resultBuffer(i), graph::getElementType(source), at);
   }
+}
+
+Value Emitter::positionInside(Value value, Value yielded,
+                              ArrayRef<Value> index) {
+  auto strides = kernel::stridesInside(value, yielded);
+  if (!strides)
+    return giveUp("cannot tell where an element of its result goes");
+  Value position = number(0);
+  for (auto [i, stride] : llvm::zip(index, *strides))
+    position = add(position, mul(i, valueOf(stride)));
+  return position;
 }
 
 void Emitter::storeRow(Operation *root, ArrayRef<Value> lead, Value row,

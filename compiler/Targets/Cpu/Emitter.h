@@ -122,6 +122,9 @@ public:
   /// Evaluates what is yielded at an index of the root's result (or of
   /// kernel::iterationDims) and stores it at row-major position `position`.
   void storeYields(llvm::ArrayRef<Value> index, Value position);
+  /// Where the element of `value` at `index` lies in the buffer of `yielded`,
+  /// which is `value` behind transposes and reshapes.
+  Value positionInside(Value value, Value yielded, llvm::ArrayRef<Value> index);
   /// The last step of roots whose rows are the result's last axis: `valueAt`
   /// gives its elements, still to be rounded; `lead` is the index of all other
   /// axes, `row` its position.
@@ -167,8 +170,12 @@ private:
 Value emitMovement(Emitter &e, mlir::Operation *op,
                    llvm::ArrayRef<Value> index);
 
-/// The loop nest of the PackedMatmul schedule.
-mlir::LogicalResult emitPackedMatmul(Emitter &e);
+/// The loop nest of the PackedMatmul schedule, and of BatchedMatmul.
+mlir::LogicalResult emitPanelMatmul(Emitter &e, bool isPacked);
+
+/// Those of the schedules of convolutions.
+mlir::LogicalResult emitPackedConv(Emitter &e);
+mlir::LogicalResult emitDepthwiseConv(Emitter &e);
 
 // The loop nests of kernels; false when `root` is of another kind.
 void emitPointwiseRows(Emitter &e);
@@ -180,6 +187,7 @@ bool emitScans(Emitter &e, mlir::Operation *root);
 bool emitScatters(Emitter &e, mlir::Operation *root);
 bool emitResize(Emitter &e, mlir::Operation *root);
 bool emitRecurrent(Emitter &e, mlir::Operation *root);
+bool emitAttention(Emitter &e, mlir::Operation *root);
 
 } // namespace tenon::cpu
 

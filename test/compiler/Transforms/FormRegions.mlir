@@ -205,3 +205,69 @@ func.func @branches(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %1 : tensor<4xf32>
 }
+
+// -----
+
+// A row program computes the elements of its row itself, each once.
+
+// CHECK-LABEL: @prologue
+func.func @prologue(%x: tensor<4x8xf32>, %m: tensor<8xf32>) -> tensor<4x8xf32> {
+  // CHECK:      kernel.region
+  // CHECK:      graph.add
+  // CHECK-NEXT: graph.softmax
+  // CHECK-NOT:  kernel.region
+  %0 = graph.add %x, %m : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %1 = graph.softmax %0 {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+
+// -----
+
+// Attention reads heads where the projection left them and writes its own side
+// by side; a transpose with another reader is copied for it.
+
+// CHECK-LABEL: @heads
+func.func @heads(%q: tensor<1x6x8xf32>, %kv: tensor<1x6x4x4xf32>) -> (tensor<1x6x2x4xf32>, tensor<1x2x6x4xf32>) {
+  // CHECK:      kernel.region
+  // CHECK:      graph.slice
+  // CHECK:      kernel.region
+  // CHECK:      graph.transpose
+  // CHECK:      kernel.region
+  // CHECK:      graph.reshape
+  // CHECK:      graph.transpose
+  // CHECK:      graph.slice
+  // CHECK:      graph.transpose
+  // CHECK:      graph.slice
+  // CHECK:      graph.transpose
+  // CHECK:      graph.attention
+  // CHECK-NEXT: graph.transpose
+  // CHECK-NEXT: kernel.yield
+  // CHECK-NOT:  kernel.region
+  %0 = graph.reshape %q : (tensor<1x6x8xf32>) -> tensor<1x6x2x4xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x6x2x4xf32>) -> tensor<1x2x6x4xf32>
+  %2 = graph.slice %kv {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x6x4x4xf32>) -> tensor<1x6x2x4xf32>
+  %3 = graph.transpose %2 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x6x2x4xf32>) -> tensor<1x2x6x4xf32>
+  // expected-remark@+1 {{its user 'graph.transpose' does not read it element by element}}
+  %4 = graph.slice %kv {starts = #graph.dims<0, 0, 2, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x6x4x4xf32>) -> tensor<1x6x2x4xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %5 = graph.transpose %4 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x6x2x4xf32>) -> tensor<1x2x6x4xf32>
+  %6 = graph.attention %1, %3, %5 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x6x4xf32>, tensor<1x2x6x4xf32>, tensor<1x2x6x4xf32>) -> tensor<1x2x6x4xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %7 = graph.transpose %6 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x2x6x4xf32>) -> tensor<1x6x2x4xf32>
+  return %7, %5 : tensor<1x6x2x4xf32>, tensor<1x2x6x4xf32>
+}
+
+// -----
+
+// No other root stores its result through a transpose.
+
+// CHECK-LABEL: @no_writer
+func.func @no_writer(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
+  // CHECK-COUNT-2: kernel.region
+  // expected-remark@+1 {{kernel ends here: its user 'graph.transpose' does not read it element by element}}
+  %0 = graph.softmax %x {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  return %1 : tensor<8x4xf32>
+}
