@@ -42,7 +42,7 @@ struct CompileOptions {
 
 /// What `tenon compile` prints.
 struct CompileSummary {
-  uint64_t nodes = 0;    // ONNX nodes with a place in the graph
+  uint64_t nodes = 0;    // of the ONNX graph, without those inside of them
   uint64_t ops = 0;      // graph ops
   uint64_t kernels = 0;  // distinct
   uint64_t launches = 0; // steps that run one

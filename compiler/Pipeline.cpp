@@ -156,6 +156,7 @@ bool importInto(Compilation &compilation, StringRef path,
     compilation.errors.push_back(compilation.report.invalid);
     return false;
   }
+  compilation.summary.nodes = (*file)->model().graph().node_size();
   if (!checkDims(compilation, **file, options))
     return false;
   ImportOptions importOptions;

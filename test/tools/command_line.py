@@ -77,11 +77,24 @@ def check_compile(folder):
     return artifact
 
 
+def write_npy(path, rows, columns):
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns})}}"
+    header = header.ljust(117) + "\n"
+    path.write_bytes(
+        b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+        + bytes(4 * rows * columns)
+    )
+
+
 def check_run(artifact, folder):
     data = MLP / "test_data_set_0"
     run("run", artifact, "--inputs", data, "--outputs", folder / "out", out="y f32")
     expect((folder / "out/output_0.npy").exists(), "run --outputs wrote nothing")
     run("run", artifact, "--random", "x=3x64", "--threads", 1, out="y f32[3x32]")
+    write_npy(folder / "x.npy", 5, 64)
+    run("run", artifact, f"x={folder / 'x.npy'}", out="y f32[5x32]")
+    run("run", artifact, "--inputs", f"x={folder / 'x.npy'}", out="y f32[5x32]")
+    run("run", artifact, f"q={folder / 'x.npy'}", code=1, err="q")
     run("run", artifact, "--random", "x=3x63", code=1, err="64")
     run("run", artifact, code=1, err="'x' has no value")
     run("run", artifact, "--random", "z=1", code=1, err="z")

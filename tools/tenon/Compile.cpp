@@ -31,6 +31,7 @@ std::string megabytes(uint64_t bytes) {
 void printSummary(const CompileSummary &summary, const std::string &output,
                   double seconds) {
   llvm::outs() << output << ": " << megabytes(summary.fileBytes) << '\n'
+               << "  nodes    " << summary.nodes << '\n'
                << "  ops      " << summary.ops << '\n'
                << "  kernels  " << summary.kernels << " in " << summary.launches
                << " launches, code " << megabytes(summary.imageBytes) << '\n'

@@ -28,7 +28,8 @@ public:
         return;
       llvm::SmallSetVector<StringRef, 8> names;
       for (auto name : nodes.getAsRange<StringAttr>())
-        names.insert(name);
+        if (!name.empty()) // Of an op that no single node made.
+          names.insert(name);
       std::string text = describe(function, names.size());
       for (StringRef name : names)
         if (!llvm::is_contained(byNode[name], text))

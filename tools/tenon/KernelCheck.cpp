@@ -29,6 +29,23 @@ std::vector<char> unpack(const char *packed, int64_t rows, int64_t columns) {
   return matrix;
 }
 
+/// A filter of f32 in panels of `width` maps as it was: [M, C, taps..].
+std::vector<char> unpackFilter(const char *packed, ArrayRef<int64_t> shape,
+                               int64_t width) {
+  int64_t maps = shape[0], channels = shape[1], taps = 1;
+  for (int64_t size : shape.drop_front(2))
+    taps *= size;
+  std::vector<char> filter(size_t(maps * channels * taps) * 4);
+  for (int64_t m = 0; m < maps; ++m)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t t = 0; t < taps; ++t) {
+        int64_t row = (m / width * taps + t) * channels + c;
+        std::memcpy(filter.data() + ((m * channels + c) * taps + t) * 4,
+                    packed + (row * width + m % width) * 4, 4);
+      }
+  return filter;
+}
+
 bool isIntegers(kernel::FuncOp function) {
   auto integers = [](TypeRange types) {
     return llvm::all_of(types, [](Type type) {
@@ -123,6 +140,10 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
   auto layout = cast<StringAttr>(function.getLayouts()[i]).getValue();
   if (layout == "packed48")
     tensor.bytes = unpack(data, (*shape)[0], (*shape)[1]);
+  else if (layout == "conv48")
+    tensor.bytes = unpackFilter(data, *shape, panelColumns);
+  else if (layout == "taps_first")
+    tensor.bytes = unpackFilter(data, *shape, (*shape)[0]);
   else if (operand.bytes >= bytes)
     tensor.bytes.assign(data, data + bytes);
   else

@@ -61,7 +61,7 @@ void addRun(CLI::App &app, Command &chosen) {
   CLI::App *command =
       addCommand(app, "run", "Run an artifact once", runRun, options, chosen);
   command->add_option("artifact", options->artifact)->required();
-  command->add_option("--inputs", options->inputs,
+  command->add_option("--inputs,inputs", options->inputs,
                       "A folder with input_0.pb or .npy ..., or NAME=FILE.npy "
                       "for each input");
   command->add_option("--random", options->random,
