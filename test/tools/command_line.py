@@ -109,6 +109,16 @@ def check_run(artifact, folder):
         and bench["error"] < 1e-4,
         f"bench --json says {bench}",
     )
+    profile = json.loads(
+        run("bench", artifact, "--inputs", data, "--seconds", 0.1, "--json", "--profile")
+    )["kernels"]
+    expect(
+        any(kernel["schedule"] == "PackedMatmul" for kernel in profile)
+        and abs(sum(kernel["share"] for kernel in profile) - 1) < 1e-6,
+        f"bench --profile says {profile}",
+    )
+    run("bench", artifact, "--inputs", data, "--seconds", 0.1, "--profile",
+        out="PackedMatmul")
     run("inspect", artifact, "--verify", out="PackedMatmul")
     expect(
         json.loads(run("inspect", artifact, "--json"))["inputs"][0]["name"] == "x",

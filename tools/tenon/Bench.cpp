@@ -4,6 +4,7 @@
 #include "tools/tenon/Commands.h"
 #include "tools/tenon/Compare.h"
 #include "tools/tenon/DataSet.h"
+#include "tools/tenon/Profile.h"
 #include "tools/tenon/Progress.h"
 #include "tools/tenon/Session.h"
 
@@ -31,6 +32,9 @@ struct Measurement {
   uint64_t weights = 0, arena = 0, peak = 0;
   std::optional<double> error;
   std::string mismatch;
+  /// With --profile: of runs after the measured ones, as observing costs time.
+  std::vector<KernelTime> profile;
+  uint64_t profiledRuns = 0;
 
   double quantile(double q) const {
     return latencies[size_t(q * double(latencies.size() - 1) + 0.5)];
@@ -81,6 +85,18 @@ llvm::Error measureLatency(Session &session, const std::vector<Tensor> &inputs,
   return llvm::Error::success();
 }
 
+llvm::Error measureKernels(Session &session, const std::vector<Tensor> &inputs,
+                           Measurement &result) {
+  Profile profile(session.model(), session.handle());
+  std::vector<tenon_tensor_t> outputs;
+  result.profiledRuns = std::clamp<uint64_t>(result.latencies.size(), 3, 100);
+  for (uint64_t run = 0; run < result.profiledRuns; ++run)
+    if (llvm::Error error = session.run(inputs, outputs))
+      return error;
+  result.profile = profile.kernels();
+  return llvm::Error::success();
+}
+
 void measureMemory(Session &session, Measurement &result) {
   tenon_model_info_t model = {};
   model.struct_size = sizeof model;
@@ -113,6 +129,9 @@ llvm::Expected<Measurement> measure(const BenchCommand &command) {
   if (llvm::Error error =
           measureLatency(**session, *inputs, command.seconds, result))
     return error;
+  if (command.profile)
+    if (llvm::Error error = measureKernels(**session, *inputs, result))
+      return error;
   measureMemory(**session, result);
   return result;
 }
@@ -133,6 +152,8 @@ void printJson(const Measurement &result) {
                         : llvm::json::Value(nullptr);
   if (!result.mismatch.empty())
     object["mismatch"] = llvm::json::fixUTF8(result.mismatch);
+  if (result.profiledRuns > 0)
+    object["kernels"] = profileJson(result.profile, result.profiledRuns);
   llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
                << '\n';
 }
@@ -153,6 +174,8 @@ void printText(const Measurement &result) {
     llvm::outs() << "error    " << result.mismatch << '\n';
   else if (result.error)
     llvm::outs() << llvm::format("error    %.2e\n", *result.error);
+  if (result.profiledRuns > 0)
+    printProfile(llvm::outs(), result.profile, result.profiledRuns);
 }
 
 } // namespace

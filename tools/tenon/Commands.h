@@ -47,7 +47,7 @@ struct BenchCommand {
   std::string level;
   int threads = 0;
   double seconds = 3;
-  bool json = false;
+  bool json = false, profile = false;
 };
 int runBench(const BenchCommand &command);
 

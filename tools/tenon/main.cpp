@@ -84,6 +84,8 @@ void addBench(CLI::App &app, Command &chosen) {
   command->add_option("--level", options->level, "CPU level to use");
   command->add_option("--threads", options->threads, "Threads; 0: one per CPU");
   command->add_option("--seconds", options->seconds, "How long to measure");
+  command->add_flag("--profile", options->profile,
+                    "Also what each kernel takes, the slowest first");
   command->add_flag("--json", options->json, "Print JSON");
 }
 
