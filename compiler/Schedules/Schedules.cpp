@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Schedules/Schedules.h"
+#include "compiler/Schedules/ConvSchedules.h"
+#include "dialects/Kernel/AttentionView.h"
+#include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/Packing.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -15,6 +17,13 @@ using graph::Expr;
 SmallVector<std::string> rowMajor(const KernelView &view) {
   return SmallVector<std::string>(view.body.getNumArguments());
 }
+
+//===--- Roots ---===//
+
+bool isRootAttention(Operation *root) { return isa<graph::AttentionOp>(root); }
+bool isRootConv(Operation *root) { return isa<graph::ConvOp>(root); }
+bool isRootMatmul(Operation *root) { return isa<graph::MatmulOp>(root); }
+bool isRootAny(Operation *) { return true; }
 
 //===--- Generic ---===//
 
@@ -28,20 +37,68 @@ SmallVector<std::string> layoutsGeneric(const KernelView &view) {
   return rowMajor(view);
 }
 
-//===--- PackedMatmul ---===//
+//===--- Matmuls by panels of columns ---===//
 
-std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
+/// Whether an op behind the root only renames what is yielded.
+bool isTailReshape(Operation *op) {
+  return isa<graph::ReshapeOp>(op) &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           return isa<kernel::YieldOp, graph::ReshapeOp>(user);
+         });
+}
+
+/// Why a kernel cannot run over the panels of a matmul.
+std::optional<std::string> refusalOfPanels(const KernelView &view) {
   auto matmul =
       dyn_cast_if_present<graph::MatmulOp>(kernel::findRoot(view.body));
   if (!matmul)
     return "its root is no matmul";
   if (!graph::getElementType(matmul.getLhs()).isF32())
     return "its operands are not f32";
-  auto lhs = dyn_cast<BlockArgument>(matmul.getLhs());
-  auto rhs = dyn_cast<BlockArgument>(matmul.getRhs());
-  if (!lhs || !rhs)
+  if (!kernel::matmulViewOf(matmul))
     return "an operand of the matmul is computed in the kernel";
-  if (!view.isWeight[rhs.getArgNumber()])
+  if (view.body.getTerminator()->getNumOperands() != 1)
+    return "it has several results";
+  // Behind the root, every op runs on the tile that was just stored.
+  llvm::SmallPtrSet<Operation *, 8> behind = {matmul};
+  for (Operation &op : view.body.without_terminator()) {
+    if (!llvm::any_of(op.getOperands(), [&](Value operand) {
+          return behind.contains(operand.getDefiningOp());
+        }))
+      continue;
+    if (kernel::roleOf(&op) == kernel::Role::Movement && !isTailReshape(&op))
+      return "it moves data behind the matmul";
+    behind.insert(&op);
+  }
+  return std::nullopt;
+}
+
+/// Units of work, and how many a piece should have: the panels of a piece share
+/// what it reads of lhs, or its copy: as many as leave some eight pieces,
+/// within bounds.
+kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
+  std::optional<kernel::MatmulView> view = kernel::matmulViewOf(matmul);
+  MLIRContext *context = matmul.getContext();
+  auto number = [&](int64_t value) { return Expr::constant(context, value); };
+  Expr blocks = view->rows.ceilDiv(number(kernel::blockRows));
+  Expr panels = view->columns.ceilDiv(number(kernel::panelColumns));
+  Expr units = graph::product(context, view->batchDims);
+  int64_t fewest = view->mayCopyLhs() ? 8 : 4;
+  Expr wanted = panels.floorDiv(number(8)).max(number(fewest)).min(number(16));
+  Expr grain = blocks.min(number(kernel::groupBlocks)) * wanted;
+  if (!units || !(units = units * blocks) || !(units = units * panels))
+    return {};
+  return {units, grain, number(scratch)};
+}
+
+//===--- PackedMatmul ---===//
+
+std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
+  if (std::optional<std::string> why = refusalOfPanels(view))
+    return why;
+  auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
+  auto rhs = dyn_cast<BlockArgument>(matmul.getRhs());
+  if (!rhs || !view.isWeight[rhs.getArgNumber()])
     return "rhs is no weight";
   auto type = cast<RankedTensorType>(rhs.getType());
   if (type.getRank() != 2 || !type.hasStaticShape())
@@ -50,33 +107,15 @@ std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
     return "rhs is empty";
   if (!rhs.hasOneUse())
     return "rhs has another user in the kernel";
-  if (view.body.getTerminator()->getNumOperands() != 1)
-    return "it has several results";
-  // Behind the root, every op runs on the tile that was just stored.
-  for (Operation &op : view.body.without_terminator()) {
-    kernel::Role role = kernel::roleOf(&op);
-    if (role == kernel::Role::Movement)
-      return "it moves data";
-  }
   return std::nullopt;
 }
 
 kernel::Geometry geometryPackedMatmul(const KernelView &view) {
   auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
-  MLIRContext *context = matmul.getContext();
-  auto number = [&](int64_t value) { return Expr::constant(context, value); };
-  SmallVector<Expr> lhs = graph::getDims(matmul.getLhs());
-  Expr rows = graph::product(context, ArrayRef(lhs).drop_back());
-  auto rhs = cast<RankedTensorType>(matmul.getRhs().getType());
-  int64_t depth = rhs.getDimSize(0), columns = rhs.getDimSize(1);
-  int64_t panels = llvm::divideCeil(columns, kernel::panelColumns);
-  Expr blocks = rows.ceilDiv(number(kernel::blockRows));
-  // The panels of a piece share what it reads of lhs, or its copy: as many as
-  // leave some eight pieces, within bounds.
-  int64_t fewest = kernel::copiesLhs(depth) ? 8 : 4;
-  Expr grain = blocks.min(number(kernel::groupBlocks)) *
-               std::clamp<int64_t>(panels / 8, fewest, 16);
-  return {blocks * panels, grain, number(kernel::lhsCopyBytes(depth))};
+  std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
+  std::optional<int64_t> depth = sizes->depth.asConstant();
+  return geometryOfPanels(
+      matmul, sizes->mayCopyLhs() ? kernel::lhsCopyBytes(depth) : 0);
 }
 
 SmallVector<std::string> layoutsPackedMatmul(const KernelView &view) {
@@ -87,12 +126,68 @@ SmallVector<std::string> layoutsPackedMatmul(const KernelView &view) {
   return layouts;
 }
 
+//===--- BatchedMatmul ---===//
+
+std::optional<std::string> refusalBatchedMatmul(const KernelView &view) {
+  return refusalOfPanels(view);
+}
+
+kernel::Geometry geometryBatchedMatmul(const KernelView &view) {
+  auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
+  std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
+  std::optional<int64_t> depth = sizes->depth.asConstant();
+  int64_t scratch = kernel::panelBytes(depth);
+  if (sizes->mayCopyLhs())
+    scratch += kernel::lhsCopyBytes(depth);
+  kernel::Geometry geometry = geometryOfPanels(matmul, scratch);
+  if (!geometry)
+    return {};
+  // Small products: whole batches, as many as are worth a thread's while.
+  constexpr int64_t pieceProducts = 200000;
+  auto number = [&](int64_t value) {
+    return Expr::constant(matmul.getContext(), value);
+  };
+  Expr group = sizes->rows.ceilDiv(number(kernel::blockRows))
+                   .min(number(kernel::groupBlocks)) *
+               sizes->columns.ceilDiv(number(kernel::panelColumns));
+  Expr products = sizes->rows.min(number(kernel::blockRows)) *
+                  sizes->columns.min(number(kernel::panelColumns));
+  if (!group || !products)
+    return {};
+  // Beyond all numbers: one unit is enough.
+  if (products = products * sizes->depth; !products)
+    products = number(pieceProducts);
+  Expr enough = number(pieceProducts).ceilDiv(products.max(number(1)));
+  geometry.grain = geometry.grain.min(group).max(enough);
+  return geometry;
+}
+
+SmallVector<std::string> layoutsBatchedMatmul(const KernelView &view) {
+  return rowMajor(view);
+}
+
+//===--- Attention ---===//
+
+std::optional<std::string> refusalAttention(const KernelView &view) {
+  std::string why;
+  if (kernel::attentionViewOf(view.body, why))
+    return std::nullopt;
+  return why;
+}
+kernel::Geometry geometryAttention(const KernelView &view) {
+  std::string why;
+  return kernel::attentionViewOf(view.body, why)->geometry();
+}
+SmallVector<std::string> layoutsAttention(const KernelView &view) {
+  return rowMajor(view);
+}
+
 } // namespace
 
 ArrayRef<Schedule> schedules() {
   static const Schedule table[] = {
 #define SCHEDULE(NAME, ROOT, APPLIES)                                          \
-  {#NAME, APPLIES, refusal##NAME, geometry##NAME, layouts##NAME},
+  {#NAME, APPLIES, isRoot##ROOT, refusal##NAME, geometry##NAME, layouts##NAME},
 #include "compiler/Schedules/Schedules.def"
   };
   return table;

@@ -109,6 +109,9 @@ Cut cutOf(Operation *op) {
       })
       .Case<graph::LayerNormOp, graph::RmsNormOp>(
           [&](auto norm) { return cutFromAxis(op, norm.getAxis()); })
+      .Case<graph::AttentionOp>([&](graph::AttentionOp attention) {
+        return cutLastAxis(op, getDim(attention.getKey(), 2) * 2);
+      })
       .Default([&](Operation *) { return cutWhole(op); });
 }
 
@@ -145,6 +148,11 @@ SmallVector<Expr> scratchAreas(Operation *root) {
   return llvm::TypeSwitch<Operation *, SmallVector<Expr>>(root)
       .Case<graph::ReduceOp, graph::AveragePoolOp, graph::LpPoolOp>(
           [&](auto) { return SmallVector<Expr>{area(cut.length, 8)}; })
+      .Case<graph::AttentionOp>([&](auto) {
+        // The row, the largest score and the sum of weights.
+        return SmallVector<Expr>{
+            area(cut.length + number(root, 2), computeWidth(element))};
+      })
       .Case<graph::ArgReduceOp, graph::MaxPoolIndicesOp>(
           [&](auto) { return SmallVector<Expr>{row, area(cut.length, 8)}; })
       .Case<graph::TopkOp>([&](auto) {

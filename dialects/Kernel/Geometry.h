@@ -8,6 +8,7 @@
 //   `flatBlock` elements when there is one axis only;
 // - matmul, convolutions, pools, resize, reduce, arg_reduce: the last axis of
 //   the result;
+// - attention: one query of one head;
 // - softmax, log_softmax, cumulative, topk: the elements along the axis;
 // - layer_norm, rms_norm: all elements from the axis on;
 // - scatters, nonzero, recurrent: everything is one row.

@@ -43,6 +43,8 @@ LogicalResult Emitter::emitRows() {
     return emitPackedConv(*this);
   if (kernel.getSchedule() == "DepthwiseConv")
     return emitDepthwiseConv(*this);
+  if (kernel.getSchedule() == "Attention")
+    return emitAttentionBlocks(*this);
   Operation *root = kernel::findRoot(kernel.getBlock());
   if (!root) {
     emitPointwiseRows(*this);

@@ -177,6 +177,9 @@ mlir::LogicalResult emitPanelMatmul(Emitter &e, bool isPacked);
 mlir::LogicalResult emitPackedConv(Emitter &e);
 mlir::LogicalResult emitDepthwiseConv(Emitter &e);
 
+/// The loop nest of the Attention schedule.
+mlir::LogicalResult emitAttentionBlocks(Emitter &e);
+
 // The loop nests of kernels; false when `root` is of another kind.
 void emitPointwiseRows(Emitter &e);
 bool emitMatmul(Emitter &e, mlir::Operation *root);

@@ -1,0 +1,131 @@
+//===- AttentionView.cpp - An attention as its schedule sees it -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Kernel/AttentionView.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::kernel {
+namespace {
+
+constexpr int64_t smallestWidth = 8, largestWidth = 256;
+
+bool isInMemory(const std::optional<StridedView> &view) {
+  return view && isa<BlockArgument>(view->base);
+}
+
+std::optional<int64_t> width(Value tensor) {
+  std::optional<int64_t> size = graph::getDim(tensor, 3).asConstant();
+  if (!size || *size < smallestWidth || *size > largestWidth)
+    return std::nullopt;
+  return size;
+}
+
+/// A bias seen from [n, H, S, T]: strides are 0 where it repeats.
+std::optional<StridedView> viewOfBias(graph::AttentionOp op, Value bias) {
+  std::optional<StridedView> view = stridedViewOf(bias);
+  if (!isInMemory(view))
+    return std::nullopt;
+  SmallVector<Expr> dims = graph::getDims(bias);
+  Expr whole[] = {{},
+                  graph::getDim(op.getQuery(), 1),
+                  graph::getDim(op.getQuery(), 2),
+                  graph::getDim(op.getKey(), 2)};
+  for (size_t axis = 1; axis < 4; ++axis) {
+    if (dims[axis].isConstant(1))
+      view->strides[axis] = Expr::constant(op.getContext(), 0);
+    else if (dims[axis] != whole[axis])
+      return std::nullopt; // Whether it repeats shows at run time.
+  }
+  Expr last = view->strides[3];
+  if (!last.isConstant(0) && !last.isConstant(1))
+    return std::nullopt;
+  return view;
+}
+
+} // namespace
+
+std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
+  auto refuse = [&](const char *reason) {
+    why = reason;
+    return std::nullopt;
+  };
+  auto op = dyn_cast_if_present<graph::AttentionOp>(findRoot(body));
+  if (!op)
+    return refuse("its root is no attention");
+  if (!graph::getElementType(op.getQuery()).isF32())
+    return refuse("its operands are not f32");
+  std::optional<int64_t> depth = width(op.getQuery());
+  std::optional<int64_t> columns = width(op.getValue());
+  if (!depth || !columns || width(op.getKey()) != depth)
+    return refuse("the head sizes are no numbers from 8 to 256");
+  AttentionView view{op,
+                     *graph::getDim(op.getQuery(), 1).asConstant(),
+                     *graph::getDim(op.getKey(), 1).asConstant(),
+                     *depth,
+                     *columns,
+                     {},
+                     {},
+                     {},
+                     {},
+                     {}};
+  for (auto [to, operand] : {std::pair(&view.query, op.getQuery()),
+                             std::pair(&view.key, op.getKey()),
+                             std::pair(&view.value, op.getValue())}) {
+    std::optional<StridedView> seen = stridedViewOf(operand);
+    if (!isInMemory(seen))
+      return refuse("query, key or value is computed in the kernel");
+    if (!seen->strides[3].isConstant(1))
+      return refuse("the heads' last axis is not contiguous");
+    *to = std::move(*seen);
+  }
+  for (Value bias : op.getBiases()) {
+    std::optional<StridedView> seen = viewOfBias(op, bias);
+    if (!seen)
+      return refuse("a bias is computed in the kernel, or repeats in a way "
+                    "that sizes do not tell");
+    view.biases.push_back(std::move(*seen));
+  }
+  if (body.getTerminator()->getNumOperands() != 1)
+    return refuse("it has several results");
+  std::optional<SmallVector<Expr>> strides =
+      stridesInside(op.getResult(), body.getTerminator()->getOperand(0));
+  if (!strides || !strides->back().isConstant(1))
+    return refuse("what follows the attention is no view of its result");
+  view.result = std::move(*strides);
+  return view;
+}
+
+Geometry AttentionView::geometry() const {
+  MLIRContext *context = op->getContext();
+  auto number = [&](int64_t value) { return Expr::constant(context, value); };
+  SmallVector<Expr> dims = graph::getDims(op->getOperand(0));
+  Expr keys = graph::getDim(op->getOperand(1), 2);
+  Expr units = dims[2] * group();
+  if (units)
+    units = units.ceilDiv(number(queryBlock)) * dims[0];
+  if (units)
+    units = units * keyHeads;
+  // Multiply-adds that make a piece worth handing to a thread.
+  constexpr int64_t pieceCost = 500000;
+  Expr cost = keys.max(number(1)) * (queryBlock * (depth + width));
+  Expr grain = cost ? number(pieceCost).ceilDiv(cost) : number(1);
+  return {units, grain, number(AttentionScratch(*this).end)};
+}
+
+AttentionScratch::AttentionScratch(const AttentionView &view) {
+  int64_t row = queryBlock * 4;
+  sums = query + view.depth * row;
+  scores = sums + view.width * row;
+  biases = scores + keyBlock * row;
+  largest = biases + (view.biases.empty() ? 0 : keyBlock * row);
+  total = largest + row;
+  factor = total + row;
+  firstKey = factor + row;
+  lastKey = firstKey + row;
+  spare = lastKey + row;
+  end = spare + llvm::alignTo(view.width * 4, 64);
+}
+
+} // namespace tenon::kernel

@@ -1,0 +1,256 @@
+//===- AttentionTest.cpp - Attention by both schedules --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace tenon::test {
+namespace {
+
+using Dims = std::vector<std::string>;
+
+/// An attention as it is asked for: sizes are symbols b, s, t or numbers.
+struct Form {
+  std::string schedule = "Attention", element = "f32";
+  std::string batch = "b", queries = "s", keys = "t";
+  int64_t heads = 2, keyHeads = 2, depth = 16, width = 16;
+  bool keyMask = false, offsets = false, causal = false;
+  std::vector<Dims> biases;
+  std::string offset = "0", dead = "zero";
+  double scale = 0.25, softcap = 0;
+  int64_t window = 0;
+};
+
+KernelCase attention(const Form &form, std::vector<Symbols> sizes) {
+  auto text = [](int64_t value) { return std::to_string(value); };
+  std::vector<std::string> operands = {
+      tensor({form.batch, text(form.heads), form.queries, text(form.depth)},
+             form.element),
+      tensor({form.batch, text(form.keyHeads), form.keys, text(form.depth)},
+             form.element),
+      tensor({form.batch, text(form.keyHeads), form.keys, text(form.width)},
+             form.element)};
+  std::vector<Values> values(3, {-2, 2});
+  if (form.keyMask)
+    operands.push_back(tensor({form.batch, form.keys}, "i1"));
+  if (form.keyMask)
+    values.push_back({});
+  if (form.offsets)
+    operands.push_back(tensor({form.batch}, "i64"));
+  if (form.offsets)
+    values.push_back({-3, 40});
+  for (const Dims &dims : form.biases)
+    operands.push_back(tensor(dims, form.element));
+  values.push_back({-2, 2});
+  std::string attributes =
+      "{operandSegmentSizes = array<i32: 1, 1, 1, " + text(form.keyMask) +
+      ", " + text(form.offsets) + ", " + text(form.biases.size()) +
+      ">, scale = " + std::to_string(form.scale) +
+      " : f64, softcap = " + std::to_string(form.softcap) +
+      " : f64, causal = " + (form.causal ? "true" : "false") +
+      ", offset = #graph.dims<" + form.offset +
+      ">, window = " + text(form.window) +
+      " : i64, dead_rows = #graph<dead_rows " + form.dead + ">}";
+  KernelCase test = one(
+      "attention", attributes, operands,
+      {tensor({form.batch, text(form.heads), form.queries, text(form.width)},
+              form.element)},
+      std::move(sizes));
+  test.name =
+      form.schedule + " " + attributes + " " + operands[0] + " " + operands[2];
+  test.schedule = form.schedule;
+  test.values = values;
+  return test;
+}
+
+std::vector<Symbols> sizesOf(std::vector<std::array<int64_t, 3>> all) {
+  std::vector<Symbols> sizes;
+  for (auto [b, s, t] : all)
+    sizes.push_back({{"b", b}, {"s", s}, {"t", t}});
+  return sizes;
+}
+
+/// Every way to mask, alone and together.
+std::vector<Form> masks() {
+  std::vector<Form> forms;
+  auto add = [&](auto change) { change(forms.emplace_back()); };
+  add([](Form &) {});
+  add([](Form &f) { f.keyMask = true; });
+  add([](Form &f) { f.causal = true; });
+  add([](Form &f) { f.causal = true, f.offset = "-1 * s + t"; });
+  add([](Form &f) { f.causal = true, f.offset = "-5"; });
+  add([](Form &f) { f.causal = f.offsets = true; });
+  add([](Form &f) { f.causal = true, f.window = 7, f.offset = "-1 * s + t"; });
+  add([](Form &f) { f.causal = f.offsets = true, f.window = 70; });
+  add([](Form &f) { f.causal = f.keyMask = f.offsets = true; });
+  add([](Form &f) { f.causal = true, f.window = INT64_MAX; });
+  add([](Form &f) { f.softcap = 1.5, f.scale = 1; });
+  add([](Form &f) { f.biases = {{"b", "2", "s", "t"}}; });
+  add([](Form &f) { f.biases = {{"1", "1", "s", "t"}, {"b", "1", "1", "t"}}; });
+  add([](Form &f) { f.biases = {{"1", "2", "s", "1"}}, f.keyMask = true; });
+  add([](Form &f) {
+    f.biases = {{"1", "2", "1", "t"}}, f.softcap = 2, f.causal = true;
+  });
+  return forms;
+}
+
+void runAll(std::string schedule, std::string element, const char *level) {
+  std::vector<KernelCase> cases;
+  for (Form form : masks())
+    for (std::string dead : {"zero", "uniform", "nan"}) {
+      form.schedule = schedule;
+      form.element = element;
+      form.dead = dead;
+      cases.push_back(attention(form, sizesOf({{2, 5, 9},
+                                               {1, 1, 1},
+                                               {1, 70, 130},
+                                               {3, 1, 75},
+                                               {0, 3, 4},
+                                               {2, 0, 3},
+                                               {1, 3, 0},
+                                               {1, 49, 64}})));
+    }
+  runCases(cases, level);
+}
+
+TEST(GenericAttention, EveryMask) { runAll("Generic", "f32", "native"); }
+TEST(GenericAttention, EveryType) {
+  runAll("Generic", "f16", "native");
+  runAll("Generic", "bf16", "native");
+  runAll("Generic", "f64", "native");
+}
+
+TEST(GenericAttention, HeadsAndWidths) {
+  Form form;
+  form.schedule = "Generic";
+  form.heads = 6, form.keyHeads = 2, form.depth = 5, form.width = 3;
+  form.biases = {{"2", "6", "s", "t"}};
+  std::vector<KernelCase> cases = {
+      attention(form, sizesOf({{4, 3, 5}, {0, 1, 1}}))};
+  runCases(cases);
+}
+
+class AttentionBlocks : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    if (!canRun(GetParam()))
+      GTEST_SKIP() << "this machine is not a " << GetParam();
+  }
+};
+
+TEST_P(AttentionBlocks, EveryMask) { runAll("Attention", "f32", GetParam()); }
+
+TEST_P(AttentionBlocks, AnyNumberOfQueriesAndKeys) {
+  std::vector<std::array<int64_t, 3>> sizes;
+  for (int64_t i = 1; i <= 65; ++i) {
+    sizes.push_back({1, i, 70 - i});
+    sizes.push_back({1, 3, i});
+  }
+  for (int64_t around : {48, 96, 128, 192})
+    for (int64_t i : {-1, 0, 1})
+      sizes.push_back({1, around + i, 128 + i});
+  Form plain, causal, biased;
+  causal.causal = causal.keyMask = true;
+  biased.biases = {{"1", "2", "s", "t"}};
+  std::vector<KernelCase> cases;
+  for (const Form &form : {plain, causal, biased})
+    cases.push_back(attention(form, sizesOf(sizes)));
+  runCases(cases, GetParam());
+}
+
+TEST_P(AttentionBlocks, AnyHeadSizes) {
+  std::vector<KernelCase> cases;
+  for (int64_t depth : {8, 16, 20, 40, 64, 80, 128, 256})
+    for (int64_t width : {depth, int64_t(8), int64_t(27), int64_t(72)}) {
+      Form form;
+      form.depth = depth, form.width = width;
+      form.scale = 1 / std::sqrt(double(depth));
+      form.causal = true;
+      cases.push_back(attention(form, sizesOf({{1, 33, 33}, {2, 5, 70}})));
+    }
+  runCases(cases, GetParam());
+}
+
+TEST_P(AttentionBlocks, HeadsShareKeys) {
+  std::vector<KernelCase> cases;
+  for (auto [heads, keyHeads] : {std::pair(6, 2), {8, 1}, {7, 1}, {4, 4}})
+    for (int64_t window : {0, 9}) {
+      Form form;
+      form.heads = heads, form.keyHeads = keyHeads;
+      form.causal = form.offsets = true;
+      form.window = window;
+      form.dead = "uniform";
+      form.biases = {{"2", std::to_string(heads), "s", "t"}};
+      cases.push_back(attention(
+          form, sizesOf({{2, 1, 100}, {4, 20, 30}, {2, 50, 70}, {0, 3, 3}})));
+    }
+  runCases(cases, GetParam());
+}
+
+TEST_P(AttentionBlocks, InfinitiesAndNaN) {
+  std::vector<KernelCase> cases;
+  for (bool causal : {false, true}) {
+    Form form;
+    form.causal = causal;
+    form.biases = {{"1", "1", "s", "t"}};
+    KernelCase test = attention(form, sizesOf({{1, 9, 5}, {1, 70, 140}}));
+    // Lines of -infinity and of the lowest number are whole dead rows.
+    test.values.back() = {-1, 1, /*special=*/true};
+    cases.push_back(test);
+  }
+  runCases(cases, GetParam());
+}
+
+TEST_P(AttentionBlocks, ReadsAndWritesThroughViews) {
+  // [B, S, H * D] as exporters have it, in one tensor for all three.
+  std::string joined = tensor({"b", "s", "96"}, "f32");
+  std::string split = tensor({"b", "s", "3", "2", "16"}, "f32");
+  std::string moved = tensor({"3", "b", "2", "s", "16"}, "f32");
+  std::string slice = tensor({"1", "b", "2", "s", "16"}, "f32");
+  std::string head = tensor({"b", "2", "s", "16"}, "f32");
+  std::string back = tensor({"b", "s", "2", "16"}, "f32");
+  std::string result = tensor({"b", "s", "32"}, "f32");
+  KernelCase test;
+  test.name = "views";
+  test.schedule = "Attention";
+  test.arguments = "%a: " + joined;
+  test.body = "%split = graph.reshape %a : (" + joined + ") -> " + split +
+              "\n%moved = graph.transpose %split {permutation = array<i64: 2, "
+              "0, 3, 1, 4>} : (" +
+              split + ") -> " + moved + "\n";
+  std::string names[] = {"q", "k", "v"};
+  for (int i = 0; i < 3; ++i)
+    test.body +=
+        "%s" + names[i] + " = graph.slice %moved {starts = #graph.dims<" +
+        std::to_string(i) +
+        ", 0, 0, 0, 0>, steps = #graph.dims<1, 1, "
+        "1, 1, 1>} : (" +
+        moved + ") -> " + slice + "\n%" + names[i] + " = graph.reshape %s" +
+        names[i] + " : (" + slice + ") -> " + head + "\n";
+  test.body +=
+      "%y = graph.attention %q, %k, %v {operandSegmentSizes = array<i32: 1, 1, "
+      "1, 0, 0, 0>, scale = 0.25 : f64, softcap = 0.0 : f64, causal = true, "
+      "offset = #graph.dims<0>, window = 0 : i64, dead_rows = "
+      "#graph<dead_rows zero>} : (" +
+      head + ", " + head + ", " + head + ") -> " + head +
+      "\n%t = graph.transpose %y {permutation = array<i64: 0, "
+      "2, 1, 3>} : (" +
+      head + ") -> " + back + "\n%r = graph.reshape %t : (" + back + ") -> " +
+      result + "\nkernel.yield %r : " + result;
+  for (auto [b, s] : {std::pair(1, 1), {2, 5}, {3, 70}, {2, 0}})
+    test.sizes.push_back({{"b", b}, {"s", s}});
+  test.sizes.erase(test.sizes.begin());
+  KernelCase generic = test;
+  generic.schedule = "Generic";
+  runCases({test, generic}, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, AttentionBlocks,
+                         testing::Values("x86-64-v3", "x86-64-v4"),
+                         [](const auto &info) {
+                           return std::string(info.param).substr(7);
+                         });
+
+} // namespace
+} // namespace tenon::test
