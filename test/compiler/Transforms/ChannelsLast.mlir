@@ -1,0 +1,168 @@
+// RUN: tenon-opt %s --channels-last=explain=1 --simplify --split-input-file --verify-diagnostics | FileCheck %s
+
+// A network in miniature: of all transposes one is left, at the input.
+
+// CHECK-LABEL: @network
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x3x9x9xf32
+func.func @network(%x: tensor<?x3x9x9xf32, #graph.dims<B, 3, 9, 9>>) -> tensor<?x5xf32, #graph.dims<B, 5>> {
+  %w = graph.weight {name = "w"} : () -> tensor<4x3x3x3xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<4x1x3x3xf32>
+  %b = graph.weight {name = "b"} : () -> tensor<1x4x1x1xf32>
+  %c = graph.weight {name = "c"} : () -> tensor<4x1x1xf32>
+  %f = graph.weight {name = "f"} : () -> tensor<4x5xf32>
+  %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  // CHECK:      %[[T:.*]] = graph.transpose %[[X]] {permutation = array<i64: 0, 2, 3, 1>}
+  // CHECK-NEXT: %[[CONV:.*]] = graph.conv %[[T]], {{.*}} {channels_last, {{.*}}pads = #graph.dims<1, 1, 1, 1>, strides = array<i64: 2, 2>}
+  // expected-remark @+1 {{transpose stays between an input of the model and 'graph.conv'}}
+  %0 = graph.conv %x, %w {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1 : i64} : (tensor<?x3x9x9xf32, #graph.dims<B, 3, 9, 9>>, tensor<4x3x3x3xf32>) -> tensor<?x4x5x5xf32, #graph.dims<B, 4, 5, 5>>
+  // CHECK:      %[[BIAS:.*]] = graph.reshape {{.*}} : (tensor<1x4x1x1xf32>) -> tensor<1x1x1x4xf32>
+  // CHECK:      %[[ADD:.*]] = graph.add %[[CONV]], %[[BIAS]]
+  // CHECK:      %[[RELU:.*]] = graph.max %[[ADD]]
+  %1 = graph.add %0, %b : (tensor<?x4x5x5xf32, #graph.dims<B, 4, 5, 5>>, tensor<1x4x1x1xf32>) -> tensor<?x4x5x5xf32, #graph.dims<B, 4, 5, 5>>
+  %2 = graph.max %1, %zero : (tensor<?x4x5x5xf32, #graph.dims<B, 4, 5, 5>>, tensor<f32>) -> tensor<?x4x5x5xf32, #graph.dims<B, 4, 5, 5>>
+  // CHECK:      %[[DEPTH:.*]] = graph.conv %[[RELU]], {{.*}} {channels_last, {{.*}}group = 4
+  // CHECK:      %[[SCALE:.*]] = graph.reshape {{.*}} : (tensor<4x1x1xf32>) -> tensor<4xf32>
+  // CHECK:      %[[MUL:.*]] = graph.mul %[[DEPTH]], %[[SCALE]]
+  // CHECK:      %[[SUM:.*]] = graph.add %[[MUL]], %[[RELU]]
+  %3 = graph.conv %2, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 4 : i64} : (tensor<?x4x5x5xf32, #graph.dims<B, 4, 5, 5>>, tensor<4x1x3x3xf32>) -> tensor<?x4x5x5xf32, #graph.dims<B, 4, 5, 5>>
+  %4 = graph.mul %3, %c : (tensor<?x4x5x5xf32, #graph.dims<B, 4, 5, 5>>, tensor<4x1x1xf32>) -> tensor<?x4x5x5xf32, #graph.dims<B, 4, 5, 5>>
+  %5 = graph.add %4, %2 : (tensor<?x4x5x5xf32, #graph.dims<B, 4, 5, 5>>, tensor<?x4x5x5xf32, #graph.dims<B, 4, 5, 5>>) -> tensor<?x4x5x5xf32, #graph.dims<B, 4, 5, 5>>
+  // CHECK:      %[[POOL:.*]] = graph.max_pool %[[SUM]] {channels_last,
+  // CHECK:      %[[MEAN:.*]] = graph.reduce %[[POOL]] {axes = array<i64: 1, 2>
+  // CHECK:      %[[FLAT:.*]] = graph.reshape %[[MEAN]]
+  // CHECK:      %[[Y:.*]] = graph.matmul %[[FLAT]]
+  // CHECK-NEXT: return %[[Y]]
+  %6 = graph.max_pool %5 {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>} : (tensor<?x4x5x5xf32, #graph.dims<B, 4, 5, 5>>) -> tensor<?x4x2x2xf32, #graph.dims<B, 4, 2, 2>>
+  %7 = graph.reduce %6 {axes = array<i64: 2, 3>, kind = #graph<reduce_kind mean>} : (tensor<?x4x2x2xf32, #graph.dims<B, 4, 2, 2>>) -> tensor<?x4x1x1xf32, #graph.dims<B, 4, 1, 1>>
+  %8 = graph.reshape %7 : (tensor<?x4x1x1xf32, #graph.dims<B, 4, 1, 1>>) -> tensor<?x4xf32, #graph.dims<B, 4>>
+  %9 = graph.matmul %8, %f : (tensor<?x4xf32, #graph.dims<B, 4>>, tensor<4x5xf32>) -> tensor<?x5xf32, #graph.dims<B, 5>>
+  return %9 : tensor<?x5xf32, #graph.dims<B, 5>>
+}
+
+// -----
+
+// A gate reads the same value twice: all of it moves, or nothing would.
+
+// CHECK-LABEL: @gate
+// CHECK-NOT: graph.transpose
+// CHECK:     %[[C:.*]] = graph.conv
+// CHECK:     %[[S:.*]] = graph.sigmoid %[[C]]
+// CHECK:     %[[M:.*]] = graph.mul %[[C]], %[[S]]
+// CHECK:     %[[P:.*]] = graph.concat %[[C]], %[[M]] {axis = 3 : i64}
+// CHECK:     %[[L:.*]] = graph.slice %[[P]] {starts = #graph.dims<0, 0, 0, 1>
+// CHECK:     %[[Y:.*]] = graph.softmax %[[L]] {axis = 3 : i64}
+// CHECK:     return %[[Y]]
+func.func @gate(%x: tensor<1x5x5x3xf32>, %w: tensor<4x3x1x1xf32>) -> tensor<1x5x5x7xf32> {
+  %t = graph.transpose %x {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x5x5x3xf32>) -> tensor<1x3x5x5xf32>
+  %0 = graph.conv %t, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64} : (tensor<1x3x5x5xf32>, tensor<4x3x1x1xf32>) -> tensor<1x4x5x5xf32>
+  %1 = graph.sigmoid %0 : (tensor<1x4x5x5xf32>) -> tensor<1x4x5x5xf32>
+  %2 = graph.mul %0, %1 : (tensor<1x4x5x5xf32>, tensor<1x4x5x5xf32>) -> tensor<1x4x5x5xf32>
+  %3 = graph.concat %0, %2 {axis = 1 : i64} : (tensor<1x4x5x5xf32>, tensor<1x4x5x5xf32>) -> tensor<1x8x5x5xf32>
+  %4 = graph.slice %3 {starts = #graph.dims<0, 1, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x8x5x5xf32>) -> tensor<1x7x5x5xf32>
+  %5 = graph.softmax %4 {axis = 1 : i64} : (tensor<1x7x5x5xf32>) -> tensor<1x7x5x5xf32>
+  %6 = graph.transpose %5 {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x7x5x5xf32>) -> tensor<1x5x5x7xf32>
+  return %6 : tensor<1x5x5x7xf32>
+}
+
+// -----
+
+// Patches become tokens without a transpose: the reshape merges the places.
+
+// CHECK-LABEL: @patches
+// CHECK:     %[[T:.*]] = graph.transpose
+// CHECK:     %[[C:.*]] = graph.conv %[[T]]
+// CHECK:     %[[Y:.*]] = graph.reshape %[[C]] : ({{.*}}) -> tensor<?x16x6xf32, #graph.dims<B, 16, 6>>
+// CHECK:     return %[[Y]]
+func.func @patches(%x: tensor<?x3x8x8xf32, #graph.dims<B, 3, 8, 8>>, %w: tensor<6x3x2x2xf32>) -> tensor<?x16x6xf32, #graph.dims<B, 16, 6>> {
+  // expected-remark @+1 {{transpose stays between an input of the model and 'graph.conv'}}
+  %0 = graph.conv %x, %w {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64} : (tensor<?x3x8x8xf32, #graph.dims<B, 3, 8, 8>>, tensor<6x3x2x2xf32>) -> tensor<?x6x4x4xf32, #graph.dims<B, 6, 4, 4>>
+  %1 = graph.reshape %0 : (tensor<?x6x4x4xf32, #graph.dims<B, 6, 4, 4>>) -> tensor<?x6x16xf32, #graph.dims<B, 6, 16>>
+  %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1>} : (tensor<?x6x16xf32, #graph.dims<B, 6, 16>>) -> tensor<?x16x6xf32, #graph.dims<B, 16, 6>>
+  return %2 : tensor<?x16x6xf32, #graph.dims<B, 16, 6>>
+}
+
+// -----
+
+// A weight behind a flattened image has its rows put in the image's order.
+
+// CHECK-LABEL: @flatten
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor
+// CHECK:     %[[W:.*]] = graph.weight {name = "f"}
+// CHECK:     %[[C:.*]] = graph.conv %[[X]]
+// CHECK:     %[[R:.*]] = graph.reshape %[[W]] : (tensor<24x5xf32>) -> tensor<4x2x3x5xf32>
+// CHECK:     %[[T:.*]] = graph.transpose %[[R]] {permutation = array<i64: 1, 2, 0, 3>}
+// CHECK:     %[[V:.*]] = graph.reshape %[[T]] : (tensor<2x3x4x5xf32>) -> tensor<24x5xf32>
+// CHECK:     %[[F:.*]] = graph.reshape %[[C]] : (tensor<1x2x3x4xf32>) -> tensor<1x24xf32>
+// CHECK:     graph.matmul %[[F]], %[[V]]
+func.func @flatten(%x: tensor<1x2x3x3xf32>, %w: tensor<4x3x1x1xf32>) -> tensor<1x5xf32> {
+  %f = graph.weight {name = "f"} : () -> tensor<24x5xf32>
+  %t = graph.transpose %x {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x2x3x3xf32>) -> tensor<1x3x2x3xf32>
+  %0 = graph.conv %t, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64} : (tensor<1x3x2x3xf32>, tensor<4x3x1x1xf32>) -> tensor<1x4x2x3xf32>
+  %1 = graph.reshape %0 : (tensor<1x4x2x3xf32>) -> tensor<1x24xf32>
+  %2 = graph.matmul %1, %f : (tensor<1x24xf32>, tensor<24x5xf32>) -> tensor<1x5xf32>
+  return %2 : tensor<1x5xf32>
+}
+
+// -----
+
+// A signal has one axis of places.
+
+// CHECK-LABEL: @signal
+// CHECK-NOT: graph.transpose
+// CHECK:     graph.conv {{.*}} {channels_last
+// CHECK:     graph.gelu
+// CHECK:     graph.conv {{.*}} {channels_last
+// CHECK:     return
+func.func @signal(%x: tensor<1x9x3xf32>, %w: tensor<4x3x3xf32>, %v: tensor<4x4x3xf32>) -> tensor<1x9x4xf32> {
+  %t = graph.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<1x9x3xf32>) -> tensor<1x3x9xf32>
+  %0 = graph.conv %t, %w {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 1 : i64} : (tensor<1x3x9xf32>, tensor<4x3x3xf32>) -> tensor<1x4x9xf32>
+  %1 = graph.gelu %0 {kind = #graph<gelu_kind erf>} : (tensor<1x4x9xf32>) -> tensor<1x4x9xf32>
+  %2 = graph.conv %1, %v {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 1 : i64} : (tensor<1x4x9xf32>, tensor<4x4x3xf32>) -> tensor<1x4x9xf32>
+  %3 = graph.transpose %2 {permutation = array<i64: 0, 2, 1>} : (tensor<1x4x9xf32>) -> tensor<1x9x4xf32>
+  return %3 : tensor<1x9x4xf32>
+}
+
+// -----
+
+// Integers have no kernels with channels last.
+
+// CHECK-LABEL: @integers
+// CHECK-NOT: channels_last
+// CHECK-NOT: graph.transpose
+func.func @integers(%x: tensor<1x3x5x5xi32>, %w: tensor<4x3x1x1xi32>) -> tensor<1x4x5x5xi32> {
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64} : (tensor<1x3x5x5xi32>, tensor<4x3x1x1xi32>) -> tensor<1x4x5x5xi32>
+  return %0 : tensor<1x4x5x5xi32>
+}
+
+// -----
+
+// A transpose that its other user needs stays where it is; a sum with what
+// has its axes in the old order would need another one; a softmax along the
+// last axis does not leave it.
+
+// CHECK-LABEL: @stays
+// CHECK:     %[[C:.*]] = graph.conv
+// CHECK:     %[[T:.*]] = graph.transpose %[[C]] {permutation = array<i64: 0, 3, 1, 2>}
+// CHECK:     %[[S:.*]] = graph.softmax %[[T]] {axis = 3 : i64}
+// CHECK:     %[[A:.*]] = graph.add %[[T]], %{{.*}}
+// CHECK:     return %[[T]], %[[S]], %[[A]]
+func.func @stays(%x: tensor<1x5x5x3xf32>, %w: tensor<4x3x1x1xf32>, %z: tensor<1x4x5x5xf32>) -> (tensor<1x4x5x5xf32>, tensor<1x4x5x5xf32>, tensor<1x4x5x5xf32>) {
+  %t = graph.transpose %x {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x5x5x3xf32>) -> tensor<1x3x5x5xf32>
+  // expected-remark @+1 {{transpose stays between 'graph.conv' and 'graph.softmax'}}
+  %0 = graph.conv %t, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64} : (tensor<1x3x5x5xf32>, tensor<4x3x1x1xf32>) -> tensor<1x4x5x5xf32>
+  %1 = graph.softmax %0 {axis = 3 : i64} : (tensor<1x4x5x5xf32>) -> tensor<1x4x5x5xf32>
+  %2 = graph.add %0, %z : (tensor<1x4x5x5xf32>, tensor<1x4x5x5xf32>) -> tensor<1x4x5x5xf32>
+  return %0, %1, %2 : tensor<1x4x5x5xf32>, tensor<1x4x5x5xf32>, tensor<1x4x5x5xf32>
+}
+
+// -----
+
+// Without a convolution nothing is moved.
+
+// CHECK-LABEL: @pool_alone
+// CHECK-NOT: channels_last
+// CHECK-NOT: graph.transpose
+func.func @pool_alone(%x: tensor<1x3x8xf32>) -> tensor<1x3x4xf32> {
+  %0 = graph.max_pool %x {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>
+  return %0 : tensor<1x3x4xf32>
+}
