@@ -1,20 +1,22 @@
-//===- PackedMatmul.cpp - Matrix products with packed weights -------------===//
+//===- PackedMatmul.cpp - Matrix products by panels of columns ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Per group of rows and chunk of panels: blocks of k outermost, so that a slice
-// of lhs and the chunk's part of the result stay in the second level of the
-// cache while the weights stream through once. Sums wait in the result itself;
-// those of a last panel that is not full wait on the stack, and where the
-// result is of another type, so do all: there a chunk is one panel. What
-// follows the matmul runs over each panel's rows right after its last block of
-// k.
+// Per batch, group of rows and chunk of panels: blocks of k outermost, so that
+// a slice of lhs and the chunk's part of the result stay in the second level of
+// the cache while rhs streams through once. It comes packed, or a block of a
+// panel at a time is packed on the way. Sums wait in the result itself; those
+// of a last panel that is not full wait on the stack, and where the result is
+// of another type, so do all: there a chunk of several blocks of k is one
+// panel. What follows the matmul runs over each panel's rows right after its
+// last block of k.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Targets/Cpu/Emitter.h"
+#include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
+#include "dialects/Kernel/Geometry.h"
+#include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/Packing.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -28,53 +30,109 @@ using kernel::panelColumns;
 /// Panels whose sums may wait for the next block of k.
 constexpr int64_t maxChunkPanels = 16;
 
-class PackedMatmul {
+class PanelMatmul {
 public:
-  PackedMatmul(Emitter &e, graph::MatmulOp op)
-      : e(e), op(op),
-        depth(cast<RankedTensorType>(op.getRhs().getType()).getDimSize(0)),
-        columns(cast<RankedTensorType>(op.getRhs().getType()).getDimSize(1)),
-        panels(llvm::divideCeil(columns, panelColumns)) {
-    blockDepth = kernel::blockDepth(depth);
+  /// `packed` is rhs where it comes packed, else null.
+  PanelMatmul(Emitter &e, graph::MatmulOp op, kernel::MatmulView view,
+              Value packed)
+      : e(e), op(op), view(std::move(view)), packed(packed),
+        rows(e.valueOf(this->view.rows)),
+        columns(e.valueOf(this->view.columns)),
+        depth(e.valueOf(this->view.depth)) {
+    std::optional<int64_t> knownDepth = this->view.depth.asConstant();
+    blockDepth = kernel::blockDepth(knownDepth);
     Value yielded = e.kernel.getYielded()[0];
     bool sumsFit = graph::getElementType(yielded).isF32();
-    wholePanels = sumsFit ? columns / panelColumns : 0;
-    chunkPanels = sumsFit ? maxChunkPanels : 1;
-    copies = sumsFit && kernel::copiesLhs(depth) && canInterleaveLhs(e.level);
-    if (copies)
-      copy = e.scratch(0);
-    isBare = yielded == op.getResult();
-    lhs = e.argumentBuffer(cast<BlockArgument>(op.getLhs()).getArgNumber());
-    rhs = e.argumentBuffer(cast<BlockArgument>(op.getRhs()).getArgNumber());
+    bool isOneBlock = knownDepth && *knownDepth <= blockDepth;
+    chunkPanels = sumsFit || isOneBlock ? maxChunkPanels : 1;
+    Value width = e.number(panelColumns);
+    panels = ceilDiv(columns, panelColumns);
+    wholePanels = sumsFit ? e.div(columns, width) : e.number(0);
+    interleaves = canInterleaveLhs(e.level);
+    copies = !this->view.lhsDepthStride().isConstant(1) ||
+             (this->view.rowsLiePagesApart() && interleaves && chunkPanels > 1);
+    panel = e.scratch(0);
+    copy = packed ? panel : e.atEntry([&] {
+      return e.address(panel, e.b.getI8Type(),
+                       e.number(kernel::panelBytes(knownDepth)));
+    });
+    isBare = kernel::behindReshapes(yielded) == op.getResult();
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
-    rows = e.number(1);
-    for (Value dim : leadDims)
-      rows = e.mul(rows, dim);
-  }
-
-  void emit() {
-    if (wholePanels < panels)
+    if (mayBePartial())
       tile = e.atEntry([&]() -> Value {
         return LLVM::AllocaOp::create(
             e.b, LLVM::LLVMPointerType::get(e.b.getContext()), e.b.getF32Type(),
             e.number(groupBlocks * blockRows * panelColumns), 64);
       });
-    Value blocks =
-        e.div(e.add(rows, e.number(blockRows - 1)), e.number(blockRows));
-    Value units = e.number(groupBlocks * panels);
-    Value groups = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
-    e.loop(e.div(e.begin, units), groups, [&](Value group) {
-      Value first = e.mul(group, units);
-      firstBlock = e.mul(group, e.number(groupBlocks));
-      groupSize = e.min(e.number(groupBlocks), e.sub(blocks, firstBlock));
-      from = e.sub(e.max(e.begin, first), first);
-      to = e.min(e.sub(e.end, first), e.mul(groupSize, e.number(panels)));
-      emitGroup();
+  }
+
+  void emit() {
+    blocks = ceilDiv(rows, blockRows);
+    if (view.batchDims.empty())
+      return emitBatch(e.number(0), e.begin, e.end);
+    Value count = e.mul(blocks, panels), units = e.max(count, e.number(1));
+    Value batches = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
+    e.loop(e.div(e.begin, units), batches, [&](Value batch) {
+      Value first = e.mul(batch, units);
+      emitBatch(batch, e.sub(e.max(e.begin, first), first),
+                e.min(e.sub(e.end, first), count));
     });
   }
 
 private:
+  bool mayBeWhole() { return getConstantIntValue(wholePanels) != 0; }
+  bool mayBePartial() {
+    std::optional<int64_t> whole = getConstantIntValue(wholePanels);
+    return !whole || *whole != getConstantIntValue(panels);
+  }
+
+  Value ceilDiv(Value x, int64_t y) {
+    return e.div(e.add(x, e.number(y - 1)), e.number(y));
+  }
+
+  /// Where an operand's matrix of a batch lies.
+  Matrix matrixOf(const kernel::StridedView &operand, Value tensor,
+                  Value batch) {
+    auto argument = cast<BlockArgument>(operand.base);
+    Value offset = e.valueOf(operand.offset);
+    SmallVector<Expr> dims = graph::getDims(tensor);
+    size_t own = dims.size() - 2;
+    if (!view.batchDims.empty() && own > 0) {
+      Indices sizes;
+      for (Expr dim : view.batchDims)
+        sizes.push_back(e.valueOf(dim));
+      Indices index = e.delinearise(batch, sizes);
+      size_t skip = sizes.size() - own;
+      for (size_t i = 0; i < own; ++i) {
+        Value at =
+            e.broadcastAxis(index[skip + i], view.batchDims[skip + i], dims[i]);
+        offset = e.add(offset, e.mul(at, e.valueOf(operand.strides[i])));
+      }
+    }
+    return {element(e.argumentBuffer(argument.getArgNumber()), offset),
+            e.valueOf(operand.strides[own]),
+            e.valueOf(operand.strides[own + 1])};
+  }
+
+  /// Units [begin, end) of the batch.
+  void emitBatch(Value batch, Value begin, Value end) {
+    lhs = matrixOf(view.lhs, op.getLhs(), batch);
+    if (!packed)
+      rhs = matrixOf(view.rhs, op.getRhs(), batch);
+    resultRow = e.mul(batch, rows);
+    Value units = e.max(e.mul(panels, e.number(groupBlocks)), e.number(1));
+    Value groups = e.div(e.add(end, e.sub(units, e.number(1))), units);
+    e.loop(e.div(begin, units), groups, [&](Value group) {
+      Value first = e.mul(group, units);
+      firstBlock = e.mul(group, e.number(groupBlocks));
+      groupSize = e.min(e.number(groupBlocks), e.sub(blocks, firstBlock));
+      from = e.sub(e.max(begin, first), first);
+      to = e.min(e.sub(end, first), e.mul(groupSize, panels));
+      emitGroup();
+    });
+  }
+
   /// Units [from, to) of the group: unit u is block u % groupSize of panel
   /// u / groupSize.
   void emitGroup() {
@@ -90,19 +148,19 @@ private:
   }
 
   void emitChunk(Value begin, Value end) {
-    Value depth = e.number(this->depth), whole = e.number(wholePanels);
+    // One step where there is no k at all: its sums are zero.
     e.loop(
-        e.number(0), depth,
+        e.number(0), e.max(depth, e.number(1)),
         [&](Value k) {
           Value kEnd = e.min(e.add(k, e.number(blockDepth)), depth);
           if (copies)
             emitCopy(k, kEnd);
-          if (wholePanels > 0)
-            e.loop(begin, e.min(end, whole), [&](Value panel) {
+          if (mayBeWhole())
+            e.loop(begin, e.min(end, wholePanels), [&](Value panel) {
               emitStrip(begin, end, k, kEnd, panel, /*inResult=*/true);
             });
-          if (wholePanels < panels)
-            e.loop(e.max(begin, whole), end, [&](Value panel) {
+          if (mayBePartial())
+            e.loop(e.max(begin, wholePanels), end, [&](Value panel) {
               emitStrip(begin, end, k, kEnd, panel, /*inResult=*/false);
             });
         },
@@ -113,9 +171,8 @@ private:
   void emitCopy(Value k, Value kEnd) {
     Value m = firstRow(e.number(0));
     Value mEnd = e.min(firstRow(groupSize), rows);
-    callInterleave(e.b, interleaveLhs(e.module, e.level),
-                   {element(lhs, e.add(e.mul(m, e.number(depth)), k)),
-                    e.number(depth), copy, e.sub(kEnd, k), e.sub(mEnd, m)});
+    copyLhs(e, {lhs.at(e, m, k), lhs.rowStride, lhs.columnStride}, copy,
+            e.sub(mEnd, m), e.sub(kEnd, k), interleaves);
   }
 
   Value firstRow(Value block) {
@@ -126,56 +183,83 @@ private:
     return e.address(base, e.b.getF32Type(), offset);
   }
 
+  /// Where the packed block [k, ..) of a panel lies.
+  Value packedAt(Value panel, Value k) {
+    return element(
+        packed, e.mul(e.add(e.mul(panel, depth), k), e.number(panelColumns)));
+  }
+
   void emitStrip(Value begin, Value end, Value k, Value kEnd, Value panel,
                  bool inResult) {
-    Value depth = e.number(this->depth);
     Value unit = e.mul(panel, groupSize);
     Value low = e.sub(e.max(from, unit), unit);
     Value high = e.min(e.sub(to, unit), groupSize);
     Value m = firstRow(low), mEnd = e.min(firstRow(high), rows);
     Value n = e.mul(panel, e.number(panelColumns));
-    auto packed = [&](Value panel, Value k) {
-      return element(
-          rhs, e.mul(e.add(e.mul(panel, depth), k), e.number(panelColumns)));
-    };
-    Value follower = e.add(panel, e.number(1));
-    Value isLast = e.equal(follower, end);
-    Value result = e.resultBuffer(0);
-    Value stride = e.number(inResult ? columns : panelColumns);
+    Value width = e.number(panelColumns);
+    // A number wherever it can be, for the vectoriser.
+    if (!inResult && mayBeWhole())
+      width = e.sub(columns, e.mul(wholePanels, width));
+    else if (!inResult)
+      width = e.min(width, e.sub(columns, n));
+    Value stride = inResult ? columns : e.number(panelColumns);
     Strip work;
     work.depth = e.sub(kEnd, k);
     work.a =
         copies
             ? element(copy, e.mul(e.sub(m, firstRow(e.number(0))), work.depth))
-            : element(lhs, e.add(e.mul(m, depth), k));
-    work.aStride = copies ? work.depth : depth;
-    work.b = packed(panel, k);
-    work.c = inResult ? element(result, e.add(e.mul(m, stride), n)) : tile;
+            : lhs.at(e, m, k);
+    work.aStride = copies ? work.depth : lhs.rowStride;
+    work.c = inResult ? element(e.resultBuffer(0),
+                                e.add(e.mul(e.add(resultRow, m), stride), n))
+                      : tile;
     work.cStride = stride;
     work.rows = e.sub(mEnd, m);
     work.accumulate = e.less(e.number(0), k);
-    work.next =
-        packed(e.select(isLast, begin, follower), e.select(isLast, kEnd, k));
-    int64_t width =
-        inResult || wholePanels == 0 ? panelColumns : columns % panelColumns;
-    callStrip(e.b, packedMatmulStrip(e.module, e.level, copies, width), work);
+    if (packed) {
+      Value follower = e.add(panel, e.number(1));
+      Value isLast = e.equal(follower, end);
+      work.b = packedAt(panel, k);
+      work.next = packedAt(e.select(isLast, begin, follower),
+                           e.select(isLast, kEnd, k));
+    } else {
+      work.b = work.next = this->panel;
+      packPanel(e, {rhs.at(e, k, n), rhs.rowStride, rhs.columnStride}, work.b,
+                work.depth, width);
+    }
+    callStrips(work, width);
     if (inResult && isBare)
       return;
-    e.ifThen(e.equal(kEnd, depth), [&] { emitBehind(m, mEnd, n, inResult); });
+    e.ifThen(e.equal(kEnd, depth),
+             [&] { emitBehind(m, mEnd, n, width, inResult); });
+  }
+
+  /// The strip of the least width that covers `width` columns.
+  void callStrips(const Strip &work, Value width) {
+    auto call = [&](int64_t columns) {
+      callStrip(
+          e.b,
+          packedMatmulStrip(e.module, e.level, copies && interleaves, columns),
+          work);
+    };
+    if (std::optional<int64_t> known = getConstantIntValue(width))
+      return call(*known);
+    if (packed)
+      return call(panelColumns);
+    constexpr int64_t step = 16;
+    Value steps = ceilDiv(width, step);
+    for (int64_t i = 1; i * step <= panelColumns; ++i)
+      e.ifThen(e.equal(steps, e.number(i)), [&] { call(i * step); });
   }
 
   /// Everything behind the matmul, for some rows of a panel.
-  void emitBehind(Value m, Value mEnd, Value n, bool inResult) {
-    Value stride = e.number(inResult ? columns : panelColumns);
-    // A number wherever it can be, for the vectoriser.
-    Value width = e.number(panelColumns);
-    if (!inResult)
-      width = wholePanels > 0 ? e.number(columns % panelColumns)
-                              : e.min(width, e.sub(e.number(columns), n));
-    e.loop(m, mEnd, [&](Value row) {
+  void emitBehind(Value m, Value mEnd, Value n, Value width, bool inResult) {
+    Value stride = inResult ? columns : e.number(panelColumns);
+    e.loop(m, mEnd, [&](Value rowOfBatch) {
+      Value row = e.add(resultRow, rowOfBatch);
       Indices lead = e.delinearise(row, leadDims);
-      Value first = e.add(e.mul(row, e.number(columns)), n);
-      Value waits = inResult ? first : e.mul(e.sub(row, m), stride);
+      Value first = e.add(e.mul(row, columns), n);
+      Value waits = inResult ? first : e.mul(e.sub(rowOfBatch, m), stride);
       e.loop(e.number(0), width, [&](Value i) {
         Value column = e.add(n, i), position = e.add(first, i);
         Value sum =
@@ -195,25 +279,36 @@ private:
 
   Emitter &e;
   graph::MatmulOp op;
-  int64_t depth, columns, panels;
-  int64_t blockDepth, wholePanels; // Panels whose sums wait in the result.
-  int64_t chunkPanels;
-  bool isBare, copies; // The copies: of lhs, to scratch memory.
-  Value lhs, rhs, rows, tile, copy;
+  kernel::MatmulView view;
+  Value packed, rows, columns, depth;
+  Value panels, wholePanels; // The latter's sums wait in the result.
+  int64_t blockDepth, chunkPanels;
+  bool isBare, interleaves;
+  bool copies; // The group's slice of lhs, to scratch memory.
+  Value panel, copy, tile, blocks;
   Indices leadDims;
+  // Of the current batch.
+  Matrix lhs, rhs;
+  Value resultRow;
   // Of the current group.
   Value firstBlock, groupSize, from, to;
 };
 
 } // namespace
 
-LogicalResult emitPackedMatmul(Emitter &e) {
+LogicalResult emitPanelMatmul(Emitter &e, bool isPacked) {
   auto op = dyn_cast_if_present<graph::MatmulOp>(
       kernel::findRoot(e.kernel.getBlock()));
-  if (!op || !isa<BlockArgument>(op.getLhs()) ||
-      !isa<BlockArgument>(op.getRhs()) || e.kernel.getYielded().size() != 1)
+  std::optional<kernel::MatmulView> view;
+  if (op)
+    view = kernel::matmulViewOf(op);
+  if (!view || e.kernel.getYielded().size() != 1)
     return e.kernel.emitOpError("is no matmul of two operands with one result");
-  PackedMatmul(e, op).emit();
+  Value packed;
+  if (isPacked)
+    packed =
+        e.argumentBuffer(cast<BlockArgument>(view->rhs.base).getArgNumber());
+  PanelMatmul(e, op, std::move(*view), packed).emit();
   return success();
 }
 

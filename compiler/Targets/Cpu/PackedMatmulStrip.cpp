@@ -40,6 +40,8 @@ TileShape tileShape(const CpuLevel &level, int64_t columns) {
 /// Steps of k per iteration.
 constexpr int64_t unroll = 4;
 constexpr int64_t cacheLine = 64;
+/// How far ahead a strip of one tile fetches what it reads itself.
+constexpr int64_t streamAhead = 4096;
 
 class StripWriter {
 public:
@@ -53,7 +55,8 @@ public:
 
   LLVM::LLVMFuncOp write(StringRef name) {
     for (int64_t height = 1; height <= shape.height; ++height)
-      tiles.push_back(writeTile(height));
+      for (bool streams : {false, true})
+        tiles[streams].push_back(writeTile(height, streams));
     LLVM::LLVMFuncOp function = start(
         name, {pointer, i64, pointer, i64, pointer, i64, i64, i1(), pointer});
     writeStrip(function);
@@ -158,10 +161,24 @@ private:
     return sums;
   }
 
+  /// The lines that `unroll` steps from k on read, `streamAhead` later.
+  void fetchAhead(Value base, Value k) {
+    Value line = element(base, mul(k, number(kernel::panelColumns)));
+    for (int64_t u = 0; u < unroll; ++u)
+      for (int64_t byte = 0; byte < shape.columns() * 4; byte += cacheLine)
+        prefetch(address(
+            line, b.getI8Type(),
+            int32_t(u * kernel::panelColumns * 4 + byte + streamAhead)));
+  }
+
   /// tile(a, aStride, b, depth, c, cStride, accumulate, next, nextStep):
-  /// meanwhile fetches nextStep bytes from `next` on per `unroll` steps of k.
-  LLVM::LLVMFuncOp writeTile(int64_t height) {
-    std::string name = ("matmul_tile_" + Twine(height) + suffix).str();
+  /// meanwhile fetches nextStep bytes from `next` on per `unroll` steps of k;
+  /// or if it `streams`, which is for a B that is read by this tile alone, what
+  /// comes behind in B itself.
+  LLVM::LLVMFuncOp writeTile(int64_t height, bool streams) {
+    std::string name =
+        ((streams ? "matmul_stream_" : "matmul_tile_") + Twine(height) + suffix)
+            .str();
     LLVM::LLVMFuncOp tile = start(
         name, {pointer, i64, pointer, i64, pointer, i64, i1(), pointer, i64});
     auto argument = [&](int i) { return tile.getArgument(i); };
@@ -182,8 +199,12 @@ private:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(main.getBody());
       Value next = main.getRegionIterArgs().back();
-      prefetch(next);
-      prefetch(address(next, b.getI8Type(), int32_t(cacheLine)));
+      if (streams) {
+        fetchAhead(argument(2), main.getInductionVar());
+      } else {
+        prefetch(next);
+        prefetch(address(next, b.getI8Type(), int32_t(cacheLine)));
+      }
       SmallVector<Value> after =
           step(rows, argument(2), main.getInductionVar(), unroll,
                main.getRegionIterArgs().drop_back());
@@ -203,7 +224,18 @@ private:
     return tile;
   }
 
-  void callTile(Value height, ArrayRef<Value> operands) {
+  void callTile(Value height, Value isAlone, ArrayRef<Value> operands) {
+    auto choice = scf::IfOp::create(b, isAlone, /*withElseRegion=*/true);
+    for (bool streams : {false, true}) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(streams ? choice.thenBlock()
+                                         : choice.elseBlock());
+      callTile(height, tiles[streams], operands);
+    }
+  }
+
+  void callTile(Value height, ArrayRef<LLVM::LLVMFuncOp> tiles,
+                ArrayRef<Value> operands) {
     SmallVector<int64_t> cases;
     for (int64_t i = 1; i < shape.height; ++i)
       cases.push_back(i);
@@ -226,6 +258,9 @@ private:
           rows = argument(6);
     Value count =
         div(add(rows, number(shape.height - 1)), number(shape.height));
+    // Then nothing is left to read B from the cache.
+    Value isAlone =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ule, count, number(1));
     // Interleaved rows come in tiles of the full height.
     Value low, larger;
     if (!interleaved) {
@@ -263,8 +298,9 @@ private:
       b.setInsertionPointToStart(overSteps.getBody());
       Value n = overSteps.getInductionVar();
       Value next = overSteps.getRegionIterArg(0);
-      callTile(height, {a, aStride, element(argument(2), n), depth,
-                        element(c, n), cStride, argument(7), next, nextStep});
+      callTile(height, isAlone,
+               {a, aStride, element(argument(2), n), depth, element(c, n),
+                cStride, argument(7), next, nextStep});
       scf::YieldOp::create(b, address(next, b.getI8Type(), nextBytes));
     }
     scf::YieldOp::create(b, ValueRange{element(a, mul(height, aStride)),
@@ -279,7 +315,7 @@ private:
   ImplicitLocOpBuilder b;
   Type pointer, i64, f32;
   VectorType vector;
-  SmallVector<LLVM::LLVMFuncOp> tiles; // By height - 1.
+  SmallVector<LLVM::LLVMFuncOp> tiles[2]; // By height - 1; those that stream.
 };
 
 } // namespace

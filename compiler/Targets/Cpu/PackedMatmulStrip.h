@@ -14,9 +14,10 @@ namespace tenon::cpu {
 ///
 ///     C[rows][panelColumns] (+)= A[rows][depth] * B[depth][panelColumns]
 ///
-/// with B contiguous (A too where it is interleaved: see Interleave) and the
-/// other two at a stride, in f32, each sum from zero by fused multiply-adds in
-/// the order of k, then added to C. All sizes are i64 in elements.
+/// with B contiguous and the other two at a stride (A may be interleaved
+/// instead: [ceil(rows / interleavedRows)][depth][interleavedRows]), in f32,
+/// each sum from zero by fused multiply-adds in the order of k, then added to
+/// C. All sizes are i64 in elements.
 struct Strip {
   mlir::Value a, aStride, b, depth, c, cStride, rows;
   mlir::Value accumulate; // i1: add to what C holds.
@@ -35,22 +36,8 @@ mlir::LLVM::LLVMFuncOp packedMatmulStrip(mlir::ModuleOp module,
 void callStrip(mlir::OpBuilder &b, mlir::LLVM::LLVMFuncOp function,
                const Strip &strip);
 
-/// A copy of `rows` rows of A, of `depth` (a multiple of 16) each, to
-///
-///     out[rows / interleavedRows][depth][interleavedRows]
-///
-/// where the last rows may be missing.
-struct Interleave {
-  mlir::Value a, aStride, out, depth, rows;
-};
-
 /// Whether a level's tiles are as high as what is interleaved.
 bool canInterleaveLhs(const CpuLevel &level);
-/// The function that does it, and a call of it.
-mlir::LLVM::LLVMFuncOp interleaveLhs(mlir::ModuleOp module,
-                                     const CpuLevel &level);
-void callInterleave(mlir::OpBuilder &b, mlir::LLVM::LLVMFuncOp function,
-                    const Interleave &work);
 
 } // namespace tenon::cpu
 

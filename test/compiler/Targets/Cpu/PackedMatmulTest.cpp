@@ -81,6 +81,33 @@ TEST_P(PackedMatmul, CopiesRowsThatLiePagesApart) {
                "%y = graph.cast %sums : (RESULT) -> " + half, "f16")});
 }
 
+TEST_P(PackedMatmul, ReadsLhsThroughTransposes) {
+  std::vector<KernelCase> cases;
+  for (const char *depth : {"1", "20", "196", "1024", "1100"}) {
+    KernelCase test;
+    test.name = std::string("transposed, depth ") + depth;
+    test.schedule = "PackedMatmul";
+    std::string lies = tensor({"b", depth, "m"}, "f32");
+    std::string seen = tensor({"b", "m", depth}, "f32");
+    std::string weight = tensor({depth, "50"}, "f32");
+    std::string sums = tensor({"b", "m", "50"}, "f32");
+    test.arguments = "%a: " + lies + ", %b: " + weight + ", %c: tensor<50xf32>";
+    test.body = "%t = graph.transpose %a {permutation = array<i64: 0, 2, 1>} "
+                ": (" +
+                lies + ") -> " + seen + "\n%s = graph.matmul %t, %b : (" +
+                seen + ", " + weight + ") -> " + sums +
+                "\n%y = graph.add %s, %c : (" + sums + ", tensor<50xf32>) -> " +
+                sums + "\nkernel.yield %y : " + sums;
+    test.sizes = {{{"b", 1}, {"m", 1}},
+                  {{"b", 2}, {"m", 16}},
+                  {{"b", 3}, {"m", 70}},
+                  {{"b", 2}, {"m", 135}},
+                  {{"b", 2}, {"m", 0}}};
+    cases.push_back(test);
+  }
+  run(cases);
+}
+
 TEST_P(PackedMatmul, SumsManyPanelsInChunks) {
   run({product({"m"}, 520, 18 * 48, rows({2, 70})),
        product({"m"}, 520, 17 * 48 + 5, rows({9}), "%c: tensor<821xf32>",

@@ -1,4 +1,4 @@
-//===- PackedMatmulLhs.cpp - Copies the left side of packed matmuls -------===//
+//===- MatmulTranspose.cpp - Transposing copies of matmul operands --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Eight rows by sixteen steps of k at a time, transposed in registers: pairs,
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Targets/Cpu/PackedMatmulStrip.h"
+#include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -31,29 +31,28 @@ public:
 
   LLVM::LLVMFuncOp write(StringRef name) {
     Type i64 = b.getI64Type();
-    auto type =
-        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                    {pointer, i64, pointer, i64, i64});
+    auto type = LLVM::LLVMFunctionType::get(
+        LLVM::LLVMVoidType::get(b.getContext()),
+        {pointer, i64, pointer, i64, i64, i64, i64});
     auto function =
         LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
     b.setInsertionPointToStart(function.addEntryBlock(b));
     a = function.getArgument(0);
     aStride = function.getArgument(1);
     out = function.getArgument(2);
-    depth = function.getArgument(3);
-    Value rows = function.getArgument(4);
-    Value tail = arith::AndIOp::create(b, rows, number(width - 1));
-    Value whole = arith::SubIOp::create(b, rows, tail);
+    groupStride = function.getArgument(3);
+    stepStride = function.getArgument(4);
+    Value rows = function.getArgument(5), depth = function.getArgument(6);
+    Value whole = floorTo(rows, width), steps = floorTo(depth, lanes);
     loop(number(0), whole, width, [&](Value row) {
-      loop(number(0), depth, lanes, [&](Value k) { transpose(row, k); });
+      loop(number(0), steps, lanes, [&](Value k) { transpose(row, k); });
+      loop(steps, depth, 1, [&](Value k) {
+        loop(number(0), number(width), 1, [&](Value i) { copy(row, i, k); });
+      });
     });
-    // [whole][k][row - whole]
     loop(whole, rows, 1, [&](Value row) {
-      Value base = add(mul(whole, depth), arith::SubIOp::create(b, row, whole));
       loop(number(0), depth, 1, [&](Value k) {
-        Value value = LLVM::LoadOp::create(b, f32, source(row, k));
-        LLVM::StoreOp::create(b, value,
-                              element(out, add(base, mul(k, number(width)))));
+        copy(whole, arith::SubIOp::create(b, row, whole), k);
       });
     });
     LLVM::ReturnOp::create(b, ValueRange());
@@ -66,12 +65,27 @@ private:
   }
   Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
   Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
+  /// The largest multiple of a power of two that is no larger.
+  Value floorTo(Value x, int64_t power) {
+    return arith::AndIOp::create(b, x, number(-power));
+  }
   Value element(Value base, Value offset) {
     return LLVM::GEPOp::create(b, pointer, f32, base,
                                ArrayRef<LLVM::GEPArg>{offset});
   }
   Value source(Value row, Value k) {
     return element(a, add(mul(row, aStride), k));
+  }
+
+  /// Where eight rows from `row` on have their step k.
+  Value target(Value row, Value k) {
+    Value group = arith::DivUIOp::create(b, row, number(width));
+    return element(out, add(mul(group, groupStride), mul(k, stepStride)));
+  }
+  /// Row + i alone, where row is a multiple of eight.
+  void copy(Value row, Value i, Value k) {
+    Value value = LLVM::LoadOp::create(b, f32, source(add(row, i), k));
+    LLVM::StoreOp::create(b, value, element(target(row, k), i));
   }
 
   void loop(Value from, Value to, int64_t step,
@@ -117,8 +131,7 @@ private:
           b, vector, source(add(row, number(i)), k), /*alignment=*/4));
     SmallVector<Value> upper = transposeLanes(ArrayRef(rows).take_front(lane));
     SmallVector<Value> lower = transposeLanes(ArrayRef(rows).drop_front(lane));
-    Value base = add(mul(row, depth), mul(k, number(width)));
-    // A vector of the result holds steps 2 * pair and 2 * pair + 1: from lane l
+    // A vector holds steps 2 * pair and 2 * pair + 1: from lane l
     // = pair / 2 of two neighbours j, each [upper rows][lower rows].
     for (int64_t half = 0; half < 2; ++half) {
       SmallVector<Value> steps;
@@ -134,10 +147,14 @@ private:
         Value joined = shuffle(steps[l / 2], steps[2 + l / 2], [&](int64_t i) {
           return l % 2 * (lanes / 2) + i % (2 * lane) + i / (2 * lane) * lanes;
         });
-        int64_t pair = 2 * l + half;
-        LLVM::StoreOp::create(b, joined,
-                              element(out, add(base, number(pair * 2 * width))),
-                              /*alignment=*/4);
+        for (int64_t odd = 0; odd < 2; ++odd) {
+          SmallVector<int32_t> mask;
+          for (int64_t i = 0; i < width; ++i)
+            mask.push_back(int32_t(odd * width + i));
+          Value step = LLVM::ShuffleVectorOp::create(b, joined, joined, mask);
+          Value at = add(k, number(2 * (2 * l + half) + odd));
+          LLVM::StoreOp::create(b, step, target(row, at), /*alignment=*/4);
+        }
       }
     }
   }
@@ -145,23 +162,21 @@ private:
   ImplicitLocOpBuilder b;
   Type pointer, f32;
   VectorType vector;
-  Value a, aStride, out, depth;
+  Value a, aStride, out, groupStride, stepStride;
 };
 
 } // namespace
 
-LLVM::LLVMFuncOp interleaveLhs(ModuleOp module, const CpuLevel &level) {
-  std::string name = ("matmul_interleave." + level.name).str();
-  if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
-    return function;
-  return Writer(module).write(name);
-}
-
-void callInterleave(OpBuilder &b, LLVM::LLVMFuncOp function,
-                    const Interleave &work) {
-  LLVM::CallOp::create(
-      b, UnknownLoc::get(b.getContext()), function,
-      ValueRange{work.a, work.aStride, work.out, work.depth, work.rows});
+void callTranspose(OpBuilder &b, ModuleOp module, const CpuLevel &level,
+                   const TransposedCopy &copy) {
+  std::string name = ("matmul_transpose." + level.name).str();
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (!function)
+    function = Writer(module).write(name);
+  LLVM::CallOp::create(b, UnknownLoc::get(b.getContext()), function,
+                       ValueRange{copy.a, copy.aStride, copy.out,
+                                  copy.groupStride, copy.stepStride, copy.rows,
+                                  copy.depth});
 }
 
 } // namespace tenon::cpu

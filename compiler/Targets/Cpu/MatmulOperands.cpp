@@ -1,0 +1,148 @@
+//===- MatmulOperands.cpp - Copies matmul operands for the strip ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where elements that lie together stay together, they are copied by vectors;
+// where they part, through transposes in registers; and one by one where
+// neither axis is contiguous.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Targets/Cpu/MatmulOperands.h"
+#include "dialects/Kernel/Packing.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+using kernel::interleavedRows;
+using kernel::panelColumns;
+
+bool isOne(Value stride) { return getConstantIntValue(stride) == 1; }
+
+Value element(Emitter &e, Value base, Value offset) {
+  return e.address(base, e.b.getF32Type(), offset);
+}
+
+void copyVectors(Emitter &e, Value from, Value to, int64_t lanes,
+                 int64_t count) {
+  auto type = VectorType::get({lanes}, e.b.getF32Type());
+  for (int64_t i = 0; i < count; ++i) {
+    Value at = e.number(i * lanes);
+    Value vector = LLVM::LoadOp::create(e.b, type, element(e, from, at), 4);
+    LLVM::StoreOp::create(e.b, vector, element(e, to, at), 4);
+  }
+}
+
+void copyOne(Emitter &e, Value from, Value to, Value offset) {
+  e.storeRaw(LLVM::LoadOp::create(e.b, e.b.getF32Type(), from, 4), to, offset);
+}
+
+Value floorTo(Emitter &e, Value x, int64_t multiple) {
+  return e.sub(x, e.rem(x, e.number(multiple)));
+}
+
+/// Rows [from, to) element by element, to where `place` says.
+void copyElements(Emitter &e, const Matrix &a, Value out, Value from, Value to,
+                  Value depth, function_ref<Value(Value row, Value k)> place) {
+  e.loop(from, to, [&](Value row) {
+    e.loop(e.number(0), depth,
+           [&](Value k) { copyOne(e, a.at(e, row, k), out, place(row, k)); });
+  });
+}
+
+/// Neighbouring rows are neighbours in memory: two groups, that is a line of
+/// the cache, at a time.
+void interleaveColumns(Emitter &e, const Matrix &a, Value out, Value rows,
+                       Value depth,
+                       function_ref<Value(Value row, Value k)> place) {
+  constexpr int64_t groups = 2;
+  Value whole = floorTo(e, rows, groups * interleavedRows);
+  e.loop(
+      e.number(0), whole,
+      [&](Value row) {
+        e.loop(e.number(0), depth, [&](Value k) {
+          for (int64_t i = 0; i < groups; ++i) {
+            Value first = e.add(row, e.number(i * interleavedRows));
+            copyVectors(e, a.at(e, first, k), element(e, out, place(first, k)),
+                        interleavedRows, 1);
+          }
+        });
+      },
+      groups * interleavedRows);
+  copyElements(e, a, out, whole, rows, depth, place);
+}
+
+} // namespace
+
+Value Matrix::at(Emitter &e, Value row, Value column) const {
+  return element(e, base,
+                 e.add(e.mul(row, rowStride), e.mul(column, columnStride)));
+}
+
+void copyLhs(Emitter &e, const Matrix &a, Value out, Value rows, Value depth,
+             bool interleaved) {
+  Value width = e.number(interleavedRows);
+  auto place = [&](Value row, Value k) -> Value {
+    if (!interleaved)
+      return e.add(e.mul(row, depth), k);
+    Value first = floorTo(e, row, interleavedRows);
+    return e.add(e.add(e.mul(first, depth), e.mul(k, width)),
+                 e.sub(row, first));
+  };
+  if (interleaved && isOne(a.columnStride))
+    return callTranspose(
+        e.b, e.module, e.level,
+        {a.base, a.rowStride, out, e.mul(depth, width), width, rows, depth});
+  if (interleaved && isOne(a.rowStride))
+    return interleaveColumns(e, a, out, rows, depth, place);
+  // Steps of k are what the transpose takes for rows.
+  if (isOne(a.rowStride))
+    return callTranspose(
+        e.b, e.module, e.level,
+        {a.base, a.columnStride, out, width, depth, depth, rows});
+  copyElements(e, a, out, e.number(0), rows, depth, place);
+}
+
+void packPanel(Emitter &e, const Matrix &b, Value out, Value depth,
+               Value columns) {
+  constexpr int64_t lanes = 16;
+  Value width = e.number(panelColumns), zero = e.number(0);
+  auto eachStep = [&](function_ref<void(Value k, Value line)> body) {
+    e.loop(zero, depth, [&](Value k) { body(k, e.mul(k, width)); });
+  };
+  Value isWhole = e.equal(columns, width), isPart = e.less(columns, width);
+  if (isOne(b.columnStride)) {
+    e.ifThen(isWhole, [&] {
+      eachStep([&](Value k, Value line) {
+        copyVectors(e, b.at(e, k, zero), element(e, out, line), lanes,
+                    panelColumns / lanes);
+      });
+    });
+    e.ifThen(isPart, [&] {
+      eachStep([&](Value k, Value line) {
+        e.loop(zero, columns, [&](Value n) {
+          copyOne(e, b.at(e, k, n), out, e.add(line, n));
+        });
+      });
+    });
+  } else if (isOne(b.rowStride)) {
+    callTranspose(e.b, e.module, e.level,
+                  {b.base, b.columnStride, out, e.number(interleavedRows),
+                   width, columns, depth});
+  } else {
+    eachStep([&](Value k, Value line) {
+      e.loop(zero, columns,
+             [&](Value n) { copyOne(e, b.at(e, k, n), out, e.add(line, n)); });
+    });
+  }
+  e.ifThen(isPart, [&] {
+    eachStep([&](Value, Value line) {
+      e.loop(columns, width, [&](Value n) {
+        e.storeRaw(e.zero(e.b.getF32Type()), out, e.add(line, n));
+      });
+    });
+  });
+}
+
+} // namespace tenon::cpu

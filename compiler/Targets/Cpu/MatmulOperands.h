@@ -1,0 +1,37 @@
+//===- MatmulOperands.h - Copies matmul operands for the strip ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_MATMULOPERANDS_H
+#define TENON_COMPILER_TARGETS_CPU_MATMULOPERANDS_H
+
+#include "compiler/Targets/Cpu/Emitter.h"
+
+namespace tenon::cpu {
+
+/// A matrix in memory: element (i, j) of f32 is `base` + i * rowStride +
+/// j * columnStride. A stride that is known to be 1 is the constant 1.
+struct Matrix {
+  Value base, rowStride, columnStride;
+
+  Value at(Emitter &e, Value row, Value column) const;
+};
+
+/// out[rows][depth] = a, or as the strip takes interleaved rows.
+void copyLhs(Emitter &e, const Matrix &a, Value out, Value rows, Value depth,
+             bool interleaved);
+
+/// out[depth][panelColumns] = b; what lies behind `columns` is zero.
+void packPanel(Emitter &e, const Matrix &b, Value out, Value depth,
+               Value columns);
+
+/// out[r / 8 * groupStride + k * stepStride + r % 8] = a[r * aStride + k] for
+/// all rows r and steps k, by a function that a module's kernels share.
+struct TransposedCopy {
+  Value a, aStride, out, groupStride, stepStride, rows, depth;
+};
+void callTranspose(mlir::OpBuilder &b, mlir::ModuleOp module,
+                   const CpuLevel &level, const TransposedCopy &copy);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_MATMULOPERANDS_H

@@ -1,0 +1,38 @@
+//===- MatmulView.h - Matrix products as their operands lie ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A matmul of any rank as batches of [rows, depth] x [depth, columns]. The
+// result is row-major: row r of batch b is its row b * rows + r.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECTS_KERNEL_MATMULVIEW_H
+#define TENON_DIALECTS_KERNEL_MATMULVIEW_H
+
+#include "dialects/Kernel/StridedView.h"
+
+namespace tenon::kernel {
+
+struct MatmulView {
+  StridedView lhs, rhs;
+  /// The result's axes before the last two; none where lhs lies such that they
+  /// can all be counted as rows and rhs has none.
+  llvm::SmallVector<Expr> batchDims;
+  Expr rows, columns, depth;
+
+  Expr lhsRowStride() const { return lhs.strides[lhs.strides.size() - 2]; }
+  Expr lhsDepthStride() const { return lhs.strides.back(); }
+  /// Rows of lhs that are long and lie a multiple of 4 KiB apart meet in the
+  /// same few sets of the caches.
+  bool rowsLiePagesApart() const;
+  /// Whether a kernel may have to copy lhs before it multiplies.
+  bool mayCopyLhs() const;
+};
+
+/// nullopt when an expression overflows, or an operand is no view of a block
+/// argument.
+std::optional<MatmulView> matmulViewOf(graph::MatmulOp op);
+
+} // namespace tenon::kernel
+
+#endif // TENON_DIALECTS_KERNEL_MATMULVIEW_H

@@ -1,0 +1,190 @@
+//===- BatchedMatmulTest.cpp - Products of activations --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include <gtest/gtest.h>
+
+namespace tenon::test {
+namespace {
+
+using Dims = std::vector<std::string>;
+
+/// An operand: the dims of the argument, and ops from %NAME to %NAMEv, if any,
+/// of dims `seen`.
+struct Operand {
+  Dims dims;
+  std::string view = "";
+  Dims seen = {};
+};
+
+std::string replaced(std::string text, const std::string &word,
+                     const std::string &by) {
+  for (size_t at; (at = text.find(word)) != std::string::npos;)
+    text.replace(at, word.size(), by);
+  return text;
+}
+
+/// %y = behind(%a * %b); in `behind` %sums is the product, of type RESULT.
+KernelCase product(const Operand &a, const Operand &b, const Dims &result,
+                   std::vector<Symbols> sizes, std::string behind = "",
+                   const std::string &operands = "",
+                   const std::string &element = "f32") {
+  KernelCase test;
+  test.schedule = "BatchedMatmul";
+  test.sizes = std::move(sizes);
+  std::string sums = tensor(result, "f32"), types, names;
+  for (const auto &[name, operand] : {std::pair("a", &a), std::pair("b", &b)}) {
+    std::string type = tensor(operand->dims, "f32"),
+                comma = *name - 'a' ? ", " : "";
+    bool isView = !operand->seen.empty();
+    std::string seen = isView ? tensor(operand->seen, "f32") : type;
+    test.arguments += comma + "%" + name + ": " + type;
+    test.name += type + operand->view + " ";
+    if (isView)
+      test.body += "%" + std::string(name) + "v = graph." + operand->view +
+                   " : (" + type + ") -> " + seen + "\n";
+    names += comma + "%" + name + (isView ? "v" : "");
+    types += comma + seen;
+  }
+  test.name += behind;
+  if (!operands.empty())
+    test.arguments += ", " + operands;
+  test.body += "%sums = graph.matmul " + names + " : (" + types + ") -> " +
+               sums + "\n" + replaced(behind, "RESULT", sums) +
+               "\nkernel.yield " + (behind.empty() ? "%sums" : "%y") + " : " +
+               tensor(result, element);
+  return test;
+}
+
+std::string transpose(const std::string &name, const std::string &axes) {
+  return "transpose %" + name + " {permutation = array<i64: " + axes + ">}";
+}
+
+class BatchedMatmul : public testing::TestWithParam<const char *> {
+protected:
+  void run(const std::vector<KernelCase> &cases) {
+    if (!canRun(GetParam()))
+      GTEST_SKIP() << "this machine is not a " << GetParam();
+    runCases(cases, GetParam());
+  }
+};
+
+TEST_P(BatchedMatmul, TakesAnySizes) {
+  std::vector<Symbols> sizes;
+  for (int64_t m : {0, 1, 2, 7, 8, 9, 63, 64, 65, 127, 128, 129})
+    for (int64_t n : {0, 1, 15, 16, 17, 33, 47, 48, 49, 97})
+      sizes.push_back({{"m", m}, {"k", (m + n) % 20}, {"n", n}});
+  for (int64_t size = 0; size <= 65; ++size)
+    sizes.push_back({{"m", size}, {"k", size}, {"n", size}});
+  for (int64_t k : {0, 1, 3, 4, 767, 768, 769, 1540})
+    sizes.push_back({{"m", 9}, {"k", k}, {"n", 50}});
+  run({product({{"m", "k"}}, {{"k", "n"}}, {"m", "n"}, sizes)});
+}
+
+TEST_P(BatchedMatmul, TakesNumbersAsSizes) {
+  std::vector<KernelCase> cases;
+  for (int64_t depth : {1, 16, 700, 1024, 1100})
+    for (const char *columns : {"1", "48", "50", "112"}) {
+      std::string k = std::to_string(depth);
+      cases.push_back(product({{"3", "70", k}}, {{"3", k, columns}},
+                              {"3", "70", columns}, {{}}));
+    }
+  run(cases);
+}
+
+TEST_P(BatchedMatmul, Broadcasts) {
+  std::vector<Symbols> sizes = {{{"b", 3}, {"c", 3}, {"s", 5}},
+                                {{"b", 0}, {"c", 0}, {"s", 5}},
+                                {{"b", 4}, {"c", 4}, {"s", 70}},
+                                {{"b", 1}, {"c", 1}, {"s", 1}}};
+  run({product({{"b", "s", "20"}}, {{"20", "s"}}, {"b", "s", "s"}, sizes),
+       product({{"s", "20"}}, {{"b", "20", "50"}}, {"b", "s", "50"}, sizes),
+       product({{"2", "1", "s", "20"}}, {{"b", "20", "50"}},
+               {"2", "b", "s", "50"}, sizes),
+       product({{"b", "1", "s", "20"}}, {{"1", "2", "20", "s"}},
+               {"b", "2", "s", "s"}, sizes)});
+}
+
+TEST_P(BatchedMatmul, SeesThroughTransposes) {
+  std::vector<Symbols> sizes;
+  for (int64_t s : {0, 1, 5, 16, 17, 40, 64, 65, 100, 130})
+    sizes.push_back({{"b", 2}, {"s", s}, {"t", s % 50 + 3}});
+  run({
+      // lhs: its rows are contiguous, or nothing is.
+      product({{"b", "s", "t"}, transpose("a", "0, 2, 1"), {"b", "t", "s"}},
+              {{"b", "s", "50"}}, {"b", "t", "50"}, sizes),
+      product({{"b", "s", "t", "3"},
+               transpose("a", "0, 3, 1, 2"),
+               {"b", "3", "s", "t"}},
+              {{"t", "20"}}, {"b", "3", "s", "20"}, sizes),
+      product({{"1600", "s"}, transpose("a", "1, 0"), {"s", "1600"}},
+              {{"1600", "t"}}, {"s", "t"}, sizes),
+      // rhs: its columns are apart, its steps of k contiguous, or nothing is.
+      product({{"b", "s", "20"}},
+              {{"b", "t", "20"}, transpose("b", "0, 2, 1"), {"b", "20", "t"}},
+              {"b", "s", "t"}, sizes),
+      product({{"b", "s", "20"}},
+              {{"b", "t", "20", "2"},
+               transpose("b", "3, 0, 2, 1"),
+               {"2", "b", "20", "t"}},
+              {"2", "b", "s", "t"}, sizes),
+      // Heads of attention, both ways.
+      product({{"b", "s", "4", "32"},
+               transpose("a", "0, 2, 1, 3"),
+               {"b", "4", "s", "32"}},
+              {{"b", "s", "4", "32"},
+               transpose("b", "0, 2, 3, 1"),
+               {"b", "4", "32", "s"}},
+              {"b", "4", "s", "s"}, sizes),
+      product({{"b", "4", "s", "t"}},
+              {{"b", "t", "4", "32"},
+               transpose("b", "0, 2, 1, 3"),
+               {"b", "4", "t", "32"}},
+              {"b", "4", "s", "32"}, sizes),
+  });
+}
+
+TEST_P(BatchedMatmul, CopiesRowsThatLiePagesApart) {
+  std::vector<Symbols> sizes = {{{"m", 1}}, {{"m", 63}}, {{"m", 140}}};
+  run({product({{"2", "m", "1024"}}, {{"2", "1024", "50"}}, {"2", "m", "50"},
+               sizes),
+       product({{"m", "2", "1000"},
+                "slice %a {starts = #graph.dims<0, 1, 3>, steps = "
+                "#graph.dims<1, 1, 1>}",
+                {"m", "1", "990"}},
+               {{"990", "50"}}, {"m", "1", "50"}, sizes)});
+}
+
+TEST_P(BatchedMatmul, RunsWhatFollows) {
+  std::vector<Symbols> sizes = {
+      {{"b", 2}, {"s", 5}}, {{"b", 3}, {"s", 70}}, {{"b", 1}, {"s", 0}}};
+  std::string mask = tensor({"b", "1", "1", "s"}, "f32");
+  std::string scaled = "%c0 = graph.constant {value = dense<0.25> : "
+                       "tensor<f32>} : () -> tensor<f32>\n"
+                       "%t = graph.mul %sums, %c0 : (RESULT, tensor<f32>) -> "
+                       "RESULT\n";
+  std::string half = tensor({"b", "4", "s", "s"}, "f16");
+  Operand q = {{"b", "4", "s", "32"}}, k = {{"b", "4", "32", "s"}};
+  KernelCase wide = product(
+      {{"b", "s", "1600"}}, {{"b", "1600", "100"}}, {"b", "s", "100"}, sizes,
+      "%y = graph.cast %sums : (RESULT) -> " + tensor({"b", "s", "100"}, "f64"),
+      "", "f64");
+  wide.tolerance = 1e-6; // The sums are f32.
+  run({wide,
+       product(q, k, {"b", "4", "s", "s"}, sizes,
+               scaled + "%y = graph.add %t, %m : (RESULT, " + mask +
+                   ") -> RESULT",
+               "%m: " + mask),
+       product(q, k, {"b", "4", "s", "s"}, sizes,
+               scaled + "%y = graph.cast %t : (RESULT) -> " + half, "",
+               "f16")});
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, BatchedMatmul,
+                         testing::Values("x86-64-v3", "x86-64-v4"),
+                         [](const auto &info) {
+                           return std::string(info.param).substr(7);
+                         });
+
+} // namespace
+} // namespace tenon::test
