@@ -133,6 +133,22 @@ SmallVector<Expr> wholeAreas(Operation *root) {
   return areas;
 }
 
+/// The rows of a piece that lets a transposition of the last axis read whole
+/// cache lines; null without one.
+Expr transposedRows(Block &body, ArrayRef<Expr> dims) {
+  constexpr int64_t lines = 32;
+  for (auto op : body.getOps<graph::TransposeOp>()) {
+    ArrayRef<int64_t> permutation = op.getPermutation();
+    int64_t last = permutation.size() - 1;
+    if (getDims(op.getResult()) != dims || permutation.back() == last)
+      continue;
+    // Elements of a line are this far apart in the result.
+    int64_t axis = llvm::find(permutation, last) - permutation.begin();
+    return productOf(op, dims.drop_front(axis + 1).drop_back()) * lines;
+  }
+  return {};
+}
+
 } // namespace
 
 int64_t computeWidth(Type element) {
@@ -178,7 +194,7 @@ Geometry geometryOf(Block &body) {
   Operation *end = body.getTerminator();
   int64_t ops = std::distance(body.begin(), body.end());
   Cut cut;
-  Expr scratch = number(end, 0);
+  Expr scratch = number(end, 0), fewest = number(end, 1);
   if (Operation *root = findRoot(body)) {
     cut = cutOf(root);
     cut.cost = cut.cost + cut.length * (ops - 1);
@@ -194,9 +210,13 @@ Geometry geometryOf(Block &body) {
     } else {
       cut = {productOf(end, ArrayRef(dims).drop_back()), dims.back(),
              dims.back() * ops};
+      if (Expr rows = transposedRows(body, dims))
+        fewest = rows;
     }
   }
   Expr grain = number(end, pieceCost).ceilDiv(cut.cost.max(number(end, 1)));
+  if (grain)
+    grain = grain.max(fewest);
   // A cost beyond all numbers: one row is a piece.
   return {cut.rows, grain ? grain : number(end, 1), scratch};
 }

@@ -82,6 +82,10 @@ FailureOr<Work> emitLevel(ModuleOp module, const CpuLevel &level) {
       continue;
     function.addFnAttr("target-cpu", level.targetCpu);
     function.addFnAttr("prefer-vector-width", Twine(level.vectorBits).str());
+    // Slower than scalar loads on most machines of that level.
+    if (level.vectorBits >= 512)
+      function.addFnAttr("target-features",
+                         "+prefer-no-gather,+prefer-no-scatter");
     function.addFnAttr("no-builtins");
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }

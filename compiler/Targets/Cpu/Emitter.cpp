@@ -345,26 +345,4 @@ void Emitter::storeRow(Operation *root, ArrayRef<Value> lead, Value row,
   });
 }
 
-void emitPointwiseRows(Emitter &e) {
-  SmallVector<Value> dims;
-  for (Expr dim : kernel::iterationDims(e.kernel.getBlock()))
-    dims.push_back(e.valueOf(dim));
-  e.loop(e.begin, e.end, [&](Value row) {
-    if (dims.empty())
-      return e.storeYields({}, e.number(0));
-    if (dims.size() == 1) {
-      Value from = e.mul(row, e.number(kernel::flatBlock));
-      Value to = e.min(e.add(from, e.number(kernel::flatBlock)), dims[0]);
-      return e.loop(from, to, [&](Value i) { e.storeYields(i, i); });
-    }
-    Indices index = e.delinearise(row, ArrayRef(dims).drop_back());
-    Value base = e.mul(row, dims.back());
-    e.loop(e.number(0), dims.back(), [&](Value i) {
-      Indices whole = index;
-      whole.push_back(i);
-      e.storeYields(whole, e.add(base, i));
-    });
-  });
-}
-
 } // namespace tenon::cpu

@@ -70,6 +70,48 @@ TEST(Movement, TransposesBroadcastsAndSlices) {
   runCases(cases);
 }
 
+/// Planes of more and less than a tile, of every width of element; pieces end
+/// anywhere.
+TEST(Movement, TransposesInTiles) {
+  std::vector<Symbols> planes;
+  for (int64_t m : {1, 15, 16, 33})
+    for (int64_t n : {0, 1, 8, 64, 67})
+      planes.push_back({{"k", 3}, {"m", m}, {"n", n}});
+  std::vector<KernelCase> cases;
+  for (const std::string &type : types) {
+    cases.push_back(one("transpose", "{permutation = array<i64: 0, 2, 1>}",
+                        {tensor({"k", "m", "n"}, type)},
+                        {tensor({"k", "n", "m"}, type)}, planes));
+    cases.push_back(one("transpose", "{permutation = array<i64: 0, 3, 1, 2>}",
+                        {tensor({"k", "m", "2", "n"}, type)},
+                        {tensor({"k", "n", "m", "2"}, type)}, planes));
+    cases.push_back(one("transpose", "{permutation = array<i64: 2, 3, 0, 1>}",
+                        {tensor({"m", "1", "1", "n"}, type)},
+                        {tensor({"1", "n", "m", "1"}, type)}, planes));
+    cases.push_back(one("transpose", "{permutation = array<i64: 1, 0>}",
+                        {tensor({"19", "40"}, type)},
+                        {tensor({"40", "19"}, type)}));
+  }
+  // With something before and behind it.
+  std::string from = tensor({"k", "m", "n"}, "f32"), row = tensor({"n"}, "f32"),
+              turned = tensor({"n", "k", "m"}, "f32"),
+              flat = tensor({"n", "k * m"}, "f32"),
+              scale = tensor({"k", "m"}, "f32");
+  cases.push_back(
+      {"add, transpose, mul, reshape",
+       "%a: " + from + ", %b: " + row + ", %c: " + scale,
+       "%s = graph.add %a, %b : (" + from + ", " + row + ") -> " + from +
+           "\n%t = graph.transpose %s {permutation = array<i64: 2, 0, 1>} : (" +
+           from + ") -> " + turned + "\n%p = graph.mul %t, %c : (" + turned +
+           ", " + scale + ") -> " + turned + "\n%f = graph.reshape %p : (" +
+           turned + ") -> " + flat + "\nkernel.yield %f, %t : " + flat + ", " +
+           turned,
+       planes});
+  runCases(cases);
+  if (canRun("x86-64-v3"))
+    runCases(cases, "x86-64-v3");
+}
+
 TEST(Movement, Concatenates) {
   std::vector<KernelCase> cases;
   for (const std::string &type : types) {

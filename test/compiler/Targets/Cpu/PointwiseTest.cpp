@@ -271,6 +271,40 @@ TEST(Pointwise, SelectsAndBroadcasts) {
   runCases(cases);
 }
 
+/// Neighbouring axes along which all operands are contiguous or repeat.
+TEST(Pointwise, MergesAxes) {
+  std::vector<Symbols> sizes = {{{"a", 3}, {"b", 5}, {"c", 7}},
+                                {{"a", 1}, {"b", 1}, {"c", 40}},
+                                {{"a", 2}, {"b", 9}, {"c", 1}},
+                                {{"a", 2}, {"b", 0}, {"c", 3}}};
+  std::string whole = tensor({"a", "b", "1", "c"}, "f32");
+  std::vector<KernelCase> cases;
+  for (const std::vector<std::string> &dims :
+       std::vector<Names>{{"a", "b", "1", "c"},
+                          {"b", "1", "c"},
+                          {"b", "1", "1"},
+                          {"c"},
+                          {"a", "1", "1", "c"},
+                          {"a", "1", "1", "1"},
+                          {},
+                          {"1"}}) {
+    std::string other = tensor(dims, "f32");
+    cases.push_back({"add " + other, "%x: " + whole + ", %y: " + other,
+                     "%r = graph.add %x, %y : (" + whole + ", " + other +
+                         ") -> " + whole + "\nkernel.yield %r : " + whole,
+                     sizes});
+  }
+  // Of another number of axes at once, which is found by its position.
+  std::string flat = tensor({"a * b", "c"}, "f32");
+  cases.push_back({"abs, reshape, neg", "%x: " + whole,
+                   "%s = graph.abs %x : (" + whole + ") -> " + whole +
+                       "\n%f = graph.reshape %s : (" + whole + ") -> " + flat +
+                       "\n%r = graph.neg %f : (" + flat + ") -> " + flat +
+                       "\nkernel.yield %s, %r : " + whole + ", " + flat,
+                   sizes});
+  runCases(cases);
+}
+
 TEST(Pointwise, Quantizes) {
   std::vector<KernelCase> cases;
   std::vector<Symbols> sizes = {{{"n", 0}}, {{"n", 1}}, {{"n", 37}}};
