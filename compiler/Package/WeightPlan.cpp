@@ -19,10 +19,24 @@ namespace {
 
 constexpr int64_t panelColumns = 48;
 
+/// Channels times taps of a filter.
+int64_t filterDepth(const Weight &weight) {
+  int64_t depth = 1;
+  for (int64_t size : llvm::drop_begin(weight.shape))
+    depth *= size;
+  return depth;
+}
+
 llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
                                      llvm::StringRef layout) {
   if (layout.empty())
     return weight.bytes.size();
+  bool isFilter = weight.shape.size() > 2 && weight.elementType.isF32();
+  if (isFilter && layout == "taps_first")
+    return weight.bytes.size();
+  if (isFilter && layout == "conv48")
+    return uint64_t(llvm::divideCeil(weight.shape[0], panelColumns)) *
+           filterDepth(weight) * panelColumns * sizeof(float);
   if (layout != "packed48" || weight.shape.size() != 2 ||
       !weight.elementType.isF32())
     return llvm::createStringError("internal error: weight '" + weight.name +
@@ -54,6 +68,29 @@ void packPanels(const PlacedWeight &placed, ByteSink sink) {
   }
 }
 
+/// A filter [M, C, taps..] as [ceil(M / width)][taps..][C][width].
+void packFilter(const PlacedWeight &placed, int64_t width, ByteSink sink) {
+  int64_t maps = placed.weight->shape[0], channels = placed.weight->shape[1];
+  int64_t depth = filterDepth(*placed.weight);
+  int64_t taps = depth / std::max<int64_t>(channels, 1);
+  const char *source = placed.weight->bytes.data();
+  std::vector<float> chunk(channels * width);
+  for (int64_t map = 0; map < maps; map += width) {
+    int64_t count = std::min(width, maps - map);
+    std::fill(chunk.begin(), chunk.end(), 0.0f);
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t m = 0; m < count; ++m)
+          std::memcpy(&chunk[c * width + m],
+                      source + ((map + m) * depth + c * taps + tap) *
+                                   int64_t(sizeof(float)),
+                      sizeof(float));
+      sink({reinterpret_cast<const char *>(chunk.data()),
+            chunk.size() * sizeof(float)});
+    }
+  }
+}
+
 } // namespace
 
 llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
@@ -72,10 +109,11 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
   if (!bytes)
     return bytes.takeError();
   XXH128_hash_t sum = XXH3_128bits(weight->bytes.data(), weight->bytes.size());
-  // In a layout of its own the same bytes differ by the number of columns.
+  // In a layout of its own the same bytes differ by the shape.
   std::string form = layout.str();
   if (!layout.empty())
-    form += std::to_string(weight->shape[1]);
+    for (int64_t size : weight->shape)
+      form += ' ' + std::to_string(size);
   auto [same, isFirst] = byContent.try_emplace(
       Content{sum.low64, sum.high64, weight->bytes.size(), form},
       unique.size());
@@ -91,6 +129,10 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
 void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
   if (placed.layout.empty())
     sink(placed.weight->bytes);
+  else if (placed.layout == "conv48")
+    packFilter(placed, panelColumns, sink);
+  else if (placed.layout == "taps_first")
+    packFilter(placed, std::max<int64_t>(placed.weight->shape[0], 1), sink);
   else
     packPanels(placed, sink);
 }

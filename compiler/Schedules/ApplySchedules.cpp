@@ -35,16 +35,25 @@ struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
   const Schedule &choose(kernel::FuncOp function, const KernelView &view) {
     if (generic)
       return schedules().back();
-    for (const Schedule &schedule : schedules()) {
+    // Of kernels that reduce or contract: others have nothing to gain.
+    Operation *root = explain ? kernel::findRoot(function.getBlock()) : nullptr;
+    bool isExplained = false;
+    for (const Schedule &schedule : schedules().drop_back()) {
       std::optional<std::string> why = schedule.refusal(view);
       if (!why)
         return schedule;
-      // Of kernels that reduce or contract: others have nothing to gain.
-      if (explain && kernel::findRoot(function.getBlock()))
-        function.emitRemark("kernel '")
-            << function.getSymName() << "' does not run by " << schedule.name
-            << ": " << *why;
+      if (!root || !schedule.isFor(root))
+        continue;
+      isExplained = true;
+      function.emitRemark("kernel '")
+          << function.getSymName() << "' does not run by " << schedule.name
+          << ": " << *why;
     }
+    if (root && !isExplained)
+      function.emitRemark("kernel '")
+          << function.getSymName() << "' runs by " << schedules().back().name
+          << ": there is no other schedule for '"
+          << root->getName().getStringRef() << "'";
     return schedules().back();
   }
 

@@ -19,6 +19,8 @@ struct KernelView {
 struct Schedule {
   llvm::StringLiteral name;
   llvm::StringLiteral applies;
+  /// Whether it is made for kernels with such a root.
+  bool (*isFor)(mlir::Operation *root);
   /// Nothing when the schedule can run the kernel, else why not.
   std::optional<std::string> (*refusal)(const KernelView &);
   kernel::Geometry (*geometry)(const KernelView &);

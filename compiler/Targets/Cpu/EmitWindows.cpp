@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/Reduction.h"
+#include "compiler/Targets/Cpu/Windows.h"
 #include "dialects/Kernel/Geometry.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -17,13 +18,6 @@ using namespace mlir;
 
 namespace tenon::cpu {
 namespace {
-
-/// position = o * stride + tap * dilation - low, for o in [0, count) where it
-/// lies in [0, size).
-struct WindowAxis {
-  int64_t stride, dilation;
-  Value low, taps, size, count;
-};
 
 struct Range {
   Value from, to;
@@ -102,25 +96,9 @@ bool forEachRow(Emitter &e, Operation *op,
   return true;
 }
 
-SmallVector<WindowAxis> windowAxes(Emitter &e, ArrayRef<int64_t> strides,
-                                   ArrayRef<int64_t> dilations,
-                                   graph::DimsAttr pads, Value image,
-                                   Value grid, ArrayRef<Value> taps) {
-  SmallVector<WindowAxis> axes;
-  Indices imageDims = e.dimsOf(image), gridDims = e.dimsOf(grid);
-  for (size_t i = 0; i < strides.size(); ++i)
-    axes.push_back({strides[i], dilations[i], e.valueOf(pads[i]), taps[i],
-                    imageDims[2 + i], gridDims[2 + i]});
-  return axes;
-}
-
 void addProduct(Emitter &e, Value weight, Value element, Value sums, Value o) {
   Value sum = e.loadRaw(sums, weight.getType(), o);
   e.storeRaw(emitMulAdd(e.b, weight, element, sum), sums, o);
-}
-
-void clear(Emitter &e, Value sums, Value length, Value start) {
-  e.loop(e.number(0), length, [&](Value o) { e.storeRaw(start, sums, o); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,7 +111,8 @@ bool emitConv(Emitter &e, graph::ConvOp op) {
   Value sums = e.scratch(0);
   SmallVector<WindowAxis> axes =
       windowAxes(e, op.getStrides(), op.getDilations(), op.getPads(),
-                 op.getInput(), op.getResult(), ArrayRef(filter).drop_front(2));
+                 op.getInput(), op.getResult(), ArrayRef(filter).drop_front(2),
+                 /*first=*/2);
   Value mapsPerGroup =
       e.atEntry([&] { return e.div(filter[0], e.number(op.getGroup())); });
   return forEachRow(e, op, [&](Value row, ArrayRef<Value> lead, Value length) {
@@ -251,15 +230,6 @@ bool emitConvTranspose(Emitter &e, graph::ConvTransposeOp op) {
 // Pools
 //===----------------------------------------------------------------------===//
 
-template <typename PoolOp>
-SmallVector<WindowAxis> poolAxes(Emitter &e, PoolOp op) {
-  SmallVector<Value> taps;
-  for (int64_t size : op.getKernel())
-    taps.push_back(e.number(size));
-  return windowAxes(e, op.getStrides(), op.getDilations(), op.getPads(),
-                    op.getInput(), op.getResult(), taps);
-}
-
 /// The element under a tap; `position` are the spatial axes.
 Value underTap(Emitter &e, Value input, ArrayRef<Value> lead,
                ArrayRef<Value> position) {
@@ -272,7 +242,7 @@ bool emitMaxPool(Emitter &e, graph::MaxPoolOp op) {
   Type element = graph::getElementType(op.getInput());
   Type type = computeType(element);
   Value sums = e.scratch(0);
-  SmallVector<WindowAxis> axes = poolAxes(e, op);
+  SmallVector<WindowAxis> axes = poolAxes(e, op, /*first=*/2);
   return forEachRow(e, op, [&](Value row, ArrayRef<Value> lead, Value length) {
     clear(e, sums, length, extreme(e, element, /*lowest=*/true));
     WindowRow(e, axes, lead)
@@ -306,7 +276,7 @@ bool emitMaxPoolIndices(Emitter &e, graph::MaxPoolIndicesOp op) {
   Type element = graph::getElementType(op.getInput());
   Type type = computeType(element), i64 = e.b.getI64Type();
   Value best = e.scratch(0), places = e.scratch(1);
-  SmallVector<WindowAxis> axes = poolAxes(e, op);
+  SmallVector<WindowAxis> axes = poolAxes(e, op, /*first=*/2);
   return forEachRow(e, op, [&](Value row, ArrayRef<Value> lead, Value length) {
     e.loop(e.number(0), length, [&](Value o) {
       e.storeRaw(e.zero(type), best, o);
@@ -333,22 +303,6 @@ bool emitMaxPoolIndices(Emitter &e, graph::MaxPoolIndicesOp op) {
   });
 }
 
-/// How many taps of one axis lie in [-low, size + high) or in [0, size).
-Value tapsInside(Emitter &e, const WindowAxis &axis, Value o, Value high,
-                 bool countPads) {
-  Value start = e.sub(e.mul(o, e.number(axis.stride)), axis.low);
-  auto reach = [&](Value limit) {
-    Value dilation = e.number(axis.dilation);
-    Value up = e.add(e.max(limit, e.number(0)), e.number(axis.dilation - 1));
-    return e.min(axis.taps, e.div(up, dilation));
-  };
-  if (countPads)
-    return reach(e.sub(e.add(axis.size, high), start));
-  Value first = reach(e.sub(e.number(0), start));
-  Value last = reach(e.sub(axis.size, start));
-  return e.sub(e.max(first, last), first);
-}
-
 /// Sums in f64 of elements or of powers of them.
 template <typename PoolOp>
 void sumWindows(Emitter &e, PoolOp op, ArrayRef<WindowAxis> axes,
@@ -373,7 +327,7 @@ void sumWindows(Emitter &e, PoolOp op, ArrayRef<WindowAxis> axes,
 
 bool emitAveragePool(Emitter &e, graph::AveragePoolOp op) {
   Type f64 = e.b.getF64Type();
-  SmallVector<WindowAxis> axes = poolAxes(e, op);
+  SmallVector<WindowAxis> axes = poolAxes(e, op, /*first=*/2);
   return forEachRow(e, op, [&](Value row, ArrayRef<Value> lead, Value length) {
     sumWindows(e, op, axes, lead, length, [](Value x) { return x; });
     auto countAt = [&](size_t axis, Value o) {
@@ -395,7 +349,7 @@ bool emitAveragePool(Emitter &e, graph::AveragePoolOp op) {
 
 bool emitLpPool(Emitter &e, graph::LpPoolOp op) {
   Type f64 = e.b.getF64Type();
-  SmallVector<WindowAxis> axes = poolAxes(e, op);
+  SmallVector<WindowAxis> axes = poolAxes(e, op, /*first=*/2);
   double p = static_cast<double>(op.getP());
   auto power = [&](Value x, double exponent) -> Value {
     if (exponent == 1)
@@ -418,7 +372,41 @@ bool emitLpPool(Emitter &e, graph::LpPoolOp op) {
 
 } // namespace
 
+SmallVector<WindowAxis> windowAxes(Emitter &e, ArrayRef<int64_t> strides,
+                                   ArrayRef<int64_t> dilations,
+                                   graph::DimsAttr pads, Value image,
+                                   Value grid, ArrayRef<Value> taps,
+                                   size_t first) {
+  SmallVector<WindowAxis> axes;
+  Indices imageDims = e.dimsOf(image), gridDims = e.dimsOf(grid);
+  for (size_t i = 0; i < strides.size(); ++i)
+    axes.push_back({strides[i], dilations[i], e.valueOf(pads[i]), taps[i],
+                    imageDims[first + i], gridDims[first + i]});
+  return axes;
+}
+
+void clear(Emitter &e, Value sums, Value length, Value start) {
+  e.loop(e.number(0), length, [&](Value o) { e.storeRaw(start, sums, o); });
+}
+
+Value tapsInside(Emitter &e, const WindowAxis &axis, Value o, Value high,
+                 bool countPads) {
+  Value start = e.sub(e.mul(o, e.number(axis.stride)), axis.low);
+  auto reach = [&](Value limit) {
+    Value dilation = e.number(axis.dilation);
+    Value up = e.add(e.max(limit, e.number(0)), e.number(axis.dilation - 1));
+    return e.min(axis.taps, e.div(up, dilation));
+  };
+  if (countPads)
+    return reach(e.sub(e.add(axis.size, high), start));
+  Value first = reach(e.sub(e.number(0), start));
+  Value last = reach(e.sub(axis.size, start));
+  return e.sub(e.max(first, last), first);
+}
+
 bool emitWindows(Emitter &e, Operation *root) {
+  if (emitChannelsLast(e, root))
+    return true;
   if (auto op = dyn_cast<graph::ConvOp>(root))
     return emitConv(e, op);
   if (auto op = dyn_cast<graph::ConvTransposeOp>(root))

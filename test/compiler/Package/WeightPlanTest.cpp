@@ -65,6 +65,31 @@ TEST_F(WeightPlanTest, PacksColumnsIntoPaddedPanels) {
     }
 }
 
+TEST_F(WeightPlanTest, PacksFilters) {
+  constexpr int64_t maps = 50, channels = 3, taps = 6;
+  add("w", {maps, channels, 2, 3}, 0);
+  WeightPlan plan(store);
+  for (auto [layout, width] : {std::pair("conv48", 48), {"taps_first", 50}}) {
+    PlacedWeight placed = llvm::cantFail(plan.place("w", layout));
+    int64_t padded = (maps + width - 1) / width * width;
+    EXPECT_EQ(placed.bytes, uint64_t(padded * channels * taps * 4));
+    std::vector<char> bytes;
+    layOut(placed, [&](llvm::ArrayRef<char> part) {
+      bytes.insert(bytes.end(), part.begin(), part.end());
+    });
+    ASSERT_EQ(bytes.size(), placed.bytes);
+    for (int64_t m = 0; m < padded; ++m)
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          float value;
+          int64_t row = (m / width * taps + tap) * channels + c;
+          std::memcpy(&value, bytes.data() + (row * width + m % width) * 4, 4);
+          EXPECT_EQ(value,
+                    m < maps ? float((m * channels + c) * taps + tap) : 0);
+        }
+  }
+}
+
 TEST_F(WeightPlanTest, RefusesWhatItDoesNotHave) {
   add("v", {3}, 0);
   WeightPlan plan(store);

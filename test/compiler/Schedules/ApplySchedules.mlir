@@ -27,7 +27,7 @@ func.func @sometimes_weight(%x: tensor<4x8xf32>, %y: tensor<8x100xf32>) {
   kernel.call @matmul(%x, %y) params <> : (tensor<4x8xf32>, tensor<8x100xf32>) -> tensor<4x100xf32>
   return
 }
-// CHECK: kernel.func @matmul symbols [] layouts ["", ""] schedule "Generic" geometry <4,
+// CHECK: kernel.func @matmul symbols [] layouts ["", ""] schedule "BatchedMatmul" geometry <3,
 // expected-remark@+1 {{kernel 'matmul' does not run by PackedMatmul: rhs is no weight}}
 kernel.func @matmul symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<4x8xf32>, %1: tensor<8x100xf32>):
@@ -48,20 +48,20 @@ func.func @other_refusals(%x: tensor<4x8xf16>, %y: tensor<3x4x8xf32>, %z: tensor
   return
 }
 // CHECK: kernel.func @half {{.*}} schedule "Generic"
-// expected-remark@+1 {{its operands are not f32}}
+// expected-remark@+1 2 {{its operands are not f32}}
 kernel.func @half symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<4x8xf16>, %1: tensor<8x8xf16>):
   %2 = graph.matmul %0, %1 : (tensor<4x8xf16>, tensor<8x8xf16>) -> tensor<4x8xf16>
   kernel.yield %2 : tensor<4x8xf16>
 }
-// CHECK: kernel.func @batched {{.*}} schedule "Generic"
+// CHECK: kernel.func @batched {{.*}} schedule "BatchedMatmul"
 // expected-remark@+1 {{rhs has not two axes with numbers as sizes}}
 kernel.func @batched symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<3x4x8xf32>, %1: tensor<3x8x8xf32>):
   %2 = graph.matmul %0, %1 : (tensor<3x4x8xf32>, tensor<3x8x8xf32>) -> tensor<3x4x8xf32>
   kernel.yield %2 : tensor<3x4x8xf32>
 }
-// CHECK: kernel.func @empty {{.*}} schedule "Generic"
+// CHECK: kernel.func @empty {{.*}} schedule "BatchedMatmul"
 // expected-remark@+1 {{rhs is empty}}
 kernel.func @empty symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<4x0xf32>, %1: tensor<0x8xf32>):
@@ -87,7 +87,7 @@ kernel.func @blocks symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
   kernel.yield %1 : tensor<1000xf32>
 }
 // CHECK: kernel.func @softmax {{.*}} geometry <d0,
-// expected-remark@+1 {{its root is no matmul}}
+// expected-remark@+1 {{kernel 'softmax' runs by Generic: there is no other schedule for 'graph.softmax'}}
 kernel.func @softmax symbols ["d0"] layouts [""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<?x7xf32, #graph.dims<d0, 7>>):
   %1 = graph.softmax %0 {axis = 1 : i64} : (tensor<?x7xf32, #graph.dims<d0, 7>>) -> tensor<?x7xf32, #graph.dims<d0, 7>>

@@ -5,6 +5,7 @@
 #include "compiler/Reference/Evaluate.h"
 #include "compiler/Schedules/Schedules.h"
 #include "compiler/Targets/Cpu/Compile.h"
+#include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/Math.h"
@@ -168,6 +169,36 @@ std::vector<char> pack(const reference::Tensor &tensor) {
   return packed;
 }
 
+/// The bytes of a filter [M, C, taps..] of 4-byte elements as
+/// [ceil(M / width)][taps..][C][width].
+std::vector<char> packFilter(const reference::Tensor &tensor, int64_t width) {
+  std::vector<char> bytes = tensor.toBytes();
+  int64_t maps = tensor.shape[0], channels = tensor.shape[1], taps = 1;
+  for (int64_t size : ArrayRef(tensor.shape).drop_front(2))
+    taps *= size;
+  std::vector<char> packed((maps + width - 1) / width * width * channels *
+                           taps * 4);
+  for (int64_t m = 0; m < maps; ++m)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t t = 0; t < taps; ++t)
+        std::memcpy(&packed[(((m / width * taps + t) * channels + c) * width +
+                             m % width) *
+                            4],
+                    &bytes[((m * channels + c) * taps + t) * 4], 4);
+  return packed;
+}
+
+/// The bytes of a tensor in a layout.
+std::vector<char> inLayout(const reference::Tensor &tensor, StringRef layout) {
+  if (layout == kernel::packedLayout)
+    return pack(tensor);
+  if (layout == kernel::packedConvLayout)
+    return packFilter(tensor, kernel::panelColumns);
+  if (layout == kernel::depthwiseLayout)
+    return packFilter(tensor, tensor.shape[0]);
+  return tensor.toBytes();
+}
+
 class CaseRunner {
 public:
   CaseRunner(const KernelCase &test, kernel::FuncOp kernel,
@@ -232,9 +263,8 @@ private:
     std::vector<GuardedBuffer> buffers;
     std::vector<void *> pointers;
     for (auto [i, input] : llvm::enumerate(inputs)) {
-      bool isPacked = cast<StringAttr>(kernel.getLayouts()[i]).getValue() ==
-                      kernel::packedLayout;
-      std::vector<char> bytes = isPacked ? pack(input) : input.toBytes();
+      auto layout = cast<StringAttr>(kernel.getLayouts()[i]).getValue();
+      std::vector<char> bytes = inLayout(input, layout);
       buffers.emplace_back(bytes.size());
       std::memcpy(buffers.back().data(), bytes.data(), bytes.size());
     }

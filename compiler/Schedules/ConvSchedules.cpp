@@ -1,0 +1,145 @@
+//===- ConvSchedules.cpp - Schedules of convolutions ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Schedules/ConvSchedules.h"
+#include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/Packing.h"
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+using graph::Expr;
+
+graph::ConvOp convOf(const KernelView &view) {
+  return dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(view.body));
+}
+
+unsigned argumentOf(Value operand) {
+  return cast<BlockArgument>(operand).getArgNumber();
+}
+
+/// Whether an op only renames what is yielded.
+bool isTailReshape(Operation *op) {
+  return isa<graph::ReshapeOp>(op) &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           return isa<kernel::YieldOp, graph::ReshapeOp>(user);
+         });
+}
+
+/// Whether an op behind the root moves elements.
+bool movesBehind(const KernelView &view, Operation *root) {
+  llvm::SmallPtrSet<Operation *, 8> behind = {root};
+  for (Operation &op : view.body.without_terminator()) {
+    if (!llvm::any_of(op.getOperands(), [&](Value operand) {
+          return behind.contains(operand.getDefiningOp());
+        }))
+      continue;
+    if (kernel::roleOf(&op) == kernel::Role::Movement && !isTailReshape(&op))
+      return true;
+    behind.insert(&op);
+  }
+  return false;
+}
+
+std::optional<std::string> refusalOfEither(const KernelView &view) {
+  graph::ConvOp conv = convOf(view);
+  if (!conv)
+    return "its root is no convolution";
+  if (!conv.getChannelsLast())
+    return "channels are not the last axis";
+  if (!graph::getElementType(conv.getInput()).isF32())
+    return "its operands are not f32";
+  if (graph::getRank(conv.getInput()) < 3)
+    return "it has no spatial axis";
+  auto filter = dyn_cast<BlockArgument>(conv.getFilter());
+  if (!isa<BlockArgument>(conv.getInput()) || !filter)
+    return "an operand of the convolution is computed in the kernel";
+  if (!view.isWeight[filter.getArgNumber()])
+    return "the filter is no weight";
+  auto type = cast<RankedTensorType>(filter.getType());
+  if (!type.hasStaticShape())
+    return "the filter has not numbers as sizes";
+  if (type.getNumElements() == 0)
+    return "the filter is empty";
+  if (!filter.hasOneUse())
+    return "the filter has another user in the kernel";
+  return std::nullopt;
+}
+
+SmallVector<std::string> withFilter(const KernelView &view, StringRef layout) {
+  SmallVector<std::string> layouts(view.body.getNumArguments());
+  layouts[argumentOf(convOf(view).getFilter())] = layout.str();
+  return layouts;
+}
+
+} // namespace
+
+//===--- PackedConv ---===//
+
+std::optional<std::string> refusalPackedConv(const KernelView &view) {
+  if (auto why = refusalOfEither(view))
+    return why;
+  graph::ConvOp conv = convOf(view);
+  if (conv.getGroup() != 1)
+    return "it has several groups";
+  if (view.body.getTerminator()->getNumOperands() != 1)
+    return "it has several results";
+  // Behind the root, every op runs on the tile that was just stored.
+  if (movesBehind(view, conv))
+    return "it moves data behind the convolution";
+  return std::nullopt;
+}
+
+kernel::Geometry geometryPackedConv(const KernelView &view) {
+  graph::ConvOp conv = convOf(view);
+  MLIRContext *context = conv.getContext();
+  auto number = [&](int64_t value) { return Expr::constant(context, value); };
+  SmallVector<Expr> result = graph::getDims(conv.getResult());
+  int64_t columns = *result.back().asConstant();
+  int64_t panels = llvm::divideCeil(columns, kernel::panelColumns);
+  Expr rows = graph::product(context, ArrayRef(result).drop_back());
+  if (!rows)
+    return {};
+  Expr blocks = rows.ceilDiv(number(kernel::blockRows));
+  Expr units = blocks * panels;
+  if (!units)
+    return {};
+  // The panels of a piece share the copy of what they read: all of them where
+  // there are rows enough for some eight pieces, and a quarter at least.
+  Expr quarter = blocks.min(number(kernel::groupBlocks)) *
+                 llvm::divideCeil(panels, int64_t(4));
+  Expr all = number(kernel::groupBlocks * std::min<int64_t>(panels, 16));
+  Expr grain = units.floorDiv(number(8)).min(all).max(quarter);
+  return {units, grain, number(kernel::ConvDepth(conv).copyBytes())};
+}
+
+SmallVector<std::string> layoutsPackedConv(const KernelView &view) {
+  return withFilter(view, kernel::packedConvLayout);
+}
+
+//===--- DepthwiseConv ---===//
+
+std::optional<std::string> refusalDepthwiseConv(const KernelView &view) {
+  if (auto why = refusalOfEither(view))
+    return why;
+  graph::ConvOp conv = convOf(view);
+  SmallVector<Expr> filter = graph::getDims(conv.getFilter());
+  if (!filter[0].isConstant(conv.getGroup()) || !filter[1].isConstant(1))
+    return "a group has several channels";
+  return std::nullopt;
+}
+
+kernel::Geometry geometryDepthwiseConv(const KernelView &view) {
+  kernel::Geometry geometry = kernel::geometryOf(view.body);
+  if (geometry.scratch)
+    geometry.scratch = geometry.scratch * kernel::tilePixels;
+  return geometry;
+}
+
+SmallVector<std::string> layoutsDepthwiseConv(const KernelView &view) {
+  return withFilter(view, kernel::depthwiseLayout);
+}
+
+} // namespace tenon

@@ -1,0 +1,21 @@
+//===- ConvSchedules.h - Schedules of convolutions ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_SCHEDULES_CONVSCHEDULES_H
+#define TENON_COMPILER_SCHEDULES_CONVSCHEDULES_H
+
+#include "compiler/Schedules/Schedules.h"
+
+namespace tenon {
+
+std::optional<std::string> refusalPackedConv(const KernelView &view);
+kernel::Geometry geometryPackedConv(const KernelView &view);
+llvm::SmallVector<std::string> layoutsPackedConv(const KernelView &view);
+
+std::optional<std::string> refusalDepthwiseConv(const KernelView &view);
+kernel::Geometry geometryDepthwiseConv(const KernelView &view);
+llvm::SmallVector<std::string> layoutsDepthwiseConv(const KernelView &view);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_SCHEDULES_CONVSCHEDULES_H

@@ -1,0 +1,253 @@
+//===- PackedConv.cpp - Convolutions with packed filters ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The loops of PackedMatmul, over pixels of the result: per group of rows and
+// chunk of panels, blocks of the depth outermost. What the group's rows read of
+// a block is copied to scratch memory first, zeros where a tap lies outside of
+// the image, so that the inner loops see no borders, strides or dilations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Targets/Cpu/Emitter.h"
+#include "compiler/Targets/Cpu/PackedMatmulStrip.h"
+#include "compiler/Targets/Cpu/WindowCopy.h"
+#include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/Packing.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+using kernel::blockRows;
+using kernel::groupBlocks;
+using kernel::panelColumns;
+
+/// Panels whose sums may wait for the next block of the depth.
+constexpr int64_t maxChunkPanels = 16;
+
+class PackedConv {
+public:
+  PackedConv(Emitter &e, graph::ConvOp op)
+      : e(e), op(op), depth(op),
+        columns(cast<RankedTensorType>(op.getFilter().getType()).getDimSize(0)),
+        panels(llvm::divideCeil(columns, panelColumns)) {
+    Value yielded = e.kernel.getYielded()[0];
+    bool sumsFit = graph::getElementType(yielded).isF32();
+    wholePanels = sumsFit ? columns / panelColumns : 0;
+    chunkPanels = sumsFit ? maxChunkPanels : 1;
+    isBare = yielded == op.getResult();
+    input = e.argumentBuffer(cast<BlockArgument>(op.getInput()).getArgNumber());
+    filter =
+        e.argumentBuffer(cast<BlockArgument>(op.getFilter()).getArgNumber());
+    if (!depth.isInput)
+      copy = e.atEntry(
+          [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
+    leadDims = e.dimsOf(op.getResult());
+    leadDims.pop_back();
+    rows = e.number(1);
+    for (Value dim : leadDims)
+      rows = e.mul(rows, dim);
+  }
+
+  void emit() {
+    if (wholePanels < panels)
+      tile = e.atEntry([&]() -> Value {
+        return LLVM::AllocaOp::create(
+            e.b, LLVM::LLVMPointerType::get(e.b.getContext()), e.b.getF32Type(),
+            e.number(groupBlocks * blockRows * panelColumns), 64);
+      });
+    Value blocks =
+        e.div(e.add(rows, e.number(blockRows - 1)), e.number(blockRows));
+    Value units = e.number(groupBlocks * panels);
+    Value groups = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
+    e.loop(e.div(e.begin, units), groups, [&](Value group) {
+      Value first = e.mul(group, units);
+      firstBlock = e.mul(group, e.number(groupBlocks));
+      groupSize = e.min(e.number(groupBlocks), e.sub(blocks, firstBlock));
+      from = e.sub(e.max(e.begin, first), first);
+      to = e.min(e.sub(e.end, first), e.mul(groupSize, e.number(panels)));
+      emitGroup();
+    });
+  }
+
+private:
+  /// A block of the depth: lines [line, line + lines), of each `length`
+  /// elements from `start` on.
+  struct DepthBlock {
+    Value line, lines, start, length;
+    Value k, steps, isLast;
+  };
+
+  /// Units [from, to) of the group: unit u is block u % groupSize of panel
+  /// u / groupSize.
+  void emitGroup() {
+    Value begin = e.div(from, groupSize);
+    Value end = e.div(e.add(to, e.sub(groupSize, e.number(1))), groupSize);
+    e.loop(
+        begin, end,
+        [&](Value panel) {
+          Value last = e.min(e.add(panel, e.number(chunkPanels)), end);
+          emitChunk(panel, last);
+        },
+        chunkPanels);
+  }
+
+  void forEachBlock(function_ref<void(const DepthBlock &)> body) {
+    Value lines = e.number(depth.lines), run = e.number(depth.run);
+    e.loop(
+        e.number(0), lines,
+        [&](Value line) {
+          Value lineEnd = e.min(e.add(line, e.number(depth.blockLines)), lines);
+          e.loop(
+              e.number(0), run,
+              [&](Value start) {
+                Value end = e.min(e.add(start, e.number(depth.blockRun)), run);
+                DepthBlock block;
+                block.line = line;
+                block.lines = e.sub(lineEnd, line);
+                block.start = start;
+                // A number wherever it can be, for the copies.
+                block.length = depth.run % depth.blockRun == 0
+                                   ? e.number(depth.blockRun)
+                                   : e.sub(end, start);
+                block.k = e.add(e.mul(line, run), start);
+                block.steps = e.mul(block.lines, block.length);
+                block.isLast =
+                    e.both(e.equal(lineEnd, lines), e.equal(end, run));
+                body(block);
+              },
+              depth.blockRun);
+        },
+        depth.blockLines);
+  }
+
+  void emitChunk(Value begin, Value end) {
+    Value whole = e.number(wholePanels);
+    forEachBlock([&](const DepthBlock &block) {
+      if (!depth.isInput)
+        emitCopy(block);
+      if (wholePanels > 0)
+        e.loop(begin, e.min(end, whole), [&](Value panel) {
+          emitStrip(begin, end, block, panel, /*inResult=*/true);
+        });
+      if (wholePanels < panels)
+        e.loop(e.max(begin, whole), end, [&](Value panel) {
+          emitStrip(begin, end, block, panel, /*inResult=*/false);
+        });
+    });
+  }
+
+  /// What the group's rows read of a block.
+  void emitCopy(const DepthBlock &block) {
+    Value first = firstRow(e.number(0));
+    WindowCopy windows(e, op, depth);
+    e.loop(first, e.min(firstRow(groupSize), rows), [&](Value row) {
+      Value to = e.mul(e.sub(row, first), e.number(depth.copyStride()));
+      windows.copyRow(e.delinearise(row, leadDims), block.line, block.lines,
+                      block.start, block.length, element(copy, to));
+    });
+  }
+
+  Value firstRow(Value block) {
+    return e.mul(e.add(firstBlock, block), e.number(blockRows));
+  }
+
+  Value element(Value base, Value offset) {
+    return e.address(base, e.b.getF32Type(), offset);
+  }
+
+  void emitStrip(Value begin, Value end, const DepthBlock &block, Value panel,
+                 bool inResult) {
+    Value whole = e.number(depth.depth());
+    Value unit = e.mul(panel, groupSize);
+    Value low = e.sub(e.max(from, unit), unit);
+    Value high = e.min(e.sub(to, unit), groupSize);
+    Value m = firstRow(low), mEnd = e.min(firstRow(high), rows);
+    Value n = e.mul(panel, e.number(panelColumns));
+    auto packed = [&](Value panel, Value k) {
+      return element(
+          filter, e.mul(e.add(e.mul(panel, whole), k), e.number(panelColumns)));
+    };
+    Value follower = e.add(panel, e.number(1));
+    Value wraps = e.equal(follower, end);
+    Value stride = e.number(inResult ? columns : panelColumns);
+    Strip work;
+    work.depth = block.steps;
+    work.aStride = e.number(depth.isInput ? depth.run : depth.copyStride());
+    work.a = depth.isInput
+                 ? element(input, e.add(e.mul(m, work.aStride), block.k))
+                 : element(copy, e.mul(e.sub(m, firstRow(e.number(0))),
+                                       work.aStride));
+    work.b = packed(panel, block.k);
+    work.c = inResult ? element(e.resultBuffer(0), e.add(e.mul(m, stride), n))
+                      : tile;
+    work.cStride = stride;
+    work.rows = e.sub(mEnd, m);
+    work.accumulate = e.less(e.number(0), block.k);
+    work.next = packed(e.select(wraps, begin, follower),
+                       e.select(wraps, e.add(block.k, block.steps), block.k));
+    int64_t width =
+        inResult || wholePanels == 0 ? panelColumns : columns % panelColumns;
+    callStrip(
+        e.b, packedMatmulStrip(e.module, e.level, /*interleaved=*/false, width),
+        work);
+    if (inResult && isBare)
+      return;
+    e.ifThen(block.isLast, [&] { emitBehind(m, mEnd, n, inResult); });
+  }
+
+  /// Everything behind the convolution, for some rows of a panel.
+  void emitBehind(Value m, Value mEnd, Value n, bool inResult) {
+    // A number wherever it can be, for the vectoriser.
+    Value width = e.number(panelColumns);
+    if (!inResult)
+      width = wholePanels > 0 ? e.number(columns % panelColumns)
+                              : e.min(width, e.sub(e.number(columns), n));
+    Type f32 = e.b.getF32Type();
+    e.loop(m, mEnd, [&](Value row) {
+      Indices lead = e.delinearise(row, leadDims);
+      Value first = e.add(e.mul(row, e.number(columns)), n);
+      Value waits = e.mul(e.sub(row, m), e.number(panelColumns));
+      e.loop(e.number(0), width, [&](Value i) {
+        Value position = e.add(first, i);
+        Value sum = inResult ? e.loadRaw(e.resultBuffer(0), f32, position)
+                             : e.loadRaw(tile, f32, e.add(waits, i));
+        Indices index = lead;
+        index.push_back(e.add(n, i));
+        // As operands that broadcast see it.
+        for (auto [i, dim] : llvm::enumerate(graph::getDims(op.getResult())))
+          if (dim.isConstant(1))
+            index[i] = e.number(0);
+        e.bind(op.getResult(), index, sum);
+        e.storeYields(index, position);
+      });
+    });
+  }
+
+  Emitter &e;
+  graph::ConvOp op;
+  kernel::ConvDepth depth;
+  int64_t columns, panels;
+  int64_t wholePanels, chunkPanels; // Panels whose sums wait in the result.
+  bool isBare;
+  Value input, filter, rows, tile, copy;
+  Indices leadDims;
+  // Of the current group.
+  Value firstBlock, groupSize, from, to;
+};
+
+} // namespace
+
+LogicalResult emitPackedConv(Emitter &e) {
+  auto op =
+      dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(e.kernel.getBlock()));
+  if (!op || !isa<BlockArgument>(op.getInput()) ||
+      !isa<BlockArgument>(op.getFilter()) || e.kernel.getYielded().size() != 1)
+    return e.kernel.emitOpError(
+        "is no convolution of two operands with one result");
+  PackedConv(e, op).emit();
+  return success();
+}
+
+} // namespace tenon::cpu

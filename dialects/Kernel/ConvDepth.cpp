@@ -1,0 +1,42 @@
+//===- ConvDepth.cpp - Convolutions as matrix products --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/Packing.h"
+
+using namespace mlir;
+
+namespace tenon::kernel {
+
+ConvDepth::ConvDepth(graph::ConvOp op) {
+  constexpr int64_t maxDepth = 768;
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  channels = run = filter.getDimSize(1);
+  lineTaps.assign(filter.getShape().begin() + 2, filter.getShape().end());
+  if (!lineTaps.empty() && op.getDilations().back() == 1)
+    run *= lineTaps.pop_back_val();
+  lines = 1;
+  for (int64_t taps : lineTaps)
+    lines *= taps;
+  if (run > maxDepth) {
+    int64_t parts = llvm::divideCeil(run, maxDepth);
+    blockLines = 1;
+    blockRun = llvm::alignTo(llvm::divideCeil(run, parts), 16);
+  } else {
+    int64_t blocks = llvm::divideCeil(lines * run, maxDepth);
+    blockLines = llvm::divideCeil(lines, std::max<int64_t>(blocks, 1));
+    blockRun = run;
+  }
+  auto isOne = [](int64_t value) { return value == 1; };
+  // Rows that lie pages apart meet in the same few sets of the caches.
+  isInput = run == channels && llvm::all_of(lineTaps, isOne) &&
+            llvm::all_of(op.getStrides(), isOne) && channels % 1024 != 0 &&
+            llvm::all_of(op.getPads().exprs(),
+                         [](graph::Expr pad) { return pad.isConstant(0); });
+}
+
+int64_t ConvDepth::copyBytes() const {
+  return isInput ? 0 : groupBlocks * blockRows * copyStride() * 4;
+}
+
+} // namespace tenon::kernel

@@ -1,0 +1,65 @@
+// RUN: tenon-opt %s --apply-schedules=explain=true --split-input-file --verify-diagnostics | FileCheck %s
+
+// With channels last, a filter that is a weight is packed, by panels of its
+// maps or, where a group is one channel, by taps.
+
+// CHECK-LABEL: @by_weight
+func.func @by_weight(%x: tensor<1x9x9x8xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<50x8x3x3xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<8x1x3x3xf32>
+  kernel.call @conv(%x, %w) params <> : (tensor<1x9x9x8xf32>, tensor<50x8x3x3xf32>) -> tensor<1x7x7x50xf32>
+  kernel.call @depthwise(%x, %v) params <> : (tensor<1x9x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x7x7x8xf32>
+  return
+}
+// CHECK: kernel.func @conv symbols [] layouts ["", "conv48"] schedule "PackedConv" geometry <2, 1, 45056>
+kernel.func @conv symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x9x9x8xf32>, %1: tensor<50x8x3x3xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x9x9x8xf32>, tensor<50x8x3x3xf32>) -> tensor<1x7x7x50xf32>
+  kernel.yield %2 : tensor<1x7x7x50xf32>
+}
+// CHECK: kernel.func @depthwise symbols [] layouts ["", "taps_first"] schedule "DepthwiseConv" geometry <49,
+// expected-remark@+1 {{does not run by PackedConv: it has several groups}}
+kernel.func @depthwise symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x9x9x8xf32>, %1: tensor<8x1x3x3xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 8, channels_last} : (tensor<1x9x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x7x7x8xf32>
+  kernel.yield %2 : tensor<1x7x7x8xf32>
+}
+
+// -----
+
+// Channels in the second axis, several groups and a filter that is computed are
+// left to the generic schedule.
+
+// CHECK-LABEL: @others
+func.func @others(%x: tensor<1x8x9xf32>, %y: tensor<1x9x8xf32>, %f: tensor<4x8x3xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<4x8x3xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<4x4x3xf32>
+  kernel.call @first(%x, %w) params <> : (tensor<1x8x9xf32>, tensor<4x8x3xf32>) -> tensor<1x4x7xf32>
+  kernel.call @groups(%y, %v) params <> : (tensor<1x9x8xf32>, tensor<4x4x3xf32>) -> tensor<1x7x4xf32>
+  kernel.call @computed(%y, %f) params <> : (tensor<1x9x8xf32>, tensor<4x8x3xf32>) -> tensor<1x7x4xf32>
+  return
+}
+// CHECK: kernel.func @first {{.*}} schedule "Generic"
+// expected-remark@+2 {{does not run by PackedConv: channels are not the last axis}}
+// expected-remark@+1 {{does not run by DepthwiseConv: channels are not the last axis}}
+kernel.func @first symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x8x9xf32>, %1: tensor<4x8x3xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1} : (tensor<1x8x9xf32>, tensor<4x8x3xf32>) -> tensor<1x4x7xf32>
+  kernel.yield %2 : tensor<1x4x7xf32>
+}
+// CHECK: kernel.func @groups {{.*}} schedule "Generic"
+// expected-remark@+2 {{does not run by PackedConv: it has several groups}}
+// expected-remark@+1 {{does not run by DepthwiseConv: a group has several channels}}
+kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x9x8xf32>, %1: tensor<4x4x3xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 2, channels_last} : (tensor<1x9x8xf32>, tensor<4x4x3xf32>) -> tensor<1x7x4xf32>
+  kernel.yield %2 : tensor<1x7x4xf32>
+}
+// CHECK: kernel.func @computed {{.*}} schedule "Generic"
+// expected-remark@+2 {{does not run by PackedConv: the filter is no weight}}
+// expected-remark@+1 {{does not run by DepthwiseConv: the filter is no weight}}
+kernel.func @computed symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x9x8xf32>, %1: tensor<4x8x3xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1, channels_last} : (tensor<1x9x8xf32>, tensor<4x8x3xf32>) -> tensor<1x7x4xf32>
+  kernel.yield %2 : tensor<1x7x4xf32>
+}

@@ -1,0 +1,221 @@
+//===- PackedConvTest.cpp - Convolutions with packed filters --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include <gtest/gtest.h>
+
+namespace tenon::test {
+namespace {
+
+using Numbers = std::vector<int64_t>;
+
+std::string join(const Numbers &numbers) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return text;
+}
+
+/// A convolution of images [n, h.., C] with a weight. What an axis has beyond
+/// taps, strides and dilations of 1 is said per axis; so are pads, all lows
+/// first.
+struct Conv {
+  int64_t channels, maps;
+  Numbers taps, strides, dilations, pads;
+  bool isDepthwise = false;
+  std::string operands = ""; // More arguments, and what follows on %sums.
+  std::string behind = "";
+  std::string element = "f32";
+
+  /// At sizes of images: n, h.. each.
+  KernelCase at(const std::vector<Numbers> &images) const {
+    size_t axes = taps.size();
+    std::vector<std::string> input = {"n"}, result = {"n"},
+                             filter = {
+                                 std::to_string(maps),
+                                 std::to_string(isDepthwise ? 1 : channels)};
+    KernelCase test;
+    for (size_t i = 0; i < axes; ++i) {
+      std::string size = "h" + std::to_string(i);
+      int64_t more =
+          pads[i] + pads[axes + i] - dilations[i] * (taps[i] - 1) - 1;
+      input.push_back(size);
+      filter.push_back(std::to_string(taps[i]));
+      std::string slid = size + " + " + std::to_string(more);
+      result.push_back(strides[i] == 1
+                           ? size + " + " + std::to_string(more + 1)
+                           : "floordiv(" + slid + ", " +
+                                 std::to_string(strides[i]) + ") + 1");
+      if (strides[i] == 1 && more == -1)
+        result.back() = size;
+    }
+    input.push_back(std::to_string(channels));
+    result.push_back(std::to_string(maps));
+    test.sizes.clear();
+    for (const Numbers &image : images) {
+      Symbols symbols = {{"n", image[0]}};
+      for (size_t i = 0; i < axes; ++i)
+        symbols["h" + std::to_string(i)] = image[1 + i];
+      test.sizes.push_back(symbols);
+    }
+    std::string attributes =
+        "{strides = array<i64: " + join(strides) +
+        ">, dilations = array<i64: " + join(dilations) +
+        ">, pads = #graph.dims<" + join(pads) +
+        ">, group = " + std::to_string(isDepthwise ? channels : 1) +
+        ", channels_last}";
+    std::string sums = tensor(result, "f32"), rest = behind, more = operands;
+    for (std::string *text : {&rest, &more})
+      for (size_t at; (at = text->find("RESULT")) != std::string::npos;)
+        text->replace(at, 6, sums);
+    std::string types =
+        "(" + tensor(input, "f32") + ", " + tensor(filter, "f32") + ")";
+    test.name = attributes + types + behind;
+    test.schedule = isDepthwise ? "DepthwiseConv" : "PackedConv";
+    test.arguments = "%a: " + tensor(input, "f32") +
+                     ", %b: " + tensor(filter, "f32") +
+                     (more.empty() ? "" : ", " + more);
+    test.body = "%sums = graph.conv %a, %b " + attributes + " : " + types +
+                " -> " + sums + "\n" + rest + "\nkernel.yield " +
+                (rest.empty() ? "%sums" : "%y") + " : " +
+                tensor(result, element);
+    return test;
+  }
+};
+
+class PackedConv : public testing::TestWithParam<const char *> {
+protected:
+  void run(const std::vector<KernelCase> &cases) {
+    if (!canRun(GetParam()))
+      GTEST_SKIP() << "this machine is not a " << GetParam();
+    runCases(cases, GetParam());
+  }
+};
+
+const std::vector<Numbers> images = {{1, 1, 1},  {1, 7, 7},  {3, 5, 9},
+                                     {0, 5, 5},  {1, 13, 2}, {2, 2, 12},
+                                     {1, 17, 11}};
+
+TEST_P(PackedConv, TakesAnyNumberOfChannels) {
+  std::vector<KernelCase> cases;
+  for (int64_t channels : {1, 3, 16, 47, 48, 49, 70})
+    for (int64_t maps : {1, 48, 50})
+      cases.push_back(
+          Conv{channels, maps, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}.at(
+              {{1, 7, 7}, {2, 3, 14}}));
+  for (int64_t maps : {3, 16, 47, 49, 70, 97})
+    cases.push_back(Conv{5, maps, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}.at(
+        {{1, 7, 7}, {2, 3, 14}}));
+  run(cases);
+}
+
+TEST_P(PackedConv, TakesAnyWindow) {
+  std::vector<KernelCase> cases;
+  for (int64_t channels : {3, 16})
+    for (const Conv &conv : std::vector<Conv>{
+             {channels, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+             {channels, 50, {1, 1}, {2, 3}, {1, 1}, {0, 0, 0, 0}},
+             {channels, 50, {1, 1}, {1, 1}, {1, 1}, {1, 0, 2, 1}},
+             {channels, 50, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+             {channels, 50, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+             {channels, 50, {3, 3}, {3, 1}, {1, 1}, {0, 2, 2, 1}},
+             {channels, 50, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+             {channels, 50, {3, 2}, {2, 1}, {1, 2}, {4, 0, 1, 2}},
+             {channels, 50, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}}})
+      cases.push_back(conv.at(images));
+  cases.push_back(Conv{3, 20, {4, 4}, {4, 4}, {1, 1}, {0, 0, 0, 0}}.at(
+      {{1, 4, 4}, {2, 8, 13}}));
+  run(cases);
+}
+
+TEST_P(PackedConv, TakesOneAxisOrThree) {
+  run({Conv{7, 50, {3}, {1}, {1}, {1, 1}}.at({{1, 1}, {2, 30}, {1, 200}}),
+       Conv{7, 50, {3}, {2}, {1}, {1, 1}}.at({{1, 1}, {2, 31}, {0, 9}}),
+       Conv{7, 50, {4}, {1}, {3}, {9, 0}}.at({{1, 5}, {2, 30}}),
+       Conv{5, 9, {2, 3, 2}, {1, 2, 1}, {1, 1, 2}, {0, 1, 1, 1, 0, 1}}.at(
+           {{1, 3, 5, 4}, {2, 2, 4, 6}})});
+}
+
+TEST_P(PackedConv, CutsTheDepthIntoBlocks) {
+  std::vector<Numbers> small = {{1, 3, 5}, {2, 9, 8}};
+  run({Conv{300, 50, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}.at(small),
+       Conv{270, 50, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}}.at(small),
+       Conv{100, 50, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}.at(small),
+       Conv{100, 50, {3, 3}, {1, 1}, {2, 2}, {1, 1, 1, 1}}.at(small),
+       Conv{800, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}}.at(small),
+       Conv{1024, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}}.at(small),
+       Conv{800, 17 * 48, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}}.at(small)});
+}
+
+TEST_P(PackedConv, RunsWhatFollows) {
+  std::vector<KernelCase> cases;
+  std::string bias = "%c: tensor<100xf32>, %d: RESULT";
+  std::string addBias = "%t = graph.add %sums, %c : (RESULT, "
+                        "tensor<100xf32>) -> RESULT\n";
+  std::string zero = "%z = graph.constant {value = dense<0.0> : tensor<f32>} "
+                     ": () -> tensor<f32>\n";
+  for (std::string rest :
+       {zero + "%y = graph.max %t, %z : (RESULT, tensor<f32>) -> RESULT",
+        zero + "%s = graph.add %t, %d : (RESULT, RESULT) -> RESULT\n"
+               "%y = graph.max %s, %z : (RESULT, tensor<f32>) -> RESULT",
+        std::string("%y = graph.gelu %t {kind = #graph<gelu_kind erf>} : "
+                    "(RESULT) -> RESULT"),
+        std::string("%s = graph.sigmoid %t : (RESULT) -> RESULT\n"
+                    "%y = graph.mul %s, %t : (RESULT, RESULT) -> RESULT")})
+    for (int64_t taps : {1, 3})
+      for (bool isDepthwise : {false, true})
+        cases.push_back(Conv{isDepthwise ? 100 : 10,
+                             100,
+                             {taps, taps},
+                             {1, 1},
+                             {1, 1},
+                             {taps / 2, taps / 2, taps / 2, taps / 2},
+                             isDepthwise,
+                             bias,
+                             addBias + rest}
+                            .at(images));
+  for (std::string element : {"f16", "bf16", "f64"}) {
+    cases.push_back(Conv{10,
+                         100,
+                         {3, 1},
+                         {1, 1},
+                         {1, 1},
+                         {1, 0, 1, 0},
+                         false,
+                         "",
+                         "%y = graph.cast %sums : (RESULT) -> " +
+                             tensor({"n", "h0", "h1", "100"}, element),
+                         element}
+                        .at(images));
+    if (element == "f64")
+      cases.back().tolerance = 1e-6;
+  }
+  run(cases);
+}
+
+TEST_P(PackedConv, ConvolvesEachChannelByItself) {
+  std::vector<KernelCase> cases;
+  for (int64_t channels : {1, 3, 8, 16, 47, 48, 64, 70, 150})
+    cases.push_back(
+        Conv{channels, channels, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, true}.at(
+            {{1, 7, 7}, {2, 3, 14}, {0, 3, 3}}));
+  for (const Conv &conv :
+       std::vector<Conv>{{20, 20, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}, true},
+                         {20, 20, {7, 7}, {1, 1}, {1, 1}, {3, 3, 3, 3}, true},
+                         {20, 20, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}, true},
+                         {20, 20, {3, 3}, {3, 2}, {2, 2}, {2, 0, 3, 4}, true},
+                         {20, 20, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}, true}})
+    cases.push_back(conv.at(images));
+  cases.push_back(
+      Conv{70, 70, {4}, {1}, {1}, {3, 0}, true}.at({{1, 1}, {2, 30}}));
+  run(cases);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, PackedConv,
+                         testing::Values("x86-64-v3", "x86-64-v4"),
+                         [](const auto &info) {
+                           return std::string(info.param).substr(7);
+                         });
+
+} // namespace
+} // namespace tenon::test
