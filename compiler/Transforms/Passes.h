@@ -17,6 +17,11 @@ class WeightStore;
 /// Reads weights from, and adds results to, `weights`.
 std::unique_ptr<mlir::Pass> createFoldConstantsPass(WeightStore &weights);
 
+/// Looks into `weights` for what a bias may be.
+std::unique_ptr<mlir::Pass>
+createRecogniseAttentionPass(const WeightStore &weights,
+                             RecogniseAttentionPassOptions options);
+
 #define GEN_PASS_REGISTRATION
 #include "compiler/Transforms/Passes.h.inc"
 } // namespace tenon

@@ -87,8 +87,8 @@ def FoldConstantsPass : Pass<"fold-constants", "::mlir::func::FuncOp"> {
   let description = [{
     Runs the reference evaluator on ops all of whose operands are constants or
     weights. A result takes no more bytes than its operands (or is tiny), so
-    that the artifact never outgrows the weights. Transposes and reshapes of
-    weights move bytes instead and have no such bound.
+    that the artifact never outgrows the weights. Transposes, reshapes and
+    concatenations of weights move bytes instead and have no such bound.
 
     ```mlir
     func.func @main() -> tensor<2xf32> {
@@ -144,6 +144,62 @@ def FormRegionsPass : Pass<"form-regions", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::kernel::KernelDialect"];
   let options = [Option<"explain", "explain", "bool", "false",
                         "Remark on each kernel: why it ends where it ends">];
+}
+
+def MergeMatmulsPass : Pass<"merge-matmuls", "::mlir::func::FuncOp"> {
+  let summary = "Products of one value by several weights become one";
+  let description = [{
+    Each product may have a bias behind it; where only some have, the others
+    get zeros. Fires where nothing else reads the weights (the artifact does not
+    grow) and every reader of the results takes a slice as it lies: attention,
+    through ops that only rename positions. Fold-constants then sets the weights
+    side by side.
+
+    ```mlir
+    func.func @main(%x: tensor<1x1x4x8xf32>) -> tensor<1x1x4x8xf32> {
+      %0 = graph.weight {name = "q"} : () -> tensor<8x8xf32>
+      %1 = graph.weight {name = "k"} : () -> tensor<8x8xf32>
+      %2 = graph.matmul %x, %0
+          : (tensor<1x1x4x8xf32>, tensor<8x8xf32>) -> tensor<1x1x4x8xf32>
+      %3 = graph.matmul %x, %1
+          : (tensor<1x1x4x8xf32>, tensor<8x8xf32>) -> tensor<1x1x4x8xf32>
+      %4 = graph.attention %2, %3, %x {
+          operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>,
+          scale = 1.0 : f64, softcap = 0.0 : f64, causal = false,
+          offset = #graph.dims<0>, window = 0 : i64,
+          dead_rows = #graph<dead_rows zero>}
+          : (tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>)
+          -> tensor<1x1x4x8xf32>
+      return %4 : tensor<1x1x4x8xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<1x1x4x8xf32>) -> tensor<1x1x4x8xf32> {
+      %0 = graph.weight {name = "q"} : () -> tensor<8x8xf32>
+      %1 = graph.weight {name = "k"} : () -> tensor<8x8xf32>
+      %2 = graph.concat %0, %1 {axis = 1 : i64}
+          : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x16xf32>
+      %3 = graph.matmul %x, %2
+          : (tensor<1x1x4x8xf32>, tensor<8x16xf32>) -> tensor<1x1x4x16xf32>
+      %4 = graph.slice %3 {starts = #graph.dims<0, 0, 0, 0>,
+          steps = #graph.dims<1, 1, 1, 1>}
+          : (tensor<1x1x4x16xf32>) -> tensor<1x1x4x8xf32>
+      %5 = graph.slice %3 {starts = #graph.dims<0, 0, 0, 8>,
+          steps = #graph.dims<1, 1, 1, 1>}
+          : (tensor<1x1x4x16xf32>) -> tensor<1x1x4x8xf32>
+      %6 = graph.attention %4, %5, %x {
+          operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>,
+          scale = 1.0 : f64, softcap = 0.0 : f64, causal = false,
+          offset = #graph.dims<0>, window = 0 : i64,
+          dead_rows = #graph<dead_rows zero>}
+          : (tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>)
+          -> tensor<1x1x4x8xf32>
+      return %6 : tensor<1x1x4x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on each product that stays alone: why">];
 }
 
 def OutlineKernelsPass : Pass<"outline-kernels", "::mlir::ModuleOp"> {
@@ -216,6 +272,54 @@ def RecogniseActivationsPass : Pass<"recognise-activations",
                         "Remark on what looks like a GELU and is none">];
 }
 
+def RecogniseAttentionPass : Pass<"recognise-attention",
+                                  "::mlir::func::FuncOp"> {
+  let summary = "One attention in place of matmul, softmax, matmul";
+  let description = [{
+    Between the products may stand scalar factors, a softcap, addends and a
+    guard against NaN, in that order. An addend `p ? 0 : fill` becomes a key
+    mask, `causal` and a window when `p` is proven to be a conjunction of those
+    and the fill absorbs every score (-inf, or in f32 at most -1e30); any other
+    stays a bias. What the fill and the guard make of a query without keys
+    becomes `dead_rows`. Where scores are NaN, a guarded row may be NaN instead
+    of zero. Heads of key and value that are repeated are read in place.
+
+    ```mlir
+    func.func @main(%q: tensor<1x4x7x16xf32>, %k: tensor<1x4x16x7xf32>,
+                    %v: tensor<1x4x7x16xf32>) -> tensor<1x4x7x16xf32> {
+      %0 = graph.constant {value = dense<0.25> : tensor<f32>}
+          : () -> tensor<f32>
+      %1 = graph.matmul %q, %k
+          : (tensor<1x4x7x16xf32>, tensor<1x4x16x7xf32>) -> tensor<1x4x7x7xf32>
+      %2 = graph.mul %1, %0
+          : (tensor<1x4x7x7xf32>, tensor<f32>) -> tensor<1x4x7x7xf32>
+      %3 = graph.softmax %2 {axis = 3 : i64}
+          : (tensor<1x4x7x7xf32>) -> tensor<1x4x7x7xf32>
+      %4 = graph.matmul %3, %v
+          : (tensor<1x4x7x7xf32>, tensor<1x4x7x16xf32>) -> tensor<1x4x7x16xf32>
+      return %4 : tensor<1x4x7x16xf32>
+    }
+    // becomes
+    func.func @main(%q: tensor<1x4x7x16xf32>, %k: tensor<1x4x16x7xf32>,
+                    %v: tensor<1x4x7x16xf32>) -> tensor<1x4x7x16xf32> {
+      %0 = graph.transpose %k {permutation = array<i64: 0, 1, 3, 2>}
+          : (tensor<1x4x16x7xf32>) -> tensor<1x4x7x16xf32>
+      %1 = graph.attention %q, %0, %v {causal = false,
+          dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+          operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>,
+          scale = 2.500000e-01 : f64, softcap = 0.000000e+00 : f64,
+          window = 0 : i64}
+          : (tensor<1x4x7x16xf32>, tensor<1x4x7x16xf32>, tensor<1x4x7x16xf32>)
+          -> tensor<1x4x7x16xf32>
+      return %1 : tensor<1x4x7x16xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on each softmax that is no attention">];
+}
+
 def RecogniseNormsPass : Pass<"recognise-norms", "::mlir::func::FuncOp"> {
   let summary = "One layer_norm or rms_norm in place of its formula";
   let description = [{
@@ -249,6 +353,57 @@ def RecogniseNormsPass : Pass<"recognise-norms", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
   let options = [Option<"explain", "explain", "bool", "false",
                         "Remark on what looks like a norm and is none">];
+}
+
+def RecogniseRotaryPass : Pass<"recognise-rotary", "::mlir::func::FuncOp"> {
+  let summary = "One rotary in place of its formula";
+  let description = [{
+    Both halves must come from one tensor, and tables as wide as it must be
+    proven to hold each column twice: then the op takes what was repeated.
+
+    ```mlir
+    func.func @main(%x: tensor<1x2x7x4xf32>, %f: tensor<1x7x2xf32>)
+        -> tensor<1x2x7x4xf32> {
+      %0 = graph.concat %f, %f {axis = 2 : i64}
+          : (tensor<1x7x2xf32>, tensor<1x7x2xf32>) -> tensor<1x7x4xf32>
+      %1 = graph.reshape %0 : (tensor<1x7x4xf32>) -> tensor<1x1x7x4xf32>
+      %2 = graph.cos %1 : (tensor<1x1x7x4xf32>) -> tensor<1x1x7x4xf32>
+      %3 = graph.sin %1 : (tensor<1x1x7x4xf32>) -> tensor<1x1x7x4xf32>
+      %4 = graph.slice %x {starts = #graph.dims<0, 0, 0, 0>,
+          steps = #graph.dims<1, 1, 1, 1>}
+          : (tensor<1x2x7x4xf32>) -> tensor<1x2x7x2xf32>
+      %5 = graph.slice %x {starts = #graph.dims<0, 0, 0, 2>,
+          steps = #graph.dims<1, 1, 1, 1>}
+          : (tensor<1x2x7x4xf32>) -> tensor<1x2x7x2xf32>
+      %6 = graph.neg %5 : (tensor<1x2x7x2xf32>) -> tensor<1x2x7x2xf32>
+      %7 = graph.concat %6, %4 {axis = 3 : i64}
+          : (tensor<1x2x7x2xf32>, tensor<1x2x7x2xf32>) -> tensor<1x2x7x4xf32>
+      %8 = graph.mul %x, %2
+          : (tensor<1x2x7x4xf32>, tensor<1x1x7x4xf32>) -> tensor<1x2x7x4xf32>
+      %9 = graph.mul %7, %3
+          : (tensor<1x2x7x4xf32>, tensor<1x1x7x4xf32>) -> tensor<1x2x7x4xf32>
+      %10 = graph.add %8, %9
+          : (tensor<1x2x7x4xf32>, tensor<1x2x7x4xf32>) -> tensor<1x2x7x4xf32>
+      return %10 : tensor<1x2x7x4xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<1x2x7x4xf32>, %f: tensor<1x7x2xf32>)
+        -> tensor<1x2x7x4xf32> {
+      %0 = graph.reshape %f : (tensor<1x7x2xf32>) -> tensor<1x1x7x2xf32>
+      %1 = graph.cos %0 : (tensor<1x1x7x2xf32>) -> tensor<1x1x7x2xf32>
+      %2 = graph.sin %0 : (tensor<1x1x7x2xf32>) -> tensor<1x1x7x2xf32>
+      %3 = graph.reshape %1 : (tensor<1x1x7x2xf32>) -> tensor<1x7x2xf32>
+      %4 = graph.reshape %2 : (tensor<1x1x7x2xf32>) -> tensor<1x7x2xf32>
+      %5 = graph.rotary %x, %3, %4 {interleaved = false}
+          : (tensor<1x2x7x4xf32>, tensor<1x7x2xf32>, tensor<1x7x2xf32>)
+          -> tensor<1x2x7x4xf32>
+      return %5 : tensor<1x2x7x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on what looks like a rotation and is none">];
 }
 
 def SimplifyPass : Pass<"simplify", "::mlir::func::FuncOp"> {

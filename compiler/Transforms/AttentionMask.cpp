@@ -1,0 +1,216 @@
+//===- AttentionMask.cpp - Masks as predicates ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Transforms/AttentionMask.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+using graph::Expr;
+using Kind = Term::Kind;
+
+namespace {
+enum Axis : size_t { Batch, Head, Query, Key };
+
+/// The check, unless it is proven or an earlier layer has asked for it.
+void require(OpBuilder &builder, Location loc, Expr lhs, Expr rhs) {
+  if ((rhs - lhs).isNonNegative())
+    return;
+  auto sizes = graph::DimsAttr::get(builder.getContext(), {lhs, rhs});
+  auto same = [&](graph::RequireOp op) {
+    return op.getSizes() == sizes &&
+           op.getRelation() == graph::Relation::LessEqual;
+  };
+  if (llvm::any_of(builder.getBlock()->getOps<graph::RequireOp>(), same))
+    return;
+  std::string node;
+  if (auto name = dyn_cast<NameLoc>(loc))
+    node = "node '" + name.getName().str() + "': ";
+  graph::RequireOp::create(builder, loc, sizes, graph::Relation::LessEqual,
+                           node + "the mask must cover the batch and all keys");
+}
+} // namespace
+
+AttentionMask::AttentionMask(Value addend, ArrayRef<Expr> scores)
+    : extents(scores), expressions(addend.getContext(), scores) {
+  if (const Term *term = expressions.readAligned(addend))
+    match(term);
+}
+
+void AttentionMask::match(const Term *term) {
+  zero = term->isNumber(0.0);
+  if (term->kind != Kind::Select)
+    return;
+  const Term *condition = term->operands[0];
+  const Term *kept = term->operands[1], *masked = term->operands[2];
+  if (!kept->isNumber(0.0)) {
+    std::swap(kept, masked);
+    condition = expressions.negate(condition);
+  }
+  if (!condition || !kept->isNumber(0.0) || masked->kind != Kind::Number)
+    return;
+  filling = masked->number;
+  if (!addConjuncts(condition))
+    return;
+  for (Expr low : lowest) {
+    std::optional<int64_t> size;
+    if (causal)
+      size = (*causal + low + 1).asConstant();
+    if (!size || *size < 1 || (windowSize && windowSize != *size))
+      return;
+    windowSize = *size;
+  }
+  predicate = true;
+}
+
+bool AttentionMask::addConjuncts(const Term *condition) {
+  if (condition->isTrue())
+    return true;
+  if (condition->kind == Kind::And)
+    return addConjuncts(condition->operands[0]) &&
+           addConjuncts(condition->operands[1]);
+  if (condition->kind == Kind::NonNegative)
+    return addPositions(condition->expr);
+  if (!isOfKeys(condition, /*boolean=*/true))
+    return false;
+  keys.push_back(condition);
+  return true;
+}
+
+/// 0 <= i - j + e, or 0 <= j - i + e.
+bool AttentionMask::addPositions(Expr expr) {
+  Expr i = expressions.index(Query), j = expressions.index(Key);
+  std::optional<int64_t> ofQuery = coefficientOf(expr, i);
+  std::optional<int64_t> ofKey = coefficientOf(expr, j);
+  if (!ofQuery || !ofKey || *ofQuery * *ofKey != -1)
+    return false;
+  Expr rest = expr - i * *ofQuery - j * *ofKey;
+  if (!rest || expressions.dependsOnIndex(rest))
+    return false;
+  if (*ofKey == 1) {
+    lowest.push_back(rest);
+    return true;
+  }
+  if (causal && *causal != rest)
+    return false;
+  causal = rest;
+  return true;
+}
+
+/// Whether an index is a number, or runs along with the batch or the key.
+bool AttentionMask::isOfKeys(Expr at, std::optional<size_t> &index) const {
+  index.reset();
+  for (size_t each : {Batch, Key})
+    if (expressions.dependsOn(at, each))
+      index = each;
+  Expr start = at;
+  if (index) {
+    if (coefficientOf(at, expressions.index(*index)) != 1)
+      return false;
+    start = at - expressions.index(*index);
+  }
+  return start && start.isNonNegative() && !expressions.dependsOnIndex(start);
+}
+
+bool AttentionMask::isOfKeys(const Term *term, bool boolean) const {
+  if (term->kind == Kind::NonZero)
+    return isOfKeys(term->operands[0], /*boolean=*/false);
+  if (term->kind == Kind::Load) {
+    size_t last = 0; // One more than the index that was met last.
+    for (Expr at : term->at) {
+      std::optional<size_t> index;
+      if (!isOfKeys(at, index) || (index && *index < last))
+        return false;
+      last = index ? *index + 1 : last;
+    }
+    return graph::getElementType(term->tensor).isInteger(1) == boolean;
+  }
+  bool logic = term->kind == Kind::And || term->kind == Kind::Or ||
+               term->kind == Kind::Not;
+  return logic && boolean && llvm::all_of(term->operands, [&](const Term *of) {
+           return isOfKeys(of, /*boolean=*/true);
+         });
+}
+
+bool AttentionMask::keepsAKey() const {
+  if (!keys.empty())
+    return false;
+  if (!causal)
+    return true;
+  // Key i + offset, or without a window the first one, takes part.
+  return causal->isNonNegative() &&
+         (windowSize == 0 ||
+          (extents[Key] - extents[Query] - *causal).isNonNegative());
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+/// The elements [B or 1, T or 1] that a load goes through.
+Value AttentionMask::emitLoad(const Term *term, OpBuilder &builder,
+                              Location loc) const {
+  SmallVector<Expr> starts, sizes, dims = graph::getDims(term->tensor);
+  Expr one = Expr::constant(builder.getContext(), 1);
+  SmallVector<Expr> shape = {one, one};
+  for (auto [at, dim] : llvm::zip(term->at, dims)) {
+    std::optional<size_t> index;
+    isOfKeys(at, index);
+    sizes.push_back(index ? extents[*index] : one);
+    starts.push_back(index ? at - expressions.index(*index) : at);
+    if (index)
+      shape[*index == Key] = extents[*index];
+    require(builder, loc, starts.back() + sizes.back(), dim);
+  }
+  Type element = graph::getElementType(term->tensor);
+  Value value = term->tensor;
+  if (!starts.empty())
+    value = graph::SliceOp::create(
+        builder, loc, graph::tensorOf(sizes, element), value,
+        graph::DimsAttr::get(builder.getContext(), starts),
+        graph::DimsAttr::get(builder.getContext(),
+                             SmallVector<Expr>(starts.size(), one)));
+  return graph::ReshapeOp::create(builder, loc, graph::tensorOf(shape, element),
+                                  value);
+}
+
+Value AttentionMask::emit(const Term *term, OpBuilder &builder,
+                          Location loc) const {
+  if (term->kind == Kind::Load)
+    return emitLoad(term, builder, loc);
+  SmallVector<Value> operands;
+  for (const Term *each : term->operands)
+    operands.push_back(emit(each, builder, loc));
+  SmallVector<Expr> dims = graph::getDims(operands[0]);
+  Type boolean = builder.getI1Type();
+  switch (term->kind) {
+  case Kind::NonZero:
+    return graph::CastOp::create(builder, loc, graph::tensorOf(dims, boolean),
+                                 operands[0]);
+  case Kind::Not:
+    return graph::NotOp::create(builder, loc, operands[0].getType(),
+                                operands[0]);
+  case Kind::And:
+    return graph::AndOp::create(builder, loc, operands[0], operands[1]);
+  default:
+    return graph::OrOp::create(builder, loc, operands[0], operands[1]);
+  }
+}
+
+Value AttentionMask::emitKeyMask(OpBuilder &builder, Location loc) const {
+  Value all;
+  for (const Term *term : keys) {
+    Value each = emit(term, builder, loc);
+    all = all ? Value(graph::AndOp::create(builder, loc, all, each)) : each;
+  }
+  for (auto [lhs, rhs] : expressions.obligations())
+    require(builder, loc, lhs, rhs);
+  RankedTensorType whole =
+      graph::tensorOf({extents[Batch], extents[Key]}, builder.getI1Type());
+  if (all.getType() == whole)
+    return all;
+  return graph::BroadcastOp::create(builder, loc, whole, all);
+}
+
+} // namespace tenon

@@ -1,0 +1,58 @@
+//===- AttentionMask.h - What an addend of attention scores means ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TRANSFORMS_ATTENTIONMASK_H
+#define TENON_COMPILER_TRANSFORMS_ATTENTIONMASK_H
+
+#include "compiler/Transforms/IndexExpression.h"
+
+namespace tenon {
+
+/// A tensor that is added to scores [B, H, S, T], read element by element.
+/// When it is `allowed ? 0 : fill` and `allowed` is a conjunction of what
+/// graph.attention can express, its parts are known here.
+class AttentionMask {
+public:
+  AttentionMask(mlir::Value addend, llvm::ArrayRef<graph::Expr> scores);
+
+  /// Adds nothing anywhere.
+  bool isZero() const { return zero; }
+  /// All that is needed to say which keys take part is known.
+  bool isPredicate() const { return predicate; }
+  double fill() const { return filling; }
+
+  /// Key j takes part only if j <= i + offset.
+  std::optional<graph::Expr> offset() const { return causal; }
+  /// ... and j > i + offset - window, when that is not 0.
+  int64_t window() const { return windowSize; }
+  bool hasKeyMask() const { return !keys.empty(); }
+  /// No query is without a key.
+  bool keepsAKey() const;
+
+  /// Emits the bools [B, T] and what they require of the sizes.
+  mlir::Value emitKeyMask(mlir::OpBuilder &builder, mlir::Location loc) const;
+
+private:
+  void match(const Term *term);
+  bool addConjuncts(const Term *condition);
+  bool addPositions(graph::Expr nonNegative);
+  bool isOfKeys(const Term *term, bool boolean) const;
+  bool isOfKeys(graph::Expr at, std::optional<size_t> &index) const;
+  mlir::Value emit(const Term *term, mlir::OpBuilder &builder,
+                   mlir::Location loc) const;
+  mlir::Value emitLoad(const Term *term, mlir::OpBuilder &builder,
+                       mlir::Location loc) const;
+
+  llvm::SmallVector<graph::Expr> extents;
+  IndexExpressions expressions;
+  bool zero = false, predicate = false;
+  double filling = 0.0;
+  std::optional<graph::Expr> causal;
+  llvm::SmallVector<graph::Expr> lowest; // Each: j - i + this >= 0.
+  int64_t windowSize = 0;
+  llvm::SmallVector<const Term *> keys;
+};
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_TRANSFORMS_ATTENTIONMASK_H

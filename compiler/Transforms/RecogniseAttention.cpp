@@ -1,0 +1,392 @@
+//===- RecogniseAttention.cpp - matmul, softmax, matmul -> attention ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Transforms/AttentionMask.h"
+#include "compiler/Transforms/AttentionOperands.h"
+#include "compiler/Transforms/Matching.h"
+#include "compiler/Transforms/Passes.h"
+#include "compiler/Weights/WeightStore.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_RECOGNISEATTENTIONPASS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+using graph::DeadRows;
+using graph::Expr;
+
+/// Absorbs any score in f32: what is added to it is lost.
+constexpr double absorbing = -1e30;
+
+/// A softmax and what lies around it. Each step fills in what it finds, or
+/// gives the reason why this is no attention.
+class Candidate {
+public:
+  Candidate(graph::SoftmaxOp softmax, const WeightStore *weights)
+      : softmax(softmax), weights(weights) {}
+
+  using Reason = std::optional<std::string>;
+
+  Reason match();
+  /// Gives the op that nothing uses any more.
+  Operation *rewrite();
+
+private:
+  Reason matchProduct();
+  Reason matchGuard(Value &probabilities);
+  Reason matchScores();
+  bool matchFactor(Operation *op, Value &next, double &factor);
+  bool matchCap(Operation *op, Value &next);
+  Reason matchOperands();
+  Reason matchMasks();
+  Reason matchBias(Value addend);
+  void addAddend(Value addend);
+
+  graph::SoftmaxOp softmax;
+  const WeightStore *weights;
+  graph::MatmulOp scores, product;
+  double scale = 1.0, softcap = 0.0;
+  Value query, key, value;
+  SmallVector<Value> addends; // Added to the scores, as they are.
+  SmallVector<Value> biases;  // Those that stay, of rank 4 where repeated.
+  std::optional<AttentionMask> mask;
+  DeadRows deadRows = DeadRows::Zero;
+  bool guarded = false;
+  Value guard; // The addend whose rows of -inf are made 0, else null.
+};
+
+Candidate::Reason Candidate::match() {
+  if (graph::getRank(softmax.getInput()) != 4 || softmax.getAxis() != 3)
+    return "it is not over the last axis of four";
+  for (auto step : {&Candidate::matchProduct, &Candidate::matchScores,
+                    &Candidate::matchOperands, &Candidate::matchMasks})
+    if (Reason reason = (this->*step)())
+      return reason;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Behind the softmax
+//===----------------------------------------------------------------------===//
+
+/// x is NaN ? 0 : x, or a row of the mask is -inf ? 0 : x.
+Candidate::Reason Candidate::matchGuard(Value &probabilities) {
+  graph::SelectOp select;
+  for (Operation *user : probabilities.getUsers())
+    if (auto each = dyn_cast<graph::SelectOp>(user))
+      select = each;
+  if (!select)
+    return std::nullopt;
+  if (select.getRhs() != probabilities || splatOf(select.getLhs()) != 0.0 ||
+      select.getType() != probabilities.getType())
+    return "a select of probabilities is no guard against NaN";
+  if (auto isNan = select.getCondition().getDefiningOp<graph::IsNanOp>()) {
+    bool only = llvm::all_of(probabilities.getUsers(), [&](Operation *user) {
+      return user == select || user == isNan;
+    });
+    if (isNan.getInput() != probabilities || !isNan->hasOneUse() || !only)
+      return "the probabilities have another user";
+  } else {
+    auto isInf = select.getCondition().getDefiningOp<graph::IsInfOp>();
+    auto reduce = isInf && isInf.getNegative() && !isInf.getPositive()
+                      ? isInf.getInput().getDefiningOp<graph::ReduceOp>()
+                      : graph::ReduceOp();
+    if (!reduce || reduce.getKind() != graph::ReduceKind::Max ||
+        reduce.getAxes() != ArrayRef<int64_t>{3} || !probabilities.hasOneUse())
+      return "a select of probabilities is no guard of rows";
+    guard = reduce.getInput();
+  }
+  guarded = true;
+  probabilities = select;
+  return std::nullopt;
+}
+
+Candidate::Reason Candidate::matchProduct() {
+  Value probabilities = softmax.getResult();
+  if (Reason reason = matchGuard(probabilities))
+    return reason;
+  if (!probabilities.hasOneUse())
+    return "the probabilities have another user, or none";
+  product = dyn_cast<graph::MatmulOp>(*probabilities.user_begin());
+  if (!product || product.getLhs() != probabilities)
+    return "the probabilities are not the left operand of a matmul";
+  if (graph::getRank(product.getRhs()) != 4)
+    return "the values do not have rank 4";
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// In front of the softmax
+//===----------------------------------------------------------------------===//
+
+/// Whether a product of rank 4 feeds `value` by way of what scores go through.
+bool comesFromScores(Value value, unsigned depth = 0) {
+  Operation *op = value.getDefiningOp();
+  if (!op || depth > 16)
+    return false;
+  if (isa<graph::MatmulOp>(op))
+    return graph::getRank(value) == 4;
+  if (!isa<graph::AddOp, graph::MulOp, graph::DivOp, graph::TanhOp>(op))
+    return false;
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return operand.getType() == value.getType() &&
+           comesFromScores(operand, depth + 1);
+  });
+}
+
+void Candidate::addAddend(Value addend) {
+  // A mask and a bias may have been added to each other first.
+  auto sum = addend.getDefiningOp<graph::AddOp>();
+  if (sum && addend != guard && addends.size() < 8) {
+    addAddend(sum.getLhs());
+    addAddend(sum.getRhs());
+  } else {
+    addends.push_back(addend);
+  }
+}
+
+bool Candidate::matchFactor(Operation *op, Value &next, double &factor) {
+  if (auto div = dyn_cast<graph::DivOp>(op)) {
+    std::optional<double> divisor = splatOf(div.getRhs());
+    next = div.getLhs();
+    factor = divisor ? 1.0 / *divisor : 0.0;
+    return divisor && *divisor != 0.0 && next.getType() == div.getType();
+  }
+  auto mul = dyn_cast<graph::MulOp>(op);
+  if (!mul)
+    return false;
+  for (bool left : {true, false}) {
+    next = left ? mul.getLhs() : mul.getRhs();
+    std::optional<double> number = splatOf(left ? mul.getRhs() : mul.getLhs());
+    factor = number.value_or(0.0);
+    if (number && next.getType() == mul.getType())
+      return std::isfinite(factor);
+  }
+  return false;
+}
+
+/// cap * tanh(s / cap)
+bool Candidate::matchCap(Operation *op, Value &next) {
+  Value inner;
+  double cap = 0.0, inverse = 0.0;
+  if (!isa<graph::MulOp>(op) || !matchFactor(op, inner, cap) || cap <= 0.0)
+    return false;
+  auto tanh = inner.getDefiningOp<graph::TanhOp>();
+  Operation *division = tanh ? tanh.getInput().getDefiningOp() : nullptr;
+  if (!division || !tanh->hasOneUse() || !division->hasOneUse() ||
+      !matchFactor(division, next, inverse) ||
+      std::abs(cap * inverse - 1.0) > 1e-6)
+    return false;
+  softcap = cap;
+  return true;
+}
+
+Candidate::Reason Candidate::matchScores() {
+  Value at = softmax.getInput();
+  bool scaled = false;
+  while (true) {
+    Operation *op = at.getDefiningOp();
+    if (!op || !at.hasOneUse())
+      return "the scores have another user";
+    if ((scores = dyn_cast<graph::MatmulOp>(op)))
+      return std::nullopt;
+    Value next;
+    double factor = 1.0;
+    if (auto add = dyn_cast<graph::AddOp>(op)) {
+      bool left = add.getLhs().getType() == add.getType() &&
+                  comesFromScores(add.getLhs());
+      next = left ? add.getLhs() : add.getRhs();
+      if (next.getType() != add.getType())
+        return "an addend changes the sizes of the scores";
+      if (scaled || softcap > 0.0)
+        return "a mask is added before the scores are scaled or capped";
+      addAddend(left ? add.getRhs() : add.getLhs());
+    } else if (softcap > 0.0 || scaled || !matchCap(op, next)) {
+      if (!matchFactor(op, next, factor))
+        return ("the scores come from " + op->getName().getStringRef()).str();
+      scale *= factor;
+      scaled |= factor != 1.0;
+    }
+    at = next;
+  }
+}
+
+/// Takes scalar factors of an operand of the first product into the scale.
+Candidate::Reason Candidate::matchOperands() {
+  auto peel = [&](Value operand) {
+    Value next;
+    double factor = 1.0;
+    while (Operation *op = operand.getDefiningOp()) {
+      if (!matchFactor(op, next, factor))
+        break;
+      scale *= factor;
+      operand = next;
+    }
+    return operand;
+  };
+  if (graph::getRank(scores.getLhs()) != 4 ||
+      graph::getRank(scores.getRhs()) != 4)
+    return "query or key does not have rank 4";
+  query = peel(scores.getLhs());
+  key = peel(scores.getRhs());
+  value = product.getRhs();
+  auto q = graph::getDims(query), k = graph::getDims(key),
+       v = graph::getDims(value);
+  if (q[0] != k[0] || q[0] != v[0])
+    return "query, key and value are not proven to have one batch";
+  if (!q[1].asConstant() || q[1] != k[1] || q[1] != v[1])
+    return "query, key and value do not have a number of heads in common";
+  SmallVector<Expr> expected = {q[0], q[1], q[2], k[3]};
+  if (graph::getDims(softmax.getInput()) != expected)
+    return "the scores are not proven to be [batch, heads, queries, keys]";
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Masks and biases
+//===----------------------------------------------------------------------===//
+
+/// Keeps an addend as it is.
+Candidate::Reason Candidate::matchBias(Value addend) {
+  auto dims = graph::getDims(addend);
+  auto whole = graph::getDims(softmax.getInput());
+  if (dims.size() > 4)
+    return "an addend has more axes than the scores";
+  for (auto [dim, all] :
+       llvm::zip(dims, ArrayRef(whole).take_back(dims.size())))
+    if (!dim.isConstant(1) && dim != all &&
+        (&dim != dims.begin() || dims.size() < 4 || !all.exactDiv(dim)))
+      return "an addend is not proven to fit the scores";
+  if (graph::getElementType(addend) != graph::getElementType(query))
+    return "an addend has another type than the query";
+  biases.push_back(addend);
+  return std::nullopt;
+}
+
+Candidate::Reason Candidate::matchMasks() {
+  if (guard && !llvm::is_contained(addends, guard))
+    return "the guard is of another mask";
+  auto whole = graph::getDims(softmax.getInput());
+  bool single = graph::getElementType(query).isF32();
+  std::optional<AttentionMask> found;
+  Value masking;
+  unsigned predicates = 0;
+  SmallVector<Value> others;
+  for (Value addend : addends) {
+    AttentionMask each(addend, whole);
+    if (each.isZero())
+      continue;
+    bool infinite = std::isinf(each.fill()) && each.fill() < 0;
+    bool holds = each.isPredicate() &&
+                 (infinite || (single && each.fill() <= absorbing));
+    if (!holds) {
+      others.push_back(addend);
+      continue;
+    }
+    ++predicates;
+    masking = addend;
+    found.emplace(std::move(each));
+  }
+  bool small =
+      llvm::all_of(others, [&](Value each) { return isSmall(each, weights); });
+  // Where two masks meet, or a mask and a bias as large, the sums differ from
+  // those of one mask.
+  if (predicates == 1 && small) {
+    mask = std::move(found);
+    if (mask->keepsAKey())
+      deadRows = DeadRows::Zero;
+    else if (std::isfinite(mask->fill()))
+      deadRows = DeadRows::Uniform;
+    else
+      deadRows = guarded ? DeadRows::Zero : DeadRows::NaN;
+    if (guard && guard != masking && !mask->keepsAKey())
+      return "the guard is of another mask";
+  } else {
+    others.clear();
+    for (Value addend : addends)
+      if (!AttentionMask(addend, whole).isZero())
+        others.push_back(addend);
+    if (guarded && (predicates > 0 || !small))
+      return "a row of NaN is guarded, and its mask is not understood";
+  }
+  for (Value addend : others)
+    if (Reason reason = matchBias(addend))
+      return reason;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+Operation *Candidate::rewrite() {
+  OpBuilder builder(product);
+  Location loc = softmax.getLoc();
+  key = withLastAxesSwapped(key, builder);
+  dropHeadRepeats(key, value);
+  Value keyMask;
+  Expr offset = Expr::constant(builder.getContext(), 0);
+  bool causal = mask && mask->offset();
+  if (causal)
+    offset = *mask->offset();
+  if (mask && mask->hasKeyMask())
+    keyMask = mask->emitKeyMask(builder, loc);
+  for (Value &bias : biases)
+    bias = withRank4(withoutBatchRepeat(bias, builder), builder);
+  auto q = graph::getDims(query);
+  RankedTensorType type =
+      graph::tensorOf({q[0], q[1], q[2], graph::getDim(value, 3)},
+                      graph::getElementType(query));
+  Value result = graph::AttentionOp::create(
+      builder, loc, type, query, key, value, keyMask, Value(), biases,
+      builder.getF64FloatAttr(scale), builder.getF64FloatAttr(softcap),
+      builder.getBoolAttr(causal),
+      graph::DimsAttr::get(builder.getContext(), {offset}),
+      builder.getI64IntegerAttr(mask ? mask->window() : 0),
+      graph::DeadRowsAttr::get(builder.getContext(), deadRows));
+  // Sizes that the product found under another name.
+  if (type != product.getType())
+    result = graph::ReshapeOp::create(builder, loc, product.getType(), result);
+  product.getResult().replaceAllUsesWith(result);
+  return product;
+}
+
+struct RecogniseAttention
+    : impl::RecogniseAttentionPassBase<RecogniseAttention> {
+  using Base = impl::RecogniseAttentionPassBase<RecogniseAttention>;
+  using Base::Base;
+  RecogniseAttention(const WeightStore &weights,
+                     RecogniseAttentionPassOptions options)
+      : Base(options), weights(&weights) {}
+
+  void runOnOperation() override {
+    SmallVector<graph::SoftmaxOp> all;
+    SmallVector<Operation *> replaced;
+    getOperation().walk([&](graph::SoftmaxOp op) { all.push_back(op); });
+    for (graph::SoftmaxOp softmax : all) {
+      Candidate candidate(softmax, weights);
+      if (std::optional<std::string> reason = candidate.match()) {
+        if (explain)
+          softmax.emitRemark("not an attention: ") << *reason;
+        continue;
+      }
+      replaced.push_back(candidate.rewrite());
+    }
+    for (Operation *op : replaced)
+      eraseUnused(op);
+  }
+
+  const WeightStore *weights = nullptr;
+};
+
+} // namespace
+
+std::unique_ptr<Pass>
+createRecogniseAttentionPass(const WeightStore &weights,
+                             RecogniseAttentionPassOptions options) {
+  return std::make_unique<RecogniseAttention>(weights, options);
+}
+} // namespace tenon
