@@ -27,6 +27,9 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createSimplifyPass());             // what that exposed
   function.addPass(createRecogniseNormsPass({options.explain}));
   function.addPass(createRecogniseActivationsPass({options.explain}));
+  function.addPass(createRecogniseRotaryPass({options.explain}));
+  function.addPass(createRecogniseAttentionPass(weights, {options.explain}));
+  function.addPass(createSimplifyPass()); // tables that layers share
 }
 
 void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,

@@ -180,13 +180,22 @@ Value everySecond(NodeConverter &node, Value x, int64_t start, Expr count) {
       graph::tensorOf(to, node.elementOf(x)));
 }
 
-} // namespace
+/// Whether graph.rotary takes heads [B, H, S, D] and these tables: all sizes
+/// must be proven to fit, since it does not broadcast positions.
+bool isRotary(NodeConverter &node, ArrayRef<Expr> heads, Value cosines,
+              Value sines) {
+  Emitter::Exprs table = node.dimsOf(cosines);
+  std::optional<int64_t> half = table[2].asConstant(),
+                         width = heads[3].asConstant();
+  return table == node.dimsOf(sines) && half && width && 2 * *half <= *width &&
+         (table[0].isConstant(1) || table[0] == heads[0]) &&
+         table[1] == heads[2];
+}
 
-Value rotated(NodeConverter &node, Value x, Value cosines, Value sines,
-              bool interleaved) {
-  if (node.failed() || failed(node.expectRank(x, 4, "the rotated input")) ||
-      failed(node.expectRank(cosines, 3, "the cosines")) ||
-      failed(node.expectRank(sines, 3, "the sines")))
+/// The rotation written out, for sizes that are only known at run time.
+Value rotatedByParts(NodeConverter &node, Value x, Value cosines, Value sines,
+                     bool interleaved) {
+  if (node.failed())
     return {};
   Emitter::Exprs dims = node.dimsOf(x);
   Expr half = node.dimOf(cosines, 2), width = half * 2;
@@ -212,6 +221,23 @@ Value rotated(NodeConverter &node, Value x, Value cosines, Value sines,
     return turned;
   Value rest = node.slice(x, 3, width, dims[3] - width);
   return node.concat({turned, rest}, 3);
+}
+
+} // namespace
+
+Value rotated(NodeConverter &node, Value x, Value cosines, Value sines,
+              bool interleaved) {
+  if (node.failed() || failed(node.expectRank(x, 4, "the rotated input")) ||
+      failed(node.expectRank(cosines, 3, "the cosines")) ||
+      failed(node.expectRank(sines, 3, "the sines")))
+    return {};
+  Value heads = node.transpose(x, {0, 2, 1, 3});
+  if (node.failed() || !isRotary(node, node.dimsOf(heads), cosines, sines))
+    return rotatedByParts(node, x, cosines, sines, interleaved);
+  auto order = BoolAttr::get(node.context(), interleaved);
+  Value turned = node.emit<graph::RotaryOp>({heads, cosines, sines},
+                                            {node.attr("interleaved", order)});
+  return node.transpose(turned, {0, 2, 1, 3});
 }
 
 } // namespace tenon

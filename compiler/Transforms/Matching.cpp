@@ -28,6 +28,10 @@ bool isNear(double value, double expected) {
   return std::abs(value - expected) <= 1e-3 * std::abs(expected);
 }
 
+Value otherOperand(Operation *op, Value value) {
+  return op->getOperand(0) == value ? op->getOperand(1) : op->getOperand(0);
+}
+
 void eraseUnused(Operation *op) {
   llvm::SetVector<Operation *> unused;
   unused.insert(op);

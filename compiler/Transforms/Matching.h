@@ -15,6 +15,9 @@ std::optional<double> splatOf(mlir::Value value);
 /// write f16 constants or a few digits: one part in a thousand.
 bool isNear(double value, double expected);
 
+/// The operand of an op with two that is not `value`.
+mlir::Value otherOperand(mlir::Operation *op, mlir::Value value);
+
 /// Erases `op` if nothing uses it, then what only it used.
 void eraseUnused(mlir::Operation *op);
 

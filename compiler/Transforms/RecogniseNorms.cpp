@@ -28,11 +28,6 @@ struct Statistics {
   double epsilon = 0;
 };
 
-/// The operand of a commutative op that is not `value`.
-Value otherOperand(Operation *op, Value value) {
-  return op->getOperand(0) == value ? op->getOperand(1) : op->getOperand(0);
-}
-
 /// The value before casts between floats that lose nothing.
 Value beforeCasts(Value value) {
   while (auto cast = value.getDefiningOp<graph::CastOp>()) {
