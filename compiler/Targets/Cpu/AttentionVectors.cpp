@@ -18,44 +18,61 @@ void AttentionVectors::store(Value value, Value at) {
   LLVM::StoreOp::create(e.b, value, at, /*alignment=*/4);
 }
 
-Value AttentionVectors::loadTile(Value at, Value count) {
-  auto wide = VectorType::get({tile}, e.b.getI64Type());
-  SmallVector<int64_t> lanes = llvm::to_vector(llvm::seq<int64_t>(0, tile));
+Value AttentionVectors::isBelow(VectorType type, Value count) {
+  auto wide = VectorType::get(type.getShape(), e.b.getI64Type());
+  SmallVector<int64_t> lanes =
+      llvm::to_vector(llvm::seq<int64_t>(0, type.getNumElements()));
   Value index = arith::ConstantOp::create(
       e.b, DenseElementsAttr::get(wide, ArrayRef<int64_t>(lanes)));
   Value bound = vector::BroadcastOp::create(e.b, wide, count);
-  Value mask =
-      arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, index, bound);
-  Value zero = constantLike(e.b, tileType, 0);
-  return LLVM::MaskedLoadOp::create(e.b, tileType, at, mask, zero,
+  return arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, index, bound);
+}
+
+Value AttentionVectors::loadSome(VectorType type, Value at, Value count) {
+  Value zero = constantLike(e.b, type, 0);
+  return LLVM::MaskedLoadOp::create(e.b, type, at, isBelow(type, count), zero,
                                     /*alignment=*/4);
 }
 
-Value AttentionVectors::splatTile(Value at) {
-  Value value = LLVM::LoadOp::create(e.b, tileType.getElementType(), at);
-  return vector::BroadcastOp::create(e.b, tileType, value);
+Value AttentionVectors::loadSplat(VectorType type, Value at) {
+  Value value = LLVM::LoadOp::create(e.b, type.getElementType(), at);
+  return vector::BroadcastOp::create(e.b, type, value);
+}
+
+std::pair<Value, Value> AttentionVectors::exchange(Value upper, Value lower,
+                                                   int64_t half) {
+  int64_t lanes = cast<VectorType>(upper.getType()).getNumElements();
+  Value result[2];
+  for (int64_t side : {0, 1}) {
+    SmallVector<int32_t> mask;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t from = side ? lane | half : lane & ~half;
+      mask.push_back(int32_t(lane & half ? lanes + from : from));
+    }
+    result[side] = LLVM::ShuffleVectorOp::create(e.b, upper, lower, mask);
+  }
+  return {result[0], result[1]};
 }
 
 SmallVector<Value> AttentionVectors::transpose(ArrayRef<Value> rows) {
   SmallVector<Value> result(rows);
   // Quarters of ever smaller squares change places across the diagonal.
   for (int64_t half = tile / 2; half > 0; half /= 2)
-    for (int64_t i = 0; i < tile; ++i) {
-      if (i & half)
-        continue;
-      Value upper = result[i], lower = result[i + half];
-      for (int64_t side : {0, 1}) {
-        SmallVector<int32_t> mask;
-        for (int64_t lane = 0; lane < tile; ++lane) {
-          bool isLower = lane & half;
-          int64_t from = side ? lane | half : lane & ~half;
-          mask.push_back(int32_t(isLower ? tile + from : from));
-        }
-        result[i + side * half] =
-            LLVM::ShuffleVectorOp::create(e.b, upper, lower, mask);
-      }
-    }
+    for (int64_t i = 0; i < tile; ++i)
+      if (!(i & half))
+        std::tie(result[i], result[i + half]) =
+            exchange(result[i], result[i + half], half);
   return result;
+}
+
+Value AttentionVectors::sumEach(ArrayRef<Value> rows) {
+  SmallVector<Value> sums(rows);
+  for (size_t half = rows.size() / 2; half > 0; half /= 2)
+    for (size_t i = 0; i < half; ++i) {
+      auto [x, y] = exchange(sums[i], sums[i + half], half);
+      sums[i] = emitAdd(e.b, x, y);
+    }
+  return sums[0];
 }
 
 Value AttentionVectors::larger(Value x, Value y) {

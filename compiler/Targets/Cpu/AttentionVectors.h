@@ -14,18 +14,21 @@ public:
   /// Rows and columns of what is transposed at once.
   static constexpr int64_t tile = 8;
 
-  AttentionVectors(Emitter &e, mlir::Type f32)
-      : e(e), tileType(mlir::VectorType::get({tile}, f32)) {}
+  explicit AttentionVectors(Emitter &e) : e(e) {}
 
   Value load(mlir::VectorType type, Value at);
   void store(Value value, Value at);
-
-  Value loadTile(Value at) { return load(tileType, at); }
-  /// Its first `count` elements, 0 behind them; no others are read.
-  Value loadTile(Value at, Value count);
-  Value splatTile(Value at);
+  /// The first `count` elements, 0 behind them; no others are read.
+  Value loadSome(mlir::VectorType type, Value at, Value count);
+  /// One element in all lanes.
+  Value loadSplat(mlir::VectorType type, Value at);
+  /// Which lanes are below `count`.
+  Value isBelow(mlir::VectorType type, Value count);
   /// Of `tile` vectors of `tile` elements.
   llvm::SmallVector<Value> transpose(llvm::ArrayRef<Value> rows);
+
+  /// Lane i is the sum of the lanes of rows[i]; as many rows as lanes.
+  Value sumEach(llvm::ArrayRef<Value> rows);
 
   /// The larger one; y where either is NaN.
   Value larger(Value x, Value y);
@@ -33,8 +36,10 @@ public:
   Value powerOfTwo(Value y);
 
 private:
+  /// Two rows change places of lanes: [half] of both, [the other half] of both.
+  std::pair<Value, Value> exchange(Value upper, Value lower, int64_t half);
+
   Emitter &e;
-  mlir::VectorType tileType;
 };
 
 } // namespace tenon::cpu

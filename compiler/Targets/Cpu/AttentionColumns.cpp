@@ -1,0 +1,351 @@
+//===- AttentionColumns.cpp - Attention of many queries -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The queries are copied, transposed and scaled; then, a block of keys at a
+// time, scores, what is added to them and masked, the softmax so far, and the
+// sums over values. Queries lie along the vectors throughout: maxima and sums
+// of a row go down a column, and keys and values are read in place.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Targets/Cpu/AttentionTiles.h"
+#include "compiler/Targets/Cpu/AttentionUnit.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr int64_t unroll = 4; // Keys per step of the softmax.
+
+class AttentionColumns : AttentionUnit {
+public:
+  AttentionColumns(const AttentionUnit &unit) : AttentionUnit(unit) {
+    Value step = e.number(columnStep(e.level));
+    columns = e.mul(e.div(e.add(count, e.sub(step, e.number(1))), step), step);
+  }
+
+  void emit() {
+    copyQueries();
+    forColumns(lanes, [&](Value column) {
+      e.loop(e.number(0), e.number(view.width),
+             [&](Value n) { store(splat(0), cell(areas.sums, n, column)); });
+      store(splat(-infinity), cell(areas.largest, column));
+      store(splat(0), cell(areas.total, column));
+    });
+    Value offset = positionOffset(e, op, batch);
+    firstLast = e.add(e.div(first, group), offset);
+    Value end = e.sub(e.add(first, count), e.number(1));
+    lastLast = e.add(e.div(end, group), offset);
+    auto [from, to] = keyRange(e, op, firstLast, lastLast);
+    e.loop(
+        from, to,
+        [&, to = to](Value key) {
+          block = key;
+          blockKeys = e.min(e.number(keyBlock), e.sub(to, key));
+          emitBlock();
+        },
+        keyBlock);
+    storeRows();
+    e.loop(e.number(0), count, [&](Value column) {
+      Value total = e.loadRaw(area(areas.total), f32, column);
+      Value isDead = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OEQ,
+                                           total, e.zero(f32));
+      e.ifThen(isDead, [&] { fillDead(e.add(first, column)); });
+    });
+  }
+
+private:
+  /// Element [row][column] of an area whose rows are `queryBlock` long.
+  Value cell(int64_t offset, Value row, Value column) {
+    return element(area(offset),
+                   e.add(e.mul(row, e.number(queryBlock)), column));
+  }
+  Value cell(int64_t offset, Value column) {
+    return element(area(offset), column);
+  }
+  /// Query `column` of the unit, or the last one of the list for those behind.
+  Value numberOf(Value column) {
+    return e.min(e.add(first, column), e.sub(listLength, e.number(1)));
+  }
+
+  void forColumns(int64_t step, function_ref<void(Value)> body) {
+    e.loop(e.number(0), columns, body, step);
+  }
+
+  /// [queries][D] -> [D][queries], scaled.
+  void copyQueries() {
+    Value head = element(bufferOf(view.query),
+                         e.mul(batch, e.valueOf(view.query.strides[0])));
+    forColumns(tile, [&](Value column) {
+      SmallVector<Value> rows;
+      for (int64_t i = 0; i < tile; ++i)
+        rows.push_back(
+            element(head, offsetOf(numberOf(e.add(column, e.number(i))),
+                                   view.query.strides)));
+      // The last tile may overlap the one before.
+      e.loop(
+          e.number(0), e.number(view.depth),
+          [&](Value next) {
+            Value d = e.min(next, e.number(view.depth - tile));
+            SmallVector<Value> in;
+            for (Value row : rows)
+              in.push_back(vectors.load(tileType, element(row, d)));
+            for (auto [u, out] : llvm::enumerate(vectors.transpose(in))) {
+              Value factor = constantLike(e.b, out.getType(), scale);
+              store(arith::MulFOp::create(e.b, out, factor),
+                    cell(areas.query, e.add(d, e.number(u)), column));
+            }
+          },
+          tile);
+    });
+  }
+
+  void emitBlock() {
+    AttentionTileWork work;
+    work.stride = e.valueOf(view.key.strides[2]);
+    work.a = element(headOf(view.key), e.mul(block, work.stride));
+    work.b = area(areas.query);
+    work.depth = e.number(view.depth);
+    work.c = area(areas.scores);
+    work.rows = blockKeys;
+    work.columns = columns;
+    work.factor = area(areas.factor); // Not read.
+    callAttentionProduct(
+        e.b, attentionProduct(e.module, e.level, AttentionProduct::Scores),
+        work);
+    if (!view.biases.empty())
+      copyBiases();
+    if (!isPlain)
+      changeScores();
+    if (op.getCausal())
+      maskByPosition();
+    if (op.getKeyMask())
+      maskKeys();
+    Value padded =
+        e.mul(e.div(e.add(blockKeys, e.number(unroll - 1)), e.number(unroll)),
+              e.number(unroll));
+    e.loop(blockKeys, padded, [&](Value key) { dropKey(key); });
+    forColumns(lanes, [&](Value column) { softmax(column, padded); });
+    work.stride = e.valueOf(view.value.strides[2]);
+    work.a = element(headOf(view.value), e.mul(block, work.stride));
+    work.b = area(areas.scores);
+    work.depth = blockKeys;
+    work.c = area(areas.sums);
+    work.rows = e.number(view.width);
+    callAttentionProduct(
+        e.b, attentionProduct(e.module, e.level, AttentionProduct::Values),
+        work);
+  }
+
+  //===--- Scores ---------------------------------------------------------===//
+
+  /// The sum of the biases, [queries][keys] -> [keys][queries].
+  void copyBiases() {
+    forColumns(tile, [&](Value column) {
+      SmallVector<SmallVector<Value>> rows; // By bias.
+      for (auto [bias, seen] : llvm::zip(op.getBiases(), view.biases)) {
+        Value start = batchOf(bias, seen);
+        SmallVector<Value> &own = rows.emplace_back();
+        for (int64_t i = 0; i < tile; ++i) {
+          Value number = numberOf(e.add(column, e.number(i)));
+          own.push_back(element(start, offsetOf(number, seen.strides)));
+        }
+      }
+      e.loop(
+          e.number(0), blockKeys,
+          [&](Value key) {
+            Value left = e.sub(blockKeys, key), at = e.add(block, key);
+            SmallVector<Value> in;
+            for (int64_t i = 0; i < tile; ++i) {
+              Value sum;
+              for (auto [own, seen] : llvm::zip(rows, view.biases)) {
+                Value part =
+                    seen.strides[3].isConstant(0)
+                        ? vectors.loadSplat(tileType, own[i])
+                        : vectors.loadSome(tileType, element(own[i], at), left);
+                sum = sum ? emitAdd(e.b, sum, part) : part;
+              }
+              in.push_back(sum);
+            }
+            for (auto [u, out] : llvm::enumerate(vectors.transpose(in)))
+              store(out, cell(areas.biases, e.add(key, e.number(u)), column));
+          },
+          tile);
+    });
+  }
+
+  void changeScores() {
+    e.loop(e.number(0), blockKeys, [&](Value key) {
+      forColumns(lanes, [&](Value column) {
+        Value at = cell(areas.scores, key, column);
+        Value score = load(at);
+        if (softcap > 0)
+          score = arith::MulFOp::create(e.b, emitTanh(e.b, e, score),
+                                        splat(softcap));
+        if (!view.biases.empty())
+          score = emitAdd(e.b, score, load(cell(areas.biases, key, column)));
+        store(score, at);
+      });
+    });
+  }
+
+  /// Where some query does not see all keys of the block.
+  void maskByPosition() {
+    Value last = e.sub(e.add(block, blockKeys), e.number(1));
+    Value cuts = e.less(firstLast, last);
+    int64_t window = std::min<int64_t>(op.getWindow(), 2 * farAway);
+    if (window > 0)
+      cuts = e.either(
+          cuts,
+          e.less(block, e.add(e.sub(lastLast, e.number(window)), e.number(1))));
+    Type i32 = e.b.getI32Type();
+    auto wide = VectorType::get({lanes}, i32);
+    e.ifThen(cuts, [&] {
+      // Each query's first and last key, counted from the block's first.
+      Value offset = e.sub(positionOffset(e, op, batch), block);
+      forColumns(1, [&](Value column) {
+        Value key = e.add(e.div(numberOf(column), group), offset);
+        auto put = [&](Value key, int64_t place) {
+          key = e.max(e.min(key, e.number(keyBlock)), e.number(-1));
+          e.storeRaw(arith::TruncIOp::create(e.b, i32, key), area(place),
+                     column);
+        };
+        put(key, areas.lastKey);
+        if (window > 0)
+          put(e.add(key, e.number(1 - window)), areas.firstKey);
+      });
+      e.loop(e.number(0), blockKeys, [&](Value key) {
+        Value here = vector::BroadcastOp::create(
+            e.b, wide, arith::TruncIOp::create(e.b, i32, key));
+        forColumns(lanes, [&](Value column) {
+          using P = arith::CmpIPredicate;
+          Value sees = arith::CmpIOp::create(
+              e.b, P::sle, here,
+              vectors.load(wide, cell(areas.lastKey, column)));
+          if (window > 0)
+            sees = arith::AndIOp::create(
+                e.b, sees,
+                arith::CmpIOp::create(
+                    e.b, P::sge, here,
+                    vectors.load(wide, cell(areas.firstKey, column))));
+          Value at = cell(areas.scores, key, column);
+          store(arith::SelectOp::create(e.b, sees, load(at), splat(-infinity)),
+                at);
+        });
+      });
+    });
+  }
+
+  void maskKeys() {
+    e.loop(e.number(0), blockKeys, [&](Value key) {
+      Value part = e.element(op.getKeyMask(), {batch, e.add(block, key)});
+      Value isMasked = arith::XOrIOp::create(
+          e.b, part, constantLike(e.b, e.b.getI1Type(), -1));
+      e.ifThen(isMasked, [&] { dropKey(key); });
+    });
+  }
+
+  void dropKey(Value key) {
+    forColumns(lanes, [&](Value column) {
+      store(splat(-infinity), cell(areas.scores, key, column));
+    });
+  }
+
+  //===--- Softmax --------------------------------------------------------===//
+
+  /// Scores of a block become weights; the block joins those before.
+  void softmax(Value column, Value padded) {
+    auto at = [&](Value key, int64_t i) {
+      return cell(areas.scores, e.add(key, e.number(i)), column);
+    };
+    Value before = load(cell(areas.largest, column));
+    Value largest = e.loop(
+        e.number(0), padded, before,
+        [&](Value key, ValueRange carried) {
+          SmallVector<Value> scores;
+          for (int64_t i = 0; i < unroll; ++i)
+            scores.push_back(load(at(key, i)));
+          Value upper = vectors.larger(scores[0], scores[1]);
+          Value lower = vectors.larger(scores[2], scores[3]);
+          Value all = vectors.larger(upper, lower);
+          return SmallVector<Value>{vectors.larger(all, carried[0])};
+        },
+        unroll)[0];
+    // As long as no score came but -infinity, weights are 0.
+    Value isNone = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OEQ,
+                                         largest, splat(-infinity));
+    Value shift = arith::SelectOp::create(e.b, isNone, splat(0), largest);
+    Value sum = e.loop(
+        e.number(0), padded, splat(0),
+        [&](Value key, ValueRange carried) {
+          SmallVector<Value> weights;
+          for (int64_t i = 0; i < unroll; ++i) {
+            weights.push_back(power(load(at(key, i)), shift));
+            store(weights[i], at(key, i));
+          }
+          Value upper = emitAdd(e.b, weights[0], weights[1]);
+          Value lower = emitAdd(e.b, weights[2], weights[3]);
+          Value all = emitAdd(e.b, upper, lower);
+          return SmallVector<Value>{emitAdd(e.b, carried[0], all)};
+        },
+        unroll)[0];
+    Value factor = power(before, shift);
+    Value total = load(cell(areas.total, column));
+    store(emitMulAdd(e.b, total, factor, sum), cell(areas.total, column));
+    store(factor, cell(areas.factor, column));
+    store(largest, cell(areas.largest, column));
+  }
+
+  //===--- Results --------------------------------------------------------===//
+
+  /// [E][queries] -> [queries][E], divided by the sums of weights.
+  void storeRows() {
+    forColumns(lanes, [&](Value column) {
+      Value total = load(cell(areas.total, column));
+      store(arith::DivFOp::create(e.b, splat(1), total),
+            cell(areas.factor, column));
+    });
+    forColumns(tile, [&](Value column) {
+      SmallVector<Value> rows;
+      for (int64_t i = 0; i < tile; ++i) {
+        Value query = e.add(column, e.number(i));
+        rows.push_back(e.select(e.less(query, count),
+                                resultRow(numberOf(query)), area(areas.spare)));
+      }
+      Value factor = vectors.load(tileType, cell(areas.factor, column));
+      e.loop(
+          e.number(0), e.number(view.width),
+          [&](Value next) {
+            Value n = e.min(next, e.number(view.width - tile));
+            SmallVector<Value> in;
+            for (int64_t i = 0; i < tile; ++i) {
+              Value sum = vectors.load(
+                  tileType, cell(areas.sums, e.add(n, e.number(i)), column));
+              in.push_back(arith::MulFOp::create(e.b, sum, factor));
+            }
+            for (auto [row, out] : llvm::zip(rows, vectors.transpose(in)))
+              store(out, element(row, n));
+          },
+          tile);
+    });
+  }
+
+  static constexpr int64_t tile = AttentionVectors::tile;
+
+  VectorType tileType = VectorType::get({tile}, f32);
+  Value columns, firstLast, lastLast;
+  // Of the current block of keys.
+  Value block, blockKeys;
+};
+
+} // namespace
+
+void emitAttentionColumns(const AttentionUnit &unit) {
+  AttentionColumns(unit).emit();
+}
+
+} // namespace tenon::cpu

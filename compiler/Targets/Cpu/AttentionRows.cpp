@@ -1,0 +1,245 @@
+//===- AttentionRows.cpp - Attention of a few queries ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// As when text is generated: a query alone cannot fill vectors of queries. Here
+// keys lie along the vectors of scores, and values are read by vectors. Within
+// a block of keys, which stays in the cache, one query follows the other; each
+// sees exactly its own range of keys.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Targets/Cpu/AttentionUnit.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+/// Vectors of sums over values in registers, for even and for odd keys.
+constexpr int64_t sumVectors = 4;
+
+class AttentionRows : AttentionUnit {
+public:
+  AttentionRows(const AttentionUnit &unit)
+      : AttentionUnit(unit), offset(positionOffset(e, op, batch)) {}
+
+  void emit() {
+    forRows([&] { startRow(); });
+    Value last = e.sub(e.add(first, count), e.number(1));
+    auto [from, to] = keyRange(e, op, e.add(e.div(first, group), offset),
+                               e.add(e.div(last, group), offset));
+    e.loop(
+        from, to,
+        [&, to = to](Value block) {
+          Value end = e.min(e.add(block, e.number(keyBlock)), to);
+          forRows([&] { emitBlock(block, end); });
+        },
+        keyBlock);
+    forRows([&] { finishRow(); });
+  }
+
+private:
+  void forRows(function_ref<void()> body) {
+    e.loop(e.number(0), count, [&](Value i) {
+      row = i;
+      number = e.add(first, i);
+      body();
+    });
+  }
+
+  /// Vector `at` of the row's part of an area whose rows are `width` long.
+  Value part(int64_t place, int64_t width, int64_t at) {
+    return element(area(place),
+                   e.add(e.mul(row, e.number(width)), e.number(at)));
+  }
+  Value scores(Value key) { return element(area(areas.scores), key); }
+  Value splat(Value value) {
+    return vector::BroadcastOp::create(e.b, vector, value);
+  }
+  using AttentionUnit::splat;
+
+  void startRow() {
+    Value query = element(bufferOf(view.query),
+                          e.add(e.mul(batch, e.valueOf(view.query.strides[0])),
+                                offsetOf(number, view.query.strides)));
+    for (int64_t d = 0; d < view.depth; d += lanes) {
+      Value scaled = arith::MulFOp::create(
+          e.b, load(element(query, e.number(d))), splat(scale));
+      store(scaled, part(areas.query, view.depth, d));
+    }
+    for (int64_t n = 0; n < view.width; n += lanes)
+      store(splat(0), part(areas.sums, view.width, n));
+    e.storeRaw(constantLike(e.b, f32, -infinity), area(areas.largest), row);
+    e.storeRaw(e.zero(f32), area(areas.total), row);
+  }
+
+  void emitBlock(Value block, Value end) {
+    Value last = e.add(queryAt(number).first, offset);
+    auto [from, to] = keyRange(e, op, last, last);
+    from = e.max(from, block);
+    to = e.min(to, end);
+    e.ifThen(e.less(from, to), [&, from = from, to = to] {
+      Value length = e.sub(to, from);
+      e.loop(
+          e.number(0), length,
+          [&](Value key) { store(scoresAt(from, key, length), scores(key)); },
+          lanes);
+      if (op.getKeyMask())
+        maskKeys(from, length);
+      Value factor = softmax(length);
+      addValues(from, length, factor);
+    });
+  }
+
+  /// Scores of the keys from `from` + `key` on, -infinity from `length` on.
+  Value scoresAt(Value from, Value key, Value length) {
+    Value head = headOf(view.key);
+    Value stride = e.valueOf(view.key.strides[2]);
+    Value last = e.sub(length, e.number(1));
+    SmallVector<Value> query, products;
+    for (int64_t d = 0; d < view.depth; d += lanes)
+      query.push_back(load(part(areas.query, view.depth, d)));
+    for (int64_t i = 0; i < lanes; ++i) {
+      Value at = e.min(e.add(key, e.number(i)), last);
+      Value line = element(head, e.mul(e.add(from, at), stride));
+      Value sum = splat(0);
+      for (auto [c, chunk] : llvm::enumerate(query))
+        sum = emitMulAdd(e.b, chunk, load(element(line, e.number(c * lanes))),
+                         sum);
+      products.push_back(sum);
+    }
+    Value score = vectors.sumEach(products);
+    Value left = e.sub(length, key);
+    if (softcap > 0)
+      score =
+          arith::MulFOp::create(e.b, emitTanh(e.b, e, score), splat(softcap));
+    for (auto [bias, seen] : llvm::zip(op.getBiases(), view.biases)) {
+      Value line = element(batchOf(bias, seen), offsetOf(number, seen.strides));
+      bool repeats = seen.strides[3].isConstant(0);
+      Value added =
+          repeats
+              ? vectors.loadSplat(vector, line)
+              : vectors.loadSome(vector, element(line, e.add(from, key)), left);
+      score = emitAdd(e.b, score, added);
+    }
+    return arith::SelectOp::create(e.b, vectors.isBelow(vector, left), score,
+                                   splat(-infinity));
+  }
+
+  void maskKeys(Value from, Value length) {
+    e.loop(e.number(0), length, [&](Value key) {
+      Value part = e.element(op.getKeyMask(), {batch, e.add(from, key)});
+      Value score = e.loadRaw(area(areas.scores), f32, key);
+      Value none = constantLike(e.b, f32, -infinity);
+      e.storeRaw(e.select(part, score, none), area(areas.scores), key);
+    });
+  }
+
+  Value reduce(vector::CombiningKind kind, Value lanes) {
+    return vector::ReductionOp::create(e.b, kind, lanes,
+                                       arith::FastMathFlags::reassoc);
+  }
+
+  /// Scores become weights; by what the sums so far are to be multiplied.
+  Value softmax(Value length) {
+    Value before = e.loadRaw(area(areas.largest), f32, row);
+    Value all = e.loop(
+        e.number(0), length, splat(before),
+        [&](Value key, ValueRange carried) {
+          return SmallVector<Value>{
+              vectors.larger(load(scores(key)), carried[0])};
+        },
+        lanes)[0];
+    Value largest = reduce(vector::CombiningKind::MAXNUMF, all);
+    Value none = constantLike(e.b, f32, -infinity);
+    Value isNone =
+        arith::CmpFOp::create(e.b, arith::CmpFPredicate::OEQ, largest, none);
+    Value shift = e.select(isNone, e.zero(f32), largest);
+    Value sums = e.loop(
+        e.number(0), length, splat(0),
+        [&](Value key, ValueRange carried) {
+          Value weights = power(load(scores(key)), splat(shift));
+          store(weights, scores(key));
+          return SmallVector<Value>{emitAdd(e.b, carried[0], weights)};
+        },
+        lanes)[0];
+    Value sum = reduce(vector::CombiningKind::ADD, sums);
+    Value factor = power(before, shift);
+    Value total = e.loadRaw(area(areas.total), f32, row);
+    e.storeRaw(emitMulAdd(e.b, total, factor, sum), area(areas.total), row);
+    e.storeRaw(largest, area(areas.largest), row);
+    return factor;
+  }
+
+  void addValues(Value from, Value length, Value factor) {
+    Value stride = e.valueOf(view.value.strides[2]);
+    Value head = element(headOf(view.value), e.mul(from, stride));
+    Value whole = e.sub(length, e.rem(length, e.number(2)));
+    for (int64_t n = 0; n < view.width; n += sumVectors * lanes) {
+      int64_t used = std::min(sumVectors, (view.width - n) / lanes);
+      auto add = [&](Value key, ValueRange before, int64_t keys) {
+        SmallVector<Value> sums(before);
+        for (int64_t k = 0; k < keys; ++k) {
+          Value at = e.add(key, e.number(k));
+          Value weight = vectors.loadSplat(vector, scores(at));
+          Value line = element(head, e.add(e.mul(at, stride), e.number(n)));
+          for (int64_t v = 0; v < used; ++v) {
+            Value &sum = sums[k * used + v];
+            Value value = load(element(line, e.number(v * lanes)));
+            sum = emitMulAdd(e.b, weight, value, sum);
+          }
+        }
+        return sums;
+      };
+      SmallVector<Value> sums;
+      for (int64_t v = 0; v < used; ++v)
+        sums.push_back(arith::MulFOp::create(
+            e.b, load(part(areas.sums, view.width, n + v * lanes)),
+            splat(factor)));
+      sums.append(used, splat(0));
+      sums = e.loop(
+          e.number(0), whole, sums,
+          [&](Value key, ValueRange sums) { return add(key, sums, 2); }, 2);
+      sums = e.loop(whole, length, sums, [&](Value key, ValueRange sums) {
+        return add(key, sums, 1);
+      });
+      for (int64_t v = 0; v < used; ++v)
+        store(emitAdd(e.b, sums[v], sums[used + v]),
+              part(areas.sums, view.width, n + v * lanes));
+    }
+  }
+
+  void finishRow() {
+    Value total = e.loadRaw(area(areas.total), f32, row);
+    Value one = constantLike(e.b, f32, 1);
+    Value factor = splat(arith::DivFOp::create(e.b, one, total));
+    Value to = resultRow(number);
+    for (int64_t n = 0; n < view.width; n += lanes)
+      store(arith::MulFOp::create(e.b, load(part(areas.sums, view.width, n)),
+                                  factor),
+            element(to, e.number(n)));
+    Value isDead = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OEQ, total,
+                                         e.zero(f32));
+    e.ifThen(isDead, [&] { fillDead(number); });
+  }
+
+  Value offset;
+  // Of the current row.
+  Value row, number;
+};
+
+} // namespace
+
+int64_t mostAttentionRows(const CpuLevel &level, const AttentionView &view) {
+  int64_t lanes = level.lanes(4);
+  return view.depth % lanes == 0 && view.width % lanes == 0 ? 8 : 0;
+}
+
+void emitAttentionRows(const AttentionUnit &unit) {
+  AttentionRows(unit).emit();
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,116 @@
+//===- AttentionUnit.cpp - One unit of work of an attention ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/AttentionUnit.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+constexpr double log2OfE = 1.4426950408889634;
+} // namespace
+
+AttentionUnit::AttentionUnit(Emitter &e, const AttentionView &view)
+    : e(e), view(view), op(view.op), areas(view), lanes(e.level.lanes(4)),
+      f32(e.b.getF32Type()), vector(VectorType::get({lanes}, f32)), vectors(e),
+      base(e.scratch(0)), keys(e.dimsOf(op.getKey())[2]),
+      group(e.number(view.group())) {
+  // Without anything added to scores, they are powers of two from the start.
+  softcap = op.getSoftcap().convertToDouble();
+  isPlain = view.biases.empty() && !(softcap > 0);
+  scale = op.getScale().convertToDouble();
+  if (isPlain)
+    scale *= log2OfE;
+  else if (softcap > 0)
+    scale /= softcap;
+  listLength = e.mul(e.dimsOf(op.getQuery())[2], group);
+  blocks =
+      e.div(e.add(listLength, e.number(queryBlock - 1)), e.number(queryBlock));
+}
+
+void AttentionUnit::start(Value number) {
+  Value list = e.div(number, blocks);
+  first = e.mul(e.rem(number, blocks), e.number(queryBlock));
+  keyHead = e.rem(list, e.number(view.keyHeads));
+  batch = e.div(list, e.number(view.keyHeads));
+  count = e.min(e.number(queryBlock), e.sub(listLength, first));
+}
+
+Value AttentionUnit::bufferOf(const kernel::StridedView &seen) {
+  auto argument = cast<BlockArgument>(seen.base);
+  return element(e.argumentBuffer(argument.getArgNumber()),
+                 e.valueOf(seen.offset));
+}
+
+Value AttentionUnit::headOf(const kernel::StridedView &seen) {
+  Value offset = e.add(e.mul(batch, e.valueOf(seen.strides[0])),
+                       e.mul(keyHead, e.valueOf(seen.strides[1])));
+  return element(bufferOf(seen), offset);
+}
+
+std::pair<Value, Value> AttentionUnit::queryAt(Value number) {
+  return {e.div(number, group),
+          e.add(e.mul(keyHead, group), e.rem(number, group))};
+}
+
+Value AttentionUnit::offsetOf(Value number, ArrayRef<Expr> strides) {
+  auto [position, head] = queryAt(number);
+  return e.add(e.mul(head, e.valueOf(strides[1])),
+               e.mul(position, e.valueOf(strides[2])));
+}
+
+Value AttentionUnit::batchOf(Value bias, const kernel::StridedView &seen) {
+  Value batches = e.max(e.dimsOf(bias)[0], e.number(1));
+  return element(bufferOf(seen),
+                 e.mul(e.rem(batch, batches), e.valueOf(seen.strides[0])));
+}
+
+Value AttentionUnit::resultRow(Value number) {
+  Value offset = e.add(e.mul(batch, e.valueOf(view.result[0])),
+                       offsetOf(number, view.result));
+  return element(e.resultBuffer(0), offset);
+}
+
+Value AttentionUnit::power(Value score, Value shift) {
+  Value y = arith::SubFOp::create(e.b, score, shift);
+  if (!isPlain)
+    y = arith::MulFOp::create(e.b, y, constantLike(e.b, y.getType(), log2OfE));
+  return vectors.powerOfTwo(y);
+}
+
+void AttentionUnit::fillDead(Value number) {
+  Value last = e.add(queryAt(number).first, positionOffset(e, op, batch));
+  auto [from, to] = keyRange(e, op, last, last);
+  Value alive = e.less(from, to);
+  if (op.getKeyMask())
+    alive = e.loop(from, to, e.zero(e.b.getI1Type()),
+                   [&](Value key, ValueRange carried) {
+                     Value part = e.element(op.getKeyMask(), {batch, key});
+                     return SmallVector<Value>{e.either(carried[0], part)};
+                   })[0];
+  Value row = resultRow(number);
+  e.loop(e.number(0), e.number(view.width), [&](Value n) {
+    Value value = constantLike(e.b, f32, std::nan(""));
+    if (op.getDeadRows() == graph::DeadRows::Zero)
+      value = e.select(alive, value, e.zero(f32));
+    if (op.getDeadRows() == graph::DeadRows::Uniform)
+      value = e.select(alive, value, meanOf(n));
+    e.storeRaw(value, row, n);
+  });
+}
+
+Value AttentionUnit::meanOf(Value n) {
+  Value head = headOf(view.value);
+  Value stride = e.valueOf(view.value.strides[2]);
+  Value sum = e.loop(e.number(0), keys, e.zero(f32),
+                     [&](Value key, ValueRange carried) {
+                       Value at = e.add(e.mul(key, stride), n);
+                       return SmallVector<Value>{
+                           emitAdd(e.b, carried[0], e.loadRaw(head, f32, at))};
+                     })[0];
+  return arith::DivFOp::create(e.b, sum,
+                               arith::SIToFPOp::create(e.b, f32, keys));
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,82 @@
+//===- AttentionUnit.h - One unit of work of an attention -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_ATTENTIONUNIT_H
+#define TENON_COMPILER_TARGETS_CPU_ATTENTIONUNIT_H
+
+#include "compiler/Targets/Cpu/AttentionKeys.h"
+#include "compiler/Targets/Cpu/AttentionVectors.h"
+#include "dialects/Kernel/AttentionView.h"
+
+namespace tenon::cpu {
+
+using kernel::AttentionView;
+using kernel::keyBlock;
+using kernel::queryBlock;
+
+/// A block of one list of queries (see kernel::AttentionView) and where its
+/// things are in memory.
+struct AttentionUnit {
+  AttentionUnit(Emitter &e, const AttentionView &view);
+
+  /// Makes unit `number` the current one.
+  void start(Value number);
+
+  Value area(int64_t offset) {
+    return e.address(base, e.b.getI8Type(), e.number(offset));
+  }
+  Value element(Value base, Value offset) {
+    return e.address(base, f32, offset);
+  }
+  Value load(Value at) { return vectors.load(vector, at); }
+  void store(Value value, Value at) { vectors.store(value, at); }
+  Value splat(double value) { return constantLike(e.b, vector, value); }
+
+  Value bufferOf(const kernel::StridedView &seen);
+  /// Element 0 of key 0 of the unit's head.
+  Value headOf(const kernel::StridedView &seen);
+  /// A query of the list: its position and its head.
+  std::pair<Value, Value> queryAt(Value number);
+  /// The offset of a query, its batch aside, in a tensor of these strides.
+  Value offsetOf(Value number, llvm::ArrayRef<Expr> strides);
+  /// Where the unit's batch of a bias starts.
+  Value batchOf(Value bias, const kernel::StridedView &seen);
+  Value resultRow(Value number);
+
+  /// 2^(score - shift) in units of the scores.
+  Value power(Value score, Value shift);
+  /// The result of a query to which no key adds anything. Where a key does
+  /// take part, its score is -infinity, and so is the largest one: that gives
+  /// NaN.
+  void fillDead(Value number);
+
+  Emitter &e;
+  const AttentionView &view;
+  graph::AttentionOp op;
+  kernel::AttentionScratch areas;
+  int64_t lanes;
+  mlir::Type f32;
+  mlir::VectorType vector;
+  AttentionVectors vectors;
+  Value base, keys, group, listLength, blocks;
+  double softcap;
+  double scale; // Of queries.
+  bool isPlain; // Scores are used as they are, in powers of two.
+  // Of the current unit; `first` is a number in its list.
+  Value batch, keyHead, first, count;
+
+private:
+  Value meanOf(Value n);
+};
+
+/// A unit of many queries: they lie along the vectors.
+void emitAttentionColumns(const AttentionUnit &unit);
+
+/// A unit of a few queries, one after the other: keys lie along the vectors.
+void emitAttentionRows(const AttentionUnit &unit);
+/// At most how many; 0 where head sizes do not fill vectors.
+int64_t mostAttentionRows(const CpuLevel &level, const AttentionView &view);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_ATTENTIONUNIT_H
