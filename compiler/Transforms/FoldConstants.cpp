@@ -78,6 +78,23 @@ std::vector<char> transposed(ArrayRef<char> bytes, ArrayRef<int64_t> shape,
   return result;
 }
 
+/// The bytes of weights end to end along an axis.
+std::vector<char> concatenated(ArrayRef<const Weight *> parts, int64_t axis,
+                               int64_t bytes) {
+  int64_t rounds = 1;
+  for (int64_t size : ArrayRef(parts[0]->shape).take_front(axis))
+    rounds *= size;
+  std::vector<char> result;
+  result.reserve(bytes);
+  for (int64_t round = 0; round < rounds; ++round)
+    for (const Weight *part : parts) {
+      size_t run = part->bytes.size() / rounds;
+      const char *from = part->bytes.data() + round * run;
+      result.insert(result.end(), from, from + run);
+    }
+  return result;
+}
+
 class Folder {
 public:
   explicit Folder(WeightStore &weights) : weights(weights) {}
@@ -91,6 +108,9 @@ public:
       return foldReshape(reshape, *weight);
     if (auto transpose = dyn_cast<graph::TransposeOp>(op); transpose && weight)
       return foldTranspose(transpose, *weight);
+    if (auto concat = dyn_cast<graph::ConcatOp>(op); concat && weight)
+      if (foldConcat(concat))
+        return;
     evaluate(op);
   }
 
@@ -129,6 +149,24 @@ private:
                                  weight.elementType, type.getShape(),
                                  transposed(weight.bytes, weight.shape,
                                             op.getPermutation(), *width)));
+  }
+
+  /// Of weights alone: whether it was one.
+  bool foldConcat(graph::ConcatOp op) {
+    SmallVector<const Weight *> parts;
+    for (Value operand : op.getInputs()) {
+      parts.push_back(weightOf(operand));
+      if (!parts.back())
+        return false;
+    }
+    std::optional<int64_t> bytes = bytesOf(op.getResult());
+    if (!bytes || *bytes == 0)
+      return false;
+    auto type = cast<RankedTensorType>(op.getType());
+    replace(op, weights.addOwned(parts[0]->name + ".joined",
+                                 parts[0]->elementType, type.getShape(),
+                                 concatenated(parts, op.getAxis(), *bytes)));
+    return true;
   }
 
   std::optional<reference::Tensor> tensorOf(Value value) {

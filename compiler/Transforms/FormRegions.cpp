@@ -37,12 +37,9 @@ bool readsOnce(Operation *op) {
              graph::RmsNormOp, graph::ReduceOp, graph::ArgReduceOp>(op);
 }
 
-/// Roots that read operands through views, so that those cost nothing; a
-/// packed weight has a layout of its own.
+/// Roots that read operands through views, so that those cost nothing.
 bool readsThroughViews(Operation *op) {
-  if (auto matmul = dyn_cast<graph::MatmulOp>(op))
-    return !isa_and_present<graph::WeightOp>(matmul.getRhs().getDefiningOp());
-  return isa<graph::AttentionOp>(op);
+  return isa<graph::MatmulOp, graph::AttentionOp>(op);
 }
 
 /// Roots that store their result through a transpose as well as without.

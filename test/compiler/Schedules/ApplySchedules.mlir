@@ -48,7 +48,8 @@ func.func @other_refusals(%x: tensor<4x8xf16>, %y: tensor<3x4x8xf32>, %z: tensor
   return
 }
 // CHECK: kernel.func @half {{.*}} schedule "Generic"
-// expected-remark@+1 2 {{its operands are not f32}}
+// expected-remark@+2 {{by PackedMatmul: its operands are not f32}}
+// expected-remark@+1 {{by BatchedMatmul: its operands are not f32}}
 kernel.func @half symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<4x8xf16>, %1: tensor<8x8xf16>):
   %2 = graph.matmul %0, %1 : (tensor<4x8xf16>, tensor<8x8xf16>) -> tensor<4x8xf16>

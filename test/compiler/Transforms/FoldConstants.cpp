@@ -116,6 +116,24 @@ TEST_F(FoldConstantsTest, ReshapesShareBytes) {
   EXPECT_EQ(weight->bytes.data(), weights.lookup("w")->bytes.data());
 }
 
+TEST_F(FoldConstantsTest, ConcatenationsMoveBytes) {
+  addWeight("w", IntegerType::get(&context, 16), {2, 3});
+  auto result = dyn_cast_if_present<graph::WeightOp>(fold(R"(
+    func.func @f() -> tensor<2x9xi16> {
+      %0 = graph.weight {name = "w"} : () -> tensor<2x3xi16>
+      %1 = graph.concat %0, %0, %0 {axis = 1 : i64}
+        : (tensor<2x3xi16>, tensor<2x3xi16>, tensor<2x3xi16>) -> tensor<2x9xi16>
+      return %1 : tensor<2x9xi16>
+    })"));
+  ASSERT_TRUE(result);
+  const Weight *weight = weights.lookup(result.getName());
+  ASSERT_TRUE(weight);
+  EXPECT_EQ(weight->shape, (SmallVector<int64_t>{2, 9}));
+  const int16_t want[] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5, 3, 4, 5};
+  ASSERT_EQ(weight->bytes.size(), sizeof(want));
+  EXPECT_EQ(std::memcmp(weight->bytes.data(), want, sizeof(want)), 0);
+}
+
 TEST_F(FoldConstantsTest, ArithmeticOnWeightsIsAWeight) {
   addWeight("w", IntegerType::get(&context, 32), {100});
   auto result = dyn_cast_if_present<graph::WeightOp>(fold(R"(

@@ -1,0 +1,218 @@
+//===- MergeMatmuls.cpp - Products of one value become one product --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Members of a merge multiply the same value by weights that nothing else
+// reads. The weights are set side by side, which fold-constants then does to
+// their bytes; the old ones have no user left and are not written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Transforms/Passes.h"
+#include "dialects/Kernel/StridedView.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_MERGEMATMULSPASS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+/// A product, and the sum of it and a bias where there is one.
+struct Member {
+  graph::MatmulOp matmul;
+  Value bias; // Null: none.
+  Value result;
+
+  int64_t columns() {
+    return cast<RankedTensorType>(matmul.getRhs().getType()).getDimSize(1);
+  }
+};
+
+/// Whether a constant is one row, of `columns` numbers.
+bool isRow(Value value, int64_t columns) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return isa_and_present<graph::WeightOp, graph::ConstantOp>(
+             value.getDefiningOp()) &&
+         type.hasStaticShape() && type.getRank() > 0 &&
+         type.getNumElements() == columns && type.getShape().back() == columns;
+}
+
+Member memberOf(graph::MatmulOp matmul) {
+  Member member{matmul, {}, matmul.getResult()};
+  if (!matmul.getResult().hasOneUse())
+    return member;
+  auto add = dyn_cast<graph::AddOp>(*matmul.getResult().user_begin());
+  if (!add || add.getResult().getType() != matmul.getResult().getType() ||
+      add->getBlock() != matmul->getBlock())
+    return member;
+  Value other =
+      add.getLhs() == matmul.getResult() ? add.getRhs() : add.getLhs();
+  if (isRow(other, member.columns()))
+    member = {matmul, other, add.getResult()};
+  return member;
+}
+
+/// Whether every reader takes a slice as it lies: attention, through ops that
+/// only rename positions, or a rotation on the way there.
+bool isReadInPlace(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    if (isa<graph::AttentionOp>(user))
+      return true;
+    return (kernel::isViewOp(user) || isa<graph::RotaryOp>(user)) &&
+           isReadInPlace(user->getResult(0));
+  });
+}
+
+class Merger {
+public:
+  Merger(func::FuncOp function, bool explain)
+      : function(function), explain(explain) {}
+
+  void run() {
+    function.walk([&](graph::WeightOp op) {
+      readers[op.getName()] += llvm::range_size(op.getResult().getUses());
+    });
+    llvm::MapVector<std::pair<Block *, Value>, SmallVector<graph::MatmulOp>>
+        byOperand;
+    function.walk([&](graph::MatmulOp op) {
+      if (op.getRhs().getDefiningOp<graph::WeightOp>())
+        byOperand[{op->getBlock(), op.getLhs()}].push_back(op);
+    });
+    for (auto &[key, matmuls] : byOperand)
+      if (matmuls.size() > 1)
+        consider(matmuls);
+  }
+
+private:
+  void consider(ArrayRef<graph::MatmulOp> matmuls) {
+    SmallVector<Member> members;
+    for (graph::MatmulOp matmul : matmuls) {
+      Member member = memberOf(matmul);
+      if (std::optional<StringRef> why = refusal(member)) {
+        if (explain)
+          matmul.emitRemark("is not merged with the other products of its "
+                            "operand: ")
+              << *why;
+        continue;
+      }
+      members.push_back(member);
+    }
+    if (members.size() > 1)
+      merge(members);
+  }
+
+  std::optional<StringRef> refusal(Member &member) {
+    auto weight = member.matmul.getRhs().getDefiningOp<graph::WeightOp>();
+    auto type = cast<RankedTensorType>(weight.getType());
+    if (type.getRank() != 2 || !type.hasStaticShape())
+      return "its weight has not two axes";
+    if (readers.lookup(weight.getName()) != 1)
+      return "something else reads its weight";
+    if (member.result.use_empty())
+      return "nothing reads its result";
+    if (!isReadInPlace(member.result))
+      return "a reader of its result would need a copy of a slice";
+    return std::nullopt;
+  }
+
+  /// The members' biases end to end, zeros for one that has none; null when
+  /// there is none at all.
+  Value mergeBiases(OpBuilder &builder, Location loc,
+                    MutableArrayRef<Member> members) {
+    if (llvm::none_of(members, [](Member &member) { return member.bias; }))
+      return {};
+    Type element = graph::getElementType(members[0].result);
+    SmallVector<Value> rows;
+    for (Member &member : members) {
+      auto type = RankedTensorType::get({member.columns()}, element);
+      if (!member.bias)
+        rows.push_back(graph::ConstantOp::create(
+            builder, loc, type,
+            cast<ElementsAttr>(Attribute(
+                SplatElementsAttr::get(type, builder.getZeroAttr(element))))));
+      else if (member.bias.getType() == type)
+        rows.push_back(member.bias);
+      else
+        rows.push_back(
+            graph::ReshapeOp::create(builder, loc, type, member.bias));
+    }
+    return concat(builder, loc, rows, 0);
+  }
+
+  Value concat(OpBuilder &builder, Location loc, ArrayRef<Value> values,
+               int64_t axis) {
+    auto type = cast<RankedTensorType>(values[0].getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[axis] = 0;
+    for (Value value : values)
+      shape[axis] += cast<RankedTensorType>(value.getType()).getDimSize(axis);
+    return graph::ConcatOp::create(
+        builder, loc, RankedTensorType::get(shape, type.getElementType()),
+        values, builder.getI64IntegerAttr(axis));
+  }
+
+  void merge(MutableArrayRef<Member> members) {
+    MLIRContext *context = function.getContext();
+    Operation *first = members[0].matmul;
+    SmallVector<Location> locs;
+    SmallVector<Value> weights;
+    int64_t columns = 0;
+    for (Member &member : members) {
+      locs.push_back(member.matmul.getLoc());
+      weights.push_back(member.matmul.getRhs());
+      columns += member.columns();
+      for (Value constant : {Value(member.matmul.getRhs()), member.bias})
+        if (constant &&
+            constant.getDefiningOp()->getBlock() == first->getBlock())
+          constant.getDefiningOp()->moveBefore(first);
+    }
+    OpBuilder builder(first);
+    Location loc = locs[0];
+    auto withColumns = [&](Expr size) {
+      SmallVector<Expr> dims = graph::getDims(members[0].result);
+      dims.back() = size;
+      return graph::tensorOf(dims, graph::getElementType(members[0].result));
+    };
+    auto number = [&](int64_t value) { return Expr::constant(context, value); };
+    Value merged = graph::MatmulOp::create(
+        builder, FusedLoc::get(context, locs), withColumns(number(columns)),
+        members[0].matmul.getLhs(), concat(builder, loc, weights, 1));
+    if (Value bias = mergeBiases(builder, loc, members))
+      merged = graph::AddOp::create(builder, FusedLoc::get(context, locs),
+                                    merged.getType(), merged, bias);
+    int64_t from = 0;
+    for (Member &member : members) {
+      size_t rank = graph::getRank(merged);
+      SmallVector<Expr> starts(rank, number(0)), steps(rank, number(1));
+      starts.back() = number(from);
+      from += member.columns();
+      Value slice = graph::SliceOp::create(
+          builder, member.result.getLoc(), member.result.getType(), merged,
+          graph::DimsAttr::get(context, starts),
+          graph::DimsAttr::get(context, steps));
+      member.result.replaceAllUsesWith(slice);
+    }
+    for (Member &member : members) {
+      if (member.bias)
+        member.result.getDefiningOp()->erase();
+      member.matmul.erase();
+    }
+  }
+
+  using Expr = graph::Expr;
+  func::FuncOp function;
+  bool explain;
+  llvm::StringMap<size_t> readers; // Of each weight.
+};
+
+struct MergeMatmuls : impl::MergeMatmulsPassBase<MergeMatmuls> {
+  using MergeMatmulsPassBase::MergeMatmulsPassBase;
+
+  void runOnOperation() override { Merger(getOperation(), explain).run(); }
+};
+
+} // namespace
+} // namespace tenon
