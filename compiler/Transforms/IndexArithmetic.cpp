@@ -130,8 +130,8 @@ const Term *IndexExpressions::arithmetic(Operation *op, const Term *lhs,
                                          const Term *rhs) {
   for (bool left : {true, false}) {
     const Term *choice = left ? lhs : rhs, *other = left ? rhs : lhs;
-    if (choice->kind != Kind::Select || other->kind == Kind::Select ||
-        other->kind == Kind::Load || ++reads > 4096)
+    if (choice->kind != Kind::Select || other->kind == Kind::Load ||
+        ++reads > 4096)
       continue;
     const Term *yes = left ? arithmetic(op, choice->operands[1], other)
                            : arithmetic(op, other, choice->operands[1]);

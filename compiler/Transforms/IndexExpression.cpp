@@ -1,4 +1,4 @@
-//===- IndexExpression.cpp - Terms, and how data movement re-indexes them -===//
+//===- IndexExpression.cpp - Terms, signs, and which op reads what --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/IndexExpression.h"
@@ -18,21 +18,17 @@ constexpr unsigned maxReads = 4096;
 constexpr unsigned maxDepth = 128;
 constexpr size_t maxTerms = 1 << 16;
 
-Expr number(MLIRContext *context, int64_t value) {
-  return Expr::constant(context, value);
-}
-
-/// The number of elements along axes [begin, end).
-Expr countOf(ArrayRef<Expr> dims, size_t begin, size_t end,
-             MLIRContext *context) {
-  return graph::product(context, dims.slice(begin, end - begin));
-}
-
 bool mentions(Expr expr, Expr symbol) {
   bool found = false;
   if (expr)
     expr.forEachSymbol([&](Expr each) { found |= each == symbol; });
   return found;
+}
+
+/// Equal conditions on indices; others are not compared.
+bool isSame(const Term *a, const Term *b) {
+  return a == b || (a->kind == Term::Kind::NonNegative &&
+                    b->kind == Term::Kind::NonNegative && a->expr == b->expr);
 }
 
 SmallVector<Expr> addendsOf(Expr expr) {
@@ -123,12 +119,8 @@ const Term *IndexExpressions::integer(Expr expr) {
 }
 
 const Term *IndexExpressions::boolean(bool value) {
-  return make({Term::Kind::NonNegative,
-               number(context, value ? 0 : -1),
-               0.0,
-               {},
-               {},
-               {}});
+  return make(
+      {Term::Kind::NonNegative, constant(value ? 0 : -1), 0.0, {}, {}, {}});
 }
 
 const Term *IndexExpressions::nonNegative(Expr expr) {
@@ -194,6 +186,11 @@ const Term *IndexExpressions::select(const Term *condition, const Term *lhs,
     return rhs;
   if (condition->kind == Term::Kind::Not)
     return select(condition->operands[0], rhs, lhs);
+  // A choice that the outer one has made already.
+  if (lhs->kind == Term::Kind::Select && isSame(condition, lhs->operands[0]))
+    lhs = lhs->operands[1];
+  if (rhs->kind == Term::Kind::Select && isSame(condition, rhs->operands[0]))
+    rhs = rhs->operands[2];
   return make({Term::Kind::Select, {}, 0.0, {}, {}, {condition, lhs, rhs}});
 }
 
@@ -208,7 +205,7 @@ Expr IndexExpressions::bound(Expr expr, bool upper) const {
     std::optional<int64_t> coefficient = coefficientOf(expr, symbol);
     if (!coefficient)
       return {};
-    Expr value = (*coefficient > 0) == upper ? extent - 1 : number(context, 0);
+    Expr value = (*coefficient > 0) == upper ? extent - 1 : constant(0);
     Expr each = symbol;
     expr =
         expr.substitute([&](Expr at) { return at == each ? value : Expr(); });
@@ -232,22 +229,22 @@ bool IndexExpressions::dependsOnIndex(Expr expr) const {
 bool IndexExpressions::split(Expr f, Expr divisor, Expr &quotient, Expr &rest) {
   if (!f || !divisor)
     return false;
-  quotient = rest = number(context, 0);
-  SmallVector<Expr> constant = addendsOf(f);
+  quotient = rest = constant(0);
+  SmallVector<Expr> free = addendsOf(f);
   // All that one index is multiplied with counts as one factor of it.
   for (Expr index : indices) {
-    Expr factor = number(context, 0);
-    for (Expr &addend : constant)
+    Expr factor = constant(0);
+    for (Expr &addend : free)
       if (addend && mentions(addend, index))
         if (Expr each = addend.exactDiv(index)) {
           factor = factor + each;
-          addend = number(context, 0);
+          addend = constant(0);
         }
     Expr exact = factor.exactDiv(divisor);
     (exact ? quotient : rest) =
         (exact ? quotient + exact * index : rest + factor * index);
   }
-  for (Expr addend : constant) {
+  for (Expr addend : free) {
     Expr exact = addend.exactDiv(divisor);
     (exact ? quotient : rest) = (exact ? quotient + exact : rest + addend);
   }
@@ -301,7 +298,7 @@ const Term *IndexExpressions::readBroadcast(Value operand, Indices at) {
   if (dims.size() > at.size())
     return nullptr;
   for (auto [dim, each] : llvm::zip(dims, at.take_back(dims.size())))
-    from.push_back(dim.isConstant(1) ? number(context, 0) : each);
+    from.push_back(dim.isConstant(1) ? constant(0) : each);
   return read(operand, from);
 }
 
@@ -316,162 +313,10 @@ const Term *IndexExpressions::readOp(Operation *op, Indices at) {
       .Case([&](graph::ConcatOp each) { return readConcat(each, at); })
       .Case([&](graph::GatherOp each) { return readGather(each, at); })
       .Case([&](graph::GatherNdOp each) { return readGatherNd(each, at); })
+      .Case([&](graph::ScatterNdOp each) { return readScatterNd(each, at); })
       .Case<graph::BroadcastOp, graph::TransposeOp, graph::SliceOp>(
           [&](Operation *each) { return readMovement(each, at); })
       .Default([](Operation *) { return nullptr; });
-}
-
-const Term *IndexExpressions::readConstant(graph::ConstantOp op, Indices at) {
-  auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
-  if (!dense || dense.getNumElements() == 0)
-    return nullptr;
-  int64_t flat = 0;
-  if (!dense.isSplat())
-    for (auto [size, each] : llvm::zip(dense.getType().getShape(), at)) {
-      std::optional<int64_t> position = each.asConstant();
-      if (!position || *position < 0 || *position >= size)
-        return nullptr;
-      flat = flat * size + *position;
-    }
-  Type element = dense.getElementType();
-  if (isa<FloatType>(element)) {
-    APFloat value = dense.getValues<APFloat>()[flat];
-    bool inexact = false;
-    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                  &inexact);
-    return make({Term::Kind::Number, {}, value.convertToDouble(), {}, {}, {}});
-  }
-  APInt value = dense.getValues<APInt>()[flat];
-  if (element.isInteger(1))
-    return boolean(!value.isZero());
-  if (element.isUnsignedInteger() && value.getActiveBits() > 62)
-    return nullptr;
-  return integer(number(context, element.isUnsignedInteger()
-                                     ? int64_t(value.getZExtValue())
-                                     : value.getSExtValue()));
-}
-
-const Term *IndexExpressions::readSizes(graph::SizesOp op, Indices at) {
-  auto type = cast<RankedTensorType>(op.getType());
-  int64_t flat = 0;
-  for (auto [size, each] : llvm::zip(type.getShape(), at)) {
-    Expr position = size == 1 ? number(context, 0) : each;
-    if (!position.asConstant() || *position.asConstant() < 0 ||
-        *position.asConstant() >= size)
-      return nullptr;
-    flat = flat * size + *position.asConstant();
-  }
-  return integer(op.getValue()[flat]);
-}
-
-const Term *IndexExpressions::readMovement(Operation *op, Indices at) {
-  Value input = op->getOperand(0);
-  if (auto broadcast = dyn_cast<graph::BroadcastOp>(op)) {
-    auto from = graph::getDims(input), to = graph::getDims(op->getResult(0));
-    for (auto [a, b] : llvm::zip(from, ArrayRef(to).take_back(from.size())))
-      if (a != b && !a.isConstant(1))
-        return nullptr;
-    return readBroadcast(input, at);
-  }
-  SmallVector<Expr> from(at.size());
-  if (auto transpose = dyn_cast<graph::TransposeOp>(op)) {
-    for (auto [axis, each] : llvm::zip(transpose.getPermutation(), at))
-      from[axis] = each;
-  } else {
-    auto slice = cast<graph::SliceOp>(op);
-    for (size_t i = 0; i < at.size(); ++i)
-      from[i] = slice.getStarts()[i] + at[i] * slice.getSteps()[i];
-  }
-  return read(input, from);
-}
-
-const Term *IndexExpressions::readReshape(graph::ReshapeOp op, Indices at) {
-  auto in = graph::getDims(op.getInput()), out = graph::getDims(op.getResult());
-  SmallVector<Expr> from(in.size(), number(context, 0));
-  size_t i = 0, o = 0;
-  while (i < in.size() || o < out.size()) {
-    // The shortest groups of axes with equally many elements.
-    size_t iEnd = i, oEnd = o;
-    bool found = false;
-    for (size_t total = 1; !found && total <= in.size() + out.size(); ++total)
-      for (size_t a = 0; !found && a <= total; ++a) {
-        if (i + a > in.size() || o + total - a > out.size())
-          continue;
-        Expr left = countOf(in, i, i + a, context);
-        found = left && left == countOf(out, o, o + total - a, context);
-        iEnd = i + a;
-        oEnd = o + total - a;
-      }
-    if (!found)
-      return nullptr;
-    Expr flat = number(context, 0);
-    for (; o < oEnd; ++o)
-      flat = flat * out[o] + (out[o].isConstant(1) ? flat * 0 : at[o]);
-    for (size_t axis = iEnd; axis-- > i;) {
-      if (in[axis].isConstant(1))
-        continue;
-      bool last = llvm::all_of(llvm::seq(i, axis), [&](size_t outer) {
-        return in[outer].isConstant(1);
-      });
-      Expr quotient;
-      if (last)
-        from[axis] = flat;
-      else if (!split(flat, in[axis], quotient, from[axis]))
-        return nullptr;
-      if (last)
-        break;
-      flat = quotient;
-    }
-    i = iEnd;
-  }
-  return read(op.getInput(), from);
-}
-
-const Term *IndexExpressions::readConcat(graph::ConcatOp op, Indices at) {
-  Expr begin = number(context, 0), where = at[op.getAxis()];
-  for (Value input : op.getInputs()) {
-    Expr end = begin + graph::getDim(input, op.getAxis());
-    if (!end)
-      return nullptr;
-    if (isNonNegative(where - begin) && isNonNegative(end - 1 - where)) {
-      SmallVector<Expr> from(at);
-      from[op.getAxis()] = where - begin;
-      return read(input, from);
-    }
-    begin = end;
-  }
-  return nullptr;
-}
-
-const Term *IndexExpressions::readGather(graph::GatherOp op, Indices at) {
-  size_t axis = op.getAxis(), rank = graph::getRank(op.getIndices());
-  const Term *index = read(op.getIndices(), at.slice(axis, rank));
-  // A negative one counts from the end.
-  if (index->kind != Term::Kind::Integer || !isNonNegative(index->expr))
-    return nullptr;
-  SmallVector<Expr> from(at.take_front(axis));
-  from.push_back(index->expr);
-  llvm::append_range(from, at.drop_front(axis + rank));
-  return read(op.getInput(), from);
-}
-
-const Term *IndexExpressions::readGatherNd(graph::GatherNdOp op, Indices at) {
-  size_t batch = op.getBatchDims();
-  auto dims = graph::getDims(op.getIndices());
-  std::optional<int64_t> depth = dims.back().asConstant();
-  if (!depth || *depth > 8)
-    return nullptr;
-  SmallVector<Expr> from(at.take_front(batch));
-  for (int64_t i = 0; i < *depth; ++i) {
-    SmallVector<Expr> where(at.take_front(dims.size() - 1));
-    where.push_back(number(context, i));
-    const Term *index = read(op.getIndices(), where);
-    if (index->kind != Term::Kind::Integer || !isNonNegative(index->expr))
-      return nullptr;
-    from.push_back(index->expr);
-  }
-  llvm::append_range(from, at.drop_front(dims.size() - 1));
-  return read(op.getInput(), from);
 }
 
 } // namespace tenon

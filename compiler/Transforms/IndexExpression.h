@@ -79,6 +79,9 @@ public:
 private:
   using Indices = llvm::ArrayRef<graph::Expr>;
 
+  graph::Expr constant(int64_t value) const {
+    return graph::Expr::constant(context, value);
+  }
   const Term *make(Term term);
   const Term *integer(graph::Expr expr);
   const Term *boolean(bool value);
@@ -97,6 +100,7 @@ private:
   const Term *readConcat(graph::ConcatOp op, Indices at);
   const Term *readGather(graph::GatherOp op, Indices at);
   const Term *readGatherNd(graph::GatherNdOp op, Indices at);
+  const Term *readScatterNd(graph::ScatterNdOp op, Indices at);
   const Term *readPointwise(mlir::Operation *op, Indices at);
   const Term *readCast(graph::CastOp op, const Term *input);
   const Term *readBinary(mlir::Operation *op, const Term *lhs, const Term *rhs);

@@ -29,6 +29,7 @@ struct IndexExpressionTest : testing::Test {
     IndexExpressions expressions(&context, graph::getDims(value));
     const Term *term = expressions.readAligned(value);
     std::string result = term ? term->str() : "none";
+    source = term ? term->tensor : Value();
     for (auto [lhs, rhs] : expressions.obligations())
       result += " if " + lhs.str() + " <= " + rhs.str();
     return result;
@@ -36,6 +37,7 @@ struct IndexExpressionTest : testing::Test {
 
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
+  Value source; // Of a load.
 };
 
 TEST_F(IndexExpressionTest, CausalMask) {
@@ -156,6 +158,37 @@ TEST_F(IndexExpressionTest, IndexVectors) {
           : (tensor<5x4xf32>, tensor<4x5x2xi64>) -> tensor<4x5xf32>
       return %y : tensor<4x5xf32>
     })"));
+}
+
+/// Updates at every place, each its own, are the result.
+TEST_F(IndexExpressionTest, ScatterOverTheWholeGrid) {
+  auto text = [](const std::string &first) {
+    return R"(
+    func.func @f(%x: tensor<4x5xf32>, %u: tensor<4x5xf32>) -> tensor<5x4xf32> {
+      %i = graph.iota : () -> tensor<4xi64>
+      %j = graph.iota : () -> tensor<5xi64>
+      %one = graph.constant {value = dense<1> : tensor<i64>}
+          : () -> tensor<i64>
+      %k = graph.)" +
+           first + R"( %i, %one : (tensor<4xi64>, tensor<i64>) -> tensor<4xi64>
+      %a = graph.reshape %k : (tensor<4xi64>) -> tensor<4x1x1xi64>
+      %b = graph.broadcast %a : (tensor<4x1x1xi64>) -> tensor<4x5x1xi64>
+      %c = graph.reshape %j : (tensor<5xi64>) -> tensor<1x5x1xi64>
+      %d = graph.broadcast %c : (tensor<1x5x1xi64>) -> tensor<4x5x1xi64>
+      %v = graph.concat %b, %d {axis = 2 : i64}
+          : (tensor<4x5x1xi64>, tensor<4x5x1xi64>) -> tensor<4x5x2xi64>
+      %y = graph.scatter_nd %x, %v, %u {kind = #graph<scatter_kind assign>}
+          : (tensor<4x5xf32>, tensor<4x5x2xi64>, tensor<4x5xf32>)
+          -> tensor<4x5xf32>
+      %z = graph.transpose %y {permutation = array<i64: 1, 0>}
+          : (tensor<4x5xf32>) -> tensor<5x4xf32>
+      return %z : tensor<5x4xf32>
+    })";
+  };
+  read(text("mul"));
+  EXPECT_TRUE(isa<BlockArgument>(source));
+  read(text("sub"));
+  EXPECT_FALSE(isa<BlockArgument>(source));
 }
 
 /// Sharing makes a tree of 2^200 terms out of 200 ops.
