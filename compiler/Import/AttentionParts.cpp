@@ -15,23 +15,20 @@ using graph::Relation;
 
 namespace {
 
-/// One matrix product per query head. Where several query heads share one of
-/// `rhs`, they become an axis of their own, so that nothing is repeated.
-Value productPerHead(NodeConverter &node, Value lhs, Value rhs) {
-  Emitter::Exprs left = node.dimsOf(lhs), right = node.dimsOf(rhs);
-  if (node.failed())
-    return {};
-  if (left[1] == right[1])
-    return node.matmul(lhs, rhs);
-  node.require(right[1], Relation::Divides, left[1],
+/// [B, KV, M, N] -> [B, heads, M, N], each head next to its copies. The
+/// recogniser of attention reads them in place.
+Value repeatHeads(NodeConverter &node, Value value, Expr heads) {
+  Emitter::Exprs dims = node.dimsOf(value);
+  if (node.failed() || dims[1] == heads)
+    return value;
+  node.require(dims[1], Relation::Divides, heads,
                "heads of the keys must divide those of the queries");
-  if (node.failed() || right[1].isConstant(0))
+  if (node.failed() || dims[1].isConstant(0))
     return {};
-  Expr group = left[1].floorDiv(right[1]);
-  Value grouped =
-      node.reshape(lhs, {left[0], right[1], group, left[2], left[3]});
-  Value result = node.matmul(grouped, node.unsqueeze(rhs, 2));
-  return node.reshape(result, {left[0], left[1], left[2], right[3]});
+  Value copies = node.broadcast(
+      node.unsqueeze(value, 2),
+      {dims[0], dims[1], heads.floorDiv(dims[1]), dims[2], dims[3]});
+  return node.reshape(copies, {dims[0], heads, dims[2], dims[3]});
 }
 
 Value capped(NodeConverter &node, Value scores, double softcap) {
@@ -63,8 +60,10 @@ AttentionResult attention(NodeConverter &node, const AttentionCore &core) {
         failed(node.expectRank(operand, 4, "a query, key or value")))
       return result;
   Type element = node.elementOf(core.query);
-  result.scores = productPerHead(node, node.mul(core.query, core.scale),
-                                 node.transpose(core.key, {0, 1, 3, 2}));
+  Expr heads = node.dimOf(core.query, 1);
+  Value key = repeatHeads(node, core.key, heads);
+  result.scores = node.matmul(node.mul(core.query, core.scale),
+                              node.transpose(key, {0, 1, 3, 2}));
   result.capped = core.softcap == 0 ? result.scores
                                     : capped(node, result.scores, core.softcap);
   result.biased =
@@ -75,7 +74,8 @@ AttentionResult attention(NodeConverter &node, const AttentionCore &core) {
   if (core.bias && core.zeroWhereAllMasked)
     result.weights = zeroHiddenRows(node, result.weights, core.bias);
   result.weights = node.cast(result.weights, element);
-  result.output = productPerHead(node, result.weights, core.value);
+  result.output =
+      node.matmul(result.weights, repeatHeads(node, core.value, heads));
   return result;
 }
 

@@ -37,6 +37,8 @@ private:
   /// `fresh` written behind the past.
   Value append(Value past, Value fresh, Value pastLength);
   Value bias(Value pastLength);
+  /// The op of the dialect, which knows pasts per batch entry.
+  Value attend(Value pastLength, const AttentionCore &core);
   /// i64 [B], shaped [B, 1, ..] of a rank.
   Value perBatch(Value value, size_t rank) {
     Emitter::Exprs dims(rank, node.size(1));
@@ -193,6 +195,29 @@ Value GroupQuery::bias(Value pastLength) {
                       {node.dims("low", low), node.attr("mode", mode)}, type));
 }
 
+Value GroupQuery::attend(Value pastLength, const AttentionCore &core) {
+  int64_t local = node.intAttr("local_window_size", -1);
+  if (local > INT32_MAX) {
+    (void)node.invalid("local_window_size is too large");
+    return {};
+  }
+  node.require(node.size(keyHeads), Relation::Divides, node.size(heads),
+               "heads of the keys must divide those of the queries");
+  if (node.failed())
+    return {};
+  const int32_t segments[] = {1, 1, 1, 0, 1, 0};
+  return node.emit<graph::AttentionOp>(
+      {core.query, core.key, core.value, pastLength},
+      {node.attr("operandSegmentSizes",
+                 node.builder.getDenseI32ArrayAttr(segments)),
+       node.f64("scale", core.scale), node.f64("softcap", core.softcap),
+       node.flag("causal", true), node.dims("offset", {node.size(0)}),
+       node.i64("window", std::max<int64_t>(local, 0)),
+       node.attr("dead_rows", graph::DeadRowsAttr::get(node.context(),
+                                                       graph::DeadRows::NaN))},
+      core.query.getType());
+}
+
 LogicalResult GroupQuery::convert() {
   if (failed(refuse()) || failed(readOperands()))
     return failure();
@@ -218,8 +243,14 @@ LogicalResult GroupQuery::convert() {
   double scale = node.floatAttr("scale", 0);
   core.scale = scale != 0 ? scale : defaultScale(node, headSize);
   core.softcap = node.floatAttr("softcap", 0);
-  core.bias = bias(pastLength);
-  node.setOutput(0, mergeHeads(node, attention(node, core).output));
+  Value result;
+  if (node.hasInput(10)) {
+    core.bias = bias(pastLength);
+    result = attention(node, core).output;
+  } else {
+    result = attend(pastLength, core);
+  }
+  node.setOutput(0, mergeHeads(node, result));
   if (node.wantsOutput(1))
     node.setOutput(1, core.key);
   if (node.wantsOutput(2))

@@ -42,7 +42,8 @@ Bounds readBounds(NodeConverter &node) {
 Expr fromFront(NodeConverter &node, Expr bound, Expr size) {
   if (bound.isNonNegative())
     return bound;
-  if ((bound * -1).isPositive())
+  // The whole axis, even where that has no elements.
+  if ((bound * -1).isPositive() || (bound + size).isConstant(0))
     return bound + size;
   // floor(bound / 2^31) is -1 for what is negative, else 0.
   return bound - bound.floorDiv(node.size(int64_t(1) << 31)) * size;
