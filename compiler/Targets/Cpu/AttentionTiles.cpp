@@ -139,12 +139,14 @@ private:
     for (int64_t i = 0; i < height; ++i)
       for (int64_t v = 0; v < vectors; ++v)
         sums.push_back(isScores ? zero() : scaled(tile, i, v));
-    Value whole =
-        sub(depth, arith::AndIOp::create(b, depth, number(unroll - 1)));
-    sums = loop(number(0), whole, unroll, sums, [&](Value k, ValueRange sums) {
-      return step(rows, stride, base, k, unroll, height, vectors, sums);
-    });
-    sums = loop(whole, depth, 1, sums, [&](Value k, ValueRange sums) {
+    Value done = number(0);
+    if (height == shapes.heights.front()) { // The others are for what is left.
+      done = sub(depth, arith::AndIOp::create(b, depth, number(unroll - 1)));
+      sums = loop(number(0), done, unroll, sums, [&](Value k, ValueRange sums) {
+        return step(rows, stride, base, k, unroll, height, vectors, sums);
+      });
+    }
+    sums = loop(done, depth, 1, sums, [&](Value k, ValueRange sums) {
       return step(rows, stride, base, k, 1, height, vectors, sums);
     });
     for (int64_t i = 0; i < height; ++i)
