@@ -83,7 +83,8 @@ bool AttentionMask::addPositions(Expr expr) {
   Expr i = expressions.index(Query), j = expressions.index(Key);
   std::optional<int64_t> ofQuery = coefficientOf(expr, i);
   std::optional<int64_t> ofKey = coefficientOf(expr, j);
-  if (!ofQuery || !ofKey || *ofQuery * *ofKey != -1)
+  if (!ofQuery || !ofKey || (*ofQuery != 1 && *ofQuery != -1) ||
+      *ofKey != -*ofQuery)
     return false;
   Expr rest = expr - i * *ofQuery - j * *ofKey;
   if (!rest || expressions.dependsOnIndex(rest))
