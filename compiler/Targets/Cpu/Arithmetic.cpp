@@ -8,7 +8,6 @@
 
 #include "compiler/Targets/Cpu/Formulas.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
@@ -97,16 +96,37 @@ Value floatToFloat(ImplicitLocOpBuilder &b, Value value, Type to) {
   return roundTo(b, roundToOdd(b, value), to);
 }
 
+/// Saturating, NaN as 0: by selects, which vectorise, about a conversion whose
+/// result is not used where it would be undefined.
 Value floatToInt(ImplicitLocOpBuilder &b, Value value, Type to) {
+  using P = arith::CmpFPredicate;
+  Type from = value.getType();
   if (to.isInteger(1))
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, value,
-                                 constantLike(b, value.getType(), 0));
-  // Saturating; LLVM expands it inline and vectorises it.
-  StringRef name = isUnsigned(to) ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
-  return LLVM::CallIntrinsicOp::create(
-             b, sameShape(value.getType(), computeType(to)),
-             b.getStringAttr(name), ValueRange{value})
-      .getResult(0);
+    return arith::CmpFOp::create(b, P::UNE, value, constantLike(b, from, 0));
+  unsigned width = to.getIntOrFloatBitWidth();
+  bool isSigned = !isUnsigned(to);
+  bool isNarrow = width <= 16; // Then all numbers fit a signed wider one.
+  Type type = sameShape(from, computeType(to));
+  Type wide = isNarrow ? sameShape(from, b.getI32Type()) : type;
+  double low = isSigned ? -std::ldexp(1, width - 1) : 0;
+  double high = std::ldexp(1, isSigned ? width - 1 : width);
+  Value lowest = constantLike(b, wide, low);
+  Value highest = constantLike(b, wide, isNarrow ? high - 1 : -1);
+  if (!isNarrow && isSigned)
+    highest = arith::ShRUIOp::create(b, highest, constantLike(b, wide, 1));
+  Value result = isSigned || isNarrow
+                     ? arith::FPToSIOp::create(b, wide, value).getResult()
+                     : arith::FPToUIOp::create(b, wide, value).getResult();
+  auto where = [&](P predicate, double bound, Value instead) {
+    Value holds = arith::CmpFOp::create(b, predicate, value,
+                                        constantLike(b, from, bound));
+    result = arith::SelectOp::create(b, holds, instead, result);
+  };
+  where(P::OGE, high, highest);
+  where(P::OLT, low, lowest);
+  where(P::UNO, 0, constantLike(b, wide, 0));
+  return isNarrow ? arith::TruncIOp::create(b, type, result).getResult()
+                  : result;
 }
 
 Value intToFloat(ImplicitLocOpBuilder &b, Value value, Type from, Type to) {

@@ -191,6 +191,47 @@ Term erfOf(Term x) {
   return size.where(arith::CmpFPredicate::OLT, 1.0, near, far.signOf(x));
 }
 
+/// sin(x + turns pi / 2) by a polynomial of x - n pi / 2, a difference taken in
+/// f64, where it is exact as long as n has less than 51 bits. NaN beyond.
+Term sineOf(Term x, int turns) {
+  static constexpr float fitSin[] = {2.717606865e-06f, -1.983926204e-04f,
+                                     8.333329165e-03f, -1.666666664e-01f};
+  static constexpr float fitCos[] = {2.443224954e-05f, -1.388731672e-03f,
+                                     4.166664592e-02f};
+  ImplicitLocOpBuilder &b = x.b;
+  Type bitsType = sameShape(x.v.getType(), b.getI32Type());
+  Type wideType = sameShape(x.v.getType(), b.getF64Type());
+  const double magic = 6755399441055744; // 1.5 * 2^52
+  Term wide{b, arith::ExtFOp::create(b, wideType, x.v)};
+  Term shifted = wide.fma(wide.number(0.63661977236758134), wide.number(magic));
+  Term n = shifted - magic;
+  Term rest = n.fma(wide.number(-1.5707963267948966), wide);
+  rest = n.fma(wide.number(-6.123233995736766e-17), rest);
+  Value quadrant = arith::TruncIOp::create(
+      b, bitsType,
+      arith::BitcastOp::create(b, sameShape(x.v.getType(), b.getI64Type()),
+                               shifted.v));
+  auto number = [&](int64_t value) { return constantLike(b, bitsType, value); };
+  quadrant = arith::AddIOp::create(b, quadrant, number(turns));
+
+  Term r{b, arith::TruncFOp::create(b, x.v.getType(), rest.v)};
+  Term square = r * r;
+  Term sine = (square * r).fma(square.polynomial(fitSin), r);
+  Term cosine = (square * square)
+                    .fma(square.polynomial(fitCos),
+                         square.fma(x.number(-0.5), x.number(1)));
+  Value isOdd = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::ne,
+      arith::AndIOp::create(b, quadrant, number(1)), number(0));
+  Term either{b, arith::SelectOp::create(b, isOdd, cosine.v, sine.v)};
+  Value sign = arith::ShLIOp::create(
+      b, arith::AndIOp::create(b, quadrant, number(2)), number(30));
+  Term result =
+      Term::fromBits(b, arith::XOrIOp::create(b, either.bits(), sign));
+  return x.abs().where(arith::CmpFPredicate::OLT, std::ldexp(1, 50), result,
+                       x.number(std::nan("")));
+}
+
 /// x Phi(x) = max(x, 0) - |x| Phi(-|x|), for a Phi with Phi(-x) = 1 - Phi(x);
 /// `fit` is of the logarithm to base 2 of Phi(-t) up to `most`, where t Phi(-t)
 /// is as good as 0.
@@ -257,6 +298,18 @@ Value emitLog(ImplicitLocOpBuilder &b, FormulaHost &host, Value x) {
   if (isDouble(x))
     return emitMathCall(b, host, TENON_MATH_LOG, x);
   return logOf({b, x}).v;
+}
+
+Value emitSin(ImplicitLocOpBuilder &b, FormulaHost &host, Value x) {
+  if (isDouble(x))
+    return emitMathCall(b, host, TENON_MATH_SIN, x);
+  return sineOf({b, x}, 0).v;
+}
+
+Value emitCos(ImplicitLocOpBuilder &b, FormulaHost &host, Value x) {
+  if (isDouble(x))
+    return emitMathCall(b, host, TENON_MATH_COS, x);
+  return sineOf({b, x}, 1).v;
 }
 
 Value emitTanh(ImplicitLocOpBuilder &b, FormulaHost &host, Value x) {

@@ -239,6 +239,14 @@ Value power(const Formula &f) {
     return *known == 2 ? square
                        : arith::MulFOp::create(f.b, square, f.x).getResult();
   }
+  if (known == 0.5) { // Other than the root, 0 and infinity have no sign.
+    Value sum = arith::AddFOp::create(f.b, f.x, f.number(0));
+    double infinity = std::numeric_limits<double>::infinity();
+    Value isLowest =
+        f.compare(arith::CmpFPredicate::OEQ, f.x, f.number(-infinity));
+    return f.select(isLowest, f.number(infinity),
+                    math::SqrtOp::create(f.b, sum));
+  }
   return emitMathCall(f.b, f.host, TENON_MATH_POW, {f.x, f.y});
 }
 
@@ -350,7 +358,7 @@ constexpr Row rows[] = {
     {"graph.bit_xor", binary<arith::XOrIOp>},
     {"graph.cast", conversion},
     {"graph.ceil", unary<math::CeilOp>},
-    {"graph.cos", libm<TENON_MATH_COS>},
+    {"graph.cos", smooth<emitCos>},
     {"graph.cosh", libm<TENON_MATH_COSH>},
     {"graph.dequantize", dequantize},
     {"graph.div", quotient},
@@ -381,7 +389,7 @@ constexpr Row rows[] = {
     {"graph.shift_right", shift<arith::ShRUIOp>},
     {"graph.sigmoid", smooth<emitSigmoid>},
     {"graph.sign", sign},
-    {"graph.sin", libm<TENON_MATH_SIN>},
+    {"graph.sin", smooth<emitSin>},
     {"graph.sinh", libm<TENON_MATH_SINH>},
     {"graph.softplus", smooth<emitSoftplus>},
     {"graph.sqrt", unary<math::SqrtOp>},

@@ -74,6 +74,8 @@ mlir::Value emitMulAdd(ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value y,
 /// Functions of floats; f32 by polynomials, f64 through the host's tables.
 mlir::Value emitExp(ImplicitLocOpBuilder &b, FormulaHost &host, mlir::Value x);
 mlir::Value emitLog(ImplicitLocOpBuilder &b, FormulaHost &host, mlir::Value x);
+mlir::Value emitSin(ImplicitLocOpBuilder &b, FormulaHost &host, mlir::Value x);
+mlir::Value emitCos(ImplicitLocOpBuilder &b, FormulaHost &host, mlir::Value x);
 mlir::Value emitTanh(ImplicitLocOpBuilder &b, FormulaHost &host, mlir::Value x);
 mlir::Value emitErf(ImplicitLocOpBuilder &b, FormulaHost &host, mlir::Value x);
 mlir::Value emitSigmoid(ImplicitLocOpBuilder &b, FormulaHost &host,

@@ -129,7 +129,9 @@ constexpr double accuracy = 2.5e-7;
 
 TEST(Pointwise, FloatFunctionsAreAccurate) {
   std::vector<KernelCase> cases =
-      unaryCases({{"erf", -5, 5},
+      unaryCases({{"cos", -4, 4},
+                  {"cos", 1e9, 2e9},
+                  {"erf", -5, 5},
                   {"exp", -1, 1},
                   {"exp", 88, 88.7},
                   {"exp", -87, -86.5},
@@ -139,6 +141,9 @@ TEST(Pointwise, FloatFunctionsAreAccurate) {
                   {"log", 0.5, 2},
                   {"sigmoid", -20, 0},
                   {"sigmoid", -80, -79},
+                  {"sin", -1e-3, 1e-3},
+                  {"sin", -4, 4},
+                  {"sin", -1e6, 1e6},
                   {"softplus", -20, 0},
                   {"tanh", -1e-3, 1e-3},
                   {"tanh", -12, 12}},
@@ -206,6 +211,22 @@ TEST(Pointwise, BinaryFloats) {
   runCases(binaryCases({{"pow", 0, 4}}, floats, "", false));
   runCases(binaryCases({{"add"}, {"sub"}, {"mul"}, {"max"}, {"min"}}, floats,
                        "", true));
+}
+
+TEST(Pointwise, PowersOfConstantExponents) {
+  std::vector<KernelCase> cases;
+  for (const std::string &type : {"f16", "f32", "f64"})
+    for (const std::string &exponent : {"-1.0", "0.5", "1.0", "2.0", "3.0"})
+      cases.push_back({"pow " + type + " " + exponent,
+                       "%a: " + flat(type),
+                       "%e = graph.constant {value = dense<" + exponent +
+                           "> : tensor<" + type + ">} : () -> tensor<" + type +
+                           ">\n" + "%r = graph.pow %a, %e : (" + flat(type) +
+                           ", tensor<" + type + ">) -> " + flat(type) +
+                           "\nkernel.yield %r : " + flat(type),
+                       flatSizes,
+                       {{0, 9, exponent == "0.5"}}});
+  runCases(cases);
 }
 
 TEST(Pointwise, BinaryIntegers) {
