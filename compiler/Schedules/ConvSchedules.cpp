@@ -106,13 +106,15 @@ kernel::Geometry geometryPackedConv(const KernelView &view) {
   Expr units = blocks * panels;
   if (!units)
     return {};
-  // The panels of a piece share the copy of what they read: all of them where
-  // there are rows enough for some eight pieces, and a quarter at least.
-  Expr quarter = blocks.min(number(kernel::groupBlocks)) *
-                 llvm::divideCeil(panels, int64_t(4));
+  // The panels of a piece share the copy of what they read, which costs about a
+  // tenth of a panel: two at least, more where that leaves some eight pieces.
+  kernel::ConvDepth depth(conv);
+  Expr least =
+      blocks.min(number(kernel::groupBlocks)) * (depth.isInput ? 1 : 2);
   Expr all = number(kernel::groupBlocks * std::min<int64_t>(panels, 16));
-  Expr grain = units.floorDiv(number(8)).min(all).max(quarter);
-  return {units, grain, number(kernel::ConvDepth(conv).copyBytes())};
+  Expr grain =
+      units.floorDiv(number(depth.isInput ? 16 : 8)).max(least).min(all);
+  return {units, grain, number(depth.copyBytes())};
 }
 
 SmallVector<std::string> layoutsPackedConv(const KernelView &view) {
@@ -133,8 +135,12 @@ std::optional<std::string> refusalDepthwiseConv(const KernelView &view) {
 
 kernel::Geometry geometryDepthwiseConv(const KernelView &view) {
   kernel::Geometry geometry = kernel::geometryOf(view.body);
-  if (geometry.scratch)
-    geometry.scratch = geometry.scratch * kernel::tilePixels;
+  if (!geometry)
+    return {};
+  geometry.scratch = geometry.scratch * kernel::tilePixels;
+  // Pixels side by side share work: whole lines of them.
+  SmallVector<Expr> dims = graph::getDims(convOf(view).getResult());
+  geometry.grain = geometry.grain.max(dims[dims.size() - 2]);
   return geometry;
 }
 
