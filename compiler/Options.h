@@ -36,6 +36,9 @@ struct CompileOptions {
   bool generic = false;
   /// Collect why kernels end where they do and run as they do.
   bool explain = false;
+  /// Patterns that must be fused or the compilation fails: attention, norm,
+  /// activation, rotary.
+  std::vector<std::string> requireFused;
   /// A line per pass on stderr: name, milliseconds, whether it changed the IR.
   bool log = false;
 };

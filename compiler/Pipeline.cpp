@@ -10,6 +10,7 @@
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Targets/Cpu/Compile.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/UnfusedPatterns.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -279,9 +280,15 @@ bool lowerModel(Compilation &compilation, StringRef path,
   ErrorCollector collector(compilation);
   if (!importInto(compilation, path, options))
     return false;
+  CompileOptions graphOptions = options;
+  graphOptions.explain |= !options.requireFused.empty();
   if (!runPasses(compilation, options, [&](OpPassManager &pm) {
-        buildGraphPipeline(pm, compilation.weights, options);
+        buildGraphPipeline(pm, compilation.weights, graphOptions);
       }))
+    return false;
+  compilation.errors = findUnfused(*compilation.module, options.requireFused,
+                                   compilation.remarks);
+  if (!compilation.errors.empty())
     return false;
   countOps(compilation);
   if (options.stage == EmitStage::Graph)

@@ -284,7 +284,7 @@ struct RecogniseActivations
         continue;
       std::optional<StringRef> why = Recogniser(op).run();
       if (explain && why && !why->empty())
-        op->emitRemark("no activation: ") << *why;
+        op->emitRemark("not a GELU: ") << *why;
     }
   }
 };

@@ -287,7 +287,7 @@ struct RecogniseNorms : impl::RecogniseNormsPassBase<RecogniseNorms> {
     for (graph::SqrtOp op : roots) {
       std::optional<StringRef> why = Recogniser(op).run();
       if (explain && why && !why->empty())
-        op->emitRemark("no norm: ") << *why;
+        op->emitRemark("not a norm: ") << *why;
     }
   }
 };

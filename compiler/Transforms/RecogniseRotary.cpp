@@ -313,7 +313,7 @@ struct RecogniseRotary : impl::RecogniseRotaryPassBase<RecogniseRotary> {
         continue;
       std::optional<StringRef> why = Recogniser(op).run();
       if (explain && why && !why->empty())
-        op->emitRemark("no rotation: ") << *why;
+        op->emitRemark("not a rotation: ") << *why;
     }
   }
 };

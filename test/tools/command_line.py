@@ -55,6 +55,12 @@ def check_compile(folder):
     run("compile", MLP / "model.onnx", code=2, err="-o FILE")
     run("compile", MLP / "model.onnx", "-o", artifact, "--cpu", "z80", code=1,
         err="z80")
+    run("compile", MLP / "model.onnx", "-o", artifact,
+        "--require-fused=attention,norm,activation,rotary")
+    run("compile", MODELS / "bert_int8qdq" / "model.onnx", "-o", artifact,
+        "--require-fused=attention", code=1, err="Softmax': attention is not fused")
+    run("compile", MLP / "model.onnx", "-o", artifact, "--require-fused=norms",
+        code=2, err="'norms' is none of")
     run("compile", MLP / "model.onnx", "-o", artifact, "--dim", "batch", code=2,
         err="--dim batch")
     run("compile", MLP / "model.onnx", "-o", folder / "none/a", code=1,

@@ -27,6 +27,7 @@ struct CompileCommand {
   std::vector<std::string> dims; // "name=lo..hi" or "name=n"
   std::string emit;              // Empty: an artifact.
   std::string plan;              // SVG to write; empty: none.
+  std::vector<std::string> requireFused; // "attention", "norm", ...
   bool log = false, generic = false;
 };
 int runCompile(const CompileCommand &command);

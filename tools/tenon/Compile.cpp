@@ -7,6 +7,7 @@
 
 #include "compiler/Lowering/PlanDrawing.h"
 #include "compiler/Pipeline.h"
+#include "compiler/UnfusedPatterns.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -81,6 +82,12 @@ int tenon::runCompile(const CompileCommand &command) {
     return refuse({llvm::toString(options.takeError())}, kInvalid);
   options->log = command.log;
   options->generic = command.generic;
+  for (const std::string &kind : command.requireFused)
+    if (!isPatternKind(kind))
+      return refuse({"--require-fused: '" + kind +
+                     "' is none of activation, attention, norm and rotary"},
+                    kInvalid);
+  options->requireFused = command.requireFused;
   if (command.output.empty() && options->stage >= EmitStage::Object)
     return refuse({"say where the result goes: -o FILE"}, kInvalid);
   auto start = std::chrono::steady_clock::now();

@@ -51,6 +51,12 @@ void addCompile(CLI::App &app, Command &chosen) {
   command->add_option("--plan", options->plan,
                       "Draw the memory plan to an SVG file, for 128 of each "
                       "symbolic dim or what --dim says");
+  command
+      ->add_option("--require-fused", options->requireFused,
+                   "Fail where one of these stays written out: attention, "
+                   "norm, activation, rotary")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_flag("--log", options->log, "A line per pass");
   command->add_flag("--generic", options->generic,
                     "Every kernel by the Generic schedule, to compare with");

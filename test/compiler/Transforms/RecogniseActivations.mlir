@@ -150,7 +150,7 @@ func.func @gate(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
 
 // CHECK-LABEL: @other_cube
 // CHECK-NOT: graph.gelu
-// WHY: remark: no activation: its argument is not that of a GELU
+// WHY: remark: not a GELU: its argument is not that of a GELU
 func.func @other_cube(%x: tensor<8xf32>) -> tensor<8xf32> {
   %half = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
   %one = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
@@ -174,7 +174,7 @@ func.func @other_cube(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // CHECK-LABEL: @second_use
 // CHECK-NOT: graph.gelu
-// WHY: remark: no activation: its users do not make a GELU of it
+// WHY: remark: not a GELU: its users do not make a GELU of it
 func.func @second_use(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %half = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
   %one = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
@@ -193,7 +193,7 @@ func.func @second_use(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
 
 // CHECK-LABEL: @second_use_of_the_argument
 // CHECK-NOT: graph.gelu
-// WHY: remark: no activation: an intermediate of the GELU has another user
+// WHY: remark: not a GELU: an intermediate of the GELU has another user
 func.func @second_use_of_the_argument(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %half = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
   %one = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>

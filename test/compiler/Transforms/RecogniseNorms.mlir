@@ -163,7 +163,7 @@ func.func @sum_divided(%x: tensor<4x2x4xf32>) -> tensor<4x2x4xf32> {
 
 // CHECK-LABEL: @other_axis
 // CHECK-NOT: _norm
-// WHY: remark: no norm: the root is not of a mean over the last axes
+// WHY: remark: not a norm: the root is not of a mean over the last axes
 func.func @other_axis(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %epsilon = graph.constant {value = dense<1.0e-6> : tensor<f32>} : () -> tensor<f32>
   %0 = graph.mul %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -180,7 +180,7 @@ func.func @other_axis(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // CHECK-LABEL: @epsilon_outside
 // CHECK-NOT: _norm
-// WHY: remark: no norm: there is no epsilon under the root
+// WHY: remark: not a norm: there is no epsilon under the root
 func.func @epsilon_outside(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %epsilon = graph.constant {value = dense<1.0e-6> : tensor<f32>} : () -> tensor<f32>
   %0 = graph.mul %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -197,7 +197,7 @@ func.func @epsilon_outside(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // CHECK-LABEL: @two_inputs
 // CHECK-NOT: _norm
-// WHY: remark: no norm: what is divided is not what was squared
+// WHY: remark: not a norm: what is divided is not what was squared
 func.func @two_inputs(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %epsilon = graph.constant {value = dense<1.0e-6> : tensor<f32>} : () -> tensor<f32>
   %0 = graph.mul %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -214,7 +214,7 @@ func.func @two_inputs(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf3
 
 // CHECK-LABEL: @exponent
 // CHECK-NOT: _norm
-// WHY: remark: no norm: the mean is not of squares
+// WHY: remark: not a norm: the mean is not of squares
 func.func @exponent(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %three = graph.constant {value = dense<3.0> : tensor<f32>} : () -> tensor<f32>
   %epsilon = graph.constant {value = dense<1.0e-6> : tensor<f32>} : () -> tensor<f32>
@@ -232,7 +232,7 @@ func.func @exponent(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // CHECK-LABEL: @unbiased
 // CHECK-NOT: _norm
-// WHY: remark: no norm: the root is not of a mean over the last axes
+// WHY: remark: not a norm: the root is not of a mean over the last axes
 func.func @unbiased(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %count = graph.constant {value = dense<7.0> : tensor<f32>} : () -> tensor<f32>
   %epsilon = graph.constant {value = dense<1.0e-6> : tensor<f32>} : () -> tensor<f32>

@@ -186,7 +186,7 @@ func.func @sine_first(%x: tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, %f: tens
 
 // CHECK-LABEL: @negated_second
 // CHECK-NOT:   graph.rotary
-// WHY: remark: no rotation: what is negated and joined are not the halves of one tensor
+// WHY: remark: not a rotation: what is negated and joined are not the halves of one tensor
 func.func @negated_second(%x: tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, %f: tensor<?x?x2xf32, #graph.dims<B, S, 2>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>> {
   %a = graph.concat %f, %f {axis = 2 : i64} : (tensor<?x?x2xf32, #graph.dims<B, S, 2>>, tensor<?x?x2xf32, #graph.dims<B, S, 2>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
   %c0 = graph.cos %a : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
@@ -209,7 +209,7 @@ func.func @negated_second(%x: tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, %f: 
 
 // CHECK-LABEL: @two_frequencies
 // CHECK-NOT:   graph.rotary
-// WHY: remark: no rotation: the halves of a table are not proven equal
+// WHY: remark: not a rotation: the halves of a table are not proven equal
 func.func @two_frequencies(%x: tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, %f: tensor<?x?x2xf32, #graph.dims<B, S, 2>>, %g: tensor<?x?x2xf32, #graph.dims<B, S, 2>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>> {
   %a = graph.concat %f, %g {axis = 2 : i64} : (tensor<?x?x2xf32, #graph.dims<B, S, 2>>, tensor<?x?x2xf32, #graph.dims<B, S, 2>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
   %c0 = graph.cos %a : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
@@ -254,7 +254,7 @@ func.func @unequal(%x: tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, %f: tensor<
 
 // CHECK-LABEL: @interleaved_elements_of_halves
 // CHECK-NOT:   graph.rotary
-// WHY: remark: no rotation: what is negated and joined are not the halves of one tensor
+// WHY: remark: not a rotation: what is negated and joined are not the halves of one tensor
 func.func @interleaved_elements_of_halves(%x: tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, %f: tensor<?x?x2xf32, #graph.dims<B, S, 2>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>> {
   %a = graph.concat %f, %f {axis = 2 : i64} : (tensor<?x?x2xf32, #graph.dims<B, S, 2>>, tensor<?x?x2xf32, #graph.dims<B, S, 2>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
   %c0 = graph.cos %a : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
@@ -277,7 +277,7 @@ func.func @interleaved_elements_of_halves(%x: tensor<?x2x?x4xf32, #graph.dims<B,
 
 // CHECK-LABEL: @two_tensors
 // CHECK-NOT:   graph.rotary
-// WHY: remark: no rotation: what is multiplied by the cosines is not what was turned
+// WHY: remark: not a rotation: what is multiplied by the cosines is not what was turned
 func.func @two_tensors(%x: tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, %z: tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, %f: tensor<?x?x2xf32, #graph.dims<B, S, 2>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>> {
   %a = graph.concat %f, %f {axis = 2 : i64} : (tensor<?x?x2xf32, #graph.dims<B, S, 2>>, tensor<?x?x2xf32, #graph.dims<B, S, 2>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
   %c0 = graph.cos %a : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
@@ -300,7 +300,7 @@ func.func @two_tensors(%x: tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, %z: ten
 
 // CHECK-LABEL: @other_positions
 // CHECK-NOT:   graph.rotary
-// WHY: remark: no rotation: the sizes of the tables are not proven to fit the input
+// WHY: remark: not a rotation: the sizes of the tables are not proven to fit the input
 func.func @other_positions(%x: tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, %f: tensor<?x?x2xf32, #graph.dims<B, Q, 2>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, broadcast(S, Q), 4>> {
   %a = graph.concat %f, %f {axis = 2 : i64} : (tensor<?x?x2xf32, #graph.dims<B, Q, 2>>, tensor<?x?x2xf32, #graph.dims<B, Q, 2>>) -> tensor<?x?x4xf32, #graph.dims<B, Q, 4>>
   %c0 = graph.cos %a : (tensor<?x?x4xf32, #graph.dims<B, Q, 4>>) -> tensor<?x?x4xf32, #graph.dims<B, Q, 4>>
