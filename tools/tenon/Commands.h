@@ -23,10 +23,10 @@ enum ExitCode {
 
 struct CompileCommand {
   std::string model, output;
-  std::string cpu;               // "x86-64-v3,x86-64-v4", "native"
-  std::vector<std::string> dims; // "name=lo..hi" or "name=n"
-  std::string emit;              // Empty: an artifact.
-  std::string plan;              // SVG to write; empty: none.
+  std::string cpu;                       // "x86-64-v3,x86-64-v4", "native"
+  std::vector<std::string> dims;         // "name=lo..hi" or "name=n"
+  std::string emit;                      // Empty: an artifact.
+  std::string plan;                      // SVG to write; empty: none.
   std::vector<std::string> requireFused; // "attention", "norm", ...
   bool log = false, generic = false;
 };
