@@ -20,7 +20,7 @@ inline constexpr int64_t queryBlock = 48;
 inline constexpr int64_t keyBlock = 64;
 
 /// Operands and result in memory: the last axis of query, key, value and
-/// result is contiguous, that of a bias too, or it repeats.
+/// result is contiguous.
 struct AttentionView {
   graph::AttentionOp op;
   int64_t heads, keyHeads, depth, width; // H, KV, D, E

@@ -163,10 +163,7 @@ private:
             for (int64_t i = 0; i < tile; ++i) {
               Value sum;
               for (auto [own, seen] : llvm::zip(rows, view.biases)) {
-                Value part =
-                    seen.strides[3].isConstant(0)
-                        ? vectors.loadSplat(tileType, own[i])
-                        : vectors.loadSome(tileType, element(own[i], at), left);
+                Value part = biasAt(tileType, seen, own[i], at, left);
                 sum = sum ? emitAdd(e.b, sum, part) : part;
               }
               in.push_back(sum);

@@ -118,11 +118,7 @@ private:
           arith::MulFOp::create(e.b, emitTanh(e.b, e, score), splat(softcap));
     for (auto [bias, seen] : llvm::zip(op.getBiases(), view.biases)) {
       Value line = element(batchOf(bias, seen), offsetOf(number, seen.strides));
-      bool repeats = seen.strides[3].isConstant(0);
-      Value added =
-          repeats
-              ? vectors.loadSplat(vector, line)
-              : vectors.loadSome(vector, element(line, e.add(from, key)), left);
+      Value added = biasAt(vector, seen, line, e.add(from, key), left);
       score = emitAdd(e.b, score, added);
     }
     return arith::SelectOp::create(e.b, vectors.isBelow(vector, left), score,

@@ -66,6 +66,17 @@ Value AttentionUnit::batchOf(Value bias, const kernel::StridedView &seen) {
                  e.mul(e.rem(batch, batches), e.valueOf(seen.strides[0])));
 }
 
+Value AttentionUnit::biasAt(VectorType type, const kernel::StridedView &seen,
+                            Value line, Value key, Value count) {
+  if (seen.strides[3].isConstant(0))
+    return vectors.loadSplat(type, line);
+  Value stride = e.valueOf(seen.strides[3]);
+  Value at = element(line, e.mul(key, stride));
+  if (seen.strides[3].isConstant(1))
+    return vectors.loadSome(type, at, count);
+  return vectors.gatherSome(type, at, stride, count);
+}
+
 Value AttentionUnit::resultRow(Value number) {
   Value offset = e.add(e.mul(batch, e.valueOf(view.result[0])),
                        offsetOf(number, view.result));

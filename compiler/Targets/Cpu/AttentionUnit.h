@@ -41,6 +41,10 @@ struct AttentionUnit {
   Value offsetOf(Value number, llvm::ArrayRef<Expr> strides);
   /// Where the unit's batch of a bias starts.
   Value batchOf(Value bias, const kernel::StridedView &seen);
+  /// The elements of a bias's line from key `key` on, `count` of them or as
+  /// many as there are lanes.
+  Value biasAt(mlir::VectorType type, const kernel::StridedView &seen,
+               Value line, Value key, Value count);
   Value resultRow(Value number);
 
   /// 2^(score - shift) in units of the scores.

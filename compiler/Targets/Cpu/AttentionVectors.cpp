@@ -18,20 +18,38 @@ void AttentionVectors::store(Value value, Value at) {
   LLVM::StoreOp::create(e.b, value, at, /*alignment=*/4);
 }
 
-Value AttentionVectors::isBelow(VectorType type, Value count) {
+/// 0, 1, 2, .. in i64, as many as `type` has lanes.
+static Value laneNumbers(Emitter &e, VectorType type) {
   auto wide = VectorType::get(type.getShape(), e.b.getI64Type());
   SmallVector<int64_t> lanes =
       llvm::to_vector(llvm::seq<int64_t>(0, type.getNumElements()));
-  Value index = arith::ConstantOp::create(
+  return arith::ConstantOp::create(
       e.b, DenseElementsAttr::get(wide, ArrayRef<int64_t>(lanes)));
-  Value bound = vector::BroadcastOp::create(e.b, wide, count);
-  return arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, index, bound);
+}
+
+Value AttentionVectors::isBelow(VectorType type, Value count) {
+  Value lanes = laneNumbers(e, type);
+  Value bound = vector::BroadcastOp::create(e.b, lanes.getType(), count);
+  return arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, lanes, bound);
 }
 
 Value AttentionVectors::loadSome(VectorType type, Value at, Value count) {
   Value zero = constantLike(e.b, type, 0);
   return LLVM::MaskedLoadOp::create(e.b, type, at, isBelow(type, count), zero,
                                     /*alignment=*/4);
+}
+
+Value AttentionVectors::gatherSome(VectorType type, Value at, Value stride,
+                                   Value count) {
+  Value lanes = laneNumbers(e, type);
+  Value steps = vector::BroadcastOp::create(e.b, lanes.getType(), stride);
+  Value offsets = arith::MulIOp::create(e.b, lanes, steps);
+  auto pointers = VectorType::get(type.getShape(), at.getType());
+  Value places = LLVM::GEPOp::create(e.b, pointers, type.getElementType(), at,
+                                     ArrayRef<LLVM::GEPArg>{offsets});
+  Value zero = constantLike(e.b, type, 0);
+  return LLVM::masked_gather::create(e.b, type, places, isBelow(type, count),
+                                     ValueRange{zero}, /*alignment=*/4);
 }
 
 Value AttentionVectors::loadSplat(VectorType type, Value at) {

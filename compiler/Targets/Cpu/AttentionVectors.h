@@ -20,6 +20,8 @@ public:
   void store(Value value, Value at);
   /// The first `count` elements, 0 behind them; no others are read.
   Value loadSome(mlir::VectorType type, Value at, Value count);
+  /// The same of elements that lie `stride` apart.
+  Value gatherSome(mlir::VectorType type, Value at, Value stride, Value count);
   /// One element in all lanes.
   Value loadSplat(mlir::VectorType type, Value at);
   /// Which lanes are below `count`.

@@ -257,6 +257,25 @@ TEST_P(AttentionBlocks, ReadsAndWritesThroughViews) {
   runCases({test, generic}, GetParam());
 }
 
+TEST_P(AttentionBlocks, BiasesAreViews) {
+  // [S, T, H], as a table of relative positions is looked up.
+  std::string table = tensor({"s", "t", "2"}, "f32");
+  std::string moved = tensor({"2", "s", "t"}, "f32");
+  std::string bias = tensor({"1", "2", "s", "t"}, "f32");
+  Form form;
+  form.causal = true;
+  form.biases = {{"1", "2", "s", "t"}};
+  KernelCase test = attention(
+      form, sizesOf({{2, 1, 5}, {1, 3, 70}, {2, 20, 9}, {1, 60, 65}}));
+  size_t at = test.arguments.find("%d: " + bias);
+  test.arguments.replace(at, 4 + bias.size(), "%table: " + table);
+  test.body = "%moved = graph.transpose %table {permutation = array<i64: 2, 0, "
+              "1>} : (" +
+              table + ") -> " + moved + "\n%d = graph.reshape %moved : (" +
+              moved + ") -> " + bias + "\n" + test.body;
+  runCases({test}, GetParam());
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, AttentionBlocks,
                          testing::Values("x86-64-v3", "x86-64-v4"),
                          [](const auto &info) {
