@@ -146,6 +146,35 @@ def FormRegionsPass : Pass<"form-regions", "::mlir::func::FuncOp"> {
                         "Remark on each kernel: why it ends where it ends">];
 }
 
+def HoistSlicesPass : Pass<"hoist-slices", "::mlir::func::FuncOp"> {
+  let summary = "Compute only the rows that are read";
+  let description = [{
+    A slice moves above the op that it reads, when nothing else reads that and
+    the op computes each row of the slice from the same rows of its operands.
+
+    ```mlir
+    func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x1x8xf32> {
+      %0 = graph.layer_norm %x {axis = 2 : i64, epsilon = 1.0e-05 : f64}
+          : (tensor<2x9x8xf32>) -> tensor<2x9x8xf32>
+      %1 = graph.slice %0 {starts = #graph.dims<0, 0, 0>,
+          steps = #graph.dims<1, 1, 1>}
+          : (tensor<2x9x8xf32>) -> tensor<2x1x8xf32>
+      return %1 : tensor<2x1x8xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x1x8xf32> {
+      %0 = graph.slice %x {starts = #graph.dims<0, 0, 0>,
+          steps = #graph.dims<1, 1, 1>}
+          : (tensor<2x9x8xf32>) -> tensor<2x1x8xf32>
+      %1 = graph.layer_norm %0 {axis = 2 : i64, epsilon = 1.0e-05 : f64}
+          : (tensor<2x1x8xf32>) -> tensor<2x1x8xf32>
+      return %1 : tensor<2x1x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def MergeMatmulsPass : Pass<"merge-matmuls", "::mlir::func::FuncOp"> {
   let summary = "Products of one value by several weights become one";
   let description = [{

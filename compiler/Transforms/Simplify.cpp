@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/SimplifyMovement.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/CSE.h"
@@ -135,6 +136,7 @@ struct Simplify : impl::SimplifyPassBase<Simplify> {
     RewritePatternSet patterns(&getContext());
     patterns.add<DropImpliedBroadcast, DropProvenRequire, MergeReshapes,
                  MergeTransposes, TransposeToReshape>(&getContext());
+    addMovementPatterns(patterns);
     GreedyRewriteConfig config;
     config.enableConstantCSE(true);
     if (failed(

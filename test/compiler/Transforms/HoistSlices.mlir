@@ -1,0 +1,70 @@
+// RUN: tenon-opt %s --hoist-slices --split-input-file | FileCheck %s
+
+// Of a last layer only the row that the classifier reads is computed.
+
+// CHECK-LABEL: @last_layer
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x9x4xf32, #graph.dims<B, 9, 4>>, %[[Z:[a-z0-9]+]]: tensor
+// CHECK:     %[[XS:.*]] = graph.slice %[[X]] {starts = #graph.dims<0, 0, 0>, steps = #graph.dims<1, 1, 1>} : ({{.*}}) -> tensor<?x1x4xf32, #graph.dims<B, 1, 4>>
+// CHECK:     %[[M:.*]] = graph.matmul %[[XS]], %{{.*}}
+// CHECK:     %[[BIAS:.*]] = graph.add %[[M]], %{{.*}} : (tensor<?x1x8xf32, #graph.dims<B, 1, 8>>, tensor<8xf32>)
+// CHECK:     %[[ZS:.*]] = graph.slice %[[Z]]
+// CHECK:     %[[SUM:.*]] = graph.add %[[BIAS]], %[[ZS]]
+// CHECK:     %[[N:.*]] = graph.layer_norm %[[SUM]]
+// CHECK:     %[[Y:.*]] = graph.reshape %[[N]]
+// CHECK:     return %[[Y]]
+func.func @last_layer(%x: tensor<?x9x4xf32, #graph.dims<B, 9, 4>>, %z: tensor<?x9x8xf32, #graph.dims<B, 9, 8>>, %w: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<?x8xf32, #graph.dims<B, 8>> {
+  %zero = graph.constant {value = dense<0> : tensor<i64>} : () -> tensor<i64>
+  %0 = graph.matmul %x, %w : (tensor<?x9x4xf32, #graph.dims<B, 9, 4>>, tensor<4x8xf32>) -> tensor<?x9x8xf32, #graph.dims<B, 9, 8>>
+  %1 = graph.add %0, %b : (tensor<?x9x8xf32, #graph.dims<B, 9, 8>>, tensor<8xf32>) -> tensor<?x9x8xf32, #graph.dims<B, 9, 8>>
+  %2 = graph.add %1, %z : (tensor<?x9x8xf32, #graph.dims<B, 9, 8>>, tensor<?x9x8xf32, #graph.dims<B, 9, 8>>) -> tensor<?x9x8xf32, #graph.dims<B, 9, 8>>
+  %3 = graph.layer_norm %2 {axis = 2 : i64, epsilon = 1.0e-05 : f64} : (tensor<?x9x8xf32, #graph.dims<B, 9, 8>>) -> tensor<?x9x8xf32, #graph.dims<B, 9, 8>>
+  %4 = graph.gather %3, %zero {axis = 1 : i64} : (tensor<?x9x8xf32, #graph.dims<B, 9, 8>>, tensor<i64>) -> tensor<?x8xf32, #graph.dims<B, 8>>
+  return %4 : tensor<?x8xf32, #graph.dims<B, 8>>
+}
+
+// -----
+
+// A transpose is cut along the axis that it moves.
+
+// CHECK-LABEL: @transpose
+// CHECK:      %[[S:.*]] = graph.slice %{{.*}} {starts = #graph.dims<0, 1>, steps = #graph.dims<1, 2>} : (tensor<3x9xf32>) -> tensor<3x4xf32>
+// CHECK-NEXT: graph.transpose %[[S]]
+func.func @transpose(%x: tensor<3x9xf32>) -> tensor<4x3xf32> {
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<3x9xf32>) -> tensor<9x3xf32>
+  %1 = graph.slice %0 {starts = #graph.dims<1, 0>, steps = #graph.dims<2, 1>} : (tensor<9x3xf32>) -> tensor<4x3xf32>
+  return %1 : tensor<4x3xf32>
+}
+
+// -----
+
+// Everything of a row is needed to normalise it, columns of a product share
+// its operand, and a value with another reader is there anyway.
+
+// CHECK-LABEL: @stays
+// CHECK:      %[[N:.*]] = graph.layer_norm
+// CHECK-NEXT: graph.slice %[[N]]
+// CHECK-NEXT: %[[M:.*]] = graph.matmul
+// CHECK-NEXT: graph.slice %[[M]]
+// CHECK-NEXT: %[[T:.*]] = graph.tanh
+// CHECK-NEXT: graph.slice %[[T]]
+func.func @stays(%x: tensor<9x8xf32>, %w: tensor<8x8xf32>) -> (tensor<9x4xf32>, tensor<9x4xf32>, tensor<1x8xf32>, tensor<9x8xf32>) {
+  %0 = graph.layer_norm %x {axis = 1 : i64, epsilon = 1.0e-05 : f64} : (tensor<9x8xf32>) -> tensor<9x8xf32>
+  %1 = graph.slice %0 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<9x8xf32>) -> tensor<9x4xf32>
+  %2 = graph.matmul %x, %w : (tensor<9x8xf32>, tensor<8x8xf32>) -> tensor<9x8xf32>
+  %3 = graph.slice %2 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<9x8xf32>) -> tensor<9x4xf32>
+  %4 = graph.tanh %x : (tensor<9x8xf32>) -> tensor<9x8xf32>
+  %5 = graph.slice %4 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<9x8xf32>) -> tensor<1x8xf32>
+  return %1, %3, %5, %4 : tensor<9x4xf32>, tensor<9x4xf32>, tensor<1x8xf32>, tensor<9x8xf32>
+}
+
+// -----
+
+// An index that may be out of range is a fault that the gather reports.
+
+// CHECK-LABEL: @unknown_size
+// CHECK: graph.gather
+func.func @unknown_size(%x: tensor<?x8xf32, #graph.dims<S, 8>>) -> tensor<8xf32> {
+  %zero = graph.constant {value = dense<0> : tensor<i64>} : () -> tensor<i64>
+  %0 = graph.gather %x, %zero {axis = 0 : i64} : (tensor<?x8xf32, #graph.dims<S, 8>>, tensor<i64>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
