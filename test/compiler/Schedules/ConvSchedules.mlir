@@ -11,7 +11,7 @@ func.func @by_weight(%x: tensor<1x9x9x8xf32>) {
   kernel.call @depthwise(%x, %v) params <> : (tensor<1x9x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x7x7x8xf32>
   return
 }
-// CHECK: kernel.func @conv symbols [] layouts ["", "conv48"] schedule "PackedConv" geometry <2, 1, 45056>
+// CHECK: kernel.func @conv symbols [] layouts ["", "conv48"] schedule "PackedConv" geometry <2, 2, 45056>
 kernel.func @conv symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x9x8xf32>, %1: tensor<50x8x3x3xf32>):
   %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x9x9x8xf32>, tensor<50x8x3x3xf32>) -> tensor<1x7x7x50xf32>
