@@ -128,7 +128,12 @@ struct HoistSlice : OpRewritePattern<graph::SliceOp> {
   LogicalResult matchAndRewrite(graph::SliceOp op,
                                 PatternRewriter &rewriter) const override {
     Operation *producer = op.getInput().getDefiningOp();
-    if (!producer || !producer->hasOneUse() || producer->getNumResults() != 1)
+    if (!producer || producer->getNumResults() != 1 ||
+        !llvm::all_of(producer->getUsers(), [&](Operation *user) {
+          return user->getName() == op->getName() &&
+                 user->getAttrDictionary() == op->getAttrDictionary() &&
+                 user->getResultTypes() == op->getResultTypes();
+        }))
       return rewriter.notifyMatchFailure(op, "something else reads the rest");
     if (producer->getBlock() != op->getBlock() || isStored(op.getInput()))
       return rewriter.notifyMatchFailure(op, "input is made elsewhere");
@@ -141,7 +146,11 @@ struct HoistSlice : OpRewritePattern<graph::SliceOp> {
       operand = cutValue(rewriter, operand, list);
     OperationState state(producer->getLoc(), producer->getName(), operands,
                          {op.getType()}, producer->getAttrs());
-    rewriter.replaceOp(op, rewriter.create(state)->getResults());
+    Operation *cut = rewriter.create(state);
+    for (Operation *user : llvm::make_early_inc_range(producer->getUsers()))
+      rewriter.replaceOp(user, cut->getResults());
+    // At once: it would count as another reader of its operands.
+    rewriter.eraseOp(producer);
     return success();
   }
 };

@@ -24,6 +24,24 @@ func.func @last_layer(%x: tensor<?x9x4xf32, #graph.dims<B, 9, 4>>, %z: tensor<?x
 
 // -----
 
+// Two readers of the same rows are one.
+
+// CHECK-LABEL: @residual
+// CHECK:      %[[S:.*]] = graph.slice
+// CHECK-NEXT: %[[T:.*]] = graph.tanh %[[S]]
+// CHECK-NEXT: %[[E:.*]] = graph.exp %[[T]]
+// CHECK-NEXT: %[[Y:.*]] = graph.add %[[E]], %[[T]]
+// CHECK-NEXT: return %[[Y]]
+func.func @residual(%x: tensor<9x8xf32>) -> tensor<1x8xf32> {
+  %0 = graph.tanh %x : (tensor<9x8xf32>) -> tensor<9x8xf32>
+  %1 = graph.exp %0 : (tensor<9x8xf32>) -> tensor<9x8xf32>
+  %2 = graph.add %1, %0 : (tensor<9x8xf32>, tensor<9x8xf32>) -> tensor<9x8xf32>
+  %3 = graph.slice %2 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<9x8xf32>) -> tensor<1x8xf32>
+  return %3 : tensor<1x8xf32>
+}
+
+// -----
+
 // A transpose is cut along the axis that it moves.
 
 // CHECK-LABEL: @transpose
