@@ -151,9 +151,9 @@ void runProduct(benchmark::State &state, Product product, bool gelu,
 }
 
 void registerAll() {
-  constexpr Product products[] = {{128, 768, 768},  {128, 3072, 768},
-                                  {128, 768, 3072}, {512, 1024, 1024},
-                                  {8, 768, 768},    {1, 3072, 768}};
+  constexpr Product products[] = {
+      {128, 768, 768}, {128, 3072, 768}, {128, 768, 3072}, {512, 1024, 1024},
+      {8, 768, 768},   {1, 768, 768},    {1, 3072, 768}};
   for (const Product &product : products)
     for (bool gelu : {false, true})
       for (int threads : {1, 2}) {
