@@ -28,6 +28,10 @@ std::optional<int64_t> bytesOf(Value value) {
   return tensorBytes(type.getElementType(), type.getShape());
 }
 
+int64_t countOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
 bool isStored(Value value) {
   return isa_and_nonnull<graph::WeightOp, graph::ConstantOp>(
       value.getDefiningOp());
@@ -189,11 +193,12 @@ private:
     int64_t in = 0;
     for (Value operand : op->getOperands()) {
       std::optional<int64_t> bytes = bytesOf(operand);
-      if (!bytes || *bytes > maxElements)
+      if (!bytes || countOf(operand) > maxElements)
         return;
       in += *bytes;
     }
-    if (!out || *out > maxElements || (*out > in && *out > smallBytes))
+    if (!out || countOf(op->getResult(0)) > maxElements ||
+        (*out > in && *out > smallBytes))
       return;
     SmallVector<reference::Tensor> operands;
     for (Value operand : op->getOperands()) {
