@@ -292,8 +292,16 @@ private:
       status = std::max(status, code(pointers.data(), params.data(), row,
                                      std::min(row + piece, rows), &context));
     EXPECT_EQ(status, test.fault) << describe(sizes);
+    if (piece == rows)
+      whole.clear();
     for (size_t i = 0; i < expected.size(); ++i) {
       GuardedBuffer &buffer = buffers[inputs.size() + i];
+      if (piece == rows)
+        whole.emplace_back(buffer.data(), buffer.data() + buffer.bytes);
+      else
+        EXPECT_EQ(std::memcmp(whole[i].data(), buffer.data(), buffer.bytes), 0)
+            << describe(sizes) << ", result " << i
+            << ": the bits depend on how its rows are cut";
       reference::Tensor got = llvm::cantFail(
           reference::Tensor::fromBytes(expected[i].element, expected[i].shape,
                                        ArrayRef(buffer.data(), buffer.bytes)));
@@ -310,6 +318,7 @@ private:
   kernel::FuncOp kernel;
   tenon_kernel_fn_t code;
   reference::SymbolMap symbols;
+  std::vector<std::vector<char>> whole; // Results of a run in one piece.
 };
 
 /// Sets geometry and layouts as the schedule asks for; all operands that it
