@@ -169,12 +169,13 @@ tenon_status_t tenon_session_t::launch(const tenon_step_t &step) {
   job.parameters = parameters.begin();
   job.rows = rows;
   int64_t pieces = grain > 1 ? rows / grain : rows;
+  // As many for each of two or four threads: what is left over would keep one
+  // of them at work alone.
+  pieces -= pieces % (pieces >= 8 ? 4 : pieces >= 2 ? 2 : 1);
   job.pieces = uint32_t(pieces < 1           ? 1
                         : pieces > maxPieces ? maxPieces
                                              : pieces);
   job.parts = threads < job.pieces ? threads : job.pieces;
-  // As many for each: what is left over would keep one thread at work alone.
-  job.pieces -= job.pieces % job.parts;
   if (tenon_status_t status = reserveScratch(step, job.scratchStride))
     return status;
   job.scratch = scratch.get();

@@ -164,9 +164,8 @@ std::string drawPlan(const DrawnPlan &plan) {
   os << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\""
      << int(width + 2 * margin) << "\" height=\"" << int(height + 3 * margin)
      << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
-     << "<text x=\"20\" y=\"15\">" << total
-     << " bytes, " << plan.buffers.size() << " buffers, " << plan.steps
-     << " steps</text>\n";
+     << "<text x=\"20\" y=\"15\">" << total << " bytes, " << plan.buffers.size()
+     << " buffers, " << plan.steps << " steps</text>\n";
   for (auto [i, buffer] : llvm::enumerate(plan.buffers)) {
     double y = perByte * (starts[buffer.segment] + buffer.offset);
     os << llvm::format("<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" "

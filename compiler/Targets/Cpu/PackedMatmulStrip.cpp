@@ -54,9 +54,13 @@ public:
         vector(VectorType::get({shape.lanes}, f32)) {}
 
   LLVM::LLVMFuncOp write(StringRef name) {
-    for (int64_t height = 1; height <= shape.height; ++height)
-      for (bool streams : {false, true})
-        tiles[streams].push_back(writeTile(height, streams));
+    // A narrow last panel is not worth code that streams it.
+    bool hasStreams = shape.columns() * shape.steps == kernel::panelColumns;
+    for (int64_t height = 1; height <= shape.height; ++height) {
+      tiles[0].push_back(tileOf(height, /*streams=*/false));
+      tiles[1].push_back(hasStreams ? tileOf(height, /*streams=*/true)
+                                    : tiles[0].back());
+    }
     LLVM::LLVMFuncOp function = start(
         name, {pointer, i64, pointer, i64, pointer, i64, i64, i1(), pointer});
     writeStrip(function);
@@ -171,14 +175,21 @@ private:
             int32_t(u * kernel::panelColumns * 4 + byte + streamAhead)));
   }
 
+  /// Strips of other widths may have made it.
+  LLVM::LLVMFuncOp tileOf(int64_t height, bool streams) {
+    std::string name = ((streams ? "matmul_stream_" : "matmul_tile_") +
+                        Twine(height) + "x" + Twine(shape.columns()) + suffix)
+                           .str();
+    if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+      return function;
+    return writeTile(name, height, streams);
+  }
+
   /// tile(a, aStride, b, depth, c, cStride, accumulate, next, nextStep):
   /// meanwhile fetches nextStep bytes from `next` on per `unroll` steps of k;
   /// or if it `streams`, which is for a B that is read by this tile alone, what
   /// comes behind in B itself.
-  LLVM::LLVMFuncOp writeTile(int64_t height, bool streams) {
-    std::string name =
-        ((streams ? "matmul_stream_" : "matmul_tile_") + Twine(height) + suffix)
-            .str();
+  LLVM::LLVMFuncOp writeTile(StringRef name, int64_t height, bool streams) {
     LLVM::LLVMFuncOp tile = start(
         name, {pointer, i64, pointer, i64, pointer, i64, i1(), pointer, i64});
     auto argument = [&](int i) { return tile.getArgument(i); };
@@ -328,10 +339,10 @@ bool canInterleaveLhs(const CpuLevel &level) {
 LLVM::LLVMFuncOp packedMatmulStrip(ModuleOp module, const CpuLevel &level,
                                    bool interleaved, int64_t columns) {
   TileShape shape = tileShape(level, columns);
-  std::string suffix = ("_x" + Twine(shape.columns() * shape.steps) +
-                        (interleaved ? "_interleaved." : ".") + level.name)
-                           .str();
-  std::string name = "matmul_strip" + suffix;
+  std::string suffix =
+      ((interleaved ? "_interleaved." : ".") + level.name).str();
+  std::string name =
+      ("matmul_strip_x" + Twine(shape.columns() * shape.steps) + suffix).str();
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
   return StripWriter(module, interleaved, shape, suffix).write(name);
