@@ -39,6 +39,8 @@ def run(arguments, model, options):
     # longer, by their size, and so may running the model.
     scale = 4 if arguments[0] in ("inspect", "verify") else 1
     limit = (1 + 2 * size / 1e6) * scale * (10 if options.sanitized else 1)
+    if "-o" in arguments:
+        limit *= 2  # What is not refused gets code for two CPU levels.
     command = [options.tenon, *arguments]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(
