@@ -46,6 +46,20 @@ bool mayFold(Operation *op) {
   return llvm::all_of(op->getOperands(), isStored);
 }
 
+/// Copies a matrix with its axes swapped, in squares, so that both sides use
+/// whole cache lines. `Width` are the bytes of an element.
+template <int64_t Width>
+void transposeMatrix(const char *from, char *to, int64_t rows,
+                     int64_t columns) {
+  constexpr int64_t side = 32;
+  for (int64_t row = 0; row < rows; row += side)
+    for (int64_t column = 0; column < columns; column += side)
+      for (int64_t c = column; c < std::min(column + side, columns); ++c)
+        for (int64_t r = row; r < std::min(row + side, rows); ++r)
+          std::memcpy(to + (c * rows + r) * Width,
+                      from + (r * columns + c) * Width, Width);
+}
+
 /// Copies `bytes` with axes permuted; element by element, runs of the last
 /// axis at once when it stays last.
 std::vector<char> transposed(ArrayRef<char> bytes, ArrayRef<int64_t> shape,
@@ -61,6 +75,11 @@ std::vector<char> transposed(ArrayRef<char> bytes, ArrayRef<int64_t> shape,
   std::vector<char> result(bytes.begin(), bytes.end());
   if (result.empty() || rank == 0)
     return result;
+  if (permutation == ArrayRef<int64_t>{1, 0} && (width == 4 || width == 2)) {
+    auto transpose = width == 4 ? transposeMatrix<4> : transposeMatrix<2>;
+    transpose(bytes.data(), result.data(), shape[0], shape[1]);
+    return result;
+  }
   int64_t run = 1, inner = rank;
   if (permutation.back() == rank - 1) {
     run = sizes.back();

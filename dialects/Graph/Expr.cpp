@@ -310,6 +310,30 @@ Expr Expr::operator*(int64_t rhs) const {
   return attr ? *this * constant(getContext(), rhs) : Expr();
 }
 
+/// Long division by a sum: each step takes away the divisor times what its
+/// first term goes into some term that is left. Null when anything remains.
+static Expr divideBySum(Expr dividend, Expr divisor) {
+  Term first = termsOf(divisor)[0];
+  Expr quotient = Expr::constant(dividend.getContext(), 0);
+  for (size_t step = 0; step < Expr::maxTerms && dividend; ++step) {
+    if (dividend.isConstant(0))
+      return quotient;
+    Expr part;
+    for (const Term &term : termsOf(dividend)) {
+      Term whole;
+      if (!divide(term, first, whole))
+        continue;
+      part = fromTerms(dividend.getContext(), {std::move(whole)});
+      break;
+    }
+    if (!part)
+      return {};
+    quotient = quotient + part;
+    dividend = dividend - part * divisor;
+  }
+  return {};
+}
+
 Expr Expr::exactDiv(Expr rhs) const {
   if (!attr || !rhs || rhs.isConstant(0))
     return {};
@@ -317,7 +341,7 @@ Expr Expr::exactDiv(Expr rhs) const {
     return constant(getContext(), 1);
   SmallVector<Term> divisor = termsOf(rhs), terms;
   if (divisor.size() != 1)
-    return {};
+    return divideBySum(*this, rhs);
   for (const Term &term : termsOf(*this)) {
     Term quotient;
     if (!divide(term, divisor[0], quotient))

@@ -57,7 +57,12 @@ TEST_F(ExprTest, ExactDivision) {
   EXPECT_EQ((x * -4).exactDiv(number(-2)), x * 2);
   EXPECT_FALSE((x * 3).exactDiv(number(2)));
   EXPECT_FALSE((x + 1).exactDiv(x));
-  EXPECT_FALSE((x * x + x * y).exactDiv(x + y));
+  EXPECT_EQ((x * x + x * y).exactDiv(x + y), x);
+  EXPECT_EQ((x * z * 896 + y * z * 896).exactDiv(x * 64 + y * 64), z * 14);
+  EXPECT_EQ((x * x - y * y).exactDiv(x + y), x - y);
+  EXPECT_FALSE((x * x + y * y).exactDiv(x + y));
+  EXPECT_FALSE((x * 3 + y * 2).exactDiv(x + y));
+  EXPECT_FALSE((x + y).exactDiv(x * 2 + y * 2));
   EXPECT_FALSE(x.exactDiv(number(0)));
   EXPECT_FALSE(number(0).exactDiv(number(0)));
   EXPECT_FALSE(number(INT64_MIN).exactDiv(number(-1)));
