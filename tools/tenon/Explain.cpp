@@ -81,7 +81,8 @@ void print(const onnx::GraphProto &graph, const Compilation &compilation,
                  << ") -> ";
     ArrayRef<std::string> found = kernels.of(nameOf(node));
     if (found.empty())
-      llvm::outs() << "no kernel: known at build time, a view, or unused\n";
+      llvm::outs() << "no kernel of its own: known at build time, a view, part "
+                      "of what another node stands for, or unused\n";
     for (size_t i = 0; i < found.size(); ++i)
       llvm::outs() << (i ? indent + "    and " : "") << found[i] << '\n';
     printRemarks(compilation, nameOf(node), indent + "    ");
