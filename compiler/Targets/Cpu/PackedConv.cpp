@@ -10,6 +10,7 @@
 
 #include "compiler/Targets/Cpu/Emitter.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
+#include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/WindowCopy.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/Packing.h"
@@ -204,24 +205,13 @@ private:
     if (!inResult)
       width = wholePanels > 0 ? e.number(columns % panelColumns)
                               : e.min(width, e.sub(e.number(columns), n));
-    Type f32 = e.b.getF32Type();
     e.loop(m, mEnd, [&](Value row) {
-      Indices lead = e.delinearise(row, leadDims);
       Value first = e.add(e.mul(row, e.number(columns)), n);
-      Value waits = e.mul(e.sub(row, m), e.number(panelColumns));
-      e.loop(e.number(0), width, [&](Value i) {
-        Value position = e.add(first, i);
-        Value sum = inResult ? e.loadRaw(e.resultBuffer(0), f32, position)
-                             : e.loadRaw(tile, f32, e.add(waits, i));
-        Indices index = lead;
-        index.push_back(e.add(n, i));
-        // As operands that broadcast see it.
-        for (auto [i, dim] : llvm::enumerate(graph::getDims(op.getResult())))
-          if (dim.isConstant(1))
-            index[i] = e.number(0);
-        e.bind(op.getResult(), index, sum);
-        e.storeYields(index, position);
-      });
+      Value waits =
+          inResult ? first : e.mul(e.sub(row, m), e.number(panelColumns));
+      storePanelRow(e, op,
+                    {e.delinearise(row, leadDims), n, width, first,
+                     inResult ? e.resultBuffer(0) : tile, waits});
     });
   }
 

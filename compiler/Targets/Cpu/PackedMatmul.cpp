@@ -14,6 +14,7 @@
 
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
+#include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "dialects/Kernel/Geometry.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/Packing.h"
@@ -257,23 +258,11 @@ private:
     Value stride = inResult ? columns : e.number(panelColumns);
     e.loop(m, mEnd, [&](Value rowOfBatch) {
       Value row = e.add(resultRow, rowOfBatch);
-      Indices lead = e.delinearise(row, leadDims);
       Value first = e.add(e.mul(row, columns), n);
       Value waits = inResult ? first : e.mul(e.sub(rowOfBatch, m), stride);
-      e.loop(e.number(0), width, [&](Value i) {
-        Value column = e.add(n, i), position = e.add(first, i);
-        Value sum =
-            e.loadRaw(inResult ? e.resultBuffer(0) : tile, e.b.getF32Type(),
-                      inResult ? position : e.add(waits, i));
-        Indices index = lead;
-        index.push_back(column);
-        // As operands that broadcast see it.
-        for (auto [i, dim] : llvm::enumerate(graph::getDims(op.getResult())))
-          if (dim.isConstant(1))
-            index[i] = e.number(0);
-        e.bind(op.getResult(), index, sum);
-        e.storeYields(index, position);
-      });
+      storePanelRow(e, op,
+                    {e.delinearise(row, leadDims), n, width, first,
+                     inResult ? e.resultBuffer(0) : tile, waits});
     });
   }
 
