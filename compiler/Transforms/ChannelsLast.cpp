@@ -11,6 +11,7 @@
 
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Reordering.h"
+#include "compiler/Transforms/SimplifyMovement.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -42,22 +43,6 @@ struct PutChannelsLast : OpRewritePattern<graph::ConvOp> {
         op.getGroup(), /*channels_last=*/true);
     rewriter.replaceOpWithNewOp<graph::TransposeOp>(op, op.getType(), conv,
                                                     inverse(order));
-    return success();
-  }
-};
-
-/// transpose(transpose(x)) -> transpose(x)
-struct ComposeTransposes : OpRewritePattern<graph::TransposeOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(graph::TransposeOp op,
-                                PatternRewriter &rewriter) const override {
-    auto inner = op.getInput().getDefiningOp<graph::TransposeOp>();
-    if (!inner)
-      return rewriter.notifyMatchFailure(op, "input is no transpose");
-    rewriter.replaceOpWithNewOp<graph::TransposeOp>(
-        op, op.getType(), inner.getInput(),
-        compose(inner.getPermutation(), op.getPermutation()));
     return success();
   }
 };
@@ -257,8 +242,9 @@ struct ChannelsLast : impl::ChannelsLastPassBase<ChannelsLast> {
 private:
   void clean() {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ComposeTransposes, PutChannelsLast, ReorderRowsOfWeight,
-                 SinkBelowReshape, SinkTranspose>(&getContext());
+    addMergeTransposes(patterns);
+    patterns.add<PutChannelsLast, ReorderRowsOfWeight, SinkBelowReshape,
+                 SinkTranspose>(&getContext());
     // Where the driver's rounds run out, the graph is right all the same.
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));
     // Two equal transposes would count as two.

@@ -31,24 +31,6 @@ struct MergeReshapes : OpRewritePattern<graph::ReshapeOp> {
   }
 };
 
-/// transpose(transpose(x)) -> transpose(x)
-struct MergeTransposes : OpRewritePattern<graph::TransposeOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(graph::TransposeOp op,
-                                PatternRewriter &rewriter) const override {
-    auto inner = op.getInput().getDefiningOp<graph::TransposeOp>();
-    if (!inner)
-      return rewriter.notifyMatchFailure(op, "input is no transpose");
-    SmallVector<int64_t> permutation;
-    for (int64_t axis : op.getPermutation())
-      permutation.push_back(inner.getPermutation()[axis]);
-    rewriter.replaceOpWithNewOp<graph::TransposeOp>(
-        op, op.getType(), inner.getInput(), permutation);
-    return success();
-  }
-};
-
 /// transpose that moves only axes of size one -> reshape
 struct TransposeToReshape : OpRewritePattern<graph::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -135,7 +117,8 @@ struct Simplify : impl::SimplifyPassBase<Simplify> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<DropImpliedBroadcast, DropProvenRequire, MergeReshapes,
-                 MergeTransposes, TransposeToReshape>(&getContext());
+                 TransposeToReshape>(&getContext());
+    addMergeTransposes(patterns);
     addMovementPatterns(patterns);
     GreedyRewriteConfig config;
     config.enableConstantCSE(true);

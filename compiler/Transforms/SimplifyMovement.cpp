@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/SimplifyMovement.h"
+#include "compiler/Transforms/AxisOrder.h"
 #include "dialects/Graph/Graph.h"
 
 using namespace mlir;
@@ -50,7 +51,26 @@ struct MergeSlices : OpRewritePattern<graph::SliceOp> {
   }
 };
 
+struct MergeTransposes : OpRewritePattern<graph::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(graph::TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto inner = op.getInput().getDefiningOp<graph::TransposeOp>();
+    if (!inner)
+      return rewriter.notifyMatchFailure(op, "input is no transpose");
+    rewriter.replaceOpWithNewOp<graph::TransposeOp>(
+        op, op.getType(), inner.getInput(),
+        compose(inner.getPermutation(), op.getPermutation()));
+    return success();
+  }
+};
+
 } // namespace
+
+void addMergeTransposes(RewritePatternSet &patterns) {
+  patterns.add<MergeTransposes>(patterns.getContext());
+}
 
 void addMovementPatterns(RewritePatternSet &patterns) {
   patterns.add<DropEmptyPad, MergeSlices>(patterns.getContext());

@@ -8,6 +8,9 @@
 
 namespace tenon {
 
+/// transpose(transpose(x)) -> transpose(x)
+void addMergeTransposes(mlir::RewritePatternSet &patterns);
+
 /// Slices of slices, pads by nothing.
 void addMovementPatterns(mlir::RewritePatternSet &patterns);
 
