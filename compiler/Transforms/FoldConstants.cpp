@@ -72,9 +72,9 @@ std::vector<char> transposed(ArrayRef<char> bytes, ArrayRef<int64_t> shape,
     steps.push_back(strides[axis]);
     sizes.push_back(shape[axis]);
   }
-  std::vector<char> result(bytes.begin(), bytes.end());
-  if (result.empty() || rank == 0)
-    return result;
+  if (bytes.empty() || rank == 0)
+    return std::vector<char>(bytes.begin(), bytes.end());
+  std::vector<char> result(bytes.size());
   if (permutation == ArrayRef<int64_t>{1, 0} && (width == 4 || width == 2)) {
     auto transpose = width == 4 ? transposeMatrix<4> : transposeMatrix<2>;
     transpose(bytes.data(), result.data(), shape[0], shape[1]);
