@@ -75,7 +75,8 @@ std::optional<std::string> refusalOfPanels(const KernelView &view) {
 
 /// Units of work, and how many a piece should have: the panels of a piece share
 /// what it reads of lhs, or its copy: as many as leave some eight pieces,
-/// within bounds.
+/// within bounds. A copy is for all of a group's panels where there are pieces
+/// enough.
 kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
   std::optional<kernel::MatmulView> view = kernel::matmulViewOf(matmul);
   MLIRContext *context = matmul.getContext();
@@ -85,6 +86,8 @@ kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
   Expr units = graph::product(context, view->batchDims);
   int64_t fewest = view->mayCopyLhs() ? 8 : 4;
   Expr wanted = panels.floorDiv(number(8)).max(number(fewest)).min(number(16));
+  if (view->mayCopyLhs())
+    wanted = wanted.max((blocks.floorDiv(number(8)) * panels).min(panels));
   Expr grain = blocks.min(number(kernel::groupBlocks)) * wanted;
   if (!units || !(units = units * blocks) || !(units = units * panels))
     return {};

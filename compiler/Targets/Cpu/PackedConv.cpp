@@ -188,11 +188,9 @@ private:
     work.accumulate = e.less(e.number(0), block.k);
     work.next = packed(e.select(wraps, begin, follower),
                        e.select(wraps, e.add(block.k, block.steps), block.k));
-    int64_t width =
+    work.columns =
         inResult || wholePanels == 0 ? panelColumns : columns % panelColumns;
-    callStrip(
-        e.b, packedMatmulStrip(e.module, e.level, /*interleaved=*/false, width),
-        work);
+    callStrip(e, work);
     if (inResult && isBare)
       return;
     e.ifThen(block.isLast, [&] { emitBehind(m, mEnd, n, inResult); });

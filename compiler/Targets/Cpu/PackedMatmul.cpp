@@ -4,11 +4,13 @@
 // Per batch, group of rows and chunk of panels: blocks of k outermost, so that
 // a slice of lhs and the chunk's part of the result stay in the second level of
 // the cache while rhs streams through once. It comes packed, or a block of a
-// panel at a time is packed on the way. Sums wait in the result itself; those
-// of a last panel that is not full wait on the stack, and where the result is
-// of another type, so do all: there a chunk of several blocks of k is one
-// panel. What follows the matmul runs over each panel's rows right after its
-// last block of k.
+// panel at a time is packed on the way. Sums wait for the next block of k in
+// the result itself; those of a last panel that is not full wait on the stack,
+// and where the result is of another type, so do all: there a chunk of several
+// blocks of k is one panel. What follows the matmul runs over each tile after
+// its last block of k, whose sums come on the stack: read back from the result,
+// whose rows often lie a multiple of 4 KiB apart, a load would seem to wait for
+// the store of the row above.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +31,7 @@ using kernel::groupBlocks;
 using kernel::panelColumns;
 
 /// Panels whose sums may wait for the next block of k.
-constexpr int64_t maxChunkPanels = 16;
+constexpr int64_t maxChunkPanels = 24;
 
 class PanelMatmul {
 public:
@@ -44,7 +46,7 @@ public:
     blockDepth = kernel::blockDepth(knownDepth);
     Value yielded = e.kernel.getYielded()[0];
     bool sumsFit = graph::getElementType(yielded).isF32();
-    bool isOneBlock = knownDepth && *knownDepth <= blockDepth;
+    isOneBlock = knownDepth && *knownDepth <= blockDepth;
     chunkPanels = sumsFit || isOneBlock ? maxChunkPanels : 1;
     Value width = e.number(panelColumns);
     panels = ceilDiv(columns, panelColumns);
@@ -60,12 +62,9 @@ public:
     isBare = kernel::behindReshapes(yielded) == op.getResult();
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
-    if (mayBePartial())
-      tile = e.atEntry([&]() -> Value {
-        return LLVM::AllocaOp::create(
-            e.b, LLVM::LLVMPointerType::get(e.b.getContext()), e.b.getF32Type(),
-            e.number(groupBlocks * blockRows * panelColumns), 64);
-      });
+    sums = stackRows(stripTileRows(e.level));
+    if (mayBePartial() && !isOneBlock)
+      waiting = stackRows(groupBlocks * blockRows);
   }
 
   void emit() {
@@ -86,6 +85,15 @@ private:
   bool mayBePartial() {
     std::optional<int64_t> whole = getConstantIntValue(wholePanels);
     return !whole || *whole != getConstantIntValue(panels);
+  }
+
+  /// Room for rows of a panel's sums.
+  Value stackRows(int64_t rows) {
+    return e.atEntry([&]() -> Value {
+      return LLVM::AllocaOp::create(
+          e.b, LLVM::LLVMPointerType::get(e.b.getContext()), e.b.getF32Type(),
+          e.number(rows * panelColumns), 64);
+    });
   }
 
   Value ceilDiv(Value x, int64_t y) {
@@ -203,7 +211,6 @@ private:
       width = e.sub(columns, e.mul(wholePanels, width));
     else if (!inResult)
       width = e.min(width, e.sub(columns, n));
-    Value stride = inResult ? columns : e.number(panelColumns);
     Strip work;
     work.depth = e.sub(kEnd, k);
     work.a =
@@ -211,10 +218,13 @@ private:
             ? element(copy, e.mul(e.sub(m, firstRow(e.number(0))), work.depth))
             : lhs.at(e, m, k);
     work.aStride = copies ? work.depth : lhs.rowStride;
-    work.c = inResult ? element(e.resultBuffer(0),
-                                e.add(e.mul(e.add(resultRow, m), stride), n))
-                      : tile;
-    work.cStride = stride;
+    work.isInterleaved = copies && interleaves;
+    work.cStride = inResult ? columns : e.number(panelColumns);
+    work.c = inResult
+                 ? element(e.resultBuffer(0),
+                           e.add(e.mul(e.add(resultRow, m), work.cStride), n))
+             : isOneBlock ? sums
+                          : waiting;
     work.rows = e.sub(mEnd, m);
     work.accumulate = e.less(e.number(0), k);
     if (packed) {
@@ -228,20 +238,35 @@ private:
       packPanel(e, {rhs.at(e, k, n), rhs.rowStride, rhs.columnStride}, work.b,
                 work.depth, width);
     }
-    callStrips(work, width);
-    if (inResult && isBare)
-      return;
-    e.ifThen(e.equal(kEnd, depth),
-             [&] { emitBehind(m, mEnd, n, width, inResult); });
+    Value isLast = e.equal(kEnd, depth);
+    forEachStripTile(e, work, [&](const StripTile &tile) {
+      StripTarget target = {element(work.c, e.mul(tile.row, work.cStride)),
+                            work.cStride};
+      bool staysInResult = inResult && isBare;
+      if (!staysInResult && isOneBlock)
+        target = {sums, e.number(panelColumns)};
+      else if (!staysInResult)
+        target = {e.select(isLast, sums, target.out),
+                  e.select(isLast, e.number(panelColumns), target.stride)};
+      callTiles(work, tile, target, width);
+      if (staysInResult)
+        return;
+      auto behind = [&] {
+        emitBehind(e.add(m, tile.row), tile.rows, n, width);
+      };
+      if (isOneBlock)
+        behind();
+      else
+        e.ifThen(isLast, behind);
+    });
   }
 
-  /// The strip of the least width that covers `width` columns.
-  void callStrips(const Strip &work, Value width) {
+  /// A tile of the least width that covers `width` columns.
+  void callTiles(Strip work, const StripTile &tile, const StripTarget &target,
+                 Value width) {
     auto call = [&](int64_t columns) {
-      callStrip(
-          e.b,
-          packedMatmulStrip(e.module, e.level, copies && interleaves, columns),
-          work);
+      work.columns = columns;
+      callStripTile(e, work, tile, target);
     };
     if (std::optional<int64_t> known = getConstantIntValue(width))
       return call(*known);
@@ -253,16 +278,15 @@ private:
       e.ifThen(e.equal(steps, e.number(i)), [&] { call(i * step); });
   }
 
-  /// Everything behind the matmul, for some rows of a panel.
-  void emitBehind(Value m, Value mEnd, Value n, Value width, bool inResult) {
-    Value stride = inResult ? columns : e.number(panelColumns);
-    e.loop(m, mEnd, [&](Value rowOfBatch) {
-      Value row = e.add(resultRow, rowOfBatch);
+  /// Everything behind the matmul, for the rows from m on of a tile whose sums
+  /// are there.
+  void emitBehind(Value m, Value count, Value n, Value width) {
+    e.loop(e.number(0), count, [&](Value i) {
+      Value row = e.add(resultRow, e.add(m, i));
       Value first = e.add(e.mul(row, columns), n);
-      Value waits = inResult ? first : e.mul(e.sub(rowOfBatch, m), stride);
-      storePanelRow(e, op,
-                    {e.delinearise(row, leadDims), n, width, first,
-                     inResult ? e.resultBuffer(0) : tile, waits});
+      Value waits = e.mul(i, e.number(panelColumns));
+      storePanelRow(
+          e, op, {e.delinearise(row, leadDims), n, width, first, sums, waits});
     });
   }
 
@@ -272,9 +296,10 @@ private:
   Value packed, rows, columns, depth;
   Value panels, wholePanels; // The latter's sums wait in the result.
   int64_t blockDepth, chunkPanels;
-  bool isBare, interleaves;
+  bool isBare, isOneBlock, interleaves;
   bool copies; // The group's slice of lhs, to scratch memory.
-  Value panel, copy, tile, blocks;
+  Value panel, copy, blocks;
+  Value sums, waiting; // Of a tile, of a group, on the stack.
   Indices leadDims;
   // Of the current batch.
   Matrix lhs, rhs;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A strip is cut into tiles of a few rows whose sums stay in registers while k
-// runs. There is one function per height of a tile; the strip calls them such
-// that heights differ by one at most.
+// runs. There is one function per height of a tile and per what it fetches
+// meanwhile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,6 +53,8 @@ public:
         i64(b.getI64Type()), f32(b.getF32Type()),
         vector(VectorType::get({shape.lanes}, f32)) {}
 
+  /// strip(a, aStride, b, depth, c, cStride, rows, accumulate, next, out,
+  /// outStride, index, count)
   LLVM::LLVMFuncOp write(StringRef name) {
     // A narrow last panel is not worth code that streams it.
     bool hasStreams = shape.columns() * shape.steps == kernel::panelColumns;
@@ -61,9 +63,10 @@ public:
       tiles[1].push_back(hasStreams ? tileOf(height, /*streams=*/true)
                                     : tiles[0].back());
     }
-    LLVM::LLVMFuncOp function = start(
-        name, {pointer, i64, pointer, i64, pointer, i64, i64, i1(), pointer});
-    writeStrip(function);
+    LLVM::LLVMFuncOp function =
+        start(name, {pointer, i64, pointer, i64, pointer, i64, i64, i1(),
+                     pointer, pointer, i64, i64, i64});
+    writeStripTile(function);
     LLVM::ReturnOp::create(b, ValueRange());
     return function;
   }
@@ -111,9 +114,10 @@ private:
         body(row, v);
   }
 
-  /// Stores the sums, plus what `out` holds if `accumulate`. Added last, it has
+  /// Stores the sums, plus what `c` holds if `accumulate`. Added last, it has
   /// arrived by then: sums that start from it would wait for the cache.
-  void storeSums(ArrayRef<Value> out, Value accumulate, ValueRange sums) {
+  void storeSums(ArrayRef<Value> out, ArrayRef<Value> c, Value accumulate,
+                 ValueRange sums) {
     auto choice = scf::IfOp::create(b, sums.getTypes(), accumulate,
                                     /*withElseRegion=*/true);
     {
@@ -122,7 +126,7 @@ private:
       SmallVector<Value> totals;
       forEach(out.size(), [&](int64_t row, int64_t v) {
         totals.push_back(
-            arith::AddFOp::create(b, loadVector(out[row], v * shape.lanes),
+            arith::AddFOp::create(b, loadVector(c[row], v * shape.lanes),
                                   sums[row * shape.vectors + v]));
       });
       scf::YieldOp::create(b, totals);
@@ -185,24 +189,27 @@ private:
     return writeTile(name, height, streams);
   }
 
-  /// tile(a, aStride, b, depth, c, cStride, accumulate, next, nextStep):
-  /// meanwhile fetches nextStep bytes from `next` on per `unroll` steps of k;
-  /// or if it `streams`, which is for a B that is read by this tile alone, what
-  /// comes behind in B itself.
+  /// tile(a, aStride, b, depth, c, cStride, out, outStride, accumulate, next,
+  /// nextStep): meanwhile fetches nextStep bytes from `next` on per `unroll`
+  /// steps of k; or if it `streams`, which is for a B that is read by this tile
+  /// alone, what comes behind in B itself.
   LLVM::LLVMFuncOp writeTile(StringRef name, int64_t height, bool streams) {
-    LLVM::LLVMFuncOp tile = start(
-        name, {pointer, i64, pointer, i64, pointer, i64, i1(), pointer, i64});
+    LLVM::LLVMFuncOp tile =
+        start(name, {pointer, i64, pointer, i64, pointer, i64, pointer, i64,
+                     i1(), pointer, i64});
     auto argument = [&](int i) { return tile.getArgument(i); };
+    auto rowsOf = [&](int base) {
+      SmallVector<Value> rows = {argument(base)};
+      while (int64_t(rows.size()) < height)
+        rows.push_back(element(rows.back(), argument(base + 1)));
+      return rows;
+    };
     Value depth = argument(3), step4 = number(unroll);
-    SmallVector<Value> rows = {argument(0)}, out = {argument(4)};
-    for (int64_t row = 1; row < height; ++row) {
-      rows.push_back(element(rows.back(), argument(1)));
-      out.push_back(element(out.back(), argument(5)));
-    }
+    SmallVector<Value> rows = rowsOf(0);
     Value zero =
         arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
     SmallVector<Value> sums(height * shape.vectors, zero);
-    sums.push_back(argument(7));
+    sums.push_back(argument(9));
     Value whole =
         sub(depth, arith::AndIOp::create(b, depth, number(unroll - 1)));
     auto main = scf::ForOp::create(b, number(0), whole, step4, sums);
@@ -219,7 +226,7 @@ private:
       SmallVector<Value> after =
           step(rows, argument(2), main.getInductionVar(), unroll,
                main.getRegionIterArgs().drop_back());
-      after.push_back(address(next, b.getI8Type(), argument(8)));
+      after.push_back(address(next, b.getI8Type(), argument(10)));
       scf::YieldOp::create(b, after);
     }
     auto rest = scf::ForOp::create(b, whole, depth, number(1),
@@ -230,7 +237,7 @@ private:
       scf::YieldOp::create(b, step(rows, argument(2), rest.getInductionVar(), 1,
                                    rest.getRegionIterArgs()));
     }
-    storeSums(out, argument(6), rest.getResults());
+    storeSums(rowsOf(6), rowsOf(4), argument(8), rest.getResults());
     LLVM::ReturnOp::create(b, ValueRange());
     return tile;
   }
@@ -263,60 +270,28 @@ private:
     }
   }
 
-  void writeStrip(LLVM::LLVMFuncOp function) {
+  void writeStripTile(LLVM::LLVMFuncOp function) {
     auto argument = [&](int i) { return function.getArgument(i); };
-    Value aStride = argument(1), depth = argument(3), cStride = argument(5),
-          rows = argument(6);
-    Value count =
-        div(add(rows, number(shape.height - 1)), number(shape.height));
+    Value depth = argument(3), index = argument(11), count = argument(12);
     // Then nothing is left to read B from the cache.
     Value isAlone =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ule, count, number(1));
-    // Interleaved rows come in tiles of the full height.
-    Value low, larger;
-    if (!interleaved) {
-      low = div(rows, count);
-      larger = sub(rows, mul(low, count));
-    }
     // The next panel, spread over all tiles; what a tile cannot take in
     // passing is left to the hardware.
     int64_t bytes = kernel::panelColumns * 4 * unroll / shape.steps;
     Value nextStep = arith::MinUIOp::create(b, div(number(bytes), count),
                                             number(2 * cacheLine));
-    Value iterations = div(depth, number(unroll));
-    Value nextBytes = mul(iterations, nextStep);
-
-    auto overTiles =
-        scf::ForOp::create(b, number(0), count, number(1),
-                           ValueRange{argument(0), argument(4), argument(8)});
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(overTiles.getBody());
-    Value a = overTiles.getRegionIterArg(0), c = overTiles.getRegionIterArg(1);
-    Value index = overTiles.getInductionVar(), height;
-    if (interleaved) {
-      Value left = sub(rows, mul(index, number(shape.height)));
-      height = arith::MinUIOp::create(b, left, number(shape.height));
-    } else {
-      Value isLarger =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, larger);
-      height = add(low, arith::ExtUIOp::create(b, i64, isLarger));
+    Value nextBytes = mul(div(depth, number(unroll)), nextStep);
+    Value first = mul(mul(index, number(shape.steps)), nextBytes);
+    for (int64_t i = 0; i < shape.steps; ++i) {
+      int32_t n = int32_t(i * shape.columns());
+      Value skipped = add(first, mul(number(i), nextBytes));
+      callTile(argument(6), isAlone,
+               {argument(0), argument(1), element(argument(2), n), depth,
+                element(argument(4), n), argument(5), element(argument(9), n),
+                argument(10), argument(7),
+                address(argument(8), b.getI8Type(), skipped), nextStep});
     }
-    auto overSteps = scf::ForOp::create(
-        b, number(0), number(shape.columns() * shape.steps),
-        number(shape.columns()), ValueRange{overTiles.getRegionIterArg(2)});
-    {
-      OpBuilder::InsertionGuard inner(b);
-      b.setInsertionPointToStart(overSteps.getBody());
-      Value n = overSteps.getInductionVar();
-      Value next = overSteps.getRegionIterArg(0);
-      callTile(height, isAlone,
-               {a, aStride, element(argument(2), n), depth, element(c, n),
-                cStride, argument(7), next, nextStep});
-      scf::YieldOp::create(b, address(next, b.getI8Type(), nextBytes));
-    }
-    scf::YieldOp::create(b, ValueRange{element(a, mul(height, aStride)),
-                                       element(c, mul(height, cStride)),
-                                       overSteps.getResult(0)});
   }
 
   ModuleOp module;
@@ -329,14 +304,8 @@ private:
   SmallVector<LLVM::LLVMFuncOp> tiles[2]; // By height - 1; those that stream.
 };
 
-} // namespace
-
-bool canInterleaveLhs(const CpuLevel &level) {
-  return tileShape(level, kernel::panelColumns).height ==
-         kernel::interleavedRows;
-}
-
-LLVM::LLVMFuncOp packedMatmulStrip(ModuleOp module, const CpuLevel &level,
+/// The function of all kernels of a module that need it.
+LLVM::LLVMFuncOp stripTileFunction(ModuleOp module, const CpuLevel &level,
                                    bool interleaved, int64_t columns) {
   TileShape shape = tileShape(level, columns);
   std::string suffix =
@@ -348,11 +317,61 @@ LLVM::LLVMFuncOp packedMatmulStrip(ModuleOp module, const CpuLevel &level,
   return StripWriter(module, interleaved, shape, suffix).write(name);
 }
 
-void callStrip(OpBuilder &b, LLVM::LLVMFuncOp function, const Strip &strip) {
-  LLVM::CallOp::create(b, UnknownLoc::get(b.getContext()), function,
-                       ValueRange{strip.a, strip.aStride, strip.b, strip.depth,
-                                  strip.c, strip.cStride, strip.rows,
-                                  strip.accumulate, strip.next});
+} // namespace
+
+int64_t stripTileRows(const CpuLevel &level) {
+  return tileShape(level, kernel::panelColumns).height;
+}
+
+void forEachStripTile(Emitter &e, const Strip &strip,
+                      function_ref<void(const StripTile &)> body) {
+  int64_t height = stripTileRows(e.level);
+  Value most = e.number(height);
+  Value count = e.div(e.add(strip.rows, e.number(height - 1)), most);
+  // Interleaved rows come in tiles of the full height; else heights differ by
+  // one at most.
+  Value low, larger;
+  if (!strip.isInterleaved) {
+    low = e.div(strip.rows, e.max(count, e.number(1)));
+    larger = e.sub(strip.rows, e.mul(low, count));
+  }
+  e.loop(e.number(0), count, [&](Value index) {
+    StripTile tile;
+    tile.index = index;
+    tile.count = count;
+    if (strip.isInterleaved) {
+      tile.row = e.mul(index, most);
+      tile.rows = e.min(e.sub(strip.rows, tile.row), most);
+    } else {
+      tile.row = e.add(e.mul(index, low), e.min(index, larger));
+      tile.rows = e.select(e.less(index, larger), e.add(low, e.number(1)), low);
+    }
+    body(tile);
+  });
+}
+
+void callStripTile(Emitter &e, const Strip &strip, const StripTile &tile,
+                   const StripTarget &target) {
+  auto element = [&](Value base, Value row, Value stride) {
+    return e.address(base, e.b.getF32Type(), e.mul(row, stride));
+  };
+  LLVM::CallOp::create(
+      e.b,
+      stripTileFunction(e.module, e.level, strip.isInterleaved, strip.columns),
+      ValueRange{element(strip.a, tile.row, strip.aStride), strip.aStride,
+                 strip.b, strip.depth,
+                 element(strip.c, tile.row, strip.cStride), strip.cStride,
+                 tile.rows, strip.accumulate, strip.next, target.out,
+                 target.stride, tile.index, tile.count});
+}
+
+void callStrip(Emitter &e, const Strip &strip) {
+  forEachStripTile(e, strip, [&](const StripTile &tile) {
+    callStripTile(
+        e, strip, tile,
+        {e.address(strip.c, e.b.getF32Type(), e.mul(tile.row, strip.cStride)),
+         strip.cStride});
+  });
 }
 
 } // namespace tenon::cpu

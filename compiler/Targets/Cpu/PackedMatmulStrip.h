@@ -4,40 +4,56 @@
 #ifndef TENON_COMPILER_TARGETS_CPU_PACKEDMATMULSTRIP_H
 #define TENON_COMPILER_TARGETS_CPU_PACKEDMATMULSTRIP_H
 
-#include "compiler/Targets/Cpu/CpuLevel.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/BuiltinOps.h"
+#include "compiler/Targets/Cpu/Emitter.h"
+#include "dialects/Kernel/Packing.h"
 
 namespace tenon::cpu {
 
-/// What the strip function computes: `rows` rows of
+/// What is computed: `rows` rows of
 ///
-///     C[rows][panelColumns] (+)= A[rows][depth] * B[depth][panelColumns]
+///     C[rows][columns] (+)= A[rows][depth] * B[depth][panelColumns]
 ///
 /// with B contiguous and the other two at a stride (A may be interleaved
-/// instead: [ceil(rows / interleavedRows)][depth][interleavedRows]), in f32,
-/// each sum from zero by fused multiply-adds in the order of k, then added to
-/// C. All sizes are i64 in elements.
+/// instead: [ceil(rows / interleavedRows)][depth][interleavedRows], with its
+/// depth for a stride), in f32, each sum from zero by fused multiply-adds in
+/// the order of k, then added to C. All sizes are i64 in elements. Columns of B
+/// from `columns` on may be left out.
 struct Strip {
   mlir::Value a, aStride, b, depth, c, cStride, rows;
   mlir::Value accumulate; // i1: add to what C holds.
   mlir::Value next;       // Another such B: fetched into the cache meanwhile.
+  bool isInterleaved = false;
+  int64_t columns = kernel::panelColumns;
 };
 
-/// The function that computes strips at a level. All packed matmuls of a module
-/// share it: it is made at the first call. Columns from `columns` on may be
-/// left out. Where A is interleaved, a strip starts at a multiple of
-/// kernel::interleavedRows, and aStride is its depth.
-mlir::LLVM::LLVMFuncOp packedMatmulStrip(mlir::ModuleOp module,
-                                         const CpuLevel &level,
-                                         bool interleaved, int64_t columns);
+/// Some rows of a strip, whose sums stay in registers while k runs.
+struct StripTile {
+  mlir::Value index, count; // This of so many tiles.
+  mlir::Value row, rows;
+};
 
-/// Calls it.
-void callStrip(mlir::OpBuilder &b, mlir::LLVM::LLVMFuncOp function,
-               const Strip &strip);
+/// Where the sums of a tile go, which may be C.
+struct StripTarget {
+  mlir::Value out, stride;
+};
 
+/// Cuts a strip into tiles.
+void forEachStripTile(Emitter &e, const Strip &strip,
+                      llvm::function_ref<void(const StripTile &)> body);
+
+/// Computes a tile, by a function that all kernels of a module share.
+void callStripTile(Emitter &e, const Strip &strip, const StripTile &tile,
+                   const StripTarget &target);
+
+/// Computes all of C.
+void callStrip(Emitter &e, const Strip &strip);
+
+/// The most rows of a tile.
+int64_t stripTileRows(const CpuLevel &level);
 /// Whether a level's tiles are as high as what is interleaved.
-bool canInterleaveLhs(const CpuLevel &level);
+inline bool canInterleaveLhs(const CpuLevel &level) {
+  return stripTileRows(level) == kernel::interleavedRows;
+}
 
 } // namespace tenon::cpu
 
