@@ -52,6 +52,7 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
   schedules.generic = options.generic;
   schedules.explain = options.explain;
   pm.addPass(createApplySchedulesPass(schedules));
+  pm.addPass(createShareTablesPass(weights));
   if (options.stage == EmitStage::Kernels)
     return;
   // kernel calls -> exec: when and where.

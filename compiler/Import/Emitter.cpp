@@ -268,13 +268,13 @@ llvm::APInt loadInteger(const Weight &weight, size_t i) {
   switch (width) {
   case 1:
   case 8:
-    return {width, uint64_t(load<uint8_t>(weight.bytes, i)), false, true};
+    return {width, uint64_t(load<uint8_t>(weight.bytes(), i)), false, true};
   case 16:
-    return {width, load<uint16_t>(weight.bytes, i)};
+    return {width, load<uint16_t>(weight.bytes(), i)};
   case 32:
-    return {width, load<uint32_t>(weight.bytes, i)};
+    return {width, load<uint32_t>(weight.bytes(), i)};
   default:
-    return {width, load<uint64_t>(weight.bytes, i)};
+    return {width, load<uint64_t>(weight.bytes(), i)};
   }
 }
 

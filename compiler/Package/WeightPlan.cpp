@@ -30,25 +30,30 @@ int64_t filterDepth(const Weight &weight) {
 llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
                                      llvm::StringRef layout) {
   if (layout.empty())
-    return weight.bytes.size();
+    return weight.bytes().size();
   bool isFilter = weight.shape.size() > 2 && weight.elementType.isF32();
   if (isFilter && layout == "taps_first")
-    return weight.bytes.size();
+    return weight.bytes().size();
   if (isFilter && layout == "conv48")
     return uint64_t(llvm::divideCeil(weight.shape[0], panelColumns)) *
            filterDepth(weight) * panelColumns * sizeof(float);
-  if (layout != "packed48" || weight.shape.size() != 2 ||
+  bool isRows = layout == "rows48";
+  if ((!isRows && layout != "packed48") || weight.shape.size() != 2 ||
       !weight.elementType.isF32())
     return llvm::createStringError("internal error: weight '" + weight.name +
                                    "' cannot have the layout '" + layout +
                                    "'; please report this");
-  return uint64_t(llvm::divideCeil(weight.shape[1], panelColumns)) *
-         weight.shape[0] * panelColumns * sizeof(float);
+  return uint64_t(
+             llvm::divideCeil(weight.shape[isRows ? 0 : 1], panelColumns)) *
+         weight.shape[isRows ? 1 : 0] * panelColumns * sizeof(float);
 }
 
-void packPanels(const PlacedWeight &placed, ByteSink sink) {
+/// A matrix [K, N], or [N, K] if it `isTransposed`.
+void packPanels(const PlacedWeight &placed, bool isTransposed, ByteSink sink) {
   int64_t rows = placed.weight->shape[0], columns = placed.weight->shape[1];
-  const char *source = placed.weight->bytes.data();
+  if (isTransposed)
+    std::swap(rows, columns);
+  const char *source = placed.weight->bytes().data();
   // Some rows at a time: a few dozen KiB whatever the matrix.
   constexpr int64_t rowsAtOnce = 256;
   std::vector<float> chunk(rowsAtOnce * panelColumns);
@@ -58,10 +63,15 @@ void packPanels(const PlacedWeight &placed, ByteSink sink) {
       int64_t height = std::min(rowsAtOnce, rows - row);
       if (width < panelColumns)
         std::fill(chunk.begin(), chunk.end(), 0.0f);
-      for (int64_t i = 0; i < height; ++i)
+      for (int64_t i = 0; i < height && !isTransposed; ++i)
         std::memcpy(chunk.data() + i * panelColumns,
                     source + ((row + i) * columns + column) * sizeof(float),
                     size_t(width) * sizeof(float));
+      for (int64_t j = 0; j < width && isTransposed; ++j)
+        for (int64_t i = 0; i < height; ++i)
+          std::memcpy(&chunk[i * panelColumns + j],
+                      source + ((column + j) * rows + row + i) * sizeof(float),
+                      sizeof(float));
       sink({reinterpret_cast<const char *>(chunk.data()),
             size_t(height * panelColumns) * sizeof(float)});
     }
@@ -73,7 +83,7 @@ void packFilter(const PlacedWeight &placed, int64_t width, ByteSink sink) {
   int64_t maps = placed.weight->shape[0], channels = placed.weight->shape[1];
   int64_t depth = filterDepth(*placed.weight);
   int64_t taps = depth / std::max<int64_t>(channels, 1);
-  const char *source = placed.weight->bytes.data();
+  const char *source = placed.weight->bytes().data();
   std::vector<float> chunk(channels * width);
   for (int64_t map = 0; map < maps; map += width) {
     int64_t count = std::min(width, maps - map);
@@ -105,17 +115,22 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
   if (!weight)
     return llvm::createStringError("internal error: there is no weight '" +
                                    name + "'; please report this");
+  if (weight->transposed && layout == "packed48") {
+    weight = weight->transposed;
+    layout = "rows48";
+  }
   auto bytes = layoutBytes(*weight, layout);
   if (!bytes)
     return bytes.takeError();
-  XXH128_hash_t sum = XXH3_128bits(weight->bytes.data(), weight->bytes.size());
+  XXH128_hash_t sum =
+      XXH3_128bits(weight->bytes().data(), weight->bytes().size());
   // In a layout of its own the same bytes differ by the shape.
   std::string form = layout.str();
   if (!layout.empty())
     for (int64_t size : weight->shape)
       form += ' ' + std::to_string(size);
   auto [same, isFirst] = byContent.try_emplace(
-      Content{sum.low64, sum.high64, weight->bytes.size(), form},
+      Content{sum.low64, sum.high64, weight->bytes().size(), form},
       unique.size());
   known->second = same->second;
   if (isFirst) {
@@ -128,11 +143,11 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
 
 void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
   if (placed.layout.empty())
-    sink(placed.weight->bytes);
+    sink(placed.weight->bytes());
   else if (placed.layout == "conv48")
     packFilter(placed, panelColumns, sink);
   else if (placed.layout == "taps_first")
     packFilter(placed, std::max<int64_t>(placed.weight->shape[0], 1), sink);
   else
-    packPanels(placed, sink);
+    packPanels(placed, placed.layout == "rows48", sink);
 }

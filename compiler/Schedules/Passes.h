@@ -12,6 +12,10 @@ namespace tenon {
 #include "compiler/Schedules/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "compiler/Schedules/Passes.h.inc"
+
+class WeightStore;
+
+std::unique_ptr<mlir::Pass> createShareTablesPass(const WeightStore &weights);
 } // namespace tenon
 
 #endif // TENON_COMPILER_SCHEDULES_PASSES_H

@@ -37,4 +37,22 @@ def ApplySchedulesPass : Pass<"apply-schedules", "::mlir::ModuleOp"> {
                         "Run every kernel by the Generic schedule">];
 }
 
+def ShareTablesPass : Pass<"share-tables", "::mlir::ModuleOp"> {
+  let summary = "Look rows up in weights that products keep packed";
+  let description = [{
+    Where a product has the transpose of a weight packed, kernels that pick
+    rows of that weight read them from the panels, so that the artifact holds
+    it once. A pick touches one cache line per element; it is small beside the
+    product.
+
+    ```mlir
+    %0 = kernel.call @gather(%table, %i)  // layouts ["", ""]
+    %1 = kernel.call @matmul(%x, %table_transposed)  // layouts ["", "packed48"]
+    // becomes
+    %0 = kernel.call @gather(%table, %i)  // layouts ["rows48", ""]
+    ```
+  }];
+  let dependentDialects = ["::tenon::kernel::KernelDialect"];
+}
+
 #endif // TENON_COMPILER_SCHEDULES_PASSES_TD

@@ -87,7 +87,7 @@ bool isSmallWithin(Value value, const WeightStore *weights, unsigned depth) {
     return isSmallConstant(constant);
   if (auto name = dyn_cast<graph::WeightOp>(op)) {
     const Weight *weight = weights ? weights->lookup(name.getName()) : nullptr;
-    return weight && isSmallData(weight->elementType, weight->bytes);
+    return weight && isSmallData(weight->elementType, weight->bytes());
   }
   if (isa<graph::ReshapeOp, graph::TransposeOp, graph::SliceOp,
           graph::BroadcastOp, graph::GatherOp>(op))

@@ -46,20 +46,6 @@ bool mayFold(Operation *op) {
   return llvm::all_of(op->getOperands(), isStored);
 }
 
-/// Copies a matrix with its axes swapped, in squares, so that both sides use
-/// whole cache lines. `Width` are the bytes of an element.
-template <int64_t Width>
-void transposeMatrix(const char *from, char *to, int64_t rows,
-                     int64_t columns) {
-  constexpr int64_t side = 32;
-  for (int64_t row = 0; row < rows; row += side)
-    for (int64_t column = 0; column < columns; column += side)
-      for (int64_t c = column; c < std::min(column + side, columns); ++c)
-        for (int64_t r = row; r < std::min(row + side, rows); ++r)
-          std::memcpy(to + (c * rows + r) * Width,
-                      from + (r * columns + c) * Width, Width);
-}
-
 /// Copies `bytes` with axes permuted; element by element, runs of the last
 /// axis at once when it stays last.
 std::vector<char> transposed(ArrayRef<char> bytes, ArrayRef<int64_t> shape,
@@ -75,11 +61,6 @@ std::vector<char> transposed(ArrayRef<char> bytes, ArrayRef<int64_t> shape,
   if (bytes.empty() || rank == 0)
     return std::vector<char>(bytes.begin(), bytes.end());
   std::vector<char> result(bytes.size());
-  if (permutation == ArrayRef<int64_t>{1, 0} && (width == 4 || width == 2)) {
-    auto transpose = width == 4 ? transposeMatrix<4> : transposeMatrix<2>;
-    transpose(bytes.data(), result.data(), shape[0], shape[1]);
-    return result;
-  }
   int64_t run = 1, inner = rank;
   if (permutation.back() == rank - 1) {
     run = sizes.back();
@@ -111,8 +92,8 @@ std::vector<char> concatenated(ArrayRef<const Weight *> parts, int64_t axis,
   result.reserve(bytes);
   for (int64_t round = 0; round < rounds; ++round)
     for (const Weight *part : parts) {
-      size_t run = part->bytes.size() / rounds;
-      const char *from = part->bytes.data() + round * run;
+      size_t run = part->bytes().size() / rounds;
+      const char *from = part->bytes().data() + round * run;
       result.insert(result.end(), from, from + run);
     }
   return result;
@@ -160,7 +141,7 @@ private:
     auto type = cast<RankedTensorType>(op.getType());
     if (type.hasStaticShape())
       replace(op, weights.add(weight.name + ".reshaped", weight.elementType,
-                              type.getShape(), weight.bytes, weight.owner));
+                              type.getShape(), weight.bytes(), weight.owner()));
   }
 
   void foldTranspose(graph::TransposeOp op, const Weight &weight) {
@@ -168,9 +149,13 @@ private:
     std::optional<int64_t> width = elementBytes(weight.elementType);
     if (!width || !type.hasStaticShape())
       return;
+    // A matrix may be wanted in this form alone, or packed from the other.
+    if (op.getPermutation() == ArrayRef<int64_t>{1, 0})
+      return replace(
+          op, weights.addTransposed(weight.name + ".transposed", weight));
     replace(op, weights.addOwned(weight.name + ".transposed",
                                  weight.elementType, type.getShape(),
-                                 transposed(weight.bytes, weight.shape,
+                                 transposed(weight.bytes(), weight.shape,
                                             op.getPermutation(), *width)));
   }
 
@@ -199,7 +184,7 @@ private:
     if (!weight)
       return std::nullopt;
     auto tensor = reference::Tensor::fromBytes(weight->elementType,
-                                               weight->shape, weight->bytes);
+                                               weight->shape, weight->bytes());
     if (!tensor) {
       llvm::consumeError(tensor.takeError());
       return std::nullopt;

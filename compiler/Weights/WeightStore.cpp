@@ -57,6 +57,48 @@ std::optional<int64_t> tensorBytes(mlir::Type type, ArrayRef<int64_t> shape) {
   return bytes;
 }
 
+namespace {
+
+/// Copies a matrix with its axes swapped, in squares, so that both sides use
+/// whole cache lines. `Width` are the bytes of an element.
+template <int64_t Width>
+void transposeMatrix(const char *from, char *to, int64_t rows,
+                     int64_t columns) {
+  constexpr int64_t side = 32;
+  for (int64_t row = 0; row < rows; row += side)
+    for (int64_t column = 0; column < columns; column += side)
+      for (int64_t c = column; c < std::min(column + side, columns); ++c)
+        for (int64_t r = row; r < std::min(row + side, rows); ++r)
+          std::memcpy(to + (c * rows + r) * Width,
+                      from + (r * columns + c) * Width, Width);
+}
+
+} // namespace
+
+void Weight::makeBytes() const {
+  ArrayRef<char> from = transposed->bytes();
+  auto bytes = std::make_shared<std::vector<char>>(from.size());
+  int64_t width = elementBytes(elementType).value_or(1);
+  auto transpose = width == 1   ? transposeMatrix<1>
+                   : width == 2 ? transposeMatrix<2>
+                   : width == 4 ? transposeMatrix<4>
+                                : transposeMatrix<8>;
+  transpose(from.data(), bytes->data(), shape[1], shape[0]);
+  data = *bytes;
+  dataOwner = std::move(bytes);
+}
+
+ArrayRef<char> Weight::bytes() const {
+  if (transposed)
+    std::call_once(once, [this] { makeBytes(); });
+  return data;
+}
+
+std::shared_ptr<const void> Weight::owner() const {
+  (void)bytes();
+  return dataOwner;
+}
+
 Expected<const Weight *> WeightStore::add(StringRef hint, mlir::Type type,
                                           ArrayRef<int64_t> shape,
                                           ArrayRef<char> bytes,
@@ -69,14 +111,9 @@ Expected<const Weight *> WeightStore::add(StringRef hint, mlir::Type type,
     return createStringError("weight '" + printable(hint) + "' has " +
                              Twine(bytes.size()) + " bytes but needs " +
                              Twine(*expected));
-  Weight &weight = entries.emplace_back();
-  weight.name = uniqueName(hint);
-  weight.elementType = type;
-  weight.shape.assign(shape.begin(), shape.end());
-  weight.bytes = bytes;
-  weight.owner = std::move(owner);
-  byName[weight.name] = &weight;
-  total += bytes.size();
+  Weight &weight = addEntry(hint, type, shape, bytes.size());
+  weight.data = bytes;
+  weight.dataOwner = std::move(owner);
   return &weight;
 }
 
@@ -88,13 +125,34 @@ Expected<const Weight *> WeightStore::addOwned(StringRef hint, mlir::Type type,
   return add(hint, type, shape, view, std::move(owner));
 }
 
+const Weight *WeightStore::addTransposed(StringRef hint, const Weight &matrix) {
+  if (matrix.transposed)
+    return matrix.transposed;
+  int64_t shape[] = {matrix.shape[1], matrix.shape[0]};
+  uint64_t bytes = tensorBytes(matrix.elementType, shape).value_or(0);
+  Weight &weight = addEntry(hint, matrix.elementType, shape, bytes);
+  weight.transposed = &matrix;
+  return &weight;
+}
+
+Weight &WeightStore::addEntry(StringRef hint, mlir::Type type,
+                              ArrayRef<int64_t> shape, uint64_t bytes) {
+  Weight &weight = entries.emplace_back();
+  weight.name = uniqueName(hint);
+  weight.elementType = type;
+  weight.shape.assign(shape.begin(), shape.end());
+  byName[weight.name] = &weight;
+  total += bytes;
+  return weight;
+}
+
 const Weight *WeightStore::lookup(StringRef name) const {
   return byName.lookup(name);
 }
 
 ArrayRef<char> WeightStore::bytes(StringRef name) const {
   const Weight *weight = lookup(name);
-  return weight ? weight->bytes : ArrayRef<char>();
+  return weight ? weight->bytes() : ArrayRef<char>();
 }
 
 std::string WeightStore::uniqueName(StringRef hint) const {

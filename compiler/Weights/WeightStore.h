@@ -5,6 +5,8 @@
 // element type, a static shape and its bytes: row-major, little-endian, of
 // any alignment (read them with memcpy). The bytes lie in a mapped file, in a
 // parsed model or in a buffer of their own; the entry keeps that owner alive.
+// An entry may also be the transpose of another, whose bytes are made when
+// somebody asks for them.
 //
 // Element types: f16, bf16, f32, f64, i1 (a byte, 0 or 1), signless i8..i64
 // (signed) and ui8..ui64.
@@ -26,6 +28,7 @@
 
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,12 +45,25 @@ std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
 std::optional<int64_t> tensorBytes(mlir::Type type,
                                    llvm::ArrayRef<int64_t> shape);
 
-struct Weight {
+class Weight {
+public:
   std::string name;
   mlir::Type elementType;
   llvm::SmallVector<int64_t> shape;
-  llvm::ArrayRef<char> bytes;
-  std::shared_ptr<const void> owner;
+  /// The matrix whose transpose it is, null for one of bytes of its own.
+  const Weight *transposed = nullptr;
+
+  /// As the shape says; made at the first call where `transposed` is set.
+  llvm::ArrayRef<char> bytes() const;
+  std::shared_ptr<const void> owner() const;
+
+private:
+  friend class WeightStore;
+  void makeBytes() const;
+
+  mutable std::once_flag once;
+  mutable llvm::ArrayRef<char> data;
+  mutable std::shared_ptr<const void> dataOwner;
 };
 
 class WeightStore {
@@ -65,6 +81,10 @@ public:
   llvm::Expected<const Weight *> addOwned(llvm::StringRef hint, mlir::Type type,
                                           llvm::ArrayRef<int64_t> shape,
                                           std::vector<char> bytes);
+
+  /// The transpose of an entry, a matrix: under `uniqueName(hint)`, if it is
+  /// not itself the transpose of one.
+  const Weight *addTransposed(llvm::StringRef hint, const Weight &matrix);
 
   /// Null when there is no such weight.
   const Weight *lookup(llvm::StringRef name) const;
@@ -84,6 +104,9 @@ public:
   uint64_t totalBytes() const { return total; }
 
 private:
+  Weight &addEntry(llvm::StringRef hint, mlir::Type type,
+                   llvm::ArrayRef<int64_t> shape, uint64_t bytes);
+
   Entries entries;
   llvm::StringMap<const Weight *> byName;
   mutable llvm::StringMap<unsigned> nextSuffix;

@@ -31,6 +31,8 @@
 namespace tenon::kernel {
 
 inline constexpr llvm::StringLiteral packedLayout = "packed48";
+/// Of the matrix whose transpose is packed.
+inline constexpr llvm::StringLiteral rowsLayout = "rows48";
 inline constexpr int64_t panelColumns = 48;
 inline constexpr int64_t blockRows = 64;
 inline constexpr int64_t groupBlocks = 2;

@@ -92,7 +92,7 @@ evaluate(ImportedModel &model, const std::vector<Tensor> &inputs) {
     if (!weight)
       return sentence("internal error: there is no weight " + name);
     return reference::Tensor::fromBytes(weight->elementType, weight->shape,
-                                        weight->bytes);
+                                        weight->bytes());
   };
   auto results = reference::evaluateFunction(model.main, arguments, options);
   if (!results)

@@ -153,6 +153,7 @@ private:
   void addWrapper();
   Value loadArgument(mlir::BlockArgument argument, llvm::ArrayRef<Value> index);
   Value loadRowMajor(Value base, Value tensor, llvm::ArrayRef<Value> index);
+  Value loadPackedRow(Value base, Value tensor, llvm::ArrayRef<Value> index);
   Value constantBase(mlir::Operation *op);
   Value sizesBase(mlir::Operation *op);
   mlir::LogicalResult emitRows();

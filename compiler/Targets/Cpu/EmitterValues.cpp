@@ -3,6 +3,7 @@
 
 #include "compiler/Targets/Cpu/Emitter.h"
 #include "dialects/Kernel/Geometry.h"
+#include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -363,9 +364,20 @@ Value Emitter::loadRowMajor(Value base, Value tensor, ArrayRef<Value> index) {
               linearise(index, dimsOf(tensor)));
 }
 
+/// Element (row, column) of a matrix whose transpose is packed in panels.
+Value Emitter::loadPackedRow(Value base, Value tensor, ArrayRef<Value> index) {
+  Value width = number(tenon::kernel::panelColumns);
+  Value panel = mul(div(index[0], width), dimsOf(tensor)[1]);
+  return load(base, graph::getElementType(tensor),
+              add(mul(add(panel, index[1]), width), rem(index[0], width)));
+}
+
 Value Emitter::loadArgument(BlockArgument argument, ArrayRef<Value> index) {
   unsigned i = argument.getArgNumber();
-  if (!cast<StringAttr>(kernel.getLayouts()[i]).getValue().empty())
+  StringRef layout = cast<StringAttr>(kernel.getLayouts()[i]).getValue();
+  if (layout == tenon::kernel::rowsLayout)
+    return loadPackedRow(buffers[i], argument, index);
+  if (!layout.empty())
     return giveUp("cannot read an operand in a layout of its own"), index[0];
   return loadRowMajor(buffers[i], argument, index);
 }

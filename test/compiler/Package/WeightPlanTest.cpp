@@ -65,6 +65,31 @@ TEST_F(WeightPlanTest, PacksColumnsIntoPaddedPanels) {
     }
 }
 
+/// A table that is also, transposed, the right side of a product.
+TEST_F(WeightPlanTest, StoresRowsAndTheirTransposeOnce) {
+  constexpr int64_t rows = 50, columns = 300;
+  add("table", {rows, columns}, 0);
+  const Weight *head = store.addTransposed("head", *store.lookup("table"));
+  WeightPlan plan(store);
+  PlacedWeight packed = llvm::cantFail(plan.place(head->name, "packed48"));
+  PlacedWeight placed = llvm::cantFail(plan.place("table", "rows48"));
+  EXPECT_EQ(packed.offset, placed.offset);
+  EXPECT_EQ(plan.placed().size(), 1u);
+  ASSERT_EQ(placed.bytes, 2u * columns * 48 * 4);
+  std::vector<char> bytes;
+  layOut(placed, [&](llvm::ArrayRef<char> part) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  });
+  ASSERT_EQ(bytes.size(), placed.bytes);
+  for (int64_t row = 0; row < 96; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      float value;
+      int64_t at = (row / 48 * columns + column) * 48 + row % 48;
+      std::memcpy(&value, bytes.data() + at * 4, 4);
+      EXPECT_EQ(value, row < rows ? float(row * columns + column) : 0);
+    }
+}
+
 TEST_F(WeightPlanTest, PacksFilters) {
   constexpr int64_t maps = 50, channels = 3, taps = 6;
   add("w", {maps, channels, 2, 3}, 0);

@@ -82,4 +82,14 @@ TEST_F(WeightStoreTest, TheOwnerLivesAsLongAsTheEntry) {
 }
 
 } // namespace
+TEST_F(WeightStoreTest, TransposesWhenAsked) {
+  std::vector<char> bytes = {0, 1, 2, 3, 4, 5};
+  auto i8 = mlir::IntegerType::get(&context, 8);
+  const Weight *matrix = llvm::cantFail(store.addOwned("w", i8, {2, 3}, bytes));
+  const Weight *other = store.addTransposed("t", *matrix);
+  EXPECT_EQ(llvm::ArrayRef(other->shape), llvm::ArrayRef<int64_t>({3, 2}));
+  EXPECT_EQ(other->bytes(), llvm::ArrayRef<char>({0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(store.addTransposed("back", *other), matrix);
+}
+
 } // namespace tenon
