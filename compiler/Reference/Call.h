@@ -100,6 +100,7 @@ llvm::Error evaluateSlice(Call &call);
 llvm::Error evaluateConcat(Call &call);
 llvm::Error evaluatePad(Call &call);
 llvm::Error evaluateRotary(Call &call);
+llvm::Error evaluateWindows(Call &call);
 llvm::Error evaluateGather(Call &call); // Indexing.cpp
 llvm::Error evaluateGatherElements(Call &call);
 llvm::Error evaluateGatherNd(Call &call);

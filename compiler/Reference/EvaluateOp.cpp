@@ -132,6 +132,7 @@ constexpr Family families[] = {
     {"graph.softmax", evaluateSoftmax},
     {"graph.topk", evaluateTopk},
     {"graph.transpose", evaluateTranspose},
+    {"graph.windows", evaluateWindows},
 };
 
 llvm::Error dispatch(Call &call) {

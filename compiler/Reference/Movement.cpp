@@ -107,6 +107,27 @@ llvm::Error evaluateSlice(Call &call) {
   return llvm::Error::success();
 }
 
+llvm::Error evaluateWindows(Call &call) {
+  auto op = cast<graph::WindowsOp>(call.op);
+  const Tensor &input = call.operands[0];
+  int64_t axis = op.getAxis(), stride = op.getStride(), step = op.getStep();
+  Tensor &result = call.make();
+  if (!result.count())
+    return llvm::Error::success();
+  int64_t windows = result.shape[axis], positions = result.shape[axis + 1];
+  int64_t first, last;
+  if (llvm::MulOverflow(windows - 1, stride, first) ||
+      llvm::MulOverflow(positions - 1, step, last) ||
+      llvm::AddOverflow(first, last, last) || last >= input.shape[axis])
+    return fault("the windows leave axis " + std::to_string(axis) + " of " +
+                 str(input.shape));
+  Shape own = stridesOf(input.shape), strides = own;
+  strides[axis] = own[axis] * stride;
+  strides.insert(strides.begin() + axis + 1, own[axis] * step);
+  copyStrided(result, input, 0, strides);
+  return llvm::Error::success();
+}
+
 llvm::Error evaluateConcat(Call &call) {
   int64_t axis = cast<graph::ConcatOp>(call.op).getAxis();
   Tensor &result = call.make();

@@ -47,7 +47,8 @@ bool writesThroughViews(Operation *op) { return isa<graph::AttentionOp>(op); }
 
 /// Movement that is as cheap inside a pointwise loop as by itself.
 bool isCheapMovement(Operation *op) {
-  return isa<graph::BroadcastOp, graph::SliceOp, graph::TransposeOp>(op);
+  return isa<graph::BroadcastOp, graph::SliceOp, graph::TransposeOp,
+             graph::WindowsOp>(op);
 }
 
 class RegionBuilder {

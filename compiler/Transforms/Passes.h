@@ -22,6 +22,11 @@ std::unique_ptr<mlir::Pass>
 createRecogniseAttentionPass(const WeightStore &weights,
                              RecogniseAttentionPassOptions options);
 
+/// Looks into `weights` for tables of positions.
+std::unique_ptr<mlir::Pass>
+createRecogniseWindowsPass(const WeightStore &weights,
+                           RecogniseWindowsPassOptions options);
+
 #define GEN_PASS_REGISTRATION
 #include "compiler/Transforms/Passes.h.inc"
 } // namespace tenon

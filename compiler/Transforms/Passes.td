@@ -435,6 +435,38 @@ def RecogniseRotaryPass : Pass<"recognise-rotary", "::mlir::func::FuncOp"> {
                         "Remark on what looks like a rotation and is none">];
 }
 
+def RecogniseWindowsPass : Pass<"recognise-windows", "::mlir::func::FuncOp"> {
+  let summary = "One windows in place of slices or of a table of positions";
+  let description = [{
+    A concat of three or more slices of one tensor that are equally far apart,
+    and a gather by constant positions that are equally far apart in both
+    directions. No position may be negative or outside of the tensor.
+
+    ```mlir
+    func.func @main(%x: tensor<2x9xf32>) -> tensor<2x4x3xf32> {
+      %0 = graph.constant {value = dense<[[1, 2, 3], [2, 3, 4], [3, 4, 5],
+          [4, 5, 6]]> : tensor<4x3xi64>} : () -> tensor<4x3xi64>
+      %1 = graph.gather %x, %0 {axis = 1 : i64}
+          : (tensor<2x9xf32>, tensor<4x3xi64>) -> tensor<2x4x3xf32>
+      return %1 : tensor<2x4x3xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<2x9xf32>) -> tensor<2x4x3xf32> {
+      %0 = graph.constant {value = dense<[[1, 2, 3], [2, 3, 4], [3, 4, 5],
+          [4, 5, 6]]> : tensor<4x3xi64>} : () -> tensor<4x3xi64>
+      %1 = graph.slice %x {starts = #graph.dims<0, 1>,
+          steps = #graph.dims<1, 1>} : (tensor<2x9xf32>) -> tensor<2x6xf32>
+      %2 = graph.windows %1 {axis = 1 : i64, stride = 1 : i64, step = 1 : i64}
+          : (tensor<2x6xf32>) -> tensor<2x4x3xf32>
+      return %2 : tensor<2x4x3xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on what looks like windows and is none">];
+}
+
 def SimplifyPass : Pass<"simplify", "::mlir::func::FuncOp"> {
   let summary = "Folding, identities, common subexpressions, dead code";
   let description = [{

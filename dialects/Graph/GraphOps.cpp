@@ -169,6 +169,33 @@ LogicalResult SliceOp::verify() {
   return success();
 }
 
+LogicalResult WindowsOp::verify() {
+  if (failed(checkSameElements(*this, getInput(), getResult(),
+                               "input and result")))
+    return failure();
+  SmallVector<Expr> expected = getDims(getInput()), dims = getDims(getResult());
+  if (getAxis() >= expected.size())
+    return emitOpError("axis ") << getAxis() << " is outside the input";
+  if (dims.size() != expected.size() + 1)
+    return emitOpError("result must have one axis more than the input");
+  if (static_cast<int64_t>(getStride()) < 1 ||
+      static_cast<int64_t>(getStep()) < 1)
+    return emitOpError("stride and step must be positive");
+  Expr size = expected[getAxis()];
+  Expr windows = dims[getAxis()], positions = dims[getAxis() + 1];
+  Expr end = (windows - 1) * static_cast<int64_t>(getStride()) +
+             (positions - 1) * static_cast<int64_t>(getStep()) + 1;
+  // Of no window or no position nothing is read.
+  bool isEmpty = windows.isConstant(0) || positions.isConstant(0);
+  if (!isEmpty && (!end || !(size - end).isNonNegative()))
+    return emitOpError("reads outside of axis ") << getAxis();
+  expected[getAxis()] = positions;
+  expected.insert(expected.begin() + getAxis(), windows);
+  if (expected != dims)
+    return emitOpError("changes the size of an axis other than ") << getAxis();
+  return success();
+}
+
 LogicalResult PadOp::verify() {
   if (failed(checkSameElements(*this, getInput(), getResult(),
                                "input and result")))

@@ -154,6 +154,23 @@ def Graph_SliceOp : Graph_Op<"slice", [Pure]> {
   let hasVerifier = 1;
   let hasFolder = 1;
 }
+def Graph_WindowsOp : Graph_Op<"windows", [Pure]> {
+  let summary = "Windows of an axis at equal distances; they may overlap";
+  let description = [{
+    result[a.., w, i, b..] = input[a.., w * stride + i * step, b..]: `axis`
+    becomes two, of the windows and of the positions in one. Both factors are
+    positive, and the last position of the last window is inside the axis.
+
+    ```mlir
+    %y = graph.windows %x {axis = 1 : i64, stride = 1 : i64, step = 1 : i64}
+        : (tensor<3x9xf32>) -> tensor<3x6x4xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, I64Attr:$axis, I64Attr:$stride,
+                       I64Attr:$step);
+  let results = (outs Graph_Tensor:$result);
+  let hasVerifier = 1;
+}
 def Graph_ConcatOp : Graph_InferredOp<"concat"> {
   let summary = "Operands one after another along an axis";
   let description = [{

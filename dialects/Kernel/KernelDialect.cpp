@@ -26,7 +26,8 @@ Role roleOf(Operation *op) {
     return Role::Constant;
   if (isa<graph::ReshapeOp, graph::BroadcastOp, graph::TransposeOp,
           graph::SliceOp, graph::ConcatOp, graph::PadOp, graph::GatherOp,
-          graph::GatherElementsOp, graph::GatherNdOp, graph::RotaryOp>(op))
+          graph::GatherElementsOp, graph::GatherNdOp, graph::RotaryOp,
+          graph::WindowsOp>(op))
     return Role::Movement;
   if (isa<graph::WeightOp, graph::BindOp, graph::RequireOp, graph::IfOp,
           graph::YieldOp>(op) ||

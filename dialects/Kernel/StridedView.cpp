@@ -127,6 +127,16 @@ public:
     }
     return view;
   }
+  std::optional<StridedView> through(graph::WindowsOp op) {
+    int64_t axis = op.getAxis();
+    Expr stride = view.strides[axis];
+    view.strides[axis] = stride * static_cast<int64_t>(op.getStride());
+    view.strides.insert(view.strides.begin() + axis + 1,
+                        stride * static_cast<int64_t>(op.getStep()));
+    if (!view.strides[axis] || !view.strides[axis + 1])
+      return std::nullopt;
+    return view;
+  }
   std::optional<StridedView> through(graph::BroadcastOp op) {
     Exprs input = graph::getDims(op.getInput());
     Exprs result = graph::getDims(op.getResult());
@@ -159,7 +169,7 @@ std::optional<StridedView> wholeView(Value value) {
 
 bool isViewOp(Operation *op) {
   return isa<graph::TransposeOp, graph::ReshapeOp, graph::SliceOp,
-             graph::BroadcastOp>(op);
+             graph::BroadcastOp, graph::WindowsOp>(op);
 }
 
 std::optional<StridedView> stridedViewOf(Value value) {
@@ -176,7 +186,7 @@ std::optional<StridedView> stridedViewOf(Value value) {
       Step step(std::move(*view));
       view = llvm::TypeSwitch<Operation *, std::optional<StridedView>>(chain[i])
                  .Case<graph::TransposeOp, graph::ReshapeOp, graph::SliceOp,
-                       graph::BroadcastOp>(
+                       graph::BroadcastOp, graph::WindowsOp>(
                      [&](auto op) { return step.through(op); });
     }
     if (view)

@@ -23,7 +23,7 @@ struct StridedView {
 };
 
 /// Whether an op may stand between a view and its base: transposes, reshapes,
-/// slices and broadcasts.
+/// slices, windows and broadcasts.
 bool isViewOp(mlir::Operation *op);
 
 /// `value` seen through such ops, as far as that goes: at the end its base is

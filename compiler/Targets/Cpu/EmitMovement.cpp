@@ -85,6 +85,18 @@ Value slice(Emitter &e, graph::SliceOp op, ArrayRef<Value> index) {
   return e.element(op.getInput(), from);
 }
 
+Value windows(Emitter &e, graph::WindowsOp op, ArrayRef<Value> index) {
+  int64_t axis = op.getAxis();
+  auto scaled = [&](Value position, int64_t factor) {
+    return factor == 1 ? position : e.mul(position, e.number(factor));
+  };
+  Indices from(index.take_front(axis));
+  from.push_back(e.add(scaled(index[axis], op.getStride()),
+                       scaled(index[axis + 1], op.getStep())));
+  llvm::append_range(from, index.drop_front(axis + 2));
+  return e.element(op.getInput(), from);
+}
+
 /// The element among operands [first, end), `index` counting from the first;
 /// halving keeps the branches shallow.
 Value concat(Emitter &e, graph::ConcatOp op, ArrayRef<Value> index,
@@ -301,6 +313,7 @@ Value emitMovement(Emitter &e, Operation *op, ArrayRef<Value> index) {
       })
       .Case([&](graph::GatherNdOp op) { return gatherNd(e, op, index); })
       .Case([&](graph::RotaryOp op) { return rotary(e, op, index); })
+      .Case([&](graph::WindowsOp op) { return windows(e, op, index); })
       .Case([&](graph::IotaOp op) { return iota(e, op, index); })
       .Case<graph::ConstantOp, graph::SizesOp>(
           [&](auto op) { return e.constantElement(op, index); });

@@ -45,6 +45,14 @@ TEST_F(MovementTest, SliceStepsBothWays) {
             std::string::npos);
 }
 
+TEST_F(MovementTest, WindowsOverlap) {
+  Tensor a = ints({2, 5, 1}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  EXPECT_EQ(numbers(op("graph.windows",
+                       "{axis = 1 : i64, stride = 1 : i64, step = 2 : i64}",
+                       {a}, {"tensor<2x3x2x1xi64>"})),
+            Numbers({0, 2, 1, 3, 2, 4, 5, 7, 6, 8, 7, 9}));
+}
+
 TEST_F(MovementTest, Concat) {
   EXPECT_EQ(numbers(op("graph.concat", "{axis = 1 : i64}",
                        {ints({2, 1}, {1, 2}), ints({2, 2}, {3, 4, 5, 6}),

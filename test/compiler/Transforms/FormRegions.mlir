@@ -271,3 +271,23 @@ func.func @no_writer(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
   %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
   return %1 : tensor<8x4xf32>
 }
+
+// -----
+
+// Overlapping windows of columns, each times a matrix of its own: the product
+// reads them where they lie.
+
+// CHECK-LABEL: @windows_in_place
+func.func @windows_in_place(%x: tensor<7x5x2xf32>, %y: tensor<2x9xf32>) -> tensor<7x5x3xf32> {
+  // CHECK: kernel.region(%arg1, %arg0)
+  // CHECK: graph.windows
+  // CHECK: graph.transpose
+  // CHECK: graph.matmul
+  // CHECK: kernel.yield
+  // CHECK-NOT: kernel.region
+  %0 = graph.windows %y {axis = 1 : i64, stride = 1 : i64, step = 1 : i64} : (tensor<2x9xf32>) -> tensor<2x7x3xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0, 2>} : (tensor<2x7x3xf32>) -> tensor<7x2x3xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %2 = graph.matmul %x, %1 : (tensor<7x5x2xf32>, tensor<7x2x3xf32>) -> tensor<7x5x3xf32>
+  return %2 : tensor<7x5x3xf32>
+}

@@ -676,3 +676,51 @@ func.func @case(%x: tensor<2x3xf32>) {
   graph.softmax %x {axis = 2 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
+
+// -----
+
+func.func @case(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{axis 2 is outside the input}}
+  graph.windows %x {axis = 2 : i64, stride = 1 : i64, step = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{result must have one axis more than the input}}
+  graph.windows %x {axis = 1 : i64, stride = 1 : i64, step = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{stride and step must be positive}}
+  graph.windows %x {axis = 1 : i64, stride = 0 : i64, step = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{reads outside of axis 1}}
+  graph.windows %x {axis = 1 : i64, stride = 1 : i64, step = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x2x3xf32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{changes the size of an axis other than 1}}
+  graph.windows %x {axis = 1 : i64, stride = 1 : i64, step = 1 : i64} : (tensor<2x3xf32>) -> tensor<1x2x2xf32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{input and result must have one element type}}
+  graph.windows %x {axis = 1 : i64, stride = 1 : i64, step = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x2x2xi8>
+  return
+}

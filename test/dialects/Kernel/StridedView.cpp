@@ -77,6 +77,17 @@ TEST_F(StridedViewTest, RepeatsHaveNoStride) {
   EXPECT_EQ(viewText(y), "0: 0, 3, 1");
 }
 
+TEST_F(StridedViewTest, WindowsOverlapInMemory) {
+  Value y = parse("tensor<20x1000xf32>", R"(
+    %w = graph.windows %x {axis = 1 : i64, stride = 3 : i64, step = 2 : i64}
+        : (tensor<20x1000xf32>) -> tensor<20x300x20xf32>
+    %y = graph.transpose %w {permutation = array<i64: 1, 0, 2>}
+        : (tensor<20x300x20xf32>) -> tensor<300x20x20xf32>)",
+                  "tensor<300x20x20xf32>");
+  ASSERT_TRUE(y);
+  EXPECT_EQ(viewText(y), "0: 3, 1000, 2");
+}
+
 TEST_F(StridedViewTest, StopsWhereElementsWouldHaveToMove) {
   // Merging transposed axes is a copy; what comes after it is a view of that.
   Value y = parse("tensor<2x3xf32>", R"(

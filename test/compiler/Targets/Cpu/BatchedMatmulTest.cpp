@@ -69,6 +69,43 @@ protected:
   }
 };
 
+/// Windows of columns, of rows, and a matrix for each window: batches whose
+/// operands overlap in memory.
+TEST_P(BatchedMatmul, ReadsWindowsInPlace) {
+  std::vector<Symbols> sizes;
+  for (int64_t m : {0, 1, 9, 65})
+    for (int64_t n : {1, 16, 33})
+      for (int64_t w : {1, 5})
+        sizes.push_back({{"m", m}, {"k", 7 + m}, {"n", n}, {"w", w}});
+  std::string windows = " {axis = 1 : i64, stride = 1 : i64, step = 1 : i64}";
+  std::vector<KernelCase> cases;
+  for (std::string batch : {"", "w"}) {
+    std::string lhs =
+        tensor(batch.empty() ? Dims{"m", "k"} : Dims{"w", "m", "k"}, "f32");
+    std::string rhs = tensor({"k", "w + n + -1"}, "f32"),
+                wide = tensor({"k", "w", "n"}, "f32"),
+                seen = tensor({"w", "k", "n"}, "f32"),
+                result = tensor({"w", "m", "n"}, "f32");
+    KernelCase test;
+    test.name = "windows " + lhs;
+    test.schedule = "BatchedMatmul";
+    test.sizes = sizes;
+    test.arguments = "%a: " + lhs + ", %b: " + rhs;
+    test.body = "%0 = graph.windows %b" + windows + " : (" + rhs + ") -> " +
+                wide + "\n%1 = graph.transpose %0 {permutation = array<i64: " +
+                "1, 0, 2>} : (" + wide + ") -> " + seen +
+                "\n%2 = graph.matmul %a, %1 : (" + lhs + ", " + seen + ") -> " +
+                result + "\nkernel.yield %2 : " + result;
+    cases.push_back(test);
+  }
+  cases.push_back(
+      product({{"w + m + -1", "k"},
+               "windows %a {axis = 0 : i64, stride = 1 : i64, step = 1 : i64}",
+               {"w", "m", "k"}},
+              {{"k", "n"}}, {"w", "m", "n"}, sizes));
+  run(cases);
+}
+
 TEST_P(BatchedMatmul, TakesAnySizes) {
   std::vector<Symbols> sizes;
   for (int64_t m : {0, 1, 2, 7, 8, 9, 63, 64, 65, 127, 128, 129})

@@ -63,6 +63,14 @@ TEST(Movement, TransposesBroadcastsAndSlices) {
                         "steps = #graph.dims<1, -1, 2>}",
                         {from}, {tensor({"m", "n", "2"}, type)}, sizes));
   }
+  for (const std::string &type : types)
+    cases.push_back(one("windows",
+                        "{axis = 1 : i64, stride = 3 : i64, step = 2 : i64}",
+                        {tensor({"m", "3 * n + 3", "5"}, type)},
+                        {tensor({"m", "n", "2", "5"}, type)}, sizes));
+  cases.push_back(
+      one("windows", "{axis = 0 : i64, stride = 1 : i64, step = 1 : i64}",
+          {tensor({"m + n + 1"}, "f32")}, {tensor({"m", "n"}, "f32")}, sizes));
   cases.push_back(
       one("broadcast", "", {tensor({"n"}, "f32")},
           {tensor({"m", "broadcast(n, k)"}, "f32")},
