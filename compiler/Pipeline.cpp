@@ -31,6 +31,7 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createRecogniseRotaryPass({options.explain}));
   function.addPass(createRecogniseAttentionPass(weights, {options.explain}));
   function.addPass(createRecogniseWindowsPass(weights, {options.explain}));
+  function.addPass(createSinkWindowsPass({options.explain}));
   function.addPass(createMergeMatmulsPass({options.explain})); // Q, K and V
   function.addPass(createHoistSlicesPass());   // rows that nothing reads
   function.addPass(createFoldBatchNormPass()); // factors into filters

@@ -487,4 +487,40 @@ def SimplifyPass : Pass<"simplify", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def SinkWindowsPass : Pass<"sink-windows", "::mlir::func::FuncOp"> {
+  let summary = "Multiply first what overlapping windows share";
+  let description = [{
+    Windows along the rows of lhs or the columns of rhs move behind the product,
+    which then takes each row or column once. Fires where they overlap and the
+    other operand is one matrix.
+
+    ```mlir
+    func.func @main(%x: tensor<5x2xf32>, %y: tensor<2x9xf32>)
+        -> tensor<7x5x3xf32> {
+      %0 = graph.windows %y {axis = 1 : i64, stride = 1 : i64, step = 1 : i64}
+          : (tensor<2x9xf32>) -> tensor<2x7x3xf32>
+      %1 = graph.transpose %0 {permutation = array<i64: 1, 0, 2>}
+          : (tensor<2x7x3xf32>) -> tensor<7x2x3xf32>
+      %2 = graph.matmul %x, %1
+          : (tensor<5x2xf32>, tensor<7x2x3xf32>) -> tensor<7x5x3xf32>
+      return %2 : tensor<7x5x3xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<5x2xf32>, %y: tensor<2x9xf32>)
+        -> tensor<7x5x3xf32> {
+      %0 = graph.matmul %x, %y
+          : (tensor<5x2xf32>, tensor<2x9xf32>) -> tensor<5x9xf32>
+      %1 = graph.windows %0 {axis = 1 : i64, stride = 1 : i64, step = 1 : i64}
+          : (tensor<5x9xf32>) -> tensor<5x7x3xf32>
+      %2 = graph.transpose %1 {permutation = array<i64: 1, 0, 2>}
+          : (tensor<5x7x3xf32>) -> tensor<7x5x3xf32>
+      return %2 : tensor<7x5x3xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on products of windows that stay: why">];
+}
+
 #endif // TENON_COMPILER_TRANSFORMS_PASSES_TD
