@@ -33,6 +33,7 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createRecogniseWindowsPass(weights, {options.explain}));
   function.addPass(createSinkWindowsPass({options.explain}));
   function.addPass(createMergeMatmulsPass({options.explain})); // Q, K and V
+  function.addPass(createHoistReshapesPass({options.explain}));
   function.addPass(createHoistSlicesPass());   // rows that nothing reads
   function.addPass(createFoldBatchNormPass()); // factors into filters
   function.addPass(createChannelsLastPass({options.explain}));

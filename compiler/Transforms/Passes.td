@@ -146,6 +146,39 @@ def FormRegionsPass : Pass<"form-regions", "::mlir::func::FuncOp"> {
                         "Remark on each kernel: why it ends where it ends">];
 }
 
+def HoistReshapesPass : Pass<"hoist-reshapes", "::mlir::func::FuncOp"> {
+  let summary = "Products have the axes of what follows them";
+  let description = [{
+    A reshape between a product by one matrix and a pointwise op moves above the
+    product, with the pointwise ops that lie between, so that one kernel
+    computes all. Fires where nothing else reads what lies between, and the last
+    axis stays.
+
+    ```mlir
+    func.func @main(%x: tensor<2x3x8xf32>, %w: tensor<8x4xf32>)
+        -> tensor<2x3x4xf32> {
+      %0 = graph.reshape %x : (tensor<2x3x8xf32>) -> tensor<6x8xf32>
+      %1 = graph.matmul %0, %w
+          : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+      %2 = graph.reshape %1 : (tensor<6x4xf32>) -> tensor<2x3x4xf32>
+      %3 = graph.tanh %2 : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+      return %3 : tensor<2x3x4xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<2x3x8xf32>, %w: tensor<8x4xf32>)
+        -> tensor<2x3x4xf32> {
+      %0 = graph.matmul %x, %w
+          : (tensor<2x3x8xf32>, tensor<8x4xf32>) -> tensor<2x3x4xf32>
+      %1 = graph.tanh %0 : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+      return %1 : tensor<2x3x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on each such reshape that stays: why">];
+}
+
 def HoistSlicesPass : Pass<"hoist-slices", "::mlir::func::FuncOp"> {
   let summary = "Compute only the rows that are read";
   let description = [{
