@@ -30,10 +30,12 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createRecogniseActivationsPass({options.explain}));
   function.addPass(createRecogniseRotaryPass({options.explain}));
   function.addPass(createRecogniseAttentionPass(weights, {options.explain}));
+  function.addPass(createRecognisePermutationsPass({options.explain}));
   function.addPass(createRecogniseWindowsPass(weights, {options.explain}));
   function.addPass(createSinkWindowsPass({options.explain}));
   function.addPass(createMergeMatmulsPass({options.explain})); // Q, K and V
   function.addPass(createHoistReshapesPass({options.explain}));
+  function.addPass(createHoistRowMovesPass({options.explain})); // above norms
   function.addPass(createHoistSlicesPass());   // rows that nothing reads
   function.addPass(createFoldBatchNormPass()); // factors into filters
   function.addPass(createChannelsLastPass({options.explain}));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/RowMoves.h"
 #include "dialects/Kernel/StridedView.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -116,6 +117,9 @@ private:
     for (Value operand : op->getOperands())
       if (Operation *producer = operand.getDefiningOp())
         take(group, op, producer);
+    if (graph::isPointwise(op) || readsOnce(op) || movesRows(op))
+      for (Value operand : op->getOperands())
+        takeRows(group, op, operand);
     group.ops.insert(op);
   }
 
@@ -135,6 +139,36 @@ private:
           writesThroughViews(producer) && producer->hasOneUse())
         absorb(group, op, producer);
     }
+  }
+
+  /// Takes in a kernel that only puts rows elsewhere, through reshapes: where
+  /// a row lies is computed once, and its elements follow each other.
+  void takeRows(Group &group, Operation *op, Value operand) {
+    SmallVector<Operation *> between;
+    Operation *producer = operand.getDefiningOp();
+    for (; producer && isView(producer) && movesRows(producer);
+         producer = producer->getOperand(0).getDefiningOp()) {
+      if (!producer->hasOneUse() || producer->getBlock() != &block)
+        return;
+      between.push_back(producer);
+    }
+    auto found = groupOf.find(producer);
+    if (!producer || found == groupOf.end() || found->second == &group)
+      return;
+    Group &other = *found->second;
+    bool onlyRows = llvm::all_of(other.ops, movesRows) &&
+                    other.ops.back() == producer && producer->hasOneUse();
+    // The tiles of other roots would read them element by element.
+    if (!onlyRows || (group.root && !readsOnce(group.root)) ||
+        (!movesRows(op) && graph::getDims(operand) != dimsReadBy(op)) ||
+        group.ops.size() + between.size() + other.ops.size() >= maxOps)
+      return;
+    for (Operation *each :
+         llvm::concat<Operation *const>(other.ops, llvm::reverse(between))) {
+      group.ops.insert(each);
+      groupOf[each] = &group;
+    }
+    other.ops.clear();
   }
 
   /// Moves the producer's group into the consumer's unless something is

@@ -116,7 +116,8 @@ def FormRegionsPass : Pass<"form-regions", "::mlir::func::FuncOp"> {
     A pointwise op joins the kernel of its consumer when that is its only user
     and both have the same sizes, as long as the kernel has at most one root.
     Constants are copied into each kernel. Reshapes stay outside: they only
-    rename a buffer.
+    rename a buffer. Movement that leaves rows whole joins the pointwise op, row
+    program or movement that is its only user, through reshapes that do so too.
 
     ```mlir
     func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>)
@@ -177,6 +178,41 @@ def HoistReshapesPass : Pass<"hoist-reshapes", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
   let options = [Option<"explain", "explain", "bool", "false",
                         "Remark on each such reshape that stays: why">];
+}
+
+def HoistRowMovesPass : Pass<"hoist-row-moves", "::mlir::func::FuncOp"> {
+  let summary = "Norms read rows from where they lie";
+  let description = [{
+    Transposes, reshapes and rolls that keep each row (the last axis) whole move
+    above a norm of rows, its scale and its bias, when these have no other user.
+
+    ```mlir
+    func.func @main(%x: tensor<4x6x8xf32>, %g: tensor<8xf32>)
+        -> tensor<6x4x8xf32> {
+      %0 = graph.layer_norm %x {axis = 2 : i64, epsilon = 1.0e-05 : f64}
+          : (tensor<4x6x8xf32>) -> tensor<4x6x8xf32>
+      %1 = graph.mul %0, %g
+          : (tensor<4x6x8xf32>, tensor<8xf32>) -> tensor<4x6x8xf32>
+      %2 = graph.transpose %1 {permutation = array<i64: 1, 0, 2>}
+          : (tensor<4x6x8xf32>) -> tensor<6x4x8xf32>
+      return %2 : tensor<6x4x8xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<4x6x8xf32>, %g: tensor<8xf32>)
+        -> tensor<6x4x8xf32> {
+      %0 = graph.transpose %x {permutation = array<i64: 1, 0, 2>}
+          : (tensor<4x6x8xf32>) -> tensor<6x4x8xf32>
+      %1 = graph.layer_norm %0 {axis = 2 : i64, epsilon = 1.0e-05 : f64}
+          : (tensor<6x4x8xf32>) -> tensor<6x4x8xf32>
+      %2 = graph.mul %1, %g
+          : (tensor<6x4x8xf32>, tensor<8xf32>) -> tensor<6x4x8xf32>
+      return %2 : tensor<6x4x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on movement that stays behind a norm: why">];
 }
 
 def HoistSlicesPass : Pass<"hoist-slices", "::mlir::func::FuncOp"> {
@@ -415,6 +451,40 @@ def RecogniseNormsPass : Pass<"recognise-norms", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
   let options = [Option<"explain", "explain", "bool", "false",
                         "Remark on what looks like a norm and is none">];
+}
+
+def RecognisePermutationsPass : Pass<"recognise-permutations",
+                                     "::mlir::func::FuncOp"> {
+  let summary = "Rolls and merged patches in place of slices and a concat";
+  let description = [{
+    Two slices that set the end of an axis before its start become a pad that
+    wraps, except along the last axis. Slices with steps that together take each
+    element once become a transpose.
+
+    ```mlir
+    func.func @main(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+      %0 = graph.slice %x {starts = #graph.dims<3, 0>,
+          steps = #graph.dims<1, 1>} : (tensor<8x4xf32>) -> tensor<5x4xf32>
+      %1 = graph.slice %x {starts = #graph.dims<0, 0>,
+          steps = #graph.dims<1, 1>} : (tensor<8x4xf32>) -> tensor<3x4xf32>
+      %2 = graph.concat %0, %1 {axis = 0 : i64}
+          : (tensor<5x4xf32>, tensor<3x4xf32>) -> tensor<8x4xf32>
+      return %2 : tensor<8x4xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+      %0 = graph.constant {value = dense<0.0> : tensor<f32>}
+          : () -> tensor<f32>
+      %1 = graph.pad %x, %0 {low = #graph.dims<-3, 0>,
+          mode = #graph<pad_mode wrap>}
+          : (tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+      return %1 : tensor<8x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on slices of one tensor that stay: why">];
 }
 
 def RecogniseRotaryPass : Pass<"recognise-rotary", "::mlir::func::FuncOp"> {

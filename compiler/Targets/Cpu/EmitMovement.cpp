@@ -153,6 +153,9 @@ Value pad(Emitter &e, graph::PadOp op, ArrayRef<Value> index) {
     Value position =
         wrapped(e, e.sub(index[i], e.valueOf(low)), dims[i], op.getMode());
     from.push_back(position);
+    // Other modes leave the input only where it has no element.
+    if (op.getMode() != graph::PadMode::Constant && sizes[i].isPositive())
+      continue;
     Value holds =
         e.both(e.less(e.number(-1), position), e.less(position, dims[i]));
     inside = inside ? e.both(inside, holds) : holds;

@@ -120,6 +120,45 @@ TEST(Movement, TransposesInTiles) {
     runCases(cases, "x86-64-v3");
 }
 
+/// Windows of a rolled image, cut for a norm and put back behind one.
+TEST(Movement, RowsLieElsewhere) {
+  std::string rows = tensor({"d0", "24", "5"}, "f32");
+  std::string image = tensor({"d0", "4", "6", "5"}, "f32");
+  std::string split = tensor({"d0", "2", "2", "2", "3", "5"}, "f32");
+  std::string windows = tensor({"4 * d0", "6", "5"}, "f32");
+  std::string order = " {permutation = array<i64: 0, 1, 3, 2, 4, 5>}";
+  std::string roll = ", %zero {low = #graph.dims<0, -1, LOW, 0>, "
+                     "mode = #graph<pad_mode wrap>} : (" +
+                     image + ", tensor<f32>) -> " + image + "\n";
+  std::string zero = "%zero = graph.constant {value = dense<0.0> : "
+                     "tensor<f32>} : () -> tensor<f32>\n";
+  KernelCase cut;
+  cut.name = "cut";
+  cut.sizes = {{{"d0", 1}}, {{"d0", 3}}, {{"d0", 0}}};
+  cut.arguments = "%x: " + image;
+  std::string left = roll;
+  cut.body = zero + "%0 = graph.pad %x" +
+             left.replace(left.find("LOW"), 3, "-2") +
+             "%1 = graph.reshape %0 : (" + image + ") -> " + split + "\n" +
+             "%2 = graph.transpose %1" + order + " : (" + split + ") -> " +
+             split + "\n%3 = graph.reshape %2 : (" + split + ") -> " + windows +
+             "\n%4 = graph.layer_norm %3 {axis = 2 : i64, epsilon = 1.0e-05 : "
+             "f64} : (" +
+             windows + ") -> " + windows + "\nkernel.yield %4 : " + windows;
+  KernelCase back = cut;
+  back.name = "back";
+  back.arguments = "%x: " + rows + ", %w: " + windows;
+  std::string right = roll;
+  back.body = zero + "%0 = graph.reshape %w : (" + windows + ") -> " + split +
+              "\n%1 = graph.transpose %0" + order + " : (" + split + ") -> " +
+              split + "\n%2 = graph.reshape %1 : (" + split + ") -> " + image +
+              "\n%3 = graph.pad %2" + right.replace(right.find("LOW"), 3, "2") +
+              "%4 = graph.reshape %3 : (" + image + ") -> " + rows +
+              "\n%5 = graph.add %x, %4 : (" + rows + ", " + rows + ") -> " +
+              rows + "\nkernel.yield %5 : " + rows;
+  runCases({cut, back});
+}
+
 TEST(Movement, Concatenates) {
   std::vector<KernelCase> cases;
   for (const std::string &type : types) {
