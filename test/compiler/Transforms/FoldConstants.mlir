@@ -93,3 +93,18 @@ func.func @unknown_weight() -> tensor<3x2xf32> {
   %2 = graph.neg %1 : (tensor<3x2xf32>) -> tensor<3x2xf32>
   return %2 : tensor<3x2xf32>
 }
+
+// -----
+
+// f16 stays f16: 2048 + 1 is not a number of it, and what is added to it next
+// meets the rounded sum, as at run time.
+
+// CHECK-LABEL: @rounds
+func.func @rounds() -> tensor<f16> {
+  // CHECK: graph.constant {value = dense<2.048000e+03> : tensor<f16>}
+  %0 = graph.constant {value = dense<2048.0> : tensor<f16>} : () -> tensor<f16>
+  %1 = graph.constant {value = dense<1.0> : tensor<f16>} : () -> tensor<f16>
+  %2 = graph.add %0, %1 : (tensor<f16>, tensor<f16>) -> tensor<f16>
+  %3 = graph.add %2, %1 : (tensor<f16>, tensor<f16>) -> tensor<f16>
+  return %3 : tensor<f16>
+}

@@ -160,6 +160,22 @@ TEST_F(IndexExpressionTest, IndexVectors) {
     })"));
 }
 
+/// Batches are not indexed: their axes come before the index vector.
+TEST_F(IndexExpressionTest, IndexVectorsPerBatch) {
+  auto text = [](const std::string &batches, const std::string &input,
+                 const std::string &result) {
+    return "func.func @f(%x: tensor<" + input + "xi64>) -> tensor<" + result +
+           "xi64> {\n%i = graph.iota : () -> tensor<4xi64>\n"
+           "%v = graph.reshape %i : (tensor<4xi64>) -> tensor<4x1xi64>\n"
+           "%y = graph.gather_nd %x, %v {batch_dims = " +
+           batches + " : i64} : (tensor<" + input +
+           "xi64>, tensor<4x1xi64>) -> tensor<" + result +
+           "xi64>\nreturn %y : tensor<" + result + "xi64>\n}";
+  };
+  EXPECT_EQ("load($0, $1)", read(text("0", "4x9", "4x9")));
+  EXPECT_EQ("load($0, $0)", read(text("1", "4x9", "4")));
+}
+
 /// Updates at every place, each its own, are the result.
 TEST_F(IndexExpressionTest, ScatterOverTheWholeGrid) {
   auto text = [](const std::string &first) {
