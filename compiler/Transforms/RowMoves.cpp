@@ -8,9 +8,26 @@ using namespace mlir;
 
 namespace tenon {
 
+namespace {
+
+/// Whether rows are cut into shorter ones, still long enough for vectors.
+bool cutsRows(graph::ReshapeOp op) {
+  constexpr int64_t fewest = 8;
+  SmallVector<graph::Expr> from = graph::getDims(op.getInput()),
+                           to = graph::getDims(op.getResult());
+  if (from.empty() || to.empty())
+    return false;
+  std::optional<int64_t> length = to.back().asConstant();
+  return length && *length >= fewest && from.back().exactDiv(to.back());
+}
+
+} // namespace
+
 bool movesRows(Operation *op) {
   if (permutesRows(op))
     return true;
+  if (auto reshape = dyn_cast<graph::ReshapeOp>(op))
+    return cutsRows(reshape);
   if (auto slice = dyn_cast<graph::SliceOp>(op))
     return slice.getSteps().size() > 0 &&
            slice.getSteps().exprs().back().isConstant(1);

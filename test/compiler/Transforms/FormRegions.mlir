@@ -406,3 +406,36 @@ func.func @transpose_is_output(%x: tensor<3x4xf32>, %y: tensor<5x4xf32>) -> (ten
   %1 = graph.matmul %x, %0 : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
   return %1, %0 : tensor<3x5xf32>, tensor<4x5xf32>
 }
+
+// -----
+
+// Heads cut out of a merged projection: pieces of rows follow each other, too.
+
+// CHECK-LABEL: @pieces_of_rows
+func.func @pieces_of_rows(%x: tensor<4x96xf32>) -> tensor<4x4x8xf32> {
+  // CHECK: kernel.region(%arg0)
+  // CHECK: graph.slice
+  // CHECK-NEXT: graph.reshape
+  // CHECK-NEXT: graph.transpose
+  // CHECK-NEXT: kernel.yield
+  %0 = graph.slice %x {starts = #graph.dims<0, 32>, steps = #graph.dims<1, 1>} : (tensor<4x96xf32>) -> tensor<4x32xf32>
+  %1 = graph.reshape %0 : (tensor<4x32xf32>) -> tensor<4x4x8xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 0, 2>} : (tensor<4x4x8xf32>) -> tensor<4x4x8xf32>
+  return %2 : tensor<4x4x8xf32>
+}
+
+// -----
+
+// Pieces of two elements are not worth it.
+
+// CHECK-LABEL: @short_pieces
+func.func @short_pieces(%x: tensor<4x96xf32>) -> tensor<16x4x2xf32> {
+  // CHECK-COUNT-2: kernel.region
+  // expected-remark@+1 {{kernel ends here: its user 'graph.reshape' only renames the memory}}
+  %0 = graph.slice %x {starts = #graph.dims<0, 32>, steps = #graph.dims<1, 1>} : (tensor<4x96xf32>) -> tensor<4x32xf32>
+  %1 = graph.reshape %0 : (tensor<4x32xf32>) -> tensor<4x16x2xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 0, 2>} : (tensor<4x16x2xf32>) -> tensor<16x4x2xf32>
+  return %2 : tensor<16x4x2xf32>
+}
