@@ -94,6 +94,7 @@ private:
   // Null where the op is not understood.
   const Term *readOp(mlir::Operation *op, Indices at);
   const Term *readConstant(graph::ConstantOp op, Indices at);
+  const Term *readProgression(graph::ConstantOp op, Indices at);
   const Term *readSizes(graph::SizesOp op, Indices at);
   const Term *readMovement(mlir::Operation *op, Indices at);
   const Term *readReshape(graph::ReshapeOp op, Indices at);

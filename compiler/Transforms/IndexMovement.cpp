@@ -9,10 +9,54 @@ namespace tenon {
 
 using graph::Expr;
 
+namespace {
+
+/// First element and distance of integers that are equally far apart.
+std::optional<std::pair<int64_t, int64_t>>
+progressionOf(DenseElementsAttr dense) {
+  // Far enough from the ends of 64 bits that no distance wraps.
+  constexpr unsigned bits = 62;
+  Type element = dense.getElementType();
+  if (!element.isSignlessInteger() || element.isInteger(1) ||
+      dense.getNumElements() < 2)
+    return std::nullopt;
+  SmallVector<int64_t> values;
+  for (const APInt &each : dense.getValues<APInt>()) {
+    if (each.getSignificantBits() > bits)
+      return std::nullopt;
+    values.push_back(each.getSExtValue());
+  }
+  int64_t step = values[1] - values[0];
+  for (size_t i = 1; i < values.size(); ++i)
+    if (values[i] - values[i - 1] != step)
+      return std::nullopt;
+  return std::pair(values[0], step);
+}
+
+} // namespace
+
+/// Elements 0, 1, 2, .. of a table, at an index that is no number.
+const Term *IndexExpressions::readProgression(graph::ConstantOp op,
+                                              Indices at) {
+  auto dense = cast<DenseElementsAttr>(op.getValue());
+  std::optional<std::pair<int64_t, int64_t>> found = progressionOf(dense);
+  if (!found)
+    return nullptr;
+  Expr flat = constant(0);
+  for (auto [size, each] : llvm::zip(dense.getType().getShape(), at))
+    flat = flat * size + (size == 1 ? constant(0) : each);
+  Expr value = flat * found->second + found->first;
+  return value ? integer(value) : nullptr;
+}
+
 const Term *IndexExpressions::readConstant(graph::ConstantOp op, Indices at) {
   auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!dense || dense.getNumElements() == 0)
     return nullptr;
+  bool isNumber =
+      llvm::all_of(at, [](Expr each) { return each.asConstant().has_value(); });
+  if (!dense.isSplat() && !isNumber)
+    return readProgression(op, at);
   int64_t flat = 0;
   if (!dense.isSplat())
     for (auto [size, each] : llvm::zip(dense.getType().getShape(), at)) {

@@ -455,11 +455,12 @@ def RecogniseNormsPass : Pass<"recognise-norms", "::mlir::func::FuncOp"> {
 
 def RecognisePermutationsPass : Pass<"recognise-permutations",
                                      "::mlir::func::FuncOp"> {
-  let summary = "Rolls and merged patches in place of slices and a concat";
+  let summary = "Rolls, merged patches and gathers of everything as such";
   let description = [{
     Two slices that set the end of an axis before its start become a pad that
     wraps, except along the last axis. Slices with steps that together take each
-    element once become a transpose.
+    element once become a transpose. A gather whose positions are proven to be
+    0, 1, 2, .. of the whole axis becomes a reshape.
 
     ```mlir
     func.func @main(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {

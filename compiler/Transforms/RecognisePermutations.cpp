@@ -1,11 +1,13 @@
-//===- RecognisePermutations.cpp - Slices that only change places ---------===//
+//===- RecognisePermutations.cpp - Each element once, elsewhere -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Swin rolls images and merges patches by slices that together hold each
-// element once. As one op they are an index map that kernels read through.
+// element once; as one op they are an index map that kernels read through.
+// Exporters end a pool by a gather of each element in its place.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Transforms/IndexExpression.h"
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 
@@ -177,6 +179,33 @@ std::optional<StringRef> rewriteGrid(graph::ConcatOp op,
   return std::nullopt;
 }
 
+//===--- Gathers of everything ---===//
+
+/// gather(x, i * n + j) -> reshape(x), where i and j run over an axis
+std::optional<StringRef> rewriteGather(graph::GatherOp op) {
+  Exprs dims = graph::getDims(op.getIndices());
+  MLIRContext *context = op.getContext();
+  Expr count = graph::product(context, dims);
+  if (!count || count != graph::getDim(op.getInput(), op.getAxis()))
+    return "its positions are not as many as the axis has";
+  IndexExpressions expressions(context, dims);
+  Exprs at;
+  Expr place = Expr::constant(context, 0);
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    at.push_back(dim.isConstant(1) ? Expr::constant(context, 0)
+                                   : expressions.index(i));
+    place = place * dim + at.back();
+  }
+  const Term *position = expressions.read(op.getIndices(), at);
+  if (position->kind != Term::Kind::Integer || position->expr != place ||
+      !expressions.obligations().empty())
+    return "its positions are not proven to be all in order";
+  OpBuilder builder(op);
+  op.getResult().replaceAllUsesWith(graph::ReshapeOp::create(
+      builder, op.getLoc(), op.getType(), op.getInput()));
+  return std::nullopt;
+}
+
 struct RecognisePermutations
     : impl::RecognisePermutationsPassBase<RecognisePermutations> {
   using RecognisePermutationsPassBase::RecognisePermutationsPassBase;
@@ -186,6 +215,12 @@ struct RecognisePermutations
     getOperation().walk([&](graph::ConcatOp op) { all.push_back(op); });
     for (graph::ConcatOp op : all)
       run(op);
+    SmallVector<graph::GatherOp> gathers;
+    getOperation().walk([&](graph::GatherOp op) { gathers.push_back(op); });
+    for (graph::GatherOp op : gathers)
+      // Rows of tables of weights are looked up.
+      if (!op.getInput().getDefiningOp<graph::WeightOp>())
+        finish(op, rewriteGather(op));
   }
 
 private:
@@ -200,10 +235,14 @@ private:
       why = rewriteGrid(op, slices);
     else if (slices.size() == 2)
       why = rewriteRoll(op, slices);
+    finish(op, why);
+  }
+
+  void finish(Operation *op, std::optional<StringRef> why) {
     if (!why)
       eraseUnused(op);
     else if (explain)
-      op.emitRemark("is no permutation of its input: ") << *why;
+      op->emitRemark("is no permutation of its input: ") << *why;
   }
 };
 

@@ -160,6 +160,22 @@ TEST_F(IndexExpressionTest, IndexVectors) {
     })"));
 }
 
+/// A table of numbers that are equally far apart is a formula of its index.
+TEST_F(IndexExpressionTest, TablesOfProgressions) {
+  auto text = [](const std::string &values) {
+    return "func.func @f() -> tensor<2x3xi64> {\n"
+           "%y = graph.constant {value = dense<" +
+           values +
+           "> : tensor<2x3xi64>} : () -> tensor<2x3xi64>\n"
+           "return %y : tensor<2x3xi64>\n}";
+  };
+  EXPECT_EQ("6 * $0 + 2 * $1 + 5", read(text("[[5, 7, 9], [11, 13, 15]]")));
+  EXPECT_EQ("-3 * $0 + -1 * $1", read(text("[[0, -1, -2], [-3, -4, -5]]")));
+  EXPECT_EQ("load($0, $1)", read(text("[[5, 7, 9], [11, 13, 16]]")));
+  EXPECT_EQ("load($0, $1)", read(text("[[9223372036854775807, 1, 2], "
+                                      "[3, 4, 5]]")));
+}
+
 /// Batches are not indexed: their axes come before the index vector.
 TEST_F(IndexExpressionTest, IndexVectorsPerBatch) {
   auto text = [](const std::string &batches, const std::string &input,

@@ -127,3 +127,62 @@ func.func @different_tensors(%x: tensor<8x4xf32>, %z: tensor<8x4xf32>) -> tensor
   %2 = graph.concat %0, %1 {axis = 0 : i64} : (tensor<5x4xf32>, tensor<3x4xf32>) -> tensor<8x4xf32>
   return %2 : tensor<8x4xf32>
 }
+
+// -----
+
+// What exporters make of the end of a pool: element c of image b is at
+// b * 4 + c, where it was.
+
+// CHECK-LABEL: @gather_of_all
+func.func @gather_of_all(%x: tensor<?xf32, #graph.dims<4 * B>>) -> tensor<?x4xf32, #graph.dims<B, 4>> {
+  // CHECK-NOT: graph.gather
+  // CHECK: %[[Y:.*]] = graph.reshape %arg0 : {{.*}} -> tensor<?x4xf32, #graph.dims<B, 4>>
+  // CHECK-NOT: graph.gather
+  // CHECK: return %[[Y]]
+  %n = graph.constant {value = dense<4> : tensor<i64>} : () -> tensor<i64>
+  %c = graph.constant {value = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : () -> tensor<1x4xi64>
+  %0 = graph.iota : () -> tensor<?xi64, #graph.dims<B>>
+  %1 = graph.mul %0, %n : (tensor<?xi64, #graph.dims<B>>, tensor<i64>) -> tensor<?xi64, #graph.dims<B>>
+  %2 = graph.reshape %1 : (tensor<?xi64, #graph.dims<B>>) -> tensor<?x1xi64, #graph.dims<B, 1>>
+  %3 = graph.add %2, %c : (tensor<?x1xi64, #graph.dims<B, 1>>, tensor<1x4xi64>) -> tensor<?x4xi64, #graph.dims<B, 4>>
+  %4 = graph.gather %x, %3 {axis = 0 : i64} : (tensor<?xf32, #graph.dims<4 * B>>, tensor<?x4xi64, #graph.dims<B, 4>>) -> tensor<?x4xf32, #graph.dims<B, 4>>
+  return %4 : tensor<?x4xf32, #graph.dims<B, 4>>
+}
+
+// -----
+
+// Another order.
+
+// CHECK-LABEL: @gather_in_another_order
+func.func @gather_in_another_order(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: graph.gather
+  %i = graph.constant {value = dense<[3, 2, 1, 0]> : tensor<4xi64>} : () -> tensor<4xi64>
+  // expected-remark@+1 {{is no permutation of its input: its positions are not proven to be all in order}}
+  %0 = graph.gather %x, %i {axis = 0 : i64} : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// The axis is longer.
+
+// CHECK-LABEL: @gather_of_some
+func.func @gather_of_some(%x: tensor<5xf32>) -> tensor<4xf32> {
+  // CHECK: graph.gather
+  %i = graph.constant {value = dense<[0, 1, 2, 3]> : tensor<4xi64>} : () -> tensor<4xi64>
+  // expected-remark@+1 {{is no permutation of its input: its positions are not as many as the axis has}}
+  %0 = graph.gather %x, %i {axis = 0 : i64} : (tensor<5xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// Positions that an input gives.
+
+// CHECK-LABEL: @gather_by_input
+func.func @gather_by_input(%x: tensor<4xf32>, %i: tensor<4xi64>) -> tensor<4xf32> {
+  // CHECK: graph.gather
+  // expected-remark@+1 {{is no permutation of its input: its positions are not proven to be all in order}}
+  %0 = graph.gather %x, %i {axis = 0 : i64} : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
