@@ -32,16 +32,20 @@ void require(OpBuilder &builder, Location loc, Expr lhs, Expr rhs) {
 }
 } // namespace
 
-AttentionMask::AttentionMask(Value addend, ArrayRef<Expr> scores)
-    : extents(scores), expressions(addend.getContext(), scores) {
-  if (const Term *term = expressions.readAligned(addend))
-    match(term);
+AttentionMask::AttentionMask(ArrayRef<Value> addends, ArrayRef<Expr> scores)
+    : extents(scores), expressions(addends[0].getContext(), scores) {
+  predicate = true;
+  for (Value addend : addends) {
+    const Term *term = expressions.readAligned(addend);
+    zero &= term && term->isNumber(0.0);
+    predicate = predicate && term && match(term);
+  }
+  predicate = predicate && matchWindow();
 }
 
-void AttentionMask::match(const Term *term) {
-  zero = term->isNumber(0.0);
+bool AttentionMask::match(const Term *term) {
   if (term->kind != Kind::Select)
-    return;
+    return false;
   const Term *condition = term->operands[0];
   const Term *kept = term->operands[1], *masked = term->operands[2];
   if (!kept->isNumber(0.0)) {
@@ -49,19 +53,22 @@ void AttentionMask::match(const Term *term) {
     condition = expressions.negate(condition);
   }
   if (!condition || !kept->isNumber(0.0) || masked->kind != Kind::Number)
-    return;
-  filling = masked->number;
-  if (!addConjuncts(condition))
-    return;
+    return false;
+  filling = std::max(filling, masked->number);
+  return addConjuncts(condition);
+}
+
+/// Lower ends of the keys count from the upper one.
+bool AttentionMask::matchWindow() {
   for (Expr low : lowest) {
     std::optional<int64_t> size;
     if (causal)
       size = (*causal + low + 1).asConstant();
     if (!size || *size < 1 || (windowSize && windowSize != *size))
-      return;
+      return false;
     windowSize = *size;
   }
-  predicate = true;
+  return true;
 }
 
 bool AttentionMask::addConjuncts(const Term *condition) {
@@ -117,6 +124,14 @@ bool AttentionMask::isOfKeys(Expr at, std::optional<size_t> &index) const {
 bool AttentionMask::isOfKeys(const Term *term, bool boolean) const {
   if (term->kind == Kind::NonZero)
     return isOfKeys(term->operands[0], /*boolean=*/false);
+  if (term->kind == Kind::Computed)
+    return graph::getElementType(term->tensor).isInteger(1) == boolean &&
+           llvm::all_of(term->operands, [&](const Term *of) {
+             if (of->kind != Kind::Load && of->kind != Kind::Computed)
+               return true; // A number.
+             Type element = graph::getElementType(of->tensor);
+             return isOfKeys(of, element.isInteger(1));
+           });
   if (term->kind == Kind::Load) {
     size_t last = 0; // One more than the index that was met last.
     for (Expr at : term->at) {
@@ -176,14 +191,55 @@ Value AttentionMask::emitLoad(const Term *term, OpBuilder &builder,
                                   value);
 }
 
+/// The op on what its operands are at each batch and key.
+Value AttentionMask::emitComputed(const Term *term, OpBuilder &builder,
+                                  Location loc) const {
+  Operation *op = term->tensor.getDefiningOp();
+  SmallVector<Value> operands;
+  SmallVector<Expr> dims;
+  for (auto [operand, of] : llvm::zip(op->getOperands(), term->operands)) {
+    Type element = graph::getElementType(operand);
+    auto scalar = RankedTensorType::get({}, element);
+    if (of->kind == Kind::Number)
+      operands.push_back(graph::ConstantOp::create(
+          builder, loc, graph::tensorOf({}, element),
+          DenseElementsAttr::get(scalar,
+                                 builder.getFloatAttr(element, of->number))));
+    else if (of->kind == Kind::Integer)
+      operands.push_back(graph::ConstantOp::create(
+          builder, loc, graph::tensorOf({}, element),
+          DenseElementsAttr::get(
+              scalar,
+              builder.getIntegerAttr(element, *of->expr.asConstant()))));
+    else
+      operands.push_back(emit(of, builder, loc));
+    SmallVector<Expr> each = graph::getDims(operands.back());
+    if (dims.empty() || each.empty())
+      dims = dims.empty() ? each : dims;
+    else
+      for (auto [dim, other] : llvm::zip(dims, each))
+        dim = dim.isConstant(1) ? other : dim;
+  }
+  Operation *copy = builder.clone(*op);
+  copy->setOperands(operands);
+  Type element = graph::getElementType(term->tensor);
+  copy->getResult(0).setType(graph::tensorOf(dims, element));
+  return copy->getResult(0);
+}
+
 Value AttentionMask::emit(const Term *term, OpBuilder &builder,
                           Location loc) const {
   if (term->kind == Kind::Load)
     return emitLoad(term, builder, loc);
+  if (term->kind == Kind::Computed)
+    return emitComputed(term, builder, loc);
   SmallVector<Value> operands;
   for (const Term *each : term->operands)
     operands.push_back(emit(each, builder, loc));
   SmallVector<Expr> dims = graph::getDims(operands[0]);
+  for (Value each : ArrayRef(operands).drop_front())
+    for (auto [dim, other] : llvm::zip(dims, graph::getDims(each)))
+      dim = dim.isConstant(1) ? other : dim;
   Type boolean = builder.getI1Type();
   switch (term->kind) {
   case Kind::NonZero:

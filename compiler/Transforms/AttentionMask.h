@@ -8,17 +8,19 @@
 
 namespace tenon {
 
-/// A tensor that is added to scores [B, H, S, T], read element by element.
-/// When it is `allowed ? 0 : fill` and `allowed` is a conjunction of what
-/// graph.attention can express, its parts are known here.
+/// Tensors that are added to scores [B, H, S, T], read element by element.
+/// Where each is `allowed ? 0 : fill`, and what all of them allow is a
+/// conjunction of what graph.attention can express, its parts are known here.
 class AttentionMask {
 public:
-  AttentionMask(mlir::Value addend, llvm::ArrayRef<graph::Expr> scores);
+  AttentionMask(llvm::ArrayRef<mlir::Value> addends,
+                llvm::ArrayRef<graph::Expr> scores);
 
-  /// Adds nothing anywhere.
+  /// They add nothing anywhere.
   bool isZero() const { return zero; }
   /// All that is needed to say which keys take part is known.
   bool isPredicate() const { return predicate; }
+  /// The largest fill.
   double fill() const { return filling; }
 
   /// Key j takes part only if j <= i + offset.
@@ -33,20 +35,23 @@ public:
   mlir::Value emitKeyMask(mlir::OpBuilder &builder, mlir::Location loc) const;
 
 private:
-  void match(const Term *term);
+  bool match(const Term *term);
+  bool matchWindow();
   bool addConjuncts(const Term *condition);
   bool addPositions(graph::Expr nonNegative);
   bool isOfKeys(const Term *term, bool boolean) const;
   bool isOfKeys(graph::Expr at, std::optional<size_t> &index) const;
   mlir::Value emit(const Term *term, mlir::OpBuilder &builder,
                    mlir::Location loc) const;
+  mlir::Value emitComputed(const Term *term, mlir::OpBuilder &builder,
+                           mlir::Location loc) const;
   mlir::Value emitLoad(const Term *term, mlir::OpBuilder &builder,
                        mlir::Location loc) const;
 
   llvm::SmallVector<graph::Expr> extents;
   IndexExpressions expressions;
-  bool zero = false, predicate = false;
-  double filling = 0.0;
+  bool zero = true, predicate = false;
+  double filling = -std::numeric_limits<double>::infinity();
   std::optional<graph::Expr> causal;
   llvm::SmallVector<graph::Expr> lowest; // Each: j - i + this >= 0.
   int64_t windowSize = 0;

@@ -14,16 +14,6 @@ using graph::Expr;
 
 namespace {
 
-/// Whether a reshape leaves the last two axes alone.
-bool keepsLastAxes(graph::ReshapeOp op) {
-  auto from = graph::getDims(op.getInput()),
-       to = graph::getDims(op.getResult());
-  return from.size() >= 2 && to.size() >= 2 &&
-         ArrayRef(from).take_back(2) == ArrayRef(to).take_back(2) &&
-         graph::product(op.getContext(), ArrayRef(from).drop_back(2)) ==
-             graph::product(op.getContext(), ArrayRef(to).drop_back(2));
-}
-
 RankedTensorType swappedType(Value value) {
   auto dims = graph::getDims(value);
   std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
@@ -99,6 +89,36 @@ bool isSmallWithin(Value value, const WeightStore *weights, unsigned depth) {
 }
 
 } // namespace
+
+bool keepsLastAxes(graph::ReshapeOp op) {
+  auto from = graph::getDims(op.getInput()),
+       to = graph::getDims(op.getResult());
+  return from.size() >= 2 && to.size() >= 2 &&
+         ArrayRef(from).take_back(2) == ArrayRef(to).take_back(2) &&
+         graph::product(op.getContext(), ArrayRef(from).drop_back(2)) ==
+             graph::product(op.getContext(), ArrayRef(to).drop_back(2));
+}
+
+bool comesFromScores(Value value) {
+  constexpr size_t most = 64;
+  SmallVector<Value> next = {value};
+  for (size_t visited = 0; !next.empty() && visited < most; ++visited) {
+    Operation *op = next.pop_back_val().getDefiningOp();
+    if (!op)
+      continue;
+    if (isa<graph::MatmulOp>(op) && graph::getRank(op->getResult(0)) > 2 &&
+        graph::getRank(op->getOperand(1)) > 2)
+      return true;
+    if (isa<graph::ReshapeOp>(op))
+      next.push_back(op->getOperand(0));
+    else if (isa<graph::AddOp, graph::DivOp, graph::MaxOp, graph::MulOp,
+                 graph::SelectOp, graph::TanhOp>(op))
+      for (Value operand : llvm::reverse(op->getOperands()))
+        if (operand.getType() == op->getResult(0).getType())
+          next.push_back(operand);
+  }
+  return false;
+}
 
 Value withLastAxesSwapped(Value value, OpBuilder &builder) {
   size_t rank = graph::getRank(value);

@@ -13,6 +13,12 @@ class WeightStore;
 /// from is looked through, so that what an exporter wrote as K^T becomes K.
 mlir::Value withLastAxesSwapped(mlir::Value value, mlir::OpBuilder &builder);
 
+/// Whether a reshape leaves the last two axes alone.
+bool keepsLastAxes(graph::ReshapeOp op);
+
+/// Whether a batched product feeds `value` by way of what scores go through.
+bool comesFromScores(mlir::Value value);
+
 /// Takes [B, KV, T, D] for key and value that repeat each of its heads, next to
 /// each other, to [B, H, T, D]; only when both do so.
 void dropHeadRepeats(mlir::Value &key, mlir::Value &value);

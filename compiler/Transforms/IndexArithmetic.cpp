@@ -35,6 +35,39 @@ const Term *IndexExpressions::readPointwise(Operation *op, Indices at) {
     if (!operands.back())
       return nullptr;
   }
+  const Term *term = combine(op, operands);
+  return term ? term : computed(op, operands);
+}
+
+/// What an op makes of loads and numbers is known by the op itself. Where they
+/// are loads of its very operands, so is its result.
+const Term *IndexExpressions::computed(Operation *op,
+                                       ArrayRef<const Term *> of) {
+  if (!isa<graph::AddOp, graph::CastOp, graph::EqualOp, graph::LessOp,
+           graph::LessEqualOp, graph::MulOp, graph::SubOp>(op))
+    return nullptr;
+  bool isDeeper = false;
+  for (auto [operand, term] : llvm::zip(op->getOperands(), of)) {
+    bool isLoad = term->kind == Kind::Load || term->kind == Kind::Computed;
+    bool isConstant = term->kind == Kind::Number ||
+                      (term->kind == Kind::Integer && term->expr.asConstant());
+    if (!isLoad && !isConstant)
+      return nullptr;
+    isDeeper |=
+        term->kind == Kind::Computed || (isLoad && term->tensor != operand);
+  }
+  if (!isDeeper)
+    return nullptr;
+  return make({Kind::Computed,
+               {},
+               0.0,
+               op->getResult(0),
+               {},
+               SmallVector<const Term *>(of)});
+}
+
+const Term *IndexExpressions::combine(Operation *op,
+                                      ArrayRef<const Term *> operands) {
   if (isa<graph::SelectOp>(op))
     return select(operands[0], operands[1], operands[2]);
   if (isa<graph::NotOp>(op))
@@ -63,7 +96,7 @@ const Term *IndexExpressions::readCast(graph::CastOp op, const Term *input) {
       return boolean(input->number != 0.0);
     if (input->kind == Kind::Integer && isNonNegative(input->expr))
       return nonNegative(input->expr - 1);
-    if (input->kind == Kind::Load && isa<IntegerType>(from))
+    if (input->kind == Kind::Load || input->kind == Kind::Computed)
       return make({Kind::NonZero, {}, 0.0, {}, {}, {input}});
     return nullptr;
   }
@@ -131,7 +164,7 @@ const Term *IndexExpressions::arithmetic(Operation *op, const Term *lhs,
   for (bool left : {true, false}) {
     const Term *choice = left ? lhs : rhs, *other = left ? rhs : lhs;
     if (choice->kind != Kind::Select || other->kind == Kind::Load ||
-        ++reads > 4096)
+        other->kind == Kind::Computed || ++reads > 4096)
       continue;
     const Term *yes = left ? arithmetic(op, choice->operands[1], other)
                            : arithmetic(op, other, choice->operands[1]);

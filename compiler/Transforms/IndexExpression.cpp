@@ -25,10 +25,30 @@ bool mentions(Expr expr, Expr symbol) {
   return found;
 }
 
-/// Equal conditions on indices; others are not compared.
-bool isSame(const Term *a, const Term *b) {
-  return a == b || (a->kind == Term::Kind::NonNegative &&
-                    b->kind == Term::Kind::NonNegative && a->expr == b->expr);
+/// Equal conditions on indices, or the same elements; others are not compared.
+bool isSame(const Term *a, const Term *b, unsigned depth = 0) {
+  if (a == b)
+    return true;
+  if (a->kind != b->kind || depth > 8)
+    return false;
+  switch (a->kind) {
+  case Term::Kind::NonNegative:
+  case Term::Kind::Integer:
+    return a->expr == b->expr;
+  case Term::Kind::Number:
+    return a->number == b->number;
+  case Term::Kind::Load:
+    return a->tensor == b->tensor && a->at == b->at;
+  case Term::Kind::Computed:
+  case Term::Kind::NonZero:
+    return a->tensor == b->tensor &&
+           llvm::equal(a->operands, b->operands,
+                       [&](const Term *x, const Term *y) {
+                         return isSame(x, y, depth + 1);
+                       });
+  default:
+    return false;
+  }
 }
 
 SmallVector<Expr> addendsOf(Expr expr) {
@@ -76,8 +96,8 @@ bool Term::isNumber(double value) const {
 }
 
 std::string Term::str() const {
-  static constexpr const char *names[] = {"",    "",   "",    "load",  "!=0",
-                                          "and", "or", "not", "select"};
+  static constexpr const char *names[] = {
+      "", "", "", "load", "computed", "!=0", "and", "or", "not", "select"};
   std::string text;
   llvm::raw_string_ostream os(text);
   if (kind == Kind::Integer)
@@ -186,6 +206,13 @@ const Term *IndexExpressions::select(const Term *condition, const Term *lhs,
     return rhs;
   if (condition->kind == Term::Kind::Not)
     return select(condition->operands[0], rhs, lhs);
+  // Where x != 0 is false, x is 0.
+  if (condition->kind == Term::Kind::NonZero &&
+      isSame(condition->operands[0], rhs)) {
+    bool isFloat = isa<FloatType>(graph::getElementType(rhs->tensor));
+    rhs = isFloat ? make({Term::Kind::Number, {}, 0.0, {}, {}, {}})
+                  : integer(constant(0));
+  }
   // A choice that the outer one has made already.
   if (lhs->kind == Term::Kind::Select && isSame(condition, lhs->operands[0]))
     lhs = lhs->operands[1];
@@ -253,8 +280,7 @@ bool IndexExpressions::split(Expr f, Expr divisor, Expr &quotient, Expr &rest) {
   if (isNonNegative(divisor - 1 - rest))
     return true;
   Expr most = bound(rest, /*upper=*/true);
-  if (!most || dependsOnIndex(divisor) ||
-      (most.asConstant() && divisor.asConstant()))
+  if (!most || dependsOnIndex(divisor) || divisor.asConstant())
     return false;
   owed.push_back({most + 1, divisor});
   return true;

@@ -23,6 +23,7 @@ struct Term {
     Number,      // number, of a float tensor
     NonNegative, // expr >= 0
     Load,        // tensor[at...]
+    Computed,    // of operands, by the element by element op of tensor
     NonZero,     // operands[0] != 0
     And,         // of two
     Or,          // of two
@@ -103,6 +104,8 @@ private:
   const Term *readGatherNd(graph::GatherNdOp op, Indices at);
   const Term *readScatterNd(graph::ScatterNdOp op, Indices at);
   const Term *readPointwise(mlir::Operation *op, Indices at);
+  const Term *combine(mlir::Operation *op, llvm::ArrayRef<const Term *> of);
+  const Term *computed(mlir::Operation *op, llvm::ArrayRef<const Term *> of);
   const Term *readCast(graph::CastOp op, const Term *input);
   const Term *readBinary(mlir::Operation *op, const Term *lhs, const Term *rhs);
   const Term *arithmetic(mlir::Operation *op, const Term *lhs, const Term *rhs);

@@ -378,8 +378,10 @@ def RecogniseAttentionPass : Pass<"recognise-attention",
     guard against NaN, in that order. An addend `p ? 0 : fill` becomes a key
     mask, `causal` and a window when `p` is proven to be a conjunction of those
     and the fill absorbs every score (-inf, or in f32 at most -1e30); any other
-    stays a bias. What the fill and the guard make of a query without keys
-    becomes `dead_rows`. Where scores are NaN, a guarded row may be NaN instead
+    stays a bias. So does `p ? score : fill` with such a fill. What the fill and
+    the guard make of a query without keys becomes `dead_rows`. Batch and heads
+    may be one axis, there may be no heads, and masks may be added where there
+    are other axes: reshapes on the way are looked through. Where scores are NaN, a guarded row may be NaN instead
     of zero. Heads of key and value that are repeated are read in place.
 
     ```mlir

@@ -1,11 +1,11 @@
 //===- RecogniseAttention.cpp - matmul, softmax, matmul -> attention ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Transforms/AttentionMask.h"
+#include "compiler/Transforms/AttentionAddends.h"
+#include "compiler/Transforms/AttentionHeads.h"
 #include "compiler/Transforms/AttentionOperands.h"
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
-#include "compiler/Weights/WeightStore.h"
 #include <cmath>
 
 using namespace mlir;
@@ -15,18 +15,14 @@ namespace tenon {
 #include "compiler/Transforms/Passes.h.inc"
 
 namespace {
-using graph::DeadRows;
 using graph::Expr;
-
-/// Absorbs any score in f32: what is added to it is lost.
-constexpr double absorbing = -1e30;
 
 /// A softmax and what lies around it. Each step fills in what it finds, or
 /// gives the reason why this is no attention.
 class Candidate {
 public:
   Candidate(graph::SoftmaxOp softmax, const WeightStore *weights)
-      : softmax(softmax), weights(weights) {}
+      : softmax(softmax), addends(weights) {}
 
   using Reason = std::optional<std::string>;
 
@@ -42,18 +38,13 @@ private:
   bool matchCap(Operation *op, Value &next);
   Reason matchOperands();
   Reason matchMasks();
-  Reason matchBias(Value addend);
-  void addAddend(Value addend);
 
   graph::SoftmaxOp softmax;
-  const WeightStore *weights;
   graph::MatmulOp scores, product;
   double scale = 1.0, softcap = 0.0;
   Value query, key, value;
-  SmallVector<Value> addends; // Added to the scores, as they are.
-  SmallVector<Value> biases;  // Those that stay, of rank 4 where repeated.
-  std::optional<AttentionMask> mask;
-  DeadRows deadRows = DeadRows::Zero;
+  AttentionAddends addends;
+  SmallVector<Operation *> made; // In place of operands.
   bool guarded = false;
   Value guard; // The addend whose rows of -inf are made 0, else null.
 };
@@ -63,8 +54,12 @@ Candidate::Reason Candidate::match() {
     return "it is not over the last axis of four";
   for (auto step : {&Candidate::matchProduct, &Candidate::matchScores,
                     &Candidate::matchOperands, &Candidate::matchMasks})
-    if (Reason reason = (this->*step)())
+    if (Reason reason = (this->*step)()) {
+      addends.discard();
+      for (Operation *op : made)
+        eraseUnused(op);
       return reason;
+    }
   return std::nullopt;
 }
 
@@ -122,32 +117,6 @@ Candidate::Reason Candidate::matchProduct() {
 // In front of the softmax
 //===----------------------------------------------------------------------===//
 
-/// Whether a product of rank 4 feeds `value` by way of what scores go through.
-bool comesFromScores(Value value, unsigned depth = 0) {
-  Operation *op = value.getDefiningOp();
-  if (!op || depth > 16)
-    return false;
-  if (isa<graph::MatmulOp>(op))
-    return graph::getRank(value) == 4;
-  if (!isa<graph::AddOp, graph::MulOp, graph::DivOp, graph::TanhOp>(op))
-    return false;
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
-    return operand.getType() == value.getType() &&
-           comesFromScores(operand, depth + 1);
-  });
-}
-
-void Candidate::addAddend(Value addend) {
-  // A mask and a bias may have been added to each other first.
-  auto sum = addend.getDefiningOp<graph::AddOp>();
-  if (sum && addend != guard && addends.size() < 8) {
-    addAddend(sum.getLhs());
-    addAddend(sum.getRhs());
-  } else {
-    addends.push_back(addend);
-  }
-}
-
 bool Candidate::matchFactor(Operation *op, Value &next, double &factor) {
   if (auto div = dyn_cast<graph::DivOp>(op)) {
     std::optional<double> divisor = splatOf(div.getRhs());
@@ -203,7 +172,13 @@ Candidate::Reason Candidate::matchScores() {
         return "an addend changes the sizes of the scores";
       if (scaled || softcap > 0.0)
         return "a mask is added before the scores are scaled or capped";
-      addAddend(left ? add.getRhs() : add.getLhs());
+      addends.add(left ? add.getRhs() : add.getLhs(), guard);
+    } else if (addends.addReplaced(op, next)) {
+      if (scaled || softcap > 0.0)
+        return "a mask replaces scores before they are scaled or capped";
+    } else if (bool first = addends.empty(); addends.addFloor(op, next)) {
+      if (scaled || softcap > 0.0 || !first)
+        return "scores are bounded below before something is done to them";
     } else if (softcap > 0.0 || scaled || !matchCap(op, next)) {
       if (!matchFactor(op, next, factor))
         return ("the scores come from " + op->getName().getStringRef()).str();
@@ -220,10 +195,23 @@ Candidate::Reason Candidate::matchOperands() {
     Value next;
     double factor = 1.0;
     while (Operation *op = operand.getDefiningOp()) {
-      if (!matchFactor(op, next, factor))
+      auto reshape = dyn_cast<graph::ReshapeOp>(op);
+      Operation *inner = reshape ? reshape.getInput().getDefiningOp() : op;
+      if (!inner || !matchFactor(inner, next, factor))
         break;
       scale *= factor;
       operand = next;
+      if (!reshape)
+        continue;
+      auto before = next.getDefiningOp<graph::ReshapeOp>();
+      if (before && before.getInput().getType() == reshape.getType()) {
+        operand = before.getInput();
+        continue;
+      }
+      OpBuilder builder(scores);
+      operand = graph::ReshapeOp::create(builder, reshape.getLoc(),
+                                         reshape.getType(), next);
+      made.push_back(operand.getDefiningOp());
     }
     return operand;
   };
@@ -246,83 +234,16 @@ Candidate::Reason Candidate::matchOperands() {
 }
 
 //===----------------------------------------------------------------------===//
-// Masks and biases
-//===----------------------------------------------------------------------===//
-
-/// Keeps an addend as it is.
-Candidate::Reason Candidate::matchBias(Value addend) {
-  auto dims = graph::getDims(addend);
-  auto whole = graph::getDims(softmax.getInput());
-  if (dims.size() > 4)
-    return "an addend has more axes than the scores";
-  for (auto [dim, all] :
-       llvm::zip(dims, ArrayRef(whole).take_back(dims.size())))
-    if (!dim.isConstant(1) && dim != all &&
-        (&dim != dims.begin() || dims.size() < 4 || !all.exactDiv(dim)))
-      return "an addend is not proven to fit the scores";
-  if (graph::getElementType(addend) != graph::getElementType(query))
-    return "an addend has another type than the query";
-  biases.push_back(addend);
-  return std::nullopt;
-}
-
-Candidate::Reason Candidate::matchMasks() {
-  if (guard && !llvm::is_contained(addends, guard))
-    return "the guard is of another mask";
-  auto whole = graph::getDims(softmax.getInput());
-  bool single = graph::getElementType(query).isF32();
-  std::optional<AttentionMask> found;
-  Value masking;
-  unsigned predicates = 0;
-  SmallVector<Value> others;
-  for (Value addend : addends) {
-    AttentionMask each(addend, whole);
-    if (each.isZero())
-      continue;
-    bool infinite = std::isinf(each.fill()) && each.fill() < 0;
-    bool holds = each.isPredicate() &&
-                 (infinite || (single && each.fill() <= absorbing));
-    if (!holds) {
-      others.push_back(addend);
-      continue;
-    }
-    ++predicates;
-    masking = addend;
-    found.emplace(std::move(each));
-  }
-  bool small =
-      llvm::all_of(others, [&](Value each) { return isSmall(each, weights); });
-  // Where two masks meet, or a mask and a bias as large, the sums differ from
-  // those of one mask.
-  if (predicates == 1 && small) {
-    mask = std::move(found);
-    if (mask->keepsAKey())
-      deadRows = DeadRows::Zero;
-    else if (std::isfinite(mask->fill()))
-      deadRows = DeadRows::Uniform;
-    else
-      deadRows = guarded ? DeadRows::Zero : DeadRows::NaN;
-    if (guard && guard != masking && !mask->keepsAKey())
-      return "the guard is of another mask";
-  } else {
-    others.clear();
-    for (Value addend : addends)
-      if (!AttentionMask(addend, whole).isZero())
-        others.push_back(addend);
-    if (guarded && (predicates > 0 || !small))
-      return "a row of NaN is guarded, and its mask is not understood";
-  }
-  for (Value addend : others)
-    if (Reason reason = matchBias(addend))
-      return reason;
-  return std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
 // Rewriting
 //===----------------------------------------------------------------------===//
 
+Candidate::Reason Candidate::matchMasks() {
+  return addends.settle(softmax, guard, guarded);
+}
+
 Operation *Candidate::rewrite() {
+  const std::optional<AttentionMask> &mask = addends.mask;
+  SmallVector<Value> biases = addends.biases;
   OpBuilder builder(product);
   Location loc = softmax.getLoc();
   key = withLastAxesSwapped(key, builder);
@@ -346,7 +267,7 @@ Operation *Candidate::rewrite() {
       builder.getBoolAttr(causal),
       graph::DimsAttr::get(builder.getContext(), {offset}),
       builder.getI64IntegerAttr(mask ? mask->window() : 0),
-      graph::DeadRowsAttr::get(builder.getContext(), deadRows));
+      graph::DeadRowsAttr::get(builder.getContext(), addends.deadRows));
   // Sizes that the product found under another name.
   if (type != product.getType())
     result = graph::ReshapeOp::create(builder, loc, product.getType(), result);
@@ -367,16 +288,31 @@ struct RecogniseAttention
     SmallVector<Operation *> replaced;
     getOperation().walk([&](graph::SoftmaxOp op) { all.push_back(op); });
     for (graph::SoftmaxOp softmax : all) {
-      Candidate candidate(softmax, weights);
-      if (std::optional<std::string> reason = candidate.match()) {
-        if (explain)
-          softmax.emitRemark("not an attention: ") << *reason;
-        continue;
-      }
-      replaced.push_back(candidate.rewrite());
+      if (Operation *op = recognise(softmax))
+        replaced.push_back(op);
     }
     for (Operation *op : replaced)
       eraseUnused(op);
+  }
+
+  /// Gives the op that nothing uses any more, null where there is no attention.
+  Operation *recognise(graph::SoftmaxOp softmax) {
+    std::string why;
+    std::optional<UnfoldedHeads> unfolded = unfoldHeads(softmax, why);
+    Candidate candidate(unfolded ? unfolded->softmax : softmax, weights);
+    std::optional<std::string> reason = candidate.match();
+    if (reason && unfolded)
+      eraseUnused(unfolded->result.getDefiningOp());
+    if (reason && explain)
+      softmax.emitRemark("not an attention: ") << (why.empty() ? *reason : why);
+    if (reason)
+      return nullptr;
+    Operation *product = candidate.rewrite();
+    if (!unfolded)
+      return product;
+    eraseUnused(product);
+    unfolded->folded.getResult().replaceAllUsesWith(unfolded->result);
+    return unfolded->folded;
   }
 
   const WeightStore *weights = nullptr;

@@ -413,11 +413,12 @@ func.func @two_masks(%q: tensor<?x4x?x16xf32, #graph.dims<B, 4, S, 16>>, %k: ten
 
 // -----
 
-// Nor is a guard expressed beside biases of -inf.
+// Two infinities are one: a key that both mask has the score of one that either
+// masks. Guarded, a row without keys is zero.
 
 // CHECK-LABEL: @two_infinities_guarded
 func.func @two_infinities_guarded(%q: tensor<?x4x?x16xf32, #graph.dims<B, 4, S, 16>>, %k: tensor<?x4x16x?xf32, #graph.dims<B, 4, 16, P + S>>, %v: tensor<?x4x?x16xf32, #graph.dims<B, 4, P + S, 16>>, %mask_in: tensor<?x?xi64, #graph.dims<B, W>>) -> tensor<?x4x?x16xf32, #graph.dims<B, 4, S, 16>> {
-  // CHECK-NOT: graph.attention
+  // CHECK: graph.attention {{.*}} {causal = true, dead_rows = #graph<dead_rows zero>, offset = #graph.dims<P>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>
   %i0 = graph.iota : () -> tensor<?xi64, #graph.dims<S>>
   %j0 = graph.iota : () -> tensor<?xi64, #graph.dims<P + S>>
   %past = graph.sizes {value = #graph.dims<P>} : () -> tensor<i64>
@@ -441,7 +442,6 @@ func.func @two_infinities_guarded(%q: tensor<?x4x?x16xf32, #graph.dims<B, 4, S, 
   %other = graph.select %seen, %zero, %fill : (tensor<?x1x1x?xi1, #graph.dims<B, 1, 1, P + S>>, tensor<f32>, tensor<f32>) -> tensor<?x1x1x?xf32, #graph.dims<B, 1, 1, P + S>>
   %m0 = graph.add %s, %other : (tensor<?x4x?x?xf32, #graph.dims<B, 4, S, P + S>>, tensor<?x1x1x?xf32, #graph.dims<B, 1, 1, P + S>>) -> tensor<?x4x?x?xf32, #graph.dims<B, 4, S, P + S>>
   %m = graph.add %m0, %mask : (tensor<?x4x?x?xf32, #graph.dims<B, 4, S, P + S>>, tensor<1x1x?x?xf32, #graph.dims<1, 1, S, P + S>>) -> tensor<?x4x?x?xf32, #graph.dims<B, 4, S, P + S>>
-  // expected-remark@+1 {{not an attention: a row of NaN is guarded, and its mask is not understood}}
   %p = graph.softmax %m {axis = 3 : i64} : (tensor<?x4x?x?xf32, #graph.dims<B, 4, S, P + S>>) -> tensor<?x4x?x?xf32, #graph.dims<B, 4, S, P + S>>
   %n = graph.is_nan %p : (tensor<?x4x?x?xf32, #graph.dims<B, 4, S, P + S>>) -> tensor<?x4x?x?xi1, #graph.dims<B, 4, S, P + S>>
   %g = graph.select %n, %zero, %p : (tensor<?x4x?x?xi1, #graph.dims<B, 4, S, P + S>>, tensor<f32>, tensor<?x4x?x?xf32, #graph.dims<B, 4, S, P + S>>) -> tensor<?x4x?x?xf32, #graph.dims<B, 4, S, P + S>>
@@ -645,7 +645,7 @@ func.func @repeat_is_output(%q: tensor<2x4x7x16xf32>, %k: tensor<2x2x7x16xf32>, 
 func.func @axis(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32> {
   // CHECK-NOT: graph.attention
   %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
-  // expected-remark@+1 {{not an attention: it is not over the last axis of four}}
+  // expected-remark@+1 {{not an attention: it is not over the last axis of three or more}}
   %p = graph.softmax %s {axis = 2 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
   %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
   return %y : tensor<2x4x7x16xf32>
@@ -751,17 +751,189 @@ func.func @probabilities_are_output(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x
 
 // -----
 
-// A select that replaces scores is no mask that is added to them.
+// A select that replaces scores by what absorbs them is a mask: here one that
+// stays a bias.
 
 // CHECK-LABEL: @replaced
 func.func @replaced(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x1x7x7xi1>) -> tensor<2x4x7x16xf32> {
-  // CHECK-NOT: graph.attention
+  // CHECK: %[[BIAS:.*]] = graph.select %arg3, %{{.*}}, %{{.*}} -> tensor<2x1x7x7xf32>
+  // CHECK: graph.attention %arg0, %{{.*}}, %arg2, %[[BIAS]] {causal = false
   %fill = graph.constant {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %r = graph.select %m, %s, %fill : (tensor<2x1x7x7xi1>, tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  %p = graph.softmax %r {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// What it replaced is lost, so an addend of unknown size is part of the choice.
+
+// CHECK-LABEL: @replaced_sum
+func.func @replaced_sum(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x1x7x7xi1>, %b: tensor<1x4x1x7xf32>) -> tensor<2x4x7x16xf32> {
+  // CHECK: %[[BIAS:.*]] = graph.select %arg3, %arg4, %{{.*}} -> tensor<2x4x7x7xf32>
+  // CHECK: graph.attention %arg0, %{{.*}}, %arg2, %[[BIAS]] {causal = false
+  %fill = graph.constant {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %a = graph.add %b, %s : (tensor<1x4x1x7xf32>, tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %r = graph.select %m, %a, %fill : (tensor<2x1x7x7xi1>, tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  %p = graph.softmax %r {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// A fill that a score still shows in replaces it: adding it would not.
+
+// CHECK-LABEL: @replaced_by_small
+func.func @replaced_by_small(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x1x7x7xi1>) -> tensor<2x4x7x16xf32> {
+  // CHECK-NOT: graph.attention
+  %fill = graph.constant {value = dense<-1.0E+4> : tensor<f32>} : () -> tensor<f32>
   %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
   %r = graph.select %m, %s, %fill : (tensor<2x1x7x7xi1>, tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
   // expected-remark@+1 {{not an attention: the scores come from graph.select}}
   %p = graph.softmax %r {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
   %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// So does the lowest number of f16.
+
+// CHECK-LABEL: @replaced_in_half
+func.func @replaced_in_half(%q: tensor<2x4x7x16xf16>, %k: tensor<2x4x16x7xf16>, %v: tensor<2x4x7x16xf16>, %m: tensor<2x1x7x7xi1>) -> tensor<2x4x7x16xf16> {
+  // CHECK-NOT: graph.attention
+  %fill = graph.constant {value = dense<-6.5504E+4> : tensor<f16>} : () -> tensor<f16>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf16>, tensor<2x4x16x7xf16>) -> tensor<2x4x7x7xf16>
+  %r = graph.select %m, %s, %fill : (tensor<2x1x7x7xi1>, tensor<2x4x7x7xf16>, tensor<f16>) -> tensor<2x4x7x7xf16>
+  // expected-remark@+1 {{not an attention: the scores come from graph.select}}
+  %p = graph.softmax %r {axis = 3 : i64} : (tensor<2x4x7x7xf16>) -> tensor<2x4x7x7xf16>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x7xf16>, tensor<2x4x7x16xf16>) -> tensor<2x4x7x16xf16>
+  return %y : tensor<2x4x7x16xf16>
+}
+
+// -----
+
+// Two masks that add up to -inf are lifted to one fill: together they are one
+// mask, and a row without keys is uniform.
+
+// CHECK-LABEL: @lifted
+func.func @lifted(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x7xi1>) -> tensor<2x4x7x16xf32> {
+  // CHECK: graph.attention %arg0, %{{.*}}, %arg2, %{{.*}} {causal = true, dead_rows = #graph<dead_rows uniform>, offset = #graph.dims<0>, operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>
+  %fill = graph.constant {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %j = graph.iota : () -> tensor<7xi64>
+  %i = graph.reshape %j : (tensor<7xi64>) -> tensor<7x1xi64>
+  %before = graph.less_equal %j, %i : (tensor<7xi64>, tensor<7x1xi64>) -> tensor<7x7xi1>
+  %causal = graph.select %before, %zero, %fill : (tensor<7x7xi1>, tensor<f32>, tensor<f32>) -> tensor<7x7xf32>
+  %m4 = graph.reshape %m : (tensor<2x7xi1>) -> tensor<2x1x1x7xi1>
+  %keys = graph.select %m4, %zero, %fill : (tensor<2x1x1x7xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x1x7xf32>
+  %mask = graph.add %causal, %keys : (tensor<7x7xf32>, tensor<2x1x1x7xf32>) -> tensor<2x1x7x7xf32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %a = graph.add %s, %mask : (tensor<2x4x7x7xf32>, tensor<2x1x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %l = graph.max %a, %fill : (tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  %p = graph.softmax %l {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// What is lifted must be known: -inf of a bias would become the fill.
+
+// CHECK-LABEL: @lifted_bias
+func.func @lifted_bias(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %b: tensor<2x1x7x7xf32>) -> tensor<2x4x7x16xf32> {
+  // CHECK-NOT: graph.attention
+  %fill = graph.constant {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %a = graph.add %s, %b : (tensor<2x4x7x7xf32>, tensor<2x1x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %l = graph.max %a, %fill : (tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  // expected-remark@+1 {{not an attention: scores are bounded below beside a bias of unknown size}}
+  %p = graph.softmax %l {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// A mask that is added after the lift is not lifted.
+
+// CHECK-LABEL: @lifted_too_early
+func.func @lifted_too_early(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %b: tensor<2x1x7x7xf32>) -> tensor<2x4x7x16xf32> {
+  // CHECK-NOT: graph.attention
+  %fill = graph.constant {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %l = graph.max %s, %fill : (tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  %a = graph.add %l, %b : (tensor<2x4x7x7xf32>, tensor<2x1x7x7xf32>) -> tensor<2x4x7x7xf32>
+  // expected-remark@+1 {{not an attention: scores are bounded below before something is done to them}}
+  %p = graph.softmax %a {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// m == 1 ? 1 - m : lowest: what is kept is zero, by the condition. The mask is
+// computed of keys, not of scores.
+
+// CHECK-LABEL: @kept_is_zero
+func.func @kept_is_zero(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x7xi64>) -> tensor<2x4x7x16xf32> {
+  // CHECK:      %[[F:.*]] = graph.cast %{{.*}} : (tensor<2x7xi64>) -> tensor<2x7xf32>
+  // CHECK:      %[[D:.*]] = graph.sub %{{.*}}, %[[F]] {{.*}} -> tensor<2x7xf32>
+  // CHECK:      %[[C:.*]] = graph.cast %[[D]] : (tensor<2x7xf32>) -> tensor<2x7xi1>
+  // CHECK:      %[[N:.*]] = graph.not %[[C]]
+  // CHECK:      graph.attention %arg0, %{{.*}}, %arg2, %[[N]] {causal = false, dead_rows = #graph<dead_rows uniform>
+  %fill = graph.constant {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %one = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  %m4 = graph.reshape %m : (tensor<2x7xi64>) -> tensor<2x1x1x7xi64>
+  %all = graph.broadcast %m4 : (tensor<2x1x1x7xi64>) -> tensor<2x1x7x7xi64>
+  %f = graph.cast %all : (tensor<2x1x7x7xi64>) -> tensor<2x1x7x7xf32>
+  %d = graph.sub %one, %f : (tensor<f32>, tensor<2x1x7x7xf32>) -> tensor<2x1x7x7xf32>
+  %c = graph.cast %d : (tensor<2x1x7x7xf32>) -> tensor<2x1x7x7xi1>
+  %mask = graph.select %c, %fill, %d : (tensor<2x1x7x7xi1>, tensor<f32>, tensor<2x1x7x7xf32>) -> tensor<2x1x7x7xf32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %a = graph.add %s, %mask : (tensor<2x4x7x7xf32>, tensor<2x1x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %p = graph.softmax %a {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// (1 - m) * lowest is a mask only if m is 0 or 1, which nobody said.
+
+// CHECK-LABEL: @product_of_mask
+func.func @product_of_mask(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x1x1x7xf32>) -> tensor<2x4x7x16xf32> {
+  // CHECK: graph.attention {{.*}} operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>
+  %fill = graph.constant {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %one = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  %d = graph.sub %one, %m : (tensor<f32>, tensor<2x1x1x7xf32>) -> tensor<2x1x1x7xf32>
+  %mask = graph.mul %d, %fill : (tensor<2x1x1x7xf32>, tensor<f32>) -> tensor<2x1x1x7xf32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %a = graph.add %s, %mask : (tensor<2x4x7x7xf32>, tensor<2x1x1x7xf32>) -> tensor<2x4x7x7xf32>
+  %p = graph.softmax %a {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// A guard of rows that a bias may have made NaN is not expressed.
+
+// CHECK-LABEL: @guarded_bias
+func.func @guarded_bias(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %b: tensor<2x1x7x7xf32>) -> tensor<2x4x7x16xf32> {
+  // CHECK-NOT: graph.attention
+  %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %a = graph.add %s, %b : (tensor<2x4x7x7xf32>, tensor<2x1x7x7xf32>) -> tensor<2x4x7x7xf32>
+  // expected-remark@+1 {{not an attention: a row of NaN is guarded, and its mask is not understood}}
+  %p = graph.softmax %a {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %n = graph.is_nan %p : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xi1>
+  %g = graph.select %n, %zero, %p : (tensor<2x4x7x7xi1>, tensor<f32>, tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %g, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
   return %y : tensor<2x4x7x16xf32>
 }
 

@@ -1,0 +1,210 @@
+//===- AttentionAddends.cpp - Masks and biases of an attention ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Transforms/AttentionAddends.h"
+#include "compiler/Transforms/AttentionOperands.h"
+#include "compiler/Transforms/Matching.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace tenon {
+
+using graph::DeadRows;
+
+namespace {
+
+/// Absorbs any score in f32: what is added to it is lost.
+constexpr double absorbing = -1e30;
+
+bool absorbs(double fill, Type element) {
+  return fill == -INFINITY || (fill <= absorbing && element.isF32());
+}
+
+Value scalar(OpBuilder &builder, Location loc, Type element, double value) {
+  auto data = DenseElementsAttr::get(RankedTensorType::get({}, element),
+                                     builder.getFloatAttr(element, value));
+  return graph::ConstantOp::create(builder, loc, graph::tensorOf({}, element),
+                                   data);
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Collection
+//===----------------------------------------------------------------------===//
+
+void AttentionAddends::add(Value addend, Value guard) {
+  // A mask and a bias may have been added to each other first.
+  auto sum = addend.getDefiningOp<graph::AddOp>();
+  if (sum && addend != guard && addends.size() < 8) {
+    add(sum.getLhs(), guard);
+    add(sum.getRhs(), guard);
+  } else {
+    addends.push_back(addend);
+  }
+}
+
+bool AttentionAddends::addReplaced(Operation *op, Value &next) {
+  auto select = dyn_cast<graph::SelectOp>(op);
+  if (!select)
+    return false;
+  bool left = comesFromScores(select.getLhs());
+  next = left ? select.getLhs() : select.getRhs();
+  std::optional<double> fill =
+      splatOf(left ? select.getRhs() : select.getLhs());
+  Type element = graph::getElementType(next);
+  if (!fill || !absorbs(*fill, element) || next.getType() != select.getType())
+    return false;
+  OpBuilder builder(select);
+  Value zero = scalar(builder, op->getLoc(), element, 0.0);
+  Value low = scalar(builder, op->getLoc(), element, *fill);
+  auto mask =
+      graph::SelectOp::create(builder, op->getLoc(), select.getCondition(),
+                              left ? zero : low, left ? low : zero);
+  made.push_back(mask);
+  replacing.insert(mask);
+  addends.push_back(mask);
+  return true;
+}
+
+bool AttentionAddends::addFloor(Operation *op, Value &next) {
+  auto max = dyn_cast<graph::MaxOp>(op);
+  if (floor || !max || !graph::getElementType(max).isF32())
+    return false;
+  for (bool left : {true, false}) {
+    next = left ? max.getLhs() : max.getRhs();
+    floor = splatOf(left ? max.getRhs() : max.getLhs());
+    if (floor && *floor <= absorbing && next.getType() == max.getType())
+      return true;
+  }
+  floor.reset();
+  return false;
+}
+
+void AttentionAddends::discard() {
+  for (Operation *op : llvm::reverse(made))
+    eraseUnused(op);
+  made.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// What they come to
+//===----------------------------------------------------------------------===//
+
+/// Keeps an addend as it is.
+AttentionAddends::Reason AttentionAddends::addBias(Value addend) {
+  auto dims = graph::getDims(addend);
+  auto whole = graph::getDims(softmax.getInput());
+  if (dims.size() > 4)
+    return "an addend has more axes than the scores";
+  for (auto [dim, all] :
+       llvm::zip(dims, ArrayRef(whole).take_back(dims.size())))
+    if (!dim.isConstant(1) && dim != all &&
+        (&dim != dims.begin() || dims.size() < 4 || !all.exactDiv(dim)))
+      return "an addend is not proven to fit the scores";
+  if (graph::getElementType(addend) !=
+      graph::getElementType(softmax.getInput()))
+    return "an addend has another type than the query";
+  biases.push_back(addend);
+  return std::nullopt;
+}
+
+/// Whether a key takes part or does not, by the addend alone.
+bool AttentionAddends::masks(Value addend) {
+  AttentionMask each({addend}, graph::getDims(softmax.getInput()));
+  if (!each.isPredicate())
+    return false;
+  return floor ? each.fill() <= *floor
+               : absorbs(each.fill(), graph::getElementType(addend));
+}
+
+/// Whether keys that several of these mask have the same score as those that
+/// one of them masks.
+bool AttentionAddends::areAsOne(ArrayRef<Value> masking) {
+  if (floor || masking.size() < 2)
+    return true;
+  SmallVector<double> fills;
+  bool replace = true;
+  for (Value each : masking) {
+    AttentionMask mask({each}, graph::getDims(softmax.getInput()));
+    fills.push_back(mask.fill());
+    replace &=
+        each == masking.back() || replacing.contains(each.getDefiningOp());
+  }
+  return (fills[0] == -INFINITY || replace) && llvm::all_equal(fills);
+}
+
+bool AttentionAddends::areSmall(ArrayRef<Value> values) const {
+  return llvm::all_of(values,
+                      [&](Value each) { return isSmall(each, weights); });
+}
+
+/// What a mask replaces is lost, however large: where that is not known to be
+/// small, both are one bias.
+void AttentionAddends::joinReplaced() {
+  SmallVector<Value> inner;
+  for (Value addend : llvm::reverse(addends)) {
+    if (areSmall(inner) || !replacing.contains(addend.getDefiningOp())) {
+      inner.push_back(addend);
+      continue;
+    }
+    auto select = addend.getDefiningOp<graph::SelectOp>();
+    OpBuilder builder(softmax);
+    Location loc = softmax.getLoc();
+    Value sum = inner[0];
+    for (Value each : ArrayRef(inner).drop_front())
+      sum = graph::AddOp::create(builder, loc, sum, each);
+    bool left = splatOf(select.getLhs()) == 0.0;
+    auto joined = graph::SelectOp::create(builder, loc, select.getCondition(),
+                                          left ? sum : select.getLhs(),
+                                          left ? select.getRhs() : sum);
+    made.push_back(joined);
+    inner = {joined};
+  }
+  addends.assign(inner.rbegin(), inner.rend());
+}
+
+AttentionAddends::Reason AttentionAddends::settle(graph::SoftmaxOp op,
+                                                  Value guard, bool guarded) {
+  softmax = op;
+  if (guard && !llvm::is_contained(addends, guard))
+    return "the guard is of another mask";
+  auto whole = graph::getDims(softmax.getInput());
+  llvm::erase_if(addends, [&](Value each) {
+    return AttentionMask({each}, whole).isZero();
+  });
+  SmallVector<Value> masking, others;
+  for (Value addend : addends)
+    (masks(addend) ? masking : others).push_back(addend);
+  bool small = areSmall(others);
+  if (floor && !small)
+    return "scores are bounded below beside a bias of unknown size";
+  // Where two masks meet, or a mask and a bias as large, the sums differ from
+  // those of one mask.
+  if (small && !masking.empty() && areAsOne(masking)) {
+    mask.emplace(masking, whole);
+    if (!mask->isPredicate())
+      return "its masks together are no range of keys";
+    if (mask->keepsAKey())
+      deadRows = DeadRows::Zero;
+    else if (floor || std::isfinite(mask->fill()))
+      deadRows = DeadRows::Uniform;
+    else
+      deadRows = guarded ? DeadRows::Zero : DeadRows::NaN;
+    if (guard && (guard != masking[0] || masking.size() > 1) &&
+        !mask->keepsAKey())
+      return "the guard is of another mask";
+  } else {
+    if (guarded && (!masking.empty() || !small))
+      return "a row of NaN is guarded, and its mask is not understood";
+    joinReplaced();
+    others = addends;
+  }
+  for (Value addend : others)
+    if (Reason reason = addBias(addend))
+      return reason;
+  return std::nullopt;
+}
+
+} // namespace tenon
