@@ -37,45 +37,81 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
   if (isFilter && layout == "conv48")
     return uint64_t(llvm::divideCeil(weight.shape[0], panelColumns)) *
            filterDepth(weight) * panelColumns * sizeof(float);
-  bool isRows = layout == "rows48";
-  if ((!isRows && layout != "packed48") || weight.shape.size() != 2 ||
-      !weight.elementType.isF32())
+  bool isRows = layout == "rows48", isHalves = layout == "packed48_halves";
+  if ((!isRows && !isHalves && layout != "packed48") ||
+      weight.shape.size() != 2 || !weight.elementType.isF32() ||
+      (isHalves && weight.shape[1] % 2 != 0))
     return llvm::createStringError("internal error: weight '" + weight.name +
                                    "' cannot have the layout '" + layout +
                                    "'; please report this");
-  return uint64_t(
-             llvm::divideCeil(weight.shape[isRows ? 0 : 1], panelColumns)) *
-         weight.shape[isRows ? 1 : 0] * panelColumns * sizeof(float);
+  int64_t depth = weight.shape[isRows ? 1 : 0], parts = isHalves ? 2 : 1;
+  int64_t columns = weight.shape[isRows ? 0 : 1] / parts;
+  return uint64_t(llvm::divideCeil(columns, panelColumns)) * parts * depth *
+         panelColumns * sizeof(float);
 }
 
-/// A matrix [K, N], or [N, K] if it `isTransposed`.
-void packPanels(const PlacedWeight &placed, bool isTransposed, ByteSink sink) {
-  int64_t rows = placed.weight->shape[0], columns = placed.weight->shape[1];
-  if (isTransposed)
-    std::swap(rows, columns);
-  const char *source = placed.weight->bytes().data();
+/// Part of a matrix, or of its transpose.
+struct Block {
+  int64_t row, rows, column, columns;
+  bool isTransposed;
+};
+
+/// Copies a block to rows of `panelColumns` from the matrices that `weight` is
+/// made of.
+void readBlock(const Weight &weight, const Block &block, float *out) {
+  if (weight.transposed) {
+    Block other = block;
+    other.isTransposed = !block.isTransposed;
+    return readBlock(*weight.transposed, other, out);
+  }
+  if (!weight.joined.empty() && !block.isTransposed) {
+    int64_t first = 0;
+    for (const Weight *part : weight.joined) {
+      int64_t from = std::max(block.column, first);
+      int64_t to =
+          std::min(block.column + block.columns, first + part->shape[1]);
+      if (from < to)
+        readBlock(*part,
+                  {block.row, block.rows, from - first, to - from, false},
+                  out + (from - block.column));
+      first += part->shape[1];
+    }
+    return;
+  }
+  const char *source = weight.bytes().data();
+  int64_t stride = weight.shape[1];
+  auto at = [&](int64_t row, int64_t column) {
+    return source + (row * stride + column) * int64_t(sizeof(float));
+  };
+  for (int64_t i = 0; i < block.rows && !block.isTransposed; ++i)
+    std::memcpy(out + i * panelColumns, at(block.row + i, block.column),
+                size_t(block.columns) * sizeof(float));
+  for (int64_t j = 0; j < block.columns && block.isTransposed; ++j)
+    for (int64_t i = 0; i < block.rows; ++i)
+      std::memcpy(out + i * panelColumns + j,
+                  at(block.column + j, block.row + i), sizeof(float));
+}
+
+/// `parts` equal ranges of columns, their panels in turn.
+void packPanels(const PlacedWeight &placed, int64_t parts, ByteSink sink) {
+  bool isRows = placed.layout == "rows48";
+  int64_t depth = placed.weight->shape[isRows ? 1 : 0];
+  int64_t columns = placed.weight->shape[isRows ? 0 : 1] / parts;
   // Some rows at a time: a few dozen KiB whatever the matrix.
   constexpr int64_t rowsAtOnce = 256;
   std::vector<float> chunk(rowsAtOnce * panelColumns);
-  for (int64_t column = 0; column < columns; column += panelColumns) {
-    int64_t width = std::min(panelColumns, columns - column);
-    for (int64_t row = 0; row < rows; row += rowsAtOnce) {
-      int64_t height = std::min(rowsAtOnce, rows - row);
-      if (width < panelColumns)
-        std::fill(chunk.begin(), chunk.end(), 0.0f);
-      for (int64_t i = 0; i < height && !isTransposed; ++i)
-        std::memcpy(chunk.data() + i * panelColumns,
-                    source + ((row + i) * columns + column) * sizeof(float),
-                    size_t(width) * sizeof(float));
-      for (int64_t j = 0; j < width && isTransposed; ++j)
-        for (int64_t i = 0; i < height; ++i)
-          std::memcpy(&chunk[i * panelColumns + j],
-                      source + ((column + j) * rows + row + i) * sizeof(float),
-                      sizeof(float));
-      sink({reinterpret_cast<const char *>(chunk.data()),
-            size_t(height * panelColumns) * sizeof(float)});
-    }
-  }
+  for (int64_t column = 0; column < columns; column += panelColumns)
+    for (int64_t part = 0; part < parts; ++part)
+      for (int64_t row = 0; row < depth; row += rowsAtOnce) {
+        Block block = {row, std::min(rowsAtOnce, depth - row),
+                       part * columns + column,
+                       std::min(panelColumns, columns - column), isRows};
+        if (block.columns < panelColumns)
+          std::fill(chunk.begin(), chunk.end(), 0.0f);
+        readBlock(*placed.weight, block, chunk.data());
+        sink({reinterpret_cast<const char *>(chunk.data()),
+              size_t(block.rows * panelColumns) * sizeof(float)});
+      }
 }
 
 /// A filter [M, C, taps..] as [ceil(M / width)][taps..][C][width].
@@ -101,6 +137,27 @@ void packFilter(const PlacedWeight &placed, int64_t width, ByteSink sink) {
   }
 }
 
+/// Of the bytes, without making those of weights that are made of others.
+XXH128_hash_t contentOf(const Weight &weight) {
+  if (weight.joined.empty() && !weight.transposed)
+    return XXH3_128bits(weight.bytes().data(), weight.bytes().size());
+  struct Part {
+    XXH128_hash_t sum;
+    uint64_t rows, columns;
+  };
+  std::vector<Part> parts;
+  auto add = [&](const Weight &part) {
+    parts.push_back(
+        {contentOf(part), uint64_t(part.shape[0]), uint64_t(part.shape[1])});
+  };
+  if (weight.transposed)
+    add(*weight.transposed);
+  for (const Weight *part : weight.joined)
+    add(*part);
+  return XXH3_128bits_withSeed(parts.data(), parts.size() * sizeof(Part),
+                               weight.transposed ? 1 : 2);
+}
+
 } // namespace
 
 llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
@@ -122,16 +179,14 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
   auto bytes = layoutBytes(*weight, layout);
   if (!bytes)
     return bytes.takeError();
-  XXH128_hash_t sum =
-      XXH3_128bits(weight->bytes().data(), weight->bytes().size());
+  XXH128_hash_t sum = contentOf(*weight);
   // In a layout of its own the same bytes differ by the shape.
   std::string form = layout.str();
   if (!layout.empty())
     for (int64_t size : weight->shape)
       form += ' ' + std::to_string(size);
   auto [same, isFirst] = byContent.try_emplace(
-      Content{sum.low64, sum.high64, weight->bytes().size(), form},
-      unique.size());
+      Content{sum.low64, sum.high64, *bytes, form}, unique.size());
   known->second = same->second;
   if (isFirst) {
     end = llvm::alignTo(end, TENON_BUFFER_ALIGN);
@@ -149,5 +204,5 @@ void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
   else if (placed.layout == "taps_first")
     packFilter(placed, std::max<int64_t>(placed.weight->shape[0], 1), sink);
   else
-    packPanels(placed, placed.layout == "rows48", sink);
+    packPanels(placed, placed.layout == "packed48_halves" ? 2 : 1, sink);
 }

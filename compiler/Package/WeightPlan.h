@@ -7,6 +7,8 @@
 //   "packed48"  an f32 matrix [K, N] as [ceil(N / 48)][K][48], padded with 0
 //   "rows48"    an f32 matrix [N, K] as [ceil(N / 48)][K][48], padded with 0:
 //               its transpose in "packed48"
+//   "packed48_halves" the same of the left and the right half of the columns,
+//               their panels in turn
 //   "conv48"    an f32 filter [M, C, taps..] as [ceil(M / 48)][taps..][C][48],
 //               padded with 0
 //   "taps_first" an f32 filter [M, C, taps..] as [taps..][C][M]

@@ -47,6 +47,11 @@ bool isTailReshape(Operation *op) {
          });
 }
 
+/// Whether an op is a half of the root's columns.
+bool isHalf(Operation *op, const kernel::MatmulView &view) {
+  return view.halves && (op == view.halves->low || op == view.halves->high);
+}
+
 /// Why a kernel cannot run over the panels of a matmul.
 std::optional<std::string> refusalOfPanels(const KernelView &view) {
   auto matmul =
@@ -55,7 +60,8 @@ std::optional<std::string> refusalOfPanels(const KernelView &view) {
     return "its root is no matmul";
   if (!graph::getElementType(matmul.getLhs()).isF32())
     return "its operands are not f32";
-  if (!kernel::matmulViewOf(matmul))
+  std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
+  if (!sizes)
     return "an operand of the matmul is computed in the kernel";
   if (view.body.getTerminator()->getNumOperands() != 1)
     return "it has several results";
@@ -66,7 +72,8 @@ std::optional<std::string> refusalOfPanels(const KernelView &view) {
           return behind.contains(operand.getDefiningOp());
         }))
       continue;
-    if (kernel::roleOf(&op) == kernel::Role::Movement && !isTailReshape(&op))
+    if (kernel::roleOf(&op) == kernel::Role::Movement && !isTailReshape(&op) &&
+        !isHalf(&op, *sizes))
       return "it moves data behind the matmul";
     behind.insert(&op);
   }
@@ -79,6 +86,8 @@ std::optional<std::string> refusalOfPanels(const KernelView &view) {
 /// enough.
 kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
   std::optional<kernel::MatmulView> view = kernel::matmulViewOf(matmul);
+  if (view->halves)
+    scratch += kernel::pairBytes(view->depth.asConstant());
   MLIRContext *context = matmul.getContext();
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
   Expr blocks = view->rows.ceilDiv(number(kernel::blockRows));
@@ -125,7 +134,8 @@ SmallVector<std::string> layoutsPackedMatmul(const KernelView &view) {
   SmallVector<std::string> layouts = rowMajor(view);
   auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
   layouts[cast<BlockArgument>(matmul.getRhs()).getArgNumber()] =
-      kernel::packedLayout.str();
+      kernel::columnHalvesOf(matmul) ? kernel::packedHalvesLayout.str()
+                                     : kernel::packedLayout.str();
   return layouts;
 }
 
@@ -139,7 +149,7 @@ kernel::Geometry geometryBatchedMatmul(const KernelView &view) {
   auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
   std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
   std::optional<int64_t> depth = sizes->depth.asConstant();
-  int64_t scratch = kernel::panelBytes(depth);
+  int64_t scratch = kernel::panelBytes(depth) * (sizes->halves ? 2 : 1);
   if (sizes->mayCopyLhs())
     scratch += kernel::lhsCopyBytes(depth);
   kernel::Geometry geometry = geometryOfPanels(matmul, scratch);

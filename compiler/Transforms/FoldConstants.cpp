@@ -171,6 +171,11 @@ private:
     if (!bytes || *bytes == 0)
       return false;
     auto type = cast<RankedTensorType>(op.getType());
+    if (type.getRank() == 2 && op.getAxis() == 1) {
+      replace(op, weights.addJoined(parts[0]->name + ".joined",
+                                    {parts.begin(), parts.end()}));
+      return true;
+    }
     replace(op, weights.addOwned(parts[0]->name + ".joined",
                                  parts[0]->elementType, type.getShape(),
                                  concatenated(parts, op.getAxis(), *bytes)));

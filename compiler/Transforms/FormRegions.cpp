@@ -3,6 +3,7 @@
 
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/RowMoves.h"
+#include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/StridedView.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -114,13 +115,47 @@ private:
     if (roleOf(op) == Role::Root)
       group.root = op;
     groupOf[op] = &group;
-    for (Value operand : op->getOperands())
-      if (Operation *producer = operand.getDefiningOp())
-        take(group, op, producer);
+    // Again while one operand lets another one in: x * f(x).
+    for (size_t before = 0; before <= group.ops.size();) {
+      before = group.ops.size() + 1;
+      for (Value operand : op->getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          take(group, op, producer);
+    }
     if (graph::isPointwise(op) || readsOnce(op) || movesRows(op))
       for (Value operand : op->getOperands())
         takeRows(group, op, operand);
+    takeHalved(group);
     group.ops.insert(op);
+  }
+
+  /// Takes in the product whose two halves meet in the group.
+  void takeHalved(Group &group) {
+    if (group.root)
+      return;
+    for (Operation *op : group.ops) {
+      auto slice = dyn_cast<graph::SliceOp>(op);
+      auto matmul = slice ? slice.getInput().getDefiningOp<graph::MatmulOp>()
+                          : graph::MatmulOp();
+      auto halves = matmul ? kernel::columnHalvesOf(matmul)
+                           : std::optional<kernel::ColumnHalves>();
+      Group *other = halves ? groupOf.lookup(matmul) : nullptr;
+      if (!other || other->ops.back() != matmul ||
+          !group.ops.contains(halves->low) ||
+          !group.ops.contains(halves->high) ||
+          group.ops.size() + other->ops.size() >= maxOps)
+        continue;
+      group.root = matmul;
+      return moveInto(group, *other);
+    }
+  }
+
+  void moveInto(Group &group, Group &other) {
+    for (Operation *op : other.ops) {
+      group.ops.insert(op);
+      groupOf[op] = &group;
+    }
+    other.ops.clear();
   }
 
   void take(Group &group, Operation *op, Operation *producer) {
@@ -183,12 +218,8 @@ private:
       refusals[producer] = *why;
       return;
     }
-    for (Operation *op : other.ops) {
-      group.ops.insert(op);
-      groupOf[op] = &group;
-    }
     group.root = group.root ? group.root : other.root;
-    other.ops.clear();
+    moveInto(group, other);
   }
 
   /// Why the producer's group may not join the consumer's: that would be
@@ -202,8 +233,7 @@ private:
       return "its user is in a branch of an If";
     if (producer->getNumResults() != 1)
       return "it has several results";
-    if (!llvm::all_of(producer->getUsers(),
-                      [&](Operation *user) { return user == consumer; }))
+    if (!isReadTogether(group, consumer, producer))
       return "its result has several users";
     if (!isa<graph::TransposeOp>(consumer) &&
         graph::getDims(producer->getResult(0)) != dimsReadBy(consumer))
@@ -214,6 +244,26 @@ private:
       return "the kernel would have more than " + std::to_string(maxOps) +
              " ops";
     return std::nullopt;
+  }
+
+  /// Whether the producer's result is read by the consumer alone, at once or
+  /// through ops of its group that read the same element.
+  bool isReadTogether(const Group &group, Operation *consumer,
+                      Operation *producer) {
+    llvm::SetVector<Operation *> between;
+    between.insert(producer);
+    for (size_t i = 0; i < between.size(); ++i)
+      for (Operation *user : between[i]->getUsers()) {
+        if (user == consumer)
+          continue;
+        if (!graph::isPointwise(consumer) || !graph::isPointwise(user) ||
+            !group.ops.contains(user) ||
+            graph::getDims(user->getResult(0)) !=
+                graph::getDims(producer->getResult(0)))
+          return false;
+        between.insert(user);
+      }
+    return true;
   }
 
   /// The sizes of the loop in which an op reads its operands.

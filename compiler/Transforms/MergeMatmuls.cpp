@@ -10,6 +10,7 @@
 #include "compiler/Transforms/Passes.h"
 #include "dialects/Kernel/StridedView.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -55,6 +56,41 @@ Member memberOf(graph::MatmulOp matmul) {
   return member;
 }
 
+/// Whether two results of equal sizes meet in one pointwise op, and nothing
+/// else reads them or what is computed of them on the way there: a gate and
+/// what it gates.
+bool meet(Value first, Value second) {
+  constexpr size_t maxOps = 16;
+  SmallVector<graph::Expr> dims = graph::getDims(first);
+  llvm::SetVector<Operation *> done;
+  SmallVector<Value> values = {first, second};
+  while (done.size() < maxOps) {
+    // The next reader in the block, until it is the only one.
+    Operation *next = nullptr;
+    bool isOnly = true;
+    for (Value value : values)
+      for (Operation *user : value.getUsers()) {
+        if (done.contains(user))
+          continue;
+        if (!graph::isPointwise(user) ||
+            user->getBlock() != first.getParentBlock() ||
+            graph::getDims(user->getResult(0)) != dims)
+          return false;
+        isOnly = isOnly && (!next || next == user);
+        if (!next || user->isBeforeInBlock(next))
+          next = user;
+      }
+    if (!next)
+      return false;
+    if (isOnly)
+      return llvm::none_of(values,
+                           [](Value value) { return value.use_empty(); });
+    done.insert(next);
+    values.push_back(next->getResult(0));
+  }
+  return false;
+}
+
 /// Whether every reader takes a slice as it lies: attention, through ops that
 /// only rename positions, or a rotation on the way there.
 bool isReadInPlace(Value value) {
@@ -89,7 +125,14 @@ public:
 private:
   void consider(ArrayRef<graph::MatmulOp> matmuls) {
     SmallVector<Member> members;
-    for (graph::MatmulOp matmul : matmuls) {
+    for (size_t i = 0; i < matmuls.size(); ++i) {
+      graph::MatmulOp matmul = matmuls[i];
+      graph::MatmulOp next = i + 1 < matmuls.size() ? matmuls[i + 1] : nullptr;
+      if (next && areHalves(matmul, next)) {
+        merge({{matmul, {}, matmul.getResult()}, {next, {}, next.getResult()}});
+        ++i;
+        continue;
+      }
       Member member = memberOf(matmul);
       if (std::optional<StringRef> why = refusal(member)) {
         if (explain)
@@ -104,13 +147,28 @@ private:
       merge(members);
   }
 
-  std::optional<StringRef> refusal(Member &member) {
-    auto weight = member.matmul.getRhs().getDefiningOp<graph::WeightOp>();
+  /// Whether two products become the halves of one, which a kernel combines.
+  bool areHalves(graph::MatmulOp first, graph::MatmulOp second) {
+    return !refusalOfWeight(first) && !refusalOfWeight(second) &&
+           first.getResult().getType() == second.getResult().getType() &&
+           meet(first.getResult(), second.getResult());
+  }
+
+  std::optional<StringRef> refusalOfWeight(graph::MatmulOp matmul) {
+    auto weight = matmul.getRhs().getDefiningOp<graph::WeightOp>();
     auto type = cast<RankedTensorType>(weight.getType());
     if (type.getRank() != 2 || !type.hasStaticShape())
       return "its weight has not two axes";
+    if (type.getNumElements() == 0)
+      return "its weight is empty";
     if (readers.lookup(weight.getName()) != 1)
       return "something else reads its weight";
+    return std::nullopt;
+  }
+
+  std::optional<StringRef> refusal(Member &member) {
+    if (std::optional<StringRef> why = refusalOfWeight(member.matmul))
+      return why;
     if (member.result.use_empty())
       return "nothing reads its result";
     if (!isReadInPlace(member.result))
@@ -154,7 +212,7 @@ private:
         values, builder.getI64IntegerAttr(axis));
   }
 
-  void merge(MutableArrayRef<Member> members) {
+  void merge(SmallVector<Member> members) {
     MLIRContext *context = function.getContext();
     Operation *first = members[0].matmul;
     SmallVector<Location> locs;

@@ -253,6 +253,10 @@ def MergeMatmulsPass : Pass<"merge-matmuls", "::mlir::func::FuncOp"> {
     through ops that only rename positions. Fold-constants then sets the weights
     side by side.
 
+    Two products of equal width that meet in a pointwise op, a gate and what it
+    gates, become the halves of one: form-regions puts what combines them into
+    its kernel, and neither is ever stored.
+
     ```mlir
     func.func @main(%x: tensor<1x1x4x8xf32>) -> tensor<1x1x4x8xf32> {
       %0 = graph.weight {name = "q"} : () -> tensor<8x8xf32>

@@ -75,22 +75,33 @@ void transposeMatrix(const char *from, char *to, int64_t rows,
 
 } // namespace
 
-void Weight::makeBytes() const {
-  ArrayRef<char> from = transposed->bytes();
-  auto bytes = std::make_shared<std::vector<char>>(from.size());
+std::vector<char> Weight::makeBytes() const {
   int64_t width = elementBytes(elementType).value_or(1);
-  auto transpose = width == 1   ? transposeMatrix<1>
-                   : width == 2 ? transposeMatrix<2>
-                   : width == 4 ? transposeMatrix<4>
-                                : transposeMatrix<8>;
-  transpose(from.data(), bytes->data(), shape[1], shape[0]);
-  data = *bytes;
-  dataOwner = std::move(bytes);
+  std::vector<char> result(tensorBytes(elementType, shape).value_or(0));
+  char *to = result.data();
+  if (transposed) {
+    auto transpose = width == 1   ? transposeMatrix<1>
+                     : width == 2 ? transposeMatrix<2>
+                     : width == 4 ? transposeMatrix<4>
+                                  : transposeMatrix<8>;
+    transpose(transposed->bytes().data(), to, shape[1], shape[0]);
+    return result;
+  }
+  for (int64_t row = 0; row < shape[0]; ++row)
+    for (const Weight *part : joined) {
+      int64_t run = part->shape[1] * width;
+      to = std::copy_n(part->bytes().data() + row * run, run, to);
+    }
+  return result;
 }
 
 ArrayRef<char> Weight::bytes() const {
-  if (transposed)
-    std::call_once(once, [this] { makeBytes(); });
+  if (transposed || !joined.empty())
+    std::call_once(once, [this] {
+      auto made = std::make_shared<std::vector<char>>(makeBytes());
+      data = *made;
+      dataOwner = std::move(made);
+    });
   return data;
 }
 
@@ -132,6 +143,18 @@ const Weight *WeightStore::addTransposed(StringRef hint, const Weight &matrix) {
   uint64_t bytes = tensorBytes(matrix.elementType, shape).value_or(0);
   Weight &weight = addEntry(hint, matrix.elementType, shape, bytes);
   weight.transposed = &matrix;
+  return &weight;
+}
+
+const Weight *WeightStore::addJoined(StringRef hint,
+                                     std::vector<const Weight *> parts) {
+  int64_t shape[] = {parts[0]->shape[0], 0};
+  for (const Weight *part : parts)
+    shape[1] += part->shape[1];
+  mlir::Type type = parts[0]->elementType;
+  Weight &weight =
+      addEntry(hint, type, shape, tensorBytes(type, shape).value_or(0));
+  weight.joined = std::move(parts);
   return &weight;
 }
 

@@ -5,8 +5,8 @@
 // element type, a static shape and its bytes: row-major, little-endian, of
 // any alignment (read them with memcpy). The bytes lie in a mapped file, in a
 // parsed model or in a buffer of their own; the entry keeps that owner alive.
-// An entry may also be the transpose of another, whose bytes are made when
-// somebody asks for them.
+// An entry may also be the transpose of another, or others side by side; its
+// bytes are made when somebody asks for them.
 //
 // Element types: f16, bf16, f32, f64, i1 (a byte, 0 or 1), signless i8..i64
 // (signed) and ui8..ui64.
@@ -52,14 +52,17 @@ public:
   llvm::SmallVector<int64_t> shape;
   /// The matrix whose transpose it is, null for one of bytes of its own.
   const Weight *transposed = nullptr;
+  /// The matrices that it consists of, side by side; empty for one of bytes of
+  /// its own.
+  std::vector<const Weight *> joined;
 
-  /// As the shape says; made at the first call where `transposed` is set.
+  /// As the shape says; made at the first call where they are not its own.
   llvm::ArrayRef<char> bytes() const;
   std::shared_ptr<const void> owner() const;
 
 private:
   friend class WeightStore;
-  void makeBytes() const;
+  std::vector<char> makeBytes() const;
 
   mutable std::once_flag once;
   mutable llvm::ArrayRef<char> data;
@@ -85,6 +88,10 @@ public:
   /// The transpose of an entry, a matrix: under `uniqueName(hint)`, if it is
   /// not itself the transpose of one.
   const Weight *addTransposed(llvm::StringRef hint, const Weight &matrix);
+
+  /// Matrices of equally many rows and one type, side by side.
+  const Weight *addJoined(llvm::StringRef hint,
+                          std::vector<const Weight *> parts);
 
   /// Null when there is no such weight.
   const Weight *lookup(llvm::StringRef name) const;

@@ -20,6 +20,45 @@ bool rowsFold(ArrayRef<Expr> dims, ArrayRef<Expr> strides) {
 
 } // namespace
 
+std::optional<ColumnHalves> columnHalvesOf(graph::MatmulOp op) {
+  ColumnHalves halves;
+  std::optional<int64_t> columns =
+      graph::getDims(op.getResult()).back().asConstant();
+  if (!columns || *columns == 0 || *columns % 2 != 0)
+    return std::nullopt;
+  auto isHalf = [&](graph::SliceOp slice, int64_t start) {
+    SmallVector<Expr> dims = graph::getDims(op.getResult());
+    SmallVector<Expr> starts = slice.getStarts().exprs();
+    dims.back() = Expr::constant(op.getContext(), *columns / 2);
+    return starts.pop_back_val().isConstant(start) &&
+           llvm::all_of(starts, [](Expr at) { return at.isConstant(0); }) &&
+           llvm::all_of(slice.getSteps().exprs(),
+                        [](Expr step) { return step.isConstant(1); }) &&
+           graph::getDims(slice.getResult()) == dims;
+  };
+  for (Operation *user : op.getResult().getUsers()) {
+    auto slice = dyn_cast<graph::SliceOp>(user);
+    if (!slice || slice->getBlock() != op->getBlock())
+      return std::nullopt;
+    if (!halves.low && isHalf(slice, 0))
+      halves.low = slice;
+    else if (!halves.high && isHalf(slice, *columns / 2))
+      halves.high = slice;
+    else
+      return std::nullopt;
+  }
+  if (!halves.low || !halves.high)
+    return std::nullopt;
+  return halves;
+}
+
+Value loopedOver(Operation *root) {
+  if (auto matmul = dyn_cast<graph::MatmulOp>(root))
+    if (std::optional<ColumnHalves> halves = columnHalvesOf(matmul))
+      return halves->low.getResult();
+  return root->getResult(0);
+}
+
 bool MatmulView::rowsLiePagesApart() const {
   std::optional<int64_t> stride = lhsRowStride().asConstant();
   std::optional<int64_t> steps = depth.asConstant();
@@ -39,8 +78,15 @@ std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
     return std::nullopt;
   SmallVector<Expr> result = graph::getDims(op.getResult());
   SmallVector<Expr> dims = graph::getDims(op.getLhs());
-  MatmulView view{*lhs,          *rhs,       {}, result[result.size() - 2],
-                  result.back(), dims.back()};
+  MatmulView view{*lhs,
+                  *rhs,
+                  {},
+                  result[result.size() - 2],
+                  result.back(),
+                  dims.back(),
+                  columnHalvesOf(op)};
+  if (view.halves)
+    view.columns = graph::getDims(view.halves->low.getResult()).back();
   if (view.rhs.strides.size() == 2 && rowsFold(dims, view.lhs.strides))
     view.rows = graph::product(op.getContext(), ArrayRef(result).drop_back());
   else

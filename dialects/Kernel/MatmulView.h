@@ -4,6 +4,9 @@
 // A matmul of any rank as batches of [rows, depth] x [depth, columns]. The
 // result is row-major: row r of batch b is its row b * rows + r.
 //
+// A gate and what it gates are one product whose two halves of columns meet:
+// the kernel then has the columns of one half, and computes both in step.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_DIALECTS_KERNEL_MATMULVIEW_H
@@ -13,13 +16,25 @@
 
 namespace tenon::kernel {
 
+/// The two halves of the columns of a product that nothing else reads.
+struct ColumnHalves {
+  graph::SliceOp low, high;
+};
+
+/// nullopt when a product has other readers, or they are none such.
+std::optional<ColumnHalves> columnHalvesOf(graph::MatmulOp op);
+
+/// What the loops of a kernel with such a root go over: the root's first
+/// result, or one half of it.
+mlir::Value loopedOver(mlir::Operation *root);
+
 struct MatmulView {
   StridedView lhs, rhs;
   /// The result's axes before the last two; none where lhs lies such that they
   /// can all be counted as rows and rhs has none.
   llvm::SmallVector<Expr> batchDims;
-  Expr rows, columns, depth;
-
+  Expr rows, columns, depth; // Columns of one half where there are halves.
+  std::optional<ColumnHalves> halves;
   Expr lhsRowStride() const { return lhs.strides[lhs.strides.size() - 2]; }
   Expr lhsDepthStride() const { return lhs.strides.back(); }
   /// Rows of lhs that are long and lie a multiple of 4 KiB apart meet in the

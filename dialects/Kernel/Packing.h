@@ -7,6 +7,10 @@
 // for all CPU levels. The BatchedMatmul schedule packs a block of a panel at a
 // time, into scratch memory.
 //
+// Where two halves of the columns meet in one kernel (see MatmulView.h), each
+// is packed by itself, and their panels alternate: a pair of panels is still
+// one stream.
+//
 // A row of the launch is one panel times one block of `blockRows` rows of the
 // left operand, of one batch. Blocks come in groups of `groupBlocks` (the last
 // group may be smaller); within a group, panels follow each other and each has
@@ -33,6 +37,7 @@ namespace tenon::kernel {
 inline constexpr llvm::StringLiteral packedLayout = "packed48";
 /// Of the matrix whose transpose is packed.
 inline constexpr llvm::StringLiteral rowsLayout = "rows48";
+inline constexpr llvm::StringLiteral packedHalvesLayout = "packed48_halves";
 inline constexpr int64_t panelColumns = 48;
 inline constexpr int64_t blockRows = 64;
 inline constexpr int64_t groupBlocks = 2;
@@ -59,6 +64,15 @@ inline int64_t panelBytes(std::optional<int64_t> depth) {
 }
 inline int64_t lhsCopyBytes(std::optional<int64_t> depth) {
   return groupBlocks * blockRows * blockDepth(depth) * 4;
+}
+
+/// Pairs of panels whose sums may wait for the next block of k, and their
+/// bytes.
+inline constexpr int64_t waitingPairs = 4;
+inline int64_t pairBytes(std::optional<int64_t> depth) {
+  return depth && *depth <= blockDepth(depth)
+             ? 0
+             : waitingPairs * 2 * groupBlocks * blockRows * panelColumns * 4;
 }
 
 } // namespace tenon::kernel

@@ -17,12 +17,15 @@ namespace {
 
 constexpr int64_t panelColumns = 48;
 
-/// A packed48 weight as the matrix that it is.
-std::vector<char> unpack(const char *packed, int64_t rows, int64_t columns) {
+/// A packed48 weight as the matrix that it is, of `parts` ranges of columns.
+std::vector<char> unpack(const char *packed, int64_t rows, int64_t columns,
+                         int64_t parts = 1) {
   std::vector<char> matrix(size_t(rows * columns) * 4);
+  int64_t width = columns / parts;
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column) {
-      int64_t panel = column / panelColumns, lane = column % panelColumns;
+      int64_t lane = column % width % panelColumns;
+      int64_t panel = column % width / panelColumns * parts + column / width;
       std::memcpy(matrix.data() + (row * columns + column) * 4,
                   packed + ((panel * rows + row) * panelColumns + lane) * 4, 4);
     }
@@ -140,6 +143,8 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
   auto layout = cast<StringAttr>(function.getLayouts()[i]).getValue();
   if (layout == "packed48")
     tensor.bytes = unpack(data, (*shape)[0], (*shape)[1]);
+  else if (layout == "packed48_halves")
+    tensor.bytes = unpack(data, (*shape)[0], (*shape)[1], 2);
   else if (layout == "conv48")
     tensor.bytes = unpackFilter(data, *shape, panelColumns);
   else if (layout == "taps_first")

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/Emitter.h"
-#include "dialects/Kernel/Geometry.h"
+#include "dialects/Kernel/MatmulView.h"
 
 using namespace mlir;
 
@@ -88,6 +88,22 @@ private:
   Value sums, depth;
 };
 
+/// The last step for a row of which each half is bound by itself.
+void storeHalves(Emitter &e, graph::MatmulOp op, kernel::ColumnHalves halves,
+                 ArrayRef<Value> lead, Value row, MatmulRow &matmul) {
+  Value length = e.dimsOf(halves.low.getResult()).back();
+  Type type = graph::getElementType(op.getResult());
+  Value base = e.mul(row, length);
+  e.loop(e.number(0), length, [&](Value i) {
+    Indices index(lead);
+    index.push_back(i);
+    Value high = matmul.sumAt(e.add(length, i));
+    e.bind(halves.low.getResult(), index, roundTo(e.b, matmul.sumAt(i), type));
+    e.bind(halves.high.getResult(), index, roundTo(e.b, high, type));
+    e.storeYields(index, e.add(base, i));
+  });
+}
+
 } // namespace
 
 bool emitMatmul(Emitter &e, Operation *root) {
@@ -95,10 +111,13 @@ bool emitMatmul(Emitter &e, Operation *root) {
   if (!op)
     return false;
   Indices dims = e.dimsOf(op.getResult());
+  std::optional<kernel::ColumnHalves> halves = kernel::columnHalvesOf(op);
   e.loop(e.begin, e.end, [&](Value row) {
     Indices index = e.delinearise(row, ArrayRef(dims).drop_back());
     MatmulRow matmul(e, op, index);
     matmul.sum(dims.back());
+    if (halves)
+      return storeHalves(e, op, *halves, index, row, matmul);
     e.storeRow(root, index, row, dims.back(),
                [&](Value n) { return matmul.sumAt(n); });
   });

@@ -3,7 +3,7 @@
 
 #include "compiler/Targets/Cpu/Emitter.h"
 #include "dialects/Kernel/Geometry.h"
-#include "dialects/Kernel/StridedView.h"
+#include "dialects/Kernel/MatmulView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -300,8 +300,8 @@ static Value behindViews(Value value) {
 void Emitter::storeYields(ArrayRef<Value> index, Value position) {
   Block &body = kernel.getBlock();
   Operation *root = kernel::findRoot(body);
-  SmallVector<Expr> dims =
-      root ? graph::getDims(root->getResult(0)) : kernel::iterationDims(body);
+  SmallVector<Expr> dims = root ? graph::getDims(kernel::loopedOver(root))
+                                : kernel::iterationDims(body);
   for (auto [i, yielded] : llvm::enumerate(kernel.getYielded())) {
     Value source = yielded;
     Value inner = kernel::behindReshapes(yielded);

@@ -207,7 +207,7 @@ private:
       Value first = e.add(e.mul(row, e.number(columns)), n);
       Value waits =
           inResult ? first : e.mul(e.sub(row, m), e.number(panelColumns));
-      storePanelRow(e, op,
+      storePanelRow(e, op.getResult(),
                     {e.delinearise(row, leadDims), n, width, first,
                      inResult ? e.resultBuffer(0) : tile, waits});
     });

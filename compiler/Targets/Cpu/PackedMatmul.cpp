@@ -12,6 +12,9 @@
 // whose rows often lie a multiple of 4 KiB apart, a load would seem to wait for
 // the store of the row above.
 //
+// Where two halves of the columns meet, a panel is one of each half, and so is
+// a tile. Between blocks of k both wait in scratch memory.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/MatmulOperands.h"
@@ -32,6 +35,8 @@ using kernel::panelColumns;
 
 /// Panels whose sums may wait for the next block of k.
 constexpr int64_t maxChunkPanels = 24;
+/// Sums of a group's rows in a panel.
+constexpr int64_t groupElements = groupBlocks * blockRows * panelColumns;
 
 class PanelMatmul {
 public:
@@ -45,26 +50,35 @@ public:
     std::optional<int64_t> knownDepth = this->view.depth.asConstant();
     blockDepth = kernel::blockDepth(knownDepth);
     Value yielded = e.kernel.getYielded()[0];
-    bool sumsFit = graph::getElementType(yielded).isF32();
+    parts = this->view.halves ? 2 : 1;
+    sumsFit = graph::getElementType(yielded).isF32() && parts == 1;
     isOneBlock = knownDepth && *knownDepth <= blockDepth;
-    chunkPanels = sumsFit || isOneBlock ? maxChunkPanels : 1;
-    Value width = e.number(panelColumns);
+    chunkPanels = sumsFit || isOneBlock ? maxChunkPanels
+                  : parts == 2          ? kernel::waitingPairs
+                                        : 1;
     panels = ceilDiv(columns, panelColumns);
-    wholePanels = sumsFit ? e.div(columns, width) : e.number(0);
+    wholePanels = e.div(columns, e.number(panelColumns));
     interleaves = canInterleaveLhs(e.level);
     copies = !this->view.lhsDepthStride().isConstant(1) ||
              (this->view.rowsLiePagesApart() && interleaves && chunkPanels > 1);
-    panel = e.scratch(0);
-    copy = packed ? panel : e.atEntry([&] {
-      return e.address(panel, e.b.getI8Type(),
-                       e.number(kernel::panelBytes(knownDepth)));
-    });
+    auto behind = [&](Value area, int64_t bytes) {
+      if (bytes == 0)
+        return area;
+      return e.atEntry(
+          [&] { return e.address(area, e.b.getI8Type(), e.number(bytes)); });
+    };
+    Value pairs = e.scratch(0);
+    panel = behind(pairs, parts == 2 ? kernel::pairBytes(knownDepth) : 0);
+    copy = behind(panel, packed ? 0 : parts * kernel::panelBytes(knownDepth));
     isBare = kernel::behindReshapes(yielded) == op.getResult();
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
-    sums = stackRows(stripTileRows(e.level));
-    if (mayBePartial() && !isOneBlock)
-      waiting = stackRows(groupBlocks * blockRows);
+    tileElements = stripTileRows(e.level) * panelColumns;
+    sums = onStack(parts * tileElements);
+    if (parts == 2)
+      waiting = pairs;
+    else if ((!sumsFit || mayBePartial()) && !isOneBlock)
+      waiting = onStack(groupElements);
   }
 
   void emit() {
@@ -87,12 +101,11 @@ private:
     return !whole || *whole != getConstantIntValue(panels);
   }
 
-  /// Room for rows of a panel's sums.
-  Value stackRows(int64_t rows) {
+  Value onStack(int64_t count) {
     return e.atEntry([&]() -> Value {
       return LLVM::AllocaOp::create(
           e.b, LLVM::LLVMPointerType::get(e.b.getContext()), e.b.getF32Type(),
-          e.number(rows * panelColumns), 64);
+          e.number(count), 64);
     });
   }
 
@@ -166,11 +179,11 @@ private:
             emitCopy(k, kEnd);
           if (mayBeWhole())
             e.loop(begin, e.min(end, wholePanels), [&](Value panel) {
-              emitStrip(begin, end, k, kEnd, panel, /*inResult=*/true);
+              emitStrip(begin, end, k, kEnd, panel, /*isWhole=*/true);
             });
           if (mayBePartial())
             e.loop(e.max(begin, wholePanels), end, [&](Value panel) {
-              emitStrip(begin, end, k, kEnd, panel, /*inResult=*/false);
+              emitStrip(begin, end, k, kEnd, panel, /*isWhole=*/false);
             });
         },
         blockDepth);
@@ -199,7 +212,7 @@ private:
   }
 
   void emitStrip(Value begin, Value end, Value k, Value kEnd, Value panel,
-                 bool inResult) {
+                 bool isWhole) {
     Value unit = e.mul(panel, groupSize);
     Value low = e.sub(e.max(from, unit), unit);
     Value high = e.min(e.sub(to, unit), groupSize);
@@ -207,10 +220,9 @@ private:
     Value n = e.mul(panel, e.number(panelColumns));
     Value width = e.number(panelColumns);
     // A number wherever it can be, for the vectoriser.
-    if (!inResult && mayBeWhole())
+    if (!isWhole)
       width = e.sub(columns, e.mul(wholePanels, width));
-    else if (!inResult)
-      width = e.min(width, e.sub(columns, n));
+    bool inResult = isWhole && sumsFit;
     Strip work;
     work.depth = e.sub(kEnd, k);
     work.a =
@@ -224,31 +236,27 @@ private:
                  ? element(e.resultBuffer(0),
                            e.add(e.mul(e.add(resultRow, m), work.cStride), n))
              : isOneBlock ? sums
-                          : waiting;
+                          : waitingAt(e.sub(panel, begin));
     work.rows = e.sub(mEnd, m);
     work.accumulate = e.less(e.number(0), k);
-    if (packed) {
-      Value follower = e.add(panel, e.number(1));
-      Value isLast = e.equal(follower, end);
-      work.b = packedAt(panel, k);
-      work.next = packedAt(e.select(isLast, begin, follower),
-                           e.select(isLast, kEnd, k));
-    } else {
-      work.b = work.next = this->panel;
-      packPanel(e, {rhs.at(e, k, n), rhs.rowStride, rhs.columnStride}, work.b,
-                work.depth, width);
-    }
+    SmallVector<Strip> works;
+    for (int64_t part = 0; part < parts; ++part)
+      works.push_back(partOf(work, part, begin, end, k, kEnd, panel, width));
     Value isLast = e.equal(kEnd, depth);
     forEachStripTile(e, work, [&](const StripTile &tile) {
-      StripTarget target = {element(work.c, e.mul(tile.row, work.cStride)),
-                            work.cStride};
       bool staysInResult = inResult && isBare;
-      if (!staysInResult && isOneBlock)
-        target = {sums, e.number(panelColumns)};
-      else if (!staysInResult)
-        target = {e.select(isLast, sums, target.out),
-                  e.select(isLast, e.number(panelColumns), target.stride)};
-      callTiles(work, tile, target, width);
+      for (auto [part, each] : llvm::enumerate(works)) {
+        StripTarget own = {element(each.c, e.mul(tile.row, each.cStride)),
+                           each.cStride};
+        StripTarget here = {element(sums, e.number(part * tileElements)),
+                            e.number(panelColumns)};
+        if (!staysInResult && isOneBlock)
+          own = here;
+        else if (!staysInResult)
+          own = {e.select(isLast, here.out, own.out),
+                 e.select(isLast, here.stride, own.stride)};
+        callTiles(each, tile, own, width);
+      }
       if (staysInResult)
         return;
       auto behind = [&] {
@@ -259,6 +267,38 @@ private:
       else
         e.ifThen(isLast, behind);
     });
+  }
+
+  /// Where the sums of a panel of the chunk wait for the next block of k.
+  Value waitingAt(Value panelOfChunk) {
+    return parts == 1 ? waiting
+                      : element(waiting, e.mul(panelOfChunk,
+                                               e.number(2 * groupElements)));
+  }
+
+  /// The work on one of the parts that a panel has.
+  Strip partOf(Strip work, int64_t part, Value begin, Value end, Value k,
+               Value kEnd, Value panel, Value width) {
+    if (!isOneBlock)
+      work.c = element(work.c, e.number(part * groupElements));
+    if (packed) {
+      Value count = e.number(parts), first = e.mul(begin, count);
+      Value own = e.add(e.mul(panel, count), e.number(part));
+      Value follower = e.add(own, e.number(1));
+      Value isLast = e.equal(follower, e.mul(end, count));
+      work.b = packedAt(own, k);
+      work.next = packedAt(e.select(isLast, first, follower),
+                           e.select(isLast, kEnd, k));
+      return work;
+    }
+    Value n = e.add(e.mul(panel, e.number(panelColumns)),
+                    e.mul(columns, e.number(part)));
+    work.b = work.next = element(
+        this->panel,
+        e.number(part * kernel::panelBytes(view.depth.asConstant()) / 4));
+    packPanel(e, {rhs.at(e, k, n), rhs.rowStride, rhs.columnStride}, work.b,
+              work.depth, width);
+    return work;
   }
 
   /// A tile of the least width that covers `width` columns.
@@ -281,12 +321,17 @@ private:
   /// Everything behind the matmul, for the rows from m on of a tile whose sums
   /// are there.
   void emitBehind(Value m, Value count, Value n, Value width) {
+    SmallVector<Value> tensors = {op.getResult()};
+    if (view.halves)
+      tensors = {view.halves->low.getResult(), view.halves->high.getResult()};
     e.loop(e.number(0), count, [&](Value i) {
       Value row = e.add(resultRow, e.add(m, i));
       Value first = e.add(e.mul(row, columns), n);
       Value waits = e.mul(i, e.number(panelColumns));
       storePanelRow(
-          e, op, {e.delinearise(row, leadDims), n, width, first, sums, waits});
+          e, tensors,
+          {e.delinearise(row, leadDims), n, width, first, sums, waits},
+          tileElements);
     });
   }
 
@@ -294,12 +339,13 @@ private:
   graph::MatmulOp op;
   kernel::MatmulView view;
   Value packed, rows, columns, depth;
-  Value panels, wholePanels; // The latter's sums wait in the result.
-  int64_t blockDepth, chunkPanels;
+  Value panels, wholePanels;
+  int64_t blockDepth, chunkPanels, parts, tileElements;
+  bool sumsFit; // Those of whole panels wait in the result.
   bool isBare, isOneBlock, interleaves;
   bool copies; // The group's slice of lhs, to scratch memory.
   Value panel, copy, blocks;
-  Value sums, waiting; // Of a tile, of a group, on the stack.
+  Value sums, waiting; // Of a tile, of a group.
   Indices leadDims;
   // Of the current batch.
   Matrix lhs, rhs;

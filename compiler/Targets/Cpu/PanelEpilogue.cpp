@@ -7,18 +7,21 @@ using namespace mlir;
 
 namespace tenon::cpu {
 
-void storePanelRow(Emitter &e, Operation *root, const PanelRow &row) {
-  Value result = root->getResult(0);
+void storePanelRow(Emitter &e, ArrayRef<Value> tensors, const PanelRow &row,
+                   int64_t apart) {
   e.loop(e.number(0), row.width, [&](Value i) {
     Value position = e.add(row.position, i);
-    Value sum = e.loadRaw(row.sums, e.b.getF32Type(), e.add(row.waits, i));
     Indices index = row.lead;
     index.push_back(e.add(row.column, i));
     // As operands that broadcast see it.
-    for (auto [axis, dim] : llvm::enumerate(graph::getDims(result)))
+    for (auto [axis, dim] : llvm::enumerate(graph::getDims(tensors[0])))
       if (dim.isConstant(1))
         index[axis] = e.number(0);
-    e.bind(result, index, sum);
+    Value waits = e.add(row.waits, i);
+    for (Value tensor : tensors) {
+      e.bind(tensor, index, e.loadRaw(row.sums, e.b.getF32Type(), waits));
+      waits = e.add(waits, e.number(apart));
+    }
     e.storeYields(index, position);
   });
 }

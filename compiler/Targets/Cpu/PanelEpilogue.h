@@ -8,16 +8,18 @@
 
 namespace tenon::cpu {
 
-/// Elements [column, column + width) of a row of a root's result: at `position`
-/// on of the result, their f32 sums at `waits` on of `sums`.
+/// Elements [column, column + width) of a row of a tensor that waits: at
+/// `position` on of the result, their f32 sums at `waits` on of `sums`.
 struct PanelRow {
   Indices lead; // The index of all axes but the last.
   Value column, width, position;
   Value sums, waits;
 };
 
-/// Computes and stores what is yielded for them.
-void storePanelRow(Emitter &e, mlir::Operation *root, const PanelRow &row);
+/// Computes and stores what is yielded for them: of tensors of equal sizes,
+/// whose sums lie `apart` elements from each other.
+void storePanelRow(Emitter &e, llvm::ArrayRef<Value> tensors,
+                   const PanelRow &row, int64_t apart = 0);
 
 } // namespace tenon::cpu
 

@@ -90,6 +90,56 @@ TEST_F(WeightPlanTest, StoresRowsAndTheirTransposeOnce) {
     }
 }
 
+TEST_F(WeightPlanTest, PacksHalvesOfColumnsInTurn) {
+  constexpr int64_t rows = 3, half = 50, columns = 2 * half;
+  add("w", {rows, columns}, 0);
+  add("odd", {rows, 3}, 0);
+  WeightPlan plan(store);
+  PlacedWeight placed = llvm::cantFail(plan.place("w", "packed48_halves"));
+  EXPECT_EQ(placed.bytes, 4u * rows * 48 * 4);
+  std::vector<char> bytes;
+  layOut(placed, [&](llvm::ArrayRef<char> part) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  });
+  ASSERT_EQ(bytes.size(), placed.bytes);
+  for (int64_t panel = 0; panel < 4; ++panel)
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t lane = 0; lane < 48; ++lane) {
+        float value;
+        std::memcpy(&value,
+                    bytes.data() + ((panel * rows + row) * 48 + lane) * 4, 4);
+        int64_t column = panel / 2 * 48 + lane;
+        EXPECT_EQ(value, column < half
+                             ? float(row * columns + panel % 2 * half + column)
+                             : 0);
+      }
+  // The same from two weights, one of which lies transposed.
+  add("left", {rows, half}, 0);
+  add("right", {half, rows}, 0);
+  const Weight *joined = store.addJoined(
+      "joined", {store.lookup("left"),
+                 store.addTransposed("turned", *store.lookup("right"))});
+  std::vector<char> parts;
+  layOut(llvm::cantFail(plan.place(joined->name, "packed48_halves")),
+         [&](llvm::ArrayRef<char> part) {
+           parts.insert(parts.end(), part.begin(), part.end());
+         });
+  ASSERT_EQ(parts.size(), bytes.size());
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < half; ++column)
+      for (int64_t part = 0; part < 2; ++part) {
+        float value;
+        int64_t panel = column / 48 * 2 + part, lane = column % 48;
+        std::memcpy(&value,
+                    parts.data() + ((panel * rows + row) * 48 + lane) * 4, 4);
+        EXPECT_EQ(value,
+                  float(part == 0 ? row * half + column : column * rows + row));
+      }
+  EXPECT_NE(llvm::toString(plan.place("odd", "packed48_halves").takeError())
+                .find("cannot have the layout"),
+            std::string::npos);
+}
+
 TEST_F(WeightPlanTest, PacksFilters) {
   constexpr int64_t maps = 50, channels = 3, taps = 6;
   add("w", {maps, channels, 2, 3}, 0);

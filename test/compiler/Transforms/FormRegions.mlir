@@ -97,6 +97,77 @@ func.func @squared(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// All readers in one kernel are as good as one: x * f(x).
+
+// CHECK-LABEL: @diamond
+func.func @diamond(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-COUNT-1: kernel.region
+  // CHECK-NOT: kernel.region
+  %0 = graph.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = graph.sigmoid %0 : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %2 = graph.mul %0, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// -----
+
+// Not so when they read it at different places.
+
+// CHECK-LABEL: @crossed
+func.func @crossed(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // CHECK-COUNT-2: kernel.region
+  // expected-remark@+1 {{kernel ends here: its result has several users}}
+  %0 = graph.exp %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %2 = graph.mul %0, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+
+// -----
+
+// The halves of a product's columns meet in its kernel.
+
+// CHECK-LABEL: @halves
+func.func @halves(%x: tensor<4x8xf32>, %w: tensor<8x12xf32>) -> tensor<4x6xf32> {
+  // CHECK-NEXT: kernel.region(%arg0, %arg1)
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.matmul
+  // CHECK-NEXT:   graph.slice
+  // CHECK-NEXT:   graph.slice
+  // CHECK-NEXT:   graph.sigmoid
+  // CHECK-NEXT:   graph.mul
+  // CHECK-NEXT:   graph.mul
+  // CHECK-NEXT:   kernel.yield
+  %0 = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x12xf32>) -> tensor<4x12xf32>
+  %1 = graph.slice %0 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<4x12xf32>) -> tensor<4x6xf32>
+  %2 = graph.slice %0 {starts = #graph.dims<0, 6>, steps = #graph.dims<1, 1>} : (tensor<4x12xf32>) -> tensor<4x6xf32>
+  %3 = graph.sigmoid %1 : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %4 = graph.mul %1, %3 : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %5 = graph.mul %4, %2 : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  return %5 : tensor<4x6xf32>
+}
+
+// -----
+
+// Other slices are read from memory.
+
+// CHECK-LABEL: @no_halves
+func.func @no_halves(%x: tensor<4x8xf32>, %w: tensor<8x12xf32>) -> tensor<4x5xf32> {
+  // CHECK-COUNT-2: kernel.region
+  // expected-remark@+1 {{kernel ends here: its result has several users}}
+  %0 = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x12xf32>) -> tensor<4x12xf32>
+  %1 = graph.slice %0 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<4x12xf32>) -> tensor<4x5xf32>
+  %2 = graph.slice %0 {starts = #graph.dims<0, 6>, steps = #graph.dims<1, 1>} : (tensor<4x12xf32>) -> tensor<4x5xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %3 = graph.mul %1, %2 : (tensor<4x5xf32>, tensor<4x5xf32>) -> tensor<4x5xf32>
+  return %3 : tensor<4x5xf32>
+}
+
+// -----
+
 // Different sizes are different loops.
 
 // CHECK-LABEL: @other_sizes

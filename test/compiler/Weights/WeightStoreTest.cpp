@@ -82,7 +82,7 @@ TEST_F(WeightStoreTest, TheOwnerLivesAsLongAsTheEntry) {
 }
 
 } // namespace
-TEST_F(WeightStoreTest, TransposesWhenAsked) {
+TEST_F(WeightStoreTest, TransposesAndJoinsWhenAsked) {
   std::vector<char> bytes = {0, 1, 2, 3, 4, 5};
   auto i8 = mlir::IntegerType::get(&context, 8);
   const Weight *matrix = llvm::cantFail(store.addOwned("w", i8, {2, 3}, bytes));
@@ -90,6 +90,10 @@ TEST_F(WeightStoreTest, TransposesWhenAsked) {
   EXPECT_EQ(llvm::ArrayRef(other->shape), llvm::ArrayRef<int64_t>({3, 2}));
   EXPECT_EQ(other->bytes(), llvm::ArrayRef<char>({0, 3, 1, 4, 2, 5}));
   EXPECT_EQ(store.addTransposed("back", *other), matrix);
+  const Weight *both = store.addJoined("j", {matrix, matrix});
+  EXPECT_EQ(llvm::ArrayRef(both->shape), llvm::ArrayRef<int64_t>({2, 6}));
+  EXPECT_EQ(both->bytes(),
+            llvm::ArrayRef<char>({0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}));
 }
 
 } // namespace tenon

@@ -156,16 +156,21 @@ std::string difference(const reference::Tensor &got,
   return {};
 }
 
-/// The bytes of a tensor [K, N] of 4-byte elements in panels.
-std::vector<char> pack(const reference::Tensor &tensor) {
+/// The bytes of a tensor [K, N] of 4-byte elements in panels, those of `parts`
+/// equal ranges of columns in turn.
+std::vector<char> pack(const reference::Tensor &tensor, int64_t parts) {
   std::vector<char> bytes = tensor.toBytes();
-  int64_t depth = tensor.shape[0], columns = tensor.shape[1];
+  int64_t depth = tensor.shape[0], columns = tensor.shape[1] / parts;
   int64_t width = kernel::panelColumns;
-  std::vector<char> packed((columns + width - 1) / width * width * depth * 4);
+  std::vector<char> packed((columns + width - 1) / width * width * parts *
+                           depth * 4);
   for (int64_t k = 0; k < depth; ++k)
-    for (int64_t n = 0; n < columns; ++n)
-      std::memcpy(&packed[((n / width * depth + k) * width + n % width) * 4],
-                  &bytes[(k * columns + n) * 4], 4);
+    for (int64_t part = 0; part < parts; ++part)
+      for (int64_t n = 0; n < columns; ++n) {
+        int64_t panel = n / width * parts + part;
+        std::memcpy(&packed[((panel * depth + k) * width + n % width) * 4],
+                    &bytes[((k * parts + part) * columns + n) * 4], 4);
+      }
   return packed;
 }
 
@@ -191,7 +196,9 @@ std::vector<char> packFilter(const reference::Tensor &tensor, int64_t width) {
 /// The bytes of a tensor in a layout.
 std::vector<char> inLayout(const reference::Tensor &tensor, StringRef layout) {
   if (layout == kernel::packedLayout)
-    return pack(tensor);
+    return pack(tensor, 1);
+  if (layout == kernel::packedHalvesLayout)
+    return pack(tensor, 2);
   if (layout == kernel::packedConvLayout)
     return packFilter(tensor, kernel::panelColumns);
   if (layout == kernel::depthwiseLayout)

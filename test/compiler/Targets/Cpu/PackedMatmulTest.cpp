@@ -115,6 +115,93 @@ TEST_P(PackedMatmul, SumsManyPanelsInChunks) {
                "-> RESULT")});
 }
 
+/// A product of lhs [lead, depth] and a weight whose two halves of `columns`
+/// meet; %l and %h of type HALF become %y.
+KernelCase gated(Dims lead, int64_t depth, int64_t columns,
+                 std::vector<Symbols> sizes, std::string meeting,
+                 const std::string &element = "f32",
+                 const std::string &operands = "") {
+  Dims lhs = lead, whole = lead, half = lead;
+  lhs.push_back(std::to_string(depth));
+  whole.push_back(std::to_string(2 * columns));
+  half.push_back(std::to_string(columns));
+  std::string rhs =
+      tensor({std::to_string(depth), std::to_string(2 * columns)}, "f32");
+  std::string halfType = tensor(half, "f32"), zeros, ones;
+  for (size_t i = 0; i < lead.size(); ++i)
+    zeros += "0, ", ones += "1, ";
+  auto slice = [&](int64_t start) {
+    return " = graph.slice %s {starts = #graph.dims<" + zeros +
+           std::to_string(start) + ">, steps = #graph.dims<" + ones +
+           "1>} : (" + tensor(whole, "f32") + ") -> " + halfType + "\n";
+  };
+  for (size_t at; (at = meeting.find("HALF")) != std::string::npos;)
+    meeting.replace(at, 4, halfType);
+  KernelCase test;
+  test.schedule = "PackedMatmul";
+  test.sizes = std::move(sizes);
+  test.name = lhs.back() + "x2x" + half.back() + " " + meeting;
+  test.arguments = "%a: " + tensor(lhs, "f32") + ", %b: " + rhs + operands;
+  test.body = "%s = graph.matmul %a, %b : (" + tensor(lhs, "f32") + ", " + rhs +
+              ") -> " + tensor(whole, "f32") + "\n%l" + slice(0) + "%h" +
+              slice(columns) + meeting +
+              "\nkernel.yield %y : " + tensor(half, element);
+  return test;
+}
+
+const char *silu = "%g = graph.sigmoid %l : (HALF) -> HALF\n"
+                   "%t = graph.mul %l, %g : (HALF, HALF) -> HALF\n"
+                   "%y = graph.mul %t, %h : (HALF, HALF) -> HALF";
+
+TEST_P(PackedMatmul, CombinesTwoHalvesOfItsColumns) {
+  std::vector<KernelCase> cases;
+  std::vector<Symbols> sizes = rows({0, 127, 128, 129, 130, 191, 257});
+  for (int64_t m = 1; m <= 65; ++m)
+    sizes.push_back({{"m", m}});
+  cases.push_back(gated({"m"}, 7, 49, sizes, silu));
+  for (int64_t columns : {1, 15, 16, 47, 48, 49, 95, 96, 97, 1000})
+    cases.push_back(gated({"m"}, 13, columns, rows({1, 9, 67, 140}), silu));
+  for (int64_t depth : {1, 3, 64, 768, 769, 1100, 2048})
+    cases.push_back(gated({"m"}, depth, 300, rows({0, 1, 13, 130}), silu));
+  cases.push_back(gated({"b", "s"}, 20, 50,
+                        {{{"b", 2}, {"s", 5}}, {{"b", 3}, {"s", 50}}}, silu));
+  run(cases);
+}
+
+TEST_P(PackedMatmul, CombinesHalvesByAnyPointwiseOps) {
+  std::string half = tensor({"m", "100"}, "f16");
+  std::vector<Symbols> sizes = rows({1, 8, 21, 129});
+  std::string gelu = "%g = graph.gelu %l {kind = #graph<gelu_kind tanh>} : "
+                     "(HALF) -> HALF\n";
+  run({gated({"m"}, 20, 100, sizes,
+             gelu + "%y = graph.mul %g, %h : (HALF, HALF) -> HALF"),
+       gated({"m"}, 800, 100, sizes,
+             gelu +
+                 "%u = graph.mul %h, %g : (HALF, HALF) -> HALF\n"
+                 "%y = graph.cast %u : (HALF) -> " +
+                 half,
+             "f16"),
+       gated({"m"}, 20, 100, sizes,
+             "%u = graph.add %h, %c : (HALF, tensor<100xf32>) -> HALF\n"
+             "%v = graph.sub %u, %l : (HALF, HALF) -> HALF\n"
+             "%y = graph.mul %v, %r : (HALF, HALF) -> HALF",
+             "f32",
+             ", %c: tensor<100xf32>, %r: " + tensor({"m", "100"}, "f32"))});
+}
+
+TEST(BatchedMatmul, CombinesTwoHalvesOfItsColumns) {
+  std::vector<KernelCase> cases;
+  for (const char *schedule : {"BatchedMatmul", "Generic"})
+    for (int64_t depth : {7, 800})
+      for (int64_t columns : {1, 48, 50, 250}) {
+        KernelCase test =
+            gated({"m"}, depth, columns, rows({0, 1, 9, 70, 140}), silu);
+        test.schedule = schedule;
+        cases.push_back(test);
+      }
+  runCases(cases);
+}
+
 TEST_P(PackedMatmul, TakesRowsOfSeveralAxes) {
   std::vector<Symbols> sizes = {{{"b", 2}, {"s", 5}},
                                 {{"b", 3}, {"s", 0}},
