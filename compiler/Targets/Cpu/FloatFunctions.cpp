@@ -6,9 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Targets/Cpu/Formulas.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "compiler/Targets/Cpu/FloatTerm.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "runtime/model_format.h"
 
@@ -16,67 +14,6 @@ using namespace mlir;
 
 namespace tenon::cpu {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// f32 expressions over scalars or vectors, short to write.
-struct Term {
-  ImplicitLocOpBuilder &b;
-  Value v;
-
-  Term(ImplicitLocOpBuilder &b, Value v) : b(b), v(v) {}
-  Term(const Term &) = default;
-  Term &operator=(const Term &other) {
-    v = other.v; // There is one builder.
-    return *this;
-  }
-  Term number(double value) const {
-    return {b, constantLike(b, v.getType(), value)};
-  }
-  Term operator+(Term y) const { return {b, arith::AddFOp::create(b, v, y.v)}; }
-  Term operator-(Term y) const { return {b, arith::SubFOp::create(b, v, y.v)}; }
-  Term operator*(Term y) const { return {b, arith::MulFOp::create(b, v, y.v)}; }
-  Term operator/(Term y) const { return {b, arith::DivFOp::create(b, v, y.v)}; }
-  Term operator+(double y) const { return *this + number(y); }
-  Term operator-(double y) const { return *this - number(y); }
-  Term operator*(double y) const { return *this * number(y); }
-  Term negated() const { return {b, arith::NegFOp::create(b, v)}; }
-  Term abs() const { return {b, math::AbsFOp::create(b, v)}; }
-  Term signOf(Term y) const { return {b, math::CopySignOp::create(b, v, y.v)}; }
-  /// this * y + z
-  Term fma(Term y, Term z) const {
-    return {b, math::FmaOp::create(b, v, y.v, z.v)};
-  }
-  /// condition(this, y) ? then : otherwise
-  Term where(arith::CmpFPredicate condition, double y, Term then,
-             Term otherwise) const {
-    Value holds = arith::CmpFOp::create(b, condition, v, number(y).v);
-    return {b, arith::SelectOp::create(b, holds, then.v, otherwise.v)};
-  }
-  Term atMost(double y) const { // NaN stays.
-    return where(arith::CmpFPredicate::OGT, y, number(y), *this);
-  }
-  Term atLeast(double y) const {
-    return where(arith::CmpFPredicate::OLT, y, number(y), *this);
-  }
-  /// Coefficients from the highest power down.
-  Term polynomial(ArrayRef<float> coefficients) const {
-    Term sum = number(coefficients[0]);
-    for (float c : coefficients.drop_front())
-      sum = sum.fma(*this, number(c));
-    return sum;
-  }
-  Value bits() const {
-    return arith::BitcastOp::create(b, sameShape(v.getType(), b.getI32Type()),
-                                    v);
-  }
-  static Term fromBits(ImplicitLocOpBuilder &b, Value bits) {
-    return {b, arith::BitcastOp::create(
-                   b, sameShape(bits.getType(), b.getF32Type()), bits)};
-  }
-};
-
-bool isDouble(Value x) { return getElementTypeOrSelf(x.getType()).isF64(); }
 
 /// x = n + rest, n being the nearest integer, in [-127, 128], and `power` 2^n,
 /// or 0 for -127 and infinity for 128.

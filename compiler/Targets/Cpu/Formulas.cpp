@@ -1,7 +1,7 @@
 //===- Formulas.cpp - One formula per pointwise op ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Targets/Cpu/Formulas.h"
+#include "compiler/Targets/Cpu/Power.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -247,7 +247,7 @@ Value power(const Formula &f) {
     return f.select(isLowest, f.number(infinity),
                     math::SqrtOp::create(f.b, sum));
   }
-  return emitMathCall(f.b, f.host, TENON_MATH_POW, {f.x, f.y});
+  return emitPow(f.b, f.host, f.x, f.y);
 }
 
 template <typename Op> Value shift(const Formula &f) {

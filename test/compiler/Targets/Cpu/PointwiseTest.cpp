@@ -213,6 +213,22 @@ TEST(Pointwise, BinaryFloats) {
                        "", true));
 }
 
+TEST(Pointwise, Powers) {
+  runCases(binaryCases({{"pow", -3, 3}}, floats, "", true));
+  std::string f32 = flat("f32");
+  KernelCase precise = one("pow", "", {f32, f32}, {f32}, flatSizes);
+  precise.tolerance = 2e-7;
+  std::vector<KernelCase> cases = {precise, precise, precise};
+  cases[0].values = {{0, 40}, {-9, 9}};
+  cases[1].values = {{0.99, 1.01}, {-3000, 3000}};
+  // Bases of either sign, exponents that are integers.
+  cases[2].arguments = "%a: " + f32 + ", %c: " + f32;
+  cases[2].body =
+      "%b = graph.floor %c : (" + f32 + ") -> " + f32 + "\n" + cases[2].body;
+  cases[2].values = {{-5, 5}, {-8, 8}};
+  runCases(cases);
+}
+
 TEST(Pointwise, PowersOfConstantExponents) {
   std::vector<KernelCase> cases;
   for (const std::string &type : {"f16", "f32", "f64"})
