@@ -3,6 +3,7 @@
 
 #include "compiler/Schedules/Schedules.h"
 #include "compiler/Schedules/ConvSchedules.h"
+#include "compiler/Schedules/RowSchedules.h"
 #include "dialects/Kernel/AttentionView.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/Packing.h"
@@ -23,6 +24,10 @@ SmallVector<std::string> rowMajor(const KernelView &view) {
 bool isRootAttention(Operation *root) { return isa<graph::AttentionOp>(root); }
 bool isRootConv(Operation *root) { return isa<graph::ConvOp>(root); }
 bool isRootMatmul(Operation *root) { return isa<graph::MatmulOp>(root); }
+bool isRootRow(Operation *root) {
+  return isa<graph::LayerNormOp, graph::LogSoftmaxOp, graph::ReduceOp,
+             graph::RmsNormOp, graph::SoftmaxOp>(root);
+}
 bool isRootAny(Operation *) { return true; }
 
 //===--- Generic ---===//

@@ -45,6 +45,8 @@ LogicalResult Emitter::emitRows() {
     return emitDepthwiseConv(*this);
   if (kernel.getSchedule() == "Attention")
     return emitAttentionBlocks(*this);
+  if (kernel.getSchedule() == "RowProgram")
+    return emitRowProgram(*this);
   Operation *root = kernel::findRoot(kernel.getBlock());
   if (!root) {
     emitPointwiseRows(*this);

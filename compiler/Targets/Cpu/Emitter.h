@@ -26,6 +26,14 @@ using kernel::Expr;
 using mlir::Value;
 using Indices = llvm::SmallVector<Value>;
 
+/// Neighbouring elements in a vector: where an index counts with `first`, lane
+/// j has j more. `first` is a value of its own, no number.
+struct Lanes {
+  Value first;
+  int64_t width;
+  Value count, mask; // Lanes that are there, and which; null when all are.
+};
+
 class Emitter : public FormulaHost {
 public:
   /// Functions are added to the end of `module`.
@@ -87,6 +95,10 @@ public:
   /// Between memory and compute types of a tensor's element type.
   Value load(Value base, mlir::Type element, Value offset);
   void store(Value value, Value base, mlir::Type element, Value offset);
+  /// As `element` lies in memory, and its conversions, of scalars or vectors.
+  static mlir::Type memoryType(mlir::Type element);
+  Value fromMemory(Value value, mlir::Type element);
+  Value toMemory(Value value, mlir::Type element);
   /// Raw, for scratch memory in compute types.
   Value loadRaw(Value base, mlir::Type type, Value offset);
   void storeRaw(Value value, Value base, Value offset);
@@ -118,6 +130,14 @@ public:
   /// The element of a `constant` or a `sizes`.
   Value constantElement(mlir::Operation *op, llvm::ArrayRef<Value> index);
 
+  // ---- Vectors ----------------------------------------------------------
+  /// While `body` runs, elements are asked for and stored by vectors: what
+  /// depends on `lanes.first` is a vector. Of lanes that are not there nothing
+  /// is read or written; their values are anything.
+  void inLanes(const Lanes &lanes, llvm::function_ref<void()> body);
+  /// In all lanes, unless it is a vector.
+  Value spread(Value value, int64_t width);
+
   // ---- Roots and rows ---------------------------------------------------
   /// Evaluates what is yielded at an index of the root's result (or of
   /// kernel::iterationDims) and stores it at row-major position `position`.
@@ -142,12 +162,24 @@ public:
 
 private:
   using Key = llvm::SmallVector<const void *, 6>;
+  Key elementKey(Value tensor, llvm::ArrayRef<Value> index);
   Indices canonicalIndex(Value tensor, llvm::ArrayRef<Value> index);
   Value memo(Key key, llvm::function_ref<Value()> make);
   Value binary(const void *tag, Value x, Value y,
                std::optional<int64_t> (*fold)(int64_t, int64_t),
                llvm::function_ref<Value()> make);
   Value evaluate(Expr expr);
+  /// How a value changes from lane to lane.
+  enum class LaneStep { None, One, Other };
+  struct LaneState;
+  LaneStep laneStep(Value value);
+  Value scalarElement(Value tensor, Indices index);
+  Value laneElement(Value tensor, const Indices &index);
+  Value laneValue(Value tensor, const Indices &index);
+  Value laneFormula(mlir::Operation *op, const Indices &index);
+  Value laneLoad(Value base, Value tensor, const Indices &index);
+  Value eachLane(Value tensor, const Indices &index);
+  void storeLanes(Value value, Value base, mlir::Type element, Value offset);
   void startFunctions();
   void finishFunctions();
   void addWrapper();
@@ -159,6 +191,7 @@ private:
   mlir::LogicalResult emitRows();
 
   std::vector<std::map<Key, Value>> scopes;
+  LaneState *laneState = nullptr;
   mlir::LLVM::LLVMFuncOp rowsFunction;
   mlir::Operation *entryEnd = nullptr; // Entry code goes before it.
   llvm::SmallVector<Value> buffers;
@@ -180,6 +213,9 @@ mlir::LogicalResult emitDepthwiseConv(Emitter &e);
 
 /// The loop nest of the Attention schedule.
 mlir::LogicalResult emitAttentionBlocks(Emitter &e);
+
+/// Those of the RowProgram schedule.
+mlir::LogicalResult emitRowProgram(Emitter &e);
 
 // The loop nests of kernels; false when `root` is of another kind.
 void emitPointwiseRows(Emitter &e);

@@ -16,8 +16,9 @@ namespace {
 // Identities of what is remembered, by address.
 constexpr char addTag = 0, subTag = 0, mulTag = 0, divTag = 0, remTag = 0,
                minTag = 0, maxTag = 0, lessTag = 0, equalTag = 0, bothTag = 0,
-               eitherTag = 0, elementTag = 0, exprTag = 0, baseTag = 0,
-               numberTag = 0, scratchTag = 0, floorModTag = 0, floorDivTag = 0;
+               eitherTag = 0, elementTag = 0, laneTag = 0, exprTag = 0,
+               baseTag = 0, numberTag = 0, scratchTag = 0, floorModTag = 0,
+               floorDivTag = 0;
 
 } // namespace
 
@@ -268,9 +269,7 @@ Value Emitter::evaluate(Expr expr) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-Type memoryType(Type element) {
+Type Emitter::memoryType(Type element) {
   if (element.isInteger(1))
     return IntegerType::get(element.getContext(), 8);
   if (element.isBF16())
@@ -280,8 +279,6 @@ Type memoryType(Type element) {
                             element.getIntOrFloatBitWidth());
   return element;
 }
-
-} // namespace
 
 Value Emitter::address(Value base, Type memory, Value offset) {
   return LLVM::GEPOp::create(b, base.getType(), memory, base,
@@ -297,35 +294,46 @@ void Emitter::storeRaw(Value value, Value base, Value offset) {
   LLVM::StoreOp::create(b, value, address(base, value.getType(), offset));
 }
 
-Value Emitter::load(Value base, Type element, Value offset) {
-  Value value = loadRaw(base, memoryType(element), offset);
+Value Emitter::fromMemory(Value value, Type element) {
+  Type shape = value.getType();
   if (element.isInteger(1))
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value,
-                                 arith::ConstantIntOp::create(b, 0, 8));
+                                 constantLike(b, shape, 0));
   if (element.isF16())
-    return arith::ExtFOp::create(b, b.getF32Type(), value);
+    return arith::ExtFOp::create(b, sameShape(shape, b.getF32Type()), value);
   if (element.isBF16()) {
-    Value wide = arith::ExtUIOp::create(b, b.getI32Type(), value);
-    wide =
-        arith::ShLIOp::create(b, wide, arith::ConstantIntOp::create(b, 16, 32));
-    return arith::BitcastOp::create(b, b.getF32Type(), wide);
+    Type bits = sameShape(shape, b.getI32Type());
+    Value wide = arith::ExtUIOp::create(b, bits, value);
+    wide = arith::ShLIOp::create(b, wide, constantLike(b, bits, 16));
+    return arith::BitcastOp::create(b, sameShape(shape, b.getF32Type()), wide);
   }
   return value;
 }
 
-void Emitter::store(Value value, Value base, Type element, Value offset) {
-  if (element.isInteger(1)) {
-    value = arith::ExtUIOp::create(b, b.getI8Type(), value);
-  } else if (element.isF16()) {
-    value = arith::TruncFOp::create(b, element, value);
-  } else if (element.isBF16()) {
+Value Emitter::toMemory(Value value, Type element) {
+  Type shape = value.getType();
+  if (element.isInteger(1))
+    return arith::ExtUIOp::create(b, sameShape(shape, b.getI8Type()), value);
+  if (element.isF16())
+    return arith::TruncFOp::create(b, sameShape(shape, element), value);
+  if (element.isBF16()) {
     // The value is one that bf16 holds: no rounding is left to do.
-    Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);
-    bits = arith::ShRUIOp::create(b, bits,
-                                  arith::ConstantIntOp::create(b, 16, 32));
-    value = arith::TruncIOp::create(b, b.getI16Type(), bits);
+    Type wide = sameShape(shape, b.getI32Type());
+    Value bits = arith::BitcastOp::create(b, wide, value);
+    bits = arith::ShRUIOp::create(b, bits, constantLike(b, wide, 16));
+    return arith::TruncIOp::create(b, sameShape(shape, b.getI16Type()), bits);
   }
-  storeRaw(value, base, offset);
+  return value;
+}
+
+Value Emitter::load(Value base, Type element, Value offset) {
+  return fromMemory(loadRaw(base, memoryType(element), offset), element);
+}
+
+void Emitter::store(Value value, Value base, Type element, Value offset) {
+  if (isa<VectorType>(value.getType()))
+    return storeLanes(value, base, element, offset);
+  storeRaw(toMemory(value, element), base, offset);
 }
 
 Value Emitter::scratch(unsigned wanted) {
@@ -415,21 +423,26 @@ Indices Emitter::canonicalIndex(Value tensor, ArrayRef<Value> index) {
   return result;
 }
 
-void Emitter::bind(Value tensor, ArrayRef<Value> index, Value value) {
-  Key key = {&elementTag, tensor.getAsOpaquePointer()};
-  for (Value i : canonicalIndex(tensor, index))
+Emitter::Key Emitter::elementKey(Value tensor, ArrayRef<Value> index) {
+  Key key = {laneState ? &laneTag : &elementTag, tensor.getAsOpaquePointer()};
+  for (Value i : index)
     key.push_back(i.getAsOpaquePointer());
-  scopes.back()[key] = value;
+  return key;
+}
+
+void Emitter::bind(Value tensor, ArrayRef<Value> index, Value value) {
+  scopes.back()[elementKey(tensor, canonicalIndex(tensor, index))] = value;
 }
 
 void Emitter::place(Value tensor, Value base) { placed[tensor] = base; }
 
 Value Emitter::element(Value tensor, ArrayRef<Value> at) {
   Indices index = canonicalIndex(tensor, at);
-  Key key = {&elementTag, tensor.getAsOpaquePointer()};
-  for (Value i : index)
-    key.push_back(i.getAsOpaquePointer());
-  return memo(key, [&]() -> Value {
+  return laneState ? laneElement(tensor, index) : scalarElement(tensor, index);
+}
+
+Value Emitter::scalarElement(Value tensor, Indices index) {
+  return memo(elementKey(tensor, index), [&]() -> Value {
     if (auto argument = dyn_cast<BlockArgument>(tensor))
       return loadArgument(argument, index);
     if (Value base = placed.lookup(tensor))

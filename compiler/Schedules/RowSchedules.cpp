@@ -1,0 +1,27 @@
+//===- RowSchedules.cpp - Schedules of norms, softmax and reductions ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Schedules/RowSchedules.h"
+#include "dialects/Kernel/RowView.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+std::optional<std::string> refusalRowProgram(const KernelView &view) {
+  std::string why;
+  if (kernel::rowViewOf(view.body, why))
+    return std::nullopt;
+  return why;
+}
+
+kernel::Geometry geometryRowProgram(const KernelView &view) {
+  std::string why;
+  return kernel::rowViewOf(view.body, why)->geometry(view.body);
+}
+
+SmallVector<std::string> layoutsRowProgram(const KernelView &view) {
+  return SmallVector<std::string>(view.body.getNumArguments());
+}
+
+} // namespace tenon

@@ -1,0 +1,17 @@
+//===- RowSchedules.h - Schedules of norms, softmax and reductions --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_SCHEDULES_ROWSCHEDULES_H
+#define TENON_COMPILER_SCHEDULES_ROWSCHEDULES_H
+
+#include "compiler/Schedules/Schedules.h"
+
+namespace tenon {
+
+std::optional<std::string> refusalRowProgram(const KernelView &view);
+kernel::Geometry geometryRowProgram(const KernelView &view);
+llvm::SmallVector<std::string> layoutsRowProgram(const KernelView &view);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_SCHEDULES_ROWSCHEDULES_H

@@ -1,0 +1,378 @@
+//===- RowProgram.cpp - Norms, softmax and reductions of rows -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A row stays in registers from pass to pass where it is short; else it is read
+// again from where it lies, or from scratch memory when it was computed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Targets/Cpu/RowProgram.h"
+#include "compiler/Targets/Cpu/RowReduction.h"
+#include "compiler/Targets/Cpu/RowVectors.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+
+Indices RowProgram::indexOf(ArrayRef<Value> lead, ArrayRef<Value> steps,
+                            Value position) const {
+  Indices index(graph::getRank(root->getOperand(0)), e.number(0));
+  for (auto [axis, count] : llvm::zip_equal(view.lead, lead))
+    index[axis] = count;
+  for (auto [axis, count] : llvm::zip_equal(view.steps, steps))
+    index[axis] = count;
+  index[view.run.back()] = position;
+  return index;
+}
+
+Value RowProgram::input(ArrayRef<Value> index, int64_t width) const {
+  return e.spread(e.element(root->getOperand(0), index), width);
+}
+
+bool RowProgram::isPlain() const {
+  Value operand = root->getOperand(0);
+  return isa<BlockArgument>(operand) && graph::getElementType(operand).isF32();
+}
+
+void RowProgram::store(ArrayRef<Value> index, Value value) const {
+  e.bind(result, index, value);
+  e.storeYields(index, e.linearise(index, e.dimsOf(result)));
+}
+
+SmallVector<Value> RowProgram::overSteps(ValueRange initial, StepBody body) {
+  Indices counts;
+  std::function<SmallVector<Value>(ValueRange)> nest = [&](ValueRange carried) {
+    if (counts.size() == stepDims.size())
+      return body(counts, carried);
+    return e.loop(e.number(0), stepDims[counts.size()], carried,
+                  [&](Value i, ValueRange inner) {
+                    counts.push_back(i);
+                    SmallVector<Value> next = nest(inner);
+                    counts.pop_back();
+                    return next;
+                  });
+  };
+  return nest(initial);
+}
+
+Value RowProgram::workedCount() const {
+  Value count = view.combinesRun ? length : e.number(1);
+  for (Value dim : stepDims)
+    count = e.mul(count, dim);
+  return count;
+}
+
+namespace {
+
+using Values = RowVectors::Values;
+using Step = RowVectors::Step;
+
+/// Vectors that stay in registers: of the norms, and where each of them takes
+/// Vectors of a row that stay in registers: of the norms, and where each of
+/// them takes an exponential.
+constexpr int64_t mostOfNorm = 6, mostOfSoftmax = 4;
+
+/// Some rows side by side, their values held from pass to pass: what one of
+/// them waits for, the others hide.
+class Rows {
+public:
+  Rows(RowProgram &program, ArrayRef<Indices> leads, int64_t mostResident)
+      : program(program), e(program.e), leads(leads),
+        width(RowVectors::widthOf(e)),
+        type(VectorType::get({width}, e.b.getF32Type())),
+        vectors(e, program.length, mostResident), registers(leads.size()) {}
+
+  size_t size() const { return leads.size(); }
+  Value zero() const { return constantLike(e.b, type, 0); }
+  Value splat(Value number) const { return e.spread(number, width); }
+  /// Of lanes that are not there, `neutral`.
+  Value alive(const Step &step, Value value, Value neutral) const {
+    if (!step.lanes.mask)
+      return value;
+    return arith::SelectOp::create(e.b, step.lanes.mask, value, neutral);
+  }
+
+  /// The operand, for the first time; it is held where that saves something.
+  Value first(const Step &step, size_t row) {
+    Value value = program.input(indexAt(step, row), width);
+    if (vectors.isResident() || !program.isPlain())
+      hold(step, row, value);
+    return value;
+  }
+  /// The operand again.
+  Value again(const Step &step, size_t row) {
+    if (!vectors.isResident() && program.isPlain())
+      return program.input(indexAt(step, row), width);
+    return held(step, row);
+  }
+  void hold(const Step &step, size_t row, Value value) {
+    if (!vectors.isResident()) {
+      LLVM::StoreOp::create(e.b, value, place(step, row), /*alignment=*/4);
+      return;
+    }
+    Values &own = registers[row];
+    if (own.size() <= size_t(step.ordinal))
+      own.resize(step.ordinal + 1);
+    own[step.ordinal] = value;
+  }
+  Value held(const Step &step, size_t row) {
+    if (vectors.isResident())
+      return registers[row][step.ordinal];
+    return LLVM::LoadOp::create(e.b, type, place(step, row), /*alignment=*/4);
+  }
+
+  /// Asks for the elements of the next rows, which memory has the time for
+  /// while these ones are in the nearest cache.
+  void prefetchNext(const Step &step) {
+    Value operand = program.root->getOperand(0);
+    auto pointer = LLVM::LLVMPointerType::get(e.b.getContext());
+    Value next = e.mul(program.length, e.number(size()));
+    for (BlockArgument argument : e.kernel.getBlock().getArguments()) {
+      if (graph::getDims(argument) != graph::getDims(operand))
+        continue;
+      Type memory = Emitter::memoryType(graph::getElementType(argument));
+      Value base = e.argumentBuffer(argument.getArgNumber());
+      for (size_t row = 0; row < size(); ++row) {
+        Value offset = e.linearise(indexAt(step, row), e.dimsOf(operand));
+        Value at =
+            LLVM::GEPOp::create(e.b, pointer, memory, base,
+                                ArrayRef<LLVM::GEPArg>{e.add(offset, next)});
+        LLVM::Prefetch::create(e.b, at, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+      }
+    }
+  }
+
+  /// Carries one vector for each row, in some chains that `join` makes one,
+  /// and then its lanes: a number for each row. As many chains whatever the
+  /// number of rows, for sums must not depend on how rows are cut.
+  Values pass(Value start,
+              function_ref<Value(const Step &, size_t row, Value)> body,
+              function_ref<Value(Value, Value)> join, int64_t chains = 2) {
+    Values all = vectors.pass(
+        chains, Values(size(), start),
+        [&](const Step &step, ValueRange carried) {
+          Values next;
+          for (size_t row = 0; row < size(); ++row)
+            next.push_back(body(step, row, carried[row]));
+          return next;
+        },
+        [&](ValueRange x, ValueRange y) {
+          Values joined;
+          for (auto [left, right] : llvm::zip_equal(x, y))
+            joined.push_back(join(left, right));
+          return joined;
+        });
+    for (Value &value : all)
+      value = foldLanes(e, value, join);
+    return all;
+  }
+  /// Stores what is yielded, the root's elements being `body(step, row)`.
+  void finish(function_ref<Value(const Step &, size_t row)> body) {
+    Type element = graph::getElementType(program.result);
+    vectors.forEach(2, [&](const Step &step) {
+      for (size_t row = 0; row < size(); ++row)
+        program.store(indexAt(step, row),
+                      roundTo(e.b, body(step, row), element));
+    });
+  }
+
+  RowProgram &program;
+  Emitter &e;
+  ArrayRef<Indices> leads;
+  int64_t width;
+  VectorType type;
+  RowVectors vectors;
+
+private:
+  Indices indexAt(const Step &step, size_t row) const {
+    return program.indexOf(leads[row], {}, step.lanes.first);
+  }
+  Value place(const Step &step, size_t row) {
+    Value line = e.number(16);
+    Value padded = e.atEntry([&] {
+      Value lines = e.div(e.add(program.length, e.number(15)), line);
+      return e.mul(e.mul(lines, line), e.number(row));
+    });
+    return e.address(e.scratch(0), e.b.getF32Type(),
+                     e.add(padded, step.lanes.first));
+  }
+
+  SmallVector<Values> registers;
+};
+
+Value subtract(Emitter &e, Value x, Value y) {
+  return arith::SubFOp::create(e.b, x, y);
+}
+Value multiply(Emitter &e, Value x, Value y) {
+  return arith::MulFOp::create(e.b, x, y);
+}
+Value inverse(Emitter &e, Value x) {
+  return arith::DivFOp::create(e.b, constantLike(e.b, x.getType(), 1), x);
+}
+
+/// exp(x - max) / sum, or x - max - log(sum). NaN passes by the maximum, but
+/// not by the sum.
+void softmaxRows(Rows &rows, bool isLog) {
+  Emitter &e = rows.e;
+  double infinity = std::numeric_limits<double>::infinity();
+  Value lowest = constantLike(e.b, rows.type, -infinity);
+  auto larger = [&](Value x, Value y) { return largerOf(e, x, y); };
+  auto add = [&](Value x, Value y) { return emitAdd(e.b, x, y); };
+  Values largest = rows.pass(
+      lowest,
+      [&](const Step &step, size_t row, Value sofar) {
+        return larger(rows.alive(step, rows.first(step, row), lowest), sofar);
+      },
+      larger);
+  for (Value &value : largest)
+    value = rows.splat(value);
+  auto below = [&](const Step &step, size_t row) {
+    return subtract(e, rows.again(step, row), largest[row]);
+  };
+  Values scales = rows.pass(
+      rows.zero(),
+      [&](const Step &step, size_t row, Value sofar) {
+        if (row == 0)
+          rows.prefetchNext(step);
+        Value power = emitExp(e.b, e, below(step, row));
+        if (!isLog)
+          rows.hold(step, row, power);
+        return add(sofar, rows.alive(step, power, rows.zero()));
+      },
+      add, /*chains=*/1);
+  for (Value &value : scales)
+    value = rows.splat(isLog ? emitLog(e.b, e, value) : inverse(e, value));
+  rows.finish([&](const Step &step, size_t row) {
+    return isLog ? subtract(e, below(step, row), scales[row])
+                 : multiply(e, rows.held(step, row), scales[row]);
+  });
+}
+
+/// (x - mean) / sqrt(mean of squares + epsilon); the mean is 0 for rms_norm.
+void normRows(Rows &rows, double epsilon, bool hasMean) {
+  Emitter &e = rows.e;
+  Type f32 = e.b.getF32Type();
+  Value count = arith::SIToFPOp::create(e.b, f32, rows.program.length);
+  auto add = [&](Value x, Value y) { return emitAdd(e.b, x, y); };
+  Values means;
+  if (hasMean)
+    means = rows.pass(
+        rows.zero(),
+        [&](const Step &step, size_t row, Value sofar) {
+          Value x = rows.first(step, row);
+          return add(sofar, rows.alive(step, x, rows.zero()));
+        },
+        add);
+  for (Value &mean : means)
+    mean = rows.splat(arith::DivFOp::create(e.b, mean, count));
+  auto centred = [&](const Step &step, size_t row) {
+    Value x = rows.again(step, row);
+    return hasMean ? subtract(e, x, means[row]) : x;
+  };
+  Values scales = rows.pass(
+      rows.zero(),
+      [&](const Step &step, size_t row, Value sofar) {
+        if (hasMean && row == 0)
+          rows.prefetchNext(step);
+        Value x = hasMean ? centred(step, row) : rows.first(step, row);
+        x = rows.alive(step, x, rows.zero());
+        return emitMulAdd(e.b, x, x, sofar);
+      },
+      add);
+  for (Value &scale : scales) {
+    Value variance = arith::DivFOp::create(e.b, scale, count);
+    variance = add(variance, constantLike(e.b, f32, epsilon));
+    scale = rows.splat(inverse(e, math::SqrtOp::create(e.b, variance)));
+  }
+  rows.finish([&](const Step &step, size_t row) {
+    if (!hasMean && row == 0)
+      rows.prefetchNext(step);
+    return multiply(e, centred(step, row), scales[row]);
+  });
+}
+
+void emitRows(RowProgram &program, ArrayRef<Indices> leads) {
+  Operation *root = program.root;
+  if (isa<graph::SoftmaxOp, graph::LogSoftmaxOp>(root)) {
+    Rows rows(program, leads, mostOfSoftmax);
+    return softmaxRows(rows, isa<graph::LogSoftmaxOp>(root));
+  }
+  Rows rows(program, leads, mostOfNorm);
+  if (auto op = dyn_cast<graph::LayerNormOp>(root))
+    return normRows(rows, op.getEpsilon().convertToDouble(), true);
+  auto op = cast<graph::RmsNormOp>(root);
+  normRows(rows, op.getEpsilon().convertToDouble(), false);
+}
+
+void reduceRow(RowProgram &program, graph::ReduceOp op, ArrayRef<Value> lead,
+               Value unit) {
+  Emitter &e = program.e;
+  int64_t width = RowVectors::widthOf(e);
+  RowReduction reduction(e, op.getKind(), width);
+  auto join = [&](ValueRange x, ValueRange y) { return reduction.join(x, y); };
+  Values lanes = program.overSteps(
+      reduction.start(), [&](ArrayRef<Value> steps, ValueRange sofar) {
+        Values own =
+            RowVectors(e, program.length, /*mostResident=*/4)
+                .pass(
+                    4, reduction.start(),
+                    [&](const Step &step, ValueRange carried) {
+                      Indices index =
+                          program.indexOf(lead, steps, step.lanes.first);
+                      return reduction.add(carried, program.input(index, width),
+                                           step.lanes.mask);
+                    },
+                    join);
+        return steps.empty() ? own : reduction.join(sofar, own);
+      });
+  Value value = reduction.finish(reduction.fold(lanes), program.workedCount(),
+                                 graph::getElementType(program.result));
+  Indices index = program.indexOf(
+      lead, Indices(program.stepDims.size(), e.number(0)), e.number(0));
+  e.bind(program.result, index, value);
+  e.storeYields(index, unit);
+}
+
+} // namespace
+
+void emitRowsOfRun(RowProgram &program) {
+  Emitter &e = program.e;
+  auto leadOf = [&](Value unit) {
+    return e.delinearise(unit, program.leadDims);
+  };
+  if (auto op = dyn_cast<graph::ReduceOp>(program.root))
+    return e.loop(e.begin, e.end, [&](Value unit) {
+      reduceRow(program, op, leadOf(unit), unit);
+    });
+  constexpr int64_t together = kernel::rowsTogether;
+  Value groups = e.div(e.sub(e.end, e.begin), e.number(together));
+  Value rest = e.add(e.begin, e.mul(groups, e.number(together)));
+  e.loop(
+      e.begin, rest,
+      [&](Value unit) {
+        SmallVector<Indices> leads;
+        for (int64_t row = 0; row < together; ++row)
+          leads.push_back(leadOf(e.add(unit, e.number(row))));
+        emitRows(program, leads);
+      },
+      together);
+  e.loop(rest, e.end, [&](Value unit) { emitRows(program, leadOf(unit)); });
+}
+
+LogicalResult emitRowProgram(Emitter &e) {
+  std::string why;
+  std::optional<kernel::RowView> view =
+      kernel::rowViewOf(e.kernel.getBlock(), why);
+  if (!view)
+    return e.kernel.emitOpError("is no row program: ") << why;
+  RowProgram program(e, *view);
+  if (view->combinesRun)
+    emitRowsOfRun(program);
+  else
+    emitRowsOfColumns(program);
+  return success();
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,47 @@
+//===- RowReduction.h - Reductions in vectors -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_ROWREDUCTION_H
+#define TENON_COMPILER_TARGETS_CPU_ROWREDUCTION_H
+
+#include "compiler/Targets/Cpu/Emitter.h"
+
+namespace tenon::cpu {
+
+/// A running sum, mean, product, maximum or minimum of floats, lane by lane.
+/// Sums and products are carried in f64; of extremes, the best number and,
+/// apart, any NaN.
+class RowReduction {
+public:
+  using Values = llvm::SmallVector<Value>;
+
+  RowReduction(Emitter &e, graph::ReduceKind kind, int64_t width)
+      : e(e), kind(kind), width(width) {}
+
+  Values start() const;
+  /// Takes in a vector of f32, of which `mask` (all when null) is there.
+  Values add(mlir::ValueRange sofar, Value x, Value mask) const;
+  Values join(mlir::ValueRange x, mlir::ValueRange y) const;
+  /// All lanes as one.
+  Values fold(mlir::ValueRange lanes) const;
+  /// What was carried over `count` elements as a compute value of `element`.
+  Value finish(mlir::ValueRange carried, Value count, mlir::Type element) const;
+
+private:
+  bool isExtremum() const {
+    return kind == graph::ReduceKind::Max || kind == graph::ReduceKind::Min;
+  }
+  Value better(Value x, Value y) const;
+  Value either(Value x, Value y) const;
+
+  Emitter &e;
+  graph::ReduceKind kind;
+  int64_t width;
+};
+
+/// x where it is larger, else y.
+Value largerOf(Emitter &e, Value x, Value y);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_ROWREDUCTION_H

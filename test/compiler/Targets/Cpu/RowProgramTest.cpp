@@ -1,0 +1,244 @@
+//===- RowProgramTest.cpp - Norms, softmax and reductions of rows ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include <gtest/gtest.h>
+
+namespace tenon::test {
+namespace {
+
+using Names = std::vector<std::string>;
+using Dims = std::vector<std::string>;
+
+const Names narrow = {"f16", "bf16", "f32"};
+
+/// What follows a root is yielded too: pointwise with an operand per column,
+/// and the root's own result.
+KernelCase withEpilogue(KernelCase test, const std::string &type,
+                        const std::string &columns) {
+  test.arguments += ", %gain: " + columns;
+  size_t at = test.body.find("kernel.yield");
+  test.body = test.body.substr(0, at) + "%s = graph.mul %r#0, %gain : (" +
+              type + ", " + columns + ") -> " + type +
+              "\nkernel.yield %s, %r#0 : " + type + ", " + type;
+  test.name += " with epilogue";
+  return test;
+}
+
+/// The root's operand is a sum that is yielded too.
+KernelCase withPrologue(KernelCase test, const std::string &type) {
+  test.arguments += ", %other: " + type;
+  size_t at = test.body.find(" %a ");
+  test.body.replace(at, 4, " %sum ");
+  test.body = "%sum = graph.add %a, %other : (" + type + ", " + type + ") -> " +
+              type + "\n" + test.body;
+  test.body += ", " + type;
+  test.body.insert(test.body.find(" : ", test.body.find("kernel.yield")),
+                   ", %sum");
+  test.name += " with prologue";
+  return test;
+}
+
+std::vector<KernelCase> onRows(std::vector<KernelCase> cases) {
+  for (KernelCase &test : cases)
+    test.schedule = "RowProgram";
+  return cases;
+}
+
+void runOnLevels(std::vector<KernelCase> cases) {
+  cases = onRows(std::move(cases));
+  for (const char *level : {"x86-64-v3", "x86-64-v4"})
+    if (canRun(level))
+      runCases(cases, level);
+}
+
+/// Norms and softmax of the last axis of `whole`, alone and with company.
+void addRoots(std::vector<KernelCase> &cases, const std::string &whole,
+              const std::string &columns, const std::string &axis,
+              const std::vector<Symbols> &sizes) {
+  for (const std::string &op :
+       {"softmax", "log_softmax", "layer_norm", "rms_norm"}) {
+    std::string attributes = "{axis = " + axis;
+    attributes +=
+        op.find("norm") == std::string::npos ? "}" : ", epsilon = 1.0e-5}";
+    KernelCase alone = one(op, attributes, {whole}, {whole}, sizes);
+    if (whole.find("xf32") != std::string::npos)
+      alone.tolerance = 2e-5;
+    cases.push_back(alone);
+    cases.push_back(withEpilogue(alone, whole, columns));
+    cases.push_back(withPrologue(alone, whole));
+    cases.push_back(withPrologue(withEpilogue(alone, whole, columns), whole));
+  }
+}
+
+TEST(RowProgram, RowsOfAnyLength) {
+  std::vector<Symbols> sizes;
+  for (int64_t n : {1, 2, 7, 8, 15, 16, 17, 31, 63, 64, 65, 97, 200, 1000})
+    sizes.push_back({{"m", 5}, {"n", n}});
+  sizes.push_back({{"m", 0}, {"n", 9}});
+  sizes.push_back({{"m", 3}, {"n", 0}});
+  std::vector<KernelCase> cases;
+  for (const std::string &type : narrow)
+    addRoots(cases, tensor({"m", "n"}, type), tensor({"n"}, type), "1", sizes);
+  runOnLevels(cases);
+}
+
+TEST(RowProgram, RowsOfKnownLength) {
+  std::vector<KernelCase> cases;
+  for (const std::string &n :
+       {"2", "7", "16", "33", "64", "96", "100", "192", "193", "768", "1001"})
+    addRoots(cases, tensor({"m", n}, "f32"), tensor({n}, "f32"), "1",
+             {{{"m", 5}}});
+  addRoots(cases, tensor({"m", "3", "40"}, "bf16"), tensor({"40"}, "bf16"), "2",
+           {{{"m", 2}}});
+  runOnLevels(cases);
+}
+
+TEST(RowProgram, SeveralAxesAsOneRow) {
+  std::vector<KernelCase> cases;
+  for (const std::string &op : {"layer_norm", "rms_norm"}) {
+    std::string whole = tensor({"m", "3", "n"}, "f32");
+    cases.push_back(one(op, "{axis = 1, epsilon = 1.0e-5}", {whole}, {whole},
+                        {{{"m", 3}, {"n", 21}}, {{"m", 2}, {"n", 100}}}));
+    cases.back().tolerance = 2e-5;
+    cases.push_back(withEpilogue(cases.back(), whole, whole));
+  }
+  runOnLevels(cases);
+}
+
+TEST(RowProgram, SoftmaxOfSpecialValues) {
+  std::string whole = tensor({"m", "n"}, "f32");
+  std::vector<KernelCase> cases;
+  for (const std::string &axis : {"0", "1"})
+    for (const std::string &op : {"softmax", "log_softmax"}) {
+      cases.push_back(one(op, "{axis = " + axis + "}", {whole}, {whole},
+                          {{{"m", 40}, {"n", 5}}, {{"m", 9}, {"n", 70}}}));
+      cases.back().values = {{-2, 2, true}};
+    }
+  runOnLevels(cases);
+}
+
+TEST(RowProgram, Columns) {
+  std::vector<Symbols> sizes;
+  for (int64_t n : {2, 7, 16, 17, 64, 65, 130, 200})
+    sizes.push_back({{"k", 11}, {"m", 3}, {"n", n}});
+  sizes.push_back({{"k", 1}, {"m", 2}, {"n", 20}});
+  sizes.push_back({{"k", 0}, {"m", 2}, {"n", 20}});
+  sizes.push_back({{"k", 4}, {"m", 2}, {"n", 0}});
+  std::vector<KernelCase> cases;
+  for (const std::string &type : narrow) {
+    std::string whole = tensor({"m", "k", "n"}, type);
+    std::string images = tensor({"m", "k", "3", "n"}, type);
+    for (const std::string &op : {"softmax", "log_softmax"}) {
+      cases.push_back(one(op, "{axis = 1}", {whole}, {whole}, sizes));
+      if (type == "f32")
+        cases.back().tolerance = 2e-5;
+      cases.push_back(withPrologue(
+          withEpilogue(cases.back(), whole, tensor({"n"}, type)), whole));
+      cases.push_back(one(op, "{axis = 1}", {images}, {images}, sizes));
+      cases.push_back(one(op, "{axis = 0}", {whole}, {whole}, sizes));
+    }
+  }
+  runOnLevels(cases);
+}
+
+TEST(RowProgram, Reduces) {
+  std::vector<Symbols> sizes;
+  for (int64_t n : {1, 2, 7, 16, 33, 64, 100, 300})
+    sizes.push_back({{"m", 3}, {"n", n}});
+  sizes.push_back({{"m", 3}, {"n", 0}});
+  sizes.push_back({{"m", 0}, {"n", 5}});
+  struct Shape {
+    std::string axes;
+    Dims result;
+  };
+  const std::vector<Shape> shapes = {
+      {"2", {"m", "4", "1"}},      {"1", {"m", "1", "n"}},
+      {"0", {"1", "4", "n"}},      {"1, 2", {"m", "1", "1"}},
+      {"0, 2", {"1", "4", "1"}},   {"0, 1", {"1", "1", "n"}},
+      {"0, 1, 2", {"1", "1", "1"}}};
+  std::vector<KernelCase> cases;
+  for (const std::string &type : narrow)
+    for (const std::string &kind : {"sum", "mean", "max", "min", "prod"})
+      for (const Shape &shape : shapes) {
+        KernelCase test = one("reduce",
+                              "{axes = array<i64: " + shape.axes +
+                                  ">, kind = #graph<reduce_kind " + kind + ">}",
+                              {tensor({"m", "4", "n"}, type)},
+                              {tensor(shape.result, type)}, sizes);
+        if (kind == "prod")
+          test.values = {{0.9, 1.1}};
+        if (kind == "max" || kind == "min")
+          test.values = {{-1, 1, true}};
+        cases.push_back(test);
+        if (type != "f32")
+          continue;
+        cases.push_back(withPrologue(test, tensor({"m", "4", "n"}, type)));
+        // The sum has other sizes than what is reduced.
+        KernelCase &last = cases.back();
+        last.body.erase(last.body.rfind(", %sum"), 6);
+        last.body.erase(last.body.rfind(", tensor"));
+      }
+  runOnLevels(cases);
+}
+
+TEST(RowProgram, SumsManyElementsPrecisely) {
+  std::vector<KernelCase> cases;
+  for (const std::string &whole :
+       {tensor({"n"}, "f32"), tensor({"n", "3"}, "f32")}) {
+    bool isRow = whole.find("x3") == std::string::npos;
+    cases.push_back(
+        one("reduce", "{axes = array<i64: 0>, kind = #graph<reduce_kind sum>}",
+            {whole}, {isRow ? tensor({"1"}, "f32") : tensor({"1", "3"}, "f32")},
+            {{{"n", 1000000}}}));
+    cases.back().values = {{0, 1}};
+    cases.back().tolerance = 1e-6;
+  }
+  runOnLevels(cases);
+}
+
+/// Operands that are looked up, cut, glued and turned on their way to a row.
+TEST(RowProgram, ReadsThroughMovement) {
+  std::string whole = tensor({"m", "n"}, "f32");
+  auto normOf = [&](const std::string &name, const std::string &arguments,
+                    const std::string &body) {
+    KernelCase test;
+    test.name = name;
+    test.arguments = arguments;
+    test.body = body + "\n%r = graph.layer_norm %x {axis = 1, epsilon = " +
+                "1.0e-5} : (" + whole + ") -> " + whole +
+                "\nkernel.yield %r, %x : " + whole + ", " + whole;
+    test.sizes = {{{"m", 4}, {"n", 37}}, {{"m", 4}, {"n", 160}}};
+    test.tolerance = 2e-5;
+    return test;
+  };
+  std::string table = tensor({"9", "n"}, "f32"), where = tensor({"m"}, "i64"),
+              row = tensor({"n"}, "f32"),
+              pairs = tensor({"m", "2", "n"}, "f32"),
+              single = tensor({"m", "1", "n"}, "f32"),
+              turned = tensor({"2", "m", "n"}, "f32"),
+              fixed = tensor({"3", "n"}, "f32"),
+              rest = tensor({"m + -3", "n"}, "f32");
+  KernelCase lookup =
+      normOf("gather", "%t: " + table + ", %i: " + where + ", %p: " + row,
+             "%g = graph.gather %t, %i {axis = 0} : (" + table + ", " + where +
+                 ") -> " + whole + "\n%x = graph.add %g, %p : (" + whole +
+                 ", " + row + ") -> " + whole);
+  lookup.values = {{-4, 4}, {0, 8.9}, {-4, 4}};
+  std::string slice = "%s = graph.slice %v {starts = #graph.dims<0, 1, 0>, "
+                      "steps = #graph.dims<1, 1, 1>} : (" +
+                      pairs + ") -> " + single + "\n%x = graph.reshape %s : (" +
+                      single + ") -> " + whole;
+  KernelCase cut = normOf("slice and reshape", "%v: " + pairs, slice);
+  KernelCase turn =
+      normOf("transpose", "%a: " + turned,
+             "%v = graph.transpose %a {permutation = array<i64: 1, 0, 2>} : (" +
+                 turned + ") -> " + pairs + "\n" + slice);
+  KernelCase glue = normOf("concat", "%a: " + fixed + ", %b: " + rest,
+                           "%x = graph.concat %a, %b {axis = 0} : (" + fixed +
+                               ", " + rest + ") -> " + whole);
+  runOnLevels({lookup, cut, turn, glue});
+}
+
+} // namespace
+} // namespace tenon::test
