@@ -3,6 +3,7 @@
 
 #include "compiler/Package/WeightPlan.h"
 
+#include "dialects/Kernel/FilterLayout.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "runtime/model_format.h"
 #include "llvm/Support/MathExtras.h"
@@ -34,9 +35,9 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
   bool isFilter = weight.shape.size() > 2 && weight.elementType.isF32();
   if (isFilter && layout == "taps_first")
     return weight.bytes().size();
-  if (isFilter && layout == "conv48")
-    return uint64_t(llvm::divideCeil(weight.shape[0], panelColumns)) *
-           filterDepth(weight) * panelColumns * sizeof(float);
+  if (auto filter = kernel::FilterLayout::parse(layout); isFilter && filter)
+    if (std::optional<int64_t> count = filter->elements(weight.shape))
+      return uint64_t(*count) * sizeof(float);
   bool isRows = layout == "rows48", isHalves = layout == "packed48_halves";
   if ((!isRows && !isHalves && layout != "packed48") ||
       weight.shape.size() != 2 || !weight.elementType.isF32() ||
@@ -114,27 +115,31 @@ void packPanels(const PlacedWeight &placed, int64_t parts, ByteSink sink) {
       }
 }
 
-/// A filter [M, C, taps..] as [ceil(M / width)][taps..][C][width].
-void packFilter(const PlacedWeight &placed, int64_t width, ByteSink sink) {
-  int64_t maps = placed.weight->shape[0], channels = placed.weight->shape[1];
+void packFilter(const PlacedWeight &placed, const kernel::FilterLayout &layout,
+                ByteSink sink) {
+  int64_t maps = placed.weight->shape[0] / layout.groups;
+  int64_t channels = placed.weight->shape[1], width = layout.width;
   int64_t depth = filterDepth(*placed.weight);
   int64_t taps = depth / std::max<int64_t>(channels, 1);
-  const char *source = placed.weight->bytes().data();
   std::vector<float> chunk(channels * width);
-  for (int64_t map = 0; map < maps; map += width) {
-    int64_t count = std::min(width, maps - map);
+  auto packPanel = [&](int64_t first, int64_t count) {
+    const char *source =
+        placed.weight->bytes().data() + first * depth * int64_t(sizeof(float));
     std::fill(chunk.begin(), chunk.end(), 0.0f);
     for (int64_t tap = 0; tap < taps; ++tap) {
       for (int64_t c = 0; c < channels; ++c)
         for (int64_t m = 0; m < count; ++m)
           std::memcpy(&chunk[c * width + m],
-                      source + ((map + m) * depth + c * taps + tap) *
-                                   int64_t(sizeof(float)),
+                      source +
+                          (m * depth + c * taps + tap) * int64_t(sizeof(float)),
                       sizeof(float));
       sink({reinterpret_cast<const char *>(chunk.data()),
             chunk.size() * sizeof(float)});
     }
-  }
+  };
+  for (int64_t group = 0; group < layout.groups; ++group)
+    for (int64_t map = 0; map < maps; map += width)
+      packPanel(group * maps + map, std::min(width, maps - map));
 }
 
 /// Of the bytes, without making those of weights that are made of others.
@@ -199,10 +204,10 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
 void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
   if (placed.layout.empty())
     sink(placed.weight->bytes());
-  else if (placed.layout == "conv48")
-    packFilter(placed, panelColumns, sink);
+  else if (auto filter = kernel::FilterLayout::parse(placed.layout))
+    packFilter(placed, *filter, sink);
   else if (placed.layout == "taps_first")
-    packFilter(placed, std::max<int64_t>(placed.weight->shape[0], 1), sink);
+    packFilter(placed, {std::max<int64_t>(placed.weight->shape[0], 1)}, sink);
   else
     packPanels(placed, placed.layout == "packed48_halves" ? 2 : 1, sink);
 }

@@ -10,7 +10,8 @@
 //   "packed48_halves" the same of the left and the right half of the columns,
 //               their panels in turn
 //   "conv48"    an f32 filter [M, C, taps..] as [ceil(M / 48)][taps..][C][48],
-//               padded with 0
+//               padded with 0; the same of other widths, and "conv48/G" of G
+//               groups (see dialects/Kernel/FilterLayout.h)
 //   "taps_first" an f32 filter [M, C, taps..] as [taps..][C][M]
 //
 // Weights of equal bytes in one layout are stored once.

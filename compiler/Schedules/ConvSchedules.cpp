@@ -3,6 +3,7 @@
 
 #include "compiler/Schedules/ConvSchedules.h"
 #include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/DirectConvView.h"
 #include "dialects/Kernel/Packing.h"
 
 using namespace mlir;
@@ -43,7 +44,7 @@ bool movesBehind(const KernelView &view, Operation *root) {
   return false;
 }
 
-std::optional<std::string> refusalOfEither(const KernelView &view) {
+std::optional<std::string> refusalOfAll(const KernelView &view) {
   graph::ConvOp conv = convOf(view);
   if (!conv)
     return "its root is no convolution";
@@ -68,6 +69,20 @@ std::optional<std::string> refusalOfEither(const KernelView &view) {
   return std::nullopt;
 }
 
+/// Why the ops behind the convolution cannot run on sums that wait for them.
+std::optional<std::string> refusalOfBehind(const KernelView &view) {
+  if (view.body.getTerminator()->getNumOperands() != 1)
+    return "it has several results";
+  if (movesBehind(view, convOf(view)))
+    return "it moves data behind the convolution";
+  return std::nullopt;
+}
+
+bool isDepthwise(graph::ConvOp conv) {
+  SmallVector<Expr> filter = graph::getDims(conv.getFilter());
+  return filter[0].isConstant(conv.getGroup()) && filter[1].isConstant(1);
+}
+
 SmallVector<std::string> withFilter(const KernelView &view, StringRef layout) {
   SmallVector<std::string> layouts(view.body.getNumArguments());
   layouts[argumentOf(convOf(view).getFilter())] = layout.str();
@@ -76,20 +91,51 @@ SmallVector<std::string> withFilter(const KernelView &view, StringRef layout) {
 
 } // namespace
 
+//===--- DirectConv ---===//
+
+std::optional<std::string> refusalDirectConv(const KernelView &view) {
+  if (auto why = refusalOfAll(view))
+    return why;
+  if (auto why = refusalOfBehind(view))
+    return why;
+  if (isDepthwise(convOf(view)))
+    return "each channel is a group with one map";
+  std::string why;
+  if (!kernel::directConvViewOf(convOf(view), why))
+    return why;
+  return std::nullopt;
+}
+
+kernel::Geometry geometryDirectConv(const KernelView &view) {
+  graph::ConvOp conv = convOf(view);
+  std::string why;
+  auto sizes = kernel::directConvViewOf(conv, why);
+  auto number = [&](int64_t value) {
+    return Expr::constant(conv.getContext(), value);
+  };
+  Expr images = graph::getDims(conv.getResult())[0];
+  Expr rows = images * number(sizes->blocksOfImage() * sizes->rowsOfBlock());
+  // Panels of a piece share the slab, which costs up to a third of one.
+  int64_t panels = sizes->rowsOfBlock() / (sizes->isInput ? 16 : 4);
+  return {rows, number(std::max<int64_t>(panels, 1)),
+          number(sizes->slabBytes())};
+}
+
+SmallVector<std::string> layoutsDirectConv(const KernelView &view) {
+  std::string why;
+  auto sizes = kernel::directConvViewOf(convOf(view), why);
+  return withFilter(view, sizes->layout.name());
+}
+
 //===--- PackedConv ---===//
 
 std::optional<std::string> refusalPackedConv(const KernelView &view) {
-  if (auto why = refusalOfEither(view))
+  if (auto why = refusalOfAll(view))
     return why;
   graph::ConvOp conv = convOf(view);
   if (conv.getGroup() != 1)
     return "it has several groups";
-  if (view.body.getTerminator()->getNumOperands() != 1)
-    return "it has several results";
-  // Behind the root, every op runs on the tile that was just stored.
-  if (movesBehind(view, conv))
-    return "it moves data behind the convolution";
-  return std::nullopt;
+  return refusalOfBehind(view);
 }
 
 kernel::Geometry geometryPackedConv(const KernelView &view) {
@@ -124,11 +170,10 @@ SmallVector<std::string> layoutsPackedConv(const KernelView &view) {
 //===--- DepthwiseConv ---===//
 
 std::optional<std::string> refusalDepthwiseConv(const KernelView &view) {
-  if (auto why = refusalOfEither(view))
+  if (auto why = refusalOfAll(view))
     return why;
   graph::ConvOp conv = convOf(view);
-  SmallVector<Expr> filter = graph::getDims(conv.getFilter());
-  if (!filter[0].isConstant(conv.getGroup()) || !filter[1].isConstant(1))
+  if (!isDepthwise(conv))
     return "a group has several channels";
   return std::nullopt;
 }

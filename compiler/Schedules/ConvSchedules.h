@@ -12,6 +12,10 @@ std::optional<std::string> refusalPackedConv(const KernelView &view);
 kernel::Geometry geometryPackedConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsPackedConv(const KernelView &view);
 
+std::optional<std::string> refusalDirectConv(const KernelView &view);
+kernel::Geometry geometryDirectConv(const KernelView &view);
+llvm::SmallVector<std::string> layoutsDirectConv(const KernelView &view);
+
 std::optional<std::string> refusalDepthwiseConv(const KernelView &view);
 kernel::Geometry geometryDepthwiseConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsDepthwiseConv(const KernelView &view);

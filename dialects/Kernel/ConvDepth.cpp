@@ -28,11 +28,12 @@ ConvDepth::ConvDepth(graph::ConvOp op) {
     blockRun = run;
   }
   auto isOne = [](int64_t value) { return value == 1; };
+  isMatrix = run == channels && llvm::all_of(lineTaps, isOne) &&
+             llvm::all_of(op.getStrides(), isOne) &&
+             llvm::all_of(op.getPads().exprs(),
+                          [](graph::Expr pad) { return pad.isConstant(0); });
   // Rows that lie pages apart meet in the same few sets of the caches.
-  isInput = run == channels && llvm::all_of(lineTaps, isOne) &&
-            llvm::all_of(op.getStrides(), isOne) && channels % 1024 != 0 &&
-            llvm::all_of(op.getPads().exprs(),
-                         [](graph::Expr pad) { return pad.isConstant(0); });
+  isInput = isMatrix && channels % 1024 != 0;
 }
 
 int64_t ConvDepth::copyBytes() const {

@@ -38,8 +38,9 @@ struct ConvDepth {
   llvm::SmallVector<int64_t> lineTaps; // The taps of axes that are not in runs.
   int64_t channels, lines, run;
   int64_t blockLines, blockRun;
-  /// Whether the matrix on the left is the input.
-  bool isInput;
+  /// Whether the matrix on the left is the input, and whether it is read in
+  /// place.
+  bool isMatrix, isInput;
 
   int64_t depth() const { return lines * run; }
   /// Elements from one row of the copy to the next: some more than a block has,

@@ -7,6 +7,7 @@
 
 #include "compiler/Package/ElementTypes.h"
 #include "compiler/Weights/Printable.h"
+#include "dialects/Kernel/FilterLayout.h"
 
 #include <cstring>
 
@@ -32,19 +33,35 @@ std::vector<char> unpack(const char *packed, int64_t rows, int64_t columns,
   return matrix;
 }
 
-/// A filter of f32 in panels of `width` maps as it was: [M, C, taps..].
+/// A rows48 weight as the matrix that it is.
+std::vector<char> unpackRows(const char *packed, int64_t rows,
+                             int64_t columns) {
+  std::vector<char> matrix(size_t(rows * columns) * 4);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      int64_t line = row / panelColumns * columns + column;
+      std::memcpy(matrix.data() + (row * columns + column) * 4,
+                  packed + (line * panelColumns + row % panelColumns) * 4, 4);
+    }
+  return matrix;
+}
+
+/// A packed filter of f32 as it was: [M, C, taps..].
 std::vector<char> unpackFilter(const char *packed, ArrayRef<int64_t> shape,
-                               int64_t width) {
-  int64_t maps = shape[0], channels = shape[1], taps = 1;
+                               const kernel::FilterLayout &layout) {
+  int64_t maps = shape[0], channels = shape[1], taps = 1, width = layout.width;
+  int64_t own = std::max<int64_t>(maps / layout.groups, 1);
+  int64_t panels = llvm::divideCeil(own, width);
   for (int64_t size : shape.drop_front(2))
     taps *= size;
   std::vector<char> filter(size_t(maps * channels * taps) * 4);
   for (int64_t m = 0; m < maps; ++m)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t t = 0; t < taps; ++t) {
-        int64_t row = (m / width * taps + t) * channels + c;
+        int64_t panel = m / own * panels + m % own / width;
+        int64_t row = (panel * taps + t) * channels + c;
         std::memcpy(filter.data() + ((m * channels + c) * taps + t) * 4,
-                    packed + (row * width + m % width) * 4, 4);
+                    packed + (row * width + m % own % width) * 4, 4);
       }
   return filter;
 }
@@ -145,10 +162,12 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
     tensor.bytes = unpack(data, (*shape)[0], (*shape)[1]);
   else if (layout == "packed48_halves")
     tensor.bytes = unpack(data, (*shape)[0], (*shape)[1], 2);
-  else if (layout == "conv48")
-    tensor.bytes = unpackFilter(data, *shape, panelColumns);
+  else if (layout == "rows48")
+    tensor.bytes = unpackRows(data, (*shape)[0], (*shape)[1]);
+  else if (auto filter = kernel::FilterLayout::parse(layout))
+    tensor.bytes = unpackFilter(data, *shape, *filter);
   else if (layout == "taps_first")
-    tensor.bytes = unpackFilter(data, *shape, (*shape)[0]);
+    tensor.bytes = unpackFilter(data, *shape, {(*shape)[0]});
   else if (operand.bytes >= bytes)
     tensor.bytes.assign(data, data + bytes);
   else

@@ -41,6 +41,8 @@ LogicalResult Emitter::emitRows() {
     return emitPanelMatmul(*this, /*isPacked=*/false);
   if (kernel.getSchedule() == "PackedConv")
     return emitPackedConv(*this);
+  if (kernel.getSchedule() == "DirectConv")
+    return emitDirectConv(*this);
   if (kernel.getSchedule() == "DepthwiseConv")
     return emitDepthwiseConv(*this);
   if (kernel.getSchedule() == "Attention")

@@ -210,6 +210,7 @@ mlir::LogicalResult emitPanelMatmul(Emitter &e, bool isPacked);
 /// Those of the schedules of convolutions.
 mlir::LogicalResult emitPackedConv(Emitter &e);
 mlir::LogicalResult emitDepthwiseConv(Emitter &e);
+mlir::LogicalResult emitDirectConv(Emitter &e);
 
 /// The loop nest of the Attention schedule.
 mlir::LogicalResult emitAttentionBlocks(Emitter &e);

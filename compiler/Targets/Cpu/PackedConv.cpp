@@ -4,11 +4,12 @@
 // The loops of PackedMatmul, over pixels of the result: per group of rows and
 // chunk of panels, blocks of the depth outermost. What the group's rows read of
 // a block is copied to scratch memory first, zeros where a tap lies outside of
-// the image, so that the inner loops see no borders, strides or dilations.
+// the image, so that the inner loops see no borders, strides or dilations. Rows
+// of a matrix that lie pages apart are interleaved instead.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Targets/Cpu/Emitter.h"
+#include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/WindowCopy.h"
@@ -38,6 +39,7 @@ public:
     wholePanels = sumsFit ? columns / panelColumns : 0;
     chunkPanels = sumsFit ? maxChunkPanels : 1;
     isBare = yielded == op.getResult();
+    interleaves = depth.isMatrix && !depth.isInput && canInterleaveLhs(e.level);
     input = e.argumentBuffer(cast<BlockArgument>(op.getInput()).getArgNumber());
     filter =
         e.argumentBuffer(cast<BlockArgument>(op.getFilter()).getArgNumber());
@@ -142,8 +144,15 @@ private:
   /// What the group's rows read of a block.
   void emitCopy(const DepthBlock &block) {
     Value first = firstRow(e.number(0));
+    Value last = e.min(firstRow(groupSize), rows);
+    if (interleaves) {
+      Value stride = e.number(depth.run);
+      Value from = element(input, e.add(e.mul(first, stride), block.k));
+      return copyLhs(e, {from, stride, e.number(1)}, copy, e.sub(last, first),
+                     block.steps, /*interleaved=*/true);
+    }
     WindowCopy windows(e, op, depth);
-    e.loop(first, e.min(firstRow(groupSize), rows), [&](Value row) {
+    e.loop(first, last, [&](Value row) {
       Value to = e.mul(e.sub(row, first), e.number(depth.copyStride()));
       windows.copyRow(e.delinearise(row, leadDims), block.line, block.lines,
                       block.start, block.length, element(copy, to));
@@ -175,7 +184,9 @@ private:
     Value stride = e.number(inResult ? columns : panelColumns);
     Strip work;
     work.depth = block.steps;
-    work.aStride = e.number(depth.isInput ? depth.run : depth.copyStride());
+    work.aStride =
+        interleaves ? block.steps
+                    : e.number(depth.isInput ? depth.run : depth.copyStride());
     work.a = depth.isInput
                  ? element(input, e.add(e.mul(m, work.aStride), block.k))
                  : element(copy, e.mul(e.sub(m, firstRow(e.number(0))),
@@ -190,6 +201,7 @@ private:
                        e.select(wraps, e.add(block.k, block.steps), block.k));
     work.columns =
         inResult || wholePanels == 0 ? panelColumns : columns % panelColumns;
+    work.isInterleaved = interleaves;
     callStrip(e, work);
     if (inResult && isBare)
       return;
@@ -218,7 +230,7 @@ private:
   kernel::ConvDepth depth;
   int64_t columns, panels;
   int64_t wholePanels, chunkPanels; // Panels whose sums wait in the result.
-  bool isBare;
+  bool isBare, interleaves;
   Value input, filter, rows, tile, copy;
   Indices leadDims;
   // Of the current group.

@@ -12,12 +12,14 @@ func.func @by_weight(%x: tensor<1x9x9x8xf32>) {
   return
 }
 // CHECK: kernel.func @conv symbols [] layouts ["", "conv48"] schedule "PackedConv" geometry <2, 2, 45056>
+// expected-remark@+1 {{does not run by DirectConv: its lines are short}}
 kernel.func @conv symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x9x8xf32>, %1: tensor<50x8x3x3xf32>):
   %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x9x9x8xf32>, tensor<50x8x3x3xf32>) -> tensor<1x7x7x50xf32>
   kernel.yield %2 : tensor<1x7x7x50xf32>
 }
 // CHECK: kernel.func @depthwise symbols [] layouts ["", "taps_first"] schedule "DepthwiseConv" geometry <49,
+// expected-remark@+2 {{does not run by DirectConv: each channel is a group with one map}}
 // expected-remark@+1 {{does not run by PackedConv: it has several groups}}
 kernel.func @depthwise symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x9x8xf32>, %1: tensor<8x1x3x3xf32>):
@@ -27,19 +29,19 @@ kernel.func @depthwise symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0
 
 // -----
 
-// Channels in the second axis, several groups and a filter that is computed are
-// left to the generic schedule.
+// Channels in the second axis and a filter that is computed are left to the
+// generic schedule; sizes that are symbols to the schedule that copies windows.
 
 // CHECK-LABEL: @others
-func.func @others(%x: tensor<1x8x9xf32>, %y: tensor<1x9x8xf32>, %f: tensor<4x8x3xf32>) {
+func.func @others(%x: tensor<1x8x9xf32>, %y: tensor<1x9x8xf32>, %f: tensor<4x8x3xf32>, %z: tensor<1x?x8xf32, #graph.dims<1, n, 8>>) {
   %w = graph.weight {name = "w"} : () -> tensor<4x8x3xf32>
-  %v = graph.weight {name = "v"} : () -> tensor<4x4x3xf32>
   kernel.call @first(%x, %w) params <> : (tensor<1x8x9xf32>, tensor<4x8x3xf32>) -> tensor<1x4x7xf32>
-  kernel.call @groups(%y, %v) params <> : (tensor<1x9x8xf32>, tensor<4x4x3xf32>) -> tensor<1x7x4xf32>
+  kernel.call @symbol(%z, %w) params <n> : (tensor<1x?x8xf32, #graph.dims<1, n, 8>>, tensor<4x8x3xf32>) -> tensor<1x?x4xf32, #graph.dims<1, n + -2, 4>>
   kernel.call @computed(%y, %f) params <> : (tensor<1x9x8xf32>, tensor<4x8x3xf32>) -> tensor<1x7x4xf32>
   return
 }
 // CHECK: kernel.func @first {{.*}} schedule "Generic"
+// expected-remark@+3 {{does not run by DirectConv: channels are not the last axis}}
 // expected-remark@+2 {{does not run by PackedConv: channels are not the last axis}}
 // expected-remark@+1 {{does not run by DepthwiseConv: channels are not the last axis}}
 kernel.func @first symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
@@ -47,19 +49,53 @@ kernel.func @first symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1} : (tensor<1x8x9xf32>, tensor<4x8x3xf32>) -> tensor<1x4x7xf32>
   kernel.yield %2 : tensor<1x4x7xf32>
 }
-// CHECK: kernel.func @groups {{.*}} schedule "Generic"
-// expected-remark@+2 {{does not run by PackedConv: it has several groups}}
-// expected-remark@+1 {{does not run by DepthwiseConv: a group has several channels}}
-kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
-^bb0(%0: tensor<1x9x8xf32>, %1: tensor<4x4x3xf32>):
-  %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 2, channels_last} : (tensor<1x9x8xf32>, tensor<4x4x3xf32>) -> tensor<1x7x4xf32>
-  kernel.yield %2 : tensor<1x7x4xf32>
+// CHECK: kernel.func @symbol {{.*}} schedule "PackedConv"
+// expected-remark@+1 {{does not run by DirectConv: heights, widths or pads are not numbers}}
+kernel.func @symbol symbols ["n"] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x?x8xf32, #graph.dims<1, n, 8>>, %1: tensor<4x8x3xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1, channels_last} : (tensor<1x?x8xf32, #graph.dims<1, n, 8>>, tensor<4x8x3xf32>) -> tensor<1x?x4xf32, #graph.dims<1, n + -2, 4>>
+  kernel.yield %2 : tensor<1x?x4xf32, #graph.dims<1, n + -2, 4>>
 }
 // CHECK: kernel.func @computed {{.*}} schedule "Generic"
+// expected-remark@+3 {{does not run by DirectConv: the filter is no weight}}
 // expected-remark@+2 {{does not run by PackedConv: the filter is no weight}}
 // expected-remark@+1 {{does not run by DepthwiseConv: the filter is no weight}}
 kernel.func @computed symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x8xf32>, %1: tensor<4x8x3xf32>):
   %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1, channels_last} : (tensor<1x9x8xf32>, tensor<4x8x3xf32>) -> tensor<1x7x4xf32>
   kernel.yield %2 : tensor<1x7x4xf32>
+}
+
+// -----
+
+// Sizes that are numbers: by tiles of pixels, whole blocks of lines (all maps)
+// to a thread, or where blocks are few, some panels of one.
+
+// CHECK-LABEL: @by_pixels
+func.func @by_pixels(%x: tensor<2x56x56x64xf32>, %y: tensor<2x14x14x256xf32>, %z: tensor<2x56x56x64xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<64x64x3x3xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<1024x256x1x1xf32>
+  %u = graph.weight {name = "u"} : () -> tensor<96x16x3x3xf32>
+  kernel.call @lines(%x, %w) params <> : (tensor<2x56x56x64xf32>, tensor<64x64x3x3xf32>) -> tensor<2x56x56x64xf32>
+  kernel.call @matrix(%y, %v) params <> : (tensor<2x14x14x256xf32>, tensor<1024x256x1x1xf32>) -> tensor<2x14x14x1024xf32>
+  kernel.call @groups(%z, %u) params <> : (tensor<2x56x56x64xf32>, tensor<96x16x3x3xf32>) -> tensor<2x56x56x96xf32>
+  return
+}
+// CHECK: kernel.func @lines symbols [] layouts ["", "conv32"] schedule "DirectConv" geometry <28, 1, 89152>
+kernel.func @lines symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<2x56x56x64xf32>, %1: tensor<64x64x3x3xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<2x56x56x64xf32>, tensor<64x64x3x3xf32>) -> tensor<2x56x56x64xf32>
+  kernel.yield %2 : tensor<2x56x56x64xf32>
+}
+// CHECK: kernel.func @matrix symbols [] layouts ["", "conv32"] schedule "DirectConv" geometry <64, 2, 0>
+kernel.func @matrix symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<2x14x14x256xf32>, %1: tensor<1024x256x1x1xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<2x14x14x256xf32>, tensor<1024x256x1x1xf32>) -> tensor<2x14x14x1024xf32>
+  kernel.yield %2 : tensor<2x14x14x1024xf32>
+}
+// CHECK: kernel.func @groups symbols [] layouts ["", "conv32/4"] schedule "DirectConv"
+kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<2x56x56x64xf32>, %1: tensor<96x16x3x3xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 4, channels_last} : (tensor<2x56x56x64xf32>, tensor<96x16x3x3xf32>) -> tensor<2x56x56x96xf32>
+  kernel.yield %2 : tensor<2x56x56x96xf32>
 }

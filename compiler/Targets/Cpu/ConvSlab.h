@@ -1,0 +1,48 @@
+//===- ConvSlab.h - What a block of a convolution reads -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_CONVSLAB_H
+#define TENON_COMPILER_TARGETS_CPU_CONVSLAB_H
+
+#include "compiler/Targets/Cpu/Emitter.h"
+#include "dialects/Kernel/DirectConvView.h"
+
+namespace tenon::cpu {
+
+/// A block of the result: so many lines and pixels from the first ones on.
+struct ConvBlock {
+  Indices outer; // Its image, then its index of the axes before lines.
+  Value firstLine, lines, firstPixel, pixels;
+};
+
+/// Copies the slab of a block from an f32 image to scratch memory.
+class ConvSlab {
+public:
+  ConvSlab(Emitter &e, const kernel::DirectConvView &view, Value input,
+           Value slab);
+
+  void copy(const ConvBlock &block);
+
+private:
+  void gather(const ConvBlock &block);
+  void copyLines(const ConvBlock &block, Value image, Value isInside, Value to);
+  void copyLine(Value from, Value firstPixel, Value pixels, Value isInside,
+                Value to);
+  void fillZeros(Value to, Value count);
+  void copyElements(Value from, Value to, Value count);
+  Value maskBelow(Value count);
+  Value element(Value base, Value offset);
+  /// Where position `index` of an axis of the slab lies in the input.
+  Value positionOf(const kernel::DirectConvAxis &axis, Value index);
+  Value isInside(const kernel::DirectConvAxis &axis, Value position);
+
+  Emitter &e;
+  const kernel::DirectConvView &view;
+  Value input, slab;
+  int64_t channels;
+  mlir::VectorType vector;
+};
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_CONVSLAB_H

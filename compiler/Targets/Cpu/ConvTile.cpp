@@ -1,0 +1,171 @@
+//===- ConvTile.cpp - The inner kernel of direct convolutions -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All distances are numbers, so that one register holds the address of every
+// pixel of the tile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Targets/Cpu/ConvTile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+/// Steps of k per iteration.
+constexpr int64_t unroll = 4;
+constexpr int64_t cacheLine = 64;
+
+class TileWriter {
+public:
+  TileWriter(ModuleOp module, const CpuLevel &level, const ConvTile &tile)
+      : module(module), tile(tile), lanes(level.vectorBits / 32),
+        vectors(tile.columns / lanes),
+        b(UnknownLoc::get(module.getContext()), module.getContext()),
+        pointer(LLVM::LLVMPointerType::get(module.getContext())),
+        vector(VectorType::get({lanes}, b.getF32Type())) {}
+
+  LLVM::LLVMFuncOp write(StringRef name) {
+    b.setInsertionPointToEnd(module.getBody());
+    auto type =
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
+                                    {pointer, pointer, pointer, pointer});
+    auto function =
+        LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
+    function.setNoInline(true);
+    b.setInsertionPointToStart(function.addEntryBlock(b));
+    Value zero =
+        arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
+    SmallVector<Value> state(tile.pixels * vectors, zero);
+    state.push_back(function.getArgument(1));
+    state.push_back(function.getArgument(3));
+    state = overTaps(0, function.getArgument(0), state);
+    for (int64_t i = 0; i < tile.pixels * vectors; ++i)
+      LLVM::StoreOp::create(
+          b, state[i],
+          element(function.getArgument(2),
+                  i / vectors * tile.width + i % vectors * lanes),
+          /*alignment=*/4);
+    LLVM::ReturnOp::create(b, ValueRange());
+    return function;
+  }
+
+private:
+  Value number(int64_t value) {
+    return arith::ConstantIntOp::create(b, value, 64);
+  }
+  Value element(Value base, LLVM::GEPArg offset) {
+    return LLVM::GEPOp::create(b, pointer, b.getF32Type(), base,
+                               ArrayRef<LLVM::GEPArg>{offset});
+  }
+  Value element(Value base, int64_t offset) {
+    return element(base, LLVM::GEPArg(int32_t(offset)));
+  }
+
+  /// The state is the sums, where b goes on and what to fetch next.
+  SmallVector<Value> overTaps(size_t depth, Value a, ValueRange before) {
+    if (depth == tile.loops.size())
+      return overRun(a, before);
+    const TapLoop &taps = tile.loops[depth];
+    auto loop =
+        scf::ForOp::create(b, number(0), number(taps.taps), number(1), before);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value offset =
+        arith::MulIOp::create(b, loop.getInductionVar(), number(taps.stride));
+    scf::YieldOp::create(
+        b, overTaps(depth + 1, element(a, offset), loop.getRegionIterArgs()));
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  SmallVector<Value> overRun(Value a, ValueRange before) {
+    int64_t whole = tile.run / unroll * unroll;
+    SmallVector<Value> state(before);
+    if (whole > unroll) {
+      auto loop = scf::ForOp::create(b, number(0), number(whole),
+                                     number(unroll), state);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      scf::YieldOp::create(b, steps(element(a, loop.getInductionVar()), unroll,
+                                    loop.getRegionIterArgs()));
+      state.assign(loop.getResults().begin(), loop.getResults().end());
+    } else if (whole) {
+      state = steps(a, unroll, state);
+    }
+    return steps(element(a, whole), tile.run - whole, state);
+  }
+
+  SmallVector<Value> steps(Value a, int64_t count, ValueRange before) {
+    SmallVector<Value> state(before);
+    Value &panel = state[state.size() - 2], &next = state.back();
+    if (count == unroll && tile.fetch > 0) {
+      for (int64_t at = 0; at < tile.fetch; at += cacheLine)
+        LLVM::Prefetch::create(b, byte(next, at), 0, 3, 1);
+      next = byte(next, tile.fetch);
+    }
+    for (int64_t k = 0; k < count; ++k) {
+      SmallVector<Value> columns;
+      for (int64_t v = 0; v < vectors; ++v)
+        columns.push_back(LLVM::LoadOp::create(
+            b, vector, element(panel, k * tile.width + v * lanes),
+            /*alignment=*/4));
+      for (int64_t p = 0; p < tile.pixels; ++p) {
+        Value scalar = LLVM::LoadOp::create(
+            b, b.getF32Type(), element(a, p * tile.pixelStride + k),
+            /*alignment=*/4);
+        Value factor = vector::BroadcastOp::create(b, vector, scalar);
+        for (int64_t v = 0; v < vectors; ++v) {
+          Value &sum = state[p * vectors + v];
+          sum = LLVM::FMAOp::create(b, factor, columns[v], sum);
+        }
+      }
+    }
+    panel = element(panel, count * tile.width);
+    return state;
+  }
+
+  Value byte(Value base, int64_t offset) {
+    return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+  }
+
+  ModuleOp module;
+  const ConvTile &tile;
+  int64_t lanes, vectors;
+  ImplicitLocOpBuilder b;
+  Type pointer;
+  VectorType vector;
+};
+
+} // namespace
+
+int64_t tilePixels(const CpuLevel &level, int64_t width) {
+  if (level.vectorBits < 512)
+    return 6;
+  return width == 48 ? 8 : width == 32 ? 12 : 14;
+}
+
+int64_t tileColumns(const CpuLevel &level, int64_t columns) {
+  return level.vectorBits < 512 ? 16 : columns;
+}
+
+LLVM::LLVMFuncOp convTile(ModuleOp module, const CpuLevel &level,
+                          const ConvTile &tile) {
+  std::string name;
+  llvm::raw_string_ostream text(name);
+  text << "conv_tile_" << tile.pixels << "x" << tile.columns << "of"
+       << tile.width << "_at" << tile.pixelStride << "_run" << tile.run;
+  for (const TapLoop &loop : tile.loops)
+    text << "_" << loop.taps << "x" << loop.stride;
+  text << "_fetch" << tile.fetch << "." << level.name;
+  if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return function;
+  return TileWriter(module, level, tile).write(name);
+}
+
+} // namespace tenon::cpu

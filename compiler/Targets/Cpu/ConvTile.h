@@ -1,0 +1,43 @@
+//===- ConvTile.h - The inner kernel of direct convolutions ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_CONVTILE_H
+#define TENON_COMPILER_TARGETS_CPU_CONVTILE_H
+
+#include "compiler/Targets/Cpu/CpuLevel.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tenon::cpu {
+
+/// A loop over taps: so many, so many elements apart.
+struct TapLoop {
+  int64_t taps, stride;
+};
+
+/// What a tile function computes: `pixels` by `columns` sums
+///
+///     out[p][n] = sum over taps t and k < run of
+///                 a[p * pixelStride + offset(t) + k] * b[t][k][n]
+///
+/// in f32, from zero by fused multiply-adds in the order of t and k. Rows of b
+/// and out are `width` elements apart. It fetches `fetch` bytes per four steps
+/// of k from another address meanwhile.
+struct ConvTile {
+  int64_t pixels, columns, width, pixelStride, run, fetch;
+  llvm::SmallVector<TapLoop> loops; // Outermost first.
+};
+
+/// The most pixels of a tile with panels of `width` columns.
+int64_t tilePixels(const CpuLevel &level, int64_t width);
+/// Columns that one tile has of a panel's.
+int64_t tileColumns(const CpuLevel &level, int64_t columns);
+
+/// The function (a, b, out, next) of a tile, which all convolutions of a module
+/// share.
+mlir::LLVM::LLVMFuncOp convTile(mlir::ModuleOp module, const CpuLevel &level,
+                                const ConvTile &tile);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_CONVTILE_H

@@ -1,0 +1,309 @@
+//===- DirectConv.cpp - Convolutions by tiles of pixels -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Per block of the result: its slab, then per panel of maps the tiles of its
+// lines. The sums of a tile wait on the stack, in the first level of the cache,
+// for what follows the convolution; nothing of the result is read or written
+// before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Targets/Cpu/ConvSlab.h"
+#include "compiler/Targets/Cpu/ConvTile.h"
+#include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "dialects/Kernel/Kernel.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+using kernel::DirectConvAxis;
+using kernel::DirectConvView;
+
+class DirectConv {
+public:
+  DirectConv(Emitter &e, graph::ConvOp op, const DirectConvView &view)
+      : e(e), op(op), view(view), width(view.layout.width),
+        isRunOverTaps(view.groups == 1 && view.pixels().dilation == 1 &&
+                      view.pixelStride == view.channels) {
+    auto bufferOf = [&](Value operand) {
+      return e.argumentBuffer(cast<BlockArgument>(operand).getArgNumber());
+    };
+    input = bufferOf(op.getInput());
+    filter = bufferOf(op.getFilter());
+    if (!view.isInput)
+      slab = e.atEntry(
+          [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
+    sums = e.atEntry([&]() -> Value {
+      return LLVM::AllocaOp::create(e.b, input.getType(), e.b.getF32Type(),
+                                    e.number(kernel::maxTilePixels * width),
+                                    64);
+    });
+    tilesOfLine =
+        llvm::divideCeil(view.pixels().count, tilePixels(e.level, width));
+    fewest = view.pixels().count / tilesOfLine;
+    larger = view.pixels().count % tilesOfLine;
+  }
+
+  /// Rows [begin, end): block after block, of each all panels or some.
+  void emit() {
+    Value units = e.number(view.rowsOfBlock());
+    Value blocks = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
+    e.loop(e.div(e.begin, units), blocks, [&](Value number) {
+      Value first = e.mul(number, units);
+      Value from = e.sub(e.max(e.begin, first), first);
+      Value to = e.min(e.sub(e.end, first), units);
+      if (!view.cutsPanels) {
+        from = e.number(0);
+        to = e.number(view.allPanels());
+      }
+      emitBlock(number, from, to);
+    });
+  }
+
+private:
+  /// Pixels of the first `tile` tiles of a line.
+  Value pixelsBefore(Value tile) {
+    return e.add(e.mul(tile, e.number(fewest)), e.min(tile, e.number(larger)));
+  }
+
+  void emitBlock(Value number, Value from, Value to) {
+    Indices sizes = {e.number(0)}; // Of images, which is not asked for.
+    for (const DirectConvAxis &axis : ArrayRef(view.axes).drop_back(2))
+      sizes.push_back(e.number(axis.count));
+    sizes.push_back(e.number(view.blocksOfLines()));
+    sizes.push_back(e.number(view.blocksOfLine));
+    Indices index = e.delinearise(number, sizes);
+    Value parts = e.number(view.blocksOfLine), part = index.back();
+    Value tiles = e.number(tilesOfLine);
+    firstTile = e.div(e.mul(part, tiles), parts);
+    lastTile = e.div(e.mul(e.add(part, e.number(1)), tiles), parts);
+    block.outer.assign(index.begin(), index.end() - 2);
+    block.firstLine = e.mul(index[index.size() - 2], e.number(view.blockLines));
+    block.lines = e.min(e.number(view.blockLines),
+                        e.sub(e.number(view.lines().count), block.firstLine));
+    block.firstPixel = pixelsBefore(firstTile);
+    block.pixels = e.sub(pixelsBefore(lastTile), block.firstPixel);
+    if (!view.isInput)
+      ConvSlab(e, view, input, slab).copy(block);
+    firstPanel = from;
+    e.loop(from, to, [&](Value panel) { emitPanel(panel, from, to); });
+  }
+
+  void emitPanel(Value panel, Value from, Value to) {
+    auto addressOf = [&](Value panel) {
+      return element(filter, e.mul(panel, e.number(view.depth() * width)));
+    };
+    Value follower = e.add(panel, e.number(1));
+    work.b = addressOf(panel);
+    work.next = addressOf(e.select(e.equal(follower, to), from, follower));
+    Value own = e.number(view.panels);
+    Value group = e.div(panel, own), inGroup = e.rem(panel, own);
+    work.panel = panel;
+    work.group = group;
+    work.column = e.add(e.mul(group, e.number(view.maps)),
+                        e.mul(inGroup, e.number(width)));
+    int64_t rest = view.maps % width;
+    Value isLast = e.equal(inGroup, e.number(view.panels - 1));
+    if (rest == 0)
+      return emitTiles(width);
+    if (view.panels > 1)
+      e.ifThen(e.less(inGroup, e.number(view.panels - 1)),
+               [&] { emitTiles(width); });
+    e.ifThen(isLast, [&] { emitTiles(rest); });
+  }
+
+  void emitTiles(int64_t columns) {
+    e.loop(e.number(0), block.lines, [&](Value line) {
+      auto emitSome = [&](Value from, Value to, int64_t pixels) {
+        if (pixels > 0)
+          e.loop(from, to,
+                 [&](Value tile) { emitTile(line, tile, pixels, columns); });
+      };
+      Value border = e.number(larger);
+      if (larger > 0)
+        emitSome(firstTile, e.min(lastTile, border), fewest + 1);
+      emitSome(e.max(firstTile, border), lastTile, fewest);
+    });
+  }
+
+  void emitTile(Value line, Value number, int64_t pixels, int64_t columns) {
+    Value first = pixelsBefore(number);
+    const DirectConvAxis &axis = view.pixels();
+    ConvTile tile;
+    tile.pixels = pixels;
+    tile.width = width;
+    int64_t vectors = llvm::alignTo(columns, 16);
+    tile.columns = tileColumns(e.level, vectors);
+    tile.pixelStride = axis.slabStride() * view.pixelStride;
+    tile.run = view.channels * (isRunOverTaps ? axis.taps : 1);
+    tile.loops = tapLoops();
+    tile.fetch = fetchBytes();
+    LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
+    Value a = tileInput(line, first);
+    Value next =
+        view.isInput && !view.cutsPanels ? nextInput(number, tile) : work.next;
+    fetchOperands(e.add(block.firstLine, line), first, pixels, columns);
+    for (int64_t n = 0; n < vectors; n += tile.columns)
+      LLVM::CallOp::create(e.b, function,
+                           ValueRange{a, element(work.b, e.number(n)),
+                                      element(sums, e.number(n)), next});
+    emitBehind(e.add(block.firstLine, line), first, pixels, columns);
+  }
+
+  Value tileInput(Value line, Value first) {
+    Value channel = e.mul(work.group, e.number(view.channels));
+    if (view.isInput) {
+      Value row =
+          e.add(e.mul(block.outer[0], e.number(view.pixels().count)), first);
+      return element(input,
+                     e.add(e.mul(row, e.number(view.pixelStride)), channel));
+    }
+    Value at =
+        e.mul(line, e.number(view.lines().slabStride() * view.slabPixels()));
+    at = e.add(at, e.mul(e.sub(first, block.firstPixel),
+                         e.number(view.pixels().slabStride())));
+    return element(slab, e.add(e.mul(at, e.number(view.pixelStride)), channel));
+  }
+
+  SmallVector<TapLoop> tapLoops() {
+    int64_t line = view.slabPixels() * view.pixelStride;
+    SmallVector<TapLoop> loops = {
+        {view.outerTaps(), view.slabLines() * line},
+        {view.lines().taps, view.lines().dilation * line}};
+    if (!isRunOverTaps)
+      loops.push_back(
+          {view.pixels().taps, view.pixels().dilation * view.pixelStride});
+    llvm::erase_if(loops, [](const TapLoop &loop) { return loop.taps == 1; });
+    return loops;
+  }
+
+  /// What every four steps of a tile have to fetch, so that the tiles of a
+  /// block fetch the next panel; or where the filter stays in the cache, all of
+  /// its panels' tiles the next block's pixels.
+  int64_t fetchBytes() {
+    if (!view.cutsPanels && !view.isInput)
+      return 0;
+    int64_t tiles =
+        std::max<int64_t>(tilesOfLine * view.blockLines / view.blocksOfLine, 1);
+    if (view.cutsPanels)
+      return llvm::divideCeil(4 * width * 4, tiles);
+    int64_t pixels = view.pixels().count / view.blocksOfLine;
+    return llvm::divideCeil(pixels * view.groups * 16,
+                            tiles * view.allPanels());
+  }
+
+  /// Where a tile goes on fetching the pixels behind its block.
+  Value nextInput(Value number, const ConvTile &tile) {
+    Value behind = e.add(block.firstPixel, block.pixels);
+    Value row =
+        e.add(e.mul(block.outer[0], e.number(view.pixels().count)), behind);
+    Value before =
+        e.add(e.mul(e.sub(work.panel, firstPanel), e.sub(lastTile, firstTile)),
+              e.sub(number, firstTile));
+    Value start = e.mul(row, e.number(view.pixelStride * 4));
+    Value at = e.add(start, e.mul(before, e.number(tile.run / 4 * tile.fetch)));
+    // Behind the last block lies nothing that is ours: it is not read.
+    return LLVM::GEPOp::create(e.b, input.getType(), e.b.getI8Type(), input,
+                               ArrayRef<LLVM::GEPArg>{at});
+  }
+
+  /// Fetches the pixels' elements of operands of the result's shape, which are
+  /// read when the sums are there.
+  void fetchOperands(Value line, Value firstPixel, int64_t pixels,
+                     int64_t columns) {
+    SmallVector<Value> operands;
+    for (BlockArgument argument : e.kernel.getBlock().getArguments())
+      if (argument != op.getInput() && argument != op.getFilter() &&
+          graph::getElementType(argument).isF32() &&
+          graph::getDims(argument) == graph::getDims(op.getResult()))
+        operands.push_back(e.argumentBuffer(argument.getArgNumber()));
+    if (operands.empty())
+      return;
+    Value first = e.add(
+        e.mul(rowOf(line, firstPixel), e.number(view.allMaps())), work.column);
+    for (Value operand : operands)
+      for (int64_t pixel = 0; pixel < pixels; ++pixel)
+        for (int64_t n = 0; n < columns; n += 16)
+          LLVM::Prefetch::create(
+              e.b,
+              element(operand,
+                      e.add(first, e.number(pixel * view.allMaps() + n))),
+              0, 3, 1);
+  }
+
+  /// A pixel's row of the result.
+  Value rowOf(Value line, Value pixel) {
+    Value row = block.outer[0];
+    for (auto [axis, at] : llvm::zip(ArrayRef(view.axes).drop_back(2),
+                                     ArrayRef(block.outer).drop_front()))
+      row = e.add(e.mul(row, e.number(axis.count)), at);
+    row = e.add(e.mul(row, e.number(view.lines().count)), line);
+    return e.add(e.mul(row, e.number(view.pixels().count)), pixel);
+  }
+
+  /// Everything behind the convolution, for the sums of a tile.
+  void emitBehind(Value line, Value firstPixel, int64_t pixels,
+                  int64_t columns) {
+    Indices counts = {e.number(0)};
+    for (Value dim :
+         ArrayRef(e.dimsOf(op.getResult())).drop_back().drop_front())
+      counts.push_back(dim);
+    e.loop(e.number(0), e.number(pixels), [&](Value i) {
+      Value pixel = e.add(firstPixel, i), row = rowOf(line, pixel);
+      Indices lead;
+      if (view.isFlat)
+        lead = e.delinearise(row, counts);
+      else {
+        lead = block.outer;
+        if (counts.size() > 2)
+          lead.push_back(line);
+        lead.push_back(pixel);
+      }
+      Value first = e.add(e.mul(row, e.number(view.allMaps())), work.column);
+      storePanelRow(e, op,
+                    {lead, work.column, e.number(columns), first, sums,
+                     e.mul(i, e.number(width))});
+    });
+  }
+
+  Value element(Value base, Value offset) {
+    return e.address(base, e.b.getF32Type(), offset);
+  }
+
+  struct Panel {
+    Value panel, b, next, group, column;
+  };
+
+  Emitter &e;
+  graph::ConvOp op;
+  DirectConvView view;
+  int64_t width;
+  bool isRunOverTaps;                  // What a line's taps read lies in a row.
+  int64_t tilesOfLine, fewest, larger; // The first tiles have a pixel more.
+  Value input, filter, slab, sums;
+  // Of the current block and panel.
+  ConvBlock block;
+  Value firstTile, lastTile, firstPanel;
+  Panel work;
+};
+
+} // namespace
+
+LogicalResult emitDirectConv(Emitter &e) {
+  auto op =
+      dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(e.kernel.getBlock()));
+  if (!op || !isa<BlockArgument>(op.getInput()) ||
+      !isa<BlockArgument>(op.getFilter()) || e.kernel.getYielded().size() != 1)
+    return e.kernel.emitOpError(
+        "is no convolution of two operands with one result");
+  std::string why;
+  std::optional<DirectConvView> view = kernel::directConvViewOf(op, why);
+  if (!view)
+    return e.kernel.emitOpError("cannot run by tiles of pixels: ") << why;
+  DirectConv(e, op, *view).emit();
+  return success();
+}
+
+} // namespace tenon::cpu

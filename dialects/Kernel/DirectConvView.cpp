@@ -1,0 +1,193 @@
+//===- DirectConvView.cpp - Convolutions by tiles of pixels ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Kernel/DirectConvView.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::kernel {
+namespace {
+
+constexpr int64_t maxSlabBytes = 512 << 10;
+/// Of weights that stay in the second level of the cache while blocks pass.
+constexpr int64_t maxResidentBytes = 640 << 10;
+/// Pixels of a block of a long line.
+constexpr int64_t linePixels = 96, flatPixels = 48;
+/// Blocks of an image that are enough for all threads.
+constexpr int64_t manyBlocks = 8;
+/// Lines that are not worth tiles of their own.
+constexpr int64_t shortLine = 10, shortFlat = 64;
+
+/// Panels of 48 maps or of 32, whatever leaves fewer columns empty or narrow.
+int64_t panelWidth(int64_t maps) {
+  if (maps <= 16)
+    return 16;
+  int64_t rest = maps % 48;
+  return maps <= 32 || (rest != 0 && rest <= 32) ? 32 : 48;
+}
+
+std::optional<DirectConvAxis> axisOf(graph::ConvOp op, size_t i) {
+  size_t rank = op.getStrides().size();
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  auto size = graph::getDims(op.getInput())[1 + i].asConstant();
+  auto count = graph::getDims(op.getResult())[1 + i].asConstant();
+  auto low = op.getPads()[i].asConstant();
+  auto high = op.getPads()[rank + i].asConstant();
+  // Far beyond all images; products of two are numbers yet.
+  constexpr int64_t most = 1 << 24;
+  auto fits = [](std::optional<int64_t> value) {
+    return value && *value >= -most && *value <= most;
+  };
+  DirectConvAxis axis{
+      0, 0, filter.getDimSize(2 + i), op.getStrides()[i], op.getDilations()[i],
+      0};
+  if (!fits(size) || !fits(count) || !fits(low) || !fits(high) ||
+      !fits(axis.taps) || !fits(axis.stride) || !fits(axis.dilation))
+    return std::nullopt;
+  axis.size = *size;
+  axis.count = *count;
+  axis.low = *low;
+  return axis;
+}
+
+bool hasOneTap(const DirectConvAxis &axis) { return axis.taps == 1; }
+
+/// Whether what outputs read is the axis as it is.
+bool isMatrix(const DirectConvAxis &axis) {
+  return axis.taps == 1 && axis.stride == 1 && axis.low == 0 &&
+         axis.size == axis.count;
+}
+
+/// All axes as one.
+void flatten(DirectConvView &view) {
+  DirectConvAxis all{1, 1, 1, 1, 1, 0};
+  for (const DirectConvAxis &axis : view.axes)
+    all.count *= axis.count;
+  all.size = all.count;
+  view.axes = {DirectConvAxis{1, 1, 1, 1, 1, 0}, all};
+}
+
+/// Cuts the result into blocks: as small as the threads want them if the
+/// filter stays in the cache meanwhile, else as large as the slab allows.
+void cut(DirectConvView &view) {
+  const DirectConvAxis &lines = view.lines(), &pixels = view.pixels();
+  bool isResident = view.allPanels() * view.layout.width * view.depth() * 4 <=
+                    maxResidentBytes;
+  int64_t longest = view.isFlat && isResident ? flatPixels : linePixels;
+  bool isLong = pixels.count > 128 || (view.isFlat && isResident);
+  view.blocksOfLine = isLong && (isResident || !view.isInput)
+                          ? std::max<int64_t>(pixels.count / longest, 1)
+                          : 1;
+  int64_t wanted = isResident ? llvm::divideCeil(lines.count, 16) : lines.count;
+  view.blockLines = std::max<int64_t>(wanted, 1);
+  while (!view.isInput && view.blockLines > 1 &&
+         view.slabBytes() > maxSlabBytes)
+    view.blockLines = llvm::divideCeil(
+        lines.count, llvm::divideCeil(lines.count, view.blockLines) + 1);
+  view.cutsPanels = view.blocksOfImage() < manyBlocks;
+}
+
+} // namespace
+
+int64_t DirectConvView::depth() const {
+  int64_t depth = channels;
+  for (const DirectConvAxis &axis : axes)
+    depth *= axis.taps;
+  return depth;
+}
+
+int64_t DirectConvView::blocksOfLines() const {
+  return llvm::divideCeil(lines().count, blockLines);
+}
+
+int64_t DirectConvView::blocksOfImage() const {
+  int64_t blocks = blocksOfLines() * blocksOfLine;
+  for (const DirectConvAxis &axis : ArrayRef(axes).drop_back(2))
+    blocks *= axis.count;
+  return blocks;
+}
+
+int64_t DirectConvView::slabPixels() const {
+  int64_t most = pixels().count;
+  // Blocks end where tiles do.
+  if (blocksOfLine > 1)
+    most = std::min(most, most / blocksOfLine + 2 * maxTilePixels);
+  return pixels().slabSize(most);
+}
+
+int64_t DirectConvView::outerTaps() const {
+  int64_t taps = 1;
+  for (const DirectConvAxis &axis : ArrayRef(axes).drop_back(2))
+    taps = std::min<int64_t>(taps * axis.taps, int64_t(1) << 32);
+  return taps;
+}
+
+int64_t DirectConvView::slabBytes() const {
+  if (isInput)
+    return 0;
+  uint64_t elements = 4;
+  for (int64_t size : {outerTaps(), slabLines(), slabPixels(), pixelStride})
+    elements = llvm::SaturatingMultiply(elements, uint64_t(size));
+  constexpr uint64_t most = uint64_t(1) << 62;
+  return int64_t(std::min(elements, most)) + 64;
+}
+
+std::optional<DirectConvView> directConvViewOf(graph::ConvOp op,
+                                               std::string &why) {
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  DirectConvView view;
+  view.groups = op.getGroup();
+  view.channels = filter.getDimSize(1);
+  view.maps = filter.getDimSize(0) / view.groups;
+  view.layout = {panelWidth(view.maps), view.groups};
+  view.panels = llvm::divideCeil(view.maps, view.layout.width);
+  for (size_t i = 0; i < op.getStrides().size(); ++i) {
+    std::optional<DirectConvAxis> axis = axisOf(op, i);
+    if (!axis) {
+      why = "heights, widths or pads are not numbers";
+      return std::nullopt;
+    }
+    view.axes.push_back(*axis);
+  }
+  if (llvm::any_of(view.axes, [](auto &axis) { return axis.count < 1; })) {
+    why = "its result is empty";
+    return std::nullopt;
+  }
+  int64_t all = 1;
+  for (const DirectConvAxis &axis : view.axes)
+    if (__builtin_mul_overflow(all, axis.count, &all)) {
+      why = "its sizes overflow";
+      return std::nullopt;
+    }
+  // Pixels that lie pages apart meet in the same few sets of the caches; in a
+  // slab, half a page already is worth some room between them.
+  int64_t channels = view.groups * view.channels;
+  bool isWhole = llvm::all_of(view.axes, isMatrix);
+  view.isInput = isWhole && channels % 1024 != 0;
+  if (isWhole && !view.isInput && view.groups == 1) {
+    why = "its pixels lie pages apart";
+    return std::nullopt;
+  }
+  bool liesApart = channels * view.axes.back().slabStride() % 512 == 0;
+  view.pixelStride = channels + (liesApart && !view.isInput ? 16 : 0);
+  view.imageAxes = view.axes;
+  view.isFlat = llvm::all_of(view.axes, hasOneTap);
+  if (view.isFlat)
+    flatten(view);
+  else if (view.axes.size() == 1)
+    view.axes.insert(view.axes.begin(), DirectConvAxis{1, 1, 1, 1, 1, 0});
+  if (view.groups == 1 &&
+      view.pixels().count < (view.isFlat ? shortFlat : shortLine)) {
+    why = "its lines are short";
+    return std::nullopt;
+  }
+  cut(view);
+  if (view.slabBytes() > 4 * maxSlabBytes) {
+    why = "what a line reads does not fit the cache";
+    return std::nullopt;
+  }
+  return view;
+}
+
+} // namespace tenon::kernel

@@ -1,0 +1,78 @@
+//===- DirectConvView.h - Convolutions by tiles of pixels -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A convolution with channels last whose spatial sizes are numbers, as the
+// DirectConv schedule computes it: a tile is some pixels side by side times a
+// panel of maps, and reads every tap of its window at a known distance from the
+// first one. So that it sees no borders, the part of the image that a block of
+// the result reads is first copied to scratch memory, with zeros around it: the
+// slab. Where every window is one pixel, all spatial axes are one, and the
+// image itself is read if its pixels follow each other.
+//
+// A block is some lines of the result, or a part of one. A row of the launch is
+// a block, with all maps, or one panel of a block.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECTS_KERNEL_DIRECTCONVVIEW_H
+#define TENON_DIALECTS_KERNEL_DIRECTCONVVIEW_H
+
+#include "dialects/Graph/Graph.h"
+#include "dialects/Kernel/FilterLayout.h"
+
+namespace tenon::kernel {
+
+/// One spatial axis: output o reads positions o * stride + tap * dilation -
+/// low of `size`. A slab has those from tap 0 of its first output on; where
+/// there is one tap, only what it reads.
+struct DirectConvAxis {
+  int64_t size, count, taps, stride, dilation, low;
+
+  int64_t step() const { return taps == 1 ? stride : 1; }
+  int64_t slabStride() const { return taps == 1 ? 1 : stride; }
+  /// What `outputs` of them read.
+  int64_t slabSize(int64_t outputs) const {
+    return (outputs - 1) * slabStride() + (taps - 1) * dilation + 1;
+  }
+};
+
+struct DirectConvView {
+  int64_t groups, channels, maps; // The latter two of one group.
+  int64_t panels;                 // Of one group.
+  FilterLayout layout;
+  /// Two at least: the last is that of pixels, the one before that of lines.
+  llvm::SmallVector<DirectConvAxis> axes;
+  llvm::SmallVector<DirectConvAxis> imageAxes; // As they are.
+  bool isFlat;  // All spatial axes are one, in the last place.
+  bool isInput; // Tiles read the input, not a slab.
+  int64_t pixelStride;
+  int64_t blockLines, blocksOfLine;
+  bool cutsPanels; // A row of the launch is a panel of a block.
+
+  const DirectConvAxis &lines() const { return axes[axes.size() - 2]; }
+  const DirectConvAxis &pixels() const { return axes.back(); }
+  int64_t allPanels() const { return groups * panels; }
+  int64_t allMaps() const { return groups * maps; }
+  int64_t depth() const;
+  int64_t rowsOfBlock() const { return cutsPanels ? allPanels() : 1; }
+  int64_t blocksOfLines() const;
+  int64_t blocksOfImage() const;
+
+  // The slab: [outer taps][lines][pixels][pixelStride].
+  int64_t slabLines() const { return lines().slabSize(blockLines); }
+  int64_t slabPixels() const;
+  int64_t outerTaps() const;
+  /// With what vectors may write behind its end.
+  int64_t slabBytes() const;
+};
+
+/// nullopt with a reason for convolutions that it does not suit.
+std::optional<DirectConvView> directConvViewOf(graph::ConvOp op,
+                                               std::string &why);
+
+/// The most pixels of a tile, at any CPU level.
+inline constexpr int64_t maxTilePixels = 14;
+
+} // namespace tenon::kernel
+
+#endif // TENON_DIALECTS_KERNEL_DIRECTCONVVIEW_H

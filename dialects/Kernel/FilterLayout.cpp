@@ -1,0 +1,38 @@
+//===- FilterLayout.cpp - How packed filters lie --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Kernel/FilterLayout.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tenon::kernel {
+
+std::optional<FilterLayout> FilterLayout::parse(llvm::StringRef name) {
+  FilterLayout layout;
+  if (!name.consume_front("conv") || name.consumeInteger(10, layout.width) ||
+      layout.width < 1)
+    return std::nullopt;
+  if (name.empty())
+    return layout;
+  if (!name.consume_front("/") || name.getAsInteger(10, layout.groups) ||
+      layout.groups < 2)
+    return std::nullopt;
+  return layout;
+}
+
+std::string FilterLayout::name() const {
+  std::string name = "conv" + std::to_string(width);
+  return groups == 1 ? name : name + "/" + std::to_string(groups);
+}
+
+std::optional<int64_t>
+FilterLayout::elements(llvm::ArrayRef<int64_t> shape) const {
+  if (shape.size() < 3 || shape[0] % groups != 0)
+    return std::nullopt;
+  int64_t depth = 1;
+  for (int64_t size : shape.drop_front())
+    depth *= size;
+  return groups * llvm::divideCeil(shape[0] / groups, width) * width * depth;
+}
+
+} // namespace tenon::kernel

@@ -1,0 +1,251 @@
+//===- DirectConvTest.cpp - Convolutions by tiles of pixels ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include <gtest/gtest.h>
+
+namespace tenon::test {
+namespace {
+
+using Numbers = std::vector<int64_t>;
+
+std::string join(const Numbers &numbers) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return text;
+}
+
+std::string shape(const std::string &images, const Numbers &sizes,
+                  const std::string &element) {
+  std::vector<std::string> dims = {images};
+  for (int64_t size : sizes)
+    dims.push_back(std::to_string(size));
+  return tensor(dims, element);
+}
+
+std::string type(const Numbers &sizes, const std::string &element) {
+  std::string text = "tensor<";
+  for (int64_t size : sizes)
+    text += std::to_string(size) + "x";
+  return text + element + ">";
+}
+
+/// A convolution of some images [h.., groups * channels] with a weight. Pads
+/// are all lows, then all highs.
+struct Conv {
+  int64_t groups, channels, maps; // The latter two of a group.
+  Numbers image, taps, strides, dilations, pads;
+  std::string operands = ""; // More arguments, and what follows on %sums.
+  std::string behind = "";
+  std::string element = "f32";
+
+  KernelCase with(const Numbers &images) const {
+    size_t axes = taps.size();
+    Numbers input = image, filter = {groups * maps, channels}, result;
+    for (size_t i = 0; i < axes; ++i) {
+      int64_t room = image[i] + pads[i] + pads[axes + i] -
+                     dilations[i] * (taps[i] - 1) - 1;
+      result.push_back(room / strides[i] + 1);
+      filter.push_back(taps[i]);
+    }
+    input.push_back(groups * channels);
+    result.push_back(groups * maps);
+    std::string attributes = "{strides = array<i64: " + join(strides) +
+                             ">, dilations = array<i64: " + join(dilations) +
+                             ">, pads = #graph.dims<" + join(pads) +
+                             ">, group = " + std::to_string(groups) +
+                             ", channels_last}";
+    std::string sums = shape("n", result, "f32"), rest = behind,
+                more = operands;
+    for (std::string *text : {&rest, &more})
+      for (size_t at; (at = text->find("RESULT")) != std::string::npos;)
+        text->replace(at, 6, sums);
+    std::string types =
+        "(" + shape("n", input, "f32") + ", " + type(filter, "f32") + ")";
+    KernelCase test;
+    test.name = attributes + types + behind;
+    test.schedule = "DirectConv";
+    test.sizes.clear();
+    for (int64_t count : images)
+      test.sizes.push_back({{"n", count}});
+    test.arguments = "%a: " + shape("n", input, "f32") +
+                     ", %b: " + type(filter, "f32") +
+                     (more.empty() ? "" : ", " + more);
+    test.body = "%sums = graph.conv %a, %b " + attributes + " : " + types +
+                " -> " + sums + "\n" + rest + "\nkernel.yield " +
+                (rest.empty() ? "%sums" : "%y") + " : " +
+                shape("n", result, element);
+    return test;
+  }
+};
+
+class DirectConv : public testing::TestWithParam<const char *> {
+protected:
+  void run(const std::vector<KernelCase> &cases) {
+    if (!canRun(GetParam()))
+      GTEST_SKIP() << "this machine is not a " << GetParam();
+    runCases(cases, GetParam());
+  }
+  void run(const std::vector<Conv> &convs, const Numbers &images = {1, 2}) {
+    std::vector<KernelCase> cases;
+    for (const Conv &conv : convs)
+      cases.push_back(conv.with(images));
+    run(cases);
+  }
+};
+
+TEST_P(DirectConv, TakesAnyNumberOfChannels) {
+  std::vector<Conv> convs;
+  for (int64_t channels : {1, 3, 4, 16, 47})
+    for (int64_t maps : {1, 16, 50, 64})
+      convs.push_back(
+          {1, channels, maps, {5, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  for (int64_t maps : {3, 17, 32, 47, 48, 49, 70, 97})
+    convs.push_back(
+        {1, 5, maps, {3, 13}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  run(convs);
+}
+
+TEST_P(DirectConv, TakesLinesOfAnyLength) {
+  std::vector<Conv> convs;
+  for (int64_t width : {10, 11, 12, 13, 25, 28, 56, 130, 300})
+    for (int64_t maps : {32, 48})
+      convs.push_back(
+          {1, 4, maps, {3, width}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  run(convs);
+}
+
+TEST_P(DirectConv, TakesAnyWindow) {
+  std::vector<Conv> convs;
+  for (int64_t channels : {3, 16})
+    for (const Conv &conv : std::vector<Conv>{
+             {1, 0, 50, {11, 24}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
+             {1, 0, 50, {13, 33}, {1, 1}, {2, 3}, {1, 1}, {0, 1, 0, 2}},
+             {1, 0, 50, {5, 17}, {1, 1}, {1, 1}, {1, 1}, {1, 0, 2, 1}},
+             {1, 0, 50, {7, 21}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+             {1, 0, 50, {20, 31}, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+             {1, 0, 50, {9, 14}, {3, 3}, {3, 1}, {1, 1}, {0, 2, 2, 1}},
+             {1, 0, 50, {9, 14}, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+             {1, 0, 50, {9, 14}, {3, 2}, {2, 1}, {1, 2}, {4, 0, 1, 2}},
+             {1, 0, 50, {9, 14}, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}},
+             {1, 0, 50, {4, 44}, {4, 4}, {4, 4}, {1, 1}, {0, 0, 0, 0}},
+             {1, 0, 50, {1, 3}, {1, 1}, {1, 1}, {1, 1}, {4, 9, 4, 9}}}) {
+      convs.push_back(conv);
+      convs.back().channels = channels;
+    }
+  run(convs, {1, 3, 0});
+}
+
+TEST_P(DirectConv, ReadsMatricesInPlace) {
+  std::vector<Conv> convs;
+  for (Numbers image : std::vector<Numbers>{{8, 8}, {5, 13}, {17, 11}, {40, 9}})
+    for (int64_t channels : {1, 6, 40})
+      convs.push_back(
+          {1, channels, 70, image, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}});
+  // A filter that is not kept in the cache; slabs of pixels pages apart.
+  convs.push_back({1, 500, 400, {8, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}});
+  convs.push_back({1, 512, 20, {12, 24}, {1, 1}, {2, 1}, {1, 1}, {0, 0, 0, 0}});
+  convs.push_back({1, 1024, 20, {3, 24}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}});
+  run(convs);
+}
+
+TEST_P(DirectConv, TakesOneAxisOrThree) {
+  run({{1, 7, 50, {30}, {3}, {1}, {1}, {1, 1}},
+       {1, 7, 50, {400}, {3}, {2}, {1}, {1, 1}},
+       {1, 7, 50, {30}, {4}, {1}, {3}, {9, 0}},
+       {1, 1, 50, {333}, {10}, {5}, {1}, {0, 0}},
+       {1,
+        5,
+        9,
+        {3, 5, 14},
+        {2, 3, 2},
+        {1, 2, 1},
+        {1, 1, 2},
+        {0, 1, 1, 1, 0, 1}},
+       {1,
+        5,
+        9,
+        {5, 4, 12},
+        {3, 3, 3},
+        {2, 1, 1},
+        {2, 1, 1},
+        {2, 1, 1, 2, 1, 1}}},
+      {1, 2, 0});
+}
+
+TEST_P(DirectConv, TakesGroups) {
+  std::vector<Conv> convs;
+  for (Numbers image : std::vector<Numbers>{{1, 1}, {7, 7}, {5, 20}})
+    for (const Conv &conv : std::vector<Conv>{
+             {4, 4, 4, {}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+             {2, 16, 50, {}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+             {3, 5, 33, {}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+             {3, 5, 33, {}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+             {2, 8, 64, {}, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+             // Several maps of each channel.
+             {20, 1, 2, {}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+             {3, 1, 17, {}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}}}) {
+      convs.push_back(conv);
+      convs.back().image = image;
+    }
+  convs.push_back({3, 4, 5, {40}, {3}, {1}, {1}, {1, 1}});
+  run(convs, {1, 2, 0});
+}
+
+TEST_P(DirectConv, RunsWhatFollows) {
+  std::vector<KernelCase> cases;
+  std::string bias = "%c: tensor<100xf32>, %d: RESULT";
+  std::string addBias = "%t = graph.add %sums, %c : (RESULT, "
+                        "tensor<100xf32>) -> RESULT\n";
+  std::string zero = "%z = graph.constant {value = dense<0.0> : tensor<f32>} "
+                     ": () -> tensor<f32>\n";
+  for (std::string rest :
+       {zero + "%y = graph.max %t, %z : (RESULT, tensor<f32>) -> RESULT",
+        zero + "%s = graph.add %t, %d : (RESULT, RESULT) -> RESULT\n"
+               "%y = graph.max %s, %z : (RESULT, tensor<f32>) -> RESULT",
+        std::string("%y = graph.gelu %t {kind = #graph<gelu_kind erf>} : "
+                    "(RESULT) -> RESULT"),
+        std::string("%s = graph.sigmoid %t : (RESULT) -> RESULT\n"
+                    "%y = graph.mul %s, %t : (RESULT, RESULT) -> RESULT")})
+    for (int64_t taps : {1, 3})
+      for (int64_t groups : {1, 5})
+        cases.push_back(Conv{groups,
+                             10,
+                             100 / groups,
+                             {6, 13},
+                             {taps, taps},
+                             {1, 1},
+                             {1, 1},
+                             {taps / 2, taps / 2, taps / 2, taps / 2},
+                             bias,
+                             addBias + rest}
+                            .with({1, 2}));
+  for (std::string element : {"f16", "bf16", "f64"}) {
+    cases.push_back(Conv{1,
+                         10,
+                         100,
+                         {6, 13},
+                         {3, 1},
+                         {1, 1},
+                         {1, 1},
+                         {1, 0, 1, 0},
+                         "",
+                         "%y = graph.cast %sums : (RESULT) -> " +
+                             shape("n", {6, 13, 100}, element),
+                         element}
+                        .with({1, 2}));
+    if (element == "f64")
+      cases.back().tolerance = 1e-6;
+  }
+  run(cases);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, DirectConv,
+                         testing::Values("x86-64-v3", "x86-64-v4"),
+                         [](const auto &info) {
+                           return std::string(info.param).substr(7);
+                         });
+
+} // namespace
+} // namespace tenon::test
