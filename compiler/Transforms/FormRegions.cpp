@@ -44,6 +44,12 @@ bool readsThroughViews(Operation *op) {
   return isa<graph::MatmulOp, graph::AttentionOp>(op);
 }
 
+/// Movement that reads whole rows of views as well as of memory, and writes a
+/// result of its own.
+bool copiesThroughViews(Operation *op) {
+  return isa<graph::ConcatOp, graph::RotaryOp, graph::TransposeOp>(op);
+}
+
 /// Roots that store their result through a transpose as well as without.
 bool writesThroughViews(Operation *op) { return isa<graph::AttentionOp>(op); }
 
@@ -61,6 +67,10 @@ public:
     for (Operation &op : llvm::make_early_inc_range(block))
       if (readsThroughViews(&op))
         copyViews(&op);
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (copiesThroughViews(&op) && !views.contains(&op) &&
+          op.getNumOperands() <= maxOperands)
+        copyViews(&op, isReadByRows);
     for (Operation &op : block)
       if (formsKernel(&op) && !views.contains(&op))
         place(&op);
@@ -80,18 +90,31 @@ public:
   }
 
 private:
-  /// Gives `op` views of its own, made from the memory that they are views of.
-  void copyViews(Operation *op) {
+  using Chain = SmallVector<Operation *>;
+  using ViewTest = bool(const kernel::StridedView &, const Chain &);
+
+  /// Whether a view, by its ops, costs no more than memory where whole rows are
+  /// read, and spares a kernel.
+  static bool isReadByRows(const kernel::StridedView &view,
+                           const Chain &chain) {
+    return chain.size() <= maxViews && !view.strides.empty() &&
+           view.strides.back().isConstant(1) && !llvm::all_of(chain, isView);
+  }
+
+  /// Gives `op` views of its own, made from the memory that they are views of,
+  /// where `mayRead` says so.
+  void copyViews(Operation *op, ViewTest *mayRead = nullptr) {
     for (OpOperand &operand : op->getOpOperands()) {
       std::optional<kernel::StridedView> view =
           kernel::stridedViewOf(operand.get());
       if (!view || view->base == operand.get())
         continue;
-      SmallVector<Operation *> chain;
+      Chain chain;
       for (Value value = operand.get(); value != view->base;
            value = chain.back()->getOperand(0))
         chain.push_back(value.getDefiningOp());
-      if (chain.back()->getBlock() != &block)
+      if (chain.back()->getBlock() != &block ||
+          (mayRead && !mayRead(*view, chain)))
         continue;
       OpBuilder builder(op);
       Value value = view->base;
@@ -125,13 +148,14 @@ private:
     if (graph::isPointwise(op) || readsOnce(op) || movesRows(op))
       for (Value operand : op->getOperands())
         takeRows(group, op, operand);
-    takeHalved(group);
+    takeHalved(group, op);
     group.ops.insert(op);
   }
 
-  /// Takes in the product whose two halves meet in the group.
-  void takeHalved(Group &group) {
-    if (group.root)
+  /// Takes in the product whose two halves meet in the group that `consumer`
+  /// completes.
+  void takeHalved(Group &group, Operation *consumer) {
+    if (group.root || !graph::isPointwise(consumer))
       return;
     for (Operation *op : group.ops) {
       auto slice = dyn_cast<graph::SliceOp>(op);
@@ -143,6 +167,7 @@ private:
       if (!other || other->ops.back() != matmul ||
           !group.ops.contains(halves->low) ||
           !group.ops.contains(halves->high) ||
+          !isReadTogether(group, consumer, {halves->low, halves->high}) ||
           group.ops.size() + other->ops.size() >= maxOps)
         continue;
       group.root = matmul;
@@ -233,7 +258,7 @@ private:
       return "its user is in a branch of an If";
     if (producer->getNumResults() != 1)
       return "it has several results";
-    if (!isReadTogether(group, consumer, producer))
+    if (!isReadTogether(group, consumer, {producer}))
       return "its result has several users";
     if (!isa<graph::TransposeOp>(consumer) &&
         graph::getDims(producer->getResult(0)) != dimsReadBy(consumer))
@@ -246,20 +271,19 @@ private:
     return std::nullopt;
   }
 
-  /// Whether the producer's result is read by the consumer alone, at once or
-  /// through ops of its group that read the same element.
+  /// Whether results of producers, of equal sizes, are read by the consumer
+  /// alone, at once or through ops of its group that read the same element.
   bool isReadTogether(const Group &group, Operation *consumer,
-                      Operation *producer) {
-    llvm::SetVector<Operation *> between;
-    between.insert(producer);
+                      ArrayRef<Operation *> producers) {
+    SmallVector<graph::Expr> dims = graph::getDims(producers[0]->getResult(0));
+    llvm::SetVector<Operation *> between(producers.begin(), producers.end());
     for (size_t i = 0; i < between.size(); ++i)
       for (Operation *user : between[i]->getUsers()) {
         if (user == consumer)
           continue;
         if (!graph::isPointwise(consumer) || !graph::isPointwise(user) ||
             !group.ops.contains(user) ||
-            graph::getDims(user->getResult(0)) !=
-                graph::getDims(producer->getResult(0)))
+            graph::getDims(user->getResult(0)) != dims)
           return false;
         between.insert(user);
       }
@@ -370,6 +394,8 @@ private:
 
   /// Longer chains gain nothing and make code that compiles slowly.
   static constexpr size_t maxOps = 32;
+  static constexpr size_t maxViews = 6; // In front of an operand that is moved.
+  static constexpr size_t maxOperands = 8; // That may be views.
 
   Block &block;
   bool explain;

@@ -27,6 +27,9 @@ struct Member {
   Value bias; // Null: none.
   Value result;
 
+  graph::WeightOp weight() {
+    return matmul.getRhs().getDefiningOp<graph::WeightOp>();
+  }
   int64_t columns() {
     return cast<RankedTensorType>(matmul.getRhs().getType()).getDimSize(1);
   }
@@ -91,14 +94,14 @@ bool meet(Value first, Value second) {
   return false;
 }
 
-/// Whether every reader takes a slice as it lies: attention, through ops that
-/// only rename positions, or a rotation on the way there.
+/// Whether every reader takes a slice as it lies, through ops that only rename
+/// positions: those of attention and products, and those that write what they
+/// read to another place anyway.
 bool isReadInPlace(Value value) {
   return llvm::all_of(value.getUsers(), [](Operation *user) {
-    if (isa<graph::AttentionOp>(user))
-      return true;
-    return (kernel::isViewOp(user) || isa<graph::RotaryOp>(user)) &&
-           isReadInPlace(user->getResult(0));
+    return isa<graph::AttentionOp, graph::ConcatOp, graph::MatmulOp,
+               graph::RotaryOp, graph::TransposeOp>(user) ||
+           (kernel::isViewOp(user) && isReadInPlace(user->getResult(0)));
   });
 }
 
@@ -120,31 +123,75 @@ public:
     for (auto &[key, matmuls] : byOperand)
       if (matmuls.size() > 1)
         consider(matmuls);
+    dropSharedWeights();
+    for (Merge &each : merges)
+      if (each.members.size() > 1)
+        merge(each.members);
   }
 
 private:
-  void consider(ArrayRef<graph::MatmulOp> matmuls) {
+  /// Products that become one.
+  struct Merge {
     SmallVector<Member> members;
+
+    std::string weights() const {
+      std::string names;
+      for (Member member : members)
+        names += (member.weight().getName() + "\n").str();
+      return names;
+    }
+  };
+
+  void consider(ArrayRef<graph::MatmulOp> matmuls) {
+    Merge slices;
     for (size_t i = 0; i < matmuls.size(); ++i) {
       graph::MatmulOp matmul = matmuls[i];
       graph::MatmulOp next = i + 1 < matmuls.size() ? matmuls[i + 1] : nullptr;
       if (next && areHalves(matmul, next)) {
-        merge({{matmul, {}, matmul.getResult()}, {next, {}, next.getResult()}});
+        merges.push_back(
+            {{{matmul, {}, matmul.getResult()}, {next, {}, next.getResult()}}});
         ++i;
         continue;
       }
       Member member = memberOf(matmul);
-      if (std::optional<StringRef> why = refusal(member)) {
-        if (explain)
-          matmul.emitRemark("is not merged with the other products of its "
-                            "operand: ")
-              << *why;
-        continue;
-      }
-      members.push_back(member);
+      if (std::optional<StringRef> why = refusal(member))
+        refuse(member, *why);
+      else
+        slices.members.push_back(member);
     }
-    if (members.size() > 1)
-      merge(members);
+    merges.push_back(slices);
+  }
+
+  /// A weight has to be in the same company wherever it is read, as in the
+  /// branches of an If: else it would be stored twice.
+  void dropSharedWeights() {
+    // Without one, another's company changes; few rounds are enough.
+    bool isStable = false;
+    for (int round = 0; round < 8 && !isStable; ++round) {
+      isStable = true;
+      llvm::StringMap<size_t> equal;
+      for (const Merge &each : merges)
+        ++equal[each.weights()];
+      for (Merge &each : merges) {
+        size_t wanted = equal[each.weights()];
+        llvm::erase_if(each.members, [&](Member &member) {
+          if (readers.lookup(member.weight().getName()) == wanted)
+            return false;
+          refuse(member, "something else reads its weight");
+          isStable = false;
+          return true;
+        });
+      }
+    }
+    if (!isStable)
+      merges.clear();
+  }
+
+  void refuse(Member &member, StringRef why) {
+    if (explain)
+      member.matmul.emitRemark("is not merged with the other products of its "
+                               "operand: ")
+          << why;
   }
 
   /// Whether two products become the halves of one, which a kernel combines.
@@ -155,14 +202,11 @@ private:
   }
 
   std::optional<StringRef> refusalOfWeight(graph::MatmulOp matmul) {
-    auto weight = matmul.getRhs().getDefiningOp<graph::WeightOp>();
-    auto type = cast<RankedTensorType>(weight.getType());
+    auto type = cast<RankedTensorType>(matmul.getRhs().getType());
     if (type.getRank() != 2 || !type.hasStaticShape())
       return "its weight has not two axes";
     if (type.getNumElements() == 0)
       return "its weight is empty";
-    if (readers.lookup(weight.getName()) != 1)
-      return "something else reads its weight";
     return std::nullopt;
   }
 
@@ -212,7 +256,7 @@ private:
         values, builder.getI64IntegerAttr(axis));
   }
 
-  void merge(SmallVector<Member> members) {
+  void merge(MutableArrayRef<Member> members) {
     MLIRContext *context = function.getContext();
     Operation *first = members[0].matmul;
     SmallVector<Location> locs;
@@ -264,6 +308,7 @@ private:
   func::FuncOp function;
   bool explain;
   llvm::StringMap<size_t> readers; // Of each weight.
+  SmallVector<Merge> merges;
 };
 
 struct MergeMatmuls : impl::MergeMatmulsPassBase<MergeMatmuls> {

@@ -248,10 +248,12 @@ def MergeMatmulsPass : Pass<"merge-matmuls", "::mlir::func::FuncOp"> {
   let summary = "Products of one value by several weights become one";
   let description = [{
     Each product may have a bias behind it; where only some have, the others
-    get zeros. Fires where nothing else reads the weights (the artifact does not
-    grow) and every reader of the results takes a slice as it lies: attention,
-    through ops that only rename positions. Fold-constants then sets the weights
-    side by side.
+    get zeros. Fires where nothing else reads the weights, but the same products
+    in another branch of an If (the artifact does not grow), and every reader of
+    the results takes a slice as it lies: attention and products, through ops
+    that only rename positions, and what copies it in another order anyway,
+    rotations and appends to a cache. Fold-constants then sets the weights side
+    by side.
 
     Two products of equal width that meet in a pointwise op, a gate and what it
     gates, become the halves of one: form-regions puts what combines them into

@@ -68,7 +68,7 @@ inline int64_t lhsCopyBytes(std::optional<int64_t> depth) {
 
 /// Pairs of panels whose sums may wait for the next block of k, and their
 /// bytes.
-inline constexpr int64_t waitingPairs = 4;
+inline constexpr int64_t waitingPairs = 12;
 inline int64_t pairBytes(std::optional<int64_t> depth) {
   return depth && *depth <= blockDepth(depth)
              ? 0

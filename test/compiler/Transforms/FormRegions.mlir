@@ -152,6 +152,26 @@ func.func @halves(%x: tensor<4x8xf32>, %w: tensor<8x12xf32>) -> tensor<4x6xf32> 
 
 // -----
 
+// Halves that are moved before they meet are read from memory.
+
+// CHECK-LABEL: @halves_moved
+func.func @halves_moved(%x: tensor<4x8xf32>, %w: tensor<8x12xf32>) -> tensor<2x4x3xf32> {
+  // CHECK-COUNT-2: kernel.region
+  // expected-remark@+1 {{kernel ends here: its result has several users}}
+  %0 = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x12xf32>) -> tensor<4x12xf32>
+  %1 = graph.slice %0 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<4x12xf32>) -> tensor<4x6xf32>
+  %2 = graph.reshape %1 : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  %3 = graph.transpose %2 {permutation = array<i64: 1, 0, 2>} : (tensor<4x2x3xf32>) -> tensor<2x4x3xf32>
+  %4 = graph.slice %0 {starts = #graph.dims<0, 6>, steps = #graph.dims<1, 1>} : (tensor<4x12xf32>) -> tensor<4x6xf32>
+  %5 = graph.reshape %4 : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
+  %6 = graph.transpose %5 {permutation = array<i64: 1, 0, 2>} : (tensor<4x2x3xf32>) -> tensor<2x4x3xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %7 = graph.mul %3, %6 : (tensor<2x4x3xf32>, tensor<2x4x3xf32>) -> tensor<2x4x3xf32>
+  return %7 : tensor<2x4x3xf32>
+}
+
+// -----
+
 // Other slices are read from memory.
 
 // CHECK-LABEL: @no_halves
@@ -325,6 +345,54 @@ func.func @heads(%q: tensor<1x6x8xf32>, %kv: tensor<1x6x4x4xf32>) -> (tensor<1x6
   // expected-remark@+1 {{its result is returned}}
   %7 = graph.transpose %6 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x2x6x4xf32>) -> tensor<1x6x2x4xf32>
   return %7, %5 : tensor<1x6x2x4xf32>, tensor<1x2x6x4xf32>
+}
+
+// -----
+
+// A rotation and an append read rows where a merged projection left them.
+
+// CHECK-LABEL: @rotation_and_append
+func.func @rotation_and_append(%qk: tensor<1x6x16xf32>, %c: tensor<1x6x2xf32>, %p: tensor<1x2x3x4xf32>) -> (tensor<1x2x6x4xf32>, tensor<1x2x9x4xf32>) {
+  // CHECK-NEXT: kernel.region(%arg0, %arg1)
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.slice
+  // CHECK-NEXT:   graph.reshape
+  // CHECK-NEXT:   graph.transpose
+  // CHECK-NEXT:   graph.rotary
+  // CHECK-NEXT:   kernel.yield
+  // CHECK:      kernel.region(%arg0, %arg2)
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.slice
+  // CHECK-NEXT:   graph.reshape
+  // CHECK-NEXT:   graph.transpose
+  // CHECK-NEXT:   graph.concat
+  // CHECK-NEXT:   kernel.yield
+  // CHECK-NOT:  kernel.region
+  %0 = graph.slice %qk {starts = #graph.dims<0, 0, 0>, steps = #graph.dims<1, 1, 1>} : (tensor<1x6x16xf32>) -> tensor<1x6x8xf32>
+  %1 = graph.reshape %0 : (tensor<1x6x8xf32>) -> tensor<1x6x2x4xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x6x2x4xf32>) -> tensor<1x2x6x4xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %3 = graph.rotary %2, %c, %c {interleaved = false} : (tensor<1x2x6x4xf32>, tensor<1x6x2xf32>, tensor<1x6x2xf32>) -> tensor<1x2x6x4xf32>
+  %4 = graph.slice %qk {starts = #graph.dims<0, 0, 8>, steps = #graph.dims<1, 1, 1>} : (tensor<1x6x16xf32>) -> tensor<1x6x8xf32>
+  %5 = graph.reshape %4 : (tensor<1x6x8xf32>) -> tensor<1x6x2x4xf32>
+  %6 = graph.transpose %5 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x6x2x4xf32>) -> tensor<1x2x6x4xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %7 = graph.concat %p, %6 {axis = 2 : i64} : (tensor<1x2x3x4xf32>, tensor<1x2x6x4xf32>) -> tensor<1x2x9x4xf32>
+  return %3, %7 : tensor<1x2x6x4xf32>, tensor<1x2x9x4xf32>
+}
+
+// -----
+
+// Not through a view whose rows are columns of memory.
+
+// CHECK-LABEL: @columns_appended
+func.func @columns_appended(%p: tensor<2x3x4xf32>, %k: tensor<2x4x6xf32>) -> tensor<2x9x4xf32> {
+  // CHECK-COUNT-2: kernel.region
+  // expected-remark@+1 {{its user 'graph.concat' does not read it element by element}}
+  %0 = graph.transpose %k {permutation = array<i64: 0, 2, 1>} : (tensor<2x4x6xf32>) -> tensor<2x6x4xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %1 = graph.concat %p, %0 {axis = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x6x4xf32>) -> tensor<2x9x4xf32>
+  return %1 : tensor<2x9x4xf32>
 }
 
 // -----

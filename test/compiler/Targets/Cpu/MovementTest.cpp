@@ -257,6 +257,47 @@ TEST(Movement, RotatesInsideOfKernels) {
   runCases({test});
 }
 
+/// Heads where a merged projection left them: columns [from, from + 16) of 40.
+std::string headsOf(const std::string &name, int64_t from) {
+  std::string flat = tensor({"b", "s", "16"}, "f32");
+  std::string split = tensor({"b", "s", "2", "8"}, "f32");
+  return "%f" + name + " = graph.slice %a {starts = #graph.dims<0, 0, " +
+         std::to_string(from) + ">, steps = #graph.dims<1, 1, 1>} : (" +
+         tensor({"b", "s", "40"}, "f32") + ") -> " + flat + "\n%h" + name +
+         " = graph.reshape %f" + name + " : (" + flat + ") -> " + split +
+         "\n%" + name + " = graph.transpose %h" + name +
+         " {permutation = array<i64: 0, 2, 1, 3>} : (" + split + ") -> " +
+         tensor({"b", "2", "s", "8"}, "f32") + "\n";
+}
+
+TEST(Movement, RotatesAndAppendsSlices) {
+  std::string heads = tensor({"b", "2", "s", "8"}, "f32");
+  std::string table = tensor({"b", "s", "4"}, "f32");
+  std::string past = tensor({"b", "2", "p", "8"}, "f32");
+  std::string present = tensor({"b", "2", "p + s", "8"}, "f32");
+  KernelCase rotary, append;
+  rotary.name = "slice, reshape, transpose, rotary";
+  append.name = "slice, reshape, transpose, concat";
+  rotary.sizes = append.sizes = {{{"b", 1}, {"s", 1}, {"p", 3}},
+                                 {{"b", 2}, {"s", 7}, {"p", 0}},
+                                 {{"b", 3}, {"s", 37}, {"p", 12}},
+                                 {{"b", 1}, {"s", 0}, {"p", 5}},
+                                 {{"b", 0}, {"s", 4}, {"p", 5}}};
+  std::string product = "%a: " + tensor({"b", "s", "40"}, "f32");
+  rotary.arguments = product + ", %c: " + table + ", %s: " + table;
+  rotary.body = headsOf("q", 8) +
+                "%r = graph.rotary %q, %c, %s {interleaved = false} : (" +
+                heads + ", " + table + ", " + table + ") -> " + heads +
+                "\nkernel.yield %r : " + heads;
+  append.arguments = product + ", %p: " + past;
+  append.body = headsOf("v", 24) +
+                "%r = graph.concat %p, %v {axis = 2 : i64} "
+                ": (" +
+                past + ", " + heads + ") -> " + present +
+                "\nkernel.yield %r : " + present;
+  runCases({rotary, append});
+}
+
 TEST(Movement, IndexOutOfRangeIsAFaultOfItsOp) {
   std::vector<KernelCase> cases;
   for (double index : {5.0, -6.0, 1e12}) {
