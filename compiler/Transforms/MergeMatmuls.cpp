@@ -13,6 +13,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace tenon {
@@ -105,12 +107,41 @@ bool isReadInPlace(Value value) {
   });
 }
 
+/// attention(q * c) -> attention(q) of c times the scale: the product that
+/// makes q has no reader of its own then.
+void liftFactor(graph::AttentionOp op) {
+  Value query = op.getQuery();
+  while (query.getDefiningOp() && kernel::isViewOp(query.getDefiningOp()) &&
+         query.hasOneUse())
+    query = query.getDefiningOp()->getOperand(0);
+  auto mul = query.getDefiningOp<graph::MulOp>();
+  if (!mul || !query.hasOneUse() || !graph::getElementType(query).isF32())
+    return;
+  for (auto [value, factor] : {std::pair(mul.getLhs(), mul.getRhs()),
+                               std::pair(mul.getRhs(), mul.getLhs())}) {
+    auto constant = factor.getDefiningOp<graph::ConstantOp>();
+    auto numbers = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue())
+                            : DenseFPElementsAttr();
+    if (!numbers || numbers.getNumElements() != 1 ||
+        value.getType() != query.getType())
+      continue;
+    double scale = op.getScale().convertToDouble() *
+                   numbers.getSplatValue<APFloat>().convertToDouble();
+    if (!std::isfinite(scale))
+      return;
+    op.setScale(APFloat(scale));
+    query.replaceAllUsesWith(value);
+    return mul.erase();
+  }
+}
+
 class Merger {
 public:
   Merger(func::FuncOp function, bool explain)
       : function(function), explain(explain) {}
 
   void run() {
+    function.walk(liftFactor);
     function.walk([&](graph::WeightOp op) {
       readers[op.getName()] += llvm::range_size(op.getResult().getUses());
     });

@@ -253,7 +253,7 @@ def MergeMatmulsPass : Pass<"merge-matmuls", "::mlir::func::FuncOp"> {
     the results takes a slice as it lies: attention and products, through ops
     that only rename positions, and what copies it in another order anyway,
     rotations and appends to a cache. Fold-constants then sets the weights side
-    by side.
+    by side. A factor of all queries goes into the scale of their attention.
 
     Two products of equal width that meet in a pointwise op, a gate and what it
     gates, become the halves of one: form-regions puts what combines them into

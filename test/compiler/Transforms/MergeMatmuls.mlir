@@ -33,6 +33,70 @@ func.func @merges(%x: tensor<1x1x4x8xf32>) -> tensor<1x1x4x8xf32> {
 
 // -----
 
+// Whisper scales its queries before it splits heads: that goes into the
+// attention, and the bias joins its product.
+
+// CHECK-LABEL: @scaled_query
+func.func @scaled_query(%x: tensor<1x4x8xf32>, %z: tensor<1x1x4x8xf32>) -> tensor<1x1x4x8xf32> {
+  // CHECK: %[[PRODUCT:.*]] = graph.matmul %arg0, %{{.*}} : {{.*}} -> tensor<1x4x16xf32>
+  // CHECK: %[[SUM:.*]] = graph.add %[[PRODUCT]]
+  // CHECK-NOT: graph.mul
+  // CHECK: graph.attention {{.*}}scale = 1.250000e-01
+  %q = graph.weight {name = "q"} : () -> tensor<8x8xf32>
+  %k = graph.weight {name = "k"} : () -> tensor<8x8xf32>
+  %b = graph.weight {name = "b"} : () -> tensor<8xf32>
+  %c = graph.constant {value = dense<0.25> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.matmul %x, %q : (tensor<1x4x8xf32>, tensor<8x8xf32>) -> tensor<1x4x8xf32>
+  %1 = graph.add %0, %b : (tensor<1x4x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
+  %2 = graph.mul %1, %c : (tensor<1x4x8xf32>, tensor<f32>) -> tensor<1x4x8xf32>
+  %3 = graph.reshape %2 : (tensor<1x4x8xf32>) -> tensor<1x1x4x8xf32>
+  %4 = graph.matmul %x, %k : (tensor<1x4x8xf32>, tensor<8x8xf32>) -> tensor<1x4x8xf32>
+  %5 = graph.reshape %4 : (tensor<1x4x8xf32>) -> tensor<1x1x4x8xf32>
+  %y = graph.attention %3, %5, %z {
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64,
+      softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>,
+      window = 0 : i64, dead_rows = #graph<dead_rows zero>}
+      : (tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>) -> tensor<1x1x4x8xf32>
+  return %y : tensor<1x1x4x8xf32>
+}
+
+// -----
+
+// A factor per column is none of the scale.
+
+// CHECK-LABEL: @scaled_columns
+func.func @scaled_columns(%q: tensor<1x1x4x2xf32>) -> tensor<1x1x4x2xf32> {
+  // CHECK: graph.mul
+  // CHECK: graph.attention {{.*}}scale = 5.000000e-01
+  %c = graph.constant {value = dense<[0.25, 0.5]> : tensor<2xf32>} : () -> tensor<2xf32>
+  %0 = graph.mul %q, %c : (tensor<1x1x4x2xf32>, tensor<2xf32>) -> tensor<1x1x4x2xf32>
+  %y = graph.attention %0, %q, %q {
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64,
+      softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>,
+      window = 0 : i64, dead_rows = #graph<dead_rows zero>}
+      : (tensor<1x1x4x2xf32>, tensor<1x1x4x2xf32>, tensor<1x1x4x2xf32>) -> tensor<1x1x4x2xf32>
+  return %y : tensor<1x1x4x2xf32>
+}
+
+// -----
+
+// A weight that is computed, as from 4 bits, is not merged.
+
+// CHECK-LABEL: @computed_weights
+func.func @computed_weights(%x: tensor<4x8xf32>, %s: tensor<f32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  // CHECK-NOT: graph.concat
+  %k = graph.weight {name = "k"} : () -> tensor<8x8xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<8x8xf32>
+  %0 = graph.mul %k, %s : (tensor<8x8xf32>, tensor<f32>) -> tensor<8x8xf32>
+  %1 = graph.matmul %x, %0 : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %2 = graph.matmul %x, %v : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %3 = graph.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %4 = graph.transpose %2 {permutation = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  return %3, %4 : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
 // Products of different inputs stay apart.
 
 // CHECK-LABEL: @different_inputs
