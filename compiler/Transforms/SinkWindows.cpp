@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "llvm/ADT/Sequence.h"
 
@@ -90,7 +91,7 @@ void sinkWindows(graph::MatmulOp op, const Tail &tail, bool isLhs) {
     value = graph::TransposeOp::create(
         builder, windows.getLoc(), op.getResult().getType(), value, tail.order);
   op.getResult().replaceAllUsesWith(value);
-  op.erase();
+  eraseUnused(op);
 }
 
 struct SinkWindows : impl::SinkWindowsPassBase<SinkWindows> {
