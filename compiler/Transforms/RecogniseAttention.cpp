@@ -6,6 +6,7 @@
 #include "compiler/Transforms/AttentionOperands.h"
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
+#include "dialects/Kernel/AttentionView.h"
 #include <cmath>
 
 using namespace mlir;
@@ -227,6 +228,11 @@ Candidate::Reason Candidate::matchOperands() {
     return "query, key and value are not proven to have one batch";
   if (!q[1].asConstant() || q[1] != k[1] || q[1] != v[1])
     return "query, key and value do not have a number of heads in common";
+  // Of wider ones the products apart are faster than any kernel of ours.
+  for (Expr width : {q[3], v[3]})
+    if (!width.asConstant() || *width.asConstant() > kernel::widestHead)
+      return "the head sizes are no numbers up to " +
+             std::to_string(kernel::widestHead);
   SmallVector<Expr> expected = {q[0], q[1], q[2], k[3]};
   if (graph::getDims(softmax.getInput()) != expected)
     return "the scores are not proven to be [batch, heads, queries, keys]";

@@ -56,6 +56,14 @@ TEST_F(OnnxAttentionTest, ARowThatSeesNothingIsZero) {
   expect({0, 8});
 }
 
+TEST_F(OnnxAttentionTest, AMaskOfNumbersIsAdded) {
+  // The lowest number is no bool: a row of nothing else is the mean.
+  double lowest = std::numeric_limits<float>::lowest();
+  node("Attention", {zeros({1, 1, 2, 1}), zeros({1, 1, 2, 1}), column({6, 8}),
+                     floats({2, 2}, {lowest, lowest, lowest, 0})});
+  expect({7, 8});
+}
+
 TEST_F(OnnxAttentionTest, AShortMaskHidesTheRest) {
   node("Attention", {zeros({1, 1, 1, 1}), zeros({1, 1, 3, 1}),
                      column({2, 4, 900}), flags({1, 2}, {1, 1})});

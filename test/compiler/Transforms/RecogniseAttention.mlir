@@ -939,6 +939,76 @@ func.func @guarded_bias(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: 
 
 // -----
 
+// A mask that replaces scores and another that is added to what it left: where
+// both mask, the sum is -inf, so they are not one.
+
+// CHECK-LABEL: @replaced_then_masked
+func.func @replaced_then_masked(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x7xi1>) -> tensor<2x4x7x16xf32> {
+  // CHECK: graph.attention {{.*}} {causal = false{{.*}} operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2>
+  %fill = graph.constant {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %j = graph.iota : () -> tensor<7xi64>
+  %i = graph.reshape %j : (tensor<7xi64>) -> tensor<7x1xi64>
+  %before = graph.less_equal %j, %i : (tensor<7xi64>, tensor<7x1xi64>) -> tensor<7x7xi1>
+  %m4 = graph.reshape %m : (tensor<2x7xi1>) -> tensor<2x1x1x7xi1>
+  %keys = graph.select %m4, %zero, %fill : (tensor<2x1x1x7xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x1x7xf32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %r = graph.select %before, %s, %fill : (tensor<7x7xi1>, tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  %a = graph.add %r, %keys : (tensor<2x4x7x7xf32>, tensor<2x1x1x7xf32>) -> tensor<2x4x7x7xf32>
+  %p = graph.softmax %a {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// The other way round nothing is added to the fill: one mask.
+
+// CHECK-LABEL: @masked_then_replaced
+func.func @masked_then_replaced(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x7xi1>) -> tensor<2x4x7x16xf32> {
+  // CHECK: graph.attention {{.*}} {causal = true, dead_rows = #graph<dead_rows uniform>{{.*}} operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>
+  %fill = graph.constant {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %j = graph.iota : () -> tensor<7xi64>
+  %i = graph.reshape %j : (tensor<7xi64>) -> tensor<7x1xi64>
+  %before = graph.less_equal %j, %i : (tensor<7xi64>, tensor<7x1xi64>) -> tensor<7x7xi1>
+  %m4 = graph.reshape %m : (tensor<2x7xi1>) -> tensor<2x1x1x7xi1>
+  %keys = graph.select %m4, %zero, %fill : (tensor<2x1x1x7xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x1x7xf32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %a = graph.add %s, %keys : (tensor<2x4x7x7xf32>, tensor<2x1x1x7xf32>) -> tensor<2x4x7x7xf32>
+  %r = graph.select %before, %a, %fill : (tensor<7x7xi1>, tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  %p = graph.softmax %r {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// -inf and the lowest number are two fills: of a row without keys the lowest
+// ones count, so both stay biases.
+
+// CHECK-LABEL: @infinity_and_lowest
+func.func @infinity_and_lowest(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x7xi1>) -> tensor<2x4x7x16xf32> {
+  // CHECK: graph.attention {{.*}} {causal = false{{.*}} operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2>
+  %fill = graph.constant {value = dense<-3.40282347E+38> : tensor<f32>} : () -> tensor<f32>
+  %infinite = graph.constant {value = dense<0xFF800000> : tensor<f32>} : () -> tensor<f32>
+  %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %j = graph.iota : () -> tensor<7xi64>
+  %i = graph.reshape %j : (tensor<7xi64>) -> tensor<7x1xi64>
+  %before = graph.less_equal %j, %i : (tensor<7xi64>, tensor<7x1xi64>) -> tensor<7x7xi1>
+  %causal = graph.select %before, %zero, %infinite : (tensor<7x7xi1>, tensor<f32>, tensor<f32>) -> tensor<7x7xf32>
+  %m4 = graph.reshape %m : (tensor<2x7xi1>) -> tensor<2x1x1x7xi1>
+  %keys = graph.select %m4, %zero, %fill : (tensor<2x1x1x7xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x1x7xf32>
+  %mask = graph.add %causal, %keys : (tensor<7x7xf32>, tensor<2x1x1x7xf32>) -> tensor<2x1x7x7xf32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %a = graph.add %s, %mask : (tensor<2x4x7x7xf32>, tensor<2x1x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %p = graph.softmax %a {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
 // A guard that gives something else than zero is none.
 
 // CHECK-LABEL: @guard_of_one

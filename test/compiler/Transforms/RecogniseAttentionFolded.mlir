@@ -132,3 +132,17 @@ func.func @scores_are_output(%q: tensor<8x7x16xf32>, %k: tensor<8x16x9xf32>, %v:
   %y = graph.matmul %p, %v : (tensor<8x7x9xf32>, tensor<8x9x8xf32>) -> tensor<8x7x8xf32>
   return %y, %s4 : tensor<8x7x8xf32>, tensor<2x4x7x9xf32>
 }
+
+// -----
+
+// So wide a head has no room in a cache: the products stay apart.
+
+// CHECK-LABEL: @wide
+func.func @wide(%q: tensor<3x4x2048xf32>, %k: tensor<3x2048x6xf32>, %v: tensor<3x6x2048xf32>) -> tensor<3x4x2048xf32> {
+  // CHECK-NOT: graph.attention
+  %s = graph.matmul %q, %k : (tensor<3x4x2048xf32>, tensor<3x2048x6xf32>) -> tensor<3x4x6xf32>
+  // expected-remark@+1 {{not an attention: the head sizes are no numbers up to 1024}}
+  %p = graph.softmax %s {axis = 2 : i64} : (tensor<3x4x6xf32>) -> tensor<3x4x6xf32>
+  %y = graph.matmul %p, %v : (tensor<3x4x6xf32>, tensor<3x6x2048xf32>) -> tensor<3x4x2048xf32>
+  return %y : tensor<3x4x2048xf32>
+}
