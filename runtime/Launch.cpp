@@ -12,6 +12,7 @@
 #include "runtime/FloatMode.h"
 #include "runtime/Math.h"
 #include "runtime/Session.h"
+#include <string.h>
 
 using namespace tenon::runtime;
 
@@ -32,6 +33,7 @@ struct Job {
   uint32_t pieces, parts;
   char *scratch;
   uint64_t scratchStride;
+  char *shared;
   // The failing piece << 32 | its fault: the first by position, whoever ran.
   std::atomic<uint64_t> fault{UINT64_MAX};
   Part part[maxPieces];
@@ -56,8 +58,12 @@ struct Job {
   }
 
   tenon_kernel_context_t context(uint32_t participant) const {
-    return {scratch + participant * scratchStride, unaryMath, binaryMath,
-            unaryMathF32, binaryMathF32};
+    return {scratch + participant * scratchStride,
+            unaryMath,
+            binaryMath,
+            unaryMathF32,
+            binaryMathF32,
+            shared};
   }
 
   void split() {
@@ -116,24 +122,38 @@ tenon_status_t tenon_session_t::fault(const tenon_step_t &step,
 }
 
 tenon_status_t tenon_session_t::reserveScratch(const tenon_step_t &step,
-                                               uint64_t &stride) {
-  int64_t bytes;
+                                               uint64_t &stride,
+                                               uint64_t &shared) {
+  int64_t bytes, common = 0;
   if (tenon_status_t status =
           size(step, "the scratch memory it needs", step.d, bytes))
     return status;
-  stride = 0;
-  if (bytes == 0)
+  if (step.shared)
+    if (tenon_status_t status = size(step, "the memory that its pieces share",
+                                     step.shared - 1, common))
+      return status;
+  stride = shared = 0;
+  if (bytes == 0 && common == 0)
     return TENON_OK;
   uint64_t all;
-  bool fits = bytes > 0 && bytes <= INT64_MAX - TENON_BUFFER_ALIGN;
+  bool fits =
+      bytes >= 0 && bytes <= INT64_MAX - TENON_BUFFER_ALIGN && common >= 0;
   if (fits) {
     stride = (uint64_t(bytes) + TENON_BUFFER_ALIGN - 1) / TENON_BUFFER_ALIGN *
              TENON_BUFFER_ALIGN;
+    shared = uint64_t(common);
     fits = !__builtin_mul_overflow(stride, uint64_t(threads), &all) &&
+           !__builtin_add_overflow(all, shared, &all) &&
            scratch.reserve(all, budget);
   }
   if (fits)
     return TENON_OK;
+  if (shared > 0)
+    return fail(TENON_OUT_OF_MEMORY,
+                "%s: it needs %lld bytes of memory that its pieces share, over "
+                "the session's limit of %llu",
+                Subject(*this, step).text, static_cast<long long>(common),
+                static_cast<unsigned long long>(budget.limit));
   return fail(TENON_OUT_OF_MEMORY,
               "%s: it needs %lld bytes of scratch memory for each of %u "
               "threads, over the session's limit of %llu",
@@ -176,9 +196,14 @@ tenon_status_t tenon_session_t::launch(const tenon_step_t &step) {
                         : pieces > maxPieces ? maxPieces
                                              : pieces);
   job.parts = threads < job.pieces ? threads : job.pieces;
-  if (tenon_status_t status = reserveScratch(step, job.scratchStride))
+  uint64_t shared;
+  if (tenon_status_t status = reserveScratch(step, job.scratchStride, shared))
     return status;
   job.scratch = scratch.get();
+  job.shared = shared ? job.scratch + job.scratchStride * threads : nullptr;
+  if (shared)
+    memset(job.shared, 0,
+           shared < TENON_SHARED_ZEROS ? shared : TENON_SHARED_ZEROS);
 
   uint64_t start = observer ? nanosecondsNow() : 0;
   if (job.parts == 1) {

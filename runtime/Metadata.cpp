@@ -250,7 +250,9 @@ bool Validator::checkLaunch(const tenon_step_t &step) {
   return expect(step.a < metadata.kernels.count, "a launch has no kernel") &&
          expr(step.b, "a launch's rows name no expression") &&
          expr(step.c, "a launch's grain names no expression") &&
-         expr(step.d, "a launch's scratch names no expression");
+         expr(step.d, "a launch's scratch names no expression") &&
+         (step.shared == 0 || expr(step.shared - 1, "a launch's shared memory "
+                                                    "names no expression"));
 }
 
 bool Validator::checkStep(const tenon_step_t &step) {

@@ -83,7 +83,8 @@ private:
 
   // Launch.cpp: one kernel.
   tenon_status_t launch(const tenon_step_t &step);
-  tenon_status_t reserveScratch(const tenon_step_t &step, uint64_t &stride);
+  tenon_status_t reserveScratch(const tenon_step_t &step, uint64_t &stride,
+                                uint64_t &shared);
   tenon_status_t fault(const tenon_step_t &step, uint32_t code) const;
   void observe(const tenon_step_t &step, int64_t rows, uint32_t pieces,
                uint64_t nanoseconds) const;

@@ -27,12 +27,13 @@ extern "C" {
 #endif
 
 #define TENON_FORMAT_MAJOR 1 // A reader refuses another major.
-#define TENON_FORMAT_MINOR 0 // A reader refuses a newer minor.
+#define TENON_FORMAT_MINOR 1 // A reader refuses a newer minor.
 #define TENON_FOOTER_MAGIC UINT64_C(0x315f4e4f4e45545f) // "_TENON_1"
 #define TENON_WEIGHTS_BLOCK (UINT64_C(1) << 20) // One checksum per block.
 #define TENON_WEIGHTS_ALIGN 4096                // Of the weights in the file.
 #define TENON_BUFFER_ALIGN 64 // Of every weight, arena buffer and output.
 #define TENON_MAX_RANK 32
+#define TENON_SHARED_ZEROS 512
 #define TENON_MACHINE_X86_64 62 // e_machine.
 
 // The last bytes of the file. `footer_xxh3` covers the bytes before it.
@@ -183,7 +184,8 @@ typedef enum tenon_step_kind_t {
   TENON_STEP_SEGMENT = 1,
   // Runs kernel `a` on buffers[first_buffer, +buffer_count) with parameters
   // params[first_param, +param_count) over rows [0, expr b), in pieces of
-  // at least expr c rows; expr d: scratch bytes per thread.
+  // at least expr c rows; expr d: scratch bytes per thread; expr shared - 1,
+  // unless shared is 0: bytes of memory that all pieces share.
   TENON_STEP_LAUNCH = 2,
   // Reads `b` integers of dtype `c` from buffers[first_buffer] into the
   // symbols a, a+1, ..., a+b-1, each checked against its range.
@@ -215,7 +217,7 @@ typedef struct tenon_step_t {
   // The ONNX nodes behind the step. A kernel reports the failing node as an
   // ordinal in this list.
   uint32_t first_node, node_count;
-  uint32_t reserved;
+  uint32_t shared;
   tenon_string_t message; // TENON_STEP_REQUIRE: what must hold, a sentence.
 } tenon_step_t;
 
@@ -259,6 +261,7 @@ typedef struct tenon_kernel_context_t {
   double (*const *binary)(double, double); // [TENON_MATH_BINARY_COUNT]
   float (*const *unary_f32)(float);
   float (*const *binary_f32)(float, float);
+  void *shared; // Of the launch; its first TENON_SHARED_ZEROS bytes start as 0.
 } tenon_kernel_context_t;
 
 // Computes rows [begin, end). Returns 0, or a fault: code | ordinal << 8,

@@ -162,6 +162,8 @@ void Writer::add(exec::LaunchOp launch) {
   added.b = tables.expression(geometry[0]);
   added.c = tables.expression(geometry[1]);
   added.d = tables.expression(geometry[2]);
+  if (geometry.size() > 3)
+    added.shared = tables.expression(geometry[3]) + 1;
   for (auto buffer : launch.getBuffers().getAsRange<exec::BufferAttr>())
     addBuffer(added, buffer);
   for (Expr param : launch.getParams().exprs()) {

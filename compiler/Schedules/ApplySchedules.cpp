@@ -61,7 +61,7 @@ struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
     KernelView view{function.getBlock(), isWeight};
     const Schedule &schedule = choose(function, view);
     kernel::Geometry geometry = schedule.geometry(view);
-    if (!geometry.rows || !geometry.grain || !geometry.scratch)
+    if (!geometry)
       return function.emitError("the sizes of kernel '")
              << function.getSymName() << "' overflow";
     Builder builder(function.getContext());
@@ -69,10 +69,8 @@ struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
     for (const std::string &layout : schedule.layouts(view))
       layouts.push_back(builder.getStringAttr(layout));
     function.setSchedule(schedule.name);
-    function.setGeometryAttr(graph::DimsAttr::get(
-        builder.getContext(),
-        ArrayRef<graph::Expr>{geometry.rows, geometry.grain,
-                              geometry.scratch}));
+    function.setGeometryAttr(
+        graph::DimsAttr::get(builder.getContext(), geometry.exprs()));
     function.setLayoutsAttr(builder.getArrayAttr(layouts));
     return success();
   }

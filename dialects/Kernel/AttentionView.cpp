@@ -9,7 +9,12 @@ using namespace mlir;
 namespace tenon::kernel {
 namespace {
 
-constexpr int64_t smallestWidth = 8, largestWidth = 256;
+constexpr int64_t smallestWidth = 8;
+/// Units that keep many threads at work; a launch has no more pieces.
+constexpr int64_t enoughUnits = 64;
+/// Keys that make a piece worth joining.
+constexpr int64_t pieceKeys = 512;
+constexpr int64_t counterBytes = 512; // TENON_SHARED_ZEROS
 
 bool isInMemory(const std::optional<StridedView> &view) {
   return view && isa<BlockArgument>(view->base);
@@ -17,7 +22,7 @@ bool isInMemory(const std::optional<StridedView> &view) {
 
 std::optional<int64_t> width(Value tensor) {
   std::optional<int64_t> size = graph::getDim(tensor, 3).asConstant();
-  if (!size || *size < smallestWidth || *size > largestWidth)
+  if (!size || *size < smallestWidth || *size > widestHead)
     return std::nullopt;
   return size;
 }
@@ -56,7 +61,7 @@ std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
   std::optional<int64_t> depth = width(op.getQuery());
   std::optional<int64_t> columns = width(op.getValue());
   if (!depth || !columns || width(op.getKey()) != depth)
-    return refuse("the head sizes are no numbers from 8 to 256");
+    return refuse("the head sizes are no numbers from 8 to 1024");
   AttentionView view{op,
                      *graph::getDim(op.getQuery(), 1).asConstant(),
                      *graph::getDim(op.getKey(), 1).asConstant(),
@@ -94,21 +99,51 @@ std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
   return view;
 }
 
+Expr AttentionView::units() const {
+  SmallVector<Expr> dims = graph::getDims(op->getOperand(0));
+  Expr units = dims[2] * group();
+  if (units)
+    units = units.ceilDiv(Expr::constant(op->getContext(), queryBlock));
+  return units ? units * dims[0] * keyHeads : units;
+}
+
+Expr AttentionView::pieces() const {
+  MLIRContext *context = op->getContext();
+  auto number = [&](int64_t value) { return Expr::constant(context, value); };
+  Expr keys = graph::getDim(op->getOperand(1), 2), all = units();
+  if (!all)
+    return all;
+  Expr wanted = number(enoughUnits).floorDiv(all.max(number(1)));
+  if (wanted)
+    wanted = wanted.min(keys.ceilDiv(number(pieceKeys)));
+  return wanted ? wanted.max(number(1)) : wanted;
+}
+
 Geometry AttentionView::geometry() const {
   MLIRContext *context = op->getContext();
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
-  SmallVector<Expr> dims = graph::getDims(op->getOperand(0));
   Expr keys = graph::getDim(op->getOperand(1), 2);
-  Expr units = dims[2] * group();
-  if (units)
-    units = units.ceilDiv(number(queryBlock)) * dims[0];
-  if (units)
-    units = units * keyHeads;
+  Expr cut = pieces(), rows = units();
+  if (cut && rows)
+    rows = rows * cut;
   // Multiply-adds that make a piece worth handing to a thread.
   constexpr int64_t pieceCost = 500000;
   Expr cost = keys.max(number(1)) * (queryBlock * (depth + width));
   Expr grain = cost ? number(pieceCost).ceilDiv(cost) : number(1);
-  return {units, grain, number(AttentionScratch(*this).end)};
+  Geometry result{rows, grain, number(AttentionScratch(*this).end),
+                  std::nullopt};
+  if (!cut || cut.isConstant(1) || !rows)
+    return result;
+  Expr bytes = rows * AttentionPiece(*this).end + counterBytes;
+  result.shared = bytes ? (cut - 1).min(number(1)) * bytes : bytes;
+  return result;
+}
+
+AttentionPiece::AttentionPiece(const AttentionView &view) {
+  int64_t row = queryBlock * 4;
+  largest = sums + view.width * row;
+  total = largest + row;
+  end = total + row;
 }
 
 AttentionScratch::AttentionScratch(const AttentionView &view) {

@@ -4,7 +4,9 @@
 // The queries of all heads that share a key head are one list: query i of the
 // g-th of them is number i * group + g. A unit of work is `queryBlock` numbers
 // of a list against all keys, `keyBlock` of them at a time; what a unit needs
-// of scratch memory does not depend on how many there are.
+// of scratch memory does not depend on how many there are. Where units are few
+// and keys many, several pieces of the keys are worked on at once; who comes
+// last joins what they came to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +20,8 @@ namespace tenon::kernel {
 
 inline constexpr int64_t queryBlock = 48;
 inline constexpr int64_t keyBlock = 64;
+/// Wider heads do not fit in the cache with a block of queries.
+inline constexpr int64_t widestHead = 1024;
 
 /// Operands and result in memory: the last axis of query, key, value and
 /// result is contiguous.
@@ -29,7 +33,21 @@ struct AttentionView {
   llvm::SmallVector<Expr> result; // Strides in what is yielded.
 
   int64_t group() const { return heads / keyHeads; }
+  /// Of queries: blocks of lists.
+  Expr units() const;
+  /// Into how many pieces the keys of a unit are cut, by the sizes alone.
+  Expr pieces() const;
   Geometry geometry() const;
+};
+
+/// The bytes of what pieces share, behind TENON_SHARED_ZEROS bytes in which
+/// those of each unit are counted.
+struct AttentionPiece {
+  explicit AttentionPiece(const AttentionView &view);
+
+  int64_t sums = 0; // As the unit has them in scratch memory.
+  int64_t largest, total;
+  int64_t end;
 };
 
 /// The byte offsets of what a unit keeps in scratch memory.

@@ -26,10 +26,20 @@ namespace tenon::kernel {
 constexpr int64_t flatBlock = 256;
 
 /// Rows of a launch, rows that one piece should have at least, and bytes of
-/// scratch memory per thread. An expression that overflowed is null.
+/// scratch memory per thread. An expression that overflowed is null. Where
+/// pieces give something to each other, `shared` bytes are for that.
 struct Geometry {
   Expr rows, grain, scratch;
-  explicit operator bool() const { return rows && grain && scratch; }
+  std::optional<Expr> shared;
+  explicit operator bool() const {
+    return rows && grain && scratch && (!shared || *shared);
+  }
+  llvm::SmallVector<Expr> exprs() const {
+    llvm::SmallVector<Expr> all = {rows, grain, scratch};
+    if (shared)
+      all.push_back(*shared);
+    return all;
+  }
 };
 
 /// The geometry of the Generic schedule for the body of a region or function.

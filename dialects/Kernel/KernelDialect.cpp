@@ -93,8 +93,9 @@ LogicalResult RegionOp::verify() {
 void YieldOp::build(OpBuilder &, OperationState &) {}
 
 LogicalResult FuncOp::verify() {
-  if (getGeometry().size() != 3)
-    return emitOpError("geometry is rows, grain and scratch bytes");
+  if (getGeometry().size() != 3 && getGeometry().size() != 4)
+    return emitOpError("geometry is rows, grain and scratch bytes, and bytes "
+                       "that all pieces share");
   if (getLayouts().size() != getBlock().getNumArguments())
     return emitOpError("needs one layout per argument");
   return verifyBody(*this, getBlock());

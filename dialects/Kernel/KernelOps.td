@@ -58,7 +58,8 @@ def Kernel_FuncOp : Kernel_Op<"func",
   let description = [{
     The size symbols in the body's types are the parameters: `symbols` lists
     them in the order in which a call passes their values. `schedule` says how
-    it runs; `geometry` is rows, grain and scratch bytes (see tenon_step_t), as
+    it runs; `geometry` is rows, grain and scratch bytes (see tenon_step_t),
+    or a fourth: bytes that all pieces share, as
     expressions over the symbols. A block argument that is a weight in another
     layout than row-major says so in `layouts` ("" is row-major).
 

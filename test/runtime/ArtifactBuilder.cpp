@@ -111,6 +111,7 @@ void ArtifactBuilder::launch(const Launch &launch) {
   made.b = launch.rows;
   made.c = launch.grain == UINT32_MAX ? constant(1) : launch.grain;
   made.d = launch.scratch == UINT32_MAX ? constant(0) : launch.scratch;
+  made.shared = launch.shared == UINT32_MAX ? 0 : launch.shared + 1;
   made.first_buffer = addBuffers(launch.buffers);
   made.buffer_count = uint32_t(launch.buffers.size());
   made.first_param = uint32_t(params.size());

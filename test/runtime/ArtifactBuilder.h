@@ -55,6 +55,7 @@ public:
     std::vector<std::string> nodes = {};
     uint32_t grain = UINT32_MAX;   // 1
     uint32_t scratch = UINT32_MAX; // 0
+    uint32_t shared = UINT32_MAX;  // None.
   };
   void launch(const Launch &launch);
 

@@ -124,6 +124,51 @@ TEST(Launch, ScratchCountsAgainstTheLimit) {
       "threads, over the session's limit of 10000");
 }
 
+ArtifactBuilder sharedModel() {
+  ArtifactBuilder b;
+  uint32_t n = b.symbol("n");
+  b.input("x", TENON_I64, {b.size(n)});
+  b.output("y", TENON_I64, {b.constant(1)});
+  b.launch({b.kernel("through_shared"),
+            b.size(n),
+            {b.at(TENON_PLACE_INPUT, 0, b.linear(n, 8)),
+             b.at(TENON_PLACE_OUTPUT, 0, b.constant(8))},
+            {b.size(n)},
+            {"sum"},
+            UINT32_MAX,
+            b.constant(24),
+            b.linear(n, 8, TENON_SHARED_ZEROS)});
+  return b;
+}
+
+TEST(Launch, PiecesShareMemory) {
+  for (int threads : {1, 2, 4}) {
+    tenon_session_options_t options = withThreads(threads);
+    Loaded model(sharedModel(), &options);
+    // What an earlier run counted is forgotten.
+    for (int64_t count : {1, 100, 30, 1000, 7}) {
+      std::vector<int64_t> x(count, 3);
+      std::vector<tenon_tensor_t> outputs = {result()};
+      ASSERT_EQ(model.run({tensor(TENON_I64, {count}, x.data())}, outputs),
+                TENON_OK)
+          << lastError();
+      EXPECT_EQ(*static_cast<int64_t *>(outputs[0].data), 3 * count);
+    }
+  }
+}
+
+TEST(Launch, SharedMemoryCountsAgainstTheLimit) {
+  tenon_session_options_t options = withThreads(2);
+  options.memory_limit = 10000;
+  Loaded model(sharedModel(), &options);
+  std::vector<int64_t> x(5000, 1);
+  std::vector<tenon_tensor_t> outputs = {result()};
+  EXPECT_EQ(model.run({tensor(TENON_I64, {5000}, x.data())}, outputs),
+            TENON_OUT_OF_MEMORY);
+  EXPECT_EQ(lastError(), "node \"sum\": it needs 40512 bytes of memory that "
+                         "its pieces share, over the session's limit of 10000");
+}
+
 /// A host that runs parts in threads of its own, backwards.
 void hostParallelFor(void *user, int32_t count,
                      void (*body)(void *job, int32_t i), void *job) {

@@ -30,6 +30,7 @@ TEST(Metadata, WrongEntriesAreRefused) {
       {"rows name no", [](B &b) { b.steps[1].b = 999; }},
       {"grain names no", [](B &b) { b.steps[1].c = 999; }},
       {"scratch names no", [](B &b) { b.steps[1].d = UINT32_MAX; }},
+      {"shared memory names no", [](B &b) { b.steps[1].shared = UINT32_MAX; }},
       {"unknown kind", [](B &b) { b.steps[1].kind = 9; }},
       {"unknown kind", [](B &b) { b.steps[1].kind = 0; }},
       {"step's buffers", [](B &b) { b.steps[1].first_buffer = UINT32_MAX; }},

@@ -78,6 +78,24 @@ KERNEL(through_scratch) {
   return 0;
 }
 
+// y[0] = sum of x[0 .. params[0]), a row at a time, by whoever comes last: each
+// row leaves its own in shared memory, behind what counts them.
+KERNEL(through_shared) {
+  const int64_t *x = buffers[0];
+  int64_t *counter = context->shared;
+  volatile int64_t *rows = counter + TENON_SHARED_ZEROS / 8;
+  for (int64_t i = begin; i < end; ++i) {
+    rows[i] = x[i];
+    if (__atomic_add_fetch(counter, 1, __ATOMIC_ACQ_REL) != params[0])
+      continue;
+    int64_t sum = 0;
+    for (int64_t j = 0; j < params[0]; ++j)
+      sum += rows[j];
+    *(int64_t *)buffers[1] = sum;
+  }
+  return 0;
+}
+
 // Each function of the context on x[i]: y[i] = f_i(x[0]), binary (x[0], x[1]).
 KERNEL(math) {
   const double *x = buffers[0];

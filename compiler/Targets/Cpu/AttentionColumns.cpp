@@ -40,7 +40,7 @@ public:
     firstLast = e.add(e.div(first, group), offset);
     Value end = e.sub(e.add(first, count), e.number(1));
     lastLast = e.add(e.div(end, group), offset);
-    auto [from, to] = keyRange(e, op, firstLast, lastLast);
+    auto [from, to] = keysOf(firstLast, lastLast);
     e.loop(
         from, to,
         [&, to = to](Value key) {
@@ -49,13 +49,10 @@ public:
           emitBlock();
         },
         keyBlock);
-    storeRows();
-    e.loop(e.number(0), count, [&](Value column) {
-      Value total = e.loadRaw(area(areas.total), f32, column);
-      Value isDead = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OEQ,
-                                           total, e.zero(f32));
-      e.ifThen(isDead, [&] { fillDead(e.add(first, column)); });
-    });
+    finishWith(
+        e.number(view.width * queryBlock),
+        [&] { forColumns(lanes, [&](Value column) { joinPieces(column); }); },
+        [&] { finish(); });
   }
 
 private:
@@ -298,6 +295,47 @@ private:
   }
 
   //===--- Results --------------------------------------------------------===//
+
+  /// What the pieces of some queries came to becomes what they come to.
+  void joinPieces(Value column) {
+    kernel::AttentionPiece layout(view);
+    auto at = [&](Value piece, int64_t offset) {
+      return element(pieceAt(piece, offset), column);
+    };
+    Value largest = e.loop(e.number(0), pieces, splat(-infinity),
+                           [&](Value piece, ValueRange carried) {
+                             return SmallVector<Value>{vectors.larger(
+                                 load(at(piece, layout.largest)), carried[0])};
+                           })[0];
+    Value isNone = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OEQ,
+                                         largest, splat(-infinity));
+    Value shift = arith::SelectOp::create(e.b, isNone, splat(0), largest);
+    e.loop(e.number(0), e.number(view.width),
+           [&](Value n) { store(splat(0), cell(areas.sums, n, column)); });
+    Value total = e.loop(
+        e.number(0), pieces, splat(0), [&](Value piece, ValueRange carried) {
+          Value factor = power(load(at(piece, layout.largest)), shift);
+          Value sums = at(piece, layout.sums);
+          e.loop(e.number(0), e.number(view.width), [&](Value n) {
+            Value to = cell(areas.sums, n, column);
+            Value each = load(element(sums, e.mul(n, e.number(queryBlock))));
+            store(emitMulAdd(e.b, each, factor, load(to)), to);
+          });
+          Value each = load(at(piece, layout.total));
+          return SmallVector<Value>{emitMulAdd(e.b, each, factor, carried[0])};
+        })[0];
+    store(total, cell(areas.total, column));
+  }
+
+  void finish() {
+    storeRows();
+    e.loop(e.number(0), count, [&](Value column) {
+      Value total = e.loadRaw(area(areas.total), f32, column);
+      Value isDead = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OEQ,
+                                           total, e.zero(f32));
+      e.ifThen(isDead, [&] { fillDead(e.add(first, column)); });
+    });
+  }
 
   /// [E][queries] -> [queries][E], divided by the sums of weights.
   void storeRows() {

@@ -20,6 +20,8 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Vectors of sums over values in registers, for even and for odd keys.
 constexpr int64_t sumVectors = 4;
+/// Vectors of a query in registers, beside the sums of as many keys as lanes.
+constexpr int64_t depthVectors = 8;
 
 class AttentionRows : AttentionUnit {
 public:
@@ -29,8 +31,8 @@ public:
   void emit() {
     forRows([&] { startRow(); });
     Value last = e.sub(e.add(first, count), e.number(1));
-    auto [from, to] = keyRange(e, op, e.add(e.div(first, group), offset),
-                               e.add(e.div(last, group), offset));
+    auto [from, to] = keysOf(e.add(e.div(first, group), offset),
+                             e.add(e.div(last, group), offset));
     e.loop(
         from, to,
         [&, to = to](Value block) {
@@ -38,7 +40,10 @@ public:
           forRows([&] { emitBlock(block, end); });
         },
         keyBlock);
-    forRows([&] { finishRow(); });
+    finishWith(
+        e.mul(count, e.number(view.width)),
+        [&] { forRows([&] { joinRow(); }); },
+        [&] { forRows([&] { finishRow(); }); });
   }
 
 private:
@@ -94,23 +99,44 @@ private:
     });
   }
 
+  /// Adds to the sums the products of the query and the keys at `lines`, each
+  /// of `count` vectors from element d on.
+  SmallVector<Value> multiply(ArrayRef<Value> lines, Value d, int64_t count,
+                              ValueRange before) {
+    SmallVector<Value> query, sums(before);
+    auto next = [&](int64_t c) { return e.add(d, e.number(c * lanes)); };
+    Value own = part(areas.query, view.depth, 0);
+    for (int64_t c = 0; c < count; ++c)
+      query.push_back(load(element(own, next(c))));
+    for (auto [line, sum] : llvm::zip(lines, sums))
+      for (auto [c, chunk] : llvm::enumerate(query))
+        sum = emitMulAdd(e.b, chunk, load(element(line, next(c))), sum);
+    return sums;
+  }
+
   /// Scores of the keys from `from` + `key` on, -infinity from `length` on.
   Value scoresAt(Value from, Value key, Value length) {
     Value head = headOf(view.key);
     Value stride = e.valueOf(view.key.strides[2]);
     Value last = e.sub(length, e.number(1));
-    SmallVector<Value> query, products;
-    for (int64_t d = 0; d < view.depth; d += lanes)
-      query.push_back(load(part(areas.query, view.depth, d)));
+    SmallVector<Value> lines, products;
     for (int64_t i = 0; i < lanes; ++i) {
       Value at = e.min(e.add(key, e.number(i)), last);
-      Value line = element(head, e.mul(e.add(from, at), stride));
-      Value sum = splat(0);
-      for (auto [c, chunk] : llvm::enumerate(query))
-        sum = emitMulAdd(e.b, chunk, load(element(line, e.number(c * lanes))),
-                         sum);
-      products.push_back(sum);
+      lines.push_back(element(head, e.mul(e.add(from, at), stride)));
     }
+    // Of wide heads, some vectors at a time.
+    int64_t whole = view.depth / lanes;
+    int64_t chunk = whole > 2 * depthVectors ? depthVectors : whole;
+    int64_t looped = whole == chunk ? 0 : whole / chunk * chunk * lanes;
+    products.assign(lanes, splat(0));
+    products = e.loop(
+        e.number(0), e.number(looped), products,
+        [&](Value d, ValueRange sums) {
+          return multiply(lines, d, chunk, sums);
+        },
+        chunk * lanes);
+    products =
+        multiply(lines, e.number(looped), whole - looped / lanes, products);
     Value score = vectors.sumEach(products);
     Value left = e.sub(length, key);
     if (softcap > 0)
@@ -206,6 +232,42 @@ private:
         store(emitAdd(e.b, sums[v], sums[used + v]),
               part(areas.sums, view.width, n + v * lanes));
     }
+  }
+
+  /// What the row's pieces came to becomes the row's.
+  void joinRow() {
+    kernel::AttentionPiece layout(view);
+    Value none = constantLike(e.b, f32, -infinity);
+    Value largest =
+        e.loop(e.number(0), pieces, none, [&](Value piece, ValueRange carried) {
+          Value each = e.loadRaw(pieceAt(piece, layout.largest), f32, row);
+          return SmallVector<Value>{vectors.larger(each, carried[0])};
+        })[0];
+    Value isNone =
+        arith::CmpFOp::create(e.b, arith::CmpFPredicate::OEQ, largest, none);
+    Value shift = e.select(isNone, e.zero(f32), largest);
+    for (int64_t n = 0; n < view.width; n += lanes)
+      store(splat(0), part(areas.sums, view.width, n));
+    Value total = e.loop(
+        e.number(0), pieces, e.zero(f32), [&](Value piece, ValueRange carried) {
+          Value before = e.loadRaw(pieceAt(piece, layout.largest), f32, row);
+          Value factor = power(before, shift);
+          Value sums = element(pieceAt(piece, layout.sums),
+                               e.mul(row, e.number(view.width)));
+          e.loop(
+              e.number(0), e.number(view.width),
+              [&](Value n) {
+                Value at = element(area(areas.sums),
+                                   e.add(e.mul(row, e.number(view.width)), n));
+                store(emitMulAdd(e.b, load(element(sums, n)), splat(factor),
+                                 load(at)),
+                      at);
+              },
+              lanes);
+          Value each = e.loadRaw(pieceAt(piece, layout.total), f32, row);
+          return SmallVector<Value>{emitMulAdd(e.b, each, factor, carried[0])};
+        })[0];
+    e.storeRaw(total, area(areas.total), row);
   }
 
   void finishRow() {

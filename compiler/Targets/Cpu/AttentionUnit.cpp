@@ -3,6 +3,7 @@
 
 #include "compiler/Targets/Cpu/AttentionUnit.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "runtime/model_format.h"
 
 using namespace mlir;
 
@@ -25,16 +26,71 @@ AttentionUnit::AttentionUnit(Emitter &e, const AttentionView &view)
   else if (softcap > 0)
     scale /= softcap;
   listLength = e.mul(e.dimsOf(op.getQuery())[2], group);
+  pieces = e.valueOf(view.pieces());
   blocks =
       e.div(e.add(listLength, e.number(queryBlock - 1)), e.number(queryBlock));
 }
 
-void AttentionUnit::start(Value number) {
-  Value list = e.div(number, blocks);
-  first = e.mul(e.rem(number, blocks), e.number(queryBlock));
+void AttentionUnit::start(Value row) {
+  unit = e.div(row, pieces);
+  piece = e.rem(row, pieces);
+  Value list = e.div(unit, blocks);
+  first = e.mul(e.rem(unit, blocks), e.number(queryBlock));
   keyHead = e.rem(list, e.number(view.keyHeads));
   batch = e.div(list, e.number(view.keyHeads));
   count = e.min(e.number(queryBlock), e.sub(listLength, first));
+}
+
+std::pair<Value, Value> AttentionUnit::keysOf(Value first, Value last) {
+  auto [from, to] = keyRange(e, op, first, last);
+  if (view.pieces().isConstant(1))
+    return {from, to};
+  auto ceilDiv = [&](Value x, Value y) {
+    return e.div(e.add(x, e.sub(y, e.number(1))), y);
+  };
+  Value block = e.number(keyBlock);
+  Value length = e.max(e.sub(to, from), e.number(0));
+  length = e.mul(ceilDiv(ceilDiv(length, pieces), block), block);
+  from = e.add(from, e.mul(piece, length));
+  return {from, e.min(to, e.add(from, length))};
+}
+
+Value AttentionUnit::pieceAt(Value piece, int64_t offset) {
+  kernel::AttentionPiece layout(view);
+  Value place = e.mul(e.add(e.mul(unit, pieces), piece), e.number(layout.end));
+  return e.address(e.shared(), e.b.getI8Type(),
+                   e.add(place, e.number(offset + TENON_SHARED_ZEROS)));
+}
+
+void AttentionUnit::finishWith(Value floats, function_ref<void()> join,
+                               function_ref<void()> finish) {
+  if (view.pieces().isConstant(1))
+    return finish();
+  kernel::AttentionPiece layout(view);
+  auto copy = [&](int64_t from, int64_t to, Value count) {
+    e.loop(
+        e.number(0), count,
+        [&](Value at) {
+          store(load(element(area(from), at)), element(pieceAt(piece, to), at));
+        },
+        lanes);
+  };
+  Value isCut = e.less(e.number(1), pieces);
+  Value once = e.select(isCut, e.number(1), e.number(0));
+  Value isWhole = arith::ConstantIntOp::create(e.b, 1, 1);
+  isWhole = e.loop(e.number(0), once, isWhole, [&](Value, ValueRange) {
+    copy(areas.sums, layout.sums, floats);
+    copy(areas.largest, layout.largest, e.number(queryBlock));
+    copy(areas.total, layout.total, e.number(queryBlock));
+    Value counter = e.address(e.shared(), e.b.getI64Type(), unit);
+    Value before =
+        LLVM::AtomicRMWOp::create(e.b, LLVM::AtomicBinOp::add, counter,
+                                  e.number(1), LLVM::AtomicOrdering::acq_rel);
+    Value isLast = e.equal(e.add(before, e.number(1)), pieces);
+    e.ifThen(isLast, join);
+    return SmallVector<Value>{isLast};
+  })[0];
+  e.ifThen(isWhole, finish);
 }
 
 Value AttentionUnit::bufferOf(const kernel::StridedView &seen) {

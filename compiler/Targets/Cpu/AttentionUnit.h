@@ -19,8 +19,19 @@ using kernel::queryBlock;
 struct AttentionUnit {
   AttentionUnit(Emitter &e, const AttentionView &view);
 
-  /// Makes unit `number` the current one.
-  void start(Value number);
+  /// Makes a row of the launch the current one.
+  void start(Value row);
+
+  /// The keys of the current piece that any query sees whose last keys lie in
+  /// [first, last].
+  std::pair<Value, Value> keysOf(Value first, Value last);
+  /// Emits `finish` where the unit's sums are in scratch memory: those of its
+  /// only piece, or for the last one what `join` makes of all. Of a piece's
+  /// sums `floats` are used.
+  void finishWith(Value floats, llvm::function_ref<void()> join,
+                  llvm::function_ref<void()> finish);
+  /// Something of a piece of the unit (see kernel::AttentionPiece).
+  Value pieceAt(Value piece, int64_t offset);
 
   Value area(int64_t offset) {
     return e.address(base, e.b.getI8Type(), e.number(offset));
@@ -62,12 +73,13 @@ struct AttentionUnit {
   mlir::Type f32;
   mlir::VectorType vector;
   AttentionVectors vectors;
-  Value base, keys, group, listLength, blocks;
+  Value base, keys, group, listLength, blocks, pieces;
   double softcap;
   double scale; // Of queries.
   bool isPlain; // Scores are used as they are, in powers of two.
-  // Of the current unit; `first` is a number in its list.
-  Value batch, keyHead, first, count;
+  // Of the current row: unit, piece of its keys, and of the unit where its
+  // list starts (`first` is a number in it) and how many queries it has.
+  Value unit, piece, batch, keyHead, first, count;
 
 private:
   Value meanOf(Value n);

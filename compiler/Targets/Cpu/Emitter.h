@@ -104,6 +104,8 @@ public:
   void storeRaw(Value value, Value base, Value offset);
   /// Byte areas of scratch memory, as kernel::scratchAreas lists them.
   Value scratch(unsigned area);
+  /// What all pieces of the launch share.
+  Value shared();
   /// The buffer of a block argument, or of yielded value i.
   Value argumentBuffer(unsigned i);
   Value resultBuffer(unsigned i);

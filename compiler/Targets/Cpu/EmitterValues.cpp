@@ -17,8 +17,8 @@ namespace {
 constexpr char addTag = 0, subTag = 0, mulTag = 0, divTag = 0, remTag = 0,
                minTag = 0, maxTag = 0, lessTag = 0, equalTag = 0, bothTag = 0,
                eitherTag = 0, elementTag = 0, laneTag = 0, exprTag = 0,
-               baseTag = 0, numberTag = 0, scratchTag = 0, floorModTag = 0,
-               floorDivTag = 0;
+               baseTag = 0, numberTag = 0, scratchTag = 0, sharedTag = 0,
+               floorModTag = 0, floorDivTag = 0;
 
 } // namespace
 
@@ -351,6 +351,16 @@ Value Emitter::scratch(unsigned wanted) {
             offset = add(offset, evaluate(areas[i]));
           return address(base, b.getI8Type(), offset);
         });
+  });
+}
+
+Value Emitter::shared() {
+  constexpr int64_t place = 5; // In tenon_kernel_context_t.
+  return atEntry([&] {
+    return memo({&sharedTag}, [&] {
+      return loadRaw(context, LLVM::LLVMPointerType::get(kernel.getContext()),
+                     number(place));
+    });
   });
 }
 

@@ -27,7 +27,7 @@ kernel.func @half symbols ["s"] layouts ["", "", ""] schedule "Generic" geometry
   kernel.yield %3 : tensor<1x1x?x16xf16, #graph.dims<1, 1, s, 16>>
 }
 // CHECK: kernel.func @narrow {{.*}} schedule "Generic"
-// expected-remark@+1 {{does not run by Attention: the head sizes are no numbers from 8 to 256}}
+// expected-remark@+1 {{does not run by Attention: the head sizes are no numbers from 8 to 1024}}
 kernel.func @narrow symbols ["s"] layouts ["", "", ""] schedule "Generic" geometry <1, 1, 0> {
 ^bb0(%0: tensor<1x1x?x4xf32, #graph.dims<1, 1, s, 4>>, %1: tensor<1x1x?x4xf32, #graph.dims<1, 1, s, 4>>, %2: tensor<1x1x?x4xf32, #graph.dims<1, 1, s, 4>>):
   %3 = graph.attention %0, %1, %2 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.125 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x1x?x4xf32, #graph.dims<1, 1, s, 4>>, tensor<1x1x?x4xf32, #graph.dims<1, 1, s, 4>>, tensor<1x1x?x4xf32, #graph.dims<1, 1, s, 4>>) -> tensor<1x1x?x4xf32, #graph.dims<1, 1, s, 4>>

@@ -63,7 +63,7 @@ func.func @case(%x: tensor<4xf32>) {
 
 // -----
 
-// expected-error@+1 {{geometry is rows, grain and scratch bytes}}
+// expected-error@+1 {{geometry is rows, grain and scratch bytes, and bytes that all pieces share}}
 kernel.func @case symbols [] layouts [""] schedule "Generic" geometry <1, 1> {
 ^bb0(%0: tensor<4xf32>):
   %1 = graph.abs %0 : (tensor<4xf32>) -> tensor<4xf32>

@@ -183,6 +183,73 @@ TEST_P(AttentionBlocks, AnyHeadSizes) {
   runCases(cases, GetParam());
 }
 
+TEST_P(AttentionBlocks, WideHeads) {
+  std::vector<KernelCase> cases;
+  for (auto [depth, width] :
+       {std::pair(512, 512), {288, 1024}, {1024, 8}, {392, 264}}) {
+    Form form;
+    form.depth = depth, form.width = width;
+    form.scale = 1 / std::sqrt(double(depth));
+    form.causal = true;
+    cases.push_back(attention(form, sizesOf({{1, 11, 40}, {2, 2, 70}})));
+  }
+  runCases(cases, GetParam());
+}
+
+/// Few queries and many keys, which are cut in pieces.
+TEST_P(AttentionBlocks, PiecesOfThePast) {
+  static constexpr const char *dead[] = {"zero", "uniform", "nan"};
+  std::vector<KernelCase> cases;
+  for (Form form : masks()) {
+    form.dead = dead[cases.size() % 3];
+    cases.push_back(attention(form, sizesOf({{1, 1, 1100},
+                                             {2, 3, 1600},
+                                             {1, 20, 1025},
+                                             {1, 60, 1100},
+                                             {1, 1, 512},
+                                             {1, 1, 513}})));
+  }
+  // Queries in front of all keys, and keys all of which are masked.
+  for (std::string each : dead) {
+    Form form;
+    form.dead = each;
+    form.causal = form.offsets = true;
+    form.offset = "-1200";
+    cases.push_back(attention(form, sizesOf({{3, 1, 1100}, {2, 30, 1100}})));
+  }
+  runCases(cases, GetParam());
+}
+
+TEST_P(AttentionBlocks, PiecesOfALongPast) {
+  std::vector<KernelCase> cases;
+  for (auto [heads, keyHeads] : {std::pair(7, 1), {14, 2}, {40, 1}, {3, 3}}) {
+    Form form;
+    form.heads = heads, form.keyHeads = keyHeads;
+    form.depth = 64, form.width = heads == 14 ? 96 : 64;
+    form.scale = 0.125;
+    form.causal = form.keyMask = true;
+    form.offset = "-1 * s + t";
+    cases.push_back(attention(form, sizesOf({{1, 1, 4096}, {1, 2, 5000}})));
+  }
+  Form form;
+  form.heads = 2, form.keyHeads = 1;
+  cases.push_back(attention(form, sizesOf({{1, 1, 16384}})));
+  runCases(cases, GetParam());
+}
+
+TEST_P(AttentionBlocks, InfinitiesAndNaNInPieces) {
+  Form form;
+  form.biases = {{"1", "1", "s", "t"}};
+  KernelCase test = attention(form, sizesOf({{1, 1, 1100}, {1, 20, 1100}}));
+  test.values.back() = {-1, 1, /*special=*/true};
+  Form masked;
+  masked.keyMask = true;
+  masked.biases = {{"1", "1", "s", "t"}};
+  KernelCase lines = attention(masked, sizesOf({{2, 1, 1100}}));
+  lines.values.back() = {-1, 1, /*special=*/true};
+  runCases({test, lines}, GetParam());
+}
+
 TEST_P(AttentionBlocks, HeadsShareKeys) {
   std::vector<KernelCase> cases;
   for (auto [heads, keyHeads] : {std::pair(6, 2), {8, 1}, {7, 1}, {4, 4}})

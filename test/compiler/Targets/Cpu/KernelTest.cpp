@@ -310,9 +310,13 @@ private:
     for (const auto &[name, value] : sizes)
       params.push_back(value);
     GuardedBuffer scratch(size(kernel.getGeometry()[2]));
+    bool shares = kernel.getGeometry().size() > 3;
+    GuardedBuffer shared(shares ? size(kernel.getGeometry()[3]) : 0);
+    memset(shared.data(), 0,
+           std::min<size_t>(shared.bytes, TENON_SHARED_ZEROS));
     tenon_kernel_context_t context = {
-        scratch.data(), runtime::unaryMath, runtime::binaryMath,
-        runtime::unaryMathF32, runtime::binaryMathF32};
+        scratch.data(),        runtime::unaryMath,     runtime::binaryMath,
+        runtime::unaryMathF32, runtime::binaryMathF32, shared.data()};
     int64_t rows = size(kernel.getRows());
     int32_t status = 0;
     if (piece == 0)
@@ -363,9 +367,8 @@ void schedule(kernel::FuncOp function) {
   kernel::Geometry geometry = found->geometry(view);
   ASSERT_TRUE(geometry);
   Builder builder(function.getContext());
-  function.setGeometryAttr(graph::DimsAttr::get(
-      builder.getContext(),
-      ArrayRef<graph::Expr>{geometry.rows, geometry.grain, geometry.scratch}));
+  function.setGeometryAttr(
+      graph::DimsAttr::get(builder.getContext(), geometry.exprs()));
   SmallVector<StringRef> layouts;
   SmallVector<std::string> wanted = found->layouts(view);
   for (const std::string &layout : wanted)
