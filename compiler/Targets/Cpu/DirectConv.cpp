@@ -262,7 +262,7 @@ private:
         lead.push_back(pixel);
       }
       Value first = e.add(e.mul(row, e.number(view.allMaps())), work.column);
-      storePanelRow(e, op,
+      storePanelRow(e, op.getResult(),
                     {lead, work.column, e.number(columns), first, sums,
                      e.mul(i, e.number(width))});
     });
