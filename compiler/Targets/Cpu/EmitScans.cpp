@@ -3,6 +3,7 @@
 
 #include "compiler/Targets/Cpu/Reduction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "runtime/model_format.h"
 
 using namespace mlir;
@@ -105,12 +106,100 @@ private:
   Value values, count;
 };
 
+/// The best few of a row in order, equal ones by position: while the row
+/// passes, those that are better than the last of them are put in their places.
+/// Of long rows hardly any are, and a vector of elements takes one comparison.
+class FewBest {
+public:
+  /// Above this, what an element costs that is put in place is no longer small
+  /// against a sort.
+  static constexpr int64_t most = 64;
+
+  FewBest(Emitter &e, graph::TopkOp op, Value count, Value kept)
+      : e(e), op(op), element(graph::getElementType(op.getInput())),
+        type(computeType(element)), values(e.scratch(0)), places(e.scratch(1)),
+        bests(e.scratch(2)), count(count), kept(kept) {}
+
+  /// Loads the row and returns where the positions of its best lie.
+  Value select(function_ref<Indices(Value)> indexOf) {
+    e.loop(e.number(0), count, [&](Value i) {
+      e.storeRaw(e.element(op.getInput(), indexOf(i)), values, i);
+    });
+    e.loop(e.number(0), kept, [&](Value i) {
+      SmallVector<Value> last = insert(i, i);
+      e.storeRaw(last[0], bests, i);
+      e.storeRaw(last[1], places, i);
+    });
+    int64_t lanes = e.level.lanes(type.getIntOrFloatBitWidth() / 8);
+    e.ifThen(e.less(e.number(0), kept), [&] {
+      Value vectors = e.div(e.sub(count, kept), e.number(lanes));
+      Value stop = e.add(kept, e.mul(vectors, e.number(lanes)));
+      e.loop(
+          kept, stop,
+          [&](Value i) {
+            e.ifThen(anyIsBetter(i, lanes), [&] {
+              e.loop(i, e.add(i, e.number(lanes)),
+                     [&](Value at) { consider(at); });
+            });
+          },
+          lanes);
+      e.loop(stop, count, [&](Value at) { consider(at); });
+    });
+    return places;
+  }
+
+private:
+  Value lastBest() { return e.loadRaw(bests, type, e.sub(kept, e.number(1))); }
+
+  Value anyIsBetter(Value i, int64_t lanes) {
+    auto vector = VectorType::get({lanes}, type);
+    Value x = LLVM::LoadOp::create(e.b, vector, e.address(values, type, i),
+                                   type.getIntOrFloatBitWidth() / 8);
+    Value better =
+        isBetter(e, x, e.spread(lastBest(), lanes), element, op.getLargest());
+    return vector::ReductionOp::create(e.b, vector::CombiningKind::OR, better);
+  }
+
+  void consider(Value i) {
+    Value x = e.loadRaw(values, type, i);
+    e.ifThen(isBetter(e, x, lastBest(), element, op.getLargest()),
+             [&] { insert(i, kept); });
+  }
+
+  /// Puts element i among the first `size` of the best; what falls out behind
+  /// is returned, with its position.
+  SmallVector<Value> insert(Value i, Value size) {
+    Value x = e.loadRaw(values, type, i);
+    return e.loop(
+        e.number(0), size, ValueRange{x, i, zeroBit(e)},
+        [&](Value at, ValueRange carried) {
+          Value best = e.loadRaw(bests, type, at);
+          Value place = e.loadRaw(places, e.b.getI64Type(), at);
+          Value moves =
+              e.either(carried[2],
+                       isBetter(e, carried[0], best, element, op.getLargest()));
+          e.storeRaw(e.select(moves, carried[0], best), bests, at);
+          e.storeRaw(e.select(moves, carried[1], place), places, at);
+          return SmallVector<Value>{e.select(moves, best, carried[0]),
+                                    e.select(moves, place, carried[1]), moves};
+        });
+  }
+
+  Emitter &e;
+  graph::TopkOp op;
+  Type element, type;
+  Value values, places, bests, count, kept;
+};
+
 void emitTopk(Emitter &e, graph::TopkOp op) {
   size_t axis = op.getAxis();
   Indices dims = e.dimsOf(op.getValues()), others = dims;
   others[axis] = e.number(1);
   Value count = e.valueOf(graph::getDim(op.getInput(), axis));
   Type indexType = graph::getElementType(op.getIndices());
+  std::optional<int64_t> wanted =
+      graph::getDim(op.getValues(), axis).asConstant();
+  bool isFew = wanted && *wanted <= FewBest::most;
   e.loop(e.begin, e.end, [&](Value row) {
     Indices index = e.delinearise(row, others);
     auto indexOf = [&](Value i) {
@@ -120,8 +209,10 @@ void emitTopk(Emitter &e, graph::TopkOp op) {
     };
     e.fault(e.less(count, dims[axis]), TENON_FAULT_COUNT, op);
     TopkRow sorted(e, op, count);
-    Value order = sorted.sort(indexOf);
-    e.loop(e.number(0), e.min(dims[axis], count), [&](Value i) {
+    Value kept = e.min(dims[axis], count);
+    Value order = isFew ? FewBest(e, op, count, kept).select(indexOf)
+                        : sorted.sort(indexOf);
+    e.loop(e.number(0), kept, [&](Value i) {
       Indices at = indexOf(i);
       Value position = e.loadRaw(order, e.b.getI64Type(), i);
       e.bind(op.getValues(), at, sorted.valueAt(position));

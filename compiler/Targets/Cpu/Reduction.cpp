@@ -41,7 +41,7 @@ Value extreme(Emitter &e, Type element, bool lowest) {
 }
 
 Value isBetter(Emitter &e, Value x, Value y, Type element, bool largest) {
-  if (!isa<FloatType>(x.getType()))
+  if (!isa<FloatType>(element))
     return largest ? emitLess(e.b, y, x, element)
                    : emitLess(e.b, x, y, element);
   using P = arith::CmpFPredicate;

@@ -87,12 +87,12 @@ kernel.func @blocks symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
   %1 = graph.neg %0 : (tensor<1000xf32>) -> tensor<1000xf32>
   kernel.yield %1 : tensor<1000xf32>
 }
-// CHECK: kernel.func @product {{.*}} geometry <d0,
-// expected-remark@+1 {{kernel 'product' runs by Generic: there is no other schedule for 'graph.cumulative'}}
-kernel.func @product symbols ["d0"] layouts [""] schedule "" geometry <0, 0, 0> {
+// CHECK: kernel.func @best {{.*}} geometry <d0,
+// expected-remark@+1 {{kernel 'best' runs by Generic: there is no other schedule for 'graph.topk'}}
+kernel.func @best symbols ["d0"] layouts [""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<?x7xf32, #graph.dims<d0, 7>>):
-  %1 = graph.cumulative %0 {axis = 1 : i64, kind = #graph<reduce_kind prod>, exclusive = false, reverse = false} : (tensor<?x7xf32, #graph.dims<d0, 7>>) -> tensor<?x7xf32, #graph.dims<d0, 7>>
-  kernel.yield %1 : tensor<?x7xf32, #graph.dims<d0, 7>>
+  %1:2 = graph.topk %0 {axis = 1, largest = true} : (tensor<?x7xf32, #graph.dims<d0, 7>>) -> (tensor<?x2xf32, #graph.dims<d0, 2>>, tensor<?x2xi64, #graph.dims<d0, 2>>)
+  kernel.yield %1#0 : tensor<?x2xf32, #graph.dims<d0, 2>>
 }
 
 // -----

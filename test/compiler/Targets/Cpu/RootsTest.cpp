@@ -175,6 +175,30 @@ TEST(Roots, SelectsTopElements) {
   runCases(cases);
 }
 
+TEST(Roots, SelectsFewTopElements) {
+  std::vector<KernelCase> cases;
+  std::vector<Symbols> sizes;
+  for (int64_t n : {5, 6, 20, 21, 69, 70, 300, 1000})
+    sizes.push_back({{"m", 2}, {"n", n}});
+  for (const std::string &type : numbers)
+    for (const std::string &largest : {"true", "false"})
+      for (const std::string &k : {"0", "1", "5"}) {
+        cases.push_back(one("topk", "{axis = 1, largest = " + largest + "}",
+                            {tensor({"m", "n"}, type)},
+                            {tensor({"m", k}, type), tensor({"m", k}, "i64")},
+                            sizes));
+        cases.back().values = {{0, 9, type[0] == 'f' || type[0] == 'b'}};
+      }
+  cases.push_back(
+      one("topk", "{axis = 0, largest = true}", {tensor({"n", "m"}, "f32")},
+          {tensor({"5", "m"}, "f32"), tensor({"5", "m"}, "i64")}, sizes));
+  KernelCase tooMany = cases.back();
+  tooMany.sizes = {{{"m", 2}, {"n", 4}}};
+  tooMany.fault = 3;
+  cases.push_back(tooMany);
+  runCases(cases);
+}
+
 TEST(Roots, Multiplies) {
   std::vector<KernelCase> cases;
   std::vector<Symbols> sizes;
