@@ -25,8 +25,9 @@ bool isRootAttention(Operation *root) { return isa<graph::AttentionOp>(root); }
 bool isRootConv(Operation *root) { return isa<graph::ConvOp>(root); }
 bool isRootMatmul(Operation *root) { return isa<graph::MatmulOp>(root); }
 bool isRootRow(Operation *root) {
-  return isa<graph::LayerNormOp, graph::LogSoftmaxOp, graph::ReduceOp,
-             graph::RmsNormOp, graph::SoftmaxOp>(root);
+  return isa<graph::ArgReduceOp, graph::CumulativeOp, graph::LayerNormOp,
+             graph::LogSoftmaxOp, graph::ReduceOp, graph::RmsNormOp,
+             graph::SoftmaxOp>(root);
 }
 bool isRootAny(Operation *) { return true; }
 

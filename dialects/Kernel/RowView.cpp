@@ -146,6 +146,8 @@ Axes workedAxes(Operation *root) {
             llvm::seq<int64_t>(op.getAxis(), graph::getRank(op.getResult())));
       })
       .Case([](graph::ReduceOp op) { return Axes(op.getAxes()); })
+      .Case<graph::ArgReduceOp, graph::CumulativeOp>(
+          [](auto op) { return Axes{int64_t(op.getAxis())}; })
       .Default([](Operation *) { return Axes(); });
 }
 
@@ -181,12 +183,17 @@ RowView splitAxes(Operation *root, bool mergesRun) {
   return view;
 }
 
+/// Whether an axis that is worked along leaves one element.
+bool isReduction(Operation *root) {
+  return isa<graph::ArgReduceOp, graph::ReduceOp>(root);
+}
+
 /// Whether everything that is computed lies along the run.
 bool isAligned(Block &body, const RowView &view) {
   Neighbours neighbours(view.root);
   if (!neighbours.hold(view.root->getOperand(0), view.run))
     return false;
-  if (isa<graph::ReduceOp>(view.root) && view.combinesRun)
+  if (isReduction(view.root) && view.combinesRun)
     return true; // What is yielded is one element for the run.
   Value result = view.root->getResult(0);
   return llvm::all_of(body.getTerminator()->getOperands(), [&](Value yielded) {
@@ -208,7 +215,7 @@ Geometry RowView::geometry(Block &body) const {
   Expr walked = graph::product(context, stepDims);
   if (!units || !walked || !length)
     return {};
-  bool isReduce = isa<graph::ReduceOp>(root);
+  bool isReduce = isReduction(root) || isa<graph::CumulativeOp>(root);
   Expr elements, scratch = number(0);
   if (combinesRun) {
     elements = walked * length;
@@ -233,12 +240,17 @@ std::optional<RowView> rowViewOf(Block &body, std::string &why) {
     why = reason;
     return std::nullopt;
   };
-  if (!root || !isa<graph::SoftmaxOp, graph::LogSoftmaxOp, graph::LayerNormOp,
-                    graph::RmsNormOp, graph::ReduceOp>(root))
-    return refuse("its root is no norm, softmax or reduction");
+  if (!root || !isa<graph::ArgReduceOp, graph::CumulativeOp, graph::LayerNormOp,
+                    graph::LogSoftmaxOp, graph::ReduceOp, graph::RmsNormOp,
+                    graph::SoftmaxOp>(root))
+    return refuse("its root is no norm, softmax, reduction or running sum");
   Type element = getElementType(root->getOperand(0));
   if (!element.isF32() && !element.isF16() && !element.isBF16())
     return refuse("its elements are not f32, f16 or bf16");
+  auto sums = dyn_cast<graph::CumulativeOp>(root);
+  if (sums && (sums.getKind() == graph::ReduceKind::Max ||
+               sums.getKind() == graph::ReduceKind::Min))
+    return refuse("it carries extremes");
   for (bool mergesRun : {true, false}) {
     RowView view = splitAxes(root, mergesRun);
     if (view.run.empty())
@@ -246,6 +258,8 @@ std::optional<RowView> rowViewOf(Block &body, std::string &why) {
     if (isa<graph::LayerNormOp, graph::RmsNormOp>(root) &&
         (!view.combinesRun || !view.steps.empty()))
       continue; // Over axes that do not make one run.
+    if (sums && view.combinesRun && sums.getReverse())
+      return refuse("its sums run down along the innermost axis");
     if (isAligned(body, view))
       return view;
   }

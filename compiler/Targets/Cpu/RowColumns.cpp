@@ -10,6 +10,7 @@
 #include "compiler/Targets/Cpu/RowReduction.h"
 #include "compiler/Targets/Cpu/RowVectors.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "runtime/model_format.h"
 
 using namespace mlir;
 
@@ -67,6 +68,10 @@ private:
   void emitGroup() {
     if (auto op = dyn_cast<graph::ReduceOp>(program.root))
       reduce(op);
+    else if (auto op = dyn_cast<graph::ArgReduceOp>(program.root))
+      argReduce(op);
+    else if (auto op = dyn_cast<graph::CumulativeOp>(program.root))
+      accumulate(op);
     else
       softmax(isa<graph::LogSoftmaxOp>(program.root));
   }
@@ -105,6 +110,50 @@ private:
       store(none, v,
             reduction.finish(part(all, v), program.workedCount(),
                              graph::getElementType(program.result)));
+    });
+  }
+
+  void argReduce(graph::ArgReduceOp op) {
+    ArgReduction reduction(e, op, width);
+    Value count = program.workedCount();
+    e.fault(e.less(count, e.number(1)), TENON_FAULT_COUNT, op);
+    Values all;
+    for (size_t v = 0; v < lanes.size(); ++v)
+      llvm::append_range(all, reduction.start());
+    all =
+        program.overSteps(all, [&](ArrayRef<Value> steps, ValueRange carried) {
+          Value step = steps.empty() ? e.number(0) : steps[0];
+          Value place = e.spread(
+              arith::TruncIOp::create(e.b, e.b.getI32Type(), step), width);
+          Values next;
+          forEach([&](size_t v) {
+            llvm::append_range(next, reduction.add(carried.slice(2 * v, 2),
+                                                   input(steps, v), place, {}));
+          });
+          return next;
+        });
+    Indices none(program.stepDims.size(), e.number(0));
+    forEach(
+        [&](size_t v) { store(none, v, reduction.finish(all[2 * v + 1])); });
+  }
+
+  void accumulate(graph::CumulativeOp op) {
+    RowReduction reduction(e, op.getKind(), width);
+    Type element = graph::getElementType(program.result);
+    Values all;
+    for (size_t v = 0; v < lanes.size(); ++v)
+      llvm::append_range(all, reduction.start());
+    program.overSteps(all, [&](ArrayRef<Value> steps, ValueRange carried) {
+      Indices at(steps);
+      if (op.getReverse() && !at.empty())
+        at[0] = e.sub(e.sub(program.stepDims[0], e.number(1)), at[0]);
+      Values next;
+      forEach([&](size_t v) {
+        next.push_back(reduction.add(carried[v], input(at, v), {})[0]);
+        Value sum = op.getExclusive() ? carried[v] : next.back();
+        store(at, v, reduction.finish(sum, e.number(1), element));
+      });
+      return next;
     });
   }
 

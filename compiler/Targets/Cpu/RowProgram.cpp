@@ -1,4 +1,4 @@
-//===- RowProgram.cpp - Norms, softmax and reductions of rows -------------===//
+//===- RowProgram.cpp - Norms and softmax of rows -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A row stays in registers from pass to pass where it is short; else it is read
@@ -306,35 +306,6 @@ void emitRows(RowProgram &program, ArrayRef<Indices> leads) {
   normRows(rows, op.getEpsilon().convertToDouble(), false);
 }
 
-void reduceRow(RowProgram &program, graph::ReduceOp op, ArrayRef<Value> lead,
-               Value unit) {
-  Emitter &e = program.e;
-  int64_t width = RowVectors::widthOf(e);
-  RowReduction reduction(e, op.getKind(), width);
-  auto join = [&](ValueRange x, ValueRange y) { return reduction.join(x, y); };
-  Values lanes = program.overSteps(
-      reduction.start(), [&](ArrayRef<Value> steps, ValueRange sofar) {
-        Values own =
-            RowVectors(e, program.length, /*mostResident=*/4)
-                .pass(
-                    4, reduction.start(),
-                    [&](const Step &step, ValueRange carried) {
-                      Indices index =
-                          program.indexOf(lead, steps, step.lanes.first);
-                      return reduction.add(carried, program.input(index, width),
-                                           step.lanes.mask);
-                    },
-                    join);
-        return steps.empty() ? own : reduction.join(sofar, own);
-      });
-  Value value = reduction.finish(reduction.fold(lanes), program.workedCount(),
-                                 graph::getElementType(program.result));
-  Indices index = program.indexOf(
-      lead, Indices(program.stepDims.size(), e.number(0)), e.number(0));
-  e.bind(program.result, index, value);
-  e.storeYields(index, unit);
-}
-
 } // namespace
 
 void emitRowsOfRun(RowProgram &program) {
@@ -342,10 +313,6 @@ void emitRowsOfRun(RowProgram &program) {
   auto leadOf = [&](Value unit) {
     return e.delinearise(unit, program.leadDims);
   };
-  if (auto op = dyn_cast<graph::ReduceOp>(program.root))
-    return e.loop(e.begin, e.end, [&](Value unit) {
-      reduceRow(program, op, leadOf(unit), unit);
-    });
   constexpr int64_t together = kernel::rowsTogether;
   Value groups = e.div(e.sub(e.end, e.begin), e.number(together));
   Value rest = e.add(e.begin, e.mul(groups, e.number(together)));
@@ -368,10 +335,13 @@ LogicalResult emitRowProgram(Emitter &e) {
   if (!view)
     return e.kernel.emitOpError("is no row program: ") << why;
   RowProgram program(e, *view);
-  if (view->combinesRun)
-    emitRowsOfRun(program);
-  else
+  if (!view->combinesRun)
     emitRowsOfColumns(program);
+  else if (isa<graph::ArgReduceOp, graph::CumulativeOp, graph::ReduceOp>(
+               view->root))
+    emitRowsToSums(program);
+  else
+    emitRowsOfRun(program);
   return success();
 }
 

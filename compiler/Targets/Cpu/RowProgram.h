@@ -45,8 +45,10 @@ public:
   llvm::SmallVector<Value> leadDims, stepDims;
 };
 
-/// Units of a row each, and of some columns of a row each.
+/// Units of a row each: norms and softmax, then reductions and running sums;
+/// and of some columns of a row each.
 void emitRowsOfRun(RowProgram &program);
+void emitRowsToSums(RowProgram &program);
 void emitRowsOfColumns(RowProgram &program);
 
 } // namespace tenon::cpu

@@ -4,6 +4,7 @@
 #include "compiler/Targets/Cpu/RowReduction.h"
 #include "compiler/Targets/Cpu/RowVectors.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -89,6 +90,89 @@ Value RowReduction::finish(ValueRange carried, Value count,
     sum = arith::DivFOp::create(e.b, sum, divisor);
   }
   return emitCast(e.b, sum, e.b.getF64Type(), element);
+}
+
+VectorType ArgReduction::placeType() const {
+  return VectorType::get({width}, e.b.getI32Type());
+}
+
+/// No place yet is behind all others, wherever those are sought.
+ArgReduction::Values ArgReduction::start() const {
+  double infinity = std::numeric_limits<double>::infinity();
+  Type f32 = VectorType::get({width}, e.b.getF32Type());
+  return {constantLike(e.b, f32, isMax ? -infinity : infinity),
+          constantLike(e.b, placeType(), takesLast ? -1 : double(INT32_MAX))};
+}
+
+Value ArgReduction::isBetter(Value x, Value y) const {
+  Value beats = arith::CmpFOp::create(e.b, isMax ? P::UGT : P::ULT, x, y);
+  return arith::AndIOp::create(e.b, beats,
+                               arith::CmpFOp::create(e.b, P::ORD, y, y));
+}
+
+ArgReduction::Values ArgReduction::add(ValueRange sofar, Value x, Value place,
+                                       Value mask) const {
+  // Places only grow: of equals the last one wins where that is asked for.
+  Value wins = isBetter(x, sofar[0]);
+  if (takesLast)
+    wins = arith::XOrIOp::create(
+        e.b, isBetter(sofar[0], x),
+        constantLike(e.b, VectorType::get({width}, e.b.getI1Type()), -1));
+  if (mask)
+    wins = arith::AndIOp::create(e.b, wins, mask);
+  return {arith::SelectOp::create(e.b, wins, x, sofar[0]),
+          arith::SelectOp::create(e.b, wins, place, sofar[1])};
+}
+
+ArgReduction::Values ArgReduction::join(ValueRange x, ValueRange y) const {
+  Value wins = isBetter(x[0], y[0]);
+  // Neither is better: the place decides.
+  Value loses = isBetter(y[0], x[0]);
+  Value isBefore = arith::CmpIOp::create(
+      e.b, takesLast ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt,
+      x[1], y[1]);
+  Value none = constantLike(e.b, loses.getType(), 0);
+  wins = arith::OrIOp::create(
+      e.b, wins, arith::SelectOp::create(e.b, loses, none, isBefore));
+  return {arith::SelectOp::create(e.b, wins, x[0], y[0]),
+          arith::SelectOp::create(e.b, wins, x[1], y[1])};
+}
+
+Value ArgReduction::fold(ValueRange lanes) const {
+  Values both(lanes.begin(), lanes.end());
+  for (int32_t count = width; count > 1; count /= 2) {
+    Values low, high;
+    for (Value value : both) {
+      low.push_back(LLVM::ShuffleVectorOp::create(
+          e.b, value, value,
+          llvm::to_vector(llvm::seq<int32_t>(0, count / 2))));
+      high.push_back(LLVM::ShuffleVectorOp::create(
+          e.b, value, value,
+          llvm::to_vector(llvm::seq<int32_t>(count / 2, count))));
+    }
+    both = join(low, high);
+  }
+  return finish(vector::ExtractOp::create(e.b, both[1], 0));
+}
+
+Value ArgReduction::finish(Value place) const {
+  // Where nothing is better than the start, it is the first of equals.
+  Value none = constantLike(e.b, place.getType(), double(INT32_MAX));
+  Value zero = constantLike(e.b, place.getType(), 0);
+  Value isNone =
+      arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, place, none);
+  place = arith::SelectOp::create(e.b, isNone, zero, place);
+  return arith::ExtSIOp::create(
+      e.b, sameShape(place.getType(), e.b.getI64Type()), place);
+}
+
+Value ArgReduction::placesFrom(Value first) const {
+  Value lanes = arith::ConstantOp::create(
+      e.b,
+      DenseElementsAttr::get(placeType(), ArrayRef<int32_t>(llvm::to_vector(
+                                              llvm::seq<int32_t>(0, width)))));
+  Value narrow = arith::TruncIOp::create(e.b, e.b.getI32Type(), first);
+  return arith::AddIOp::create(e.b, lanes, e.spread(narrow, width));
 }
 
 } // namespace tenon::cpu

@@ -39,6 +39,36 @@ private:
   int64_t width;
 };
 
+/// Where the best of a running set of floats is, lane by lane: NaN is better
+/// than all numbers, and of equals the first one, or the last, is taken.
+class ArgReduction {
+public:
+  using Values = llvm::SmallVector<Value>;
+
+  ArgReduction(Emitter &e, graph::ArgReduceOp op, int64_t width)
+      : e(e), isMax(op.getKind() == graph::ReduceKind::Max),
+        takesLast(op.getLast()), width(width) {}
+
+  Values start() const;
+  /// Takes in a vector of f32 at the i32 places `place`.
+  Values add(mlir::ValueRange sofar, Value x, Value place, Value mask) const;
+  Values join(mlir::ValueRange x, mlir::ValueRange y) const;
+  /// The places of all lanes as one.
+  Value fold(mlir::ValueRange lanes) const;
+  /// Places as i64.
+  Value finish(Value place) const;
+  /// Consecutive places from an i64 on.
+  Value placesFrom(Value first) const;
+
+private:
+  Value isBetter(Value x, Value y) const;
+  mlir::VectorType placeType() const;
+
+  Emitter &e;
+  bool isMax, takesLast;
+  int64_t width;
+};
+
 /// x where it is larger, else y.
 Value largerOf(Emitter &e, Value x, Value y);
 

@@ -54,3 +54,10 @@ kernel.func @turned symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
   %2 = graph.softmax %1 {axis = 1} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   kernel.yield %2 : tensor<4x8xf32>
 }
+// CHECK: kernel.func @down {{.*}} schedule "Generic"
+// expected-remark@+1 {{does not run by RowProgram: its sums run down along the innermost axis}}
+kernel.func @down symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<4x8xf32>):
+  %1 = graph.cumulative %0 {axis = 1, kind = #graph<reduce_kind sum>, exclusive = false, reverse = true} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  kernel.yield %1 : tensor<4x8xf32>
+}

@@ -182,6 +182,60 @@ TEST(RowProgram, Reduces) {
   runOnLevels(cases);
 }
 
+TEST(RowProgram, ArgReduces) {
+  std::vector<Symbols> sizes;
+  for (int64_t n : {1, 2, 7, 16, 33, 64, 100, 300})
+    sizes.push_back({{"m", 3}, {"n", n}});
+  std::vector<KernelCase> cases;
+  for (const std::string &type : narrow)
+    for (const std::string &kind : {"max", "min"})
+      for (const std::string &last : {"true", "false"})
+        for (int axis : {0, 1, 2}) {
+          Dims result = {"m", "4", "n"};
+          result[axis] = "1";
+          cases.push_back(one("arg_reduce",
+                              "{axis = " + std::to_string(axis) +
+                                  ", kind = #graph<reduce_kind " + kind +
+                                  ">, last = " + last + "}",
+                              {tensor({"m", "4", "n"}, type)},
+                              {tensor(result, "i64")}, sizes));
+          cases.back().values = {{-1, 1, true}};
+        }
+  runOnLevels(cases);
+  KernelCase empty = one(
+      "arg_reduce", "{axis = 1, kind = #graph<reduce_kind max>, last = false}",
+      {tensor({"m", "n"}, "f32")}, {tensor({"m", "1"}, "i64")},
+      {{{"m", 3}, {"n", 0}}});
+  empty.fault = 3;
+  runOnLevels({empty});
+}
+
+TEST(RowProgram, RunningSums) {
+  std::vector<Symbols> sizes;
+  for (int64_t n : {1, 2, 7, 16, 33, 64, 100, 300})
+    sizes.push_back({{"m", 3}, {"n", n}});
+  sizes.push_back({{"m", 3}, {"n", 0}});
+  std::vector<KernelCase> cases;
+  for (const std::string &type : narrow)
+    for (const std::string &kind : {"sum", "prod"})
+      for (const std::string &exclusive : {"true", "false"})
+        for (const std::string &reverse : {"true", "false"})
+          for (const std::string &axis : {"0", "1", "2"}) {
+            if (axis == "2" && reverse == "true")
+              continue; // Left to the generic schedule.
+            std::string whole = tensor({"m", "4", "n"}, type);
+            cases.push_back(one("cumulative",
+                                "{axis = " + axis +
+                                    ", kind = #graph<reduce_kind " + kind +
+                                    ">, exclusive = " + exclusive +
+                                    ", reverse = " + reverse + "}",
+                                {whole}, {whole}, sizes));
+            if (kind == "prod")
+              cases.back().values = {{0.9, 1.1}};
+          }
+  runOnLevels(cases);
+}
+
 TEST(RowProgram, SumsManyElementsPrecisely) {
   std::vector<KernelCase> cases;
   for (const std::string &whole :
