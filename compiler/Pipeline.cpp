@@ -38,6 +38,7 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createHoistRowMovesPass({options.explain})); // above norms
   function.addPass(createHoistSlicesPass());   // rows that nothing reads
   function.addPass(createFoldBatchNormPass()); // factors into filters
+  function.addPass(createSplitConvTransposesPass({options.explain}));
   function.addPass(createChannelsLastPass({options.explain}));
   function.addPass(createFoldConstantsPass(weights)); // weights in new orders
   function.addPass(createSimplifyPass()); // tables that layers share

@@ -635,4 +635,62 @@ def SinkWindowsPass : Pass<"sink-windows", "::mlir::func::FuncOp"> {
                         "Remark on products of windows that stay: why">];
 }
 
+def SplitConvTransposesPass
+    : Pass<"split-conv-transposes", "::mlir::func::FuncOp"> {
+  let summary = "Transposed convolutions become convolutions";
+  let description = [{
+    Results whose places leave the same remainder by the strides are one
+    convolution each, with the taps that reach them in reverse; they are
+    computed as channels, channels last, and put in their places. Fires where
+    the filter is a weight of f32 and no axis has both a stride and a dilation.
+
+    ```mlir
+    func.func @main(%x: tensor<1x3x4xf32>) -> tensor<1x2x8xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<3x2x2xf32>
+      %0 = graph.conv_transpose %x, %w {strides = array<i64: 2>,
+          dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64}
+          : (tensor<1x3x4xf32>, tensor<3x2x2xf32>) -> tensor<1x2x8xf32>
+      return %0 : tensor<1x2x8xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<1x3x4xf32>) -> tensor<1x2x8xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<3x2x2xf32>
+      %1 = graph.transpose %x {permutation = array<i64: 0, 2, 1>}
+          : (tensor<1x3x4xf32>) -> tensor<1x4x3xf32>
+      %2 = graph.reshape %w : (tensor<3x2x2xf32>) -> tensor<1x3x2x2xf32>
+      %3 = graph.transpose %2 {permutation = array<i64: 0, 2, 1, 3>}
+          : (tensor<1x3x2x2xf32>) -> tensor<1x2x3x2xf32>
+      %4 = graph.reshape %3 : (tensor<1x2x3x2xf32>) -> tensor<2x3x2xf32>
+      %5 = graph.slice %4 {starts = #graph.dims<0, 0, 0>,
+          steps = #graph.dims<1, 1, -2>}
+          : (tensor<2x3x2xf32>) -> tensor<2x3x1xf32>
+      %6 = graph.slice %4 {starts = #graph.dims<0, 0, 1>,
+          steps = #graph.dims<1, 1, -2>}
+          : (tensor<2x3x2xf32>) -> tensor<2x3x1xf32>
+      %7 = graph.reshape %5 : (tensor<2x3x1xf32>) -> tensor<1x2x3x1xf32>
+      %8 = graph.reshape %6 : (tensor<2x3x1xf32>) -> tensor<1x2x3x1xf32>
+      %9 = graph.concat %7, %8 {axis = 1 : i64}
+          : (tensor<1x2x3x1xf32>, tensor<1x2x3x1xf32>) -> tensor<1x4x3x1xf32>
+      %10 = graph.reshape %9 : (tensor<1x4x3x1xf32>) -> tensor<4x3x1xf32>
+      %11 = graph.conv %1, %10 {channels_last, strides = array<i64: 1>,
+          dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64}
+          : (tensor<1x4x3xf32>, tensor<4x3x1xf32>) -> tensor<1x4x4xf32>
+      %12 = graph.reshape %11 : (tensor<1x4x4xf32>) -> tensor<1x4x1x2x2xf32>
+      %13 = graph.transpose %12 {permutation = array<i64: 0, 1, 3, 2, 4>}
+          : (tensor<1x4x1x2x2xf32>) -> tensor<1x4x2x1x2xf32>
+      %14 = graph.reshape %13 : (tensor<1x4x2x1x2xf32>) -> tensor<1x8x2xf32>
+      %15 = graph.slice %14 {starts = #graph.dims<0, 0, 0>,
+          steps = #graph.dims<1, 1, 1>}
+          : (tensor<1x8x2xf32>) -> tensor<1x8x2xf32>
+      %16 = graph.transpose %15 {permutation = array<i64: 0, 2, 1>}
+          : (tensor<1x8x2xf32>) -> tensor<1x2x8xf32>
+      return %16 : tensor<1x2x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on each that is not split">];
+}
+
 #endif // TENON_COMPILER_TRANSFORMS_PASSES_TD
