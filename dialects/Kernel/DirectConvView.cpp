@@ -160,15 +160,10 @@ std::optional<DirectConvView> directConvViewOf(graph::ConvOp op,
       why = "its sizes overflow";
       return std::nullopt;
     }
-  // Pixels that lie pages apart meet in the same few sets of the caches; in a
-  // slab, half a page already is worth some room between them.
+  // Pixels that lie half a page apart or more meet in the same few sets of the
+  // caches: in a slab, there is some room between them.
   int64_t channels = view.groups * view.channels;
-  bool isWhole = llvm::all_of(view.axes, isMatrix);
-  view.isInput = isWhole && channels % 1024 != 0;
-  if (isWhole && !view.isInput && view.groups == 1) {
-    why = "its pixels lie pages apart";
-    return std::nullopt;
-  }
+  view.isInput = llvm::all_of(view.axes, isMatrix);
   bool liesApart = channels * view.axes.back().slabStride() % 512 == 0;
   view.pixelStride = channels + (liesApart && !view.isInput ? 16 : 0);
   view.imageAxes = view.axes;

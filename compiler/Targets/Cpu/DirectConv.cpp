@@ -40,8 +40,11 @@ public:
                                     e.number(kernel::maxTilePixels * width),
                                     64);
     });
-    tilesOfLine =
-        llvm::divideCeil(view.pixels().count, tilePixels(e.level, width));
+    int64_t most = tilePixels(e.level, width);
+    // Pixels that lie pages apart share a set of the first level, of 8 ways.
+    if (view.isInput && view.pixelStride % 1024 == 0)
+      most = std::min<int64_t>(most, 8);
+    tilesOfLine = llvm::divideCeil(view.pixels().count, most);
     fewest = view.pixels().count / tilesOfLine;
     larger = view.pixels().count % tilesOfLine;
   }
@@ -223,6 +226,8 @@ private:
       return;
     Value first = e.add(
         e.mul(rowOf(line, firstPixel), e.number(view.allMaps())), work.column);
+    // The second level has room for pixels that lie pages apart, the first not.
+    int locality = view.allMaps() % 512 == 0 ? 2 : 3;
     for (Value operand : operands)
       for (int64_t pixel = 0; pixel < pixels; ++pixel)
         for (int64_t n = 0; n < columns; n += 16)
@@ -230,7 +235,7 @@ private:
               e.b,
               element(operand,
                       e.add(first, e.number(pixel * view.allMaps() + n))),
-              0, 3, 1);
+              0, locality, 1);
   }
 
   /// A pixel's row of the result.

@@ -3,7 +3,9 @@
 //
 // Each element of the result is, along every axis that changes, a weighted sum
 // of input elements around a coordinate: two for linear, four for cubic, more
-// when antialiasing stretches the kernel. All in f64.
+// when antialiasing stretches the kernel. All in f64. Where the last axis stays
+// and the taps are few, all elements of a row share them: they are computed
+// once per row, and vectors of the last axis are summed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +25,47 @@ public:
       : e(e), b(e.b), op(op), f64(e.b.getF64Type()),
         input(e.dimsOf(op.getInput())), result(e.dimsOf(op.getResult())),
         isCrop(op.getCoordinates() == "tf_crop_and_resize") {}
+
+  /// Whether the elements of a row share their taps.
+  bool sharesTaps() {
+    if (op.getMode() == graph::ResizeMode::Nearest || isCrop ||
+        op.getAntialias() || op.getExcludeOutside() || input.size() < 2 ||
+        !isKept(input.size() - 1) ||
+        !graph::getElementType(op.getResult()).isF32())
+      return false;
+    int64_t taps = 1;
+    for (size_t axis = 0; axis < input.size(); ++axis)
+      taps *= isKept(axis) ? 1 : tapsOfAxis();
+    return taps <= maxSharedTaps;
+  }
+
+  /// Prepares `sharedElement` for the row at `lead`.
+  void shareTaps(ArrayRef<Value> lead) {
+    taps = {{Indices(lead), real(1), Value()}};
+    Value total = real(1);
+    for (size_t axis = 0; axis < lead.size(); ++axis)
+      if (!isKept(axis))
+        total = times(total, addTaps(axis, lead[axis]));
+    for (Tap &tap : taps)
+      tap.weight = over(tap.weight, total);
+  }
+
+  /// Element i of the row, unrounded but for its type.
+  Value sharedElement(Value i) {
+    Value sum = real(0);
+    for (const Tap &tap : taps) {
+      Indices from = tap.lead;
+      from.push_back(i);
+      Value value =
+          emitCast(b, e.element(op.getInput(), from), b.getF32Type(), f64);
+      Value part = times(tap.weight, value);
+      // A tap that is none may lie on an infinity.
+      if (tap.holds)
+        part = e.select(tap.holds, part, real(0));
+      sum = plus(sum, part);
+    }
+    return emitCast(b, sum, f64, b.getF32Type());
+  }
 
   /// The element of the result, unrounded but for its type.
   Value elementAt(ArrayRef<Value> index) {
@@ -48,6 +91,55 @@ public:
   }
 
 private:
+  static constexpr int64_t maxSharedTaps = 16;
+
+  /// A row of the input.
+  struct Tap {
+    Indices lead;
+    Value weight, holds;
+  };
+
+  int64_t tapsOfAxis() {
+    return op.getMode() == graph::ResizeMode::Cubic ? 4 : 2;
+  }
+
+  /// Multiplies the taps by those of an axis; the sum of their weights.
+  Value addTaps(size_t axis, Value position) {
+    coordinates.assign(input.size(), Value());
+    coordinates[axis] = coordinate(axis, position);
+    Value reach = real(double(tapsOfAxis() / 2)), total = real(0);
+    Value at = bounded(axis, reach);
+    Value first = e.add(toInt(floor(minus(at, reach))), e.number(1));
+    Value end = toInt(ceil(plus(at, reach)));
+    std::vector<Tap> before;
+    std::swap(before, taps);
+    for (int64_t t = 0; t < tapsOfAxis(); ++t) {
+      Value i = e.add(first, e.number(t));
+      Value w = weight(minus(toReal(i), at));
+      Value holds = e.less(i, end);
+      total = plus(total, e.select(holds, w, real(0)));
+      bool isLast = t + 1 == tapsOfAxis();
+      for (const Tap &tap : before) {
+        Tap next = tap;
+        next.lead[axis] = clamped(axis, i);
+        next.weight = times(tap.weight, w);
+        if (isLast)
+          next.holds = tap.holds ? e.both(tap.holds, holds) : holds;
+        taps.push_back(next);
+      }
+    }
+    return total;
+  }
+
+  /// An axis's coordinate within reach of the input.
+  Value bounded(size_t axis, Value reach) {
+    Value at = coordinates[axis];
+    using P = arith::CmpFPredicate;
+    at = e.select(compare(P::UNO, at, at), real(0), at);
+    at = emitMin(b, at, plus(toReal(input[axis]), reach), f64);
+    return emitMax(b, at, minus(real(-1), reach), f64);
+  }
+
   Value real(double value) { return constantLike(b, f64, value); }
   Value toReal(Value value) { return arith::SIToFPOp::create(b, f64, value); }
   Value toInt(Value value) { return emitCast(b, value, f64, b.getI64Type()); }
@@ -161,11 +253,8 @@ private:
     Value squeeze =
         op.getAntialias() ? emitMin(b, scaleOf(axis), real(1), f64) : real(1);
     Value reach = over(real(isCubic ? 2 : 1), squeeze);
-    Value at = coordinates[axis];
+    Value at = bounded(axis, reach);
     using P = arith::CmpFPredicate;
-    at = e.select(compare(P::UNO, at, at), real(0), at);
-    at = emitMin(b, at, plus(toReal(input[axis]), reach), f64);
-    at = emitMax(b, at, minus(real(-1), reach), f64);
     Value first = e.add(toInt(floor(minus(at, reach))), e.number(1));
     Value end = toInt(ceil(plus(at, reach)));
     // Where all samples were excluded, one more stands for the border.
@@ -200,7 +289,8 @@ private:
   Indices input, result;
   bool isCrop;
   Indices coordinates; // Of axes that change.
-  Value outside;       // Some coordinate lies beyond the input, if any can.
+  std::vector<Tap> taps;
+  Value outside; // Some coordinate lies beyond the input, if any can.
 };
 
 } // namespace
@@ -221,6 +311,11 @@ bool emitResize(Emitter &e, Operation *root) {
     Indices lead = e.delinearise(row, ArrayRef(dims).drop_back());
     e.fault(empty, TENON_FAULT_COUNT, op);
     Value length = e.select(empty, e.number(0), dims.back());
+    if (Resampling shared(e, op); shared.sharesTaps()) {
+      shared.shareTaps(lead);
+      return e.storeRow(op, lead, row, length,
+                        [&](Value i) { return shared.sharedElement(i); });
+    }
     e.storeRow(op, lead, row, length, [&](Value i) {
       Indices index = lead;
       index.push_back(i);

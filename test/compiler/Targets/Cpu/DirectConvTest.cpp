@@ -97,7 +97,7 @@ protected:
 
 TEST_P(DirectConv, TakesAnyNumberOfChannels) {
   std::vector<Conv> convs;
-  for (int64_t channels : {1, 3, 4, 16, 47})
+  for (int64_t channels : {2, 3, 4, 16, 47})
     for (int64_t maps : {1, 16, 50, 64})
       convs.push_back(
           {1, channels, maps, {5, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
@@ -143,8 +143,9 @@ TEST_P(DirectConv, ReadsMatricesInPlace) {
     for (int64_t channels : {1, 6, 40})
       convs.push_back(
           {1, channels, 70, image, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}});
-  // A filter that is not kept in the cache; slabs of pixels pages apart.
+  // A filter that is not kept in the cache, pixels pages apart.
   convs.push_back({1, 500, 400, {8, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}});
+  convs.push_back({1, 1024, 50, {8, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}});
   convs.push_back({1, 512, 20, {12, 24}, {1, 1}, {2, 1}, {1, 1}, {0, 0, 0, 0}});
   convs.push_back({1, 1024, 20, {3, 24}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}});
   run(convs);
