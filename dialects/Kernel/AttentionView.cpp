@@ -10,10 +10,11 @@ namespace tenon::kernel {
 namespace {
 
 constexpr int64_t smallestWidth = 8;
-/// Units that keep many threads at work; a launch has no more pieces.
+/// Units that keep many threads at work; those of a launch whose keys are cut
+/// are fewer.
 constexpr int64_t enoughUnits = 64;
-/// Keys that make a piece worth joining.
-constexpr int64_t pieceKeys = 512;
+/// Keys that make one more piece worth joining.
+constexpr int64_t pieceKeys = 768;
 constexpr int64_t counterBytes = 512; // TENON_SHARED_ZEROS
 
 bool isInMemory(const std::optional<StridedView> &view) {
@@ -107,35 +108,46 @@ Expr AttentionView::units() const {
   return units ? units * dims[0] * keyHeads : units;
 }
 
-Expr AttentionView::pieces() const {
-  MLIRContext *context = op->getContext();
+/// Pieces of a unit's keys beyond the first; null where that is too complex.
+static Expr morePieces(const AttentionView &view) {
+  MLIRContext *context = view.op->getContext();
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
-  Expr keys = graph::getDim(op->getOperand(1), 2), all = units();
-  if (!all)
-    return all;
-  Expr wanted = number(enoughUnits).floorDiv(all.max(number(1)));
-  if (wanted)
-    wanted = wanted.min(keys.ceilDiv(number(pieceKeys)));
-  return wanted ? wanted.max(number(1)) : wanted;
+  Expr keys = graph::getDim(view.op->getOperand(1), 2), units = view.units();
+  if (keys.asConstant() && *keys.asConstant() < pieceKeys)
+    return number(0);
+  if (units)
+    units = number(enoughUnits - 1).floorDiv(units + 1);
+  return units ? units.min(keys.floorDiv(number(pieceKeys))) : units;
+}
+
+/// What the pieces of all units share: enough for two or more of each.
+static Expr sharedBytes(const AttentionView &view) {
+  Expr more = morePieces(view), units = view.units();
+  if (units)
+    units = units * (2 * AttentionPiece(view).end) + counterBytes;
+  return more && units ? more * units : Expr();
+}
+
+Expr AttentionView::pieces() const {
+  if (Expr more = morePieces(*this); more && sharedBytes(*this))
+    return more + 1;
+  return Expr::constant(op->getContext(), 1);
 }
 
 Geometry AttentionView::geometry() const {
   MLIRContext *context = op->getContext();
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
-  Expr keys = graph::getDim(op->getOperand(1), 2);
-  Expr cut = pieces(), rows = units();
-  if (cut && rows)
+  Expr keys = graph::getDim(op->getOperand(1), 2), rows = units();
+  Expr cut = pieces();
+  if (rows)
     rows = rows * cut;
   // Multiply-adds that make a piece worth handing to a thread.
   constexpr int64_t pieceCost = 500000;
   Expr cost = keys.max(number(1)) * (queryBlock * (depth + width));
   Expr grain = cost ? number(pieceCost).ceilDiv(cost) : number(1);
-  Geometry result{rows, grain, number(AttentionScratch(*this).end),
-                  std::nullopt};
-  if (!cut || cut.isConstant(1) || !rows)
-    return result;
-  Expr bytes = rows * AttentionPiece(*this).end + counterBytes;
-  result.shared = bytes ? (cut - 1).min(number(1)) * bytes : bytes;
+  Geometry result{rows, grain, number(AttentionScratch(*this).end), {}};
+  if (!cut.isConstant(1))
+    result.shared = sharedBytes(*this);
   return result;
 }
 

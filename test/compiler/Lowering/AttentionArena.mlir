@@ -7,7 +7,7 @@
 // memory is the same.
 
 // CHECK: segments = #graph.dims<[[ARENA]]>
-// CHECK: exec.launch {{.*}}, 38080>
+// CHECK: exec.launch @attention{{.*}} 1, 38080{{(, [0-9]+)?}}>
 func.func @main(%q: tensor<1x1xLENGTHx64xf32> {graph.name = "q"}, %k: tensor<1x1xLENGTHx64xf32> {graph.name = "k"}, %v: tensor<1x1xLENGTHx64xf32> {graph.name = "v"}) -> (tensor<1x1xLENGTHx64xf32> {graph.name = "y"}) {
   %0 = graph.softmax %q {axis = 3 : i64} : (tensor<1x1xLENGTHx64xf32>) -> tensor<1x1xLENGTHx64xf32>
   %1 = graph.attention %0, %k, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.125 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x1xLENGTHx64xf32>, tensor<1x1xLENGTHx64xf32>, tensor<1x1xLENGTHx64xf32>) -> tensor<1x1xLENGTHx64xf32>
