@@ -169,7 +169,9 @@ AttentionScratch::AttentionScratch(const AttentionView &view) {
   firstKey = factor + row;
   lastKey = firstKey + row;
   spare = lastKey + row;
-  end = spare + llvm::alignTo(view.width * 4, 64);
+  masked = spare + llvm::alignTo(view.width * 4, 64);
+  graph::AttentionOp op = view.op;
+  end = masked + (op.getKeyMask() ? 2 * keyBlock * 4 : 0);
 }
 
 } // namespace tenon::kernel

@@ -62,6 +62,7 @@ struct AttentionScratch {
   int64_t total, factor;
   int64_t firstKey, lastKey; // i32, within the block of keys
   int64_t spare;             // [E], for rows that nobody wants
+  int64_t masked;            // [2 * keyBlock], where there is a mask of keys
   int64_t end;
 };
 

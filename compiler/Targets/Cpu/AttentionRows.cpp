@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // As when text is generated: a query alone cannot fill vectors of queries. Here
-// keys lie along the vectors of scores, and values are read by vectors. Within
-// a block of keys, which stays in the cache, one query follows the other; each
-// sees exactly its own range of keys.
+// keys lie along the vectors of scores, and values are read by vectors. The
+// keys of a block stay in the cache while one query follows the other, then its
+// values do; each query sees exactly its own range of keys.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,13 +33,21 @@ public:
     Value last = e.sub(e.add(first, count), e.number(1));
     auto [from, to] = keysOf(e.add(e.div(first, group), offset),
                              e.add(e.div(last, group), offset));
+    int64_t step = keysOfBlock();
     e.loop(
         from, to,
-        [&, to = to](Value block) {
-          Value end = e.min(e.add(block, e.number(keyBlock)), to);
-          forRows([&] { emitBlock(block, end); });
+        [&, to = to](Value next) {
+          block = next;
+          end = e.min(e.add(block, e.number(step)), to);
+          if (op.getKeyMask())
+            copyMask();
+          forKeys([&](Value from, Value length) {
+            scoreKeys(from, length);
+            softmax(length);
+          });
+          forKeys([&](Value from, Value length) { addValues(from, length); });
         },
-        keyBlock);
+        step);
     finishWith(
         e.mul(count, e.number(view.width)),
         [&] { forRows([&] { joinRow(); }); },
@@ -60,7 +68,10 @@ private:
     return element(area(place),
                    e.add(e.mul(row, e.number(width)), e.number(at)));
   }
-  Value scores(Value key) { return element(area(areas.scores), key); }
+  Value scores(Value key) {
+    return element(area(areas.scores),
+                   e.add(e.mul(row, e.number(keyBlock)), key));
+  }
   Value splat(Value value) {
     return vector::BroadcastOp::create(e.b, vector, value);
   }
@@ -81,22 +92,39 @@ private:
     e.storeRaw(e.zero(f32), area(areas.total), row);
   }
 
-  void emitBlock(Value block, Value end) {
-    Value last = e.add(queryAt(number).first, offset);
-    auto [from, to] = keyRange(e, op, last, last);
-    from = e.max(from, block);
-    to = e.min(to, end);
-    e.ifThen(e.less(from, to), [&, from = from, to = to] {
-      Value length = e.sub(to, from);
-      e.loop(
-          e.number(0), length,
-          [&](Value key) { store(scoresAt(from, key, length), scores(key)); },
-          lanes);
-      if (op.getKeyMask())
-        maskKeys(from, length);
-      Value factor = softmax(length);
-      addValues(from, length, factor);
+  /// As many as leave room for what else is in the fastest cache.
+  int64_t keysOfBlock() const {
+    constexpr int64_t cached = 4096; // Elements.
+    int64_t keys = cached / std::max(view.depth, view.width) / lanes * lanes;
+    return view.group() > 1 ? std::clamp(keys, lanes, keyBlock) : keyBlock;
+  }
+
+  /// For each row that sees any keys of the block, with those.
+  void forKeys(function_ref<void(Value from, Value length)> body) {
+    forRows([&] {
+      Value last = e.add(queryAt(number).first, offset);
+      auto [from, to] = keyRange(e, op, last, last);
+      from = e.max(from, block);
+      to = e.min(to, end);
+      e.ifThen(e.less(from, to),
+               [&, from = from, to = to] { body(from, e.sub(to, from)); });
     });
+  }
+
+  /// What the block's keys that take no part are compared with.
+  void copyMask() {
+    e.loop(e.number(0), e.sub(end, block), [&](Value key) {
+      Value takes = e.element(op.getKeyMask(), {batch, e.add(block, key)});
+      Value number = e.select(takes, e.zero(f32), constantLike(e.b, f32, 1));
+      e.storeRaw(number, area(areas.masked), key);
+    });
+  }
+
+  void scoreKeys(Value from, Value length) {
+    e.loop(
+        e.number(0), length,
+        [&](Value key) { store(scoresAt(from, key, length), scores(key)); },
+        lanes);
   }
 
   /// Adds to the sums the products of the query and the keys at `lines`, each
@@ -147,17 +175,15 @@ private:
       Value added = biasAt(vector, seen, line, e.add(from, key), left);
       score = emitAdd(e.b, score, added);
     }
+    if (op.getKeyMask()) {
+      Value masked =
+          load(element(area(areas.masked), e.add(e.sub(from, block), key)));
+      Value takes = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OEQ,
+                                          masked, splat(0));
+      score = arith::SelectOp::create(e.b, takes, score, splat(-infinity));
+    }
     return arith::SelectOp::create(e.b, vectors.isBelow(vector, left), score,
                                    splat(-infinity));
-  }
-
-  void maskKeys(Value from, Value length) {
-    e.loop(e.number(0), length, [&](Value key) {
-      Value part = e.element(op.getKeyMask(), {batch, e.add(from, key)});
-      Value score = e.loadRaw(area(areas.scores), f32, key);
-      Value none = constantLike(e.b, f32, -infinity);
-      e.storeRaw(e.select(part, score, none), area(areas.scores), key);
-    });
   }
 
   Value reduce(vector::CombiningKind kind, Value lanes) {
@@ -165,8 +191,8 @@ private:
                                        arith::FastMathFlags::reassoc);
   }
 
-  /// Scores become weights; by what the sums so far are to be multiplied.
-  Value softmax(Value length) {
+  /// Scores become weights.
+  void softmax(Value length) {
     Value before = e.loadRaw(area(areas.largest), f32, row);
     Value all = e.loop(
         e.number(0), length, splat(before),
@@ -193,10 +219,11 @@ private:
     Value total = e.loadRaw(area(areas.total), f32, row);
     e.storeRaw(emitMulAdd(e.b, total, factor, sum), area(areas.total), row);
     e.storeRaw(largest, area(areas.largest), row);
-    return factor;
+    e.storeRaw(factor, area(areas.factor), row);
   }
 
-  void addValues(Value from, Value length, Value factor) {
+  void addValues(Value from, Value length) {
+    Value factor = e.loadRaw(area(areas.factor), f32, row);
     Value stride = e.valueOf(view.value.strides[2]);
     Value head = element(headOf(view.value), e.mul(from, stride));
     Value whole = e.sub(length, e.rem(length, e.number(2)));
@@ -285,7 +312,8 @@ private:
   }
 
   Value offset;
-  // Of the current row.
+  // Of the current block of keys, and of the current row.
+  Value block, end;
   Value row, number;
 };
 
