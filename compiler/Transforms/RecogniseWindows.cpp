@@ -245,13 +245,13 @@ std::optional<SmallVector<int64_t>> elementsOf(Value table,
                    weight->elementType.isSignlessInteger(64)))
     return std::nullopt;
   size_t width = weight->elementType.getIntOrFloatBitWidth() / 8;
-  for (size_t at = 0; at + width <= weight->bytes.size(); at += width) {
+  for (size_t at = 0; at + width <= weight->bytes().size(); at += width) {
     int64_t wide = 0;
     int32_t narrow = 0;
     if (width == 8)
-      std::memcpy(&wide, weight->bytes.data() + at, width);
+      std::memcpy(&wide, weight->bytes().data() + at, width);
     else
-      std::memcpy(&narrow, weight->bytes.data() + at, width);
+      std::memcpy(&narrow, weight->bytes().data() + at, width);
     elements.push_back(width == 8 ? wide : narrow);
   }
   return elements;

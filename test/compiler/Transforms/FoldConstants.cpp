@@ -95,7 +95,7 @@ TEST_F(FoldConstantsTest, TransposesMoveBytes) {
         index[permutation[axis]] = rest % permuted[axis];
       for (size_t axis = 0; axis < rank; ++axis)
         expected = expected * shape[axis] + index[axis];
-      std::memcpy(&found, weight->bytes.data() + i * width, width);
+      std::memcpy(&found, weight->bytes().data() + i * width, width);
       ASSERT_EQ(found, expected);
     }
   }
@@ -113,7 +113,7 @@ TEST_F(FoldConstantsTest, ReshapesShareBytes) {
   const Weight *weight = weights.lookup(result.getName());
   ASSERT_TRUE(weight);
   EXPECT_EQ(weight->shape, (SmallVector<int64_t>{2, 3000}));
-  EXPECT_EQ(weight->bytes.data(), weights.lookup("w")->bytes.data());
+  EXPECT_EQ(weight->bytes().data(), weights.lookup("w")->bytes().data());
 }
 
 TEST_F(FoldConstantsTest, ConcatenationsMoveBytes) {
@@ -130,8 +130,8 @@ TEST_F(FoldConstantsTest, ConcatenationsMoveBytes) {
   ASSERT_TRUE(weight);
   EXPECT_EQ(weight->shape, (SmallVector<int64_t>{2, 9}));
   const int16_t want[] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5, 3, 4, 5};
-  ASSERT_EQ(weight->bytes.size(), sizeof(want));
-  EXPECT_EQ(std::memcmp(weight->bytes.data(), want, sizeof(want)), 0);
+  ASSERT_EQ(weight->bytes().size(), sizeof(want));
+  EXPECT_EQ(std::memcmp(weight->bytes().data(), want, sizeof(want)), 0);
 }
 
 TEST_F(FoldConstantsTest, ArithmeticOnWeightsIsAWeight) {
