@@ -18,6 +18,9 @@ using Axes = SmallVector<int64_t>;
 /// Simple element operations that make a piece worth handing to a thread.
 constexpr int64_t pieceCost = 20000;
 
+/// Below this, one element after the other is faster.
+constexpr int64_t shortestRow = 8;
+
 /// Answers whether elements along a run of axes of a value lie one behind the
 /// other in memory, or are one element, all the way to the operands.
 class Neighbours {
@@ -255,9 +258,14 @@ std::optional<RowView> rowViewOf(Block &body, std::string &why) {
     RowView view = splitAxes(root, mergesRun);
     if (view.run.empty())
       return refuse("its rows are single elements");
+    if (!view.length)
+      return refuse("the sizes of its rows overflow");
     if (isa<graph::LayerNormOp, graph::RmsNormOp>(root) &&
         (!view.combinesRun || !view.steps.empty()))
       continue; // Over axes that do not make one run.
+    std::optional<int64_t> known = view.length.asConstant();
+    if (view.combinesRun && known && *known < shortestRow)
+      return refuse("its rows are too short for vectors");
     if (sums && view.combinesRun && sums.getReverse())
       return refuse("its sums run down along the innermost axis");
     if (isAligned(body, view))

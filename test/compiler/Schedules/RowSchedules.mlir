@@ -61,3 +61,10 @@ kernel.func @down symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
   %1 = graph.cumulative %0 {axis = 1, kind = #graph<reduce_kind sum>, exclusive = false, reverse = true} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   kernel.yield %1 : tensor<4x8xf32>
 }
+// CHECK: kernel.func @pairs {{.*}} schedule "Generic"
+// expected-remark@+1 {{does not run by RowProgram: its rows are too short for vectors}}
+kernel.func @pairs symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<4x2xf32>):
+  %1 = graph.softmax %0 {axis = 1} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  kernel.yield %1 : tensor<4x2xf32>
+}

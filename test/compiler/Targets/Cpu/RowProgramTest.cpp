@@ -85,8 +85,7 @@ TEST(RowProgram, RowsOfAnyLength) {
 
 TEST(RowProgram, RowsOfKnownLength) {
   std::vector<KernelCase> cases;
-  for (const std::string &n :
-       {"2", "7", "16", "33", "64", "96", "100", "192", "193", "768", "1001"})
+  for (const std::string &n : {"8", "33", "64", "96", "100", "193", "1001"})
     addRoots(cases, tensor({"m", n}, "f32"), tensor({n}, "f32"), "1",
              {{{"m", 5}}});
   addRoots(cases, tensor({"m", "3", "40"}, "bf16"), tensor({"40"}, "bf16"), "2",
