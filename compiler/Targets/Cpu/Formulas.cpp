@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/Power.h"
+#include "compiler/Targets/Cpu/WideFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -28,7 +29,6 @@ struct Formula {
   Value number(double value) const {
     return constantLike(b, x.getType(), value);
   }
-  Value call(int function) const { return emitMathCall(b, host, function, x); }
   Value compare(arith::CmpFPredicate predicate, Value l, Value r) const {
     return arith::CmpFOp::create(b, predicate, l, r);
   }
@@ -51,8 +51,8 @@ template <typename Op> Value unary(const Formula &f) {
 template <typename Op> Value binary(const Formula &f) {
   return Op::create(f.b, f.x, f.y);
 }
-template <int function> Value libm(const Formula &f) {
-  return f.call(function);
+template <int function> Value trigonometric(const Formula &f) {
+  return emitTrigonometry(f.b, f.host, function, f.x);
 }
 template <Value (*function)(ImplicitLocOpBuilder &, FormulaHost &, Value)>
 Value smooth(const Formula &f) {
@@ -344,14 +344,14 @@ struct Row {
 
 constexpr Row rows[] = {
     {"graph.abs", absolute},
-    {"graph.acos", libm<TENON_MATH_ACOS>},
-    {"graph.acosh", libm<TENON_MATH_ACOSH>},
+    {"graph.acos", trigonometric<TENON_MATH_ACOS>},
+    {"graph.acosh", trigonometric<TENON_MATH_ACOSH>},
     {"graph.add", either<arith::AddFOp, arith::AddIOp>},
     {"graph.and", binary<arith::AndIOp>},
-    {"graph.asin", libm<TENON_MATH_ASIN>},
-    {"graph.asinh", libm<TENON_MATH_ASINH>},
-    {"graph.atan", libm<TENON_MATH_ATAN>},
-    {"graph.atanh", libm<TENON_MATH_ATANH>},
+    {"graph.asin", trigonometric<TENON_MATH_ASIN>},
+    {"graph.asinh", trigonometric<TENON_MATH_ASINH>},
+    {"graph.atan", trigonometric<TENON_MATH_ATAN>},
+    {"graph.atanh", trigonometric<TENON_MATH_ATANH>},
     {"graph.bit_and", binary<arith::AndIOp>},
     {"graph.bit_not", complement},
     {"graph.bit_or", binary<arith::OrIOp>},
@@ -359,7 +359,7 @@ constexpr Row rows[] = {
     {"graph.cast", conversion},
     {"graph.ceil", unary<math::CeilOp>},
     {"graph.cos", smooth<emitCos>},
-    {"graph.cosh", libm<TENON_MATH_COSH>},
+    {"graph.cosh", trigonometric<TENON_MATH_COSH>},
     {"graph.dequantize", dequantize},
     {"graph.div", quotient},
     {"graph.equal", equal},
@@ -390,11 +390,11 @@ constexpr Row rows[] = {
     {"graph.sigmoid", smooth<emitSigmoid>},
     {"graph.sign", sign},
     {"graph.sin", smooth<emitSin>},
-    {"graph.sinh", libm<TENON_MATH_SINH>},
+    {"graph.sinh", trigonometric<TENON_MATH_SINH>},
     {"graph.softplus", smooth<emitSoftplus>},
     {"graph.sqrt", unary<math::SqrtOp>},
     {"graph.sub", either<arith::SubFOp, arith::SubIOp>},
-    {"graph.tan", libm<TENON_MATH_TAN>},
+    {"graph.tan", trigonometric<TENON_MATH_TAN>},
     {"graph.tanh", smooth<emitTanh>},
     {"graph.xor", binary<arith::XOrIOp>},
 };

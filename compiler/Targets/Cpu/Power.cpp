@@ -6,60 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/Power.h"
-#include "compiler/Targets/Cpu/FloatTerm.h"
+#include "compiler/Targets/Cpu/WideFunctions.h"
 #include "runtime/model_format.h"
 
 using namespace mlir;
 
 namespace tenon::cpu {
 namespace {
-
-/// The logarithm to base 2 of a positive number in f64, to 2^-38: e + log2(m),
-/// m in [sqrt(1/2), sqrt(2)), the latter by the series of artanh.
-Term wideLog2(Term x) {
-  ImplicitLocOpBuilder &b = x.b;
-  Type type = sameShape(x.v.getType(), b.getI64Type());
-  auto number = [&](int64_t value) -> Value {
-    Attribute attribute = IntegerAttr::get(b.getI64Type(), value);
-    if (auto vector = dyn_cast<VectorType>(type))
-      attribute = DenseElementsAttr::get(vector, attribute);
-    return arith::ConstantOp::create(b, cast<TypedAttr>(attribute));
-  };
-  Value bits = arith::BitcastOp::create(b, type, x.v);
-  // From the bits of sqrt(1/2) on, the exponent's field counts up.
-  Value moved = arith::AddIOp::create(b, bits, number(0x00095F619980C433));
-  Value field = arith::ShRUIOp::create(b, moved, number(52));
-  Value low = arith::ShLIOp::create(
-      b, arith::SubIOp::create(b, field, number(1023)), number(52));
-  Term m{b, arith::BitcastOp::create(b, x.v.getType(),
-                                     arith::SubIOp::create(b, bits, low))};
-  // The field below the bits of 2^52 is a number.
-  Value wide = arith::OrIOp::create(b, field, number(0x4330000000000000));
-  Term exponent = Term{b, arith::BitcastOp::create(b, x.v.getType(), wide)} -
-                  (4503599627370496.0 + 1023);
-  Term s = (m - 1.0) / (m + 1.0), square = s * s;
-  Term sum = x.number(1 / 15.0);
-  for (int odd = 13; odd > 0; odd -= 2)
-    sum = sum.fma(square, x.number(1.0 / odd));
-  return sum.fma(s * 2.8853900817779268, exponent);
-}
-
-/// 2^x in f64, to 2^-37, for x in [-1000, 1000].
-Term widePowerOfTwo(Term x) {
-  ImplicitLocOpBuilder &b = x.b;
-  Type type = sameShape(x.v.getType(), b.getI64Type());
-  const double magic = 6755399441055744 + 1023; // 1.5 * 2^52, and the bias.
-  Term shifted = x + magic;
-  Term t = (x - (shifted - magic)) * 0.69314718055994531;
-  Value bits = arith::BitcastOp::create(b, type, shifted.v);
-  bits = arith::ShLIOp::create(b, bits, constantLike(b, type, 52));
-  Term power{b, arith::BitcastOp::create(b, x.v.getType(), bits)};
-  double factor = 1 / 362880.0; // 1 / 9!
-  Term sum = x.number(factor);
-  for (int n = 9; n > 0; --n)
-    sum = sum.fma(t, x.number(factor *= n));
-  return sum * power;
-}
 
 /// |x|^y = 2^(y log2 |x|) in f64, so that one rounding is all that is lost;
 /// then what negative numbers and the ends of the range make of it.

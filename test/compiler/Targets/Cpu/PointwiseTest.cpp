@@ -108,20 +108,13 @@ TEST(Pointwise, UnaryFloats) {
 }
 
 TEST(Pointwise, UnaryFloatsOfSpecialValues) {
-  runCases(unaryCases({{"abs"},
-                       {"ceil"},
-                       {"erf"},
-                       {"exp"},
-                       {"floor"},
-                       {"log"},
-                       {"neg"},
-                       {"round"},
-                       {"sigmoid"},
-                       {"sign"},
-                       {"softplus"},
-                       {"sqrt"},
-                       {"tanh"}},
-                      floats, "", true));
+  runCases(unaryCases(
+      {{"abs"},     {"acos", -1, 1},  {"acosh"}, {"asin"},     {"asinh"},
+       {"atan"},    {"atanh", -1, 1}, {"ceil"},  {"cosh"},     {"erf"},
+       {"exp"},     {"floor"},        {"log"},   {"neg"},      {"round"},
+       {"sigmoid"}, {"sign"},         {"sinh"},  {"softplus"}, {"sqrt"},
+       {"tanh"}},
+      floats, "", true));
 }
 
 /// Within this of the largest result.
@@ -129,8 +122,21 @@ constexpr double accuracy = 2.5e-7;
 
 TEST(Pointwise, FloatFunctionsAreAccurate) {
   std::vector<KernelCase> cases =
-      unaryCases({{"cos", -4, 4},
+      unaryCases({{"acos", -1, 1},
+                  {"acos", 0.999, 1},
+                  {"acosh", 1, 1.001},
+                  {"acosh", 1, 1e9},
+                  {"asin", -1, 1},
+                  {"asin", -1e-3, 1e-3},
+                  {"asinh", -0.02, 0.02},
+                  {"asinh", -1e9, 1e9},
+                  {"atan", -1e-3, 1e-3},
+                  {"atan", -4, 4},
+                  {"atanh", -0.02, 0.02},
+                  {"atanh", -1, 1},
+                  {"cos", -4, 4},
                   {"cos", 1e9, 2e9},
+                  {"cosh", -4, 4},
                   {"erf", -5, 5},
                   {"exp", -1, 1},
                   {"exp", 88, 88.7},
@@ -144,7 +150,10 @@ TEST(Pointwise, FloatFunctionsAreAccurate) {
                   {"sin", -1e-3, 1e-3},
                   {"sin", -4, 4},
                   {"sin", -1e6, 1e6},
+                  {"sinh", -0.02, 0.02},
+                  {"sinh", -80, 80},
                   {"softplus", -20, 0},
+                  {"tan", -1.5, 1.5},
                   {"tanh", -1e-3, 1e-3},
                   {"tanh", -12, 12}},
                  {"f32"}, "", false);
