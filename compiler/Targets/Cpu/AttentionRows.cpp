@@ -123,8 +123,36 @@ private:
   void scoreKeys(Value from, Value length) {
     e.loop(
         e.number(0), length,
-        [&](Value key) { store(scoresAt(from, key, length), scores(key)); },
+        [&](Value key) {
+          if (view.group() > 1)
+            for (const kernel::StridedView *next : {&view.key, &view.value})
+              prefetch(*next, key);
+          store(scoresAt(from, key, length), scores(key));
+        },
         lanes);
+  }
+
+  /// Fetches a share of the next block of keys or values: while several queries
+  /// go over this one, memory would be idle.
+  void prefetch(const kernel::StridedView &seen, Value key) {
+    constexpr int64_t line = 16; // Elements.
+    int64_t width = &seen == &view.key ? view.depth : view.width;
+    int64_t linesOfKey = llvm::divideCeil(width, line);
+    int64_t share = llvm::divideCeil(linesOfKey * lanes, view.group());
+    Value steps = e.add(e.mul(row, e.number(keysOfBlock() / lanes)),
+                        e.div(key, e.number(lanes)));
+    Value first = e.mul(steps, e.number(share));
+    Value head = headOf(seen), stride = e.valueOf(seen.strides[2]);
+    for (int64_t i = 0; i < share; ++i) {
+      Value at = e.add(first, e.number(i)), lines = e.number(linesOfKey);
+      Value ahead =
+          e.add(e.add(block, e.number(keysOfBlock())), e.div(at, lines));
+      Value place =
+          e.add(e.mul(ahead, stride), e.mul(e.rem(at, lines), e.number(line)));
+      constexpr int64_t toRead = 0, intoSecondCache = 2, ofData = 1;
+      LLVM::Prefetch::create(e.b, element(head, place), toRead, intoSecondCache,
+                             ofData);
+    }
   }
 
   /// Adds to the sums the products of the query and the keys at `lines`, each
