@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/AttentionOperands.h"
+#include "compiler/Transforms/Matching.h"
 #include "compiler/Weights/WeightStore.h"
 #include <cmath>
 #include <cstring>
@@ -147,6 +148,27 @@ Value withLastAxesSwapped(Value value, OpBuilder &builder) {
   std::swap(axes[rank - 1], axes[rank - 2]);
   return graph::TransposeOp::create(builder, value.getLoc(), swappedType(value),
                                     value, axes);
+}
+
+bool turnTransposedProduct(graph::TransposeOp transpose) {
+  auto product = transpose.getInput().getDefiningOp<graph::MatmulOp>();
+  int64_t rank = graph::getRank(transpose.getInput());
+  if (!product || !product->hasOneUse() || rank < 3)
+    return false;
+  SmallVector<int64_t> axes(transpose.getPermutation());
+  std::swap(axes[rank - 1], axes[rank - 2]);
+  if (!llvm::equal(axes, llvm::seq<int64_t>(0, rank)) ||
+      graph::getRank(product.getLhs()) != rank ||
+      graph::getRank(product.getRhs()) != rank)
+    return false;
+  OpBuilder builder(transpose);
+  Value lhs = withLastAxesSwapped(product.getRhs(), builder);
+  Value rhs = withLastAxesSwapped(product.getLhs(), builder);
+  Value turned = graph::MatmulOp::create(builder, product.getLoc(),
+                                         transpose.getType(), lhs, rhs);
+  transpose.getResult().replaceAllUsesWith(turned);
+  eraseUnused(transpose);
+  return true;
 }
 
 void dropHeadRepeats(Value &key, Value &value) {

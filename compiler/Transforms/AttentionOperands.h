@@ -19,6 +19,10 @@ bool keepsLastAxes(graph::ReshapeOp op);
 /// Whether a batched product feeds `value` by way of what scores go through.
 bool comesFromScores(mlir::Value value);
 
+/// (K Q^T)^T -> Q K^T: `transpose` becomes the product of the exchanged
+/// operands, where it is of nothing but a batched product. Whether it did.
+bool turnTransposedProduct(graph::TransposeOp transpose);
+
 /// Takes [B, KV, T, D] for key and value that repeat each of its heads, next to
 /// each other, to [B, H, T, D]; only when both do so.
 void dropHeadRepeats(mlir::Value &key, mlir::Value &value);

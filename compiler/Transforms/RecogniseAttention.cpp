@@ -290,6 +290,11 @@ struct RecogniseAttention
       : Base(options), weights(&weights) {}
 
   void runOnOperation() override {
+    SmallVector<graph::TransposeOp> transposes;
+    getOperation().walk(
+        [&](graph::TransposeOp op) { transposes.push_back(op); });
+    for (graph::TransposeOp transpose : transposes)
+      turnTransposedProduct(transpose);
     SmallVector<graph::SoftmaxOp> all;
     SmallVector<Operation *> replaced;
     getOperation().walk([&](graph::SoftmaxOp op) { all.push_back(op); });

@@ -146,3 +146,36 @@ func.func @wide(%q: tensor<3x4x2048xf32>, %k: tensor<3x2048x6xf32>, %v: tensor<3
   %y = graph.matmul %p, %v : (tensor<3x4x6xf32>, tensor<3x6x2048xf32>) -> tensor<3x4x2048xf32>
   return %y : tensor<3x4x2048xf32>
 }
+
+// -----
+
+// The key is the left operand, as Keras writes it: the product is turned.
+
+// CHECK-LABEL: @key_first
+func.func @key_first(%q: tensor<2x7x4x16xf32>, %k: tensor<2x9x4x16xf32>, %v: tensor<2x4x9x16xf32>) -> tensor<2x4x7x16xf32> {
+  // CHECK-DAG: %[[Q:.*]] = graph.transpose %arg0 {permutation = array<i64: 0, 2, 1, 3>}
+  // CHECK-DAG: %[[K:.*]] = graph.transpose %arg1 {permutation = array<i64: 0, 2, 1, 3>}
+  // CHECK:     graph.attention %[[Q]], %[[K]], %arg2
+  %kh = graph.transpose %k {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x9x4x16xf32>) -> tensor<2x4x9x16xf32>
+  %qh = graph.transpose %q {permutation = array<i64: 0, 2, 3, 1>} : (tensor<2x7x4x16xf32>) -> tensor<2x4x16x7xf32>
+  %s = graph.matmul %kh, %qh : (tensor<2x4x9x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x9x7xf32>
+  %t = graph.transpose %s {permutation = array<i64: 0, 1, 3, 2>} : (tensor<2x4x9x7xf32>) -> tensor<2x4x7x9xf32>
+  %p = graph.softmax %t {axis = 3 : i64} : (tensor<2x4x7x9xf32>) -> tensor<2x4x7x9xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x9xf32>, tensor<2x4x9x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// A product that is read as it is too stays.
+
+// CHECK-LABEL: @key_first_is_output
+func.func @key_first_is_output(%q: tensor<2x4x16x7xf32>, %k: tensor<2x4x9x16xf32>, %v: tensor<2x4x9x16xf32>) -> (tensor<2x4x7x16xf32>, tensor<2x4x9x7xf32>) {
+  // CHECK-NOT: graph.attention
+  %s = graph.matmul %k, %q : (tensor<2x4x9x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x9x7xf32>
+  %t = graph.transpose %s {permutation = array<i64: 0, 1, 3, 2>} : (tensor<2x4x9x7xf32>) -> tensor<2x4x7x9xf32>
+  // expected-remark@+1 {{not an attention: the scores come from graph.transpose}}
+  %p = graph.softmax %t {axis = 3 : i64} : (tensor<2x4x7x9xf32>) -> tensor<2x4x7x9xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x9xf32>, tensor<2x4x9x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y, %s : tensor<2x4x7x16xf32>, tensor<2x4x9x7xf32>
+}
