@@ -12,8 +12,9 @@ namespace {
 constexpr int64_t maxSlabBytes = 512 << 10;
 /// Of weights that stay in the second level of the cache while blocks pass.
 constexpr int64_t maxResidentBytes = 640 << 10;
-/// Pixels of a block of a long line.
-constexpr int64_t linePixels = 96, flatPixels = 48;
+/// Pixels of a block of a long line; of a matrix whose filter stays in the
+/// cache, and of one whose filter streams through.
+constexpr int64_t linePixels = 96, flatPixels = 48, streamPixels = 224;
 /// Blocks of an image that are enough for all threads.
 constexpr int64_t manyBlocks = 8;
 /// Lines that are not worth tiles of their own.
@@ -72,19 +73,24 @@ void flatten(DirectConvView &view) {
 /// filter stays in the cache meanwhile, else as large as the slab allows.
 void cut(DirectConvView &view) {
   const DirectConvAxis &lines = view.lines(), &pixels = view.pixels();
-  bool isResident = view.allPanels() * view.layout.width * view.depth() * 4 <=
+  view.isResident = view.allPanels() * view.layout.width * view.depth() * 4 <=
                     maxResidentBytes;
-  int64_t longest = view.isFlat && isResident ? flatPixels : linePixels;
-  bool isLong = pixels.count > 128 || (view.isFlat && isResident);
-  view.blocksOfLine = isLong && (isResident || !view.isInput)
-                          ? std::max<int64_t>(pixels.count / longest, 1)
-                          : 1;
-  int64_t wanted = isResident ? llvm::divideCeil(lines.count, 16) : lines.count;
+  int64_t longest = linePixels, most = 128;
+  if (view.isFlat && view.isResident)
+    longest = most = flatPixels;
+  else if (view.isInput)
+    longest = most = streamPixels;
+  view.blocksOfLine =
+      pixels.count > most ? std::max<int64_t>(pixels.count / longest, 1) : 1;
+  int64_t wanted =
+      view.isResident ? llvm::divideCeil(lines.count, 16) : lines.count;
   view.blockLines = std::max<int64_t>(wanted, 1);
   while (!view.isInput && view.blockLines > 1 &&
-         view.slabBytes() > maxSlabBytes)
-    view.blockLines = llvm::divideCeil(
-        lines.count, llvm::divideCeil(lines.count, view.blockLines) + 1);
+         view.slabBytes() > maxSlabBytes) {
+    int64_t more = llvm::divideCeil(lines.count, view.blockLines) + 1;
+    view.blockLines = std::min<int64_t>(view.blockLines - 1,
+                                        llvm::divideCeil(lines.count, more));
+  }
   view.cutsPanels = view.blocksOfImage() < manyBlocks;
 }
 

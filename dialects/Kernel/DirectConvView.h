@@ -47,6 +47,7 @@ struct DirectConvView {
   bool isInput; // Tiles read the input, not a slab.
   int64_t pixelStride;
   int64_t blockLines, blocksOfLine;
+  bool isResident; // The filter stays in the cache while blocks pass.
   bool cutsPanels; // A row of the launch is a panel of a block.
 
   const DirectConvAxis &lines() const { return axes[axes.size() - 2]; }

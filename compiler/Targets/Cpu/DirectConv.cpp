@@ -145,8 +145,7 @@ private:
     tile.fetch = fetchBytes();
     LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
     Value a = tileInput(line, first);
-    Value next =
-        view.isInput && !view.cutsPanels ? nextInput(number, tile) : work.next;
+    Value next = fetchesPixels() ? nextInput(number, tile) : work.next;
     fetchOperands(e.add(block.firstLine, line), first, pixels, columns);
     for (int64_t n = 0; n < vectors; n += tile.columns)
       LLVM::CallOp::create(e.b, function,
@@ -182,19 +181,24 @@ private:
     return loops;
   }
 
+  bool fetchesPixels() {
+    return view.isInput && view.isResident && !view.cutsPanels;
+  }
+
   /// What every four steps of a tile have to fetch, so that the tiles of a
   /// block fetch the next panel; or where the filter stays in the cache, all of
   /// its panels' tiles the next block's pixels.
   int64_t fetchBytes() {
-    if (!view.cutsPanels && !view.isInput)
-      return 0;
     int64_t tiles =
         std::max<int64_t>(tilesOfLine * view.blockLines / view.blocksOfLine, 1);
-    if (view.cutsPanels)
-      return llvm::divideCeil(4 * width * 4, tiles);
-    int64_t pixels = view.pixels().count / view.blocksOfLine;
-    return llvm::divideCeil(pixels * view.groups * 16,
-                            tiles * view.allPanels());
+    if (fetchesPixels()) {
+      int64_t pixels = view.pixels().count / view.blocksOfLine;
+      return llvm::divideCeil(pixels * view.groups * 16,
+                              tiles * view.allPanels());
+    }
+    if (!view.cutsPanels && view.isResident)
+      return 0;
+    return llvm::divideCeil(4 * width * 4, tiles);
   }
 
   /// Where a tile goes on fetching the pixels behind its block.

@@ -151,6 +151,13 @@ TEST_P(DirectConv, ReadsMatricesInPlace) {
   run(convs);
 }
 
+TEST_P(DirectConv, CutsWideImages) {
+  run({{1, 160, 32, {9, 500}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+       {1, 3, 16, {100, 20}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+       {1, 420, 400, {20, 15}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}}},
+      {1});
+}
+
 TEST_P(DirectConv, TakesOneAxisOrThree) {
   run({{1, 7, 50, {30}, {3}, {1}, {1}, {1, 1}},
        {1, 7, 50, {400}, {3}, {2}, {1}, {1, 1}},
