@@ -7,7 +7,7 @@
 // CHECK: kernel.func @seen symbols ["b", "s", "t"] layouts ["", "", "", ""]
 // CHECK-SAME: schedule "Attention" geometry <4 * b * floordiv(2 * s + 47, 48)
 // CHECK-SAME:   min(floordiv(63, 4 * b * floordiv(2 * s + 47, 48) + 1), floordiv(t, 768))
-// CHECK-SAME:   38080,
+// CHECK-SAME:   38592,
 kernel.func @seen symbols ["b", "s", "t"] layouts ["", "", "", ""] schedule "Generic" geometry <1, 1, 0> {
 ^bb0(%0: tensor<?x?x512xf32, #graph.dims<b, s, 512>>, %1: tensor<?x4x?x64xf32, #graph.dims<b, 4, t, 64>>, %2: tensor<?x4x?x64xf32, #graph.dims<b, 4, t, 64>>, %3: tensor<?x?xi1, #graph.dims<b, t>>):
   %4 = graph.reshape %0 : (tensor<?x?x512xf32, #graph.dims<b, s, 512>>) -> tensor<?x?x8x64xf32, #graph.dims<b, s, 8, 64>>
