@@ -182,6 +182,34 @@ func.func @sine_first(%x: tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, %f: tens
 
 // -----
 
+// Angles that are rounded to f16 stay so: a far position is not made exact.
+
+// CHECK-LABEL: @half_angles
+// CHECK:       %[[A:.*]] = graph.mul %{{.*}} -> tensor<?x?x2xf16
+// CHECK:       %[[F:.*]] = graph.cast %[[A]] {{.*}} -> tensor<?x?x2xf32
+// CHECK-DAG:   %[[C:.*]] = graph.cos %[[F]]
+// CHECK-DAG:   %[[S:.*]] = graph.sin %[[F]]
+// CHECK:       graph.rotary %{{.*}}, %[[C]], %[[S]] {interleaved = false}
+func.func @half_angles(%x: tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, %at: tensor<?x?x1xf16, #graph.dims<B, S, 1>>, %inverse: tensor<2xf16>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>> {
+  %h = graph.mul %at, %inverse : (tensor<?x?x1xf16, #graph.dims<B, S, 1>>, tensor<2xf16>) -> tensor<?x?x2xf16, #graph.dims<B, S, 2>>
+  %f = graph.cast %h : (tensor<?x?x2xf16, #graph.dims<B, S, 2>>) -> tensor<?x?x2xf32, #graph.dims<B, S, 2>>
+  %a = graph.concat %f, %f {axis = 2 : i64} : (tensor<?x?x2xf32, #graph.dims<B, S, 2>>, tensor<?x?x2xf32, #graph.dims<B, S, 2>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
+  %c0 = graph.cos %a : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
+  %s0 = graph.sin %a : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
+  %c = graph.reshape %c0 : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x1x?x4xf32, #graph.dims<B, 1, S, 4>>
+  %s = graph.reshape %s0 : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x1x?x4xf32, #graph.dims<B, 1, S, 4>>
+  %x1 = graph.slice %x {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>) -> tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>
+  %x2 = graph.slice %x {starts = #graph.dims<0, 0, 0, 2>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>) -> tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>
+  %n = graph.neg %x2 : (tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>) -> tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>
+  %r = graph.concat %n, %x1 {axis = 3 : i64} : (tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>, tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  %p = graph.mul %x, %c : (tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, tensor<?x1x?x4xf32, #graph.dims<B, 1, S, 4>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  %q = graph.mul %r, %s : (tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, tensor<?x1x?x4xf32, #graph.dims<B, 1, S, 4>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  %y = graph.add %p, %q : (tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  return %y : tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+}
+
+// -----
+
 // The second half is negated and stays second: another rotation.
 
 // CHECK-LABEL: @negated_second
