@@ -10,9 +10,12 @@ namespace tenon {
 
 std::optional<std::string> refusalRowProgram(const KernelView &view) {
   std::string why;
-  if (kernel::rowViewOf(view.body, why))
-    return std::nullopt;
-  return why;
+  std::optional<kernel::RowView> rows = kernel::rowViewOf(view.body, why);
+  if (!rows)
+    return why;
+  if (!rows->geometry(view.body))
+    return "the number of its rows is beyond what an expression holds";
+  return std::nullopt;
 }
 
 kernel::Geometry geometryRowProgram(const KernelView &view) {

@@ -211,6 +211,14 @@ bool isAligned(Block &body, const RowView &view) {
 
 } // namespace
 
+Expr RowView::heldColumns() const {
+  auto number = [&](int64_t value) {
+    return Expr::constant(root->getContext(), value);
+  };
+  Expr vectors = length.min(number(rowColumns)).ceilDiv(number(16));
+  return vectors * 16;
+}
+
 Geometry RowView::geometry(Block &body) const {
   MLIRContext *context = root->getContext();
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
@@ -228,7 +236,7 @@ Geometry RowView::geometry(Block &body) const {
     units = units * length.ceilDiv(number(rowColumns));
     elements = walked * rowColumns;
     if (!isReduce)
-      scratch = elements ? elements * 4 : elements;
+      scratch = walked * heldColumns() * 4;
   }
   int64_t ops = std::distance(body.begin(), body.end());
   Expr cost = elements ? elements * ((isReduce ? 1 : 8) + ops) : elements;

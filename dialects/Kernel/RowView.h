@@ -32,6 +32,9 @@ struct RowView {
   llvm::SmallVector<Expr> leadDims, stepDims;
   Expr length; // Elements of the run.
 
+  /// Columns that lie in scratch memory for each step: whole vectors.
+  Expr heldColumns() const;
+
   Geometry geometry(mlir::Block &body) const;
 };
 

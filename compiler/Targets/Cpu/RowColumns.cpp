@@ -161,8 +161,9 @@ private:
   Value place(ArrayRef<Value> steps, size_t v) {
     Value row = e.linearise(steps, program.stepDims);
     Value column = e.sub(lanes[v].first, blockStart);
-    return e.address(e.scratch(0), e.b.getF32Type(),
-                     e.add(e.mul(row, e.number(kernel::rowColumns)), column));
+    return e.address(
+        e.scratch(0), e.b.getF32Type(),
+        e.add(e.mul(row, e.valueOf(program.view.heldColumns())), column));
   }
   Value again(ArrayRef<Value> steps, size_t v) {
     return program.isPlain() ? input(steps, v) : held(steps, v);
