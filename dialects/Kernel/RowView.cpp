@@ -42,7 +42,7 @@ public:
       });
     return llvm::TypeSwitch<Operation *, bool>(op)
         .Case<graph::TransposeOp, graph::ReshapeOp, graph::SliceOp,
-              graph::GatherOp, graph::ConcatOp>(
+              graph::GatherOp, graph::ConcatOp, graph::PadOp, graph::WindowsOp>(
             [&](auto moved) { return holdsBehind(moved, run); })
         .Default([](Operation *) { return false; });
   }
@@ -92,6 +92,34 @@ private:
     return !llvm::is_contained(run, int64_t(op.getAxis())) &&
            llvm::all_of(op.getInputs(),
                         [&](Value input) { return hold(input, run); });
+  }
+
+  bool holdsBehind(graph::PadOp op, ArrayRef<int64_t> run) {
+    // Rolls and the like: an element of the input wherever the result has one.
+    SmallVector<Expr> dims = getDims(op.getInput());
+    auto isWhole = [&](int64_t axis) {
+      return op.getLow()[axis].isConstant(0) &&
+             dims[axis] == getDim(op.getResult(), axis);
+    };
+    for (size_t axis = 0; axis < dims.size(); ++axis)
+      if (!isWhole(axis) && !dims[axis].isPositive())
+        return false;
+    return op.getMode() != graph::PadMode::Constant &&
+           llvm::all_of(run, isWhole) && hold(op.getInput(), run);
+  }
+  bool holdsBehind(graph::WindowsOp op, ArrayRef<int64_t> run) {
+    Axes before;
+    for (int64_t axis : run) {
+      if (axis == int64_t(op.getAxis()) ||
+          (axis == int64_t(op.getAxis()) + 1 && op.getStep() != 1))
+        return false;
+      before.push_back(axis > int64_t(op.getAxis()) ? axis - 1 : axis);
+    }
+    // A run that goes on past a window's end does not in the input.
+    bool isInside = run.size() == 1 ||
+                    !llvm::is_contained(run, int64_t(op.getAxis()) + 1) ||
+                    run[0] == int64_t(op.getAxis()) + 1;
+    return isInside && hold(op.getInput(), before);
   }
 
   /// Lanes beyond the last element must do no harm.

@@ -290,7 +290,19 @@ TEST(RowProgram, ReadsThroughMovement) {
   KernelCase glue = normOf("concat", "%a: " + fixed + ", %b: " + rest,
                            "%x = graph.concat %a, %b {axis = 0} : (" + fixed +
                                ", " + rest + ") -> " + whole);
-  runOnLevels({lookup, cut, turn, glue});
+  std::string signal = tensor({"m + n + -1"}, "f32");
+  KernelCase windows =
+      normOf("windows", "%a: " + signal,
+             "%x = graph.windows %a {axis = 0, stride = 1, step = 1} : (" +
+                 signal + ") -> " + whole);
+  // The sizes of a roll are numbers; its rows may have any length.
+  whole = tensor({"4", "n"}, "f32");
+  KernelCase roll = normOf(
+      "roll", "%a: " + whole + ", %z: tensor<f32>",
+      "%x = graph.pad %a, %z {low = #graph.dims<-1, 0>, mode = #graph<pad_mode "
+      "wrap>} : (" +
+          whole + ", tensor<f32>) -> " + whole);
+  runOnLevels({lookup, cut, turn, glue, windows, roll});
 }
 
 } // namespace
