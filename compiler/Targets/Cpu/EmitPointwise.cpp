@@ -115,6 +115,19 @@ SmallVector<AxisRun> axisRuns(Emitter &e, ArrayRef<Expr> dims) {
   return runs;
 }
 
+/// Where along the last axis a rotation goes on in another way: its first
+/// elements, its second ones, and what it leaves.
+SmallVector<Value> rotationCuts(Emitter &e) {
+  SmallVector<Value> cuts;
+  for (auto op : e.kernel.getBlock().getOps<graph::RotaryOp>()) {
+    if (op.getInterleaved() || !cuts.empty())
+      continue;
+    Value half = e.valueOf(graph::getDim(op.getCos(), 2));
+    cuts = {half, e.mul(half, e.number(2))};
+  }
+  return cuts;
+}
+
 /// Rows [begin, end), element by element. A row is the last axis.
 void emitElements(Emitter &e, const PointwiseSpace &space, Value begin,
                   Value end) {
@@ -122,6 +135,8 @@ void emitElements(Emitter &e, const PointwiseSpace &space, Value begin,
   ArrayRef<AxisRun> outer = ArrayRef(space.runs).drop_back();
   const AxisRun &inner = space.runs.back();
   auto span = [&](Value base, ArrayRef<Value> lead, Value from, Value to) {
+    if (getConstantIntValue(from) && from == to)
+      return;
     e.loop(from, to, [&](Value i) {
       Indices at(lead);
       at.push_back(i);
@@ -132,12 +147,24 @@ void emitElements(Emitter &e, const PointwiseSpace &space, Value begin,
     return span(e.number(0), {}, e.mul(begin, length), e.mul(end, length));
   Value rows = space.rowsOfInner(e);
   Value stop = e.div(e.add(end, e.sub(rows, e.number(1))), rows);
+  bool isRow = getConstantIntValue(rows) == 1;
+  SmallVector<Value> cuts;
+  if (isRow)
+    cuts = rotationCuts(e);
   e.loop(e.div(begin, rows), stop, [&](Value run) {
+    Value base = e.mul(run, inner.size);
+    Indices lead = e.delinearise(run, sizesOf(outer));
     Value first = e.mul(run, rows);
-    Value from = e.sub(e.max(begin, first), first);
-    Value to = e.min(e.sub(end, first), rows);
-    span(e.mul(run, inner.size), e.delinearise(run, sizesOf(outer)),
-         e.mul(from, length), e.mul(to, length));
+    Value from = isRow ? e.number(0) : e.sub(e.max(begin, first), first);
+    Value to = isRow ? rows : e.min(e.sub(end, first), rows);
+    from = e.mul(from, length);
+    to = e.mul(to, length);
+    // Loops of their own, in which the vectoriser sees neighbours.
+    for (Value cut : cuts) {
+      span(base, lead, from, e.min(cut, to));
+      from = e.min(cut, to);
+    }
+    span(base, lead, from, to);
   });
 }
 
