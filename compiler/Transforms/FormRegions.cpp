@@ -97,8 +97,12 @@ private:
   /// read, and spares a kernel.
   static bool isReadByRows(const kernel::StridedView &view,
                            const Chain &chain) {
-    return chain.size() <= maxViews && !view.strides.empty() &&
-           view.strides.back().isConstant(1) && !llvm::all_of(chain, isView);
+    if (chain.size() > maxViews || view.strides.empty() ||
+        !view.strides.back().isConstant(1) || llvm::all_of(chain, isView))
+      return false;
+    std::optional<int64_t> length =
+        graph::getDims(chain.front()->getResult(0)).back().asConstant();
+    return !length || *length >= shortestRow;
   }
 
   /// Gives `op` views of its own, made from the memory that they are views of,
@@ -396,6 +400,7 @@ private:
   static constexpr size_t maxOps = 32;
   static constexpr size_t maxViews = 6; // In front of an operand that is moved.
   static constexpr size_t maxOperands = 8; // That may be views.
+  static constexpr int64_t shortestRow = 4;
 
   Block &block;
   bool explain;

@@ -155,19 +155,19 @@ func.func @halves(%x: tensor<4x8xf32>, %w: tensor<8x12xf32>) -> tensor<4x6xf32> 
 // Halves that are moved before they meet are read from memory.
 
 // CHECK-LABEL: @halves_moved
-func.func @halves_moved(%x: tensor<4x8xf32>, %w: tensor<8x12xf32>) -> tensor<2x4x3xf32> {
+func.func @halves_moved(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<2x4x4xf32> {
   // CHECK-COUNT-2: kernel.region
   // expected-remark@+1 {{kernel ends here: its result has several users}}
-  %0 = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x12xf32>) -> tensor<4x12xf32>
-  %1 = graph.slice %0 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<4x12xf32>) -> tensor<4x6xf32>
-  %2 = graph.reshape %1 : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
-  %3 = graph.transpose %2 {permutation = array<i64: 1, 0, 2>} : (tensor<4x2x3xf32>) -> tensor<2x4x3xf32>
-  %4 = graph.slice %0 {starts = #graph.dims<0, 6>, steps = #graph.dims<1, 1>} : (tensor<4x12xf32>) -> tensor<4x6xf32>
-  %5 = graph.reshape %4 : (tensor<4x6xf32>) -> tensor<4x2x3xf32>
-  %6 = graph.transpose %5 {permutation = array<i64: 1, 0, 2>} : (tensor<4x2x3xf32>) -> tensor<2x4x3xf32>
+  %0 = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  %1 = graph.slice %0 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<4x16xf32>) -> tensor<4x8xf32>
+  %2 = graph.reshape %1 : (tensor<4x8xf32>) -> tensor<4x2x4xf32>
+  %3 = graph.transpose %2 {permutation = array<i64: 1, 0, 2>} : (tensor<4x2x4xf32>) -> tensor<2x4x4xf32>
+  %4 = graph.slice %0 {starts = #graph.dims<0, 8>, steps = #graph.dims<1, 1>} : (tensor<4x16xf32>) -> tensor<4x8xf32>
+  %5 = graph.reshape %4 : (tensor<4x8xf32>) -> tensor<4x2x4xf32>
+  %6 = graph.transpose %5 {permutation = array<i64: 1, 0, 2>} : (tensor<4x2x4xf32>) -> tensor<2x4x4xf32>
   // expected-remark@+1 {{kernel ends here: its result is returned}}
-  %7 = graph.mul %3, %6 : (tensor<2x4x3xf32>, tensor<2x4x3xf32>) -> tensor<2x4x3xf32>
-  return %7 : tensor<2x4x3xf32>
+  %7 = graph.mul %3, %6 : (tensor<2x4x4xf32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  return %7 : tensor<2x4x4xf32>
 }
 
 // -----
