@@ -45,12 +45,8 @@ def ShareTablesPass : Pass<"share-tables", "::mlir::ModuleOp"> {
     it once. A pick touches one cache line per element; it is small beside the
     product.
 
-    ```mlir
-    %0 = kernel.call @gather(%table, %i)  // layouts ["", ""]
-    %1 = kernel.call @matmul(%x, %table_transposed)  // layouts ["", "packed48"]
-    // becomes
-    %0 = kernel.call @gather(%table, %i)  // layouts ["rows48", ""]
-    ```
+    The layout of the table, as the kernel that picks from it sees it, changes
+    from "" to "rows48".
   }];
   let dependentDialects = ["::tenon::kernel::KernelDialect"];
 }

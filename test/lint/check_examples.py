@@ -14,6 +14,10 @@ import re
 import subprocess
 import sys
 
+# What these do depends on weights, which are not part of the IR; a gtest of
+# their name shows it.
+needs_weights = {"ShareTablesPass"}
+
 root = pathlib.Path(__file__).resolve().parents[2]
 llvm, tenon_opt = map(pathlib.Path, sys.argv[1:3])
 
@@ -88,6 +92,8 @@ def run(text, *flags):
 
 def check(name, flag, description):
     blocks = re.findall(r"```mlir\n(.*?)```", description, re.S)
+    if name in needs_weights and not blocks:
+        return None
     if len(blocks) != 1:
         return f"{name}: has {len(blocks)} examples; one is wanted"
     lines = blocks[0].splitlines()
