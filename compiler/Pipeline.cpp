@@ -12,6 +12,7 @@
 #include "compiler/Transforms/Passes.h"
 #include "compiler/UnfusedPatterns.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
@@ -195,8 +196,12 @@ bool runPasses(Compilation &compilation, const CompileOptions &options,
   PassManager pm(&compilation.context, ModuleOp::getOperationName());
   if (options.log)
     pm.addInstrumentation(std::make_unique<PassLog>());
+  // Once for all passes: on very large models it takes longer than most of
+  // them. tenon-opt verifies after each.
+  pm.enableVerifier(false);
   build(pm);
-  if (succeeded(pm.run(*compilation.module)))
+  if (succeeded(pm.run(*compilation.module)) &&
+      succeeded(verify(*compilation.module)))
     return true;
   if (compilation.errors.empty())
     compilation.errors.push_back("internal error: a pass failed without a "
