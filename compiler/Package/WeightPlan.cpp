@@ -39,16 +39,18 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
     if (std::optional<int64_t> count = filter->elements(weight.shape))
       return uint64_t(*count) * sizeof(float);
   bool isRows = layout == "rows48", isHalves = layout == "packed48_halves";
+  bool isBatch = layout == "packed48" && weight.shape.size() == 3;
   if ((!isRows && !isHalves && layout != "packed48") ||
-      weight.shape.size() != 2 || !weight.elementType.isF32() ||
+      (weight.shape.size() != 2 && !isBatch) || !weight.elementType.isF32() ||
       (isHalves && weight.shape[1] % 2 != 0))
     return llvm::createStringError("internal error: weight '" + weight.name +
                                    "' cannot have the layout '" + layout +
                                    "'; please report this");
-  int64_t depth = weight.shape[isRows ? 1 : 0], parts = isHalves ? 2 : 1;
-  int64_t columns = weight.shape[isRows ? 0 : 1] / parts;
+  llvm::ArrayRef<int64_t> matrix = llvm::ArrayRef(weight.shape).take_back(2);
+  int64_t depth = matrix[isRows ? 1 : 0], parts = isHalves ? 2 : 1;
+  int64_t columns = matrix[isRows ? 0 : 1] / parts;
   return uint64_t(llvm::divideCeil(columns, panelColumns)) * parts * depth *
-         panelColumns * sizeof(float);
+         (isBatch ? weight.shape[0] : 1) * panelColumns * sizeof(float);
 }
 
 /// Part of a matrix, or of its transpose.
@@ -80,7 +82,7 @@ void readBlock(const Weight &weight, const Block &block, float *out) {
     return;
   }
   const char *source = weight.bytes().data();
-  int64_t stride = weight.shape[1];
+  int64_t stride = weight.shape.back();
   auto at = [&](int64_t row, int64_t column) {
     return source + (row * stride + column) * int64_t(sizeof(float));
   };
@@ -96,23 +98,29 @@ void readBlock(const Weight &weight, const Block &block, float *out) {
 /// `parts` equal ranges of columns, their panels in turn.
 void packPanels(const PlacedWeight &placed, int64_t parts, ByteSink sink) {
   bool isRows = placed.layout == "rows48";
-  int64_t depth = placed.weight->shape[isRows ? 1 : 0];
-  int64_t columns = placed.weight->shape[isRows ? 0 : 1] / parts;
+  llvm::ArrayRef<int64_t> shape = placed.weight->shape;
+  int64_t depth = shape.take_back(2)[isRows ? 1 : 0];
+  int64_t columns = shape.take_back(2)[isRows ? 0 : 1] / parts;
+  int64_t batches = shape.size() == 3 ? shape[0] : 1;
   // Some rows at a time: a few dozen KiB whatever the matrix.
   constexpr int64_t rowsAtOnce = 256;
   std::vector<float> chunk(rowsAtOnce * panelColumns);
-  for (int64_t column = 0; column < columns; column += panelColumns)
-    for (int64_t part = 0; part < parts; ++part)
-      for (int64_t row = 0; row < depth; row += rowsAtOnce) {
-        Block block = {row, std::min(rowsAtOnce, depth - row),
-                       part * columns + column,
-                       std::min(panelColumns, columns - column), isRows};
-        if (block.columns < panelColumns)
-          std::fill(chunk.begin(), chunk.end(), 0.0f);
-        readBlock(*placed.weight, block, chunk.data());
-        sink({reinterpret_cast<const char *>(chunk.data()),
-              size_t(block.rows * panelColumns) * sizeof(float)});
-      }
+  auto packPanel = [&](int64_t batch, int64_t part, int64_t column) {
+    for (int64_t row = 0; row < depth; row += rowsAtOnce) {
+      Block block = {batch * depth + row, std::min(rowsAtOnce, depth - row),
+                     part * columns + column,
+                     std::min(panelColumns, columns - column), isRows};
+      if (block.columns < panelColumns)
+        std::fill(chunk.begin(), chunk.end(), 0.0f);
+      readBlock(*placed.weight, block, chunk.data());
+      sink({reinterpret_cast<const char *>(chunk.data()),
+            size_t(block.rows * panelColumns) * sizeof(float)});
+    }
+  };
+  for (int64_t batch = 0; batch < batches; ++batch)
+    for (int64_t column = 0; column < columns; column += panelColumns)
+      for (int64_t part = 0; part < parts; ++part)
+        packPanel(batch, part, column);
 }
 
 void packFilter(const PlacedWeight &placed, const kernel::FilterLayout &layout,

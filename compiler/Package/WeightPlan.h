@@ -4,7 +4,8 @@
 // A layout says how the elements of a weight lie in the file:
 //
 //   ""          as in the WeightStore, row-major
-//   "packed48"  an f32 matrix [K, N] as [ceil(N / 48)][K][48], padded with 0
+//   "packed48"  an f32 matrix [K, N] as [ceil(N / 48)][K][48], padded with 0,
+//               or matrices [B, K, N] one after the other
 //   "rows48"    an f32 matrix [N, K] as [ceil(N / 48)][K][48], padded with 0:
 //               its transpose in "packed48"
 //   "packed48_halves" the same of the left and the right half of the columns,

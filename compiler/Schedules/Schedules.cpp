@@ -111,6 +111,14 @@ kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
 
 //===--- PackedMatmul ---===//
 
+/// Whether rhs has three axes, the first of which is that of all batches.
+bool isMatrixPerBatch(graph::MatmulOp matmul) {
+  std::optional<kernel::MatmulView> view = kernel::matmulViewOf(matmul);
+  return view && !view->halves && view->batchDims.size() == 1 &&
+         graph::getRank(matmul.getRhs()) == 3 &&
+         graph::getDims(matmul.getRhs())[0] == view->batchDims[0];
+}
+
 std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
   if (std::optional<std::string> why = refusalOfPanels(view))
     return why;
@@ -119,8 +127,10 @@ std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
   if (!rhs || !view.isWeight[rhs.getArgNumber()])
     return "rhs is no weight";
   auto type = cast<RankedTensorType>(rhs.getType());
-  if (type.getRank() != 2 || !type.hasStaticShape())
-    return "rhs has not two axes with numbers as sizes";
+  if (!type.hasStaticShape())
+    return "rhs has a size that is no number";
+  if (type.getRank() != 2 && !isMatrixPerBatch(matmul))
+    return "rhs is neither one matrix nor one for each batch";
   if (type.getNumElements() == 0)
     return "rhs is empty";
   if (!rhs.hasOneUse())

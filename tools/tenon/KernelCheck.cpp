@@ -33,6 +33,19 @@ std::vector<char> unpack(const char *packed, int64_t rows, int64_t columns,
   return matrix;
 }
 
+/// The same of matrices [B, K, N].
+std::vector<char> unpackBatch(const char *packed, ArrayRef<int64_t> shape) {
+  std::vector<char> matrices;
+  int64_t panels = llvm::divideCeil(shape[2], panelColumns);
+  for (int64_t batch = 0; batch < shape[0]; ++batch) {
+    std::vector<char> matrix =
+        unpack(packed + batch * panels * shape[1] * panelColumns * 4, shape[1],
+               shape[2]);
+    matrices.insert(matrices.end(), matrix.begin(), matrix.end());
+  }
+  return matrices;
+}
+
 /// A rows48 weight as the matrix that it is.
 std::vector<char> unpackRows(const char *packed, int64_t rows,
                              int64_t columns) {
@@ -158,7 +171,9 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
     data = before->second.data();
   }
   auto layout = cast<StringAttr>(function.getLayouts()[i]).getValue();
-  if (layout == "packed48")
+  if (layout == "packed48" && shape->size() == 3)
+    tensor.bytes = unpackBatch(data, *shape);
+  else if (layout == "packed48")
     tensor.bytes = unpack(data, (*shape)[0], (*shape)[1]);
   else if (layout == "packed48_halves")
     tensor.bytes = unpack(data, (*shape)[0], (*shape)[1], 2);

@@ -142,6 +142,11 @@ private:
     lhs = matrixOf(view.lhs, op.getLhs(), batch);
     if (!packed)
       rhs = matrixOf(view.rhs, op.getRhs(), batch);
+    else if (view.rhs.strides.size() > 2)
+      packedBatch = element(packed, e.mul(e.mul(batch, e.mul(panels, depth)),
+                                          e.number(panelColumns)));
+    else
+      packedBatch = packed;
     resultRow = e.mul(batch, rows);
     Value units = e.max(e.mul(panels, e.number(groupBlocks)), e.number(1));
     Value groups = e.div(e.add(end, e.sub(units, e.number(1))), units);
@@ -207,8 +212,8 @@ private:
 
   /// Where the packed block [k, ..) of a panel lies.
   Value packedAt(Value panel, Value k) {
-    return element(
-        packed, e.mul(e.add(e.mul(panel, depth), k), e.number(panelColumns)));
+    return element(packedBatch, e.mul(e.add(e.mul(panel, depth), k),
+                                      e.number(panelColumns)));
   }
 
   void emitStrip(Value begin, Value end, Value k, Value kEnd, Value panel,
@@ -349,7 +354,7 @@ private:
   Indices leadDims;
   // Of the current batch.
   Matrix lhs, rhs;
-  Value resultRow;
+  Value packedBatch, resultRow;
   // Of the current group.
   Value firstBlock, groupSize, from, to;
 };

@@ -39,6 +39,8 @@ kernel.func @matmul symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 
 // CHECK-LABEL: @other_refusals
 func.func @other_refusals(%x: tensor<4x8xf16>, %y: tensor<3x4x8xf32>, %z: tensor<4x0xf32>) {
+  %t = graph.weight {name = "t"} : () -> tensor<1x8x8xf32>
+  kernel.call @repeated(%y, %t) params <> : (tensor<3x4x8xf32>, tensor<1x8x8xf32>) -> tensor<3x4x8xf32>
   %w = graph.weight {name = "w"} : () -> tensor<8x8xf16>
   %v = graph.weight {name = "v"} : () -> tensor<3x8x8xf32>
   %u = graph.weight {name = "u"} : () -> tensor<0x8xf32>
@@ -55,8 +57,14 @@ kernel.func @half symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   %2 = graph.matmul %0, %1 : (tensor<4x8xf16>, tensor<8x8xf16>) -> tensor<4x8xf16>
   kernel.yield %2 : tensor<4x8xf16>
 }
-// CHECK: kernel.func @batched {{.*}} schedule "BatchedMatmul"
-// expected-remark@+1 {{rhs has not two axes with numbers as sizes}}
+// CHECK: kernel.func @repeated {{.*}} schedule "BatchedMatmul"
+// expected-remark@+1 {{rhs is neither one matrix nor one for each batch}}
+kernel.func @repeated symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x4x8xf32>, %1: tensor<1x8x8xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<3x4x8xf32>, tensor<1x8x8xf32>) -> tensor<3x4x8xf32>
+  kernel.yield %2 : tensor<3x4x8xf32>
+}
+// CHECK: kernel.func @batched symbols [] layouts ["", "packed48"] schedule "PackedMatmul"
 kernel.func @batched symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<3x4x8xf32>, %1: tensor<3x8x8xf32>):
   %2 = graph.matmul %0, %1 : (tensor<3x4x8xf32>, tensor<3x8x8xf32>) -> tensor<3x4x8xf32>

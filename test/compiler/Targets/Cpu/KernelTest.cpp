@@ -175,20 +175,23 @@ bool sameBits(ArrayRef<char> x, const GuardedBuffer &y, Type element) {
   return true;
 }
 
-/// The bytes of a tensor [K, N] of 4-byte elements in panels, those of `parts`
-/// equal ranges of columns in turn.
+/// The bytes of a tensor [K, N] or [B, K, N] of 4-byte elements in panels,
+/// those of `parts` equal ranges of columns in turn.
 std::vector<char> pack(const reference::Tensor &tensor, int64_t parts) {
   std::vector<char> bytes = tensor.toBytes();
-  int64_t depth = tensor.shape[0], columns = tensor.shape[1] / parts;
+  ArrayRef<int64_t> matrix = ArrayRef(tensor.shape).take_back(2);
+  int64_t batches = tensor.shape.size() == 3 ? tensor.shape[0] : 1;
+  int64_t depth = matrix[0], columns = matrix[1] / parts;
   int64_t width = kernel::panelColumns;
-  std::vector<char> packed((columns + width - 1) / width * width * parts *
-                           depth * 4);
-  for (int64_t k = 0; k < depth; ++k)
+  int64_t panels = (columns + width - 1) / width * parts;
+  std::vector<char> packed(batches * panels * width * depth * 4);
+  for (int64_t line = 0; line < batches * depth; ++line)
     for (int64_t part = 0; part < parts; ++part)
       for (int64_t n = 0; n < columns; ++n) {
-        int64_t panel = n / width * parts + part;
-        std::memcpy(&packed[((panel * depth + k) * width + n % width) * 4],
-                    &bytes[((k * parts + part) * columns + n) * 4], 4);
+        int64_t panel = line / depth * panels + n / width * parts + part;
+        int64_t row = panel * depth + line % depth;
+        std::memcpy(&packed[(row * width + n % width) * 4],
+                    &bytes[((line * parts + part) * columns + n) * 4], 4);
       }
   return packed;
 }

@@ -81,6 +81,27 @@ TEST_P(PackedMatmul, CopiesRowsThatLiePagesApart) {
                "%y = graph.cast %sums : (RESULT) -> " + half, "f16")});
 }
 
+TEST_P(PackedMatmul, TakesAMatrixPerBatch) {
+  std::vector<KernelCase> cases;
+  for (const char *depth : {"20", "1024", "1100"})
+    for (const char *columns : {"48", "50", "130"}) {
+      KernelCase test;
+      test.name = std::string("batches, ") + depth + "x" + columns;
+      test.schedule = "PackedMatmul";
+      std::string lhs = tensor({"3", "m", depth}, "f32");
+      std::string weight = tensor({"3", depth, columns}, "f32");
+      std::string sums = tensor({"3", "m", columns}, "f32");
+      std::string bias = "tensor<" + std::string(columns) + "xf32>";
+      test.arguments = "%a: " + lhs + ", %b: " + weight + ", %c: " + bias;
+      test.body = "%s = graph.matmul %a, %b : (" + lhs + ", " + weight +
+                  ") -> " + sums + "\n%y = graph.add %s, %c : (" + sums + ", " +
+                  bias + ") -> " + sums + "\nkernel.yield %y : " + sums;
+      test.sizes = rows({0, 1, 9, 66, 130});
+      cases.push_back(test);
+    }
+  run(cases);
+}
+
 TEST_P(PackedMatmul, ReadsLhsThroughTransposes) {
   std::vector<KernelCase> cases;
   for (const char *depth : {"1", "20", "196", "1024", "1100"}) {
