@@ -27,9 +27,11 @@ struct ShareTables : impl::ShareTablesPassBase<ShareTables> {
   void runOnOperation() override {
     if (!weights)
       return;
-    forEachWeight([&](const Weight &weight, kernel::FuncOp callee, unsigned i) {
-      if (weight.transposed && layoutOf(callee, i) == kernel::packedLayout)
-        packed.insert(weight.transposed);
+    forEachArgument([&](Value operand, kernel::FuncOp callee, unsigned i) {
+      const Weight *weight = weightOf(operand);
+      if (weight && weight->transposed &&
+          layoutOf(callee, i) == kernel::packedLayout)
+        packed.insert(weight->transposed);
     });
     // A kernel may serve several calls.
     using Argument = std::pair<Operation *, unsigned>;
@@ -64,14 +66,6 @@ private:
         return;
       for (auto [i, operand] : llvm::enumerate(call.getOperands()))
         body(operand, callee, unsigned(i));
-    });
-  }
-
-  void forEachWeight(
-      function_ref<void(const Weight &, kernel::FuncOp, unsigned)> body) {
-    forEachArgument([&](Value operand, kernel::FuncOp callee, unsigned i) {
-      if (const Weight *weight = weightOf(operand))
-        body(*weight, callee, i);
     });
   }
 

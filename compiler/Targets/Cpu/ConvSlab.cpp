@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/ConvSlab.h"
+#include "compiler/Targets/Cpu/WindowCopy.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -171,15 +172,11 @@ void ConvSlab::copyElements(Value from, Value to, Value count) {
 
 /// Lanes [0, count) of [0, 16).
 Value ConvSlab::maskBelow(Value count) {
-  auto type = VectorType::get({lanes}, e.b.getI32Type());
-  SmallVector<int32_t> numbers;
-  for (int32_t i = 0; i < lanes; ++i)
-    numbers.push_back(i);
-  Value lane = arith::ConstantOp::create(
-      e.b, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
+  Value lane = laneNumbers(e, lanes);
   Value narrow = arith::TruncIOp::create(e.b, e.b.getI32Type(), count);
-  return arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, lane,
-                               vector::BroadcastOp::create(e.b, type, narrow));
+  return arith::CmpIOp::create(
+      e.b, arith::CmpIPredicate::slt, lane,
+      vector::BroadcastOp::create(e.b, lane.getType(), narrow));
 }
 
 /// Addresses outside of the image are made, but not read.

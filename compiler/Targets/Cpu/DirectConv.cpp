@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/ConvSlab.h"
 #include "compiler/Targets/Cpu/ConvTile.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
@@ -301,17 +302,14 @@ private:
 } // namespace
 
 LogicalResult emitDirectConv(Emitter &e) {
-  auto op =
-      dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(e.kernel.getBlock()));
-  if (!op || !isa<BlockArgument>(op.getInput()) ||
-      !isa<BlockArgument>(op.getFilter()) || e.kernel.getYielded().size() != 1)
-    return e.kernel.emitOpError(
-        "is no convolution of two operands with one result");
+  FailureOr<graph::ConvOp> op = convRootOf(e);
+  if (failed(op))
+    return failure();
   std::string why;
-  std::optional<DirectConvView> view = kernel::directConvViewOf(op, why);
+  std::optional<DirectConvView> view = kernel::directConvViewOf(*op, why);
   if (!view)
     return e.kernel.emitOpError("cannot run by tiles of pixels: ") << why;
-  DirectConv(e, op, *view).emit();
+  DirectConv(e, *op, *view).emit();
   return success();
 }
 

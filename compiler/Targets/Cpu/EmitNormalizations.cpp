@@ -54,16 +54,6 @@ struct ScratchRow {
   }
 };
 
-Value subtract(Emitter &e, Value x, Value y) {
-  return arith::SubFOp::create(e.b, x, y);
-}
-Value multiply(Emitter &e, Value x, Value y) {
-  return arith::MulFOp::create(e.b, x, y);
-}
-Value inverse(Emitter &e, Value x) {
-  return arith::DivFOp::create(e.b, constantLike(e.b, x.getType(), 1), x);
-}
-
 /// exp(x - max) / sum, or x - max - log(sum).
 void softmaxRow(const ScratchRow &row, ArrayRef<Value> dims, bool isLog) {
   Emitter &e = row.e;

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
@@ -240,13 +241,10 @@ private:
 } // namespace
 
 LogicalResult emitPackedConv(Emitter &e) {
-  auto op =
-      dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(e.kernel.getBlock()));
-  if (!op || !isa<BlockArgument>(op.getInput()) ||
-      !isa<BlockArgument>(op.getFilter()) || e.kernel.getYielded().size() != 1)
-    return e.kernel.emitOpError(
-        "is no convolution of two operands with one result");
-  PackedConv(e, op).emit();
+  FailureOr<graph::ConvOp> op = convRootOf(e);
+  if (failed(op))
+    return failure();
+  PackedConv(e, *op).emit();
   return success();
 }
 

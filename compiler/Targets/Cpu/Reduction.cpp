@@ -22,6 +22,16 @@ Value addInAnyOrder(Emitter &e, Value x, Value y) {
   return arith::AddFOp::create(e.b, x, y, arith::FastMathFlags::reassoc);
 }
 
+Value subtract(Emitter &e, Value x, Value y) {
+  return arith::SubFOp::create(e.b, x, y);
+}
+Value multiply(Emitter &e, Value x, Value y) {
+  return arith::MulFOp::create(e.b, x, y);
+}
+Value inverse(Emitter &e, Value x) {
+  return arith::DivFOp::create(e.b, constantLike(e.b, x.getType(), 1), x);
+}
+
 Value maximum(Emitter &e, Value x, Value y) {
   return arith::MaximumFOp::create(e.b, x, y);
 }

@@ -49,6 +49,11 @@ Value addInAnyOrder(Emitter &e, Value x, Value y);
 /// The larger (or smaller), or NaN.
 Value maximum(Emitter &e, Value x, Value y);
 
+/// Of floats, or of vectors of them.
+Value subtract(Emitter &e, Value x, Value y);
+Value multiply(Emitter &e, Value x, Value y);
+Value inverse(Emitter &e, Value x);
+
 } // namespace tenon::cpu
 
 #endif // TENON_COMPILER_TARGETS_CPU_REDUCTION_H

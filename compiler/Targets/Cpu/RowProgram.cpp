@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/RowProgram.h"
+#include "compiler/Targets/Cpu/Reduction.h"
 #include "compiler/Targets/Cpu/RowReduction.h"
 #include "compiler/Targets/Cpu/RowVectors.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -201,16 +202,6 @@ private:
 
   SmallVector<Values> registers;
 };
-
-Value subtract(Emitter &e, Value x, Value y) {
-  return arith::SubFOp::create(e.b, x, y);
-}
-Value multiply(Emitter &e, Value x, Value y) {
-  return arith::MulFOp::create(e.b, x, y);
-}
-Value inverse(Emitter &e, Value x) {
-  return arith::DivFOp::create(e.b, constantLike(e.b, x.getType(), 1), x);
-}
 
 /// exp(x - max) / sum, or x - max - log(sum). NaN passes by the maximum, but
 /// not by the sum.

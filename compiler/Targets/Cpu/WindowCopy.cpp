@@ -94,6 +94,15 @@ void WindowCopy::copyLine(Value from, Value low, Value high, Value length,
   e.ifThen(isOutside, copySome);
 }
 
+Value laneNumbers(Emitter &e, int64_t lanes) {
+  SmallVector<int32_t> numbers;
+  for (int64_t i = 0; i < lanes; ++i)
+    numbers.push_back(int32_t(i));
+  auto type = VectorType::get({lanes}, e.b.getI32Type());
+  return arith::ConstantOp::create(
+      e.b, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
+}
+
 /// Addresses before and behind the image are made, but not read.
 Value WindowCopy::element(Value base, Value offset) {
   return LLVM::GEPOp::create(e.b, base.getType(), e.b.getF32Type(), base,
@@ -102,18 +111,13 @@ Value WindowCopy::element(Value base, Value offset) {
 
 /// For lanes first, first + 1, ...: whether they lie in [low, high).
 Value WindowCopy::lanesIn(Value first, Value low, Value high) {
-  auto type = VectorType::get({lanes}, e.b.getI32Type());
-  SmallVector<int32_t> numbers;
-  for (int32_t i = 0; i < lanes; ++i)
-    numbers.push_back(i);
-  Value lane = arith::ConstantOp::create(
-      e.b, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
+  Value lane = laneNumbers(e, lanes);
   auto splat = [&](Value bound) -> Value {
     // Within the lanes' reach, so that 32 bits hold it.
     Value near =
         e.max(e.min(e.sub(bound, first), e.number(lanes)), e.number(0));
     Value narrow = arith::TruncIOp::create(e.b, e.b.getI32Type(), near);
-    return vector::BroadcastOp::create(e.b, type, narrow);
+    return vector::BroadcastOp::create(e.b, lane.getType(), narrow);
   };
   Value behind =
       arith::CmpIOp::create(e.b, arith::CmpIPredicate::sge, lane, splat(low));

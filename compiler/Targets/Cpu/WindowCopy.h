@@ -9,6 +9,9 @@
 
 namespace tenon::cpu {
 
+/// 0, 1, 2, .. in a vector of i32.
+Value laneNumbers(Emitter &e, int64_t lanes);
+
 /// Copies parts of windows over an f32 image with channels last.
 class WindowCopy {
 public:
