@@ -84,22 +84,12 @@ ModelFile::parse(ArrayRef<char> bytes, std::shared_ptr<Folder> folder) {
   stream.SetRecursionLimit(maxMessageDepth);
   std::shared_ptr<ModelFile> model(new ModelFile());
   model->folder = std::move(folder);
-  if (!model->proto->ParseFromCodedStream(&stream) ||
+  if (!model->proto.ParseFromCodedStream(&stream) ||
       !stream.ConsumedEntireMessage())
     return refuse("the file is not an ONNX model, or it is damaged: " +
                   explainDamage(bytes));
   return model;
 }
-
-static google::protobuf::ArenaOptions largeBlocks() {
-  google::protobuf::ArenaOptions options;
-  options.max_block_size = 1 << 20;
-  return options;
-}
-
-ModelFile::ModelFile()
-    : arena(largeBlocks()),
-      proto(google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena)) {}
 
 Expected<std::shared_ptr<MappedFile>>
 ModelFile::external(StringRef location) const {

@@ -34,19 +34,16 @@ public:
   static llvm::Expected<std::shared_ptr<ModelFile>>
   parse(llvm::ArrayRef<char> bytes, std::shared_ptr<Folder> folder = nullptr);
 
-  const onnx::ModelProto &model() const { return *proto; }
+  const onnx::ModelProto &model() const { return proto; }
 
   /// The file of external data at `location`; mapped once.
   llvm::Expected<std::shared_ptr<MappedFile>>
   external(llvm::StringRef location) const;
 
 private:
-  ModelFile();
+  ModelFile() = default;
 
-  // Names of neighbouring nodes lie together, which most passes over a graph of
-  // very many nodes wait for.
-  google::protobuf::Arena arena;
-  onnx::ModelProto *proto;
+  onnx::ModelProto proto;
   std::shared_ptr<Folder> folder;
   mutable llvm::StringMap<std::shared_ptr<MappedFile>> externals;
 };
