@@ -44,17 +44,20 @@ inline constexpr int64_t groupBlocks = 2;
 /// Rows of the left operand that a copy interleaves.
 inline constexpr int64_t interleavedRows = 8;
 
-/// The most steps of k in a block.
-inline constexpr int64_t maxBlockDepth = 768;
+/// The most steps of k in a block that is alone, and in one of several.
+inline constexpr int64_t maxDepthAtOnce = 768;
+inline constexpr int64_t maxBlockDepth = 512;
 
 /// The steps of k in a block: equal blocks, of a multiple of 16 unless there is
-/// one alone, that leave room in the second level of the cache.
+/// one alone, that leave room in the second level of the cache: for the waiting
+/// sums too where there are several.
 inline int64_t blockDepth(std::optional<int64_t> depth) {
   if (!depth)
-    return maxBlockDepth;
+    return maxDepthAtOnce;
+  if (*depth <= maxDepthAtOnce)
+    return std::max<int64_t>(*depth, 1);
   int64_t blocks = llvm::divideCeil(*depth, maxBlockDepth);
-  return blocks <= 1 ? std::max<int64_t>(*depth, 1)
-                     : llvm::alignTo(llvm::divideCeil(*depth, blocks), 16);
+  return llvm::alignTo(llvm::divideCeil(*depth, blocks), 16);
 }
 
 /// Bytes of scratch memory per thread for a block of a panel, and for a copy

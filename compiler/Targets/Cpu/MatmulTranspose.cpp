@@ -1,8 +1,9 @@
 //===- MatmulTranspose.cpp - Transposing copies of matmul operands --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Eight rows by sixteen steps of k at a time, transposed in registers: pairs,
-// then quads of rows within 128-bit lanes, then the lanes themselves.
+// Eight rows by four steps of k at a time, transposed in registers: the loads
+// put rows i and i + 4 side by side, then pairs and quads of rows are made
+// within 128-bit lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +19,16 @@ namespace tenon::cpu {
 namespace {
 
 constexpr int64_t width = kernel::interleavedRows;
-constexpr int64_t lanes = 16, lane = 4; // f32 in a vector, in 128 bits.
+constexpr int64_t lane = 4;   // f32 in 128 bits.
+constexpr int64_t lanes = 16; // In a line of the cache.
+constexpr int64_t ahead = 4 * lanes;
 
 class Writer {
 public:
   Writer(ModuleOp module)
       : b(UnknownLoc::get(module.getContext()), module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
-        f32(b.getF32Type()), vector(VectorType::get({lanes}, f32)) {
+        f32(b.getF32Type()) {
     b.setInsertionPointToEnd(module.getBody());
   }
 
@@ -45,7 +48,11 @@ public:
     Value rows = function.getArgument(5), depth = function.getArgument(6);
     Value whole = floorTo(rows, width), steps = floorTo(depth, lanes);
     loop(number(0), whole, width, [&](Value row) {
-      loop(number(0), steps, lanes, [&](Value k) { transpose(row, k); });
+      loop(number(0), steps, lanes, [&](Value k) {
+        fetchAhead(row, k, depth);
+        for (int64_t i = 0; i < lanes; i += lane)
+          transpose(row, add(k, number(i)));
+      });
       loop(steps, depth, 1, [&](Value k) {
         loop(number(0), number(width), 1, [&](Value i) { copy(row, i, k); });
       });
@@ -96,72 +103,67 @@ private:
     body(loop.getInductionVar());
   }
 
+  /// Fetches what transpose() reads `ahead` steps later: of these rows or, past
+  /// their end, of the next. A row lies in pages of its own, so the hardware
+  /// would start anew on each.
+  void fetchAhead(Value row, Value k, Value depth) {
+    Value later = add(k, number(ahead));
+    Value isBehind =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::uge, later, depth);
+    Value none = number(0);
+    Value over = arith::SelectOp::create(b, isBehind, depth, none);
+    Value skipped = arith::SelectOp::create(b, isBehind, number(width), none);
+    Value from =
+        source(add(row, skipped), arith::SubIOp::create(b, later, over));
+    for (int64_t i = 0; i < width; ++i)
+      // Read; expected to be needed again soon; data.
+      LLVM::Prefetch::create(b, element(from, mul(aStride, number(i))), 0, 3,
+                             1);
+  }
+
   /// Element i of the result is element pick(i) of x and y end to end.
-  Value shuffle(Value x, Value y, function_ref<int64_t(int64_t)> pick) {
+  Value shuffle(Value x, Value y, int64_t count,
+                function_ref<int64_t(int64_t)> pick) {
     SmallVector<int32_t> mask;
-    for (int64_t i = 0; i < lanes; ++i)
+    for (int64_t i = 0; i < count; ++i)
       mask.push_back(int32_t(pick(i)));
     return LLVM::ShuffleVectorOp::create(b, x, y, mask);
   }
 
-  /// Of 4 rows: result j holds, in 128-bit lane l, the rows' step 4 * l + j.
-  SmallVector<Value> transposeLanes(ArrayRef<Value> rows) {
+  /// Four steps of eight rows, of which 128 bits of rows i and i + 4 are loaded
+  /// as one vector: the second of them by the load itself.
+  void transpose(Value row, Value k) {
+    auto quad = VectorType::get({lane}, f32);
+    auto load = [&](int64_t i) {
+      return LLVM::LoadOp::create(b, quad, source(add(row, number(i)), k),
+                                  /*alignment=*/4);
+    };
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i < lane; ++i)
+      rows.push_back(shuffle(load(i), load(i + lane), width,
+                             [](int64_t at) { return at; }));
     // Elements 2 * half and 2 * half + 1 of each lane, of two rows in turn.
     auto pairs = [&](Value x, Value y, int64_t half) {
-      return shuffle(x, y, [&](int64_t i) {
-        return i / lane * lane + 2 * half + i % lane / 2 + i % 2 * lanes;
+      return shuffle(x, y, width, [&](int64_t i) {
+        return i / lane * lane + 2 * half + i % lane / 2 + i % 2 * width;
       });
     };
-    SmallVector<Value> result;
     for (int64_t half = 0; half < 2; ++half) {
       Value upper = pairs(rows[0], rows[1], half);
       Value lower = pairs(rows[2], rows[3], half);
-      for (int64_t odd = 0; odd < 2; ++odd)
-        result.push_back(shuffle(upper, lower, [&](int64_t i) {
-          return i / lane * lane + 2 * odd + i % 2 + i % lane / 2 * lanes;
-        }));
-    }
-    return result;
-  }
-
-  void transpose(Value row, Value k) {
-    SmallVector<Value> rows;
-    for (int64_t i = 0; i < width; ++i)
-      rows.push_back(LLVM::LoadOp::create(
-          b, vector, source(add(row, number(i)), k), /*alignment=*/4));
-    SmallVector<Value> upper = transposeLanes(ArrayRef(rows).take_front(lane));
-    SmallVector<Value> lower = transposeLanes(ArrayRef(rows).drop_front(lane));
-    // A vector holds steps 2 * pair and 2 * pair + 1: from lane l
-    // = pair / 2 of two neighbours j, each [upper rows][lower rows].
-    for (int64_t half = 0; half < 2; ++half) {
-      SmallVector<Value> steps;
-      for (int64_t odd = 0; odd < 2; ++odd)
-        for (int64_t l = 0; l < lane; l += 2)
-          // [upper l][lower l][upper l + 1][lower l + 1]
-          steps.push_back(shuffle(upper[2 * half + odd], lower[2 * half + odd],
-                                  [&](int64_t i) {
-                                    return (l + i / (2 * lane)) * lane +
-                                           i % lane + i / lane % 2 * lanes;
-                                  }));
-      for (int64_t l = 0; l < lane; ++l) {
-        Value joined = shuffle(steps[l / 2], steps[2 + l / 2], [&](int64_t i) {
-          return l % 2 * (lanes / 2) + i % (2 * lane) + i / (2 * lane) * lanes;
+      for (int64_t odd = 0; odd < 2; ++odd) {
+        Value step = shuffle(upper, lower, width, [&](int64_t i) {
+          return i / lane * lane + 2 * odd + i % 2 + i % lane / 2 * width;
         });
-        for (int64_t odd = 0; odd < 2; ++odd) {
-          SmallVector<int32_t> mask;
-          for (int64_t i = 0; i < width; ++i)
-            mask.push_back(int32_t(odd * width + i));
-          Value step = LLVM::ShuffleVectorOp::create(b, joined, joined, mask);
-          Value at = add(k, number(2 * (2 * l + half) + odd));
-          LLVM::StoreOp::create(b, step, target(row, at), /*alignment=*/4);
-        }
+        LLVM::StoreOp::create(b, step,
+                              target(row, add(k, number(2 * half + odd))),
+                              /*alignment=*/4);
       }
     }
   }
 
   ImplicitLocOpBuilder b;
   Type pointer, f32;
-  VectorType vector;
   Value a, aStride, out, groupStride, stepStride;
 };
 

@@ -169,6 +169,15 @@ private:
     return sums;
   }
 
+  /// Where the sums will be stored or added to. Were those lines still on their
+  /// way by then, the next tile would wait too: for stores to rows a multiple of
+  /// 4 KiB apart, which look like what it loads.
+  void fetchSums(ArrayRef<Value> rows) {
+    for (Value row : rows)
+      for (int64_t v = 0; v < shape.vectors; ++v)
+        prefetch(element(row, int32_t(v * shape.lanes)));
+  }
+
   /// The lines that `unroll` steps from k on read, `streamAhead` later.
   void fetchAhead(Value base, Value k) {
     Value line = element(base, mul(k, number(kernel::panelColumns)));
@@ -210,6 +219,7 @@ private:
         arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
     SmallVector<Value> sums(height * shape.vectors, zero);
     sums.push_back(argument(9));
+    fetchSums(rowsOf(4));
     Value whole =
         sub(depth, arith::AndIOp::create(b, depth, number(unroll - 1)));
     auto main = scf::ForOp::create(b, number(0), whole, step4, sums);
