@@ -43,6 +43,7 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createChannelsLastPass({options.explain}));
   function.addPass(createFoldConstantsPass(weights)); // weights in new orders
   function.addPass(createSimplifyPass()); // tables that layers share
+  function.addPass(createAppendCachesPass({options.explain}));
 }
 
 void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,

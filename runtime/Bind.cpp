@@ -34,6 +34,20 @@ int64_t symbolOf(const Metadata &m, uint32_t dim) {
   const int64_t *code = m.words.data + expr.first;
   return expr.count == 2 && code[0] == TENON_PUSH_SYMBOL ? code[1] : -1;
 }
+
+tenon_status_t checkRoom(const tenon_model_t &model, const tenon_value_t &value,
+                         const char *kind, int64_t capacity) {
+  const char *name = model.metadata.text(value.name);
+  if (value.room == 0)
+    return fail(TENON_BAD_INPUT,
+                "%s \"%.200s\" has no axis that grows, so its capacity must "
+                "be 0, not %lld",
+                kind, name, Number(capacity));
+  if (capacity < 0)
+    return fail(TENON_BAD_INPUT, "%s \"%.200s\": capacity is %lld", kind, name,
+                Number(capacity));
+  return TENON_OK;
+}
 } // namespace
 
 tenon_status_t tenon_session_t::bindInputs(const tenon_tensor_t *tensors) {
@@ -73,8 +87,16 @@ tenon_status_t tenon_session_t::checkInput(uint32_t index,
         "input \"%.200s\" has rank %u: it is %s, but the model takes %s", name,
         tensor.rank, ShapeText(tensor.dtype, tensor.dims, tensor.rank).text,
         DeclaredShape(*model, value).shape.text);
+  if (tensor.capacity != 0)
+    if (tenon_status_t status =
+            checkRoom(*model, value, "input", tensor.capacity))
+      return status;
+  int64_t stored[TENON_MAX_RANK];
+  memcpy(stored, tensor.dims, sizeof stored);
+  if (tensor.capacity != 0)
+    stored[value.axis] = tensor.capacity;
   uint64_t bytes;
-  if (!tensorBytes(tensor.dtype, tensor.dims, tensor.rank, bytes))
+  if (!tensorBytes(tensor.dtype, stored, tensor.rank, bytes))
     return fail(TENON_BAD_INPUT,
                 "input \"%.200s\": no tensor can be %s; the model takes %s",
                 name, ShapeText(tensor.dtype, tensor.dims, tensor.rank).text,
@@ -82,7 +104,7 @@ tenon_status_t tenon_session_t::checkInput(uint32_t index,
   if (tensor.bytes != bytes)
     return fail(TENON_BAD_INPUT,
                 "input \"%.200s\": %s takes %llu bytes, but bytes is %llu",
-                name, ShapeText(tensor.dtype, tensor.dims, tensor.rank).text,
+                name, ShapeText(tensor.dtype, stored, tensor.rank).text,
                 static_cast<unsigned long long>(bytes),
                 static_cast<unsigned long long>(tensor.bytes));
   if (!tensor.data && bytes != 0)
@@ -109,6 +131,31 @@ tenon_status_t tenon_session_t::setInputDims(uint32_t index,
                   Number(m.symbols[symbol].hi));
     setSymbol(uint32_t(symbol), tensor.dims[i]);
   }
+  if (value.room == 0)
+    return TENON_OK;
+  return setRoom(value, "input", tensor.dims[value.axis], tensor.capacity);
+}
+
+/// How many rows the memory of a value that grows has room for.
+tenon_status_t tenon_session_t::setRoom(const tenon_value_t &value,
+                                        const char *kind, int64_t held,
+                                        int64_t capacity) {
+  const Metadata &m = model->metadata;
+  uint32_t symbol = value.room - 1;
+  if (capacity != 0 && capacity < held)
+    return fail(TENON_BAD_INPUT,
+                "%s \"%.200s\": capacity is %lld, but it holds %lld along "
+                "axis %u",
+                kind, m.text(value.name), Number(capacity), Number(held),
+                value.axis);
+  int64_t room = capacity != 0 ? capacity : held;
+  if (!symbolFits(symbol, room))
+    return fail(TENON_BAD_INPUT,
+                "%s \"%.200s\": axis %u has %lld elements, but the model "
+                "takes %lld to %lld",
+                kind, m.text(value.name), value.axis, Number(room),
+                Number(m.symbols[symbol].lo), Number(m.symbols[symbol].hi));
+  setSymbol(symbol, room);
   return TENON_OK;
 }
 
@@ -155,9 +202,24 @@ tenon_status_t tenon_session_t::placeInput(uint32_t index,
   return TENON_OK;
 }
 
-bool tenon_session_t::overlapsInput(const char *data, uint64_t bytes) const {
-  for (const Input &input : inputs)
-    if (data < input.data + input.bytes && input.data < data + bytes)
+/// Whether the output's memory is that of the input which it extends.
+bool tenon_session_t::extendsInPlace(uint32_t index) const {
+  const tenon_value_t &value = model->metadata.outputs[index];
+  if (value.appends_to == 0)
+    return false;
+  const tenon_value_t &past = model->metadata.inputs[value.appends_to - 1];
+  return inputs[value.appends_to - 1].data == outputs[index].callerData &&
+         symbols[past.room - 1] == symbols[value.room - 1];
+}
+
+/// Whether the output's memory is that of an input, other than it may be.
+bool tenon_session_t::overlapsInput(uint32_t index) const {
+  const Output &output = outputs[index];
+  uint32_t extended = model->metadata.outputs[index].appends_to;
+  for (uint32_t i = 0; i < inputs.size(); ++i)
+    if (output.callerData < inputs[i].data + inputs[i].bytes &&
+        inputs[i].data < output.callerData + output.bytes &&
+        !(i + 1 == extended && extendsInPlace(index)))
       return true;
   return false;
 }
@@ -176,8 +238,29 @@ tenon_status_t tenon_session_t::bindOutputs(tenon_tensor_t *tensors) {
         return fail(TENON_INVALID_ARGUMENT,
                     "outputs \"%.200s\" and \"%.200s\" overlap in memory",
                     m.text(m.outputs[j].name), m.text(m.outputs[i].name));
+    if (tenon_status_t status = bindRoom(i, tensors[i].capacity))
+      return status;
   }
   return TENON_OK;
+}
+
+/// Sets the room of an output, before the first step needs it.
+tenon_status_t tenon_session_t::bindRoom(uint32_t index, int64_t capacity) {
+  const Metadata &m = model->metadata;
+  const tenon_value_t &value = m.outputs[index];
+  if (capacity != 0)
+    if (tenon_status_t status = checkRoom(*model, value, "output", capacity))
+      return status;
+  if (value.room == 0)
+    return TENON_OK;
+  int64_t held;
+  uint32_t dim = value.first_dim + value.axis;
+  ExpressionFault fault = formula(m.dims[dim], held);
+  if (fault != ExpressionFault::None)
+    return fail(TENON_FAILED, "output \"%.200s\": dim %u, %s, is unknown: %s",
+                m.text(value.name), value.axis, model->dimText(dim),
+                faultText(fault));
+  return setRoom(value, "output", held, capacity);
 }
 
 tenon_status_t tenon_session_t::makeOutput(uint32_t index) {
@@ -193,21 +276,25 @@ tenon_status_t tenon_session_t::makeOutput(uint32_t index) {
                   name, i, model->dimText(value.first_dim + i),
                   faultText(fault));
   }
-  if (!tensorBytes(value.dtype, output.dims, value.rank, output.bytes))
+  int64_t stored[TENON_MAX_RANK];
+  memcpy(stored, output.dims, sizeof stored);
+  if (value.room != 0)
+    stored[value.axis] = symbols[value.room - 1];
+  if (!tensorBytes(value.dtype, stored, value.rank, output.bytes))
     return fail(TENON_FAILED, "output \"%.200s\": no tensor can be %s", name,
-                ShapeText(value.dtype, output.dims, value.rank).text);
+                ShapeText(value.dtype, stored, value.rank).text);
   if (output.callerData && output.callerBytes < output.bytes)
     return fail(TENON_INVALID_ARGUMENT,
                 "output \"%.200s\": %s takes %llu bytes, but the buffer has "
                 "%llu",
-                name, ShapeText(value.dtype, output.dims, value.rank).text,
+                name, ShapeText(value.dtype, stored, value.rank).text,
                 static_cast<unsigned long long>(output.bytes),
                 static_cast<unsigned long long>(output.callerBytes));
   bool direct =
       output.callerData &&
       reinterpret_cast<uintptr_t>(output.callerData) % TENON_BUFFER_ALIGN ==
           0 &&
-      !overlapsInput(output.callerData, output.bytes);
+      !overlapsInput(index);
   if (direct) {
     output.data = output.callerData;
     return TENON_OK;

@@ -85,6 +85,8 @@ static tenon_status_t valueInfo(const tenon_model_t *model,
     info.dims[i] = formula.constant ? formula.value : -1;
     info.dim_texts[i] = model->dimText(dim);
   }
+  info.grows_axis = value->room ? int32_t(value->axis) : -1;
+  info.appends_to = int32_t(value->appends_to) - 1;
   return writeInfo(info, out_info, what);
 }
 

@@ -47,6 +47,7 @@ private:
   bool places();
   bool strings();
   bool checkValue(const tenon_value_t &value);
+  bool checkAppend(const tenon_value_t &output);
   bool checkStep(const tenon_step_t &step);
   bool checkLaunch(const tenon_step_t &step);
   bool writable(const tenon_buffer_t &buffer) {
@@ -167,7 +168,7 @@ bool Validator::values() {
     if (!checkValue(input))
       return false;
   for (const tenon_value_t &output : metadata.outputs)
-    if (!checkValue(output))
+    if (!checkValue(output) || !checkAppend(output))
       return false;
   return true;
 }
@@ -176,7 +177,24 @@ bool Validator::checkValue(const tenon_value_t &value) {
   return expect(tenon_dtype_bytes(value.dtype), "a value has no known type") &&
          expect(value.rank <= TENON_MAX_RANK, "a value's rank is over 32") &&
          expect(within(value.first_dim, value.rank, metadata.dims.count),
-                "a value's dims lie outside");
+                "a value's dims lie outside") &&
+         expect(value.room <= metadata.symbols.count,
+                "a value's room is no known symbol") &&
+         expect(value.room == 0 || value.axis < value.rank,
+                "a value grows along no axis");
+}
+
+bool Validator::checkAppend(const tenon_value_t &output) {
+  if (output.appends_to == 0)
+    return true;
+  if (!expect(output.appends_to <= metadata.inputs.count && output.room != 0,
+              "an output appends to no input"))
+    return false;
+  const tenon_value_t &input = metadata.inputs[output.appends_to - 1];
+  return expect(input.room != 0 && input.room != output.room &&
+                    input.axis == output.axis && input.rank == output.rank &&
+                    input.dtype == output.dtype,
+                "an output appends to an input that is not of its kind");
 }
 
 bool Validator::places() {

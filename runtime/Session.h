@@ -61,9 +61,13 @@ private:
   tenon_status_t checkInputDims(uint32_t index, const tenon_tensor_t &tensor);
   tenon_status_t placeInput(uint32_t index, const tenon_tensor_t &tensor);
   tenon_status_t bindOutputs(tenon_tensor_t *outputs);
+  tenon_status_t bindRoom(uint32_t index, int64_t capacity);
   tenon_status_t makeOutput(uint32_t index);
   tenon_status_t finishOutputs(tenon_tensor_t *outputs);
-  bool overlapsInput(const char *data, uint64_t bytes) const;
+  bool overlapsInput(uint32_t output) const;
+  bool extendsInPlace(uint32_t output) const;
+  tenon_status_t setRoom(const tenon_value_t &value, const char *kind,
+                         int64_t held, int64_t capacity);
 
   // Execute.cpp: steps.
   tenon_status_t execute();

@@ -26,8 +26,8 @@
 extern "C" {
 #endif
 
-#define TENON_FORMAT_MAJOR 1 // A reader refuses another major.
-#define TENON_FORMAT_MINOR 1 // A reader refuses a newer minor.
+#define TENON_FORMAT_MAJOR 2 // A reader refuses another major.
+#define TENON_FORMAT_MINOR 0 // A reader refuses a newer minor.
 #define TENON_FOOTER_MAGIC UINT64_C(0x315f4e4f4e45545f) // "_TENON_1"
 #define TENON_WEIGHTS_BLOCK (UINT64_C(1) << 20) // One checksum per block.
 #define TENON_WEIGHTS_ALIGN 4096                // Of the weights in the file.
@@ -153,6 +153,13 @@ typedef struct tenon_value_t {
   uint32_t dtype; // tenon_dtype_t
   uint32_t rank;
   uint32_t first_dim; // dims[first_dim, + rank)
+  // Unless 0, the memory has room for as many elements of dim `axis` as symbol
+  // `room` - 1 says, which the caller sets; the dim says how many there are.
+  uint32_t room;
+  uint32_t axis;
+  // Of an output, unless 0: it may be the memory of input `appends_to` - 1, if
+  // both have the same room. Only what that does not hold yet is written then.
+  uint32_t appends_to;
   uint32_t reserved;
 } tenon_value_t;
 

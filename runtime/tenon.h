@@ -70,7 +70,7 @@ typedef struct tenon_session_t tenon_session_t;
 // The sentence about this thread's last failure; never NULL.
 TENON_API const char *tenon_last_error(void);
 
-// "1.0": the newest artifact format that this library reads.
+// "2.0": the newest artifact format that this library reads.
 TENON_API const char *tenon_version(void);
 
 // "f32", ...; NULL for a number that is no element type.
@@ -119,12 +119,17 @@ TENON_API tenon_status_t tenon_model_info(const tenon_model_t *model,
 
 // A model input or output. A dim that is not constant is -1 in `dims`;
 // `dim_texts` holds each as text: "4", "batch", "2 * seq + 1".
+//
+// A cache that the model takes as an input and gives back with rows added to
+// axis `grows_axis` may have room for more along it: see `capacity` below.
 typedef struct tenon_value_info_t {
   size_t struct_size;
   const char *name;
   uint32_t dtype, rank;
   int64_t dims[TENON_MAX_RANK];
   const char *dim_texts[TENON_MAX_RANK];
+  int32_t grows_axis; // -1: it is dense.
+  int32_t appends_to; // Of an output: the input that it extends; or -1.
 } tenon_value_info_t;
 
 TENON_API tenon_status_t tenon_model_input(const tenon_model_t *model,
@@ -212,13 +217,18 @@ TENON_API tenon_status_t tenon_session_create(
 // Frees the session. Refused with TENON_BUSY during a run. Accepts NULL.
 TENON_API tenon_status_t tenon_session_destroy(tenon_session_t *session);
 
-// A dense row-major tensor.
+// A row-major tensor, dense unless `capacity` is set: that may be done for
+// values with a `grows_axis`, whose size in memory along that axis it says (at
+// least that in `dims`). `bytes` is then that of the memory. Where an output
+// that `appends_to` an input is given the same `data` and capacity as that
+// input, rows that are there stay, and only the new ones are written.
 typedef struct tenon_tensor_t {
   size_t struct_size;
   uint32_t dtype, rank;
   int64_t dims[TENON_MAX_RANK];
   void *data;
   size_t bytes;
+  int64_t capacity; // Along the axis that grows; 0: as in `dims`.
 } tenon_tensor_t;
 
 // Runs the model once.
@@ -229,7 +239,8 @@ typedef struct tenon_tensor_t {
 // `outputs` are all of the model's, in its order. With `data` NULL the result
 // is the session's memory, valid until its next run; otherwise the result is
 // written to `data`, where `bytes` says how much fits (without a copy, when
-// it is 64-byte aligned and overlaps no input). The other members are set.
+// it is 64-byte aligned and overlaps no input but the one it extends). The
+// other members but `capacity` are set.
 //
 // After a failure the session can run again; outputs are then undefined.
 TENON_API tenon_status_t tenon_session_run(tenon_session_t *session,

@@ -85,25 +85,57 @@ private:
 
   exec::ProgramOp createProgram() {
     SmallVector<std::string> inputs, outputs;
-    SmallVector<Type> inputTypes(function.getArgumentTypes());
-    SmallVector<Type> outputTypes(function.getResultTypes());
-    for (BlockArgument argument : function.getArguments()) {
-      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                        "graph.name");
-      inputs.push_back(name ? name.str() : "");
-      for (Expr dim : graph::getDims(argument))
+    SmallVector<Type> inputTypes, outputTypes;
+    SmallVector<int64_t> appendsTo;
+    auto addSymbols = [&](Type type) {
+      for (Expr dim : graph::getDims(type))
         dim.forEachSymbol([&](Expr symbol) { addInputSymbol(symbol); });
+    };
+    auto text = [](StringAttr name) { return name ? name.str() : ""; };
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      inputs.push_back(
+          text(function.getArgAttrOfType<StringAttr>(i, "graph.name")));
+      inputTypes.push_back(
+          heldType(function.getArgumentTypes()[i],
+                   function.getArgAttrOfType<DimsAttr>(i, "graph.dims")));
+      addSymbols(inputTypes.back());
     }
+    // What a caller need not know of comes last.
+    for (Type type : function.getArgumentTypes())
+      addSymbols(type);
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      auto name = function.getResultAttrOfType<StringAttr>(i, "graph.name");
-      outputs.push_back(name ? name.str() : "");
+      outputs.push_back(
+          text(function.getResultAttrOfType<StringAttr>(i, "graph.name")));
+      auto dims = function.getResultAttrOfType<DimsAttr>(i, "graph.dims");
+      outputTypes.push_back(heldType(function.getResultTypes()[i], dims));
+      if (dims)
+        addSymbols(function.getResultTypes()[i]);
+      auto input =
+          function.getResultAttrOfType<IntegerAttr>(i, "graph.appends_to");
+      appendsTo.push_back(input ? input.getInt() : -1);
     }
-    return exec::ProgramOp::create(
+    auto program = exec::ProgramOp::create(
         builder, function.getLoc(), strings(inputs),
         builder.getTypeArrayAttr(inputTypes), strings(outputs),
         builder.getTypeArrayAttr(outputTypes), builder.getArrayAttr({}),
-        ArrayRef<int64_t>{}, ArrayRef<int64_t>{},
-        dims(storages.segmentSizes()));
+        ArrayRef<int64_t>{}, ArrayRef<int64_t>{}, dims(storages.segmentSizes()),
+        ArrayAttr(), ArrayAttr(), DenseI64ArrayAttr());
+    if (llvm::any_of(appendsTo, [](int64_t input) { return input >= 0; })) {
+      program.setStoredInputsAttr(
+          builder.getTypeArrayAttr(function.getArgumentTypes()));
+      program.setStoredOutputsAttr(
+          builder.getTypeArrayAttr(function.getResultTypes()));
+      program.setAppendsTo(appendsTo);
+    }
+    return program;
+  }
+
+  /// The type of a value that has room for more, without that.
+  static Type heldType(Type stored, DimsAttr dims) {
+    if (!dims)
+      return stored;
+    return graph::tensorOf(dims.exprs(),
+                           cast<RankedTensorType>(stored).getElementType());
   }
 
   /// `graph.ranges` of the function holds what the user promised by --dim.

@@ -187,12 +187,23 @@ void Storages::assignSegments() {
   sizes = planMemory(context, list, count);
 }
 
+/// Symbols that are set before the first step.
+void Storages::takeFromCaller(ArrayRef<Expr> dims) {
+  for (Expr dim : dims)
+    dim.forEachSymbol([&](Expr symbol) { birth[symbol.name()] = 0; });
+}
+
 LogicalResult Storages::plan() {
   for (BlockArgument argument : function.getArguments()) {
     homes[argument] = Home{Place::Input, argument.getArgNumber(), nullptr, {}};
-    for (Expr dim : graph::getDims(argument))
-      dim.forEachSymbol([&](Expr symbol) { birth[symbol.name()] = 0; });
+    takeFromCaller(graph::getDims(argument));
+    if (auto held = function.getArgAttrOfType<DimsAttr>(argument.getArgNumber(),
+                                                        "graph.dims"))
+      takeFromCaller(held.exprs());
   }
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (function.getResultAttr(i, "graph.appends_to"))
+      takeFromCaller(graph::getDims(function.getResultTypes()[i]));
   number(function.getBody().front());
   for (auto &[value, home] : homes)
     if (home.storage && !home.storage->bytes)

@@ -53,6 +53,7 @@ private:
     mlir::Value source;         // The weight or constant.
   };
 
+  void takeFromCaller(llvm::ArrayRef<graph::Expr> dims);
   void number(mlir::Block &block);
   void giveHome(mlir::Operation &op);
   void use(mlir::Value value, unsigned step);

@@ -49,7 +49,9 @@ private:
   void addBuffer(tenon_step_t &step, exec::BufferAttr buffer);
   tenon_buffer_t bufferOf(exec::BufferAttr buffer);
   tenon_buffer_t weightBuffer(exec::BufferAttr buffer);
-  std::vector<tenon_value_t> valuesOf(ArrayAttr names, ArrayAttr types);
+  std::vector<tenon_value_t> valuesOf(ArrayAttr names, ArrayAttr types,
+                                      std::optional<ArrayAttr> stored);
+  void addRoom(tenon_value_t &value, Type held, Type stored);
   void fail(const llvm::Twine &reason) {
     if (tables.problem.empty())
       tables.problem = reason.str();
@@ -73,7 +75,23 @@ void Writer::addKernels(ModuleOp module, ArrayRef<LevelCode> levels,
   tables.code.resize(codeSymbols.size());
 }
 
-std::vector<tenon_value_t> Writer::valuesOf(ArrayAttr names, ArrayAttr types) {
+/// Where the memory of a value may be larger than what it holds.
+void Writer::addRoom(tenon_value_t &value, Type held, Type stored) {
+  for (auto [axis, dims] : llvm::enumerate(
+           llvm::zip(graph::getDims(held), graph::getDims(stored)))) {
+    auto [dim, room] = dims;
+    if (dim == room)
+      continue;
+    if (!room.isSymbol() || value.room != 0)
+      return fail("internal error: the room of a value is no symbol; please "
+                  "report this");
+    value.room = tables.symbol(room.name()) + 1;
+    value.axis = uint32_t(axis);
+  }
+}
+
+std::vector<tenon_value_t> Writer::valuesOf(ArrayAttr names, ArrayAttr types,
+                                            std::optional<ArrayAttr> stored) {
   std::vector<tenon_value_t> values;
   for (auto [name, type] : llvm::zip(names, types)) {
     auto tensor = cast<RankedTensorType>(cast<TypeAttr>(type).getValue());
@@ -84,6 +102,9 @@ std::vector<tenon_value_t> Writer::valuesOf(ArrayAttr names, ArrayAttr types) {
     value.first_dim = uint32_t(tables.dims.size());
     for (Expr dim : graph::getDims(tensor))
       tables.dims.push_back(tables.expression(dim));
+    if (stored)
+      addRoom(value, tensor,
+              cast<TypeAttr>((*stored)[values.size()]).getValue());
     values.push_back(value);
   }
   return values;
@@ -94,8 +115,13 @@ void Writer::addProgram(exec::ProgramOp program) {
        llvm::zip(program.getSymbols().getAsRange<StringAttr>(), program.getLo(),
                  program.getHi()))
     tables.addSymbol(name, lo, hi);
-  tables.inputs = valuesOf(program.getInputs(), program.getInputTypes());
-  tables.outputs = valuesOf(program.getOutputs(), program.getOutputTypes());
+  tables.inputs = valuesOf(program.getInputs(), program.getInputTypes(),
+                           program.getStoredInputs());
+  tables.outputs = valuesOf(program.getOutputs(), program.getOutputTypes(),
+                            program.getStoredOutputs());
+  if (auto inputs = program.getAppendsTo())
+    for (auto [output, input] : llvm::zip_equal(tables.outputs, *inputs))
+      output.appends_to = uint32_t(input + 1);
   for (Expr bytes : program.getSegments().exprs())
     tables.segments.push_back({tables.expression(bytes), 0});
   addSteps(program.getBody().front());

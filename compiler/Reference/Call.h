@@ -101,6 +101,7 @@ llvm::Error evaluateConcat(Call &call);
 llvm::Error evaluatePad(Call &call);
 llvm::Error evaluateRotary(Call &call);
 llvm::Error evaluateWindows(Call &call);
+llvm::Error evaluateAppend(Call &call);
 llvm::Error evaluateGather(Call &call); // Indexing.cpp
 llvm::Error evaluateGatherElements(Call &call);
 llvm::Error evaluateGatherNd(Call &call);

@@ -93,6 +93,7 @@ struct Family {
 
 /// Every op but the pointwise ones that have a row in Pointwise.cpp.
 constexpr Family families[] = {
+    {"graph.append", evaluateAppend},
     {"graph.arg_reduce", evaluateArgReduce},
     {"graph.attention", evaluateAttention},
     {"graph.average_pool", evaluatePool},

@@ -157,6 +157,31 @@ llvm::Error evaluateConcat(Call &call) {
   return llvm::Error::success();
 }
 
+llvm::Error evaluateAppend(Call &call) {
+  auto op = cast<graph::AppendOp>(call.op);
+  const Tensor &buffer = call.operands[0], &rows = call.operands[1];
+  auto sizes = call.sizes(op.getLength());
+  if (!sizes)
+    return sizes.takeError();
+  int64_t axis = op.getAxis(), length = sizes->front();
+  Tensor &result = call.make();
+  int64_t room = result.shape[axis], added = rows.shape[axis];
+  if (length > buffer.shape[axis] || length > room || added > room - length)
+    return fault("a buffer has no room for " + std::to_string(length) +
+                 " and " + std::to_string(added) + " rows");
+  if (!result.count())
+    return llvm::Error::success();
+  AxisView view(result.shape, axis);
+  for (int64_t outer = 0; outer < view.outer; ++outer) {
+    int64_t to = outer * room * view.inner;
+    copyWords(result, to, buffer, outer * buffer.shape[axis] * view.inner,
+              length * view.inner);
+    copyWords(result, to + length * view.inner, rows,
+              outer * added * view.inner, added * view.inner);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error evaluatePad(Call &call) {
   auto op = cast<graph::PadOp>(call.op);
   const Tensor &input = call.operands[0], &fill = call.operands[1];

@@ -47,7 +47,8 @@ bool readsThroughViews(Operation *op) {
 /// Movement that reads whole rows of views as well as of memory, and writes a
 /// result of its own.
 bool copiesThroughViews(Operation *op) {
-  return isa<graph::ConcatOp, graph::RotaryOp, graph::TransposeOp>(op);
+  return isa<graph::AppendOp, graph::ConcatOp, graph::RotaryOp,
+             graph::TransposeOp>(op);
 }
 
 /// Roots that store their result through a transpose as well as without.

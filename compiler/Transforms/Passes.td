@@ -6,6 +6,45 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AppendCachesPass : Pass<"append-caches", "::mlir::func::FuncOp"> {
+  let summary = "Caches grow where they lie";
+  let description = [{
+    An input that goes out again with rows behind it along one axis: both get
+    room for more rows, a symbol that the caller sets, and what reads the result
+    sees a slice. `graph.dims` keeps the sizes of what they hold, and
+    `graph.appends_to` says which input a result may share memory with. Not if
+    the input is read elsewhere, or the size depends on data.
+
+    ```mlir
+    func.func @main(%past: tensor<2x?x8xf32, #graph.dims<2, P, 8>>,
+                    %k: tensor<2x?x8xf32, #graph.dims<2, S, 8>>)
+        -> tensor<2x?x8xf32, #graph.dims<2, P + S, 8>> {
+      %0 = graph.concat %past, %k {axis = 1 : i64}
+          : (tensor<2x?x8xf32, #graph.dims<2, P, 8>>,
+             tensor<2x?x8xf32, #graph.dims<2, S, 8>>)
+          -> tensor<2x?x8xf32, #graph.dims<2, P + S, 8>>
+      return %0 : tensor<2x?x8xf32, #graph.dims<2, P + S, 8>>
+    }
+    // becomes
+    func.func @main(%past: tensor<2x?x8xf32, #graph.dims<2, room0, 8>>
+                        {graph.dims = #graph.dims<2, P, 8>},
+                    %k: tensor<2x?x8xf32, #graph.dims<2, S, 8>>)
+        -> (tensor<2x?x8xf32, #graph.dims<2, room1, 8>>
+                {graph.appends_to = 0 : i64,
+                 graph.dims = #graph.dims<2, P + S, 8>}) {
+      %0 = graph.append %past, %k {axis = 1 : i64, length = #graph.dims<P>}
+          : (tensor<2x?x8xf32, #graph.dims<2, room0, 8>>,
+             tensor<2x?x8xf32, #graph.dims<2, S, 8>>)
+          -> tensor<2x?x8xf32, #graph.dims<2, room1, 8>>
+      return %0 : tensor<2x?x8xf32, #graph.dims<2, room1, 8>>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on outputs that stay: why">];
+}
+
 def ChannelsLastPass : Pass<"channels-last", "::mlir::func::FuncOp"> {
   let summary = "Convolutions keep their channels together";
   let description = [{

@@ -47,7 +47,10 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, SingleBlock,
   let description = [{
     `inputs` and `outputs` are names, `input_types` and `output_types` tensor
     types with the sizes. `symbols` names every symbol, with ranges `lo`, `hi`.
-    `segments` are the arena's sizes in bytes.
+    `segments` are the arena's sizes in bytes. Where values may have room for
+    more than they hold, `stored_inputs` and `stored_outputs` are the types of
+    all with that room; `appends_to` says for each output which input may share
+    its memory, or -1.
 
     ```mlir
     exec.program attributes {
@@ -65,7 +68,10 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, SingleBlock,
   let arguments = (ins StrArrayAttr:$inputs, TypeArrayAttr:$input_types,
                        StrArrayAttr:$outputs, TypeArrayAttr:$output_types,
                        StrArrayAttr:$symbols, DenseI64ArrayAttr:$lo,
-                       DenseI64ArrayAttr:$hi, Graph_DimsAttr:$segments);
+                       DenseI64ArrayAttr:$hi, Graph_DimsAttr:$segments,
+                       OptionalAttr<TypeArrayAttr>:$stored_inputs,
+                       OptionalAttr<TypeArrayAttr>:$stored_outputs,
+                       OptionalAttr<DenseI64ArrayAttr>:$appends_to);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
 }

@@ -196,6 +196,31 @@ LogicalResult WindowsOp::verify() {
   return success();
 }
 
+LogicalResult AppendOp::verify() {
+  if (failed(checkSameElements(*this, getBuffer(), getResult(),
+                               "buffer and result")) ||
+      failed(
+          checkSameElements(*this, getRows(), getResult(), "rows and result")))
+    return failure();
+  if (getAxis() >= static_cast<uint64_t>(getRank(getResult())))
+    return emitOpError("axis ") << getAxis() << " is outside the result";
+  if (getLength().size() != 1)
+    return emitOpError("needs one length");
+  auto otherDims = [&](Value value) {
+    SmallVector<Expr> dims = getDims(value);
+    if (getAxis() < dims.size())
+      dims.erase(dims.begin() + getAxis());
+    return dims;
+  };
+  SmallVector<Expr> expected = otherDims(getResult());
+  if (getRank(getBuffer()) != getRank(getResult()) ||
+      getRank(getRows()) != getRank(getResult()) ||
+      otherDims(getBuffer()) != expected || otherDims(getRows()) != expected)
+    return emitOpError("operands and result differ in an axis other than ")
+           << getAxis();
+  return success();
+}
+
 LogicalResult PadOp::verify() {
   if (failed(checkSameElements(*this, getInput(), getResult(),
                                "input and result")))

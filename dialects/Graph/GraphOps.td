@@ -183,6 +183,26 @@ def Graph_ConcatOp : Graph_InferredOp<"concat"> {
   let results = (outs Graph_Tensor:$result);
   let hasFolder = 1;
 }
+def Graph_AppendOp : Graph_Op<"append", [Pure]> {
+  let summary = "Rows behind the `length` rows that a buffer holds";
+  let description = [{
+    Along `axis`, result[.., t, ..] is buffer[.., t, ..] for t < length, and
+    rows[.., t - length, ..] behind that. Buffer and result may have room for
+    more rows; what lies there is not specified. When both are the same memory
+    with the same room, only the new rows are written.
+
+    ```mlir
+    %y = graph.append %cache, %k {axis = 1 : i64, length = #graph.dims<P>}
+        : (tensor<2x?x8xf32, #graph.dims<2, room, 8>>,
+           tensor<2x?x8xf32, #graph.dims<2, S, 8>>)
+        -> tensor<2x?x8xf32, #graph.dims<2, more, 8>>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$buffer, Graph_Tensor:$rows, I64Attr:$axis,
+                       Graph_DimsAttr:$length);
+  let results = (outs Graph_Tensor:$result);
+  let hasVerifier = 1;
+}
 def Graph_PadOp : Graph_Op<"pad", [Pure]> {
   let summary = "Border before and after each axis; negative borders crop";
   let description = [{

@@ -112,6 +112,15 @@ Cut cutOf(Operation *op) {
       .Case<graph::AttentionOp>([&](graph::AttentionOp attention) {
         return cutLastAxis(op, getDim(attention.getKey(), 2) * 2);
       })
+      .Case<graph::AppendOp>([&](graph::AppendOp append) {
+        // Of what is there, without the room behind it.
+        int64_t axis = append.getAxis();
+        SmallVector<Expr> dims = getDims(append.getResult());
+        Expr inner = productOf(op, ArrayRef(dims).drop_front(axis + 1));
+        dims.resize(axis);
+        dims.push_back(append.getLength()[0] + getDim(append.getRows(), axis));
+        return Cut{productOf(op, dims), inner, inner};
+      })
       .Default([&](Operation *) { return cutWhole(op); });
 }
 
@@ -175,6 +184,7 @@ SmallVector<Expr> scratchAreas(Operation *root) {
         Expr indices = area(cut.length, 8);
         return SmallVector<Expr>{row, indices, indices};
       })
+      .Case<graph::AppendOp>([&](auto) { return SmallVector<Expr>(); })
       .Case<graph::ScatterElementsOp, graph::ScatterNdOp, graph::NonzeroOp,
             graph::RecurrentOp>([&](auto) { return wholeAreas(root); })
       .Default([&](Operation *) { return SmallVector<Expr>{row}; });

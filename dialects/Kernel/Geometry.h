@@ -11,6 +11,7 @@
 // - attention: one query of one head;
 // - softmax, log_softmax, cumulative, topk: the elements along the axis;
 // - layer_norm, rms_norm: all elements from the axis on;
+// - append: the elements behind the axis, of rows that are there or added;
 // - scatters, nonzero, recurrent: everything is one row.
 //
 //===----------------------------------------------------------------------===//

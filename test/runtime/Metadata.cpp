@@ -76,6 +76,21 @@ TEST(Metadata, WrongEntriesAreRefused) {
       {"no known type", [](B &b) { b.inputs[0].dtype = 8; }},
       {"rank is over 32", [](B &b) { b.inputs[0].rank = 33; }},
       {"dims lie outside", [](B &b) { b.outputs[0].first_dim = UINT32_MAX; }},
+      {"room is no known symbol",
+       [](B &b) { b.inputs[0].room = uint32_t(b.symbols.size()) + 1; }},
+      {"grows along no axis",
+       [](B &b) {
+         b.inputs[0].room = 1;
+         b.inputs[0].axis = b.inputs[0].rank;
+       }},
+      {"appends to no input", [](B &b) { b.outputs[0].appends_to = 1; }},
+      {"appends to no input",
+       [](B &b) {
+         b.outputs[0].room = 1;
+         b.outputs[0].appends_to = uint32_t(b.inputs.size()) + 1;
+       }},
+      {"not of its kind",
+       [](B &b) { b.outputs[0].room = b.outputs[0].appends_to = 1; }},
       {"dim names no", [](B &b) { b.dims[0] = 999; }},
       {"parameter names no", [](B &b) { b.params.push_back(999); }},
       {"range is empty", [](B &b) { b.symbols[0].lo = 1001; }},

@@ -4,9 +4,9 @@
 #include "tools/tenon/Commands.h"
 #include "tools/tenon/Compare.h"
 #include "tools/tenon/DataSet.h"
+#include "tools/tenon/InPlaceRun.h"
 #include "tools/tenon/Profile.h"
 #include "tools/tenon/Progress.h"
-#include "tools/tenon/Session.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -67,17 +67,16 @@ llvm::Error measureError(Session &session, const std::string &folder,
   return llvm::Error::success();
 }
 
-llvm::Error measureLatency(Session &session, const std::vector<Tensor> &inputs,
-                           double seconds, Measurement &result) {
+llvm::Error measureLatency(InPlaceRun &runs, double seconds,
+                           Measurement &result) {
   ProgressTimer progress("measuring");
-  std::vector<tenon_tensor_t> outputs;
   for (int warmUp = 0; warmUp < 2; ++warmUp)
-    if (llvm::Error error = session.run(inputs, outputs))
+    if (llvm::Error error = runs.run())
       return error;
   Clock::time_point start = Clock::now();
   do {
     Clock::time_point begin = Clock::now();
-    if (llvm::Error error = session.run(inputs, outputs))
+    if (llvm::Error error = runs.run())
       return error;
     result.latencies.push_back(millisecondsSince(begin));
   } while (millisecondsSince(start) < seconds * 1000);
@@ -85,13 +84,12 @@ llvm::Error measureLatency(Session &session, const std::vector<Tensor> &inputs,
   return llvm::Error::success();
 }
 
-llvm::Error measureKernels(Session &session, const std::vector<Tensor> &inputs,
+llvm::Error measureKernels(Session &session, InPlaceRun &runs,
                            Measurement &result) {
   Profile profile(session.model(), session.handle());
-  std::vector<tenon_tensor_t> outputs;
   result.profiledRuns = std::clamp<uint64_t>(result.latencies.size(), 3, 100);
   for (uint64_t run = 0; run < result.profiledRuns; ++run)
-    if (llvm::Error error = session.run(inputs, outputs))
+    if (llvm::Error error = runs.run())
       return error;
   result.profile = profile.kernels();
   return llvm::Error::success();
@@ -126,11 +124,13 @@ llvm::Expected<Measurement> measure(const BenchCommand &command) {
   if (!folder.empty())
     if (llvm::Error error = measureError(**session, folder, *inputs, result))
       return error;
-  if (llvm::Error error =
-          measureLatency(**session, *inputs, command.seconds, result))
+  auto runs = InPlaceRun::prepare(**session, *inputs);
+  if (!runs)
+    return runs.takeError();
+  if (llvm::Error error = measureLatency(*runs, command.seconds, result))
     return error;
   if (command.profile)
-    if (llvm::Error error = measureKernels(**session, *inputs, result))
+    if (llvm::Error error = measureKernels(**session, *runs, result))
       return error;
   measureMemory(**session, result);
   return result;

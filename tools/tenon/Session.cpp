@@ -59,21 +59,28 @@ std::vector<std::string> Session::outputNames() const {
   return names(infoOf(loaded).output_count, loaded, tenon_model_output);
 }
 
-llvm::Error Session::run(const std::vector<Tensor> &inputs,
-                         std::vector<tenon_tensor_t> &outputs) {
+std::vector<tenon_tensor_t>
+Session::arguments(const std::vector<Tensor> &inputs) {
   std::vector<tenon_tensor_t> arguments(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     tenon_tensor_t &argument = arguments[i];
     argument.struct_size = sizeof argument;
     argument.dtype = inputs[i].type;
     argument.rank = uint32_t(inputs[i].dims.size());
-    if (argument.rank > TENON_MAX_RANK)
-      return sentence("an input has over " + llvm::Twine(TENON_MAX_RANK) +
-                      " dims");
     std::copy(inputs[i].dims.begin(), inputs[i].dims.end(), argument.dims);
     argument.data = const_cast<char *>(inputs[i].bytes.data());
     argument.bytes = inputs[i].bytes.size();
   }
+  return arguments;
+}
+
+llvm::Error Session::run(const std::vector<Tensor> &inputs,
+                         std::vector<tenon_tensor_t> &outputs) {
+  for (const Tensor &input : inputs)
+    if (input.dims.size() > TENON_MAX_RANK)
+      return sentence("an input has over " + llvm::Twine(TENON_MAX_RANK) +
+                      " dims");
+  std::vector<tenon_tensor_t> arguments = Session::arguments(inputs);
   outputs.assign(infoOf(loaded).output_count, {});
   for (tenon_tensor_t &output : outputs)
     output.struct_size = sizeof output;
@@ -104,5 +111,8 @@ std::string tenon::describeValue(const tenon_value_info_t &info) {
   text += (type ? type : "?") + std::string("[");
   for (uint32_t i = 0; i < info.rank; ++i)
     text += (i ? " x " : "") + std::string(info.dim_texts[i]);
-  return text + "]";
+  text += "]";
+  if (info.grows_axis >= 0)
+    text += ", may grow along axis " + std::to_string(info.grows_axis);
+  return text;
 }

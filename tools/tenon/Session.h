@@ -26,6 +26,11 @@ public:
   std::vector<std::string> inputNames() const;
   std::vector<std::string> outputNames() const;
 
+  /// Views of tensors, in the runtime's terms. They must have at most
+  /// TENON_MAX_RANK dims.
+  static std::vector<tenon_tensor_t>
+  arguments(const std::vector<Tensor> &inputs);
+
   /// Runs once; the outputs stay in the session's memory until the next run.
   llvm::Error run(const std::vector<Tensor> &inputs,
                   std::vector<tenon_tensor_t> &outputs);
@@ -47,7 +52,8 @@ readInputs(const Session &session, const std::vector<std::string> &inputs,
 /// The folder among --inputs, or empty.
 std::string inputFolder(const std::vector<std::string> &inputs);
 
-/// A description of the model's input, "ids: i64[batch x seq]".
+/// A description of the model's input, "ids: i64[batch x seq]", and whether it
+/// may have room to grow.
 std::string describeValue(const tenon_value_info_t &info);
 
 /// The runtime's last error as an error of ours.

@@ -55,8 +55,8 @@ LogicalResult Emitter::emitRows() {
     return success();
   }
   for (auto emitRoot :
-       {emitMatmul, emitWindows, emitReductions, emitNormalizations, emitScans,
-        emitScatters, emitResize, emitRecurrent, emitAttention})
+       {emitMatmul, emitWindows, emitReductions, emitNormalizations, emitAppend,
+        emitScans, emitScatters, emitResize, emitRecurrent, emitAttention})
     if (emitRoot(*this, root))
       return success();
   return root->emitOpError("has no emission for the CPU; please report this");

@@ -226,6 +226,7 @@ bool emitMatmul(Emitter &e, mlir::Operation *root);
 bool emitWindows(Emitter &e, mlir::Operation *root);
 bool emitReductions(Emitter &e, mlir::Operation *root);
 bool emitNormalizations(Emitter &e, mlir::Operation *root);
+bool emitAppend(Emitter &e, mlir::Operation *root);
 bool emitScans(Emitter &e, mlir::Operation *root);
 bool emitScatters(Emitter &e, mlir::Operation *root);
 bool emitResize(Emitter &e, mlir::Operation *root);

@@ -170,8 +170,8 @@ private:
   }
 
   /// Where the sums will be stored or added to. Were those lines still on their
-  /// way by then, the next tile would wait too: for stores to rows a multiple of
-  /// 4 KiB apart, which look like what it loads.
+  /// way by then, the next tile would wait too: for stores to rows a multiple
+  /// of 4 KiB apart, which look like what it loads.
   void fetchSums(ArrayRef<Value> rows) {
     for (Value row : rows)
       for (int64_t v = 0; v < shape.vectors; ++v)

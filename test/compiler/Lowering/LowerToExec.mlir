@@ -258,6 +258,28 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// A cache that grows: the sizes it holds, and those of its memory.
+
+// CHECK: exec.program attributes {appends_to = array<i64: 0>,
+// CHECK-SAME: input_types = [tensor<?x8xf32, #graph.dims<P, 8>>, tensor<?x8xf32, #graph.dims<S, 8>>]
+// CHECK-SAME: output_types = [tensor<?x8xf32, #graph.dims<P + S, 8>>]
+// CHECK-SAME: stored_inputs = [tensor<?x8xf32, #graph.dims<room0, 8>>, tensor<?x8xf32, #graph.dims<S, 8>>]
+// CHECK-SAME: stored_outputs = [tensor<?x8xf32, #graph.dims<room1, 8>>]
+// CHECK-SAME: symbols = ["P", "S", "room0", "room1"]
+// CHECK: exec.launch @append [#exec.buffer<input, 0, <0, 32 * room0>, "", "">, #exec.buffer<input, 1, <0, 32 * S>, "", "">, #exec.buffer<output, 0, <0, 32 * room1>, "", "">]
+func.func @main(%past: tensor<?x8xf32, #graph.dims<room0, 8>> {graph.dims = #graph.dims<P, 8>}, %x: tensor<?x8xf32, #graph.dims<S, 8>>)
+    -> (tensor<?x8xf32, #graph.dims<room1, 8>> {graph.appends_to = 0 : i64, graph.dims = #graph.dims<P + S, 8>}) {
+  %0 = kernel.call @append(%past, %x) params <room0, S, room1, P> : (tensor<?x8xf32, #graph.dims<room0, 8>>, tensor<?x8xf32, #graph.dims<S, 8>>) -> tensor<?x8xf32, #graph.dims<room1, 8>>
+  return %0 : tensor<?x8xf32, #graph.dims<room1, 8>>
+}
+kernel.func @append symbols ["d0", "d1", "d2", "d3"] layouts ["", ""] schedule "Generic" geometry <d1 + d3, 64, 0> {
+^bb0(%0: tensor<?x8xf32, #graph.dims<d0, 8>>, %1: tensor<?x8xf32, #graph.dims<d1, 8>>):
+  %2 = graph.append %0, %1 {axis = 0 : i64, length = #graph.dims<d3>} : (tensor<?x8xf32, #graph.dims<d0, 8>>, tensor<?x8xf32, #graph.dims<d1, 8>>) -> tensor<?x8xf32, #graph.dims<d2, 8>>
+  kernel.yield %2 : tensor<?x8xf32, #graph.dims<d2, 8>>
+}
+
+// -----
+
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error@+1 {{calls no kernel.func}}
   %0 = kernel.call @exp(%x) params <> : (tensor<4xf32>) -> tensor<4xf32>

@@ -53,6 +53,20 @@ TEST_F(MovementTest, WindowsOverlap) {
             Numbers({0, 2, 1, 3, 2, 4, 5, 7, 6, 8, 7, 9}));
 }
 
+TEST_F(MovementTest, AppendLeavesRoom) {
+  // Of two rows with room for three, one is there; two are added.
+  Tensor buffer = ints({2, 3}, {1, -1, -1, 2, -1, -1});
+  Tensor rows = ints({2, 2}, {3, 4, 5, 6});
+  const char *attributes = "{axis = 1 : i64, length = #graph.dims<1>}";
+  EXPECT_EQ(numbers(op("graph.append", attributes, {buffer, rows},
+                       {"tensor<2x4xi64>"})),
+            Numbers({1, 3, 4, 0, 2, 5, 6, 0}));
+  EXPECT_NE(
+      opFault("graph.append", attributes, {buffer, rows}, {"tensor<2x2xi64>"})
+          .find("no room for 1 and 2 rows"),
+      std::string::npos);
+}
+
 TEST_F(MovementTest, Concat) {
   EXPECT_EQ(numbers(op("graph.concat", "{axis = 1 : i64}",
                        {ints({2, 1}, {1, 2}), ints({2, 2}, {3, 4, 5, 6}),

@@ -33,3 +33,16 @@ exec.program attributes {
     exec.copy <arena, 0, <0, 32 * B>, "", ""> to <output, 0, <0, 32 * B>, "", "">
   }
 }
+
+// CHECK: exec.program attributes {appends_to = array<i64: 0>,
+// CHECK-SAME: stored_inputs = [tensor<?x8xf32, #graph.dims<room0, 8>>], stored_outputs = [tensor<?x8xf32, #graph.dims<room1, 8>>]
+exec.program attributes {
+    inputs = ["past"], input_types = [tensor<?x8xf32, #graph.dims<P, 8>>],
+    outputs = ["present"],
+    output_types = [tensor<?x8xf32, #graph.dims<P + 1, 8>>],
+    stored_inputs = [tensor<?x8xf32, #graph.dims<room0, 8>>],
+    stored_outputs = [tensor<?x8xf32, #graph.dims<room1, 8>>],
+    appends_to = array<i64: 0>,
+    symbols = ["P", "room0", "room1"], lo = array<i64: 0, 0, 0>,
+    hi = array<i64: 9, 9, 9>, segments = #graph.dims<0>} {
+}

@@ -724,3 +724,35 @@ func.func @case(%x: tensor<2x3xf32>) {
   graph.windows %x {axis = 1 : i64, stride = 1 : i64, step = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x2x2xi8>
   return
 }
+
+// -----
+
+func.func @append_axis(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{axis 2 is outside the result}}
+  graph.append %x, %x {axis = 2 : i64, length = #graph.dims<1>} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x9xf32>
+  return
+}
+
+// -----
+
+func.func @append_lengths(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{needs one length}}
+  graph.append %x, %x {axis = 1 : i64, length = #graph.dims<1, 2>} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x9xf32>
+  return
+}
+
+// -----
+
+func.func @append_other_axis(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{operands and result differ in an axis other than 1}}
+  graph.append %x, %x {axis = 1 : i64, length = #graph.dims<1>} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x9xf32>
+  return
+}
+
+// -----
+
+func.func @append_types(%x: tensor<2x3xf32>, %y: tensor<2x3xi64>) {
+  // expected-error @+1 {{rows and result}}
+  graph.append %x, %y {axis = 1 : i64, length = #graph.dims<1>} : (tensor<2x3xf32>, tensor<2x3xi64>) -> tensor<2x9xf32>
+  return
+}

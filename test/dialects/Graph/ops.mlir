@@ -188,6 +188,8 @@ func.func @movement(%x: tensor<?x4xf32, #graph.dims<N, 4>>, %zero: tensor<f32>, 
   graph.pad %u, %zero {low = #graph.dims<1, 0>, mode = #graph<pad_mode reflect>} : (tensor<2x4xf32>, tensor<f32>) -> tensor<3x4xf32>
   // CHECK: graph.pad %{{.*}} mode = #graph<pad_mode wrap>
   graph.pad %u, %zero {low = #graph.dims<1, 0>, mode = #graph<pad_mode wrap>} : (tensor<2x4xf32>, tensor<f32>) -> tensor<3x4xf32>
+  // CHECK: graph.append %{{.*}}, %{{.*}} {axis = 1 : i64, length = #graph.dims<3>} : {{.*}} -> tensor<?x9xf32, #graph.dims<N, 9>>
+  graph.append %x, %x {axis = 1 : i64, length = #graph.dims<3>} : (tensor<?x4xf32, #graph.dims<N, 4>>, tensor<?x4xf32, #graph.dims<N, 4>>) -> tensor<?x9xf32, #graph.dims<N, 9>>
   // CHECK: graph.windows %{{.*}} -> tensor<?x2x3xf32, #graph.dims<N, 2, 3>>
   graph.windows %x {axis = 1 : i64, stride = 1 : i64, step = 1 : i64} : (tensor<?x4xf32, #graph.dims<N, 4>>) -> tensor<?x2x3xf32, #graph.dims<N, 2, 3>>
   // CHECK: graph.gather %

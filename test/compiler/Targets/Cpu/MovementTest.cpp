@@ -46,6 +46,34 @@ TEST(Movement, ReshapesInsideOfKernels) {
   runCases({test});
 }
 
+TEST(Movement, AppendsToBuffersWithRoom) {
+  std::vector<KernelCase> cases;
+  std::vector<Symbols> sizes;
+  for (int64_t held : {0, 1, 5})
+    for (int64_t added : {0, 1, 4})
+      sizes.push_back({{"m", 2}, {"p", held}, {"s", added}, {"c", held + 3}});
+  sizes.push_back({{"m", 0}, {"p", 2}, {"s", 1}, {"c", 2}});
+  for (const std::string &type : types) {
+    auto add = [&](int axis, std::vector<std::string> dims) {
+      auto with = [&](const std::string &size) {
+        std::vector<std::string> own = dims;
+        own.insert(own.begin() + axis, size);
+        return tensor(own, type);
+      };
+      cases.push_back(one("append",
+                          "{axis = " + std::to_string(axis) +
+                              " : i64, length = #graph.dims<p>}",
+                          {with("c"), with("s")}, {with("p + s")}, sizes));
+    };
+    add(0, {});
+    add(0, {"m", "3"});
+    add(1, {"m", "17"});
+    add(2, {"m", "3"});
+    add(2, {"2", "m", "8"});
+  }
+  runCases(cases);
+}
+
 TEST(Movement, TransposesBroadcastsAndSlices) {
   std::vector<KernelCase> cases;
   for (const std::string &type : types) {

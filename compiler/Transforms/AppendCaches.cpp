@@ -1,0 +1,159 @@
+//===- AppendCaches.cpp - Caches that grow where they lie -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A decoder takes what its layers kept of earlier tokens and gives that back
+// with new rows behind it. As dense tensors all rows of but the first head move
+// at each step. So both get room along the axis that grows, a symbol of its own
+// that the caller sets, and readers see a slice: where the caller gives one
+// buffer for both, only the new rows are written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Transforms/Passes.h"
+#include "dialects/Graph/Graph.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_APPENDCACHESPASS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+using graph::DimsAttr;
+using graph::Expr;
+
+/// A cache that comes in as an argument and goes out as a result.
+struct Cache {
+  graph::ConcatOp concat;
+  BlockArgument past;
+  unsigned result;
+};
+
+class Appender {
+public:
+  Appender(func::FuncOp function, bool explain)
+      : function(function), explain(explain), builder(function.getContext()) {
+    auto note = [&](Expr symbol) { symbols.insert(symbol.name()); };
+    function.walk([&](Operation *op) {
+      for (Value result : op->getResults())
+        if (graph::hasDims(result.getType()))
+          for (Expr dim : graph::getDims(result))
+            dim.forEachSymbol(note);
+    });
+    for (BlockArgument argument : function.getArguments())
+      for (Expr dim : graph::getDims(argument))
+        dim.forEachSymbol([&](Expr symbol) {
+          note(symbol);
+          known.insert(symbol.name());
+        });
+  }
+
+  void run() {
+    Operation *end = function.getBody().front().getTerminator();
+    for (unsigned i = 0; i < end->getNumOperands(); ++i) {
+      auto concat = end->getOperand(i).getDefiningOp<graph::ConcatOp>();
+      auto past = concat && concat.getInputs().size() == 2
+                      ? dyn_cast<BlockArgument>(concat.getInputs()[0])
+                      : BlockArgument();
+      if (!past || past.getOwner() != &function.getBody().front())
+        continue;
+      Cache cache = {concat, past, i};
+      if (std::optional<StringRef> why = refusal(cache)) {
+        if (explain)
+          concat.emitRemark() << "no cache that grows where it lies: " << *why;
+        continue;
+      }
+      rewrite(cache);
+    }
+    SmallVector<Type> results(end->getOperandTypes());
+    function.setType(builder.getFunctionType(
+        function.getBody().front().getArgumentTypes(), results));
+  }
+
+private:
+  std::optional<StringRef> refusal(Cache cache) {
+    if (!cache.past.hasOneUse())
+      return "what came before is read elsewhere too";
+    Operation *end = function.getBody().front().getTerminator();
+    if (llvm::count(end->getOperands(), cache.concat.getResult()) != 1)
+      return "it is several outputs";
+    bool isKnown = true;
+    for (Expr dim : graph::getDims(cache.concat.getResult()))
+      dim.forEachSymbol([&](Expr symbol) {
+        isKnown = isKnown && known.contains(symbol.name());
+      });
+    if (!isKnown)
+      return "its size is not known from the inputs' sizes";
+    return std::nullopt;
+  }
+
+  Expr freshSymbol() {
+    std::string name;
+    do
+      name = "room" + std::to_string(next++);
+    while (!symbols.insert(name).second);
+    return Expr::symbol(builder.getContext(), name);
+  }
+
+  DimsAttr dims(ArrayRef<Expr> exprs) {
+    return DimsAttr::get(builder.getContext(), exprs);
+  }
+
+  void rewrite(Cache cache) {
+    graph::ConcatOp concat = cache.concat;
+    int64_t axis = concat.getAxis();
+    Value whole = concat.getResult(), rows = concat.getInputs()[1];
+    Type element = graph::getElementType(whole);
+    SmallVector<Expr> past = graph::getDims(cache.past);
+    SmallVector<Expr> grown = graph::getDims(whole);
+    Expr length = past[axis];
+    unsigned argument = cache.past.getArgNumber();
+    function.setArgAttr(argument, "graph.dims", dims(past));
+    function.setResultAttr(cache.result, "graph.dims", dims(grown));
+    function.setResultAttr(cache.result, "graph.appends_to",
+                           builder.getI64IntegerAttr(argument));
+
+    past[axis] = freshSymbol();
+    cache.past.setType(graph::tensorOf(past, element));
+    SmallVector<Expr> stored = grown;
+    stored[axis] = freshSymbol();
+    builder.setInsertionPoint(concat);
+    Location loc = concat.getLoc();
+    auto append =
+        graph::AppendOp::create(builder, loc, graph::tensorOf(stored, element),
+                                cache.past, rows, axis, dims({length}));
+    Expr zero = Expr::constant(builder.getContext(), 0);
+    Expr one = Expr::constant(builder.getContext(), 1);
+    SmallVector<Expr> starts(grown.size(), zero), steps(grown.size(), one);
+    auto slice =
+        graph::SliceOp::create(builder, loc, whole.getType(),
+                               append.getResult(), dims(starts), dims(steps));
+    function.getBody().front().getTerminator()->setOperand(cache.result,
+                                                           append.getResult());
+    whole.replaceAllUsesWith(slice.getResult());
+    concat.erase();
+    if (slice->use_empty())
+      slice.erase();
+  }
+
+  func::FuncOp function;
+  bool explain;
+  OpBuilder builder;
+  llvm::StringSet<> symbols, known; // All; those of the arguments' dims.
+  unsigned next = 0;
+};
+
+struct AppendCaches : impl::AppendCachesPassBase<AppendCaches> {
+  using AppendCachesPassBase::AppendCachesPassBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (!function.isExternal() &&
+        isa<func::ReturnOp>(function.getBody().front().getTerminator()))
+      Appender(function, explain).run();
+  }
+};
+
+} // namespace
+} // namespace tenon
