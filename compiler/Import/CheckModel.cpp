@@ -50,9 +50,9 @@ filledFields(const AttributeProto &attribute) {
 /// The names that a body may read from around it.
 struct Names {
   const Names *outer = nullptr;
-  DenseSet<StringRef> own;
+  DenseSet<NameId> own;
 
-  bool contains(StringRef name) const {
+  bool contains(NameId name) const {
     for (const Names *at = this; at; at = at->outer)
       if (at->own.contains(name))
         return true;
@@ -62,8 +62,8 @@ struct Names {
 
 class ModelCheck {
 public:
-  explicit ModelCheck(const ModelFile &file)
-      : file(file), model(file.model()) {}
+  ModelCheck(const ModelFile &file, ModelNames &ids)
+      : file(file), model(file.model()), ids(ids) {}
 
   Error run();
 
@@ -75,17 +75,18 @@ private:
   Error functions();
   Expected<int> callDepth(const onnx::FunctionProto &function, int depth,
                           const onnx::NodeProto *call = nullptr);
-  Expected<int> callDepth(const NodeList &nodes, int depth);
+  Expected<int> callDepth(const Body &body, int depth);
   Error function(const onnx::FunctionProto &function);
   Error graph(const onnx::GraphProto &graph, const Names *outer, int depth);
-  Error nodes(const NodeList &nodes, Names &names, int depth);
-  Error node(const onnx::NodeProto &node, const Names &names, int depth);
+  Error nodes(const Body &body, Names &names, int depth);
+  Error node(const NamedNode &node, const Names &names, int depth);
   Error attribute(const onnx::NodeProto &node, const AttributeProto &attribute,
                   const Names &names, int depth);
   Error sparse(const onnx::SparseTensorProto &tensor);
 
   const ModelFile &file;
   const onnx::ModelProto &model;
+  ModelNames &ids;
   bool inFunction = false;
   DenseMap<StringRef, SmallVector<const onnx::FunctionProto *, 1>> byName;
   /// How deep the calls of a function go; `open` while that is found out.
@@ -194,13 +195,13 @@ Error ModelCheck::sparse(const onnx::SparseTensorProto &tensor) {
   return fail("is stored sparsely, which is not supported; store it densely");
 }
 
-Error ModelCheck::node(const onnx::NodeProto &node, const Names &names,
-                       int depth) {
+Error ModelCheck::node(const NamedNode &named, const Names &names, int depth) {
+  const onnx::NodeProto &node = *named.proto;
   if (node.op_type().empty())
     return refuse(describe(node) + ": has no operator");
-  for (const std::string &input : node.input())
-    if (!input.empty() && !names.contains(input))
-      return refuse(describe(node) + ": its input " + quoted(input) +
+  for (auto [i, input] : enumerate(named.inputs))
+    if (input != kNoName && !names.contains(input))
+      return refuse(describe(node) + ": its input " + quoted(node.input(i)) +
                     " is produced by nothing");
   DenseSet<StringRef> seen;
   for (const AttributeProto &attribute : node.attribute()) {
@@ -215,18 +216,19 @@ Error ModelCheck::node(const onnx::NodeProto &node, const Names &names,
   return Error::success();
 }
 
-Error ModelCheck::nodes(const NodeList &nodes, Names &names, int depth) {
-  for (const onnx::NodeProto &node : nodes)
-    for (const std::string &output : node.output())
-      if (!output.empty() && !names.own.insert(output).second)
-        return refuse(describe(node) + ": its output " + quoted(output) +
+Error ModelCheck::nodes(const Body &body, Names &names, int depth) {
+  for (const NamedNode &node : body.nodes)
+    for (auto [i, output] : enumerate(node.outputs))
+      if (output != kNoName && !names.own.insert(output).second)
+        return refuse(describe(*node.proto) + ": its output " +
+                      quoted(node.proto->output(i)) +
                       " already has a producer");
-  for (const onnx::NodeProto &node : nodes)
+  for (const NamedNode &node : body.nodes)
     if (Error error = this->node(node, names, depth))
       return error;
-  NodeOrder order = orderNodes(nodes);
+  NodeOrder order = orderNodes(body);
   if (order.onCycle >= 0)
-    return refuse(describe(nodes[order.onCycle]) +
+    return refuse(describe(*body.nodes[order.onCycle].proto) +
                   ": needs its own output; the graph has a cycle");
   return Error::success();
 }
@@ -238,30 +240,31 @@ Error ModelCheck::graph(const onnx::GraphProto &graph, const Names *outer,
                   " deep");
   Names names;
   names.outer = outer;
-  for (const onnx::ValueInfoProto &input : graph.input()) {
-    if (input.name().empty())
+  const Body &body = ids.body(graph);
+  for (auto [id, input] : zip_equal(body.inputs, graph.input())) {
+    if (id == kNoName)
       return refuse("a graph input has no name");
-    if (!names.own.insert(input.name()).second)
+    if (!names.own.insert(id).second)
       return refuse("the graph has two inputs named " + quoted(input.name()));
   }
-  DenseSet<StringRef> initializers;
-  for (const onnx::TensorProto &tensor : graph.initializer()) {
-    if (tensor.name().empty())
+  DenseSet<NameId> initializers;
+  for (auto [id, tensor] : zip_equal(body.initializers, graph.initializer())) {
+    if (id == kNoName)
       return refuse("an initializer has no name");
-    if (!initializers.insert(tensor.name()).second)
+    if (!initializers.insert(id).second)
       return refuse("the graph has two initializers named " +
                     quoted(tensor.name()));
     if (Error error = checkTensor(tensor, file))
       return error;
-    names.own.insert(tensor.name());
+    names.own.insert(id);
   }
   for (const onnx::SparseTensorProto &tensor : graph.sparse_initializer())
     if (Error error = sparse(tensor))
       return error;
-  if (Error error = nodes(graph.node(), names, depth))
+  if (Error error = nodes(body, names, depth))
     return error;
-  for (const onnx::ValueInfoProto &output : graph.output())
-    if (!names.contains(output.name()))
+  for (auto [id, output] : zip_equal(body.outputs, graph.output()))
+    if (!names.contains(id))
       return refuse("the graph output " + quoted(output.name()) +
                     " is produced by nothing");
   return Error::success();
@@ -278,22 +281,23 @@ Error ModelCheck::function(const onnx::FunctionProto &function) {
                             "function " + quoted(function.name())))
     return error;
   Names names;
-  for (const std::string &input : function.input())
-    if (input.empty() || !names.own.insert(input).second)
+  const Body &body = ids.body(function);
+  for (auto [id, input] : zip_equal(body.inputs, function.input()))
+    if (id == kNoName || !names.own.insert(id).second)
       return where(refuse("has two inputs named " + quoted(input)));
   inFunction = true;
-  Error error = nodes(function.node(), names, 0);
+  Error error = nodes(body, names, 0);
   inFunction = false;
   if (error)
     return where(std::move(error));
-  for (const std::string &output : function.output())
-    if (!names.contains(output))
+  for (auto [id, output] : zip_equal(body.outputs, function.output()))
+    if (!names.contains(id))
       return where(
           refuse("its output " + quoted(output) + " is produced by nothing"));
   return Error::success();
 }
 
-Expected<int> ModelCheck::callDepth(const NodeList &nodes, int depth) {
+Expected<int> ModelCheck::callDepth(const Body &body, int depth) {
   int deepest = 0;
   auto include = [&](Expected<int> found) -> Error {
     if (!found)
@@ -301,20 +305,16 @@ Expected<int> ModelCheck::callDepth(const NodeList &nodes, int depth) {
     deepest = std::max(deepest, *found);
     return Error::success();
   };
-  for (const onnx::NodeProto &node : nodes) {
+  for (const NamedNode &named : body.nodes) {
+    const onnx::NodeProto &node = *named.proto;
     for (const onnx::FunctionProto *callee : byName.lookup(node.op_type()))
       if (callee->domain() == node.domain() &&
           callee->overload() == node.overload())
         if (Error error = include(callDepth(*callee, depth + 1, &node)))
           return error;
-    for (const AttributeProto &attribute : node.attribute()) {
-      if (attribute.has_g())
-        if (Error error = include(callDepth(attribute.g().node(), depth)))
-          return error;
-      for (const onnx::GraphProto &body : attribute.graphs())
-        if (Error error = include(callDepth(body.node(), depth)))
-          return error;
-    }
+    for (const Body *inner : named.bodies)
+      if (Error error = include(callDepth(*inner, depth)))
+        return error;
   }
   return deepest;
 }
@@ -335,7 +335,7 @@ Expected<int> ModelCheck::callDepth(const onnx::FunctionProto &function,
   };
   if (depth > kMaxCallDepth)
     return tooDeep();
-  Expected<int> inner = callDepth(function.node(), depth);
+  Expected<int> inner = callDepth(ids.body(function), depth);
   if (!inner)
     return inner;
   if (*inner >= kMaxCallDepth)
@@ -387,6 +387,8 @@ AttributeProto::AttributeType attributeType(const AttributeProto &attribute) {
   return filled.size() == 1 ? filled.front() : AttributeProto::UNDEFINED;
 }
 
-Error checkModel(const ModelFile &file) { return ModelCheck(file).run(); }
+Error checkModel(const ModelFile &file, ModelNames &names) {
+  return ModelCheck(file, names).run();
+}
 
 } // namespace tenon

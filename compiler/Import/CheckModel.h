@@ -12,6 +12,7 @@
 #define TENON_COMPILER_IMPORT_CHECKMODEL_H
 
 #include "compiler/Import/ModelFile.h"
+#include "compiler/Import/ModelNames.h"
 
 namespace tenon {
 
@@ -21,8 +22,8 @@ inline constexpr int64_t kMinOpset = 7, kMaxOpset = 28;
 /// How deep model-local functions may call each other.
 inline constexpr int kMaxCallDepth = 100;
 
-/// An error is one sentence.
-llvm::Error checkModel(const ModelFile &file);
+/// An error is one sentence. `names` are those of the model.
+llvm::Error checkModel(const ModelFile &file, ModelNames &names);
 
 /// "node 'name' (Op)", or "the Op node that makes 'output'".
 std::string describe(const onnx::NodeProto &node);

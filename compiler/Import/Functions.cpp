@@ -22,7 +22,9 @@ StringRef shownDomain(StringRef domain) {
 
 } // namespace
 
-FunctionLibrary::FunctionLibrary(const onnx::ModelProto &model) : model(model) {
+FunctionLibrary::FunctionLibrary(const onnx::ModelProto &model,
+                                 ModelNames &names)
+    : model(model), names(names) {
   for (const onnx::FunctionProto &function : model.functions())
     byName[function.name()].push_back(&function);
 }
@@ -98,15 +100,14 @@ uint64_t FunctionLibrary::countFunction(Function function,
   auto found = counts.find(function);
   if (found != counts.end())
     return found->second;
-  SmallVector<StringRef> wanted(function->output().begin(),
-                                function->output().end());
-  uint64_t nodes = count(function->node(), wanted, function, report);
+  uint64_t nodes = count(names.body(*function), function, report);
   counts[function] = nodes;
   return nodes;
 }
 
-uint64_t FunctionLibrary::countNode(const onnx::NodeProto &node,
-                                    Function inside, ImportReport &report) {
+uint64_t FunctionLibrary::countNode(const NamedNode &named, Function inside,
+                                    ImportReport &report) {
+  const onnx::NodeProto &node = *named.proto;
   Callee callee = resolve(node, inside);
   if (callee.function)
     return SaturatingAdd<uint64_t>(1, countFunction(callee.function, report));
@@ -119,36 +120,22 @@ uint64_t FunctionLibrary::countNode(const onnx::NodeProto &node,
     return 1;
   }
   uint64_t total = 1;
-  auto addGraph = [&](const onnx::GraphProto &graph) {
-    SmallVector<StringRef> wanted;
-    for (const onnx::ValueInfoProto &output : graph.output())
-      wanted.push_back(output.name());
-    total = SaturatingAdd(total, count(graph.node(), wanted, inside, report));
-  };
-  for (const onnx::AttributeProto &attribute : node.attribute()) {
-    if (attribute.has_g())
-      addGraph(attribute.g());
-    for (const onnx::GraphProto &graph : attribute.graphs())
-      addGraph(graph);
-  }
+  for (const Body *body : named.bodies)
+    total = SaturatingAdd(total, count(*body, inside, report));
   return total;
 }
 
-uint64_t FunctionLibrary::count(const NodeList &nodes,
-                                ArrayRef<StringRef> wanted, Function inside,
+uint64_t FunctionLibrary::count(const Body &body, Function inside,
                                 ImportReport &report) {
   uint64_t total = 0;
-  for (int index : liveNodes(nodes, orderNodes(nodes).nodes, wanted))
-    total = SaturatingAdd(total, countNode(nodes[index], inside, report));
+  for (int index : liveNodes(body, orderNodes(body).nodes, body.outputs))
+    total = SaturatingAdd(total, countNode(body.nodes[index], inside, report));
   return total;
 }
 
 uint64_t FunctionLibrary::countNodes(const onnx::GraphProto &graph,
                                      ImportReport &report) {
-  SmallVector<StringRef> wanted;
-  for (const onnx::ValueInfoProto &output : graph.output())
-    wanted.push_back(output.name());
-  return count(graph.node(), wanted, nullptr, report);
+  return count(names.body(graph), nullptr, report);
 }
 
 } // namespace tenon

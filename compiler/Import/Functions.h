@@ -32,7 +32,7 @@ struct Callee {
 
 class FunctionLibrary {
 public:
-  explicit FunctionLibrary(const onnx::ModelProto &model);
+  FunctionLibrary(const onnx::ModelProto &model, ModelNames &names);
 
   /// What `node` is inside `function` (null: inside the model's graph).
   Callee resolve(const onnx::NodeProto &node,
@@ -50,13 +50,13 @@ private:
 
   Function standardBody(llvm::StringRef domain, llvm::StringRef op,
                         int64_t opset);
-  uint64_t count(const NodeList &nodes, llvm::ArrayRef<llvm::StringRef> wanted,
-                 Function inside, ImportReport &report);
-  uint64_t countNode(const onnx::NodeProto &node, Function inside,
+  uint64_t count(const Body &body, Function inside, ImportReport &report);
+  uint64_t countNode(const NamedNode &node, Function inside,
                      ImportReport &report);
   uint64_t countFunction(Function function, ImportReport &report);
 
   const onnx::ModelProto &model;
+  ModelNames &names;
   llvm::DenseMap<llvm::StringRef, llvm::SmallVector<Function, 1>> byName;
   /// Bodies that ONNX defines, parsed at first use.
   llvm::DenseMap<const void *, std::unique_ptr<onnx::FunctionProto>> bodies;

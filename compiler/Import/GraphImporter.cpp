@@ -23,9 +23,11 @@ std::string nodeName(const onnx::NodeProto &node) {
 
 GraphImporter::GraphImporter(MLIRContext *context, WeightStore &weights,
                              std::shared_ptr<const ModelFile> file,
-                             const ImportOptions &options, ImportReport &report)
+                             ModelNames &names, const ImportOptions &options,
+                             ImportReport &report)
     : state(context, weights, file), builder(context), file(*file),
-      options(options), report(report), library(file->model()) {}
+      options(options), report(report), names(names),
+      library(file->model(), names) {}
 
 OwningOpRef<ModuleOp> GraphImporter::run() {
   uint64_t nodes = library.countNodes(file.model().graph(), report);
@@ -64,7 +66,7 @@ OwningOpRef<ModuleOp> GraphImporter::run() {
 // Names
 //===----------------------------------------------------------------------===//
 
-NamedValue GraphImporter::lookup(StringRef name) const {
+NamedValue GraphImporter::lookup(NameId name) const {
   for (const Scope *at = scope; at; at = at->outer) {
     auto found = at->values.find(name);
     if (found != at->values.end())
@@ -73,20 +75,20 @@ NamedValue GraphImporter::lookup(StringRef name) const {
   return {};
 }
 
-void GraphImporter::define(StringRef name, Value value) {
+void GraphImporter::define(NameId name, Value value) {
   auto state = value ? NamedValue::State::Present : NamedValue::State::Poisoned;
-  if (!name.empty())
+  if (name != kNoName)
     scope->values[name] = {state, value};
 }
 
-void GraphImporter::poison(const onnx::NodeProto &node) {
-  for (const std::string &output : node.output())
+void GraphImporter::poison(const NamedNode &node) {
+  for (NameId output : node.outputs)
     define(output, {});
 }
 
-bool GraphImporter::usesPoison(const onnx::NodeProto &node) const {
+bool GraphImporter::usesPoison(const NamedNode &node) const {
   bool poisoned = false;
-  forEachUse(node, [&](StringRef name) {
+  forEachUse(node, [&](NameId name) {
     poisoned |= lookup(name).state == NamedValue::State::Poisoned;
   });
   return poisoned;
@@ -152,14 +154,13 @@ void GraphImporter::addIssue(const onnx::NodeProto &node, int64_t opset,
 
 void GraphImporter::importInitializers(const onnx::GraphProto &graph,
                                        ArrayRef<int> live) {
-  llvm::DenseSet<StringRef> used;
-  auto use = [&](StringRef name) { used.insert(name); };
+  const Body &body = names.body(graph);
+  llvm::DenseSet<NameId> used(body.outputs.begin(), body.outputs.end());
   for (int index : live)
-    forEachUse(graph.node(index), use);
-  for (const onnx::ValueInfoProto &output : graph.output())
-    use(output.name());
-  for (const onnx::TensorProto &tensor : graph.initializer()) {
-    if (!used.contains(tensor.name()))
+    forEachUse(body.nodes[index], [&](NameId name) { used.insert(name); });
+  for (auto [id, tensor] :
+       llvm::zip_equal(body.initializers, graph.initializer())) {
+    if (!used.contains(id))
       continue;
     std::string name = printable(tensor.name());
     Emitter emitter(state, builder, NameLoc::get(builder.getStringAttr(name)),
@@ -169,33 +170,35 @@ void GraphImporter::importInitializers(const onnx::GraphProto &graph,
       report.issues.push_back({NodeIssue::Kind::Unsupported, name,
                                "initializer", "ai.onnx", 0,
                                llvm::toString(data.takeError()), ""});
-      define(tensor.name(), {});
+      define(id, {});
       continue;
     }
-    define(tensor.name(), emitter.tensor(*data, tensor.name()));
+    define(id, emitter.tensor(*data, tensor.name()));
   }
 }
 
-void GraphImporter::importNodes(const NodeList &nodes, ArrayRef<int> live) {
+void GraphImporter::importNodes(const Body &body, ArrayRef<int> live) {
   for (int index : live)
-    importNode(nodes[index]);
+    importNode(body.nodes[index]);
 }
 
-void GraphImporter::importNode(const onnx::NodeProto &node) {
-  if (usesPoison(node))
-    return poison(node);
+void GraphImporter::importNode(const NamedNode &named) {
+  if (usesPoison(named))
+    return poison(named);
+  const onnx::NodeProto &node = *named.proto;
   Callee callee = library.resolve(node, currentFunction());
   if (callee.function)
-    return importCall(node, *callee.function);
+    return importCall(named, *callee.function);
   if (callee.row)
-    return convert(node, *callee.row, callee.opset);
+    return convert(named, *callee.row, callee.opset);
   addIssue(node, callee.opset, FunctionLibrary::explain(node, callee.opset));
-  poison(node);
+  poison(named);
 }
 
-void GraphImporter::convert(const onnx::NodeProto &node, const OpRow &row,
+void GraphImporter::convert(const NamedNode &named, const OpRow &row,
                             int64_t opset) {
-  NodeConverter converter(*this, node, opset, locate(node));
+  const onnx::NodeProto &node = *named.proto;
+  NodeConverter converter(*this, named, opset, locate(node));
   LogicalResult done = row.convert(converter);
   for (auto [i, name] : llvm::enumerate(node.output()))
     if (!converter.failed() && !name.empty() && !converter.outputs[i])
@@ -205,63 +208,62 @@ void GraphImporter::convert(const onnx::NodeProto &node, const OpRow &row,
     (void)converter.unsupported("cannot be converted");
   if (converter.failed()) {
     addIssue(node, opset, *converter.getProblem());
-    return poison(node);
+    return poison(named);
   }
-  for (auto [name, value] : llvm::zip(node.output(), converter.outputs))
+  for (auto [name, value] : llvm::zip(named.outputs, converter.outputs))
     define(name, value);
 }
 
-void GraphImporter::importCall(const onnx::NodeProto &node,
+void GraphImporter::importCall(const NamedNode &named,
                                const onnx::FunctionProto &function) {
+  const onnx::NodeProto &node = *named.proto;
   Callee callee = library.resolve(node, currentFunction());
   if (node.input_size() > function.input_size() ||
       node.output_size() > function.output_size()) {
     addIssue(node, callee.opset,
              {NodeIssue::Kind::Invalid,
               "has more inputs or outputs than its function", ""});
-    return poison(node);
+    return poison(named);
   }
+  const Body &body = names.body(function);
   Scope inner;
-  for (auto [i, formal] : llvm::enumerate(function.input()))
-    inner.values[formal] = int(i) < node.input_size() && !node.input(i).empty()
-                               ? lookup(node.input(i))
+  for (auto [i, formal] : llvm::enumerate(body.inputs))
+    inner.values[formal] = i < named.inputs.size() && named.inputs[i] != kNoName
+                               ? lookup(named.inputs[i])
                                : NamedValue();
-  SmallVector<StringRef> wanted;
-  for (auto [i, name] : llvm::enumerate(node.output()))
-    if (!name.empty())
-      wanted.push_back(function.output(i));
+  SmallVector<NameId> wanted;
+  for (auto [i, name] : llvm::enumerate(named.outputs))
+    if (name != kNoName)
+      wanted.push_back(body.outputs[i]);
 
   Frame called{frame, &node, &function,
                (frame ? frame->prefix : "") + nodeName(node) + "/"};
   Scope *outer = std::exchange(scope, &inner);
   const Frame *caller = std::exchange(frame, &called);
-  const NodeList &nodes = function.node();
-  importNodes(nodes, liveNodes(nodes, orderNodes(nodes).nodes, wanted));
+  importNodes(body, liveNodes(body, orderNodes(body).nodes, wanted));
   SmallVector<Value> values;
-  for (StringRef name : wanted)
+  for (NameId name : wanted)
     values.push_back(lookup(name).value);
   scope = outer;
   frame = caller;
 
   auto next = values.begin();
-  for (const std::string &name : node.output())
-    if (!name.empty())
+  for (NameId name : named.outputs)
+    if (name != kNoName)
       define(name, *next++);
 }
 
 std::optional<SmallVector<Value>>
-GraphImporter::importBody(const onnx::GraphProto &body) {
+GraphImporter::importBody(const onnx::GraphProto &graph) {
+  const Body &body = names.body(graph);
   Scope inner;
   inner.outer = scope;
   Scope *outer = std::exchange(scope, &inner);
-  SmallVector<StringRef> wanted;
-  for (const onnx::ValueInfoProto &output : body.output())
-    wanted.push_back(output.name());
-  auto live = liveNodes(body.node(), orderNodes(body.node()).nodes, wanted);
-  importInitializers(body, live);
-  importNodes(body.node(), live);
+  auto live = liveNodes(body, orderNodes(body).nodes, body.outputs);
+  importInitializers(graph, live);
+  importNodes(body, live);
   SmallVector<Value> values;
-  for (StringRef name : wanted)
+  for (NameId name : body.outputs)
     values.push_back(lookup(name).value);
   scope = outer;
   if (llvm::is_contained(values, Value()))

@@ -34,19 +34,19 @@ std::string nodeName(const onnx::NodeProto &node);
 class GraphImporter {
 public:
   GraphImporter(mlir::MLIRContext *context, WeightStore &weights,
-                std::shared_ptr<const ModelFile> file,
+                std::shared_ptr<const ModelFile> file, ModelNames &names,
                 const ImportOptions &options, ImportReport &report);
 
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
   /// The value of a name in the innermost scope that has it.
-  NamedValue lookup(llvm::StringRef name) const;
+  NamedValue lookup(NameId name) const;
   /// An attribute of a node, followed through calls where it is a reference.
   const onnx::AttributeProto *attribute(const onnx::NodeProto &node,
                                         llvm::StringRef name) const;
   /// Imports a body here; nothing when a node of it has a problem.
   std::optional<llvm::SmallVector<mlir::Value>>
-  importBody(const onnx::GraphProto &body);
+  importBody(const onnx::GraphProto &graph);
 
   ImportState state;
   mlir::OpBuilder builder;
@@ -54,7 +54,7 @@ public:
 private:
   struct Scope {
     const Scope *outer = nullptr;
-    llvm::DenseMap<llvm::StringRef, NamedValue> values;
+    llvm::DenseMap<NameId, NamedValue> values;
   };
   /// A call that is being expanded.
   struct Frame {
@@ -68,14 +68,13 @@ private:
   void importMain(mlir::ModuleOp module);
   void importInitializers(const onnx::GraphProto &graph,
                           llvm::ArrayRef<int> live);
-  void importNodes(const NodeList &nodes, llvm::ArrayRef<int> live);
-  void importNode(const onnx::NodeProto &node);
-  void importCall(const onnx::NodeProto &node,
-                  const onnx::FunctionProto &function);
-  void convert(const onnx::NodeProto &node, const OpRow &row, int64_t opset);
-  void define(llvm::StringRef name, mlir::Value value);
-  void poison(const onnx::NodeProto &node);
-  bool usesPoison(const onnx::NodeProto &node) const;
+  void importNodes(const Body &body, llvm::ArrayRef<int> live);
+  void importNode(const NamedNode &node);
+  void importCall(const NamedNode &node, const onnx::FunctionProto &function);
+  void convert(const NamedNode &node, const OpRow &row, int64_t opset);
+  void define(NameId name, mlir::Value value);
+  void poison(const NamedNode &node);
+  bool usesPoison(const NamedNode &node) const;
   void addIssue(const onnx::NodeProto &node, int64_t opset,
                 const Problem &problem);
   mlir::Location locate(const onnx::NodeProto &node) const;
@@ -86,6 +85,7 @@ private:
   const ModelFile &file;
   const ImportOptions &options;
   ImportReport &report;
+  ModelNames &names;
   FunctionLibrary library;
   Scope *scope = nullptr;
   const Frame *frame = nullptr;

@@ -28,12 +28,14 @@ OwningOpRef<ModuleOp> importModel(MLIRContext *context,
                                   WeightStore &weights,
                                   const ImportOptions &options,
                                   ImportReport &report) {
-  if (llvm::Error error = checkModel(*file)) {
+  ModelNames names;
+  if (llvm::Error error = checkModel(*file, names)) {
     report.invalid = llvm::toString(std::move(error));
     return {};
   }
   context->loadDialect<func::FuncDialect, graph::GraphDialect>();
-  return GraphImporter(context, weights, std::move(file), options, report)
+  return GraphImporter(context, weights, std::move(file), names, options,
+                       report)
       .run();
 }
 

@@ -91,14 +91,14 @@ void GraphImporter::importMain(ModuleOp module) {
     report.invalid = llvm::toString(std::move(error));
   };
   auto inputs = callerInputs(graph);
-  DimNames names(state, options.dims);
+  DimNames dims(state, options.dims);
   for (const onnx::ValueInfoProto *input : inputs)
     for (const auto &dim : input->type().tensor_type().shape().dim())
-      names.announce(dim.dim_param());
+      dims.announce(dim.dim_param());
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> inputAttrs, outputAttrs;
   for (const onnx::ValueInfoProto *input : inputs) {
-    auto type = inputType(*input, names, state.context);
+    auto type = inputType(*input, dims, state.context);
     if (!type)
       return refuse(type.takeError());
     types.push_back(*type);
@@ -115,20 +115,18 @@ void GraphImporter::importMain(ModuleOp module) {
   scope = &main;
   for (auto [input, value] : llvm::zip(inputs, block->getArguments())) {
     value.setLoc(NameLoc::get(builder.getStringAttr(printable(input->name()))));
-    define(input->name(), value);
+    define(names.id(input->name()), value);
   }
-  SmallVector<StringRef> wanted;
-  for (const onnx::ValueInfoProto &output : graph.output())
-    wanted.push_back(output.name());
-  auto live = liveNodes(graph.node(), orderNodes(graph.node()).nodes, wanted);
+  const Body &body = names.body(graph);
+  auto live = liveNodes(body, orderNodes(body).nodes, body.outputs);
   importInitializers(graph, live);
-  importNodes(graph.node(), live);
+  importNodes(body, live);
 
   SmallVector<Value> results;
-  for (const onnx::ValueInfoProto &output : graph.output()) {
+  for (auto [id, output] : llvm::zip_equal(body.outputs, graph.output())) {
     if (llvm::Error error = checkName("output", output.name()))
       return refuse(std::move(error));
-    Value value = lookup(output.name()).value;
+    Value value = lookup(id).value;
     if (!value)
       continue; // Its node has been reported.
     const onnx::TypeProto::Tensor &stated = output.type().tensor_type();

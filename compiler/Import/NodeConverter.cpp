@@ -11,12 +11,11 @@ using onnx::AttributeProto;
 
 namespace tenon {
 
-NodeConverter::NodeConverter(GraphImporter &importer,
-                             const onnx::NodeProto &node, int64_t opset,
-                             Location loc)
-    : Emitter(importer.state, importer.builder, loc, describe(node)),
-      importer(importer), node(node), opsetVersion(opset),
-      outputs(node.output_size()) {}
+NodeConverter::NodeConverter(GraphImporter &importer, const NamedNode &node,
+                             int64_t opset, Location loc)
+    : Emitter(importer.state, importer.builder, loc, describe(*node.proto)),
+      importer(importer), node(*node.proto), inputNames(node.inputs),
+      opsetVersion(opset), outputs(node.outputs.size()) {}
 
 std::string NodeConverter::name() const { return nodeName(node); }
 
@@ -25,12 +24,12 @@ std::string NodeConverter::name() const { return nodeName(node); }
 //===----------------------------------------------------------------------===//
 
 bool NodeConverter::hasInput(unsigned i) const {
-  return i < numInputs() && !node.input(i).empty() &&
-         importer.lookup(node.input(i)).state != NamedValue::State::Absent;
+  return i < numInputs() &&
+         importer.lookup(inputNames[i]).state != NamedValue::State::Absent;
 }
 
 Value NodeConverter::optionalInput(unsigned i) {
-  return hasInput(i) ? importer.lookup(node.input(i)).value : Value();
+  return hasInput(i) ? importer.lookup(inputNames[i]).value : Value();
 }
 
 Value NodeConverter::input(unsigned i) {

@@ -21,6 +21,7 @@
 #define TENON_COMPILER_IMPORT_NODECONVERTER_H
 
 #include "compiler/Import/Emitter.h"
+#include "compiler/Import/ModelNames.h"
 
 namespace tenon {
 
@@ -28,8 +29,8 @@ class GraphImporter;
 
 class NodeConverter : public Emitter {
 public:
-  NodeConverter(GraphImporter &importer, const onnx::NodeProto &node,
-                int64_t opset, mlir::Location loc);
+  NodeConverter(GraphImporter &importer, const NamedNode &node, int64_t opset,
+                mlir::Location loc);
 
   //===--- The node ---===//
 
@@ -116,6 +117,7 @@ private:
 
   GraphImporter &importer;
   const onnx::NodeProto &node;
+  llvm::ArrayRef<NameId> inputNames;
   int64_t opsetVersion;
   llvm::SmallVector<mlir::Value> outputs;
 };

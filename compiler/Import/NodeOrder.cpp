@@ -13,52 +13,37 @@ using namespace llvm;
 
 namespace tenon {
 
-void forEachCapture(const onnx::GraphProto &graph,
-                    function_ref<void(StringRef)> use) {
-  DenseSet<StringRef> own;
-  for (const onnx::ValueInfoProto &input : graph.input())
-    own.insert(input.name());
-  for (const onnx::TensorProto &tensor : graph.initializer())
-    own.insert(tensor.name());
-  for (const onnx::SparseTensorProto &tensor : graph.sparse_initializer())
-    own.insert(tensor.values().name());
-  for (const onnx::NodeProto &node : graph.node())
-    for (const std::string &output : node.output())
-      own.insert(output);
-  auto fromOutside = [&](StringRef name) {
-    if (!own.contains(name))
+void forEachCapture(const Body &body, function_ref<void(NameId)> use) {
+  auto fromOutside = [&](NameId name) {
+    if (name != kNoName && !body.own.contains(name))
       use(name);
   };
-  for (const onnx::NodeProto &node : graph.node())
+  for (const NamedNode &node : body.nodes)
     forEachUse(node, fromOutside);
-  for (const onnx::ValueInfoProto &output : graph.output())
-    fromOutside(output.name());
+  for (NameId output : body.outputs)
+    fromOutside(output);
 }
 
-void forEachUse(const onnx::NodeProto &node,
-                function_ref<void(StringRef)> use) {
-  for (const std::string &input : node.input())
-    if (!input.empty())
+void forEachUse(const NamedNode &node, function_ref<void(NameId)> use) {
+  for (NameId input : node.inputs)
+    if (input != kNoName)
       use(input);
-  for (const onnx::AttributeProto &attribute : node.attribute()) {
-    if (attribute.has_g())
-      forEachCapture(attribute.g(), use);
-    for (const onnx::GraphProto &graph : attribute.graphs())
-      forEachCapture(graph, use);
-  }
+  for (const Body *body : node.bodies)
+    forEachCapture(*body, use);
 }
 
-NodeOrder orderNodes(const NodeList &nodes) {
-  DenseMap<StringRef, int> producers;
+NodeOrder orderNodes(const Body &body) {
+  ArrayRef<NamedNode> nodes = body.nodes;
+  DenseMap<NameId, int> producers;
   for (auto [index, node] : enumerate(nodes))
-    for (const std::string &output : node.output())
-      if (!output.empty())
+    for (NameId output : node.outputs)
+      if (output != kNoName)
         producers[output] = index;
 
   SmallVector<int> waitsFor(nodes.size(), 0);
   SmallVector<SmallVector<int, 2>> users(nodes.size());
   for (auto [index, node] : enumerate(nodes))
-    forEachUse(node, [&, user = int(index)](StringRef name) {
+    forEachUse(node, [&, user = int(index)](NameId name) {
       auto producer = producers.find(name);
       if (producer == producers.end())
         return;
@@ -79,7 +64,7 @@ NodeOrder orderNodes(const NodeList &nodes) {
       if (--waitsFor[user] == 0)
         ready.push(user);
   }
-  if (order.nodes.size() == size_t(nodes.size()))
+  if (order.nodes.size() == nodes.size())
     return order;
   // Any node that still waits depends on a cycle; following producers that
   // wait as well ends on one.
@@ -89,7 +74,7 @@ NodeOrder orderNodes(const NodeList &nodes) {
   while (!seen[at]) {
     seen[at] = true;
     int next = at;
-    forEachUse(nodes[at], [&](StringRef name) {
+    forEachUse(nodes[at], [&](NameId name) {
       auto producer = producers.find(name);
       if (producer != producers.end() && waitsFor[producer->second] > 0)
         next = producer->second;
@@ -100,18 +85,18 @@ NodeOrder orderNodes(const NodeList &nodes) {
   return order;
 }
 
-SmallVector<int> liveNodes(const NodeList &nodes, ArrayRef<int> order,
-                           ArrayRef<StringRef> wanted) {
-  DenseSet<StringRef> needed(wanted.begin(), wanted.end());
+SmallVector<int> liveNodes(const Body &body, ArrayRef<int> order,
+                           ArrayRef<NameId> wanted) {
+  DenseSet<NameId> needed(wanted.begin(), wanted.end());
   SmallVector<int> live;
   for (int index : reverse(order)) {
-    const onnx::NodeProto &node = nodes[index];
-    if (none_of(node.output(), [&](const std::string &output) {
-          return !output.empty() && needed.contains(output);
+    const NamedNode &node = body.nodes[index];
+    if (none_of(node.outputs, [&](NameId output) {
+          return output != kNoName && needed.contains(output);
         }))
       continue;
     live.push_back(index);
-    forEachUse(node, [&](StringRef name) { needed.insert(name); });
+    forEachUse(node, [&](NameId name) { needed.insert(name); });
   }
   std::reverse(live.begin(), live.end());
   return live;

@@ -4,23 +4,19 @@
 #ifndef TENON_COMPILER_IMPORT_NODEORDER_H
 #define TENON_COMPILER_IMPORT_NODEORDER_H
 
-#include "onnx-ml.pb.h"
+#include "compiler/Import/ModelNames.h"
+
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringRef.h"
 
 namespace tenon {
 
-using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
-
 /// Calls `use` for each name that a node reads: its inputs that are present,
 /// and what the bodies among its attributes take from outside.
-void forEachUse(const onnx::NodeProto &node,
-                llvm::function_ref<void(llvm::StringRef)> use);
+void forEachUse(const NamedNode &node, llvm::function_ref<void(NameId)> use);
 
 /// The same for all that a graph takes from the graphs around it.
-void forEachCapture(const onnx::GraphProto &graph,
-                    llvm::function_ref<void(llvm::StringRef)> use);
+void forEachCapture(const Body &body, llvm::function_ref<void(NameId)> use);
 
 struct NodeOrder {
   /// Every node after the producers of what it reads; among those that are
@@ -30,13 +26,12 @@ struct NodeOrder {
   int onCycle = -1;
 };
 
-/// Orders the nodes of one graph. No name may have two producers.
-NodeOrder orderNodes(const NodeList &nodes);
+/// Orders the nodes of one body. No name may have two producers.
+NodeOrder orderNodes(const Body &body);
 
 /// Keeps of `order` the nodes that `wanted` names depend on.
-llvm::SmallVector<int> liveNodes(const NodeList &nodes,
-                                 llvm::ArrayRef<int> order,
-                                 llvm::ArrayRef<llvm::StringRef> wanted);
+llvm::SmallVector<int> liveNodes(const Body &body, llvm::ArrayRef<int> order,
+                                 llvm::ArrayRef<NameId> wanted);
 
 } // namespace tenon
 

@@ -11,22 +11,25 @@ using Order = llvm::SmallVector<int>;
 
 class NodeOrderTest : public testing::Test {
 protected:
+  const Body &body() { return names.body(proto); }
+
   onnx::GraphProto proto;
   GraphBuilder graph{&proto};
+  ModelNames names;
 };
 
 TEST_F(NodeOrderTest, ProducersComeFirst) {
   graph.node("Relu", {"b"}, {"c"});
   graph.node("Relu", {"a"}, {"b"});
   graph.node("Relu", {"x"}, {"a"});
-  EXPECT_EQ(orderNodes(proto.node()).nodes, Order({2, 1, 0}));
+  EXPECT_EQ(orderNodes(body()).nodes, Order({2, 1, 0}));
 }
 
 TEST_F(NodeOrderTest, FreeNodesStayInTheOrderOfTheFile) {
   graph.node("Relu", {"x"}, {"a"});
   graph.node("Neg", {"x"}, {"b"});
   graph.node("Add", {"a", "b"}, {"c"});
-  EXPECT_EQ(orderNodes(proto.node()).nodes, Order({0, 1, 2}));
+  EXPECT_EQ(orderNodes(body()).nodes, Order({0, 1, 2}));
 }
 
 TEST_F(NodeOrderTest, CyclesAreFound) {
@@ -34,29 +37,29 @@ TEST_F(NodeOrderTest, CyclesAreFound) {
   graph.node("Add", {"a", "d"}, {"b"});
   graph.node("Relu", {"b"}, {"d"});
   graph.node("Relu", {"d"}, {"y"});
-  int onCycle = orderNodes(proto.node()).onCycle;
+  int onCycle = orderNodes(body()).onCycle;
   EXPECT_TRUE(onCycle == 1 || onCycle == 2) << onCycle;
 }
 
 TEST_F(NodeOrderTest, BodiesReadWhatTheyCapture) {
   onnx::NodeProto *choice = graph.node("If", {"flag"}, {"y"});
-  GraphBuilder body = addBody(choice, "then_branch");
-  body.node("Add", {"late", "inner"}, {"z"});
-  body.node("Relu", {"late"}, {"inner"});
-  body.output("z");
+  GraphBuilder branch = addBody(choice, "then_branch");
+  branch.node("Add", {"late", "inner"}, {"z"});
+  branch.node("Relu", {"late"}, {"inner"});
+  branch.output("z");
   graph.node("Relu", {"x"}, {"late"});
-  EXPECT_EQ(orderNodes(proto.node()).nodes, Order({1, 0}));
-  Names uses;
-  forEachUse(*choice,
-             [&](llvm::StringRef name) { uses.push_back(name.str()); });
-  EXPECT_EQ(uses, Names({"flag", "late", "late"}));
+  EXPECT_EQ(orderNodes(body()).nodes, Order({1, 0}));
+  std::vector<NameId> uses;
+  forEachUse(body().nodes[0], [&](NameId name) { uses.push_back(name); });
+  NameId flag = names.id("flag"), late = names.id("late");
+  EXPECT_EQ(uses, std::vector<NameId>({flag, late, late}));
 }
 
 TEST_F(NodeOrderTest, NodesWithoutUseAreDropped) {
   graph.node("Relu", {"x"}, {"y"});
   graph.node("NoSuchOp", {"y"}, {"unused"});
-  Order all = orderNodes(proto.node()).nodes;
-  EXPECT_EQ(liveNodes(proto.node(), all, {"y"}), Order({0}));
+  Order all = orderNodes(body()).nodes;
+  EXPECT_EQ(liveNodes(body(), all, names.id("y")), Order({0}));
 }
 
 TEST_F(NodeOrderTest, LongChainsNeedNoStack) {
@@ -64,7 +67,7 @@ TEST_F(NodeOrderTest, LongChainsNeedNoStack) {
   for (int i = length; i > 0; --i)
     graph.node("Relu", {"t" + std::to_string(i - 1)},
                {"t" + std::to_string(i)});
-  Order order = orderNodes(proto.node()).nodes;
+  Order order = orderNodes(body()).nodes;
   ASSERT_EQ(order.size(), size_t(length));
   EXPECT_EQ(order.front(), length - 1);
   EXPECT_EQ(order.back(), 0);
