@@ -28,6 +28,8 @@ void requireBroadcast(Emitter &emitter, ArrayRef<Expr> lhs,
 }
 
 void requirePointwise(Emitter &emitter, Operation *op) {
+  if (llvm::all_equal(op->getOperandTypes()))
+    return;
   for (size_t i = 1; i < op->getNumOperands(); ++i)
     for (size_t j = 0; j < i; ++j)
       requireBroadcast(emitter, graph::getDims(op->getOperand(j)),

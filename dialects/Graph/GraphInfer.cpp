@@ -33,6 +33,13 @@ LogicalResult checkAxis(std::optional<Location> loc, int64_t axis,
 LogicalResult broadcastAll(SmallVectorImpl<Type> &types,
                            std::optional<Location> loc, ValueRange operands,
                            Type element) {
+  // Mostly all have one type, of which there is nothing to merge.
+  auto first = cast<RankedTensorType>(operands.front().getType());
+  if (hasDims(first) && first.hasStaticShape() == !first.getEncoding() &&
+      llvm::all_equal(operands.getTypes())) {
+    types.push_back(first.clone(element));
+    return success();
+  }
   SmallVector<Expr> dims;
   for (Value operand : operands) {
     std::string reason;
