@@ -1,0 +1,165 @@
+//===- KnownValues.cpp - Values that are known at build time --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Import/Emitter.h"
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+/// The most elements of a weight that importing looks at.
+constexpr size_t maxKnownElements = 1024;
+
+template <typename T> T load(ArrayRef<char> bytes, size_t i) {
+  T value;
+  std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+  return value;
+}
+
+llvm::APInt loadInteger(const Weight &weight, size_t i) {
+  unsigned width = weight.elementType.getIntOrFloatBitWidth();
+  switch (width) {
+  case 1:
+  case 8:
+    return {width, uint64_t(load<uint8_t>(weight.bytes(), i)), false, true};
+  case 16:
+    return {width, load<uint16_t>(weight.bytes(), i)};
+  case 32:
+    return {width, load<uint32_t>(weight.bytes(), i)};
+  default:
+    return {width, load<uint64_t>(weight.bytes(), i)};
+  }
+}
+
+/// The bits of each element of a small constant or weight.
+std::optional<SmallVector<llvm::APInt>> constantBits(Value value,
+                                                     const WeightStore &store) {
+  SmallVector<llvm::APInt> bits;
+  if (auto constant = value.getDefiningOp<graph::ConstantOp>()) {
+    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!elements || elements.getNumElements() > int64_t(maxKnownElements))
+      return std::nullopt;
+    if (isa<FloatType>(elements.getElementType()))
+      for (llvm::APFloat number : elements.getValues<llvm::APFloat>())
+        bits.push_back(number.bitcastToAPInt());
+    else
+      llvm::append_range(bits, elements.getValues<llvm::APInt>());
+    return bits;
+  }
+  auto op = value.getDefiningOp<graph::WeightOp>();
+  const Weight *weight = op ? store.lookup(op.getName()) : nullptr;
+  if (!weight)
+    return std::nullopt;
+  size_t count = elementCount(weight->shape).value_or(SIZE_MAX);
+  if (count > maxKnownElements)
+    return std::nullopt;
+  for (size_t i = 0; i < count; ++i)
+    bits.push_back(loadInteger(*weight, i));
+  return bits;
+}
+
+bool isSignedInteger(Type type) {
+  return !type.isUnsignedInteger() && !type.isInteger(1);
+}
+
+} // namespace
+
+std::optional<SmallVector<int64_t>> Emitter::constantInts(Value value) {
+  if (!value || failed())
+    return std::nullopt;
+  if (auto known = graph::getIndexValues(value)) {
+    SmallVector<int64_t> numbers;
+    for (Expr expr : *known) {
+      if (!expr || !expr.asConstant())
+        return std::nullopt;
+      numbers.push_back(*expr.asConstant());
+    }
+    return numbers;
+  }
+  Type element = elementOf(value);
+  if (!isa<IntegerType>(element))
+    return std::nullopt;
+  auto bits = constantBits(value, state.weights);
+  if (!bits)
+    return std::nullopt;
+  return llvm::map_to_vector(*bits, [&](const llvm::APInt &number) {
+    return isSignedInteger(element) ? number.getSExtValue()
+                                    : int64_t(number.getZExtValue());
+  });
+}
+
+std::optional<Emitter::Exprs> Emitter::knownSizes(Value value) {
+  if (!value || failed())
+    return std::nullopt;
+  if (auto known = graph::getIndexValues(value))
+    return known;
+  if (auto numbers = constantInts(value))
+    return sizes(*numbers);
+  return std::nullopt;
+}
+
+std::optional<SmallVector<double>> Emitter::constantFloats(Value value) {
+  if (!value || failed())
+    return std::nullopt;
+  auto type = dyn_cast<FloatType>(elementOf(value));
+  if (!type) {
+    auto integers = constantInts(value);
+    if (!integers)
+      return std::nullopt;
+    return SmallVector<double>(integers->begin(), integers->end());
+  }
+  auto bits = constantBits(value, state.weights);
+  if (!bits)
+    return std::nullopt;
+  return llvm::map_to_vector(*bits, [&](const llvm::APInt &number) {
+    llvm::APFloat parsed(type.getFloatSemantics(), number);
+    bool losesInfo;
+    parsed.convert(llvm::APFloat::IEEEdouble(),
+                   llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    return parsed.convertToDouble();
+  });
+}
+
+Emitter::Exprs Emitter::readSizes(Value value, int64_t lo, int64_t hi) {
+  if (auto known = knownSizes(value))
+    return *known;
+  if (failed())
+    return {};
+  if (!value || !isa<IntegerType>(elementOf(value))) {
+    (void)invalid("sizes must be given as a tensor of integers");
+    return {};
+  }
+  auto found = state.known.bound.find(value);
+  if (found != state.known.bound.end())
+    return found->second;
+  Expr count = graph::elementCount(value);
+  std::optional<int64_t> number = count ? count.asConstant() : std::nullopt;
+  if (!number || *number > int64_t(graph::Expr::maxTerms)) {
+    StringRef why = number ? "too large" : "not known before the run";
+    (void)unsupported("depends on a list of sizes whose length is " + why,
+                      "export the model with a fixed rank");
+    return {};
+  }
+  Type element = elementOf(value);
+  Value index = element.isSignlessInteger(32) || element.isSignlessInteger(64)
+                    ? value
+                    : cast(value, integer(64));
+  Exprs symbols;
+  SmallVector<StringRef> names;
+  for (int64_t i = 0; i < *number; ++i) {
+    symbols.push_back(freshSymbol("value", lo < 0));
+    names.push_back(symbols.back().name());
+  }
+  emitAll<graph::BindOp>(index,
+                         {texts("symbols", names),
+                          i64s("lo", SmallVector<int64_t>(*number, lo)),
+                          i64s("hi", SmallVector<int64_t>(*number, hi))},
+                         {});
+  state.known.bound[value] = symbols;
+  return symbols;
+}
+
+} // namespace tenon
