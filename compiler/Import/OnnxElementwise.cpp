@@ -138,157 +138,8 @@ LogicalResult convertBitShift(NodeConverter &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Activations
+// Clip
 //===----------------------------------------------------------------------===//
-
-/// An activation of several steps: f16 and bf16 go through f32, so that the
-/// result is rounded once.
-using Activation = Value (*)(NodeConverter &, Value);
-
-template <Activation f> LogicalResult convertActivation(NodeConverter &node) {
-  Value x = node.input(0);
-  if (node.failed())
-    return failure();
-  Type element = node.elementOf(x);
-  bool narrow = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
-  return node.output(
-      node.cast(f(node, narrow ? node.cast(x, node.f32()) : x), element));
-}
-
-Value less(NodeConverter &node, Value lhs, Value rhs) {
-  return node.emit<graph::LessOp>({lhs, rhs});
-}
-
-Value number(NodeConverter &node, Value like, double value) {
-  return like ? node.scalar(node.elementOf(like), value) : Value();
-}
-
-Value isNegative(NodeConverter &node, Value x) {
-  return less(node, x, number(node, x, 0));
-}
-
-/// exp(x) - 1
-Value expMinusOne(NodeConverter &node, Value x) {
-  return node.sub(unary<graph::ExpOp>(node, x), 1);
-}
-
-Value relu(NodeConverter &node, Value x) { return node.maximum(x, 0.0); }
-
-Value leakyRelu(NodeConverter &node, Value x) {
-  double alpha = node.floatAttr("alpha", 0.01);
-  return node.select(isNegative(node, x), node.mul(x, alpha), x);
-}
-
-Value thresholdedRelu(NodeConverter &node, Value x) {
-  Value alpha = number(node, x, node.floatAttr("alpha", 1.0));
-  return node.select(less(node, alpha, x), x, number(node, x, 0));
-}
-
-Value elu(NodeConverter &node, Value x) {
-  Value curve = node.mul(expMinusOne(node, x), node.floatAttr("alpha", 1.0));
-  return node.select(isNegative(node, x), curve, x);
-}
-
-Value selu(NodeConverter &node, Value x) {
-  double alpha = node.floatAttr("alpha", 1.67326319217681884765625);
-  double gamma = node.floatAttr("gamma", 1.05070102214813232421875);
-  Value curve = node.mul(expMinusOne(node, x), alpha);
-  return node.mul(node.select(isNegative(node, x), curve, x), gamma);
-}
-
-Value celu(NodeConverter &node, Value x) {
-  double alpha = node.floatAttr("alpha", 1.0);
-  if (alpha == 0)
-    (void)node.invalid("alpha must not be 0");
-  Value curve = node.mul(expMinusOne(node, node.div(x, alpha)), alpha);
-  return node.add(node.maximum(x, 0.0), node.minimum(curve, 0.0));
-}
-
-Value mish(NodeConverter &node, Value x) {
-  Value softplus = unary<graph::SoftplusOp>(node, x);
-  return node.mul(x, unary<graph::TanhOp>(node, softplus));
-}
-
-Value swish(NodeConverter &node, Value x) {
-  double alpha = node.floatAttr("alpha", 1.0);
-  Value scaled = alpha == 1.0 ? x : node.mul(x, alpha);
-  return node.mul(x, unary<graph::SigmoidOp>(node, scaled));
-}
-
-Value hardSigmoidOf(NodeConverter &node, Value x, double alpha, double beta) {
-  return node.maximum(node.minimum(node.add(node.mul(x, alpha), beta), 1.0),
-                      0.0);
-}
-
-Value hardSigmoid(NodeConverter &node, Value x) {
-  double alpha = node.floatAttr("alpha", 0.2);
-  double beta = node.floatAttr("beta", 0.5);
-  return hardSigmoidOf(node, x, alpha, beta);
-}
-
-Value hardSwish(NodeConverter &node, Value x) {
-  return node.mul(x, hardSigmoidOf(node, x, 1.0 / 6, 0.5));
-}
-
-Value softsign(NodeConverter &node, Value x) {
-  return node.div(x, node.add(unary<graph::AbsOp>(node, x), 1.0));
-}
-
-Value shrink(NodeConverter &node, Value x) {
-  double lambda = node.floatAttr("lambd", 0.5);
-  double bias = node.floatAttr("bias", 0.0);
-  // Integers are compared with a bound that need not be one.
-  if (!isa<FloatType>(node.elementOf(x)))
-    x = node.cast(x, node.builder.getF64Type());
-  Value positive = node.select(less(node, number(node, x, lambda), x),
-                               node.sub(x, bias), number(node, x, 0));
-  return node.select(less(node, x, number(node, x, -lambda)), node.add(x, bias),
-                     positive);
-}
-
-LogicalResult convertPRelu(NodeConverter &node) {
-  Value x = node.input(0), slope = node.input(1);
-  Value result = node.select(isNegative(node, x), node.mul(x, slope), x);
-  if (!node.failed() && node.dimsOf(result).size() != node.dimsOf(x).size())
-    return node.invalid("slope does not broadcast to the input");
-  return node.output(result);
-}
-
-Value geluOf(NodeConverter &node, Value x, graph::GeluKind kind) {
-  if (!x)
-    return {};
-  return node.emit<graph::GeluOp>(
-      {x}, {node.attr("kind", graph::GeluKindAttr::get(node.context(), kind))},
-      x.getType());
-}
-
-LogicalResult convertGelu(NodeConverter &node) {
-  std::string approximate = node.stringAttr("approximate", "none");
-  if (approximate != "none" && approximate != "tanh")
-    return node.invalid("approximate must be 'none' or 'tanh'");
-  return node.output(geluOf(node, node.input(0),
-                            approximate == "tanh" ? graph::GeluKind::Tanh
-                                                  : graph::GeluKind::Erf));
-}
-
-/// Gelu, BiasGelu and FastGelu of com.microsoft: gelu(x + bias).
-template <graph::GeluKind kind>
-LogicalResult convertBiasGelu(NodeConverter &node) {
-  Value x = node.input(0);
-  if (Value bias = node.optionalInput(1))
-    x = node.add(x, bias);
-  return node.output(geluOf(node, x, kind));
-}
-
-LogicalResult convertQuickGelu(NodeConverter &node) {
-  Value x = node.input(0);
-  double alpha = node.floatAttr("alpha", 1.702);
-  // The attribute is a float: 1.702 arrives with its rounding error.
-  if (std::abs(alpha - 1.702) < 1e-6)
-    return node.output(geluOf(node, x, graph::GeluKind::Quick));
-  return node.output(
-      node.mul(x, unary<graph::SigmoidOp>(node, node.mul(x, alpha))));
-}
 
 /// A bound of Clip as a scalar; null when it is left out.
 Value bound(NodeConverter &node, unsigned i) {
@@ -339,64 +190,43 @@ ArrayRef<OpRow> elementwiseRows() {
       {"", "BitwiseOr", {18}, convertBinary<graph::BitOrOp>},
       {"", "BitwiseXor", {18}, convertBinary<graph::BitXorOp>},
       {"", "Ceil", {6, 13}, convertUnary<graph::CeilOp>},
-      {"", "Celu", {12, 28}, convertActivation<celu>},
       {"", "Clip", {6, 11, 12, 13}, convertClip},
       {"", "Cos", {7, 22}, convertUnary<graph::CosOp>},
       {"", "Cosh", {9, 22}, convertUnary<graph::CoshOp>},
       {"", "Div", {7, 13, 14}, convertBinary<graph::DivOp>},
-      {"", "Elu", {6, 22}, convertActivation<elu>},
       {"", "Equal", {7, 11, 13, 19}, convertBinary<graph::EqualOp>},
       {"", "Erf", {9, 13}, convertUnary<graph::ErfOp>},
       {"", "Exp", {6, 13}, convertUnary<graph::ExpOp>},
       {"", "Floor", {6, 13}, convertUnary<graph::FloorOp>},
-      {"", "Gelu", {20}, convertGelu},
       {"", "Greater", {7, 9, 13}, convertSwapped<graph::LessOp>},
       {"", "GreaterOrEqual", {12, 16}, convertSwapped<graph::LessEqualOp>},
-      {"", "HardSigmoid", {6, 22}, convertActivation<hardSigmoid>},
-      {"", "HardSwish", {14, 22}, convertActivation<hardSwish>},
       {"", "IsInf", {10, 20}, convertIsInf},
       {"", "IsNaN", {9, 13, 20}, convertIsNan},
-      {"", "LeakyRelu", {6, 16}, convertActivation<leakyRelu>},
       {"", "Less", {7, 9, 13}, convertBinary<graph::LessOp>},
       {"", "LessOrEqual", {12, 16}, convertBinary<graph::LessEqualOp>},
       {"", "Log", {6, 13}, convertUnary<graph::LogOp>},
       {"", "Max", {6, 8, 12, 13}, convertVariadic<graph::MaxOp>},
       {"", "Mean", {6, 8, 13}, convertMean},
       {"", "Min", {6, 8, 12, 13}, convertVariadic<graph::MinOp>},
-      {"", "Mish", {18, 22}, convertActivation<mish>},
       {"", "Mod", {10, 13, 28}, convertMod},
       {"", "Mul", {7, 13, 14}, convertBinary<graph::MulOp>},
       {"", "Neg", {6, 13}, convertUnary<graph::NegOp>},
       {"", "Not", {1}, convertUnary<graph::NotOp>},
       {"", "Or", {7}, convertBinary<graph::OrOp>},
-      {"", "PRelu", {7, 9, 16}, convertPRelu},
       {"", "Pow", {7, 12, 13, 15}, convertPow},
       {"", "Reciprocal", {6, 13}, convertUnary<graph::ReciprocalOp>},
-      {"", "Relu", {6, 13, 14}, convertActivation<relu>},
       {"", "Round", {11, 22}, convertUnary<graph::RoundOp>},
-      {"", "Selu", {6, 22}, convertActivation<selu>},
-      {"", "Shrink", {9}, convertActivation<shrink>},
       {"", "Sigmoid", {6, 13}, convertUnary<graph::SigmoidOp>},
       {"", "Sign", {9, 13}, convertUnary<graph::SignOp>},
       {"", "Sin", {7, 22}, convertUnary<graph::SinOp>},
       {"", "Sinh", {9, 22}, convertUnary<graph::SinhOp>},
       {"", "Softplus", {1, 22}, convertUnary<graph::SoftplusOp>},
-      {"", "Softsign", {1, 22}, convertActivation<softsign>},
       {"", "Sqrt", {6, 13}, convertUnary<graph::SqrtOp>},
       {"", "Sub", {7, 13, 14}, convertBinary<graph::SubOp>},
       {"", "Sum", {6, 8, 13}, convertVariadic<graph::AddOp>},
-      {"", "Swish", {24}, convertActivation<swish>},
       {"", "Tan", {7, 22}, convertUnary<graph::TanOp>},
       {"", "Tanh", {6, 13}, convertUnary<graph::TanhOp>},
-      {"", "ThresholdedRelu", {10, 22}, convertActivation<thresholdedRelu>},
       {"", "Xor", {7}, convertBinary<graph::XorOp>},
-      {"com.microsoft", "BiasGelu", {1}, convertBiasGelu<graph::GeluKind::Erf>},
-      {"com.microsoft",
-       "FastGelu",
-       {1},
-       convertBiasGelu<graph::GeluKind::Tanh>},
-      {"com.microsoft", "Gelu", {1}, convertBiasGelu<graph::GeluKind::Erf>},
-      {"com.microsoft", "QuickGelu", {1}, convertQuickGelu},
   };
   return rows;
 }

@@ -12,6 +12,7 @@
 
 namespace tenon {
 
+llvm::ArrayRef<OpRow> activationRows();     // OnnxActivation.cpp
 llvm::ArrayRef<OpRow> attentionRows();      // OnnxAttention.cpp
 llvm::ArrayRef<OpRow> controlRows();        // OnnxControl.cpp
 llvm::ArrayRef<OpRow> convRows();           // OnnxConv.cpp
