@@ -26,6 +26,7 @@ llvm::ArrayRef<OpRow> lossRows();           // OnnxLoss.cpp
 llvm::ArrayRef<OpRow> matrixRows();         // OnnxMatrix.cpp
 llvm::ArrayRef<OpRow> movementRows();       // OnnxMovement.cpp
 llvm::ArrayRef<OpRow> normalizeRows();      // OnnxNormalize.cpp
+llvm::ArrayRef<OpRow> padRows();            // OnnxPad.cpp
 llvm::ArrayRef<OpRow> poolRows();           // OnnxPool.cpp
 llvm::ArrayRef<OpRow> quantizeRows();       // OnnxQuantize.cpp
 llvm::ArrayRef<OpRow> recurrentRows();      // OnnxRecurrent.cpp

@@ -29,10 +29,10 @@ ArrayRef<ArrayRef<OpRow>> allRows() {
       convRows(),           einsumRows(),         elementwiseRows(),
       fusedAttentionRows(), fusedNormalizeRows(), groupQueryRows(),
       indexingRows(),       lossRows(),           matrixRows(),
-      movementRows(),       normalizeRows(),      poolRows(),
-      quantizeRows(),       recurrentRows(),      reductionRows(),
-      resizeRows(),         shapeRows(),          sliceRows(),
-      squeezeRows(),
+      movementRows(),       normalizeRows(),      padRows(),
+      poolRows(),           quantizeRows(),       recurrentRows(),
+      reductionRows(),      resizeRows(),         shapeRows(),
+      sliceRows(),          squeezeRows(),
   };
   return families;
 }
