@@ -67,6 +67,8 @@ const Body &ModelNames::body(const onnx::GraphProto &graph) {
   auto known = bodies.find(&graph);
   if (known != bodies.end())
     return *known->second;
+  // Most nodes define one name.
+  numbers.reserve(numbers.size() + graph.node_size());
   auto body = std::make_unique<Body>();
   auto nameOf = [](const auto &each) { return StringRef(each.name()); };
   body->inputs = ids(graph.input(), nameOf);
