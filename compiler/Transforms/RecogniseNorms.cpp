@@ -196,6 +196,8 @@ private:
   std::optional<StringRef> replace(Operation *quotient, Value dividend) {
     if (!areSame(dividend, statistics.squared))
       return "what is divided is not what was squared";
+    if (graph::getDims(dividend) != graph::getDims(quotient->getResult(0)))
+      return "epsilon or a factor has axes that the input lacks";
     OpBuilder builder(quotient);
     Value x = dividend;
     if (statistics.mean)

@@ -263,3 +263,40 @@ func.func @gamma_of_rows(%x: tensor<4x8xf32>, %gamma: tensor<4x1xf32>) -> tensor
   %5 = graph.mul %4, %gamma : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
   return %5 : tensor<4x8xf32>
 }
+
+// -----
+
+// An epsilon with more axes than the input makes more elements.
+
+// CHECK-LABEL: @epsilon_of_batches
+// CHECK-NOT: _norm
+// WHY: remark: not a norm: epsilon or a factor has axes that the input lacks
+func.func @epsilon_of_batches(%x: tensor<4x8xf32>) -> tensor<3x4x8xf32> {
+  %epsilon = graph.constant {value = dense<1.0e-6> : tensor<3x1x1xf32>} : () -> tensor<3x1x1xf32>
+  %0 = graph.mul %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = graph.reduce %0 {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %2 = graph.add %1, %epsilon : (tensor<4x1xf32>, tensor<3x1x1xf32>) -> tensor<3x4x1xf32>
+  %3 = graph.sqrt %2 : (tensor<3x4x1xf32>) -> tensor<3x4x1xf32>
+  %4 = graph.div %x, %3 : (tensor<4x8xf32>, tensor<3x4x1xf32>) -> tensor<3x4x8xf32>
+  return %4 : tensor<3x4x8xf32>
+}
+
+// -----
+
+// A mean of another axis is what is squared less something: no layer norm, but
+// an RMS norm of the difference.
+
+// CHECK-LABEL: @centred_otherwise
+func.func @centred_otherwise(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // CHECK: %[[D:.*]] = graph.sub
+  // CHECK: graph.rms_norm %[[D]]
+  %epsilon = graph.constant {value = dense<1.0e-6> : tensor<f32>} : () -> tensor<f32>
+  %m = graph.reduce %x {axes = array<i64: 0>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<1x8xf32>
+  %d = graph.sub %x, %m : (tensor<4x8xf32>, tensor<1x8xf32>) -> tensor<4x8xf32>
+  %0 = graph.mul %d, %d : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = graph.reduce %0 {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %2 = graph.add %1, %epsilon : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %3 = graph.sqrt %2 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %4 = graph.div %d, %3 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  return %4 : tensor<4x8xf32>
+}
