@@ -105,6 +105,41 @@ Value turnedQuarter(Value value, bool &interleaved) {
              : Value();
 }
 
+/// Whether `value` is the first (or second) half of x, where both are slices of
+/// a wider tensor.
+bool isHalfOf(Value value, Value x, bool second, bool interleaved) {
+  auto half = value.getDefiningOp<graph::SliceOp>(),
+       whole = x.getDefiningOp<graph::SliceOp>();
+  if (!half || !whole || half.getInput() != whole.getInput())
+    return false;
+  SmallVector<Expr> from = graph::getDims(x), to = graph::getDims(value);
+  size_t last = from.size() - 1;
+  for (size_t i = 0; i <= last; ++i) {
+    Expr step = whole.getSteps()[i], begin = whole.getStarts()[i];
+    bool isHalved = i == last;
+    if (isHalved && second)
+      begin = begin + (interleaved ? step : step * to[i]);
+    if (isHalved && interleaved)
+      step = step * 2;
+    if (!begin || half.getStarts()[i] != begin || half.getSteps()[i] != step ||
+        (isHalved ? to[i] * 2 : to[i]) != from[i])
+      return false;
+  }
+  return true;
+}
+
+/// Whether `value` is join(-x2, x1), where x is a part of what is sliced.
+bool turnsPart(Value value, Value x, bool &interleaved) {
+  std::optional<Join> join = joinOf(value);
+  auto negated =
+      join ? join->first.getDefiningOp<graph::NegOp>() : graph::NegOp();
+  if (!negated || !isHalfOf(negated.getInput(), x, true, join->interleaved) ||
+      !isHalfOf(join->second, x, false, join->interleaved))
+    return false;
+  interleaved = join->interleaved;
+  return true;
+}
+
 /// Whether a value at least joins something negated to something else.
 bool looksTurned(Value value) {
   std::optional<Join> join = joinOf(value);
@@ -147,6 +182,9 @@ private:
         if (looksTurned(quarter))
           why = "what is negated and joined are not the halves of one tensor";
         x = turnedQuarter(quarter, interleaved);
+        for (Value each : straight->getOperands())
+          if (!x && turnsPart(quarter, each, interleaved))
+            x = each;
         if (!x)
           continue;
         if (!llvm::is_contained(straight->getOperands(), x))

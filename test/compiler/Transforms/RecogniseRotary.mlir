@@ -134,6 +134,58 @@ func.func @partial(%w: tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>, %f: tensor<
 
 // -----
 
+// The same when its halves are cut out of the head at once.
+
+// CHECK-LABEL: @partial_cut_together
+// CHECK-SAME:    %[[X:.*]]: tensor<?x2x?x7xf32
+// CHECK:       %[[Y:.*]] = graph.rotary %[[X]], %{{.*}} -> tensor<?x2x?x7xf32
+// CHECK-NEXT:  return %[[Y]]
+func.func @partial_cut_together(%w: tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>, %f: tensor<?x?x2xf32, #graph.dims<B, S, 2>>) -> tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>> {
+  %a = graph.concat %f, %f {axis = 2 : i64} : (tensor<?x?x2xf32, #graph.dims<B, S, 2>>, tensor<?x?x2xf32, #graph.dims<B, S, 2>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
+  %c0 = graph.cos %a : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
+  %s0 = graph.sin %a : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
+  %c = graph.reshape %c0 : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x1x?x4xf32, #graph.dims<B, 1, S, 4>>
+  %s = graph.reshape %s0 : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x1x?x4xf32, #graph.dims<B, 1, S, 4>>
+  %x = graph.slice %w {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  %x1 = graph.slice %w {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>) -> tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>
+  %x2 = graph.slice %w {starts = #graph.dims<0, 0, 0, 2>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>) -> tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>
+  %n = graph.neg %x2 : (tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>) -> tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>
+  %r = graph.concat %n, %x1 {axis = 3 : i64} : (tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>, tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  %p = graph.mul %x, %c : (tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, tensor<?x1x?x4xf32, #graph.dims<B, 1, S, 4>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  %q = graph.mul %r, %s : (tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, tensor<?x1x?x4xf32, #graph.dims<B, 1, S, 4>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  %t = graph.add %p, %q : (tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  %rest = graph.slice %w {starts = #graph.dims<0, 0, 0, 4>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>) -> tensor<?x2x?x3xf32, #graph.dims<B, 2, S, 3>>
+  %y = graph.concat %t, %rest {axis = 3 : i64} : (tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, tensor<?x2x?x3xf32, #graph.dims<B, 2, S, 3>>) -> tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>
+  return %y : tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>
+}
+
+// -----
+
+// Halves that are not those of what is multiplied by the cosines.
+
+// CHECK-LABEL: @partial_of_others
+// CHECK-NOT: graph.rotary
+func.func @partial_of_others(%w: tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>, %f: tensor<?x?x2xf32, #graph.dims<B, S, 2>>) -> tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>> {
+  %a = graph.concat %f, %f {axis = 2 : i64} : (tensor<?x?x2xf32, #graph.dims<B, S, 2>>, tensor<?x?x2xf32, #graph.dims<B, S, 2>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
+  %c0 = graph.cos %a : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
+  %s0 = graph.sin %a : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x?x4xf32, #graph.dims<B, S, 4>>
+  %c = graph.reshape %c0 : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x1x?x4xf32, #graph.dims<B, 1, S, 4>>
+  %s = graph.reshape %s0 : (tensor<?x?x4xf32, #graph.dims<B, S, 4>>) -> tensor<?x1x?x4xf32, #graph.dims<B, 1, S, 4>>
+  %x = graph.slice %w {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  %x1 = graph.slice %w {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>) -> tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>
+  %x2 = graph.slice %w {starts = #graph.dims<0, 0, 0, 3>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>) -> tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>
+  %n = graph.neg %x2 : (tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>) -> tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>
+  %r = graph.concat %n, %x1 {axis = 3 : i64} : (tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>, tensor<?x2x?x2xf32, #graph.dims<B, 2, S, 2>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  %p = graph.mul %x, %c : (tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, tensor<?x1x?x4xf32, #graph.dims<B, 1, S, 4>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  %q = graph.mul %r, %s : (tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, tensor<?x1x?x4xf32, #graph.dims<B, 1, S, 4>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  %t = graph.add %p, %q : (tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>) -> tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>
+  %rest = graph.slice %w {starts = #graph.dims<0, 0, 0, 4>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>) -> tensor<?x2x?x3xf32, #graph.dims<B, 2, S, 3>>
+  %y = graph.concat %t, %rest {axis = 3 : i64} : (tensor<?x2x?x4xf32, #graph.dims<B, 2, S, 4>>, tensor<?x2x?x3xf32, #graph.dims<B, 2, S, 3>>) -> tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>
+  return %y : tensor<?x2x?x7xf32, #graph.dims<B, 2, S, 7>>
+}
+
+// -----
+
 // Heads behind positions: turned in the order of the op.
 
 // CHECK-LABEL: @heads_last
