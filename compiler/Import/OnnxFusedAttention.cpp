@@ -54,7 +54,9 @@ Value keptKeys(NodeConverter &node, Value mask, Expr batch, Expr keys) {
     return {};
   }
   SmallVector<int64_t> heads = {1, 2};
-  Value kept = node.cast(mask, node.boolean());
+  // Of more than 0, unlike in a cast to bool.
+  Value kept =
+      node.emit<graph::LessOp>({node.scalar(node.elementOf(mask), 0), mask});
   return node.unsqueeze(kept, ArrayRef(heads).take_front(4 - dims.size()));
 }
 

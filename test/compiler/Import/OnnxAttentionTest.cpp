@@ -106,6 +106,27 @@ TEST_F(OnnxAttentionTest, AMaskIndexCountsKeysFromTheLeft) {
   expect({4.5, 4.5, 4.5});
 }
 
+TEST_F(OnnxAttentionTest, AMaskOfNumbersKeepsThoseAboveZero) {
+  // 2 keeps a key as 1 does, -1 hides it as 0 does.
+  auto *attention =
+      node("Attention",
+           {floats({1, 4, 1}, {3, 600, 6, 900}), floats({1, 3}, {0, 0, 1}),
+            floats({3}, {0, 0, 0}), ints({1, 4}, {1, 0, 2, -1}, 32)},
+           1, "com.microsoft");
+  addInt(attention, "num_heads", 1);
+  expect({4.5, 4.5, 4.5, 4.5});
+}
+
+TEST_F(OnnxAttentionTest, AMaskIndexHidesWithAFiniteNumber) {
+  // No key is left: all have the same score again, less 10000.
+  auto *attention = node("Attention",
+                         {floats({1, 2, 1}, {3, 6}), floats({1, 3}, {0, 0, 1}),
+                          floats({3}, {0, 0, 0}), ints({1}, {0}, 32)},
+                         1, "com.microsoft");
+  addInt(attention, "num_heads", 1);
+  expect({4.5, 4.5});
+}
+
 class GroupQueryTest : public OnnxAttentionTest {
 protected:
   /// One head of size 1; query and key are zero. The buffers hold `past`.
