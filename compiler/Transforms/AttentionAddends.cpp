@@ -126,11 +126,11 @@ bool AttentionAddends::areAsOne(ArrayRef<Value> masking) {
     return true;
   SmallVector<double> fills;
   bool replace = true;
-  for (Value each : masking) {
+  for (auto [i, each] : llvm::enumerate(masking)) {
     AttentionMask mask({each}, graph::getDims(softmax.getInput()));
     fills.push_back(mask.fill());
     replace &=
-        each == masking.back() || replacing.contains(each.getDefiningOp());
+        i + 1 == masking.size() || replacing.contains(each.getDefiningOp());
   }
   return (fills[0] == -INFINITY || replace) && llvm::all_equal(fills);
 }

@@ -201,9 +201,12 @@ bool HeadUnfolder::collect() {
   int64_t rank = graph::getRank(softmax.getInput());
   if (rank < 3 || int64_t(softmax.getAxis()) != rank - 1)
     return refuse("it is not over the last axis of three or more");
-  if (!collectProduct() || !collectScores())
-    return false;
+  bool isCollected = collectProduct() && collectScores();
   folded |= rank != 4;
+  if (!folded)
+    why.clear();
+  if (!isCollected)
+    return false;
   return folded && chooseHeads();
 }
 

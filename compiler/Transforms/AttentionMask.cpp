@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/AttentionMask.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -52,7 +53,8 @@ bool AttentionMask::match(const Term *term) {
     std::swap(kept, masked);
     condition = expressions.negate(condition);
   }
-  if (!condition || !kept->isNumber(0.0) || masked->kind != Kind::Number)
+  if (!condition || !kept->isNumber(0.0) || masked->kind != Kind::Number ||
+      std::isnan(masked->number))
     return false;
   filling = std::max(filling, masked->number);
   return addConjuncts(condition);
@@ -255,14 +257,17 @@ Value AttentionMask::emit(const Term *term, OpBuilder &builder,
   }
 }
 
+void AttentionMask::emitRequirements(OpBuilder &builder, Location loc) const {
+  for (auto [lhs, rhs] : expressions.obligations())
+    require(builder, loc, lhs, rhs);
+}
+
 Value AttentionMask::emitKeyMask(OpBuilder &builder, Location loc) const {
   Value all;
   for (const Term *term : keys) {
     Value each = emit(term, builder, loc);
     all = all ? Value(graph::AndOp::create(builder, loc, all, each)) : each;
   }
-  for (auto [lhs, rhs] : expressions.obligations())
-    require(builder, loc, lhs, rhs);
   RankedTensorType whole =
       graph::tensorOf({extents[Batch], extents[Key]}, builder.getI1Type());
   if (all.getType() == whole)

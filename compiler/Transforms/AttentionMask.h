@@ -16,8 +16,8 @@ public:
   AttentionMask(llvm::ArrayRef<mlir::Value> addends,
                 llvm::ArrayRef<graph::Expr> scores);
 
-  /// They add nothing anywhere.
-  bool isZero() const { return zero; }
+  /// They add nothing anywhere, of whatever sizes.
+  bool isZero() const { return zero && expressions.obligations().empty(); }
   /// All that is needed to say which keys take part is known.
   bool isPredicate() const { return predicate; }
   /// The largest fill.
@@ -31,7 +31,9 @@ public:
   /// No query is without a key.
   bool keepsAKey() const;
 
-  /// Emits the bools [B, T] and what they require of the sizes.
+  /// Emits what all that is known here requires of the sizes.
+  void emitRequirements(mlir::OpBuilder &builder, mlir::Location loc) const;
+  /// Emits the bools [B, T] and that what they are read from is as large.
   mlir::Value emitKeyMask(mlir::OpBuilder &builder, mlir::Location loc) const;
 
 private:

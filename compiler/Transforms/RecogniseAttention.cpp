@@ -91,7 +91,8 @@ Candidate::Reason Candidate::matchGuard(Value &probabilities) {
                       ? isInf.getInput().getDefiningOp<graph::ReduceOp>()
                       : graph::ReduceOp();
     if (!reduce || reduce.getKind() != graph::ReduceKind::Max ||
-        reduce.getAxes() != ArrayRef<int64_t>{3} || !probabilities.hasOneUse())
+        reduce.getAxes() != ArrayRef{graph::getRank(reduce) - 1} ||
+        !probabilities.hasOneUse())
       return "a select of probabilities is no guard of rows";
     guard = reduce.getInput();
   }
@@ -259,6 +260,8 @@ Operation *Candidate::rewrite() {
   bool causal = mask && mask->offset();
   if (causal)
     offset = *mask->offset();
+  if (mask)
+    mask->emitRequirements(builder, loc);
   if (mask && mask->hasKeyMask())
     keyMask = mask->emitKeyMask(builder, loc);
   for (Value &bias : biases)
