@@ -8,12 +8,17 @@ using namespace mlir;
 namespace tenon::kernel {
 namespace {
 
-/// Whether the axes of lhs but the last lie one behind the other, as one.
+/// Whether the axes of lhs but the last lie one behind the other, as one with
+/// the stride of its innermost.
 bool rowsFold(ArrayRef<Expr> dims, ArrayRef<Expr> strides) {
-  for (size_t i = 0; i + 2 < dims.size(); ++i) {
-    Expr inside = strides[i + 1] * dims[i + 1];
-    if (!dims[i].isConstant(1) && strides[i] != inside)
+  size_t rows = dims.size() - 2;
+  Expr expected = strides[rows] * dims[rows];
+  for (size_t i = rows; i-- > 0;) {
+    if (dims[i].isConstant(1))
+      continue;
+    if (!expected || strides[i] != expected)
       return false;
+    expected = expected * dims[i];
   }
   return true;
 }

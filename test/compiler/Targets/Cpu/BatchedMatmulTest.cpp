@@ -192,6 +192,21 @@ TEST_P(BatchedMatmul, CopiesRowsThatLiePagesApart) {
                {{"990", "50"}}, {"m", "1", "50"}, sizes)});
 }
 
+TEST_P(BatchedMatmul, ReadsRowsOfBatchesThatLieApart) {
+  // One row of each batch, behind an axis of one; and every second batch.
+  std::vector<Symbols> sizes = {{{"m", 1}}, {{"m", 5}}, {{"m", 70}}};
+  run({product({{"m", "1", "6", "20"},
+                "slice %a {starts = #graph.dims<0, 0, 2, 0>, steps = "
+                "#graph.dims<1, 1, 1, 1>}",
+                {"m", "1", "1", "20"}},
+               {{"20", "9"}}, {"m", "1", "1", "9"}, sizes),
+       product({{"3", "4", "m", "20"},
+                "slice %a {starts = #graph.dims<0, 1, 0, 0>, steps = "
+                "#graph.dims<1, 2, 1, 1>}",
+                {"3", "1", "m", "20"}},
+               {{"20", "9"}}, {"3", "1", "m", "9"}, sizes)});
+}
+
 TEST_P(BatchedMatmul, RunsWhatFollows) {
   std::vector<Symbols> sizes = {
       {{"b", 2}, {"s", 5}}, {{"b", 3}, {"s", 70}}, {{"b", 1}, {"s", 0}}};
