@@ -86,3 +86,21 @@ func.func @unknown_size(%x: tensor<?x8xf32, #graph.dims<S, 8>>) -> tensor<8xf32>
   %0 = graph.gather %x, %zero {axis = 0 : i64} : (tensor<?x8xf32, #graph.dims<S, 8>>, tensor<i64>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// One row of attention needs all keys and values, one of a softmax of columns
+// all rows.
+
+// CHECK-LABEL: @needs_all
+// CHECK:      %[[A:.*]] = graph.attention
+// CHECK-NEXT: graph.slice %[[A]]
+// CHECK:      %[[P:.*]] = graph.softmax
+// CHECK-NEXT: graph.slice %[[P]]
+func.func @needs_all(%x: tensor<1x2x9x8xf32>, %z: tensor<9x8xf32>) -> (tensor<1x2x1x8xf32>, tensor<1x8xf32>) {
+  %0 = graph.attention %x, %x, %x {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>) -> tensor<1x2x9x8xf32>
+  %1 = graph.slice %0 {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x2x9x8xf32>) -> tensor<1x2x1x8xf32>
+  %2 = graph.softmax %z {axis = 0 : i64} : (tensor<9x8xf32>) -> tensor<9x8xf32>
+  %3 = graph.slice %2 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<9x8xf32>) -> tensor<1x8xf32>
+  return %1, %3 : tensor<1x2x1x8xf32>, tensor<1x8xf32>
+}

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Builds graphs of one block and writes them with data as test models."""
+import pathlib
+
+import numpy
+import onnx
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+LOWEST = numpy.finfo(numpy.float32).min
+INFINITY = float("inf")
+
+
+class Block:
+    """A graph under construction. `g("Add", a, b)` adds a node and gives the
+    name of its result; operands that are no names become constants."""
+
+    def __init__(self, opset=20, prefix=""):
+        self.opset, self.prefix = opset, prefix
+        self.random = numpy.random.default_rng(7)
+        self.nodes, self.inputs, self.outputs, self.weights = [], [], [], []
+        self.feeds = []
+
+    def __call__(self, op, *operands, outputs=1, **attributes):
+        base = f"{self.prefix}v{len(self.nodes)}"
+        names = [f"{base}_{i}" for i in range(outputs)]
+        operands = [
+            x if isinstance(x, str) else self.constant(x) for x in operands
+        ]
+        self.nodes.append(
+            helper.make_node(op, operands, names, names[0], **attributes))
+        return names[0] if outputs == 1 else names
+
+    def constant(self, value, dtype=None):
+        value = numpy.array(value)
+        if dtype:
+            value = value.astype(dtype)
+        elif value.dtype == numpy.float64:
+            value = value.astype(numpy.float32)
+        name = f"{self.prefix}c{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(value, name))
+        return name
+
+    def noise(self, *shape):
+        return self.random.standard_normal(shape).astype(numpy.float32)
+
+    def input(self, name, dims, *values):
+        """An input, and what it is in each data set."""
+        self.inputs.append((name, dims, values[0].dtype))
+        for i, value in enumerate(values):
+            if len(self.feeds) == i:
+                self.feeds.append({})
+            self.feeds[i][name] = value
+        return name
+
+    def output(self, *names):
+        self.outputs += names
+
+    def branch(self, name, build):
+        """A body of If; `build` gets its block, and gives results."""
+        body = Block(self.opset, f"{self.prefix}{name}_")
+        results = [
+            helper.make_tensor_value_info(each, onnx.TensorProto.FLOAT, None)
+            for each in build(body)
+        ]
+        return helper.make_graph(body.nodes, name, [], results, body.weights)
+
+    def model(self, types):
+        number = helper.np_dtype_to_tensor_dtype
+        graph = helper.make_graph(
+            self.nodes, "block",
+            [helper.make_tensor_value_info(name, number(dtype), dims)
+             for name, dims, dtype in self.inputs],
+            [helper.make_tensor_value_info(name, number(dtype), None)
+             for name, dtype in zip(self.outputs, types)],
+            self.weights)
+        return helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", self.opset)],
+            ir_version=10)
+
+    def write(self, folder):
+        """Writes the model and, by ONNX's own evaluator, its results."""
+        folder = pathlib.Path(folder)
+        evaluator = ReferenceEvaluator(
+            self.model([numpy.dtype("float32")] * len(self.outputs)))
+        for i, feed in enumerate(self.feeds):
+            data = folder / f"test_data_set_{i}"
+            data.mkdir(parents=True)
+            with numpy.errstate(all="ignore"):
+                results = evaluator.run(None, feed)
+            for kind, tensors in [
+                ("input", [(name, feed[name]) for name, _, _ in self.inputs]),
+                ("output", list(zip(self.outputs, results))),
+            ]:
+                for j, (name, value) in enumerate(tensors):
+                    proto = numpy_helper.from_array(numpy.asarray(value), name)
+                    (data / f"{kind}_{j}.pb").write_bytes(
+                        proto.SerializeToString())
+        types = [numpy.asarray(result).dtype for result in results]
+        onnx.save(self.model(types), folder / "model.onnx")
