@@ -1,9 +1,8 @@
 //===- AttentionTest.cpp - Attention by both schedules --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include "test/compiler/Targets/Cpu/LevelTest.h"
 #include <cmath>
-#include <gtest/gtest.h>
 
 namespace tenon::test {
 namespace {
@@ -142,13 +141,7 @@ TEST(GenericAttention, HeadsAndWidths) {
   runCases(cases);
 }
 
-class AttentionBlocks : public testing::TestWithParam<const char *> {
-protected:
-  void SetUp() override {
-    if (!canRun(GetParam()))
-      GTEST_SKIP() << "this machine is not a " << GetParam();
-  }
-};
+class AttentionBlocks : public LevelTest {};
 
 TEST_P(AttentionBlocks, EveryMask) { runAll("Attention", "f32", GetParam()); }
 
@@ -343,11 +336,7 @@ TEST_P(AttentionBlocks, BiasesAreViews) {
   runCases({test}, GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, AttentionBlocks,
-                         testing::Values("x86-64-v3", "x86-64-v4"),
-                         [](const auto &info) {
-                           return std::string(info.param).substr(7);
-                         });
+TENON_FOR_ALL_LEVELS(AttentionBlocks);
 
 } // namespace
 } // namespace tenon::test

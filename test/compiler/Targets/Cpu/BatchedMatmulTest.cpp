@@ -1,8 +1,7 @@
 //===- BatchedMatmulTest.cpp - Products of activations --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "test/compiler/Targets/Cpu/KernelTest.h"
-#include <gtest/gtest.h>
+#include "test/compiler/Targets/Cpu/LevelTest.h"
 
 namespace tenon::test {
 namespace {
@@ -60,14 +59,7 @@ std::string transpose(const std::string &name, const std::string &axes) {
   return "transpose %" + name + " {permutation = array<i64: " + axes + ">}";
 }
 
-class BatchedMatmul : public testing::TestWithParam<const char *> {
-protected:
-  void run(const std::vector<KernelCase> &cases) {
-    if (!canRun(GetParam()))
-      GTEST_SKIP() << "this machine is not a " << GetParam();
-    runCases(cases, GetParam());
-  }
-};
+class BatchedMatmul : public LevelTest {};
 
 /// Windows of columns, of rows, and a matrix for each window: batches whose
 /// operands overlap in memory.
@@ -232,11 +224,7 @@ TEST_P(BatchedMatmul, RunsWhatFollows) {
                "f16")});
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, BatchedMatmul,
-                         testing::Values("x86-64-v3", "x86-64-v4"),
-                         [](const auto &info) {
-                           return std::string(info.param).substr(7);
-                         });
+TENON_FOR_ALL_LEVELS(BatchedMatmul);
 
 } // namespace
 } // namespace tenon::test

@@ -1,92 +1,44 @@
 //===- DirectConvTest.cpp - Convolutions by tiles of pixels ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "test/compiler/Targets/Cpu/KernelTest.h"
-#include <gtest/gtest.h>
+#include "test/compiler/Targets/Cpu/ConvCase.h"
+#include "test/compiler/Targets/Cpu/LevelTest.h"
 
 namespace tenon::test {
 namespace {
 
-using Numbers = std::vector<int64_t>;
-
-std::string join(const Numbers &numbers) {
-  std::string text;
-  for (int64_t number : numbers)
-    text += (text.empty() ? "" : ", ") + std::to_string(number);
-  return text;
-}
-
-std::string shape(const std::string &images, const Numbers &sizes,
-                  const std::string &element) {
-  std::vector<std::string> dims = {images};
-  for (int64_t size : sizes)
-    dims.push_back(std::to_string(size));
-  return tensor(dims, element);
-}
-
-std::string type(const Numbers &sizes, const std::string &element) {
-  std::string text = "tensor<";
-  for (int64_t size : sizes)
-    text += std::to_string(size) + "x";
-  return text + element + ">";
-}
-
-/// A convolution of some images [h.., groups * channels] with a weight. Pads
-/// are all lows, then all highs.
+/// A convolution of some images [h.., groups * channels] with a weight.
 struct Conv {
   int64_t groups, channels, maps; // The latter two of a group.
   Numbers image, taps, strides, dilations, pads;
-  std::string operands = ""; // More arguments, and what follows on %sums.
-  std::string behind = "";
-  std::string element = "f32";
+  Behind behind = {};
 
   KernelCase with(const Numbers &images) const {
     size_t axes = taps.size();
-    Numbers input = image, filter = {groups * maps, channels}, result;
+    auto text = [](int64_t number) { return std::to_string(number); };
+    Dims input = {"n"}, filter = {text(groups * maps), text(channels)},
+         result = {"n"};
     for (size_t i = 0; i < axes; ++i) {
       int64_t room = image[i] + pads[i] + pads[axes + i] -
                      dilations[i] * (taps[i] - 1) - 1;
-      result.push_back(room / strides[i] + 1);
-      filter.push_back(taps[i]);
+      input.push_back(text(image[i]));
+      filter.push_back(text(taps[i]));
+      result.push_back(text(room / strides[i] + 1));
     }
-    input.push_back(groups * channels);
-    result.push_back(groups * maps);
-    std::string attributes = "{strides = array<i64: " + join(strides) +
-                             ">, dilations = array<i64: " + join(dilations) +
-                             ">, pads = #graph.dims<" + join(pads) +
-                             ">, group = " + std::to_string(groups) +
-                             ", channels_last}";
-    std::string sums = shape("n", result, "f32"), rest = behind,
-                more = operands;
-    for (std::string *text : {&rest, &more})
-      for (size_t at; (at = text->find("RESULT")) != std::string::npos;)
-        text->replace(at, 6, sums);
-    std::string types =
-        "(" + shape("n", input, "f32") + ", " + type(filter, "f32") + ")";
-    KernelCase test;
-    test.name = attributes + types + behind;
-    test.schedule = "DirectConv";
+    input.push_back(text(groups * channels));
+    result.push_back(text(groups * maps));
+    KernelCase test = convCase("DirectConv", {strides, dilations, pads, groups},
+                               input, filter, result, behind);
     test.sizes.clear();
     for (int64_t count : images)
       test.sizes.push_back({{"n", count}});
-    test.arguments = "%a: " + shape("n", input, "f32") +
-                     ", %b: " + type(filter, "f32") +
-                     (more.empty() ? "" : ", " + more);
-    test.body = "%sums = graph.conv %a, %b " + attributes + " : " + types +
-                " -> " + sums + "\n" + rest + "\nkernel.yield " +
-                (rest.empty() ? "%sums" : "%y") + " : " +
-                shape("n", result, element);
     return test;
   }
 };
 
-class DirectConv : public testing::TestWithParam<const char *> {
+class DirectConv : public LevelTest {
 protected:
-  void run(const std::vector<KernelCase> &cases) {
-    if (!canRun(GetParam()))
-      GTEST_SKIP() << "this machine is not a " << GetParam();
-    runCases(cases, GetParam());
-  }
+  using LevelTest::run;
   void run(const std::vector<Conv> &convs, const Numbers &images = {1, 2}) {
     std::vector<KernelCase> cases;
     for (const Conv &conv : convs)
@@ -202,58 +154,35 @@ TEST_P(DirectConv, TakesGroups) {
 }
 
 TEST_P(DirectConv, RunsWhatFollows) {
-  std::vector<KernelCase> cases;
-  std::string bias = "%c: tensor<100xf32>, %d: RESULT";
-  std::string addBias = "%t = graph.add %sums, %c : (RESULT, "
-                        "tensor<100xf32>) -> RESULT\n";
-  std::string zero = "%z = graph.constant {value = dense<0.0> : tensor<f32>} "
-                     ": () -> tensor<f32>\n";
-  for (std::string rest :
-       {zero + "%y = graph.max %t, %z : (RESULT, tensor<f32>) -> RESULT",
-        zero + "%s = graph.add %t, %d : (RESULT, RESULT) -> RESULT\n"
-               "%y = graph.max %s, %z : (RESULT, tensor<f32>) -> RESULT",
-        std::string("%y = graph.gelu %t {kind = #graph<gelu_kind erf>} : "
-                    "(RESULT) -> RESULT"),
-        std::string("%s = graph.sigmoid %t : (RESULT) -> RESULT\n"
-                    "%y = graph.mul %s, %t : (RESULT, RESULT) -> RESULT")})
+  std::vector<Conv> convs;
+  for (const Behind &behind : commonEpilogues(100))
     for (int64_t taps : {1, 3})
-      for (int64_t groups : {1, 5})
-        cases.push_back(Conv{groups,
-                             10,
-                             100 / groups,
-                             {6, 13},
-                             {taps, taps},
-                             {1, 1},
-                             {1, 1},
-                             {taps / 2, taps / 2, taps / 2, taps / 2},
-                             bias,
-                             addBias + rest}
-                            .with({1, 2}));
-  for (std::string element : {"f16", "bf16", "f64"}) {
-    cases.push_back(Conv{1,
+      for (int64_t groups : {1, 5}) {
+        int64_t pad = taps / 2;
+        convs.push_back({groups,
                          10,
-                         100,
+                         100 / groups,
                          {6, 13},
-                         {3, 1},
+                         {taps, taps},
                          {1, 1},
                          {1, 1},
-                         {1, 0, 1, 0},
-                         "",
-                         "%y = graph.cast %sums : (RESULT) -> " +
-                             shape("n", {6, 13, 100}, element),
-                         element}
-                        .with({1, 2}));
-    if (element == "f64")
-      cases.back().tolerance = 1e-6;
-  }
-  run(cases);
+                         {pad, pad, pad, pad},
+                         behind});
+      }
+  for (std::string element : {"f16", "bf16", "f64"})
+    convs.push_back({1,
+                     10,
+                     100,
+                     {6, 13},
+                     {3, 1},
+                     {1, 1},
+                     {1, 1},
+                     {1, 0, 1, 0},
+                     castTo(element, {"n", "6", "13", "100"})});
+  run(convs);
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, DirectConv,
-                         testing::Values("x86-64-v3", "x86-64-v4"),
-                         [](const auto &info) {
-                           return std::string(info.param).substr(7);
-                         });
+TENON_FOR_ALL_LEVELS(DirectConv);
 
 } // namespace
 } // namespace tenon::test

@@ -1,40 +1,25 @@
 //===- PackedConvTest.cpp - Convolutions with packed filters --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "test/compiler/Targets/Cpu/KernelTest.h"
-#include <gtest/gtest.h>
+#include "test/compiler/Targets/Cpu/ConvCase.h"
+#include "test/compiler/Targets/Cpu/LevelTest.h"
 
 namespace tenon::test {
 namespace {
 
-using Numbers = std::vector<int64_t>;
-
-std::string join(const Numbers &numbers) {
-  std::string text;
-  for (int64_t number : numbers)
-    text += (text.empty() ? "" : ", ") + std::to_string(number);
-  return text;
-}
-
-/// A convolution of images [n, h.., C] with a weight. What an axis has beyond
-/// taps, strides and dilations of 1 is said per axis; so are pads, all lows
-/// first.
+/// A convolution of images [n, h.., C] with a weight, of any size.
 struct Conv {
   int64_t channels, maps;
   Numbers taps, strides, dilations, pads;
   bool isDepthwise = false;
-  std::string operands = ""; // More arguments, and what follows on %sums.
-  std::string behind = "";
-  std::string element = "f32";
+  Behind behind = {};
 
   /// At sizes of images: n, h.. each.
   KernelCase at(const std::vector<Numbers> &images) const {
     size_t axes = taps.size();
-    std::vector<std::string> input = {"n"}, result = {"n"},
-                             filter = {
-                                 std::to_string(maps),
-                                 std::to_string(isDepthwise ? 1 : channels)};
-    KernelCase test;
+    int64_t groups = isDepthwise ? channels : 1;
+    Dims input = {"n"}, result = {"n"},
+         filter = {std::to_string(maps), std::to_string(channels / groups)};
     for (size_t i = 0; i < axes; ++i) {
       std::string size = "h" + std::to_string(i);
       int64_t more =
@@ -51,6 +36,9 @@ struct Conv {
     }
     input.push_back(std::to_string(channels));
     result.push_back(std::to_string(maps));
+    KernelCase test = convCase(isDepthwise ? "DepthwiseConv" : "PackedConv",
+                               {strides, dilations, pads, groups}, input,
+                               filter, result, behind);
     test.sizes.clear();
     for (const Numbers &image : images) {
       Symbols symbols = {{"n", image[0]}};
@@ -58,39 +46,11 @@ struct Conv {
         symbols["h" + std::to_string(i)] = image[1 + i];
       test.sizes.push_back(symbols);
     }
-    std::string attributes =
-        "{strides = array<i64: " + join(strides) +
-        ">, dilations = array<i64: " + join(dilations) +
-        ">, pads = #graph.dims<" + join(pads) +
-        ">, group = " + std::to_string(isDepthwise ? channels : 1) +
-        ", channels_last}";
-    std::string sums = tensor(result, "f32"), rest = behind, more = operands;
-    for (std::string *text : {&rest, &more})
-      for (size_t at; (at = text->find("RESULT")) != std::string::npos;)
-        text->replace(at, 6, sums);
-    std::string types =
-        "(" + tensor(input, "f32") + ", " + tensor(filter, "f32") + ")";
-    test.name = attributes + types + behind;
-    test.schedule = isDepthwise ? "DepthwiseConv" : "PackedConv";
-    test.arguments = "%a: " + tensor(input, "f32") +
-                     ", %b: " + tensor(filter, "f32") +
-                     (more.empty() ? "" : ", " + more);
-    test.body = "%sums = graph.conv %a, %b " + attributes + " : " + types +
-                " -> " + sums + "\n" + rest + "\nkernel.yield " +
-                (rest.empty() ? "%sums" : "%y") + " : " +
-                tensor(result, element);
     return test;
   }
 };
 
-class PackedConv : public testing::TestWithParam<const char *> {
-protected:
-  void run(const std::vector<KernelCase> &cases) {
-    if (!canRun(GetParam()))
-      GTEST_SKIP() << "this machine is not a " << GetParam();
-    runCases(cases, GetParam());
-  }
-};
+class PackedConv : public LevelTest {};
 
 const std::vector<Numbers> images = {{1, 1, 1},  {1, 7, 7},  {3, 5, 9},
                                      {0, 5, 5},  {1, 13, 2}, {2, 2, 12},
@@ -149,32 +109,21 @@ TEST_P(PackedConv, CutsTheDepthIntoBlocks) {
 
 TEST_P(PackedConv, RunsWhatFollows) {
   std::vector<KernelCase> cases;
-  std::string bias = "%c: tensor<100xf32>, %d: RESULT";
-  std::string addBias = "%t = graph.add %sums, %c : (RESULT, "
-                        "tensor<100xf32>) -> RESULT\n";
-  std::string zero = "%z = graph.constant {value = dense<0.0> : tensor<f32>} "
-                     ": () -> tensor<f32>\n";
-  for (std::string rest :
-       {zero + "%y = graph.max %t, %z : (RESULT, tensor<f32>) -> RESULT",
-        zero + "%s = graph.add %t, %d : (RESULT, RESULT) -> RESULT\n"
-               "%y = graph.max %s, %z : (RESULT, tensor<f32>) -> RESULT",
-        std::string("%y = graph.gelu %t {kind = #graph<gelu_kind erf>} : "
-                    "(RESULT) -> RESULT"),
-        std::string("%s = graph.sigmoid %t : (RESULT) -> RESULT\n"
-                    "%y = graph.mul %s, %t : (RESULT, RESULT) -> RESULT")})
+  for (const Behind &behind : commonEpilogues(100))
     for (int64_t taps : {1, 3})
-      for (bool isDepthwise : {false, true})
+      for (bool isDepthwise : {false, true}) {
+        int64_t pad = taps / 2;
         cases.push_back(Conv{isDepthwise ? 100 : 10,
                              100,
                              {taps, taps},
                              {1, 1},
                              {1, 1},
-                             {taps / 2, taps / 2, taps / 2, taps / 2},
+                             {pad, pad, pad, pad},
                              isDepthwise,
-                             bias,
-                             addBias + rest}
+                             behind}
                             .at(images));
-  for (std::string element : {"f16", "bf16", "f64"}) {
+      }
+  for (std::string element : {"f16", "bf16", "f64"})
     cases.push_back(Conv{10,
                          100,
                          {3, 1},
@@ -182,14 +131,8 @@ TEST_P(PackedConv, RunsWhatFollows) {
                          {1, 1},
                          {1, 0, 1, 0},
                          false,
-                         "",
-                         "%y = graph.cast %sums : (RESULT) -> " +
-                             tensor({"n", "h0", "h1", "100"}, element),
-                         element}
+                         castTo(element, {"n", "h0", "h1", "100"})}
                         .at(images));
-    if (element == "f64")
-      cases.back().tolerance = 1e-6;
-  }
   run(cases);
 }
 
@@ -211,11 +154,7 @@ TEST_P(PackedConv, ConvolvesEachChannelByItself) {
   run(cases);
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, PackedConv,
-                         testing::Values("x86-64-v3", "x86-64-v4"),
-                         [](const auto &info) {
-                           return std::string(info.param).substr(7);
-                         });
+TENON_FOR_ALL_LEVELS(PackedConv);
 
 } // namespace
 } // namespace tenon::test

@@ -1,8 +1,7 @@
 //===- PackedMatmulTest.cpp - Matrix products with packed weights ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "test/compiler/Targets/Cpu/KernelTest.h"
-#include <gtest/gtest.h>
+#include "test/compiler/Targets/Cpu/LevelTest.h"
 
 namespace tenon::test {
 namespace {
@@ -42,14 +41,7 @@ std::vector<Symbols> rows(std::initializer_list<int64_t> counts) {
   return sizes;
 }
 
-class PackedMatmul : public testing::TestWithParam<const char *> {
-protected:
-  void run(const std::vector<KernelCase> &cases) {
-    if (!canRun(GetParam()))
-      GTEST_SKIP() << "this machine is not a " << GetParam();
-    runCases(cases, GetParam());
-  }
-};
+class PackedMatmul : public LevelTest {};
 
 TEST_P(PackedMatmul, TakesAnyNumberOfRows) {
   std::vector<Symbols> sizes = rows({0, 127, 128, 129, 130, 191, 257});
@@ -284,11 +276,7 @@ TEST_P(PackedMatmul, GivesOtherTypes) {
   run(cases);
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, PackedMatmul,
-                         testing::Values("x86-64-v3", "x86-64-v4"),
-                         [](const auto &info) {
-                           return std::string(info.param).substr(7);
-                         });
+TENON_FOR_ALL_LEVELS(PackedMatmul);
 
 } // namespace
 } // namespace tenon::test

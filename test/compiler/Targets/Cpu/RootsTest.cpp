@@ -1,7 +1,7 @@
 //===- RootsTest.cpp - Reductions, products and scans ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include "test/compiler/Targets/Cpu/RowCases.h"
 #include <gtest/gtest.h>
 
 namespace tenon::test {
@@ -15,13 +15,8 @@ const Names numbers = {"f16", "bf16", "f32", "f64",  "i8",   "i16",
                        "i32", "i64",  "ui8", "ui16", "ui32", "ui64"};
 
 /// The last op's result goes through a pointwise op before it is yielded.
-KernelCase withEpilogue(KernelCase test, const std::string &type) {
-  size_t at = test.body.find("kernel.yield");
-  test.body = test.body.substr(0, at) + "%s = graph.abs %r#0 : (" + type +
-              ") -> " + type + "\nkernel.yield %s, %r#0 : " + type + ", " +
-              type;
-  test.name += " with epilogue";
-  return test;
+KernelCase withEpilogue(const KernelCase &test, const std::string &type) {
+  return followedBy(test, "graph.abs %r#0 : (" + type + ") -> " + type, type);
 }
 
 const std::vector<Symbols> grid = {{{"m", 3}, {"n", 70}},
@@ -47,14 +42,9 @@ TEST(Roots, Reduces) {
             Shape{"0, 1, 2", {"1", "1", "1"}}}) {
         if (type == "i8" && shape.axes != "2")
           continue;
-        KernelCase test = one("reduce",
-                              "{axes = array<i64: " + shape.axes +
-                                  ">, kind = #graph<reduce_kind " + kind + ">}",
-                              {tensor({"m", "4", "n"}, type)},
-                              {tensor(shape.result, type)}, sizes);
-        if (kind == "prod")
-          test.values = {{0.9, 1.1}};
-        cases.push_back(test);
+        cases.push_back(reduceOf(kind, shape.axes,
+                                 tensor({"m", "4", "n"}, type),
+                                 tensor(shape.result, type), sizes));
       }
     }
   runCases(cases);
@@ -63,13 +53,11 @@ TEST(Roots, Reduces) {
 TEST(Roots, ReducesBoolsSpecialValuesAndScalars) {
   std::vector<KernelCase> cases;
   for (const std::string &kind : {"max", "min"}) {
-    std::string attributes =
-        "{axes = array<i64: 1>, kind = #graph<reduce_kind " + kind + ">}";
-    cases.push_back(one("reduce", attributes, {tensor({"m", "n"}, "i1")},
-                        {tensor({"m", "1"}, "i1")}, grid));
+    cases.push_back(reduceOf(kind, "1", tensor({"m", "n"}, "i1"),
+                             tensor({"m", "1"}, "i1"), grid));
     for (const std::string &type : floats) {
-      cases.push_back(one("reduce", attributes, {tensor({"m", "n"}, type)},
-                          {tensor({"m", "1"}, type)}, grid));
+      cases.push_back(reduceOf(kind, "1", tensor({"m", "n"}, type),
+                               tensor({"m", "1"}, type), grid));
       cases.back().values = {{-1, 1, true}};
     }
   }
@@ -80,9 +68,8 @@ TEST(Roots, ReducesBoolsSpecialValuesAndScalars) {
 }
 
 TEST(Roots, SumsManyElementsPrecisely) {
-  KernelCase test =
-      one("reduce", "{axes = array<i64: 0>, kind = #graph<reduce_kind sum>}",
-          {tensor({"n"}, "f32")}, {tensor({"1"}, "f32")}, {{{"n", 3000000}}});
+  KernelCase test = reduceOf("sum", "0", tensor({"n"}, "f32"),
+                             tensor({"1"}, "f32"), {{{"n", 3000000}}});
   test.values = {{0, 1}};
   test.tolerance = 1e-6;
   runCases({test});
@@ -93,15 +80,11 @@ TEST(Roots, ArgReduces) {
   std::vector<Symbols> sizes(grid.begin(), grid.begin() + 2);
   for (const std::string &type : numbers)
     for (const std::string &kind : {"max", "min"})
-      for (const std::string &last : {"true", "false"})
+      for (bool last : {true, false})
         for (int axis : {0, 1}) {
-          cases.push_back(one(
-              "arg_reduce",
-              "{axis = " + std::to_string(axis) +
-                  ", kind = #graph<reduce_kind " + kind + ">, last = " + last +
-                  "}",
-              {tensor({"m", "n"}, type)},
-              {axis ? tensor({"m", "1"}, "i64") : tensor({"1", "n"}, "i64")},
+          cases.push_back(argReduceOf(
+              kind, last, axis, tensor({"m", "n"}, type),
+              axis ? tensor({"m", "1"}, "i64") : tensor({"1", "n"}, "i64"),
               sizes));
           cases.back().values = {{0, 5, type[0] == 'f' || type[0] == 'b'}};
         }
@@ -132,22 +115,10 @@ TEST(Roots, Normalizes) {
 TEST(Roots, Scans) {
   std::vector<KernelCase> cases;
   for (const std::string &type : numbers)
-    for (const std::string &kind : {"sum", "prod"})
-      for (const std::string &flags : {"exclusive = false, reverse = false",
-                                       "exclusive = true, reverse = false",
-                                       "exclusive = false, reverse = true",
-                                       "exclusive = true, reverse = true"}) {
-        std::string whole = tensor({"m", "n"}, type);
-        for (const std::string &axis : {"0", "1"}) {
-          cases.push_back(one("cumulative",
-                              "{axis = " + axis +
-                                  ", kind = #graph<reduce_kind " + kind +
-                                  ">, " + flags + "}",
-                              {whole}, {whole}, grid));
-          if (kind == "prod")
-            cases.back().values = {{0.9, 1.1}};
-        }
-      }
+    for (int axis : {0, 1})
+      for (const KernelCase &test :
+           cumulativesOf(axis, tensor({"m", "n"}, type), grid))
+        cases.push_back(test);
   runCases(cases);
 }
 

@@ -1,8 +1,8 @@
 //===- RowProgramTest.cpp - Norms, softmax and reductions of rows ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "test/compiler/Targets/Cpu/KernelTest.h"
-#include <gtest/gtest.h>
+#include "test/compiler/Targets/Cpu/LevelTest.h"
+#include "test/compiler/Targets/Cpu/RowCases.h"
 
 namespace tenon::test {
 namespace {
@@ -17,12 +17,10 @@ const Names narrow = {"f16", "bf16", "f32"};
 KernelCase withEpilogue(KernelCase test, const std::string &type,
                         const std::string &columns) {
   test.arguments += ", %gain: " + columns;
-  size_t at = test.body.find("kernel.yield");
-  test.body = test.body.substr(0, at) + "%s = graph.mul %r#0, %gain : (" +
-              type + ", " + columns + ") -> " + type +
-              "\nkernel.yield %s, %r#0 : " + type + ", " + type;
-  test.name += " with epilogue";
-  return test;
+  return followedBy(std::move(test),
+                    "graph.mul %r#0, %gain : (" + type + ", " + columns +
+                        ") -> " + type,
+                    type);
 }
 
 /// The root's operand is a sum that is yielded too.
@@ -39,18 +37,14 @@ KernelCase withPrologue(KernelCase test, const std::string &type) {
   return test;
 }
 
-std::vector<KernelCase> onRows(std::vector<KernelCase> cases) {
-  for (KernelCase &test : cases)
-    test.schedule = "RowProgram";
-  return cases;
-}
-
-void runOnLevels(std::vector<KernelCase> cases) {
-  cases = onRows(std::move(cases));
-  for (const char *level : {"x86-64-v3", "x86-64-v4"})
-    if (canRun(level))
-      runCases(cases, level);
-}
+class RowProgram : public LevelTest {
+protected:
+  void runRows(std::vector<KernelCase> cases) {
+    for (KernelCase &test : cases)
+      test.schedule = "RowProgram";
+    run(cases);
+  }
+};
 
 /// Norms and softmax of the last axis of `whole`, alone and with company.
 void addRoots(std::vector<KernelCase> &cases, const std::string &whole,
@@ -71,7 +65,7 @@ void addRoots(std::vector<KernelCase> &cases, const std::string &whole,
   }
 }
 
-TEST(RowProgram, RowsOfAnyLength) {
+TEST_P(RowProgram, RowsOfAnyLength) {
   std::vector<Symbols> sizes;
   for (int64_t n : {1, 2, 7, 8, 15, 16, 17, 31, 63, 64, 65, 97, 200, 1000})
     sizes.push_back({{"m", 5}, {"n", n}});
@@ -80,20 +74,20 @@ TEST(RowProgram, RowsOfAnyLength) {
   std::vector<KernelCase> cases;
   for (const std::string &type : narrow)
     addRoots(cases, tensor({"m", "n"}, type), tensor({"n"}, type), "1", sizes);
-  runOnLevels(cases);
+  runRows(cases);
 }
 
-TEST(RowProgram, RowsOfKnownLength) {
+TEST_P(RowProgram, RowsOfKnownLength) {
   std::vector<KernelCase> cases;
   for (const std::string &n : {"8", "33", "64", "96", "100", "193", "1001"})
     addRoots(cases, tensor({"m", n}, "f32"), tensor({n}, "f32"), "1",
              {{{"m", 5}}});
   addRoots(cases, tensor({"m", "3", "40"}, "bf16"), tensor({"40"}, "bf16"), "2",
            {{{"m", 2}}});
-  runOnLevels(cases);
+  runRows(cases);
 }
 
-TEST(RowProgram, SeveralAxesAsOneRow) {
+TEST_P(RowProgram, SeveralAxesAsOneRow) {
   std::vector<KernelCase> cases;
   for (const std::string &op : {"layer_norm", "rms_norm"}) {
     std::string whole = tensor({"m", "3", "n"}, "f32");
@@ -102,10 +96,10 @@ TEST(RowProgram, SeveralAxesAsOneRow) {
     cases.back().tolerance = 2e-5;
     cases.push_back(withEpilogue(cases.back(), whole, whole));
   }
-  runOnLevels(cases);
+  runRows(cases);
 }
 
-TEST(RowProgram, SoftmaxOfSpecialValues) {
+TEST_P(RowProgram, SoftmaxOfSpecialValues) {
   std::string whole = tensor({"m", "n"}, "f32");
   std::vector<KernelCase> cases;
   for (const std::string &axis : {"0", "1"})
@@ -114,10 +108,10 @@ TEST(RowProgram, SoftmaxOfSpecialValues) {
                           {{{"m", 40}, {"n", 5}}, {{"m", 9}, {"n", 70}}}));
       cases.back().values = {{-2, 2, true}};
     }
-  runOnLevels(cases);
+  runRows(cases);
 }
 
-TEST(RowProgram, Columns) {
+TEST_P(RowProgram, Columns) {
   std::vector<Symbols> sizes;
   for (int64_t n : {2, 7, 16, 17, 64, 65, 130, 200})
     sizes.push_back({{"k", 11}, {"m", 3}, {"n", n}});
@@ -138,10 +132,10 @@ TEST(RowProgram, Columns) {
       cases.push_back(one(op, "{axis = 0}", {whole}, {whole}, sizes));
     }
   }
-  runOnLevels(cases);
+  runRows(cases);
 }
 
-TEST(RowProgram, Reduces) {
+TEST_P(RowProgram, Reduces) {
   std::vector<Symbols> sizes;
   for (int64_t n : {1, 2, 7, 16, 33, 64, 100, 300})
     sizes.push_back({{"m", 3}, {"n", n}});
@@ -160,13 +154,9 @@ TEST(RowProgram, Reduces) {
   for (const std::string &type : narrow)
     for (const std::string &kind : {"sum", "mean", "max", "min", "prod"})
       for (const Shape &shape : shapes) {
-        KernelCase test = one("reduce",
-                              "{axes = array<i64: " + shape.axes +
-                                  ">, kind = #graph<reduce_kind " + kind + ">}",
-                              {tensor({"m", "4", "n"}, type)},
-                              {tensor(shape.result, type)}, sizes);
-        if (kind == "prod")
-          test.values = {{0.9, 1.1}};
+        KernelCase test =
+            reduceOf(kind, shape.axes, tensor({"m", "4", "n"}, type),
+                     tensor(shape.result, type), sizes);
         if (kind == "max" || kind == "min")
           test.values = {{-1, 1, true}};
         cases.push_back(test);
@@ -178,80 +168,65 @@ TEST(RowProgram, Reduces) {
         last.body.erase(last.body.rfind(", %sum"), 6);
         last.body.erase(last.body.rfind(", tensor"));
       }
-  runOnLevels(cases);
+  runRows(cases);
 }
 
-TEST(RowProgram, ArgReduces) {
+TEST_P(RowProgram, ArgReduces) {
   std::vector<Symbols> sizes;
   for (int64_t n : {1, 2, 7, 16, 33, 64, 100, 300})
     sizes.push_back({{"m", 3}, {"n", n}});
   std::vector<KernelCase> cases;
   for (const std::string &type : narrow)
     for (const std::string &kind : {"max", "min"})
-      for (const std::string &last : {"true", "false"})
+      for (bool last : {true, false})
         for (int axis : {0, 1, 2}) {
           Dims result = {"m", "4", "n"};
           result[axis] = "1";
-          cases.push_back(one("arg_reduce",
-                              "{axis = " + std::to_string(axis) +
-                                  ", kind = #graph<reduce_kind " + kind +
-                                  ">, last = " + last + "}",
-                              {tensor({"m", "4", "n"}, type)},
-                              {tensor(result, "i64")}, sizes));
+          cases.push_back(argReduceOf(kind, last, axis,
+                                      tensor({"m", "4", "n"}, type),
+                                      tensor(result, "i64"), sizes));
           cases.back().values = {{-1, 1, true}};
         }
-  runOnLevels(cases);
-  KernelCase empty = one(
-      "arg_reduce", "{axis = 1, kind = #graph<reduce_kind max>, last = false}",
-      {tensor({"m", "n"}, "f32")}, {tensor({"m", "1"}, "i64")},
-      {{{"m", 3}, {"n", 0}}});
+  runRows(cases);
+  KernelCase empty =
+      argReduceOf("max", false, 1, tensor({"m", "n"}, "f32"),
+                  tensor({"m", "1"}, "i64"), {{{"m", 3}, {"n", 0}}});
   empty.fault = 3;
-  runOnLevels({empty});
+  runRows({empty});
 }
 
-TEST(RowProgram, RunningSums) {
+TEST_P(RowProgram, RunningSums) {
   std::vector<Symbols> sizes;
   for (int64_t n : {1, 2, 7, 16, 33, 64, 100, 300})
     sizes.push_back({{"m", 3}, {"n", n}});
   sizes.push_back({{"m", 3}, {"n", 0}});
   std::vector<KernelCase> cases;
   for (const std::string &type : narrow)
-    for (const std::string &kind : {"sum", "prod"})
-      for (const std::string &exclusive : {"true", "false"})
-        for (const std::string &reverse : {"true", "false"})
-          for (const std::string &axis : {"0", "1", "2"}) {
-            if (axis == "2" && reverse == "true")
-              continue; // Left to the generic schedule.
-            std::string whole = tensor({"m", "4", "n"}, type);
-            cases.push_back(one("cumulative",
-                                "{axis = " + axis +
-                                    ", kind = #graph<reduce_kind " + kind +
-                                    ">, exclusive = " + exclusive +
-                                    ", reverse = " + reverse + "}",
-                                {whole}, {whole}, sizes));
-            if (kind == "prod")
-              cases.back().values = {{0.9, 1.1}};
-          }
-  runOnLevels(cases);
+    for (int axis : {0, 1, 2})
+      // Along rows, backwards is left to the generic schedule.
+      for (const KernelCase &test :
+           cumulativesOf(axis, tensor({"m", "4", "n"}, type), sizes, axis != 2))
+        cases.push_back(test);
+  runRows(cases);
 }
 
-TEST(RowProgram, SumsManyElementsPrecisely) {
+TEST_P(RowProgram, SumsManyElementsPrecisely) {
   std::vector<KernelCase> cases;
   for (const std::string &whole :
        {tensor({"n"}, "f32"), tensor({"n", "3"}, "f32")}) {
     bool isRow = whole.find("x3") == std::string::npos;
     cases.push_back(
-        one("reduce", "{axes = array<i64: 0>, kind = #graph<reduce_kind sum>}",
-            {whole}, {isRow ? tensor({"1"}, "f32") : tensor({"1", "3"}, "f32")},
-            {{{"n", 1000000}}}));
+        reduceOf("sum", "0", whole,
+                 isRow ? tensor({"1"}, "f32") : tensor({"1", "3"}, "f32"),
+                 {{{"n", 1000000}}}));
     cases.back().values = {{0, 1}};
     cases.back().tolerance = 1e-6;
   }
-  runOnLevels(cases);
+  runRows(cases);
 }
 
 /// Operands that are looked up, cut, glued and turned on their way to a row.
-TEST(RowProgram, ReadsThroughMovement) {
+TEST_P(RowProgram, ReadsThroughMovement) {
   std::string whole = tensor({"m", "n"}, "f32");
   auto normOf = [&](const std::string &name, const std::string &arguments,
                     const std::string &body) {
@@ -302,8 +277,10 @@ TEST(RowProgram, ReadsThroughMovement) {
       "%x = graph.pad %a, %z {low = #graph.dims<-1, 0>, mode = #graph<pad_mode "
       "wrap>} : (" +
           whole + ", tensor<f32>) -> " + whole);
-  runOnLevels({lookup, cut, turn, glue, windows, roll});
+  runRows({lookup, cut, turn, glue, windows, roll});
 }
+
+TENON_FOR_ALL_LEVELS(RowProgram);
 
 } // namespace
 } // namespace tenon::test

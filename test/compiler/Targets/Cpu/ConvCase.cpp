@@ -1,0 +1,74 @@
+//===- ConvCase.cpp - A convolution with channels last, as a kernel -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/ConvCase.h"
+
+namespace tenon::test {
+namespace {
+
+std::string join(const Numbers &numbers) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return text;
+}
+
+std::string withResult(std::string text, const std::string &type) {
+  for (size_t at; (at = text.find("RESULT")) != std::string::npos;)
+    text.replace(at, 6, type);
+  return text;
+}
+
+} // namespace
+
+KernelCase convCase(const std::string &schedule, const Sliding &sliding,
+                    const Dims &input, const Dims &filter, const Dims &result,
+                    const Behind &behind) {
+  std::string attributes =
+      "{strides = array<i64: " + join(sliding.strides) +
+      ">, dilations = array<i64: " + join(sliding.dilations) +
+      ">, pads = #graph.dims<" + join(sliding.pads) +
+      ">, group = " + std::to_string(sliding.groups) + ", channels_last}";
+  std::string a = tensor(input, "f32"), b = tensor(filter, "f32"),
+              sums = tensor(result, "f32"), types = "(" + a + ", " + b + ")";
+  KernelCase test;
+  test.name = attributes + types + behind.ops;
+  test.schedule = schedule;
+  test.arguments = "%a: " + a + ", %b: " + b;
+  if (!behind.arguments.empty())
+    test.arguments += ", " + withResult(behind.arguments, sums);
+  test.body = "%sums = graph.conv %a, %b " + attributes + " : " + types +
+              " -> " + sums + "\n" + withResult(behind.ops, sums) +
+              "\nkernel.yield " + (behind.ops.empty() ? "%sums" : "%y") +
+              " : " + tensor(result, behind.element);
+  // Their sums are f32.
+  if (behind.element == "f64")
+    test.tolerance = 1e-6;
+  return test;
+}
+
+std::vector<Behind> commonEpilogues(int64_t maps) {
+  std::string row = tensor({std::to_string(maps)}, "f32");
+  std::string addBias =
+      "%t = graph.add %sums, %c : (RESULT, " + row + ") -> RESULT\n";
+  std::string zero = "%z = graph.constant {value = dense<0.0> : tensor<f32>} "
+                     ": () -> tensor<f32>\n";
+  std::vector<Behind> all;
+  for (const std::string &rest :
+       {zero + "%y = graph.max %t, %z : (RESULT, tensor<f32>) -> RESULT",
+        zero + "%s = graph.add %t, %d : (RESULT, RESULT) -> RESULT\n"
+               "%y = graph.max %s, %z : (RESULT, tensor<f32>) -> RESULT",
+        std::string("%y = graph.gelu %t {kind = #graph<gelu_kind erf>} : "
+                    "(RESULT) -> RESULT"),
+        std::string("%s = graph.sigmoid %t : (RESULT) -> RESULT\n"
+                    "%y = graph.mul %s, %t : (RESULT, RESULT) -> RESULT")})
+    all.push_back({"%c: " + row + ", %d: RESULT", addBias + rest});
+  return all;
+}
+
+Behind castTo(const std::string &element, const Dims &result) {
+  return {"", "%y = graph.cast %sums : (RESULT) -> " + tensor(result, element),
+          element};
+}
+
+} // namespace tenon::test

@@ -1,0 +1,40 @@
+//===- ConvCase.h - A convolution with channels last, as a kernel ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_TEST_COMPILER_TARGETS_CPU_CONVCASE_H
+#define TENON_TEST_COMPILER_TARGETS_CPU_CONVCASE_H
+
+#include "test/compiler/Targets/Cpu/KernelTest.h"
+
+namespace tenon::test {
+
+using Numbers = std::vector<int64_t>;
+using Dims = std::vector<std::string>;
+
+/// How a filter goes over images. Pads are all lows, then all highs.
+struct Sliding {
+  Numbers strides, dilations, pads;
+  int64_t groups = 1;
+};
+
+/// What follows a convolution: ops on %sums that make %y of `element`, and
+/// their further arguments. RESULT stands for the type of %sums.
+struct Behind {
+  std::string arguments, ops, element = "f32";
+};
+
+/// A convolution of f32 %a with %b, whose types have these dims.
+KernelCase convCase(const std::string &schedule, const Sliding &sliding,
+                    const Dims &input, const Dims &filter, const Dims &result,
+                    const Behind &behind);
+
+/// What networks have behind a convolution to `maps` channels: bias and
+/// activation, alone or with a residual.
+std::vector<Behind> commonEpilogues(int64_t maps);
+
+/// A cast of the result to another type of float.
+Behind castTo(const std::string &element, const Dims &result);
+
+} // namespace tenon::test
+
+#endif // TENON_TEST_COMPILER_TARGETS_CPU_CONVCASE_H

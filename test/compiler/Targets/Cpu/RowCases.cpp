@@ -1,0 +1,60 @@
+//===- RowCases.cpp - Kernels of ops that work along axes -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/RowCases.h"
+
+namespace tenon::test {
+
+KernelCase reduceOf(const std::string &kind, const std::string &axes,
+                    const std::string &operand, const std::string &result,
+                    const std::vector<Symbols> &sizes) {
+  KernelCase test = one("reduce",
+                        "{axes = array<i64: " + axes +
+                            ">, kind = #graph<reduce_kind " + kind + ">}",
+                        {operand}, {result}, sizes);
+  if (kind == "prod")
+    test.values = {{0.9, 1.1}};
+  return test;
+}
+
+KernelCase argReduceOf(const std::string &kind, bool last, int axis,
+                       const std::string &operand, const std::string &result,
+                       const std::vector<Symbols> &sizes) {
+  return one("arg_reduce",
+             "{axis = " + std::to_string(axis) +
+                 ", kind = #graph<reduce_kind " + kind +
+                 ">, last = " + (last ? "true" : "false") + "}",
+             {operand}, {result}, sizes);
+}
+
+std::vector<KernelCase> cumulativesOf(int axis, const std::string &whole,
+                                      const std::vector<Symbols> &sizes,
+                                      bool backwardsToo) {
+  std::vector<KernelCase> cases;
+  for (const std::string &kind : {"sum", "prod"})
+    for (const std::string &exclusive : {"true", "false"})
+      for (const std::string &reverse : {"true", "false"}) {
+        if (reverse == "true" && !backwardsToo)
+          continue;
+        cases.push_back(one("cumulative",
+                            "{axis = " + std::to_string(axis) +
+                                ", kind = #graph<reduce_kind " + kind +
+                                ">, exclusive = " + exclusive +
+                                ", reverse = " + reverse + "}",
+                            {whole}, {whole}, sizes));
+        if (kind == "prod")
+          cases.back().values = {{0.9, 1.1}};
+      }
+  return cases;
+}
+
+KernelCase followedBy(KernelCase test, const std::string &op,
+                      const std::string &type) {
+  size_t at = test.body.find("kernel.yield");
+  test.body = test.body.substr(0, at) + "%s = " + op +
+              "\nkernel.yield %s, %r#0 : " + type + ", " + type;
+  test.name += " with epilogue";
+  return test;
+}
+
+} // namespace tenon::test
