@@ -265,6 +265,9 @@ private:
       return "it has several results";
     if (!isReadTogether(group, consumer, {producer}))
       return "its result has several users";
+    if (other.root && writesThroughViews(other.root) &&
+        !isa<graph::TransposeOp>(consumer))
+      return quoted(other.root) + " is followed by nothing but views";
     if (!isa<graph::TransposeOp>(consumer) &&
         graph::getDims(producer->getResult(0)) != dimsReadBy(consumer))
       return "the sizes of its user are not proven to be its own";

@@ -578,3 +578,22 @@ func.func @short_pieces(%x: tensor<4x96xf32>) -> tensor<16x4x2xf32> {
   %2 = graph.transpose %1 {permutation = array<i64: 1, 0, 2>} : (tensor<4x16x2xf32>) -> tensor<16x4x2xf32>
   return %2 : tensor<16x4x2xf32>
 }
+
+// -----
+
+// No schedule of attention does anything else with what it computes.
+
+// CHECK-LABEL: @gate_behind_attention
+func.func @gate_behind_attention(%q: tensor<1x2x6x4xf32>, %gate: tensor<1x2x6x4xf32>) -> tensor<1x2x6x4xf32> {
+  // CHECK:      kernel.region
+  // CHECK:      graph.attention
+  // CHECK-NEXT: kernel.yield
+  // CHECK:      kernel.region
+  // CHECK:      graph.mul
+  // CHECK-NOT:  kernel.region
+  // expected-remark@+1 {{kernel ends here: 'graph.attention' is followed by nothing but views}}
+  %0 = graph.attention %q, %q, %q {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x6x4xf32>, tensor<1x2x6x4xf32>, tensor<1x2x6x4xf32>) -> tensor<1x2x6x4xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %1 = graph.mul %0, %gate : (tensor<1x2x6x4xf32>, tensor<1x2x6x4xf32>) -> tensor<1x2x6x4xf32>
+  return %1 : tensor<1x2x6x4xf32>
+}
