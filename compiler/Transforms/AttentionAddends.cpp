@@ -168,6 +168,8 @@ void AttentionAddends::joinReplaced() {
 AttentionAddends::Reason AttentionAddends::settle(graph::SoftmaxOp op,
                                                   Value guard, bool guarded) {
   softmax = op;
+  mask.reset();
+  biases.clear();
   if (guard && !llvm::is_contained(addends, guard))
     return "the guard is of another mask";
   auto whole = graph::getDims(softmax.getInput());

@@ -426,8 +426,11 @@ def RecogniseAttentionPass : Pass<"recognise-attention",
     stays a bias. So does `p ? score : fill` with such a fill. What the fill and
     the guard make of a query without keys becomes `dead_rows`. Batch and heads
     may be one axis, there may be no heads, and masks may be added where there
-    are other axes: reshapes on the way are looked through. Where scores are NaN, a guarded row may be NaN instead
-    of zero. Heads of key and value that are repeated are read in place.
+    are other axes: reshapes on the way are looked through. Where scores are
+    NaN, a guarded row may be NaN instead of zero. Rows that a select makes zero
+    where a mask is -inf are made zero behind the attention, unless it knows
+    them by its own masks. Heads of key and value that are repeated are read in
+    place.
 
     ```mlir
     func.func @main(%q: tensor<1x4x7x16xf32>, %k: tensor<1x4x16x7xf32>,

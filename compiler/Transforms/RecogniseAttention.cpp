@@ -47,7 +47,9 @@ private:
   AttentionAddends addends;
   SmallVector<Operation *> made; // In place of operands.
   bool guarded = false;
-  Value guard; // The addend whose rows of -inf are made 0, else null.
+  Value guard;      // The addend whose rows of -inf are made 0, else null.
+  Value hiddenRows; // Where they are.
+  bool zeroesRows = false; // Behind the attention.
 };
 
 Candidate::Reason Candidate::match() {
@@ -95,6 +97,7 @@ Candidate::Reason Candidate::matchGuard(Value &probabilities) {
         !probabilities.hasOneUse())
       return "a select of probabilities is no guard of rows";
     guard = reduce.getInput();
+    hiddenRows = isInf;
   }
   guarded = true;
   probabilities = select;
@@ -244,8 +247,14 @@ Candidate::Reason Candidate::matchOperands() {
 // Rewriting
 //===----------------------------------------------------------------------===//
 
+/// A row of probabilities that is made 0 is a row of the result that is; the op
+/// itself knows such rows only by masks that it can express.
 Candidate::Reason Candidate::matchMasks() {
-  return addends.settle(softmax, guard, guarded);
+  Reason reason = addends.settle(softmax, guard, guarded);
+  if (!reason || !guard)
+    return reason;
+  zeroesRows = true;
+  return addends.settle(softmax, Value(), false);
 }
 
 Operation *Candidate::rewrite() {
@@ -277,6 +286,15 @@ Operation *Candidate::rewrite() {
       graph::DimsAttr::get(builder.getContext(), {offset}),
       builder.getI64IntegerAttr(mask ? mask->window() : 0),
       graph::DeadRowsAttr::get(builder.getContext(), addends.deadRows));
+  if (zeroesRows) {
+    auto zero = DenseElementsAttr::get(
+        RankedTensorType::get({}, type.getElementType()),
+        builder.getFloatAttr(type.getElementType(), 0.0));
+    Value zeros = graph::ConstantOp::create(
+        builder, loc, graph::tensorOf({}, type.getElementType()), zero);
+    result =
+        graph::SelectOp::create(builder, loc, type, hiddenRows, zeros, result);
+  }
   // Sizes that the product found under another name.
   if (type != product.getType())
     result = graph::ReshapeOp::create(builder, loc, product.getType(), result);

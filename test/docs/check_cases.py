@@ -17,7 +17,7 @@ def has(text, suffix, case):
     if re.search(rf'def {case}\(|CASES\["{case}"\]', text):
         return True
     return any(
-        re.search(rf'cases\("{case[:i]}",[^@]*?\b{case[i + 1:]}=', text)
+        re.search(rf'(?:cases|blocks)\("{case[:i]}",[^@]*?\b{case[i + 1:]}=', text)
         for i, letter in enumerate(case) if letter == "_"
     )
 

@@ -86,6 +86,16 @@ def cases(prefix, **variants):
     return add
 
 
+def blocks(prefix, **variants):
+    """The same without that attention."""
+    def add(function):
+        for name, value in variants.items():
+            CASES[f"{prefix}_{name}"] = (
+                lambda g, value=value: function(g, value))
+        return function
+    return add
+
+
 # What is done to scores, and in which order.
 
 
@@ -333,6 +343,73 @@ def times_lowest(g, a, is_bool):
         mask = g("Cast", mask, to=TensorProto.BOOL)
     mask = g("Cast", a.of_keys(mask), to=TensorProto.FLOAT)
     a.add(g("Mul", g("Sub", numpy.float32(1), mask), LOWEST))
+
+
+# Attention that is one node.
+
+
+def whole_node(g, mask=None, **attributes):
+    g.opset = 23
+    g.input("q", [B, H, 5, D], g.noise(B, H, 5, D))
+    for name in "kv":
+        g.input(name, [B, 2, 7, D], g.noise(B, 2, 7, D))
+    operands = ["q", "k", "v"]
+    if mask is not None:
+        operands.append(g.input("m", list(mask.shape), mask))
+    g.output(g("Attention", *operands, **attributes))
+
+
+def seen(g, *shape):
+    """Random bools; the first row is of nothing but False."""
+    made = g.random.random((*shape, 5, 7)) > 0.4
+    made[..., 0, :] = False
+    return made
+
+
+def as_numbers(allowed, fill):
+    return numpy.where(allowed, 0, fill).astype(numpy.float32)
+
+
+CASES["node_bools"] = lambda g: whole_node(g, seen(g))
+CASES["node_bools_of_batches"] = lambda g: whole_node(g, seen(g, B, 1))
+CASES["node_bools_and_causal"] = (
+    lambda g: whole_node(g, seen(g), is_causal=1))
+CASES["node_infinite"] = (
+    lambda g: whole_node(g, as_numbers(seen(g), -INFINITY), softcap=2.0))
+CASES["node_lowest"] = lambda g: whole_node(g, as_numbers(seen(g), LOWEST))
+CASES["node_hundred"] = lambda g: whole_node(g, as_numbers(seen(g), -100))
+CASES["node_causal"] = lambda g: whole_node(g, is_causal=1)
+
+
+# Windows and heads that are folded.
+
+
+@blocks("bias_of_windows", by_turns=True, in_rows=False)
+def bias_of_windows(g, by_turns):
+    # Of six batches each third one has the same bias, or each pair.
+    q, k, v = [g.input(x, [6, H, 5, D], g.noise(6, H, 5, D))
+               for x in "qkv"]
+    bias = g.constant(g.noise(3, H, 5, 5) * 2)
+    axis = 0 if by_turns else 1
+    shape = (2, 3, H, 5, 5) if by_turns else (3, 2, H, 5, 5)
+    copies = g("Expand", g("Unsqueeze", bias, ints(axis)), ints(*shape))
+    scores = g("Add", g("MatMul", q, g("Transpose", k, perm=[0, 1, 3, 2])),
+               g("Reshape", copies, ints(6, H, 5, 5)))
+    g.output(g("MatMul", g("Softmax", scores, axis=-1), v))
+
+
+@blocks("folded_heads", behind=(B, H), in_front=(H, B))
+def folded_heads(g, split):
+    # Batch and heads in one axis, whichever of them is outside.
+    q, k, v = [g.input(x, [B * H, 5, D], g.noise(B * H, 5, D))
+               for x in "qkv"]
+    mask = g.input("m", [B, 5], g.random.random((B, 5)) > 0.4)
+    axes = ints(1, 2) if split == (B, H) else ints(0, 2)
+    mask = g("Where", g("Unsqueeze", mask, axes), numpy.float32(0), LOWEST)
+    scores = g("MatMul", q, g("Transpose", k, perm=[0, 2, 1]))
+    scores = g("Add", g("Reshape", scores, ints(*split, 5, 5)), mask)
+    weights = g("Softmax", g("Reshape", scores, ints(B * H, 5, 5)), axis=-1)
+    g.output(g("MatMul", weights, v))
 
 
 # Heads that are repeated.

@@ -238,6 +238,49 @@ func.func @guard_of_rows(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v:
 
 // -----
 
+// The same of a mask that is not understood: the rows are made 0 behind.
+
+// CHECK-LABEL: @guard_of_rows_of_a_bias
+func.func @guard_of_rows_of_a_bias(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %mask: tensor<7x7xf32>) -> tensor<2x4x7x16xf32> {
+  // CHECK:      %[[H:.*]] = graph.is_inf
+  // CHECK:      %[[A:.*]] = graph.attention {{.*}} operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>
+  // CHECK:      %[[Y:.*]] = graph.select %[[H]], %{{.*}}, %[[A]] : (tensor<7x1xi1>, tensor<f32>, tensor<2x4x7x16xf32>)
+  // CHECK-NEXT: return %[[Y]]
+  %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %top = graph.reduce %mask {axes = array<i64: 1>, kind = #graph<reduce_kind max>} : (tensor<7x7xf32>) -> tensor<7x1xf32>
+  %hidden = graph.is_inf %top {negative = true, positive = false} : (tensor<7x1xf32>) -> tensor<7x1xi1>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %a = graph.add %s, %mask : (tensor<2x4x7x7xf32>, tensor<7x7xf32>) -> tensor<2x4x7x7xf32>
+  %p = graph.softmax %a {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %g = graph.select %hidden, %zero, %p : (tensor<7x1xi1>, tensor<f32>, tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %g, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// What is hidden by one mask and made 0 by another: each as the graph says.
+
+// CHECK-LABEL: @guard_of_another_mask
+func.func @guard_of_another_mask(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x1x1x7xi1>, %other: tensor<7x7xf32>) -> tensor<2x4x7x16xf32> {
+  // CHECK:      %[[H:.*]] = graph.is_inf
+  // CHECK:      %[[A:.*]] = graph.attention {{.*}} dead_rows = #graph<dead_rows nan>
+  // CHECK:      graph.select %[[H]], %{{.*}}, %[[A]]
+  %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %infinite = graph.constant {value = dense<0xFF800000> : tensor<f32>} : () -> tensor<f32>
+  %mask = graph.select %m, %zero, %infinite : (tensor<2x1x1x7xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x1x7xf32>
+  %top = graph.reduce %other {axes = array<i64: 1>, kind = #graph<reduce_kind max>} : (tensor<7x7xf32>) -> tensor<7x1xf32>
+  %hidden = graph.is_inf %top {negative = true, positive = false} : (tensor<7x1xf32>) -> tensor<7x1xi1>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %a = graph.add %s, %mask : (tensor<2x4x7x7xf32>, tensor<2x1x1x7xf32>) -> tensor<2x4x7x7xf32>
+  %p = graph.softmax %a {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %g = graph.select %hidden, %zero, %p : (tensor<7x1xi1>, tensor<f32>, tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %g, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
 // The highest of columns says nothing of rows.
 
 // CHECK-LABEL: @guard_of_columns
