@@ -641,6 +641,46 @@ def SimplifyPass : Pass<"simplify", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def SinkMovesPass : Pass<"sink-moves", "::mlir::func::FuncOp"> {
+  let summary = "Compute first, then put rows elsewhere";
+  let description = [{
+    Pointwise ops whose operands were all moved alike, by transposes and
+    reshapes that keep rows whole, work in front of that, where they share the
+    kernel of what makes the operands. Fires where only products and attentions
+    read the result, which see through the movement, and nothing else reads the
+    operands.
+
+    ```mlir
+    func.func @main(%x: tensor<5x8x16xf32>, %y: tensor<5x8x16xf32>,
+                    %w: tensor<8x16x4xf32>) -> tensor<8x5x4xf32> {
+      %0 = graph.transpose %x {permutation = array<i64: 1, 0, 2>}
+          : (tensor<5x8x16xf32>) -> tensor<8x5x16xf32>
+      %1 = graph.transpose %y {permutation = array<i64: 1, 0, 2>}
+          : (tensor<5x8x16xf32>) -> tensor<8x5x16xf32>
+      %2 = graph.mul %0, %1
+          : (tensor<8x5x16xf32>, tensor<8x5x16xf32>) -> tensor<8x5x16xf32>
+      %3 = graph.matmul %2, %w
+          : (tensor<8x5x16xf32>, tensor<8x16x4xf32>) -> tensor<8x5x4xf32>
+      return %3 : tensor<8x5x4xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<5x8x16xf32>, %y: tensor<5x8x16xf32>,
+                    %w: tensor<8x16x4xf32>) -> tensor<8x5x4xf32> {
+      %0 = graph.mul %x, %y
+          : (tensor<5x8x16xf32>, tensor<5x8x16xf32>) -> tensor<5x8x16xf32>
+      %1 = graph.transpose %0 {permutation = array<i64: 1, 0, 2>}
+          : (tensor<5x8x16xf32>) -> tensor<8x5x16xf32>
+      %2 = graph.matmul %1, %w
+          : (tensor<8x5x16xf32>, tensor<8x16x4xf32>) -> tensor<8x5x4xf32>
+      return %2 : tensor<8x5x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on ops that stay behind movement: why">];
+}
+
 def SinkWindowsPass : Pass<"sink-windows", "::mlir::func::FuncOp"> {
   let summary = "Multiply first what overlapping windows share";
   let description = [{
