@@ -79,7 +79,7 @@ std::optional<std::string> refusalOfPanels(const KernelView &view) {
         }))
       continue;
     if (kernel::roleOf(&op) == kernel::Role::Movement && !isTailReshape(&op) &&
-        !isHalf(&op, *sizes))
+        !isHalf(&op, *sizes) && &op != sizes->turn)
       return "it moves data behind the matmul";
     behind.insert(&op);
   }

@@ -200,10 +200,19 @@ private:
       absorb(group, op, producer);
     } else if (isa<graph::TransposeOp>(op)) {
       auto found = groupOf.find(producer);
-      if (found != groupOf.end() && found->second->root == producer &&
-          writesThroughViews(producer) && producer->hasOneUse())
+      if (found != groupOf.end() && producer->hasOneUse() &&
+          storesThrough(*found->second, op))
         absorb(group, op, producer);
     }
+  }
+
+  /// Whether the root of a group stores what the group computes through
+  /// `transpose` as well as without.
+  static bool storesThrough(const Group &group, Operation *transpose) {
+    if (auto matmul = dyn_cast_if_present<graph::MatmulOp>(group.root))
+      return kernel::turnBehind(matmul) == transpose;
+    return group.root && writesThroughViews(group.root) &&
+           transpose->getOperand(0).getDefiningOp() == group.root;
   }
 
   /// Takes in a kernel that only puts rows elsewhere, through reshapes: where

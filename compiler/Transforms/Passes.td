@@ -157,6 +157,8 @@ def FormRegionsPass : Pass<"form-regions", "::mlir::func::FuncOp"> {
     Constants are copied into each kernel. Reshapes stay outside: they only
     rename a buffer. Movement that leaves rows whole joins the pointwise op, row
     program or movement that is its only user, through reshapes that do so too.
+    A transpose that makes columns of a product's rows joins the product, where
+    all that it sums over is one block.
 
     ```mlir
     func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>)

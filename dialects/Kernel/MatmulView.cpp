@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/MatmulView.h"
+#include "dialects/Kernel/Packing.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -23,7 +25,47 @@ bool rowsFold(ArrayRef<Expr> dims, ArrayRef<Expr> strides) {
   return true;
 }
 
+/// Whether a permutation exchanges the last two axes and nothing else.
+bool exchangesLastTwo(ArrayRef<int64_t> order) {
+  int64_t last = static_cast<int64_t>(order.size()) - 1;
+  for (auto [i, axis] : llvm::enumerate(order.drop_back(2)))
+    if (axis != static_cast<int64_t>(i))
+      return false;
+  return last >= 1 && order[last] == last - 1 && order[last - 1] == last;
+}
+
+bool isOneBlockOfF32(graph::MatmulOp op) {
+  std::optional<int64_t> depth =
+      graph::getDims(op.getLhs()).back().asConstant();
+  return graph::getElementType(op.getLhs()).isF32() && depth && *depth > 0 &&
+         *depth <= maxBlockDepth;
+}
+
 } // namespace
+
+graph::TransposeOp turnBehind(graph::MatmulOp op) {
+  SmallVector<Expr> dims = graph::getDims(op.getResult());
+  if (!isOneBlockOfF32(op) || dims.back().isConstant(1) ||
+      dims[dims.size() - 2].isConstant(1))
+    return {};
+  graph::TransposeOp turn;
+  llvm::SetVector<Operation *> sofar;
+  sofar.insert(op);
+  for (size_t i = 0; i < sofar.size(); ++i) // It grows.
+    for (Operation *user : sofar[i]->getUsers()) {
+      if (graph::isPointwise(user) && user->getBlock() == op->getBlock() &&
+          graph::getDims(user->getResult(0)) == dims) {
+        sofar.insert(user);
+        continue;
+      }
+      auto transpose = dyn_cast<graph::TransposeOp>(user);
+      if (!transpose || (turn && turn != transpose) ||
+          !exchangesLastTwo(transpose.getPermutation()))
+        return {};
+      turn = transpose;
+    }
+  return turn;
+}
 
 std::optional<ColumnHalves> columnHalvesOf(graph::MatmulOp op) {
   ColumnHalves halves;
@@ -89,10 +131,12 @@ std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
                   result[result.size() - 2],
                   result.back(),
                   dims.back(),
-                  columnHalvesOf(op)};
+                  columnHalvesOf(op),
+                  turnBehind(op)};
   if (view.halves)
     view.columns = graph::getDims(view.halves->low.getResult()).back();
-  if (view.rhs.strides.size() == 2 && rowsFold(dims, view.lhs.strides))
+  if (!view.turn && view.rhs.strides.size() == 2 &&
+      rowsFold(dims, view.lhs.strides))
     view.rows = graph::product(op.getContext(), ArrayRef(result).drop_back());
   else
     llvm::append_range(view.batchDims, ArrayRef(result).drop_back(2));

@@ -24,6 +24,12 @@ struct ColumnHalves {
 /// nullopt when a product has other readers, or they are none such.
 std::optional<ColumnHalves> columnHalvesOf(graph::MatmulOp op);
 
+/// The transposition of the last two axes that a product of f32, and what is
+/// computed of it element by element, goes through and nothing else reads: a
+/// kernel stores its tiles turned. Null when there is none, when an axis has
+/// size 1 or when not all of k is one block.
+graph::TransposeOp turnBehind(graph::MatmulOp op);
+
 /// What the loops of a kernel with such a root go over: the root's first
 /// result, or one half of it.
 mlir::Value loopedOver(mlir::Operation *root);
@@ -35,6 +41,7 @@ struct MatmulView {
   llvm::SmallVector<Expr> batchDims;
   Expr rows, columns, depth; // Columns of one half where there are halves.
   std::optional<ColumnHalves> halves;
+  graph::TransposeOp turn; // See turnBehind; rows are those of a batch then.
   Expr lhsRowStride() const { return lhs.strides[lhs.strides.size() - 2]; }
   Expr lhsDepthStride() const { return lhs.strides.back(); }
   /// Rows of lhs that are long and lie a multiple of 4 KiB apart meet in the

@@ -306,6 +306,15 @@ void Emitter::storeYields(ArrayRef<Value> index, Value position) {
   Operation *root = kernel::findRoot(body);
   SmallVector<Expr> dims = root ? graph::getDims(kernel::loopedOver(root))
                                 : kernel::iterationDims(body);
+  Indices turned;
+  if (auto matmul = dyn_cast_if_present<graph::MatmulOp>(root))
+    if (graph::TransposeOp turn = kernel::turnBehind(matmul)) {
+      for (int64_t axis : turn.getPermutation())
+        turned.push_back(index[axis]);
+      index = turned;
+      position = linearise(index, dimsOf(turn.getResult()));
+      dims = graph::getDims(turn.getResult());
+    }
   for (auto [i, yielded] : llvm::enumerate(kernel.getYielded())) {
     Value source = yielded;
     Value inner = kernel::behindReshapes(yielded);

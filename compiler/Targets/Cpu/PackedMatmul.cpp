@@ -12,6 +12,9 @@
 // whose rows often lie a multiple of 4 KiB apart, a load would seem to wait for
 // the store of the row above.
 //
+// Where the result is the product's transpose, a tile is turned on its way
+// there and what follows runs over its columns.
+//
 // Where two halves of the columns meet, a panel is one of each half, and so is
 // a tile. Between blocks of k both wait in scratch memory.
 //
@@ -20,6 +23,7 @@
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/TurnedTile.h"
 #include "dialects/Kernel/Geometry.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/Packing.h"
@@ -51,7 +55,8 @@ public:
     blockDepth = kernel::blockDepth(knownDepth);
     Value yielded = e.kernel.getYielded()[0];
     parts = this->view.halves ? 2 : 1;
-    sumsFit = graph::getElementType(yielded).isF32() && parts == 1;
+    sumsFit = graph::getElementType(yielded).isF32() && parts == 1 &&
+              !this->view.turn;
     isOneBlock = knownDepth && *knownDepth <= blockDepth;
     chunkPanels = sumsFit || isOneBlock ? maxChunkPanels
                   : parts == 2          ? kernel::waitingPairs
@@ -329,6 +334,14 @@ private:
     SmallVector<Value> tensors = {op.getResult()};
     if (view.halves)
       tensors = {view.halves->low.getResult(), view.halves->high.getResult()};
+    if (view.turn) {
+      Indices lead =
+          e.delinearise(e.add(resultRow, m), leadDims); // One batch's rows.
+      lead.back() = m;
+      return storeTurnedTile(e, op, view.turn,
+                             {lead, count, n, width, sums, panelColumns,
+                              tileElements / panelColumns});
+    }
     e.loop(e.number(0), count, [&](Value i) {
       Value row = e.add(resultRow, e.add(m, i));
       Value first = e.add(e.mul(row, columns), n);

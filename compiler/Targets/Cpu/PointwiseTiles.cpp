@@ -123,7 +123,7 @@ private:
                   e.b, vector,
                   at(read, e.add(e.mul(column, e.number(tileHeight)),
                                  e.number(j * tileHeight + row)))));
-            turnRegisters(lines);
+            turnRegisters(e, lines);
             for (int64_t i = 0; i < lanes; ++i)
               LLVM::StoreOp::create(
                   e.b, lines[i],
@@ -131,26 +131,6 @@ private:
           }
         },
         lanes);
-  }
-
-  /// Transposes a square by exchanging ever larger squares inside of it.
-  void turnRegisters(MutableArrayRef<Value> lines) {
-    int32_t size = lines.size();
-    for (int32_t step = 1; step < size; step *= 2) {
-      SmallVector<int32_t> low, high;
-      for (int32_t lane = 0; lane < size; ++lane) {
-        bool isSecond = lane & step;
-        low.push_back(isSecond ? size + lane - step : lane);
-        high.push_back(isSecond ? size + lane : lane + step);
-      }
-      for (int32_t i = 0; i < size; ++i) {
-        if (i & step)
-          continue;
-        Value x = lines[i], y = lines[i + step];
-        lines[i] = LLVM::ShuffleVectorOp::create(e.b, x, y, low);
-        lines[i + step] = LLVM::ShuffleVectorOp::create(e.b, x, y, high);
-      }
-    }
   }
 
   Emitter &e;
@@ -188,6 +168,25 @@ bool turnsPlane(const PointwiseSpace &space, graph::TransposeOp op) {
 }
 
 } // namespace
+
+void turnRegisters(Emitter &e, MutableArrayRef<Value> lines) {
+  int32_t size = lines.size();
+  for (int32_t step = 1; step < size; step *= 2) {
+    SmallVector<int32_t> low, high;
+    for (int32_t lane = 0; lane < size; ++lane) {
+      bool isSecond = lane & step;
+      low.push_back(isSecond ? size + lane - step : lane);
+      high.push_back(isSecond ? size + lane : lane + step);
+    }
+    for (int32_t i = 0; i < size; ++i) {
+      if (i & step)
+        continue;
+      Value x = lines[i], y = lines[i + step];
+      lines[i] = LLVM::ShuffleVectorOp::create(e.b, x, y, low);
+      lines[i + step] = LLVM::ShuffleVectorOp::create(e.b, x, y, high);
+    }
+  }
+}
 
 bool emitTransposedTiles(Emitter &e, const PointwiseSpace &space,
                          function_ref<void(Value, Value)> elements) {

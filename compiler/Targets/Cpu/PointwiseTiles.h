@@ -28,6 +28,9 @@ struct PointwiseSpace {
   Value rowsOfInner(Emitter &e) const;
 };
 
+/// Transposes a square of vectors, by exchanging ever larger squares inside it.
+void turnRegisters(Emitter &e, llvm::MutableArrayRef<Value> lines);
+
 /// Emits a kernel that yields through a transposition which moves the last
 /// axis, in tiles; `elements` is called for rows that make no tile. False,
 /// with nothing emitted, when the kernel is of another kind.

@@ -397,6 +397,91 @@ func.func @columns_appended(%p: tensor<2x3x4xf32>, %k: tensor<2x4x6xf32>) -> ten
 
 // -----
 
+// A product stores its tiles turned, and what is added to them there.
+
+// CHECK-LABEL: @turned
+func.func @turned(%x: tensor<2x4x8xf32>, %w: tensor<8x6xf32>, %b: tensor<6xf32>, %r: tensor<2x6x4xf32>) -> tensor<2x6x4xf32> {
+  // CHECK-NEXT: kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.matmul
+  // CHECK-NEXT:   graph.add
+  // CHECK-NEXT:   graph.transpose
+  // CHECK-NEXT:   graph.add
+  // CHECK-NEXT:   kernel.yield
+  %0 = graph.matmul %x, %w : (tensor<2x4x8xf32>, tensor<8x6xf32>) -> tensor<2x4x6xf32>
+  %1 = graph.add %0, %b : (tensor<2x4x6xf32>, tensor<6xf32>) -> tensor<2x4x6xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1>} : (tensor<2x4x6xf32>) -> tensor<2x6x4xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %3 = graph.add %2, %r : (tensor<2x6x4xf32>, tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
+  return %3 : tensor<2x6x4xf32>
+}
+
+// -----
+
+// Both orders are needed.
+
+// CHECK-LABEL: @both_orders
+func.func @both_orders(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>) -> (tensor<4x6xf32>, tensor<6x4xf32>) {
+  // CHECK-COUNT-2: kernel.region
+  // expected-remark@+1 {{kernel ends here: its result has several users}}
+  %0 = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x6xf32>) -> tensor<6x4xf32>
+  return %0, %1 : tensor<4x6xf32>, tensor<6x4xf32>
+}
+
+// -----
+
+// The sums of a deep product wait in its result between blocks of k.
+
+// CHECK-LABEL: @deep
+func.func @deep(%x: tensor<4x769xf32>, %w: tensor<769x6xf32>) -> tensor<6x4xf32> {
+  // CHECK-COUNT-2: kernel.region
+  // expected-remark@+1 {{kernel ends here: its user 'graph.transpose' does not read it element by element}}
+  %0 = graph.matmul %x, %w : (tensor<4x769xf32>, tensor<769x6xf32>) -> tensor<4x6xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x6xf32>) -> tensor<6x4xf32>
+  return %1 : tensor<6x4xf32>
+}
+
+// -----
+
+// Of several batches, rows of one would follow those of the other.
+
+// CHECK-LABEL: @batches_turned
+func.func @batches_turned(%x: tensor<2x4x8xf32>, %w: tensor<8x6xf32>) -> tensor<6x2x4xf32> {
+  // CHECK-COUNT-2: kernel.region
+  // expected-remark@+1 {{kernel ends here: its user 'graph.transpose' does not read it element by element}}
+  %0 = graph.matmul %x, %w : (tensor<2x4x8xf32>, tensor<8x6xf32>) -> tensor<2x4x6xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %1 = graph.transpose %0 {permutation = array<i64: 2, 0, 1>} : (tensor<2x4x6xf32>) -> tensor<6x2x4xf32>
+  return %1 : tensor<6x2x4xf32>
+}
+
+// -----
+
+// A second transpose is a kernel of its own.
+
+// CHECK-LABEL: @turned_twice
+func.func @turned_twice(%x: tensor<4x8xf32>, %w: tensor<8x4xf32>, %r: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // CHECK: kernel.region
+  // CHECK: graph.matmul
+  // CHECK-NEXT: graph.transpose
+  // CHECK-NEXT: graph.add
+  // CHECK-NEXT: kernel.yield
+  // CHECK: kernel.region
+  // CHECK: graph.transpose
+  %0 = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  // expected-remark@+1 {{kernel ends here}}
+  %2 = graph.add %1, %r : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %3 = graph.transpose %2 {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %3 : tensor<4x4xf32>
+}
+
+// -----
+
 // No other root stores its result through a transpose.
 
 // CHECK-LABEL: @no_writer
