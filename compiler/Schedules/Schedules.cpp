@@ -92,7 +92,7 @@ std::optional<std::string> refusalOfPanels(const KernelView &view) {
 /// enough.
 kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
   std::optional<kernel::MatmulView> view = kernel::matmulViewOf(matmul);
-  if (view->halves)
+  if (view->halves || view->skipped)
     scratch += kernel::pairBytes(view->depth.asConstant());
   MLIRContext *context = matmul.getContext();
   auto number = [&](int64_t value) { return Expr::constant(context, value); };

@@ -34,6 +34,34 @@ bool exchangesLastTwo(ArrayRef<int64_t> order) {
   return last >= 1 && order[last] == last - 1 && order[last - 1] == last;
 }
 
+bool isZero(Value value) {
+  auto constant = value.getDefiningOp<graph::ConstantOp>();
+  auto numbers = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue())
+                          : DenseFPElementsAttr();
+  return numbers && numbers.isSplat() &&
+         numbers.getSplatValue<APFloat>().isPosZero();
+}
+
+/// A select between zero and one of `values`, of their sizes, by a condition
+/// per row.
+std::optional<SkippedRows>
+skippedBy(Operation *op, const llvm::SetVector<Operation *> &values) {
+  auto select = dyn_cast<graph::SelectOp>(op);
+  if (!select)
+    return std::nullopt;
+  auto condition = dyn_cast<BlockArgument>(select.getCondition());
+  bool whenTrue = isZero(select.getLhs());
+  Value other = whenTrue ? select.getRhs() : select.getLhs();
+  if (!condition || (!whenTrue && !isZero(select.getRhs())) ||
+      !values.contains(other.getDefiningOp()))
+    return std::nullopt;
+  SmallVector<Expr> dims = graph::getDims(select.getResult());
+  dims.back() = Expr::constant(op->getContext(), 1);
+  if (dims.size() != 3 || graph::getDims(condition) != dims)
+    return std::nullopt;
+  return SkippedRows{select, condition, whenTrue};
+}
+
 bool isOneBlockOfF32(graph::MatmulOp op) {
   std::optional<int64_t> depth =
       graph::getDims(op.getLhs()).back().asConstant();
@@ -65,6 +93,27 @@ graph::TransposeOp turnBehind(graph::MatmulOp op) {
       turn = transpose;
     }
   return turn;
+}
+
+std::optional<SkippedRows> skippedRowsOf(graph::MatmulOp op) {
+  SmallVector<Expr> dims = graph::getDims(op.getResult());
+  std::optional<SkippedRows> skipped;
+  llvm::SetVector<Operation *> sofar;
+  sofar.insert(op);
+  for (size_t i = 0; i < sofar.size(); ++i) // It grows.
+    for (Operation *user : sofar[i]->getUsers()) {
+      if (!graph::isPointwise(user) ||
+          graph::getDims(user->getResult(0)) != dims)
+        return std::nullopt;
+      std::optional<SkippedRows> found = skippedBy(user, sofar);
+      if (found && skipped && skipped->select != found->select)
+        return std::nullopt;
+      if (found)
+        skipped = found;
+      else
+        sofar.insert(user);
+    }
+  return skipped;
 }
 
 std::optional<ColumnHalves> columnHalvesOf(graph::MatmulOp op) {
@@ -114,7 +163,7 @@ bool MatmulView::rowsLiePagesApart() const {
 }
 
 bool MatmulView::mayCopyLhs() const {
-  return !lhsDepthStride().isConstant(1) || rowsLiePagesApart();
+  return !lhsDepthStride().isConstant(1) || rowsLiePagesApart() || skipped;
 }
 
 std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
@@ -132,6 +181,7 @@ std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
                   result.back(),
                   dims.back(),
                   columnHalvesOf(op),
+                  skippedRowsOf(op),
                   turnBehind(op)};
   if (view.halves)
     view.columns = graph::getDims(view.halves->low.getResult()).back();
@@ -142,6 +192,8 @@ std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
     llvm::append_range(view.batchDims, ArrayRef(result).drop_back(2));
   if (!view.rows)
     return std::nullopt;
+  if (view.batchDims.size() != 1)
+    view.skipped.reset();
   return view;
 }
 

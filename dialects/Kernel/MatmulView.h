@@ -30,6 +30,17 @@ std::optional<ColumnHalves> columnHalvesOf(graph::MatmulOp op);
 /// size 1 or when not all of k is one block.
 graph::TransposeOp turnBehind(graph::MatmulOp op);
 
+/// Rows of a product's batches whose sums nothing needs: whatever is computed
+/// of them is a choice between that and zero, by a condition per row.
+struct SkippedRows {
+  graph::SelectOp select;
+  mlir::BlockArgument condition; // [batch, row, 1]
+  bool whenTrue;                 // It chooses zero where it is true.
+};
+
+/// nullopt unless all users lead to one such choice.
+std::optional<SkippedRows> skippedRowsOf(graph::MatmulOp op);
+
 /// What the loops of a kernel with such a root go over: the root's first
 /// result, or one half of it.
 mlir::Value loopedOver(mlir::Operation *root);
@@ -41,6 +52,7 @@ struct MatmulView {
   llvm::SmallVector<Expr> batchDims;
   Expr rows, columns, depth; // Columns of one half where there are halves.
   std::optional<ColumnHalves> halves;
+  std::optional<SkippedRows> skipped;
   graph::TransposeOp turn; // See turnBehind; rows are those of a batch then.
   Expr lhsRowStride() const { return lhs.strides[lhs.strides.size() - 2]; }
   Expr lhsDepthStride() const { return lhs.strides.back(); }

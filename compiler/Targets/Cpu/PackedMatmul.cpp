@@ -15,11 +15,15 @@
 // Where the result is the product's transpose, a tile is turned on its way
 // there and what follows runs over its columns.
 //
+// Where nothing needs some rows, the others of a group are copied together, and
+// tiles are made of those.
+//
 // Where two halves of the columns meet, a panel is one of each half, and so is
 // a tile. Between blocks of k both wait in scratch memory.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Targets/Cpu/ListedRows.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
@@ -55,16 +59,19 @@ public:
     blockDepth = kernel::blockDepth(knownDepth);
     Value yielded = e.kernel.getYielded()[0];
     parts = this->view.halves ? 2 : 1;
+    if (this->view.skipped)
+      listed.emplace(e, *this->view.skipped);
     sumsFit = graph::getElementType(yielded).isF32() && parts == 1 &&
-              !this->view.turn;
+              !this->view.turn && !listed;
+    bool hasScratch = parts == 2 || listed;
     isOneBlock = knownDepth && *knownDepth <= blockDepth;
     chunkPanels = sumsFit || isOneBlock ? maxChunkPanels
-                  : parts == 2          ? kernel::waitingPairs
+                  : hasScratch          ? kernel::waitingPairs
                                         : 1;
     panels = ceilDiv(columns, panelColumns);
     wholePanels = e.div(columns, e.number(panelColumns));
     interleaves = canInterleaveLhs(e.level);
-    copies = !this->view.lhsDepthStride().isConstant(1) ||
+    copies = listed || !this->view.lhsDepthStride().isConstant(1) ||
              (this->view.rowsLiePagesApart() && interleaves && chunkPanels > 1);
     auto behind = [&](Value area, int64_t bytes) {
       if (bytes == 0)
@@ -73,14 +80,14 @@ public:
           [&] { return e.address(area, e.b.getI8Type(), e.number(bytes)); });
     };
     Value pairs = e.scratch(0);
-    panel = behind(pairs, parts == 2 ? kernel::pairBytes(knownDepth) : 0);
+    panel = behind(pairs, hasScratch ? kernel::pairBytes(knownDepth) : 0);
     copy = behind(panel, packed ? 0 : parts * kernel::panelBytes(knownDepth));
     isBare = kernel::behindReshapes(yielded) == op.getResult();
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
     tileElements = stripTileRows(e.level) * panelColumns;
     sums = onStack(parts * tileElements);
-    if (parts == 2)
+    if (hasScratch)
       waiting = pairs;
     else if ((!sumsFit || mayBePartial()) && !isOneBlock)
       waiting = onStack(groupElements);
@@ -153,6 +160,7 @@ private:
     else
       packedBatch = packed;
     resultRow = e.mul(batch, rows);
+    this->batch = batch;
     Value units = e.max(e.mul(panels, e.number(groupBlocks)), e.number(1));
     Value groups = e.div(e.add(end, e.sub(units, e.number(1))), units);
     e.loop(e.div(begin, units), groups, [&](Value group) {
@@ -168,6 +176,8 @@ private:
   /// Units [from, to) of the group: unit u is block u % groupSize of panel
   /// u / groupSize.
   void emitGroup() {
+    if (listed)
+      listed->list(batch, firstRow(e.number(0)), rows);
     Value begin = e.div(from, groupSize);
     Value end = e.div(e.add(to, e.sub(groupSize, e.number(1))), groupSize);
     e.loop(
@@ -179,7 +189,21 @@ private:
         chunkPanels);
   }
 
+  void forEachPanel(Value begin, Value end,
+                    function_ref<void(Value panel, bool isWhole)> body) {
+    if (mayBeWhole())
+      e.loop(begin, e.min(end, wholePanels),
+             [&](Value panel) { body(panel, /*isWhole=*/true); });
+    if (mayBePartial())
+      e.loop(e.max(begin, wholePanels), end,
+             [&](Value panel) { body(panel, /*isWhole=*/false); });
+  }
+
   void emitChunk(Value begin, Value end) {
+    if (listed)
+      forEachPanel(begin, end, [&](Value panel, bool isWhole) {
+        emitSkipped(panel, isWhole);
+      });
     // One step where there is no k at all: its sums are zero.
     e.loop(
         e.number(0), e.max(depth, e.number(1)),
@@ -187,20 +211,44 @@ private:
           Value kEnd = e.min(e.add(k, e.number(blockDepth)), depth);
           if (copies)
             emitCopy(k, kEnd);
-          if (mayBeWhole())
-            e.loop(begin, e.min(end, wholePanels), [&](Value panel) {
-              emitStrip(begin, end, k, kEnd, panel, /*isWhole=*/true);
-            });
-          if (mayBePartial())
-            e.loop(e.max(begin, wholePanels), end, [&](Value panel) {
-              emitStrip(begin, end, k, kEnd, panel, /*isWhole=*/false);
-            });
+          forEachPanel(begin, end, [&](Value panel, bool isWhole) {
+            emitStrip(begin, end, k, kEnd, panel, isWhole);
+          });
         },
         blockDepth);
   }
 
+  /// What is stored for a panel of rows that are not computed.
+  void emitSkipped(Value panel, bool isWhole) {
+    auto [low, high] = blocksOf(panel);
+    Value n = e.mul(panel, e.number(panelColumns));
+    Value width = widthOf(isWhole);
+    listed->forEachSkipped(
+        e.min(firstRow(low), rows), e.min(firstRow(high), rows), [&](Value m) {
+          Value row = e.add(resultRow, m);
+          Value first = e.add(e.mul(row, columns), n);
+          storePanelRow(
+              e, view.skipped->select.getResult(),
+              {e.delinearise(row, leadDims), n, width, first, {}, {}});
+        });
+  }
+
+  /// The blocks of the group that belong to the piece.
+  std::pair<Value, Value> blocksOf(Value panel) {
+    Value unit = e.mul(panel, groupSize);
+    return {e.sub(e.max(from, unit), unit), e.min(e.sub(to, unit), groupSize)};
+  }
+
+  /// A number wherever it can be, for the vectoriser.
+  Value widthOf(bool isWhole) {
+    Value width = e.number(panelColumns);
+    return isWhole ? width : e.sub(columns, e.mul(wholePanels, width));
+  }
+
   /// The group's slice [k, kEnd) of lhs, to scratch memory.
   void emitCopy(Value k, Value kEnd) {
+    if (listed)
+      return listed->copy(lhs, k, e.sub(kEnd, k), copy);
     Value m = firstRow(e.number(0));
     Value mEnd = e.min(firstRow(groupSize), rows);
     copyLhs(e, {lhs.at(e, m, k), lhs.rowStride, lhs.columnStride}, copy,
@@ -223,24 +271,24 @@ private:
 
   void emitStrip(Value begin, Value end, Value k, Value kEnd, Value panel,
                  bool isWhole) {
-    Value unit = e.mul(panel, groupSize);
-    Value low = e.sub(e.max(from, unit), unit);
-    Value high = e.min(e.sub(to, unit), groupSize);
+    auto [low, high] = blocksOf(panel);
+    Value first = firstRow(e.number(0));
+    // Rows of the batch, or of the list.
     Value m = firstRow(low), mEnd = e.min(firstRow(high), rows);
+    if (listed) {
+      first = e.number(0);
+      m = listed->before(low);
+      mEnd = listed->before(high);
+    }
     Value n = e.mul(panel, e.number(panelColumns));
-    Value width = e.number(panelColumns);
-    // A number wherever it can be, for the vectoriser.
-    if (!isWhole)
-      width = e.sub(columns, e.mul(wholePanels, width));
+    Value width = widthOf(isWhole);
     bool inResult = isWhole && sumsFit;
     Strip work;
     work.depth = e.sub(kEnd, k);
-    work.a =
-        copies
-            ? element(copy, e.mul(e.sub(m, firstRow(e.number(0))), work.depth))
-            : lhs.at(e, m, k);
+    work.a = copies ? element(copy, e.mul(e.sub(m, first), work.depth))
+                    : lhs.at(e, m, k);
     work.aStride = copies ? work.depth : lhs.rowStride;
-    work.isInterleaved = copies && interleaves;
+    work.isInterleaved = copies && interleaves && !listed;
     work.cStride = inResult ? columns : e.number(panelColumns);
     work.c = inResult
                  ? element(e.resultBuffer(0),
@@ -281,9 +329,10 @@ private:
 
   /// Where the sums of a panel of the chunk wait for the next block of k.
   Value waitingAt(Value panelOfChunk) {
-    return parts == 1 ? waiting
-                      : element(waiting, e.mul(panelOfChunk,
-                                               e.number(2 * groupElements)));
+    if (parts == 1 && !listed)
+      return waiting;
+    return element(waiting,
+                   e.mul(panelOfChunk, e.number(parts * groupElements)));
   }
 
   /// The work on one of the parts that a panel has.
@@ -343,7 +392,8 @@ private:
                               tileElements / panelColumns});
     }
     e.loop(e.number(0), count, [&](Value i) {
-      Value row = e.add(resultRow, e.add(m, i));
+      Value at = e.add(m, i);
+      Value row = e.add(resultRow, listed ? listed->rowAt(at) : at);
       Value first = e.add(e.mul(row, columns), n);
       Value waits = e.mul(i, e.number(panelColumns));
       storePanelRow(
@@ -365,9 +415,10 @@ private:
   Value panel, copy, blocks;
   Value sums, waiting; // Of a tile, of a group.
   Indices leadDims;
+  std::optional<ListedRows> listed; // Where not all rows are computed.
   // Of the current batch.
   Matrix lhs, rhs;
-  Value packedBatch, resultRow;
+  Value batch, packedBatch, resultRow;
   // Of the current group.
   Value firstBlock, groupSize, from, to;
 };

@@ -17,6 +17,10 @@ void storePanelRow(Emitter &e, ArrayRef<Value> tensors, const PanelRow &row,
     for (auto [axis, dim] : llvm::enumerate(graph::getDims(tensors[0])))
       if (dim.isConstant(1))
         index[axis] = e.number(0);
+    if (!row.sums) {
+      e.bind(tensors[0], index, e.zero(e.b.getF32Type()));
+      return e.storeYields(index, position);
+    }
     Value waits = e.add(row.waits, i);
     for (Value tensor : tensors) {
       e.bind(tensor, index, e.loadRaw(row.sums, e.b.getF32Type(), waits));

@@ -13,7 +13,7 @@ namespace tenon::cpu {
 struct PanelRow {
   Indices lead; // The index of all axes but the last.
   Value column, width, position;
-  Value sums, waits;
+  Value sums, waits; // Without sums, its elements are zero.
 };
 
 /// Computes and stores what is yielded for them: of tensors of equal sizes,
