@@ -34,6 +34,7 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createRecognisePermutationsPass({options.explain}));
   function.addPass(createRecogniseWindowsPass(weights, {options.explain}));
   function.addPass(createSinkWindowsPass({options.explain}));
+  function.addPass(createSkipExpertsPass({options.explain}));
   function.addPass(createSinkMovesPass({options.explain}));
   function.addPass(createMergeMatmulsPass({options.explain})); // Q, K and V
   function.addPass(createHoistReshapesPass({options.explain}));

@@ -32,6 +32,29 @@ Value otherOperand(Operation *op, Value value) {
   return op->getOperand(0) == value ? op->getOperand(1) : op->getOperand(0);
 }
 
+llvm::SetVector<Operation *> pointwiseTree(Operation *end) {
+  constexpr size_t maxOps = 16;
+  SmallVector<graph::Expr> dims = graph::getDims(end->getResult(0));
+  llvm::SetVector<Operation *> ops;
+  ops.insert(end);
+  auto belongs = [&](Operation *op) {
+    return op && graph::isPointwise(op) && op->getNumResults() == 1 &&
+           op->getBlock() == end->getBlock() &&
+           graph::getDims(op->getResult(0)) == dims &&
+           llvm::all_of(op->getUsers(),
+                        [&](Operation *user) { return ops.contains(user); });
+  };
+  // Again while one operand lets another one in: x * f(x).
+  for (size_t before = 0; before != ops.size() && ops.size() < maxOps;) {
+    before = ops.size();
+    for (size_t i = 0; i < ops.size(); ++i)
+      for (Value operand : ops[i]->getOperands())
+        if (belongs(operand.getDefiningOp()))
+          ops.insert(operand.getDefiningOp());
+  }
+  return ops;
+}
+
 void eraseUnused(Operation *op) {
   llvm::SetVector<Operation *> unused;
   unused.insert(op);

@@ -5,6 +5,7 @@
 #define TENON_COMPILER_TRANSFORMS_MATCHING_H
 
 #include "dialects/Graph/Graph.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tenon {
 
@@ -17,6 +18,10 @@ bool isNear(double value, double expected);
 
 /// The operand of an op with two that is not `value`.
 mlir::Value otherOperand(mlir::Operation *op, mlir::Value value);
+
+/// `end`, and pointwise ops of its sizes and in its block that lead to it and
+/// nowhere else; a few of them at most.
+llvm::SetVector<mlir::Operation *> pointwiseTree(mlir::Operation *end);
 
 /// Erases `op` if nothing uses it, then what only it used.
 void eraseUnused(mlir::Operation *op);

@@ -719,6 +719,64 @@ def SinkWindowsPass : Pass<"sink-windows", "::mlir::func::FuncOp"> {
                         "Remark on products of windows that stay: why">];
 }
 
+def SkipExpertsPass : Pass<"skip-experts", "::mlir::func::FuncOp"> {
+  let summary = "Compute only what a mixture of experts chooses";
+  let description = [{
+    Where the rows of all experts are multiplied by weights most of which are
+    zero, and summed, a row with a weight of zero is chosen to be zero, and so
+    are the rows that it is computed of. Kernels do not compute rows that are
+    not chosen. The result is the same where what the experts give is finite;
+    an infinity that was multiplied by zero is gone.
+
+    ```mlir
+    func.func @main(%x: tensor<8x5x16xf32>, %u: tensor<2x5x1xf32>,
+                    %j: tensor<2x5x1xi64>,
+                    %w: tensor<8x16x4xf32>) -> tensor<1x5x4xf32> {
+      %0 = graph.constant {value = dense<0.0> : tensor<8x5x1xf32>}
+          : () -> tensor<8x5x1xf32>
+      %1 = graph.scatter_elements %0, %j, %u {axis = 0 : i64,
+          kind = #graph<scatter_kind assign>} : (tensor<8x5x1xf32>,
+          tensor<2x5x1xi64>, tensor<2x5x1xf32>) -> tensor<8x5x1xf32>
+      %2 = graph.matmul %x, %w
+          : (tensor<8x5x16xf32>, tensor<8x16x4xf32>) -> tensor<8x5x4xf32>
+      %3 = graph.mul %2, %1
+          : (tensor<8x5x4xf32>, tensor<8x5x1xf32>) -> tensor<8x5x4xf32>
+      %4 = graph.reduce %3 {axes = array<i64: 0>,
+          kind = #graph<reduce_kind sum>}
+          : (tensor<8x5x4xf32>) -> tensor<1x5x4xf32>
+      return %4 : tensor<1x5x4xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<8x5x16xf32>, %u: tensor<2x5x1xf32>,
+                    %j: tensor<2x5x1xi64>,
+                    %w: tensor<8x16x4xf32>) -> tensor<1x5x4xf32> {
+      %0 = graph.constant {value = dense<0.0> : tensor<8x5x1xf32>}
+          : () -> tensor<8x5x1xf32>
+      %1 = graph.scatter_elements %0, %j, %u {axis = 0 : i64,
+          kind = #graph<scatter_kind assign>} : (tensor<8x5x1xf32>,
+          tensor<2x5x1xi64>, tensor<2x5x1xf32>) -> tensor<8x5x1xf32>
+      %2 = graph.constant {value = dense<0.0> : tensor<f32>}
+          : () -> tensor<f32>
+      %3 = graph.equal %1, %2
+          : (tensor<8x5x1xf32>, tensor<f32>) -> tensor<8x5x1xi1>
+      %4 = graph.matmul %x, %w
+          : (tensor<8x5x16xf32>, tensor<8x16x4xf32>) -> tensor<8x5x4xf32>
+      %5 = graph.mul %4, %1
+          : (tensor<8x5x4xf32>, tensor<8x5x1xf32>) -> tensor<8x5x4xf32>
+      %6 = graph.select %3, %2, %5 : (tensor<8x5x1xi1>, tensor<f32>,
+          tensor<8x5x4xf32>) -> tensor<8x5x4xf32>
+      %7 = graph.reduce %6 {axes = array<i64: 0>,
+          kind = #graph<reduce_kind sum>}
+          : (tensor<8x5x4xf32>) -> tensor<1x5x4xf32>
+      return %7 : tensor<1x5x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on mixtures that compute all experts: why">];
+}
+
 def SplitConvTransposesPass
     : Pass<"split-conv-transposes", "::mlir::func::FuncOp"> {
   let summary = "Transposed convolutions become convolutions";

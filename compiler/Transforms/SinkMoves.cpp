@@ -12,7 +12,6 @@
 #include "compiler/Transforms/RowMoves.h"
 #include "dialects/Kernel/StridedView.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -57,16 +56,7 @@ bool isReadThroughViews(Value value) {
 /// read: values that were moved, and single numbers.
 class Tree {
 public:
-  explicit Tree(Operation *end)
-      : end(end), dims(graph::getDims(end->getResult(0))) {
-    ops.insert(end);
-    for (size_t before = 0; before != ops.size() && ops.size() < maxOps;) {
-      before = ops.size();
-      for (size_t i = 0; i < ops.size(); ++i)
-        for (Value operand : ops[i]->getOperands())
-          if (isPartOf(operand.getDefiningOp()))
-            ops.insert(operand.getDefiningOp());
-    }
+  explicit Tree(Operation *end) : end(end), ops(pointwiseTree(end)) {
     for (Operation *op : ops)
       for (Value operand : op->getOperands())
         if (!ops.contains(operand.getDefiningOp()))
@@ -131,14 +121,6 @@ public:
   }
 
 private:
-  bool isPartOf(Operation *op) const {
-    return op && graph::isPointwise(op) && op->getNumResults() == 1 &&
-           op->getBlock() == end->getBlock() &&
-           graph::getDims(op->getResult(0)) == dims &&
-           llvm::all_of(op->getUsers(),
-                        [&](Operation *user) { return ops.contains(user); });
-  }
-
   static bool isNumber(Value value) {
     return llvm::all_of(graph::getDims(value),
                         [](graph::Expr dim) { return dim.isConstant(1); });
@@ -151,10 +133,7 @@ private:
     return leaf;
   }
 
-  static constexpr size_t maxOps = 16;
-
   Operation *end;
-  SmallVector<graph::Expr> dims;
   llvm::SetVector<Operation *> ops;
   llvm::SetVector<Value> leaves, numbers;
   SmallVector<Operation *> moves; // The last one first.

@@ -62,6 +62,28 @@ skippedBy(Operation *op, const llvm::SetVector<Operation *> &values) {
   return SkippedRows{select, condition, whenTrue};
 }
 
+/// The choice that all users of a result lead to.
+std::optional<SkippedRows> choiceBehind(Operation *op) {
+  SmallVector<Expr> dims = graph::getDims(op->getResult(0));
+  std::optional<SkippedRows> skipped;
+  llvm::SetVector<Operation *> sofar;
+  sofar.insert(op);
+  for (size_t i = 0; i < sofar.size(); ++i) // It grows.
+    for (Operation *user : sofar[i]->getUsers()) {
+      if (!graph::isPointwise(user) ||
+          graph::getDims(user->getResult(0)) != dims)
+        return std::nullopt;
+      std::optional<SkippedRows> found = skippedBy(user, sofar);
+      if (found && skipped && skipped->select != found->select)
+        return std::nullopt;
+      if (found)
+        skipped = found;
+      else
+        sofar.insert(user);
+    }
+  return skipped;
+}
+
 bool isOneBlockOfF32(graph::MatmulOp op) {
   std::optional<int64_t> depth =
       graph::getDims(op.getLhs()).back().asConstant();
@@ -96,23 +118,12 @@ graph::TransposeOp turnBehind(graph::MatmulOp op) {
 }
 
 std::optional<SkippedRows> skippedRowsOf(graph::MatmulOp op) {
-  SmallVector<Expr> dims = graph::getDims(op.getResult());
-  std::optional<SkippedRows> skipped;
-  llvm::SetVector<Operation *> sofar;
-  sofar.insert(op);
-  for (size_t i = 0; i < sofar.size(); ++i) // It grows.
-    for (Operation *user : sofar[i]->getUsers()) {
-      if (!graph::isPointwise(user) ||
-          graph::getDims(user->getResult(0)) != dims)
-        return std::nullopt;
-      std::optional<SkippedRows> found = skippedBy(user, sofar);
-      if (found && skipped && skipped->select != found->select)
-        return std::nullopt;
-      if (found)
-        skipped = found;
-      else
-        sofar.insert(user);
-    }
+  // The last one: nothing is computed of its zeros in the kernel.
+  std::optional<SkippedRows> skipped = choiceBehind(op);
+  for (auto next = skipped; next;) {
+    next = choiceBehind(next->select);
+    skipped = next ? next : skipped;
+  }
   return skipped;
 }
 
