@@ -88,7 +88,7 @@ bool isOneBlockOfF32(graph::MatmulOp op) {
   std::optional<int64_t> depth =
       graph::getDims(op.getLhs()).back().asConstant();
   return graph::getElementType(op.getLhs()).isF32() && depth && *depth > 0 &&
-         *depth <= maxBlockDepth;
+         *depth <= blockDepth(depth);
 }
 
 } // namespace
