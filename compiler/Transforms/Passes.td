@@ -723,8 +723,9 @@ def SkipExpertsPass : Pass<"skip-experts", "::mlir::func::FuncOp"> {
   let summary = "Compute only what a mixture of experts chooses";
   let description = [{
     Where the rows of all experts are multiplied by weights most of which are
-    zero, and summed, a row with a weight of zero is chosen to be zero, and so
-    are the rows that it is computed of. Kernels do not compute rows that are
+    zero (or what the last product is computed of is), and summed, a row with a
+    weight of zero is chosen to be zero, and so are the rows that it is computed
+    of. Kernels do not compute rows that are
     not chosen. The result is the same where what the experts give is finite;
     an infinity that was multiplied by zero is gone.
 

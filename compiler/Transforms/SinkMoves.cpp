@@ -27,6 +27,14 @@ bool isMove(Operation *op) {
          movesRows(op);
 }
 
+/// Whether rows have another place or length: what follows sees other sizes
+/// than what a product makes.
+bool changesRows(Operation *op) {
+  return isa<graph::TransposeOp>(op) ||
+         graph::getDims(op->getOperand(0)).back() !=
+             graph::getDims(op->getResult(0)).back();
+}
+
 bool areAlike(Operation *a, Operation *b) {
   return a->getName() == b->getName() && a->getAttrs() == b->getAttrs() &&
          a->getResultTypes() == b->getResultTypes() &&
@@ -66,7 +74,7 @@ public:
   /// Whether something that it reads was moved.
   bool isBehindMoves() const {
     return llvm::any_of(leaves, [](Value leaf) {
-      return llvm::any_of(movesOf(leaf), llvm::IsaPred<graph::TransposeOp>);
+      return llvm::any_of(movesOf(leaf), changesRows);
     });
   }
 
@@ -85,7 +93,7 @@ public:
                         [&](Operation *user) { return ops.contains(user); }))
         return "something else reads what it moves";
     }
-    if (!llvm::any_of(moves, llvm::IsaPred<graph::TransposeOp>))
+    if (!llvm::any_of(moves, changesRows))
       return "its operands are not all moved alike";
     return std::nullopt;
   }

@@ -60,17 +60,81 @@ bool isMostlyZero(Value value, unsigned depth = 8) {
   return isa<graph::MulOp>(op) && among(2);
 }
 
-/// A mixture: product * weights, of which a sum over the experts is all that is
-/// read.
+/// Whether only sums over an axis read a value.
+bool isSummed(Value value, int64_t axis) {
+  return !value.use_empty() &&
+         llvm::all_of(value.getUsers(), [&](Operation *user) {
+           auto reduce = dyn_cast<graph::ReduceOp>(user);
+           return reduce && reduce.getKind() == graph::ReduceKind::Sum &&
+                  reduce.getAxes() == ArrayRef(axis);
+         });
+}
+
+/// sum1(transpose(x) * w) -> sum0(x * transpose(w)), with experts first; the op
+/// itself where it is none such.
+graph::MulOp putExpertsFirst(graph::MulOp op) {
+  SmallVector<int64_t> order = {1, 0, 2};
+  Exprs perRow = graph::getDims(op.getResult());
+  if (perRow.size() != 3 || !isSummed(op.getResult(), 1))
+    return op;
+  perRow.back() = Expr::constant(op.getContext(), 1);
+  for (Value value : {op.getLhs(), op.getRhs()}) {
+    auto transpose = value.getDefiningOp<graph::TransposeOp>();
+    Value weights = otherOperand(op, value);
+    if (!transpose || !transpose->hasOneUse() ||
+        transpose.getPermutation() != ArrayRef(order) ||
+        !transpose.getInput().getDefiningOp<graph::MatmulOp>() ||
+        graph::getDims(weights) != perRow || !isMostlyZero(weights))
+      continue;
+    OpBuilder builder(op);
+    Value input = transpose.getInput();
+    std::swap(perRow[0], perRow[1]);
+    weights = graph::TransposeOp::create(
+        builder, weights.getLoc(),
+        graph::tensorOf(perRow, graph::getElementType(weights)), weights,
+        order);
+    auto scaled = graph::MulOp::create(builder, op.getLoc(), input.getType(),
+                                       input, weights);
+    Exprs summed = graph::getDims(input);
+    summed[0] = Expr::constant(op.getContext(), 1);
+    for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
+      auto reduce = cast<graph::ReduceOp>(user);
+      builder.setInsertionPoint(reduce);
+      Value sum = graph::ReduceOp::create(
+          builder, reduce.getLoc(),
+          graph::tensorOf(summed, graph::getElementType(input)), scaled,
+          builder.getDenseI64ArrayAttr({0}), reduce.getKindAttr());
+      reduce.getResult().replaceAllUsesWith(graph::ReshapeOp::create(
+          builder, reduce.getLoc(), reduce.getType(), sum));
+      reduce.erase();
+    }
+    eraseUnused(op);
+    return scaled;
+  }
+  return op;
+}
+
+/// A mixture: product * weights, or a product of something * weights, of which
+/// a sum over the experts is all that is read.
 class Mixture {
 public:
   explicit Mixture(graph::MulOp scaled)
-      : scaled(scaled), dims(graph::getDims(scaled.getResult())) {}
+      : scaled(scaled), end(scaled), dims(graph::getDims(scaled.getResult())) {}
 
   /// Whether it is one.
   bool find() {
-    if (dims.size() != 3 || !isSummed())
+    if (dims.size() != 3)
       return false;
+    if (!isSummed(scaled.getResult(), 0)) {
+      product = scaled->hasOneUse()
+                    ? dyn_cast<graph::MatmulOp>(*scaled->user_begin())
+                    : graph::MatmulOp();
+      if (!product || product.getLhs() != scaled.getResult() ||
+          graph::getRank(product.getResult()) != 3 ||
+          !isSummed(product.getResult(), 0))
+        return false;
+      end = product;
+    }
     Exprs perRow = dims;
     perRow.back() = Expr::constant(scaled.getContext(), 1);
     for (Value value : {scaled.getLhs(), scaled.getRhs()})
@@ -83,11 +147,8 @@ public:
 
   /// Why all experts are computed.
   std::optional<StringRef> refusal() {
-    for (Operation *op : pointwiseTree(scaled))
-      for (Value operand : op->getOperands())
-        if (auto matmul = operand.getDefiningOp<graph::MatmulOp>())
-          if (graph::getDims(operand) == dims && isOnlyReadBy(operand, op))
-            product = matmul;
+    if (!product)
+      findProduct();
     if (!product || product->getBlock() != scaled->getBlock())
       return "they are not the rows of one product";
     if (graph::getRank(product.getRhs()) != 3)
@@ -96,42 +157,40 @@ public:
   }
 
   void rewrite() {
-    Operation *end = product.getLhs().getDefiningOp();
-    SmallVector<Operation *> inner;
-    if (end && graph::isPointwise(end) && end->hasOneUse() &&
-        end->getBlock() == scaled->getBlock())
-      inner = sorted(pointwiseTree(end));
-    SmallVector<Operation *> outer = sorted(pointwiseTree(scaled));
-    // Behind the weights, in the old order.
+    Operation *hidden = product.getLhs().getDefiningOp();
+    SmallVector<Operation *> inner, outer;
+    if (hidden && graph::isPointwise(hidden) && hidden->hasOneUse() &&
+        hidden->getBlock() == end->getBlock())
+      inner = sorted(pointwiseTree(hidden));
+    if (end == scaled)
+      outer = sorted(pointwiseTree(scaled));
     findProducts(inner);
-    for (Operation *op : inner)
-      op->moveBefore(scaled);
-    product->moveBefore(scaled);
-    for (Operation *op : outer)
-      if (op != scaled)
-        op->moveBefore(scaled);
+    // Behind the weights, in the old order.
+    Operation *chain[] = {product};
+    for (Operation *op : llvm::concat<Operation *>(inner, chain, outer))
+      if (op != end)
+        op->moveBefore(end);
     Operation *first = inner.empty() ? product : inner.front();
     chooseZero(first);
     for (Value each : products)
       choose(asBatches(each, first));
     if (!products.empty())
-      choose(end->getResult(0));
-    choose(scaled.getResult());
+      choose(hidden->getResult(0));
+    choose(end->getResult(0));
   }
 
 private:
+  void findProduct() {
+    for (Operation *op : pointwiseTree(scaled))
+      for (Value operand : op->getOperands())
+        if (auto matmul = operand.getDefiningOp<graph::MatmulOp>())
+          if (graph::getDims(operand) == dims && isOnlyReadBy(operand, op))
+            product = matmul;
+  }
+
   static bool isOnlyReadBy(Value value, Operation *op) {
     return llvm::all_of(value.getUsers(),
                         [&](Operation *user) { return user == op; });
-  }
-
-  bool isSummed() {
-    return !scaled->use_empty() &&
-           llvm::all_of(scaled->getUsers(), [](Operation *user) {
-             auto reduce = dyn_cast<graph::ReduceOp>(user);
-             return reduce && reduce.getKind() == graph::ReduceKind::Sum &&
-                    reduce.getAxes() == ArrayRef<int64_t>{0};
-           });
   }
 
   static SmallVector<Operation *>
@@ -239,7 +298,8 @@ private:
   }
 
   graph::MulOp scaled;
-  Exprs dims; // [expert, token, column]
+  Operation *end; // What is summed.
+  Exprs dims;     // [expert, token, column]
   Value weights;
   graph::MatmulOp product;
   SmallVector<Value> products; // That its lhs is computed of.
@@ -253,7 +313,7 @@ struct SkipExperts : impl::SkipExpertsPassBase<SkipExperts> {
     SmallVector<graph::MulOp> all;
     getOperation().walk([&](graph::MulOp op) { all.push_back(op); });
     for (graph::MulOp op : all) {
-      Mixture mixture(op);
+      Mixture mixture(putExpertsFirst(op));
       if (!mixture.find())
         continue;
       std::optional<StringRef> why = mixture.refusal();

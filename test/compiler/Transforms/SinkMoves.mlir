@@ -115,3 +115,33 @@ func.func @result(%x: tensor<5x2x16xf32>) -> tensor<2x5x16xf32> {
   %1 = graph.tanh %0 : (tensor<2x5x16xf32>) -> tensor<2x5x16xf32>
   return %1 : tensor<2x5x16xf32>
 }
+
+// -----
+
+// Rows that are only cut: a gate and what it gates meet in front of that.
+
+// CHECK-LABEL: @cut
+func.func @cut(%gate: tensor<5x32xf32>, %up: tensor<5x32xf32>, %w: tensor<16x4xf32>) -> tensor<5x2x4xf32> {
+  // CHECK: %[[GATED:.*]] = graph.mul %arg0, %arg1
+  // CHECK-NEXT: %[[CUT:.*]] = graph.reshape %[[GATED]]
+  // CHECK-NEXT: graph.matmul %[[CUT]]
+  %0 = graph.reshape %gate : (tensor<5x32xf32>) -> tensor<5x2x16xf32>
+  %1 = graph.reshape %up : (tensor<5x32xf32>) -> tensor<5x2x16xf32>
+  %2 = graph.mul %0, %1 : (tensor<5x2x16xf32>, tensor<5x2x16xf32>) -> tensor<5x2x16xf32>
+  %3 = graph.matmul %2, %w : (tensor<5x2x16xf32>, tensor<16x4xf32>) -> tensor<5x2x4xf32>
+  return %3 : tensor<5x2x4xf32>
+}
+
+// -----
+
+// Rows that only get other axes: the product takes those.
+
+// CHECK-LABEL: @axes
+func.func @axes(%x: tensor<10x16xf32>, %w: tensor<16x4xf32>) -> tensor<5x2x4xf32> {
+  // CHECK: %[[AXES:.*]] = graph.reshape %arg0
+  // CHECK-NEXT: graph.tanh %[[AXES]]
+  %0 = graph.reshape %x : (tensor<10x16xf32>) -> tensor<5x2x16xf32>
+  %1 = graph.tanh %0 : (tensor<5x2x16xf32>) -> tensor<5x2x16xf32>
+  %2 = graph.matmul %1, %w : (tensor<5x2x16xf32>, tensor<16x4xf32>) -> tensor<5x2x4xf32>
+  return %2 : tensor<5x2x4xf32>
+}

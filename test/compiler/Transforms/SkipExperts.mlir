@@ -154,3 +154,60 @@ func.func @hiddenReturned(%x: tensor<4x5x16xf32>, %v: tensor<4x16x16xf32>, %w: t
   %5 = graph.reduce %4 {axes = array<i64: 0>, kind = #graph<reduce_kind sum>} : (tensor<4x5x8xf32>) -> tensor<1x5x8xf32>
   return %5, %2 : tensor<1x5x8xf32>, tensor<4x5x16xf32>
 }
+
+// -----
+
+// Weights in front of the last product.
+
+// CHECK-LABEL: @weighedBefore
+func.func @weighedBefore(%x: tensor<4x5x16xf32>, %v: tensor<4x16x16xf32>, %w: tensor<4x16x8xf32>, %i: tensor<1x5x1xi64>, %u: tensor<1x5x1xf32>) -> tensor<1x5x8xf32> {
+  // CHECK: %[[HIDDEN:.*]] = graph.matmul %arg0, %arg1
+  // CHECK-NEXT: %[[CHOSEN:.*]] = graph.select %{{.*}}, %{{.*}}, %[[HIDDEN]]
+  // CHECK-NEXT: %[[SCALED:.*]] = graph.mul %[[CHOSEN]]
+  // CHECK-NEXT: %[[LHS:.*]] = graph.select %{{.*}}, %{{.*}}, %[[SCALED]]
+  // CHECK-NEXT: %[[BACK:.*]] = graph.matmul %[[LHS]], %arg2
+  // CHECK-NEXT: %[[SUMMAND:.*]] = graph.select %{{.*}}, %{{.*}}, %[[BACK]]
+  // CHECK-NEXT: graph.reduce %[[SUMMAND]]
+  %zero = graph.constant {value = dense<0.0> : tensor<4x5x1xf32>} : () -> tensor<4x5x1xf32>
+  %0 = graph.scatter_elements %zero, %i, %u {axis = 0 : i64, kind = #graph<scatter_kind assign>} : (tensor<4x5x1xf32>, tensor<1x5x1xi64>, tensor<1x5x1xf32>) -> tensor<4x5x1xf32>
+  %1 = graph.matmul %x, %v : (tensor<4x5x16xf32>, tensor<4x16x16xf32>) -> tensor<4x5x16xf32>
+  %2 = graph.mul %1, %0 : (tensor<4x5x16xf32>, tensor<4x5x1xf32>) -> tensor<4x5x16xf32>
+  %3 = graph.matmul %2, %w : (tensor<4x5x16xf32>, tensor<4x16x8xf32>) -> tensor<4x5x8xf32>
+  %4 = graph.reduce %3 {axes = array<i64: 0>, kind = #graph<reduce_kind sum>} : (tensor<4x5x8xf32>) -> tensor<1x5x8xf32>
+  return %4 : tensor<1x5x8xf32>
+}
+
+// -----
+
+// Tokens first: the sum is over the second axis.
+
+// CHECK-LABEL: @tokensFirst
+func.func @tokensFirst(%x: tensor<4x5x16xf32>, %w: tensor<4x16x8xf32>, %i: tensor<5x1x1xi64>, %u: tensor<5x1x1xf32>) -> tensor<5x1x8xf32> {
+  // CHECK: %[[WEIGHTS:.*]] = graph.transpose %{{.*}} : (tensor<5x4x1xf32>) -> tensor<4x5x1xf32>
+  // CHECK: %[[SCALED:.*]] = graph.mul %{{.*}}, %[[WEIGHTS]]
+  // CHECK-NEXT: %[[SUMMAND:.*]] = graph.select %{{.*}}, %{{.*}}, %[[SCALED]]
+  // CHECK-NEXT: %[[SUM:.*]] = graph.reduce %[[SUMMAND]] {axes = array<i64: 0>
+  // CHECK-NEXT: graph.reshape %[[SUM]] : (tensor<1x5x8xf32>) -> tensor<5x1x8xf32>
+  %zero = graph.constant {value = dense<0.0> : tensor<5x4x1xf32>} : () -> tensor<5x4x1xf32>
+  %0 = graph.scatter_elements %zero, %i, %u {axis = 1 : i64, kind = #graph<scatter_kind assign>} : (tensor<5x4x1xf32>, tensor<5x1x1xi64>, tensor<5x1x1xf32>) -> tensor<5x4x1xf32>
+  %1 = graph.matmul %x, %w : (tensor<4x5x16xf32>, tensor<4x16x8xf32>) -> tensor<4x5x8xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 0, 2>} : (tensor<4x5x8xf32>) -> tensor<5x4x8xf32>
+  %3 = graph.mul %2, %0 : (tensor<5x4x8xf32>, tensor<5x4x1xf32>) -> tensor<5x4x8xf32>
+  %4 = graph.reduce %3 {axes = array<i64: 1>, kind = #graph<reduce_kind sum>} : (tensor<5x4x8xf32>) -> tensor<5x1x8xf32>
+  return %4 : tensor<5x1x8xf32>
+}
+
+// -----
+
+// The largest of all experts is not their sum.
+
+// CHECK-LABEL: @largest
+func.func @largest(%x: tensor<4x5x16xf32>, %w: tensor<4x16x8xf32>, %i: tensor<1x5x1xi64>, %u: tensor<1x5x1xf32>) -> tensor<1x5x8xf32> {
+  // CHECK-NOT: graph.select
+  %zero = graph.constant {value = dense<0.0> : tensor<4x5x1xf32>} : () -> tensor<4x5x1xf32>
+  %0 = graph.scatter_elements %zero, %i, %u {axis = 0 : i64, kind = #graph<scatter_kind assign>} : (tensor<4x5x1xf32>, tensor<1x5x1xi64>, tensor<1x5x1xf32>) -> tensor<4x5x1xf32>
+  %1 = graph.matmul %x, %w : (tensor<4x5x16xf32>, tensor<4x16x8xf32>) -> tensor<4x5x8xf32>
+  %2 = graph.mul %1, %0 : (tensor<4x5x8xf32>, tensor<4x5x1xf32>) -> tensor<4x5x8xf32>
+  %3 = graph.reduce %2 {axes = array<i64: 0>, kind = #graph<reduce_kind max>} : (tensor<4x5x8xf32>) -> tensor<1x5x8xf32>
+  return %3 : tensor<1x5x8xf32>
+}
