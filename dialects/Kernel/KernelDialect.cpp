@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/Kernel.h"
+#include "dialects/Kernel/MatmulView.h"
+#include "dialects/Kernel/Packing.h"
 #include "mlir/IR/DialectImplementation.h"
 
 #include "dialects/Kernel/KernelDialect.cpp.inc"
@@ -43,11 +45,46 @@ Operation *findRoot(Block &block) {
   return nullptr;
 }
 
+/// Whether a kernel over the panels of a product reads an argument only to join
+/// it, element by element, to sums that are all there: then each element of the
+/// result is stored behind the last read of that place.
+static bool joinsSums(FuncOp function, BlockArgument argument) {
+  Block &block = function.getBlock();
+  auto matmul = dyn_cast_if_present<graph::MatmulOp>(findRoot(block));
+  std::optional<MatmulView> view =
+      matmul ? matmulViewOf(matmul) : std::optional<MatmulView>();
+  if (!view || view->halves || view->skipped || view->turn)
+    return false;
+  // Sums of several blocks of k wait in the result.
+  std::optional<int64_t> depth = view->depth.asConstant();
+  if (!depth || *depth > blockDepth(depth))
+    return false;
+  llvm::SmallPtrSet<Operation *, 8> behind = {matmul};
+  for (Operation &op : block.without_terminator())
+    if ((graph::isPointwise(&op) || isa<graph::ReshapeOp>(op)) &&
+        llvm::any_of(op.getOperands(), [&](Value operand) {
+          return behind.contains(operand.getDefiningOp());
+        }))
+      behind.insert(&op);
+  return llvm::all_of(argument.getUsers(), [&](Operation *user) {
+    return graph::isPointwise(user) && behind.contains(user) &&
+           graph::getDims(user->getResult(0)) == graph::getDims(argument);
+  });
+}
+
 bool mayOverwrite(FuncOp function, unsigned index) {
   Block &block = function.getBlock();
   if (block.getTerminator()->getNumOperands() != 1 ||
       index >= block.getNumArguments())
     return false;
+  StringRef schedule = function.getSchedule();
+  if (schedule == "PackedMatmul" || schedule == "BatchedMatmul") {
+    BlockArgument argument = block.getArgument(index);
+    Value result = block.getTerminator()->getOperand(0);
+    return graph::elementCount(argument) == graph::elementCount(result) &&
+           graph::getElementType(argument) == graph::getElementType(result) &&
+           joinsSums(function, argument);
+  }
   for (Operation &op : block.without_terminator())
     if (roleOf(&op) != Role::Pointwise && !isa<graph::ConstantOp>(op))
       return false;

@@ -258,6 +258,57 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// A product may write over a residual that joins its sums in their places, if
+// none of them wait in the result; not over what it multiplies, nor over a row
+// that all rows read.
+
+// CHECK:      exec.program
+// CHECK:      exec.launch @residual_over2 [{{.*}}, #exec.buffer<arena, 0, <[[A:[0-9]+]], 1024>, "", "">, #exec.buffer<arena, 0, <[[A]], 1024>, "", "">]
+// CHECK-NEXT: exec.launch @deep [
+// CHECK-NEXT: exec.launch @self [
+// CHECK-NEXT: exec.launch @row [
+func.func @main(%x: tensor<16x16xf32>, %y: tensor<16x1024xf32>, %w: tensor<16x16xf32>, %v: tensor<1024x16xf32>) -> tensor<16x16xf32> {
+  %0 = kernel.call @exp(%x) params <> : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = kernel.call @residual(%x, %w, %0) params <> : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %2 = kernel.call @deep(%y, %v, %1) params <> : (tensor<16x1024xf32>, tensor<1024x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %3 = kernel.call @self(%2, %w) params <> : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %4 = kernel.call @row(%x, %w, %3) params <> : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %5 = kernel.call @exp(%4) params <> : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %5 : tensor<16x16xf32>
+}
+kernel.func @exp symbols [] layouts [""] schedule "Generic" geometry <16, 64, 0> {
+^bb0(%0: tensor<16x16xf32>):
+  %1 = graph.exp %0 : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  kernel.yield %1 : tensor<16x16xf32>
+}
+kernel.func @residual symbols [] layouts ["", "packed48", ""] schedule "PackedMatmul" geometry <1, 1, 0> {
+^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>, %2: tensor<16x16xf32>):
+  %3 = graph.matmul %0, %1 : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %4 = graph.add %3, %2 : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  kernel.yield %4 : tensor<16x16xf32>
+}
+kernel.func @deep symbols [] layouts ["", "packed48", ""] schedule "PackedMatmul" geometry <1, 1, 0> {
+^bb0(%0: tensor<16x1024xf32>, %1: tensor<1024x16xf32>, %2: tensor<16x16xf32>):
+  %3 = graph.matmul %0, %1 : (tensor<16x1024xf32>, tensor<1024x16xf32>) -> tensor<16x16xf32>
+  %4 = graph.add %3, %2 : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  kernel.yield %4 : tensor<16x16xf32>
+}
+kernel.func @self symbols [] layouts ["", "packed48"] schedule "PackedMatmul" geometry <1, 1, 0> {
+^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %3 = graph.add %2, %0 : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  kernel.yield %3 : tensor<16x16xf32>
+}
+kernel.func @row symbols [] layouts ["", "packed48", ""] schedule "PackedMatmul" geometry <1, 1, 0> {
+^bb0(%0: tensor<16x16xf32>, %1: tensor<16x16xf32>, %2: tensor<16x16xf32>):
+  %3 = graph.matmul %0, %1 : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %4 = graph.slice %2 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<16x16xf32>) -> tensor<1x16xf32>
+  %5 = graph.add %3, %4 : (tensor<16x16xf32>, tensor<1x16xf32>) -> tensor<16x16xf32>
+  kernel.yield %5 : tensor<16x16xf32>
+}
+
+// -----
+
 // A cache that grows: the sizes it holds, and those of its memory.
 
 // CHECK: exec.program attributes {appends_to = array<i64: 0>,
