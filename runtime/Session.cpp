@@ -5,6 +5,7 @@
 #include "runtime/Error.h"
 #include "runtime/Options.h"
 
+#include <stddef.h>
 #include <unistd.h>
 
 using namespace tenon::runtime;
@@ -71,6 +72,8 @@ tenon_status_t tenon_session_t::create(tenon_model_t *ofModel,
       !formulas.allocate(m.exprs.count) || !inputs.allocate(m.inputs.count) ||
       !outputs.allocate(m.outputs.count) ||
       !segments.allocate(m.segments.count) ||
+      !inputTensors.allocate(m.inputs.count) ||
+      !outputTensors.allocate(m.outputs.count) ||
       !pointers.allocate(operandCount) || !operands.allocate(operandCount) ||
       !parameters.allocate(parameterCount) ||
       !pool.start(parallelFor ? 1 : threads, spin))
@@ -163,24 +166,72 @@ tenon_status_t tenon_session_set_observer(tenon_session_t *session,
   return TENON_OK;
 }
 
-/// The tensors of one call are an array of the caller's idea of the struct.
-static tenon_status_t checkTensors(const tenon_tensor_t *tensors,
-                                   uint32_t count, uint32_t wanted,
-                                   const char *kind) {
-  if (count != wanted)
-    return fail(TENON_BAD_INPUT, "%u %ss given, but the model has %u", count,
-                kind, wanted);
-  if (count == 0)
+namespace {
+/// The tensors of one call: an array of the caller's idea of the struct, which
+/// may be older or newer than ours. Then they are copied to and fro.
+class Tensors {
+public:
+  Tensors(tenon_tensor_t *callers, const char *kind)
+      : callers(callers), kind(kind) {}
+
+  tenon_status_t read(uint32_t count, uint32_t wanted,
+                      Array<tenon_tensor_t> &copies) {
+    ours = callers;
+    if (count != wanted)
+      return fail(TENON_BAD_INPUT, "%u %ss given, but the model has %u", count,
+                  kind, wanted);
+    if (count == 0)
+      return TENON_OK;
+    if (!callers)
+      return fail(TENON_INVALID_ARGUMENT, "tenon_session_run: %ss is NULL",
+                  kind);
+    size = callers->struct_size;
+    if (size < smallest || size > largest || size % alignof(tenon_tensor_t))
+      return wrongSize(0, size, sizeof(tenon_tensor_t));
+    for (uint32_t i = 0; i < count; ++i)
+      if (at(i)->struct_size != size)
+        return wrongSize(i, at(i)->struct_size, size);
+    if (size == sizeof(tenon_tensor_t))
+      return TENON_OK;
+    for (uint32_t i = 0; i < count; ++i)
+      if (tenon_status_t status =
+              readOptions(at(i), copies[i], "tenon_session_run: a tensor"))
+        return status;
+    ours = copies.begin();
     return TENON_OK;
-  if (!tensors)
-    return fail(TENON_INVALID_ARGUMENT, "tenon_session_run: %ss is NULL", kind);
-  for (uint32_t i = 0; i < count; ++i)
-    if (tensors[i].struct_size != sizeof(tenon_tensor_t))
-      return fail(TENON_INVALID_ARGUMENT,
-                  "tenon_session_run: %s %u: struct_size is %zu, not %zu", kind,
-                  i, tensors[i].struct_size, sizeof(tenon_tensor_t));
-  return TENON_OK;
-}
+  }
+
+  /// Gives the caller what we set.
+  void write(uint32_t count) const {
+    if (ours == callers)
+      return;
+    for (uint32_t i = 0; i < count; ++i)
+      memcpy(at(i), &ours[i],
+             size < sizeof(tenon_tensor_t) ? size : sizeof(tenon_tensor_t));
+  }
+
+  tenon_tensor_t *ours = nullptr;
+
+private:
+  static constexpr size_t smallest = offsetof(tenon_tensor_t, capacity);
+  static constexpr size_t largest = 65536;
+
+  tenon_tensor_t *at(uint32_t i) const {
+    return reinterpret_cast<tenon_tensor_t *>(
+        reinterpret_cast<char *>(callers) + i * size);
+  }
+
+  tenon_status_t wrongSize(uint32_t i, size_t is, size_t wanted) const {
+    return fail(TENON_INVALID_ARGUMENT,
+                "tenon_session_run: %s %u: struct_size is %zu, not %zu", kind,
+                i, is, wanted);
+  }
+
+  tenon_tensor_t *callers;
+  const char *kind;
+  size_t size = sizeof(tenon_tensor_t);
+};
+} // namespace
 
 tenon_status_t tenon_session_run(tenon_session_t *session,
                                  const tenon_tensor_t *inputs,
@@ -192,11 +243,17 @@ tenon_status_t tenon_session_run(tenon_session_t *session,
   if (!claim)
     return busyError("tenon_session_run");
   const Metadata &m = session->model->metadata;
+  // Inputs are only read.
+  Tensors in(const_cast<tenon_tensor_t *>(inputs), "input");
+  Tensors out(outputs, "output");
   if (tenon_status_t status =
-          checkTensors(inputs, input_count, m.inputs.count, "input"))
+          in.read(input_count, m.inputs.count, session->inputTensors))
     return status;
   if (tenon_status_t status =
-          checkTensors(outputs, output_count, m.outputs.count, "output"))
+          out.read(output_count, m.outputs.count, session->outputTensors))
     return status;
-  return session->run(inputs, outputs);
+  tenon_status_t status = session->run(in.ours, out.ours);
+  if (status == TENON_OK)
+    out.write(output_count);
+  return status;
 }

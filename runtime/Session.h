@@ -24,6 +24,8 @@ struct tenon_session_t {
   tenon_model_t *model = nullptr;
   tenon_observer_t observer = nullptr;
   void *observerUser = nullptr;
+  // Of callers who know another tenon_tensor_t.
+  tenon::runtime::Array<tenon_tensor_t> inputTensors, outputTensors;
 
 private:
   struct Input {

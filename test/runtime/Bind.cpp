@@ -78,6 +78,34 @@ TEST_F(Bind, WrongCountsAndStructsAreRefused) {
   EXPECT_EQ(run(two[0], output), TENON_INVALID_ARGUMENT);
 }
 
+TEST_F(Bind, OlderAndNewerCallersRun) {
+  constexpr size_t older = offsetof(tenon_tensor_t, capacity);
+  constexpr size_t newer = sizeof(tenon_tensor_t) + 16;
+  for (size_t size : {older, newer}) {
+    alignas(tenon_tensor_t) char in[newer] = {}, out[newer] = {};
+    auto *input = reinterpret_cast<tenon_tensor_t *>(in);
+    auto *output = reinterpret_cast<tenon_tensor_t *>(out);
+    auto run = [&] {
+      return tenon_session_run(scale.session.get(), input, 1, output, 1);
+    };
+    tenon_tensor_t known = tensor(TENON_F32, {3, 4}, x), empty = result();
+    memcpy(in, &known, std::min(size, sizeof known));
+    memcpy(out, &empty, std::min(size, sizeof empty));
+    input->struct_size = output->struct_size = size;
+    in[newer - 1] = 1; // No part of the older struct; a wish of the newer one.
+    if (size == newer) {
+      EXPECT_EQ(run(), TENON_INVALID_ARGUMENT);
+      in[newer - 1] = 0;
+    }
+    ASSERT_EQ(run(), TENON_OK) << lastError();
+    EXPECT_EQ(output->struct_size, size);
+    EXPECT_EQ(output->dims[0], 3);
+    EXPECT_EQ(output->bytes, sizeof x);
+    for (size_t i = older; i < newer; ++i)
+      EXPECT_EQ(out[i], 0);
+  }
+}
+
 TEST_F(Bind, ZeroSizedTensorsRun) {
   tenon_tensor_t output = result();
   ASSERT_EQ(run(tensor(TENON_F32, {0, 4}, nullptr), output), TENON_OK)
