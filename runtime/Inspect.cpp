@@ -86,7 +86,7 @@ static tenon_status_t valueInfo(const tenon_model_t *model,
     info.dim_texts[i] = model->dimText(dim);
   }
   info.grows_axis = value->room ? int32_t(value->axis) : -1;
-  info.appends_to = int32_t(value->appends_to) - 1;
+  info.appends_to = int32_t(value->appends_to - 1);
   return writeInfo(info, out_info, what);
 }
 

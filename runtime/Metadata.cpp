@@ -165,7 +165,8 @@ bool Validator::values() {
     if (!expect(symbol.lo <= symbol.hi, "a symbol's range is empty"))
       return false;
   for (const tenon_value_t &input : metadata.inputs)
-    if (!checkValue(input))
+    if (!checkValue(input) ||
+        !expect(input.appends_to == 0, "an input appends to something"))
       return false;
   for (const tenon_value_t &output : metadata.outputs)
     if (!checkValue(output) || !checkAppend(output))

@@ -83,6 +83,7 @@ TEST(Metadata, WrongEntriesAreRefused) {
          b.inputs[0].room = 1;
          b.inputs[0].axis = b.inputs[0].rank;
        }},
+      {"an input appends", [](B &b) { b.inputs[0].appends_to = 1; }},
       {"appends to no input", [](B &b) { b.outputs[0].appends_to = 1; }},
       {"appends to no input",
        [](B &b) {
