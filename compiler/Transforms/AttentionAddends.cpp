@@ -21,13 +21,6 @@ bool absorbs(double fill, Type element) {
   return fill == -INFINITY || (fill <= absorbing && element.isF32());
 }
 
-Value scalar(OpBuilder &builder, Location loc, Type element, double value) {
-  auto data = DenseElementsAttr::get(RankedTensorType::get({}, element),
-                                     builder.getFloatAttr(element, value));
-  return graph::ConstantOp::create(builder, loc, graph::tensorOf({}, element),
-                                   data);
-}
-
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -57,8 +50,10 @@ bool AttentionAddends::addReplaced(Operation *op, Value &next) {
   if (!fill || !absorbs(*fill, element) || next.getType() != select.getType())
     return false;
   OpBuilder builder(select);
-  Value zero = scalar(builder, op->getLoc(), element, 0.0);
-  Value low = scalar(builder, op->getLoc(), element, *fill);
+  Value zero =
+      scalarOf(builder, op->getLoc(), builder.getFloatAttr(element, 0.0));
+  Value low =
+      scalarOf(builder, op->getLoc(), builder.getFloatAttr(element, *fill));
   auto mask =
       graph::SelectOp::create(builder, op->getLoc(), select.getCondition(),
                               left ? zero : low, left ? low : zero);

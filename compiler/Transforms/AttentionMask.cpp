@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/AttentionMask.h"
+#include "compiler/Transforms/Matching.h"
 #include <cmath>
 
 using namespace mlir;
@@ -201,18 +202,13 @@ Value AttentionMask::emitComputed(const Term *term, OpBuilder &builder,
   SmallVector<Expr> dims;
   for (auto [operand, of] : llvm::zip(op->getOperands(), term->operands)) {
     Type element = graph::getElementType(operand);
-    auto scalar = RankedTensorType::get({}, element);
     if (of->kind == Kind::Number)
-      operands.push_back(graph::ConstantOp::create(
-          builder, loc, graph::tensorOf({}, element),
-          DenseElementsAttr::get(scalar,
-                                 builder.getFloatAttr(element, of->number))));
+      operands.push_back(
+          scalarOf(builder, loc, builder.getFloatAttr(element, of->number)));
     else if (of->kind == Kind::Integer)
-      operands.push_back(graph::ConstantOp::create(
-          builder, loc, graph::tensorOf({}, element),
-          DenseElementsAttr::get(
-              scalar,
-              builder.getIntegerAttr(element, *of->expr.asConstant()))));
+      operands.push_back(
+          scalarOf(builder, loc,
+                   builder.getIntegerAttr(element, *of->expr.asConstant())));
     else
       operands.push_back(emit(of, builder, loc));
     SmallVector<Expr> each = graph::getDims(operands.back());

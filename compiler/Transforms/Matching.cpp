@@ -28,6 +28,13 @@ bool isNear(double value, double expected) {
   return std::abs(value - expected) <= 1e-3 * std::abs(expected);
 }
 
+Value scalarOf(OpBuilder &builder, Location loc, TypedAttr value) {
+  Attribute element = value;
+  auto data = DenseElementsAttr::get(RankedTensorType::get({}, value.getType()),
+                                     ArrayRef(element));
+  return graph::ConstantOp::create(builder, loc, data.getType(), data);
+}
+
 Value otherOperand(Operation *op, Value value) {
   return op->getOperand(0) == value ? op->getOperand(1) : op->getOperand(0);
 }

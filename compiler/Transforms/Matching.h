@@ -16,6 +16,10 @@ std::optional<double> splatOf(mlir::Value value);
 /// write f16 constants or a few digits: one part in a thousand.
 bool isNear(double value, double expected);
 
+/// A constant of rank 0.
+mlir::Value scalarOf(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::TypedAttr value);
+
 /// The operand of an op with two that is not `value`.
 mlir::Value otherOperand(mlir::Operation *op, mlir::Value value);
 

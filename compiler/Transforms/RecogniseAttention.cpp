@@ -287,11 +287,8 @@ Operation *Candidate::rewrite() {
       builder.getI64IntegerAttr(mask ? mask->window() : 0),
       graph::DeadRowsAttr::get(builder.getContext(), addends.deadRows));
   if (zeroesRows) {
-    auto zero = DenseElementsAttr::get(
-        RankedTensorType::get({}, type.getElementType()),
-        builder.getFloatAttr(type.getElementType(), 0.0));
-    Value zeros = graph::ConstantOp::create(
-        builder, loc, graph::tensorOf({}, type.getElementType()), zero);
+    Value zeros = scalarOf(builder, loc,
+                           builder.getFloatAttr(type.getElementType(), 0.0));
     result =
         graph::SelectOp::create(builder, loc, type, hiddenRows, zeros, result);
   }

@@ -67,10 +67,7 @@ std::optional<StringRef> rewriteRoll(graph::ConcatOp op,
   OpBuilder builder(op);
   MLIRContext *context = op.getContext();
   Type element = graph::getElementType(op.getResult());
-  auto scalar = RankedTensorType::get({}, element);
-  Value zero = graph::ConstantOp::create(
-      builder, op.getLoc(), scalar,
-      DenseElementsAttr::get(scalar, builder.getZeroAttr(element)));
+  Value zero = scalarOf(builder, op.getLoc(), builder.getZeroAttr(element));
   Exprs low(graph::getRank(op), Expr::constant(context, 0));
   low[axis] = low[axis] - start;
   if (!low[axis])

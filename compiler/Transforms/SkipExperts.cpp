@@ -249,11 +249,7 @@ private:
   /// The zeros of the weights, as a condition.
   void chooseZero(Operation *first) {
     OpBuilder builder(first);
-    Type type = RankedTensorType::get({}, builder.getF32Type());
-    zero = graph::ConstantOp::create(
-        builder, scaled.getLoc(), type,
-        cast<ElementsAttr>(Attribute(SplatElementsAttr::get(
-            cast<ShapedType>(type), builder.getF32FloatAttr(0)))));
+    zero = scalarOf(builder, scaled.getLoc(), builder.getF32FloatAttr(0));
     isZeroRow = graph::EqualOp::create(
         builder, scaled.getLoc(),
         graph::tensorOf(graph::getDims(weights), builder.getI1Type()), weights,

@@ -2,7 +2,7 @@
 """Attentions, masks and states that are almost what they seem."""
 import numpy
 from onnx import TensorProto
-from one_block import INFINITY, LOWEST
+from one_block import INFINITY, LOWEST, variants
 
 CASES = {}
 B, H, D = 2, 4, 8
@@ -77,21 +77,14 @@ def case(function):
     return function
 
 
-def cases(prefix, **variants):
-    def add(function):
-        for name, value in variants.items():
-            CASES[f"{prefix}_{name}"] = (
-                lambda g, value=value: function(g, Attention(g), value))
-        return function
-    return add
+# Without that attention.
+blocks = variants(CASES)
 
 
-def blocks(prefix, **variants):
-    """The same without that attention."""
+def cases(prefix, **values):
     def add(function):
-        for name, value in variants.items():
-            CASES[f"{prefix}_{name}"] = (
-                lambda g, value=value: function(g, value))
+        blocks(prefix, **values)(
+            lambda g, value: function(g, Attention(g), value))
         return function
     return add
 

@@ -15,7 +15,7 @@ import tempfile
 import near_miss_masks
 import numpy
 from onnx import TensorProto
-from one_block import Block
+from one_block import Block, variants
 
 CASES = dict(near_miss_masks.CASES)
 
@@ -25,14 +25,7 @@ def case(function):
     return function
 
 
-def cases(prefix, **variants):
-    """A case per variant of a function with one more argument."""
-    def add(function):
-        for name, value in variants.items():
-            CASES[f"{prefix}_{name}"] = (
-                lambda g, value=value: function(g, value))
-        return function
-    return add
+cases = variants(CASES)
 
 
 def ints(*values):

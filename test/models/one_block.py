@@ -11,6 +11,19 @@ LOWEST = numpy.finfo(numpy.float32).min
 INFINITY = float("inf")
 
 
+def variants(registry):
+    """A decorator for functions with one more argument than the block: puts a
+    case per variant of it in the registry."""
+    def cases(prefix, **values):
+        def add(function):
+            for name, value in values.items():
+                registry[f"{prefix}_{name}"] = (
+                    lambda g, value=value: function(g, value))
+            return function
+        return add
+    return cases
+
+
 class Block:
     """A graph under construction. `g("Add", a, b)` adds a node and gives the
     name of its result; operands that are no names become constants."""

@@ -11,7 +11,7 @@
 
 #include "compiler/Pipeline.h"
 #include "tools/tenon/DataSet.h"
-#include "tools/tenon/Session.h"
+#include "tools/tenon/InPlaceRun.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -25,13 +25,6 @@ constexpr size_t alignment = 64;
 int fail(const llvm::Twine &reason) {
   llvm::errs() << "model_caches: " << reason << '\n';
   return 1;
-}
-
-size_t bytesFrom(const tenon_tensor_t &tensor, size_t axis) {
-  size_t bytes = tenon_dtype_bytes(tensor.dtype);
-  for (size_t i = axis; i < tensor.rank; ++i)
-    bytes *= size_t(tensor.dims[i]);
-  return bytes;
 }
 
 /// Memory for a tensor with room for `capacity` along an axis.

@@ -7,10 +7,9 @@
 
 using namespace tenon;
 
-/// Bytes of all dims from `axis` on.
-static size_t bytesFrom(const tenon_tensor_t &tensor, uint32_t axis) {
+size_t tenon::bytesFrom(const tenon_tensor_t &tensor, size_t axis) {
   size_t bytes = tenon_dtype_bytes(tensor.dtype);
-  for (uint32_t i = axis; i < tensor.rank; ++i)
+  for (size_t i = axis; i < tensor.rank; ++i)
     bytes *= size_t(tensor.dims[i]);
   return bytes;
 }

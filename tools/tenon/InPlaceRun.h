@@ -8,6 +8,9 @@
 
 namespace tenon {
 
+/// Bytes of all dims from `axis` on.
+size_t bytesFrom(const tenon_tensor_t &tensor, size_t axis);
+
 /// The same run again and again, as an app would make it: a cache that comes in
 /// and goes out with rows behind it has one buffer for both, with room for
 /// those rows. A run leaves what the next one reads as it was.

@@ -1,7 +1,7 @@
 //===- ListedRowsTest.cpp - Products of some rows only --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include "test/compiler/Targets/Cpu/LevelTest.h"
 #include <gtest/gtest.h>
 
 namespace tenon::test {
@@ -61,14 +61,7 @@ KernelCase experts(const std::string &schedule, const Experts &shape) {
   return test;
 }
 
-class ListedRows : public testing::TestWithParam<const char *> {
-protected:
-  void run(const std::vector<KernelCase> &cases) {
-    if (!canRun(GetParam()))
-      GTEST_SKIP() << "this machine is not a " << GetParam();
-    runCases(cases, GetParam());
-  }
-};
+class ListedRows : public LevelTest {};
 
 TEST_P(ListedRows, AreComputedAlone) {
   run({experts("PackedMatmul", {}), experts("PackedMatmul", {.isShared = true}),
@@ -106,11 +99,7 @@ TEST_P(ListedRows, AreAllAtEitherEnd) {
   run(cases);
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, ListedRows,
-                         testing::Values("x86-64-v3", "x86-64-v4"),
-                         [](const auto &info) {
-                           return std::string(info.param).substr(7);
-                         });
+TENON_FOR_ALL_LEVELS(ListedRows);
 
 } // namespace
 } // namespace tenon::test

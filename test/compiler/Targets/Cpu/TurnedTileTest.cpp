@@ -1,7 +1,7 @@
 //===- TurnedTileTest.cpp - Products that are stored transposed -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include "test/compiler/Targets/Cpu/LevelTest.h"
 #include <gtest/gtest.h>
 
 namespace tenon::test {
@@ -71,14 +71,7 @@ KernelCase turned(const std::string &schedule, const Turned &shape) {
   return test;
 }
 
-class TurnedTile : public testing::TestWithParam<const char *> {
-protected:
-  void run(const std::vector<KernelCase> &cases) {
-    if (!canRun(GetParam()))
-      GTEST_SKIP() << "this machine is not a " << GetParam();
-    runCases(cases, GetParam());
-  }
-};
+class TurnedTile : public LevelTest {};
 
 TEST_P(TurnedTile, StoresColumnsOfAnyNumber) {
   std::vector<KernelCase> cases;
@@ -114,11 +107,7 @@ TEST_P(TurnedTile, IsWhatTheGenericScheduleStores) {
        turned("Generic", {.element = "f16", .isReshaped = true})});
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, TurnedTile,
-                         testing::Values("x86-64-v3", "x86-64-v4"),
-                         [](const auto &info) {
-                           return std::string(info.param).substr(7);
-                         });
+TENON_FOR_ALL_LEVELS(TurnedTile);
 
 } // namespace
 } // namespace tenon::test
