@@ -21,14 +21,19 @@ enum class EmitStage {
   Artifact, // all of it, to a file
 };
 
+/// What products multiply; their sums are f32 in any case.
+enum class Precision { Fp32, Bf16 };
+
 struct DimRange {
   std::string name;
   int64_t lo = 0, hi = INT32_MAX;
 };
 
 struct CompileOptions {
-  /// CPU levels, lowest first; "native" is the best of this machine.
-  std::vector<std::string> levels = {"x86-64-v3", "x86-64-v4"};
+  /// CPU levels, lowest first; "native" is the best of this machine. Empty:
+  /// all that make a difference to the precision.
+  std::vector<std::string> levels;
+  Precision precision = Precision::Fp32;
   /// Ranges of symbolic dims; lo == hi makes the dim a number.
   std::vector<DimRange> dims;
   EmitStage stage = EmitStage::Artifact;

@@ -45,6 +45,10 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createChannelsLastPass({options.explain}));
   function.addPass(createFoldConstantsPass(weights)); // weights in new orders
   function.addPass(createSimplifyPass()); // tables that layers share
+  if (options.precision == Precision::Bf16) {
+    function.addPass(createLowerPrecisionPass({options.explain}));
+    function.addPass(createFoldConstantsPass(weights)); // rounded weights
+  }
   function.addPass(createAppendCachesPass({options.explain}));
 }
 
@@ -236,6 +240,11 @@ void countKernels(Compilation &compilation) {
 std::optional<std::vector<cpu::CpuLevel>>
 findLevels(Compilation &compilation, const CompileOptions &options) {
   std::vector<cpu::CpuLevel> levels;
+  bool hasPairs = options.precision == Precision::Bf16;
+  if (options.levels.empty())
+    for (const cpu::CpuLevel &level : cpu::cpuLevels())
+      if (hasPairs || level.pairDots == cpu::PairDots::None)
+        levels.push_back(level);
   for (const std::string &name : options.levels) {
     std::optional<cpu::CpuLevel> level = cpu::findCpuLevel(name);
     if (!level) {

@@ -40,8 +40,10 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
       return uint64_t(*count) * sizeof(float);
   bool isRows = layout == "rows48", isHalves = layout == "packed48_halves";
   bool isBatch = layout == "packed48" && weight.shape.size() == 3;
+  bool isPairs = weight.elementType.isBF16();
   if ((!isRows && !isHalves && layout != "packed48") ||
-      (weight.shape.size() != 2 && !isBatch) || !weight.elementType.isF32() ||
+      (weight.shape.size() != 2 && !isBatch) ||
+      (!weight.elementType.isF32() && !isPairs) ||
       (isHalves && weight.shape[1] % 2 != 0))
     return llvm::createStringError("internal error: weight '" + weight.name +
                                    "' cannot have the layout '" + layout +
@@ -49,6 +51,8 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
   llvm::ArrayRef<int64_t> matrix = llvm::ArrayRef(weight.shape).take_back(2);
   int64_t depth = matrix[isRows ? 1 : 0], parts = isHalves ? 2 : 1;
   int64_t columns = matrix[isRows ? 0 : 1] / parts;
+  if (isPairs)
+    depth = llvm::divideCeil(depth, 2); // A pair takes as much as one f32.
   return uint64_t(llvm::divideCeil(columns, panelColumns)) * parts * depth *
          (isBatch ? weight.shape[0] : 1) * panelColumns * sizeof(float);
 }
@@ -59,9 +63,35 @@ struct Block {
   bool isTransposed;
 };
 
+float widen(float value) { return value; }
+float widen(uint16_t bits) { return widenBf16(bits); }
+
+/// Copies a block of a weight with bytes of its own, of elements stored as T,
+/// to rows of `panelColumns`.
+template <typename T>
+void readOwnBlock(const Weight &weight, const Block &block, float *out) {
+  const char *source = weight.bytes().data();
+  int64_t stride = weight.shape.back();
+  auto at = [&](int64_t row, int64_t column) {
+    T element;
+    std::memcpy(&element,
+                source + (row * stride + column) * int64_t(sizeof element),
+                sizeof element);
+    return widen(element);
+  };
+  for (int64_t i = 0; i < block.rows && !block.isTransposed; ++i)
+    for (int64_t j = 0; j < block.columns; ++j)
+      out[i * panelColumns + j] = at(block.row + i, block.column + j);
+  for (int64_t j = 0; j < block.columns && block.isTransposed; ++j)
+    for (int64_t i = 0; i < block.rows; ++i)
+      out[i * panelColumns + j] = at(block.column + j, block.row + i);
+}
+
 /// Copies a block to rows of `panelColumns` from the matrices that `weight` is
-/// made of.
+/// made of; not rounded yet where the weight is.
 void readBlock(const Weight &weight, const Block &block, float *out) {
+  if (weight.rounded)
+    return readBlock(*weight.rounded, block, out);
   if (weight.transposed) {
     Block other = block;
     other.isTransposed = !block.isTransposed;
@@ -81,18 +111,19 @@ void readBlock(const Weight &weight, const Block &block, float *out) {
     }
     return;
   }
-  const char *source = weight.bytes().data();
-  int64_t stride = weight.shape.back();
-  auto at = [&](int64_t row, int64_t column) {
-    return source + (row * stride + column) * int64_t(sizeof(float));
-  };
-  for (int64_t i = 0; i < block.rows && !block.isTransposed; ++i)
-    std::memcpy(out + i * panelColumns, at(block.row + i, block.column),
-                size_t(block.columns) * sizeof(float));
-  for (int64_t j = 0; j < block.columns && block.isTransposed; ++j)
-    for (int64_t i = 0; i < block.rows; ++i)
-      std::memcpy(out + i * panelColumns + j,
-                  at(block.column + j, block.row + i), sizeof(float));
+  if (weight.elementType.isBF16())
+    return readOwnBlock<uint16_t>(weight, block, out);
+  readOwnBlock<float>(weight, block, out);
+}
+
+/// Rows of a panel as bf16, in pairs of rows.
+void packPairs(llvm::ArrayRef<float> rows, std::vector<uint16_t> &out) {
+  int64_t count = int64_t(rows.size()) / panelColumns;
+  out.assign(size_t(llvm::divideCeil(count, 2) * panelColumns * 2), 0);
+  for (int64_t row = 0; row < count; ++row)
+    for (int64_t column = 0; column < panelColumns; ++column)
+      out[(row / 2 * panelColumns + column) * 2 + row % 2] =
+          roundToBf16(rows[row * panelColumns + column]);
 }
 
 /// `parts` equal ranges of columns, their panels in turn.
@@ -105,6 +136,7 @@ void packPanels(const PlacedWeight &placed, int64_t parts, ByteSink sink) {
   // Some rows at a time: a few dozen KiB whatever the matrix.
   constexpr int64_t rowsAtOnce = 256;
   std::vector<float> chunk(rowsAtOnce * panelColumns);
+  std::vector<uint16_t> pairs;
   auto packPanel = [&](int64_t batch, int64_t part, int64_t column) {
     for (int64_t row = 0; row < depth; row += rowsAtOnce) {
       Block block = {batch * depth + row, std::min(rowsAtOnce, depth - row),
@@ -113,6 +145,13 @@ void packPanels(const PlacedWeight &placed, int64_t parts, ByteSink sink) {
       if (block.columns < panelColumns)
         std::fill(chunk.begin(), chunk.end(), 0.0f);
       readBlock(*placed.weight, block, chunk.data());
+      if (placed.weight->elementType.isBF16()) {
+        packPairs(llvm::ArrayRef(chunk).take_front(block.rows * panelColumns),
+                  pairs);
+        sink({reinterpret_cast<const char *>(pairs.data()),
+              pairs.size() * sizeof(uint16_t)});
+        continue;
+      }
       sink({reinterpret_cast<const char *>(chunk.data()),
             size_t(block.rows * panelColumns) * sizeof(float)});
     }
@@ -152,7 +191,8 @@ void packFilter(const PlacedWeight &placed, const kernel::FilterLayout &layout,
 
 /// Of the bytes, without making those of weights that are made of others.
 XXH128_hash_t contentOf(const Weight &weight) {
-  if (weight.joined.empty() && !weight.transposed)
+  bool isMade = weight.transposed || weight.rounded || !weight.joined.empty();
+  if (!isMade)
     return XXH3_128bits(weight.bytes().data(), weight.bytes().size());
   struct Part {
     XXH128_hash_t sum;
@@ -160,15 +200,19 @@ XXH128_hash_t contentOf(const Weight &weight) {
   };
   std::vector<Part> parts;
   auto add = [&](const Weight &part) {
-    parts.push_back(
-        {contentOf(part), uint64_t(part.shape[0]), uint64_t(part.shape[1])});
+    parts.push_back({contentOf(part), uint64_t(part.shape[0]),
+                     uint64_t(part.shape.back())});
   };
   if (weight.transposed)
     add(*weight.transposed);
+  if (weight.rounded)
+    add(*weight.rounded);
   for (const Weight *part : weight.joined)
     add(*part);
   return XXH3_128bits_withSeed(parts.data(), parts.size() * sizeof(Part),
-                               weight.transposed ? 1 : 2);
+                               weight.transposed ? 1
+                               : weight.rounded  ? 3
+                                                 : 2);
 }
 
 } // namespace

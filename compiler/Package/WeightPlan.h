@@ -10,6 +10,8 @@
 //               its transpose in "packed48"
 //   "packed48_halves" the same of the left and the right half of the columns,
 //               their panels in turn
+//               The three of a bf16 matrix lie in pairs of k, the last one
+//               completed by 0: [ceil(N / 48)][ceil(K / 2)][48][2]
 //   "conv48"    an f32 filter [M, C, taps..] as [ceil(M / 48)][taps..][C][48],
 //               padded with 0; the same of other widths, and "conv48/G" of G
 //               groups (see dialects/Kernel/FilterLayout.h)

@@ -92,7 +92,7 @@ std::optional<std::string> refusalOfPanels(const KernelView &view) {
 /// enough.
 kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
   std::optional<kernel::MatmulView> view = kernel::matmulViewOf(matmul);
-  if (view->halves || view->skipped)
+  if (view->halves || view->skipped || kernel::sumsWait(matmul))
     scratch += kernel::pairBytes(view->depth.asConstant());
   MLIRContext *context = matmul.getContext();
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
@@ -119,13 +119,26 @@ bool isMatrixPerBatch(graph::MatmulOp matmul) {
          graph::getDims(matmul.getRhs())[0] == view->batchDims[0];
 }
 
+/// The weight itself, of f32 or bf16.
+Value packedOperand(graph::MatmulOp matmul) {
+  Value narrow = kernel::behindWidening(matmul.getRhs());
+  return narrow ? narrow : Value(matmul.getRhs());
+}
+
 std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
   if (std::optional<std::string> why = refusalOfPanels(view))
     return why;
   auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
-  auto rhs = dyn_cast<BlockArgument>(matmul.getRhs());
+  auto rhs = dyn_cast<BlockArgument>(packedOperand(matmul));
   if (!rhs || !view.isWeight[rhs.getArgNumber()])
     return "rhs is no weight";
+  kernel::MatmulView sizes = *kernel::matmulViewOf(matmul);
+  if (sizes.hasHalfLhs() && !sizes.hasPairs())
+    return "only lhs is bf16";
+  if (sizes.hasHalfLhs() && !sizes.lhsDepthStride().isConstant(1))
+    return "rows of lhs, a bf16, are not contiguous";
+  if (sizes.hasPairs() && sizes.depth.asConstant().value_or(1) % 2 != 0)
+    return "k is odd, and pairs of its steps lie together";
   auto type = cast<RankedTensorType>(rhs.getType());
   if (!type.hasStaticShape())
     return "rhs has a size that is no number";
@@ -142,14 +155,21 @@ kernel::Geometry geometryPackedMatmul(const KernelView &view) {
   auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
   std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
   std::optional<int64_t> depth = sizes->depth.asConstant();
-  return geometryOfPanels(
-      matmul, sizes->mayCopyLhs() ? kernel::lhsCopyBytes(depth) : 0);
+  int64_t scratch = 0;
+  if (sizes->hasHalfLhs())
+    scratch = std::max(kernel::widenedLhsBytes(depth),
+                       kernel::lhsCopyBytes(*depth / 2)); // Of pairs.
+  else if (sizes->mayCopyLhs())
+    scratch = kernel::lhsCopyBytes(depth);
+  if (sizes->hasPairs())
+    scratch += kernel::panelBytes(depth) * (sizes->halves ? 2 : 1);
+  return geometryOfPanels(matmul, scratch);
 }
 
 SmallVector<std::string> layoutsPackedMatmul(const KernelView &view) {
   SmallVector<std::string> layouts = rowMajor(view);
   auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
-  layouts[cast<BlockArgument>(matmul.getRhs()).getArgNumber()] =
+  layouts[cast<BlockArgument>(packedOperand(matmul)).getArgNumber()] =
       kernel::columnHalvesOf(matmul) ? kernel::packedHalvesLayout.str()
                                      : kernel::packedLayout.str();
   return layouts;
@@ -158,7 +178,13 @@ SmallVector<std::string> layoutsPackedMatmul(const KernelView &view) {
 //===--- BatchedMatmul ---===//
 
 std::optional<std::string> refusalBatchedMatmul(const KernelView &view) {
-  return refusalOfPanels(view);
+  if (std::optional<std::string> why = refusalOfPanels(view))
+    return why;
+  auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
+  kernel::MatmulView sizes = *kernel::matmulViewOf(matmul);
+  if (sizes.hasHalfLhs() || sizes.hasPairs())
+    return "an operand is bf16";
+  return std::nullopt;
 }
 
 kernel::Geometry geometryBatchedMatmul(const KernelView &view) {

@@ -112,6 +112,9 @@ public:
       return foldReshape(reshape, *weight);
     if (auto transpose = dyn_cast<graph::TransposeOp>(op); transpose && weight)
       return foldTranspose(transpose, *weight);
+    if (auto cast = dyn_cast<graph::CastOp>(op); cast && weight)
+      if (foldRounding(cast, *weight))
+        return;
     if (auto concat = dyn_cast<graph::ConcatOp>(op); concat && weight)
       if (foldConcat(concat))
         return;
@@ -157,6 +160,15 @@ private:
                                  weight.elementType, type.getShape(),
                                  transposed(weight.bytes(), weight.shape,
                                             op.getPermutation(), *width)));
+  }
+
+  /// From f32 to bf16, rounded when it is written: whether it was that.
+  bool foldRounding(graph::CastOp op, const Weight &weight) {
+    if (!weight.elementType.isF32() || weight.shape.empty() ||
+        !graph::getElementType(op.getResult()).isBF16())
+      return false;
+    replace(op, weights.addRounded(weight));
+    return true;
   }
 
   /// Of weights alone: whether it was one.

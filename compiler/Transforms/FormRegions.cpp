@@ -24,6 +24,7 @@ using kernel::roleOf;
 struct Group {
   llvm::SetVector<Operation *> ops;
   Operation *root = nullptr;
+  bool givesTwo = false; // Its last op's result, and that op's operand.
 };
 
 bool isView(Operation *op) { return isa<graph::ReshapeOp>(op); }
@@ -110,8 +111,11 @@ private:
   /// where `mayRead` says so.
   void copyViews(Operation *op, ViewTest *mayRead = nullptr) {
     for (OpOperand &operand : op->getOpOperands()) {
-      std::optional<kernel::StridedView> view =
-          kernel::stridedViewOf(operand.get());
+      Value seen = operand.get();
+      if (isa<graph::MatmulOp>(op))
+        if (Value narrow = kernel::behindWidening(seen))
+          seen = narrow;
+      std::optional<kernel::StridedView> view = kernel::stridedViewOf(seen);
       if (!view || view->base == operand.get())
         continue;
       Chain chain;
@@ -136,8 +140,33 @@ private:
     }
   }
 
+  /// Puts a rounding of what others read too into the kernel that makes it,
+  /// which then stores both.
+  bool joinRounding(Operation *op) {
+    auto cast = dyn_cast<graph::CastOp>(op);
+    Operation *producer = cast ? cast.getInput().getDefiningOp() : nullptr;
+    auto found = groupOf.find(producer);
+    if (!producer || found == groupOf.end() ||
+        !graph::getElementType(op->getResult(0)).isBF16() ||
+        !graph::getElementType(cast.getInput()).isF32() ||
+        producer->hasOneUse() || producer->getNextNode() != op)
+      return false;
+    Group &group = *found->second;
+    if (group.ops.back() != producer || group.givesTwo ||
+        (group.root &&
+         !isa<graph::LayerNormOp, graph::RmsNormOp>(group.root)) ||
+        group.ops.size() >= maxOps)
+      return false;
+    group.ops.insert(op);
+    group.givesTwo = true;
+    groupOf[op] = &group;
+    return true;
+  }
+
   /// Starts a group with `op`, then takes in the groups of its producers.
   void place(Operation *op) {
+    if (joinRounding(op))
+      return;
     groups.push_back(std::make_unique<Group>());
     Group &group = *groups.back();
     if (roleOf(op) == Role::Root)
@@ -230,7 +259,7 @@ private:
     if (!producer || found == groupOf.end() || found->second == &group)
       return;
     Group &other = *found->second;
-    bool onlyRows = llvm::all_of(other.ops, movesRows) &&
+    bool onlyRows = !other.givesTwo && llvm::all_of(other.ops, movesRows) &&
                     other.ops.back() == producer && producer->hasOneUse();
     // The tiles of other roots would read them element by element.
     if (!onlyRows || (group.root && !readsOnce(group.root)) ||
@@ -270,7 +299,7 @@ private:
              ", and a kernel has one root";
     if (producer->getBlock() != &block)
       return "its user is in a branch of an If";
-    if (producer->getNumResults() != 1)
+    if (producer->getNumResults() != 1 || other.givesTwo)
       return "it has several results";
     if (!isReadTogether(group, consumer, {producer}))
       return "its result has several users";
@@ -360,8 +389,11 @@ private:
 
     OpBuilder builder(last);
     Location loc = last->getLoc();
-    auto region = kernel::RegionOp::create(builder, loc, last->getResultTypes(),
-                                           operands.getArrayRef());
+    SmallVector<Value> results(last->getResults());
+    if (group.givesTwo)
+      results.insert(results.begin(), last->getOperand(0));
+    auto region = kernel::RegionOp::create(
+        builder, loc, ValueRange(results).getTypes(), operands.getArrayRef());
     Block *body = builder.createBlock(&region.getBody());
     IRMapping map;
     for (Value operand : operands)
@@ -371,10 +403,13 @@ private:
     for (Operation *op : ops)
       builder.clone(*op, map);
     SmallVector<Value> yielded;
-    for (Value result : last->getResults())
+    for (Value result : results)
       yielded.push_back(map.lookup(result));
     kernel::YieldOp::create(builder, loc, yielded);
-    last->replaceAllUsesWith(region.getResults());
+    for (auto [result, made] : llvm::zip(results, region.getResults()))
+      result.replaceUsesWithIf(made, [&](OpOperand &use) {
+        return !inside.contains(use.getOwner());
+      });
     for (Operation *op : llvm::reverse(ops))
       op->erase();
   }

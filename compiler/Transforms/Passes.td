@@ -836,4 +836,44 @@ def SplitConvTransposesPass
                         "Remark on each that is not split">];
 }
 
+def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
+  let summary = "Operands of products in bf16";
+  let description = [{
+    Both operands of a product by a weight are rounded to bf16 and widened
+    again: the product stays one of f32, with f32 sums, and its kernel reads
+    bf16. Tables that are looked up are rounded too. Fires where the weight is
+    of some size and k is even; lhs stays f32 where its rows are not contiguous.
+    Fold-constants then rounds the weights.
+
+    ```mlir
+    func.func @main(%x: tensor<?x128xf32, #graph.dims<s, 128>>)
+        -> tensor<?x64xf32, #graph.dims<s, 64>> {
+      %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+      %0 = graph.matmul %x, %w
+          : (tensor<?x128xf32, #graph.dims<s, 128>>, tensor<128x64xf32>)
+          -> tensor<?x64xf32, #graph.dims<s, 64>>
+      return %0 : tensor<?x64xf32, #graph.dims<s, 64>>
+    }
+    // becomes
+    func.func @main(%x: tensor<?x128xf32, #graph.dims<s, 128>>)
+        -> tensor<?x64xf32, #graph.dims<s, 64>> {
+      %0 = graph.cast %x : (tensor<?x128xf32, #graph.dims<s, 128>>)
+          -> tensor<?x128xbf16, #graph.dims<s, 128>>
+      %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+      %1 = graph.cast %w : (tensor<128x64xf32>) -> tensor<128x64xbf16>
+      %2 = graph.cast %1 : (tensor<128x64xbf16>) -> tensor<128x64xf32>
+      %3 = graph.cast %0 : (tensor<?x128xbf16, #graph.dims<s, 128>>)
+          -> tensor<?x128xf32, #graph.dims<s, 128>>
+      %4 = graph.matmul %3, %2
+          : (tensor<?x128xf32, #graph.dims<s, 128>>, tensor<128x64xf32>)
+          -> tensor<?x64xf32, #graph.dims<s, 64>>
+      return %4 : tensor<?x64xf32, #graph.dims<s, 64>>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on each product that stays in f32">];
+}
+
 #endif // TENON_COMPILER_TRANSFORMS_PASSES_TD

@@ -5,7 +5,10 @@
 #include "compiler/Weights/Printable.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <cmath>
 
 using namespace llvm;
 
@@ -75,6 +78,17 @@ void transposeMatrix(const char *from, char *to, int64_t rows,
 
 } // namespace
 
+uint16_t roundToBf16(float value) {
+  uint32_t bits = llvm::bit_cast<uint32_t>(value);
+  if (std::isnan(value))
+    return uint16_t(bits >> 16 | 0x40); // Quiet, whatever its low bits were.
+  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float widenBf16(uint16_t bits) {
+  return llvm::bit_cast<float>(uint32_t(bits) << 16);
+}
+
 std::vector<char> Weight::makeBytes() const {
   int64_t width = elementBytes(elementType).value_or(1);
   std::vector<char> result(tensorBytes(elementType, shape).value_or(0));
@@ -87,6 +101,16 @@ std::vector<char> Weight::makeBytes() const {
     transpose(transposed->bytes().data(), to, shape[1], shape[0]);
     return result;
   }
+  if (rounded) {
+    const char *from = rounded->bytes().data();
+    for (size_t i = 0; i < result.size() / sizeof(uint16_t); ++i) {
+      float value;
+      std::memcpy(&value, from + i * sizeof value, sizeof value);
+      uint16_t bits = roundToBf16(value);
+      std::memcpy(to + i * sizeof bits, &bits, sizeof bits);
+    }
+    return result;
+  }
   for (int64_t row = 0; row < shape[0]; ++row)
     for (const Weight *part : joined) {
       int64_t run = part->shape[1] * width;
@@ -96,7 +120,7 @@ std::vector<char> Weight::makeBytes() const {
 }
 
 ArrayRef<char> Weight::bytes() const {
-  if (transposed || !joined.empty())
+  if (isMade())
     std::call_once(once, [this] {
       auto made = std::make_shared<std::vector<char>>(makeBytes());
       data = *made;
@@ -156,6 +180,24 @@ const Weight *WeightStore::addJoined(StringRef hint,
       addEntry(hint, type, shape, tensorBytes(type, shape).value_or(0));
   weight.joined = std::move(parts);
   return &weight;
+}
+
+const Weight *WeightStore::addRounded(const Weight &source) {
+  if (const Weight *known = roundedOf.lookup(&source))
+    return known;
+  const Weight *result;
+  if (source.transposed) {
+    result =
+        addTransposed(source.name + "_bf16", *addRounded(*source.transposed));
+  } else {
+    mlir::Type type = mlir::BFloat16Type::get(source.elementType.getContext());
+    Weight &weight = addEntry(source.name + "_bf16", type, source.shape,
+                              tensorBytes(type, source.shape).value_or(0));
+    weight.rounded = &source;
+    result = &weight;
+  }
+  roundedOf[&source] = result;
+  return result;
 }
 
 Weight &WeightStore::addEntry(StringRef hint, mlir::Type type,

@@ -5,8 +5,8 @@
 // element type, a static shape and its bytes: row-major, little-endian, of
 // any alignment (read them with memcpy). The bytes lie in a mapped file, in a
 // parsed model or in a buffer of their own; the entry keeps that owner alive.
-// An entry may also be the transpose of another, or others side by side; its
-// bytes are made when somebody asks for them.
+// An entry may also be the transpose of another, others side by side, or
+// another rounded to bf16; its bytes are made when somebody asks for them.
 //
 // Element types: f16, bf16, f32, f64, i1 (a byte, 0 or 1), signless i8..i64
 // (signed) and ui8..ui64.
@@ -21,6 +21,7 @@
 
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
@@ -45,6 +46,11 @@ std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
 std::optional<int64_t> tensorBytes(mlir::Type type,
                                    llvm::ArrayRef<int64_t> shape);
 
+/// The bf16 that is nearest to an f32, as bits: ties to even, a NaN stays one.
+uint16_t roundToBf16(float value);
+/// What a bf16 is, exactly.
+float widenBf16(uint16_t bits);
+
 class Weight {
 public:
   std::string name;
@@ -55,6 +61,9 @@ public:
   /// The matrices that it consists of, side by side; empty for one of bytes of
   /// its own.
   std::vector<const Weight *> joined;
+  /// The f32 weight that it holds rounded to bf16; null for one of bytes of its
+  /// own.
+  const Weight *rounded = nullptr;
 
   /// As the shape says; made at the first call where they are not its own.
   llvm::ArrayRef<char> bytes() const;
@@ -62,6 +71,7 @@ public:
 
 private:
   friend class WeightStore;
+  bool isMade() const { return transposed || rounded || !joined.empty(); }
   std::vector<char> makeBytes() const;
 
   mutable std::once_flag once;
@@ -93,6 +103,10 @@ public:
   const Weight *addJoined(llvm::StringRef hint,
                           std::vector<const Weight *> parts);
 
+  /// An f32 entry rounded to bf16, ties to even; the same entry at each call.
+  /// That of a transpose is the transpose of what is rounded.
+  const Weight *addRounded(const Weight &source);
+
   /// Null when there is no such weight.
   const Weight *lookup(llvm::StringRef name) const;
 
@@ -115,6 +129,7 @@ private:
                    llvm::ArrayRef<int64_t> shape, uint64_t bytes);
 
   Entries entries;
+  llvm::DenseMap<const Weight *, const Weight *> roundedOf;
   llvm::StringMap<const Weight *> byName;
   mutable llvm::StringMap<unsigned> nextSuffix;
   uint64_t total = 0;

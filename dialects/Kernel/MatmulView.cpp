@@ -159,6 +159,22 @@ std::optional<ColumnHalves> columnHalvesOf(graph::MatmulOp op) {
   return halves;
 }
 
+Value behindWidening(Value operand) {
+  auto cast = operand.getDefiningOp<graph::CastOp>();
+  if (!cast || !graph::getElementType(operand).isF32() ||
+      !graph::getElementType(cast.getInput()).isBF16())
+    return {};
+  return cast.getInput();
+}
+
+bool sumsWait(graph::MatmulOp op) {
+  auto yields = [](Operation *end) {
+    return end->getNumOperands() > 0 &&
+           !graph::getElementType(end->getOperand(0)).isF32();
+  };
+  return behindWidening(op.getRhs()) && yields(op->getBlock()->getTerminator());
+}
+
 Value loopedOver(Operation *root) {
   if (auto matmul = dyn_cast<graph::MatmulOp>(root))
     if (std::optional<ColumnHalves> halves = columnHalvesOf(matmul))
@@ -169,17 +185,33 @@ Value loopedOver(Operation *root) {
 bool MatmulView::rowsLiePagesApart() const {
   std::optional<int64_t> stride = lhsRowStride().asConstant();
   std::optional<int64_t> steps = depth.asConstant();
-  return stride && *stride != 0 && *stride % 1024 == 0 && steps &&
-         *steps >= 512;
+  int64_t scale = hasHalfLhs() ? 2 : 1;
+  return stride && *stride != 0 && *stride % (1024 * scale) == 0 && steps &&
+         *steps >= 512 * scale;
+}
+
+bool MatmulView::lhsLiesInPairs() const {
+  auto isEven = [](Expr expr) {
+    return expr.isConstant(0) ||
+           bool(expr.exactDiv(Expr::constant(expr.getContext(), 2)));
+  };
+  return hasHalfLhs() && lhsDepthStride().isConstant(1) && isEven(lhs.offset) &&
+         isEven(depth) &&
+         llvm::all_of(ArrayRef(lhs.strides).drop_back(), isEven);
 }
 
 bool MatmulView::mayCopyLhs() const {
-  return !lhsDepthStride().isConstant(1) || rowsLiePagesApart() || skipped;
+  return !lhsDepthStride().isConstant(1) || rowsLiePagesApart() || skipped ||
+         hasHalfLhs();
 }
 
 std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
-  std::optional<StridedView> lhs = stridedViewOf(op.getLhs());
-  std::optional<StridedView> rhs = stridedViewOf(op.getRhs());
+  auto operandView = [](Value operand) {
+    Value narrow = behindWidening(operand);
+    return stridedViewOf(narrow ? narrow : operand);
+  };
+  std::optional<StridedView> lhs = operandView(op.getLhs());
+  std::optional<StridedView> rhs = operandView(op.getRhs());
   if (!lhs || !rhs || !isa<BlockArgument>(lhs->base) ||
       !isa<BlockArgument>(rhs->base))
     return std::nullopt;

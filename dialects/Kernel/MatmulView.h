@@ -41,10 +41,19 @@ struct SkippedRows {
 /// nullopt unless all users lead to one such choice.
 std::optional<SkippedRows> skippedRowsOf(graph::MatmulOp op);
 
+/// The bf16 tensor that an f32 operand is, element by element; null when it is
+/// none.
+mlir::Value behindWidening(mlir::Value operand);
+
+/// Whether sums of a product of pairs wait in scratch memory for the next block
+/// of k, as the result has no room for them.
+bool sumsWait(graph::MatmulOp op);
+
 /// What the loops of a kernel with such a root go over: the root's first
 /// result, or one half of it.
 mlir::Value loopedOver(mlir::Operation *root);
 
+/// The operands are views of f32 or, through widening casts, of bf16.
 struct MatmulView {
   StridedView lhs, rhs;
   /// The result's axes before the last two; none where lhs lies such that they
@@ -54,6 +63,11 @@ struct MatmulView {
   std::optional<ColumnHalves> halves;
   std::optional<SkippedRows> skipped;
   graph::TransposeOp turn; // See turnBehind; rows are those of a batch then.
+  bool hasPairs() const { return graph::getElementType(rhs.base).isBF16(); }
+  bool hasHalfLhs() const { return graph::getElementType(lhs.base).isBF16(); }
+  /// Whether two steps of k of a row of lhs can be read as one element of 4
+  /// bytes.
+  bool lhsLiesInPairs() const;
   Expr lhsRowStride() const { return lhs.strides[lhs.strides.size() - 2]; }
   Expr lhsDepthStride() const { return lhs.strides.back(); }
   /// Rows of lhs that are long and lie a multiple of 4 KiB apart meet in the

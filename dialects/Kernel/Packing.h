@@ -11,6 +11,11 @@
 // is packed by itself, and their panels alternate: a pair of panels is still
 // one stream.
 //
+// Of bf16, two steps of k lie where one of f32 would: [ceil(N / panelColumns)]
+// [K / 2][panelColumns][2]. Levels that multiply such pairs read them as they
+// are; the others widen a block of a panel at a time, and the rows that meet
+// it.
+//
 // A row of the launch is one panel times one block of `blockRows` rows of the
 // left operand, of one batch. Blocks come in groups of `groupBlocks` (the last
 // group may be smaller); within a group, panels follow each other and each has
@@ -68,6 +73,16 @@ inline int64_t panelBytes(std::optional<int64_t> depth) {
 inline int64_t lhsCopyBytes(std::optional<int64_t> depth) {
   return groupBlocks * blockRows * blockDepth(depth) * 4;
 }
+
+/// The same of a copy whose rows are widened: some elements apart, so that
+/// eight of them do not meet in a set of the cache.
+inline constexpr int64_t widenedRowPadding = 16;
+inline int64_t widenedLhsBytes(std::optional<int64_t> depth) {
+  return groupBlocks * blockRows * (blockDepth(depth) + widenedRowPadding) * 4;
+}
+/// A group of at most so many rows widens pairs of bf16 in registers: each tile
+/// does, which is less work than to store them once.
+inline constexpr int64_t fewRows = 24;
 
 /// Pairs of panels whose sums may wait for the next block of k, and their
 /// bytes.

@@ -23,7 +23,8 @@ enum ExitCode {
 
 struct CompileCommand {
   std::string model, output;
-  std::string cpu;                       // "x86-64-v3,x86-64-v4", "native"
+  std::string cpu; // "x86-64-v3,x86-64-v4", "native"
+  std::string precision = "fp32";
   std::vector<std::string> dims;         // "name=lo..hi" or "name=n"
   std::string emit;                      // Empty: an artifact.
   std::string plan;                      // SVG to write; empty: none.
@@ -56,6 +57,7 @@ struct VerifyCommand {
   std::vector<std::string> models; // Folders in ONNX's test layout, or .onnx.
   std::vector<std::string> dims;
   std::string cpu = "native";
+  std::string precision = "fp32";
   double maxError = -1; // Negative: by the model's element types.
   int threads = 0;
   int jobs = 0; // Processes at a time; 0: one per CPU; -1: none but this.
@@ -71,6 +73,7 @@ int runCheck(const CheckCommand &command);
 
 struct ExplainCommand {
   std::string model;
+  std::string precision = "fp32";
   std::vector<std::string> dims;
 };
 int runExplain(const ExplainCommand &command);

@@ -82,6 +82,7 @@ int tenon::runCompile(const CompileCommand &command) {
     return refuse({llvm::toString(options.takeError())}, kInvalid);
   options->log = command.log;
   options->generic = command.generic;
+  options->precision = parsePrecision(command.precision);
   for (const std::string &kind : command.requireFused)
     if (!isPatternKind(kind))
       return refuse({"--require-fused: '" + kind +

@@ -24,20 +24,23 @@ llvm::Expected<DimRange> tenon::parseDimRange(const std::string &text) {
   return range;
 }
 
+Precision tenon::parsePrecision(const std::string &text) {
+  return text == "bf16" ? Precision::Bf16 : Precision::Fp32;
+}
+
 llvm::Expected<CompileOptions>
 tenon::makeCompileOptions(const std::string &cpu,
                           const std::vector<std::string> &dims,
                           const std::string &emit) {
   CompileOptions options;
   if (!cpu.empty()) {
-    options.levels.clear();
     llvm::SmallVector<llvm::StringRef> names;
     llvm::StringRef(cpu).split(names, ',', -1, false);
     for (llvm::StringRef name : names)
       options.levels.push_back(name.trim().str());
+    if (options.levels.empty())
+      return sentence("--cpu names no CPU level");
   }
-  if (options.levels.empty())
-    return sentence("--cpu names no CPU level");
   for (const std::string &text : dims) {
     auto range = parseDimRange(text);
     if (!range)

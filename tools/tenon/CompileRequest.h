@@ -17,6 +17,9 @@ llvm::Expected<CompileOptions>
 makeCompileOptions(const std::string &cpu, const std::vector<std::string> &dims,
                    const std::string &emit = "");
 
+/// What --precision says: fp32, bf16.
+Precision parsePrecision(const std::string &text);
+
 } // namespace tenon
 
 #endif // TENON_TOOLS_TENON_COMPILEREQUEST_H

@@ -102,6 +102,7 @@ int tenon::runExplain(const ExplainCommand &command) {
     return kInvalid;
   }
   options->explain = true;
+  options->precision = parsePrecision(command.precision);
   Compilation compilation;
   if (!lowerModel(compilation, command.model, *options)) {
     for (const std::string &error : compilation.errors)

@@ -18,44 +18,56 @@ namespace {
 
 constexpr int64_t panelColumns = 48;
 
+/// Where a panel has the element of a row and a lane, in bytes; of a bf16, two
+/// rows lie together.
+int64_t placeInPanels(int64_t panel, int64_t rows, int64_t row, int64_t lane,
+                      int64_t bytes) {
+  if (bytes == 4)
+    return ((panel * rows + row) * panelColumns + lane) * 4;
+  int64_t line = panel * llvm::divideCeil(rows, 2) + row / 2;
+  return (line * panelColumns + lane) * 4 + row % 2 * bytes;
+}
+
 /// A packed48 weight as the matrix that it is, of `parts` ranges of columns.
 std::vector<char> unpack(const char *packed, int64_t rows, int64_t columns,
-                         int64_t parts = 1) {
-  std::vector<char> matrix(size_t(rows * columns) * 4);
+                         int64_t bytes, int64_t parts = 1) {
+  std::vector<char> matrix(size_t(rows * columns * bytes));
   int64_t width = columns / parts;
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column) {
       int64_t lane = column % width % panelColumns;
       int64_t panel = column % width / panelColumns * parts + column / width;
-      std::memcpy(matrix.data() + (row * columns + column) * 4,
-                  packed + ((panel * rows + row) * panelColumns + lane) * 4, 4);
+      std::memcpy(matrix.data() + (row * columns + column) * bytes,
+                  packed + placeInPanels(panel, rows, row, lane, bytes),
+                  size_t(bytes));
     }
   return matrix;
 }
 
 /// The same of matrices [B, K, N].
-std::vector<char> unpackBatch(const char *packed, ArrayRef<int64_t> shape) {
+std::vector<char> unpackBatch(const char *packed, ArrayRef<int64_t> shape,
+                              int64_t bytes) {
   std::vector<char> matrices;
   int64_t panels = llvm::divideCeil(shape[2], panelColumns);
   for (int64_t batch = 0; batch < shape[0]; ++batch) {
     std::vector<char> matrix =
-        unpack(packed + batch * panels * shape[1] * panelColumns * 4, shape[1],
-               shape[2]);
+        unpack(packed + placeInPanels(batch * panels, shape[1], 0, 0, bytes),
+               shape[1], shape[2], bytes);
     matrices.insert(matrices.end(), matrix.begin(), matrix.end());
   }
   return matrices;
 }
 
 /// A rows48 weight as the matrix that it is.
-std::vector<char> unpackRows(const char *packed, int64_t rows,
-                             int64_t columns) {
-  std::vector<char> matrix(size_t(rows * columns) * 4);
+std::vector<char> unpackRows(const char *packed, int64_t rows, int64_t columns,
+                             int64_t bytes) {
+  std::vector<char> matrix(size_t(rows * columns * bytes));
   for (int64_t row = 0; row < rows; ++row)
-    for (int64_t column = 0; column < columns; ++column) {
-      int64_t line = row / panelColumns * columns + column;
-      std::memcpy(matrix.data() + (row * columns + column) * 4,
-                  packed + (line * panelColumns + row % panelColumns) * 4, 4);
-    }
+    for (int64_t column = 0; column < columns; ++column)
+      std::memcpy(matrix.data() + (row * columns + column) * bytes,
+                  packed + placeInPanels(row / panelColumns, columns, column,
+                                         row % panelColumns, bytes),
+                  size_t(bytes));
   return matrix;
 }
 
@@ -171,14 +183,15 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
     data = before->second.data();
   }
   auto layout = cast<StringAttr>(function.getLayouts()[i]).getValue();
+  int64_t width = graph::byteWidth(graph::getElementType(value));
   if (layout == "packed48" && shape->size() == 3)
-    tensor.bytes = unpackBatch(data, *shape);
+    tensor.bytes = unpackBatch(data, *shape, width);
   else if (layout == "packed48")
-    tensor.bytes = unpack(data, (*shape)[0], (*shape)[1]);
+    tensor.bytes = unpack(data, (*shape)[0], (*shape)[1], width);
   else if (layout == "packed48_halves")
-    tensor.bytes = unpack(data, (*shape)[0], (*shape)[1], 2);
+    tensor.bytes = unpack(data, (*shape)[0], (*shape)[1], width, 2);
   else if (layout == "rows48")
-    tensor.bytes = unpackRows(data, (*shape)[0], (*shape)[1]);
+    tensor.bytes = unpackRows(data, (*shape)[0], (*shape)[1], width);
   else if (auto filter = kernel::FilterLayout::parse(layout))
     tensor.bytes = unpackFilter(data, *shape, *filter);
   else if (layout == "taps_first")

@@ -68,6 +68,7 @@ std::optional<Verdict> tenon::compiledExecution(const std::string &path,
   if (!options)
     return Verdict::fail(llvm::toString(options.takeError()));
   options->generic = command.generic;
+  options->precision = parsePrecision(command.precision);
   TemporaryFile artifact;
   if (artifact.path.empty())
     return Verdict::fail("there is no place for a temporary file");

@@ -240,6 +240,8 @@ Verdict tenon::verifyModel(const std::string &path,
     return *verdict;
   Standard standard = {defaultTolerance(model.file->model()),
                        isQuantized(model.file->model())};
+  if (command.precision == "bf16")
+    standard.tolerance = std::max(standard.tolerance, 1e-2);
   if (command.maxError >= 0)
     standard.tolerance = command.maxError;
   Execution execution;

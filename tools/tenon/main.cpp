@@ -29,6 +29,14 @@ CLI::App *addCommand(CLI::App &app, const char *name, const char *text,
   return command;
 }
 
+void addPrecision(CLI::App *command, std::string &precision) {
+  command
+      ->add_option("--precision", precision,
+                   "What products multiply: fp32 (the default), or bf16, "
+                   "which also halves the weights")
+      ->check(CLI::IsMember({"fp32", "bf16"}));
+}
+
 void addCompile(CLI::App &app, Command &chosen) {
   auto options = std::make_shared<CompileCommand>();
   CLI::App *command =
@@ -37,8 +45,9 @@ void addCompile(CLI::App &app, Command &chosen) {
   command->add_option("model", options->model, "ONNX file")->required();
   command->add_option("-o,--output", options->output, "Artifact to write");
   command->add_option("--cpu", options->cpu,
-                      "CPU levels: x86-64-v3,x86-64-v4 (the default), or "
-                      "native");
+                      "CPU levels: x86-64-v3,x86-64-v4 (the default; for bf16 "
+                      "also x86-64-v4-bf16), or native");
+  addPrecision(command, options->precision);
   command
       ->add_option("--dim", options->dims,
                    "Range of a symbolic dim: NAME=LO..HI or NAME=N")
@@ -109,6 +118,7 @@ void addVerify(CLI::App &app, Command &chosen) {
                       "Relative to each output's largest magnitude; default "
                       "1e-4, 1e-2 with f16 or bf16, 1e-1 when quantized");
   command->add_option("--cpu", options->cpu, "CPU level to compile for");
+  addPrecision(command, options->precision);
   command->add_option("--dim", options->dims, "Size of a symbolic dim: NAME=N")
       ->allow_extra_args(false);
   command->add_option("--threads", options->threads, "Threads of a run");
@@ -136,6 +146,7 @@ void addInspections(CLI::App &app, Command &chosen) {
       addCommand(app, "explain", "Show which kernel computes each ONNX node",
                  runExplain, explain, chosen);
   command->add_option("model", explain->model, "ONNX file")->required();
+  addPrecision(command, explain->precision);
 
   auto inspect = std::make_shared<InspectCommand>();
   command = addCommand(app, "inspect", "Show what an artifact holds",

@@ -82,10 +82,14 @@ FailureOr<Work> emitLevel(ModuleOp module, const CpuLevel &level) {
       continue;
     function.addFnAttr("target-cpu", level.targetCpu);
     function.addFnAttr("prefer-vector-width", Twine(level.vectorBits).str());
+    std::string features;
     // Slower than scalar loads on most machines of that level.
     if (level.vectorBits >= 512)
-      function.addFnAttr("target-features",
-                         "+prefer-no-gather,+prefer-no-scatter");
+      features = "+prefer-no-gather,+prefer-no-scatter";
+    if (level.pairDots == PairDots::Native)
+      features += ",+avx512bf16";
+    if (!features.empty())
+      function.addFnAttr("target-features", features);
     function.addFnAttr("no-builtins");
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }

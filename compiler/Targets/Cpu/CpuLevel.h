@@ -11,12 +11,18 @@
 
 namespace tenon::cpu {
 
+/// How products of pairs of bf16 are added to sums of f32: not at all, the
+/// operands are widened first; by the instruction; or, so that what surrounds
+/// the instruction can run on machines without, by multiply-adds in its place.
+enum class PairDots { None, Native, Expanded };
+
 /// What code may use. `name` is the suffix of its symbols.
 struct CpuLevel {
   llvm::StringRef name;
   llvm::StringRef targetCpu; // As LLVM calls it.
   uint64_t features;         // TENON_CPU_* that must be present.
   unsigned vectorBits;
+  PairDots pairDots = PairDots::None;
 
   /// Elements of this many bytes in a vector register.
   unsigned lanes(unsigned bytes) const { return vectorBits / 8 / bytes; }

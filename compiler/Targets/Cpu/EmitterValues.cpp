@@ -382,12 +382,16 @@ Value Emitter::loadRowMajor(Value base, Value tensor, ArrayRef<Value> index) {
               linearise(index, dimsOf(tensor)));
 }
 
-/// Element (row, column) of a matrix whose transpose is packed in panels.
+/// Element (row, column) of a matrix whose transpose is packed in panels; of a
+/// bf16, two columns lie together.
 Value Emitter::loadPackedRow(Value base, Value tensor, ArrayRef<Value> index) {
+  Type element = graph::getElementType(tensor);
   Value width = number(tenon::kernel::panelColumns);
-  Value panel = mul(div(index[0], width), dimsOf(tensor)[1]);
-  return load(base, graph::getElementType(tensor),
-              add(mul(add(panel, index[1]), width), rem(index[0], width)));
+  Value each = number(element.isBF16() ? 2 : 1);
+  Value lines = div(add(dimsOf(tensor)[1], sub(each, number(1))), each);
+  Value line = add(mul(div(index[0], width), lines), div(index[1], each));
+  Value place = add(mul(line, width), rem(index[0], width));
+  return load(base, element, add(mul(place, each), rem(index[1], each)));
 }
 
 Value Emitter::loadArgument(BlockArgument argument, ArrayRef<Value> index) {

@@ -58,13 +58,15 @@ Value ListedRows::rowAt(Value position) {
   return e.loadRaw(rowsOnStack, e.b.getI64Type(), position);
 }
 
-void ListedRows::copy(const Matrix &lhs, Value k, Value depth, Value out) {
+void ListedRows::copy(const Matrix &lhs, Value k, Value depth, Value out,
+                      Value stride) {
   Type f32 = e.b.getF32Type();
+  Type element = lhs.isHalf ? Type(e.b.getBF16Type()) : f32;
   e.loop(e.number(0), starts.back(), [&](Value i) {
     Value from = lhs.at(e, rowAt(i), k);
-    Value to = e.address(out, f32, e.mul(i, depth));
+    Value to = e.address(out, f32, e.mul(i, stride));
     e.loop(e.number(0), depth, [&](Value j) {
-      e.storeRaw(e.loadRaw(from, f32, e.mul(j, lhs.columnStride)), to, j);
+      e.storeRaw(e.load(from, element, e.mul(j, lhs.columnStride)), to, j);
     });
   });
 }

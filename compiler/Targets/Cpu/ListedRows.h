@@ -25,8 +25,9 @@ public:
   /// How many of the list lie before a block of the group.
   Value before(Value block);
   Value rowAt(Value position);
-  /// out[position][depth] = their elements from `k` on.
-  void copy(const Matrix &lhs, Value k, Value depth, Value out);
+  /// out[position * stride + i] = their elements from `k` on, `depth` of them,
+  /// as f32.
+  void copy(const Matrix &lhs, Value k, Value depth, Value out, Value stride);
   /// Calls `body` for those of [from, to) that are not listed.
   void forEachSkipped(Value from, Value to,
                       llvm::function_ref<void(Value row)> body);

@@ -9,6 +9,7 @@
 
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "dialects/Kernel/Packing.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
@@ -76,8 +77,9 @@ void interleaveColumns(Emitter &e, const Matrix &a, Value out, Value rows,
 } // namespace
 
 Value Matrix::at(Emitter &e, Value row, Value column) const {
-  return element(e, base,
-                 e.add(e.mul(row, rowStride), e.mul(column, columnStride)));
+  Value offset = e.add(e.mul(row, rowStride), e.mul(column, columnStride));
+  return isHalf ? e.address(base, e.b.getI16Type(), offset)
+                : element(e, base, offset);
 }
 
 void copyLhs(Emitter &e, const Matrix &a, Value out, Value rows, Value depth,
@@ -102,6 +104,40 @@ void copyLhs(Emitter &e, const Matrix &a, Value out, Value rows, Value depth,
         e.b, e.module, e.level,
         {a.base, a.columnStride, out, width, depth, depth, rows});
   copyElements(e, a, out, e.number(0), rows, depth, place);
+}
+
+void widenLhs(Emitter &e, const Matrix &a, Value out, Value outStride,
+              Value rows, Value depth) {
+  e.loop(e.number(0), rows, [&](Value row) {
+    Value from = a.at(e, row, e.number(0));
+    Value to = element(e, out, e.mul(row, outStride));
+    e.loop(e.number(0), depth, [&](Value k) {
+      e.storeRaw(e.load(from, e.b.getBF16Type(), k), to, k);
+    });
+  });
+}
+
+void widenPanel(Emitter &e, Value packed, Value out, Value pairs) {
+  constexpr int64_t lanes = 16;
+  auto bits = VectorType::get({lanes}, e.b.getI32Type());
+  auto splat = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(e.b, DenseElementsAttr::get(bits, value));
+  };
+  Value shift = splat(16), high = splat(int32_t(0xffff0000));
+  e.loop(e.number(0), pairs, [&](Value pair) {
+    Value from = e.mul(pair, e.number(panelColumns));
+    Value to = e.mul(from, e.number(2));
+    for (int64_t i = 0; i < panelColumns; i += lanes) {
+      Value both = LLVM::LoadOp::create(
+          e.b, bits, element(e, packed, e.add(from, e.number(i))), 4);
+      Value even = arith::ShLIOp::create(e.b, both, shift);
+      Value odd = arith::AndIOp::create(e.b, both, high);
+      LLVM::StoreOp::create(e.b, even, element(e, out, e.add(to, e.number(i))),
+                            4);
+      LLVM::StoreOp::create(
+          e.b, odd, element(e, out, e.add(to, e.number(panelColumns + i))), 4);
+    }
+  });
 }
 
 void packPanel(Emitter &e, const Matrix &b, Value out, Value depth,

@@ -8,10 +8,12 @@
 
 namespace tenon::cpu {
 
-/// A matrix in memory: element (i, j) of f32 is `base` + i * rowStride +
-/// j * columnStride. A stride that is known to be 1 is the constant 1.
+/// A matrix in memory: element (i, j) of f32, or bf16, is `base` +
+/// i * rowStride + j * columnStride. A stride that is known to be 1 is the
+/// constant 1.
 struct Matrix {
   Value base, rowStride, columnStride;
+  bool isHalf = false;
 
   Value at(Emitter &e, Value row, Value column) const;
 };
@@ -19,6 +21,14 @@ struct Matrix {
 /// out[rows][depth] = a, or as the strip takes interleaved rows.
 void copyLhs(Emitter &e, const Matrix &a, Value out, Value rows, Value depth,
              bool interleaved);
+
+/// out[row * outStride + k] = a[row][k] as f32, of a bf16 matrix of contiguous
+/// rows.
+void widenLhs(Emitter &e, const Matrix &a, Value out, Value outStride,
+              Value rows, Value depth);
+
+/// out[2 * pairs][panelColumns] = a block of a panel of pairs as f32.
+void widenPanel(Emitter &e, Value packed, Value out, Value pairs);
 
 /// out[depth][panelColumns] = b; what lies behind `columns` is zero.
 void packPanel(Emitter &e, const Matrix &b, Value out, Value depth,

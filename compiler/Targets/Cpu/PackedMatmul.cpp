@@ -21,6 +21,11 @@
 // Where two halves of the columns meet, a panel is one of each half, and so is
 // a tile. Between blocks of k both wait in scratch memory.
 //
+// Of a weight in bf16, two steps of k lie together. Where the level multiplies
+// such pairs and rows of lhs are pairs too, a pair is one element of 4 bytes
+// and everything above is about those. Elsewhere a block of a panel is widened
+// once for a group's rows, or, of few rows, by each tile in registers.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/ListedRows.h"
@@ -55,7 +60,17 @@ public:
         rows(e.valueOf(this->view.rows)),
         columns(e.valueOf(this->view.columns)),
         depth(e.valueOf(this->view.depth)) {
-    std::optional<int64_t> knownDepth = this->view.depth.asConstant();
+    std::optional<int64_t> depthInSteps = this->view.depth.asConstant();
+    std::optional<int64_t> knownDepth = depthInSteps;
+    hasPairs = this->view.hasPairs();
+    multipliesPairs = hasPairs && e.level.pairDots != PairDots::None &&
+                      this->view.lhsLiesInPairs();
+    widens = hasPairs && !multipliesPairs;
+    packedDepth = hasPairs ? e.div(depth, e.number(2)) : depth;
+    if (multipliesPairs) {
+      depth = packedDepth;
+      knownDepth = *knownDepth / 2;
+    }
     blockDepth = kernel::blockDepth(knownDepth);
     Value yielded = e.kernel.getYielded()[0];
     parts = this->view.halves ? 2 : 1;
@@ -63,15 +78,18 @@ public:
       listed.emplace(e, *this->view.skipped);
     sumsFit = graph::getElementType(yielded).isF32() && parts == 1 &&
               !this->view.turn && !listed;
-    bool hasScratch = parts == 2 || listed;
+    hasScratch = parts == 2 || listed || kernel::sumsWait(op);
     isOneBlock = knownDepth && *knownDepth <= blockDepth;
     chunkPanels = sumsFit || isOneBlock ? maxChunkPanels
                   : hasScratch          ? kernel::waitingPairs
                                         : 1;
     panels = ceilDiv(columns, panelColumns);
     wholePanels = e.div(columns, e.number(panelColumns));
-    interleaves = canInterleaveLhs(e.level);
-    copies = listed || !this->view.lhsDepthStride().isConstant(1) ||
+    interleaves = canInterleaveLhs(e.level) && !widens;
+    bool widensLhs = widens && this->view.hasHalfLhs();
+    rowPadding = widensLhs ? kernel::widenedRowPadding : 0;
+    copies = listed || widensLhs ||
+             !this->view.lhsDepthStride().isConstant(1) ||
              (this->view.rowsLiePagesApart() && interleaves && chunkPanels > 1);
     auto behind = [&](Value area, int64_t bytes) {
       if (bytes == 0)
@@ -80,8 +98,10 @@ public:
           [&] { return e.address(area, e.b.getI8Type(), e.number(bytes)); });
     };
     Value pairs = e.scratch(0);
-    panel = behind(pairs, hasScratch ? kernel::pairBytes(knownDepth) : 0);
-    copy = behind(panel, packed ? 0 : parts * kernel::panelBytes(knownDepth));
+    panel = behind(pairs, hasScratch ? kernel::pairBytes(depthInSteps) : 0);
+    copy = behind(panel, packed && !hasPairs
+                             ? 0
+                             : parts * kernel::panelBytes(depthInSteps));
     isBare = kernel::behindReshapes(yielded) == op.getResult();
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
@@ -129,7 +149,12 @@ private:
   Matrix matrixOf(const kernel::StridedView &operand, Value tensor,
                   Value batch) {
     auto argument = cast<BlockArgument>(operand.base);
-    Value offset = e.valueOf(operand.offset);
+    bool isHalf = graph::getElementType(argument).isBF16();
+    auto valueOf = [&](Expr expr) {
+      Value value = e.valueOf(expr);
+      return isHalf && multipliesPairs ? e.div(value, e.number(2)) : value;
+    };
+    Value offset = valueOf(operand.offset);
     SmallVector<Expr> dims = graph::getDims(tensor);
     size_t own = dims.size() - 2;
     if (!view.batchDims.empty() && own > 0) {
@@ -141,12 +166,19 @@ private:
       for (size_t i = 0; i < own; ++i) {
         Value at =
             e.broadcastAxis(index[skip + i], view.batchDims[skip + i], dims[i]);
-        offset = e.add(offset, e.mul(at, e.valueOf(operand.strides[i])));
+        offset = e.add(offset, e.mul(at, valueOf(operand.strides[i])));
       }
     }
-    return {element(e.argumentBuffer(argument.getArgNumber()), offset),
-            e.valueOf(operand.strides[own]),
-            e.valueOf(operand.strides[own + 1])};
+    Matrix matrix;
+    matrix.isHalf = isHalf && !multipliesPairs;
+    matrix.base = e.argumentBuffer(argument.getArgNumber());
+    matrix.rowStride = e.number(1); // To reach the offset.
+    matrix.base = matrix.at(e, offset, e.number(0));
+    matrix.rowStride = valueOf(operand.strides[own]);
+    matrix.columnStride = operand.strides[own + 1].isConstant(1)
+                              ? e.number(1)
+                              : valueOf(operand.strides[own + 1]);
+    return matrix;
   }
 
   /// Units [begin, end) of the batch.
@@ -155,8 +187,9 @@ private:
     if (!packed)
       rhs = matrixOf(view.rhs, op.getRhs(), batch);
     else if (view.rhs.strides.size() > 2)
-      packedBatch = element(packed, e.mul(e.mul(batch, e.mul(panels, depth)),
-                                          e.number(panelColumns)));
+      packedBatch =
+          element(packed, e.mul(e.mul(batch, e.mul(panels, packedDepth)),
+                                e.number(panelColumns)));
     else
       packedBatch = packed;
     resultRow = e.mul(batch, rows);
@@ -247,13 +280,21 @@ private:
 
   /// The group's slice [k, kEnd) of lhs, to scratch memory.
   void emitCopy(Value k, Value kEnd) {
+    Value steps = e.sub(kEnd, k), stride = strideOfCopy(steps);
     if (listed)
-      return listed->copy(lhs, k, e.sub(kEnd, k), copy);
+      return listed->copy(lhs, k, steps, copy, stride);
     Value m = firstRow(e.number(0));
-    Value mEnd = e.min(firstRow(groupSize), rows);
-    copyLhs(e, {lhs.at(e, m, k), lhs.rowStride, lhs.columnStride}, copy,
-            e.sub(mEnd, m), e.sub(kEnd, k), interleaves);
+    Value count = e.sub(e.min(firstRow(groupSize), rows), m);
+    Matrix slice = lhs;
+    slice.base = lhs.at(e, m, k);
+    if (lhs.isHalf)
+      widenLhs(e, slice, copy, stride, count, steps);
+    else
+      copyLhs(e, slice, copy, count, steps, interleaves);
   }
+
+  /// From row to row.
+  Value strideOfCopy(Value steps) { return e.add(steps, e.number(rowPadding)); }
 
   Value firstRow(Value block) {
     return e.mul(e.add(firstBlock, block), e.number(blockRows));
@@ -265,7 +306,8 @@ private:
 
   /// Where the packed block [k, ..) of a panel lies.
   Value packedAt(Value panel, Value k) {
-    return element(packedBatch, e.mul(e.add(e.mul(panel, depth), k),
+    Value row = widens ? e.div(k, e.number(2)) : k;
+    return element(packedBatch, e.mul(e.add(e.mul(panel, packedDepth), row),
                                       e.number(panelColumns)));
   }
 
@@ -285,9 +327,10 @@ private:
     bool inResult = isWhole && sumsFit;
     Strip work;
     work.depth = e.sub(kEnd, k);
-    work.a = copies ? element(copy, e.mul(e.sub(m, first), work.depth))
+    work.kind = multipliesPairs ? StripKind::Pairs : StripKind::F32;
+    work.aStride = copies ? strideOfCopy(work.depth) : lhs.rowStride;
+    work.a = copies ? element(copy, e.mul(e.sub(m, first), work.aStride))
                     : lhs.at(e, m, k);
-    work.aStride = copies ? work.depth : lhs.rowStride;
     work.isInterleaved = copies && interleaves && !listed;
     work.cStride = inResult ? columns : e.number(panelColumns);
     work.c = inResult
@@ -313,7 +356,7 @@ private:
         else if (!staysInResult)
           own = {e.select(isLast, here.out, own.out),
                  e.select(isLast, here.stride, own.stride)};
-        callTiles(each, tile, own, width);
+        callPart(each, tile, own, width);
       }
       if (staysInResult)
         return;
@@ -329,7 +372,7 @@ private:
 
   /// Where the sums of a panel of the chunk wait for the next block of k.
   Value waitingAt(Value panelOfChunk) {
-    if (parts == 1 && !listed)
+    if (!hasScratch)
       return waiting;
     return element(waiting,
                    e.mul(panelOfChunk, e.number(parts * groupElements)));
@@ -348,6 +391,8 @@ private:
       work.b = packedAt(own, k);
       work.next = packedAt(e.select(isLast, first, follower),
                            e.select(isLast, kEnd, k));
+      if (widens)
+        widenPart(work, part);
       return work;
     }
     Value n = e.add(e.mul(panel, e.number(panelColumns)),
@@ -358,6 +403,39 @@ private:
     packPanel(e, {rhs.at(e, k, n), rhs.rowStride, rhs.columnStride}, work.b,
               work.depth, width);
     return work;
+  }
+
+  Value isFew(Value rows) {
+    return e.less(rows, e.number(kernel::fewRows + 1));
+  }
+  Value isMany(Value rows) { return e.less(e.number(kernel::fewRows), rows); }
+
+  /// Makes of the work on a panel of pairs that on a widened one, which it
+  /// becomes here unless the rows are few.
+  void widenPart(Strip &work, int64_t part) {
+    Value wide = element(
+        panel,
+        e.number(part * kernel::panelBytes(view.depth.asConstant()) / 4));
+    e.ifThen(isMany(work.rows), [&] {
+      widenPanel(e, work.b, wide, e.div(work.depth, e.number(2)));
+    });
+    work.pairs = work.b;
+    work.b = wide;
+    work.nextBytes = e.number(panelColumns * 2);
+  }
+
+  /// A tile of a part, from the panel as it lies where its rows are few.
+  void callPart(const Strip &work, const StripTile &tile,
+                const StripTarget &target, Value width) {
+    if (!work.pairs)
+      return callTiles(work, tile, target, width);
+    Strip narrow = work;
+    narrow.kind = StripKind::Widened;
+    narrow.b = work.pairs;
+    narrow.depth = e.div(work.depth, e.number(2));
+    narrow.nextBytes = {};
+    e.ifThen(isFew(work.rows), [&] { callTiles(narrow, tile, target, width); });
+    e.ifThen(isMany(work.rows), [&] { callTiles(work, tile, target, width); });
   }
 
   /// A tile of the least width that covers `width` columns.
@@ -407,11 +485,16 @@ private:
   graph::MatmulOp op;
   kernel::MatmulView view;
   Value packed, rows, columns, depth;
+  Value packedDepth; // Rows of a packed panel.
+  // Of a weight in pairs: whether they are multiplied as such, else widened.
+  bool hasPairs, multipliesPairs, widens;
+  int64_t rowPadding; // Elements between rows of a copy.
   Value panels, wholePanels;
   int64_t blockDepth, chunkPanels, parts, tileElements;
   bool sumsFit; // Those of whole panels wait in the result.
   bool isBare, isOneBlock, interleaves;
-  bool copies; // The group's slice of lhs, to scratch memory.
+  bool hasScratch; // For sums that wait.
+  bool copies;     // The group's slice of lhs, to scratch memory.
   Value panel, copy, blocks;
   Value sums, waiting; // Of a tile, of a group.
   Indices leadDims;

@@ -45,16 +45,17 @@ constexpr int64_t streamAhead = 4096;
 
 class StripWriter {
 public:
-  StripWriter(ModuleOp module, bool interleaved, const TileShape &shape,
-              StringRef suffix)
-      : module(module), suffix(suffix), interleaved(interleaved), shape(shape),
+  StripWriter(ModuleOp module, StripKind kind, PairDots dots, bool interleaved,
+              const TileShape &shape, StringRef suffix)
+      : module(module), suffix(suffix), kind(kind), dots(dots),
+        interleaved(interleaved), shape(shape),
         b(UnknownLoc::get(module.getContext()), module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
         i64(b.getI64Type()), f32(b.getF32Type()),
         vector(VectorType::get({shape.lanes}, f32)) {}
 
   /// strip(a, aStride, b, depth, c, cStride, rows, accumulate, next, out,
-  /// outStride, index, count)
+  /// outStride, index, count, nextBytes)
   LLVM::LLVMFuncOp write(StringRef name) {
     // A narrow last panel is not worth code that streams it.
     bool hasStreams = shape.columns() * shape.steps == kernel::panelColumns;
@@ -65,7 +66,7 @@ public:
     }
     LLVM::LLVMFuncOp function =
         start(name, {pointer, i64, pointer, i64, pointer, i64, i64, i1(),
-                     pointer, pointer, i64, i64, i64});
+                     pointer, pointer, i64, i64, i64, i64});
     writeStripTile(function);
     LLVM::ReturnOp::create(b, ValueRange());
     return function;
@@ -145,28 +146,83 @@ private:
                           int64_t count, ValueRange before) {
     constexpr int64_t width = kernel::interleavedRows;
     SmallVector<Value> sums(before);
+    // Of A, a step has two elements where B's pairs are widened.
+    Value first = kind == StripKind::Widened ? mul(k, number(2)) : k;
     Value interleavedLine;
     if (interleaved)
       interleavedLine = element(rows[0], mul(k, number(width)));
     Value line = element(base, mul(k, number(kernel::panelColumns)));
+    auto factorAt = [&](size_t i, int64_t u) {
+      return interleaved ? element(interleavedLine, int32_t(u * width + i))
+                         : element(element(rows[i], first), int32_t(u));
+    };
     for (int64_t u = 0; u < count; ++u) {
       SmallVector<Value> columns;
       for (int64_t v = 0; v < shape.vectors; ++v)
         columns.push_back(
             loadVector(line, u * kernel::panelColumns + v * shape.lanes));
-      for (auto [i, row] : llvm::enumerate(rows)) {
-        Value at = interleaved
-                       ? element(interleavedLine, int32_t(u * width + i))
-                       : element(element(row, k), int32_t(u));
-        Value scalar = LLVM::LoadOp::create(b, f32, at);
-        Value factor = vector::BroadcastOp::create(b, vector, scalar);
-        for (int64_t v = 0; v < shape.vectors; ++v) {
-          Value &sum = sums[i * shape.vectors + v];
-          sum = LLVM::FMAOp::create(b, factor, columns[v], sum);
-        }
+      if (kind != StripKind::Widened) {
+        addProducts(
+            rows.size(), [&](size_t i) { return factorAt(i, u); }, columns,
+            sums);
+        continue;
       }
+      for (int64_t half = 0; half < 2; ++half)
+        addProducts(
+            rows.size(), [&](size_t i) { return factorAt(i, 2 * u + half); },
+            halfOf(columns, half), sums);
     }
     return sums;
+  }
+
+  /// Adds each row's factor times a row of B.
+  void addProducts(size_t height, function_ref<Value(size_t)> factorAt,
+                   ArrayRef<Value> columns, MutableArrayRef<Value> sums) {
+    for (size_t i = 0; i < height; ++i) {
+      Value scalar = LLVM::LoadOp::create(b, f32, factorAt(i));
+      Value factor = vector::BroadcastOp::create(b, vector, scalar);
+      for (int64_t v = 0; v < shape.vectors; ++v) {
+        Value &sum = sums[i * shape.vectors + v];
+        sum = addProduct(factor, columns[v], sum);
+      }
+    }
+  }
+
+  Value addProduct(Value x, Value y, Value sum) {
+    if (kind != StripKind::Pairs)
+      return LLVM::FMAOp::create(b, x, y, sum);
+    if (dots == PairDots::Expanded) {
+      for (int64_t half = 0; half < 2; ++half)
+        sum = LLVM::FMAOp::create(b, halfOf({x}, half)[0], halfOf({y}, half)[0],
+                                  sum);
+      return sum;
+    }
+    auto pairs = VectorType::get({2 * shape.lanes}, b.getBF16Type());
+    auto cast = [&](Value value) -> Value {
+      return LLVM::BitcastOp::create(b, pairs, value);
+    };
+    return LLVM::CallIntrinsicOp::create(
+               b, vector, b.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+               ValueRange{sum, cast(x), cast(y)})
+        .getResult(0);
+  }
+
+  /// The elements of even k of vectors of pairs as f32, or those of odd k.
+  SmallVector<Value> halfOf(ArrayRef<Value> pairs, int64_t half) {
+    auto bitsType = VectorType::get({shape.lanes}, b.getI32Type());
+    auto splat = [&](int32_t value) -> Value {
+      return arith::ConstantOp::create(b,
+                                       DenseElementsAttr::get(bitsType, value));
+    };
+    SmallVector<Value> result;
+    for (Value each : pairs) {
+      Value bits = LLVM::BitcastOp::create(b, bitsType, each);
+      bits = half == 0
+                 ? arith::ShLIOp::create(b, bits, splat(16)).getResult()
+                 : arith::AndIOp::create(b, bits, splat(int32_t(0xffff0000)));
+      result.push_back(LLVM::BitcastOp::create(b, vector, bits));
+    }
+    return result;
   }
 
   /// Where the sums will be stored or added to. Were those lines still on their
@@ -288,9 +344,9 @@ private:
         arith::CmpIOp::create(b, arith::CmpIPredicate::ule, count, number(1));
     // The next panel, spread over all tiles; what a tile cannot take in
     // passing is left to the hardware.
-    int64_t bytes = kernel::panelColumns * 4 * unroll / shape.steps;
-    Value nextStep = arith::MinUIOp::create(b, div(number(bytes), count),
-                                            number(2 * cacheLine));
+    Value bytes = div(mul(argument(13), number(unroll)), number(shape.steps));
+    Value nextStep =
+        arith::MinUIOp::create(b, div(bytes, count), number(2 * cacheLine));
     Value nextBytes = mul(div(depth, number(unroll)), nextStep);
     Value first = mul(mul(index, number(shape.steps)), nextBytes);
     for (int64_t i = 0; i < shape.steps; ++i) {
@@ -306,6 +362,8 @@ private:
 
   ModuleOp module;
   std::string suffix; // Of the functions' names.
+  StripKind kind;
+  PairDots dots;
   bool interleaved;
   TileShape shape;
   ImplicitLocOpBuilder b;
@@ -315,16 +373,21 @@ private:
 };
 
 /// The function of all kernels of a module that need it.
-LLVM::LLVMFuncOp stripTileFunction(ModuleOp module, const CpuLevel &level,
-                                   bool interleaved, int64_t columns) {
-  TileShape shape = tileShape(level, columns);
+LLVM::LLVMFuncOp stripTileFunction(Emitter &e, const Strip &strip) {
+  const CpuLevel &level = e.level;
+  TileShape shape = tileShape(level, strip.columns);
+  StringRef kind = strip.kind == StripKind::Pairs     ? "_pairs"
+                   : strip.kind == StripKind::Widened ? "_widened"
+                                                      : "";
   std::string suffix =
-      ((interleaved ? "_interleaved." : ".") + level.name).str();
+      (kind + (strip.isInterleaved ? "_interleaved." : ".") + level.name).str();
   std::string name =
       ("matmul_strip_x" + Twine(shape.columns() * shape.steps) + suffix).str();
-  if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+  if (auto function = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
-  return StripWriter(module, interleaved, shape, suffix).write(name);
+  return StripWriter(e.module, strip.kind, level.pairDots, strip.isInterleaved,
+                     shape, suffix)
+      .write(name);
 }
 
 } // namespace
@@ -365,14 +428,15 @@ void callStripTile(Emitter &e, const Strip &strip, const StripTile &tile,
   auto element = [&](Value base, Value row, Value stride) {
     return e.address(base, e.b.getF32Type(), e.mul(row, stride));
   };
-  LLVM::CallOp::create(
-      e.b,
-      stripTileFunction(e.module, e.level, strip.isInterleaved, strip.columns),
-      ValueRange{element(strip.a, tile.row, strip.aStride), strip.aStride,
-                 strip.b, strip.depth,
-                 element(strip.c, tile.row, strip.cStride), strip.cStride,
-                 tile.rows, strip.accumulate, strip.next, target.out,
-                 target.stride, tile.index, tile.count});
+  Value nextBytes =
+      strip.nextBytes ? strip.nextBytes : e.number(kernel::panelColumns * 4);
+  LLVM::CallOp::create(e.b, stripTileFunction(e, strip),
+                       ValueRange{element(strip.a, tile.row, strip.aStride),
+                                  strip.aStride, strip.b, strip.depth,
+                                  element(strip.c, tile.row, strip.cStride),
+                                  strip.cStride, tile.rows, strip.accumulate,
+                                  strip.next, target.out, target.stride,
+                                  tile.index, tile.count, nextBytes});
 }
 
 void callStrip(Emitter &e, const Strip &strip) {

@@ -9,6 +9,17 @@
 
 namespace tenon::cpu {
 
+/// How the operands of a strip lie.
+enum class StripKind {
+  F32,
+  /// B and A are pairs of bf16 along k, and a step is one pair: for levels that
+  /// multiply pairs.
+  Pairs,
+  /// B is pairs of bf16, A is f32 and not interleaved: a step is two elements
+  /// of a row of A.
+  Widened,
+};
+
 /// What is computed: `rows` rows of
 ///
 ///     C[rows][columns] (+)= A[rows][depth] * B[depth][panelColumns]
@@ -16,12 +27,16 @@ namespace tenon::cpu {
 /// with B contiguous and the other two at a stride (A may be interleaved
 /// instead: [ceil(rows / interleavedRows)][depth][interleavedRows], with its
 /// depth for a stride), in f32, each sum from zero by fused multiply-adds in
-/// the order of k, then added to C. All sizes are i64 in elements. Columns of B
-/// from `columns` on may be left out.
+/// the order of k, then added to C. All sizes are i64 in elements of 4 bytes,
+/// of which pairs are one, and depth is that of B. Columns of B from `columns`
+/// on may be left out.
 struct Strip {
   mlir::Value a, aStride, b, depth, c, cStride, rows;
   mlir::Value accumulate; // i1: add to what C holds.
   mlir::Value next;       // Another such B: fetched into the cache meanwhile.
+  mlir::Value nextBytes;  // Of `next` per row of B; null: as B's rows have.
+  mlir::Value pairs;      // What `b` was widened from; null: it was not.
+  StripKind kind = StripKind::F32;
   bool isInterleaved = false;
   int64_t columns = kernel::panelColumns;
 };

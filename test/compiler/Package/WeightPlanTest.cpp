@@ -90,6 +90,47 @@ TEST_F(WeightPlanTest, StoresRowsAndTheirTransposeOnce) {
     }
 }
 
+TEST_F(WeightPlanTest, PacksRoundedWeightsInPairsOfRows) {
+  constexpr int64_t rows = 301, columns = 50; // Chunks, and half a pair.
+  add("w", {rows, columns}, 0);
+  const Weight *rounded = store.addRounded(*store.lookup("w"));
+  const Weight *turned =
+      store.addRounded(*store.addTransposed("turned", *store.lookup("w")));
+  WeightPlan plan(store);
+  PlacedWeight placed = llvm::cantFail(plan.place(rounded->name, "packed48"));
+  EXPECT_EQ(placed.bytes, 2u * 151 * 48 * 4);
+  std::vector<char> bytes;
+  auto into = [&](llvm::ArrayRef<char> part) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  };
+  layOut(placed, into);
+  ASSERT_EQ(bytes.size(), placed.bytes);
+  auto at = [&](int64_t index) {
+    uint16_t bits;
+    std::memcpy(&bits, bytes.data() + index * 2, 2);
+    return widenBf16(bits);
+  };
+  for (int64_t column = 0; column < 96; ++column)
+    for (int64_t row = 0; row < 302; ++row) {
+      int64_t line = column / 48 * 151 + row / 2;
+      float wanted = row < rows && column < columns
+                         ? widenBf16(roundToBf16(float(row * columns + column)))
+                         : 0;
+      EXPECT_EQ(at((line * 48 + column % 48) * 2 + row % 2), wanted);
+    }
+  // A transpose is packed from the rows of what it is the transpose of.
+  placed = llvm::cantFail(plan.place(turned->name, "packed48"));
+  EXPECT_EQ(placed.bytes, 7u * 25 * 48 * 4);
+  bytes.clear();
+  layOut(placed, into);
+  for (int64_t column = 0; column < rows; ++column)
+    for (int64_t row = 0; row < columns; ++row) {
+      int64_t line = column / 48 * 25 + row / 2;
+      EXPECT_EQ(at((line * 48 + column % 48) * 2 + row % 2),
+                widenBf16(roundToBf16(float(column * columns + row))));
+    }
+}
+
 TEST_F(WeightPlanTest, PacksHalvesOfColumnsInTurn) {
   constexpr int64_t rows = 3, half = 50, columns = 2 * half;
   add("w", {rows, columns}, 0);

@@ -682,3 +682,41 @@ func.func @gate_behind_attention(%q: tensor<1x2x6x4xf32>, %gate: tensor<1x2x6x4x
   %1 = graph.mul %0, %gate : (tensor<1x2x6x4xf32>, tensor<1x2x6x4xf32>) -> tensor<1x2x6x4xf32>
   return %1 : tensor<1x2x6x4xf32>
 }
+
+// -----
+
+// What is rounded for one reader and read as it was by another is stored twice
+// by the kernel that makes it.
+
+// CHECK-LABEL: @rounded_and_not
+func.func @rounded_and_not(%x: tensor<4x64xf32>, %n: tensor<4xi64>) -> (tensor<4x64xf32>, tensor<4x64xbf16>) {
+  // CHECK:      %[[TWO:.*]]:2 = kernel.region(%arg0)
+  // CHECK:      %[[N:.*]] = graph.layer_norm
+  // CHECK-NEXT: %[[R:.*]] = graph.cast %[[N]]
+  // CHECK-NEXT: kernel.yield %[[N]], %[[R]]
+  // CHECK:      %[[G:.*]] = kernel.region(%[[TWO]]#1,
+  // CHECK:      %[[A:.*]] = kernel.region(%[[TWO]]#0,
+  // CHECK:      return %[[A]], %[[G]]
+  %0 = graph.layer_norm %x {axis = 1 : i64, epsilon = 1.0e-5 : f64} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  // expected-remark@+1 {{kernel ends here: its user 'graph.gather' does not read it element by element}}
+  %1 = graph.cast %0 : (tensor<4x64xf32>) -> tensor<4x64xbf16>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %2 = graph.gather %1, %n {axis = 0 : i64} : (tensor<4x64xbf16>, tensor<4xi64>) -> tensor<4x64xbf16>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %3 = graph.add %0, %x : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  return %3, %2 : tensor<4x64xf32>, tensor<4x64xbf16>
+}
+
+// -----
+
+// Behind another root a kernel has one result.
+
+// CHECK-LABEL: @product_and_rounded
+func.func @product_and_rounded(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>) -> (tensor<4x64xf32>, tensor<4x64xbf16>) {
+  // CHECK-COUNT-2: kernel.region
+  // expected-remark@+1 {{kernel ends here: its result has several users}}
+  %0 = graph.matmul %x, %w : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %1 = graph.cast %0 : (tensor<4x64xf32>) -> tensor<4x64xbf16>
+  return %0, %1 : tensor<4x64xf32>, tensor<4x64xbf16>
+}

@@ -49,6 +49,47 @@ TEST_F(WeightStoreTest, NamesAreMadeUniqueAndPrintable) {
   EXPECT_EQ(inOrder, names);
 }
 
+TEST_F(WeightStoreTest, RoundsToTheNearestBf16) {
+  struct Case {
+    uint32_t from;
+    uint16_t to;
+  };
+  // Ties to even, up and down; what overflows; NaN with low bits alone.
+  for (Case each : {Case{0x3f808000, 0x3f80}, Case{0x3f818000, 0x3f82},
+                    Case{0x3f808001, 0x3f81}, Case{0x3f807fff, 0x3f80},
+                    Case{0x7f7fffff, 0x7f80}, Case{0xff800000, 0xff80},
+                    Case{0x80000000, 0x8000}, Case{0x00000001, 0x0000},
+                    Case{0x7f800001, 0x7fc0}, Case{0xffffffff, 0xffff}}) {
+    float value;
+    std::memcpy(&value, &each.from, 4);
+    EXPECT_EQ(roundToBf16(value), each.to) << std::hex << each.from;
+  }
+  EXPECT_EQ(widenBf16(0xc040), -3.0f);
+}
+
+TEST_F(WeightStoreTest, RoundedEntriesAreMadeOnce) {
+  std::vector<float> numbers = {1, -2, 1.00390625f, 3, 4, 5};
+  std::vector<char> bytes(24);
+  std::memcpy(bytes.data(), numbers.data(), 24);
+  const Weight *w = llvm::cantFail(store.addOwned("w", f32, {2, 3}, bytes));
+  const Weight *turned = store.addTransposed("turned", *w);
+  const Weight *rounded = store.addRounded(*w);
+  EXPECT_EQ(store.addRounded(*w), rounded);
+  EXPECT_TRUE(rounded->elementType.isBF16());
+  auto at = [](const Weight &weight, size_t i) {
+    uint16_t bits;
+    std::memcpy(&bits, weight.bytes().data() + i * 2, 2);
+    return widenBf16(bits);
+  };
+  ASSERT_EQ(rounded->bytes().size(), 12u);
+  EXPECT_EQ(at(*rounded, 1), -2);
+  EXPECT_EQ(at(*rounded, 2), 1); // A tie.
+  // Of a transpose: what is packed for both is one.
+  const Weight *both = store.addRounded(*turned);
+  EXPECT_EQ(both->transposed, rounded);
+  EXPECT_EQ(at(*both, 2), -2);
+}
+
 TEST_F(WeightStoreTest, BytesMustBeExactlyThoseOfTypeAndShape) {
   EXPECT_EQ(failure(f32, {2, 3}, 23), "weight 'w' has 23 bytes but needs 24");
   EXPECT_EQ(failure(f32, {2, 3}, 24), "");

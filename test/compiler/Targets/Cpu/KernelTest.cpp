@@ -175,8 +175,8 @@ bool sameBits(ArrayRef<char> x, const GuardedBuffer &y, Type element) {
   return true;
 }
 
-/// The bytes of a tensor [K, N] or [B, K, N] of 4-byte elements in panels,
-/// those of `parts` equal ranges of columns in turn.
+/// The bytes of a tensor [K, N] or [B, K, N] in panels, those of `parts` equal
+/// ranges of columns in turn; of a bf16, two rows lie together.
 std::vector<char> pack(const reference::Tensor &tensor, int64_t parts) {
   std::vector<char> bytes = tensor.toBytes();
   ArrayRef<int64_t> matrix = ArrayRef(tensor.shape).take_back(2);
@@ -184,14 +184,18 @@ std::vector<char> pack(const reference::Tensor &tensor, int64_t parts) {
   int64_t depth = matrix[0], columns = matrix[1] / parts;
   int64_t width = kernel::panelColumns;
   int64_t panels = (columns + width - 1) / width * parts;
-  std::vector<char> packed(batches * panels * width * depth * 4);
+  int64_t bytesEach = tensor.element.isBF16() ? 2 : 4, rowsEach = 4 / bytesEach;
+  int64_t lines = (depth + rowsEach - 1) / rowsEach;
+  std::vector<char> packed(batches * panels * width * lines * 4);
   for (int64_t line = 0; line < batches * depth; ++line)
     for (int64_t part = 0; part < parts; ++part)
       for (int64_t n = 0; n < columns; ++n) {
         int64_t panel = line / depth * panels + n / width * parts + part;
-        int64_t row = panel * depth + line % depth;
-        std::memcpy(&packed[(row * width + n % width) * 4],
-                    &bytes[((line * parts + part) * columns + n) * 4], 4);
+        int64_t k = line % depth, row = panel * lines + k / rowsEach;
+        std::memcpy(
+            &packed[(row * width + n % width) * 4 + k % rowsEach * bytesEach],
+            &bytes[((line * parts + part) * columns + n) * bytesEach],
+            bytesEach);
       }
   return packed;
 }
@@ -398,11 +402,20 @@ void *loadObject(const std::string &object) {
   return handle;
 }
 
+cpu::CpuLevel levelOf(StringRef name) {
+  if (name != expandedPairs)
+    return *cpu::findCpuLevel(name);
+  cpu::CpuLevel level = *cpu::findCpuLevel("x86-64-v4");
+  level.name = expandedPairs;
+  level.pairDots = cpu::PairDots::Expanded;
+  return level;
+}
+
 } // namespace
 
 bool canRun(const char *levelName) {
-  return cpu::findCpuLevel("native")->vectorBits >=
-         cpu::findCpuLevel(levelName)->vectorBits;
+  return (levelOf(levelName).features &
+          ~cpu::findCpuLevel("native")->features) == 0;
 }
 
 std::string tensor(const std::vector<std::string> &dims,
@@ -460,7 +473,7 @@ void runCases(const std::vector<KernelCase> &cases, const char *levelName) {
   for (auto function : module->getOps<kernel::FuncOp>()) {
     schedule(function);
   }
-  cpu::CpuLevel level = *cpu::findCpuLevel(levelName);
+  cpu::CpuLevel level = levelOf(levelName);
   auto objects = cpu::compileObjects(*module, level);
   ASSERT_TRUE(succeeded(objects));
   void *handle = loadObject((*objects)[0]);

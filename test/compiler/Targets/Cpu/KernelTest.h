@@ -38,8 +38,12 @@ struct KernelCase {
   std::string schedule = "Generic";
 };
 
+/// The level x86-64-v4 with multiply-adds in the place of the instruction for
+/// pairs of bf16: all that surrounds it runs where that is missing.
+inline constexpr const char *expandedPairs = "x86-64-v4-pairs";
+
 /// Compiles and runs all; failures are reported to GoogleTest by case name.
-/// The level must be one that canRun holds for, or "native".
+/// The level must be one that canRun holds for, "native" or `expandedPairs`.
 void runCases(const std::vector<KernelCase> &cases,
               const char *levelName = "native");
 

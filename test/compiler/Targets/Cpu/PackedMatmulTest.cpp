@@ -2,44 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/compiler/Targets/Cpu/LevelTest.h"
+#include "test/compiler/Targets/Cpu/MatmulCase.h"
 
 namespace tenon::test {
 namespace {
-
-using Dims = std::vector<std::string>;
-
-/// A product of lhs [lead, depth] and a weight; `behind` holds ops on %sums,
-/// of type RESULT; what they call %y is yielded, or else %sums itself.
-KernelCase product(Dims lead, int64_t depth, int64_t columns,
-                   std::vector<Symbols> sizes, const std::string &operands = "",
-                   std::string behind = "",
-                   const std::string &element = "f32") {
-  Dims lhs = lead, result = lead;
-  lhs.push_back(std::to_string(depth));
-  result.push_back(std::to_string(columns));
-  std::string rhs =
-      tensor({std::to_string(depth), std::to_string(columns)}, "f32");
-  std::string sums = tensor(result, "f32"), yielded = tensor(result, element);
-  for (size_t at; (at = behind.find("RESULT")) != std::string::npos;)
-    behind.replace(at, 6, sums);
-  KernelCase test;
-  test.schedule = "PackedMatmul";
-  test.sizes = std::move(sizes);
-  test.name = lhs.back() + "x" + result.back() + " " + behind;
-  test.arguments = "%a: " + tensor(lhs, "f32") + ", %b: " + rhs +
-                   (operands.empty() ? "" : ", " + operands);
-  test.body = "%sums = graph.matmul %a, %b : (" + tensor(lhs, "f32") + ", " +
-              rhs + ") -> " + sums + "\n" + behind + "\nkernel.yield " +
-              (behind.empty() ? "%sums" : "%y") + " : " + yielded;
-  return test;
-}
-
-std::vector<Symbols> rows(std::initializer_list<int64_t> counts) {
-  std::vector<Symbols> sizes;
-  for (int64_t count : counts)
-    sizes.push_back({{"m", count}});
-  return sizes;
-}
 
 class PackedMatmul : public LevelTest {};
 
@@ -127,44 +93,6 @@ TEST_P(PackedMatmul, SumsManyPanelsInChunks) {
                "%y = graph.add %sums, %c : (RESULT, tensor<821xf32>) "
                "-> RESULT")});
 }
-
-/// A product of lhs [lead, depth] and a weight whose two halves of `columns`
-/// meet; %l and %h of type HALF become %y.
-KernelCase gated(Dims lead, int64_t depth, int64_t columns,
-                 std::vector<Symbols> sizes, std::string meeting,
-                 const std::string &element = "f32",
-                 const std::string &operands = "") {
-  Dims lhs = lead, whole = lead, half = lead;
-  lhs.push_back(std::to_string(depth));
-  whole.push_back(std::to_string(2 * columns));
-  half.push_back(std::to_string(columns));
-  std::string rhs =
-      tensor({std::to_string(depth), std::to_string(2 * columns)}, "f32");
-  std::string halfType = tensor(half, "f32"), zeros, ones;
-  for (size_t i = 0; i < lead.size(); ++i)
-    zeros += "0, ", ones += "1, ";
-  auto slice = [&](int64_t start) {
-    return " = graph.slice %s {starts = #graph.dims<" + zeros +
-           std::to_string(start) + ">, steps = #graph.dims<" + ones +
-           "1>} : (" + tensor(whole, "f32") + ") -> " + halfType + "\n";
-  };
-  for (size_t at; (at = meeting.find("HALF")) != std::string::npos;)
-    meeting.replace(at, 4, halfType);
-  KernelCase test;
-  test.schedule = "PackedMatmul";
-  test.sizes = std::move(sizes);
-  test.name = lhs.back() + "x2x" + half.back() + " " + meeting;
-  test.arguments = "%a: " + tensor(lhs, "f32") + ", %b: " + rhs + operands;
-  test.body = "%s = graph.matmul %a, %b : (" + tensor(lhs, "f32") + ", " + rhs +
-              ") -> " + tensor(whole, "f32") + "\n%l" + slice(0) + "%h" +
-              slice(columns) + meeting +
-              "\nkernel.yield %y : " + tensor(half, element);
-  return test;
-}
-
-const char *silu = "%g = graph.sigmoid %l : (HALF) -> HALF\n"
-                   "%t = graph.mul %l, %g : (HALF, HALF) -> HALF\n"
-                   "%y = graph.mul %t, %h : (HALF, HALF) -> HALF";
 
 TEST_P(PackedMatmul, CombinesTwoHalvesOfItsColumns) {
   std::vector<KernelCase> cases;

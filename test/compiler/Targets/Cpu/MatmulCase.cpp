@@ -1,0 +1,92 @@
+//===- MatmulCase.cpp - Cases of products with packed weights -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/MatmulCase.h"
+
+namespace tenon::test {
+
+KernelCase product(Dims lead, int64_t depth, int64_t columns,
+                   std::vector<Symbols> sizes, const std::string &operands,
+                   std::string behind, const std::string &element) {
+  Dims lhs = lead, result = lead;
+  lhs.push_back(std::to_string(depth));
+  result.push_back(std::to_string(columns));
+  std::string rhs =
+      tensor({std::to_string(depth), std::to_string(columns)}, "f32");
+  std::string sums = tensor(result, "f32"), yielded = tensor(result, element);
+  for (size_t at; (at = behind.find("RESULT")) != std::string::npos;)
+    behind.replace(at, 6, sums);
+  KernelCase test;
+  test.schedule = "PackedMatmul";
+  test.sizes = std::move(sizes);
+  test.name = lhs.back() + "x" + result.back() + " " + behind;
+  test.arguments = "%a: " + tensor(lhs, "f32") + ", %b: " + rhs +
+                   (operands.empty() ? "" : ", " + operands);
+  test.body = "%sums = graph.matmul %a, %b : (" + tensor(lhs, "f32") + ", " +
+              rhs + ") -> " + sums + "\n" + behind + "\nkernel.yield " +
+              (behind.empty() ? "%sums" : "%y") + " : " + yielded;
+  return test;
+}
+
+std::vector<Symbols> rows(std::initializer_list<int64_t> counts) {
+  std::vector<Symbols> sizes;
+  for (int64_t count : counts)
+    sizes.push_back({{"m", count}});
+  return sizes;
+}
+
+KernelCase gated(Dims lead, int64_t depth, int64_t columns,
+                 std::vector<Symbols> sizes, std::string meeting,
+                 const std::string &element, const std::string &operands) {
+  Dims lhs = lead, whole = lead, half = lead;
+  lhs.push_back(std::to_string(depth));
+  whole.push_back(std::to_string(2 * columns));
+  half.push_back(std::to_string(columns));
+  std::string rhs =
+      tensor({std::to_string(depth), std::to_string(2 * columns)}, "f32");
+  std::string halfType = tensor(half, "f32"), zeros, ones;
+  for (size_t i = 0; i < lead.size(); ++i)
+    zeros += "0, ", ones += "1, ";
+  auto slice = [&](int64_t start) {
+    return " = graph.slice %s {starts = #graph.dims<" + zeros +
+           std::to_string(start) + ">, steps = #graph.dims<" + ones +
+           "1>} : (" + tensor(whole, "f32") + ") -> " + halfType + "\n";
+  };
+  for (size_t at; (at = meeting.find("HALF")) != std::string::npos;)
+    meeting.replace(at, 4, halfType);
+  KernelCase test;
+  test.schedule = "PackedMatmul";
+  test.sizes = std::move(sizes);
+  test.name = lhs.back() + "x2x" + half.back() + " " + meeting;
+  test.arguments = "%a: " + tensor(lhs, "f32") + ", %b: " + rhs + operands;
+  test.body = "%s = graph.matmul %a, %b : (" + tensor(lhs, "f32") + ", " + rhs +
+              ") -> " + tensor(whole, "f32") + "\n%l" + slice(0) + "%h" +
+              slice(columns) + meeting +
+              "\nkernel.yield %y : " + tensor(half, element);
+  return test;
+}
+
+const char *const silu = "%g = graph.sigmoid %l : (HALF) -> HALF\n"
+                         "%t = graph.mul %l, %g : (HALF, HALF) -> HALF\n"
+                         "%y = graph.mul %t, %h : (HALF, HALF) -> HALF";
+
+KernelCase inPairs(KernelCase test, bool lhsToo) {
+  for (std::string name : lhsToo ? Dims{"%b", "%a"} : Dims{"%b"}) {
+    size_t from = test.arguments.find(name + ": ") + name.size() + 2;
+    size_t to = test.arguments.find('>', from) + 1;
+    if (to < test.arguments.size() && test.arguments[to] == '>')
+      ++to; // Behind symbolic sizes.
+    std::string wide = test.arguments.substr(from, to - from), narrow = wide;
+    narrow.replace(narrow.find("f32"), 3, "bf16");
+    test.arguments.replace(from, to - from, narrow);
+    size_t use = test.body.find("matmul ");
+    use = test.body.find(name, use);
+    test.body.replace(use, name.size(), name + "wide");
+    test.body = name + "wide = graph.cast " + name + " : (" + narrow + ") -> " +
+                wide + "\n" + test.body;
+  }
+  test.name += lhsToo ? " in pairs" : " of pairs";
+  return test;
+}
+
+} // namespace tenon::test

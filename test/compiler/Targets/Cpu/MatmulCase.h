@@ -1,0 +1,37 @@
+//===- MatmulCase.h - Cases of products with packed weights ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_TEST_COMPILER_TARGETS_CPU_MATMULCASE_H
+#define TENON_TEST_COMPILER_TARGETS_CPU_MATMULCASE_H
+
+#include "test/compiler/Targets/Cpu/KernelTest.h"
+
+namespace tenon::test {
+
+using Dims = std::vector<std::string>;
+
+/// A product of lhs [lead, depth] and a weight; `behind` holds ops on %sums,
+/// of type RESULT; what they call %y is yielded, or else %sums itself.
+KernelCase product(Dims lead, int64_t depth, int64_t columns,
+                   std::vector<Symbols> sizes, const std::string &operands = "",
+                   std::string behind = "", const std::string &element = "f32");
+
+/// A product of lhs [lead, depth] and a weight whose two halves of `columns`
+/// meet; %l and %h of type HALF become %y.
+KernelCase gated(Dims lead, int64_t depth, int64_t columns,
+                 std::vector<Symbols> sizes, std::string meeting,
+                 const std::string &element = "f32",
+                 const std::string &operands = "");
+
+/// %l * sigmoid(%l) * %h
+extern const char *const silu;
+
+/// Sizes of `m`.
+std::vector<Symbols> rows(std::initializer_list<int64_t> counts);
+
+/// The case with its weight, %b, and if so lhs, %a, in bf16 and widened.
+KernelCase inPairs(KernelCase test, bool lhsToo = true);
+
+} // namespace tenon::test
+
+#endif // TENON_TEST_COMPILER_TARGETS_CPU_MATMULCASE_H

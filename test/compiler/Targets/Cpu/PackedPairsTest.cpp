@@ -1,0 +1,138 @@
+//===- PackedPairsTest.cpp - Matrix products with weights in bf16 ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/LevelTest.h"
+#include "test/compiler/Targets/Cpu/MatmulCase.h"
+#include <algorithm>
+
+namespace tenon::test {
+namespace {
+
+class PackedPairs : public LevelTest {
+protected:
+  /// With lhs in bf16 too, and without.
+  void runPairs(const std::vector<KernelCase> &cases) {
+    std::vector<KernelCase> pairs;
+    for (const KernelCase &test : cases)
+      for (bool lhsToo : {false, true})
+        pairs.push_back(inPairs(test, lhsToo));
+    run(pairs);
+  }
+};
+
+TEST_P(PackedPairs, TakesAnyNumberOfRows) {
+  std::vector<Symbols> sizes = rows({0, 127, 128, 129, 130, 191, 257});
+  for (int64_t m = 1; m <= 65; ++m)
+    sizes.push_back({{"m", m}});
+  runPairs({product({"m"}, 6, 49, sizes)});
+}
+
+TEST_P(PackedPairs, TakesAnyNumberOfColumns) {
+  std::vector<KernelCase> cases;
+  for (int64_t columns : {1, 15, 16, 17, 47, 48, 49, 95, 96, 97, 1000})
+    cases.push_back(product({"m"}, 14, columns, rows({1, 9, 67, 140})));
+  runPairs(cases);
+}
+
+TEST_P(PackedPairs, TakesAnyEvenDepth) {
+  std::vector<KernelCase> cases;
+  for (int64_t depth :
+       {2, 4, 6, 8, 10, 64, 512, 514, 768, 1022, 1100, 1536, 1538, 3072})
+    for (int64_t columns : {48, 50})
+      cases.push_back(product({"m"}, depth, columns, rows({3, 13, 30})));
+  runPairs(cases);
+}
+
+TEST_P(PackedPairs, CopiesRowsThatLiePagesApart) {
+  std::string half = tensor({"m", "50"}, "bf16");
+  runPairs({product({"m"}, 2048, 50, rows({1, 7, 8, 9, 63, 65, 129, 140})),
+            product({"m"}, 4096, 17 * 48, rows({0, 5, 130})),
+            product({"m"}, 2048, 50, rows({3, 70}), "",
+                    "%y = graph.cast %sums : (RESULT) -> " + half, "bf16")});
+}
+
+TEST_P(PackedPairs, GivesBf16) {
+  std::vector<KernelCase> cases;
+  for (int64_t depth : {30, 770, 3072})
+    for (int64_t columns : {100, 48 * 26}) {
+      std::string type = tensor({"m", std::to_string(columns)}, "bf16");
+      cases.push_back(
+          product({"m"}, depth, columns, rows({1, 21, 129}), "%c: " + type,
+                  "%d = graph.cast %c : (" + type +
+                      ") -> RESULT\n"
+                      "%e = graph.add %sums, %d : (RESULT, RESULT) -> RESULT\n"
+                      "%y = graph.cast %e : (RESULT) -> " +
+                      type,
+                  "bf16"));
+    }
+  runPairs(cases);
+}
+
+TEST_P(PackedPairs, CombinesTwoHalvesOfItsColumns) {
+  std::vector<KernelCase> cases;
+  for (int64_t columns : {1, 48, 50, 300})
+    for (int64_t depth : {2, 64, 770, 1100, 2048})
+      cases.push_back(
+          gated({"m"}, depth, columns, rows({0, 1, 13, 130}), silu));
+  for (KernelCase &test : cases)
+    test.values = {{-0.5, 0.5}};
+  runPairs(cases);
+}
+
+TEST_P(PackedPairs, TakesAMatrixPerBatch) {
+  std::vector<KernelCase> cases;
+  for (const char *depth : {"20", "1024", "1100"})
+    for (const char *columns : {"48", "50", "130"}) {
+      KernelCase test;
+      test.name = std::string("batches, ") + depth + "x" + columns;
+      test.schedule = "PackedMatmul";
+      std::string lhs = tensor({"3", "m", depth}, "f32");
+      std::string weight = tensor({"3", depth, columns}, "f32");
+      std::string sums = tensor({"3", "m", columns}, "f32");
+      test.arguments = "%a: " + lhs + ", %b: " + weight;
+      test.body = "%s = graph.matmul %a, %b : (" + lhs + ", " + weight +
+                  ") -> " + sums + "\nkernel.yield %s : " + sums;
+      test.sizes = rows({0, 1, 9, 66, 130});
+      cases.push_back(test);
+    }
+  runPairs(cases);
+}
+
+/// Rows that start at an odd element are no pairs.
+TEST_P(PackedPairs, ReadsLhsThroughSlices) {
+  std::vector<KernelCase> cases;
+  for (int64_t start : {0, 1, 2, 5})
+    for (const char *width : {"40", "41"}) {
+      KernelCase test;
+      test.name = "slice from " + std::to_string(start) + " of " + width;
+      test.schedule = "PackedMatmul";
+      std::string lies = tensor({"m", width}, "bf16");
+      std::string seen = tensor({"m", "32"}, "bf16");
+      std::string wide = tensor({"m", "32"}, "f32");
+      std::string sums = tensor({"m", "50"}, "f32");
+      test.arguments = "%a: " + lies + ", %b: tensor<32x50xbf16>";
+      test.body =
+          "%t = graph.slice %a {starts = #graph.dims<0, " +
+          std::to_string(start) + ">, steps = #graph.dims<1, 1>} : (" + lies +
+          ") -> " + seen + "\n%u = graph.cast %t : (" + seen + ") -> " + wide +
+          "\n%v = graph.cast %b : (tensor<32x50xbf16>) -> tensor<32x50xf32>" +
+          "\n%s = graph.matmul %u, %v : (" + wide + ", tensor<32x50xf32>) -> " +
+          sums + "\nkernel.yield %s : " + sums;
+      test.sizes = rows({0, 1, 9, 70});
+      cases.push_back(test);
+    }
+  run(cases);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, PackedPairs,
+                         testing::Values("x86-64-v3", "x86-64-v4",
+                                         "x86-64-v4-bf16", expandedPairs),
+                         [](const auto &info) {
+                           std::string name(info.param);
+                           name = name.substr(7);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+} // namespace
+} // namespace tenon::test

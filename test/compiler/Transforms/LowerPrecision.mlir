@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tenon-opt %s --lower-precision --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --lower-precision=explain --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=WHY
+
+// Both operands of a product by a weight, lhs behind what renames its elements.
+// CHECK-LABEL: @product
+// CHECK:      %[[X:.*]] = graph.cast %arg0 : (tensor<?x2x64xf32, {{.*}}>) -> tensor<?x2x64xbf16,
+// CHECK:      %[[W:.*]] = graph.cast %{{.*}} : (tensor<128x64xf32>) -> tensor<128x64xbf16>
+// CHECK:      %[[WIDE:.*]] = graph.cast %[[W]] : (tensor<128x64xbf16>) -> tensor<128x64xf32>
+// CHECK:      %[[ROWS:.*]] = graph.reshape %[[X]] : {{.*}} -> tensor<?x128xbf16
+// CHECK:      %[[LHS:.*]] = graph.cast %[[ROWS]]
+// CHECK:      graph.matmul %[[LHS]], %[[WIDE]] : {{.*}} -> tensor<?x64xf32
+func.func @product(%x: tensor<?x2x64xf32, #graph.dims<s, 2, 64>>)
+    -> tensor<?x64xf32, #graph.dims<s, 64>> {
+  %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+  %0 = graph.reshape %x : (tensor<?x2x64xf32, #graph.dims<s, 2, 64>>)
+      -> tensor<?x128xf32, #graph.dims<s, 128>>
+  %1 = graph.matmul %0, %w
+      : (tensor<?x128xf32, #graph.dims<s, 128>>, tensor<128x64xf32>)
+      -> tensor<?x64xf32, #graph.dims<s, 64>>
+  return %1 : tensor<?x64xf32, #graph.dims<s, 64>>
+}
+
+// -----
+
+// A value is rounded once for all its products; others read it as it was.
+// CHECK-LABEL: @shared
+// CHECK:      %[[E:.*]] = graph.exp
+// CHECK-NEXT: %[[R:.*]] = graph.cast %[[E]] : {{.*}} -> tensor<4x128xbf16>
+// CHECK-NOT:  -> tensor<4x128xbf16>
+// CHECK:      graph.matmul
+// CHECK:      graph.matmul
+// CHECK:      graph.add %[[E]],
+func.func @shared(%x: tensor<4x128xf32>)
+    -> (tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x128xf32>) {
+  %v = graph.weight {name = "v"} : () -> tensor<128x64xf32>
+  %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+  %e = graph.exp %x : (tensor<4x128xf32>) -> tensor<4x128xf32>
+  %0 = graph.matmul %e, %v : (tensor<4x128xf32>, tensor<128x64xf32>)
+      -> tensor<4x64xf32>
+  %1 = graph.matmul %e, %w : (tensor<4x128xf32>, tensor<128x64xf32>)
+      -> tensor<4x64xf32>
+  %2 = graph.add %e, %x : (tensor<4x128xf32>, tensor<4x128xf32>)
+      -> tensor<4x128xf32>
+  return %0, %1, %2 : tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x128xf32>
+}
+
+// -----
+
+// Rows are looked up in a table of bf16.
+// CHECK-LABEL: @table
+// CHECK:      %[[T:.*]] = graph.cast %{{.*}} -> tensor<100x64xbf16>
+// CHECK:      %[[G:.*]] = graph.gather %[[T]], %arg0 {{.*}} -> tensor<4x64xbf16>
+// CHECK:      graph.cast %[[G]] : (tensor<4x64xbf16>) -> tensor<4x64xf32>
+func.func @table(%i: tensor<4xi64>) -> tensor<4x64xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<100x64xf32>
+  %0 = graph.gather %w, %i {axis = 0 : i64}
+      : (tensor<100x64xf32>, tensor<4xi64>) -> tensor<4x64xf32>
+  return %0 : tensor<4x64xf32>
+}
+
+// -----
+
+// Columns of memory are no pairs: lhs stays, the weight does not.
+// CHECK-LABEL: @columns
+// CHECK-NOT:  tensor<4x128xbf16>
+// CHECK:      graph.cast %{{.*}} -> tensor<128x64xbf16>
+// CHECK:      %[[T:.*]] = graph.transpose
+// CHECK:      graph.matmul %[[T]],
+// WHY: remark: lhs stays in f32: its rows are not contiguous
+func.func @columns(%x: tensor<128x4xf32>) -> tensor<4x64xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>}
+      : (tensor<128x4xf32>) -> tensor<4x128xf32>
+  %1 = graph.matmul %0, %w : (tensor<4x128xf32>, tensor<128x64xf32>)
+      -> tensor<4x64xf32>
+  return %1 : tensor<4x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @odd
+// CHECK-NOT:  bf16
+// WHY: remark: stays in f32: k is odd
+func.func @odd(%x: tensor<4x129xf32>) -> tensor<4x64xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<129x64xf32>
+  %0 = graph.matmul %x, %w : (tensor<4x129xf32>, tensor<129x64xf32>)
+      -> tensor<4x64xf32>
+  return %0 : tensor<4x64xf32>
+}
+
+// -----
+
+// A small weight, one of f16, and none at all.
+// CHECK-LABEL: @others
+// CHECK-NOT:  bf16
+// WHY: remark: stays in f32: rhs is no weight of f32 of some size
+// WHY: remark: stays in f32: rhs is no weight of f32 of some size
+// WHY: remark: stays in f32: rhs is no weight of f32 of some size
+func.func @others(%x: tensor<4x8xf32>, %h: tensor<4x128xf16>,
+                  %y: tensor<8x1024xf32>)
+    -> (tensor<4x8xf32>, tensor<4x64xf16>, tensor<4x1024xf32>) {
+  %v = graph.weight {name = "v"} : () -> tensor<8x8xf32>
+  %w = graph.weight {name = "w"} : () -> tensor<128x64xf16>
+  %0 = graph.matmul %x, %v : (tensor<4x8xf32>, tensor<8x8xf32>)
+      -> tensor<4x8xf32>
+  %1 = graph.matmul %h, %w : (tensor<4x128xf16>, tensor<128x64xf16>)
+      -> tensor<4x64xf16>
+  %2 = graph.matmul %x, %y : (tensor<4x8xf32>, tensor<8x1024xf32>)
+      -> tensor<4x1024xf32>
+  return %0, %1, %2 : tensor<4x8xf32>, tensor<4x64xf16>, tensor<4x1024xf32>
+}
