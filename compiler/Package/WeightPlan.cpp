@@ -117,13 +117,16 @@ void readBlock(const Weight &weight, const Block &block, float *out) {
 }
 
 /// Rows of a panel as bf16, in pairs of rows.
-void packPairs(llvm::ArrayRef<float> rows, std::vector<uint16_t> &out) {
-  int64_t count = int64_t(rows.size()) / panelColumns;
-  out.assign(size_t(llvm::divideCeil(count, 2) * panelColumns * 2), 0);
-  for (int64_t row = 0; row < count; ++row)
-    for (int64_t column = 0; column < panelColumns; ++column)
-      out[(row / 2 * panelColumns + column) * 2 + row % 2] =
-          roundToBf16(rows[row * panelColumns + column]);
+void packPairs(const float *rows, int64_t count, std::vector<uint32_t> &out) {
+  out.resize(size_t(llvm::divideCeil(count, 2) * panelColumns));
+  uint32_t *to = out.data();
+  for (; count > 0; count -= 2, rows += 2 * panelColumns, to += panelColumns)
+    for (int64_t column = 0; column < panelColumns; ++column) {
+      uint32_t even = roundToBf16(rows[column]);
+      uint32_t odd =
+          count > 1 ? roundToBf16(rows[panelColumns + column]) : uint16_t(0);
+      to[column] = even | odd << 16;
+    }
 }
 
 /// `parts` equal ranges of columns, their panels in turn.
@@ -136,7 +139,7 @@ void packPanels(const PlacedWeight &placed, int64_t parts, ByteSink sink) {
   // Some rows at a time: a few dozen KiB whatever the matrix.
   constexpr int64_t rowsAtOnce = 256;
   std::vector<float> chunk(rowsAtOnce * panelColumns);
-  std::vector<uint16_t> pairs;
+  std::vector<uint32_t> pairs;
   auto packPanel = [&](int64_t batch, int64_t part, int64_t column) {
     for (int64_t row = 0; row < depth; row += rowsAtOnce) {
       Block block = {batch * depth + row, std::min(rowsAtOnce, depth - row),
@@ -146,10 +149,9 @@ void packPanels(const PlacedWeight &placed, int64_t parts, ByteSink sink) {
         std::fill(chunk.begin(), chunk.end(), 0.0f);
       readBlock(*placed.weight, block, chunk.data());
       if (placed.weight->elementType.isBF16()) {
-        packPairs(llvm::ArrayRef(chunk).take_front(block.rows * panelColumns),
-                  pairs);
+        packPairs(chunk.data(), block.rows, pairs);
         sink({reinterpret_cast<const char *>(pairs.data()),
-              pairs.size() * sizeof(uint16_t)});
+              pairs.size() * sizeof(uint32_t)});
         continue;
       }
       sink({reinterpret_cast<const char *>(chunk.data()),

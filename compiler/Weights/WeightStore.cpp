@@ -5,10 +5,7 @@
 #include "compiler/Weights/Printable.h"
 
 #include "mlir/IR/BuiltinTypes.h"
-#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
-
-#include <cmath>
 
 using namespace llvm;
 
@@ -77,17 +74,6 @@ void transposeMatrix(const char *from, char *to, int64_t rows,
 }
 
 } // namespace
-
-uint16_t roundToBf16(float value) {
-  uint32_t bits = llvm::bit_cast<uint32_t>(value);
-  if (std::isnan(value))
-    return uint16_t(bits >> 16 | 0x40); // Quiet, whatever its low bits were.
-  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-float widenBf16(uint16_t bits) {
-  return llvm::bit_cast<float>(uint32_t(bits) << 16);
-}
 
 std::vector<char> Weight::makeBytes() const {
   int64_t width = elementBytes(elementType).value_or(1);

@@ -25,6 +25,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/Error.h"
 
 #include <deque>
@@ -47,9 +48,17 @@ std::optional<int64_t> tensorBytes(mlir::Type type,
                                    llvm::ArrayRef<int64_t> shape);
 
 /// The bf16 that is nearest to an f32, as bits: ties to even, a NaN stays one.
-uint16_t roundToBf16(float value);
+inline uint16_t roundToBf16(float value) {
+  uint32_t bits = llvm::bit_cast<uint32_t>(value);
+  uint32_t nearest = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  uint32_t quiet = bits >> 16 | 0x40; // Whatever its low bits were.
+  return uint16_t((bits & 0x7fffffff) > 0x7f800000 ? quiet : nearest);
+}
+
 /// What a bf16 is, exactly.
-float widenBf16(uint16_t bits);
+inline float widenBf16(uint16_t bits) {
+  return llvm::bit_cast<float>(uint32_t(bits) << 16);
+}
 
 class Weight {
 public:
