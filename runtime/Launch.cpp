@@ -219,12 +219,21 @@ tenon_status_t tenon_session_t::launch(const tenon_step_t &step) {
   if (failed != UINT64_MAX)
     return fault(step, uint32_t(failed));
   if (observer)
-    observe(step, rows, job.pieces, nanosecondsNow() - start);
+    observe(step, rows, job.pieces, start, nanosecondsNow() - start);
   return TENON_OK;
 }
 
+/// The value of expression `number` - 1; -1 where there is none.
+int64_t tenon_session_t::cost(uint32_t number) {
+  int64_t value;
+  if (number == 0 || formula(number - 1, value) != ExpressionFault::None)
+    return -1;
+  return value < 0 ? -1 : value;
+}
+
 void tenon_session_t::observe(const tenon_step_t &step, int64_t rows,
-                              uint32_t pieces, uint64_t nanoseconds) const {
+                              uint32_t pieces, uint64_t start,
+                              uint64_t nanoseconds) {
   tenon_launch_t launch = {};
   launch.struct_size = sizeof launch;
   launch.step = uint32_t(&step - model->metadata.steps.data);
@@ -240,5 +249,13 @@ void tenon_session_t::observe(const tenon_step_t &step, int64_t rows,
   launch.parameters = parameters.begin();
   launch.rows = rows;
   launch.nanoseconds = nanoseconds;
+  launch.start = start;
+  tenon_cost_t known = {};
+  if (model->metadata.costs.count != 0)
+    known = model->metadata.costs[launch.step];
+  launch.flops = cost(known.flops);
+  launch.flops_dtype = known.dtype;
+  launch.weight_bytes = cost(known.weight_bytes);
+  launch.bytes = cost(known.bytes);
   observer(observerUser, &launch);
 }

@@ -5,6 +5,7 @@
 #include "runtime/Error.h"
 #include "runtime/Expression.h"
 
+#include <stddef.h>
 #include <string.h>
 
 using namespace tenon::runtime;
@@ -14,8 +15,14 @@ namespace tenon::runtime {
 /// Checks one thing after another; the first failure sticks in `reason`.
 class Validator {
 public:
-  Validator(Metadata &metadata, uint64_t bytes)
-      : metadata(metadata), bytes(bytes) {}
+  Validator(Metadata &metadata, uint64_t bytes, uint32_t minor)
+      : metadata(metadata), bytes(bytes), minor(minor) {}
+
+  /// Of the header in an artifact of format 2.`minor`.
+  static uint64_t headerBytes(uint32_t minor) {
+    return minor == 0 ? offsetof(tenon_metadata_t, costs)
+                      : sizeof(tenon_metadata_t);
+  }
 
   /// Why the metadata is bad, or null.
   const char *check() {
@@ -24,6 +31,9 @@ public:
       return reason;
     for (const tenon_step_t &step : metadata.steps)
       if (!checkStep(step))
+        return reason;
+    for (const tenon_cost_t &cost : metadata.costs)
+      if (!checkCost(cost))
         return reason;
     return nullptr;
   }
@@ -50,6 +60,7 @@ private:
   bool checkAppend(const tenon_value_t &output);
   bool checkStep(const tenon_step_t &step);
   bool checkLaunch(const tenon_step_t &step);
+  bool checkCost(const tenon_cost_t &cost);
   bool writable(const tenon_buffer_t &buffer) {
     return expect(buffer.place == TENON_PLACE_OUTPUT ||
                       buffer.place == TENON_PLACE_ARENA,
@@ -68,6 +79,7 @@ private:
 
   Metadata &metadata;
   uint64_t bytes;
+  uint32_t minor;
   const char *reason = nullptr;
 };
 
@@ -103,6 +115,10 @@ bool Validator::tables() {
          table(from.words, to.words, "the word table lies outside") &&
          table(from.nodes, to.nodes, "the node table lies outside") &&
          table(from.weights, to.weights, "the weight table lies outside") &&
+         (minor == 0 ||
+          table(from.costs, to.costs, "the cost table lies outside")) &&
+         expect(to.costs.count == 0 || to.costs.count == to.steps.count,
+                "its cost table does not fit its steps") &&
          expect(to.levels.count <= 64, "it has over 64 levels") &&
          expect(to.levels.count != 0 || to.kernels.count == 0,
                 "it has kernels but no level") &&
@@ -115,7 +131,7 @@ bool Validator::disjoint() {
   struct Range {
     uint64_t begin, end;
   };
-  Range ranges[16] = {{0, sizeof(tenon_metadata_t)}};
+  Range ranges[17] = {{0, headerBytes(minor)}};
   uint32_t count = 1;
   auto add = [&](const auto &table) {
     uint64_t begin = reinterpret_cast<char *>(table.data) - metadata.base;
@@ -126,7 +142,7 @@ bool Validator::disjoint() {
   add(m.levels), add(m.kernels), add(m.code), add(m.symbols), add(m.inputs);
   add(m.outputs), add(m.segments), add(m.steps), add(m.buffers);
   add(m.params), add(m.dims), add(m.exprs), add(m.words), add(m.nodes);
-  add(m.weights);
+  add(m.weights), add(m.costs);
   for (uint32_t i = 0; i < count; ++i)
     for (uint32_t j = 0; j < i; ++j)
       if (!expect(ranges[i].end <= ranges[j].begin ||
@@ -274,6 +290,15 @@ bool Validator::checkLaunch(const tenon_step_t &step) {
                                                     "names no expression"));
 }
 
+bool Validator::checkCost(const tenon_cost_t &cost) {
+  const uint32_t numbers[] = {cost.flops, cost.weight_bytes, cost.bytes};
+  for (uint32_t number : numbers)
+    if (number != 0 && !expr(number - 1, "a cost names no expression"))
+      return false;
+  return expect(cost.dtype == 0 || tenon_dtype_bytes(cost.dtype),
+                "a cost is of no known type");
+}
+
 bool Validator::checkStep(const tenon_step_t &step) {
   const Metadata &m = metadata;
   if (!expect(within(step.first_buffer, step.buffer_count, m.buffers.count),
@@ -338,8 +363,8 @@ bool Validator::terminateStrings() {
 } // namespace tenon::runtime
 
 tenon_status_t Metadata::adopt(const char *source, uint64_t bytes,
-                               const char *path) {
-  if (bytes < sizeof(tenon_metadata_t) || bytes > UINT32_MAX)
+                               uint32_t minor, const char *path) {
+  if (bytes < Validator::headerBytes(minor) || bytes > UINT32_MAX)
     return fail(TENON_BAD_FORMAT, "%.300s: its metadata is damaged: bad size",
                 path);
   base = static_cast<char *>(malloc(bytes));
@@ -347,7 +372,7 @@ tenon_status_t Metadata::adopt(const char *source, uint64_t bytes,
     return fail(TENON_OUT_OF_MEMORY, "%.300s: no memory for its metadata",
                 path);
   memcpy(base, source, bytes);
-  Validator validator(*this, bytes);
+  Validator validator(*this, bytes, minor);
   if (const char *reason = validator.check())
     return fail(TENON_BAD_FORMAT, "%.300s: its metadata is damaged: %s", path,
                 reason);

@@ -30,9 +30,10 @@ public:
   Metadata &operator=(const Metadata &) = delete;
   ~Metadata() { free(base); }
 
-  /// Copies and checks `bytes` of metadata. `path` is for the error.
+  /// Copies and checks `bytes` of metadata of format 2.`minor`. `path` is for
+  /// the error.
   [[nodiscard]] tenon_status_t adopt(const char *source, uint64_t bytes,
-                                     const char *path);
+                                     uint32_t minor, const char *path);
 
   /// A string of the metadata, NUL-terminated.
   const char *text(tenon_string_t string) const { return base + string.offset; }
@@ -54,6 +55,7 @@ public:
   Table<int64_t> words;
   Table<tenon_string_t> nodes;
   Table<tenon_weight_t> weights;
+  Table<tenon_cost_t> costs; // Of each step, or none.
 
 private:
   friend class Validator;

@@ -21,8 +21,9 @@ tenon_status_t tenon_model_t::load(const char *path,
   Array<char> image;
   if (tenon_status_t status = artifact.readImage(image))
     return status;
-  if (tenon_status_t status = metadata.adopt(
-          image.begin() + footer.metadata_offset, footer.metadata_bytes, path))
+  if (tenon_status_t status =
+          metadata.adopt(image.begin() + footer.metadata_offset,
+                         footer.metadata_bytes, footer.format_minor, path))
     return status;
   if (tenon_status_t status = chooseLevel(path, options.level))
     return status;

@@ -93,7 +93,8 @@ private:
                                 uint64_t &shared);
   tenon_status_t fault(const tenon_step_t &step, uint32_t code) const;
   void observe(const tenon_step_t &step, int64_t rows, uint32_t pieces,
-               uint64_t nanoseconds) const;
+               uint64_t start, uint64_t nanoseconds);
+  int64_t cost(uint32_t number);
 
   tenon::runtime::ThreadPool pool;
   tenon_parallel_for_t parallelFor = nullptr;

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define TENON_FORMAT_MAJOR 2 // A reader refuses another major.
-#define TENON_FORMAT_MINOR 0 // A reader refuses a newer minor.
+#define TENON_FORMAT_MINOR 1 // A reader refuses a newer minor.
 #define TENON_FOOTER_MAGIC UINT64_C(0x315f4e4f4e45545f) // "_TENON_1"
 #define TENON_WEIGHTS_BLOCK (UINT64_C(1) << 20) // One checksum per block.
 #define TENON_WEIGHTS_ALIGN 4096                // Of the weights in the file.
@@ -80,6 +80,8 @@ typedef struct tenon_metadata_t {
   tenon_table_t words;    // int64_t: code of expressions
   tenon_table_t nodes;    // tenon_string_t: ONNX node names of launches
   tenon_table_t weights;  // tenon_weight_t: for `inspect` only
+  // Since format 2.1; before, the header ends here.
+  tenon_table_t costs; // tenon_cost_t of each step, or none: for observers
 } tenon_metadata_t;
 
 // A CPU level: all bits of `features` must be present.
@@ -227,6 +229,16 @@ typedef struct tenon_step_t {
   uint32_t shared;
   tenon_string_t message; // TENON_STEP_REQUIRE: what must hold, a sentence.
 } tenon_step_t;
+
+// What a launch has to do, for rooflines. Each is an expression + 1, or 0 where
+// it is not known. Bytes count once for each operand that is read and once for
+// each that is written, whatever caches hold.
+typedef struct tenon_cost_t {
+  uint32_t flops; // Of products, convolutions and attention: 2 per term.
+  uint32_t dtype; // tenon_dtype_t of their factors; 0: there are none.
+  uint32_t weight_bytes;
+  uint32_t bytes; // Of everything else.
+} tenon_cost_t;
 
 typedef struct tenon_weight_t {
   tenon_string_t name;

@@ -70,7 +70,7 @@ typedef struct tenon_session_t tenon_session_t;
 // The sentence about this thread's last failure; never NULL.
 TENON_API const char *tenon_last_error(void);
 
-// "2.0": the newest artifact format that this library reads.
+// "2.1": the newest artifact format that this library reads.
 TENON_API const char *tenon_version(void);
 
 // "f32", ...; NULL for a number that is no element type.
@@ -281,6 +281,13 @@ typedef struct tenon_launch_t {
   const int64_t *parameters;
   int64_t rows;
   uint64_t nanoseconds;
+  uint64_t start; // When it began, in nanoseconds of a clock that only rises.
+  // What it had to do, at the sizes of this run; -1: not known. A product of
+  // f32 or bf16 factors (`flops_dtype`) has 2 operations per term. Bytes count
+  // once for each operand, wherever they came from.
+  int64_t flops, weight_bytes, bytes;
+  uint32_t flops_dtype; // 0: there is no product in it.
+  uint32_t reserved;
 } tenon_launch_t;
 
 typedef void (*tenon_observer_t)(void *user, const tenon_launch_t *launch);

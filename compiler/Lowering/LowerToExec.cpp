@@ -1,6 +1,7 @@
 //===- LowerToExec.cpp - Write the launch table ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Lowering/LaunchCost.h"
 #include "compiler/Lowering/Passes.h"
 #include "compiler/Lowering/Storages.h"
 #include "compiler/Weights/WeightStore.h"
@@ -195,15 +196,19 @@ private:
          llvm::zip(callee.getSymbols().getAsRange<StringAttr>(),
                    call.getParams().exprs()))
       values[name] = value;
+    auto bind = [&](Expr expr) {
+      return expr.substitute(
+          [&](Expr symbol) { return values.lookup(symbol.name()); });
+    };
     SmallVector<Expr> geometry;
     for (Expr expr : callee.getGeometry().exprs())
-      geometry.push_back(expr.substitute(
-          [&](Expr symbol) { return values.lookup(symbol.name()); }));
+      geometry.push_back(bind(expr));
     if (!llvm::all_of(geometry, [](Expr expr) { return bool(expr); })) {
       call.emitOpError("has sizes that overflow");
       overflow = true;
       return;
     }
+    LaunchCost cost = costOf(callee);
     if (std::optional<unsigned> operand = storages.inPlaceOperand(call))
       callee = inPlaceVariant(callee, *operand);
     auto launch = exec::LaunchOp::create(
@@ -211,6 +216,32 @@ private:
         builder.getArrayAttr(buffers), call.getParams(), dims(geometry));
     if (Attribute nodes = call->getAttr("nodes"))
       launch->setAttr("nodes", nodes);
+    setCost(launch, cost, bind);
+  }
+
+  /// Attaches what the launch has to do, if that can be said.
+  void setCost(exec::LaunchOp launch, const LaunchCost &cost,
+               llvm::function_ref<Expr(Expr)> bind) {
+    Expr weights = Expr::constant(builder.getContext(), 0);
+    Expr others = cost.writes;
+    llvm::SmallDenseSet<Attribute> seen;
+    for (auto [read, buffer] : llvm::zip(
+             cost.reads, launch.getBuffers().getAsRange<exec::BufferAttr>())) {
+      if (!seen.insert(buffer).second)
+        continue;
+      if (buffer.getPlace() != exec::Place::Weights)
+        others = others + read;
+      else if (buffer.getLayout().empty())
+        weights = weights + read;
+    }
+    if (!cost.flops || !weights || !others)
+      return;
+    SmallVector<Expr> all = {bind(cost.flops), bind(weights), bind(others)};
+    if (!llvm::all_of(all, [](Expr expr) { return bool(expr); }))
+      return;
+    launch->setAttr("cost", dims(all));
+    if (cost.factors)
+      launch->setAttr("factors", TypeAttr::get(cost.factors));
   }
 
   /// The kernel that reads operand `index` through the result's pointer: so

@@ -34,7 +34,7 @@ def LowerToExecPass : Pass<"lower-to-exec", "::mlir::ModuleOp"> {
       exec.segment 0
       exec.launch @exp [#exec.buffer<input, 0, <0, 32>, "", "">,
           #exec.buffer<output, 0, <0, 32>, "", "">]
-          params <> geometry <1, 1, 0>
+          params <> geometry <1, 1, 0> {cost = #graph.dims<0, 0, 64>}
     }
     kernel.func @exp symbols [] layouts [""] schedule "Generic"
         geometry <1, 1, 0> {

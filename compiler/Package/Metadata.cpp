@@ -42,6 +42,7 @@ public:
 private:
   void addSteps(Block &block);
   void add(exec::LaunchOp launch);
+  void addCost(exec::LaunchOp launch);
   void add(exec::BindOp bind);
   void add(exec::RequireOp require);
   void add(exec::IfOp branch);
@@ -141,6 +142,7 @@ tenon_step_t &Writer::step(tenon_step_kind_t kind, Operation *op) {
   step.first_node = tables.nodeList(names);
   step.node_count = uint32_t(names.size());
   tables.steps.push_back(step);
+  tables.costs.push_back({});
   return tables.steps.back();
 }
 
@@ -196,6 +198,31 @@ void Writer::add(exec::LaunchOp launch) {
     tables.params.push_back(tables.expression(param));
     ++added.param_count;
   }
+  addCost(launch);
+}
+
+void Writer::addCost(exec::LaunchOp launch) {
+  auto cost = launch->getAttrOfType<graph::DimsAttr>("cost");
+  if (!cost)
+    return;
+  Expr weights = cost[1];
+  llvm::SmallDenseSet<Attribute> seen;
+  for (auto buffer : launch.getBuffers().getAsRange<exec::BufferAttr>())
+    if (buffer.getPlace() == exec::Place::Weights &&
+        !buffer.getLayout().empty() && seen.insert(buffer).second)
+      if (auto placed = plan.place(buffer.getWeight().getValue(),
+                                   buffer.getLayout().getValue()))
+        weights = weights + int64_t(placed->bytes);
+      else
+        llvm::consumeError(placed.takeError()); // Its buffer reported that.
+  if (!weights)
+    return;
+  tenon_cost_t &added = tables.costs.back();
+  added.flops = tables.expression(cost[0]) + 1;
+  added.weight_bytes = tables.expression(weights) + 1;
+  added.bytes = tables.expression(cost[2]) + 1;
+  if (auto factors = launch->getAttrOfType<TypeAttr>("factors"))
+    added.dtype = dtypeOf(factors.getValue());
 }
 
 /// One step per run of symbols with consecutive numbers.

@@ -141,7 +141,7 @@ llvm::Expected<std::string> Tables::serialize(uint64_t &codeOffset) {
     visit(buffers, header.buffers), visit(params, header.params);
     visit(dims, header.dims), visit(exprs, header.exprs);
     visit(words, header.words), visit(nodes, header.nodes);
-    visit(weights, header.weights);
+    visit(weights, header.weights), visit(costs, header.costs);
   };
   forEachTable(reserve);
   uint64_t bytes = end + (pool.size() + 7) / 8 * 8;

@@ -31,6 +31,7 @@ public:
   std::vector<tenon_buffer_t> buffers;
   std::vector<uint32_t> params, dims;
   std::vector<tenon_weight_t> weights;
+  std::vector<tenon_cost_t> costs; // Of each step.
   tenon_string_t modelName, producer;
 
   tenon_string_t string(llvm::StringRef text);

@@ -88,10 +88,15 @@ def Exec_SegmentOp : Exec_Op<"segment"> {
 def Exec_LaunchOp : Exec_Op<"launch"> {
   let summary = "Run a kernel on buffers; geometry is rows, grain, scratch";
   let description = [{
+    The attribute `cost` is for profiles: floating point operations on factors
+    of type `factors`, bytes of weights (less those in a layout of their own:
+    packaging knows their size), and bytes of all other operands.
+
     ```mlir
     exec.launch @exp_f32_0 [#exec.buffer<input, 0, <0, 32 * B>, "", "">,
         #exec.buffer<arena, 0, <64, 32 * B>, "", "">]
-        params <B> geometry <B, 64, 0> {nodes = ["e"]}
+        params <B> geometry <B, 64, 0>
+        {cost = #graph.dims<0, 0, 64 * B>, nodes = ["e"]}
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Exec_BufferArrayAttr:$buffers,

@@ -13,8 +13,8 @@
 #include "compiler/Pipeline.h"
 #include "onnx-ml.pb.h"
 #include "runtime/tenon.h"
-#include "test/benchmark/FmaLoop.h"
 #include "test/benchmark/TileLoop.h"
+#include "tools/limits/FmaLoop.h"
 #include "llvm/Support/FileSystem.h"
 #include <benchmark/benchmark.h>
 #include <chrono>
@@ -145,7 +145,7 @@ void runProduct(benchmark::State &state, Product product, bool gelu,
     state.SetIterationTime(seconds);
     best = std::min(best, seconds);
     if (start >= nextLoop) {
-      loop = std::max(loop, fmaLoopSpeed(threads));
+      loop = std::max(loop, limits::fmaLoopSpeed(threads));
       if (tiles)
         bestTiles = std::max(bestTiles, tiles->speed());
       nextLoop = secondsNow() + 0.1;

@@ -17,6 +17,11 @@ MAY_SEE = [  # (files, what they may include); the first match wins.
     ),
     ("runtime/", "runtime/"),
     ("test/tools/", "dialects/|compiler/|runtime/|tools/|{own}"),
+    ("tools/limits/", "{own}"),
+    (
+        "tools/tenon/|test/benchmark/",
+        "dialects/|compiler/|runtime/|tools/limits/|{own}",
+    ),
     ("tools/|test/", "dialects/|compiler/|runtime/|{own}"),
 ]
 LAYER = r"(?:dialects|compiler|runtime|tools|test)/"

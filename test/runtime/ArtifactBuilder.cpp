@@ -196,6 +196,7 @@ std::string ArtifactBuilder::buildMetadata() {
   header.words = add(words);
   header.nodes = add(nodes);
   header.weights = add(weightTable);
+  header.costs = add(costs);
   pad(bytes, 8);
   header.bytes = uint32_t(bytes.size());
   memcpy(bytes.data(), &header, sizeof header);

@@ -93,6 +93,7 @@ public:
   std::vector<int64_t> words;
   std::vector<tenon_string_t> nodes;
   std::vector<tenon_weight_t> weightTable;
+  std::vector<tenon_cost_t> costs; // None, or of each step.
   std::string weights;
   std::string image; // ELF; metadata is put behind it.
 

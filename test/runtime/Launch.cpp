@@ -273,6 +273,35 @@ TEST(Launch, AnObserverSeesEveryLaunch) {
   EXPECT_EQ(seen.nodes.size(), 2u);
 }
 
+TEST(Launch, AnObserverLearnsWhatALaunchHadToDo) {
+  ArtifactBuilder b = scaleModel();
+  constexpr int64_t most = INT64_MAX;
+  b.costs.resize(b.steps.size());
+  b.costs[1] = {b.linear(0, 100) + 1, TENON_BF16, b.constant(16) + 1,
+                b.linear(0, 16) + 1};
+  b.costs[2] = {b.linear(0, most) + 1, 0, b.constant(-1) + 1, 0};
+  Loaded model(b);
+  std::vector<tenon_launch_t> seen;
+  auto observer = [](void *user, const tenon_launch_t *launch) {
+    static_cast<std::vector<tenon_launch_t> *>(user)->push_back(*launch);
+  };
+  ASSERT_EQ(tenon_session_set_observer(model.session.get(), observer, &seen),
+            TENON_OK);
+  float x[8] = {};
+  std::vector<tenon_tensor_t> outputs = {result()};
+  ASSERT_EQ(model.run({tensor(TENON_F32, {2, 4}, x)}, outputs), TENON_OK);
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].flops, 200);
+  EXPECT_EQ(seen[0].flops_dtype, uint32_t(TENON_BF16));
+  EXPECT_EQ(seen[0].weight_bytes, 16);
+  EXPECT_EQ(seen[0].bytes, 32);
+  // What overflows, is negative or absent is not known.
+  EXPECT_EQ(seen[1].flops, -1);
+  EXPECT_EQ(seen[1].weight_bytes, -1);
+  EXPECT_EQ(seen[1].bytes, -1);
+  EXPECT_GE(seen[1].start, seen[0].start + seen[0].nanoseconds);
+}
+
 #if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 TEST(Launch, CostsLessThanAMicrosecond) {
   constexpr int launches = 1000;

@@ -130,6 +130,22 @@ TEST(Metadata, WrongEntriesAreRefused) {
       {"a kernel has no code", [](B &b) { b.code[0] = UINT64_MAX; }},
       {"no level", [](B &b) { b.levels.clear(); }},
       {"flags", [](B &b) { b.header.flags = 1; }},
+      {"does not fit its steps", [](B &b) { b.costs.resize(1); }},
+      {"a cost names no",
+       [](B &b) {
+         b.costs.resize(b.steps.size());
+         b.costs[1].bytes = UINT32_MAX;
+       }},
+      {"a cost names no",
+       [](B &b) {
+         b.costs.resize(b.steps.size());
+         b.costs[1].flops = uint32_t(b.exprs.size()) + 1;
+       }},
+      {"a cost is of no known type",
+       [](B &b) {
+         b.costs.resize(b.steps.size());
+         b.costs[2].dtype = 8;
+       }},
   };
   for (const Case &test : cases) {
     ArtifactBuilder b = scaleModel();
@@ -164,8 +180,26 @@ TEST(Metadata, TablesThatOverlapAreRefused) {
   expectRefused(b.wrap(bad), "overlap");
 }
 
+TEST(Metadata, BeforeFormat21ThereAreNoCosts) {
+  ArtifactBuilder b = scaleModel();
+  std::string bytes = b.buildMetadata();
+  tenon_metadata_t header;
+  memcpy(&header, bytes.data(), sizeof header);
+  header.costs = {4, UINT32_MAX}; // Of format 2.0 this is no part.
+  memcpy(bytes.data(), &header, sizeof header);
+  std::string file = b.wrap(bytes);
+  expectRefused(file, "cost table lies outside");
+  tenon_footer_t footer = footerOf(file);
+  footer.format_minor = 0;
+  setFooter(file, footer);
+  sealArtifact(file);
+  EXPECT_TRUE(loadModel(file));
+}
+
 TEST(Metadata, MutationsNeverCrash) {
   ArtifactBuilder b = scaleModel();
+  for (size_t i = 0; i < b.steps.size(); ++i)
+    b.costs.push_back({b.constant(1) + 1, TENON_F32, b.size(0) + 1, 0});
   std::string good = b.buildMetadata();
   std::mt19937 random(7);
   TemporaryFile file("");

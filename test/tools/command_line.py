@@ -13,6 +13,8 @@ import xml.etree.ElementTree as ElementTree
 
 TENON, MODELS = sys.argv[1], pathlib.Path(sys.argv[2])
 MLP = MODELS / "mlp_ts17"
+# Of its products in a run of one row: 64 x 128, 128 x 128 and 128 x 32.
+WEIGHTS = 64 * 128 + 128 * 128 + 128 * 32
 failures = []
 
 
@@ -117,20 +119,78 @@ def check_run(artifact, folder):
     )
     profile = json.loads(
         run("bench", artifact, "--inputs", data, "--seconds", 0.1, "--json", "--profile")
-    )["kernels"]
-    expect(
-        any(kernel["schedule"] == "PackedMatmul" for kernel in profile)
-        and abs(sum(kernel["share"] for kernel in profile) - 1) < 1e-6,
-        f"bench --profile says {profile}",
     )
-    run("bench", artifact, "--inputs", data, "--seconds", 0.1, "--profile",
-        out="PackedMatmul")
+    check_profile(profile)
+    text = run("bench", artifact, "--inputs", data, "--seconds", 0.1, "--profile",
+               out="PackedMatmul")
+    expect(
+        all(part in text for part in ("GF/s", "all kernels", "limits ", "roofline ")),
+        f"bench --profile says {text}",
+    )
+    check_trace(artifact, data, folder / "trace.json")
     run("inspect", artifact, "--verify", out="PackedMatmul")
     expect(
         json.loads(run("inspect", artifact, "--json"))["inputs"][0]["name"] == "x",
         "inspect --json lacks the input",
     )
     run("inspect", MLP / "model.onnx", code=2)
+
+
+def check_profile(profile):
+    kernels, total, limits = profile["kernels"], profile["sum"], profile["limits"]
+    expect(
+        any(kernel["schedule"] == "PackedMatmul" for kernel in kernels)
+        and abs(sum(kernel["share"] for kernel in kernels) - 1) < 1e-6
+        and all(kernel["limit"] in ("flops", "weights", "data") for kernel in kernels)
+        and all(kernel["percent"] > 0 for kernel in kernels),
+        f"bench --profile says {kernels}",
+    )
+    for name in ("ms", "flops", "bytes", "weight_bytes", "roofline_ms", "launches"):
+        expect(
+            abs(sum(kernel[name] for kernel in kernels) / total[name] - 1) < 1e-6,
+            f"bench --profile: the sum of {name} is not that of the kernels",
+        )
+    expect(
+        total["flops"] == 2 * WEIGHTS and total["weight_bytes"] >= 4 * WEIGHTS
+        and total["bytes"] > total["weight_bytes"],
+        f"bench --profile says {total}",
+    )
+    expect(
+        all(limits[name] > 0 for name in ("f32_gflops", "weights_gbs", "data_gbs")),
+        f"bench --profile says {limits}",
+    )
+
+
+def check_trace(artifact, data, path):
+    run("bench", artifact, "--inputs", data, "--seconds", 0.1, "--trace", path)
+    events = json.loads(path.read_text())["traceEvents"]
+    runs = [event for event in events if event["name"] == "run"]
+    launches = [event for event in events if event.get("args", {}).get("kernel")]
+    expect(
+        len(runs) == 3 and len(launches) > 0 and len(launches) % 3 == 0,
+        f"bench --trace wrote {events}",
+    )
+    expect(
+        all(event["ph"] == "X" and event["dur"] >= 0 for event in runs + launches)
+        and all(event["args"]["nodes"] for event in launches)
+        and any(event["args"]["flops"] > 0 for event in launches),
+        f"bench --trace wrote {events}",
+    )
+    for event in launches:
+        inside = [
+            r for r in runs
+            if r["ts"] <= event["ts"]
+            and event["ts"] + event["dur"] <= r["ts"] + r["dur"] + 1e-3
+        ]
+        expect(len(inside) == 1, f"bench --trace: no run around {event}")
+    ends = [event["ts"] + event["dur"] for event in launches]
+    starts = [event["ts"] for event in launches]
+    expect(
+        all(end <= start + 1e-3 for end, start in zip(ends, starts[1:])),
+        "bench --trace: launches overlap",
+    )
+    run("bench", artifact, "--inputs", data, "--seconds", 0.1,
+        "--trace", path.parent / "none" / "t.json", code=1, err="cannot be written")
 
 
 def check_verify(folder):

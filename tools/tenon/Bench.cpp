@@ -7,6 +7,7 @@
 #include "tools/tenon/InPlaceRun.h"
 #include "tools/tenon/Profile.h"
 #include "tools/tenon/Progress.h"
+#include "tools/tenon/Trace.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -33,8 +34,7 @@ struct Measurement {
   std::optional<double> error;
   std::string mismatch;
   /// With --profile: of runs after the measured ones, as observing costs time.
-  std::vector<KernelTime> profile;
-  uint64_t profiledRuns = 0;
+  std::optional<ProfileReport> profile;
 
   double quantile(double q) const {
     return latencies[size_t(q * double(latencies.size() - 1) + 0.5)];
@@ -84,17 +84,6 @@ llvm::Error measureLatency(InPlaceRun &runs, double seconds,
   return llvm::Error::success();
 }
 
-llvm::Error measureKernels(Session &session, InPlaceRun &runs,
-                           Measurement &result) {
-  Profile profile(session.model(), session.handle());
-  result.profiledRuns = std::clamp<uint64_t>(result.latencies.size(), 3, 100);
-  for (uint64_t run = 0; run < result.profiledRuns; ++run)
-    if (llvm::Error error = runs.run())
-      return error;
-  result.profile = profile.kernels();
-  return llvm::Error::success();
-}
-
 void measureMemory(Session &session, Measurement &result) {
   tenon_model_info_t model = {};
   model.struct_size = sizeof model;
@@ -107,6 +96,71 @@ void measureMemory(Session &session, Measurement &result) {
   result.weights = model.weights_bytes;
   result.arena = info.arena_bytes;
   result.peak = uint64_t(usage.ru_maxrss) * 1024;
+}
+
+/// The limits of as many threads as the session has and as many bytes as it
+/// works on.
+MachineLimits measureLimits(Session &session,
+                            const std::vector<Tensor> &inputs) {
+  tenon_model_info_t model = {};
+  model.struct_size = sizeof model;
+  tenon_model_info(session.model(), &model);
+  tenon_session_info_t info = {};
+  info.struct_size = sizeof info;
+  tenon_session_info(session.handle(), &info);
+  uint64_t bytes = info.arena_bytes + info.output_bytes;
+  for (const Tensor &input : inputs)
+    bytes += input.bytes.size();
+  return MachineLimits::measure(int(info.threads), model.weights_bytes, bytes);
+}
+
+llvm::Error measureKernels(Session &session, InPlaceRun &runs,
+                           const MachineLimits &limits, Measurement &result) {
+  Profile profile(session.model(), session.handle());
+  uint64_t count = std::clamp<uint64_t>(result.latencies.size(), 3, 100);
+  for (uint64_t run = 0; run < count; ++run)
+    if (llvm::Error error = runs.run())
+      return error;
+  result.profile = {profile.kernels(limits, count), limits,
+                    result.quantile(0.5) / 1e3};
+  return llvm::Error::success();
+}
+
+llvm::Error writeTrace(Session &session, InPlaceRun &runs,
+                       const std::string &path) {
+  constexpr int tracedRuns = 3;
+  Trace trace(session.model(), session.handle());
+  for (int run = -1; run < tracedRuns; ++run) {
+    if (run == 0)
+      trace.clear(); // Its memory is there now.
+    if (llvm::Error error = runs.run())
+      return error;
+    trace.endRun();
+  }
+  return trace.write(path);
+}
+
+/// With --profile the machine's limits are measured before and after: others
+/// may be at work for a while.
+llvm::Error measureRuns(const BenchCommand &command, Session &session,
+                        const std::vector<Tensor> &inputs,
+                        Measurement &result) {
+  auto runs = InPlaceRun::prepare(session, inputs);
+  if (!runs)
+    return runs.takeError();
+  MachineLimits limits;
+  if (command.profile)
+    limits = measureLimits(session, inputs);
+  if (llvm::Error error = measureLatency(*runs, command.seconds, result))
+    return error;
+  measureMemory(session, result);
+  if (command.profile) {
+    limits.improve(measureLimits(session, inputs));
+    if (llvm::Error error = measureKernels(session, *runs, limits, result))
+      return error;
+  }
+  return command.trace.empty() ? llvm::Error::success()
+                               : writeTrace(session, *runs, command.trace);
 }
 
 llvm::Expected<Measurement> measure(const BenchCommand &command) {
@@ -124,15 +178,8 @@ llvm::Expected<Measurement> measure(const BenchCommand &command) {
   if (!folder.empty())
     if (llvm::Error error = measureError(**session, folder, *inputs, result))
       return error;
-  auto runs = InPlaceRun::prepare(**session, *inputs);
-  if (!runs)
-    return runs.takeError();
-  if (llvm::Error error = measureLatency(*runs, command.seconds, result))
+  if (llvm::Error error = measureRuns(command, **session, *inputs, result))
     return error;
-  if (command.profile)
-    if (llvm::Error error = measureKernels(**session, *runs, result))
-      return error;
-  measureMemory(**session, result);
   return result;
 }
 
@@ -152,8 +199,8 @@ void printJson(const Measurement &result) {
                         : llvm::json::Value(nullptr);
   if (!result.mismatch.empty())
     object["mismatch"] = llvm::json::fixUTF8(result.mismatch);
-  if (result.profiledRuns > 0)
-    object["kernels"] = profileJson(result.profile, result.profiledRuns);
+  if (result.profile)
+    addProfile(object, *result.profile);
   llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
                << '\n';
 }
@@ -174,8 +221,8 @@ void printText(const Measurement &result) {
     llvm::outs() << "error    " << result.mismatch << '\n';
   else if (result.error)
     llvm::outs() << llvm::format("error    %.2e\n", *result.error);
-  if (result.profiledRuns > 0)
-    printProfile(llvm::outs(), result.profile, result.profiledRuns);
+  if (result.profile)
+    printProfile(llvm::outs(), *result.profile);
 }
 
 } // namespace

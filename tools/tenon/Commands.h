@@ -49,6 +49,7 @@ struct BenchCommand {
   std::string level;
   int threads = 0;
   double seconds = 3;
+  std::string trace; // File to write; empty: none.
   bool json = false, profile = false;
 };
 int runBench(const BenchCommand &command);

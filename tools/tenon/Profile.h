@@ -5,17 +5,24 @@
 #define TENON_TOOLS_TENON_PROFILE_H
 
 #include "runtime/tenon.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/raw_ostream.h"
+#include "tools/tenon/Roofline.h"
 #include <string>
 #include <vector>
 
 namespace tenon {
 
-/// What the launches of one kernel took, summed over all observed runs.
+/// What a launch took and had to do, per run. Of several, their sum.
 struct KernelTime {
   std::string name, schedule, node; // A node of its first launch.
-  uint64_t launches = 0, nanoseconds = 0;
+  double launches = 0, seconds = 0;
+  Work work;
+  Roofline roofline; // As launches are one after the other: times add up.
+
+  double speed(double amount) const {
+    return seconds > 0 ? amount / seconds : 0;
+  }
+  /// Of the limit; how much of the time it needs at least.
+  double percent() const { return 100 * speed(roofline.seconds); }
 };
 
 /// Observes a session from its construction to its destruction.
@@ -26,23 +33,39 @@ public:
   Profile(const Profile &) = delete;
   Profile &operator=(const Profile &) = delete;
 
-  /// Kernels that ran, the most expensive first.
-  std::vector<KernelTime> kernels() const;
+  /// Kernels that ran in `runs` runs, the most expensive first.
+  std::vector<KernelTime> kernels(const MachineLimits &limits,
+                                  uint64_t runs) const;
 
 private:
+  struct Launch {
+    uint32_t kernel = 0;
+    std::string node;
+    uint64_t count = 0, nanoseconds = 0;
+    Work work;
+  };
   static void observe(void *self, const tenon_launch_t *launch);
 
   tenon_session_t *session;
-  std::vector<KernelTime> times; // By kernel.
+  std::vector<KernelTime> names; // By kernel.
+  std::vector<Launch> launches;  // By step.
 };
 
-/// A line per kernel: its share, milliseconds and launches per run, name,
-/// schedule and a node.
-void printProfile(llvm::raw_ostream &os, const std::vector<KernelTime> &kernels,
-                  uint64_t runs);
-/// The same as an array of objects.
-llvm::json::Array profileJson(const std::vector<KernelTime> &kernels,
-                              uint64_t runs);
+/// What observed runs took, beside what those took that nobody observed.
+struct ProfileReport {
+  std::vector<KernelTime> kernels;
+  MachineLimits limits;
+  double runSeconds = 0; // The median run.
+
+  KernelTime sum() const;
+};
+
+/// A line per kernel: its share, milliseconds and launches per run, work, the
+/// speed that it reached, the limit that binds and how much of it was reached;
+/// then the same for the whole model, and the limits.
+void printProfile(llvm::raw_ostream &os, const ProfileReport &report);
+/// The same as members of an object.
+void addProfile(llvm::json::Object &object, const ProfileReport &report);
 
 } // namespace tenon
 

@@ -100,7 +100,10 @@ void addBench(CLI::App &app, Command &chosen) {
   command->add_option("--threads", options->threads, "Threads; 0: one per CPU");
   command->add_option("--seconds", options->seconds, "How long to measure");
   command->add_flag("--profile", options->profile,
-                    "Also what each kernel takes, the slowest first");
+                    "Also what each kernel takes and has to do, the slowest "
+                    "first, and how near it comes to this machine's limits");
+  command->add_option("--trace", options->trace,
+                      "Write a few runs to this file, as a Chrome trace");
   command->add_flag("--json", options->json, "Print JSON");
 }
 

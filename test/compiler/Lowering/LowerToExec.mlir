@@ -9,10 +9,10 @@
 // CHECK-SAME:   segments = #graph.dims<64 * B>
 // CHECK-SAME:   symbols = ["B"]
 // CHECK-NEXT: exec.segment 0
-// CHECK-NEXT: exec.launch @exp [#exec.buffer<input, 0, <0, 64 * B>, "", "">, #exec.buffer<arena, 0, <0, 64 * B>, "", "">] params <B> geometry <B, 64, 0> {nodes = ["a"]}
+// CHECK-NEXT: exec.launch @exp [#exec.buffer<input, 0, <0, 64 * B>, "", "">, #exec.buffer<arena, 0, <0, 64 * B>, "", "">] params <B> geometry <B, 64, 0> {cost = #graph.dims<0, 0, 128 * B>, nodes = ["a"]}
 // CHECK-NEXT: exec.launch @exp_over0 [#exec.buffer<arena, 0, <0, 64 * B>, "", "">, #exec.buffer<arena, 0, <0, 64 * B>, "", "">] params <B>
 // CHECK-NEXT: exec.launch @exp [#exec.buffer<arena, 0, <0, 64 * B>, "", "">, #exec.buffer<output, 0, <0, 64 * B>, "", "">] params <B>
-// CHECK-NEXT: }
+// CHECK-NEXT: {{^ *[}]$}}
 // CHECK:      kernel.func @exp symbols
 // CHECK:      kernel.func @exp_over0 {{.*}} attributes {in_place = 0 : i64}
 func.func @main(%x: tensor<?x16xf32, #graph.dims<B, 16>> {graph.name = "x"}) -> (tensor<?x16xf32, #graph.dims<B, 16>> {graph.name = "y"}) {

@@ -1,15 +1,13 @@
 //===- FmaLoop.cpp - What the multiply-add units can do -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "test/benchmark/FmaLoop.h"
+#include "tools/limits/FmaLoop.h"
+#include "tools/limits/Team.h"
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <immintrin.h>
-#include <thread>
-#include <vector>
 
-namespace tenon::bench {
+namespace tenon::limits {
 namespace {
 
 constexpr long iterations = 100000;
@@ -47,17 +45,25 @@ __attribute__((target("avx2,fma"))) double multiplyAdd256() {
   return 2.0 * 8 * chains * iterations;
 }
 
-} // namespace
+__attribute__((target("avx512f,avx512bf16"))) double dotBf16() {
+  constexpr int chains = 24;
+  __m512 sums[chains] = {};
+  __m512i x = _mm512_set1_epi32(0x3f003f00), y = x; // Halves.
+  for (long i = 0; i < iterations; ++i) {
+    asm volatile("" : "+v"(x), "+v"(y));
+#pragma clang loop unroll(full)
+    for (int c = 0; c < chains; ++c)
+      sums[c] = _mm512_dpbf16_ps(sums[c], __m512bh(x), __m512bh(y));
+  }
+  for (__m512 &sum : sums)
+    asm volatile("" : : "v"(sum));
+  return 4.0 * 16 * chains * iterations;
+}
 
-double fmaLoopSpeed(int threads) {
-  auto work =
-      __builtin_cpu_supports("avx512f") ? multiplyAdd512 : multiplyAdd256;
+/// The sum over threads of the best of each.
+double speedOf(double (*work)(), int threads) {
   std::vector<double> best(threads);
-  std::atomic<int> waiting{threads};
-  auto run = [&](int thread) {
-    --waiting;
-    while (waiting > 0) {
-    }
+  runTogether(threads, [&](int thread) {
     for (int round = 0; round < 4; ++round) {
       auto start = std::chrono::steady_clock::now();
       double operations = work();
@@ -65,17 +71,23 @@ double fmaLoopSpeed(int threads) {
           std::chrono::steady_clock::now() - start;
       best[thread] = std::max(best[thread], operations / seconds.count());
     }
-  };
-  std::vector<std::thread> others;
-  for (int thread = 1; thread < threads; ++thread)
-    others.emplace_back(run, thread);
-  run(0);
-  double sum = best[0];
-  for (int thread = 1; thread < threads; ++thread) {
-    others[thread - 1].join();
-    sum += best[thread];
-  }
+  });
+  double sum = 0;
+  for (double speed : best)
+    sum += speed;
   return sum;
 }
 
-} // namespace tenon::bench
+} // namespace
+
+double fmaLoopSpeed(int threads) {
+  return speedOf(__builtin_cpu_supports("avx512f") ? multiplyAdd512
+                                                   : multiplyAdd256,
+                 threads);
+}
+
+double bf16LoopSpeed(int threads) {
+  return __builtin_cpu_supports("avx512bf16") ? speedOf(dotBf16, threads) : 0;
+}
+
+} // namespace tenon::limits

@@ -1,16 +1,20 @@
 //===- FmaLoop.h - What the multiply-add units can do ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef TENON_TEST_BENCHMARK_FMALOOP_H
-#define TENON_TEST_BENCHMARK_FMALOOP_H
+#ifndef TENON_TOOLS_LIMITS_FMALOOP_H
+#define TENON_TOOLS_LIMITS_FMALOOP_H
 
-namespace tenon::bench {
+namespace tenon::limits {
 
 /// Floating point operations per second of `threads` threads that do nothing
 /// but independent f32 multiply-adds in the widest registers, the best of a few
 /// tries of about a millisecond.
 double fmaLoopSpeed(int threads);
 
-} // namespace tenon::bench
+/// The same of dot products of pairs of bf16, 4 operations per lane of 32 bits;
+/// 0 where the machine has none.
+double bf16LoopSpeed(int threads);
 
-#endif // TENON_TEST_BENCHMARK_FMALOOP_H
+} // namespace tenon::limits
+
+#endif // TENON_TOOLS_LIMITS_FMALOOP_H
