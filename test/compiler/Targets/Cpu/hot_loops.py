@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Looks at the machine code of the loops that most time is spent in.
+
+    hot_loops.py TENON LLVM-OBJDUMP TEST-MODELS
+
+Compiles models for two CPU levels and reads every function that computes a
+tile of sums: matmul_tile_8x48, conv_tile_14x16of16..., attention_scores_8x32.
+Each of its innermost loops with multiply-adds must hold all of its sums in
+registers: a multiply-add for each vector of sums and step, no vector that comes
+from or goes to the stack, and nothing stored.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import onnx
+
+LANES = {"x86-64-v3": 8, "x86-64-v4": 16}
+TILE = re.compile(r"(matmul|conv|attention)_(tile|stream|scores|values)\D*?[._]?"
+                  r"(?:x86-64-v\d_)?(\d+)x(\d+)(?!\d*x)")
+# What each model must have, so that a new name does not pass unseen: the
+# largest tile of a schedule on each level.
+EXPECTED = {
+    "bert_ts17": {  # PackedMatmul, Attention
+        "x86-64-v3": ["matmul_tile_6x16", "matmul_stream_6x16",
+                      "attention_scores", "attention_values"],
+        "x86-64-v4": ["matmul_tile_8x48", "matmul_stream_8x48",
+                      "attention_scores", "attention_values"],
+    },
+    "resnet_ts17": {  # DirectConv, PackedConv
+        "x86-64-v3": ["conv_tile_6x16of16", "conv_tile_6x16of32"],
+        "x86-64-v4": ["conv_tile_14x16of16", "conv_tile_12x32of32"],
+    },
+    None: {  # BatchedMatmul, of two inputs
+        "x86-64-v3": ["matmul_tile_6x16"],
+        "x86-64-v4": ["matmul_tile_8x48"],
+    },
+}
+# A pointer or a stride may come from the stack once a loop: x86 has 16
+# registers for them, and a load has room beside a tile's multiply-adds.
+MAX_RELOADS = 1
+
+
+class Instruction:
+    def __init__(self, address, name, operands):
+        self.address, self.name = address, name
+        self.operands = [o.strip() for o in re.split(r",(?![^\[]*\])", operands)]
+
+    def is_multiply_add(self):
+        return self.name.startswith("vfmadd") and self.name.endswith("ps")
+
+    def is_vector(self):
+        return any(re.match(r"[xyz]mm\d", o) for o in self.operands)
+
+    def uses_stack(self, frame_pointer):
+        base = "r[sb]p" if frame_pointer else "rsp"
+        return any(re.search(rf"\[{base}\b", o) for o in self.operands)
+
+    def stores(self):
+        reads = self.name.startswith(("prefetch", "cmp", "test", "vcomi", "vucomi"))
+        return self.operands[0].endswith("]") and not reads
+
+    def target(self):
+        found = re.match(r"0x([0-9a-f]+)", self.operands[0])
+        return int(found[1], 16) if self.name.startswith("j") and found else None
+
+
+def functions(listing):
+    """Instructions by function of a listing in Intel's syntax."""
+    found, code = {}, None
+    for line in listing.splitlines():
+        if start := re.match(r"[0-9a-f]+ <(.+)>:", line):
+            code = found.setdefault(start[1], [])
+        elif code is not None and (
+            parts := re.match(r" *([0-9a-f]+):\s+(\S+)\s*(.*?)(?:\s*[#<].*)?$", line)
+        ):
+            code.append(Instruction(int(parts[1], 16), parts[2], parts[3]))
+    return found
+
+
+def innermost_loops(code):
+    positions = {instruction.address: i for i, instruction in enumerate(code)}
+    loops = set()
+    for i, instruction in enumerate(code):
+        first = positions.get(instruction.target())
+        if first is not None and first <= i:
+            loops.add((first, i))
+    for first, last in sorted(loops):
+        if not any(
+            (first, last) != (f, l) and first <= f and l <= last for f, l in loops
+        ):
+            yield code[first : last + 1]
+
+
+def complaints(name, code, lanes):
+    """What is wrong with the loops of a function that computes a tile."""
+    height, width = map(int, TILE.search(name).groups()[2:])
+    sums = height * -(-width // lanes)
+    frame_pointer = any(
+        i.name == "mov" and i.operands == ["rbp", "rsp"] for i in code
+    )
+    steps = []
+    for loop in innermost_loops(code):
+        multiply_adds = [i for i in loop if i.is_multiply_add()]
+        if not multiply_adds:
+            continue
+        if len(multiply_adds) % sums:
+            yield f"{len(multiply_adds)} multiply-adds for {sums} vectors of sums"
+        steps.append(len(multiply_adds) // sums)
+        if len({i.operands[0] for i in multiply_adds}) < sums:
+            yield f"{sums} vectors of sums share registers"
+        stack = [i for i in loop if i.uses_stack(frame_pointer)]
+        if any(i.is_vector() for i in stack):
+            yield "vectors are spilled"
+        elif len(stack) > MAX_RELOADS:
+            yield f"{len(stack)} pointers are spilled"
+        if any(i.stores() for i in loop):
+            yield "sums are stored"
+    if not steps:
+        yield "no loop of multiply-adds"
+
+
+def check(listing, level, expected):
+    """Problems of a listing; every expected name must occur."""
+    tiles = {n: c for n, c in functions(listing).items() if TILE.search(n)}
+    for wanted in expected:
+        if not any(name.startswith(wanted) for name in tiles):
+            yield f"there is no function {wanted}"
+    for name, code in tiles.items():
+        for complaint in complaints(name, code, LANES[level]):
+            yield f"{name}: {complaint}"
+
+
+GOOD = """
+0000000000000000 <matmul_tile_2x16.x86-64-v4>:
+       0:      \tvxorps\txmm0, xmm0, xmm0
+       4:      \tvmovups\tzmm2, zmmword ptr [rsi]
+       8:      \tvfmadd231ps\tzmm0, zmm2, dword ptr [rdi]{1to16}
+       c:      \tvfmadd231ps\tzmm1, zmm2, dword ptr [rdi + 0x40]{1to16}
+      10:      \tadd\trdi, qword ptr [rsp + 0x8]
+      14:      \tjne\t0x4 <matmul_tile_2x16.x86-64-v4+0x4>
+      18:      \tvmovups\tzmmword ptr [rdx], zmm0
+      1c:      \tret
+"""
+
+
+def planted_failures():
+    """The check must accept GOOD and refuse each of its damaged forms."""
+    one = "vfmadd231ps\tzmm1, zmm2, dword ptr [rdi + 0x40]{1to16}"
+    damage = {
+        "vectors are spilled": [("[rsi]", "[rsp + 0x40]")],
+        "pointers are spilled": [(one, one + "\n      e:\tmov\trax, qword ptr [rsp]")],
+        "sums are stored": [("add\trdi, qword ptr [rsp + 0x8]",
+                             "vmovups\tzmmword ptr [rcx], zmm0")],
+        "1 multiply-adds for 2": [(one, "nop")],
+        "share registers": [(one, one.replace("zmm1", "zmm0"))],
+        "no loop": [("jne\t0x4", "jne\t0x18")],
+        "there is no function": [("matmul_tile_2x16", "product_2x16")],
+    }
+    if problems := list(check(GOOD, "x86-64-v4", ["matmul_tile_2x16"])):
+        yield f"a good loop is refused: {problems}"
+    for sentence, changes in damage.items():
+        bad = GOOD
+        for before, after in changes:
+            bad = bad.replace(before, after)
+        problems = list(check(bad, "x86-64-v4", ["matmul_tile_2x16"]))
+        if not any(sentence in problem for problem in problems):
+            yield f"a planted failure, '{sentence}', is not seen: {problems}"
+
+
+def write_batched(path):
+    """[b, m, 768] x [b, 768, n]"""
+    def tensor(name, dims):
+        return onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, dims)
+    node = onnx.helper.make_node("MatMul", ["x", "y"], ["z"])
+    graph = onnx.helper.make_graph(
+        [node], "batched", [tensor("x", ["b", "m", 768]), tensor("y", ["b", 768, "n"])],
+        [tensor("z", ["b", "m", "n"])])
+    opsets = [onnx.helper.make_opsetid("", 20)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    onnx.save(model, path)
+
+
+def main():
+    tenon, objdump, models = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    problems = list(planted_failures())
+    with tempfile.TemporaryDirectory() as folder:
+        for model, levels in EXPECTED.items():
+            source = pathlib.Path(folder) / "batched.onnx"
+            if model:
+                source = models / model / "model.onnx"
+            else:
+                write_batched(source)
+            for level, expected in levels.items():
+                target = pathlib.Path(folder) / "a.o"
+                subprocess.run(
+                    [tenon, "compile", source, "--cpu", level,
+                     "--emit=object", "-o", target], check=True)
+                listing = subprocess.run(
+                    [objdump, "-d", "--no-show-raw-insn",
+                     "--x86-asm-syntax=intel", target],
+                    check=True, capture_output=True, text=True).stdout
+                problems += [f"{model or 'batched'} for {level}: {problem}"
+                             for problem in check(listing, level, expected)]
+    print("\n".join(problems) or "hot loops ok")
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
