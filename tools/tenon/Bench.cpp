@@ -116,6 +116,9 @@ MachineLimits measureLimits(Session &session,
 
 llvm::Error measureKernels(Session &session, InPlaceRun &runs,
                            const MachineLimits &limits, Measurement &result) {
+  for (int warmUp = 0; warmUp < 2; ++warmUp)
+    if (llvm::Error error = runs.run())
+      return error;
   Profile profile(session.model(), session.handle());
   uint64_t count = std::clamp<uint64_t>(result.latencies.size(), 3, 100);
   for (uint64_t run = 0; run < count; ++run)
@@ -128,11 +131,12 @@ llvm::Error measureKernels(Session &session, InPlaceRun &runs,
 
 llvm::Error writeTrace(Session &session, InPlaceRun &runs,
                        const std::string &path) {
-  constexpr int tracedRuns = 3;
+  // The first ones wake the workers, and make room for what is seen.
+  constexpr int tracedRuns = 3, warmUps = 10;
   Trace trace(session.model(), session.handle());
-  for (int run = -1; run < tracedRuns; ++run) {
+  for (int run = -warmUps; run < tracedRuns; ++run) {
     if (run == 0)
-      trace.clear(); // Its memory is there now.
+      trace.clear();
     if (llvm::Error error = runs.run())
       return error;
     trace.endRun();

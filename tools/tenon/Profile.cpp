@@ -37,8 +37,7 @@ void Profile::observe(void *self, const tenon_launch_t *launch) {
   seen.kernel = launch->kernel;
   for (uint32_t i = 0; i < launch->node_count && seen.node.empty(); ++i)
     seen.node = launch->nodes[i];
-  ++seen.count;
-  seen.nanoseconds += launch->nanoseconds;
+  seen.nanoseconds.push_back(launch->nanoseconds);
   Work work;
   work.known = launch->flops >= 0;
   if (work.known) {
@@ -48,6 +47,12 @@ void Profile::observe(void *self, const tenon_launch_t *launch) {
     work.bytes = double(launch->bytes);
   }
   seen.work += work;
+}
+
+static uint64_t median(std::vector<uint64_t> values) {
+  auto middle = values.begin() + ptrdiff_t(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 /// A part of `sum` whose limit takes the most time gives it its name.
@@ -68,11 +73,11 @@ std::vector<KernelTime> Profile::kernels(const MachineLimits &limits,
   std::vector<double> binding(kernels.size());
   double run = 1.0 / double(std::max<uint64_t>(runs, 1));
   for (const Launch &launch : launches) {
-    if (launch.count == 0 || launch.kernel >= kernels.size())
+    if (launch.nanoseconds.empty() || launch.kernel >= kernels.size())
       continue;
     KernelTime one;
-    one.launches = double(launch.count) * run;
-    one.seconds = double(launch.nanoseconds) * run / 1e9;
+    one.launches = double(launch.nanoseconds.size()) * run;
+    one.seconds = one.launches * double(median(launch.nanoseconds)) / 1e9;
     one.work = launch.work;
     for (double *amount : {&one.work.flops, &one.work.bf16Flops,
                            &one.work.weightBytes, &one.work.bytes})

@@ -11,7 +11,8 @@
 
 namespace tenon {
 
-/// What a launch took and had to do, per run. Of several, their sum.
+/// What a launch took and had to do, per run: the median of its times, as one
+/// that others disturbed says nothing of it. Of several, their sum.
 struct KernelTime {
   std::string name, schedule, node; // A node of its first launch.
   double launches = 0, seconds = 0;
@@ -41,8 +42,8 @@ private:
   struct Launch {
     uint32_t kernel = 0;
     std::string node;
-    uint64_t count = 0, nanoseconds = 0;
-    Work work;
+    std::vector<uint64_t> nanoseconds;
+    Work work; // Of all.
   };
   static void observe(void *self, const tenon_launch_t *launch);
 
