@@ -11,7 +11,9 @@ using namespace llvm;
 using namespace tenon;
 
 namespace {
-constexpr size_t bufferBytes = size_t(1) << 20;
+// A large page at a time: the system's cache then holds the file in such pages,
+// and whoever maps it soon has few misses of address translation.
+constexpr size_t bufferBytes = size_t(2) << 20;
 
 Error refuse(StringRef path, const Twine &reason) {
   return createStringError("cannot write " + path + ": " + reason);
