@@ -86,10 +86,24 @@ std::optional<std::string> refusalOfPanels(const KernelView &view) {
   return std::nullopt;
 }
 
+/// Units of a product that are worth a thread's while: some microseconds.
+Expr unitsOfPiece(graph::MatmulOp matmul, const kernel::MatmulView &view) {
+  constexpr int64_t pieceProducts = 200000;
+  auto number = [&](int64_t value) {
+    return Expr::constant(matmul.getContext(), value);
+  };
+  Expr products = view.rows.min(number(kernel::blockRows)) *
+                  view.columns.min(number(kernel::panelColumns));
+  // Beyond all numbers: one unit is enough.
+  if (!products || !(products = products * view.depth))
+    return number(1);
+  return number(pieceProducts).ceilDiv(products.max(number(1)));
+}
+
 /// Units of work, and how many a piece should have: the panels of a piece share
 /// what it reads of lhs, or its copy: as many as leave some eight pieces,
 /// within bounds. A copy is for all of a group's panels where there are pieces
-/// enough.
+/// enough. Where that leaves few, four threads get one, if it is worth it.
 kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
   std::optional<kernel::MatmulView> view = kernel::matmulViewOf(matmul);
   if (view->halves || view->skipped || kernel::sumsWait(matmul))
@@ -106,6 +120,8 @@ kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
   Expr grain = blocks.min(number(kernel::groupBlocks)) * wanted;
   if (!units || !(units = units * blocks) || !(units = units * panels))
     return {};
+  Expr quarter = units.ceilDiv(number(4));
+  grain = grain.min(quarter.max(unitsOfPiece(matmul, *view)));
   return {units, grain, number(scratch)};
 }
 
@@ -198,22 +214,15 @@ kernel::Geometry geometryBatchedMatmul(const KernelView &view) {
   if (!geometry)
     return {};
   // Small products: whole batches, as many as are worth a thread's while.
-  constexpr int64_t pieceProducts = 200000;
   auto number = [&](int64_t value) {
     return Expr::constant(matmul.getContext(), value);
   };
   Expr group = sizes->rows.ceilDiv(number(kernel::blockRows))
                    .min(number(kernel::groupBlocks)) *
                sizes->columns.ceilDiv(number(kernel::panelColumns));
-  Expr products = sizes->rows.min(number(kernel::blockRows)) *
-                  sizes->columns.min(number(kernel::panelColumns));
-  if (!group || !products)
+  if (!group)
     return {};
-  // Beyond all numbers: one unit is enough.
-  if (products = products * sizes->depth; !products)
-    products = number(pieceProducts);
-  Expr enough = number(pieceProducts).ceilDiv(products.max(number(1)));
-  geometry.grain = geometry.grain.min(group).max(enough);
+  geometry.grain = geometry.grain.min(group).max(unitsOfPiece(matmul, *sizes));
   return geometry;
 }
 

@@ -142,7 +142,7 @@ Geometry AttentionView::geometry() const {
   if (rows)
     rows = rows * cut;
   // Multiply-adds that make a piece worth handing to a thread.
-  constexpr int64_t pieceCost = 500000;
+  constexpr int64_t pieceCost = 100000;
   Expr cost = keys.max(number(1)) * (queryBlock * (depth + width));
   Expr grain = cost ? number(pieceCost).ceilDiv(cost) : number(1);
   Geometry result{rows, grain, number(AttentionScratch(*this).end), {}};

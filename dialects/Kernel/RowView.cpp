@@ -16,7 +16,7 @@ using graph::getElementType;
 using Axes = SmallVector<int64_t>;
 
 /// Simple element operations that make a piece worth handing to a thread.
-constexpr int64_t pieceCost = 20000;
+constexpr int64_t pieceCost = 60000;
 
 /// Below this, one element after the other is faster.
 constexpr int64_t shortestRow = 8;
