@@ -39,6 +39,8 @@ struct CompileOptions {
   EmitStage stage = EmitStage::Artifact;
   /// Every kernel by the Generic schedule: what the others are compared with.
   bool generic = false;
+  /// Schedules that no kernel may run by: to see what the next best takes.
+  std::vector<std::string> without;
   /// Collect why kernels end where they do and run as they do.
   bool explain = false;
   /// Patterns that must be fused or the compilation fails: attention, norm,

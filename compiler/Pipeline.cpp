@@ -64,6 +64,7 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
   pm.addPass(createOutlineKernelsPass());
   ApplySchedulesPassOptions schedules;
   schedules.generic = options.generic;
+  schedules.without.assign(options.without.begin(), options.without.end());
   schedules.explain = options.explain;
   pm.addPass(createApplySchedulesPass(schedules));
   pm.addPass(createShareTablesPass(weights));

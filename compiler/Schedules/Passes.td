@@ -34,7 +34,9 @@ def ApplySchedulesPass : Pass<"apply-schedules", "::mlir::ModuleOp"> {
   let options = [Option<"explain", "explain", "bool", "false",
                         "Remark on each schedule that refuses a kernel: why">,
                  Option<"generic", "generic", "bool", "false",
-                        "Run every kernel by the Generic schedule">];
+                        "Run every kernel by the Generic schedule">,
+                 ListOption<"without", "without", "std::string",
+                            "Schedules not to choose, though they may apply">];
 }
 
 def ShareTablesPass : Pass<"share-tables", "::mlir::ModuleOp"> {

@@ -128,6 +128,16 @@ def check_run(artifact, folder):
         f"bench --profile says {text}",
     )
     check_trace(artifact, data, folder / "trace.json")
+    together = json.loads(
+        run("bench", artifact, "--inputs", data, "--seconds", 0.1, "--json",
+            "--sessions", 2, "--threads", 1)
+    )["together"]
+    expect(
+        together["sessions"] == 2 and together["runs_per_second"] > 0
+        and together["added_bytes"] < 1 << 24,
+        f"bench --sessions says {together}",
+    )
+    run("bench", artifact, "--inputs", data, "--sessions", 0, code=2)
     run("inspect", artifact, "--verify", out="PackedMatmul")
     expect(
         json.loads(run("inspect", artifact, "--json"))["inputs"][0]["name"] == "x",

@@ -7,6 +7,7 @@
 #include "tools/tenon/InPlaceRun.h"
 #include "tools/tenon/Profile.h"
 #include "tools/tenon/Progress.h"
+#include "tools/tenon/Sessions.h"
 #include "tools/tenon/Trace.h"
 
 #include "llvm/Support/Format.h"
@@ -35,6 +36,7 @@ struct Measurement {
   std::string mismatch;
   /// With --profile: of runs after the measured ones, as observing costs time.
   std::optional<ProfileReport> profile;
+  std::optional<Throughput> together; // With --sessions.
 
   double quantile(double q) const {
     return latencies[size_t(q * double(latencies.size() - 1) + 0.5)];
@@ -163,6 +165,13 @@ llvm::Error measureRuns(const BenchCommand &command, Session &session,
     if (llvm::Error error = measureKernels(session, *runs, limits, result))
       return error;
   }
+  if (command.sessions > 1) {
+    auto together = runTogether(session, inputs, command.sessions,
+                                command.threads, command.seconds);
+    if (!together)
+      return together.takeError();
+    result.together = *together;
+  }
   return command.trace.empty() ? llvm::Error::success()
                                : writeTrace(session, *runs, command.trace);
 }
@@ -203,6 +212,11 @@ void printJson(const Measurement &result) {
                         : llvm::json::Value(nullptr);
   if (!result.mismatch.empty())
     object["mismatch"] = llvm::json::fixUTF8(result.mismatch);
+  if (result.together)
+    object["together"] =
+        llvm::json::Object{{"sessions", result.together->sessions},
+                           {"runs_per_second", result.together->runsPerSecond},
+                           {"added_bytes", result.together->addedBytes}};
   if (result.profile)
     addProfile(object, *result.profile);
   llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
@@ -225,6 +239,12 @@ void printText(const Measurement &result) {
     llvm::outs() << "error    " << result.mismatch << '\n';
   else if (result.error)
     llvm::outs() << llvm::format("error    %.2e\n", *result.error);
+  if (result.together)
+    llvm::outs() << llvm::format("together %d sessions: %.1f runs a second, "
+                                 "%.1f MB more memory\n",
+                                 result.together->sessions,
+                                 result.together->runsPerSecond,
+                                 double(result.together->addedBytes) / 1e6);
   if (result.profile)
     printProfile(llvm::outs(), *result.profile);
 }

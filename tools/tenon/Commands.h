@@ -47,7 +47,7 @@ struct BenchCommand {
   std::string artifact;
   std::vector<std::string> inputs, random;
   std::string level;
-  int threads = 0;
+  int threads = 0, sessions = 1;
   double seconds = 3;
   std::string trace; // File to write; empty: none.
   bool json = false, profile = false;

@@ -25,6 +25,18 @@ Session::open(const std::string &path, const std::string &level, int threads) {
   return result;
 }
 
+llvm::Expected<std::unique_ptr<Session>> Session::another(int threads) const {
+  std::unique_ptr<Session> result(new Session);
+  tenon_model_retain(loaded);
+  result->loaded = loaded;
+  tenon_session_options_t options = {};
+  options.struct_size = sizeof options;
+  options.threads = threads;
+  if (tenon_session_create(loaded, &options, &result->session))
+    return lastError();
+  return result;
+}
+
 Session::~Session() {
   tenon_session_destroy(session);
   tenon_model_release(loaded);

@@ -16,6 +16,8 @@ public:
   /// An empty level is the best one; 0 threads are one per CPU.
   static llvm::Expected<std::unique_ptr<Session>>
   open(const std::string &path, const std::string &level, int threads);
+  /// One more session of the same model.
+  llvm::Expected<std::unique_ptr<Session>> another(int threads) const;
   ~Session();
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;

@@ -99,6 +99,11 @@ void addBench(CLI::App &app, Command &chosen) {
   command->add_option("--level", options->level, "CPU level to use");
   command->add_option("--threads", options->threads, "Threads; 0: one per CPU");
   command->add_option("--seconds", options->seconds, "How long to measure");
+  command
+      ->add_option("--sessions", options->sessions,
+                   "Also how many runs this many sessions of the model get "
+                   "through at once, each on its own threads")
+      ->check(CLI::Range(1, 64));
   command->add_flag("--profile", options->profile,
                     "Also what each kernel takes and has to do, the slowest "
                     "first, and how near it comes to this machine's limits");
