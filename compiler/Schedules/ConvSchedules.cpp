@@ -116,9 +116,10 @@ kernel::Geometry geometryDirectConv(const KernelView &view) {
   Expr images = graph::getDims(conv.getResult())[0];
   Expr rows = images * number(sizes->blocksOfImage() * sizes->rowsOfBlock());
   // Panels of a piece share the slab, which costs up to a third of one.
-  int64_t panels = sizes->rowsOfBlock() / (sizes->isInput ? 16 : 4);
-  return {rows, number(std::max<int64_t>(panels, 1)),
-          number(sizes->slabBytes())};
+  int64_t most = sizes->rowsOfBlock();
+  int64_t least = std::max<int64_t>(most / (sizes->isInput ? 16 : 2), 1);
+  Expr grain = rows.floorDiv(number(16)).max(number(least)).min(number(most));
+  return {rows, grain, number(sizes->slabBytes())};
 }
 
 SmallVector<std::string> layoutsDirectConv(const KernelView &view) {

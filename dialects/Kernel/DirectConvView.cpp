@@ -10,6 +10,8 @@ namespace tenon::kernel {
 namespace {
 
 constexpr int64_t maxSlabBytes = 512 << 10;
+/// Of a slab beside panels that stream through the second level.
+constexpr int64_t maxStreamSlabBytes = 320 << 10;
 /// Of weights that stay in the second level of the cache while blocks pass.
 constexpr int64_t maxResidentBytes = 640 << 10;
 /// Pixels of a block of a long line; of a matrix whose filter stays in the
@@ -69,6 +71,20 @@ void flatten(DirectConvView &view) {
   view.axes = {DirectConvAxis{1, 1, 1, 1, 1, 0}, all};
 }
 
+/// Cuts lines whose filter streams through the cache: equal blocks, an even
+/// number of them if that is possible, whose slabs leave room for two panels.
+void cutStreaming(DirectConvView &view) {
+  int64_t lines = view.lines().count, most = lines;
+  for (int64_t blocks = lines > 1 ? 2 : 1; blocks <= most; ++blocks) {
+    view.blockLines = llvm::divideCeil(lines, blocks);
+    if (view.blockLines > 1 && view.slabBytes() > maxStreamSlabBytes)
+      continue;
+    if (lines % blocks == 0)
+      return;
+    most = std::min(most, 2 * blocks);
+  }
+}
+
 /// Cuts the result into blocks: as small as the threads want them if the
 /// filter stays in the cache meanwhile, else as large as the slab allows.
 void cut(DirectConvView &view) {
@@ -82,14 +98,18 @@ void cut(DirectConvView &view) {
     longest = most = streamPixels;
   view.blocksOfLine =
       pixels.count > most ? std::max<int64_t>(pixels.count / longest, 1) : 1;
-  int64_t wanted =
-      view.isResident ? llvm::divideCeil(lines.count, 16) : lines.count;
-  view.blockLines = std::max<int64_t>(wanted, 1);
-  while (!view.isInput && view.blockLines > 1 &&
-         view.slabBytes() > maxSlabBytes) {
-    int64_t more = llvm::divideCeil(lines.count, view.blockLines) + 1;
-    view.blockLines = std::min<int64_t>(view.blockLines - 1,
-                                        llvm::divideCeil(lines.count, more));
+  if (view.isResident || view.isInput) {
+    int64_t wanted =
+        view.isResident ? llvm::divideCeil(lines.count, 16) : lines.count;
+    view.blockLines = std::max<int64_t>(wanted, 1);
+    while (!view.isInput && view.blockLines > 1 &&
+           view.slabBytes() > maxSlabBytes) {
+      int64_t more = llvm::divideCeil(lines.count, view.blockLines) + 1;
+      view.blockLines = std::min<int64_t>(view.blockLines - 1,
+                                          llvm::divideCeil(lines.count, more));
+    }
+  } else {
+    cutStreaming(view);
   }
   view.cutsPanels = view.blocksOfImage() < manyBlocks;
 }

@@ -45,21 +45,31 @@ Operation *findRoot(Block &block) {
   return nullptr;
 }
 
-/// Whether a kernel over the panels of a product reads an argument only to join
-/// it, element by element, to sums that are all there: then each element of the
-/// result is stored behind the last read of that place.
-static bool joinsSums(FuncOp function, BlockArgument argument) {
-  Block &block = function.getBlock();
-  auto matmul = dyn_cast_if_present<graph::MatmulOp>(findRoot(block));
+/// Whether the sums of a root wait elsewhere than in the result until all of
+/// them are there.
+static bool sumsWaitElsewhere(Operation *root) {
+  // A convolution's tile has them on the stack.
+  if (isa<graph::ConvOp>(root))
+    return true;
+  auto matmul = dyn_cast<graph::MatmulOp>(root);
   std::optional<MatmulView> view =
       matmul ? matmulViewOf(matmul) : std::optional<MatmulView>();
   if (!view || view->halves || view->skipped || view->turn)
     return false;
-  // Sums of several blocks of k wait in the result.
+  // Those of several blocks of k wait in the result.
   std::optional<int64_t> depth = view->depth.asConstant();
-  if (!depth || *depth > blockDepth(depth))
+  return depth && *depth <= blockDepth(depth);
+}
+
+/// Whether a kernel reads an argument only to join it, element by element, to
+/// the sums of its root: then each element of the result is stored behind the
+/// last read of that place.
+static bool joinsSums(FuncOp function, BlockArgument argument) {
+  Block &block = function.getBlock();
+  Operation *root = findRoot(block);
+  if (!root || !sumsWaitElsewhere(root))
     return false;
-  llvm::SmallPtrSet<Operation *, 8> behind = {matmul};
+  llvm::SmallPtrSet<Operation *, 8> behind = {root};
   for (Operation &op : block.without_terminator())
     if ((graph::isPointwise(&op) || isa<graph::ReshapeOp>(op)) &&
         llvm::any_of(op.getOperands(), [&](Value operand) {
@@ -78,7 +88,8 @@ bool mayOverwrite(FuncOp function, unsigned index) {
       index >= block.getNumArguments())
     return false;
   StringRef schedule = function.getSchedule();
-  if (schedule == "PackedMatmul" || schedule == "BatchedMatmul") {
+  if (schedule == "PackedMatmul" || schedule == "BatchedMatmul" ||
+      schedule == "DirectConv") {
     BlockArgument argument = block.getArgument(index);
     Value result = block.getTerminator()->getOperand(0);
     return graph::elementCount(argument) == graph::elementCount(result) &&

@@ -16,11 +16,12 @@
 // are; the others widen a block of a panel at a time, and the rows that meet
 // it.
 //
-// A row of the launch is one panel times one block of `blockRows` rows of the
-// left operand, of one batch. Blocks come in groups of `groupBlocks` (the last
-// group may be smaller); within a group, panels follow each other and each has
-// the group's blocks in order. So a thread's share is contiguous in the
-// weights, and the group's part of the left operand stays in its cache.
+// A row of the launch is one panel times one block of rows of the left operand,
+// of one batch, where blocks are equal and of `blockRows` at most. Blocks
+// come in groups of `groupBlocks` (the last group may be smaller); within a
+// group, panels follow each other and each has the group's blocks in order. So
+// a thread's share is contiguous in the weights, and the group's part of the
+// left operand stays in its cache.
 //
 // K is cut into blocks of `blockDepth` steps. Where the left operand does not
 // lie as the inner loops want it (see MatmulView.h), a group's slice of it is

@@ -101,7 +101,9 @@ private:
     };
     Value follower = e.add(panel, e.number(1));
     work.b = addressOf(panel);
-    work.next = addressOf(e.select(e.equal(follower, to), from, follower));
+    // What comes next here, in this piece or the following one.
+    work.next = addressOf(e.select(
+        e.equal(follower, e.number(view.allPanels())), e.number(0), follower));
     Value own = e.number(view.panels);
     Value group = e.div(panel, own), inGroup = e.rem(panel, own);
     work.panel = panel;
@@ -146,7 +148,8 @@ private:
     tile.fetch = fetchBytes();
     LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
     Value a = tileInput(line, first);
-    Value next = fetchesPixels() ? nextInput(number, tile) : work.next;
+    Value next = fetchesPixels() ? nextInput(number, tile)
+                                 : nextPanel(line, number, tile);
     fetchOperands(e.add(block.firstLine, line), first, pixels, columns);
     for (int64_t n = 0; n < vectors; n += tile.columns)
       LLVM::CallOp::create(e.b, function,
@@ -200,6 +203,18 @@ private:
     if (!view.cutsPanels && view.isResident)
       return 0;
     return llvm::divideCeil(4 * width * 4, tiles);
+  }
+
+  /// Where a tile goes on fetching the next panel.
+  Value nextPanel(Value line, Value number, const ConvTile &tile) {
+    Value before = e.add(e.mul(line, e.sub(lastTile, firstTile)),
+                         e.sub(number, firstTile));
+    int64_t bytes = tile.run / 4 * tile.fetch;
+    for (const TapLoop &loop : tile.loops)
+      bytes *= loop.taps;
+    return LLVM::GEPOp::create(
+        e.b, input.getType(), e.b.getI8Type(), work.next,
+        ArrayRef<LLVM::GEPArg>{e.mul(before, e.number(bytes))});
   }
 
   /// Where a tile goes on fetching the pixels behind its block.

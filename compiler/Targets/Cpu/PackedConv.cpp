@@ -63,6 +63,14 @@ public:
       });
     Value blocks =
         e.div(e.add(rows, e.number(blockRows - 1)), e.number(blockRows));
+    // Equal blocks, of whole tiles where those are interleaved.
+    Value some = e.max(blocks, e.number(1));
+    blockHeight = e.div(e.add(rows, e.sub(some, e.number(1))), some);
+    if (interleaves) {
+      Value step = e.number(kernel::interleavedRows);
+      blockHeight = e.add(blockHeight, e.sub(step, e.number(1)));
+      blockHeight = e.mul(e.div(blockHeight, step), step);
+    }
     Value units = e.number(groupBlocks * panels);
     Value groups = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
     e.loop(e.div(e.begin, units), groups, [&](Value group) {
@@ -161,7 +169,7 @@ private:
   }
 
   Value firstRow(Value block) {
-    return e.mul(e.add(firstBlock, block), e.number(blockRows));
+    return e.mul(e.add(firstBlock, block), blockHeight);
   }
 
   Value element(Value base, Value offset) {
@@ -232,7 +240,7 @@ private:
   int64_t columns, panels;
   int64_t wholePanels, chunkPanels; // Panels whose sums wait in the result.
   bool isBare, interleaves;
-  Value input, filter, rows, tile, copy;
+  Value input, filter, rows, blockHeight, tile, copy;
   Indices leadDims;
   // Of the current group.
   Value firstBlock, groupSize, from, to;

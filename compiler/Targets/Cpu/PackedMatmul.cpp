@@ -115,6 +115,7 @@ public:
 
   void emit() {
     blocks = ceilDiv(rows, blockRows);
+    heightOfBlocks();
     if (view.batchDims.empty())
       return emitBatch(e.number(0), e.begin, e.end);
     Value count = e.mul(blocks, panels), units = e.max(count, e.number(1));
@@ -127,6 +128,19 @@ public:
   }
 
 private:
+  /// Equal blocks: a last one of a few rows would leave a thread without work.
+  void heightOfBlocks() {
+    blockHeight = e.number(blockRows);
+    if (listed)
+      return;
+    Value some = e.max(blocks, e.number(1));
+    blockHeight = e.div(e.add(rows, e.sub(some, e.number(1))), some);
+    if (copies && interleaves) {
+      constexpr int64_t step = kernel::interleavedRows;
+      blockHeight = e.mul(ceilDiv(blockHeight, step), e.number(step));
+    }
+  }
+
   bool mayBeWhole() { return getConstantIntValue(wholePanels) != 0; }
   bool mayBePartial() {
     std::optional<int64_t> whole = getConstantIntValue(wholePanels);
@@ -297,7 +311,7 @@ private:
   Value strideOfCopy(Value steps) { return e.add(steps, e.number(rowPadding)); }
 
   Value firstRow(Value block) {
-    return e.mul(e.add(firstBlock, block), e.number(blockRows));
+    return e.mul(e.add(firstBlock, block), blockHeight);
   }
 
   Value element(Value base, Value offset) {
@@ -495,7 +509,7 @@ private:
   bool isBare, isOneBlock, interleaves;
   bool hasScratch; // For sums that wait.
   bool copies;     // The group's slice of lhs, to scratch memory.
-  Value panel, copy, blocks;
+  Value panel, copy, blocks, blockHeight;
   Value sums, waiting; // Of a tile, of a group.
   Indices leadDims;
   std::optional<ListedRows> listed; // Where not all rows are computed.

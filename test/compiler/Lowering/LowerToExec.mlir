@@ -309,6 +309,39 @@ kernel.func @row symbols [] layouts ["", "packed48", ""] schedule "PackedMatmul"
 
 // -----
 
+// So may a convolution whose tiles have their sums on the stack, not one whose
+// sums wait in the result.
+
+// CHECK:      exec.program
+// CHECK:      exec.launch @tiles_over2 [{{.*}}, #exec.buffer<arena, 0, <[[A:[0-9]+]], 12544>, "", "">, #exec.buffer<arena, 0, <[[A]], 12544>, "", "">]
+// CHECK-NEXT: exec.launch @packed [
+func.func @main(%x: tensor<1x14x14x16xf32>, %w: tensor<16x16x1x1xf32>) -> tensor<1x14x14x16xf32> {
+  %0 = kernel.call @exp(%x) params <> : (tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  %1 = kernel.call @tiles(%x, %w, %0) params <> : (tensor<1x14x14x16xf32>, tensor<16x16x1x1xf32>, tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  %2 = kernel.call @packed(%x, %w, %1) params <> : (tensor<1x14x14x16xf32>, tensor<16x16x1x1xf32>, tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  %3 = kernel.call @exp(%2) params <> : (tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  return %3 : tensor<1x14x14x16xf32>
+}
+kernel.func @exp symbols [] layouts [""] schedule "Generic" geometry <16, 64, 0> {
+^bb0(%0: tensor<1x14x14x16xf32>):
+  %1 = graph.exp %0 : (tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  kernel.yield %1 : tensor<1x14x14x16xf32>
+}
+kernel.func @tiles symbols [] layouts ["", "conv32", ""] schedule "DirectConv" geometry <1, 1, 0> {
+^bb0(%0: tensor<1x14x14x16xf32>, %1: tensor<16x16x1x1xf32>, %2: tensor<1x14x14x16xf32>):
+  %3 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x14x14x16xf32>, tensor<16x16x1x1xf32>) -> tensor<1x14x14x16xf32>
+  %4 = graph.add %3, %2 : (tensor<1x14x14x16xf32>, tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  kernel.yield %4 : tensor<1x14x14x16xf32>
+}
+kernel.func @packed symbols [] layouts ["", "conv48", ""] schedule "PackedConv" geometry <1, 1, 0> {
+^bb0(%0: tensor<1x14x14x16xf32>, %1: tensor<16x16x1x1xf32>, %2: tensor<1x14x14x16xf32>):
+  %3 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x14x14x16xf32>, tensor<16x16x1x1xf32>) -> tensor<1x14x14x16xf32>
+  %4 = graph.add %3, %2 : (tensor<1x14x14x16xf32>, tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  kernel.yield %4 : tensor<1x14x14x16xf32>
+}
+
+// -----
+
 // A cache that grows: the sizes it holds, and those of its memory.
 
 // CHECK: exec.program attributes {appends_to = array<i64: 0>,

@@ -87,7 +87,7 @@ kernel.func @lines symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<2x56x56x64xf32>, tensor<64x64x3x3xf32>) -> tensor<2x56x56x64xf32>
   kernel.yield %2 : tensor<2x56x56x64xf32>
 }
-// CHECK: kernel.func @matrix symbols [] layouts ["", "conv32"] schedule "DirectConv" geometry <64, 2, 0>
+// CHECK: kernel.func @matrix symbols [] layouts ["", "conv32"] schedule "DirectConv" geometry <64, 4, 0>
 kernel.func @matrix symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<2x14x14x256xf32>, %1: tensor<1024x256x1x1xf32>):
   %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<2x14x14x256xf32>, tensor<1024x256x1x1xf32>) -> tensor<2x14x14x1024xf32>

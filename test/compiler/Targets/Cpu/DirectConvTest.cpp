@@ -110,6 +110,15 @@ TEST_P(DirectConv, CutsWideImages) {
       {1});
 }
 
+TEST_P(DirectConv, StreamsLargeFilters) {
+  // Lines that halve, that do not, and too many for the cache.
+  std::vector<Conv> convs;
+  for (Numbers image : std::vector<Numbers>{{14, 14}, {7, 11}, {1, 12}})
+    convs.push_back({1, 140, 150, image, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  convs.push_back({1, 300, 70, {29, 29}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}});
+  run(convs, {1, 3});
+}
+
 TEST_P(DirectConv, TakesOneAxisOrThree) {
   run({{1, 7, 50, {30}, {3}, {1}, {1}, {1, 1}},
        {1, 7, 50, {400}, {3}, {2}, {1}, {1, 1}},
