@@ -103,7 +103,8 @@ Expr unitsOfPiece(graph::MatmulOp matmul, const kernel::MatmulView &view) {
 /// Units of work, and how many a piece should have: the panels of a piece share
 /// what it reads of lhs, or its copy: as many as leave some eight pieces,
 /// within bounds. A copy is for all of a group's panels where there are pieces
-/// enough. Where that leaves few, four threads get one, if it is worth it.
+/// enough. Where that leaves few, four threads get one if it is worth it, or two
+/// where each piece makes a copy.
 kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
   std::optional<kernel::MatmulView> view = kernel::matmulViewOf(matmul);
   if (view->halves || view->skipped || kernel::sumsWait(matmul))
@@ -120,8 +121,8 @@ kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
   Expr grain = blocks.min(number(kernel::groupBlocks)) * wanted;
   if (!units || !(units = units * blocks) || !(units = units * panels))
     return {};
-  Expr quarter = units.ceilDiv(number(4));
-  grain = grain.min(quarter.max(unitsOfPiece(matmul, *view)));
+  Expr share = units.ceilDiv(number(view->mayCopyLhs() ? 2 : 4));
+  grain = grain.min(share.max(unitsOfPiece(matmul, *view)));
   return {units, grain, number(scratch)};
 }
 
