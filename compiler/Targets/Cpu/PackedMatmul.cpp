@@ -353,6 +353,11 @@ private:
              : isOneBlock ? sums
                           : waitingAt(e.sub(panel, begin));
     work.rows = e.sub(mEnd, m);
+    if (widens)
+      work.mostRows =
+          e.select(isFew(work.rows),
+                   e.number(stripTileRows(e.level, StripKind::Widened)),
+                   e.number(stripTileRows(e.level)));
     work.accumulate = e.less(e.number(0), k);
     SmallVector<Strip> works;
     for (int64_t part = 0; part < parts; ++part)

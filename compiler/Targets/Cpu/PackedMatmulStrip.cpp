@@ -30,11 +30,13 @@ struct TileShape {
   int64_t columns() const { return vectors * lanes; }
 };
 
-TileShape tileShape(const CpuLevel &level, int64_t columns) {
+/// Where pairs are widened, both halves of a row of B take registers.
+TileShape tileShape(const CpuLevel &level, StripKind kind, int64_t columns) {
   int64_t width = llvm::divideCeil(columns, 16);
+  bool widens = kind == StripKind::Widened;
   if (level.vectorBits >= 512)
-    return {8, width, 16, 1};
-  return {6, 2, 8, width};
+    return {widens ? 6 : 8, width, 16, 1};
+  return {widens ? 4 : 6, 2, 8, width};
 }
 
 /// Steps of k per iteration.
@@ -375,7 +377,7 @@ private:
 /// The function of all kernels of a module that need it.
 LLVM::LLVMFuncOp stripTileFunction(Emitter &e, const Strip &strip) {
   const CpuLevel &level = e.level;
-  TileShape shape = tileShape(level, strip.columns);
+  TileShape shape = tileShape(level, strip.kind, strip.columns);
   StringRef kind = strip.kind == StripKind::Pairs     ? "_pairs"
                    : strip.kind == StripKind::Widened ? "_widened"
                                                       : "";
@@ -392,15 +394,15 @@ LLVM::LLVMFuncOp stripTileFunction(Emitter &e, const Strip &strip) {
 
 } // namespace
 
-int64_t stripTileRows(const CpuLevel &level) {
-  return tileShape(level, kernel::panelColumns).height;
+int64_t stripTileRows(const CpuLevel &level, StripKind kind) {
+  return tileShape(level, kind, kernel::panelColumns).height;
 }
 
 void forEachStripTile(Emitter &e, const Strip &strip,
                       function_ref<void(const StripTile &)> body) {
-  int64_t height = stripTileRows(e.level);
-  Value most = e.number(height);
-  Value count = e.div(e.add(strip.rows, e.number(height - 1)), most);
+  Value most = strip.mostRows ? strip.mostRows
+                              : e.number(stripTileRows(e.level, strip.kind));
+  Value count = e.div(e.add(strip.rows, e.sub(most, e.number(1))), most);
   // Interleaved rows come in tiles of the full height; else heights differ by
   // one at most.
   Value low, larger;

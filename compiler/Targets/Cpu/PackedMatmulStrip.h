@@ -35,6 +35,7 @@ struct Strip {
   mlir::Value accumulate; // i1: add to what C holds.
   mlir::Value next;       // Another such B: fetched into the cache meanwhile.
   mlir::Value nextBytes;  // Of `next` per row of B; null: as B's rows have.
+  mlir::Value mostRows;   // Of a tile; null: stripTileRows.
   mlir::Value pairs;      // What `b` was widened from; null: it was not.
   StripKind kind = StripKind::F32;
   bool isInterleaved = false;
@@ -64,7 +65,7 @@ void callStripTile(Emitter &e, const Strip &strip, const StripTile &tile,
 void callStrip(Emitter &e, const Strip &strip);
 
 /// The most rows of a tile.
-int64_t stripTileRows(const CpuLevel &level);
+int64_t stripTileRows(const CpuLevel &level, StripKind kind = StripKind::F32);
 /// Whether a level's tiles are as high as what is interleaved.
 inline bool canInterleaveLhs(const CpuLevel &level) {
   return stripTileRows(level) == kernel::interleavedRows;

@@ -4,7 +4,7 @@
 
     hot_loops.py TENON LLVM-OBJDUMP TEST-MODELS
 
-Compiles models for two CPU levels and reads every function that computes a
+Compiles models for each CPU level and reads every function that computes a
 tile of sums: matmul_tile_8x48, conv_tile_14x16of16..., attention_scores_8x32.
 Each of its innermost loops with multiply-adds must hold all of its sums in
 registers: a multiply-add for each vector of sums and step, no vector that comes
@@ -18,23 +18,28 @@ import tempfile
 
 import onnx
 
-LANES = {"x86-64-v3": 8, "x86-64-v4": 16}
+LANES = {"x86-64-v3": 8, "x86-64-v4": 16, "x86-64-v4-bf16": 16}
 TILE = re.compile(r"(matmul|conv|attention)_(tile|stream|scores|values)\D*?[._]?"
                   r"(?:x86-64-v\d_)?(\d+)x(\d+)(?!\d*x)")
 # What each model must have, so that a new name does not pass unseen: the
 # largest tile of a schedule on each level.
 EXPECTED = {
-    "bert_ts17": {  # PackedMatmul, Attention
+    ("bert_ts17", "fp32"): {  # PackedMatmul, Attention
         "x86-64-v3": ["matmul_tile_6x16", "matmul_stream_6x16",
                       "attention_scores", "attention_values"],
         "x86-64-v4": ["matmul_tile_8x48", "matmul_stream_8x48",
                       "attention_scores", "attention_values"],
     },
-    "resnet_ts17": {  # DirectConv, PackedConv
+    ("bert_ts17", "bf16"): {  # Pairs, and where those are widened
+        "x86-64-v3": ["matmul_tile_4x16_widened", "matmul_stream_4x16_widened"],
+        "x86-64-v4": ["matmul_tile_6x48_widened", "matmul_stream_6x48_widened"],
+        "x86-64-v4-bf16": ["matmul_tile_8x48_pairs", "matmul_stream_8x48_pairs"],
+    },
+    ("resnet_ts17", "fp32"): {  # DirectConv, PackedConv
         "x86-64-v3": ["conv_tile_6x16of16", "conv_tile_6x16of32"],
         "x86-64-v4": ["conv_tile_14x16of16", "conv_tile_12x32of32"],
     },
-    None: {  # BatchedMatmul, of two inputs
+    (None, "fp32"): {  # BatchedMatmul, of two inputs
         "x86-64-v3": ["matmul_tile_6x16"],
         "x86-64-v4": ["matmul_tile_8x48"],
     },
@@ -50,7 +55,8 @@ class Instruction:
         self.operands = [o.strip() for o in re.split(r",(?![^\[]*\])", operands)]
 
     def is_multiply_add(self):
-        return self.name.startswith("vfmadd") and self.name.endswith("ps")
+        return self.name == "vdpbf16ps" or (
+            self.name.startswith("vfmadd") and self.name.endswith("ps"))
 
     def is_vector(self):
         return any(re.match(r"[xyz]mm\d", o) for o in self.operands)
@@ -188,7 +194,7 @@ def main():
     tenon, objdump, models = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     problems = list(planted_failures())
     with tempfile.TemporaryDirectory() as folder:
-        for model, levels in EXPECTED.items():
+        for (model, precision), levels in EXPECTED.items():
             source = pathlib.Path(folder) / "batched.onnx"
             if model:
                 source = models / model / "model.onnx"
@@ -197,7 +203,7 @@ def main():
             for level, expected in levels.items():
                 target = pathlib.Path(folder) / "a.o"
                 subprocess.run(
-                    [tenon, "compile", source, "--cpu", level,
+                    [tenon, "compile", source, "--cpu", level, "--precision", precision,
                      "--emit=object", "-o", target], check=True)
                 listing = subprocess.run(
                     [objdump, "-d", "--no-show-raw-insn",
