@@ -15,7 +15,6 @@ constexpr int64_t smallestWidth = 8;
 constexpr int64_t enoughUnits = 64;
 /// Keys that make one more piece worth joining.
 constexpr int64_t pieceKeys = 768;
-constexpr int64_t counterBytes = 512; // TENON_SHARED_ZEROS
 
 bool isInMemory(const std::optional<StridedView> &view) {
   return view && isa<BlockArgument>(view->base);
@@ -124,8 +123,9 @@ static Expr morePieces(const AttentionView &view) {
 static Expr sharedBytes(const AttentionView &view) {
   Expr more = morePieces(view), units = view.units();
   if (units)
-    units = units * (2 * AttentionPiece(view).end) + counterBytes;
-  return more && units ? more * units : Expr();
+    units = units * (2 * AttentionPiece(view).end);
+  Expr bytes = more && units ? more * units : Expr();
+  return bytes ? bytes + AttentionPiece::start : bytes;
 }
 
 Expr AttentionView::pieces() const {
@@ -145,9 +145,9 @@ Geometry AttentionView::geometry() const {
   constexpr int64_t pieceCost = 100000;
   Expr cost = keys.max(number(1)) * (queryBlock * (depth + width));
   Expr grain = cost ? number(pieceCost).ceilDiv(cost) : number(1);
-  Geometry result{rows, grain, number(AttentionScratch(*this).end), {}};
-  if (!cut.isConstant(1))
-    result.shared = sharedBytes(*this);
+  Geometry result{rows, grain, AttentionScratch::bytes(*this), {}};
+  result.shared =
+      cut.isConstant(1) ? number(AttentionPiece::start) : sharedBytes(*this);
   return result;
 }
 
@@ -160,10 +160,9 @@ AttentionPiece::AttentionPiece(const AttentionView &view) {
 
 AttentionScratch::AttentionScratch(const AttentionView &view) {
   int64_t row = queryBlock * 4;
-  sums = query + view.depth * row;
-  scores = sums + view.width * row;
-  biases = scores + keyBlock * row;
-  largest = biases + (view.biases.empty() ? 0 : keyBlock * row);
+  sums = query + view.paddedDepth() * row;
+  scores = sums + view.paddedWidth() * row;
+  largest = scores + keyBlock * row;
   total = largest + row;
   factor = total + row;
   firstKey = factor + row;
@@ -171,7 +170,19 @@ AttentionScratch::AttentionScratch(const AttentionView &view) {
   spare = lastKey + row;
   masked = spare + llvm::alignTo(view.width * 4, 64);
   graph::AttentionOp op = view.op;
-  end = masked + (op.getKeyMask() ? 2 * keyBlock * 4 : 0);
+  panels = masked + (op.getKeyMask() ? 2 * keyBlock * 4 : 0);
+  keys = llvm::alignTo(panels + 3 * 8, 64);
+}
+
+Expr AttentionScratch::bytes(const AttentionView &view) {
+  MLIRContext *context = view.op->getContext();
+  auto number = [&](int64_t value) { return Expr::constant(context, value); };
+  Expr panels =
+      graph::getDim(view.op->getOperand(1), 2).ceilDiv(number(keyBlock));
+  if (panels)
+    panels =
+        panels * (4 * keyBlock * (view.paddedDepth() + view.paddedWidth()));
+  return panels ? panels + AttentionScratch(view).keys : panels;
 }
 
 } // namespace tenon::kernel

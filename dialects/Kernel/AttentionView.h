@@ -3,8 +3,9 @@
 //
 // The queries of all heads that share a key head are one list: query i of the
 // g-th of them is number i * group + g. A unit of work is `queryBlock` numbers
-// of a list against all keys, `keyBlock` of them at a time; what a unit needs
-// of scratch memory does not depend on how many there are. Where units are few
+// of a list against all keys, `keyBlock` of them at a time. A list's keys and
+// values are copied to panels when the first unit needs them; no other scratch
+// memory depends on how many there are. Where units are few
 // and keys many, several pieces of the keys are worked on at once; who comes
 // last joins what they came to.
 //
@@ -15,11 +16,14 @@
 
 #include "dialects/Kernel/Geometry.h"
 #include "dialects/Kernel/StridedView.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace tenon::kernel {
 
 inline constexpr int64_t queryBlock = 48;
 inline constexpr int64_t keyBlock = 64;
+/// Keys of a block and columns of values are padded to a multiple of it.
+inline constexpr int64_t keyPanel = 8;
 /// Wider heads do not fit in the cache with a block of queries.
 inline constexpr int64_t widestHead = 1024;
 
@@ -28,6 +32,9 @@ inline constexpr int64_t widestHead = 1024;
 struct AttentionView {
   graph::AttentionOp op;
   int64_t heads, keyHeads, depth, width; // H, KV, D, E
+  // As panels and scratch memory have them.
+  int64_t paddedDepth() const { return llvm::alignTo(depth, 4); }
+  int64_t paddedWidth() const { return llvm::alignTo(width, keyPanel); }
   StridedView query, key, value;
   llvm::SmallVector<StridedView> biases;
   llvm::SmallVector<Expr> result; // Strides in what is yielded.
@@ -40,9 +47,13 @@ struct AttentionView {
   Geometry geometry() const;
 };
 
-/// The bytes of what pieces share, behind TENON_SHARED_ZEROS bytes in which
-/// those of each unit are counted.
+/// The bytes of what pieces share: how many of each unit are done (i32), which
+/// scratch memories have panels of this launch (their addresses), and what the
+/// pieces of the units came to.
 struct AttentionPiece {
+  static constexpr int64_t owners = 256, start = 512; // TENON_SHARED_ZEROS
+  static constexpr int64_t mostOwners = (start - owners) / 8;
+
   explicit AttentionPiece(const AttentionView &view);
 
   int64_t sums = 0; // As the unit has them in scratch memory.
@@ -53,17 +64,21 @@ struct AttentionPiece {
 /// The byte offsets of what a unit keeps in scratch memory.
 struct AttentionScratch {
   explicit AttentionScratch(const AttentionView &view);
+  /// The bytes of all.
+  static Expr bytes(const AttentionView &view);
 
   int64_t query = 0; // [D][queryBlock], scaled
   int64_t sums;      // [E][queryBlock]
   int64_t scores;    // [keyBlock][queryBlock]
-  int64_t biases;    // The same, where there are any.
   int64_t largest;   // [queryBlock], as are the others
   int64_t total, factor;
   int64_t firstKey, lastKey; // i32, within the block of keys
   int64_t spare;             // [E], for rows that nobody wants
   int64_t masked;            // [2 * keyBlock], where there is a mask of keys
-  int64_t end;
+  int64_t panels;            // i64: the list in the panels; its first key
+  int64_t keys;              // there and the one behind the last.
+                             // By keyBlock keys: [keys / panel][D][panel] and
+                             // the values [E / panel][keys][panel]
 };
 
 /// Nothing where the schedule cannot run the body; `why` says why.

@@ -1,7 +1,7 @@
 //===- Attention.cpp - The Attention schedule -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Targets/Cpu/AttentionUnit.h"
+#include "compiler/Targets/Cpu/AttentionPanels.h"
 
 using namespace mlir;
 
@@ -16,6 +16,7 @@ LogicalResult emitAttentionBlocks(Emitter &e) {
   AttentionUnit unit(e, *view);
   int64_t rows = mostAttentionRows(e.level, *view);
   Value most = e.number(rows);
+  AttentionPanels(unit).begin();
   e.loop(e.begin, e.end, [&](Value number) {
     unit.start(number);
     e.ifThen(e.less(most, unit.count), [&] { emitAttentionColumns(unit); });

@@ -4,12 +4,12 @@
 // The queries are copied, transposed and scaled; then, a block of keys at a
 // time, scores, what is added to them and masked, the softmax so far, and the
 // sums over values. Queries lie along the vectors throughout: maxima and sums
-// of a row go down a column, and keys and values are read in place.
+// of a row go down a column.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Targets/Cpu/AttentionPanels.h"
 #include "compiler/Targets/Cpu/AttentionTiles.h"
-#include "compiler/Targets/Cpu/AttentionUnit.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -23,7 +23,8 @@ constexpr int64_t unroll = 4; // Keys per step of the softmax.
 
 class AttentionColumns : AttentionUnit {
 public:
-  AttentionColumns(const AttentionUnit &unit) : AttentionUnit(unit) {
+  AttentionColumns(const AttentionUnit &unit)
+      : AttentionUnit(unit), panels(unit) {
     Value step = e.number(columnStep(e.level));
     columns = e.mul(e.div(e.add(count, e.sub(step, e.number(1))), step), step);
   }
@@ -31,7 +32,7 @@ public:
   void emit() {
     copyQueries();
     forColumns(lanes, [&](Value column) {
-      e.loop(e.number(0), e.number(view.width),
+      e.loop(e.number(0), e.number(view.paddedWidth()),
              [&](Value n) { store(splat(0), cell(areas.sums, n, column)); });
       store(splat(-infinity), cell(areas.largest, column));
       store(splat(0), cell(areas.total, column));
@@ -40,6 +41,7 @@ public:
     firstLast = e.add(e.div(first, group), offset);
     Value end = e.sub(e.add(first, count), e.number(1));
     lastLast = e.add(e.div(end, group), offset);
+    panels.start();
     auto [from, to] = keysOf(firstLast, lastLast);
     e.loop(
         from, to,
@@ -77,6 +79,8 @@ private:
   void copyQueries() {
     Value head = element(bufferOf(view.query),
                          e.mul(batch, e.valueOf(view.query.strides[0])));
+    int64_t step = view.depth < lanes ? tile : lanes;
+    auto type = VectorType::get({step}, f32);
     forColumns(tile, [&](Value column) {
       SmallVector<Value> rows;
       for (int64_t i = 0; i < tile; ++i)
@@ -87,52 +91,66 @@ private:
       e.loop(
           e.number(0), e.number(view.depth),
           [&](Value next) {
-            Value d = e.min(next, e.number(view.depth - tile));
+            Value d = e.min(next, e.number(view.depth - step));
             SmallVector<Value> in;
             for (Value row : rows)
-              in.push_back(vectors.load(tileType, element(row, d)));
-            for (auto [u, out] : llvm::enumerate(vectors.transpose(in))) {
-              Value factor = constantLike(e.b, out.getType(), scale);
-              store(arith::MulFOp::create(e.b, out, factor),
-                    cell(areas.query, e.add(d, e.number(u)), column));
-            }
+              in.push_back(arith::MulFOp::create(
+                  e.b, vectors.load(type, element(row, d)),
+                  constantLike(e.b, type, scale)));
+            for (auto [u, out] : llvm::enumerate(vectors.transpose(in)))
+              for (int64_t at = 0; at < step / tile; ++at)
+                store(vectors.part(out, at, tile),
+                      cell(areas.query, e.add(d, e.number(at * tile + u)),
+                           column));
           },
-          tile);
+          step);
+    });
+    forColumns(lanes, [&](Value column) {
+      for (int64_t d = view.depth; d < view.paddedDepth(); ++d)
+        store(splat(0), cell(areas.query, e.number(d), column));
     });
   }
 
+  Value tilesOf(Value rows) { return e.div(rows, e.number(tileRows(e.level))); }
+  Value ceil(Value count) {
+    return e.mul(e.div(e.add(count, e.number(kernel::keyPanel - 1)),
+                       e.number(kernel::keyPanel)),
+                 e.number(kernel::keyPanel));
+  }
+
   void emitBlock() {
+    panels.provide(block);
+    Value padded = ceil(blockKeys);
     AttentionTileWork work;
-    work.stride = e.valueOf(view.key.strides[2]);
-    work.a = element(headOf(view.key), e.mul(block, work.stride));
+    work.a = panels.keysAt(block);
+    work.aStep = panels.keyStep();
     work.b = area(areas.query);
-    work.depth = e.number(view.depth);
+    work.depth = e.number(view.paddedDepth());
     work.c = area(areas.scores);
-    work.rows = blockKeys;
+    work.tiles = tilesOf(padded);
     work.columns = columns;
     work.factor = area(areas.factor); // Not read.
+    work.after = panels.valuesAt(block);
     callAttentionProduct(
         e.b, attentionProduct(e.module, e.level, AttentionProduct::Scores),
         work);
+    if (softcap > 0)
+      cap();
     if (!view.biases.empty())
-      copyBiases();
-    if (!isPlain)
-      changeScores();
+      addBiases();
     if (op.getCausal())
       maskByPosition();
     if (op.getKeyMask())
       maskKeys();
-    Value padded =
-        e.mul(e.div(e.add(blockKeys, e.number(unroll - 1)), e.number(unroll)),
-              e.number(unroll));
     e.loop(blockKeys, padded, [&](Value key) { dropKey(key); });
     forColumns(lanes, [&](Value column) { softmax(column, padded); });
-    work.stride = e.valueOf(view.value.strides[2]);
-    work.a = element(headOf(view.value), e.mul(block, work.stride));
+    work.a = panels.valuesAt(block);
+    work.aStep = panels.valueStep();
     work.b = area(areas.scores);
-    work.depth = blockKeys;
+    work.depth = padded;
     work.c = area(areas.sums);
-    work.rows = e.number(view.width);
+    work.tiles = tilesOf(e.number(view.paddedWidth()));
+    work.after = panels.keysAt(e.add(block, e.number(keyBlock)));
     callAttentionProduct(
         e.b, attentionProduct(e.module, e.level, AttentionProduct::Values),
         work);
@@ -140,8 +158,19 @@ private:
 
   //===--- Scores ---------------------------------------------------------===//
 
-  /// The sum of the biases, [queries][keys] -> [keys][queries].
-  void copyBiases() {
+  void cap() {
+    e.loop(e.number(0), blockKeys, [&](Value key) {
+      forColumns(lanes, [&](Value column) {
+        Value at = cell(areas.scores, key, column);
+        store(arith::MulFOp::create(e.b, emitTanh(e.b, e, load(at)),
+                                    splat(softcap)),
+              at);
+      });
+    });
+  }
+
+  /// Adds the biases, [queries][keys] -> [keys][queries].
+  void addBiases() {
     forColumns(tile, [&](Value column) {
       SmallVector<SmallVector<Value>> rows; // By bias.
       for (auto [bias, seen] : llvm::zip(op.getBiases(), view.biases)) {
@@ -152,38 +181,33 @@ private:
           own.push_back(element(start, offsetOf(number, seen.strides)));
         }
       }
+      auto add = [&](Value key, int64_t keys, Value count) {
+        auto type = VectorType::get({keys}, f32);
+        SmallVector<Value> in;
+        for (int64_t i = 0; i < tile; ++i) {
+          Value sum;
+          for (auto [own, seen] : llvm::zip(rows, view.biases)) {
+            Value part = biasAt(type, seen, own[i], e.add(block, key), count);
+            sum = sum ? emitAdd(e.b, sum, part) : part;
+          }
+          in.push_back(sum);
+        }
+        for (auto [u, out] : llvm::enumerate(vectors.transpose(in)))
+          for (int64_t at = 0; at < keys / tile; ++at) {
+            Value to =
+                cell(areas.scores, e.add(key, e.number(at * tile + u)), column);
+            Value score = vectors.load(tileType, to);
+            store(emitAdd(e.b, score, vectors.part(out, at, tile)), to);
+          }
+      };
+      Value whole = e.sub(blockKeys, e.rem(blockKeys, e.number(lanes)));
       e.loop(
-          e.number(0), blockKeys,
-          [&](Value key) {
-            Value left = e.sub(blockKeys, key), at = e.add(block, key);
-            SmallVector<Value> in;
-            for (int64_t i = 0; i < tile; ++i) {
-              Value sum;
-              for (auto [own, seen] : llvm::zip(rows, view.biases)) {
-                Value part = biasAt(tileType, seen, own[i], at, left);
-                sum = sum ? emitAdd(e.b, sum, part) : part;
-              }
-              in.push_back(sum);
-            }
-            for (auto [u, out] : llvm::enumerate(vectors.transpose(in)))
-              store(out, cell(areas.biases, e.add(key, e.number(u)), column));
-          },
-          tile);
-    });
-  }
-
-  void changeScores() {
-    e.loop(e.number(0), blockKeys, [&](Value key) {
-      forColumns(lanes, [&](Value column) {
-        Value at = cell(areas.scores, key, column);
-        Value score = load(at);
-        if (softcap > 0)
-          score = arith::MulFOp::create(e.b, emitTanh(e.b, e, score),
-                                        splat(softcap));
-        if (!view.biases.empty())
-          score = emitAdd(e.b, score, load(cell(areas.biases, key, column)));
-        store(score, at);
-      });
+          e.number(0), whole,
+          [&](Value key) { add(key, lanes, e.number(lanes)); }, lanes);
+      // Behind the last key, scores are there to be dropped.
+      e.loop(
+          whole, blockKeys,
+          [&](Value key) { add(key, tile, e.sub(blockKeys, key)); }, tile);
     });
   }
 
@@ -344,26 +368,27 @@ private:
       store(arith::DivFOp::create(e.b, splat(1), total),
             cell(areas.factor, column));
     });
-    forColumns(tile, [&](Value column) {
+    forColumns(lanes, [&](Value column) {
       SmallVector<Value> rows;
-      for (int64_t i = 0; i < tile; ++i) {
+      for (int64_t i = 0; i < lanes; ++i) {
         Value query = e.add(column, e.number(i));
         rows.push_back(e.select(e.less(query, count),
                                 resultRow(numberOf(query)), area(areas.spare)));
       }
-      Value factor = vectors.load(tileType, cell(areas.factor, column));
+      Value factor = load(cell(areas.factor, column));
       e.loop(
           e.number(0), e.number(view.width),
           [&](Value next) {
             Value n = e.min(next, e.number(view.width - tile));
             SmallVector<Value> in;
             for (int64_t i = 0; i < tile; ++i) {
-              Value sum = vectors.load(
-                  tileType, cell(areas.sums, e.add(n, e.number(i)), column));
+              Value sum = load(cell(areas.sums, e.add(n, e.number(i)), column));
               in.push_back(arith::MulFOp::create(e.b, sum, factor));
             }
-            for (auto [row, out] : llvm::zip(rows, vectors.transpose(in)))
-              store(out, element(row, n));
+            for (auto [u, out] : llvm::enumerate(vectors.transpose(in)))
+              for (int64_t at = 0; at < lanes / tile; ++at)
+                store(vectors.part(out, at, tile),
+                      element(rows[at * tile + u], n));
           },
           tile);
     });
@@ -371,6 +396,7 @@ private:
 
   static constexpr int64_t tile = AttentionVectors::tile;
 
+  AttentionPanels panels;
   VectorType tileType = VectorType::get({tile}, f32);
   Value columns, firstLast, lastLast;
   // Of the current block of keys.

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tile's sums stay in registers while the depth runs; there is one function
-// per height and number of vectors, and none of them holds anything else.
+// per number of vectors, and none of them holds anything else. Meanwhile the
+// next panel is fetched.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +21,10 @@ namespace {
 
 using kernel::queryBlock;
 
-/// Steps of the depth per iteration.
-constexpr int64_t unroll = 4;
+constexpr int64_t cacheLine = 64;
 
 struct Shapes {
-  int64_t lanes;
-  SmallVector<int64_t> heights; // Tallest first, the last one 1.
+  int64_t lanes, height;
   SmallVector<int64_t> vectors; // Of a tile, fewest first.
 
   int64_t step() const { return vectors.front() * lanes; }
@@ -33,8 +32,8 @@ struct Shapes {
 
 Shapes shapesOf(const CpuLevel &level) {
   if (level.vectorBits >= 512)
-    return {16, {8, 4, 1}, {1, 2, 3}};
-  return {8, {4, 1}, {3}};
+    return {16, 8, {1, 2, 3}};
+  return {8, 4, {3}};
 }
 
 class ProductWriter {
@@ -49,11 +48,11 @@ public:
         vector(VectorType::get({shapes.lanes}, f32)) {}
 
   LLVM::LLVMFuncOp write() {
-    for (int64_t height : shapes.heights)
-      for (int64_t vectors : shapes.vectors)
-        tiles.push_back(writeTile(height, vectors));
+    for (int64_t vectors : shapes.vectors)
+      tiles.push_back(writeTile(vectors));
     LLVM::LLVMFuncOp function =
-        start(name, {pointer, i64, pointer, i64, pointer, i64, i64, pointer});
+        start(name, {pointer, i64, pointer, i64, pointer, i64, i64, pointer,
+                     pointer});
     writeRows(function);
     LLVM::ReturnOp::create(b, ValueRange());
     return function;
@@ -64,7 +63,6 @@ private:
     return arith::ConstantIntOp::create(b, value, 64);
   }
   Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
   Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
   Value element(Value base, LLVM::GEPArg offset) {
     return LLVM::GEPOp::create(b, pointer, f32, base,
@@ -86,9 +84,9 @@ private:
   }
 
   using Carry = SmallVector<Value>;
-  Carry loop(Value from, Value to, int64_t step, ValueRange initial,
+  Carry loop(Value to, int64_t step, ValueRange initial,
              function_ref<Carry(Value, ValueRange)> body) {
-    auto loop = scf::ForOp::create(b, from, to, number(step), initial);
+    auto loop = scf::ForOp::create(b, number(0), to, number(step), initial);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody()); // No yield follows a carry.
     Carry next = body(loop.getInductionVar(), loop.getRegionIterArgs());
@@ -97,21 +95,16 @@ private:
     return Carry(loop.getResults());
   }
 
-  /// Adds to the sums what `count` steps from k on contribute; `rows` are the
-  /// tile's rows of A at depth 0, or for values A itself.
-  Carry step(ArrayRef<Value> rows, Value stride, Value base, Value k,
-             int64_t count, int64_t height, int64_t vectors,
-             ValueRange before) {
-    Carry sums(before);
+  /// Adds to the sums what the steps from k on contribute.
+  void step(Value panel, Value base, Value k, int64_t vectors, Carry &sums) {
     Value line = element(base, mul(k, number(queryBlock)));
-    Value at = isScores ? Value() : element(rows[0], mul(k, stride));
-    for (int64_t u = 0; u < count; ++u) {
+    Value at = element(panel, mul(k, number(shapes.height)));
+    for (int64_t u = 0; u < depthStep; ++u) {
       Carry columns;
       for (int64_t v = 0; v < vectors; ++v)
         columns.push_back(loadVector(line, u * queryBlock + v * shapes.lanes));
-      for (int64_t i = 0; i < height; ++i) {
-        Value from = isScores ? element(element(rows[i], k), int32_t(u))
-                              : element(at, int32_t(i));
+      for (int64_t i = 0; i < shapes.height; ++i) {
+        Value from = element(at, int32_t(u * shapes.height + i));
         Value factor = vector::BroadcastOp::create(
             b, vector, LLVM::LoadOp::create(b, f32, from));
         for (int64_t v = 0; v < vectors; ++v) {
@@ -119,86 +112,82 @@ private:
           sum = LLVM::FMAOp::create(b, factor, columns[v], sum);
         }
       }
-      if (!isScores && u + 1 < count)
-        at = element(at, stride);
     }
-    return sums;
   }
 
-  /// tile(a, stride, b, depth, c, factor)
-  LLVM::LLVMFuncOp writeTile(int64_t height, int64_t vectors) {
-    LLVM::LLVMFuncOp tile =
-        start(name + "_" + Twine(height) + "x" + Twine(vectors * shapes.lanes),
-              {pointer, i64, pointer, i64, pointer, pointer});
-    Value stride = tile.getArgument(1), base = tile.getArgument(2),
-          depth = tile.getArgument(3), out = tile.getArgument(4);
-    Carry rows = {tile.getArgument(0)};
-    for (int64_t i = 1; isScores && i < height; ++i)
-      rows.push_back(element(rows.back(), stride));
-    Carry sums;
-    for (int64_t i = 0; i < height; ++i)
-      for (int64_t v = 0; v < vectors; ++v)
-        sums.push_back(isScores ? zero() : scaled(tile, i, v));
-    Value done = number(0);
-    if (height == shapes.heights.front()) { // The others are for what is left.
-      done = sub(depth, arith::AndIOp::create(b, depth, number(unroll - 1)));
-      sums = loop(number(0), done, unroll, sums, [&](Value k, ValueRange sums) {
-        return step(rows, stride, base, k, unroll, height, vectors, sums);
-      });
-    }
-    sums = loop(done, depth, 1, sums, [&](Value k, ValueRange sums) {
-      return step(rows, stride, base, k, 1, height, vectors, sums);
-    });
-    for (int64_t i = 0; i < height; ++i)
-      for (int64_t v = 0; v < vectors; ++v)
-        LLVM::StoreOp::create(
-            b, sums[i * vectors + v],
-            element(out, int32_t(i * queryBlock + v * shapes.lanes)),
-            /*alignment=*/4);
+  void prefetch(Value at) {
+    // Read; expected to be needed again soon; data.
+    LLVM::Prefetch::create(b, at, 0, 3, 1);
+  }
+
+  /// tile(panel, b, depth, c, factor, next)
+  LLVM::LLVMFuncOp writeTile(int64_t vectors) {
+    LLVM::LLVMFuncOp tile = start(
+        name + "_" + Twine(shapes.height) + "x" + Twine(vectors * shapes.lanes),
+        {pointer, pointer, i64, pointer, pointer, pointer});
+    Value panel = tile.getArgument(0), base = tile.getArgument(1),
+          out = tile.getArgument(3);
+    Value zero =
+        arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
+    Carry initial(shapes.height * vectors, zero);
+    initial.push_back(tile.getArgument(5));
+    Carry sums = loop(tile.getArgument(2), depthStep, initial,
+                      [&](Value k, ValueRange before) {
+                        Carry sums(before.drop_back());
+                        Value next = before.back();
+                        int64_t bytes = shapes.height * depthStep * 4;
+                        for (int64_t byte = 0; byte < bytes; byte += cacheLine)
+                          prefetch(element(next, int32_t(byte / 4)));
+                        step(panel, base, k, vectors, sums);
+                        sums.push_back(element(next, int32_t(bytes / 4)));
+                        return sums;
+                      });
+    for (int64_t i = 0; i < shapes.height; ++i)
+      for (int64_t v = 0; v < vectors; ++v) {
+        int64_t at = i * queryBlock + v * shapes.lanes;
+        Value sum = sums[i * vectors + v];
+        if (!isScores)
+          sum = LLVM::FMAOp::create(
+              b, loadVector(out, at),
+              loadVector(tile.getArgument(4), v * shapes.lanes), sum);
+        LLVM::StoreOp::create(b, sum, element(out, int32_t(at)),
+                              /*alignment=*/4);
+      }
     LLVM::ReturnOp::create(b, ValueRange());
     return tile;
   }
 
-  Value zero() {
-    return arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
-  }
-  /// What the result holds, times the queries' factors.
-  Value scaled(LLVM::LLVMFuncOp tile, int64_t i, int64_t v) {
-    return arith::MulFOp::create(
-        b, loadVector(tile.getArgument(4), i * queryBlock + v * shapes.lanes),
-        loadVector(tile.getArgument(5), v * shapes.lanes));
-  }
-
   void writeRows(LLVM::LLVMFuncOp function) {
-    Value rows = function.getArgument(5), from = number(0);
-    for (auto [index, height] : llvm::enumerate(shapes.heights)) {
-      Value left = sub(rows, from);
-      Value to =
-          add(from, sub(left, arith::RemUIOp::create(b, left, number(height))));
-      loop(from, to, height, {}, [&](Value row, ValueRange) {
-        writeColumns(function, index, row);
-        return Carry();
-      });
-      from = to;
-    }
+    Value count = function.getArgument(5);
+    Value last = arith::SubIOp::create(b, count, number(1));
+    loop(count, 1, {}, [&](Value at, ValueRange) {
+      Value panel =
+          element(function.getArgument(0), mul(at, function.getArgument(1)));
+      Value isLast =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, at, last);
+      Value next =
+          arith::SelectOp::create(b, isLast, function.getArgument(8),
+                                  element(panel, function.getArgument(1)));
+      Value c = element(function.getArgument(4),
+                        mul(at, number(shapes.height * queryBlock)));
+      writeColumns(function, panel, c, next);
+      return Carry();
+    });
   }
 
-  /// All columns of a tile's height at a row.
-  void writeColumns(LLVM::LLVMFuncOp function, size_t index, Value row) {
-    Value stride = function.getArgument(1);
-    Value a =
-        element(function.getArgument(0), isScores ? mul(row, stride) : row);
-    Value c = element(function.getArgument(4), mul(row, number(queryBlock)));
+  /// All columns of a tile.
+  void writeColumns(LLVM::LLVMFuncOp function, Value panel, Value c,
+                    Value next) {
     auto call = [&](size_t variant, Value column) {
       LLVM::CallOp::create(
-          b, tiles[index * shapes.vectors.size() + variant],
-          ValueRange{a, stride, element(function.getArgument(2), column),
+          b, tiles[variant],
+          ValueRange{panel, element(function.getArgument(2), column),
                      function.getArgument(3), element(c, column),
-                     element(function.getArgument(7), column)});
+                     element(function.getArgument(7), column), next});
     };
     Value columns = function.getArgument(6);
     if (shapes.vectors.size() == 1) {
-      loop(number(0), columns, shapes.step(), {}, [&](Value n, ValueRange) {
+      loop(columns, shapes.step(), {}, [&](Value n, ValueRange) {
         call(0, n);
         return Carry();
       });
@@ -227,11 +216,12 @@ private:
   ImplicitLocOpBuilder b;
   Type pointer, i64, f32;
   VectorType vector;
-  SmallVector<LLVM::LLVMFuncOp> tiles; // By height, then by vectors.
+  SmallVector<LLVM::LLVMFuncOp> tiles; // By vectors.
 };
 
 } // namespace
 
+int64_t tileRows(const CpuLevel &level) { return shapesOf(level).height; }
 int64_t columnStep(const CpuLevel &level) { return shapesOf(level).step(); }
 
 LLVM::LLVMFuncOp attentionProduct(ModuleOp module, const CpuLevel &level,
@@ -247,9 +237,9 @@ LLVM::LLVMFuncOp attentionProduct(ModuleOp module, const CpuLevel &level,
 void callAttentionProduct(OpBuilder &b, LLVM::LLVMFuncOp function,
                           const AttentionTileWork &work) {
   LLVM::CallOp::create(b, UnknownLoc::get(b.getContext()), function,
-                       ValueRange{work.a, work.stride, work.b, work.depth,
-                                  work.c, work.rows, work.columns,
-                                  work.factor});
+                       ValueRange{work.a, work.aStep, work.b, work.depth,
+                                  work.c, work.tiles, work.columns, work.factor,
+                                  work.after});
 }
 
 } // namespace tenon::cpu

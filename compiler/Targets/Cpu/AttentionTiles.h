@@ -10,25 +10,29 @@
 
 namespace tenon::cpu {
 
-/// Both products have queries as columns, kernel::queryBlock apart in memory:
+/// Both products have queries as columns, kernel::queryBlock apart in memory,
+/// and are made in tiles of `tileRows` rows. Of A each tile has a panel to
+/// itself, in which its rows lie side by side:
 ///
-///   Scores: C[key][query] = sum over d of keys[key][d] * B[d][query]
+///   Scores: C[key][query] = sum over d of keys[d][key] * B[d][query]
 ///   Values: C[n][query] = C[n][query] * factor[query]
 ///                       + sum over key of values[key][n] * B[key][query]
-///
-/// where keys and values lie as the model has them, `stride` elements from one
-/// to the next: so neither is ever copied or transposed.
 enum class AttentionProduct { Scores, Values };
 
 struct AttentionTileWork {
-  mlir::Value a, stride; // Keys or values.
-  mlir::Value b, depth, c, rows;
+  mlir::Value a, aStep; // From panel to panel.
+  mlir::Value b, depth; // A multiple of depthStep.
+  mlir::Value c, tiles;
   mlir::Value columns; // A multiple of columnStep.
   mlir::Value factor;
+  mlir::Value after; // A panel that will be read next.
 };
 
+/// Rows of a tile.
+int64_t tileRows(const CpuLevel &level);
 /// Queries come in multiples of this.
 int64_t columnStep(const CpuLevel &level);
+constexpr int64_t depthStep = 4;
 
 /// The function that does it at a level. All kernels of a module share it: it
 /// is made at the first call.

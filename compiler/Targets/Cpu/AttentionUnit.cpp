@@ -7,6 +7,8 @@
 
 using namespace mlir;
 
+static_assert(tenon::kernel::AttentionPiece::start == TENON_SHARED_ZEROS);
+
 namespace tenon::cpu {
 namespace {
 constexpr double log2OfE = 1.4426950408889634;
@@ -27,14 +29,16 @@ AttentionUnit::AttentionUnit(Emitter &e, const AttentionView &view)
     scale /= softcap;
   listLength = e.mul(e.dimsOf(op.getQuery())[2], group);
   pieces = e.valueOf(view.pieces());
+  units = e.valueOf(view.units());
   blocks =
       e.div(e.add(listLength, e.number(queryBlock - 1)), e.number(queryBlock));
 }
 
 void AttentionUnit::start(Value row) {
-  unit = e.div(row, pieces);
-  piece = e.rem(row, pieces);
-  Value list = e.div(unit, blocks);
+  // Next to a unit's piece are those of other units that share its panels.
+  unit = e.rem(row, units);
+  piece = e.div(row, units);
+  list = e.div(unit, blocks);
   first = e.mul(e.rem(unit, blocks), e.number(queryBlock));
   keyHead = e.rem(list, e.number(view.keyHeads));
   batch = e.div(list, e.number(view.keyHeads));
@@ -43,6 +47,8 @@ void AttentionUnit::start(Value row) {
 
 std::pair<Value, Value> AttentionUnit::keysOf(Value first, Value last) {
   auto [from, to] = keyRange(e, op, first, last);
+  if (op.getCausal() && op.getWindow() > 0) // Where a block starts.
+    from = e.mul(e.div(from, e.number(keyBlock)), e.number(keyBlock));
   if (view.pieces().isConstant(1))
     return {from, to};
   auto ceilDiv = [&](Value x, Value y) {
@@ -59,7 +65,7 @@ Value AttentionUnit::pieceAt(Value piece, int64_t offset) {
   kernel::AttentionPiece layout(view);
   Value place = e.mul(e.add(e.mul(unit, pieces), piece), e.number(layout.end));
   return e.address(e.shared(), e.b.getI8Type(),
-                   e.add(place, e.number(offset + TENON_SHARED_ZEROS)));
+                   e.add(place, e.number(offset + layout.start)));
 }
 
 void AttentionUnit::finishWith(Value floats, function_ref<void()> join,
@@ -82,10 +88,13 @@ void AttentionUnit::finishWith(Value floats, function_ref<void()> join,
     copy(areas.sums, layout.sums, floats);
     copy(areas.largest, layout.largest, e.number(queryBlock));
     copy(areas.total, layout.total, e.number(queryBlock));
-    Value counter = e.address(e.shared(), e.b.getI64Type(), unit);
+    Type i32 = e.b.getI32Type();
+    Value counter = e.address(e.shared(), i32, unit);
     Value before =
         LLVM::AtomicRMWOp::create(e.b, LLVM::AtomicBinOp::add, counter,
-                                  e.number(1), LLVM::AtomicOrdering::acq_rel);
+                                  arith::ConstantIntOp::create(e.b, 1, 32),
+                                  LLVM::AtomicOrdering::acq_rel);
+    before = arith::ExtUIOp::create(e.b, e.b.getI64Type(), before);
     Value isLast = e.equal(e.add(before, e.number(1)), pieces);
     e.ifThen(isLast, join);
     return SmallVector<Value>{isLast};

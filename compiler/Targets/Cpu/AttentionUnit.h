@@ -73,13 +73,13 @@ struct AttentionUnit {
   mlir::Type f32;
   mlir::VectorType vector;
   AttentionVectors vectors;
-  Value base, keys, group, listLength, blocks, pieces;
+  Value base, keys, group, listLength, blocks, pieces, units;
   double softcap;
   double scale; // Of queries.
   bool isPlain; // Scores are used as they are, in powers of two.
   // Of the current row: unit, piece of its keys, and of the unit where its
   // list starts (`first` is a number in it) and how many queries it has.
-  Value unit, piece, batch, keyHead, first, count;
+  Value unit, piece, list, batch, keyHead, first, count;
 
 private:
   Value meanOf(Value n);

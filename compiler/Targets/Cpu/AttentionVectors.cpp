@@ -75,12 +75,28 @@ std::pair<Value, Value> AttentionVectors::exchange(Value upper, Value lower,
 SmallVector<Value> AttentionVectors::transpose(ArrayRef<Value> rows) {
   SmallVector<Value> result(rows);
   // Quarters of ever smaller squares change places across the diagonal.
-  for (int64_t half = tile / 2; half > 0; half /= 2)
-    for (int64_t i = 0; i < tile; ++i)
+  int64_t count = rows.size();
+  for (int64_t half = count / 2; half > 0; half /= 2)
+    for (int64_t i = 0; i < count; ++i)
       if (!(i & half))
         std::tie(result[i], result[i + half]) =
             exchange(result[i], result[i + half], half);
   return result;
+}
+
+Value AttentionVectors::join(Value first, Value second) {
+  int64_t lanes = cast<VectorType>(first.getType()).getNumElements();
+  SmallVector<int32_t> mask =
+      llvm::to_vector(llvm::seq<int32_t>(0, int32_t(2 * lanes)));
+  return LLVM::ShuffleVectorOp::create(e.b, first, second, mask);
+}
+
+Value AttentionVectors::part(Value whole, int64_t at, int64_t lanes) {
+  if (cast<VectorType>(whole.getType()).getNumElements() == lanes)
+    return whole;
+  SmallVector<int32_t> mask = llvm::to_vector(
+      llvm::seq<int32_t>(int32_t(at * lanes), int32_t((at + 1) * lanes)));
+  return LLVM::ShuffleVectorOp::create(e.b, whole, whole, mask);
 }
 
 Value AttentionVectors::sumEach(ArrayRef<Value> rows) {
@@ -98,7 +114,48 @@ Value AttentionVectors::larger(Value x, Value y) {
   return arith::SelectOp::create(e.b, isLarger, x, y);
 }
 
+/// c[0] * x^n + .. + c[n]
+static Value polynomial(ImplicitLocOpBuilder &b, ArrayRef<float> c, Value x) {
+  Value sum = constantLike(b, x.getType(), c[0]);
+  for (float next : c.drop_front())
+    sum = emitMulAdd(b, sum, x, constantLike(b, x.getType(), next));
+  return sum;
+}
+
+/// By what AVX-512 has for it: y less its floor, and scaling by the floor's
+/// power of two, both of which know infinities and NaN. Lanes that would come
+/// below the normal numbers are left out, as each costs a hundred cycles.
+static Value powerOfTwo512(ImplicitLocOpBuilder &b, Value y) {
+  // A minimax fit of 2^r over [0, 1].
+  static constexpr float fit[] = {1.877576695e-03f, 8.989339694e-03f,
+                                  5.582631752e-02f, 2.401536107e-01f,
+                                  6.931530833e-01f, 9.999999404e-01f};
+  auto type = cast<VectorType>(y.getType());
+  auto number = [&](int64_t value, unsigned width) -> Value {
+    return arith::ConstantIntOp::create(b, value, width);
+  };
+  auto call = [&](StringRef name, ArrayRef<Value> operands) {
+    return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name),
+                                         operands)
+        .getResult(0);
+  };
+  constexpr int64_t downwards = 1, asUsual = 4;
+  Value all = number(-1, 16), rounding = number(asUsual, 32);
+  Value r = call("llvm.x86.avx512.mask.reduce.ps.512",
+                 {y, number(downwards, 32), y, all, rounding});
+  Value fraction = polynomial(b, fit, r);
+  Value zero = constantLike(b, type, 0);
+  Value isNormal = arith::CmpFOp::create(b, arith::CmpFPredicate::UGE, y,
+                                         constantLike(b, type, -126));
+  isNormal = LLVM::BitcastOp::create(b, b.getI16Type(), isNormal);
+  return call("llvm.x86.avx512.mask.scalef.ps.512",
+              {fraction, y, zero, isNormal, rounding});
+}
+
 Value AttentionVectors::powerOfTwo(Value y) {
+  auto vector = dyn_cast<VectorType>(y.getType());
+  if (vector && vector.getNumElements() == 16)
+    return powerOfTwo512(e.b, y);
   // A minimax fit of 2^r over |r| <= 1/2.
   static constexpr float fit[] = {1.327647137e-03f, 9.675541329e-03f,
                                   5.550713275e-02f, 2.402211972e-01f,
@@ -116,9 +173,7 @@ Value AttentionVectors::powerOfTwo(Value y) {
   Value shifted = arith::AddFOp::create(b, y, magic);
   Value r =
       arith::SubFOp::create(b, y, arith::SubFOp::create(b, shifted, magic));
-  Value sum = number(fit[0]);
-  for (float c : ArrayRef(fit).drop_front())
-    sum = emitMulAdd(b, sum, r, number(c));
+  Value sum = polynomial(b, fit, r);
   Type bitsType = sameShape(type, b.getI32Type());
   Value bits = arith::BitcastOp::create(b, bitsType, shifted);
   bits = arith::ShLIOp::create(b, bits, constantLike(b, bitsType, 23));

@@ -26,8 +26,13 @@ public:
   Value loadSplat(mlir::VectorType type, Value at);
   /// Which lanes are below `count`.
   Value isBelow(mlir::VectorType type, Value count);
-  /// Of `tile` vectors of `tile` elements.
+  /// Of n vectors of one or more times n elements, each n columns apart:
+  /// element g * n + i of `rows[r]` becomes element g * n + r of result i.
   llvm::SmallVector<Value> transpose(llvm::ArrayRef<Value> rows);
+  /// Two vectors one behind the other.
+  Value join(Value first, Value second);
+  /// Part `at` of the parts of `lanes` lanes each.
+  Value part(Value whole, int64_t at, int64_t lanes);
 
   /// Lane i is the sum of the lanes of rows[i]; as many rows as lanes.
   Value sumEach(llvm::ArrayRef<Value> rows);

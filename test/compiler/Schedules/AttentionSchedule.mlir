@@ -1,13 +1,13 @@
 // RUN: tenon-opt %s --apply-schedules=explain=true --split-input-file --verify-diagnostics | FileCheck %s
 
-// What a thread needs of scratch memory depends neither on the queries nor on
-// the keys; operands and result are seen through what lies between them and
-// memory.
+// What a thread needs of scratch memory does not depend on the queries, and
+// grows with the keys as those of one head do; operands and result are seen
+// through what lies between them and memory.
 
 // CHECK: kernel.func @seen symbols ["b", "s", "t"] layouts ["", "", "", ""]
 // CHECK-SAME: schedule "Attention" geometry <4 * b * floordiv(2 * s + 47, 48)
 // CHECK-SAME:   min(floordiv(63, 4 * b * floordiv(2 * s + 47, 48) + 1), floordiv(t, 768))
-// CHECK-SAME:   38592,
+// CHECK-SAME:   32768 * floordiv(t + 63, 64) + 38656,
 kernel.func @seen symbols ["b", "s", "t"] layouts ["", "", "", ""] schedule "Generic" geometry <1, 1, 0> {
 ^bb0(%0: tensor<?x?x512xf32, #graph.dims<b, s, 512>>, %1: tensor<?x4x?x64xf32, #graph.dims<b, 4, t, 64>>, %2: tensor<?x4x?x64xf32, #graph.dims<b, 4, t, 64>>, %3: tensor<?x?xi1, #graph.dims<b, t>>):
   %4 = graph.reshape %0 : (tensor<?x?x512xf32, #graph.dims<b, s, 512>>) -> tensor<?x?x8x64xf32, #graph.dims<b, s, 8, 64>>

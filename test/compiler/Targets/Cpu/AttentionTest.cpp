@@ -273,6 +273,28 @@ TEST_P(AttentionBlocks, InfinitiesAndNaN) {
   runCases(cases, GetParam());
 }
 
+/// As masks of -100 make them.
+TEST_P(AttentionBlocks, WeightsBelowTheNormalNumbers) {
+  Form form;
+  form.biases = {{"1", "1", "s", "t"}};
+  KernelCase test = attention(form, sizesOf({{1, 20, 50}, {1, 3, 70}}));
+  test.values.back() = {-220, 0};
+  runCases({test}, GetParam());
+}
+
+/// Several lists, and keys that a list reads in blocks with gaps.
+TEST_P(AttentionBlocks, PanelsOfListsAndWindows) {
+  Form form;
+  form.heads = 3, form.keyHeads = 3;
+  form.causal = true, form.window = 5;
+  form.depth = 12, form.width = 20;
+  Form far = form;
+  far.offset = "200";
+  runCases({attention(form, sizesOf({{2, 300, 300}})),
+            attention(far, sizesOf({{2, 100, 500}}))},
+           GetParam());
+}
+
 TEST_P(AttentionBlocks, ReadsAndWritesThroughViews) {
   // [B, S, H * D] as exporters have it, in one tensor for all three.
   std::string joined = tensor({"b", "s", "96"}, "f32");

@@ -1,0 +1,51 @@
+//===- AttentionPanels.h - Keys and values as the products read them ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_ATTENTIONPANELS_H
+#define TENON_COMPILER_TARGETS_CPU_ATTENTIONPANELS_H
+
+#include "compiler/Targets/Cpu/AttentionUnit.h"
+
+namespace tenon::cpu {
+
+/// A list's keys and values in a thread's scratch memory, as AttentionTiles.h
+/// wants them. They are copied block by block when a unit first asks for them
+/// and stay for the units that the thread works on next.
+class AttentionPanels : AttentionUnit {
+public:
+  explicit AttentionPanels(const AttentionUnit &unit);
+
+  /// At the start of a call of the kernel: what earlier calls of the same
+  /// launch left in this scratch memory is there, and nothing else.
+  void begin();
+  /// For the current unit's list, of which nothing may be there yet.
+  void start();
+  /// Those of the block that starts with a key.
+  void provide(Value block);
+
+  /// A block's first panel of keys, and the distance to the next.
+  Value keysAt(Value block);
+  Value keyStep() { return e.number(view.paddedDepth() * height); }
+  /// The same of its values.
+  Value valuesAt(Value block);
+  Value valueStep() { return e.number(keyBlock * height); }
+
+private:
+  void copyKeys(Value from, Value to);
+  void copyValues(Value from, Value to);
+
+  /// What is there: the list, its first key and the one behind the last.
+  enum Fact { List, From, To };
+  Value fact(Fact which) {
+    return e.loadRaw(area(areas.panels), e.b.getI64Type(), e.number(which));
+  }
+  void setFact(Fact which, Value value) {
+    e.storeRaw(value, area(areas.panels), e.number(which));
+  }
+
+  int64_t height;
+};
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_ATTENTIONPANELS_H
