@@ -107,6 +107,19 @@ private:
     return !length || *length >= shortestRow;
   }
 
+  /// Whether an attention would gather what it adds to scores element by
+  /// element, again in each layer that adds it.
+  static bool isScatteredBias(const OpOperand &operand,
+                              const kernel::StridedView &view) {
+    auto attention = dyn_cast<graph::AttentionOp>(operand.getOwner());
+    if (!attention ||
+        !llvm::is_contained(attention.getBiases(), operand.get()) ||
+        graph::getDims(operand.get()).back().isConstant(1))
+      return false;
+    graph::Expr stride = view.strides.back();
+    return !stride.isConstant(0) && !stride.isConstant(1);
+  }
+
   /// Gives `op` views of its own, made from the memory that they are views of,
   /// where `mayRead` says so.
   void copyViews(Operation *op, ViewTest *mayRead = nullptr) {
@@ -123,6 +136,7 @@ private:
            value = chain.back()->getOperand(0))
         chain.push_back(value.getDefiningOp());
       if (chain.back()->getBlock() != &block ||
+          isScatteredBias(operand, *view) ||
           (mayRead && !mayRead(*view, chain)))
         continue;
       OpBuilder builder(op);

@@ -720,3 +720,26 @@ func.func @product_and_rounded(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>) -> (
   %1 = graph.cast %0 : (tensor<4x64xf32>) -> tensor<4x64xbf16>
   return %0, %1 : tensor<4x64xf32>, tensor<4x64xbf16>
 }
+
+// -----
+
+// What is added to scores is copied first where its keys do not follow each
+// other: every layer would gather it anew. A view in which they do is read.
+
+// CHECK-LABEL: @biases
+func.func @biases(%q: tensor<1x2x6x4xf32>, %table: tensor<6x6x2xf32>, %heads: tensor<1x6x2x6xf32>) -> tensor<1x2x6x4xf32> {
+  // CHECK:      kernel.region
+  // CHECK:      graph.transpose {{.*}}i64: 2, 0, 1>
+  // CHECK-NOT:  graph.attention
+  // CHECK:      kernel.region
+  // CHECK-NOT:  i64: 2, 0, 1>
+  // CHECK:      graph.transpose {{.*}}i64: 0, 2, 1, 3>
+  // CHECK:      graph.attention
+  // expected-remark@+1 {{its user 'graph.reshape' only renames the memory}}
+  %0 = graph.transpose %table {permutation = array<i64: 2, 0, 1>} : (tensor<6x6x2xf32>) -> tensor<2x6x6xf32>
+  %1 = graph.reshape %0 : (tensor<2x6x6xf32>) -> tensor<1x2x6x6xf32>
+  %2 = graph.transpose %heads {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x6x2x6xf32>) -> tensor<1x2x6x6xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %3 = graph.attention %q, %q, %q, %1, %2 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2>, scale = 0.5 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x6x4xf32>, tensor<1x2x6x4xf32>, tensor<1x2x6x4xf32>, tensor<1x2x6x6xf32>, tensor<1x2x6x6xf32>) -> tensor<1x2x6x4xf32>
+  return %3 : tensor<1x2x6x4xf32>
+}
