@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Lowering/LaunchCost.h"
+#include "dialects/Kernel/MatmulView.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -33,8 +34,11 @@ std::pair<Expr, Type> termsOf(Operation *root) {
   return llvm::TypeSwitch<Operation *, Terms>(root)
       .Case([&](graph::MatmulOp op) {
         int64_t last = int64_t(graph::getDims(op.getLhs()).size()) - 1;
+        // Factors of bf16 that are widened: how is the target's affair.
+        Value lhs = kernel::behindWidening(op.getLhs());
+        bool isNarrow = lhs && kernel::behindWidening(op.getRhs());
         return with(elementCount(op.getResult()) * getDim(op.getLhs(), last),
-                    op.getLhs());
+                    isNarrow ? lhs : op.getLhs());
       })
       .Case([&](graph::ConvOp op) {
         return with(elementCount(op.getResult()) * filterTerms(op.getFilter()),

@@ -56,3 +56,31 @@ kernel.func @attention symbols ["d0"] layouts ["", "", ""] schedule "Generic" ge
   %3 = graph.attention %0, %1, %2 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.25 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x?x16xf32, #graph.dims<1, 2, d0, 16>>, tensor<1x1x12x16xf32>, tensor<1x1x12x8xf32>) -> tensor<1x2x?x8xf32, #graph.dims<1, 2, d0, 8>>
   kernel.yield %3 : tensor<1x2x?x8xf32, #graph.dims<1, 2, d0, 8>>
 }
+
+// -----
+
+// Products of bf16 whose sums are f32 count as products of bf16; one operand
+// that is widened alone does not make them so.
+
+// CHECK: exec.launch @narrow
+// CHECK-SAME: cost = #graph.dims<1024, 0, 576>, factors = bf16
+// CHECK: exec.launch @wide
+// CHECK-SAME: factors = f32
+func.func @main(%x: tensor<4x8xbf16> {graph.name = "x"}, %v: tensor<8x16xbf16> {graph.name = "v"}, %w: tensor<4x8xf32> {graph.name = "w"}) -> (tensor<4x16xf32> {graph.name = "y"}, tensor<4x16xf32> {graph.name = "z"}) {
+  %0 = kernel.call @narrow(%x, %v) params <> : (tensor<4x8xbf16>, tensor<8x16xbf16>) -> tensor<4x16xf32>
+  %1 = kernel.call @wide(%w, %v) params <> : (tensor<4x8xf32>, tensor<8x16xbf16>) -> tensor<4x16xf32>
+  return %0, %1 : tensor<4x16xf32>, tensor<4x16xf32>
+}
+kernel.func @narrow symbols [] layouts ["", ""] schedule "Generic" geometry <1, 1, 0> {
+^bb0(%0: tensor<4x8xbf16>, %1: tensor<8x16xbf16>):
+  %2 = graph.cast %0 : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+  %3 = graph.cast %1 : (tensor<8x16xbf16>) -> tensor<8x16xf32>
+  %4 = graph.matmul %2, %3 : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  kernel.yield %4 : tensor<4x16xf32>
+}
+kernel.func @wide symbols [] layouts ["", ""] schedule "Generic" geometry <1, 1, 0> {
+^bb0(%0: tensor<4x8xf32>, %1: tensor<8x16xbf16>):
+  %2 = graph.cast %1 : (tensor<8x16xbf16>) -> tensor<8x16xf32>
+  %3 = graph.matmul %0, %2 : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  kernel.yield %3 : tensor<4x16xf32>
+}
