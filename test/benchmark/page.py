@@ -175,8 +175,9 @@ def write_page(arguments):
              "milliseconds; all peers run the same files and inputs with as many threads, in one run. "
              "`roofline` is from `tenon bench --profile` ([columns](../reference/cli.md)): how much of a "
              "run the machine's limits ask for, by loops timed around that run, and which limit takes "
-             "the largest part. `GF` counts products, convolutions and attention. `error` is Tenon's "
-             "largest difference from recorded outputs, relative to their largest magnitude.", ""]
+             "the largest part. `GF` counts the products, convolutions and attention that Tenon "
+             "computes. `error` is Tenon's largest difference from recorded outputs, relative to their "
+             "largest magnitude.", ""]
     for title, path in (("Whole models", arguments.full),
                         ("Single operations", arguments.micro)):
         if path:
