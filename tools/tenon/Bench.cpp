@@ -154,12 +154,12 @@ llvm::Error measureRuns(const BenchCommand &command, Session &session,
   auto runs = InPlaceRun::prepare(session, inputs);
   if (!runs)
     return runs.takeError();
+  measureMemory(session, result); // Less what measuring limits takes.
   MachineLimits limits;
   if (command.profile)
     limits = measureLimits(session, inputs);
   if (llvm::Error error = measureLatency(*runs, command.seconds, result))
     return error;
-  measureMemory(session, result);
   if (command.profile) {
     limits.improve(measureLimits(session, inputs));
     if (llvm::Error error = measureKernels(session, *runs, limits, result))
