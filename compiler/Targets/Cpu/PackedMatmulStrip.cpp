@@ -42,6 +42,16 @@ TileShape tileShape(const CpuLevel &level, StripKind kind, int64_t columns) {
 /// Steps of k per iteration.
 constexpr int64_t unroll = 4;
 constexpr int64_t cacheLine = 64;
+/// What a tile fetches while it computes.
+enum Fetch {
+  Next,       // Its share of the next B, of many tiles.
+  MuchOfNext, // Of a few.
+  Own,        // What comes behind in B itself, which it alone reads.
+  Fetches
+};
+/// Lines per `unroll` steps that a share may be.
+constexpr int64_t linesOf(Fetch fetch) { return fetch == MuchOfNext ? 4 : 2; }
+constexpr int64_t fewTiles = 5;
 /// How far ahead a strip of one tile fetches what it reads itself.
 constexpr int64_t streamAhead = 4096;
 
@@ -62,9 +72,13 @@ public:
     // A narrow last panel is not worth code that streams it.
     bool hasStreams = shape.columns() * shape.steps == kernel::panelColumns;
     for (int64_t height = 1; height <= shape.height; ++height) {
-      tiles[0].push_back(tileOf(height, /*streams=*/false));
-      tiles[1].push_back(hasStreams ? tileOf(height, /*streams=*/true)
-                                    : tiles[0].back());
+      tiles[Next].push_back(tileOf(height, Next));
+      // One of several tiles is at least half as high as can be.
+      bool isOneOfFew = hasStreams && 2 * height >= shape.height;
+      tiles[MuchOfNext].push_back(isOneOfFew ? tileOf(height, MuchOfNext)
+                                             : tiles[Next].back());
+      tiles[Own].push_back(hasStreams ? tileOf(height, Own)
+                                      : tiles[Next].back());
     }
     LLVM::LLVMFuncOp function =
         start(name, {pointer, i64, pointer, i64, pointer, i64, i64, i1(),
@@ -247,20 +261,22 @@ private:
   }
 
   /// Strips of other widths may have made it.
-  LLVM::LLVMFuncOp tileOf(int64_t height, bool streams) {
-    std::string name = ((streams ? "matmul_stream_" : "matmul_tile_") +
-                        Twine(height) + "x" + Twine(shape.columns()) + suffix)
+  LLVM::LLVMFuncOp tileOf(int64_t height, Fetch fetch) {
+    constexpr const char *prefixes[] = {"matmul_tile_", "matmul_few_",
+                                        "matmul_stream_"};
+    std::string name = (prefixes[fetch] + Twine(height) + "x" +
+                        Twine(shape.columns()) + suffix)
                            .str();
     if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
       return function;
-    return writeTile(name, height, streams);
+    return writeTile(name, height, fetch);
   }
 
   /// tile(a, aStride, b, depth, c, cStride, out, outStride, accumulate, next,
   /// nextStep): meanwhile fetches nextStep bytes from `next` on per `unroll`
-  /// steps of k; or if it `streams`, which is for a B that is read by this tile
+  /// steps of k; or if it fetches its own, for a B that is read by this tile
   /// alone, what comes behind in B itself.
-  LLVM::LLVMFuncOp writeTile(StringRef name, int64_t height, bool streams) {
+  LLVM::LLVMFuncOp writeTile(StringRef name, int64_t height, Fetch fetch) {
     LLVM::LLVMFuncOp tile =
         start(name, {pointer, i64, pointer, i64, pointer, i64, pointer, i64,
                      i1(), pointer, i64});
@@ -285,11 +301,11 @@ private:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(main.getBody());
       Value next = main.getRegionIterArgs().back();
-      if (streams) {
+      if (fetch == Own) {
         fetchAhead(argument(2), main.getInductionVar());
       } else {
-        prefetch(next);
-        prefetch(address(next, b.getI8Type(), int32_t(cacheLine)));
+        for (int64_t line = 0; line < linesOf(fetch); ++line)
+          prefetch(address(next, b.getI8Type(), int32_t(line * cacheLine)));
       }
       SmallVector<Value> after =
           step(rows, argument(2), main.getInductionVar(), unroll,
@@ -310,14 +326,24 @@ private:
     return tile;
   }
 
-  void callTile(Value height, Value isAlone, ArrayRef<Value> operands) {
-    auto choice = scf::IfOp::create(b, isAlone, /*withElseRegion=*/true);
-    for (bool streams : {false, true}) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(streams ? choice.thenBlock()
-                                         : choice.elseBlock());
-      callTile(height, tiles[streams], operands);
+  /// One of `count` tiles. Of one, nothing is left to read B from the cache.
+  void callTile(Value height, Value count, ArrayRef<Value> operands) {
+    OpBuilder::InsertionGuard guard(b);
+    for (auto [most, fetch] :
+         {std::pair<int64_t, Fetch>(1, Own),
+          std::pair<int64_t, Fetch>(fewTiles, MuchOfNext)}) {
+      auto choice = scf::IfOp::create(b, isAtMost(count, most),
+                                      /*withElseRegion=*/true);
+      b.setInsertionPointToStart(choice.thenBlock());
+      callTile(height, tiles[fetch], operands);
+      b.setInsertionPointToStart(choice.elseBlock());
     }
+    callTile(height, tiles[Next], operands);
+  }
+
+  Value isAtMost(Value count, int64_t most) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ule, count,
+                                 number(most));
   }
 
   void callTile(Value height, ArrayRef<LLVM::LLVMFuncOp> tiles,
@@ -341,20 +367,19 @@ private:
   void writeStripTile(LLVM::LLVMFuncOp function) {
     auto argument = [&](int i) { return function.getArgument(i); };
     Value depth = argument(3), index = argument(11), count = argument(12);
-    // Then nothing is left to read B from the cache.
-    Value isAlone =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ule, count, number(1));
     // The next panel, spread over all tiles; what a tile cannot take in
     // passing is left to the hardware.
     Value bytes = div(mul(argument(13), number(unroll)), number(shape.steps));
-    Value nextStep =
-        arith::MinUIOp::create(b, div(bytes, count), number(2 * cacheLine));
+    Value most = arith::SelectOp::create(
+        b, isAtMost(count, fewTiles), number(linesOf(MuchOfNext) * cacheLine),
+        number(linesOf(Next) * cacheLine));
+    Value nextStep = arith::MinUIOp::create(b, div(bytes, count), most);
     Value nextBytes = mul(div(depth, number(unroll)), nextStep);
     Value first = mul(mul(index, number(shape.steps)), nextBytes);
     for (int64_t i = 0; i < shape.steps; ++i) {
       int32_t n = int32_t(i * shape.columns());
       Value skipped = add(first, mul(number(i), nextBytes));
-      callTile(argument(6), isAlone,
+      callTile(argument(6), count,
                {argument(0), argument(1), element(argument(2), n), depth,
                 element(argument(4), n), argument(5), element(argument(9), n),
                 argument(10), argument(7),
@@ -371,7 +396,7 @@ private:
   ImplicitLocOpBuilder b;
   Type pointer, i64, f32;
   VectorType vector;
-  SmallVector<LLVM::LLVMFuncOp> tiles[2]; // By height - 1; those that stream.
+  SmallVector<LLVM::LLVMFuncOp> tiles[Fetches]; // By height - 1.
 };
 
 /// The function of all kernels of a module that need it.
