@@ -41,6 +41,9 @@ struct CompileOptions {
   bool generic = false;
   /// Schedules that no kernel may run by: to see what the next best takes.
   std::vector<std::string> without;
+  /// Outputs of a side of the Winograd tiles of 3x3 convolutions: 2, up to 4,
+  /// or 0 for none.
+  int64_t winograd = 2;
   /// Collect why kernels end where they do and run as they do.
   bool explain = false;
   /// Patterns that must be fused or the compilation fails: attention, norm,

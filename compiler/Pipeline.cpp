@@ -65,6 +65,7 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
   ApplySchedulesPassOptions schedules;
   schedules.generic = options.generic;
   schedules.without.assign(options.without.begin(), options.without.end());
+  schedules.winograd = options.winograd;
   schedules.explain = options.explain;
   pm.addPass(createApplySchedulesPass(schedules));
   pm.addPass(createShareTablesPass(weights));

@@ -4,6 +4,7 @@
 #include "compiler/Package/WeightPlan.h"
 
 #include "dialects/Kernel/FilterLayout.h"
+#include "dialects/Kernel/WinogradView.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "runtime/model_format.h"
 #include "llvm/Support/MathExtras.h"
@@ -37,6 +38,10 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
     return weight.bytes().size();
   if (auto filter = kernel::FilterLayout::parse(layout); isFilter && filter)
     if (std::optional<int64_t> count = filter->elements(weight.shape))
+      return uint64_t(*count) * sizeof(float);
+  if (auto winograd = kernel::WinogradLayout::parse(layout);
+      isFilter && winograd)
+    if (std::optional<int64_t> count = winograd->elements(weight.shape))
       return uint64_t(*count) * sizeof(float);
   bool isRows = layout == "rows48", isHalves = layout == "packed48_halves";
   bool isBatch = layout == "packed48" && weight.shape.size() == 3;
@@ -191,6 +196,40 @@ void packFilter(const PlacedWeight &placed, const kernel::FilterLayout &layout,
       packPanel(group * maps + map, std::min(width, maps - map));
 }
 
+/// A filter of 3x3 taps, each map and channel of it transformed in f64.
+void transformFilter(const PlacedWeight &placed,
+                     const kernel::WinogradLayout &layout, ByteSink sink) {
+  constexpr int64_t width = kernel::winogradColumns;
+  int64_t maps = placed.weight->shape[0], channels = placed.weight->shape[1];
+  int64_t side = layout.outputs + 2, positions = layout.positions();
+  auto matrix = kernel::WinogradMatrices::of(layout.outputs).filter;
+  const char *source = placed.weight->bytes().data();
+  std::vector<float> panel(positions * channels * width);
+  auto transform = [&](int64_t map, int64_t channel, int64_t column) {
+    float taps[9];
+    std::memcpy(taps,
+                source + (map * channels + channel) * int64_t(sizeof taps),
+                sizeof taps);
+    for (int64_t y = 0; y < side; ++y) {
+      double line[3] = {};
+      for (int64_t tap = 0; tap < 9; ++tap)
+        line[tap % 3] += matrix[y][tap / 3] * taps[tap];
+      for (int64_t x = 0; x < side; ++x)
+        panel[((y * side + x) * channels + channel) * width + column] =
+            float(matrix[x][0] * line[0] + matrix[x][1] * line[1] +
+                  matrix[x][2] * line[2]);
+    }
+  };
+  for (int64_t first = 0; first < maps; first += width) {
+    std::fill(panel.begin(), panel.end(), 0.0f);
+    for (int64_t channel = 0; channel < channels; ++channel)
+      for (int64_t map = first; map < std::min(first + width, maps); ++map)
+        transform(map, channel, map - first);
+    sink({reinterpret_cast<const char *>(panel.data()),
+          panel.size() * sizeof(float)});
+  }
+}
+
 /// Of the bytes, without making those of weights that are made of others.
 XXH128_hash_t contentOf(const Weight &weight) {
   bool isMade = weight.transposed || weight.rounded || !weight.joined.empty();
@@ -260,6 +299,8 @@ void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
     sink(placed.weight->bytes());
   else if (auto filter = kernel::FilterLayout::parse(placed.layout))
     packFilter(placed, *filter, sink);
+  else if (auto winograd = kernel::WinogradLayout::parse(placed.layout))
+    transformFilter(placed, *winograd, sink);
   else if (placed.layout == "taps_first")
     packFilter(placed, {std::max<int64_t>(placed.weight->shape[0], 1)}, sink);
   else

@@ -15,6 +15,9 @@
 //   "conv48"    an f32 filter [M, C, taps..] as [ceil(M / 48)][taps..][C][48],
 //               padded with 0; the same of other widths, and "conv48/G" of G
 //               groups (see dialects/Kernel/FilterLayout.h)
+//   "winograd4" an f32 filter [M, C, 3, 3] transformed for tiles of
+//               4x4 outputs, and "winograd2" for those of 2x2 (see
+//               dialects/Kernel/WinogradView.h)
 //   "taps_first" an f32 filter [M, C, taps..] as [taps..][C][M]
 //
 // Weights of equal bytes in one layout are stored once.

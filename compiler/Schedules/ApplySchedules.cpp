@@ -40,6 +40,7 @@ struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
     bool isExplained = false;
     for (const Schedule &schedule : schedules().drop_back()) {
       if (llvm::is_contained(without, schedule.name))
+      if (!isAsked(schedule, winograd))
         continue;
       std::optional<std::string> why = schedule.refusal(view);
       if (!why)

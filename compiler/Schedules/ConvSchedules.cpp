@@ -5,6 +5,7 @@
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/DirectConvView.h"
 #include "dialects/Kernel/Packing.h"
+#include "dialects/Kernel/WinogradView.h"
 
 using namespace mlir;
 
@@ -89,7 +90,56 @@ SmallVector<std::string> withFilter(const KernelView &view, StringRef layout) {
   return layouts;
 }
 
+std::optional<std::string> refusalOfWinograd(const KernelView &view,
+                                             int64_t outputs) {
+  if (auto why = refusalOfAll(view))
+    return why;
+  if (auto why = refusalOfBehind(view))
+    return why;
+  std::string why;
+  if (!kernel::winogradViewOf(convOf(view), outputs, why))
+    return why;
+  return std::nullopt;
+}
+
+kernel::Geometry geometryOfWinograd(const KernelView &view, int64_t outputs) {
+  graph::ConvOp conv = convOf(view);
+  std::string why;
+  auto sizes = kernel::winogradViewOf(conv, outputs, why);
+  auto number = [&](int64_t value) {
+    return Expr::constant(conv.getContext(), value);
+  };
+  Expr images = graph::getDims(conv.getResult())[0];
+  // Transformed patches are for all panels of a piece.
+  int64_t grain =
+      sizes->blocks > 1 ? sizes->panels : llvm::divideCeil(sizes->panels, 2);
+  return {images * number(sizes->blocks * sizes->panels), number(grain),
+          number(sizes->scratchBytes())};
+}
+
 } // namespace
+
+//===--- WinogradF2, WinogradF4 ---===//
+
+std::optional<std::string> refusalWinogradF2(const KernelView &view) {
+  return refusalOfWinograd(view, 2);
+}
+kernel::Geometry geometryWinogradF2(const KernelView &view) {
+  return geometryOfWinograd(view, 2);
+}
+SmallVector<std::string> layoutsWinogradF2(const KernelView &view) {
+  return withFilter(view, kernel::WinogradLayout{2}.name());
+}
+
+std::optional<std::string> refusalWinogradF4(const KernelView &view) {
+  return refusalOfWinograd(view, 4);
+}
+kernel::Geometry geometryWinogradF4(const KernelView &view) {
+  return geometryOfWinograd(view, 4);
+}
+SmallVector<std::string> layoutsWinogradF4(const KernelView &view) {
+  return withFilter(view, kernel::WinogradLayout{4}.name());
+}
 
 //===--- DirectConv ---===//
 

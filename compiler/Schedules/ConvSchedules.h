@@ -12,6 +12,14 @@ std::optional<std::string> refusalPackedConv(const KernelView &view);
 kernel::Geometry geometryPackedConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsPackedConv(const KernelView &view);
 
+std::optional<std::string> refusalWinogradF2(const KernelView &view);
+kernel::Geometry geometryWinogradF2(const KernelView &view);
+llvm::SmallVector<std::string> layoutsWinogradF2(const KernelView &view);
+
+std::optional<std::string> refusalWinogradF4(const KernelView &view);
+kernel::Geometry geometryWinogradF4(const KernelView &view);
+llvm::SmallVector<std::string> layoutsWinogradF4(const KernelView &view);
+
 std::optional<std::string> refusalDirectConv(const KernelView &view);
 kernel::Geometry geometryDirectConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsDirectConv(const KernelView &view);

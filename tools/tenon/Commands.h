@@ -29,6 +29,7 @@ struct CompileCommand {
   std::string emit;                      // Empty: an artifact.
   std::string plan;                      // SVG to write; empty: none.
   std::vector<std::string> requireFused; // "attention", "norm", ...
+  std::string winograd = "f2";           // "off", "f2", "f4"
   bool log = false, generic = false;
 };
 int runCompile(const CompileCommand &command);
@@ -62,6 +63,7 @@ struct VerifyCommand {
   double maxError = -1; // Negative: by the model's element types.
   int threads = 0;
   int jobs = 0; // Processes at a time; 0: one per CPU; -1: none but this.
+  std::string winograd = "f2"; // "off", "f2", "f4"
   bool reference = false, generic = false, json = false;
 };
 int runVerify(const VerifyCommand &command);

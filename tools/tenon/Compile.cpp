@@ -83,6 +83,7 @@ int tenon::runCompile(const CompileCommand &command) {
   options->log = command.log;
   options->generic = command.generic;
   options->precision = parsePrecision(command.precision);
+  options->winograd = winogradOutputs(command.winograd);
   for (const std::string &kind : command.requireFused)
     if (!isPatternKind(kind))
       return refuse({"--require-fused: '" + kind +

@@ -28,6 +28,10 @@ Precision tenon::parsePrecision(const std::string &text) {
   return text == "bf16" ? Precision::Bf16 : Precision::Fp32;
 }
 
+int64_t tenon::winogradOutputs(const std::string &text) {
+  return text == "f2" ? 2 : text == "f4" ? 4 : 0;
+}
+
 llvm::Expected<CompileOptions>
 tenon::makeCompileOptions(const std::string &cpu,
                           const std::vector<std::string> &dims,

@@ -12,6 +12,9 @@ namespace tenon {
 /// "name=lo..hi" or "name=n".
 llvm::Expected<DimRange> parseDimRange(const std::string &text);
 
+/// What --winograd says, as CompileOptions has it.
+int64_t winogradOutputs(const std::string &text);
+
 /// Options from what --cpu, --dim and --emit say; empty is the default.
 llvm::Expected<CompileOptions>
 makeCompileOptions(const std::string &cpu, const std::vector<std::string> &dims,

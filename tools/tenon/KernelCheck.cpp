@@ -8,7 +8,9 @@
 #include "compiler/Package/ElementTypes.h"
 #include "compiler/Weights/Printable.h"
 #include "dialects/Kernel/FilterLayout.h"
+#include "dialects/Kernel/WinogradView.h"
 
+#include <array>
 #include <cstring>
 
 using namespace mlir;
@@ -88,6 +90,43 @@ std::vector<char> unpackFilter(const char *packed, ArrayRef<int64_t> shape,
         std::memcpy(filter.data() + ((m * channels + c) * taps + t) * 4,
                     packed + (row * width + m % own % width) * 4, 4);
       }
+  return filter;
+}
+
+/// A filter of 3x3 taps back from its transform, up to rounding: an axis is
+/// linear in three of its values.
+std::vector<char> unpackWinograd(const char *packed, ArrayRef<int64_t> shape,
+                                 const kernel::WinogradLayout &layout) {
+  constexpr int64_t width = kernel::winogradColumns;
+  int64_t channels = shape[1], side = layout.outputs + 2;
+  double first = layout.outputs == 2 ? 1 : 4,
+         middle = layout.outputs == 2 ? 1 : -3;
+  auto axis = [&](function_ref<double(int64_t)> at) {
+    return std::array<double, 3>{first * at(0), middle * (at(1) - at(2)),
+                                 at(side - 1)};
+  };
+  std::vector<char> filter(size_t(shape[0] * channels) * 9 * 4);
+  for (int64_t m = 0; m < shape[0]; ++m)
+    for (int64_t c = 0; c < channels; ++c) {
+      auto line = [&](int64_t y) {
+        return axis([&](int64_t x) {
+          float value;
+          int64_t position = (m / width * side + y) * side + x;
+          std::memcpy(
+              &value,
+              packed + ((position * channels + c) * width + m % width) * 4, 4);
+          return double(value);
+        });
+      };
+      for (int64_t x = 0; x < 3; ++x) {
+        auto column = axis([&](int64_t y) { return line(y)[x]; });
+        for (int64_t y = 0; y < 3; ++y) {
+          float tap = float(column[y]);
+          std::memcpy(filter.data() + ((m * channels + c) * 9 + y * 3 + x) * 4,
+                      &tap, 4);
+        }
+      }
+    }
   return filter;
 }
 
@@ -194,6 +233,8 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
     tensor.bytes = unpackRows(data, (*shape)[0], (*shape)[1], width);
   else if (auto filter = kernel::FilterLayout::parse(layout))
     tensor.bytes = unpackFilter(data, *shape, *filter);
+  else if (auto winograd = kernel::WinogradLayout::parse(layout))
+    tensor.bytes = unpackWinograd(data, *shape, *winograd);
   else if (layout == "taps_first")
     tensor.bytes = unpackFilter(data, *shape, {(*shape)[0]});
   else if (operand.bytes >= bytes)

@@ -69,6 +69,7 @@ std::optional<Verdict> tenon::compiledExecution(const std::string &path,
     return Verdict::fail(llvm::toString(options.takeError()));
   options->generic = command.generic;
   options->precision = parsePrecision(command.precision);
+  options->winograd = winogradOutputs(command.winograd);
   TemporaryFile artifact;
   if (artifact.path.empty())
     return Verdict::fail("there is no place for a temporary file");

@@ -37,6 +37,15 @@ void addPrecision(CLI::App *command, std::string &precision) {
       ->check(CLI::IsMember({"fp32", "bf16"}));
 }
 
+void addWinograd(CLI::App *command, std::string &value) {
+  command
+      ->add_option("--winograd", value,
+                   "3x3 convolutions by Winograd tiles of 2x2 outputs (f2, the "
+                   "default), of 4x4 too, which loses three bits (f4), or not "
+                   "(off)")
+      ->check(CLI::IsMember({"off", "f2", "f4"}));
+}
+
 void addCompile(CLI::App &app, Command &chosen) {
   auto options = std::make_shared<CompileCommand>();
   CLI::App *command =
@@ -66,6 +75,7 @@ void addCompile(CLI::App &app, Command &chosen) {
                    "norm, activation, rotary")
       ->delimiter(',')
       ->allow_extra_args(false);
+  addWinograd(command, options->winograd);
   command->add_flag("--log", options->log, "A line per pass");
   command->add_flag("--generic", options->generic,
                     "Every kernel by the Generic schedule, to compare with");
@@ -129,6 +139,7 @@ void addVerify(CLI::App &app, Command &chosen) {
   addPrecision(command, options->precision);
   command->add_option("--dim", options->dims, "Size of a symbolic dim: NAME=N")
       ->allow_extra_args(false);
+  addWinograd(command, options->winograd);
   command->add_option("--threads", options->threads, "Threads of a run");
   command->add_option("--jobs", options->jobs,
                       "Models at a time; -1: all in this process");

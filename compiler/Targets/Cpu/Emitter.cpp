@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/Emitter.h"
+#include "compiler/Targets/Cpu/WinogradConv.h"
 #include "dialects/Kernel/Geometry.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -41,6 +42,10 @@ LogicalResult Emitter::emitRows() {
     return emitPanelMatmul(*this, /*isPacked=*/false);
   if (kernel.getSchedule() == "PackedConv")
     return emitPackedConv(*this);
+  if (kernel.getSchedule() == "WinogradF2")
+    return emitWinogradConv(*this, 2);
+  if (kernel.getSchedule() == "WinogradF4")
+    return emitWinogradConv(*this, 4);
   if (kernel.getSchedule() == "DirectConv")
     return emitDirectConv(*this);
   if (kernel.getSchedule() == "DepthwiseConv")

@@ -8,6 +8,7 @@
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/FilterLayout.h"
 #include "dialects/Kernel/Packing.h"
+#include "dialects/Kernel/WinogradView.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/Math.h"
 #include "runtime/model_format.h"
@@ -222,6 +223,55 @@ std::vector<char> packFilter(const reference::Tensor &tensor, int64_t width,
   return packed;
 }
 
+/// One axis of Winograd's transform of three taps, as polynomials: their values
+/// at some points, times what each point's product is scaled by.
+std::vector<double> atPoints(int64_t outputs, const double taps[3]) {
+  struct Point {
+    double at, scale;
+  };
+  std::vector<Point> points = {{0, 1}, {1, 0.5}, {-1, 0.5}};
+  if (outputs == 4)
+    points = {{0, 1.0 / 4},
+              {1, -1.0 / 6},
+              {-1, -1.0 / 6},
+              {2, 1.0 / 24},
+              {-2, 1.0 / 24}};
+  std::vector<double> values;
+  for (const Point &point : points)
+    values.push_back(point.scale *
+                     (taps[0] + point.at * (taps[1] + point.at * taps[2])));
+  values.push_back(taps[2]); // At infinity.
+  return values;
+}
+
+/// A filter [M, C, 3, 3] for Winograd tiles, by panels of 32 maps.
+std::vector<char> packWinograd(const reference::Tensor &tensor,
+                               int64_t outputs) {
+  int64_t maps = tensor.shape[0], channels = tensor.shape[1];
+  int64_t side = outputs + 2, panels = (maps + 31) / 32;
+  std::vector<float> packed(panels * side * side * channels * 32);
+  std::vector<char> bytes = tensor.toBytes();
+  for (int64_t m = 0; m < maps; ++m)
+    for (int64_t c = 0; c < channels; ++c) {
+      float taps[9];
+      std::memcpy(taps, &bytes[(m * channels + c) * sizeof taps], sizeof taps);
+      std::vector<std::vector<double>> columns;
+      for (int64_t x = 0; x < 3; ++x) {
+        double column[3] = {taps[x], taps[3 + x], taps[6 + x]};
+        columns.push_back(atPoints(outputs, column));
+      }
+      for (int64_t y = 0; y < side; ++y) {
+        double line[3] = {columns[0][y], columns[1][y], columns[2][y]};
+        std::vector<double> values = atPoints(outputs, line);
+        for (int64_t x = 0; x < side; ++x)
+          packed[(((m / 32 * side + y) * side + x) * channels + c) * 32 +
+                 m % 32] = float(values[x]);
+      }
+    }
+  const char *data = reinterpret_cast<const char *>(packed.data());
+  return {data, data + packed.size() * sizeof(float)};
+}
+
 /// The bytes of a tensor in a layout.
 std::vector<char> inLayout(const reference::Tensor &tensor, StringRef layout) {
   if (layout == kernel::packedLayout)
@@ -230,6 +280,8 @@ std::vector<char> inLayout(const reference::Tensor &tensor, StringRef layout) {
     return pack(tensor, 2);
   if (auto filter = kernel::FilterLayout::parse(layout))
     return packFilter(tensor, filter->width, filter->groups);
+  if (auto winograd = kernel::WinogradLayout::parse(layout))
+    return packWinograd(tensor, winograd->outputs);
   if (layout == kernel::depthwiseLayout)
     return packFilter(tensor, tensor.shape[0], 1);
   return tensor.toBytes();

@@ -1,0 +1,282 @@
+//===- WinogradConv.cpp - 3x3 convolutions with fewer products ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Per block of tiles: the patches of the input are transformed to scratch
+// memory; then per panel of maps there is a small matrix product for each
+// position of a patch, and each tile's products become its outputs, which wait
+// on the stack for what follows the convolution. What tiles reach over the
+// edges of the image is zero, and what they compute there is not stored.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Targets/Cpu/WinogradConv.h"
+#include "compiler/Targets/Cpu/ConvRoot.h"
+#include "compiler/Targets/Cpu/ConvTile.h"
+#include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/WinogradTransform.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+using kernel::WinogradMatrices;
+using kernel::WinogradView;
+constexpr int64_t width = kernel::winogradColumns;
+
+class WinogradConv {
+public:
+  WinogradConv(Emitter &e, graph::ConvOp op, const WinogradView &view)
+      : e(e), op(op), view(view), matrices(WinogradMatrices::of(view.outputs)),
+        lanes(e.level.vectorBits / 32),
+        vector(VectorType::get({lanes}, e.b.getF32Type())) {
+    auto bufferOf = [&](Value operand) {
+      return e.argumentBuffer(cast<BlockArgument>(operand).getArgNumber());
+    };
+    input = bufferOf(op.getInput());
+    filter = bufferOf(op.getFilter());
+    patches = e.atEntry(
+        [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
+    products = e.atEntry([&] {
+      return element(patches,
+                     e.number(view.positions() * view.patchesStride()));
+    });
+    sums = e.atEntry([&]() -> Value {
+      return LLVM::AllocaOp::create(
+          e.b, input.getType(), e.b.getF32Type(),
+          e.number(view.outputs * view.outputs * width), 64);
+    });
+    int64_t most = tilePixels(e.level, width);
+    strips = llvm::divideCeil(view.blockTiles, most);
+  }
+
+  /// Rows [begin, end): block after block, of each some panels.
+  void emit() {
+    Value units = e.number(view.panels);
+    Value blocks = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
+    e.loop(e.div(e.begin, units), blocks, [&](Value number) {
+      Value first = e.mul(number, units);
+      Value from = e.sub(e.max(e.begin, first), first);
+      Value to = e.min(e.sub(e.end, first), units);
+      Value perImage = e.number(view.blocks);
+      image = e.div(number, perImage);
+      firstTile = e.mul(e.rem(number, perImage), e.number(view.blockTiles));
+      tiles = e.min(e.number(view.blockTiles),
+                    e.sub(e.number(view.tiles), firstTile));
+      forEachTile([&](const Tile &tile) { transformPatch(tile); });
+      e.loop(from, to, [&](Value panel) { emitPanel(panel); });
+    });
+  }
+
+private:
+  /// One of the block, and where its outputs begin.
+  struct Tile {
+    Value index, y, x;
+  };
+
+  void forEachTile(function_ref<void(const Tile &)> body) {
+    e.loop(e.number(0), tiles, [&](Value index) {
+      Value number = e.add(firstTile, index), line = e.number(view.tilesX);
+      Value outputs = e.number(view.outputs);
+      body({index, e.mul(e.div(number, line), outputs),
+            e.mul(e.rem(number, line), outputs)});
+    });
+  }
+
+  void transformPatch(const Tile &tile) {
+    Value y = e.sub(tile.y, e.number(view.lowY));
+    Value x = e.sub(tile.x, e.number(view.lowX));
+    auto isInside = [&](Value from, int64_t size) {
+      return e.both(e.less(e.number(-1), from),
+                    e.less(from, e.number(size - view.side() + 1)));
+    };
+    Value inside = e.both(isInside(y, view.height), isInside(x, view.width));
+    e.ifThen(inside, [&] { transformChannels(tile, y, x, {}); });
+    e.ifThen(e.equal(inside, falseValue()),
+             [&] { transformChannels(tile, y, x, masksOf(y, x)); });
+  }
+
+  Value falseValue() {
+    return arith::ConstantOp::create(e.b, e.b.getBoolAttr(false));
+  }
+
+  /// All lanes or none, for each input of a patch.
+  SmallVector<Value> masksOf(Value y, Value x) {
+    auto insides = [&](Value from, int64_t size) {
+      SmallVector<Value> inside;
+      for (int64_t i = 0; i < view.side(); ++i) {
+        Value at = e.add(from, e.number(i));
+        inside.push_back(
+            e.both(e.less(e.number(-1), at), e.less(at, e.number(size))));
+      }
+      return inside;
+    };
+    SmallVector<Value> masks, lines = insides(y, view.height),
+                              pixels = insides(x, view.width);
+    auto type = VectorType::get({lanes}, e.b.getI1Type());
+    for (Value line : lines)
+      for (Value pixel : pixels)
+        masks.push_back(
+            vector::BroadcastOp::create(e.b, type, e.both(line, pixel)));
+    return masks;
+  }
+
+  void transformChannels(const Tile &tile, Value y, Value x,
+                         ArrayRef<Value> masks) {
+    Value line = e.add(e.mul(image, e.number(view.height)), y);
+    Value pixel = e.add(e.mul(line, e.number(view.width)), x);
+    Value from = e.mul(pixel, e.number(view.channels));
+    Value to = e.mul(tile.index, e.number(view.patchStride()));
+    Value zero =
+        arith::ConstantOp::create(e.b, SplatElementsAttr::get(vector, 0.0f));
+    e.loop(
+        e.number(0), e.number(view.channels),
+        [&](Value channel) {
+          transformSquare(
+              e, vector, matrices.input,
+              [&](int64_t i, int64_t j) -> Value {
+                int64_t apart = (i * view.width + j) * view.channels;
+                Value at = element(
+                    input, e.add(e.add(from, channel), e.number(apart)));
+                if (masks.empty())
+                  return LLVM::LoadOp::create(e.b, vector, at, 4);
+                return LLVM::MaskedLoadOp::create(
+                    e.b, vector, at, masks[i * view.side() + j], zero, 4);
+              },
+              [&](int64_t i, int64_t j, Value value) {
+                int64_t apart = (i * view.side() + j) * view.patchesStride();
+                LLVM::StoreOp::create(e.b, value,
+                                      element(patches, e.add(e.add(to, channel),
+                                                             e.number(apart))),
+                                      4);
+              });
+        },
+        lanes);
+  }
+
+  void emitPanel(Value panel) {
+    e.loop(e.number(0), e.number(view.positions()),
+           [&](Value position) { multiply(panel, position); });
+    forEachTile([&](const Tile &tile) { emitOutputs(panel, tile); });
+  }
+
+  /// All patches of the block, at a position, by a panel.
+  void multiply(Value panel, Value position) {
+    int64_t steps = view.channels * width;
+    Value slice = e.add(e.mul(panel, e.number(view.positions())), position);
+    Value b = element(filter, e.mul(slice, e.number(steps)));
+    Value a = element(patches, e.mul(position, e.number(view.patchesStride())));
+    Value c =
+        element(products, e.mul(position, e.number(view.productsStride())));
+    int64_t row = 0;
+    for (int64_t strip = 0; strip < strips; ++strip) {
+      ConvTile tile;
+      tile.pixels =
+          view.blockTiles / strips + (strip < view.blockTiles % strips);
+      tile.width = width;
+      tile.columns = tileColumns(e.level, width);
+      tile.pixelStride = view.patchStride();
+      tile.run = view.channels;
+      // Together, all strips fetch the next slice.
+      tile.fetch = llvm::divideCeil(4 * width * 4, strips);
+      LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
+      Value next = LLVM::GEPOp::create(
+          e.b, b.getType(), e.b.getI8Type(), b,
+          ArrayRef<LLVM::GEPArg>{
+              int32_t(4 * steps + strip * tile.fetch * (view.channels / 4))});
+      for (int64_t n = 0; n < width; n += tile.columns)
+        LLVM::CallOp::create(
+            e.b, function,
+            ValueRange{element(a, e.number(row * tile.pixelStride)),
+                       element(b, e.number(n)),
+                       element(c, e.number(row * width + n)), next});
+      row += tile.pixels;
+    }
+  }
+
+  void emitOutputs(Value panel, const Tile &tile) {
+    Value from = e.mul(tile.index, e.number(width));
+    e.loop(
+        e.number(0), e.number(width),
+        [&](Value column) {
+          transformSquare(
+              e, vector, matrices.output,
+              [&](int64_t i, int64_t j) -> Value {
+                int64_t apart = (i * view.side() + j) * view.productsStride();
+                return LLVM::LoadOp::create(
+                    e.b, vector,
+                    element(products,
+                            e.add(e.add(from, column), e.number(apart))),
+                    4);
+              },
+              [&](int64_t i, int64_t j, Value value) {
+                int64_t apart = (i * view.outputs + j) * width;
+                LLVM::StoreOp::create(
+                    e.b, value, element(sums, e.add(column, e.number(apart))),
+                    4);
+              });
+        },
+        lanes);
+    int64_t rest = view.maps % width;
+    if (rest == 0)
+      return storeOutputs(panel, tile, width);
+    Value last = e.number(view.panels - 1);
+    e.ifThen(e.less(panel, last), [&] { storeOutputs(panel, tile, width); });
+    e.ifThen(e.equal(panel, last), [&] { storeOutputs(panel, tile, rest); });
+  }
+
+  /// Everything behind the convolution, for what lies in the image.
+  void storeOutputs(Value panel, const Tile &tile, int64_t columns) {
+    Value outputs = e.number(view.outputs);
+    Value lines = e.min(outputs, e.sub(e.number(view.outHeight), tile.y));
+    Value pixels = e.min(outputs, e.sub(e.number(view.outWidth), tile.x));
+    Value column = e.mul(panel, e.number(width));
+    e.loop(e.number(0), lines, [&](Value i) {
+      Value y = e.add(tile.y, i);
+      Value line = e.add(e.mul(image, e.number(view.outHeight)), y);
+      e.loop(e.number(0), pixels, [&](Value j) {
+        Value x = e.add(tile.x, j);
+        Value row = e.add(e.mul(line, e.number(view.outWidth)), x);
+        Value first = e.add(e.mul(row, e.number(view.maps)), column);
+        Value waits = e.mul(e.add(e.mul(i, outputs), j), e.number(width));
+        storePanelRow(
+            e, op.getResult(),
+            {{image, y, x}, column, e.number(columns), first, sums, waits});
+      });
+    });
+  }
+
+  /// Addresses outside of the image are made, but not read.
+  Value element(Value base, Value offset) {
+    return LLVM::GEPOp::create(e.b, base.getType(), e.b.getF32Type(), base,
+                               ArrayRef<LLVM::GEPArg>{offset});
+  }
+
+  Emitter &e;
+  graph::ConvOp op;
+  WinogradView view;
+  WinogradMatrices matrices;
+  int64_t lanes, strips;
+  VectorType vector;
+  Value input, filter, patches, products, sums;
+  // Of the current block.
+  Value image, firstTile, tiles;
+};
+
+} // namespace
+
+LogicalResult emitWinogradConv(Emitter &e, int64_t outputs) {
+  FailureOr<graph::ConvOp> op = convRootOf(e);
+  if (failed(op))
+    return failure();
+  std::string why;
+  std::optional<WinogradView> view = kernel::winogradViewOf(*op, outputs, why);
+  if (!view)
+    return e.kernel.emitOpError("cannot run by Winograd tiles: ") << why;
+  WinogradConv(e, *op, *view).emit();
+  return success();
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,128 @@
+//===- WinogradView.cpp - 3x3 convolutions with fewer products ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Kernel/WinogradView.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::kernel {
+namespace {
+
+/// Transformed patches of a block: they stay in the second level of the cache
+/// while the filter streams through it.
+constexpr int64_t maxPatchBytes = 480 << 10;
+/// The same, where that is a whole image of few tiles.
+constexpr int64_t maxImageBytes = 640 << 10;
+/// Below, transforms cost more than products save.
+constexpr int64_t leastChannels = 32, leastMaps = 32;
+/// Of a transformed filter: larger ones stream from memory for longer than the
+/// products of F(4) are less than those of F(2).
+constexpr int64_t maxFilterBytesF4 = 4 << 20;
+/// Outputs of an image: with fewer, the filter is read for too few of them.
+constexpr int64_t leastOutputs = 14 * 14;
+
+bool isOne(int64_t value) { return value == 1; }
+
+/// Equal blocks, an even number of them if there are several.
+void cut(WinogradView &view) {
+  int64_t tileBytes = view.positions() * view.patchStride() * 4;
+  view.blocks = 1;
+  if (view.tiles * tileBytes > maxImageBytes) {
+    int64_t most = std::max<int64_t>(maxPatchBytes / tileBytes, 1);
+    view.blocks = llvm::alignTo(llvm::divideCeil(view.tiles, most), 2);
+  }
+  view.blockTiles = llvm::divideCeil(view.tiles, view.blocks);
+  view.blocks = llvm::divideCeil(view.tiles, view.blockTiles);
+}
+
+} // namespace
+
+WinogradMatrices WinogradMatrices::of(int64_t outputs) {
+  if (outputs == 2)
+    return {{{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}},
+            {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}},
+            {{1, 1, 1, 0}, {0, 1, -1, -1}}};
+  constexpr double sixth = 1.0 / 6, twelfth = 1.0 / 12, part = 1.0 / 24;
+  return {{{0.25, 0, 0},
+           {-sixth, -sixth, -sixth},
+           {-sixth, sixth, -sixth},
+           {part, twelfth, sixth},
+           {part, -twelfth, sixth},
+           {0, 0, 1}},
+          {{4, 0, -5, 0, 1, 0},
+           {0, -4, -4, 1, 1, 0},
+           {0, 4, -4, -1, 1, 0},
+           {0, -2, -1, 2, 1, 0},
+           {0, 2, -1, -2, 1, 0},
+           {0, 4, 0, -5, 0, 1}},
+          {{1, 1, 1, 1, 1, 0},
+           {0, 1, -1, 2, -2, 0},
+           {0, 1, 1, 4, 4, 0},
+           {0, 1, -1, 8, -8, 1}}};
+}
+
+std::optional<WinogradLayout> WinogradLayout::parse(llvm::StringRef name) {
+  for (int64_t outputs : {2, 4})
+    if (name == WinogradLayout{outputs}.name())
+      return WinogradLayout{outputs};
+  return std::nullopt;
+}
+
+std::optional<int64_t>
+WinogradLayout::elements(llvm::ArrayRef<int64_t> shape) const {
+  if (shape.size() != 4 || shape[2] != 3 || shape[3] != 3)
+    return std::nullopt;
+  return llvm::alignTo(shape[0], winogradColumns) * shape[1] * positions();
+}
+
+std::optional<WinogradView> winogradViewOf(graph::ConvOp op, int64_t outputs,
+                                           std::string &why) {
+  auto refuse = [&](const char *reason) {
+    why = reason;
+    return std::nullopt;
+  };
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  if (!WinogradLayout{outputs}.elements(filter.getShape()))
+    return refuse("its windows are not 3x3");
+  if (op.getGroup() != 1)
+    return refuse("it has several groups");
+  if (!llvm::all_of(op.getStrides(), isOne) ||
+      !llvm::all_of(op.getDilations(), isOne))
+    return refuse("its windows or their taps are not side by side");
+  WinogradView view;
+  view.outputs = outputs;
+  view.channels = filter.getDimSize(1);
+  view.maps = filter.getDimSize(0);
+  view.panels = llvm::divideCeil(view.maps, winogradColumns);
+  if (view.channels % 16 != 0)
+    return refuse("its channels do not fill whole vectors");
+  if (view.channels < leastChannels || view.maps < leastMaps)
+    return refuse("it has few channels");
+  if (outputs > 2 && *WinogradLayout{outputs}.elements(filter.getShape()) * 4 >
+                         maxFilterBytesF4)
+    return refuse("its transformed filter is large");
+  SmallVector<graph::Expr> sizes = graph::getDims(op.getInput()),
+                           result = graph::getDims(op.getResult()),
+                           pads(op.getPads().exprs());
+  constexpr int64_t most = 1 << 20;
+  auto number = [&](graph::Expr expr, int64_t &value) {
+    std::optional<int64_t> known = expr.asConstant();
+    value = known.value_or(0);
+    return known && *known >= -most && *known <= most;
+  };
+  if (!number(sizes[1], view.height) || !number(sizes[2], view.width) ||
+      !number(result[1], view.outHeight) || !number(result[2], view.outWidth) ||
+      !number(pads[0], view.lowY) || !number(pads[1], view.lowX))
+    return refuse("heights, widths or pads are not numbers");
+  if (view.outHeight * view.outWidth < leastOutputs)
+    return refuse("its images are small");
+  view.tilesX = llvm::divideCeil(view.outWidth, outputs);
+  view.tiles = view.tilesX * llvm::divideCeil(view.outHeight, outputs);
+  cut(view);
+  if (view.scratchBytes() > 4 * maxImageBytes)
+    return refuse("its transformed patches do not fit the cache");
+  return view;
+}
+
+} // namespace tenon::kernel

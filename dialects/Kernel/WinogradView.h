@@ -1,0 +1,79 @@
+//===- WinogradView.h - 3x3 convolutions with fewer products --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Winograd's F(m x m, 3 x 3): the m * m outputs of a tile are linear in n * n
+// products, n = m + 2, of a transformed filter and a transformed patch of n * n
+// inputs, so that a tile's products are n * n matrix products over channels,
+// one for each position of the patch. F(2) has 16 of them for 36 of the plain
+// sum, F(4) 36 for 144, and loses some three bits more.
+//
+// The filter is transformed when the artifact is made. It lies as
+//
+//   [ceil(M / winogradColumns)][position][C][winogradColumns]
+//
+// with zeros past M; the layout's name is "winograd2" or "winograd4". A block
+// is some tiles of an image. A row of the launch is one panel of a block; what
+// panels of a piece share, the transformed patches, they compute once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECTS_KERNEL_WINOGRADVIEW_H
+#define TENON_DIALECTS_KERNEL_WINOGRADVIEW_H
+
+#include "dialects/Graph/Graph.h"
+
+namespace tenon::kernel {
+
+inline constexpr int64_t winogradColumns = 32;
+
+/// The matrices of F(m x m, 3 x 3), each row of them a linear combination.
+struct WinogradMatrices {
+  using Row = llvm::SmallVector<double, 6>;
+  llvm::SmallVector<Row, 6> filter; // n of 3 taps.
+  llvm::SmallVector<Row, 6> input;  // n of n inputs.
+  llvm::SmallVector<Row, 6> output; // m of n products.
+
+  /// For m = 2 or 4.
+  static WinogradMatrices of(int64_t outputs);
+};
+
+struct WinogradLayout {
+  int64_t outputs; // 2 or 4, of a tile's side.
+
+  /// nullopt for any other layout.
+  static std::optional<WinogradLayout> parse(llvm::StringRef name);
+  std::string name() const { return "winograd" + std::to_string(outputs); }
+  int64_t positions() const { return (outputs + 2) * (outputs + 2); }
+  /// Elements of a transformed filter; nullopt where it is not [M, C, 3, 3].
+  std::optional<int64_t> elements(llvm::ArrayRef<int64_t> shape) const;
+};
+
+struct WinogradView {
+  int64_t outputs, channels, maps, panels;
+  int64_t height, width, lowY, lowX; // Of the input, and its pads before.
+  int64_t outHeight, outWidth;
+  int64_t tilesX, tiles; // Of an image.
+  int64_t blocks, blockTiles;
+
+  int64_t side() const { return outputs + 2; }
+  int64_t positions() const { return side() * side(); }
+  /// Elements from one transformed patch to the next, and from one position to
+  /// the next: positions start in different sets of the cache.
+  int64_t patchStride() const {
+    return channels + (channels % 512 == 0 ? 16 : 0);
+  }
+  int64_t patchesStride() const { return blockTiles * patchStride() + 16; }
+  int64_t productsStride() const { return blockTiles * winogradColumns + 16; }
+  int64_t scratchBytes() const {
+    return positions() * (patchesStride() + productsStride()) * 4;
+  }
+};
+
+/// nullopt with a reason for convolutions with channels last and a filter of
+/// known sizes that it does not suit.
+std::optional<WinogradView> winogradViewOf(graph::ConvOp op, int64_t outputs,
+                                           std::string &why);
+
+} // namespace tenon::kernel
+
+#endif // TENON_DIALECTS_KERNEL_WINOGRADVIEW_H

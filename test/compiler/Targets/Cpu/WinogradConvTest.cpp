@@ -1,0 +1,84 @@
+//===- WinogradConvTest.cpp - 3x3 convolutions with fewer products --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/ConvCase.h"
+#include "test/compiler/Targets/Cpu/LevelTest.h"
+
+namespace tenon::test {
+namespace {
+
+/// A convolution of `n` images [height, width, channels] to some maps.
+struct Conv {
+  int64_t height, width, channels, maps;
+  Numbers pads = {1, 1, 1, 1};
+  Behind behind = {};
+
+  KernelCase with(int64_t outputs, const Numbers &images) const {
+    auto text = [](int64_t number) { return std::to_string(number); };
+    Dims input = {"n", text(height), text(width), text(channels)};
+    Dims result = {"n", text(height + pads[0] + pads[2] - 2),
+                   text(width + pads[1] + pads[3] - 2), text(maps)};
+    KernelCase test =
+        convCase("WinogradF" + text(outputs), {{1, 1}, {1, 1}, pads, 1}, input,
+                 {text(maps), text(channels), "3", "3"}, result, behind);
+    test.sizes.clear();
+    for (int64_t count : images)
+      test.sizes.push_back({{"n", count}});
+    // What transforms lose, of sums of a few hundred products.
+    test.tolerance = outputs == 2 ? 4e-6 : 4e-5;
+    return test;
+  }
+};
+
+class WinogradConv : public LevelTest {
+protected:
+  using LevelTest::run;
+  void run(const std::vector<Conv> &convs, const Numbers &images = {1, 2}) {
+    std::vector<KernelCase> cases;
+    for (const Conv &conv : convs)
+      for (int64_t outputs : {2, 4})
+        cases.push_back(conv.with(outputs, images));
+    run(cases);
+  }
+};
+
+TEST_P(WinogradConv, TakesAnyImage) {
+  std::vector<Conv> convs;
+  for (int64_t width : {14, 15, 16, 17, 29})
+    convs.push_back({14, width, 32, 32});
+  convs.push_back({1, 200, 32, 32});
+  convs.push_back({199, 1, 32, 32});
+  convs.push_back({67, 3, 32, 32});
+  run(convs, {1, 3, 0});
+}
+
+TEST_P(WinogradConv, TakesAnyPads) {
+  run({{16, 16, 32, 32, {0, 0, 0, 0}},
+       {15, 17, 32, 32, {2, 0, 1, 3}},
+       {18, 18, 32, 32, {-1, -2, 1, 2}},
+       {15, 20, 32, 32, {7, 9, 0, -3}}});
+}
+
+TEST_P(WinogradConv, TakesAnyNumberOfChannels) {
+  std::vector<Conv> convs;
+  for (int64_t channels : {32, 48, 144})
+    for (int64_t maps : {33, 47, 64, 100})
+      convs.push_back({14, 14, channels, maps});
+  run(convs, {1});
+}
+
+TEST_P(WinogradConv, CutsImagesIntoBlocks) {
+  run({{40, 44, 96, 32}, {14, 14, 512, 32}, {28, 27, 128, 70}}, {1, 2});
+}
+
+TEST_P(WinogradConv, RunsWhatFollows) {
+  std::vector<Conv> convs;
+  for (const Behind &behind : commonEpilogues(40))
+    convs.push_back({14, 15, 32, 40, {1, 1, 1, 1}, behind});
+  run(convs);
+}
+
+TENON_FOR_ALL_LEVELS(WinogradConv);
+
+} // namespace
+} // namespace tenon::test
