@@ -207,14 +207,18 @@ void Writer::addCost(exec::LaunchOp launch) {
     return;
   Expr weights = cost[1];
   llvm::SmallDenseSet<Attribute> seen;
-  for (auto buffer : launch.getBuffers().getAsRange<exec::BufferAttr>())
-    if (buffer.getPlace() == exec::Place::Weights &&
-        !buffer.getLayout().empty() && seen.insert(buffer).second)
-      if (auto placed = plan.place(buffer.getWeight().getValue(),
-                                   buffer.getLayout().getValue()))
-        weights = weights + int64_t(placed->bytes);
-      else
-        llvm::consumeError(placed.takeError()); // Its buffer reported that.
+  for (auto buffer : launch.getBuffers().getAsRange<exec::BufferAttr>()) {
+    StringRef layout = buffer.getLayout().getValue();
+    // A few rows are picked from a table that is packed for a product.
+    if (buffer.getPlace() != exec::Place::Weights || layout.empty() ||
+        layout == kernel::rowsLayout || !seen.insert(buffer).second)
+      continue;
+    auto placed = plan.place(buffer.getWeight().getValue(), layout);
+    if (placed)
+      weights = weights + int64_t(placed->bytes);
+    else
+      llvm::consumeError(placed.takeError()); // Its buffer reported that.
+  }
   if (!weights)
     return;
   tenon_cost_t &added = tables.costs.back();

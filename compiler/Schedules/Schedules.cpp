@@ -103,8 +103,8 @@ Expr unitsOfPiece(graph::MatmulOp matmul, const kernel::MatmulView &view) {
 /// Units of work, and how many a piece should have: the panels of a piece share
 /// what it reads of lhs, or its copy: as many as leave some eight pieces,
 /// within bounds. A copy is for all of a group's panels where there are pieces
-/// enough. Where that leaves few, four threads get one if it is worth it, or two
-/// where each piece makes a copy.
+/// enough. Where that leaves few, four threads get one if it is worth it, or
+/// two where each piece makes a copy.
 kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
   std::optional<kernel::MatmulView> view = kernel::matmulViewOf(matmul);
   if (view->halves || view->skipped || kernel::sumsWait(matmul))
