@@ -5,6 +5,7 @@
 
 #include "compiler/Package/ElementTypes.h"
 #include "compiler/Package/Tables.h"
+#include "dialects/Kernel/Packing.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
