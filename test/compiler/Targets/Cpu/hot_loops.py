@@ -19,7 +19,7 @@ import tempfile
 import onnx
 
 LANES = {"x86-64-v3": 8, "x86-64-v4": 16, "x86-64-v4-bf16": 16}
-TILE = re.compile(r"(matmul|conv|attention)_(tile|stream|scores|values)\D*?[._]?"
+TILE = re.compile(r"(matmul|conv|attention)_(tile|few|stream|scores|values)\D*?[._]?"
                   r"(?:x86-64-v\d_)?(\d+)x(\d+)(?!\d*x)")
 # What each model must have, so that a new name does not pass unseen: the
 # largest tile of a schedule on each level.
@@ -27,7 +27,8 @@ EXPECTED = {
     ("bert_ts17", "fp32"): {  # PackedMatmul, Attention
         "x86-64-v3": ["matmul_tile_6x16", "matmul_stream_6x16",
                       "attention_scores", "attention_values"],
-        "x86-64-v4": ["matmul_tile_8x48", "matmul_stream_8x48",
+        "x86-64-v4": ["matmul_tile_8x48", "matmul_few_8x48",
+                      "matmul_stream_8x48",
                       "attention_scores", "attention_values"],
     },
     ("bert_ts17", "bf16"): {  # Pairs, and where those are widened
