@@ -65,7 +65,10 @@ private:
     if (!isLargeWeight(op.getRhs()))
       return "rhs is no weight of f32 of some size";
     int64_t rank = graph::getRank(op.getRhs());
-    if (rank != 2 && rank != 3)
+    bool isBatch =
+        rank == 3 && graph::getRank(op.getResult()) == 3 &&
+        graph::getDim(op.getRhs(), 0) == graph::getDim(op.getResult(), 0);
+    if (rank != 2 && !isBatch)
       return "rhs is neither a matrix nor one for each batch";
     std::optional<int64_t> depth =
         graph::getDims(op.getLhs()).back().asConstant();

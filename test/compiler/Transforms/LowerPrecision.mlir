@@ -110,3 +110,24 @@ func.func @others(%x: tensor<4x8xf32>, %h: tensor<4x128xf16>,
       -> tensor<4x1024xf32>
   return %0, %1, %2 : tensor<4x8xf32>, tensor<4x64xf16>, tensor<4x1024xf32>
 }
+
+// -----
+
+// A matrix for each batch; and one for all pairs of batches, which no kernel
+// packs.
+// CHECK-LABEL: @batches
+// CHECK:      graph.matmul {{.*}} : (tensor<3x4x128xf32>, tensor<3x128x64xf32>)
+// CHECK-SAME: -> tensor<3x4x64xf32>
+// CHECK-NOT:  bf16
+// CHECK:      graph.matmul {{.*}} : (tensor<2x3x4x128xf32>, tensor<3x128x64xf32>)
+// WHY: remark: stays in f32: rhs is neither a matrix nor one for each batch
+func.func @batches(%x: tensor<3x4x128xf32>, %y: tensor<2x3x4x128xf32>)
+    -> (tensor<3x4x64xf32>, tensor<2x3x4x64xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<3x128x64xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<3x128x64xf32>
+  %0 = graph.matmul %x, %w : (tensor<3x4x128xf32>, tensor<3x128x64xf32>)
+      -> tensor<3x4x64xf32>
+  %1 = graph.matmul %y, %v : (tensor<2x3x4x128xf32>, tensor<3x128x64xf32>)
+      -> tensor<2x3x4x64xf32>
+  return %0, %1 : tensor<3x4x64xf32>, tensor<2x3x4x64xf32>
+}
