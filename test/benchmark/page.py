@@ -98,8 +98,13 @@ def comparison(run, precision, profiles):
     """A table, and the ratios in it; none when Tenon did not run so."""
     tenon, others = PRECISIONS[precision]
     others = [peer for peer in others if any(peer in peers for peers in run.values())]
-    lines = [["model", "case", "GF", *(NAMES[peer] for peer in others), "Tenon",
-              "best peer / Tenon", "roofline", "error"]]
+    # Beside its peers, if any: what lowering gained.
+    beside = ["tenon"] if tenon != "tenon" and any(
+        "tenon" in peers for peers in run.values()) else []
+    lines = [["model", "case", "GF", *(NAMES[peer] for peer in others),
+              *("Tenon, f32" for _ in beside), "Tenon",
+              *(["best peer / Tenon"] if others else []),
+              *("f32 / " + precision for _ in beside), "roofline", "error"]]
     ratios = []
     for (model, case), peers in run.items():
         if tenon not in peers:
@@ -110,12 +115,15 @@ def comparison(run, precision, profiles):
         ratio = min(known) / time if known and time else None
         if ratio:
             ratios.append(ratio)
+        before = [peers.get(peer, (None, None))[0] for peer in beside]
+        gains = [f"{value / time:.2f}" if value and time else "-" for value in before]
         profile = profiles.get((model, case, precision))
         flops = profile and profile["sum"]["flops"]
         lines.append([
             model, case.replace(",", ", "), f"{flops / 1e9:.3g}" if flops else "-",
-            *map(milliseconds, times), milliseconds(time),
-            f"{ratio:.2f}" if ratio else "-", roofline(profile),
+            *map(milliseconds, times + before), milliseconds(time),
+            *([f"{ratio:.2f}" if ratio else "-"] if others else []), *gains,
+            roofline(profile),
             "-" if error is None else f"{error:.1e}" if error else "0"])
     return lines if len(lines) > 1 else None, ratios
 

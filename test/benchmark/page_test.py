@@ -31,7 +31,7 @@ EXPECTED = [
     "| vit | batch=1, seq=8 | - | 100.0 | - | 200.0 | 0.50 | - | 1.3e-06 |",
     "The geometric mean of the 2 ratios is 0.87, the least 0.50; 1 of them are below 1.",
     "## Whole models, bf16",
-    "| vit | batch=1, seq=8 | - | 60.0 | 50.0 | 1.20 | - | 2.0e-03 |",
+    "| vit | batch=1, seq=8 | - | 60.0 | 200.0 | 50.0 | 1.20 | 4.00 | - | 2.0e-03 |",
     "| 8 x 9 x 7 | 81 | - | - | - |",
     "| 8 x 9 x 7, bias and GELU | - | - | 90 | 98 |",
 ]
