@@ -21,10 +21,7 @@
 // Where two halves of the columns meet, a panel is one of each half, and so is
 // a tile. Between blocks of k both wait in scratch memory.
 //
-// Of a weight in bf16, two steps of k lie together. Where the level multiplies
-// such pairs and rows of lhs are pairs too, a pair is one element of 4 bytes
-// and everything above is about those. Elsewhere a block of a panel is widened
-// once for a group's rows, or, of few rows, by each tile in registers.
+// Where pairs of bf16 are multiplied (see RhsPanels.h), a step of k is a pair.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,6 +29,7 @@
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/RhsPanels.h"
 #include "compiler/Targets/Cpu/TurnedTile.h"
 #include "dialects/Kernel/Geometry.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -56,21 +54,11 @@ public:
   /// `packed` is rhs where it comes packed, else null.
   PanelMatmul(Emitter &e, graph::MatmulOp op, kernel::MatmulView view,
               Value packed)
-      : e(e), op(op), view(std::move(view)), packed(packed),
+      : e(e), op(op), view(std::move(view)), rhsPanels(e, this->view, packed),
         rows(e.valueOf(this->view.rows)),
-        columns(e.valueOf(this->view.columns)),
-        depth(e.valueOf(this->view.depth)) {
-    std::optional<int64_t> depthInSteps = this->view.depth.asConstant();
-    std::optional<int64_t> knownDepth = depthInSteps;
-    hasPairs = this->view.hasPairs();
-    multipliesPairs = hasPairs && e.level.pairDots != PairDots::None &&
-                      this->view.lhsLiesInPairs();
-    widens = hasPairs && !multipliesPairs;
-    packedDepth = hasPairs ? e.div(depth, e.number(2)) : depth;
-    if (multipliesPairs) {
-      depth = packedDepth;
-      knownDepth = *knownDepth / 2;
-    }
+        columns(e.valueOf(this->view.columns)), depth(rhsPanels.getDepth()),
+        isPacked(packed) {
+    std::optional<int64_t> knownDepth = rhsPanels.getKnownDepth();
     blockDepth = kernel::blockDepth(knownDepth);
     Value yielded = e.kernel.getYielded()[0];
     parts = this->view.halves ? 2 : 1;
@@ -85,8 +73,8 @@ public:
                                         : 1;
     panels = ceilDiv(columns, panelColumns);
     wholePanels = e.div(columns, e.number(panelColumns));
-    interleaves = canInterleaveLhs(e.level) && !widens;
-    bool widensLhs = widens && this->view.hasHalfLhs();
+    interleaves = canInterleaveLhs(e.level) && !rhsPanels.widens();
+    bool widensLhs = rhsPanels.widens() && this->view.hasHalfLhs();
     rowPadding = widensLhs ? kernel::widenedRowPadding : 0;
     copies = listed || widensLhs ||
              !this->view.lhsDepthStride().isConstant(1) ||
@@ -98,10 +86,10 @@ public:
           [&] { return e.address(area, e.b.getI8Type(), e.number(bytes)); });
     };
     Value pairs = e.scratch(0);
-    panel = behind(pairs, hasScratch ? kernel::pairBytes(depthInSteps) : 0);
-    copy = behind(panel, packed && !hasPairs
-                             ? 0
-                             : parts * kernel::panelBytes(depthInSteps));
+    std::optional<int64_t> steps = this->view.depth.asConstant();
+    Value panel = behind(pairs, hasScratch ? kernel::pairBytes(steps) : 0);
+    rhsPanels.setScratch(panel);
+    copy = behind(panel, rhsPanels.scratchBytes());
     isBare = kernel::behindReshapes(yielded) == op.getResult();
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
@@ -166,7 +154,8 @@ private:
     bool isHalf = graph::getElementType(argument).isBF16();
     auto valueOf = [&](Expr expr) {
       Value value = e.valueOf(expr);
-      return isHalf && multipliesPairs ? e.div(value, e.number(2)) : value;
+      return isHalf && rhsPanels.multipliesPairs() ? e.div(value, e.number(2))
+                                                   : value;
     };
     Value offset = valueOf(operand.offset);
     SmallVector<Expr> dims = graph::getDims(tensor);
@@ -184,7 +173,7 @@ private:
       }
     }
     Matrix matrix;
-    matrix.isHalf = isHalf && !multipliesPairs;
+    matrix.isHalf = isHalf && !rhsPanels.multipliesPairs();
     matrix.base = e.argumentBuffer(argument.getArgNumber());
     matrix.rowStride = e.number(1); // To reach the offset.
     matrix.base = matrix.at(e, offset, e.number(0));
@@ -198,14 +187,9 @@ private:
   /// Units [begin, end) of the batch.
   void emitBatch(Value batch, Value begin, Value end) {
     lhs = matrixOf(view.lhs, op.getLhs(), batch);
-    if (!packed)
-      rhs = matrixOf(view.rhs, op.getRhs(), batch);
-    else if (view.rhs.strides.size() > 2)
-      packedBatch =
-          element(packed, e.mul(e.mul(batch, e.mul(panels, packedDepth)),
-                                e.number(panelColumns)));
-    else
-      packedBatch = packed;
+    rhsPanels.startBatch(batch, panels,
+                         isPacked ? Matrix()
+                                  : matrixOf(view.rhs, op.getRhs(), batch));
     resultRow = e.mul(batch, rows);
     this->batch = batch;
     Value units = e.max(e.mul(panels, e.number(groupBlocks)), e.number(1));
@@ -318,13 +302,6 @@ private:
     return e.address(base, e.b.getF32Type(), offset);
   }
 
-  /// Where the packed block [k, ..) of a panel lies.
-  Value packedAt(Value panel, Value k) {
-    Value row = widens ? e.div(k, e.number(2)) : k;
-    return element(packedBatch, e.mul(e.add(e.mul(panel, packedDepth), row),
-                                      e.number(panelColumns)));
-  }
-
   void emitStrip(Value begin, Value end, Value k, Value kEnd, Value panel,
                  bool isWhole) {
     auto [low, high] = blocksOf(panel);
@@ -341,7 +318,7 @@ private:
     bool inResult = isWhole && sumsFit;
     Strip work;
     work.depth = e.sub(kEnd, k);
-    work.kind = multipliesPairs ? StripKind::Pairs : StripKind::F32;
+    work.kind = rhsPanels.multipliesPairs() ? StripKind::Pairs : StripKind::F32;
     work.aStride = copies ? strideOfCopy(work.depth) : lhs.rowStride;
     work.a = copies ? element(copy, e.mul(e.sub(m, first), work.aStride))
                     : lhs.at(e, m, k);
@@ -353,15 +330,15 @@ private:
              : isOneBlock ? sums
                           : waitingAt(e.sub(panel, begin));
     work.rows = e.sub(mEnd, m);
-    if (widens)
-      work.mostRows =
-          e.select(isFew(work.rows),
-                   e.number(stripTileRows(e.level, StripKind::Widened)),
-                   e.number(stripTileRows(e.level)));
+    work.mostRows = rhsPanels.mostRows(work.rows);
     work.accumulate = e.less(e.number(0), k);
     SmallVector<Strip> works;
-    for (int64_t part = 0; part < parts; ++part)
-      works.push_back(partOf(work, part, begin, end, k, kEnd, panel, width));
+    PanelBlock block = {panel, begin, end, k, kEnd, width};
+    for (int64_t part = 0; part < parts; ++part) {
+      works.push_back(rhsPanels.partOf(work, block, part));
+      if (!isOneBlock)
+        works.back().c = element(work.c, e.number(part * groupElements));
+    }
     Value isLast = e.equal(kEnd, depth);
     forEachStripTile(e, work, [&](const StripTile &tile) {
       bool staysInResult = inResult && isBare;
@@ -375,7 +352,7 @@ private:
         else if (!staysInResult)
           own = {e.select(isLast, here.out, own.out),
                  e.select(isLast, here.stride, own.stride)};
-        callPart(each, tile, own, width);
+        rhsPanels.callTile(each, tile, own, width);
       }
       if (staysInResult)
         return;
@@ -395,83 +372,6 @@ private:
       return waiting;
     return element(waiting,
                    e.mul(panelOfChunk, e.number(parts * groupElements)));
-  }
-
-  /// The work on one of the parts that a panel has.
-  Strip partOf(Strip work, int64_t part, Value begin, Value end, Value k,
-               Value kEnd, Value panel, Value width) {
-    if (!isOneBlock)
-      work.c = element(work.c, e.number(part * groupElements));
-    if (packed) {
-      Value count = e.number(parts), first = e.mul(begin, count);
-      Value own = e.add(e.mul(panel, count), e.number(part));
-      Value follower = e.add(own, e.number(1));
-      Value isLast = e.equal(follower, e.mul(end, count));
-      work.b = packedAt(own, k);
-      work.next = packedAt(e.select(isLast, first, follower),
-                           e.select(isLast, kEnd, k));
-      if (widens)
-        widenPart(work, part);
-      return work;
-    }
-    Value n = e.add(e.mul(panel, e.number(panelColumns)),
-                    e.mul(columns, e.number(part)));
-    work.b = work.next = element(
-        this->panel,
-        e.number(part * kernel::panelBytes(view.depth.asConstant()) / 4));
-    packPanel(e, {rhs.at(e, k, n), rhs.rowStride, rhs.columnStride}, work.b,
-              work.depth, width);
-    return work;
-  }
-
-  Value isFew(Value rows) {
-    return e.less(rows, e.number(kernel::fewRows + 1));
-  }
-  Value isMany(Value rows) { return e.less(e.number(kernel::fewRows), rows); }
-
-  /// Makes of the work on a panel of pairs that on a widened one, which it
-  /// becomes here unless the rows are few.
-  void widenPart(Strip &work, int64_t part) {
-    Value wide = element(
-        panel,
-        e.number(part * kernel::panelBytes(view.depth.asConstant()) / 4));
-    e.ifThen(isMany(work.rows), [&] {
-      widenPanel(e, work.b, wide, e.div(work.depth, e.number(2)));
-    });
-    work.pairs = work.b;
-    work.b = wide;
-    work.nextBytes = e.number(panelColumns * 2);
-  }
-
-  /// A tile of a part, from the panel as it lies where its rows are few.
-  void callPart(const Strip &work, const StripTile &tile,
-                const StripTarget &target, Value width) {
-    if (!work.pairs)
-      return callTiles(work, tile, target, width);
-    Strip narrow = work;
-    narrow.kind = StripKind::Widened;
-    narrow.b = work.pairs;
-    narrow.depth = e.div(work.depth, e.number(2));
-    narrow.nextBytes = {};
-    e.ifThen(isFew(work.rows), [&] { callTiles(narrow, tile, target, width); });
-    e.ifThen(isMany(work.rows), [&] { callTiles(work, tile, target, width); });
-  }
-
-  /// A tile of the least width that covers `width` columns.
-  void callTiles(Strip work, const StripTile &tile, const StripTarget &target,
-                 Value width) {
-    auto call = [&](int64_t columns) {
-      work.columns = columns;
-      callStripTile(e, work, tile, target);
-    };
-    if (std::optional<int64_t> known = getConstantIntValue(width))
-      return call(*known);
-    if (packed)
-      return call(panelColumns);
-    constexpr int64_t step = 16;
-    Value steps = ceilDiv(width, step);
-    for (int64_t i = 1; i * step <= panelColumns; ++i)
-      e.ifThen(e.equal(steps, e.number(i)), [&] { call(i * step); });
   }
 
   /// Everything behind the matmul, for the rows from m on of a tile whose sums
@@ -503,10 +403,9 @@ private:
   Emitter &e;
   graph::MatmulOp op;
   kernel::MatmulView view;
-  Value packed, rows, columns, depth;
-  Value packedDepth; // Rows of a packed panel.
-  // Of a weight in pairs: whether they are multiplied as such, else widened.
-  bool hasPairs, multipliesPairs, widens;
+  RhsPanels rhsPanels;
+  Value rows, columns, depth;
+  bool isPacked;
   int64_t rowPadding; // Elements between rows of a copy.
   Value panels, wholePanels;
   int64_t blockDepth, chunkPanels, parts, tileElements;
@@ -514,13 +413,13 @@ private:
   bool isBare, isOneBlock, interleaves;
   bool hasScratch; // For sums that wait.
   bool copies;     // The group's slice of lhs, to scratch memory.
-  Value panel, copy, blocks, blockHeight;
+  Value copy, blocks, blockHeight;
   Value sums, waiting; // Of a tile, of a group.
   Indices leadDims;
   std::optional<ListedRows> listed; // Where not all rows are computed.
   // Of the current batch.
-  Matrix lhs, rhs;
-  Value batch, packedBatch, resultRow;
+  Matrix lhs;
+  Value batch, resultRow;
   // Of the current group.
   Value firstBlock, groupSize, from, to;
 };

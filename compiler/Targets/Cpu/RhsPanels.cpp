@@ -1,0 +1,136 @@
+//===- RhsPanels.cpp - The right side of a product, panel by panel --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/RhsPanels.h"
+#include "dialects/Kernel/Packing.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+
+using kernel::panelColumns;
+
+namespace {
+
+Value element(Emitter &e, Value base, Value offset) {
+  return e.address(base, e.b.getF32Type(), offset);
+}
+
+} // namespace
+
+RhsPanels::RhsPanels(Emitter &e, const kernel::MatmulView &view, Value packed)
+    : e(e), view(view), packed(packed), depth(e.valueOf(view.depth)),
+      knownDepth(view.depth.asConstant()), hasPairs(view.hasPairs()),
+      multiplies(hasPairs && e.level.pairDots != PairDots::None &&
+                 view.lhsLiesInPairs()),
+      parts(view.halves ? 2 : 1) {
+  packedDepth = hasPairs ? e.div(depth, e.number(2)) : depth;
+  if (!multiplies)
+    return;
+  depth = packedDepth;
+  knownDepth = *knownDepth / 2;
+}
+
+int64_t RhsPanels::scratchBytes() const {
+  return packed && !hasPairs
+             ? 0
+             : parts * kernel::panelBytes(view.depth.asConstant());
+}
+
+void RhsPanels::startBatch(Value batch, Value panels, const Matrix &matrix) {
+  rhs = matrix;
+  packedBatch = packed;
+  if (packed && view.rhs.strides.size() > 2)
+    packedBatch = element(e, packed,
+                          e.mul(e.mul(batch, e.mul(panels, packedDepth)),
+                                e.number(panelColumns)));
+}
+
+/// Where the packed block [k, ..) of a panel lies.
+Value RhsPanels::packedAt(Value panel, Value k) {
+  Value row = widens() ? e.div(k, e.number(2)) : k;
+  return element(
+      e, packedBatch,
+      e.mul(e.add(e.mul(panel, packedDepth), row), e.number(panelColumns)));
+}
+
+Value RhsPanels::scratchOf(int64_t part) {
+  int64_t bytes = kernel::panelBytes(view.depth.asConstant());
+  return element(e, panel, e.number(part * bytes / 4));
+}
+
+Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
+  if (!packed) {
+    Value n = e.add(e.mul(block.panel, e.number(panelColumns)),
+                    e.mul(e.valueOf(view.columns), e.number(part)));
+    Matrix slice = rhs;
+    slice.base = rhs.at(e, block.k, n);
+    work.b = work.next = scratchOf(part);
+    packPanel(e, slice, work.b, work.depth, block.width);
+    return work;
+  }
+  Value count = e.number(parts), first = e.mul(block.begin, count);
+  Value own = e.add(e.mul(block.panel, count), e.number(part));
+  Value follower = e.add(own, e.number(1));
+  Value isLast = e.equal(follower, e.mul(block.end, count));
+  work.b = packedAt(own, block.k);
+  work.next = packedAt(e.select(isLast, first, follower),
+                       e.select(isLast, block.kEnd, block.k));
+  if (!widens())
+    return work;
+  work.pairs = work.b;
+  work.b = scratchOf(part);
+  work.nextBytes = e.number(panelColumns * 2);
+  e.ifThen(isMany(work.rows), [&] {
+    widenPanel(e, work.pairs, work.b, e.div(work.depth, e.number(2)));
+  });
+  return work;
+}
+
+Value RhsPanels::isFew(Value rows) {
+  return e.less(rows, e.number(kernel::fewRows + 1));
+}
+
+Value RhsPanels::isMany(Value rows) {
+  return e.less(e.number(kernel::fewRows), rows);
+}
+
+Value RhsPanels::mostRows(Value rows) {
+  if (!widens())
+    return {};
+  return e.select(isFew(rows),
+                  e.number(stripTileRows(e.level, StripKind::Widened)),
+                  e.number(stripTileRows(e.level)));
+}
+
+void RhsPanels::callTile(const Strip &work, const StripTile &tile,
+                         const StripTarget &target, Value width) {
+  if (!work.pairs)
+    return callWidth(work, tile, target, width);
+  // From the panel as it lies where its rows are few.
+  Strip narrow = work;
+  narrow.kind = StripKind::Widened;
+  narrow.b = work.pairs;
+  narrow.depth = e.div(work.depth, e.number(2));
+  narrow.nextBytes = {};
+  e.ifThen(isFew(work.rows), [&] { callWidth(narrow, tile, target, width); });
+  e.ifThen(isMany(work.rows), [&] { callWidth(work, tile, target, width); });
+}
+
+void RhsPanels::callWidth(Strip work, const StripTile &tile,
+                          const StripTarget &target, Value width) {
+  auto call = [&](int64_t columns) {
+    work.columns = columns;
+    callStripTile(e, work, tile, target);
+  };
+  if (std::optional<int64_t> known = getConstantIntValue(width))
+    return call(*known);
+  if (packed)
+    return call(panelColumns);
+  constexpr int64_t step = 16;
+  Value steps = e.div(e.add(width, e.number(step - 1)), e.number(step));
+  for (int64_t i = 1; i * step <= panelColumns; ++i)
+    e.ifThen(e.equal(steps, e.number(i)), [&] { call(i * step); });
+}
+
+} // namespace tenon::cpu

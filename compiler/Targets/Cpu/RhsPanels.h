@@ -1,0 +1,80 @@
+//===- RhsPanels.h - The right side of a product, panel by panel ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A panel lies packed, or a block of it is packed on the way. Of a weight in
+// bf16, two steps of k lie together. Where the level multiplies such pairs and
+// rows of lhs are pairs too, a pair is one element of 4 bytes, and a step of k
+// is a pair. Elsewhere a block of a panel is widened once for a group's rows,
+// or, of few rows, by each tile in registers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_TARGETS_CPU_RHSPANELS_H
+#define TENON_COMPILER_TARGETS_CPU_RHSPANELS_H
+
+#include "compiler/Targets/Cpu/MatmulOperands.h"
+#include "compiler/Targets/Cpu/PackedMatmulStrip.h"
+#include "dialects/Kernel/MatmulView.h"
+
+namespace tenon::cpu {
+
+/// A block of k of a panel, and the chunk of panels that it belongs to.
+struct PanelBlock {
+  Value panel, begin, end; // This one of [begin, end).
+  Value k, kEnd, width;    // Columns that it has.
+};
+
+class RhsPanels {
+public:
+  /// `packed` is rhs where it comes packed, else null; `view` outlives this.
+  RhsPanels(Emitter &e, const kernel::MatmulView &view, Value packed);
+
+  /// Whether steps of k are pairs, and whether pairs are widened.
+  bool multipliesPairs() const { return multiplies; }
+  bool widens() const { return hasPairs && !multiplies; }
+  /// Steps of k, and their number where it is known.
+  Value getDepth() const { return depth; }
+  std::optional<int64_t> getKnownDepth() const { return knownDepth; }
+
+  /// Bytes of scratch memory for the panels of a block, and where they are.
+  int64_t scratchBytes() const;
+  void setScratch(Value area) { panel = area; }
+
+  /// A batch begins, whose matrix of `panels` panels is `matrix` where it does
+  /// not come packed.
+  void startBatch(Value batch, Value panels, const Matrix &matrix);
+
+  /// Completes the work on a part of the panel, be it one of two halves: B,
+  /// which is packed or widened here if need be, and what to fetch meanwhile.
+  Strip partOf(Strip work, const PanelBlock &block, int64_t part);
+
+  /// The most rows of a tile of so many rows; null: as the level has it.
+  Value mostRows(Value rows);
+  /// A tile of a part, of the least width that covers `width` columns.
+  void callTile(const Strip &work, const StripTile &tile,
+                const StripTarget &target, Value width);
+
+private:
+  Value scratchOf(int64_t part);
+  Value packedAt(Value panel, Value k);
+  Value isFew(Value rows);
+  Value isMany(Value rows);
+  void callWidth(Strip work, const StripTile &tile, const StripTarget &target,
+                 Value width);
+
+  Emitter &e;
+  const kernel::MatmulView &view;
+  Value packed, depth;
+  std::optional<int64_t> knownDepth;
+  bool hasPairs, multiplies;
+  int64_t parts;
+  Value packedDepth; // Rows of a packed panel.
+  Value panel;       // Scratch memory.
+  // Of the current batch.
+  Matrix rhs;
+  Value packedBatch;
+};
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_RHSPANELS_H
