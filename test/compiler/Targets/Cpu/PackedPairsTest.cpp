@@ -21,59 +21,57 @@ protected:
 };
 
 TEST_P(PackedPairs, TakesAnyNumberOfRows) {
-  std::vector<Symbols> sizes = rows({0, 127, 128, 129, 130, 191, 257});
-  for (int64_t m = 1; m <= 65; ++m)
+  std::vector<Symbols> sizes = rows({0, 65, 127, 128, 129, 130, 191, 257});
+  for (int64_t m = 1; m <= 33; ++m) // Few are widened by each tile.
     sizes.push_back({{"m", m}});
   runPairs({product({"m"}, 6, 49, sizes)});
 }
 
 TEST_P(PackedPairs, TakesAnyNumberOfColumns) {
   std::vector<KernelCase> cases;
-  for (int64_t columns : {1, 15, 16, 17, 47, 48, 49, 95, 96, 97, 1000})
-    cases.push_back(product({"m"}, 14, columns, rows({1, 9, 67, 140})));
+  for (int64_t columns : {1, 16, 47, 48, 49, 97, 1000})
+    cases.push_back(product({"m"}, 14, columns, rows({1, 9, 67})));
   runPairs(cases);
 }
 
 TEST_P(PackedPairs, TakesAnyEvenDepth) {
   std::vector<KernelCase> cases;
-  for (int64_t depth :
-       {2, 4, 6, 8, 10, 64, 512, 514, 768, 1022, 1100, 1536, 1538, 3072})
-    for (int64_t columns : {48, 50})
-      cases.push_back(product({"m"}, depth, columns, rows({3, 13, 30})));
+  for (int64_t depth : {2, 4, 6, 8, 64, 514, 768, 1022, 1536, 1538, 3072})
+    cases.push_back(product({"m"}, depth, 50, rows({3, 30})));
   runPairs(cases);
 }
 
 TEST_P(PackedPairs, CopiesRowsThatLiePagesApart) {
   std::string half = tensor({"m", "50"}, "bf16");
-  runPairs({product({"m"}, 2048, 50, rows({1, 7, 8, 9, 63, 65, 129, 140})),
-            product({"m"}, 4096, 17 * 48, rows({0, 5, 130})),
+  runPairs({product({"m"}, 2048, 50, rows({1, 7, 9, 65, 129})),
+            product({"m"}, 4096, 100, rows({0, 5, 70})),
             product({"m"}, 2048, 50, rows({3, 70}), "",
                     "%y = graph.cast %sums : (RESULT) -> " + half, "bf16")});
 }
 
 TEST_P(PackedPairs, GivesBf16) {
   std::vector<KernelCase> cases;
-  for (int64_t depth : {30, 770, 3072})
-    for (int64_t columns : {100, 48 * 26}) {
-      std::string type = tensor({"m", std::to_string(columns)}, "bf16");
-      cases.push_back(
-          product({"m"}, depth, columns, rows({1, 21, 129}), "%c: " + type,
-                  "%d = graph.cast %c : (" + type +
-                      ") -> RESULT\n"
-                      "%e = graph.add %sums, %d : (RESULT, RESULT) -> RESULT\n"
-                      "%y = graph.cast %e : (RESULT) -> " +
-                      type,
-                  "bf16"));
-    }
+  // One block of k; several, with more than one chunk of panels.
+  for (auto [depth, columns] :
+       {std::pair<int64_t, int64_t>(30, 100), {770, 48 * 14}, {3072, 100}}) {
+    std::string type = tensor({"m", std::to_string(columns)}, "bf16");
+    cases.push_back(
+        product({"m"}, depth, columns, rows({1, 21, 70}), "%c: " + type,
+                "%d = graph.cast %c : (" + type +
+                    ") -> RESULT\n"
+                    "%e = graph.add %sums, %d : (RESULT, RESULT) -> RESULT\n"
+                    "%y = graph.cast %e : (RESULT) -> " +
+                    type,
+                "bf16"));
+  }
   runPairs(cases);
 }
 
 TEST_P(PackedPairs, CombinesTwoHalvesOfItsColumns) {
   std::vector<KernelCase> cases;
-  for (int64_t columns : {1, 48, 50, 300})
-    for (int64_t depth : {2, 64, 770, 1100, 2048})
-      cases.push_back(
-          gated({"m"}, depth, columns, rows({0, 1, 13, 130}), silu));
+  for (int64_t columns : {1, 48, 150})
+    for (int64_t depth : {2, 770, 2048})
+      cases.push_back(gated({"m"}, depth, columns, rows({0, 1, 13, 70}), silu));
   for (KernelCase &test : cases)
     test.values = {{-0.5, 0.5}};
   runPairs(cases);
@@ -81,8 +79,8 @@ TEST_P(PackedPairs, CombinesTwoHalvesOfItsColumns) {
 
 TEST_P(PackedPairs, TakesAMatrixPerBatch) {
   std::vector<KernelCase> cases;
-  for (const char *depth : {"20", "1024", "1100"})
-    for (const char *columns : {"48", "50", "130"}) {
+  for (const char *depth : {"20", "1100"})
+    for (const char *columns : {"48", "50"}) {
       KernelCase test;
       test.name = std::string("batches, ") + depth + "x" + columns;
       test.schedule = "PackedMatmul";
@@ -92,7 +90,7 @@ TEST_P(PackedPairs, TakesAMatrixPerBatch) {
       test.arguments = "%a: " + lhs + ", %b: " + weight;
       test.body = "%s = graph.matmul %a, %b : (" + lhs + ", " + weight +
                   ") -> " + sums + "\nkernel.yield %s : " + sums;
-      test.sizes = rows({0, 1, 9, 66, 130});
+      test.sizes = rows({0, 1, 9, 66});
       cases.push_back(test);
     }
   runPairs(cases);
