@@ -65,7 +65,10 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
   ApplySchedulesPassOptions schedules;
   schedules.generic = options.generic;
   schedules.without.assign(options.without.begin(), options.without.end());
-  schedules.winograd = options.winograd;
+  if (options.winograd < 4)
+    schedules.without.push_back("WinogradF4");
+  if (options.winograd < 2)
+    schedules.without.push_back("WinogradF2");
   schedules.explain = options.explain;
   pm.addPass(createApplySchedulesPass(schedules));
   pm.addPass(createShareTablesPass(weights));

@@ -3,6 +3,7 @@
 
 #include "runtime/Artifact.h"
 #include "runtime/Error.h"
+#include "runtime/Memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -138,20 +139,19 @@ tenon_status_t Artifact::readImage(Array<char> &image) {
 /// memory are one page after the other, and in a virtual machine each miss of
 /// address translation costs hundreds of cycles.
 static void *mapRest(int descriptor, uint64_t offset, uint64_t bytes) {
-  constexpr uint64_t largePage = uint64_t(2) << 20;
-  void *reserved = mmap(nullptr, bytes + largePage, PROT_NONE,
+  void *reserved = mmap(nullptr, bytes + hugePage, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED)
     return mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor,
                 off_t(offset));
   char *start = static_cast<char *>(reserved);
-  uint64_t skipped = (offset - uint64_t(start)) % largePage;
+  uint64_t skipped = (offset - uint64_t(start)) % hugePage;
   char *wanted = start + skipped;
   void *mapped = mmap(wanted, bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED,
                       descriptor, off_t(offset));
   if (mapped == MAP_FAILED) {
     int reason = errno;
-    munmap(reserved, bytes + largePage);
+    munmap(reserved, bytes + hugePage);
     errno = reason;
     return MAP_FAILED;
   }
@@ -159,8 +159,8 @@ static void *mapRest(int descriptor, uint64_t offset, uint64_t bytes) {
     munmap(start, skipped);
   constexpr uint64_t page = 4096;
   uint64_t used = skipped + (bytes + page - 1) / page * page;
-  if (used < bytes + largePage)
-    munmap(start + used, bytes + largePage - used);
+  if (used < bytes + hugePage)
+    munmap(start + used, bytes + hugePage - used);
   madvise(mapped, bytes, MADV_HUGEPAGE); // A wish; it may fail.
   return mapped;
 }

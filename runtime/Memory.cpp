@@ -8,10 +8,6 @@
 
 using namespace tenon::runtime;
 
-namespace {
-constexpr uint64_t hugePage = uint64_t(2) << 20;
-} // namespace
-
 bool Block::reserve(uint64_t bytes, MemoryBudget &budget) {
   if (bytes <= size)
     return true;

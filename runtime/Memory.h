@@ -17,6 +17,9 @@
 
 namespace tenon::runtime {
 
+/// What the system may back with one entry of its translation tables.
+constexpr uint64_t hugePage = uint64_t(2) << 20;
+
 /// A fixed number of elements, all bytes zero at first.
 template <typename T> class Array {
 public:

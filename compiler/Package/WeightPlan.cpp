@@ -4,6 +4,7 @@
 #include "compiler/Package/WeightPlan.h"
 
 #include "dialects/Kernel/FilterLayout.h"
+#include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/WinogradView.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "runtime/model_format.h"
@@ -19,7 +20,7 @@ using namespace tenon;
 
 namespace {
 
-constexpr int64_t panelColumns = 48;
+using kernel::panelColumns;
 
 /// Channels times taps of a filter.
 int64_t filterDepth(const Weight &weight) {
@@ -232,8 +233,7 @@ void transformFilter(const PlacedWeight &placed,
 
 /// Of the bytes, without making those of weights that are made of others.
 XXH128_hash_t contentOf(const Weight &weight) {
-  bool isMade = weight.transposed || weight.rounded || !weight.joined.empty();
-  if (!isMade)
+  if (!weight.isMade())
     return XXH3_128bits(weight.bytes().data(), weight.bytes().size());
   struct Part {
     XXH128_hash_t sum;

@@ -39,8 +39,7 @@ struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
     Operation *root = explain ? kernel::findRoot(function.getBlock()) : nullptr;
     bool isExplained = false;
     for (const Schedule &schedule : schedules().drop_back()) {
-      if (llvm::is_contained(without, schedule.name) ||
-          !isAsked(schedule, winograd))
+      if (llvm::is_contained(without, schedule.name))
         continue;
       std::optional<std::string> why = schedule.refusal(view);
       if (!why)

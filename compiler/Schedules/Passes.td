@@ -35,9 +35,6 @@ def ApplySchedulesPass : Pass<"apply-schedules", "::mlir::ModuleOp"> {
                         "Remark on each schedule that refuses a kernel: why">,
                  Option<"generic", "generic", "bool", "false",
                         "Run every kernel by the Generic schedule">,
-                 Option<"winograd", "winograd", "int64_t", "0",
-                        "Outputs of a side of Winograd tiles: 2, up to 4, or 0 "
-                        "for none">,
                  ListOption<"without", "without", "std::string",
                             "Schedules not to choose, though they may apply">];
 }

@@ -258,18 +258,4 @@ ArrayRef<Schedule> schedules() {
   return table;
 }
 
-bool isAsked(const Schedule &schedule, int64_t winograd) {
-  StringRef name = schedule.name;
-  int64_t outputs;
-  return !name.consume_front("WinogradF") || name.getAsInteger(10, outputs) ||
-         outputs <= winograd;
-}
-
-const Schedule &selectSchedule(const KernelView &view) {
-  for (const Schedule &schedule : schedules())
-    if (isAsked(schedule, 0) && !schedule.refusal(view))
-      return schedule;
-  return schedules().back();
-}
-
 } // namespace tenon

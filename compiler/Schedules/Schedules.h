@@ -31,14 +31,6 @@ struct Schedule {
 /// All of them, best first; the last refuses nothing.
 llvm::ArrayRef<Schedule> schedules();
 
-/// Whether a schedule may be chosen by a compilation that wants Winograd tiles
-/// of up to so many outputs a side.
-bool isAsked(const Schedule &schedule, int64_t winograd);
-
-/// The best that does not refuse, without Winograd. Asked before a region is
-/// formed, so that fusion never drives a kernel to a slower schedule.
-const Schedule &selectSchedule(const KernelView &view);
-
 } // namespace tenon
 
 #endif // TENON_COMPILER_SCHEDULES_SCHEDULES_H

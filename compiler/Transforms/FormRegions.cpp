@@ -131,10 +131,7 @@ private:
       std::optional<kernel::StridedView> view = kernel::stridedViewOf(seen);
       if (!view || view->base == operand.get())
         continue;
-      Chain chain;
-      for (Value value = operand.get(); value != view->base;
-           value = chain.back()->getOperand(0))
-        chain.push_back(value.getDefiningOp());
+      Chain chain = kernel::viewOpsOf(operand.get(), *view);
       if (chain.back()->getBlock() != &block ||
           isScatteredBias(operand, *view) ||
           (mayRead && !mayRead(*view, chain)))

@@ -79,7 +79,8 @@ private:
 
   void lower(graph::MatmulOp op) {
     OpBuilder builder(op);
-    op.getRhsMutable().assign(widened(op.getLoc(), builder, op.getRhs()));
+    op.getRhsMutable().assign(castTo(
+        builder, op.getLoc(), rounding(op.getRhs()), builder.getF32Type()));
     std::optional<kernel::StridedView> view =
         kernel::stridedViewOf(op.getLhs());
     if (!view || !view->strides.back().isConstant(1)) {
@@ -87,7 +88,8 @@ private:
         op.emitRemark("lhs stays in f32: its rows are not contiguous");
       return;
     }
-    op.getLhsMutable().assign(widened(op.getLoc(), builder, op.getLhs()));
+    op.getLhsMutable().assign(
+        widened(op.getLoc(), builder, op.getLhs(), *view));
   }
 
   /// The table is looked up as bf16.
@@ -106,14 +108,10 @@ private:
 
   /// The value rounded to bf16 and widened, as seen through what only renames
   /// its elements.
-  Value widened(Location loc, OpBuilder &builder, Value value) {
-    std::optional<kernel::StridedView> view = kernel::stridedViewOf(value);
-    SmallVector<Operation *> links;
-    for (Value at = value; view && at != view->base;
-         at = links.back()->getOperand(0))
-      links.push_back(at.getDefiningOp());
-    Value narrow = rounding(links.empty() ? value : view->base);
-    for (Operation *link : llvm::reverse(links)) {
+  Value widened(Location loc, OpBuilder &builder, Value value,
+                const kernel::StridedView &view) {
+    Value narrow = rounding(view.base);
+    for (Operation *link : llvm::reverse(kernel::viewOpsOf(value, view))) {
       Operation *copy = builder.clone(*link);
       copy->setOperand(0, narrow);
       narrow = copy->getResult(0);

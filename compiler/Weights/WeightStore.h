@@ -78,9 +78,11 @@ public:
   llvm::ArrayRef<char> bytes() const;
   std::shared_ptr<const void> owner() const;
 
+  /// Whether its bytes come from other entries.
+  bool isMade() const { return transposed || rounded || !joined.empty(); }
+
 private:
   friend class WeightStore;
-  bool isMade() const { return transposed || rounded || !joined.empty(); }
   std::vector<char> makeBytes() const;
 
   mutable std::once_flag once;

@@ -195,6 +195,13 @@ std::optional<StridedView> stridedViewOf(Value value) {
   return wholeView(value);
 }
 
+SmallVector<Operation *> viewOpsOf(Value value, const StridedView &view) {
+  SmallVector<Operation *> ops;
+  for (; value != view.base; value = ops.back()->getOperand(0))
+    ops.push_back(value.getDefiningOp());
+  return ops;
+}
+
 std::optional<SmallVector<Expr>> stridesInside(Value value, Value yielded) {
   std::optional<Exprs> strides =
       rowMajorStrides(yielded.getContext(), graph::getDims(yielded));

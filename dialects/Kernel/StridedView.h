@@ -32,6 +32,10 @@ bool isViewOp(mlir::Operation *op);
 /// expressed.
 std::optional<StridedView> stridedViewOf(mlir::Value value);
 
+/// The ops between a value and the base of its view, the value's own first.
+llvm::SmallVector<mlir::Operation *> viewOpsOf(mlir::Value value,
+                                               const StridedView &view);
+
 /// The strides of the axes of `value` in the row-major memory of `yielded`,
 /// which is `value` behind transposes and reshapes of elements that all stay;
 /// nullopt when something else lies between.

@@ -86,13 +86,20 @@ llvm::Error measureLatency(InPlaceRun &runs, double seconds,
   return llvm::Error::success();
 }
 
-void measureMemory(Session &session, Measurement &result) {
-  tenon_model_info_t model = {};
-  model.struct_size = sizeof model;
-  tenon_model_info(session.model(), &model);
+/// What the runtime says of a session, and of its model.
+std::pair<tenon_session_info_t, tenon_model_info_t>
+infoOf(const Session &session) {
   tenon_session_info_t info = {};
   info.struct_size = sizeof info;
   tenon_session_info(session.handle(), &info);
+  tenon_model_info_t model = {};
+  model.struct_size = sizeof model;
+  tenon_model_info(session.model(), &model);
+  return {info, model};
+}
+
+void measureMemory(const Session &session, Measurement &result) {
+  auto [info, model] = infoOf(session);
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
   result.weights = model.weights_bytes;
@@ -104,12 +111,7 @@ void measureMemory(Session &session, Measurement &result) {
 /// works on.
 MachineLimits measureLimits(Session &session,
                             const std::vector<Tensor> &inputs) {
-  tenon_model_info_t model = {};
-  model.struct_size = sizeof model;
-  tenon_model_info(session.model(), &model);
-  tenon_session_info_t info = {};
-  info.struct_size = sizeof info;
-  tenon_session_info(session.handle(), &info);
+  auto [info, model] = infoOf(session);
   uint64_t bytes = info.arena_bytes + info.output_bytes;
   for (const Tensor &input : inputs)
     bytes += input.bytes.size();

@@ -8,6 +8,7 @@
 #include "compiler/Package/ElementTypes.h"
 #include "compiler/Weights/Printable.h"
 #include "dialects/Kernel/FilterLayout.h"
+#include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/WinogradView.h"
 
 #include <array>
@@ -18,7 +19,7 @@ using namespace tenon;
 
 namespace {
 
-constexpr int64_t panelColumns = 48;
+using kernel::panelColumns;
 
 /// Where a panel has the element of a row and a lane, in bytes; of a bf16, two
 /// rows lie together.

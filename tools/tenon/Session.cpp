@@ -17,11 +17,8 @@ Session::open(const std::string &path, const std::string &level, int threads) {
   load.level = level.empty() ? nullptr : level.c_str();
   if (tenon_model_load(path.c_str(), &load, &result->loaded))
     return lastError();
-  tenon_session_options_t options = {};
-  options.struct_size = sizeof options;
-  options.threads = threads;
-  if (tenon_session_create(result->loaded, &options, &result->session))
-    return lastError();
+  if (llvm::Error error = result->create(threads))
+    return error;
   return result;
 }
 
@@ -29,12 +26,18 @@ llvm::Expected<std::unique_ptr<Session>> Session::another(int threads) const {
   std::unique_ptr<Session> result(new Session);
   tenon_model_retain(loaded);
   result->loaded = loaded;
+  if (llvm::Error error = result->create(threads))
+    return error;
+  return result;
+}
+
+llvm::Error Session::create(int threads) {
   tenon_session_options_t options = {};
   options.struct_size = sizeof options;
   options.threads = threads;
-  if (tenon_session_create(loaded, &options, &result->session))
+  if (tenon_session_create(loaded, &options, &session))
     return lastError();
-  return result;
+  return llvm::Error::success();
 }
 
 Session::~Session() {

@@ -41,6 +41,9 @@ public:
 
 private:
   Session() = default;
+  /// A session of the loaded model.
+  llvm::Error create(int threads);
+
   tenon_model_t *loaded = nullptr;
   tenon_session_t *session = nullptr;
 };

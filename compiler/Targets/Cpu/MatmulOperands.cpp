@@ -117,21 +117,27 @@ void widenLhs(Emitter &e, const Matrix &a, Value out, Value outStride,
   });
 }
 
+Value halfOfPairs(ImplicitLocOpBuilder &b, Value pairs, bool odd) {
+  auto splat = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(cast<ShapedType>(pairs.getType()), value));
+  };
+  if (odd)
+    return arith::AndIOp::create(b, pairs, splat(int32_t(0xffff0000)));
+  return arith::ShLIOp::create(b, pairs, splat(16));
+}
+
 void widenPanel(Emitter &e, Value packed, Value out, Value pairs) {
   constexpr int64_t lanes = 16;
   auto bits = VectorType::get({lanes}, e.b.getI32Type());
-  auto splat = [&](int32_t value) -> Value {
-    return arith::ConstantOp::create(e.b, DenseElementsAttr::get(bits, value));
-  };
-  Value shift = splat(16), high = splat(int32_t(0xffff0000));
   e.loop(e.number(0), pairs, [&](Value pair) {
     Value from = e.mul(pair, e.number(panelColumns));
     Value to = e.mul(from, e.number(2));
     for (int64_t i = 0; i < panelColumns; i += lanes) {
       Value both = LLVM::LoadOp::create(
           e.b, bits, element(e, packed, e.add(from, e.number(i))), 4);
-      Value even = arith::ShLIOp::create(e.b, both, shift);
-      Value odd = arith::AndIOp::create(e.b, both, high);
+      Value even = halfOfPairs(e.b, both, /*odd=*/false);
+      Value odd = halfOfPairs(e.b, both, /*odd=*/true);
       LLVM::StoreOp::create(e.b, even, element(e, out, e.add(to, e.number(i))),
                             4);
       LLVM::StoreOp::create(

@@ -27,6 +27,10 @@ void copyLhs(Emitter &e, const Matrix &a, Value out, Value rows, Value depth,
 void widenLhs(Emitter &e, const Matrix &a, Value out, Value outStride,
               Value rows, Value depth);
 
+/// The elements of even steps of a vector of pairs as bits of f32, or those of
+/// odd ones.
+Value halfOfPairs(mlir::ImplicitLocOpBuilder &b, Value pairs, bool odd);
+
 /// out[2 * pairs][panelColumns] = a block of a panel of pairs as f32.
 void widenPanel(Emitter &e, Value packed, Value out, Value pairs);
 

@@ -63,14 +63,7 @@ public:
       });
     Value blocks =
         e.div(e.add(rows, e.number(blockRows - 1)), e.number(blockRows));
-    // Equal blocks, of whole tiles where those are interleaved.
-    Value some = e.max(blocks, e.number(1));
-    blockHeight = e.div(e.add(rows, e.sub(some, e.number(1))), some);
-    if (interleaves) {
-      Value step = e.number(kernel::interleavedRows);
-      blockHeight = e.add(blockHeight, e.sub(step, e.number(1)));
-      blockHeight = e.mul(e.div(blockHeight, step), step);
-    }
+    blockHeight = heightOfBlocks(e, rows, blocks, interleaves);
     Value units = e.number(groupBlocks * panels);
     Value groups = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
     e.loop(e.div(e.begin, units), groups, [&](Value group) {

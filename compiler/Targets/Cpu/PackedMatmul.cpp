@@ -103,7 +103,9 @@ public:
 
   void emit() {
     blocks = ceilDiv(rows, blockRows);
-    heightOfBlocks();
+    blockHeight = listed
+                      ? e.number(blockRows)
+                      : heightOfBlocks(e, rows, blocks, copies && interleaves);
     if (view.batchDims.empty())
       return emitBatch(e.number(0), e.begin, e.end);
     Value count = e.mul(blocks, panels), units = e.max(count, e.number(1));
@@ -116,19 +118,6 @@ public:
   }
 
 private:
-  /// Equal blocks: a last one of a few rows would leave a thread without work.
-  void heightOfBlocks() {
-    blockHeight = e.number(blockRows);
-    if (listed)
-      return;
-    Value some = e.max(blocks, e.number(1));
-    blockHeight = e.div(e.add(rows, e.sub(some, e.number(1))), some);
-    if (copies && interleaves) {
-      constexpr int64_t step = kernel::interleavedRows;
-      blockHeight = e.mul(ceilDiv(blockHeight, step), e.number(step));
-    }
-  }
-
   bool mayBeWhole() { return getConstantIntValue(wholePanels) != 0; }
   bool mayBePartial() {
     std::optional<int64_t> whole = getConstantIntValue(wholePanels);

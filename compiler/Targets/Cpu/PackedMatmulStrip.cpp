@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
+#include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -226,16 +227,10 @@ private:
   /// The elements of even k of vectors of pairs as f32, or those of odd k.
   SmallVector<Value> halfOf(ArrayRef<Value> pairs, int64_t half) {
     auto bitsType = VectorType::get({shape.lanes}, b.getI32Type());
-    auto splat = [&](int32_t value) -> Value {
-      return arith::ConstantOp::create(b,
-                                       DenseElementsAttr::get(bitsType, value));
-    };
     SmallVector<Value> result;
     for (Value each : pairs) {
       Value bits = LLVM::BitcastOp::create(b, bitsType, each);
-      bits = half == 0
-                 ? arith::ShLIOp::create(b, bits, splat(16)).getResult()
-                 : arith::AndIOp::create(b, bits, splat(int32_t(0xffff0000)));
+      bits = halfOfPairs(b, bits, half == 1);
       result.push_back(LLVM::BitcastOp::create(b, vector, bits));
     }
     return result;
@@ -421,6 +416,16 @@ LLVM::LLVMFuncOp stripTileFunction(Emitter &e, const Strip &strip) {
 
 int64_t stripTileRows(const CpuLevel &level, StripKind kind) {
   return tileShape(level, kind, kernel::panelColumns).height;
+}
+
+Value heightOfBlocks(Emitter &e, Value rows, Value blocks, bool interleaved) {
+  Value some = e.max(blocks, e.number(1));
+  Value height = e.div(e.add(rows, e.sub(some, e.number(1))), some);
+  if (!interleaved)
+    return height;
+  constexpr int64_t step = kernel::interleavedRows;
+  return e.mul(e.div(e.add(height, e.number(step - 1)), e.number(step)),
+               e.number(step));
 }
 
 void forEachStripTile(Emitter &e, const Strip &strip,

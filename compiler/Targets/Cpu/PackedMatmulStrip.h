@@ -53,6 +53,11 @@ struct StripTarget {
   mlir::Value out, stride;
 };
 
+/// The rows of each of so many equal blocks, of whole tiles where those are
+/// interleaved: a last block of a few rows would leave a thread without work.
+mlir::Value heightOfBlocks(Emitter &e, mlir::Value rows, mlir::Value blocks,
+                           bool interleaved);
+
 /// Cuts a strip into tiles.
 void forEachStripTile(Emitter &e, const Strip &strip,
                       llvm::function_ref<void(const StripTile &)> body);

@@ -1,6 +1,6 @@
-// RUN: tenon-opt %s --apply-schedules="winograd=4" | FileCheck %s --check-prefixes=CHECK,FOUR
-// RUN: tenon-opt %s --apply-schedules="winograd=2" | FileCheck %s --check-prefixes=CHECK,TWO
-// RUN: tenon-opt %s --apply-schedules | FileCheck %s --check-prefix=OFF
+// RUN: tenon-opt %s --apply-schedules | FileCheck %s --check-prefixes=CHECK,FOUR
+// RUN: tenon-opt %s --apply-schedules=without=WinogradF4 | FileCheck %s --check-prefixes=CHECK,TWO
+// RUN: tenon-opt %s --apply-schedules=without=WinogradF4,WinogradF2 | FileCheck %s --check-prefix=OFF
 
 // 3x3 windows side by side take Winograd tiles if that is asked for: small ones
 // where the filter would be large. Others never do.
