@@ -20,8 +20,9 @@ public:
 
   /// Of the header in an artifact of format 2.`minor`.
   static uint64_t headerBytes(uint32_t minor) {
-    return minor == 0 ? offsetof(tenon_metadata_t, costs)
-                      : sizeof(tenon_metadata_t);
+    return minor == 0   ? offsetof(tenon_metadata_t, costs)
+           : minor == 1 ? offsetof(tenon_metadata_t, target)
+                        : sizeof(tenon_metadata_t);
   }
 
   /// Why the metadata is bad, or null.

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define TENON_FORMAT_MAJOR 2 // A reader refuses another major.
-#define TENON_FORMAT_MINOR 1 // A reader refuses a newer minor.
+#define TENON_FORMAT_MINOR 2 // A reader refuses a newer minor.
 #define TENON_FOOTER_MAGIC UINT64_C(0x315f4e4f4e45545f) // "_TENON_1"
 #define TENON_WEIGHTS_BLOCK (UINT64_C(1) << 20) // One checksum per block.
 #define TENON_WEIGHTS_ALIGN 4096                // Of the weights in the file.
@@ -82,7 +82,41 @@ typedef struct tenon_metadata_t {
   tenon_table_t weights;  // tenon_weight_t: for `inspect` only
   // Since format 2.1; before, the header ends here.
   tenon_table_t costs; // tenon_cost_t of each step, or none: for observers
+  // Since format 2.2; before, the header ends here and the target is a CPU.
+  uint32_t target; // tenon_target_t
+  uint32_t reserved;
+  tenon_table_t images; // tenon_image_t: code for devices
+  tenon_table_t blocks; // tenon_block_t of each kernel, for devices
+  // The metadata of the same model for another target, in the ELF image:
+  // offset and size. 0: there is none.
+  uint64_t next_offset, next_bytes;
 } tenon_metadata_t;
+
+// What the kernels of a program run on. A program for a device has no levels
+// and no code table; one for CPUs has no images and no blocks.
+typedef enum tenon_target_t {
+  TENON_TARGET_CPU = 0,
+  TENON_TARGET_CUDA = 1,
+} tenon_target_t;
+
+typedef enum tenon_image_kind_t {
+  TENON_IMAGE_PTX = 1,   // Text, its last byte NUL: runs on `sm` and newer.
+  TENON_IMAGE_CUBIN = 2, // An ELF file: runs on `sm` and its minor versions.
+} tenon_image_kind_t;
+
+// Code of all kernels for a device, [offset, offset + bytes) in the ELF image.
+// Its entries have the kernels' names.
+typedef struct tenon_image_t {
+  uint32_t kind; // tenon_image_kind_t
+  uint32_t sm;   // 10 * major + minor of the compute capability: 80, 90.
+  uint64_t offset, bytes;
+} tenon_image_t;
+
+// How a device runs a kernel: in blocks of that many threads.
+typedef struct tenon_block_t {
+  uint32_t threads;      // In [1, 1024].
+  uint32_t shared_bytes; // Of dynamic shared memory.
+} tenon_block_t;
 
 // A CPU level: all bits of `features` must be present.
 typedef struct tenon_level_t {
@@ -289,6 +323,20 @@ typedef int32_t (*tenon_kernel_fn_t)(void *const *buffers,
                                      const int64_t *params, int64_t begin,
                                      int64_t end,
                                      const tenon_kernel_context_t *context);
+
+// A kernel for a device takes 64-bit parameters alone, in this order: the
+// addresses of its buffers (0: absent), its parameters, then
+//
+//   rows            that the launch has
+//   grain           rows of a piece: piece p is rows [p * grain, (p+1) * grain)
+//   scratch         address of the first thread's scratch memory
+//   scratch_stride  bytes of it from thread to thread of the grid
+//   shared          address of what all pieces share, 512 zeros at its start
+//   fault           address of a uint64_t
+//
+// The grid has one dimension; block c does pieces c, c + blocks, and so on.
+// A fault is the least of piece << 32 | code | ordinal << 8, put there by an
+// atomic minimum; the host starts it with all bits set.
 
 enum tenon_fault_t {
   TENON_FAULT_INDEX = 1,  // An index lies outside its axis.

@@ -70,7 +70,7 @@ typedef struct tenon_session_t tenon_session_t;
 // The sentence about this thread's last failure; never NULL.
 TENON_API const char *tenon_last_error(void);
 
-// "2.1": the newest artifact format that this library reads.
+// "2.2": the newest artifact format that this library reads.
 TENON_API const char *tenon_version(void);
 
 // "f32", ...; NULL for a number that is no element type.
