@@ -1,0 +1,129 @@
+//===- Assemble.cpp - PTX becomes machine code of chosen devices ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cuda/Assemble.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+#include <optional>
+
+namespace tenon::cuda {
+namespace {
+
+using llvm::StringRef;
+
+/// A folder that goes when its owner does.
+class ScratchFolder {
+public:
+  ScratchFolder() {
+    if (llvm::sys::fs::createUniqueDirectory("tenon-ptxas", path))
+      path.clear();
+  }
+  ~ScratchFolder() {
+    if (!path.empty())
+      llvm::sys::fs::remove_directories(path);
+  }
+  explicit operator bool() const { return !path.empty(); }
+  std::string file(StringRef name) const {
+    llvm::SmallString<128> full(path);
+    llvm::sys::path::append(full, name);
+    return full.str().str();
+  }
+
+private:
+  llvm::SmallString<128> path;
+};
+
+/// One run of ptxas.
+struct Assembly {
+  unsigned sm;
+  std::string cubin, log;
+  llvm::sys::ProcessInfo process;
+};
+
+std::string contentsOf(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+llvm::Error refusal(unsigned sm, StringRef reason) {
+  constexpr size_t most = 2000; // Of what may be a line for each kernel.
+  return llvm::createStringError("ptxas cannot assemble the kernels for sm_" +
+                                 llvm::Twine(sm) + ": " +
+                                 reason.trim().take_front(most));
+}
+
+Assembly start(const std::string &ptxas, const ScratchFolder &folder,
+               const std::string &source, unsigned sm, std::string &error) {
+  std::string number = std::to_string(sm);
+  Assembly run = {
+      sm, folder.file(number + ".cubin"), folder.file(number + ".log"), {}};
+  std::string arch = "-arch=sm_" + number;
+  StringRef arguments[] = {ptxas, arch, "-o", run.cubin, source};
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(run.log),
+                                          StringRef(run.log)};
+  run.process = llvm::sys::ExecuteNoWait(ptxas, arguments, std::nullopt,
+                                         redirects, /*MemoryLimit=*/0, &error);
+  return run;
+}
+
+} // namespace
+
+std::string findPtxas() {
+  if (auto found = llvm::sys::findProgramByName("ptxas"))
+    return *found;
+  if (auto found =
+          llvm::sys::findProgramByName("ptxas", {"/usr/local/cuda/bin"}))
+    return *found;
+  return {};
+}
+
+llvm::Expected<std::vector<std::pair<unsigned, std::string>>>
+assembleCubins(StringRef ptx, llvm::ArrayRef<unsigned> sms) {
+  std::string ptxas = findPtxas();
+  if (ptxas.empty())
+    return llvm::createStringError(
+        "ptxas is neither on PATH nor in /usr/local/cuda/bin; install the CUDA "
+        "toolkit, or leave the machine code to the driver");
+  ScratchFolder folder;
+  if (!folder)
+    return llvm::createStringError("cannot make a folder for ptxas to work in");
+  std::string source = folder.file("kernels.ptx");
+  {
+    std::error_code error;
+    llvm::raw_fd_ostream stream(source, error);
+    stream << ptx;
+    stream.close();
+    if (error || stream.has_error()) {
+      stream.clear_error();
+      return llvm::createStringError("cannot write " + source);
+    }
+  }
+  // All at once; they share nothing. Each is waited for, also after an error.
+  std::vector<Assembly> runs;
+  std::string notStarted;
+  for (unsigned sm : sms)
+    runs.push_back(start(ptxas, folder, source, sm, notStarted));
+  std::vector<std::pair<unsigned, std::string>> cubins;
+  llvm::Error failures = llvm::Error::success();
+  for (Assembly &run : runs) {
+    int status = -1;
+    std::string reason = notStarted;
+    if (run.process.Pid != llvm::sys::ProcessInfo::InvalidPid)
+      status = llvm::sys::Wait(run.process, std::nullopt, &reason).ReturnCode;
+    std::string cubin = contentsOf(run.cubin);
+    if (status == 0 && !cubin.empty())
+      cubins.emplace_back(run.sm, std::move(cubin));
+    else
+      failures = llvm::joinErrors(
+          std::move(failures), refusal(run.sm, reason + contentsOf(run.log)));
+  }
+  if (failures)
+    return std::move(failures);
+  return cubins;
+}
+
+} // namespace tenon::cuda

@@ -1,0 +1,27 @@
+//===- Assemble.h - PTX becomes machine code of chosen devices ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CUDA_ASSEMBLE_H
+#define TENON_COMPILER_TARGETS_CUDA_ASSEMBLE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tenon::cuda {
+
+/// Where NVIDIA's assembler is: on PATH, or where toolkits put it; empty when
+/// it is not installed.
+std::string findPtxas();
+
+/// For each of `sms` (80, 90, ...) that number and a cubin. An error says what
+/// ptxas has against the text, or that it is not installed. Works in a scratch
+/// folder of its own, which is gone afterwards.
+llvm::Expected<std::vector<std::pair<unsigned, std::string>>>
+assembleCubins(llvm::StringRef ptx, llvm::ArrayRef<unsigned> sms);
+
+} // namespace tenon::cuda
+
+#endif // TENON_COMPILER_TARGETS_CUDA_ASSEMBLE_H
