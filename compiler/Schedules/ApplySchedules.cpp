@@ -16,6 +16,10 @@ struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
   using ApplySchedulesPassBase::ApplySchedulesPassBase;
 
   void runOnOperation() override {
+    if (target != "cpu" && target != "cuda") {
+      getOperation().emitError("there is no target '") << target << "'";
+      return signalPassFailure();
+    }
     llvm::StringMap<SmallVector<bool>> weights;
     getOperation().walk([&](kernel::CallOp call) {
       auto [found, isNew] = weights.try_emplace(
@@ -39,7 +43,8 @@ struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
     Operation *root = explain ? kernel::findRoot(function.getBlock()) : nullptr;
     bool isExplained = false;
     for (const Schedule &schedule : schedules().drop_back()) {
-      if (llvm::is_contained(without, schedule.name))
+      if (!schedule.isOn(view.target) ||
+          llvm::is_contained(without, schedule.name))
         continue;
       std::optional<std::string> why = schedule.refusal(view);
       if (!why)
@@ -60,7 +65,8 @@ struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
   }
 
   LogicalResult apply(kernel::FuncOp function, ArrayRef<bool> isWeight) {
-    KernelView view{function.getBlock(), isWeight};
+    KernelView view{function.getBlock(), isWeight,
+                    target == "cuda" ? Target::Cuda : Target::Cpu};
     const Schedule &schedule = choose(function, view);
     kernel::Geometry geometry = schedule.geometry(view);
     if (!geometry)

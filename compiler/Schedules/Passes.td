@@ -36,7 +36,9 @@ def ApplySchedulesPass : Pass<"apply-schedules", "::mlir::ModuleOp"> {
                  Option<"generic", "generic", "bool", "false",
                         "Run every kernel by the Generic schedule">,
                  ListOption<"without", "without", "std::string",
-                            "Schedules not to choose, though they may apply">];
+                            "Schedules not to choose, though they may apply">,
+                 Option<"target", "target", "std::string", "\"cpu\"",
+                        "What kernels run on: cpu or cuda">];
 }
 
 def ShareTablesPass : Pass<"share-tables", "::mlir::ModuleOp"> {

@@ -19,7 +19,10 @@ SmallVector<std::string> rowMajor(const KernelView &view) {
   return SmallVector<std::string>(view.body.getNumArguments());
 }
 
-//===--- Roots ---===//
+//===--- Targets and roots ---===//
+
+bool isOnCpu(Target target) { return target == Target::Cpu; }
+bool isOnAny(Target) { return true; }
 
 bool isRootAttention(Operation *root) { return isa<graph::AttentionOp>(root); }
 bool isRootConv(Operation *root) { return isa<graph::ConvOp>(root); }
@@ -251,8 +254,9 @@ SmallVector<std::string> layoutsAttention(const KernelView &view) {
 
 ArrayRef<Schedule> schedules() {
   static const Schedule table[] = {
-#define SCHEDULE(NAME, ROOT, APPLIES)                                          \
-  {#NAME, APPLIES, isRoot##ROOT, refusal##NAME, geometry##NAME, layouts##NAME},
+#define SCHEDULE(NAME, ROOT, TARGET, APPLIES)                                  \
+  {#NAME,         APPLIES,        isOn##TARGET, isRoot##ROOT,                  \
+   refusal##NAME, geometry##NAME, layouts##NAME},
 #include "compiler/Schedules/Schedules.def"
   };
   return table;

@@ -4,6 +4,7 @@
 #ifndef TENON_COMPILER_SCHEDULES_SCHEDULES_H
 #define TENON_COMPILER_SCHEDULES_SCHEDULES_H
 
+#include "compiler/Options.h"
 #include "dialects/Kernel/Geometry.h"
 #include "dialects/Kernel/Kernel.h"
 
@@ -14,11 +15,14 @@ struct KernelView {
   mlir::Block &body;
   /// Per block argument: whether every caller passes a weight.
   llvm::ArrayRef<bool> isWeight;
+  Target target = Target::Cpu;
 };
 
 struct Schedule {
   llvm::StringLiteral name;
   llvm::StringLiteral applies;
+  /// Whether it is made for that target.
+  bool (*isOn)(Target target);
   /// Whether it is made for kernels with such a root.
   bool (*isFor)(mlir::Operation *root);
   /// Nothing when the schedule can run the kernel, else why not.
