@@ -37,7 +37,7 @@ private:
   llvm::SmallString<128> path;
 };
 
-/// One run of ptxas.
+/// One run of ptxas: where it writes, then what it wrote.
 struct Assembly {
   unsigned sm;
   std::string cubin, log;
@@ -62,7 +62,7 @@ Assembly start(const std::string &ptxas, const ScratchFolder &folder,
   Assembly run = {
       sm, folder.file(number + ".cubin"), folder.file(number + ".log"), {}};
   std::string arch = "-arch=sm_" + number;
-  StringRef arguments[] = {ptxas, arch, "-o", run.cubin, source};
+  StringRef arguments[] = {ptxas, arch, "-v", "-o", run.cubin, source};
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(run.log),
                                           StringRef(run.log)};
   run.process = llvm::sys::ExecuteNoWait(ptxas, arguments, std::nullopt,
@@ -81,8 +81,9 @@ std::string findPtxas() {
   return {};
 }
 
-llvm::Expected<std::vector<std::pair<unsigned, std::string>>>
-assembleCubins(StringRef ptx, llvm::ArrayRef<unsigned> sms) {
+/// Runs ptxas for each of `sms`, all at once, and gives what they wrote.
+static llvm::Expected<std::vector<Assembly>>
+assemble(StringRef ptx, llvm::ArrayRef<unsigned> sms) {
   std::string ptxas = findPtxas();
   if (ptxas.empty())
     return llvm::createStringError(
@@ -102,28 +103,80 @@ assembleCubins(StringRef ptx, llvm::ArrayRef<unsigned> sms) {
       return llvm::createStringError("cannot write " + source);
     }
   }
-  // All at once; they share nothing. Each is waited for, also after an error.
+  // They share nothing. Each is waited for, also after an error.
   std::vector<Assembly> runs;
   std::string notStarted;
   for (unsigned sm : sms)
     runs.push_back(start(ptxas, folder, source, sm, notStarted));
-  std::vector<std::pair<unsigned, std::string>> cubins;
   llvm::Error failures = llvm::Error::success();
   for (Assembly &run : runs) {
     int status = -1;
     std::string reason = notStarted;
     if (run.process.Pid != llvm::sys::ProcessInfo::InvalidPid)
       status = llvm::sys::Wait(run.process, std::nullopt, &reason).ReturnCode;
-    std::string cubin = contentsOf(run.cubin);
-    if (status == 0 && !cubin.empty())
-      cubins.emplace_back(run.sm, std::move(cubin));
-    else
-      failures = llvm::joinErrors(
-          std::move(failures), refusal(run.sm, reason + contentsOf(run.log)));
+    run.cubin = contentsOf(run.cubin);
+    run.log = contentsOf(run.log);
+    if (status != 0 || run.cubin.empty())
+      failures = llvm::joinErrors(std::move(failures),
+                                  refusal(run.sm, reason + run.log));
   }
   if (failures)
     return std::move(failures);
+  return runs;
+}
+
+llvm::Expected<std::vector<std::pair<unsigned, std::string>>>
+assembleCubins(StringRef ptx, llvm::ArrayRef<unsigned> sms) {
+  auto runs = assemble(ptx, sms);
+  if (!runs)
+    return runs.takeError();
+  std::vector<std::pair<unsigned, std::string>> cubins;
+  for (Assembly &run : *runs)
+    cubins.emplace_back(run.sm, std::move(run.cubin));
   return cubins;
+}
+
+llvm::Expected<llvm::StringMap<KernelResources>> resourcesOf(StringRef ptx,
+                                                             unsigned sm) {
+  auto runs = assemble(ptx, sm);
+  if (!runs)
+    return runs.takeError();
+  return parseResources(runs->front().log);
+}
+
+/// The number in front of `word`; 0 when there is none.
+static unsigned numberBefore(StringRef line, StringRef word) {
+  size_t end = line.find(word);
+  if (end == StringRef::npos)
+    return 0;
+  StringRef text = line.take_front(end).rtrim();
+  unsigned number = 0;
+  text.substr(text.find_last_not_of("0123456789") + 1).getAsInteger(10, number);
+  return number;
+}
+
+llvm::StringMap<KernelResources> parseResources(StringRef log) {
+  llvm::StringMap<KernelResources> found;
+  KernelResources *current = nullptr;
+  while (!log.empty()) {
+    auto [line, rest] = log.split('\n');
+    log = rest;
+    constexpr StringRef entry = "entry function '";
+    if (size_t at = line.find(entry); at != StringRef::npos) {
+      current = &found[line.substr(at + entry.size()).take_until([](char c) {
+        return c == '\'';
+      })];
+      continue;
+    }
+    if (!current)
+      continue;
+    current->spillBytes += numberBefore(line, "bytes spill stores");
+    if (line.contains("registers")) {
+      current->registers = numberBefore(line, "registers");
+      current->sharedBytes = numberBefore(line, "bytes smem");
+    }
+  }
+  return found;
 }
 
 } // namespace tenon::cuda

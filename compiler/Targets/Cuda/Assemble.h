@@ -4,7 +4,9 @@
 #ifndef TENON_COMPILER_TARGETS_CUDA_ASSEMBLE_H
 #define TENON_COMPILER_TARGETS_CUDA_ASSEMBLE_H
 
+#include "compiler/Targets/Cuda/Device.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <utility>
@@ -21,6 +23,14 @@ std::string findPtxas();
 /// folder of its own, which is gone afterwards.
 llvm::Expected<std::vector<std::pair<unsigned, std::string>>>
 assembleCubins(llvm::StringRef ptx, llvm::ArrayRef<unsigned> sms);
+
+/// What each kernel of the text takes on a device of capability `sm`, as ptxas
+/// says. The same errors.
+llvm::Expected<llvm::StringMap<KernelResources>>
+resourcesOf(llvm::StringRef ptx, unsigned sm);
+
+/// The same from what ptxas prints.
+llvm::StringMap<KernelResources> parseResources(llvm::StringRef log);
 
 } // namespace tenon::cuda
 
