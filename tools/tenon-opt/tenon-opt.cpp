@@ -6,14 +6,17 @@
 #include "compiler/Transforms/Passes.h"
 #include "dialects/Exec/Exec.h"
 #include "dialects/Kernel/Kernel.h"
+#include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<tenon::exec::ExecDialect, mlir::func::FuncDialect,
-                  tenon::graph::GraphDialect, tenon::kernel::KernelDialect>();
+                  tenon::graph::GraphDialect, tenon::kernel::KernelDialect,
+                  mlir::LLVM::LLVMDialect, tenon::ptx::PtxDialect>();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   tenon::registerTransformsPasses();
