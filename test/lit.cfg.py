@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Runs every .mlir file under test/. CMake passes the folders to look in.
 import os
+import shutil
 
 import lit.formats
 
@@ -16,6 +17,8 @@ config.environment["PATH"] = os.pathsep.join(
         os.environ["PATH"],
     ]
 )
+if shutil.which("ptxas"):
+    config.available_features.add("ptxas")
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

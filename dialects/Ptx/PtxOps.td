@@ -139,7 +139,7 @@ def Ptx_NamedBarrierOp : Ptx_Op<"named_barrier"> {
     Barrier `id` from 0 to 15 (0 is also that of all threads), for a number of
     threads that is a multiple of 32. With `arrive` nobody waits here.
 
-    PTX: `barrier.sync.aligned 1, 128` or `barrier.arrive.aligned 1, 128`
+    PTX: `bar.sync 1, 128` or `bar.arrive 1, 128`
 
     ```mlir
     ptx.named_barrier 1 threads 128

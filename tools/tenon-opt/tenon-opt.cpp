@@ -3,6 +3,7 @@
 
 #include "compiler/Lowering/Passes.h"
 #include "compiler/Schedules/Passes.h"
+#include "compiler/Targets/Cuda/Passes.h"
 #include "compiler/Transforms/Passes.h"
 #include "dialects/Exec/Exec.h"
 #include "dialects/Kernel/Kernel.h"
@@ -22,6 +23,7 @@ int main(int argc, char **argv) {
   tenon::registerTransformsPasses();
   tenon::registerSchedulesPasses();
   tenon::registerLoweringPasses();
+  tenon::registerCudaPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Tenon's passes\n", registry));
 }
