@@ -3,6 +3,7 @@
 
 #include "compiler/Schedules/ConvSchedules.h"
 #include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/DepthwiseView.h"
 #include "dialects/Kernel/DirectConvView.h"
 #include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/WinogradView.h"
@@ -216,6 +217,45 @@ kernel::Geometry geometryPackedConv(const KernelView &view) {
 
 SmallVector<std::string> layoutsPackedConv(const KernelView &view) {
   return withFilter(view, kernel::packedConvLayout);
+}
+
+//===--- DepthwiseTiles ---===//
+
+std::optional<std::string> refusalDepthwiseTiles(const KernelView &view) {
+  if (auto why = refusalOfAll(view))
+    return why;
+  if (auto why = refusalOfBehind(view))
+    return why;
+  if (!isDepthwise(convOf(view)))
+    return "a group has several channels";
+  std::string why;
+  if (!kernel::depthwiseViewOf(convOf(view), why))
+    return why;
+  return std::nullopt;
+}
+
+kernel::Geometry geometryDepthwiseTiles(const KernelView &view) {
+  graph::ConvOp conv = convOf(view);
+  std::string why;
+  auto sizes = kernel::depthwiseViewOf(conv, why);
+  auto number = [&](int64_t value) {
+    return Expr::constant(conv.getContext(), value);
+  };
+  int64_t lines = sizes->lines.count;
+  Expr images = graph::getDims(conv.getResult())[0];
+  Expr rows = images * number(sizes->blocks() * lines);
+  // Lines of a piece share what they read; those of small images belong
+  // together.
+  constexpr int64_t few = 14;
+  Expr grain = rows.floorDiv(number(16));
+  grain = lines <= few
+              ? grain.ceilDiv(number(lines)).max(number(1)) * number(lines)
+              : grain.max(number(few / 2)).min(number(lines));
+  return {rows, grain, number(0)};
+}
+
+SmallVector<std::string> layoutsDepthwiseTiles(const KernelView &view) {
+  return withFilter(view, kernel::depthwiseLayout);
 }
 
 //===--- DepthwiseConv ---===//

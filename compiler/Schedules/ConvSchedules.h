@@ -24,6 +24,10 @@ std::optional<std::string> refusalDirectConv(const KernelView &view);
 kernel::Geometry geometryDirectConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsDirectConv(const KernelView &view);
 
+std::optional<std::string> refusalDepthwiseTiles(const KernelView &view);
+kernel::Geometry geometryDepthwiseTiles(const KernelView &view);
+llvm::SmallVector<std::string> layoutsDepthwiseTiles(const KernelView &view);
+
 std::optional<std::string> refusalDepthwiseConv(const KernelView &view);
 kernel::Geometry geometryDepthwiseConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsDepthwiseConv(const KernelView &view);

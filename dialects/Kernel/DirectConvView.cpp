@@ -30,30 +30,6 @@ int64_t panelWidth(int64_t maps) {
   return maps <= 32 || (rest != 0 && rest <= 32) ? 32 : 48;
 }
 
-std::optional<DirectConvAxis> axisOf(graph::ConvOp op, size_t i) {
-  size_t rank = op.getStrides().size();
-  auto filter = cast<RankedTensorType>(op.getFilter().getType());
-  auto size = graph::getDims(op.getInput())[1 + i].asConstant();
-  auto count = graph::getDims(op.getResult())[1 + i].asConstant();
-  auto low = op.getPads()[i].asConstant();
-  auto high = op.getPads()[rank + i].asConstant();
-  // Far beyond all images; products of two are numbers yet.
-  constexpr int64_t most = 1 << 24;
-  auto fits = [](std::optional<int64_t> value) {
-    return value && *value >= -most && *value <= most;
-  };
-  DirectConvAxis axis{
-      0, 0, filter.getDimSize(2 + i), op.getStrides()[i], op.getDilations()[i],
-      0};
-  if (!fits(size) || !fits(count) || !fits(low) || !fits(high) ||
-      !fits(axis.taps) || !fits(axis.stride) || !fits(axis.dilation))
-    return std::nullopt;
-  axis.size = *size;
-  axis.count = *count;
-  axis.low = *low;
-  return axis;
-}
-
 bool hasOneTap(const DirectConvAxis &axis) { return axis.taps == 1; }
 
 /// Whether what outputs read is the axis as it is.
@@ -116,6 +92,30 @@ void cut(DirectConvView &view) {
 
 } // namespace
 
+std::optional<DirectConvAxis> directConvAxisOf(graph::ConvOp op, size_t i) {
+  size_t rank = op.getStrides().size();
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  auto size = graph::getDims(op.getInput())[1 + i].asConstant();
+  auto count = graph::getDims(op.getResult())[1 + i].asConstant();
+  auto low = op.getPads()[i].asConstant();
+  auto high = op.getPads()[rank + i].asConstant();
+  // Far beyond all images; products of two are numbers yet.
+  constexpr int64_t most = 1 << 24;
+  auto fits = [](std::optional<int64_t> value) {
+    return value && *value >= -most && *value <= most;
+  };
+  DirectConvAxis axis{
+      0, 0, filter.getDimSize(2 + i), op.getStrides()[i], op.getDilations()[i],
+      0};
+  if (!fits(size) || !fits(count) || !fits(low) || !fits(high) ||
+      !fits(axis.taps) || !fits(axis.stride) || !fits(axis.dilation))
+    return std::nullopt;
+  axis.size = *size;
+  axis.count = *count;
+  axis.low = *low;
+  return axis;
+}
+
 int64_t DirectConvView::depth() const {
   int64_t depth = channels;
   for (const DirectConvAxis &axis : axes)
@@ -169,7 +169,7 @@ std::optional<DirectConvView> directConvViewOf(graph::ConvOp op,
   view.layout = {panelWidth(view.maps), view.groups};
   view.panels = llvm::divideCeil(view.maps, view.layout.width);
   for (size_t i = 0; i < op.getStrides().size(); ++i) {
-    std::optional<DirectConvAxis> axis = axisOf(op, i);
+    std::optional<DirectConvAxis> axis = directConvAxisOf(op, i);
     if (!axis) {
       why = "heights, widths or pads are not numbers";
       return std::nullopt;

@@ -36,6 +36,9 @@ struct DirectConvAxis {
   }
 };
 
+/// Spatial axis i; nullopt where its sizes or pads are not numbers, or huge.
+std::optional<DirectConvAxis> directConvAxisOf(graph::ConvOp op, size_t i);
+
 struct DirectConvView {
   int64_t groups, channels, maps; // The latter two of one group.
   int64_t panels;                 // Of one group.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/Emitter.h"
+#include "compiler/Targets/Cpu/DepthwiseTiles.h"
 #include "compiler/Targets/Cpu/WinogradConv.h"
 #include "dialects/Kernel/Geometry.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -48,6 +49,8 @@ LogicalResult Emitter::emitRows() {
     return emitWinogradConv(*this, 4);
   if (kernel.getSchedule() == "DirectConv")
     return emitDirectConv(*this);
+  if (kernel.getSchedule() == "DepthwiseTiles")
+    return emitDepthwiseTiles(*this);
   if (kernel.getSchedule() == "DepthwiseConv")
     return emitDepthwiseConv(*this);
   if (kernel.getSchedule() == "Attention")

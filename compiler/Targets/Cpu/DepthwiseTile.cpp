@@ -1,0 +1,140 @@
+//===- DepthwiseTile.cpp - The inner kernel of depthwise convolutions -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The taps of a line wait in registers beside the sums, so that each column of
+// the input is loaded once a line, for all pixels whose windows it is in.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Targets/Cpu/DepthwiseTile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+class TileWriter {
+public:
+  TileWriter(ModuleOp module, const CpuLevel &level, const DepthwiseTile &tile)
+      : module(module), tile(tile), lanes(level.vectorBits / 32),
+        mostTaps(level.vectorBits < 512 ? 7 : 11),
+        b(UnknownLoc::get(module.getContext()), module.getContext()),
+        pointer(LLVM::LLVMPointerType::get(module.getContext())),
+        vector(VectorType::get({lanes}, b.getF32Type())) {}
+
+  LLVM::LLVMFuncOp write(StringRef name) {
+    b.setInsertionPointToEnd(module.getBody());
+    auto type = LLVM::LLVMFunctionType::get(
+        LLVM::LLVMVoidType::get(b.getContext()),
+        {pointer, pointer, pointer, b.getI64Type()});
+    auto function =
+        LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
+    function.setNoInline(true);
+    b.setInsertionPointToStart(function.addEntryBlock(b));
+    zero = arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
+    if (tile.count < lanes)
+      mask = maskOfCount();
+    SmallVector<Value> state(tile.pixels, zero);
+    state.push_back(function.getArgument(0));
+    state.push_back(function.getArgument(1));
+    auto loop = scf::ForOp::create(b, number(0), function.getArgument(3),
+                                   number(1), state);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      scf::YieldOp::create(b, addLine(loop.getRegionIterArgs()));
+    }
+    // The room of a pixel is wide enough for whole vectors.
+    for (int64_t p = 0; p < tile.pixels; ++p)
+      LLVM::StoreOp::create(b, loop.getResult(p),
+                            element(function.getArgument(2), p * tile.width),
+                            /*alignment=*/4);
+    LLVM::ReturnOp::create(b, ValueRange());
+    return function;
+  }
+
+private:
+  Value number(int64_t value) {
+    return arith::ConstantIntOp::create(b, value, 64);
+  }
+  Value element(Value base, int64_t offset) {
+    return LLVM::GEPOp::create(b, pointer, b.getF32Type(), base,
+                               ArrayRef<LLVM::GEPArg>{number(offset)});
+  }
+
+  Value maskOfCount() {
+    SmallVector<bool> isThere;
+    for (int64_t i = 0; i < lanes; ++i)
+      isThere.push_back(i < tile.count);
+    auto type = VectorType::get({lanes}, b.getI1Type());
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, isThere));
+  }
+
+  Value load(Value at) {
+    if (!mask)
+      return LLVM::LoadOp::create(b, vector, at, /*alignment=*/4);
+    return LLVM::MaskedLoadOp::create(b, vector, at, mask, zero,
+                                      /*alignment=*/4);
+  }
+
+  /// The state is the sums, and where a and b go on.
+  SmallVector<Value> addLine(ValueRange before) {
+    SmallVector<Value> state(before);
+    Value &a = state[tile.pixels], &filter = state[tile.pixels + 1];
+    for (int64_t first = 0; first < tile.taps; first += mostTaps)
+      addTaps(a, filter, first, std::min(tile.taps, first + mostTaps), state);
+    a = element(a, tile.lineStride);
+    filter = element(filter, tile.taps * tile.channels);
+    return state;
+  }
+
+  void addTaps(Value a, Value filter, int64_t from, int64_t to,
+               MutableArrayRef<Value> sums) {
+    SmallVector<Value> factors;
+    for (int64_t tap = from; tap < to; ++tap)
+      factors.push_back(load(element(filter, tap * tile.channels)));
+    for (int64_t column = tile.low; column < tile.high; ++column) {
+      Value input;
+      for (int64_t p = 0; p < tile.pixels; ++p) {
+        int64_t apart = column - p * tile.stride, tap = apart / tile.dilation;
+        if (apart < 0 || apart % tile.dilation != 0 || tap < from || tap >= to)
+          continue;
+        if (!input)
+          input = load(element(a, column * tile.channels));
+        sums[p] = LLVM::FMAOp::create(b, input, factors[tap - from], sums[p]);
+      }
+    }
+  }
+
+  ModuleOp module;
+  const DepthwiseTile &tile;
+  int64_t lanes, mostTaps; // Taps that have a register each.
+  ImplicitLocOpBuilder b;
+  Type pointer;
+  VectorType vector;
+  Value zero, mask;
+};
+
+} // namespace
+
+int64_t depthwisePixels(const CpuLevel &level) {
+  return level.vectorBits < 512 ? 7 : 14;
+}
+
+LLVM::LLVMFuncOp depthwiseTile(ModuleOp module, const CpuLevel &level,
+                               const DepthwiseTile &tile) {
+  std::string name;
+  llvm::raw_string_ostream text(name);
+  text << "depthwise_tile_" << tile.pixels << "x" << tile.count << "of"
+       << tile.width << "_taps" << tile.taps << "_by" << tile.stride << "_"
+       << tile.dilation << "_in" << tile.low << "_" << tile.high << "_at"
+       << tile.channels << "_" << tile.lineStride << "." << level.name;
+  if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return function;
+  return TileWriter(module, level, tile).write(name);
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,38 @@
+//===- DepthwiseTile.h - The inner kernel of depthwise convolutions -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_DEPTHWISETILE_H
+#define TENON_COMPILER_TARGETS_CPU_DEPTHWISETILE_H
+
+#include "compiler/Targets/Cpu/CpuLevel.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tenon::cpu {
+
+/// What a tile function computes, for a vector of channels of which `count`
+/// lanes are there: sums of `pixels` outputs side by side,
+///
+///     out[p] = sum over i < lines and taps t of a[i][j] * b[i][t]
+///     with j = p * stride + t * dilation, where j lies in [low, high),
+///
+/// in f32, from zero by fused multiply-adds in the order of i and t. Elements
+/// apart from each other lie: columns of a, and taps of b, `channels`; lines of
+/// a `lineStride`; pixels of out `width`.
+struct DepthwiseTile {
+  int64_t pixels, taps, stride, dilation, low, high, count;
+  int64_t channels, lineStride, width;
+};
+
+/// The most pixels of a tile.
+int64_t depthwisePixels(const CpuLevel &level);
+
+/// The function (a, b, out, lines) of a tile, which all convolutions of a
+/// module share.
+mlir::LLVM::LLVMFuncOp depthwiseTile(mlir::ModuleOp module,
+                                     const CpuLevel &level,
+                                     const DepthwiseTile &tile);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_DEPTHWISETILE_H

@@ -1,0 +1,16 @@
+//===- DepthwiseTiles.h - Convolutions of each channel, by tiles ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_DEPTHWISETILES_H
+#define TENON_COMPILER_TARGETS_CPU_DEPTHWISETILES_H
+
+#include "compiler/Targets/Cpu/Emitter.h"
+
+namespace tenon::cpu {
+
+/// The loop nest of the DepthwiseTiles schedule.
+mlir::LogicalResult emitDepthwiseTiles(Emitter &e);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_DEPTHWISETILES_H

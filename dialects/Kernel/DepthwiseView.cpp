@@ -1,0 +1,60 @@
+//===- DepthwiseView.cpp - Convolutions of each channel, by tiles ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Kernel/DepthwiseView.h"
+
+using namespace mlir;
+
+namespace tenon::kernel {
+namespace {
+
+/// Of a line of the filter: a tile's code has each tap of each pixel.
+constexpr int64_t maxTaps = 64;
+/// Tiles at an end of a line that reach over it have code of their own.
+constexpr int64_t maxReach = 64;
+
+} // namespace
+
+std::optional<DepthwiseView> depthwiseViewOf(graph::ConvOp op,
+                                             std::string &why) {
+  size_t count = op.getStrides().size();
+  if (count > 2) {
+    why = "it has more than two spatial axes";
+    return std::nullopt;
+  }
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  DepthwiseView view{
+      filter.getDimSize(0), {1, 1, 1, 1, 1, 0}, {1, 1, 1, 1, 1, 0}, count == 2};
+  for (size_t i = 0; i < count; ++i) {
+    std::optional<DirectConvAxis> axis = directConvAxisOf(op, i);
+    if (!axis) {
+      why = "heights, widths or pads are not numbers";
+      return std::nullopt;
+    }
+    (i + 1 == count ? view.pixels : view.lines) = *axis;
+  }
+  const DirectConvAxis &pixels = view.pixels;
+  if (pixels.count < 1 || view.lines.count < 1) {
+    why = "its result is empty";
+    return std::nullopt;
+  }
+  int64_t reach = (pixels.taps - 1) * pixels.dilation;
+  if (pixels.taps > maxTaps || pixels.low > maxReach ||
+      reach - pixels.low > maxReach) {
+    why = "windows are wide";
+    return std::nullopt;
+  }
+  int64_t all = view.channels;
+  for (int64_t size : {view.lines.size, pixels.size, int64_t(4)})
+    if (__builtin_mul_overflow(all, size, &all)) {
+      why = "its sizes overflow";
+      return std::nullopt;
+    }
+  if (all > (int64_t(1) << 40)) {
+    why = "its images are large";
+    return std::nullopt;
+  }
+  return view;
+}
+
+} // namespace tenon::kernel

@@ -1,0 +1,41 @@
+//===- DepthwiseView.h - Convolutions of each channel, by tiles -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A convolution with channels last and a group for each channel whose spatial
+// sizes are numbers, as the DepthwiseTiles schedule computes it: a tile is some
+// pixels side by side, of a vector of channels, whose sums stay in registers
+// while the taps of a line of the filter do too. Taps outside of the image are
+// left out: which, is known for every tile of a line.
+//
+// A row of the launch is a line of the result in a block of channels, and the
+// lines of a block follow each other: what a filter reads again and again is
+// then small enough for the first level of the cache.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECTS_KERNEL_DEPTHWISEVIEW_H
+#define TENON_DIALECTS_KERNEL_DEPTHWISEVIEW_H
+
+#include "dialects/Kernel/DirectConvView.h"
+
+namespace tenon::kernel {
+
+/// Channels of a block: two lines of the cache, which are fetched in pairs.
+inline constexpr int64_t depthwiseBlock = 32;
+
+struct DepthwiseView {
+  int64_t channels;
+  /// That of lines and that of pixels.
+  DirectConvAxis lines, pixels;
+  bool hasLines; // Otherwise there is one line, which has no axis.
+
+  int64_t blocks() const { return llvm::divideCeil(channels, depthwiseBlock); }
+};
+
+/// nullopt with a reason for convolutions that it does not suit.
+std::optional<DepthwiseView> depthwiseViewOf(graph::ConvOp op,
+                                             std::string &why);
+
+} // namespace tenon::kernel
+
+#endif // TENON_DIALECTS_KERNEL_DEPTHWISEVIEW_H

@@ -1,0 +1,112 @@
+//===- DepthwiseTilesTest.cpp - Convolutions of each channel, by tiles ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/ConvCase.h"
+#include "test/compiler/Targets/Cpu/LevelTest.h"
+
+namespace tenon::test {
+namespace {
+
+/// A convolution of each channel of some images [h.., channels].
+struct Conv {
+  int64_t channels;
+  Numbers image, taps, strides, dilations, pads;
+  Behind behind = {};
+
+  KernelCase with(const Numbers &images) const {
+    size_t axes = taps.size();
+    auto text = [](int64_t number) { return std::to_string(number); };
+    Dims input = {"n"}, filter = {text(channels), "1"}, result = {"n"};
+    for (size_t i = 0; i < axes; ++i) {
+      int64_t room = image[i] + pads[i] + pads[axes + i] -
+                     dilations[i] * (taps[i] - 1) - 1;
+      input.push_back(text(image[i]));
+      filter.push_back(text(taps[i]));
+      result.push_back(text(room / strides[i] + 1));
+    }
+    input.push_back(text(channels));
+    result.push_back(text(channels));
+    KernelCase test =
+        convCase("DepthwiseTiles", {strides, dilations, pads, channels}, input,
+                 filter, result, behind);
+    test.sizes.clear();
+    for (int64_t count : images)
+      test.sizes.push_back({{"n", count}});
+    return test;
+  }
+};
+
+class DepthwiseTiles : public LevelTest {
+protected:
+  using LevelTest::run;
+  void run(const std::vector<Conv> &convs, const Numbers &images = {1, 2}) {
+    std::vector<KernelCase> cases;
+    for (const Conv &conv : convs)
+      cases.push_back(conv.with(images));
+    run(cases);
+  }
+};
+
+TEST_P(DepthwiseTiles, TakesAnyNumberOfChannels) {
+  std::vector<Conv> convs;
+  for (int64_t channels : {1, 3, 8, 16, 17, 31, 32, 33, 47, 48, 64, 70, 100})
+    convs.push_back({channels, {5, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  run(convs, {1, 2, 0});
+}
+
+TEST_P(DepthwiseTiles, TakesLinesOfAnyLength) {
+  std::vector<Conv> convs;
+  for (int64_t width : {1, 2, 6, 7, 8, 13, 14, 15, 16, 28, 29, 43, 56, 150})
+    for (int64_t taps : {3, 7})
+      convs.push_back({40,
+                       {3, width},
+                       {taps, taps},
+                       {1, 1},
+                       {1, 1},
+                       {taps / 2, taps / 2, taps / 2, taps / 2}});
+  run(convs);
+}
+
+TEST_P(DepthwiseTiles, TakesAnyWindow) {
+  run({{20, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+       {20, {7, 33}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
+       {20, {9, 30}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}},
+       {20, {9, 30}, {3, 3}, {3, 2}, {2, 2}, {2, 0, 3, 4}},
+       {20, {9, 31}, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}},
+       {20, {9, 31}, {3, 3}, {1, 1}, {1, 1}, {3, -2, -1, -3}},
+       {20, {5, 40}, {3, 13}, {1, 1}, {1, 1}, {1, 6, 1, 6}},
+       {20, {5, 40}, {2, 9}, {1, 3}, {1, 5}, {0, 20, 0, 20}},
+       // Outputs that read nothing of the image.
+       {20, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {4, 20, 4, 50}},
+       {20, {2, 3}, {3, 3}, {1, 2}, {1, 1}, {9, 20, 9, 70}}},
+      {1, 3});
+}
+
+TEST_P(DepthwiseTiles, TakesOneAxis) {
+  run({{40, {30}, {3}, {1}, {1}, {1, 1}},
+       {40, {100}, {31}, {1}, {1}, {15, 15}},
+       {40, {31}, {4}, {2}, {3}, {9, 0}},
+       {70, {9}, {4}, {1}, {1}, {3, 0}}},
+      {1, 2, 0});
+}
+
+TEST_P(DepthwiseTiles, RunsWhatFollows) {
+  std::vector<Conv> convs;
+  for (const Behind &behind : commonEpilogues(100))
+    convs.push_back(
+        {100, {6, 17}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, behind});
+  for (std::string element : {"f16", "bf16", "f64"})
+    convs.push_back({100,
+                     {6, 13},
+                     {3, 1},
+                     {1, 1},
+                     {1, 1},
+                     {1, 0, 1, 0},
+                     castTo(element, {"n", "6", "13", "100"})});
+  run(convs);
+}
+
+TENON_FOR_ALL_LEVELS(DepthwiseTiles);
+
+} // namespace
+} // namespace tenon::test
