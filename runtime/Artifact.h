@@ -29,6 +29,12 @@ public:
   /// Reads the ELF image and verifies its checksum.
   [[nodiscard]] tenon_status_t readImage(Array<char> &image);
 
+  /// Reads weights [offset, offset + bytes).
+  [[nodiscard]] tenon_status_t readWeights(uint64_t offset, void *target,
+                                           uint64_t bytes) {
+    return read(footer.weights_offset + offset, target, bytes);
+  }
+
   const char *getPath() const { return path; }
   int getDescriptor() const { return descriptor; }
   const tenon_footer_t &getFooter() const { return footer; }

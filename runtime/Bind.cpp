@@ -187,13 +187,15 @@ tenon_status_t tenon_session_t::placeInput(uint32_t index,
                                            const tenon_tensor_t &tensor) {
   Input &input = inputs[index];
   input.bytes = tensor.bytes;
-  input.data = static_cast<char *>(tensor.data);
+  input.data = input.callerData = static_cast<char *>(tensor.data);
+  if (device)
+    return placeInputOnDevice(index, tensor);
   // Kernels rely on the alignment of elements, and on no more.
   if (input.bytes == 0 || reinterpret_cast<uintptr_t>(tensor.data) %
                                   tenon_dtype_bytes(tensor.dtype) ==
                               0)
     return TENON_OK;
-  if (!input.copy.reserve(input.bytes, budget))
+  if (!grow(input.copy, input.bytes))
     return fail(TENON_OUT_OF_MEMORY,
                 "input \"%.200s\": no memory for an aligned copy",
                 model->metadata.text(model->metadata.inputs[index].name));
@@ -208,7 +210,10 @@ bool tenon_session_t::extendsInPlace(uint32_t index) const {
   if (value.appends_to == 0)
     return false;
   const tenon_value_t &past = model->metadata.inputs[value.appends_to - 1];
-  return inputs[value.appends_to - 1].data == outputs[index].callerData &&
+  const Input &input = inputs[value.appends_to - 1];
+  // On a device it may have been copied there.
+  return (device ? input.callerData : input.data) ==
+             outputs[index].callerData &&
          symbols[past.room - 1] == symbols[value.room - 1];
 }
 
@@ -290,8 +295,12 @@ tenon_status_t tenon_session_t::makeOutput(uint32_t index) {
                 name, ShapeText(value.dtype, stored, value.rank).text,
                 static_cast<unsigned long long>(output.bytes),
                 static_cast<unsigned long long>(output.callerBytes));
+  if (output.memory != Memory::Device && extendsInPlace(index)) {
+    output.data = inputs[value.appends_to - 1].data;
+    return TENON_OK;
+  }
   bool direct =
-      output.callerData &&
+      output.callerData && output.memory == Memory::Device &&
       reinterpret_cast<uintptr_t>(output.callerData) % TENON_BUFFER_ALIGN ==
           0 &&
       !overlapsInput(index);
@@ -300,13 +309,13 @@ tenon_status_t tenon_session_t::makeOutput(uint32_t index) {
     return TENON_OK;
   }
   uint64_t reserved = output.bytes ? output.bytes : TENON_BUFFER_ALIGN;
-  if (!output.own.reserve(reserved, budget))
+  if (!grow(output.own, reserved))
     return fail(TENON_OUT_OF_MEMORY,
                 "output \"%.200s\": %s takes %llu bytes, over the session's "
-                "memory limit of %llu",
+                "memory limit of %llu%s",
                 name, ShapeText(value.dtype, output.dims, value.rank).text,
                 static_cast<unsigned long long>(output.bytes),
-                static_cast<unsigned long long>(budget.limit));
+                static_cast<unsigned long long>(budget.limit), orOfDevice());
   output.data = output.own.get();
   return TENON_OK;
 }

@@ -12,13 +12,12 @@ using namespace tenon::runtime;
 
 namespace {
 using Number = long long; // For printf.
-
-/// Where operands of no bytes point to.
-alignas(TENON_BUFFER_ALIGN) char nothing[TENON_BUFFER_ALIGN];
 } // namespace
 
 tenon_status_t tenon_session_t::run(const tenon_tensor_t *inputTensors,
                                     tenon_tensor_t *outputTensors) {
+  if (device)
+    return runOnDevice(inputTensors, outputTensors);
   FloatMode mode;
   if (tenon_status_t status = bindInputs(inputTensors))
     return status;
@@ -148,15 +147,30 @@ tenon_status_t tenon_session_t::makeSegment(const tenon_step_t &step) {
                 Subject(*this, step).text, Number(bytes));
   Segment &segment = segments[step.a];
   segment.bytes = 0;
-  if (!segment.block.reserve(uint64_t(bytes), budget))
+  if (!grow(segment.block, uint64_t(bytes)))
     return fail(TENON_OUT_OF_MEMORY,
                 "%s: it needs %lld bytes of memory, over the session's limit "
-                "of %llu (%llu in use)",
+                "of %llu (%llu in use)%s",
                 Subject(*this, step).text, Number(bytes),
                 static_cast<unsigned long long>(budget.limit),
-                static_cast<unsigned long long>(budget.used));
+                static_cast<unsigned long long>(budget.used), orOfDevice());
   segment.bytes = uint64_t(bytes);
   return TENON_OK;
+}
+
+/// Makes room in a block that nothing uses any more, but perhaps what a device
+/// still has to do.
+bool tenon_session_t::grow(Block &block, uint64_t bytes) {
+  if (bytes <= block.capacity())
+    return true;
+  if (device && block.get() && device->finish() != TENON_OK)
+    return false;
+  return block.reserve(bytes, budget);
+}
+
+/// The end of a sentence on memory that is short.
+const char *tenon_session_t::orOfDevice() const {
+  return device ? ", or more than the device has left" : "";
 }
 
 /// Where operand `number` of a step lies. Makes outputs at their first use.
@@ -187,8 +201,8 @@ tenon_status_t tenon_session_t::resolve(const tenon_step_t &step,
     placeBytes = segments[buffer.index].bytes;
     break;
   case TENON_PLACE_WEIGHTS:
-    place = model->weights.get();
-    placeBytes = model->weights.size();
+    place = weights;
+    placeBytes = model->footer.weights_bytes;
     break;
   }
   int64_t offset, bytes;
@@ -219,8 +233,13 @@ tenon_status_t tenon_session_t::bindSymbols(const tenon_step_t &step) {
   if (operand.bytes / element < step.b)
     return fail(TENON_FAILED, "%s: %u sizes expected, but only %zu given",
                 Subject(*this, step).text, step.b, operand.bytes / element);
+  operand.bytes = step.b * element;
+  const char *sizes = static_cast<char *>(operand.data);
+  if (device)
+    if (tenon_status_t status = readBack(step, operand, sizes))
+      return status;
   for (uint32_t i = 0; i < step.b; ++i) {
-    const char *source = static_cast<char *>(operand.data) + i * element;
+    const char *source = sizes + i * element;
     int64_t value;
     int32_t narrow;
     if (step.c == TENON_I64) {
@@ -275,7 +294,12 @@ tenon_status_t tenon_session_t::jumpUnless(const tenon_step_t &step,
   if (condition.bytes < 1)
     return fail(TENON_FAILED, "%s: its condition is empty",
                 Subject(*this, step).text);
-  if (*static_cast<uint8_t *>(condition.data) == 0)
+  condition.bytes = 1;
+  const char *flag = static_cast<char *>(condition.data);
+  if (device)
+    if (tenon_status_t status = readBack(step, condition, flag))
+      return status;
+  if (*flag == 0)
     next = step.a;
   return TENON_OK;
 }
@@ -289,7 +313,10 @@ tenon_status_t tenon_session_t::copy(const tenon_step_t &step) {
   if (to.bytes < from.bytes)
     return fail(TENON_FAILED, "%s: %zu bytes do not fit where %zu do",
                 Subject(*this, step).text, from.bytes, to.bytes);
-  if (from.bytes)
-    memmove(to.data, from.data, from.bytes);
+  if (from.bytes == 0)
+    return TENON_OK;
+  if (device)
+    return device->copy(to.data, from.data, from.bytes);
+  memmove(to.data, from.data, from.bytes);
   return TENON_OK;
 }

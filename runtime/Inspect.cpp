@@ -32,7 +32,8 @@ tenon_status_t tenon_model_info(const tenon_model_t *model,
   tenon_model_info_t info = {};
   info.name = m.text(m.header().model_name);
   info.producer = m.text(m.header().producer);
-  info.level = m.levels.count ? m.text(m.levels[model->level].name) : "";
+  info.level =
+      model->level < m.levels.count ? m.text(m.levels[model->level].name) : "";
   info.input_count = m.inputs.count;
   info.output_count = m.outputs.count;
   info.symbol_count = m.symbols.count;
@@ -47,6 +48,9 @@ tenon_status_t tenon_model_info(const tenon_model_t *model,
   info.weights_bytes = model->footer.weights_bytes;
   info.image_checksum[0] = model->footer.image_xxh3[0];
   info.image_checksum[1] = model->footer.image_xxh3[1];
+  info.target = m.target == TENON_TARGET_CUDA ? "cuda" : "cpu";
+  info.program_count = model->programCount;
+  info.image_count = m.images.count;
   return writeInfo(info, out_info, "tenon_model_info");
 }
 
@@ -172,6 +176,10 @@ tenon_status_t tenon_model_kernel(const tenon_model_t *model, uint32_t index,
   info.schedule = model->metadata.text(kernel->schedule);
   for (const tenon_step_t &step : model->metadata.steps)
     info.launch_count += step.kind == TENON_STEP_LAUNCH && step.a == index;
+  if (model->metadata.target != TENON_TARGET_CPU) {
+    info.threads = model->metadata.blocks[index].threads;
+    info.shared_bytes = model->metadata.blocks[index].shared_bytes;
+  }
   return writeInfo(info, out_info, what);
 }
 
@@ -188,5 +196,19 @@ tenon_status_t tenon_model_weight(const tenon_model_t *model, uint32_t index,
   info.bytes = weight->bytes;
   info.dtype = weight->dtype;
   info.rank = weight->rank;
+  return writeInfo(info, out_info, what);
+}
+
+tenon_status_t tenon_model_image(const tenon_model_t *model, uint32_t index,
+                                 tenon_image_info_t *out_info) {
+  const char *what = "tenon_model_image";
+  const tenon_image_t *image = entry(model, &Metadata::images, index, what);
+  if (!image)
+    return TENON_INVALID_ARGUMENT;
+  tenon_image_info_t info = {};
+  info.kind = image->kind == TENON_IMAGE_PTX ? "ptx" : "cubin";
+  info.bytes = image->bytes;
+  info.compute_capability = image->sm;
+  info.in_use = index == model->program.imageInUse();
   return writeInfo(info, out_info, what);
 }

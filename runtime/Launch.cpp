@@ -121,8 +121,9 @@ tenon_status_t tenon_session_t::fault(const tenon_step_t &step,
               faultSentence(code));
 }
 
+/// Makes room for the scratch memory of `users` threads and what they share.
 tenon_status_t tenon_session_t::reserveScratch(const tenon_step_t &step,
-                                               uint64_t &stride,
+                                               uint64_t users, uint64_t &stride,
                                                uint64_t &shared) {
   int64_t bytes, common = 0;
   if (tenon_status_t status =
@@ -142,23 +143,23 @@ tenon_status_t tenon_session_t::reserveScratch(const tenon_step_t &step,
     stride = (uint64_t(bytes) + TENON_BUFFER_ALIGN - 1) / TENON_BUFFER_ALIGN *
              TENON_BUFFER_ALIGN;
     shared = uint64_t(common);
-    fits = !__builtin_mul_overflow(stride, uint64_t(threads), &all) &&
-           !__builtin_add_overflow(all, shared, &all) &&
-           scratch.reserve(all, budget);
+    fits = !__builtin_mul_overflow(stride, users, &all) &&
+           !__builtin_add_overflow(all, shared, &all) && grow(scratch, all);
   }
   if (fits)
     return TENON_OK;
   if (shared > 0)
     return fail(TENON_OUT_OF_MEMORY,
                 "%s: it needs %lld bytes of memory that its pieces share, over "
-                "the session's limit of %llu",
+                "the session's limit of %llu%s",
                 Subject(*this, step).text, static_cast<long long>(common),
-                static_cast<unsigned long long>(budget.limit));
+                static_cast<unsigned long long>(budget.limit), orOfDevice());
   return fail(TENON_OUT_OF_MEMORY,
-              "%s: it needs %lld bytes of scratch memory for each of %u "
-              "threads, over the session's limit of %llu",
-              Subject(*this, step).text, static_cast<long long>(bytes), threads,
-              static_cast<unsigned long long>(budget.limit));
+              "%s: it needs %lld bytes of scratch memory for each of %llu "
+              "threads, over the session's limit of %llu%s",
+              Subject(*this, step).text, static_cast<long long>(bytes),
+              static_cast<unsigned long long>(users),
+              static_cast<unsigned long long>(budget.limit), orOfDevice());
 }
 
 tenon_status_t tenon_session_t::launch(const tenon_step_t &step) {
@@ -183,6 +184,8 @@ tenon_status_t tenon_session_t::launch(const tenon_step_t &step) {
             size(step, "a parameter", params[i], parameters[i]))
       return status;
 
+  if (device)
+    return launchOnDevice(step, rows, grain);
   Job job;
   job.kernel = model->functions[step.a];
   job.buffers = pointers.begin();
@@ -197,7 +200,8 @@ tenon_status_t tenon_session_t::launch(const tenon_step_t &step) {
                                              : pieces);
   job.parts = threads < job.pieces ? threads : job.pieces;
   uint64_t shared;
-  if (tenon_status_t status = reserveScratch(step, job.scratchStride, shared))
+  if (tenon_status_t status =
+          reserveScratch(step, threads, job.scratchStride, shared))
     return status;
   job.scratch = scratch.get();
   job.shared = shared ? job.scratch + job.scratchStride * threads : nullptr;

@@ -55,19 +55,22 @@ private:
   size_t count = 0;
 };
 
-/// What a session may take in all.
+/// What a session may take in all, and where from.
 struct MemoryBudget {
   uint64_t limit = UINT64_MAX;
   uint64_t used = 0;
+  uint64_t growths = 0;             // How often a block has moved.
+  tenon_device_t *device = nullptr; // Whose memory it is; null: the host's.
 };
 
-/// 64-byte aligned memory that only grows; growing loses the contents.
+/// 64-byte aligned memory that only grows; growing loses the contents, which
+/// nothing may use any more.
 class Block {
 public:
   Block() = default;
   Block(const Block &) = delete;
   Block &operator=(const Block &) = delete;
-  ~Block() { free(data); }
+  ~Block() { release(); }
 
   /// Makes room for `bytes`, charged to `budget`. False when memory is short
   /// or the budget spent; the block is then empty.
@@ -77,8 +80,11 @@ public:
   uint64_t capacity() const { return size; }
 
 private:
+  void release();
+
   char *data = nullptr;
   uint64_t size = 0;
+  tenon_device_t *device = nullptr; // Whose memory it is.
 };
 
 /// Creates an object that `destroy` frees; null when memory is short.

@@ -15,8 +15,9 @@ namespace tenon::runtime {
 /// Checks one thing after another; the first failure sticks in `reason`.
 class Validator {
 public:
-  Validator(Metadata &metadata, uint64_t bytes, uint32_t minor)
-      : metadata(metadata), bytes(bytes), minor(minor) {}
+  Validator(Metadata &metadata, const Image &image, uint64_t bytes,
+            uint32_t minor)
+      : metadata(metadata), image(image), bytes(bytes), minor(minor) {}
 
   /// Of the header in an artifact of format 2.`minor`.
   static uint64_t headerBytes(uint32_t minor) {
@@ -27,8 +28,8 @@ public:
 
   /// Why the metadata is bad, or null.
   const char *check() {
-    if (!tables() || !disjoint() || !expressions() || !values() || !places() ||
-        !strings())
+    if (!tables() || !target() || !disjoint() || !expressions() || !values() ||
+        !places() || !strings())
       return reason;
     for (const tenon_step_t &step : metadata.steps)
       if (!checkStep(step))
@@ -52,6 +53,8 @@ private:
   template <typename T>
   bool table(tenon_table_t source, Table<T> &target, const char *otherwise);
   bool tables();
+  bool target();
+  bool checkImage(const tenon_image_t &code);
   bool disjoint();
   bool expressions();
   bool values();
@@ -79,6 +82,7 @@ private:
   template <typename Visit> void forEachString(Visit visit);
 
   Metadata &metadata;
+  const Image &image;
   uint64_t bytes;
   uint32_t minor;
   const char *reason = nullptr;
@@ -118,13 +122,56 @@ bool Validator::tables() {
          table(from.weights, to.weights, "the weight table lies outside") &&
          (minor == 0 ||
           table(from.costs, to.costs, "the cost table lies outside")) &&
+         (minor <= 1 ||
+          (table(from.images, to.images, "the image table lies outside") &&
+           table(from.blocks, to.blocks, "the block table lies outside"))) &&
          expect(to.costs.count == 0 || to.costs.count == to.steps.count,
-                "its cost table does not fit its steps") &&
-         expect(to.levels.count <= 64, "it has over 64 levels") &&
-         expect(to.levels.count != 0 || to.kernels.count == 0,
-                "it has kernels but no level") &&
-         expect(uint64_t(to.kernels.count) * to.levels.count == to.code.count,
-                "its code table does not fit its kernels and levels");
+                "its cost table does not fit its steps");
+}
+
+/// What runs the kernels fits the target.
+bool Validator::target() {
+  Metadata &m = metadata;
+  m.target = minor <= 1 ? uint32_t(TENON_TARGET_CPU) : m.header().target;
+  if (m.target == TENON_TARGET_CPU)
+    return expect(m.images.count == 0 && m.blocks.count == 0,
+                  "it is for CPUs but has code for devices") &&
+           expect(m.levels.count <= 64, "it has over 64 levels") &&
+           expect(m.levels.count != 0 || m.kernels.count == 0,
+                  "it has kernels but no level") &&
+           expect(uint64_t(m.kernels.count) * m.levels.count == m.code.count,
+                  "its code table does not fit its kernels and levels");
+  if (!expect(m.target == TENON_TARGET_CUDA, "its target is unknown") ||
+      !expect(m.levels.count == 0 && m.code.count == 0,
+              "it is for a device but has code for CPUs") ||
+      !expect(m.images.count <= 64, "it has over 64 images") ||
+      !expect(m.images.count != 0 || m.kernels.count == 0,
+              "it has kernels but no image") ||
+      !expect(m.blocks.count == m.kernels.count,
+              "its block table does not fit its kernels"))
+    return false;
+  for (const tenon_image_t &code : m.images)
+    if (!checkImage(code))
+      return false;
+  for (const tenon_block_t &block : m.blocks)
+    if (!expect(block.threads >= 1 && block.threads <= 1024,
+                "a block has no threads, or over 1024") ||
+        !expect(block.shared_bytes <= 256 << 10,
+                "a block has over 256 KiB of shared memory"))
+      return false;
+  return true;
+}
+
+bool Validator::checkImage(const tenon_image_t &code) {
+  return expect(code.kind == TENON_IMAGE_PTX || code.kind == TENON_IMAGE_CUBIN,
+                "an image is of an unknown kind") &&
+         expect(code.sm >= 50 && code.sm <= 999,
+                "an image is for no known compute capability") &&
+         expect(code.bytes != 0 && image.holds(code.offset, code.bytes),
+                "an image lies outside") &&
+         expect(code.kind != TENON_IMAGE_PTX ||
+                    image.data[code.offset + code.bytes - 1] == 0,
+                "an image's text has no end");
 }
 
 /// `terminateStrings` rewrites entries, so no two tables may share bytes.
@@ -132,7 +179,7 @@ bool Validator::disjoint() {
   struct Range {
     uint64_t begin, end;
   };
-  Range ranges[17] = {{0, headerBytes(minor)}};
+  Range ranges[19] = {{0, headerBytes(minor)}};
   uint32_t count = 1;
   auto add = [&](const auto &table) {
     uint64_t begin = reinterpret_cast<char *>(table.data) - metadata.base;
@@ -143,7 +190,7 @@ bool Validator::disjoint() {
   add(m.levels), add(m.kernels), add(m.code), add(m.symbols), add(m.inputs);
   add(m.outputs), add(m.segments), add(m.steps), add(m.buffers);
   add(m.params), add(m.dims), add(m.exprs), add(m.words), add(m.nodes);
-  add(m.weights), add(m.costs);
+  add(m.weights), add(m.costs), add(m.images), add(m.blocks);
   for (uint32_t i = 0; i < count; ++i)
     for (uint32_t j = 0; j < i; ++j)
       if (!expect(ranges[i].end <= ranges[j].begin ||
@@ -363,17 +410,19 @@ bool Validator::terminateStrings() {
 
 } // namespace tenon::runtime
 
-tenon_status_t Metadata::adopt(const char *source, uint64_t bytes,
-                               uint32_t minor, const char *path) {
-  if (bytes < Validator::headerBytes(minor) || bytes > UINT32_MAX)
+tenon_status_t Metadata::adopt(const Image &image, uint64_t offset,
+                               uint64_t bytes, uint32_t minor,
+                               const char *path) {
+  if (bytes < Validator::headerBytes(minor) || bytes > UINT32_MAX ||
+      !image.holds(offset, bytes))
     return fail(TENON_BAD_FORMAT, "%.300s: its metadata is damaged: bad size",
                 path);
   base = static_cast<char *>(malloc(bytes));
   if (!base)
     return fail(TENON_OUT_OF_MEMORY, "%.300s: no memory for its metadata",
                 path);
-  memcpy(base, source, bytes);
-  Validator validator(*this, bytes, minor);
+  memcpy(base, image.data + offset, bytes);
+  Validator validator(*this, image, bytes, minor);
   if (const char *reason = validator.check())
     return fail(TENON_BAD_FORMAT, "%.300s: its metadata is damaged: %s", path,
                 reason);

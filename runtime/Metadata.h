@@ -20,6 +20,16 @@ template <typename T> struct Table {
   T *end() const { return data + count; }
 };
 
+/// The ELF image of an artifact, which metadata is part of.
+struct Image {
+  const char *data = nullptr;
+  uint64_t bytes = 0;
+
+  bool holds(uint64_t offset, uint64_t count) const {
+    return offset <= bytes && count <= bytes - offset;
+  }
+};
+
 /// A private copy of an artifact's metadata. After `adopt` every offset,
 /// count, index, enum and expression in it is in range, so that its users
 /// need no check of their own.
@@ -30,10 +40,11 @@ public:
   Metadata &operator=(const Metadata &) = delete;
   ~Metadata() { free(base); }
 
-  /// Copies and checks `bytes` of metadata of format 2.`minor`. `path` is for
-  /// the error.
-  [[nodiscard]] tenon_status_t adopt(const char *source, uint64_t bytes,
-                                     uint32_t minor, const char *path);
+  /// Copies and checks `bytes` of metadata of format 2.`minor` that lie in an
+  /// image. `path` is for the error.
+  [[nodiscard]] tenon_status_t adopt(const Image &image, uint64_t offset,
+                                     uint64_t bytes, uint32_t minor,
+                                     const char *path);
 
   /// A string of the metadata, NUL-terminated.
   const char *text(tenon_string_t string) const { return base + string.offset; }
@@ -55,7 +66,10 @@ public:
   Table<int64_t> words;
   Table<tenon_string_t> nodes;
   Table<tenon_weight_t> weights;
-  Table<tenon_cost_t> costs; // Of each step, or none.
+  Table<tenon_cost_t> costs;   // Of each step, or none.
+  Table<tenon_image_t> images; // Of a program for a device, as are
+  Table<tenon_block_t> blocks; // these, of each kernel.
+  uint32_t target = TENON_TARGET_CPU;
 
 private:
   friend class Validator;

@@ -6,6 +6,7 @@
 #include "runtime/Expression.h"
 #include "runtime/Level.h"
 #include "runtime/Options.h"
+#include "runtime/ProgramList.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,27 +19,72 @@ tenon_status_t tenon_model_t::load(const char *path,
   if (tenon_status_t status = artifact.open(path))
     return status;
   footer = artifact.getFooter();
-  Array<char> image;
-  if (tenon_status_t status = artifact.readImage(image))
+  Array<char> bytes;
+  if (tenon_status_t status = artifact.readImage(bytes))
     return status;
-  if (tenon_status_t status =
-          metadata.adopt(image.begin() + footer.metadata_offset,
-                         footer.metadata_bytes, footer.format_minor, path))
-    return status;
-  if (tenon_status_t status = chooseLevel(path, options.level))
-    return status;
-  if (metadata.kernels.count != 0) {
-    if (tenon_status_t status =
-            code.load(image.begin(), footer.image_bytes, path))
-      return status;
-  }
-  if (tenon_status_t status = resolveKernels(path))
+  Image image = {bytes.begin(), footer.image_bytes};
+  if (tenon_status_t status = chooseProgram(image, options, path))
     return status;
   if (tenon_status_t status = prepareFormulas(path))
     return status;
   if (tenon_status_t status = weights.map(artifact))
     return status;
-  return options.verify_weights ? weights.verify(footer) : TENON_OK;
+  if (options.verify_weights)
+    if (tenon_status_t status = weights.verify(footer))
+      return status;
+  return loadCode(image, artifact, options);
+}
+
+tenon_status_t tenon_model_t::chooseProgram(const Image &image,
+                                            const tenon_load_options_t &options,
+                                            const char *path) {
+  ProgramList programs;
+  if (tenon_status_t status = programs.read(image, footer, path))
+    return status;
+  programCount = programs.size();
+  described = options.describe != 0;
+  const ProgramList::Entry *chosen;
+  if (described) {
+    if (options.describe < 0 || uint32_t(options.describe) > programCount)
+      return fail(TENON_NOT_FOUND, "%.300s: it has %u programs, and none is %d",
+                  path, programCount, options.describe);
+    chosen = &programs[uint32_t(options.describe) - 1];
+  } else if (options.device) {
+    chosen = programs.find(TENON_TARGET_CUDA);
+    if (!chosen)
+      return fail(TENON_UNSUPPORTED,
+                  "%.300s: it has no program for CUDA devices; compile the "
+                  "model for them (tenon compile --target=cuda), or run it on "
+                  "the CPU",
+                  path);
+  } else {
+    chosen = programs.find(TENON_TARGET_CPU);
+    if (!chosen)
+      return fail(TENON_UNSUPPORTED,
+                  "%.300s: it has no program for CPUs; load it for a device, "
+                  "or compile the model for CPUs (tenon compile --target=cpu)",
+                  path);
+  }
+  return metadata.adopt(image, chosen->offset, chosen->bytes,
+                        footer.format_minor, path);
+}
+
+/// Code, and where it needs them there, weights.
+tenon_status_t tenon_model_t::loadCode(const Image &image, Artifact &artifact,
+                                       const tenon_load_options_t &options) {
+  const char *path = artifact.getPath();
+  if (metadata.target != TENON_TARGET_CPU)
+    return described ? TENON_OK
+                     : program.load(*options.device, metadata, image, artifact);
+  tenon_status_t status = chooseLevel(path, options.level);
+  if (described)
+    return TENON_OK;
+  if (status)
+    return status;
+  if (metadata.kernels.count != 0)
+    if (tenon_status_t status = code.load(image.data, image.bytes, path))
+      return status;
+  return resolveKernels(path);
 }
 
 tenon_status_t tenon_model_t::chooseLevel(const char *path,
@@ -55,9 +101,10 @@ tenon_status_t tenon_model_t::chooseLevel(const char *path,
     for (uint32_t i = 0; i < metadata.levels.count; ++i) {
       if (strcmp(name(i), wanted) != 0)
         continue;
-      level = i;
-      if (!missing(i))
+      if (!missing(i)) {
+        level = i;
         return TENON_OK;
+      }
       return fail(TENON_UNSUPPORTED,
                   "%.300s: level %.60s needs %s, which this CPU lacks", path,
                   wanted, featureName(missing(i)));
@@ -65,10 +112,11 @@ tenon_status_t tenon_model_t::chooseLevel(const char *path,
     return fail(TENON_NOT_FOUND, "%.300s: it has no code for level %.60s", path,
                 wanted);
   }
-  for (level = metadata.levels.count; level-- > 0;)
-    if (!missing(level))
+  for (uint32_t i = metadata.levels.count; i-- > 0;)
+    if (!missing(i)) {
+      level = i;
       return TENON_OK;
-  level = 0;
+    }
   if (metadata.levels.count == 0)
     return TENON_OK;
   return fail(TENON_UNSUPPORTED,

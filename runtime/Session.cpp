@@ -14,6 +14,9 @@ namespace {
 constexpr int32_t maxThreads = 1024;
 constexpr uint32_t defaultSpinMicroseconds = 100;
 
+/// Where operands of no bytes point to.
+alignas(TENON_BUFFER_ALIGN) char emptyPlace[TENON_BUFFER_ALIGN];
+
 uint64_t physicalMemory() {
   long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
   return pages > 0 && bytes > 0 ? uint64_t(pages) * uint64_t(bytes)
@@ -66,7 +69,15 @@ tenon_status_t tenon_session_t::create(tenon_model_t *ofModel,
                       : uint32_t(options.spin_microseconds);
   parallelFor = options.parallel_for;
   parallelUser = options.parallel_user;
-  budget.limit = options.memory_limit ? options.memory_limit : physicalMemory();
+  weights = ofModel->weights.get();
+  nothing = emptyPlace;
+  tenon_device_t *onDevice = ofModel->program.getDevice();
+  if (onDevice)
+    threads = 1;
+  budget.device = onDevice;
+  budget.limit = options.memory_limit ? options.memory_limit
+                 : onDevice           ? onDevice->memoryBytes
+                                      : physicalMemory();
   if (!symbols.allocate(m.symbols.count) ||
       !symbolSet.allocate(m.symbols.count) ||
       !formulas.allocate(m.exprs.count) || !inputs.allocate(m.inputs.count) ||
@@ -80,8 +91,26 @@ tenon_status_t tenon_session_t::create(tenon_model_t *ofModel,
     return fail(TENON_OUT_OF_MEMORY, "no memory for a session");
   if (!parallelFor)
     threads = pool.size();
+  if (onDevice)
+    if (tenon_status_t status = createOnDevice(*ofModel, options))
+      return status;
   tenon_model_retain(ofModel);
-  model = ofModel;
+  owner.model = model = ofModel;
+  return TENON_OK;
+}
+
+tenon_status_t
+tenon_session_t::createOnDevice(const tenon_model_t &ofModel,
+                                const tenon_session_options_t &options) {
+  device = ::create<tenon::cuda::Execution>();
+  if (!device)
+    return fail(TENON_OUT_OF_MEMORY, "no memory for a session");
+  if (tenon_status_t status =
+          device->create(ofModel.program, ofModel.metadata, options))
+    return status;
+  parallelFor = nullptr;
+  weights = ofModel.program.getWeights();
+  nothing = device->emptyPlace();
   return TENON_OK;
 }
 
@@ -93,8 +122,9 @@ tenon_status_t tenon_session_t::info(tenon_session_info_t &info) const {
   for (const Input &input : inputs)
     info.output_bytes += input.copy.capacity();
   for (const Output &output : outputs)
-    info.output_bytes += output.own.capacity();
+    info.output_bytes += output.own.capacity() + output.result.capacity();
   info.scratch_bytes = scratch.capacity();
+  info.graph_runs = graphRuns;
   return TENON_OK;
 }
 
@@ -118,6 +148,15 @@ tenon_status_t tenon_session_create(tenon_model_t *model,
     return fail(TENON_INVALID_ARGUMENT,
                 "%s: spin_microseconds is %d, not -1 or more", what,
                 known.spin_microseconds);
+  if (model->described)
+    return fail(TENON_INVALID_ARGUMENT,
+                "%s: the model was loaded to be described, not to run", what);
+  if (!model->program.getDevice() &&
+      (known.stream || known.results_on_device || known.no_graphs))
+    return fail(TENON_INVALID_ARGUMENT,
+                "%s: stream, results_on_device and no_graphs are for models "
+                "on a device",
+                what);
   auto *session = ::create<tenon_session_t>();
   if (!session)
     return fail(TENON_OUT_OF_MEMORY, "no memory for a session");

@@ -4,12 +4,16 @@
 #ifndef TENON_RUNTIME_SESSION_H
 #define TENON_RUNTIME_SESSION_H
 
+#include "runtime/Cuda/Execution.h"
 #include "runtime/Expression.h"
 #include "runtime/Model.h"
 #include "runtime/ThreadPool.h"
 
 struct tenon_session_t {
-  ~tenon_session_t() { tenon_model_release(model); }
+  tenon_session_t() = default;
+  tenon_session_t(const tenon_session_t &) = delete;
+  tenon_session_t &operator=(const tenon_session_t &) = delete;
+  ~tenon_session_t() { tenon::runtime::destroy(device); }
 
   // Session.cpp
   [[nodiscard]] tenon_status_t create(tenon_model_t *ofModel,
@@ -20,6 +24,13 @@ struct tenon_session_t {
   [[nodiscard]] tenon_status_t run(const tenon_tensor_t *inputs,
                                    tenon_tensor_t *outputs);
 
+  /// Lets go of the model when all that is its device's is freed.
+  struct Owner {
+    tenon_model_t *model = nullptr;
+    ~Owner() { tenon_model_release(model); }
+  };
+
+  Owner owner;
   std::atomic<bool> busy{false};
   tenon_model_t *model = nullptr;
   tenon_observer_t observer = nullptr;
@@ -28,18 +39,24 @@ struct tenon_session_t {
   tenon::runtime::Array<tenon_tensor_t> inputTensors, outputTensors;
 
 private:
+  using Memory = tenon_device_t::Memory;
+
   struct Input {
-    char *data = nullptr;
+    char *data = nullptr; // Where kernels read.
     uint64_t bytes = 0;
-    tenon::runtime::Block copy; // Of misaligned data.
+    char *callerData = nullptr;
+    Memory memory = Memory::Device; // Of the caller; for models on a device.
+    tenon::runtime::Block copy;     // Of data that kernels cannot read.
   };
   struct Output {
     char *data = nullptr; // Where kernels write; null: not made yet.
     uint64_t bytes = 0;
     char *callerData = nullptr;
     uint64_t callerBytes = 0;
+    Memory memory = Memory::Device; // Of the caller; for models on a device.
     int64_t dims[TENON_MAX_RANK] = {};
     tenon::runtime::Block own;
+    tenon::runtime::Block result; // On the host, of a model on a device.
   };
   struct Segment {
     tenon::runtime::Block block;
@@ -56,6 +73,10 @@ private:
             uint32_t ordinal = 0);
   };
 
+  // Session.cpp
+  tenon_status_t createOnDevice(const tenon_model_t &ofModel,
+                                const tenon_session_options_t &options);
+
   // Bind.cpp: tensors in and out.
   tenon_status_t bindInputs(const tenon_tensor_t *inputs);
   tenon_status_t checkInput(uint32_t index, const tenon_tensor_t &tensor);
@@ -70,6 +91,29 @@ private:
   bool extendsInPlace(uint32_t output) const;
   tenon_status_t setRoom(const tenon_value_t &value, const char *kind,
                          int64_t held, int64_t capacity);
+
+  // Cuda/Bind.cpp: the same of a model on a device.
+  tenon_status_t placeInputOnDevice(uint32_t index,
+                                    const tenon_tensor_t &tensor);
+  tenon_status_t findOutputs();
+  tenon_status_t finishOutputsOnDevice(tenon_tensor_t *outputs);
+  tenon_status_t sendOutput(uint32_t index, char *&result);
+
+  // Cuda/Run.cpp: runs and steps on a device.
+  tenon_status_t runOnDevice(const tenon_tensor_t *inputs,
+                             tenon_tensor_t *outputs);
+  tenon_status_t bindAndRun(const tenon_tensor_t *inputs,
+                            tenon_tensor_t *outputs);
+  tenon_status_t executeOnDevice();
+  tenon_status_t record();
+  tenon_status_t replay(const tenon::cuda::Recording &recording);
+  void fillKey();
+  tenon_status_t launchOnDevice(const tenon_step_t &step, int64_t rows,
+                                int64_t grain);
+  tenon_status_t readBack(const tenon_step_t &step,
+                          const tenon_operand_t &operand, const char *&bytes);
+  tenon_status_t checkFaultsNow();
+  tenon_status_t checkFaults();
 
   // Execute.cpp: steps.
   tenon_status_t execute();
@@ -86,11 +130,13 @@ private:
   tenon::runtime::ExpressionFault formula(uint32_t expr, int64_t &value);
   bool symbolFits(uint32_t symbol, int64_t value) const;
   void setSymbol(uint32_t symbol, int64_t value);
+  bool grow(tenon::runtime::Block &block, uint64_t bytes);
+  const char *orOfDevice() const;
 
   // Launch.cpp: one kernel.
   tenon_status_t launch(const tenon_step_t &step);
-  tenon_status_t reserveScratch(const tenon_step_t &step, uint64_t &stride,
-                                uint64_t &shared);
+  tenon_status_t reserveScratch(const tenon_step_t &step, uint64_t users,
+                                uint64_t &stride, uint64_t &shared);
   tenon_status_t fault(const tenon_step_t &step, uint32_t code) const;
   void observe(const tenon_step_t &step, int64_t rows, uint32_t pieces,
                uint64_t start, uint64_t nanoseconds);
@@ -101,7 +147,10 @@ private:
   void *parallelUser = nullptr;
   uint32_t threads = 1;
   tenon::runtime::MemoryBudget budget;
-  uint64_t runs = 0;
+  tenon::cuda::Execution *device = nullptr; // Null: it runs on the CPU.
+  tenon::runtime::MemoryBudget hostBudget;  // Of results of a device.
+  char *weights = nullptr, *nothing = nullptr;
+  uint64_t runs = 0, graphRuns = 0;
 
   tenon::runtime::Array<int64_t> symbols;
   tenon::runtime::Array<bool> symbolSet; // In this run.

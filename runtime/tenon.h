@@ -35,10 +35,10 @@ extern "C" {
 typedef enum tenon_status_t {
   TENON_OK = 0,
   TENON_INVALID_ARGUMENT = 1, // A misuse of this interface.
-  TENON_NOT_FOUND = 2,        // No such file, input, output or level.
-  TENON_IO_ERROR = 3,         // The operating system refused.
+  TENON_NOT_FOUND = 2,        // No such file, input, output, level or device.
+  TENON_IO_ERROR = 3,         // The operating system or a driver refused.
   TENON_BAD_FORMAT = 4,       // Not an artifact, or a damaged one.
-  TENON_UNSUPPORTED = 5,      // Another version, machine or CPU.
+  TENON_UNSUPPORTED = 5,      // Another version, machine, CPU or device.
   TENON_OUT_OF_MEMORY = 6,    // Or over the session's memory limit.
   TENON_BAD_INPUT = 7,        // A tensor that the model does not take.
   TENON_FAILED = 8,           // A node cannot compute these values.
@@ -64,6 +64,7 @@ typedef enum tenon_dtype_t {
 } tenon_dtype_t;
 #endif
 
+typedef struct tenon_device_t tenon_device_t;
 typedef struct tenon_model_t tenon_model_t;
 typedef struct tenon_session_t tenon_session_t;
 
@@ -79,17 +80,66 @@ TENON_API const char *tenon_dtype_name(uint32_t dtype);
 // Bytes of one element; 0 for a number that is no element type.
 TENON_API size_t tenon_dtype_bytes(uint32_t dtype);
 
+// ---- Devices ------------------------------------------------------------
+
+// Which device, and by which driver.
+typedef struct tenon_device_options_t {
+  size_t struct_size;
+  const char *kind;   // "cuda", as NULL.
+  const char *driver; // The driver's library; NULL: "libcuda.so.1".
+  int32_t index;      // As the driver counts them, from 0.
+  int32_t reserved;
+} tenon_device_options_t;
+
+// Opens a device. Nothing of it is linked: the driver's library is loaded here
+// and unloaded with its last device. `options` may be NULL.
+TENON_API tenon_status_t tenon_device_open(
+    const tenon_device_options_t *options, tenon_device_t **out_device);
+
+// A device lives until it is released once more than it was retained; models
+// on it retain it. Both accept NULL. Any threads may use it at once.
+TENON_API void tenon_device_retain(tenon_device_t *device);
+TENON_API void tenon_device_release(tenon_device_t *device);
+
+typedef struct tenon_device_info_t {
+  size_t struct_size;
+  const char *kind, *name; // Strings live as long as the device.
+  uint64_t memory_bytes;
+  uint32_t compute_capability; // 10 * major + minor: 80, 90.
+  uint32_t driver_version;     // 1000 * major + 10 * minor: 12040.
+  int32_t index;
+  uint32_t reserved;
+} tenon_device_info_t;
+
+TENON_API tenon_status_t tenon_device_info(const tenon_device_t *device,
+                                           tenon_device_info_t *out_info);
+
+// Memory of the device, for tensors that stay there. Frees accept NULL.
+TENON_API tenon_status_t tenon_device_allocate(tenon_device_t *device,
+                                               size_t bytes, void **out_memory);
+TENON_API tenon_status_t tenon_device_free(tenon_device_t *device,
+                                           void *memory);
+
+// Copies between any two of the device's and the host's memory; both are ready
+// when it returns.
+TENON_API tenon_status_t tenon_device_copy(tenon_device_t *device, void *to,
+                                           const void *from, size_t bytes);
+
 // ---- Models -------------------------------------------------------------
 
 typedef struct tenon_load_options_t {
   size_t struct_size;
   const char *level;      // Use this CPU level, not the best; NULL: choose.
   int32_t verify_weights; // Not 0: check every weight byte (slower).
-  int32_t reserved;
+  // Not 0: load program 1, 2, ... of the artifact only to ask about it, on
+  // any machine. It can have no sessions.
+  int32_t describe;
+  tenon_device_t *device; // Where it will run; NULL: on the CPU.
 } tenon_load_options_t;
 
-// Loads the artifact in the regular file `path`. Its code and metadata are
-// verified before any of it is used; weights are mapped, not read.
+// Loads the artifact in the regular file `path`: its program for the device,
+// or for CPUs. Code and metadata are verified before any of it is used;
+// weights are mapped, not read, or copied to the device.
 // `options` may be NULL. The file may be deleted (not truncated) afterwards.
 TENON_API tenon_status_t tenon_model_load(const char *path,
                                           const tenon_load_options_t *options,
@@ -112,6 +162,9 @@ typedef struct tenon_model_info_t {
   uint32_t segment_count;
   uint64_t file_bytes, image_bytes, metadata_bytes, weights_bytes;
   uint64_t image_checksum[2]; // XXH3-128: low, high.
+  const char *target;         // "cpu", "cuda": what its program is for.
+  uint32_t program_count;     // In the artifact, one for each target.
+  uint32_t image_count;       // Of its program, for a device.
 } tenon_model_info_t;
 
 TENON_API tenon_status_t tenon_model_info(const tenon_model_t *model,
@@ -173,6 +226,8 @@ typedef struct tenon_kernel_info_t {
   size_t struct_size;
   const char *name, *schedule;
   uint32_t launch_count; // Steps that launch it.
+  uint32_t threads;      // Of a block on a device; 0: it is for CPUs.
+  uint32_t shared_bytes; // Of dynamic shared memory, of a block.
   uint32_t reserved;
 } tenon_kernel_info_t;
 
@@ -191,6 +246,20 @@ TENON_API tenon_status_t tenon_model_weight(const tenon_model_t *model,
                                             uint32_t index,
                                             tenon_weight_info_t *out_info);
 
+// Code for devices.
+typedef struct tenon_image_info_t {
+  size_t struct_size;
+  const char *kind; // "ptx": for `compute_capability` and newer; "cubin": for
+                    // it and its newer minor versions.
+  uint64_t bytes;
+  uint32_t compute_capability; // 10 * major + minor.
+  int32_t in_use;
+} tenon_image_info_t;
+
+TENON_API tenon_status_t tenon_model_image(const tenon_model_t *model,
+                                           uint32_t index,
+                                           tenon_image_info_t *out_info);
+
 // ---- Sessions -----------------------------------------------------------
 
 // Calls body(job, i) once for each i in [0, count), on any threads, and
@@ -207,6 +276,11 @@ typedef struct tenon_session_options_t {
   uint64_t memory_limit;     // Bytes; 0: the machine's memory.
   tenon_parallel_for_t parallel_for; // Instead of threads of our own, or NULL.
   void *parallel_user;
+  // Of a model on a device; the members above but `memory_limit`, which is the
+  // device's memory there, are for CPUs.
+  void *stream;              // A CUstream to work on; NULL: one of our own.
+  int32_t results_on_device; // Not 0: outputs without `data` stay there.
+  int32_t no_graphs;         // Not 0: each run launches its kernels anew.
 } tenon_session_options_t;
 
 // `options` may be NULL. Where threads cannot be had it runs with fewer.
@@ -242,6 +316,10 @@ typedef struct tenon_tensor_t {
 // it is 64-byte aligned and overlaps no input but the one it extends). The
 // other members but `capacity` are set.
 //
+// On a device `data` may be the host's or the device's memory, which must be
+// ready, or is so by work on the session's stream. What is the device's is not
+// copied when it is aligned to 64 bytes. Results are ready at the return.
+//
 // After a failure the session can run again; outputs are then undefined.
 TENON_API tenon_status_t tenon_session_run(tenon_session_t *session,
                                            const tenon_tensor_t *inputs,
@@ -257,6 +335,7 @@ typedef struct tenon_session_info_t {
   uint64_t arena_bytes;   // Held by segments.
   uint64_t output_bytes;  // Held for outputs, and copies of inputs.
   uint64_t scratch_bytes; // Held by kernels' scratch, all threads.
+  uint64_t graph_runs;    // That launched one recorded graph.
 } tenon_session_info_t;
 
 TENON_API tenon_status_t tenon_session_info(tenon_session_t *session,
@@ -265,7 +344,7 @@ TENON_API tenon_status_t tenon_session_info(tenon_session_t *session,
 // ---- Observation --------------------------------------------------------
 
 typedef struct tenon_operand_t {
-  void *data; // NULL: the operand is absent.
+  void *data; // NULL: the operand is absent. On a device: its address there.
   size_t bytes;
 } tenon_operand_t;
 
@@ -293,7 +372,8 @@ typedef struct tenon_launch_t {
 typedef void (*tenon_observer_t)(void *user, const tenon_launch_t *launch);
 
 // `observer` is called after every launch, in the thread that runs; NULL: no
-// more. It may read operands, and must not call into the session.
+// more. It may read operands (of a device by tenon_device_copy, as all work has
+// ended then), and must not call into the session.
 TENON_API tenon_status_t tenon_session_set_observer(tenon_session_t *session,
                                                     tenon_observer_t observer,
                                                     void *user);

@@ -64,6 +64,75 @@ inline tenon_tensor_t result(void *data = nullptr, size_t bytes = 0) {
   return result;
 }
 
+/// A shared reference to a device; copies refer to the same one.
+class Device {
+public:
+  static tenon_status_t open(Device &out,
+                             const tenon_device_options_t *options = nullptr) {
+    out = Device();
+    return tenon_device_open(options, &out.handle);
+  }
+
+  Device() = default;
+  Device(const Device &other) : handle(other.handle) {
+    tenon_device_retain(handle);
+  }
+  Device(Device &&other) noexcept
+      : handle(std::exchange(other.handle, nullptr)) {}
+  Device &operator=(Device other) noexcept {
+    std::swap(handle, other.handle);
+    return *this;
+  }
+  ~Device() { tenon_device_release(handle); }
+
+  explicit operator bool() const { return handle; }
+  tenon_device_t *get() const { return handle; }
+
+  tenon_device_info_t info() const {
+    tenon_device_info_t info = {};
+    info.struct_size = sizeof info;
+    tenon_device_info(handle, &info);
+    return info;
+  }
+
+  /// Between any two of the device's and the host's memory.
+  tenon_status_t copy(void *to, const void *from, size_t bytes) const {
+    return tenon_device_copy(handle, to, from, bytes);
+  }
+
+private:
+  tenon_device_t *handle = nullptr;
+};
+
+/// Owns memory of a device.
+class DeviceMemory {
+public:
+  static tenon_status_t allocate(const Device &device, size_t bytes,
+                                 DeviceMemory &out) {
+    out = DeviceMemory();
+    out.device = device;
+    return tenon_device_allocate(device.get(), bytes, &out.memory);
+  }
+
+  DeviceMemory() = default;
+  DeviceMemory(const DeviceMemory &) = delete;
+  DeviceMemory(DeviceMemory &&other) noexcept
+      : device(std::move(other.device)),
+        memory(std::exchange(other.memory, nullptr)) {}
+  DeviceMemory &operator=(DeviceMemory &&other) noexcept {
+    std::swap(device, other.device);
+    std::swap(memory, other.memory);
+    return *this;
+  }
+  ~DeviceMemory() { tenon_device_free(device.get(), memory); }
+
+  void *get() const { return memory; }
+
+private:
+  Device device;
+  void *memory = nullptr;
+};
+
 /// A shared reference to a loaded model; copies refer to the same one.
 class Model {
 public:
@@ -115,6 +184,10 @@ public:
   tenon_weight_info_t weight(uint32_t index) const {
     return ask<tenon_weight_info_t>(
         [&](auto *out) { return tenon_model_weight(handle, index, out); });
+  }
+  tenon_image_info_t image(uint32_t index) const {
+    return ask<tenon_image_info_t>(
+        [&](auto *out) { return tenon_model_image(handle, index, out); });
   }
 
 private:

@@ -87,6 +87,34 @@ uint32_t ArtifactBuilder::kernel(const std::string &symbol) {
   return uint32_t(kernels.size() - 1);
 }
 
+void ArtifactBuilder::forDevices() {
+  header.target = TENON_TARGET_CUDA;
+  levels.clear();
+}
+
+uint32_t ArtifactBuilder::deviceKernel(const std::string &symbol,
+                                       uint32_t threads, uint32_t sharedBytes) {
+  kernels.push_back({string(symbol), string("Generic")});
+  blocks.push_back({threads, sharedBytes});
+  return uint32_t(kernels.size() - 1);
+}
+
+void ArtifactBuilder::addImage(tenon_image_kind_t kind, uint32_t sm,
+                               const std::string &bytes) {
+  pad(image, 64);
+  uint64_t end = kind == TENON_IMAGE_PTX;
+  images.push_back({uint32_t(kind), sm, image.size(), bytes.size() + end});
+  image += bytes;
+  image.append(end, '\0');
+}
+
+void ArtifactBuilder::next(const std::string &metadata) {
+  pad(image, 64);
+  header.next_offset = image.size();
+  header.next_bytes = metadata.size();
+  image += metadata;
+}
+
 uint32_t ArtifactBuilder::addBuffers(const std::vector<tenon_buffer_t> &list) {
   uint32_t first = uint32_t(buffers.size());
   for (tenon_buffer_t buffer : list) {
@@ -197,6 +225,8 @@ std::string ArtifactBuilder::buildMetadata() {
   header.nodes = add(nodes);
   header.weights = add(weightTable);
   header.costs = add(costs);
+  header.images = add(images);
+  header.blocks = add(blocks);
   pad(bytes, 8);
   header.bytes = uint32_t(bytes.size());
   memcpy(bytes.data(), &header, sizeof header);

@@ -42,6 +42,19 @@ public:
   /// A kernel whose code is the function `symbol` at every level.
   uint32_t kernel(const std::string &symbol);
 
+  /// Makes it a program for CUDA devices, without levels.
+  void forDevices();
+
+  /// A kernel of such a program: the entry `symbol` of its images.
+  uint32_t deviceKernel(const std::string &symbol, uint32_t threads = 32,
+                        uint32_t sharedBytes = 0);
+
+  /// Puts code for devices into the image; of PTX with a NUL behind it.
+  void addImage(tenon_image_kind_t kind, uint32_t sm, const std::string &bytes);
+
+  /// Puts another program's metadata into the image, to follow this one's.
+  void next(const std::string &metadata);
+
   /// A buffer of `bytes`, an expression, at `offset`, another or 0.
   static tenon_buffer_t at(tenon_place_t place, uint32_t index, uint32_t bytes,
                            uint32_t offset = UINT32_MAX) {
@@ -94,6 +107,8 @@ public:
   std::vector<tenon_string_t> nodes;
   std::vector<tenon_weight_t> weightTable;
   std::vector<tenon_cost_t> costs; // None, or of each step.
+  std::vector<tenon_image_t> images;
+  std::vector<tenon_block_t> blocks;
   std::string weights;
   std::string image; // ELF; metadata is put behind it.
 

@@ -23,6 +23,14 @@ void expectRefused(const std::string &artifact, const char *sentence) {
       << sentence << ": " << lastError();
 }
 
+/// Loads program 1, 2, ... only to ask about it.
+tenon_status_t describe(const char *path, int program, Model &model) {
+  tenon_load_options_t options = {};
+  options.struct_size = sizeof options;
+  options.describe = program;
+  return Model::load(path, model, &options);
+}
+
 TEST(Metadata, WrongEntriesAreRefused) {
   using B = ArtifactBuilder;
   const Case cases[] = {
@@ -154,6 +162,152 @@ TEST(Metadata, WrongEntriesAreRefused) {
   }
 }
 
+/// A program for devices that is right, but for its code.
+ArtifactBuilder deviceModel() {
+  ArtifactBuilder b;
+  b.forDevices();
+  uint32_t n = b.symbol("n");
+  b.input("x", TENON_F32, {b.size(n)});
+  b.output("y", TENON_F32, {b.size(n)});
+  uint32_t bytes = b.linear(n, 4);
+  b.launch({b.deviceKernel("copy", 128, 1024),
+            b.size(n),
+            {b.at(TENON_PLACE_INPUT, 0, bytes),
+             b.at(TENON_PLACE_OUTPUT, 0, bytes)}});
+  b.addImage(TENON_IMAGE_PTX, 80, "// PTX");
+  b.addImage(TENON_IMAGE_CUBIN, 90, "cubin");
+  return b;
+}
+
+TEST(Metadata, WrongProgramsForDevicesAreRefused) {
+  using B = ArtifactBuilder;
+  const Case cases[] = {
+      {"target is unknown", [](B &b) { b.header.target = 2; }},
+      {"but has code for devices",
+       [](B &b) { b.header.target = TENON_TARGET_CPU; }},
+      {"but has code for CPUs", [](B &b) { b.level("baseline", 0); }},
+      {"but has code for CPUs", [](B &b) { b.code.push_back(0); }},
+      {"no image", [](B &b) { b.images.clear(); }},
+      {"over 64 images", [](B &b) { b.images.resize(65, b.images[0]); }},
+      {"does not fit its kernels", [](B &b) { b.blocks.clear(); }},
+      {"does not fit its kernels", [](B &b) { b.blocks.push_back({32, 0}); }},
+      {"image is of an unknown kind", [](B &b) { b.images[0].kind = 3; }},
+      {"image is of an unknown kind", [](B &b) { b.images[1].kind = 0; }},
+      {"no known compute capability", [](B &b) { b.images[0].sm = 49; }},
+      {"no known compute capability", [](B &b) { b.images[0].sm = 1000; }},
+      {"image lies outside", [](B &b) { b.images[0].bytes = 0; }},
+      {"image lies outside", [](B &b) { b.images[1].bytes = 1 << 30; }},
+      {"image lies outside", [](B &b) { b.images[1].offset = UINT64_MAX; }},
+      {"text has no end", [](B &b) { --b.images[0].bytes; }},
+      {"block has no threads", [](B &b) { b.blocks[0].threads = 0; }},
+      {"or over 1024", [](B &b) { b.blocks[0].threads = 1025; }},
+      {"shared memory", [](B &b) { b.blocks[0].shared_bytes = 262145; }},
+  };
+  for (const Case &test : cases) {
+    ArtifactBuilder b = deviceModel();
+    test.change(b);
+    TemporaryFile file(b.build());
+    Model model;
+    EXPECT_EQ(describe(file.path(), 1, model), TENON_BAD_FORMAT);
+    EXPECT_NE(lastError().find(test.sentence), std::string_view::npos)
+        << test.sentence << ": " << lastError();
+  }
+}
+
+TEST(Metadata, ProgramsAreChained) {
+  ArtifactBuilder b = scaleModel(), other = deviceModel();
+  b.image = other.image; // Whose offsets its program knows.
+  b.next(other.buildMetadata());
+  TemporaryFile file(b.build());
+  Model model;
+  EXPECT_EQ(Model::load(file.path(), model), TENON_OK) << lastError();
+  EXPECT_EQ(model.info().program_count, 2u);
+  EXPECT_STREQ(model.info().target, "cpu");
+  EXPECT_EQ(describe(file.path(), 1, model), TENON_OK) << lastError();
+  EXPECT_STREQ(model.info().target, "cpu");
+  EXPECT_EQ(describe(file.path(), 2, model), TENON_OK) << lastError();
+  EXPECT_STREQ(model.info().target, "cuda");
+  EXPECT_EQ(model.info().image_count, 2u);
+  EXPECT_STREQ(model.image(0).kind, "ptx");
+  EXPECT_STREQ(model.image(1).kind, "cubin");
+  EXPECT_EQ(model.image(1).compute_capability, 90u);
+  EXPECT_EQ(model.image(1).bytes, 5u);
+  EXPECT_EQ(model.kernel(0).threads, 128u);
+  EXPECT_EQ(model.kernel(0).shared_bytes, 1024u);
+  Session session;
+  EXPECT_EQ(Session::create(model, session), TENON_INVALID_ARGUMENT);
+  EXPECT_EQ(describe(file.path(), 3, model), TENON_NOT_FOUND);
+  EXPECT_EQ(describe(file.path(), -1, model), TENON_NOT_FOUND);
+}
+
+TEST(Metadata, ProgramsForDevicesNeedOne) {
+  ArtifactBuilder b = deviceModel();
+  Model model = loadModel(b.build(), TENON_UNSUPPORTED);
+  EXPECT_NE(lastError().find("it has no program for CPUs; load it for a "
+                             "device, or compile the model for CPUs (tenon "
+                             "compile --target=cpu)"),
+            std::string_view::npos)
+      << lastError();
+}
+
+TEST(Metadata, ChainsThatAreWrongAreRefused) {
+  using B = ArtifactBuilder;
+  const Case cases[] = {
+      {"two programs for one target",
+       [](B &b) {
+         std::string same = b.buildMetadata();
+         b.next(same);
+       }},
+      {"program has no size", [](B &b) { b.header.next_offset = 64; }},
+      {"program lies outside", [](B &b) { b.header.next_bytes = UINT64_MAX; }},
+      {"program lies outside",
+       [](B &b) {
+         b.header.next_offset = UINT64_MAX - 7;
+         b.header.next_bytes = 512;
+       }},
+      {"lies askew",
+       [](B &b) {
+         b.header.next_offset = 4;
+         b.header.next_bytes = 512;
+       }},
+      {"bad size", [](B &b) { b.header.next_bytes = 16; }},
+      {"target is unknown",
+       [](B &b) {
+         ArtifactBuilder other = deviceModel();
+         other.header.target = 9;
+         b.next(other.buildMetadata());
+       }},
+  };
+  for (const Case &test : cases) {
+    ArtifactBuilder b = scaleModel();
+    test.change(b);
+    expectRefused(b.build(), test.sentence);
+  }
+  // Round and round.
+  ArtifactBuilder b = scaleModel();
+  std::string file = b.build();
+  tenon_footer_t footer = footerOf(file);
+  char *metadata = file.data() + footer.metadata_offset;
+  memcpy(metadata + offsetof(tenon_metadata_t, next_offset),
+         &footer.metadata_offset, 8);
+  memcpy(metadata + offsetof(tenon_metadata_t, next_bytes),
+         &footer.metadata_bytes, 8);
+  sealArtifact(file);
+  expectRefused(file, "two programs for one target");
+}
+
+TEST(Metadata, BeforeFormat22ThereWereNoDevices) {
+  ArtifactBuilder b = scaleModel();
+  b.header.target = 77; // Of format 2.1 this is no part.
+  std::string file = b.build();
+  expectRefused(file, "target is unknown");
+  tenon_footer_t footer = footerOf(file);
+  footer.format_minor = 1;
+  setFooter(file, footer);
+  sealArtifact(file);
+  EXPECT_TRUE(loadModel(file));
+}
+
 TEST(Metadata, TablesOutsideAreRefused) {
   ArtifactBuilder b = scaleModel();
   std::string good = b.buildMetadata();
@@ -196,15 +350,14 @@ TEST(Metadata, BeforeFormat21ThereAreNoCosts) {
   EXPECT_TRUE(loadModel(file));
 }
 
-TEST(Metadata, MutationsNeverCrash) {
-  ArtifactBuilder b = scaleModel();
-  for (size_t i = 0; i < b.steps.size(); ++i)
-    b.costs.push_back({b.constant(1) + 1, TENON_F32, b.size(0) + 1, 0});
+/// Loads artifacts whose metadata was changed, and asks about those that are
+/// taken.
+void mutate(ArtifactBuilder &b, int rounds) {
   std::string good = b.buildMetadata();
   std::mt19937 random(7);
   TemporaryFile file("");
   const uint32_t values[] = {0, 1, 7, 0x7fffffff, 0x80000000, 0xffffffff};
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     std::string bad = good;
     for (unsigned change = random() % 3 + 1; change > 0; --change) {
       size_t at = random() % (bad.size() / 4) * 4;
@@ -213,16 +366,28 @@ TEST(Metadata, MutationsNeverCrash) {
     }
     file.overwrite(b.wrap(bad));
     Model model;
-    if (Model::load(file.path(), model) != TENON_OK)
+    if (Model::load(file.path(), model) != TENON_OK &&
+        describe(file.path(), 1, model) != TENON_OK)
       continue;
     tenon_model_info_t info = model.info();
     for (uint32_t i = 0; i < info.input_count; ++i)
       model.input(i);
     for (uint32_t i = 0; i < info.kernel_count; ++i)
       model.kernel(i);
+    for (uint32_t i = 0; i < info.image_count; ++i)
+      model.image(i);
     Session session;
     tenon_session_options_t options = withThreads(1);
     Session::create(model, session, &options);
   }
+}
+
+TEST(Metadata, MutationsNeverCrash) {
+  ArtifactBuilder b = scaleModel();
+  for (size_t i = 0; i < b.steps.size(); ++i)
+    b.costs.push_back({b.constant(1) + 1, TENON_F32, b.size(0) + 1, 0});
+  mutate(b, 5000);
+  ArtifactBuilder other = deviceModel();
+  mutate(other, 5000);
 }
 } // namespace
