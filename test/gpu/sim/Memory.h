@@ -18,6 +18,8 @@
 
 namespace tenon::sim {
 
+struct Allocation;
+
 class Memory {
 public:
   static constexpr uint64_t kAlignment = 256;
@@ -57,7 +59,6 @@ public:
   size_t liveCount() const { return live.size(); }
   uint64_t liveBytes() const { return liveSize; }
 
-  struct Allocation;
   /// The live allocation that holds `address`, or null.
   Allocation *allocation(uint64_t address) const;
 

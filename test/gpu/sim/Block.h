@@ -1,0 +1,81 @@
+//===- Block.h - A thread block while it runs -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_TEST_GPU_SIM_BLOCK_H
+#define TENON_TEST_GPU_SIM_BLOCK_H
+
+#include "test/gpu/sim/Simulator.h"
+#include "test/gpu/sim/Warp.h"
+
+#include <deque>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace tenon::sim {
+
+/// What all blocks of a launch share.
+struct LaunchState {
+  const Kernel &kernel;
+  const Program &program;
+  Memory &memory;
+  const Launch &launch;
+  Counts counts;
+  std::string error;
+  std::mt19937 random;
+  GlobalShadow globalShadow;
+  std::vector<SharedShadow> sharedShadows; // By rank in the cluster.
+  uint32_t cluster = 0;                    // The one that runs.
+  uint32_t epoch = 1;                      // Past all of earlier clusters.
+};
+
+/// bar.sync and its kin: a barrier by number.
+struct NamedBarrier {
+  struct Waiting {
+    Warp *warp;
+    uint32_t mask;
+    const Instruction *instruction; // A reduction's, to deliver its result.
+  };
+  uint32_t arrived = 0, expected = 0; // Threads.
+  uint32_t votes = 0, voters = 0;     // Of a reduction: true ones, and all.
+  std::vector<Waiting> waiting;
+  Clock clock;
+};
+
+class Block {
+public:
+  Block(LaunchState &state, const uint32_t (&index)[3], uint32_t rank);
+
+  LaunchState &state;
+  uint32_t index[3]; // %ctaid
+  uint32_t rank;     // In its cluster.
+  uint32_t threads;
+  std::vector<char> shared, sharedWritten;
+  NamedBarrier barriers[16];
+  std::deque<Warp> warps;
+
+  // What warps have seen of each other.
+  uint32_t warpInCluster(const Warp &warp) const {
+    return rank * uint32_t(warps.size()) + warp.index;
+  }
+  void tick(Warp &warp); // A new epoch.
+  void arrive(Warp &warp, Clock &clock);
+  void depart(Warp &warp, const Clock &clock) { join(warp.clock, clock); }
+  SharedShadow &shadow() { return state.sharedShadows[rank]; }
+
+  /// Lets each warp run for a while; false: failed.
+  bool round();
+  bool finished() const;
+  bool progressed = false;
+  /// The sentences about who waits where.
+  std::string explainWaits() const;
+  void threadIndex(uint32_t thread, uint32_t (&out)[3]) const;
+};
+
+/// Runs the blocks of one cluster to their end; false: failed.
+bool runCluster(LaunchState &state, const uint32_t (&first)[3]);
+
+} // namespace tenon::sim
+
+#endif // TENON_TEST_GPU_SIM_BLOCK_H

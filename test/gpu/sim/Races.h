@@ -1,0 +1,136 @@
+//===- Races.h - Who touched memory last, and was there a barrier ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each warp counts epochs: a barrier, a phase or a bar.warp.sync begins a new
+// one and hands on what the warp has seen of others' epochs. An access races
+// with an earlier one of another thread whose epoch its warp has not seen.
+// Counts only grow during a launch, so that nothing is cleared between blocks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_TEST_GPU_SIM_RACES_H
+#define TENON_TEST_GPU_SIM_RACES_H
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace tenon::sim {
+
+/// Epochs by warp of the cluster.
+using Clock = std::vector<uint32_t>;
+
+void join(Clock &clock, const Clock &with);
+
+struct Agent {
+  const Clock &clock;
+  uint16_t warp; // In its cluster.
+  uint8_t lane;
+  uint32_t cluster;     // In its launch.
+  uint32_t instruction; // In Program::code.
+};
+
+/// An access of the past.
+struct Access {
+  uint32_t epoch = 0; // 0: none.
+  uint32_t instruction = 0;
+  uint32_t cluster = 0;
+  uint16_t warp = 0;
+  uint8_t lane = 0;
+  bool atomic = false;
+
+  void set(const Agent &agent, bool isAtomic = false) {
+    *this = {agent.clock[agent.warp],
+             agent.instruction,
+             agent.cluster,
+             agent.warp,
+             agent.lane,
+             isAtomic};
+  }
+  /// Whether the agent knows that this is over.
+  bool isBefore(const Agent &agent) const {
+    if (warp != agent.warp)
+      return epoch <= agent.clock[warp];
+    return lane == agent.lane || epoch < agent.clock[warp];
+  }
+};
+
+struct Conflict {
+  Access earlier;
+  bool read = false;
+  bool inFlight = false; // A copy that nobody has waited for.
+};
+
+/// The shared memory of a block, in granules as wide as the narrowest store.
+class SharedShadow {
+public:
+  void resize(uint32_t bytes, uint32_t granule, uint32_t warps);
+
+  // Each false: `conflict` says with what.
+  bool read(uint32_t offset, uint32_t bytes, const Agent &agent,
+            Conflict &conflict);
+  /// `same`: the bytes there are those that are written.
+  bool write(uint32_t offset, uint32_t bytes, const Agent &agent, bool atomic,
+             bool same, Conflict &conflict);
+  /// A copy into it begins; until land, nobody may touch it.
+  bool launch(uint32_t offset, uint32_t bytes, const Agent &agent,
+              Conflict &conflict);
+  void land(uint32_t offset, uint32_t bytes, const Agent &agent);
+
+private:
+  struct Read {
+    uint32_t epoch = 0;
+    uint32_t instruction : 24 = 0;
+    uint32_t lane : 8 = 0;
+  };
+  static constexpr uint32_t kSeveral = 255; // Lanes.
+
+  uint32_t granule = 4, warps = 0, inFlight = 0;
+  std::vector<Access> writes;
+  std::vector<Access> flights; // Of copies under way.
+  std::vector<Read> reads;     // By granule, then warp.
+
+  bool checkWrite(uint32_t at, const Agent &agent, bool atomic, bool same,
+                  Conflict &conflict);
+};
+
+/// Global memory during a launch, page by page as it is touched.
+class GlobalShadow {
+public:
+  explicit GlobalShadow(uint32_t granule) : granule(granule) {}
+
+  bool read(uint64_t address, uint32_t bytes, const Agent &agent,
+            Conflict &conflict);
+  bool write(uint64_t address, uint32_t bytes, const Agent &agent, bool same,
+             Conflict &conflict);
+  /// Clusters that changed the same word are ordered by it from then on.
+  bool change(uint64_t address, uint32_t bytes, const Agent &agent,
+              Conflict &conflict);
+
+private:
+  struct Cell {
+    Access write, read, otherRead;
+  };
+  static constexpr uint64_t kPage = 1024; // Granules.
+
+  bool isBefore(const Access &access, const Agent &agent) const;
+  Cell *cell(uint64_t index);
+  bool visit(uint64_t address, uint32_t bytes, const Agent &agent, bool write,
+             bool atomic, bool same, Conflict &conflict);
+
+  uint32_t granule;
+  std::unordered_map<uint64_t, std::unique_ptr<Cell[]>> pages;
+  uint64_t latestPage = ~uint64_t(0);
+  Cell *latest = nullptr;
+  // By word that atomics changed: the clusters that did, as ranges.
+  using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;
+  std::unordered_map<uint64_t, Ranges> releases;
+  Ranges acquired; // By the cluster that runs.
+  uint32_t acquirer = ~0u;
+};
+
+} // namespace tenon::sim
+
+#endif // TENON_TEST_GPU_SIM_RACES_H
