@@ -108,7 +108,8 @@ Expr unitsOfPiece(graph::MatmulOp matmul, const kernel::MatmulView &view) {
 /// within bounds. A copy is for all of a group's panels where there are pieces
 /// enough. Where that leaves few, four threads get one if it is worth it, or
 /// two where each piece makes a copy.
-kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
+kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch,
+                                  int64_t groupBlocks = kernel::groupBlocks) {
   std::optional<kernel::MatmulView> view = kernel::matmulViewOf(matmul);
   if (view->halves || view->skipped || kernel::sumsWait(matmul))
     scratch += kernel::pairBytes(view->depth.asConstant());
@@ -121,7 +122,9 @@ kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch) {
   Expr wanted = panels.floorDiv(number(8)).max(number(fewest)).min(number(16));
   if (view->mayCopyLhs())
     wanted = wanted.max((blocks.floorDiv(number(8)) * panels).min(panels));
-  Expr grain = blocks.min(number(kernel::groupBlocks)) * wanted;
+  if (groupBlocks > kernel::groupBlocks)
+    wanted = panels.floorDiv(number(2)).max(number(fewest)).min(number(32));
+  Expr grain = blocks.min(number(groupBlocks)) * wanted;
   if (!units || !(units = units * blocks) || !(units = units * panels))
     return {};
   Expr share = units.ceilDiv(number(view->mayCopyLhs() ? 2 : 4));
@@ -211,20 +214,27 @@ kernel::Geometry geometryBatchedMatmul(const KernelView &view) {
   auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
   std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
   std::optional<int64_t> depth = sizes->depth.asConstant();
-  int64_t scratch = kernel::panelBytes(depth) * (sizes->halves ? 2 : 1);
-  if (sizes->mayCopyLhs())
-    scratch += kernel::lhsCopyBytes(depth);
-  kernel::Geometry geometry = geometryOfPanels(matmul, scratch);
-  if (!geometry)
-    return {};
-  // Small products: whole batches, as many as are worth a thread's while.
   auto number = [&](int64_t value) {
     return Expr::constant(matmul.getContext(), value);
   };
-  Expr group = sizes->rows.ceilDiv(number(kernel::blockRows))
-                   .min(number(kernel::groupBlocks)) *
-               sizes->columns.ceilDiv(number(kernel::panelColumns));
-  if (!group)
+  Expr blocks = sizes->rows.ceilDiv(number(kernel::blockRows));
+  Expr panels = sizes->columns.ceilDiv(number(kernel::panelColumns));
+  int64_t groupBlocks = kernel::blocksOfGroup(matmul, *sizes);
+  int64_t scratch = sizes->mayCopyLhs() ? kernel::lhsCopyBytes(depth) : 0;
+  Expr places = number(sizes->halves ? 2 : 1);
+  if (groupBlocks > kernel::groupBlocks) {
+    scratch += kernel::tallSumsBytes(depth);
+    if (blocks.asConstant().value_or(groupBlocks) > kernel::groupBlocks)
+      places = panels.min(number(kernel::chunkPanels));
+  }
+  kernel::Geometry geometry = geometryOfPanels(matmul, scratch, groupBlocks);
+  if (!geometry || !panels)
+    return {};
+  geometry.scratch =
+      geometry.scratch + places * number(kernel::panelBytes(depth));
+  // Small products: whole batches, as many as are worth a thread's while.
+  Expr group = blocks.min(number(groupBlocks)) * panels;
+  if (!group || !geometry.scratch)
     return {};
   geometry.grain = geometry.grain.min(group).max(unitsOfPiece(matmul, *sizes));
   return geometry;

@@ -205,6 +205,17 @@ bool MatmulView::mayCopyLhs() const {
          hasHalfLhs();
 }
 
+int64_t blocksOfGroup(graph::MatmulOp op, const MatmulView &view) {
+  Operation *end = op->getBlock()->getTerminator();
+  bool yieldsF32 = end->getNumOperands() > 0 &&
+                   graph::getElementType(end->getOperand(0)).isF32();
+  std::optional<int64_t> steps = view.depth.asConstant();
+  bool isOneBlock = steps && *steps <= blockDepth(steps);
+  bool mayBeTall = !view.halves && !view.skipped &&
+                   (isOneBlock || (yieldsF32 && !view.turn));
+  return mayBeTall ? tallGroupBlocks : groupBlocks;
+}
+
 std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
   auto operandView = [](Value operand) {
     Value narrow = behindWidening(operand);

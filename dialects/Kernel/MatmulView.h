@@ -77,6 +77,10 @@ struct MatmulView {
   bool mayCopyLhs() const;
 };
 
+/// Blocks of rows in a group of a kernel that packs rhs on the way: few where
+/// sums of all k have no place in the result to wait in.
+int64_t blocksOfGroup(graph::MatmulOp op, const MatmulView &view);
+
 /// nullopt when an expression overflows, or an operand is no view of a block
 /// argument.
 std::optional<MatmulView> matmulViewOf(graph::MatmulOp op);

@@ -4,8 +4,8 @@
 // A weight [K, N] packed for the PackedMatmul schedule is
 // [ceil(N / panelColumns)][K][panelColumns]: a panel is one contiguous stream,
 // read once per block of rows. Columns past N are zero. The layout is the same
-// for all CPU levels. The BatchedMatmul schedule packs a block of a panel at a
-// time, into scratch memory.
+// for all CPU levels. The BatchedMatmul schedule packs blocks of panels on the
+// way, into scratch memory.
 //
 // Where two halves of the columns meet in one kernel (see MatmulView.h), each
 // is packed by itself, and their panels alternate: a pair of panels is still
@@ -21,7 +21,9 @@
 // come in groups of `groupBlocks` (the last group may be smaller); within a
 // group, panels follow each other and each has the group's blocks in order. So
 // a thread's share is contiguous in the weights, and the group's part of the
-// left operand stays in its cache.
+// left operand stays in its cache. Where panels are packed on the way, groups
+// may be tall: a packed block then serves all slices of a group, `groupBlocks`
+// high.
 //
 // K is cut into blocks of `blockDepth` steps. Where the left operand does not
 // lie as the inner loops want it (see MatmulView.h), a group's slice of it is
@@ -47,6 +49,11 @@ inline constexpr llvm::StringLiteral packedHalvesLayout = "packed48_halves";
 inline constexpr int64_t panelColumns = 48;
 inline constexpr int64_t blockRows = 64;
 inline constexpr int64_t groupBlocks = 2;
+/// Of a tall group.
+inline constexpr int64_t tallGroupBlocks = 32;
+/// Panels that a piece takes through a block of k before it begins the next:
+/// for those that it packs itself, it has scratch memory.
+inline constexpr int64_t chunkPanels = 24;
 /// Rows of the left operand that a copy interleaves.
 inline constexpr int64_t interleavedRows = 8;
 
@@ -70,6 +77,13 @@ inline int64_t blockDepth(std::optional<int64_t> depth) {
 /// of a group's slice of the left operand.
 inline int64_t panelBytes(std::optional<int64_t> depth) {
   return panelColumns * blockDepth(depth) * 4;
+}
+/// Bytes for a tall group's sums, in a panel that is not full, that wait for
+/// the next block of k.
+inline int64_t tallSumsBytes(std::optional<int64_t> depth) {
+  return depth && *depth <= blockDepth(depth)
+             ? 0
+             : tallGroupBlocks * blockRows * panelColumns * 4;
 }
 inline int64_t lhsCopyBytes(std::optional<int64_t> depth) {
   return groupBlocks * blockRows * blockDepth(depth) * 4;

@@ -3,8 +3,9 @@
 //
 // Per batch, group of rows and chunk of panels: blocks of k outermost, so that
 // a slice of lhs and the chunk's part of the result stay in the second level of
-// the cache while rhs streams through once. It comes packed, or a block of a
-// panel at a time is packed on the way. Sums wait for the next block of k in
+// the cache while rhs streams through once. It comes packed, or blocks of it
+// are packed on the way: there a group may be tall and have many slices, and
+// the first that meets a panel packs it. Sums wait for the next block of k in
 // the result itself; those of a last panel that is not full wait on the stack,
 // and where the result is of another type, so do all: there a chunk of several
 // blocks of k is one panel. What follows the matmul runs over each tile after
@@ -44,8 +45,6 @@ using kernel::blockRows;
 using kernel::groupBlocks;
 using kernel::panelColumns;
 
-/// Panels whose sums may wait for the next block of k.
-constexpr int64_t maxChunkPanels = 24;
 /// Sums of a group's rows in a panel.
 constexpr int64_t groupElements = groupBlocks * blockRows * panelColumns;
 
@@ -68,9 +67,10 @@ public:
               !this->view.turn && !listed;
     hasScratch = parts == 2 || listed || kernel::sumsWait(op);
     isOneBlock = knownDepth && *knownDepth <= blockDepth;
-    chunkPanels = sumsFit || isOneBlock ? maxChunkPanels
-                  : hasScratch          ? kernel::waitingPairs
-                                        : 1;
+    mostPanels = sumsFit || isOneBlock ? kernel::chunkPanels
+                 : hasScratch          ? kernel::waitingPairs
+                                       : 1;
+    mostBlocks = packed ? groupBlocks : kernel::blocksOfGroup(op, this->view);
     panels = ceilDiv(columns, panelColumns);
     wholePanels = e.div(columns, e.number(panelColumns));
     interleaves = canInterleaveLhs(e.level) && !rhsPanels.widens();
@@ -78,7 +78,7 @@ public:
     rowPadding = widensLhs ? kernel::widenedRowPadding : 0;
     copies = listed || widensLhs ||
              !this->view.lhsDepthStride().isConstant(1) ||
-             (this->view.rowsLiePagesApart() && interleaves && chunkPanels > 1);
+             (this->view.rowsLiePagesApart() && interleaves && mostPanels > 1);
     auto behind = [&](Value area, int64_t bytes) {
       if (bytes == 0)
         return area;
@@ -87,15 +87,20 @@ public:
     };
     Value pairs = e.scratch(0);
     std::optional<int64_t> steps = this->view.depth.asConstant();
-    Value panel = behind(pairs, hasScratch ? kernel::pairBytes(steps) : 0);
-    rhsPanels.setScratch(panel);
-    copy = behind(panel, rhsPanels.scratchBytes());
+    Value area = behind(pairs, hasScratch ? kernel::pairBytes(steps)
+                               : isTall() ? kernel::tallSumsBytes(steps)
+                                          : 0);
+    // Of panels that are packed here, their number decides how many come last.
+    copy = packed ? behind(area, rhsPanels.scratchBytes()) : area;
+    rhsPanels.setScratch(!packed && this->view.mayCopyLhs()
+                             ? behind(area, kernel::lhsCopyBytes(steps))
+                             : area);
     isBare = kernel::behindReshapes(yielded) == op.getResult();
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
     tileElements = stripTileRows(e.level) * panelColumns;
     sums = onStack(parts * tileElements);
-    if (hasScratch)
+    if (hasScratch || isTall())
       waiting = pairs;
     else if ((!sumsFit || mayBePartial()) && !isOneBlock)
       waiting = onStack(groupElements);
@@ -118,6 +123,7 @@ public:
   }
 
 private:
+  bool isTall() const { return mostBlocks > groupBlocks; }
   bool mayBeWhole() { return getConstantIntValue(wholePanels) != 0; }
   bool mayBePartial() {
     std::optional<int64_t> whole = getConstantIntValue(wholePanels);
@@ -181,12 +187,12 @@ private:
                                   : matrixOf(view.rhs, op.getRhs(), batch));
     resultRow = e.mul(batch, rows);
     this->batch = batch;
-    Value units = e.max(e.mul(panels, e.number(groupBlocks)), e.number(1));
+    Value units = e.max(e.mul(panels, e.number(mostBlocks)), e.number(1));
     Value groups = e.div(e.add(end, e.sub(units, e.number(1))), units);
     e.loop(e.div(begin, units), groups, [&](Value group) {
       Value first = e.mul(group, units);
-      firstBlock = e.mul(group, e.number(groupBlocks));
-      groupSize = e.min(e.number(groupBlocks), e.sub(blocks, firstBlock));
+      firstBlock = e.mul(group, e.number(mostBlocks));
+      groupSize = e.min(e.number(mostBlocks), e.sub(blocks, firstBlock));
       from = e.sub(e.max(begin, first), first);
       to = e.min(e.sub(end, first), e.mul(groupSize, panels));
       emitGroup();
@@ -200,13 +206,13 @@ private:
       listed->list(batch, firstRow(e.number(0)), rows);
     Value begin = e.div(from, groupSize);
     Value end = e.div(e.add(to, e.sub(groupSize, e.number(1))), groupSize);
-    e.loop(
-        begin, end,
-        [&](Value panel) {
-          Value last = e.min(e.add(panel, e.number(chunkPanels)), end);
-          emitChunk(panel, last);
-        },
-        chunkPanels);
+    Value count = e.sub(end, begin), chunks = ceilDiv(count, mostPanels);
+    e.loop(e.number(0), chunks, [&](Value chunk) {
+      auto firstOf = [&](Value i) {
+        return e.add(begin, e.div(e.mul(i, count), chunks));
+      };
+      emitChunk(firstOf(chunk), firstOf(e.add(chunk, e.number(1))));
+    });
   }
 
   void forEachPanel(Value begin, Value end,
@@ -229,13 +235,34 @@ private:
         e.number(0), e.max(depth, e.number(1)),
         [&](Value k) {
           Value kEnd = e.min(e.add(k, e.number(blockDepth)), depth);
-          if (copies)
-            emitCopy(k, kEnd);
-          forEachPanel(begin, end, [&](Value panel, bool isWhole) {
-            emitStrip(begin, end, k, kEnd, panel, isWhole);
+          forEachSlice(begin, end, [&] {
+            if (copies)
+              emitCopy(k, kEnd);
+            forEachPanel(begin, end, [&](Value panel, bool isWhole) {
+              emitStrip(begin, end, k, kEnd, panel, isWhole);
+            });
           });
         },
         blockDepth);
+  }
+
+  /// Slices of the group that panels [begin, end) of the piece may meet.
+  void forEachSlice(Value begin, Value end, function_ref<void()> body) {
+    if (!isTall()) {
+      sliceBegin = e.number(0);
+      sliceEnd = groupSize;
+      return body();
+    }
+    auto [low, high] = blocksOf(begin);
+    Value isOne = e.equal(e.sub(end, begin), e.number(1));
+    Value first =
+        e.select(isOne, e.div(low, e.number(groupBlocks)), e.number(0));
+    Value last = ceilDiv(e.select(isOne, high, groupSize), groupBlocks);
+    e.loop(first, last, [&](Value slice) {
+      sliceBegin = e.mul(slice, e.number(groupBlocks));
+      sliceEnd = e.min(e.add(sliceBegin, e.number(groupBlocks)), groupSize);
+      body();
+    });
   }
 
   /// What is stored for a panel of rows that are not computed.
@@ -265,13 +292,13 @@ private:
     return isWhole ? width : e.sub(columns, e.mul(wholePanels, width));
   }
 
-  /// The group's slice [k, kEnd) of lhs, to scratch memory.
+  /// The slice's steps [k, kEnd) of lhs, to scratch memory.
   void emitCopy(Value k, Value kEnd) {
     Value steps = e.sub(kEnd, k), stride = strideOfCopy(steps);
     if (listed)
       return listed->copy(lhs, k, steps, copy, stride);
-    Value m = firstRow(e.number(0));
-    Value count = e.sub(e.min(firstRow(groupSize), rows), m);
+    Value m = firstRow(sliceBegin);
+    Value count = e.sub(e.min(firstRow(sliceEnd), rows), m);
     Matrix slice = lhs;
     slice.base = lhs.at(e, m, k);
     if (lhs.isHalf)
@@ -294,7 +321,15 @@ private:
   void emitStrip(Value begin, Value end, Value k, Value kEnd, Value panel,
                  bool isWhole) {
     auto [low, high] = blocksOf(panel);
-    Value first = firstRow(e.number(0));
+    PanelBlock block = {panel, begin, end, k, kEnd, widthOf(isWhole)};
+    Value width = block.width;
+    if (!isPacked)
+      placePanel(block, low);
+    if (isTall()) {
+      low = e.max(low, sliceBegin);
+      high = e.max(low, e.min(high, sliceEnd));
+    }
+    Value first = firstRow(sliceBegin);
     // Rows of the batch, or of the list.
     Value m = firstRow(low), mEnd = e.min(firstRow(high), rows);
     if (listed) {
@@ -303,7 +338,6 @@ private:
       mEnd = listed->before(high);
     }
     Value n = e.mul(panel, e.number(panelColumns));
-    Value width = widthOf(isWhole);
     bool inResult = isWhole && sumsFit;
     Strip work;
     work.depth = e.sub(kEnd, k);
@@ -317,12 +351,11 @@ private:
                  ? element(e.resultBuffer(0),
                            e.add(e.mul(e.add(resultRow, m), work.cStride), n))
              : isOneBlock ? sums
-                          : waitingAt(e.sub(panel, begin));
+                          : waitingAt(e.sub(panel, begin), m);
     work.rows = e.sub(mEnd, m);
     work.mostRows = rhsPanels.mostRows(work.rows);
     work.accumulate = e.less(e.number(0), k);
     SmallVector<Strip> works;
-    PanelBlock block = {panel, begin, end, k, kEnd, width};
     for (int64_t part = 0; part < parts; ++part) {
       works.push_back(rhsPanels.partOf(work, block, part));
       if (!isOneBlock)
@@ -355,8 +388,29 @@ private:
     });
   }
 
-  /// Where the sums of a panel of the chunk wait for the next block of k.
-  Value waitingAt(Value panelOfChunk) {
+  /// Where a panel is packed, from block `low` of the group on. One that meets
+  /// a single slice, just before it does: there is one place for all.
+  void placePanel(PanelBlock &block, Value low) {
+    Value none = e.number(0);
+    block.place = block.nextPlace = none;
+    if (!isTall())
+      return;
+    Value follower = e.add(block.panel, e.number(1));
+    Value isLast = e.equal(follower, block.end);
+    Value isShort = e.less(groupSize, e.number(groupBlocks + 1));
+    block.place = e.select(isShort, none, e.sub(block.panel, block.begin));
+    block.nextPlace = e.select(
+        isShort, none, e.select(isLast, none, e.sub(follower, block.begin)));
+    Value last = e.sub(sliceEnd, e.number(1));
+    block.isNew = e.equal(low, e.max(sliceBegin, e.min(low, last)));
+  }
+
+  /// Where the sums of a panel of the chunk, from row m on, wait for the next
+  /// block of k.
+  Value waitingAt(Value panelOfChunk, Value m) {
+    if (isTall())
+      return element(waiting, e.mul(e.sub(m, firstRow(e.number(0))),
+                                    e.number(panelColumns)));
     if (!hasScratch)
       return waiting;
     return element(waiting,
@@ -397,8 +451,9 @@ private:
   bool isPacked;
   int64_t rowPadding; // Elements between rows of a copy.
   Value panels, wholePanels;
-  int64_t blockDepth, chunkPanels, parts, tileElements;
-  bool sumsFit; // Those of whole panels wait in the result.
+  int64_t blockDepth, parts, tileElements;
+  int64_t mostPanels, mostBlocks; // Of a chunk, of a group.
+  bool sumsFit;                   // Those of whole panels wait in the result.
   bool isBare, isOneBlock, interleaves;
   bool hasScratch; // For sums that wait.
   bool copies;     // The group's slice of lhs, to scratch memory.
@@ -411,6 +466,7 @@ private:
   Value batch, resultRow;
   // Of the current group.
   Value firstBlock, groupSize, from, to;
+  Value sliceBegin, sliceEnd; // Of its blocks.
 };
 
 } // namespace

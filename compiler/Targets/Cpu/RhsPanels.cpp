@@ -54,9 +54,10 @@ Value RhsPanels::packedAt(Value panel, Value k) {
       e.mul(e.add(e.mul(panel, packedDepth), row), e.number(panelColumns)));
 }
 
-Value RhsPanels::scratchOf(int64_t part) {
-  int64_t bytes = kernel::panelBytes(view.depth.asConstant());
-  return element(e, panel, e.number(part * bytes / 4));
+Value RhsPanels::scratchOf(Value place, int64_t part) {
+  int64_t count = kernel::panelBytes(view.depth.asConstant()) / 4;
+  Value at = e.add(e.mul(place, e.number(parts)), e.number(part));
+  return element(e, panel, e.mul(at, e.number(count)));
 }
 
 Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
@@ -65,8 +66,13 @@ Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
                     e.mul(e.valueOf(view.columns), e.number(part)));
     Matrix slice = rhs;
     slice.base = rhs.at(e, block.k, n);
-    work.b = work.next = scratchOf(part);
-    packPanel(e, slice, work.b, work.depth, block.width);
+    work.b = scratchOf(block.place, part);
+    work.next = scratchOf(block.nextPlace, part);
+    auto pack = [&] { packPanel(e, slice, work.b, work.depth, block.width); };
+    if (block.isNew)
+      e.ifThen(block.isNew, pack);
+    else
+      pack();
     return work;
   }
   Value count = e.number(parts), first = e.mul(block.begin, count);
@@ -79,7 +85,7 @@ Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
   if (!widens())
     return work;
   work.pairs = work.b;
-  work.b = scratchOf(part);
+  work.b = scratchOf(e.number(0), part);
   work.nextBytes = e.number(panelColumns * 2);
   e.ifThen(isMany(work.rows), [&] {
     widenPanel(e, work.pairs, work.b, e.div(work.depth, e.number(2)));

@@ -22,6 +22,9 @@ namespace tenon::cpu {
 struct PanelBlock {
   Value panel, begin, end; // This one of [begin, end).
   Value k, kEnd, width;    // Columns that it has.
+  /// Where it does not come packed: its place in scratch memory, that of the
+  /// next panel, and whether it is not there yet; null: it never is.
+  Value place, nextPlace, isNew;
 };
 
 class RhsPanels {
@@ -36,7 +39,7 @@ public:
   Value getDepth() const { return depth; }
   std::optional<int64_t> getKnownDepth() const { return knownDepth; }
 
-  /// Bytes of scratch memory for the panels of a block, and where they are.
+  /// Bytes of scratch memory for a panel of a block, and where they are.
   int64_t scratchBytes() const;
   void setScratch(Value area) { panel = area; }
 
@@ -55,7 +58,7 @@ public:
                 const StripTarget &target, Value width);
 
 private:
-  Value scratchOf(int64_t part);
+  Value scratchOf(Value place, int64_t part);
   Value packedAt(Value panel, Value k);
   Value isFew(Value rows);
   Value isMany(Value rows);

@@ -184,6 +184,29 @@ TEST_P(BatchedMatmul, CopiesRowsThatLiePagesApart) {
                {{"990", "50"}}, {"m", "1", "50"}, sizes)});
 }
 
+/// Groups of many blocks of rows: full, cut by a piece, and the next one.
+TEST_P(BatchedMatmul, PacksForManyRows) {
+  std::vector<Symbols> sizes;
+  for (int64_t m : {128, 129, 300, 2048, 2049})
+    for (int64_t n : {3, 48, 50, 1210})
+      sizes.push_back({{"m", m}, {"k", 5}, {"n", n}});
+  for (int64_t n : {48, 50, 100})
+    sizes.push_back({{"m", 260}, {"k", 800}, {"n", n}});
+  std::string doubled = "%y = graph.add %sums, %sums : (RESULT, RESULT) -> "
+                        "RESULT";
+  std::vector<Symbols> few = {{{"m", 140}}, {{"m", 330}}};
+  run({product({{"m", "k"}}, {{"k", "n"}}, {"m", "n"}, sizes),
+       product({{"2", "m", "780"}}, {{"2", "780", "50"}}, {"2", "m", "50"}, few,
+               doubled),
+       product({{"2", "m", "7"}}, {{"2", "7", "1200"}}, {"2", "m", "1200"}, few,
+               doubled),
+       product({{"m", "1024"}},
+               {{"100", "1024"}, transpose("b", "1, 0"), {"1024", "100"}},
+               {"m", "100"}, few),
+       product({{"1024", "m"}, transpose("a", "1, 0"), {"m", "1024"}},
+               {{"1024", "50"}}, {"m", "50"}, few)});
+}
+
 TEST_P(BatchedMatmul, ReadsRowsOfBatchesThatLieApart) {
   // One row of each batch, behind an axis of one; and every second batch.
   std::vector<Symbols> sizes = {{{"m", 1}}, {{"m", 5}}, {{"m", 70}}};
