@@ -199,8 +199,11 @@ private:
     work.cStride = stride;
     work.rows = e.sub(mEnd, m);
     work.accumulate = e.less(e.number(0), block.k);
-    work.next = packed(e.select(wraps, begin, follower),
-                       e.select(wraps, e.add(block.k, block.steps), block.k));
+    // Behind all blocks comes the next chunk, of this piece or another one.
+    Value more = e.less(e.add(block.k, block.steps), whole);
+    Value behind = e.select(more, e.add(block.k, block.steps), e.number(0));
+    work.next = packed(e.select(e.both(wraps, more), begin, follower),
+                       e.select(wraps, behind, block.k));
     work.columns =
         inResult || wholePanels == 0 ? panelColumns : columns % panelColumns;
     work.isInterleaved = interleaves;

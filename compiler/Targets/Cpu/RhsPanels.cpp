@@ -80,8 +80,11 @@ Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
   Value follower = e.add(own, e.number(1));
   Value isLast = e.equal(follower, e.mul(block.end, count));
   work.b = packedAt(own, block.k);
-  work.next = packedAt(e.select(isLast, first, follower),
-                       e.select(isLast, block.kEnd, block.k));
+  // Behind all blocks comes the next chunk, of this piece or another one.
+  Value more = e.less(block.kEnd, depth);
+  Value behind = e.select(more, block.kEnd, e.number(0));
+  work.next = packedAt(e.select(e.both(isLast, more), first, follower),
+                       e.select(isLast, behind, block.k));
   if (!widens())
     return work;
   work.pairs = work.b;
