@@ -40,7 +40,8 @@ std::optional<std::string> refusalGeneric(const KernelView &) {
   return std::nullopt;
 }
 kernel::Geometry geometryGeneric(const KernelView &view) {
-  return kernel::geometryOf(view.body);
+  return view.target == Target::Cpu ? kernel::geometryOf(view.body)
+                                    : kernel::deviceGeometryOf(view.body);
 }
 SmallVector<std::string> layoutsGeneric(const KernelView &view) {
   return rowMajor(view);

@@ -46,6 +46,15 @@ struct Geometry {
 /// The geometry of the Generic schedule for the body of a region or function.
 Geometry geometryOf(mlir::Block &body);
 
+/// The Generic schedule of devices, where each thread of a block computes whole
+/// rows. Where elements of the results can be computed one by one, each is a
+/// row of the launch; else the rows are those above.
+Geometry deviceGeometryOf(mlir::Block &body);
+bool hasIndependentElements(mlir::Block &body);
+
+/// Threads in its blocks.
+int64_t deviceThreads(mlir::Block &body);
+
 /// What a yielded value is before reshapes, which do not move elements.
 mlir::Value behindReshapes(mlir::Value value);
 

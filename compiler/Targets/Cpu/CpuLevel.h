@@ -16,7 +16,8 @@ namespace tenon::cpu {
 /// the instruction can run on machines without, by multiply-adds in its place.
 enum class PairDots { None, Native, Expanded };
 
-/// What code may use. `name` is the suffix of its symbols.
+/// What code may use. `name` is the suffix of its symbols. A device whose
+/// threads compute one element at a time has no bits in a vector.
 struct CpuLevel {
   llvm::StringRef name;
   llvm::StringRef targetCpu; // As LLVM calls it.
@@ -24,8 +25,12 @@ struct CpuLevel {
   unsigned vectorBits;
   PairDots pairDots = PairDots::None;
 
-  /// Elements of this many bytes in a vector register.
-  unsigned lanes(unsigned bytes) const { return vectorBits / 8 / bytes; }
+  bool hasVectors() const { return vectorBits > 0; }
+
+  /// Elements of this many bytes in a vector register, or 1.
+  unsigned lanes(unsigned bytes) const {
+    return hasVectors() ? vectorBits / 8 / bytes : 1;
+  }
 };
 
 /// All levels, lowest requirement first.

@@ -196,15 +196,21 @@ Value PointwiseSpace::rowsOfInner(Emitter &e) const {
   });
 }
 
-void emitPointwiseRows(Emitter &e) {
+PointwiseSpace pointwiseSpace(Emitter &e) {
   PointwiseSpace space;
   space.dims = kernel::iterationDims(e.kernel.getBlock());
+  if (!space.dims.empty())
+    space.runs = axisRuns(e, space.dims);
+  return space;
+}
+
+void emitPointwiseRows(Emitter &e) {
+  PointwiseSpace space = pointwiseSpace(e);
   if (space.dims.empty())
     return e.loop(e.begin, e.end,
                   [&](Value) { e.storeYields({}, e.number(0)); });
   if (space.dims.size() == 1)
     return emitFlat(e, e.valueOf(space.dims[0]));
-  space.runs = axisRuns(e, space.dims);
   auto elements = [&](Value begin, Value end) {
     emitElements(e, space, begin, end);
   };

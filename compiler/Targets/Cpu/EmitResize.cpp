@@ -295,6 +295,10 @@ private:
 
 } // namespace
 
+Value resizedElement(Emitter &e, graph::ResizeOp op, ArrayRef<Value> index) {
+  return Resampling(e, op).elementAt(index);
+}
+
 bool emitResize(Emitter &e, Operation *root) {
   auto op = dyn_cast<graph::ResizeOp>(root);
   if (!op)
@@ -319,7 +323,7 @@ bool emitResize(Emitter &e, Operation *root) {
     e.storeRow(op, lead, row, length, [&](Value i) {
       Indices index = lead;
       index.push_back(i);
-      return Resampling(e, op).elementAt(index);
+      return resizedElement(e, op, index);
     });
   });
   return true;

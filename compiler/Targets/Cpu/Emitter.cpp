@@ -57,6 +57,10 @@ LogicalResult Emitter::emitRows() {
     return emitAttentionBlocks(*this);
   if (kernel.getSchedule() == "RowProgram")
     return emitRowProgram(*this);
+  return emitGeneric();
+}
+
+LogicalResult Emitter::emitGeneric() {
   Operation *root = kernel::findRoot(kernel.getBlock());
   if (!root) {
     emitPointwiseRows(*this);
@@ -67,7 +71,7 @@ LogicalResult Emitter::emitRows() {
         emitScans, emitScatters, emitResize, emitRecurrent, emitAttention})
     if (emitRoot(*this, root))
       return success();
-  return root->emitOpError("has no emission for the CPU; please report this");
+  return root->emitOpError("has no emission; please report this");
 }
 
 Value Emitter::giveUp(const Twine &reason) {
@@ -140,6 +144,21 @@ void Emitter::addWrapper() {
   LLVM::ReturnOp::create(b, call.getResult());
 }
 
+Value Emitter::symbolValue(unsigned ordinal) {
+  return loadRaw(params, b.getI64Type(), number(ordinal));
+}
+
+Value Emitter::scratchBase() {
+  return loadRaw(context, LLVM::LLVMPointerType::get(kernel.getContext()),
+                 number(0));
+}
+
+Value Emitter::sharedBase() {
+  constexpr int64_t place = 5; // In tenon_kernel_context_t.
+  return loadRaw(context, LLVM::LLVMPointerType::get(kernel.getContext()),
+                 number(place));
+}
+
 Value Emitter::argumentBuffer(unsigned i) {
   // An argument that the result overwrites has the result's address: read
   // through one pointer, so that the code knows that they are the same.
@@ -210,18 +229,25 @@ Value Emitter::atEntry(function_ref<Value()> make) {
 
 void Emitter::loop(Value from, Value to, function_ref<void(Value)> body,
                    int64_t step) {
-  loop(
-      from, to, ValueRange(),
-      [&](Value i, ValueRange) {
-        body(i);
-        return SmallVector<Value>();
-      },
-      step);
+  loop(from, to, number(step), body);
+}
+
+void Emitter::loop(Value from, Value to, Value step,
+                   function_ref<void(Value)> body) {
+  steppingLoop(from, to, step, ValueRange(), [&](Value i, ValueRange) {
+    body(i);
+    return SmallVector<Value>();
+  });
 }
 
 SmallVector<Value> Emitter::loop(Value from, Value to, ValueRange initial,
                                  CarryBody body, int64_t step) {
-  auto op = scf::ForOp::create(b, from, to, number(step), initial);
+  return steppingLoop(from, to, number(step), initial, body);
+}
+
+SmallVector<Value> Emitter::steppingLoop(Value from, Value to, Value step,
+                                         ValueRange initial, CarryBody body) {
+  auto op = scf::ForOp::create(b, from, to, step, initial);
   OpBuilder::InsertionGuard guard(b);
   if (initial.empty())
     op.getBody()->getTerminator()->erase();

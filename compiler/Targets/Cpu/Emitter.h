@@ -7,7 +7,8 @@
 //
 // Made are two functions of the LLVM dialect with scf, arith, math and vector
 // inside: NAME.LEVEL with the runtime's signature unpacks the buffers and calls
-// NAME.LEVEL.rows, whose buffers do not alias.
+// NAME.LEVEL.rows, whose buffers do not alias. For devices, compiler/Targets/
+// Cuda replaces what is virtual here: the function and what it finds there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +39,7 @@ class Emitter : public FormulaHost {
 public:
   /// Functions are added to the end of `module`.
   Emitter(kernel::FuncOp kernel, const CpuLevel &level, mlir::ModuleOp module);
+  virtual ~Emitter() = default;
 
   /// Emits the kernel by its schedule; reports what it cannot do.
   mlir::LogicalResult emit();
@@ -81,6 +83,8 @@ public:
       llvm::function_ref<llvm::SmallVector<Value>(Value, mlir::ValueRange)>;
   llvm::SmallVector<Value> loop(Value from, Value to, mlir::ValueRange initial,
                                 CarryBody body, int64_t step = 1);
+  void loop(Value from, Value to, Value step,
+            llvm::function_ref<void(Value i)> body);
   /// A loop per size, outermost first.
   void loops(llvm::ArrayRef<Value> sizes,
              llvm::function_ref<void(llvm::ArrayRef<Value>)> body);
@@ -162,6 +166,26 @@ public:
 
   Value begin, end, context;
 
+protected:
+  /// Opens the function that computes rows, after which `buffers`, `begin` and
+  /// `end` are known; and closes it.
+  virtual void startFunctions();
+  virtual void finishFunctions();
+  /// Computes rows [begin, end) by the kernel's schedule.
+  virtual mlir::LogicalResult emitRows();
+  /// The same by the Generic schedule.
+  mlir::LogicalResult emitGeneric();
+  // Found at the function's entry: the value of a symbol, scratch memory and
+  // what all pieces share.
+  virtual Value symbolValue(unsigned ordinal);
+  virtual Value scratchBase();
+  virtual Value sharedBase();
+
+  mlir::LLVM::LLVMFuncOp rowsFunction;
+  mlir::Operation *entryEnd = nullptr; // Entry code goes before it.
+  llvm::SmallVector<Value> buffers;
+  Value faultSlot; // An i32 on the stack: 0, or the fault so far.
+
 private:
   using Key = llvm::SmallVector<const void *, 6>;
   Key elementKey(Value tensor, llvm::ArrayRef<Value> index);
@@ -179,32 +203,33 @@ private:
   Value laneElement(Value tensor, const Indices &index);
   Value laneValue(Value tensor, const Indices &index);
   Value laneFormula(mlir::Operation *op, const Indices &index);
+  llvm::SmallVector<Value> steppingLoop(Value from, Value to, Value step,
+                                        mlir::ValueRange initial,
+                                        CarryBody body);
   Value laneLoad(Value base, Value tensor, const Indices &index);
   Value eachLane(Value tensor, const Indices &index);
   void storeLanes(Value value, Value base, mlir::Type element, Value offset);
-  void startFunctions();
-  void finishFunctions();
   void addWrapper();
   Value loadArgument(mlir::BlockArgument argument, llvm::ArrayRef<Value> index);
   Value loadRowMajor(Value base, Value tensor, llvm::ArrayRef<Value> index);
   Value loadPackedRow(Value base, Value tensor, llvm::ArrayRef<Value> index);
   Value constantBase(mlir::Operation *op);
   Value sizesBase(mlir::Operation *op);
-  mlir::LogicalResult emitRows();
 
   std::vector<std::map<Key, Value>> scopes;
   LaneState *laneState = nullptr;
-  mlir::LLVM::LLVMFuncOp rowsFunction;
-  mlir::Operation *entryEnd = nullptr; // Entry code goes before it.
-  llvm::SmallVector<Value> buffers;
   llvm::DenseMap<Value, Value> placed;
-  Value params, faultSlot;
+  Value params;
   bool failedAlready = false;
 };
 
 // The rules for elements of data movement and constants.
 Value emitMovement(Emitter &e, mlir::Operation *op,
                    llvm::ArrayRef<Value> index);
+
+/// An element of a resized tensor that has some, still to be rounded.
+Value resizedElement(Emitter &e, graph::ResizeOp op,
+                     llvm::ArrayRef<Value> index);
 
 /// The loop nest of the PackedMatmul schedule, and of BatchedMatmul.
 mlir::LogicalResult emitPanelMatmul(Emitter &e, bool isPacked);

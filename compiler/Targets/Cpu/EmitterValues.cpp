@@ -237,7 +237,7 @@ Value Emitter::evaluate(Expr expr) {
       auto symbols = kernel.getSymbols();
       for (auto [i, symbol] : llvm::enumerate(symbols))
         if (cast<StringAttr>(symbol).getValue() == expr.name())
-          return loadRaw(params, b.getI64Type(), number(i));
+          return symbolValue(i);
       return giveUp("has no symbol '" + expr.name() + "'");
     });
   case graph::ExprKind::Product: {
@@ -342,9 +342,7 @@ Value Emitter::scratch(unsigned wanted) {
     return memo(
         {&scratchTag, reinterpret_cast<const void *>(uintptr_t(wanted))},
         [&]() -> Value {
-          Value base =
-              loadRaw(context, LLVM::LLVMPointerType::get(kernel.getContext()),
-                      number(0));
+          Value base = scratchBase();
           Value offset = number(0);
           SmallVector<Expr> areas = kernel::scratchAreas(root);
           for (unsigned i = 0; i < wanted; ++i)
@@ -355,13 +353,8 @@ Value Emitter::scratch(unsigned wanted) {
 }
 
 Value Emitter::shared() {
-  constexpr int64_t place = 5; // In tenon_kernel_context_t.
-  return atEntry([&] {
-    return memo({&sharedTag}, [&] {
-      return loadRaw(context, LLVM::LLVMPointerType::get(kernel.getContext()),
-                     number(place));
-    });
-  });
+  return atEntry(
+      [&] { return memo({&sharedTag}, [&] { return sharedBase(); }); });
 }
 
 //===----------------------------------------------------------------------===//

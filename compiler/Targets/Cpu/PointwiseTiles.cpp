@@ -190,6 +190,8 @@ void turnRegisters(Emitter &e, MutableArrayRef<Value> lines) {
 
 bool emitTransposedTiles(Emitter &e, const PointwiseSpace &space,
                          function_ref<void(Value, Value)> elements) {
+  if (!e.level.hasVectors())
+    return false;
   for (auto op : e.kernel.getBlock().getOps<graph::TransposeOp>()) {
     if (!turnsPlane(space, op))
       continue;

@@ -17,16 +17,20 @@ struct AxisRun {
 
 llvm::SmallVector<Value> sizesOf(llvm::ArrayRef<AxisRun> runs);
 
-/// What a kernel without root iterates over; axes of size 1 are in no run.
+/// What a kernel without root iterates over; axes of size 1 are in no run. A
+/// scalar has neither dims nor runs.
 struct PointwiseSpace {
   llvm::SmallVector<Expr> dims;
-  llvm::SmallVector<AxisRun> runs; // Outermost first, never empty.
+  llvm::SmallVector<AxisRun> runs; // Outermost first.
 
   /// The index of an element from one count per run.
   Indices index(Emitter &e, llvm::ArrayRef<Value> counts) const;
   /// How many rows (last axes) make one of the innermost run.
   Value rowsOfInner(Emitter &e) const;
 };
+
+/// The space of the emitter's kernel.
+PointwiseSpace pointwiseSpace(Emitter &e);
 
 /// Transposes a square of vectors, by exchanging ever larger squares inside it.
 void turnRegisters(Emitter &e, llvm::MutableArrayRef<Value> lines);

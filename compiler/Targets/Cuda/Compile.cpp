@@ -1,0 +1,141 @@
+//===- Compile.cpp - Kernels become PTX for CUDA devices ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cuda/Compile.h"
+#include "compiler/Targets/Cpu/LowerToLlvm.h"
+#include "compiler/Targets/Cuda/DeviceEmitter.h"
+#include "compiler/Targets/Cuda/MathLibrary.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include <mutex>
+
+using namespace mlir;
+
+namespace tenon::cuda {
+namespace {
+
+constexpr StringLiteral device = "sm_80", version = "+ptx80";
+
+/// Nothing that makes copies of loops: what is inlined is large already.
+constexpr StringLiteral pipeline =
+    "always-inline,globaldce,"
+    "function(sroa,early-cse<memssa>,infer-address-spaces,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,"
+    "loop-mssa(loop-simplifycfg,loop-rotate,licm),"
+    "instcombine<no-verify-fixpoint>,simplifycfg,gvn,loop-mssa(licm),"
+    "loop(indvars),instcombine<no-verify-fixpoint>,simplifycfg,"
+    "early-cse<memssa>)";
+
+std::unique_ptr<llvm::TargetMachine> targetMachine() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, device, version, llvm::TargetOptions(), llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+/// What codegen is to know of each entry.
+void describeEntries(llvm::Module &code, ArrayRef<CudaKernel> kernels) {
+  for (llvm::Function &function : code)
+    if (!function.isDeclaration()) {
+      function.addFnAttr("target-cpu", device);
+      function.addFnAttr("target-features", version);
+      function.addFnAttr("no-builtins");
+      function.addFnAttr(llvm::Attribute::NoUnwind);
+    }
+  for (const CudaKernel &kernel : kernels)
+    code.getFunction(kernel.name)
+        ->addFnAttr("nvvm.maxntid", Twine(kernel.threads).str());
+}
+
+void optimise(llvm::Module &code, llvm::TargetMachine &machine) {
+  llvm::PassBuilder builder(&machine);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
+  library.disableAllFunctions();
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
+  passes.run(code, modules);
+}
+
+std::string writePtx(llvm::Module &code, llvm::TargetMachine &machine) {
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr,
+                                  llvm::CodeGenFileType::AssemblyFile))
+    return {};
+  passes.run(code);
+  return text.str().str();
+}
+
+/// The first function that is called and not there; empty when all are.
+StringRef missingFunction(const llvm::Module &code) {
+  for (const llvm::Function &function : code)
+    if (function.isDeclaration() && !function.isIntrinsic() &&
+        !function.use_empty())
+      return function.getName();
+  return {};
+}
+
+} // namespace
+
+FailureOr<CudaCode> compilePtx(ModuleOp module) {
+  CudaCode result;
+  OwningOpRef<ModuleOp> emitted = ModuleOp::create(module.getLoc());
+  for (auto kernel : module.getOps<kernel::FuncOp>()) {
+    DeviceEmitter emitter(kernel, *emitted);
+    if (failed(emitter.emit()))
+      return failure();
+    result.kernels.push_back({kernel.getSymName().str(), emitter.threads, 0});
+  }
+  std::unique_ptr<llvm::TargetMachine> machine = targetMachine();
+  if (!machine)
+    return module.emitError("this LLVM has no NVPTX target"), failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code = cpu::lowerToLlvm(*emitted, context);
+  if (!code)
+    return module.emitError("kernels could not be lowered; please report this"),
+           failure();
+  code->setTargetTriple(machine->getTargetTriple());
+  code->setDataLayout(machine->createDataLayout());
+  if (llvm::Error error = linkMath(*code))
+    return module.emitError("the functions of floats could not be linked: ")
+               << llvm::toString(std::move(error)),
+           failure();
+  describeEntries(*code, result.kernels);
+  optimise(*code, *machine);
+  if (StringRef missing = missingFunction(*code); !missing.empty())
+    return module.emitError("kernels call '")
+               << missing << "', which nobody defines; please report this",
+           failure();
+  result.ptx = writePtx(*code, *machine);
+  return result;
+}
+
+} // namespace tenon::cuda

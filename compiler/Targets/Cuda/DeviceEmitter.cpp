@@ -1,0 +1,169 @@
+//===- DeviceEmitter.cpp - Writes one kernel as a function for devices ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cuda/DeviceEmitter.h"
+#include "dialects/Kernel/Geometry.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "runtime/model_format.h"
+
+using namespace mlir;
+
+namespace tenon::cuda {
+namespace {
+
+constexpr unsigned globalSpace = 1;
+
+// Of no machine: loops are scalar, and nothing asks for a feature.
+const cpu::CpuLevel deviceLevel = {"cuda", "", 0, /*vectorBits=*/0};
+
+} // namespace
+
+DeviceEmitter::DeviceEmitter(kernel::FuncOp kernel, ModuleOp module)
+    : Emitter(kernel, deviceLevel, module),
+      threads(kernel::deviceThreads(kernel.getBlock())) {}
+
+//===----------------------------------------------------------------------===//
+// The entry
+//===----------------------------------------------------------------------===//
+
+void DeviceEmitter::startFunctions() {
+  MLIRContext *context = kernel.getContext();
+  auto pointer = LLVM::LLVMPointerType::get(context, globalSpace);
+  Type i64 = b.getI64Type();
+  unsigned read = kernel.getBlock().getNumArguments();
+  unsigned count = read + kernel.getYielded().size();
+  unsigned symbolCount = kernel.getSymbols().size();
+  SmallVector<Type> inputs(count, pointer);
+  inputs.append(symbolCount, i64);
+  inputs.append({i64, i64, pointer, i64, pointer, pointer});
+
+  b.setInsertionPointToEnd(module.getBody());
+  rowsFunction = LLVM::LLVMFuncOp::create(
+      b, kernel.getSymName(),
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), inputs),
+      LLVM::Linkage::External, /*dsoLocal=*/false, LLVM::CConv::PTX_Kernel);
+  for (unsigned i = 0; i < count; ++i)
+    rowsFunction.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                            b.getUnitAttr());
+  for (unsigned i = 0; i < read; ++i)
+    rowsFunction.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(),
+                            b.getUnitAttr());
+
+  Block *entry = rowsFunction.addEntryBlock(b);
+  auto arguments = entry->getArguments();
+  llvm::append_range(buffers, arguments.take_front(count));
+  llvm::append_range(symbols, arguments.slice(count, symbolCount));
+  auto rest = arguments.drop_front(count + symbolCount);
+  rows = rest[0], grain = rest[1], scratchStart = rest[2];
+  scratchStride = rest[3], sharedStart = rest[4], faultWord = rest[5];
+  b.setInsertionPointToStart(entry);
+  Value one = arith::ConstantIntOp::create(b, 1, 64);
+  faultSlot = LLVM::AllocaOp::create(b, LLVM::LLVMPointerType::get(context),
+                                     b.getI32Type(), one);
+  thread = special("tid.x");
+  block = special("ctaid.x");
+  blocks = special("nctaid.x");
+  entryEnd = arith::ConstantIntOp::create(b, 0, 1);
+}
+
+Value DeviceEmitter::special(StringRef name) {
+  auto call = LLVM::CallIntrinsicOp::create(
+      b, b.getI32Type(),
+      b.getStringAttr("llvm.nvvm.read.ptx.sreg." + name.str()), ValueRange());
+  return arith::ExtUIOp::create(b, b.getI64Type(), call.getResult(0));
+}
+
+void DeviceEmitter::finishFunctions() {
+  LLVM::ReturnOp::create(b, ValueRange());
+}
+
+LogicalResult DeviceEmitter::emitRows() {
+  LogicalResult result = success();
+  Value pieces = div(add(rows, sub(grain, number(1))), grain);
+  loop(block, pieces, blocks, [&](Value piece) {
+    LLVM::StoreOp::create(b, arith::ConstantIntOp::create(b, 0, 32), faultSlot);
+    Value first = mul(piece, grain);
+    Value last = min(rows, add(first, grain));
+    loop(
+        add(first, thread), last,
+        [&](Value row) {
+          begin = row;
+          // Without overflow, so that loops from begin to end unfold.
+          end = arith::AddIOp::create(b, row, number(1),
+                                      arith::IntegerOverflowFlags::nsw);
+          result = emitRow();
+        },
+        threads);
+    if (mayFault)
+      reportFault(piece);
+  });
+  return result;
+}
+
+LogicalResult DeviceEmitter::emitRow() {
+  if (kernel.getSchedule() != "Generic")
+    return kernel.emitOpError("has a schedule that is not for CUDA: '")
+           << kernel.getSchedule() << "'; please report this";
+  if (kernel::hasIndependentElements(kernel.getBlock()))
+    return emitElement(*this, begin);
+  return emitGeneric();
+}
+
+//===----------------------------------------------------------------------===//
+// What loop nests find
+//===----------------------------------------------------------------------===//
+
+Value DeviceEmitter::symbolValue(unsigned ordinal) { return symbols[ordinal]; }
+
+Value DeviceEmitter::scratchBase() {
+  Value ordinal = add(mul(block, number(threads)), thread);
+  return address(scratchStart, b.getI8Type(), mul(ordinal, scratchStride));
+}
+
+Value DeviceEmitter::sharedBase() { return sharedStart; }
+
+Value DeviceEmitter::callMath(int function, ValueRange operands) {
+  Type type = operands[0].getType();
+  std::string name =
+      mathFunctionName(function, operands.size() == 2, type.isF64());
+  SmallVector<Type> inputs(operands.size(), type);
+  auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (!callee) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    callee = LLVM::LLVMFuncOp::create(
+        b, name, LLVM::LLVMFunctionType::get(type, inputs));
+  }
+  return LLVM::CallOp::create(b, callee, operands).getResult();
+}
+
+void DeviceEmitter::fault(Value bad, int code, Operation *op) {
+  mayFault = true;
+  Emitter::fault(bad, code, op);
+}
+
+void DeviceEmitter::reportFault(Value piece) {
+  Value none = arith::ConstantIntOp::create(b, 0, 32);
+  Value code = LLVM::LoadOp::create(b, b.getI32Type(), faultSlot);
+  Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, code, none);
+  ifThen(isOne, [&] {
+    Value word =
+        arith::OrIOp::create(b, arith::ShLIOp::create(b, piece, number(32)),
+                             arith::ExtUIOp::create(b, b.getI64Type(), code));
+    LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::umin, faultWord, word,
+                              LLVM::AtomicOrdering::monotonic, "device");
+  });
+}
+
+std::string mathFunctionName(int function, bool isBinary, bool isDouble) {
+  // In the order of `tenon_math_t`.
+  static constexpr const char *unary[TENON_MATH_UNARY_COUNT] = {
+      "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf",
+      "exp",  "expm1", "log",  "log1p", "sin",  "sinh",  "tan", "tanh"};
+  static constexpr const char *binary[TENON_MATH_BINARY_COUNT] = {"pow",
+                                                                  "fmod"};
+  return std::string("tenon_") + (isBinary ? binary : unary)[function] +
+         (isDouble ? "" : "f");
+}
+
+} // namespace tenon::cuda

@@ -1,0 +1,61 @@
+//===- DeviceEmitter.h - Writes one kernel as a function for devices ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The loop nests are the Generic ones of CPUs; around them is an entry that
+// walks the pieces of its block and gives their rows to threads: row
+// first + t, and every `threads`-th after it, are thread t's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_TARGETS_CUDA_DEVICEEMITTER_H
+#define TENON_COMPILER_TARGETS_CUDA_DEVICEEMITTER_H
+
+#include "compiler/Targets/Cpu/Emitter.h"
+
+namespace tenon::cuda {
+
+using cpu::Indices;
+using kernel::Expr;
+using mlir::Value;
+
+class DeviceEmitter : public cpu::Emitter {
+public:
+  /// The function is added to the end of `module`.
+  DeviceEmitter(kernel::FuncOp kernel, mlir::ModuleOp module);
+
+  Value callMath(int function, mlir::ValueRange operands) override;
+  void fault(Value bad, int code, mlir::Operation *op) override;
+
+  /// Per block.
+  const unsigned threads;
+
+protected:
+  void startFunctions() override;
+  void finishFunctions() override;
+  mlir::LogicalResult emitRows() override;
+  Value symbolValue(unsigned ordinal) override;
+  Value scratchBase() override;
+  Value sharedBase() override;
+
+private:
+  mlir::LogicalResult emitRow();
+  Value special(llvm::StringRef name);
+  void reportFault(Value piece);
+
+  bool mayFault = false;
+  // Parameters of the entry; and what its thread is.
+  llvm::SmallVector<Value> symbols;
+  Value rows, grain, scratchStart, scratchStride, sharedStart, faultWord;
+  Value thread, block, blocks;
+};
+
+/// Computes row-major element `position` of what a kernel loops over whose
+/// elements do not need each other, and stores the results there.
+mlir::LogicalResult emitElement(cpu::Emitter &e, Value position);
+
+/// The name that a tenon_math_t function has in the module of device/Math.cpp.
+std::string mathFunctionName(int function, bool isBinary, bool isDouble);
+
+} // namespace tenon::cuda
+
+#endif // TENON_COMPILER_TARGETS_CUDA_DEVICEEMITTER_H
