@@ -18,11 +18,15 @@ enum class EmitStage {
   Exec,     // the host program
   Llvm,     // LLVM IR of the first level
   Object,   // object code of the first level
+  Ptx,      // PTX of all kernels, for CUDA
   Artifact, // all of it, to a file
 };
 
 /// What products multiply; their sums are f32 in any case.
 enum class Precision { Fp32, Bf16 };
+
+/// What kernels run on.
+enum class Target { Cpu, Cuda };
 
 struct DimRange {
   std::string name;
@@ -30,6 +34,11 @@ struct DimRange {
 };
 
 struct CompileOptions {
+  /// The file holds a program for each; stages before it show the first one's.
+  std::vector<Target> targets = {Target::Cpu};
+  /// Compute capabilities, as 10 * major + minor, that machine code is added
+  /// for to the PTX that all GPUs can run.
+  std::vector<unsigned> sms;
   /// CPU levels, lowest first; "native" is the best of this machine. Empty:
   /// all that make a difference to the precision.
   std::vector<std::string> levels;

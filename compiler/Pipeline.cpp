@@ -7,6 +7,7 @@
 #include "compiler/Lowering/Passes.h"
 #include "compiler/Package/Package.h"
 #include "compiler/PassLog.h"
+#include "compiler/PipelineTargets.h"
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Targets/Cpu/Compile.h"
 #include "compiler/Transforms/Passes.h"
@@ -53,7 +54,7 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
 }
 
 void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
-                         const CompileOptions &options) {
+                         const CompileOptions &options, Target target) {
   // graph -> kernel.region: which ops share a kernel.
   FormRegionsPassOptions regions;
   regions.explain = options.explain;
@@ -70,6 +71,8 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
   if (options.winograd < 2)
     schedules.without.push_back("WinogradF2");
   schedules.explain = options.explain;
+  if (target == Target::Cuda)
+    schedules.target = "cuda";
   pm.addPass(createApplySchedulesPass(schedules));
   pm.addPass(createShareTablesPass(weights));
   if (options.stage == EmitStage::Kernels)
@@ -242,60 +245,41 @@ void countKernels(Compilation &compilation) {
   });
 }
 
-std::optional<std::vector<cpu::CpuLevel>>
-findLevels(Compilation &compilation, const CompileOptions &options) {
-  std::vector<cpu::CpuLevel> levels;
-  bool hasPairs = options.precision == Precision::Bf16;
-  if (options.levels.empty())
-    for (const cpu::CpuLevel &level : cpu::cpuLevels())
-      if (hasPairs || level.pairDots == cpu::PairDots::None)
-        levels.push_back(level);
-  for (const std::string &name : options.levels) {
-    std::optional<cpu::CpuLevel> level = cpu::findCpuLevel(name);
-    if (!level) {
-      std::string known;
-      for (const cpu::CpuLevel &each : cpu::cpuLevels())
-        known += (known.empty() ? "" : ", ") + each.name.str();
-      compilation.errors.push_back("there is no CPU level '" + name +
-                                   "'; say native or one of " + known);
-      return std::nullopt;
-    }
-    levels.push_back(*level);
-  }
-  return levels;
+/// The passes of kernels for a target, on the graph in `compilation.module`.
+bool lowerKernels(Compilation &compilation, const CompileOptions &options,
+                  Target target) {
+  return runPasses(compilation, options, [&](OpPassManager &pm) {
+    buildKernelPipeline(pm, compilation.weights, options, target);
+  });
 }
 
-exec::ProgramOp programOf(ModuleOp module) {
-  for (auto program : module.getOps<exec::ProgramOp>())
-    return program;
-  return {};
+/// graph -> kernel.func -> code, for every target.
+bool generateAll(Compilation &compilation, const CompileOptions &options,
+                 std::vector<TargetCode> &codes) {
+  OwningOpRef<ModuleOp> graph = std::move(compilation.module);
+  for (Target target : options.targets) {
+    compilation.module = graph->clone();
+    if (!lowerKernels(compilation, options, target))
+      return false;
+    if (target == options.targets.front())
+      countKernels(compilation);
+    codes.emplace_back(target, std::move(compilation.module));
+    if (!codes.back().generate(options, compilation.errors))
+      return false;
+    if (options.stage != EmitStage::Artifact)
+      break; // They show the first one.
+  }
+  return true;
 }
 
-/// kernel.func -> object code -> artifact.
-bool generate(Compilation &compilation, ArrayRef<cpu::CpuLevel> levels,
-              const CompileOptions &options, StringRef path, StringRef output,
-              std::string &text) {
-  if (options.stage == EmitStage::Llvm) {
-    FailureOr<std::string> ir =
-        cpu::compileToLlvmIr(*compilation.module, levels[0]);
-    text = succeeded(ir) ? *ir : "";
-    return succeeded(ir);
-  }
-  FailureOr<std::vector<std::string>> objects =
-      cpu::compileObjects(*compilation.module, levels);
-  if (failed(objects))
-    return false;
-  if (options.stage == EmitStage::Object) {
-    text = std::move(objects->front());
-    return true;
-  }
-  std::vector<LevelCode> code;
-  for (auto [level, object] : llvm::zip(levels, *objects))
-    code.push_back({level.name.str(), level.features,
-                    ArrayRef<char>(object.data(), object.size())});
+/// Code of all targets -> artifact.
+bool package(Compilation &compilation, std::vector<TargetCode> &codes,
+             StringRef path, StringRef output) {
+  std::vector<TargetProgram> programs;
+  for (TargetCode &code : codes)
+    programs.push_back(code.program());
   llvm::Expected<ArtifactSizes> sizes =
-      writeArtifact(programOf(*compilation.module), *compilation.module, code,
-                    compilation.weights, output,
+      writeArtifact(programs, compilation.weights, output,
                     {llvm::sys::path::stem(path).str(), "tenon"});
   if (!sizes) {
     compilation.errors.push_back(llvm::toString(sizes.takeError()));
@@ -307,11 +291,9 @@ bool generate(Compilation &compilation, ArrayRef<cpu::CpuLevel> levels,
   return true;
 }
 
-} // namespace
-
-bool lowerModel(Compilation &compilation, StringRef path,
-                const CompileOptions &options) {
-  ErrorCollector collector(compilation);
+/// Import and the passes of graphs.
+bool lowerToGraph(Compilation &compilation, StringRef path,
+                  const CompileOptions &options) {
   if (!importInto(compilation, path, options))
     return false;
   CompileOptions graphOptions = options;
@@ -325,30 +307,62 @@ bool lowerModel(Compilation &compilation, StringRef path,
   if (!compilation.errors.empty())
     return false;
   countOps(compilation);
+  return true;
+}
+
+} // namespace
+
+bool lowerModel(Compilation &compilation, StringRef path,
+                const CompileOptions &options) {
+  ErrorCollector collector(compilation);
+  if (!lowerToGraph(compilation, path, options))
+    return false;
   if (options.stage == EmitStage::Graph)
     return true;
-  if (!runPasses(compilation, options, [&](OpPassManager &pm) {
-        buildKernelPipeline(pm, compilation.weights, options);
-      }))
+  if (!lowerKernels(compilation, options, options.targets.front()))
     return false;
   countKernels(compilation);
   return true;
 }
 
+static bool generateModel(Compilation &compilation, StringRef path,
+                          const CompileOptions &options, StringRef output,
+                          std::string &text) {
+  ErrorCollector collector(compilation);
+  if (!lowerToGraph(compilation, path, options))
+    return false;
+  if (options.stage == EmitStage::Llvm) {
+    if (!lowerKernels(compilation, options, options.targets.front()))
+      return false;
+    text = llvmIrOf(*compilation.module, options);
+    return !text.empty();
+  }
+  std::vector<TargetCode> codes;
+  if (!generateAll(compilation, options, codes))
+    return false;
+  bool done = true;
+  if (options.stage == EmitStage::Artifact)
+    done = package(compilation, codes, path, output);
+  else
+    text = codes.front().text();
+  compilation.module = codes.front().release();
+  return done;
+}
+
 bool compileModel(Compilation &compilation, StringRef path,
                   const CompileOptions &options, StringRef output,
                   std::string &text) {
-  std::optional<std::vector<cpu::CpuLevel>> levels =
-      findLevels(compilation, options);
-  if (!levels || !lowerModel(compilation, path, options))
+  checkTargets(options, compilation.errors);
+  if (!compilation.errors.empty())
     return false;
-  ErrorCollector collector(compilation);
   if (options.stage <= EmitStage::Exec) {
+    if (!lowerModel(compilation, path, options))
+      return false;
     llvm::raw_string_ostream os(text);
     compilation.module->print(os, OpPrintingFlags().enableDebugInfo(false));
     return true;
   }
-  bool done = generate(compilation, *levels, options, path, output, text);
+  bool done = generateModel(compilation, path, options, output, text);
   if (!done && compilation.errors.empty())
     compilation.errors.push_back("internal error: no code was generated and no "
                                  "reason given; please report this model");

@@ -36,12 +36,13 @@ struct Compilation {
 void buildGraphPipeline(mlir::OpPassManager &pm, WeightStore &weights,
                         const CompileOptions &options);
 
-/// graph -> kernel.func -> exec, up to `options.stage`.
+/// graph -> kernel.func -> exec for a target, up to `options.stage`.
 void buildKernelPipeline(mlir::OpPassManager &pm, WeightStore &weights,
-                         const CompileOptions &options);
+                         const CompileOptions &options,
+                         Target target = Target::Cpu);
 
-/// Imports a model and runs the passes up to `options.stage`. False when
-/// `compilation.errors` is not empty.
+/// Imports a model and runs the passes up to `options.stage`, those of kernels
+/// for the first target. False when `compilation.errors` is not empty.
 bool lowerModel(Compilation &compilation, llvm::StringRef path,
                 const CompileOptions &options);
 

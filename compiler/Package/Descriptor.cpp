@@ -13,26 +13,34 @@
 
 using namespace llvm;
 
-static void fill(Module &module, StringRef metadata) {
-  LLVMContext &context = module.getContext();
-  Constant *bytes =
-      ConstantDataArray::getString(context, metadata, /*AddNull=*/false);
-  auto *block = new GlobalVariable(module, bytes->getType(), true,
-                                   GlobalValue::ExternalLinkage, bytes,
-                                   tenon::kMetadataSymbol);
+static GlobalVariable *addBytes(Module &module, const tenon::ImageBytes &part) {
+  Constant *bytes = ConstantDataArray::getString(module.getContext(),
+                                                 part.bytes, /*AddNull=*/false);
+  auto *block =
+      new GlobalVariable(module, bytes->getType(), true,
+                         GlobalValue::ExternalLinkage, bytes, part.symbol);
   block->setVisibility(GlobalValue::HiddenVisibility);
   block->setAlignment(Align(64));
   block->setSection(".rodata");
+  return block;
+}
+
+static void fill(Module &module, ArrayRef<tenon::ImageBytes> parts) {
+  LLVMContext &context = module.getContext();
+  SmallVector<GlobalVariable *> blocks;
+  for (const tenon::ImageBytes &part : parts)
+    blocks.push_back(addBytes(module, part));
 
   auto *type = FunctionType::get(PointerType::get(context, 0), false);
   auto *function = Function::Create(type, GlobalValue::ExternalLinkage,
                                     tenon::kDescriptorSymbol, module);
   function->addFnAttr(Attribute::NoUnwind);
   IRBuilder<> builder(BasicBlock::Create(context, "", function));
-  builder.CreateRet(block);
+  builder.CreateRet(blocks.front());
 }
 
-Expected<SmallVector<char, 0>> tenon::compileDescriptor(StringRef metadata) {
+Expected<SmallVector<char, 0>>
+tenon::compileDescriptor(ArrayRef<ImageBytes> parts) {
   InitializeAllTargetInfos();
   InitializeAllTargets();
   InitializeAllTargetMCs();
@@ -49,7 +57,7 @@ Expected<SmallVector<char, 0>> tenon::compileDescriptor(StringRef metadata) {
   Module module("tenon", context);
   module.setTargetTriple(triple);
   module.setDataLayout(machine->createDataLayout());
-  fill(module, metadata);
+  fill(module, parts);
 
   SmallVector<char, 0> object;
   raw_svector_ostream stream(object);

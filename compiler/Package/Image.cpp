@@ -184,34 +184,90 @@ private:
   StringMap<uint64_t> addresses;
 };
 
-/// Finds the metadata in the linked file and fills in its code table.
-Expected<Image> complete(std::string bytes, const Metadata &metadata) {
+std::string metadataSymbol(size_t program) {
+  return "tenon_metadata_" + std::to_string(program);
+}
+
+std::string imageSymbol(size_t program, size_t image) {
+  return "tenon_image_" + std::to_string(program) + "_" + std::to_string(image);
+}
+
+/// Fills in what is only known of the linked file.
+class Completion {
+public:
+  Completion(std::string &bytes, const LinkedFile &linked)
+      : bytes(bytes), linked(linked) {}
+
+  /// The code table and the table of images of a program whose metadata are at
+  /// `offset` in the file.
+  Error complete(size_t program, const Metadata &metadata, uint64_t offset) {
+    if (metadata.bytes.size() > bytes.size() - offset)
+      return internalError("the linker cut the metadata");
+    uint64_t next = offset + metadata.header().code.offset;
+    for (const std::string &symbol : metadata.codeSymbols) {
+      uint64_t address = linked.address(symbol);
+      if (address == 0)
+        return internalError("no code was made for the kernel " + symbol);
+      put(next, address);
+      next += sizeof address;
+    }
+    for (size_t i = 0; i < metadata.images.size(); ++i) {
+      auto place = linked.offset(linked.address(imageSymbol(program, i)));
+      if (!place)
+        return place.takeError();
+      put(offset + metadata.header().images.offset + i * sizeof(tenon_image_t) +
+              offsetof(tenon_image_t, offset),
+          *place);
+    }
+    return Error::success();
+  }
+
+  void put(uint64_t place, uint64_t value) {
+    std::memcpy(bytes.data() + place, &value, sizeof value);
+  }
+
+private:
+  std::string &bytes;
+  const LinkedFile &linked;
+};
+
+/// Finds the metadata in the linked file and chains them.
+Expected<Image> complete(std::string bytes, ArrayRef<Metadata> metadata) {
   auto linked = LinkedFile::parse(bytes);
   if (!linked)
     return internalError(toString(linked.takeError()));
   if (Error error = linked->checkSelfContained())
     return error;
-  auto offset = linked->offset(linked->address(kMetadataSymbol));
-  if (!offset)
-    return offset.takeError();
-  if (metadata.bytes.size() > bytes.size() - *offset)
-    return internalError("the linker cut the metadata");
-  uint64_t next = *offset + metadata.codeOffset;
-  for (const std::string &symbol : metadata.codeSymbols) {
-    uint64_t address = linked->address(symbol);
-    if (address == 0)
-      return internalError("no code was made for the kernel " + symbol);
-    std::memcpy(bytes.data() + next, &address, sizeof address);
-    next += sizeof address;
+  Completion completion(bytes, *linked);
+  Image image;
+  for (size_t i = metadata.size(), next = 0; i-- > 0;) {
+    auto offset = linked->offset(linked->address(metadataSymbol(i)));
+    if (!offset)
+      return offset.takeError();
+    if (Error error = completion.complete(i, metadata[i], *offset))
+      return error;
+    if (next != 0) {
+      completion.put(*offset + offsetof(tenon_metadata_t, next_offset), next);
+      completion.put(*offset + offsetof(tenon_metadata_t, next_bytes),
+                     metadata[i + 1].bytes.size());
+    }
+    image.metadataOffset = next = *offset;
   }
-  return Image{std::move(bytes), *offset};
+  image.bytes = std::move(bytes);
+  return image;
 }
 
 } // namespace
 
 Expected<Image> tenon::buildImage(ArrayRef<LevelCode> levels,
-                                  const Metadata &metadata) {
-  auto descriptor = compileDescriptor(metadata.bytes);
+                                  ArrayRef<Metadata> metadata) {
+  std::vector<ImageBytes> parts;
+  for (size_t i = 0; i < metadata.size(); ++i)
+    parts.push_back({metadataSymbol(i), metadata[i].bytes});
+  for (size_t i = 0; i < metadata.size(); ++i)
+    for (size_t j = 0; j < metadata[i].images.size(); ++j)
+      parts.push_back({imageSymbol(i, j), metadata[i].images[j].bytes});
+  auto descriptor = compileDescriptor(parts);
   if (!descriptor)
     return descriptor.takeError();
   std::vector<std::unique_ptr<MemoryFile>> files;

@@ -18,16 +18,23 @@ struct Image {
   uint64_t metadataOffset = 0; // In `bytes`.
 };
 
-/// Links the code of all levels with the metadata and fills in its code table.
-/// An error is one sentence.
+/// Links the code of all levels with the metadata of each target, and fills in
+/// where code, device images and the next metadata lie. An error is one
+/// sentence.
 llvm::Expected<Image> buildImage(llvm::ArrayRef<LevelCode> levels,
-                                 const Metadata &metadata);
+                                 llvm::ArrayRef<Metadata> metadata);
 
-/// A relocatable object with the metadata and the function that returns it.
+/// Read-only bytes of the image under a symbol.
+struct ImageBytes {
+  std::string symbol;
+  llvm::StringRef bytes;
+};
+
+/// A relocatable object with these bytes, and the function that returns the
+/// address of the first.
 llvm::Expected<llvm::SmallVector<char, 0>>
-compileDescriptor(llvm::StringRef metadata);
+compileDescriptor(llvm::ArrayRef<ImageBytes> parts);
 
-inline constexpr char kMetadataSymbol[] = "tenon_metadata";
 inline constexpr char kDescriptorSymbol[] = "tenon_model_descriptor";
 
 } // namespace tenon

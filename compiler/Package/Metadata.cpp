@@ -37,6 +37,7 @@ public:
   }
   void addKernels(ModuleOp module, ArrayRef<LevelCode> levels,
                   std::vector<std::string> &codeSymbols);
+  void addDevice(const TargetProgram &program);
   void addProgram(exec::ProgramOp program);
   void addWeights();
 
@@ -75,6 +76,17 @@ void Writer::addKernels(ModuleOp module, ArrayRef<LevelCode> levels,
       codeSymbols.push_back((name + "." + level.name).str());
   }
   tables.code.resize(codeSymbols.size());
+}
+
+void Writer::addDevice(const TargetProgram &program) {
+  tables.target = program.target;
+  for (const DeviceImage &image : program.images)
+    tables.images.push_back({image.kind, image.sm, 0, image.bytes.size()});
+  tables.blocks = program.blocks.vec();
+  if (program.target != TENON_TARGET_CPU &&
+      tables.blocks.size() != tables.kernels.size())
+    fail("internal error: a kernel has no code for the device; please report "
+         "this");
 }
 
 /// Where the memory of a value may be larger than what it holds.
@@ -311,20 +323,21 @@ void Writer::addWeights() {
 
 } // namespace
 
-llvm::Expected<Metadata> tenon::buildMetadata(exec::ProgramOp program,
-                                              ModuleOp kernels,
-                                              ArrayRef<LevelCode> levels,
+llvm::Expected<Metadata> tenon::buildMetadata(const TargetProgram &program,
                                               const PackageOptions &options,
                                               WeightPlan &plan) {
   Metadata metadata;
-  Writer writer(plan, program.getContext());
+  metadata.images = program.images;
+  exec::ProgramOp table = program.program;
+  Writer writer(plan, table.getContext());
   writer.tables.modelName = writer.tables.string(options.modelName);
   writer.tables.producer = writer.tables.string(options.producer);
-  writer.addLevels(levels);
-  writer.addKernels(kernels, levels, metadata.codeSymbols);
-  writer.addProgram(program);
+  writer.addLevels(program.levels);
+  writer.addKernels(program.kernels, program.levels, metadata.codeSymbols);
+  writer.addDevice(program);
+  writer.addProgram(table);
   writer.addWeights();
-  auto bytes = writer.tables.serialize(metadata.codeOffset);
+  auto bytes = writer.tables.serialize();
   if (!bytes)
     return bytes.takeError();
   metadata.bytes = std::move(*bytes);

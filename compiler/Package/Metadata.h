@@ -12,16 +12,18 @@ namespace tenon {
 /// The metadata block of runtime/model_format.h.
 struct Metadata {
   std::string bytes;
-  /// Where its code table starts: an address per kernel and level, all zero.
-  uint64_t codeOffset = 0;
-  /// The symbol that each entry of the code table is the address of.
+  /// The symbol that each entry of the code table, all zero, is the address of.
   std::vector<std::string> codeSymbols;
+  /// Those of the table of images, whose offsets are zero.
+  llvm::ArrayRef<DeviceImage> images;
+
+  const tenon_metadata_t &header() const {
+    return *reinterpret_cast<const tenon_metadata_t *>(bytes.data());
+  }
 };
 
 /// Adds the weights that `program` reads to `plan`. An error is one sentence.
-llvm::Expected<Metadata> buildMetadata(exec::ProgramOp program,
-                                       mlir::ModuleOp kernels,
-                                       llvm::ArrayRef<LevelCode> levels,
+llvm::Expected<Metadata> buildMetadata(const TargetProgram &program,
                                        const PackageOptions &options,
                                        WeightPlan &plan);
 

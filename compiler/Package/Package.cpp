@@ -105,14 +105,20 @@ void writeFooter(ArtifactFile &file, const Image &image,
 } // namespace
 
 llvm::Expected<ArtifactSizes>
-tenon::writeArtifact(exec::ProgramOp program, ModuleOp kernels,
-                     ArrayRef<LevelCode> levels, const WeightStore &weights,
-                     StringRef path, const PackageOptions &options) {
+tenon::writeArtifact(ArrayRef<TargetProgram> programs,
+                     const WeightStore &weights, StringRef path,
+                     const PackageOptions &options) {
   WeightPlan plan(weights);
-  auto metadata = buildMetadata(program, kernels, levels, options, plan);
-  if (!metadata)
-    return metadata.takeError();
-  auto image = buildImage(levels, *metadata);
+  std::vector<Metadata> metadata;
+  std::vector<LevelCode> levels;
+  for (const TargetProgram &program : programs) {
+    auto built = buildMetadata(program, options, plan);
+    if (!built)
+      return built.takeError();
+    metadata.push_back(std::move(*built));
+    llvm::append_range(levels, program.levels);
+  }
+  auto image = buildImage(levels, metadata);
   if (!image)
     return image.takeError();
   auto file = ArtifactFile::create(path);
@@ -120,7 +126,7 @@ tenon::writeArtifact(exec::ProgramOp program, ModuleOp kernels,
     return file.takeError();
   tenon_footer_t footer;
   std::memset(&footer, 0, sizeof footer);
-  footer.metadata_bytes = metadata->bytes.size();
+  footer.metadata_bytes = metadata.front().bytes.size();
   (*file)->write(ArrayRef<char>(image->bytes.data(), image->bytes.size()));
   writeWeights(**file, plan, footer);
   writeFooter(**file, *image, footer);

@@ -13,6 +13,7 @@
 #include "dialects/Exec/Exec.h"
 #include "dialects/Kernel/Kernel.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/model_format.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -30,6 +31,26 @@ struct LevelCode {
   llvm::ArrayRef<char> object;
 };
 
+/// The code of all kernels for a device.
+struct DeviceImage {
+  tenon_image_kind_t kind;
+  uint32_t sm; // See tenon_image_t.
+  std::string bytes;
+};
+
+/// What the artifact holds for one target: `levels` for CPUs, in order of
+/// requirement, lowest first; `images` and `blocks` for devices.
+struct TargetProgram {
+  tenon_target_t target;
+  exec::ProgramOp program;
+  /// The kernel.func of each launch.
+  mlir::ModuleOp kernels;
+  llvm::ArrayRef<LevelCode> levels;
+  llvm::ArrayRef<DeviceImage> images;
+  /// Of each kernel, in the module's order.
+  llvm::ArrayRef<tenon_block_t> blocks;
+};
+
 struct PackageOptions {
   std::string modelName, producer;
 };
@@ -38,13 +59,12 @@ struct ArtifactSizes {
   uint64_t image = 0, metadata = 0, weights = 0, file = 0;
 };
 
-/// Writes the artifact of `program` to `path`. `kernels` holds the kernel.func
-/// of each launch; `levels` are in order of requirement, lowest first. An error
-/// is one sentence.
+/// Writes the artifact of a model's `programs`, one for each target, to `path`.
+/// They share the weights that lie alike. An error is one sentence.
 llvm::Expected<ArtifactSizes>
-writeArtifact(exec::ProgramOp program, mlir::ModuleOp kernels,
-              llvm::ArrayRef<LevelCode> levels, const WeightStore &weights,
-              llvm::StringRef path, const PackageOptions &options);
+writeArtifact(llvm::ArrayRef<TargetProgram> programs,
+              const WeightStore &weights, llvm::StringRef path,
+              const PackageOptions &options);
 
 } // namespace tenon
 

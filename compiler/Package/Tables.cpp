@@ -124,7 +124,7 @@ template <typename Visit> void Tables::forEachString(Visit visit) {
   }
 }
 
-llvm::Expected<std::string> Tables::serialize(uint64_t &codeOffset) {
+llvm::Expected<std::string> Tables::serialize() {
   if (!problem.empty())
     return llvm::createStringError(problem);
   tenon_metadata_t header = {};
@@ -142,6 +142,7 @@ llvm::Expected<std::string> Tables::serialize(uint64_t &codeOffset) {
     visit(dims, header.dims), visit(exprs, header.exprs);
     visit(words, header.words), visit(nodes, header.nodes);
     visit(weights, header.weights), visit(costs, header.costs);
+    visit(images, header.images), visit(blocks, header.blocks);
   };
   forEachTable(reserve);
   uint64_t bytes = end + (pool.size() + 7) / 8 * 8;
@@ -153,7 +154,7 @@ llvm::Expected<std::string> Tables::serialize(uint64_t &codeOffset) {
   header.bytes = uint32_t(bytes);
   header.model_name = modelName;
   header.producer = producer;
-  codeOffset = header.code.offset;
+  header.target = target;
 
   std::string block(bytes, '\0');
   std::memcpy(block.data(), &header, sizeof header);

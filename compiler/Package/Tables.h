@@ -32,6 +32,9 @@ public:
   std::vector<uint32_t> params, dims;
   std::vector<tenon_weight_t> weights;
   std::vector<tenon_cost_t> costs; // Of each step.
+  tenon_target_t target = TENON_TARGET_CPU;
+  std::vector<tenon_image_t> images;
+  std::vector<tenon_block_t> blocks; // Of each kernel.
   tenon_string_t modelName, producer;
 
   tenon_string_t string(llvm::StringRef text);
@@ -51,8 +54,8 @@ public:
   /// One sentence; empty while all is well.
   std::string problem;
 
-  /// The whole block; `codeOffset` is where its code table starts.
-  llvm::Expected<std::string> serialize(uint64_t &codeOffset);
+  /// The whole block.
+  llvm::Expected<std::string> serialize();
 
 private:
   void push(graph::Expr expr);

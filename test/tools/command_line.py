@@ -36,6 +36,25 @@ def expect(holds, what):
         failures.append(what)
 
 
+def check_cuda(folder):
+    model = MLP / "model.onnx"
+    both, again = folder / "both.tenon", folder / "again.tenon"
+    text = run("compile", model, "--target=cuda", "--emit=ptx", out=".visible .entry")
+    expect(text.startswith("//") and "\0" not in text, "PTX is not plain text")
+    run("compile", model, "--target=cpu,cuda", "-o", both, out="kernels")
+    run("compile", model, "--target=cpu,cuda", "-o", again)
+    expect(both.read_bytes() == again.read_bytes(), "PTX differs from run to run")
+    run("run", both, "--inputs", MLP / "test_data_set_0", out="f32")
+    run("compile", model, "--emit=ptx", code=1, err="name that target first")
+    run("compile", model, "--target=cuda", "--emit=llvm", code=1, err="for CPUs")
+    run("compile", model, "--target=cuda", "--cpu=native", "-o", both, code=1,
+        err="CPUs are no target")
+    run("compile", model, "--sm=80", "-o", both, code=1, err="CUDA is no target")
+    run("compile", model, "--target=tpu", "-o", both, code=2, err="tpu")
+    run("explain", model, "--target=cuda", "--sm=80", out="A100 (sm_80)")
+    run("explain", model, "--target=cuda", "--sm=81", code=2, err="81")
+
+
 def check_compile(folder):
     artifact = folder / "a.tenon"
     run("compile", MLP / "model.onnx", "-o", artifact, out="kernels")
@@ -234,6 +253,7 @@ def check_the_rest(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        check_cuda(folder)
         artifact = check_compile(folder)
         check_run(artifact, folder)
         check_verify(folder)

@@ -23,7 +23,9 @@ enum ExitCode {
 
 struct CompileCommand {
   std::string model, output;
-  std::string cpu; // "x86-64-v3,x86-64-v4", "native"
+  std::vector<std::string> targets; // "cpu", "cuda"; none: cpu.
+  std::vector<unsigned> sms;        // 80, 90, ...
+  std::string cpu;                  // "x86-64-v3,x86-64-v4", "native"
   std::string precision = "fp32";
   std::vector<std::string> dims;         // "name=lo..hi" or "name=n"
   std::string emit;                      // Empty: an artifact.
@@ -78,8 +80,12 @@ struct ExplainCommand {
   std::string model;
   std::string precision = "fp32";
   std::vector<std::string> dims;
+  std::string target = "cpu"; // "cuda": what each kernel should take.
+  unsigned sm = 90;           // For which device.
 };
 int runExplain(const ExplainCommand &command);
+/// The same for --target=cuda.
+int explainForCuda(const ExplainCommand &command);
 
 struct InspectCommand {
   std::string artifact;

@@ -80,6 +80,8 @@ int tenon::runCompile(const CompileCommand &command) {
   auto options = makeCompileOptions(command.cpu, command.dims, command.emit);
   if (!options)
     return refuse({llvm::toString(options.takeError())}, kInvalid);
+  options->targets = parseTargets(command.targets);
+  options->sms = command.sms;
   options->log = command.log;
   options->generic = command.generic;
   options->precision = parsePrecision(command.precision);
@@ -90,7 +92,8 @@ int tenon::runCompile(const CompileCommand &command) {
                      "' is none of activation, attention, norm and rotary"},
                     kInvalid);
   options->requireFused = command.requireFused;
-  if (command.output.empty() && options->stage >= EmitStage::Object)
+  if (command.output.empty() && (options->stage == EmitStage::Object ||
+                                 options->stage == EmitStage::Artifact))
     return refuse({"say where the result goes: -o FILE"}, kInvalid);
   auto start = std::chrono::steady_clock::now();
   Compilation compilation;

@@ -4,6 +4,7 @@
 #include "tools/tenon/CompileRequest.h"
 #include "tools/tenon/TensorFile.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -22,6 +23,18 @@ llvm::Expected<DimRange> tenon::parseDimRange(const std::string &text) {
     return sentence("--dim " + text +
                     ": give NAME=LO..HI or NAME=N, within 0..2147483647");
   return range;
+}
+
+std::vector<Target> tenon::parseTargets(const std::vector<std::string> &names) {
+  std::vector<Target> targets;
+  for (const std::string &name : names) {
+    Target target = name == "cuda" ? Target::Cuda : Target::Cpu;
+    if (!llvm::is_contained(targets, target))
+      targets.push_back(target);
+  }
+  if (targets.empty())
+    targets.push_back(Target::Cpu);
+  return targets;
 }
 
 Precision tenon::parsePrecision(const std::string &text) {
@@ -58,6 +71,7 @@ tenon::makeCompileOptions(const std::string &cpu,
                       .Case("exec", EmitStage::Exec)
                       .Case("llvm", EmitStage::Llvm)
                       .Case("object", EmitStage::Object)
+                      .Case("ptx", EmitStage::Ptx)
                       .Default(EmitStage::Artifact);
   return options;
 }

@@ -20,6 +20,9 @@ llvm::Expected<CompileOptions>
 makeCompileOptions(const std::string &cpu, const std::vector<std::string> &dims,
                    const std::string &emit = "");
 
+/// What --target says, each once: cpu, cuda.
+std::vector<Target> parseTargets(const std::vector<std::string> &names);
+
 /// What --precision says: fp32, bf16.
 Precision parsePrecision(const std::string &text);
 

@@ -95,6 +95,8 @@ void print(const onnx::GraphProto &graph, const Compilation &compilation,
 } // namespace
 
 int tenon::runExplain(const ExplainCommand &command) {
+  if (command.target == "cuda")
+    return explainForCuda(command);
   auto options = makeCompileOptions("", command.dims, "kernels");
   if (!options) {
     llvm::errs() << "tenon explain: " << llvm::toString(options.takeError())

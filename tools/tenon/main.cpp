@@ -53,6 +53,21 @@ void addCompile(CLI::App &app, Command &chosen) {
                  runCompile, options, chosen);
   command->add_option("model", options->model, "ONNX file")->required();
   command->add_option("-o,--output", options->output, "Artifact to write");
+  command
+      ->add_option("--target", options->targets,
+                   "What the artifact runs on: cpu (the default), cuda, or "
+                   "cpu,cuda for both")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  command
+      ->add_option("--sm", options->sms,
+                   "For CUDA: also machine code for these compute "
+                   "capabilities (80,90,100,120), which needs ptxas; without, "
+                   "the driver compiles when it loads the artifact")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(80, 999));
   command->add_option("--cpu", options->cpu,
                       "CPU levels: x86-64-v3,x86-64-v4 (the default; for bf16 "
                       "also x86-64-v4-bf16), or native");
@@ -65,7 +80,7 @@ void addCompile(CLI::App &app, Command &chosen) {
       ->add_option("--emit", options->emit,
                    "Stop at a stage and print it (or write it to -o)")
       ->check(CLI::IsMember(
-          {"graph", "regions", "kernels", "exec", "llvm", "object"}));
+          {"graph", "regions", "kernels", "exec", "llvm", "object", "ptx"}));
   command->add_option("--plan", options->plan,
                       "Draw the memory plan to an SVG file, for 128 of each "
                       "symbolic dim or what --dim says");
@@ -166,6 +181,20 @@ void addInspections(CLI::App &app, Command &chosen) {
                  runExplain, explain, chosen);
   command->add_option("model", explain->model, "ONNX file")->required();
   addPrecision(command, explain->precision);
+  command
+      ->add_option("--target", explain->target,
+                   "cuda: what each kernel has to do on a GPU, how it fills it "
+                   "and the time that a model of the device gives it")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  command
+      ->add_option("--sm", explain->sm,
+                   "The GPU, for CUDA: 80 (A100), 90 (H200, the default), 100 "
+                   "(B200) or 120 (RTX 5090)")
+      ->check(CLI::IsMember({80, 90, 100, 120}));
+  command
+      ->add_option("--dim", explain->dims,
+                   "Size of a symbolic dim: NAME=N; 128 otherwise")
+      ->allow_extra_args(false);
 
   auto inspect = std::make_shared<InspectCommand>();
   command = addCommand(app, "inspect", "Show what an artifact holds",

@@ -94,8 +94,9 @@ struct PackageTest : testing::Test {
     LevelCode level{"x86-64-v3",
                     TENON_CPU_AVX2,
                     {object->getBufferStart(), object->getBufferSize()}};
-    return writeArtifact(program, *module, level, weights, path,
-                         {"tiny", "test"});
+    return writeArtifact(
+        TargetProgram{TENON_TARGET_CPU, program, *module, level, {}, {}},
+        weights, path, {"tiny", "test"});
   }
 
   static std::string read(const std::string &path) {
@@ -171,6 +172,73 @@ TEST_F(PackageTest, EqualInputsGiveEqualBytes) {
   llvm::cantFail(write(first));
   llvm::cantFail(write(second));
   EXPECT_TRUE(read(first) == read(second));
+}
+
+template <typename T> T at(const std::string &bytes, uint64_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+TEST_F(PackageTest, HoldsAProgramForEachTarget) {
+  std::string path = folder + "/a.tenon";
+  auto program = *module->getOps<exec::ProgramOp>().begin();
+  LevelCode level{"x86-64-v3",
+                  TENON_CPU_AVX2,
+                  {object->getBufferStart(), object->getBufferSize()}};
+  std::vector<DeviceImage> images = {
+      {TENON_IMAGE_PTX, 80, std::string("// text\0", 8)},
+      {TENON_IMAGE_CUBIN, 90, "machine code"}};
+  std::vector<tenon_block_t> blocks = {{128, 0}, {256, 4096}};
+  auto sizes = writeArtifact(
+      {TargetProgram{TENON_TARGET_CPU, program, *module, level, {}, {}},
+       TargetProgram{TENON_TARGET_CUDA, program, *module, {}, images, blocks}},
+      weights, path, {"tiny", "test"});
+  ASSERT_TRUE(bool(sizes)) << llvm::toString(sizes.takeError());
+  EXPECT_EQ(sizes->weights, 2u * 100 * 48 * 4); // Of both.
+
+  std::string bytes = read(path);
+  auto footer =
+      at<tenon_footer_t>(bytes, bytes.size() - sizeof(tenon_footer_t));
+  auto first = at<tenon_metadata_t>(bytes, footer.metadata_offset);
+  EXPECT_EQ(first.target, TENON_TARGET_CPU);
+  EXPECT_EQ(first.images.count + first.blocks.count, 0u);
+  auto second = at<tenon_metadata_t>(bytes, first.next_offset);
+  EXPECT_EQ(second.target, TENON_TARGET_CUDA);
+  EXPECT_EQ(second.bytes, first.next_bytes);
+  EXPECT_EQ(second.levels.count + second.code.count, 0u);
+  EXPECT_EQ(second.next_offset, 0u);
+  ASSERT_EQ(second.images.count, 2u);
+  ASSERT_EQ(second.blocks.count, 2u);
+  uint64_t table = first.next_offset + second.images.offset;
+  for (const DeviceImage &image : images) {
+    auto entry = at<tenon_image_t>(bytes, table);
+    EXPECT_EQ(entry.kind, image.kind);
+    EXPECT_EQ(entry.sm, image.sm);
+    EXPECT_EQ(bytes.substr(entry.offset, entry.bytes), image.bytes);
+    table += sizeof entry;
+  }
+  auto block = at<tenon_block_t>(
+      bytes, first.next_offset + second.blocks.offset + sizeof(tenon_block_t));
+  EXPECT_EQ(block.threads, 256u);
+  EXPECT_EQ(block.shared_bytes, 4096u);
+
+  Loaded loaded(path);
+  ASSERT_TRUE(loaded.session);
+  std::vector<float> x(100, 0.5f);
+  tenon_tensor_t y;
+  EXPECT_EQ(loaded.run(x, false, y), TENON_OK) << tenon_last_error();
+}
+
+TEST_F(PackageTest, RefusesAKernelWithoutABlock) {
+  auto program = *module->getOps<exec::ProgramOp>().begin();
+  std::vector<tenon_block_t> blocks = {{128, 0}};
+  auto refused = writeArtifact(
+      TargetProgram{TENON_TARGET_CUDA, program, *module, {}, {}, blocks},
+      weights, folder + "/a.tenon", {"tiny", "test"});
+  EXPECT_NE(llvm::toString(refused.takeError()).find("no code for the device"),
+            std::string::npos);
+  EXPECT_EQ(fileCount(), 0);
 }
 
 TEST_F(PackageTest, IsAnOrdinarySharedObject) {

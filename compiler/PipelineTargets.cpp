@@ -1,0 +1,124 @@
+//===- PipelineTargets.cpp - Kernels become code for each target ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/PipelineTargets.h"
+#include "compiler/Targets/Cpu/Compile.h"
+#include "compiler/Targets/Cuda/Compile.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+constexpr uint32_t ptxSm = 80; // What compilePtx writes for.
+
+/// The CPU levels that code is made for; those that are unknown become errors.
+std::vector<cpu::CpuLevel> levelsOf(const CompileOptions &options,
+                                    std::vector<std::string> &errors) {
+  std::vector<cpu::CpuLevel> levels;
+  bool hasPairs = options.precision == Precision::Bf16;
+  if (options.levels.empty())
+    for (const cpu::CpuLevel &level : cpu::cpuLevels())
+      if (hasPairs || level.pairDots == cpu::PairDots::None)
+        levels.push_back(level);
+  for (const std::string &name : options.levels) {
+    std::optional<cpu::CpuLevel> level = cpu::findCpuLevel(name);
+    if (level) {
+      levels.push_back(*level);
+      continue;
+    }
+    std::string known;
+    for (const cpu::CpuLevel &each : cpu::cpuLevels())
+      known += (known.empty() ? "" : ", ") + each.name.str();
+    errors.push_back("there is no CPU level '" + name +
+                     "'; say native or one of " + known);
+  }
+  return levels;
+}
+
+} // namespace
+
+void checkTargets(const CompileOptions &options,
+                  std::vector<std::string> &errors) {
+  bool hasCpu = llvm::is_contained(options.targets, Target::Cpu);
+  bool hasCuda = llvm::is_contained(options.targets, Target::Cuda);
+  if (hasCpu)
+    levelsOf(options, errors);
+  else if (!options.levels.empty())
+    errors.push_back("CPU levels are given, but CPUs are no target");
+  if (!hasCuda && !options.sms.empty())
+    errors.push_back("compute capabilities are given, but CUDA is no target");
+  if (options.stage == EmitStage::Ptx && options.targets[0] != Target::Cuda)
+    errors.push_back("PTX is for CUDA: name that target first");
+  if ((options.stage == EmitStage::Object ||
+       options.stage == EmitStage::Llvm) &&
+      options.targets[0] != Target::Cpu)
+    errors.push_back("object code and LLVM IR are shown for CPUs; for CUDA "
+                     "there is PTX");
+}
+
+std::string llvmIrOf(ModuleOp module, const CompileOptions &options) {
+  std::vector<std::string> errors;
+  FailureOr<std::string> ir =
+      cpu::compileToLlvmIr(module, levelsOf(options, errors).front());
+  return succeeded(ir) ? *ir : "";
+}
+
+bool TargetCode::generate(const CompileOptions &options,
+                          std::vector<std::string> &errors) {
+  return target == Target::Cuda ? generateForCuda(options, errors)
+                                : generateForCpu(options, errors);
+}
+
+bool TargetCode::generateForCpu(const CompileOptions &options,
+                                std::vector<std::string> &errors) {
+  std::vector<cpu::CpuLevel> wanted = levelsOf(options, errors);
+  FailureOr<std::vector<std::string>> made =
+      cpu::compileObjects(*module, wanted);
+  if (failed(made))
+    return false;
+  objects = std::move(*made);
+  for (auto [level, object] : llvm::zip(wanted, objects))
+    levels.push_back({level.name.str(), level.features,
+                      ArrayRef<char>(object.data(), object.size())});
+  return true;
+}
+
+bool TargetCode::generateForCuda(const CompileOptions &options,
+                                 std::vector<std::string> &errors) {
+  FailureOr<cuda::CudaCode> code = cuda::compilePtx(*module);
+  if (failed(code))
+    return false;
+  for (const cuda::CudaKernel &kernel : code->kernels)
+    blocks.push_back({kernel.threads, kernel.sharedBytes});
+  // The text ends with a NUL, as drivers want it.
+  std::string text = std::move(code->ptx);
+  images.push_back({TENON_IMAGE_PTX, ptxSm, text + '\0'});
+  if (options.sms.empty() || options.stage == EmitStage::Ptx)
+    return true;
+  auto cubins = cuda::assembleCubins(text, options.sms);
+  if (!cubins) {
+    errors.push_back(llvm::toString(cubins.takeError()));
+    return false;
+  }
+  for (auto &[sm, bytes] : *cubins)
+    images.push_back({TENON_IMAGE_CUBIN, sm, std::move(bytes)});
+  return true;
+}
+
+TargetProgram TargetCode::program() {
+  return {target == Target::Cuda ? TENON_TARGET_CUDA : TENON_TARGET_CPU,
+          *module->getOps<exec::ProgramOp>().begin(),
+          *module,
+          levels,
+          images,
+          blocks};
+}
+
+std::string TargetCode::text() const {
+  return target == Target::Cuda ? images.front().bytes.c_str()
+                                : objects.front();
+}
+
+} // namespace tenon
