@@ -15,7 +15,7 @@ struct AsyncCopy {
   uint32_t target = 0;
   uint8_t bytes = 0, sourceBytes = 0; // Zeros behind the source's.
   bool copied = false;                // Happened, though nobody may know.
-  uint32_t group = 0;
+  uint32_t group = 0, number = 0;
   uint32_t instruction = 0; // In Program::code.
 };
 
@@ -23,6 +23,7 @@ struct AsyncCopy {
 struct CopyQueue {
   std::vector<AsyncCopy> copies;
   uint32_t committed = 0; // Groups so far; copies of the open one bear it.
+  uint32_t issued = 0;
 };
 
 } // namespace tenon::sim

@@ -132,6 +132,14 @@ bool runCluster(LaunchState &state, const uint32_t (&first)[3]) {
     }
     if (progressed)
       continue;
+    // Nobody can move: something that is under way must end.
+    bool delivered = false;
+    for (Block &block : blocks)
+      delivered = delivered || block.deliver();
+    if (!state.error.empty())
+      return false;
+    if (delivered)
+      continue;
     for (const Block &block : blocks)
       if (!block.finished() && state.error.empty())
         state.error = format("kernel %s, block (%u,%u,%u): deadlock",

@@ -4,6 +4,7 @@
 #ifndef TENON_TEST_GPU_SIM_BLOCK_H
 #define TENON_TEST_GPU_SIM_BLOCK_H
 
+#include "test/gpu/sim/Phases.h"
 #include "test/gpu/sim/Simulator.h"
 #include "test/gpu/sim/Warp.h"
 
@@ -43,6 +44,15 @@ struct NamedBarrier {
   Clock clock;
 };
 
+/// An arrival that waits for a thread's copies.
+struct PendingArrival {
+  Warp *warp;
+  int lane;
+  uint32_t end; // Copies before this number.
+  uint32_t barrier;
+  const Instruction *instruction;
+};
+
 class Block {
 public:
   Block(LaunchState &state, const uint32_t (&index)[3], uint32_t rank);
@@ -53,7 +63,12 @@ public:
   uint32_t threads;
   std::vector<char> shared, sharedWritten;
   NamedBarrier barriers[16];
+  std::map<uint32_t, PhaseBarrier> phases; // By place in shared memory.
+  std::vector<PendingArrival> pending;
   std::deque<Warp> warps;
+
+  /// Lets one asynchronous piece of work end; false: none did.
+  bool deliver();
 
   // What warps have seen of each other.
   uint32_t warpInCluster(const Warp &warp) const {

@@ -15,6 +15,8 @@ const DecodeTable &decodeTable() {
   static const DecodeTable kTable = [] {
     DecodeTable table;
     addAccessInstructions(table);
+    addAsyncInstructions(table);
+    addAtomicInstructions(table);
     addBarrierInstructions(table);
     addBitInstructions(table);
     addCompareInstructions(table);
@@ -22,7 +24,10 @@ const DecodeTable &decodeTable() {
     addConvertInstructions(table);
     addFloatInstructions(table);
     addIntegerInstructions(table);
+    addMatrixInstructions(table);
     addMoveInstructions(table);
+    addPhaseInstructions(table);
+    addWarpInstructions(table);
     return table;
   }();
   return kTable;

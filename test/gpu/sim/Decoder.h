@@ -41,6 +41,9 @@ void addMoveInstructions(DecodeTable &table);
 void addPhaseInstructions(DecodeTable &table);
 void addWarpInstructions(DecodeTable &table);
 
+/// cp.async.mbarrier: decoded beside the other actions on mbarriers.
+bool decodeCopyArrival(Line &line);
+
 /// What a name in a function's body stands for.
 struct Symbol {
   enum Kind { None, Local, Shared, Dynamic, Constant, Global, Parameter };

@@ -22,6 +22,7 @@
 namespace tenon::sim {
 
 class Block;
+struct PhaseBarrier;
 
 bool isSpecialRegister(std::string_view name);
 
@@ -79,6 +80,12 @@ public:
   /// Reports a race; null.
   char *failRace(const Instruction &instruction, int lane, const char *verb,
                  const char *space, uint64_t address, const Conflict &conflict);
+  bool beginCopy(const Instruction &instruction, int lane, AsyncCopy copy);
+  /// Ends a lane's copies of the groups before `endGroup`, and those before
+  /// the one `endNumber`.
+  void finishCopies(int lane, uint32_t endGroup, uint32_t endNumber);
+  bool arrive(const Instruction &instruction, int lane, PhaseBarrier &barrier,
+              uint32_t count);
   void copyLocal(int lane, uint64_t target, uint64_t source, uint64_t bytes);
 
   /// Ends the launch with a report about this instruction. Returns Failed.
@@ -112,6 +119,7 @@ private:
   void leave(Group::State state, uint32_t at);
   Step regroup(uint32_t at);
   void setSpecials();
+  void performCopy(AsyncCopy &copy);
   bool checkRegisters(const Instruction &instruction);
   char *accessLocal(const Instruction &instruction, uint64_t address,
                     uint32_t bytes, int lane, Use use);
