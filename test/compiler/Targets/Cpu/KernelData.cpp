@@ -119,9 +119,9 @@ std::string difference(const reference::Tensor &got,
   return {};
 }
 
-void applySchedule(kernel::FuncOp function) {
+void applySchedule(kernel::FuncOp function, Target target) {
   SmallVector<bool> isWeight(function.getBlock().getNumArguments(), true);
-  KernelView view{function.getBlock(), isWeight};
+  KernelView view{function.getBlock(), isWeight, target};
   const Schedule *found = llvm::find_if(schedules(), [&](const Schedule &s) {
     return s.name == function.getSchedule();
   });

@@ -8,6 +8,7 @@
 #ifndef TENON_TEST_COMPILER_TARGETS_CPU_KERNELDATA_H
 #define TENON_TEST_COMPILER_TARGETS_CPU_KERNELDATA_H
 
+#include "compiler/Options.h"
 #include "compiler/Reference/Tensor.h"
 #include "dialects/Kernel/Kernel.h"
 #include "test/compiler/Targets/Cpu/KernelTest.h"
@@ -20,7 +21,7 @@ std::string kernelText(const KernelCase &test, size_t ordinal);
 
 /// Sets geometry and layouts as the schedule asks for; all operands that it
 /// wants to be weights are.
-void applySchedule(kernel::FuncOp function);
+void applySchedule(kernel::FuncOp function, Target target = Target::Cpu);
 
 reference::Tensor randomTensor(mlir::Type element,
                                llvm::ArrayRef<int64_t> shape,

@@ -1,0 +1,215 @@
+//===- DeviceCases.cpp - Runs kernels' PTX against the evaluator ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the CPU's tests ask for by KernelTest.h, for CUDA: the cases of a suite
+// become one PTX module, which ptxas takes where it is installed and which the
+// simulator runs, with as many blocks as pieces and with fewer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Reference/Evaluate.h"
+#include "compiler/Targets/Cpu/Compile.h"
+#include "compiler/Targets/Cuda/Assemble.h"
+#include "compiler/Targets/Cuda/Compile.h"
+#include "mlir/Parser/Parser.h"
+#include "runtime/model_format.h"
+#include "test/compiler/Targets/Cpu/KernelData.h"
+#include "test/gpu/sim/Simulator.h"
+#include <cstring>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+
+namespace tenon::test {
+namespace {
+
+std::string describe(const KernelCase &test, const Symbols &sizes) {
+  std::string text = test.name;
+  for (const auto &[name, value] : sizes)
+    text += " " + name + "=" + std::to_string(value);
+  return text;
+}
+
+/// One case at one list of sizes.
+class DeviceRun {
+public:
+  DeviceRun(const KernelCase &test, kernel::FuncOp kernel, sim::Module &module,
+            unsigned threads, const Symbols &sizes)
+      : test(test), kernel(kernel), module(module), threads(threads),
+        sizes(sizes), where(describe(test, sizes)) {
+    for (const auto &[name, value] : sizes)
+      symbols[name] = value;
+  }
+
+  void run(unsigned seed) {
+    std::mt19937_64 random(seed);
+    for (BlockArgument argument : kernel.getBlock().getArguments())
+      inputs.push_back(randomTensor(graph::getElementType(argument),
+                                    shapeOf(argument), valuesOf(inputs.size()),
+                                    random));
+    auto results = reference::evaluateBlock(kernel.getBlock(), inputs, symbols);
+    if (results)
+      expected = *results;
+    else
+      EXPECT_NE(test.fault, 0)
+          << where << ": " << llvm::toString(results.takeError());
+    int64_t rows = size(kernel.getRows());
+    int64_t pieces = llvm::divideCeil(rows, size(kernel.getGeometry()[1]));
+    if (rows == 0)
+      return;
+    launch(pieces);
+    if (pieces > 2)
+      launch(pieces / 2);
+  }
+
+private:
+  int64_t size(graph::Expr expr) {
+    auto value = reference::evaluateSize(expr, symbols);
+    EXPECT_TRUE(value) << where << ": no value for " << expr.str();
+    return value.value_or(0);
+  }
+
+  reference::Shape shapeOf(Value value) {
+    reference::Shape shape;
+    for (graph::Expr dim : graph::getDims(value))
+      shape.push_back(size(dim));
+    return shape;
+  }
+
+  Values valuesOf(size_t i) {
+    return test.values.empty()
+               ? Values()
+               : test.values[std::min(i, test.values.size() - 1)];
+  }
+
+  void launch(int64_t blocks) {
+    sim::Memory memory;
+    std::string error;
+    ASSERT_TRUE(module.load(memory, error)) << error;
+    std::vector<uint64_t> words;
+    for (const reference::Tensor &input : inputs) {
+      std::vector<char> bytes = input.toBytes();
+      words.push_back(memory.allocate(bytes.size()));
+      memory.write(words.back(), bytes.data(), bytes.size());
+    }
+    for (Value yielded : kernel.getYielded())
+      words.push_back(
+          memory.allocate(reference::countOf(shapeOf(yielded)).value_or(0) *
+                          graph::byteWidth(graph::getElementType(yielded))));
+    for (const auto &[name, value] : sizes)
+      words.push_back(value);
+    uint64_t stride = size(kernel.getGeometry()[2]);
+    uint64_t fault = memory.allocate(8);
+    memory.fill(fault, -1, 8);
+    words.push_back(size(kernel.getRows()));
+    words.push_back(size(kernel.getGeometry()[1]));
+    words.push_back(memory.allocate(stride * threads * blocks));
+    words.insert(words.end(), {stride, 0, fault});
+    simulate(memory, words, blocks);
+    if (!::testing::Test::HasFatalFailure())
+      check(memory, words, fault);
+    module.unload(memory);
+  }
+
+  void simulate(sim::Memory &memory, ArrayRef<uint64_t> words, int64_t blocks) {
+    const sim::Kernel *code = module.kernel(kernel.getSymName().str());
+    ASSERT_NE(code, nullptr) << where;
+    ASSERT_EQ(code->parameters.size(), words.size()) << where;
+    sim::Launch launch;
+    launch.grid[0] = blocks;
+    launch.block[0] = threads;
+    launch.parameters.resize(code->parameterBytes);
+    for (auto [parameter, word] : llvm::zip(code->parameters, words)) {
+      ASSERT_EQ(parameter.bytes, 8u) << where;
+      std::memcpy(&launch.parameters[parameter.offset], &word, 8);
+    }
+    ASSERT_EQ(sim::run(*code, memory, launch), "") << where;
+  }
+
+  void check(const sim::Memory &memory, ArrayRef<uint64_t> words,
+             uint64_t faultAddress) {
+    uint64_t word = 0;
+    memory.read(faultAddress, &word, 8);
+    int32_t fault = word == ~uint64_t(0) ? 0 : static_cast<int32_t>(word);
+    EXPECT_EQ(fault, test.fault) << where;
+    for (auto [i, want] : llvm::enumerate(expected)) {
+      std::vector<char> bytes(want.toBytes().size());
+      uint64_t address = words[inputs.size() + i];
+      if (!bytes.empty())
+        EXPECT_TRUE(memory.read(address, bytes.data(), bytes.size())) << where;
+      EXPECT_TRUE(bytes.empty() || memory.isWritten(address, bytes.size()))
+          << where << ", result " << i << " was not written everywhere";
+      reference::Tensor got = llvm::cantFail(
+          reference::Tensor::fromBytes(want.element, want.shape, bytes));
+      double tolerance =
+          test.tolerance ? test.tolerance : defaultTolerance(want.element);
+      std::string differs = difference(got, want, tolerance);
+      EXPECT_TRUE(differs.empty())
+          << where << ", result " << i << ": " << differs;
+    }
+  }
+
+  const KernelCase &test;
+  kernel::FuncOp kernel;
+  sim::Module &module;
+  unsigned threads;
+  const Symbols &sizes;
+  std::string where;
+  reference::SymbolMap symbols;
+  SmallVector<reference::Tensor> inputs, expected;
+};
+
+/// Whether what the compiler wrote is PTX to NVIDIA's assembler, too.
+void assemble(const std::string &ptx) {
+  if (cuda::findPtxas().empty())
+    return;
+  auto cubins = cuda::assembleCubins(ptx, {80, 120});
+  EXPECT_TRUE(bool(cubins)) << llvm::toString(cubins.takeError());
+}
+
+void runOnDevice(const std::vector<KernelCase> &cases) {
+  DialectRegistry registry;
+  registry.insert<graph::GraphDialect, kernel::KernelDialect>();
+  cpu::registerCpuDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  std::string text;
+  for (size_t i = 0; i < cases.size(); ++i)
+    text += kernelText(cases[i], i);
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  ASSERT_TRUE(module) << text.substr(0, 2000);
+  for (auto function : module->getOps<kernel::FuncOp>())
+    applySchedule(function, Target::Cuda);
+  auto code = cuda::compilePtx(*module);
+  ASSERT_TRUE(succeeded(code));
+  assemble(code->ptx);
+  std::string error;
+  auto simulated = sim::Module::parse(code->ptx, error);
+  ASSERT_TRUE(simulated) << error;
+  size_t i = 0;
+  for (auto function : module->getOps<kernel::FuncOp>()) {
+    unsigned seed = 1;
+    for (const Symbols &sizes : cases[i].sizes)
+      DeviceRun(cases[i], function, *simulated, code->kernels[i].threads, sizes)
+          .run(seed++);
+    ++i;
+  }
+}
+
+} // namespace
+
+bool canRun(const char *levelName) {
+  return levelName == std::string("native");
+}
+
+void runCases(const std::vector<KernelCase> &cases, const char *) {
+  std::vector<KernelCase> ours;
+  for (const KernelCase &test : cases)
+    if (test.schedule == "Generic")
+      ours.push_back(test);
+  if (ours.empty())
+    GTEST_SKIP() << "cases of schedules for CPUs";
+  runOnDevice(ours);
+}
+
+} // namespace tenon::test
