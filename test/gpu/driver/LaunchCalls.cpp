@@ -1,0 +1,243 @@
+//===- LaunchCalls.cpp - Functions and their launches ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/gpu/driver/Call.h"
+#include "test/gpu/driver/Queue.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace fake;
+
+namespace {
+constexpr uint32_t kSharedWithoutAsking = 49152;
+
+uint32_t sharedOptIn(const Driver &driver) {
+  return driver.settings.sm == 80    ? 166912
+         : driver.settings.sm == 120 ? 101376
+                                     : 232448;
+}
+
+uint32_t mostThreads(const sim::Kernel &kernel) {
+  uint32_t most = 1;
+  for (uint32_t threads : kernel.maxThreads)
+    most *= std::max(threads, 1u);
+  return kernel.maxThreads[0] ? most : 1024;
+}
+} // namespace
+
+FAKE_CUDA cuFuncSetAttribute(Handle handle, FunctionAttribute attribute,
+                             int value) {
+  Call call("cuFuncSetAttribute", NeedsContext, InvalidValue);
+  Function *function = call ? call.object<Function>(handle) : nullptr;
+  if (!function || attribute == FunctionCarveout)
+    return call.status(); // A wish, without effect here.
+  if (attribute != FunctionMaxDynamicShared)
+    return call.violate(InvalidValue, "attribute %d cannot be set",
+                        int(attribute));
+  uint32_t room = sharedOptIn(call.driver);
+  uint32_t fixed = function->kernel->staticShared;
+  if (value < 0 || uint32_t(value) + fixed > room)
+    return call.violate(InvalidValue,
+                        "%d bytes of dynamic and %u of static shared memory; "
+                        "the device has %u",
+                        value, fixed, room);
+  function->maxDynamicShared = uint32_t(value);
+  return call.done();
+}
+
+FAKE_CUDA cuFuncGetAttribute(int *out, FunctionAttribute attribute,
+                             Handle handle) {
+  Call call("cuFuncGetAttribute", NeedsContext, InvalidValue);
+  Function *function = call ? call.object<Function>(handle) : nullptr;
+  if (!function)
+    return call.status();
+  const sim::Kernel &kernel = *function->kernel;
+  int sm = int(call.driver.settings.sm);
+  switch (attribute) {
+  case FunctionMaxThreads:
+    *out = int(mostThreads(kernel));
+    break;
+  case FunctionSharedBytes:
+    *out = int(kernel.staticShared);
+    break;
+  case FunctionConstBytes:
+    *out = 0;
+    break;
+  case FunctionLocalBytes:
+    *out = int(kernel.local);
+    break;
+  case FunctionRegisters:
+    *out = int(std::min(kernel.registers, 255u)); // Of PTX, not the machine's.
+    break;
+  case FunctionPtxVersion:
+    *out = call.driver.find<Module>(function->module)->ptxVersion;
+    break;
+  case FunctionBinaryVersion:
+    *out = sm;
+    break;
+  case FunctionMaxDynamicShared:
+    *out = int(function->maxDynamicShared ? function->maxDynamicShared
+                                          : kSharedWithoutAsking);
+    break;
+  default:
+    return call.violate(InvalidValue, "attribute %d is not known here",
+                        int(attribute));
+  }
+  return call.done();
+}
+
+namespace {
+bool checkSizes(Call &call, const sim::Kernel &kernel,
+                const sim::Launch &launch) {
+  const char *name = kernel.name.c_str();
+  uint64_t threads = 1;
+  for (int i = 0; i < 3; ++i) {
+    if (!launch.grid[i] || !launch.block[i])
+      return call.violate(InvalidValue, "%s: a size is 0", name), false;
+    if (launch.grid[i] > (i ? 65535u : 0x7fffffffu))
+      return call.violate(InvalidValue, "%s: %u blocks along axis %d", name,
+                          launch.grid[i], i),
+             false;
+    threads *= launch.block[i];
+  }
+  if (threads > 1024 || launch.block[2] > 64)
+    return call.violate(InvalidValue,
+                        "%s: %llu threads in a block are over the limit of "
+                        "1024",
+                        name, static_cast<unsigned long long>(threads)),
+           false;
+  if (threads > mostThreads(kernel))
+    return call.violate(InvalidValue,
+                        "%s: %llu threads in a block are over its .maxntid "
+                        "of %u",
+                        name, static_cast<unsigned long long>(threads),
+                        mostThreads(kernel)),
+           false;
+  for (int i = 0; i < 3; ++i)
+    if (kernel.requiredThreads[0] &&
+        launch.block[i] != std::max(kernel.requiredThreads[i], 1u))
+      return call.violate(InvalidValue, "%s: the block is not its .reqntid",
+                          name),
+             false;
+  return true;
+}
+
+bool checkShared(Call &call, const Function &function, uint32_t bytes) {
+  uint32_t fixed = function.kernel->staticShared;
+  uint32_t most =
+      function.maxDynamicShared
+          ? function.maxDynamicShared
+          : kSharedWithoutAsking - std::min(kSharedWithoutAsking, fixed);
+  if (bytes <= most)
+    return true;
+  call.violate(InvalidValue,
+               "%s: %u bytes of dynamic shared memory are over the %u that "
+               "are allowed (cuFuncSetAttribute)",
+               function.kernel->name.c_str(), bytes, most);
+  return false;
+}
+
+/// `extra`: all parameters in one buffer, whose size is known.
+bool takeBuffer(Call &call, const sim::Kernel &kernel, void **extra,
+                std::vector<char> &out) {
+  const void *buffer = nullptr;
+  size_t bytes = 0;
+  for (;; extra += 2) {
+    auto word = reinterpret_cast<uintptr_t>(extra[0]);
+    if (word == kLaunchEnd)
+      break;
+    if (word == kLaunchBuffer)
+      buffer = extra[1];
+    else if (word == kLaunchBufferBytes)
+      bytes = *static_cast<size_t *>(extra[1]);
+    else
+      return call.violate(InvalidValue, "%s: extra word %zu",
+                          kernel.name.c_str(), size_t(word)),
+             false;
+  }
+  if (bytes != kernel.parameterBytes || !isReadable(buffer, bytes))
+    return call.violate(InvalidValue,
+                        "%s: a buffer of %zu bytes of parameters; it takes %u",
+                        kernel.name.c_str(), bytes, kernel.parameterBytes),
+           false;
+  auto *data = static_cast<const char *>(buffer);
+  out.assign(data, data + bytes);
+  return true;
+}
+
+bool takeParameters(Call &call, const sim::Kernel &kernel, void **parameters,
+                    void **extra, std::vector<char> &out) {
+  if (parameters && extra)
+    return call.violate(InvalidValue, "%s: parameters are given twice",
+                        kernel.name.c_str()),
+           false;
+  if (extra)
+    return takeBuffer(call, kernel, extra, out);
+  out.assign(kernel.parameterBytes, 0);
+  for (size_t i = 0; i < kernel.parameters.size(); ++i) {
+    const sim::Parameter &parameter = kernel.parameters[i];
+    bool there = parameters && isReadable(parameters + i, sizeof(void *));
+    if (!there || !isReadable(parameters[i], parameter.bytes))
+      return call.violate(InvalidValue,
+                          "%s takes %zu parameters and parameter %zu is not "
+                          "there",
+                          kernel.name.c_str(), kernel.parameters.size(), i),
+             false;
+    memcpy(out.data() + parameter.offset, parameters[i], parameter.bytes);
+  }
+  return true;
+}
+
+/// Parameters that are addresses of live allocations: by their value alone,
+/// which no other number has.
+std::vector<Address> usesOf(const sim::Memory &memory,
+                            const sim::Kernel &kernel,
+                            const std::vector<char> &parameters) {
+  std::vector<Address> uses;
+  for (const sim::Parameter &parameter : kernel.parameters) {
+    uint64_t value = 0, base = 0, bytes = 0;
+    if (parameter.bytes != 8)
+      continue;
+    memcpy(&value, parameters.data() + parameter.offset, 8);
+    if (memory.range(value, base, bytes))
+      uses.push_back(base);
+  }
+  return uses;
+}
+} // namespace
+
+FAKE_CUDA cuLaunchKernel(Handle handle, unsigned gridX, unsigned gridY,
+                         unsigned gridZ, unsigned blockX, unsigned blockY,
+                         unsigned blockZ, unsigned sharedBytes,
+                         Handle streamHandle, void **parameters, void **extra) {
+  Call call("cuLaunchKernel", NeedsContext, LaunchOutOfResources);
+  Function *function = call ? call.object<Function>(handle) : nullptr;
+  Stream *stream = function ? call.stream(streamHandle) : nullptr;
+  if (!stream)
+    return call.status();
+  const sim::Kernel &kernel = *function->kernel;
+  Operation operation;
+  operation.kind = Operation::Launch;
+  operation.call = format("cuLaunchKernel of %s", kernel.name.c_str());
+  operation.function = handle;
+  sim::Launch &launch = operation.launch;
+  launch = {.grid = {gridX, gridY, gridZ},
+            .block = {blockX, blockY, blockZ},
+            .dynamicShared = sharedBytes};
+  launch.order = call.driver.settings.order;
+  launch.instructionLimit = call.driver.settings.instructions;
+  for (int i = 0; i < 3; ++i)
+    launch.cluster[i] = std::max(kernel.requiredCluster[i], 1u);
+  if (!checkSizes(call, kernel, launch) ||
+      !checkShared(call, *function, sharedBytes) ||
+      !takeParameters(call, kernel, parameters, extra, launch.parameters))
+    return call.status();
+  operation.uses = usesOf(call.driver.memoryOf(call.current->handle), kernel,
+                          launch.parameters);
+  call.driver.log(format("  %s: grid %u %u %u, block %u %u %u, shared %u",
+                         kernel.name.c_str(), gridX, gridY, gridZ, blockX,
+                         blockY, blockZ, sharedBytes));
+  issue(call.driver, *stream, std::move(operation));
+  return call.done();
+}
