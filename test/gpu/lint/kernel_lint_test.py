@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bad kernels on purpose: each must be found by the measure made for it."""
 
+import pathlib
 import unittest
 
 import assemble
@@ -9,6 +10,7 @@ import cubin
 import kernel_lint
 import warpgroup
 
+HERE = pathlib.Path(__file__).parent
 HEADER = """
 .version 8.0
 .target sm_{sm}
@@ -67,6 +69,19 @@ class PlantedKernels(unittest.TestCase):
         limits = rows(("*", "*", "spill_bytes", None, 0.0))
         (said,) = kernel_lint.complaints("k", 80, bad, limits)
         self.assertRegex(said, r"k \(sm_80\): spill_bytes is \d+, at most 0")
+
+    def test_a_good_kernel_under_a_limit_of_registers(self):
+        """The last of the bugs that test/gpu/bugs plants."""
+        ptx = (HERE.parent / "bugs" / "product.ptx").read_text()
+        limits = kernel_lint.read_limits(HERE / "limits.csv")
+
+        def said(text):
+            measured = kernel_lint.measure_file(text, 80)["product"]
+            return list(kernel_lint.complaints("product", 80, measured, limits))
+
+        self.assertEqual(said(ptx), [])
+        (bad,) = said(ptx.replace(".maxntid 32", ".maxntid 32\n.maxnreg 32"))
+        self.assertRegex(bad, "product .*: spill_bytes is .*, at most 0")
 
     def test_local_memory_without_a_spill(self):
         bad = measure("""
@@ -175,8 +190,7 @@ class Reading(unittest.TestCase):
         self.assertIn("no measure 'beauty'", said)
 
     def test_the_table_can_be_read(self):
-        table = kernel_lint.pathlib.Path(__file__).parent / "limits.csv"
-        self.assertTrue(kernel_lint.read_limits(table))
+        self.assertTrue(kernel_lint.read_limits(HERE / "limits.csv"))
 
 
 def word(name, target=0, first=0, form=0, low=0, high=0):
