@@ -142,6 +142,49 @@ SmallVector<std::string> layoutsWinogradF4(const KernelView &view) {
   return withFilter(view, kernel::WinogradLayout{4}.name());
 }
 
+//===--- SmallConv ---===//
+
+std::optional<std::string> refusalSmallConv(const KernelView &view) {
+  if (auto why = refusalOfAll(view))
+    return why;
+  if (auto why = refusalOfBehind(view))
+    return why;
+  std::string why;
+  if (!kernel::smallConvViewOf(convOf(view), why))
+    return why;
+  return std::nullopt;
+}
+
+kernel::Geometry geometrySmallConv(const KernelView &view) {
+  graph::ConvOp conv = convOf(view);
+  std::string why;
+  auto sizes = kernel::smallConvViewOf(conv, why);
+  auto number = [&](int64_t value) {
+    return Expr::constant(conv.getContext(), value);
+  };
+  Expr images = graph::getDims(conv.getResult())[0];
+  Expr rows =
+      images.ceilDiv(number(sizes->blockImages)) * number(sizes->panels);
+  if (!rows)
+    return {};
+  // Panels of a piece share the slab: its copy, of some elements a cycle, shall
+  // take 3 % of their multiply-adds, of 32 a cycle.
+  int64_t least = 1;
+  if (!sizes->isInput)
+    least = sizes->inputBytes / 4 * 170 /
+            (sizes->lines().count * sizes->pixels().count *
+             sizes->layout.width * sizes->depth());
+  Expr grain = rows.floorDiv(number(16)).max(number(least + 1));
+  return {rows, grain.min(number(sizes->panels)),
+          number(sizes->isInput ? 0 : sizes->blockImages * sizes->inputBytes)};
+}
+
+SmallVector<std::string> layoutsSmallConv(const KernelView &view) {
+  std::string why;
+  auto sizes = kernel::smallConvViewOf(convOf(view), why);
+  return withFilter(view, sizes->layout.name());
+}
+
 //===--- DirectConv ---===//
 
 std::optional<std::string> refusalDirectConv(const KernelView &view) {

@@ -20,6 +20,10 @@ std::optional<std::string> refusalWinogradF4(const KernelView &view);
 kernel::Geometry geometryWinogradF4(const KernelView &view);
 llvm::SmallVector<std::string> layoutsWinogradF4(const KernelView &view);
 
+std::optional<std::string> refusalSmallConv(const KernelView &view);
+kernel::Geometry geometrySmallConv(const KernelView &view);
+llvm::SmallVector<std::string> layoutsSmallConv(const KernelView &view);
+
 std::optional<std::string> refusalDirectConv(const KernelView &view);
 kernel::Geometry geometryDirectConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsDirectConv(const KernelView &view);

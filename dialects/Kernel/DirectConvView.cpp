@@ -159,8 +159,10 @@ int64_t DirectConvView::slabBytes() const {
   return int64_t(std::min(elements, most)) + 64;
 }
 
-std::optional<DirectConvView> directConvViewOf(graph::ConvOp op,
-                                               std::string &why) {
+namespace {
+
+/// Before it is cut.
+std::optional<DirectConvView> uncutViewOf(graph::ConvOp op, std::string &why) {
   auto filter = cast<RankedTensorType>(op.getFilter().getType());
   DirectConvView view;
   view.groups = op.getGroup();
@@ -198,6 +200,17 @@ std::optional<DirectConvView> directConvViewOf(graph::ConvOp op,
     flatten(view);
   else if (view.axes.size() == 1)
     view.axes.insert(view.axes.begin(), DirectConvAxis{1, 1, 1, 1, 1, 0});
+  return view;
+}
+
+} // namespace
+
+std::optional<DirectConvView> directConvViewOf(graph::ConvOp op,
+                                               std::string &why) {
+  std::optional<DirectConvView> uncut = uncutViewOf(op, why);
+  if (!uncut)
+    return std::nullopt;
+  DirectConvView view = *uncut;
   if (view.groups == 1 &&
       view.pixels().count < (view.isFlat ? shortFlat : shortLine)) {
     why = "its lines are short";
@@ -208,6 +221,42 @@ std::optional<DirectConvView> directConvViewOf(graph::ConvOp op,
     why = "what a line reads does not fit the cache";
     return std::nullopt;
   }
+  return view;
+}
+
+std::optional<DirectConvView> smallConvViewOf(graph::ConvOp op,
+                                              std::string &why) {
+  constexpr int64_t minPixels = 16, maxPixels = 128, maxBytes = 512 << 10;
+  std::optional<DirectConvView> uncut = uncutViewOf(op, why);
+  if (!uncut)
+    return std::nullopt;
+  DirectConvView view = *uncut;
+  if (view.groups != 1 || view.axes.size() != 2) {
+    why = "it has groups or three spatial axes";
+    return std::nullopt;
+  }
+  int64_t pixels = view.lines().count * view.pixels().count;
+  if (pixels < minPixels || pixels > maxPixels) {
+    why = "its images do not have 16 to 128 pixels";
+    return std::nullopt;
+  }
+  // Copied eight pixels at a time, these are faster.
+  if (view.isInput && view.pixelStride % 1024 == 0) {
+    why = "pixels lie pages apart";
+    return std::nullopt;
+  }
+  view.blockLines = view.lines().count;
+  view.blocksOfLine = 1;
+  view.isResident = false;
+  view.cutsPanels = true;
+  view.inputBytes =
+      view.isInput ? pixels * view.channels * 4 : view.slabBytes();
+  if (view.inputBytes > maxBytes) {
+    why = "what an image reads does not fit the cache";
+    return std::nullopt;
+  }
+  view.blockImages = std::clamp<int64_t>(
+      maxBytes / std::max<int64_t>(view.inputBytes, 1), 1, 4);
   return view;
 }
 

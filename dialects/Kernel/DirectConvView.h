@@ -52,6 +52,8 @@ struct DirectConvView {
   int64_t blockLines, blocksOfLine;
   bool isResident; // The filter stays in the cache while blocks pass.
   bool cutsPanels; // A row of the launch is a panel of a block.
+  // Of small images: those of a block, and what one of them has tiles read.
+  int64_t blockImages = 1, inputBytes = 0;
 
   const DirectConvAxis &lines() const { return axes[axes.size() - 2]; }
   const DirectConvAxis &pixels() const { return axes.back(); }
@@ -73,6 +75,12 @@ struct DirectConvView {
 /// nullopt with a reason for convolutions that it does not suit.
 std::optional<DirectConvView> directConvViewOf(graph::ConvOp op,
                                                std::string &why);
+
+/// The same for images of a few pixels, as the SmallConv schedule computes it:
+/// a block is some whole images, and a tile may have pixels of several lines. A
+/// row of the launch is a panel of a block.
+std::optional<DirectConvView> smallConvViewOf(graph::ConvOp op,
+                                              std::string &why);
 
 /// The most pixels of a tile, at any CPU level.
 inline constexpr int64_t maxTilePixels = 14;

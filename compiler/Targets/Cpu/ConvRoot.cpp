@@ -17,4 +17,25 @@ FailureOr<graph::ConvOp> convRootOf(Emitter &e) {
   return op;
 }
 
+void fetchOperands(Emitter &e, graph::ConvOp op, Value first, int64_t pixels,
+                   int64_t columns) {
+  int64_t maps = *graph::getDims(op.getResult()).back().asConstant();
+  // The second level has room for pixels that lie pages apart, the first not.
+  int locality = maps % 512 == 0 ? 2 : 3;
+  for (BlockArgument argument : e.kernel.getBlock().getArguments()) {
+    if (argument == op.getInput() || argument == op.getFilter() ||
+        !graph::getElementType(argument).isF32() ||
+        graph::getDims(argument) != graph::getDims(op.getResult()))
+      continue;
+    Value buffer = e.argumentBuffer(argument.getArgNumber());
+    for (int64_t pixel = 0; pixel < pixels; ++pixel)
+      for (int64_t n = 0; n < columns; n += 16)
+        LLVM::Prefetch::create(
+            e.b,
+            e.address(buffer, e.b.getF32Type(),
+                      e.add(first, e.number(pixel * maps + n))),
+            0, locality, 1);
+  }
+}
+
 } // namespace tenon::cpu

@@ -12,6 +12,11 @@ namespace tenon::cpu {
 /// arguments; else an error on the kernel.
 mlir::FailureOr<graph::ConvOp> convRootOf(Emitter &e);
 
+/// Fetches the elements of some pixels, of f32 operands of the result's shape,
+/// which are read when the sums are there: `columns` from element `first` on.
+void fetchOperands(Emitter &e, graph::ConvOp op, Value first, int64_t pixels,
+                   int64_t columns);
+
 } // namespace tenon::cpu
 
 #endif // TENON_COMPILER_TARGETS_CPU_CONVROOT_H

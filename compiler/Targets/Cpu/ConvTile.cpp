@@ -45,12 +45,15 @@ public:
     state.push_back(function.getArgument(1));
     state.push_back(function.getArgument(3));
     state = overTaps(0, function.getArgument(0), state);
-    for (int64_t i = 0; i < tile.pixels * vectors; ++i)
-      LLVM::StoreOp::create(
-          b, state[i],
-          element(function.getArgument(2),
-                  i / vectors * tile.width + i % vectors * lanes),
-          /*alignment=*/4);
+    for (int64_t i = 0; i < tile.pixels * vectors; ++i) {
+      Value at = element(function.getArgument(2),
+                         i / vectors * tile.width + i % vectors * lanes);
+      Value sum = state[i];
+      if (tile.accumulates)
+        sum = arith::AddFOp::create(
+            b, LLVM::LoadOp::create(b, vector, at, /*alignment=*/4), sum);
+      LLVM::StoreOp::create(b, sum, at, /*alignment=*/4);
+    }
     LLVM::ReturnOp::create(b, ValueRange());
     return function;
   }
@@ -115,9 +118,9 @@ private:
             b, vector, element(panel, k * tile.width + v * lanes),
             /*alignment=*/4));
       for (int64_t p = 0; p < tile.pixels; ++p) {
-        Value scalar = LLVM::LoadOp::create(
-            b, b.getF32Type(), element(a, p * tile.pixelStride + k),
-            /*alignment=*/4);
+        Value scalar = LLVM::LoadOp::create(b, b.getF32Type(),
+                                            element(a, tile.offsetOf(p) + k),
+                                            /*alignment=*/4);
         Value factor = vector::BroadcastOp::create(b, vector, scalar);
         for (int64_t v = 0; v < vectors; ++v) {
           Value &sum = state[p * vectors + v];
@@ -144,6 +147,14 @@ private:
 
 } // namespace
 
+int64_t ConvTile::offsetOf(int64_t pixel) const {
+  if (lines.length == 0)
+    return pixel * pixelStride;
+  int64_t number = lines.first + pixel;
+  return number / lines.length * lines.stride +
+         (number % lines.length - lines.first) * pixelStride;
+}
+
 int64_t tilePixels(const CpuLevel &level, int64_t width) {
   if (level.vectorBits < 512)
     return 6;
@@ -162,7 +173,11 @@ LLVM::LLVMFuncOp convTile(ModuleOp module, const CpuLevel &level,
        << tile.width << "_at" << tile.pixelStride << "_run" << tile.run;
   for (const TapLoop &loop : tile.loops)
     text << "_" << loop.taps << "x" << loop.stride;
-  text << "_fetch" << tile.fetch << "." << level.name;
+  if (tile.lines.length > 0)
+    text << "_from" << tile.lines.first << "of" << tile.lines.length << "_"
+         << tile.lines.stride;
+  text << (tile.accumulates ? "_more" : "") << "_fetch" << tile.fetch << "."
+       << level.name;
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
   return TileWriter(module, level, tile).write(name);

@@ -22,10 +22,20 @@ struct TapLoop {
 ///
 /// in f32, from zero by fused multiply-adds in the order of t and k. Rows of b
 /// and out are `width` elements apart. It fetches `fetch` bytes per four steps
-/// of k from another address meanwhile.
+/// of k from another address meanwhile. It may add to what out holds, and its
+/// pixels may be on several lines.
 struct ConvTile {
   int64_t pixels, columns, width, pixelStride, run, fetch;
   llvm::SmallVector<TapLoop> loops; // Outermost first.
+  bool accumulates = false;
+  /// Where a line has `length` pixels, the first of the tile is number `first`
+  /// of one, and the next line starts `stride` elements behind.
+  struct Lines {
+    int64_t length = 0, first = 0, stride = 0;
+  } lines = {};
+
+  /// Of a pixel, from the first one on.
+  int64_t offsetOf(int64_t pixel) const;
 };
 
 /// The most pixels of a tile with panels of `width` columns.

@@ -150,7 +150,10 @@ private:
     Value a = tileInput(line, first);
     Value next = fetchesPixels() ? nextInput(number, tile)
                                  : nextPanel(line, number, tile);
-    fetchOperands(e.add(block.firstLine, line), first, pixels, columns);
+    Value row = rowOf(e.add(block.firstLine, line), first);
+    fetchOperands(e, op,
+                  e.add(e.mul(row, e.number(view.allMaps())), work.column),
+                  pixels, columns);
     for (int64_t n = 0; n < vectors; n += tile.columns)
       LLVM::CallOp::create(e.b, function,
                            ValueRange{a, element(work.b, e.number(n)),
@@ -230,32 +233,6 @@ private:
     // Behind the last block lies nothing that is ours: it is not read.
     return LLVM::GEPOp::create(e.b, input.getType(), e.b.getI8Type(), input,
                                ArrayRef<LLVM::GEPArg>{at});
-  }
-
-  /// Fetches the pixels' elements of operands of the result's shape, which are
-  /// read when the sums are there.
-  void fetchOperands(Value line, Value firstPixel, int64_t pixels,
-                     int64_t columns) {
-    SmallVector<Value> operands;
-    for (BlockArgument argument : e.kernel.getBlock().getArguments())
-      if (argument != op.getInput() && argument != op.getFilter() &&
-          graph::getElementType(argument).isF32() &&
-          graph::getDims(argument) == graph::getDims(op.getResult()))
-        operands.push_back(e.argumentBuffer(argument.getArgNumber()));
-    if (operands.empty())
-      return;
-    Value first = e.add(
-        e.mul(rowOf(line, firstPixel), e.number(view.allMaps())), work.column);
-    // The second level has room for pixels that lie pages apart, the first not.
-    int locality = view.allMaps() % 512 == 0 ? 2 : 3;
-    for (Value operand : operands)
-      for (int64_t pixel = 0; pixel < pixels; ++pixel)
-        for (int64_t n = 0; n < columns; n += 16)
-          LLVM::Prefetch::create(
-              e.b,
-              element(operand,
-                      e.add(first, e.number(pixel * view.allMaps() + n))),
-              0, locality, 1);
   }
 
   /// A pixel's row of the result.

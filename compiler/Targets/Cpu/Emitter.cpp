@@ -3,6 +3,7 @@
 
 #include "compiler/Targets/Cpu/Emitter.h"
 #include "compiler/Targets/Cpu/DepthwiseTiles.h"
+#include "compiler/Targets/Cpu/SmallConv.h"
 #include "compiler/Targets/Cpu/WinogradConv.h"
 #include "dialects/Kernel/Geometry.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -49,6 +50,8 @@ LogicalResult Emitter::emitRows() {
     return emitWinogradConv(*this, 4);
   if (kernel.getSchedule() == "DirectConv")
     return emitDirectConv(*this);
+  if (kernel.getSchedule() == "SmallConv")
+    return emitSmallConv(*this);
   if (kernel.getSchedule() == "DepthwiseTiles")
     return emitDepthwiseTiles(*this);
   if (kernel.getSchedule() == "DepthwiseConv")

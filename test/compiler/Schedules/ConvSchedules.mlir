@@ -11,7 +11,7 @@ func.func @by_weight(%x: tensor<1x9x9x8xf32>) {
   kernel.call @depthwise(%x, %v) params <> : (tensor<1x9x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x7x7x8xf32>
   return
 }
-// CHECK: kernel.func @conv symbols [] layouts ["", "conv48"] schedule "PackedConv" geometry <2, 2, 45056>
+// CHECK: kernel.func @conv symbols [] layouts ["", "conv32"] schedule "SmallConv" geometry <2, 1, 10624>
 // expected-remark@+1 {{does not run by DirectConv: its lines are short}}
 kernel.func @conv symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x9x8xf32>, %1: tensor<50x8x3x3xf32>):
@@ -19,7 +19,8 @@ kernel.func @conv symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   kernel.yield %2 : tensor<1x7x7x50xf32>
 }
 // CHECK: kernel.func @depthwise symbols [] layouts ["", "taps_first"] schedule "DepthwiseTiles" geometry <7, 7, 0>
-// expected-remark@+2 {{does not run by DirectConv: each channel is a group with one map}}
+// expected-remark@+3 {{does not run by DirectConv: each channel is a group with one map}}
+// expected-remark@+2 {{does not run by SmallConv: it has groups or three spatial axes}}
 // expected-remark@+1 {{does not run by PackedConv: it has several groups}}
 kernel.func @depthwise symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x9x8xf32>, %1: tensor<8x1x3x3xf32>):
@@ -41,7 +42,8 @@ func.func @others(%x: tensor<1x8x9xf32>, %y: tensor<1x9x8xf32>, %f: tensor<4x8x3
   return
 }
 // CHECK: kernel.func @first {{.*}} schedule "Generic"
-// expected-remark@+4 {{does not run by DirectConv: channels are not the last axis}}
+// expected-remark@+5 {{does not run by DirectConv: channels are not the last axis}}
+// expected-remark@+4 {{does not run by SmallConv: channels are not the last axis}}
 // expected-remark@+3 {{does not run by PackedConv: channels are not the last axis}}
 // expected-remark@+2 {{does not run by DepthwiseTiles: channels are not the last axis}}
 // expected-remark@+1 {{does not run by DepthwiseConv: channels are not the last axis}}
@@ -51,14 +53,16 @@ kernel.func @first symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   kernel.yield %2 : tensor<1x4x7xf32>
 }
 // CHECK: kernel.func @symbol {{.*}} schedule "PackedConv"
-// expected-remark@+1 {{does not run by DirectConv: heights, widths or pads are not numbers}}
+// expected-remark@+2 {{does not run by DirectConv: heights, widths or pads are not numbers}}
+// expected-remark@+1 {{does not run by SmallConv: heights, widths or pads are not numbers}}
 kernel.func @symbol symbols ["n"] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x?x8xf32, #graph.dims<1, n, 8>>, %1: tensor<4x8x3xf32>):
   %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1, channels_last} : (tensor<1x?x8xf32, #graph.dims<1, n, 8>>, tensor<4x8x3xf32>) -> tensor<1x?x4xf32, #graph.dims<1, n + -2, 4>>
   kernel.yield %2 : tensor<1x?x4xf32, #graph.dims<1, n + -2, 4>>
 }
 // CHECK: kernel.func @computed {{.*}} schedule "Generic"
-// expected-remark@+4 {{does not run by DirectConv: the filter is no weight}}
+// expected-remark@+5 {{does not run by DirectConv: the filter is no weight}}
+// expected-remark@+4 {{does not run by SmallConv: the filter is no weight}}
 // expected-remark@+3 {{does not run by PackedConv: the filter is no weight}}
 // expected-remark@+2 {{does not run by DepthwiseTiles: the filter is no weight}}
 // expected-remark@+1 {{does not run by DepthwiseConv: the filter is no weight}}

@@ -47,6 +47,29 @@ KernelCase convCase(const std::string &schedule, const Sliding &sliding,
   return test;
 }
 
+KernelCase FixedConv::with(const std::string &schedule,
+                           const Numbers &images) const {
+  size_t axes = taps.size();
+  auto text = [](int64_t number) { return std::to_string(number); };
+  Dims input = {"n"}, filter = {text(groups * maps), text(channels)},
+       result = {"n"};
+  for (size_t i = 0; i < axes; ++i) {
+    int64_t room =
+        image[i] + pads[i] + pads[axes + i] - dilations[i] * (taps[i] - 1) - 1;
+    input.push_back(text(image[i]));
+    filter.push_back(text(taps[i]));
+    result.push_back(text(room / strides[i] + 1));
+  }
+  input.push_back(text(groups * channels));
+  result.push_back(text(groups * maps));
+  KernelCase test = convCase(schedule, {strides, dilations, pads, groups},
+                             input, filter, result, behind);
+  test.sizes.clear();
+  for (int64_t count : images)
+    test.sizes.push_back({{"n", count}});
+  return test;
+}
+
 std::vector<Behind> commonEpilogues(int64_t maps) {
   std::string row = tensor({std::to_string(maps)}, "f32");
   std::string addBias =

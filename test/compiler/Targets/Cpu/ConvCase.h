@@ -28,6 +28,17 @@ KernelCase convCase(const std::string &schedule, const Sliding &sliding,
                     const Dims &input, const Dims &filter, const Dims &result,
                     const Behind &behind);
 
+/// A convolution of some images [h.., groups * channels], whose sizes are
+/// numbers, with a weight.
+struct FixedConv {
+  int64_t groups, channels, maps; // The latter two of a group.
+  Numbers image, taps, strides, dilations, pads;
+  Behind behind = {};
+
+  /// Of so many images.
+  KernelCase with(const std::string &schedule, const Numbers &images) const;
+};
+
 /// What networks have behind a convolution to `maps` channels: bias and
 /// activation, alone or with a residual.
 std::vector<Behind> commonEpilogues(int64_t maps);

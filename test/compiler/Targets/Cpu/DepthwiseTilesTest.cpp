@@ -14,25 +14,9 @@ struct Conv {
   Behind behind = {};
 
   KernelCase with(const Numbers &images) const {
-    size_t axes = taps.size();
-    auto text = [](int64_t number) { return std::to_string(number); };
-    Dims input = {"n"}, filter = {text(channels), "1"}, result = {"n"};
-    for (size_t i = 0; i < axes; ++i) {
-      int64_t room = image[i] + pads[i] + pads[axes + i] -
-                     dilations[i] * (taps[i] - 1) - 1;
-      input.push_back(text(image[i]));
-      filter.push_back(text(taps[i]));
-      result.push_back(text(room / strides[i] + 1));
-    }
-    input.push_back(text(channels));
-    result.push_back(text(channels));
-    KernelCase test =
-        convCase("DepthwiseTiles", {strides, dilations, pads, channels}, input,
-                 filter, result, behind);
-    test.sizes.clear();
-    for (int64_t count : images)
-      test.sizes.push_back({{"n", count}});
-    return test;
+    return FixedConv{channels, 1,         1,    image, taps,
+                     strides,  dilations, pads, behind}
+        .with("DepthwiseTiles", images);
   }
 };
 

@@ -7,34 +7,7 @@
 namespace tenon::test {
 namespace {
 
-/// A convolution of some images [h.., groups * channels] with a weight.
-struct Conv {
-  int64_t groups, channels, maps; // The latter two of a group.
-  Numbers image, taps, strides, dilations, pads;
-  Behind behind = {};
-
-  KernelCase with(const Numbers &images) const {
-    size_t axes = taps.size();
-    auto text = [](int64_t number) { return std::to_string(number); };
-    Dims input = {"n"}, filter = {text(groups * maps), text(channels)},
-         result = {"n"};
-    for (size_t i = 0; i < axes; ++i) {
-      int64_t room = image[i] + pads[i] + pads[axes + i] -
-                     dilations[i] * (taps[i] - 1) - 1;
-      input.push_back(text(image[i]));
-      filter.push_back(text(taps[i]));
-      result.push_back(text(room / strides[i] + 1));
-    }
-    input.push_back(text(groups * channels));
-    result.push_back(text(groups * maps));
-    KernelCase test = convCase("DirectConv", {strides, dilations, pads, groups},
-                               input, filter, result, behind);
-    test.sizes.clear();
-    for (int64_t count : images)
-      test.sizes.push_back({{"n", count}});
-    return test;
-  }
-};
+using Conv = FixedConv;
 
 class DirectConv : public LevelTest {
 protected:
@@ -42,7 +15,7 @@ protected:
   void run(const std::vector<Conv> &convs, const Numbers &images = {1, 2}) {
     std::vector<KernelCase> cases;
     for (const Conv &conv : convs)
-      cases.push_back(conv.with(images));
+      cases.push_back(conv.with("DirectConv", images));
     run(cases);
   }
 };

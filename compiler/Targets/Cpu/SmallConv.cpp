@@ -1,0 +1,207 @@
+//===- SmallConv.cpp - Convolutions of small images -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Per block of images: their slabs, then per panel of maps all tiles of all
+// images, part by part of a panel that is large for the cache. Tiles are cut
+// regardless of lines: where their pixels lie is known for each of them. The
+// sums of a panel wait on the stack for what follows the convolution.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Targets/Cpu/SmallConv.h"
+#include "compiler/Targets/Cpu/ConvRoot.h"
+#include "compiler/Targets/Cpu/ConvSlab.h"
+#include "compiler/Targets/Cpu/ConvTile.h"
+#include "compiler/Targets/Cpu/PanelEpilogue.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+using kernel::DirectConvAxis;
+using kernel::DirectConvView;
+
+/// Of a part of a panel, which the second level holds beside the next one.
+constexpr int64_t maxPartBytes = 320 << 10;
+
+class SmallConv {
+public:
+  SmallConv(Emitter &e, graph::ConvOp op, const DirectConvView &view)
+      : e(e), op(op), view(view), width(view.layout.width),
+        pixels(view.lines().count * view.pixels().count),
+        imageStride(view.isInput ? pixels * view.channels
+                                 : view.inputBytes / 4) {
+    auto bufferOf = [&](Value operand) {
+      return e.argumentBuffer(cast<BlockArgument>(operand).getArgNumber());
+    };
+    input = bufferOf(op.getInput());
+    filter = bufferOf(op.getFilter());
+    if (!view.isInput)
+      slab = e.atEntry(
+          [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
+    sums = e.atEntry([&]() -> Value {
+      return LLVM::AllocaOp::create(e.b, input.getType(), e.b.getF32Type(),
+                                    e.number(view.blockImages * pixels * width),
+                                    64);
+    });
+    tiles = llvm::divideCeil(pixels, tilePixels(e.level, width));
+    bool isLarge = view.depth() * width * 4 > maxPartBytes;
+    parts = isLarge ? view.lines().taps : 1;
+    partSize = view.depth() / parts * width;
+  }
+
+  /// Rows [begin, end): block after block, of each some panels.
+  void emit() {
+    Value units = e.number(view.panels);
+    Value blocks = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
+    Value all = e.dimsOf(op.getResult())[0];
+    e.loop(e.div(e.begin, units), blocks, [&](Value number) {
+      Value first = e.mul(number, units);
+      Value from = e.sub(e.max(e.begin, first), first);
+      Value to = e.min(e.sub(e.end, first), units);
+      firstImage = e.mul(number, e.number(view.blockImages));
+      images = e.min(e.number(view.blockImages), e.sub(all, firstImage));
+      if (!view.isInput)
+        e.loop(e.number(0), images, [&](Value image) { copySlab(image); });
+      e.loop(from, to, [&](Value panel) { emitPanel(panel); });
+    });
+  }
+
+private:
+  void copySlab(Value image) {
+    ConvBlock block;
+    block.outer = {e.add(firstImage, image)};
+    block.firstLine = block.firstPixel = e.number(0);
+    block.lines = e.number(view.lines().count);
+    block.pixels = e.number(view.pixels().count);
+    Value to = element(slab, e.mul(image, e.number(imageStride)));
+    ConvSlab(e, view, input, to).copy(block);
+  }
+
+  void emitPanel(Value panel) {
+    column = e.mul(panel, e.number(width));
+    int64_t rest = view.maps % width;
+    Value last = e.number(view.panels - 1);
+    if (rest == 0)
+      return emitColumns(panel, width);
+    if (view.panels > 1)
+      e.ifThen(e.less(panel, last), [&] { emitColumns(panel, width); });
+    e.ifThen(e.equal(panel, last), [&] { emitColumns(panel, rest); });
+  }
+
+  void emitColumns(Value panel, int64_t columns) {
+    Value whole = e.mul(panel, e.number(parts * partSize));
+    auto emitPart = [&](Value part, bool accumulates) {
+      Value b = element(filter, e.add(whole, e.mul(part, e.number(partSize))));
+      e.loop(e.number(0), images, [&](Value image) {
+        for (int64_t tile = 0; tile < tiles; ++tile)
+          emitTile(image, part, b, tile, columns, accumulates);
+      });
+    };
+    emitPart(e.number(0), /*accumulates=*/false);
+    e.loop(e.number(1), e.number(parts),
+           [&](Value part) { emitPart(part, /*accumulates=*/true); });
+    e.loop(e.number(0), e.mul(images, e.number(pixels)),
+           [&](Value pixel) { emitBehind(pixel, columns); });
+  }
+
+  int64_t pixelsBefore(int64_t tile) {
+    return tile * (pixels / tiles) + std::min(tile, pixels % tiles);
+  }
+
+  void emitTile(Value image, Value part, Value b, int64_t number,
+                int64_t columns, bool accumulates) {
+    const DirectConvAxis &lines = view.lines(), &axis = view.pixels();
+    int64_t first = pixelsBefore(number);
+    int64_t line = view.isInput ? 0 : view.slabPixels() * view.pixelStride;
+    int64_t vectors = llvm::alignTo(columns, 16);
+    ConvTile tile;
+    tile.pixels = pixelsBefore(number + 1) - first;
+    tile.width = width;
+    tile.columns = tileColumns(e.level, vectors);
+    tile.pixelStride = axis.slabStride() * view.pixelStride;
+    tile.run = view.channels;
+    tile.accumulates = accumulates;
+    if (lines.count > 1)
+      tile.lines = {axis.count, first % axis.count, lines.slabStride() * line};
+    if (parts == 1 && lines.taps > 1)
+      tile.loops.push_back({lines.taps, lines.dilation * line});
+    if (axis.dilation == 1 && view.pixelStride == view.channels)
+      tile.run *= axis.taps;
+    else if (axis.taps > 1)
+      tile.loops.push_back({axis.taps, axis.dilation * view.pixelStride});
+    // All tiles of an image fetch the next part, or the next panel.
+    tile.fetch = llvm::divideCeil(4 * width * 4, tiles);
+    int64_t before = number * (tile.run / 4 * tile.fetch);
+    for (const TapLoop &loop : tile.loops)
+      before *= loop.taps;
+    Value next = element(b, e.number(partSize + before / 4));
+    next = e.select(e.equal(image, e.number(0)), next, b);
+
+    Value from = e.mul(e.add(firstImage, image), e.number(imageStride));
+    Value a = view.isInput ? element(input, from)
+                           : element(slab, e.mul(image, e.number(imageStride)));
+    Value inImage = e.number(first / axis.count * tile.lines.stride +
+                             first % axis.count * tile.pixelStride);
+    a = element(a,
+                e.add(inImage, e.mul(part, e.number(lines.dilation * line))));
+    Value row = e.add(e.mul(image, e.number(pixels)), e.number(first));
+    if (!accumulates)
+      fetchOperands(e, op, positionOf(row), tile.pixels, columns);
+    Value out = element(sums, e.mul(row, e.number(width)));
+    LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
+    for (int64_t n = 0; n < vectors; n += tile.columns)
+      LLVM::CallOp::create(e.b, function,
+                           ValueRange{a, element(b, e.number(n)),
+                                      element(out, e.number(n)), next});
+  }
+
+  /// Of a pixel of the block, its first element of the panel in the result.
+  Value positionOf(Value pixel) {
+    Value row = e.add(e.mul(firstImage, e.number(pixels)), pixel);
+    return e.add(e.mul(row, e.number(view.maps)), column);
+  }
+
+  /// Everything behind the convolution, for the sums of a pixel.
+  void emitBehind(Value pixel, int64_t columns) {
+    Indices counts = e.dimsOf(op.getResult());
+    counts.pop_back();
+    counts[0] = e.number(0); // Which is not asked for.
+    Value row = e.add(e.mul(firstImage, e.number(pixels)), pixel);
+    storePanelRow(e, op.getResult(),
+                  {e.delinearise(row, counts), column, e.number(columns),
+                   positionOf(pixel), sums, e.mul(pixel, e.number(width))});
+  }
+
+  /// Addresses behind a buffer are made, but not read.
+  Value element(Value base, Value offset) {
+    return LLVM::GEPOp::create(e.b, base.getType(), e.b.getF32Type(), base,
+                               ArrayRef<LLVM::GEPArg>{offset});
+  }
+
+  Emitter &e;
+  graph::ConvOp op;
+  DirectConvView view;
+  int64_t width, pixels, imageStride, tiles;
+  int64_t parts, partSize; // Of a panel, and their elements.
+  Value input, filter, slab, sums;
+  // Of the current block and panel.
+  Value firstImage, images, column;
+};
+
+} // namespace
+
+LogicalResult emitSmallConv(Emitter &e) {
+  FailureOr<graph::ConvOp> op = convRootOf(e);
+  if (failed(op))
+    return failure();
+  std::string why;
+  std::optional<DirectConvView> view = kernel::smallConvViewOf(*op, why);
+  if (!view)
+    return e.kernel.emitOpError("cannot run by tiles of small images: ") << why;
+  SmallConv(e, *op, *view).emit();
+  return success();
+}
+
+} // namespace tenon::cpu
