@@ -111,6 +111,8 @@ void measureMemory(const Session &session, Measurement &result) {
 /// works on.
 MachineLimits measureLimits(Session &session,
                             const std::vector<Tensor> &inputs) {
+  if (session.device()) // What it could do is not measured.
+    return {};
   auto [info, model] = infoOf(session);
   uint64_t bytes = info.arena_bytes + info.output_bytes;
   for (const Tensor &input : inputs)
@@ -181,8 +183,8 @@ llvm::Error measureRuns(const BenchCommand &command, Session &session,
 llvm::Expected<Measurement> measure(const BenchCommand &command) {
   Measurement result;
   Clock::time_point start = Clock::now();
-  auto session =
-      Session::open(command.artifact, command.level, command.threads);
+  auto session = Session::open(command.artifact, command.level, command.threads,
+                               command.device);
   if (!session)
     return session.takeError();
   result.load = millisecondsSince(start);

@@ -36,6 +36,14 @@ struct CompileCommand {
 };
 int runCompile(const CompileCommand &command);
 
+/// Where artifacts run.
+struct DeviceRequest {
+  std::string device = "cpu"; // "cpu", "cuda" or "cuda:N".
+  std::string driver;         // Of CUDA; empty: the system's.
+
+  bool isCpu() const { return device == "cpu"; }
+};
+
 struct RunCommand {
   std::string artifact;
   std::vector<std::string> inputs; // One folder, or "name=file.npy" each.
@@ -43,6 +51,7 @@ struct RunCommand {
   std::string outputs;             // Folder; empty: none is written.
   std::string level;               // Empty: the best.
   int threads = 0;
+  DeviceRequest device;
 };
 int runRun(const RunCommand &command);
 
@@ -54,6 +63,7 @@ struct BenchCommand {
   double seconds = 3;
   std::string trace; // File to write; empty: none.
   bool json = false, profile = false;
+  DeviceRequest device;
 };
 int runBench(const BenchCommand &command);
 
@@ -67,6 +77,7 @@ struct VerifyCommand {
   int jobs = 0; // Processes at a time; 0: one per CPU; -1: none but this.
   std::string winograd = "f2"; // "off", "f2", "f4"
   bool reference = false, generic = false, json = false;
+  DeviceRequest device;
 };
 int runVerify(const VerifyCommand &command);
 

@@ -36,6 +36,21 @@ InPlaceRun::prepare(Session &session, const std::vector<Tensor> &inputs) {
   return result;
 }
 
+/// Caches of a device stay there.
+llvm::Error InPlaceRun::moveToDevice(Buffer &buffer, size_t bytes) {
+  tenon_device_t *device = session->device();
+  if (!device)
+    return llvm::Error::success();
+  void *memory;
+  if (tenon_device_allocate(device, bytes, &memory))
+    return lastError();
+  Buffer moved(static_cast<char *>(memory), Free{device});
+  if (tenon_device_copy(device, memory, buffer.get(), bytes))
+    return lastError();
+  buffer = std::move(moved);
+  return llvm::Error::success();
+}
+
 /// Moves an input to a buffer in which the output has room.
 llvm::Error InPlaceRun::share(uint32_t input, uint32_t axis,
                               tenon_tensor_t &output) {
@@ -52,6 +67,8 @@ llvm::Error InPlaceRun::share(uint32_t input, uint32_t axis,
   for (size_t i = 0; from != 0 && i < past.bytes / from; ++i)
     memcpy(buffer.get() + i * to, static_cast<char *>(past.data) + i * from,
            from);
+  if (llvm::Error error = moveToDevice(buffer, reserved))
+    return error;
   past.data = output.data = buffer.get();
   past.bytes = output.bytes = bytes;
   past.capacity = output.capacity = output.dims[axis];

@@ -26,11 +26,18 @@ public:
 
 private:
   struct Free {
-    void operator()(void *memory) const { ::free(memory); }
+    tenon_device_t *device = nullptr; // Null: it is the host's memory.
+    void operator()(char *memory) const {
+      if (device)
+        tenon_device_free(device, memory);
+      else
+        ::free(memory);
+    }
   };
   using Buffer = std::unique_ptr<char, Free>;
 
   explicit InPlaceRun(Session &session) : session(&session) {}
+  llvm::Error moveToDevice(Buffer &buffer, size_t bytes);
   llvm::Error share(uint32_t input, uint32_t axis, tenon_tensor_t &output);
 
   Session *session;

@@ -167,8 +167,8 @@ std::string nodesOf(const tenon_launch_t &launch) {
 } // namespace
 
 KernelCheck::KernelCheck(ModuleOp module, KernelsToCheck which,
-                         double tolerance)
-    : which(which), tolerance(tolerance) {
+                         double tolerance, tenon_device_t *device)
+    : which(which), tolerance(tolerance), device(device) {
   for (auto function : module.getOps<kernel::FuncOp>())
     functions[function.getSymName()] = function;
 }
@@ -177,8 +177,19 @@ void KernelCheck::observe(void *user, const tenon_launch_t *launch) {
   static_cast<KernelCheck *>(user)->check(*launch);
 }
 
+const char *KernelCheck::read(const tenon_operand_t &operand,
+                              std::vector<char> &copy) {
+  if (!device || !operand.data)
+    return static_cast<const char *>(operand.data);
+  copy.resize(std::max<size_t>(operand.bytes, 1));
+  if (tenon_device_copy(device, copy.data(), operand.data, operand.bytes))
+    sentence = tenon_last_error();
+  return copy.data();
+}
+
 void KernelCheck::remember(const tenon_operand_t &operand) {
-  const char *data = static_cast<const char *>(operand.data);
+  std::vector<char> copy;
+  const char *data = read(operand, copy);
   if (data)
     written[operand.data].assign(data, data + operand.bytes);
 }
@@ -211,11 +222,12 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
   Tensor tensor{dtypeOf(graph::getElementType(value)), *shape, {}};
   size_t bytes = bytesOfTensor(tensor.type, *shape).value_or(0);
   const tenon_operand_t &operand = launch.operands[i];
-  const char *data = static_cast<const char *>(operand.data);
   bool overwritten = false;
   for (uint32_t j = function.getBlock().getNumArguments();
        j < launch.operand_count; ++j)
-    overwritten |= launch.operands[j].data == operand.data && data;
+    overwritten |= launch.operands[j].data == operand.data && operand.data;
+  std::vector<char> copy;
+  const char *data = overwritten ? nullptr : read(operand, copy);
   if (overwritten) {
     auto before = written.find(operand.data);
     if (before == written.end() || before->second.size() < bytes)
@@ -271,7 +283,8 @@ void KernelCheck::checkResults(kernel::FuncOp function,
     const tenon_operand_t &operand = launch.operands[count + i];
     if (operand.bytes < wanted.bytes.size())
       return;
-    const char *data = static_cast<const char *>(operand.data);
+    std::vector<char> copy;
+    const char *data = read(operand, copy);
     Tensor got{wanted.type, wanted.dims, {data, data + wanted.bytes.size()}};
     Agreement agreement = compare(got, wanted);
     if (agreement.within(tolerance))

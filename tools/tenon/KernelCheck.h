@@ -26,7 +26,9 @@ class KernelCheck {
 public:
   /// `module` holds the kernel.func of every launch; integers are compared
   /// exactly, floats within `tolerance`.
-  KernelCheck(mlir::ModuleOp module, KernelsToCheck which, double tolerance);
+  /// Operands are on `device`, if it is not null.
+  KernelCheck(mlir::ModuleOp module, KernelsToCheck which, double tolerance,
+              tenon_device_t *device);
 
   /// A tenon_observer_t whose user is a KernelCheck.
   static void observe(void *user, const tenon_launch_t *launch);
@@ -43,10 +45,13 @@ private:
                                  const tenon_launch_t &launch,
                                  const reference::SymbolMap &symbols);
   void remember(const tenon_operand_t &operand);
+  /// The bytes of an operand, copied from the device if they are there.
+  const char *read(const tenon_operand_t &operand, std::vector<char> &copy);
 
   llvm::StringMap<kernel::FuncOp> functions;
   KernelsToCheck which;
   double tolerance;
+  tenon_device_t *device;
   std::string sentence;
   /// What launches have written, for kernels that write over an operand.
   llvm::DenseMap<void *, std::vector<char>> written;

@@ -128,7 +128,10 @@ void tenon::printProfile(llvm::raw_ostream &os, const ProfileReport &report) {
        << printable(kernel.node) << '\n';
   }
   printRow(os, sum, total);
-  os << "  all kernels\n" << report.limits;
+  os << "  all kernels\n";
+  if (!report.limits.known())
+    return;
+  os << report.limits;
   if (sum.work.known)
     os << llvm::format("roofline %.3f ms: %.1f %% of the kernels' %.3f ms, "
                        "%.1f %% of the median run's %.3f ms\n",
@@ -170,10 +173,11 @@ void tenon::addProfile(json::Object &object, const ProfileReport &report) {
     kernels.push_back(std::move(row));
   }
   object["kernels"] = std::move(kernels);
-  object["limits"] = report.limits.json();
+  object["limits"] = report.limits.known() ? json::Value(report.limits.json())
+                                           : json::Value(nullptr);
   json::Object all;
   addWork(all, sum);
-  if (sum.work.known)
+  if (sum.work.known && report.limits.known())
     all["percent_of_run"] = 100 * sum.roofline.seconds / report.runSeconds;
   object["sum"] = std::move(all);
 }

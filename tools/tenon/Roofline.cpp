@@ -38,6 +38,7 @@ MachineLimits MachineLimits::measure(int threads, uint64_t weightBytes,
 }
 
 void MachineLimits::improve(const MachineLimits &other) {
+  threads = std::max(threads, other.threads);
   f32 = std::max(f32, other.f32);
   bf16 = std::max(bf16, other.bf16);
   weights = std::max(weights, other.weights);

@@ -27,7 +27,9 @@ struct MachineLimits {
   double f32 = 0, bf16 = 0; // Without dot products of bf16, that of f32.
   double weights = 0, data = 0;
   uint64_t weightBytes = 0, dataBytes = 0; // That were read.
-  int threads = 1;
+  int threads = 0;                         // 0: the limits are not known.
+
+  bool known() const { return threads > 0; }
 
   /// Takes a fifth of a second for large models.
   static MachineLimits measure(int threads, uint64_t weightBytes,

@@ -52,8 +52,8 @@ llvm::Error writeOutputs(const std::string &folder,
 }
 
 llvm::Error run(const RunCommand &command) {
-  auto session =
-      Session::open(command.artifact, command.level, command.threads);
+  auto session = Session::open(command.artifact, command.level, command.threads,
+                               command.device);
   if (!session)
     return session.takeError();
   auto inputs = readInputs(**session, command.inputs, command.random);

@@ -10,11 +10,15 @@ using namespace tenon;
 llvm::Error tenon::lastError() { return sentence(tenon_last_error()); }
 
 llvm::Expected<std::unique_ptr<Session>>
-Session::open(const std::string &path, const std::string &level, int threads) {
+Session::open(const std::string &path, const std::string &level, int threads,
+              const DeviceRequest &where) {
   std::unique_ptr<Session> result(new Session);
+  if (llvm::Error error = result->openDevice(where))
+    return error;
   tenon_load_options_t load = {};
   load.struct_size = sizeof load;
   load.level = level.empty() ? nullptr : level.c_str();
+  load.device = result->onDevice;
   if (tenon_model_load(path.c_str(), &load, &result->loaded))
     return lastError();
   if (llvm::Error error = result->create(threads))
@@ -22,8 +26,26 @@ Session::open(const std::string &path, const std::string &level, int threads) {
   return result;
 }
 
+llvm::Error Session::openDevice(const DeviceRequest &where) {
+  if (where.isCpu())
+    return llvm::Error::success();
+  auto [kind, index] = llvm::StringRef(where.device).split(':');
+  std::string name = kind.str();
+  tenon_device_options_t options = {};
+  options.struct_size = sizeof options;
+  options.kind = name.c_str();
+  options.driver = where.driver.empty() ? nullptr : where.driver.c_str();
+  if (!index.empty() && index.getAsInteger(10, options.index))
+    return sentence("--device " + where.device + ": give cpu, cuda or cuda:N");
+  if (tenon_device_open(&options, &onDevice))
+    return lastError();
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::unique_ptr<Session>> Session::another(int threads) const {
   std::unique_ptr<Session> result(new Session);
+  tenon_device_retain(onDevice);
+  result->onDevice = onDevice;
   tenon_model_retain(loaded);
   result->loaded = loaded;
   if (llvm::Error error = result->create(threads))
@@ -43,6 +65,7 @@ llvm::Error Session::create(int threads) {
 Session::~Session() {
   tenon_session_destroy(session);
   tenon_model_release(loaded);
+  tenon_device_release(onDevice);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #ifndef TENON_TOOLS_TENON_SESSION_H
 #define TENON_TOOLS_TENON_SESSION_H
 
+#include "tools/tenon/Commands.h"
 #include "tools/tenon/TensorFile.h"
 
 #include <memory>
@@ -15,7 +16,8 @@ class Session {
 public:
   /// An empty level is the best one; 0 threads are one per CPU.
   static llvm::Expected<std::unique_ptr<Session>>
-  open(const std::string &path, const std::string &level, int threads);
+  open(const std::string &path, const std::string &level, int threads,
+       const DeviceRequest &where = {});
   /// One more session of the same model.
   llvm::Expected<std::unique_ptr<Session>> another(int threads) const;
   ~Session();
@@ -24,6 +26,8 @@ public:
 
   tenon_model_t *model() const { return loaded; }
   tenon_session_t *handle() const { return session; }
+  /// Null for the CPU.
+  tenon_device_t *device() const { return onDevice; }
 
   std::vector<std::string> inputNames() const;
   std::vector<std::string> outputNames() const;
@@ -41,9 +45,11 @@ public:
 
 private:
   Session() = default;
+  llvm::Error openDevice(const DeviceRequest &where);
   /// A session of the loaded model.
   llvm::Error create(int threads);
 
+  tenon_device_t *onDevice = nullptr;
   tenon_model_t *loaded = nullptr;
   tenon_session_t *session = nullptr;
 };

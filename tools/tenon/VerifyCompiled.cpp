@@ -49,7 +49,8 @@ std::string firstError(const Compilation &compilation) {
 std::string compareKernels(CompiledModel &model,
                            const std::vector<Tensor> &inputs,
                            KernelsToCheck which, double tolerance) {
-  KernelCheck check(*model.compilation.module, which, tolerance);
+  KernelCheck check(*model.compilation.module, which, tolerance,
+                    model.session->device());
   tenon_session_set_observer(model.session->handle(), KernelCheck::observe,
                              &check);
   auto outputs = model.session->run(inputs);
@@ -77,7 +78,8 @@ std::optional<Verdict> tenon::compiledExecution(const std::string &path,
   std::string text;
   if (!compileModel(compiled->compilation, path, *options, artifact.path, text))
     return Verdict::fail("compile: " + firstError(compiled->compilation));
-  auto session = Session::open(artifact.path, "", command.threads);
+  auto session =
+      Session::open(artifact.path, "", command.threads, command.device);
   if (!session)
     return Verdict::fail("load: " + llvm::toString(session.takeError()));
   compiled->session = std::move(*session);

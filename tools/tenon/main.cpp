@@ -37,6 +37,25 @@ void addPrecision(CLI::App *command, std::string &precision) {
       ->check(CLI::IsMember({"fp32", "bf16"}));
 }
 
+/// "cpu", "cuda" or "cuda:N".
+std::string checkDevice(const std::string &text) {
+  if (text == "cpu" || text == "cuda")
+    return "";
+  bool known = text.size() > 5 && text.size() < 10 && text.starts_with("cuda:");
+  for (size_t i = 5; known && i < text.size(); ++i)
+    known = text[i] >= '0' && text[i] <= '9';
+  return known ? "" : text + " is not cpu, cuda or cuda:N";
+}
+
+void addDevice(CLI::App *command, DeviceRequest &device) {
+  command
+      ->add_option("--device", device.device,
+                   "Where to run: cpu (the default), cuda, or cuda:N")
+      ->check(checkDevice);
+  command->add_option("--cuda-driver", device.driver,
+                      "The CUDA driver's library, instead of libcuda.so.1");
+}
+
 void addWinograd(CLI::App *command, std::string &value) {
   command
       ->add_option("--winograd", value,
@@ -110,6 +129,7 @@ void addRun(CLI::App &app, Command &chosen) {
                       "Folder for output_0.npy ...");
   command->add_option("--level", options->level, "CPU level to use");
   command->add_option("--threads", options->threads, "Threads; 0: one per CPU");
+  addDevice(command, options->device);
 }
 
 void addBench(CLI::App &app, Command &chosen) {
@@ -123,6 +143,7 @@ void addBench(CLI::App &app, Command &chosen) {
                       "Noise for an input: NAME=1x128");
   command->add_option("--level", options->level, "CPU level to use");
   command->add_option("--threads", options->threads, "Threads; 0: one per CPU");
+  addDevice(command, options->device);
   command->add_option("--seconds", options->seconds, "How long to measure");
   command
       ->add_option("--sessions", options->sessions,
@@ -156,6 +177,7 @@ void addVerify(CLI::App &app, Command &chosen) {
       ->allow_extra_args(false);
   addWinograd(command, options->winograd);
   command->add_option("--threads", options->threads, "Threads of a run");
+  addDevice(command, options->device);
   command->add_option("--jobs", options->jobs,
                       "Models at a time; -1: all in this process");
   command->add_flag("--generic", options->generic,
