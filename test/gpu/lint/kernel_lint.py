@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fails on kernels whose machine code is over a limit.
 
-    kernel_lint.py --sm 80 --limits limits.csv FILE.ptx...
+    kernel_lint.py --sm 80 --limits limits.csv FILE...
 
+A file is PTX, or holds PTX among other bytes, as an artifact does.
 A row of the limits is: kernel (a pattern), sm (a pattern), measure, least,
 most. An empty number is no limit. Without --limits, the table beside this
 file is used. --print shows all measures. Skipped (exit 77) without ptxas.
@@ -68,6 +69,14 @@ def read_limits(path):
     return rows
 
 
+def texts(data):
+    """The PTX modules in a file's bytes: each ends with a zero or the file."""
+    for part in data.split(b"\0"):
+        start = part.find(b".version")
+        if start >= 0 and b".entry" in part:
+            yield part[start:].decode("utf-8", "replace")
+
+
 def complaints(kernel, sm, measured, limits):
     """One sentence for each limit that a kernel is over."""
     for row in limits:
@@ -91,6 +100,19 @@ def complaints(kernel, sm, measured, limits):
                 )
 
 
+def lint(path, ptx, sm, limits, prints):
+    try:
+        kernels = measure_file(ptx, sm)
+    except assemble.AssemblerError as error:
+        return [f"{path}: ptxas: {error}"]
+    bad = []
+    for kernel, measured in kernels.items():
+        if prints:
+            print(kernel, *(f"{k}={v:g}" for k, v in measured.items()))
+        bad += complaints(kernel, sm, measured, limits)
+    return bad
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     here = pathlib.Path(__file__).parent
@@ -105,15 +127,11 @@ def main():
     limits = read_limits(arguments.limits)
     bad = []
     for path in arguments.files:
-        try:
-            kernels = measure_file(path.read_text(), arguments.sm)
-        except assemble.AssemblerError as error:
-            bad.append(f"{path}: ptxas: {error}")
-            continue
-        for kernel, measured in kernels.items():
-            if arguments.print:
-                print(kernel, *(f"{k}={v:g}" for k, v in measured.items()))
-            bad += complaints(kernel, arguments.sm, measured, limits)
+        found = list(texts(path.read_bytes()))
+        if not found:
+            bad.append(f"{path}: holds no PTX")
+        for text in found:
+            bad += lint(path, text, arguments.sm, limits, arguments.print)
     print("\n".join(bad) or "kernels ok")
     return bool(bad)
 

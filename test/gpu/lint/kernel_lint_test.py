@@ -184,6 +184,13 @@ class Reading(unittest.TestCase):
         with self.assertRaises(cubin.NotACubin):
             cubin.kernels(b"\x7fELF" + b"\xff" * 100)
 
+    def test_ptx_among_other_bytes(self):
+        ptx = kernel("")
+        found = list(
+            kernel_lint.texts(b"\x7fELF\0" + ptx.encode() + b"\0.version 8\0")
+        )
+        self.assertEqual(found, [ptx.lstrip()])
+
     def test_an_unknown_measure_is_told(self):
         limits = rows(("*", "*", "beauty", 1.0, None))
         (said,) = kernel_lint.complaints("k", 80, {}, limits)
