@@ -16,6 +16,10 @@ MAY_SEE = [  # (files, what they may include); the first match wins.
         r"|runtime/model_format\.h",
     ),
     ("runtime/", "runtime/"),
+    (
+        "test/compiler/Targets/Cuda/",
+        "dialects/|compiler/|runtime/|test/gpu/sim/|{own}",
+    ),
     ("test/tools/", "dialects/|compiler/|runtime/|tools/|{own}"),
     ("tools/limits/", "{own}"),
     (

@@ -12,8 +12,9 @@
 
 #define TENON_UNARY_FUNCTIONS(DO)                                              \
   DO(acos)                                                                     \
-  DO(acosh) DO(asin) DO(asinh) DO(atan) DO(atanh) DO(cos) DO(cosh) DO(erf)     \
-      DO(exp) DO(expm1) DO(log) DO(log1p) DO(sin) DO(sinh) DO(tan) DO(tanh)
+  DO(acosh)                                                                    \
+  DO(asin) DO(asinh) DO(atan) DO(atanh) DO(cos) DO(cosh) DO(erf) DO(exp)       \
+      DO(expm1) DO(log) DO(log1p) DO(sin) DO(sinh) DO(tan) DO(tanh)
 #define TENON_BINARY_FUNCTIONS(DO) DO(pow) DO(fmod)
 
 extern "C" {
