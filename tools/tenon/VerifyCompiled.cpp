@@ -65,9 +65,13 @@ std::string compareKernels(CompiledModel &model,
 std::optional<Verdict> tenon::compiledExecution(const std::string &path,
                                                 const VerifyCommand &command,
                                                 Execution &execution) {
-  auto options = makeCompileOptions(command.cpu, {});
+  // Levels are the CPU's.
+  auto options =
+      makeCompileOptions(command.device.isCpu() ? command.cpu : "", {});
   if (!options)
     return Verdict::fail(llvm::toString(options.takeError()));
+  if (!command.device.isCpu())
+    options->targets = {Target::Cuda};
   options->generic = command.generic;
   options->precision = parsePrecision(command.precision);
   options->winograd = winogradOutputs(command.winograd);
