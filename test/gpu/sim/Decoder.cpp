@@ -33,6 +33,9 @@ const DecodeTable &decodeTable() {
   return kTable;
 }
 
+constexpr uint64_t kMostBytes = 1 << 20; // Of one variable in a function.
+constexpr size_t kMostInstructions = 1 << 20;
+
 uint64_t alignTo(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
@@ -235,8 +238,10 @@ bool Decoder::decode(const FunctionText &function) {
     return false;
   placeDynamicShared();
   kernel.registers = program.registerCount;
-  if (kernel.local > 512 << 10)
-    return failAt(function.body.front(), "more than 512 KiB of local memory");
+  if (kernel.local > 512 << 10) {
+    error = format("line %d: more than 512 KiB of local memory", function.line);
+    return false;
+  }
   findUnsetRegisters(program);
   return true;
 }
@@ -249,7 +254,9 @@ bool Decoder::parameters(const FunctionText &function) {
     parameter.alignment =
         formal.alignment && formal.count != 1 ? formal.alignment : type.bytes();
     parameter.bytes = type.bytes() * formal.count;
-    if (parameter.bytes == 0 || parameter.alignment == 0) {
+    if (parameter.bytes == 0 || parameter.alignment == 0 ||
+        formal.count > kMostBytes || parameter.alignment > kMostBytes ||
+        kernel.parameterBytes > kMostBytes) {
       error = format("line %d: a parameter without size", formal.line);
       return false;
     }
@@ -298,8 +305,7 @@ bool Decoder::statement(const FunctionText &function,
     scope = const_cast<Scope *>(scope->parent);
     return true;
   case Statement::Registers:
-    declareRegisters(statement);
-    return true;
+    return declareRegisters(statement);
   case Statement::Variable:
     return declare(function.variables[statement.variable]);
   case Statement::Targets:
@@ -313,21 +319,25 @@ bool Decoder::statement(const FunctionText &function,
   return true;
 }
 
-void Decoder::declareRegisters(const Statement &statement) {
+bool Decoder::declareRegisters(const Statement &statement) {
+  constexpr uint64_t kMost = 1 << 18;
   Type type = parseType(statement.name);
+  if (type.kind == Type::None || type.bytes() > 8)
+    return failAt(statement, "no such type of registers");
   uint8_t bytes = type.kind == Type::Predicate ? 0 : type.bytes();
   for (const Node &node : statement.operands) {
     if (node.value == 0) {
       scope->registers[node.name] = newRegister(bytes, node.name);
       continue;
     }
-    // Declared ranges are mostly unused in part; slots are given on first use
-    // by nobody, since lookups are constant: memory is cheap here.
+    if (node.value > kMost || program.registerCount + node.value > kMost)
+      return failAt(statement, "too many registers");
     std::vector<Operand> &range = scope->ranges[node.name];
     for (uint64_t i = 0; i < node.value; ++i)
       range.push_back(
           newRegister(bytes, std::string(node.name) + std::to_string(i)));
   }
+  return true;
 }
 
 bool Decoder::declare(const VariableText &variable) {
@@ -335,6 +345,10 @@ bool Decoder::declare(const VariableText &variable) {
   uint64_t alignment =
       std::max<uint64_t>(variable.alignment, std::max(1u, type.bytes()));
   uint64_t bytes = type.bytes() * variable.count;
+  if (bytes == 0 || bytes > kMostBytes || alignment > kMostBytes ||
+      kernel.local > kMostBytes || kernel.staticShared > kMostBytes)
+    return failAt(*current,
+                  format("line %d: no such size of a variable", variable.line));
   Symbol &symbol = scope->symbols[variable.name];
   if (variable.space == "shared") {
     symbol = {Symbol::Shared, alignTo(kernel.staticShared, alignment), bytes};
@@ -361,6 +375,8 @@ bool Decoder::instruction(const Statement &statement) {
     line.out.guarded = true;
     line.out.guard.negated = statement.guardNegated;
   }
+  if (program.code.size() > kMostInstructions)
+    return failAt(statement, "too many instructions");
   auto found = decodeTable().find(line.opcode());
   if (found == decodeTable().end())
     return failAt(statement, "unknown instruction");
@@ -445,6 +461,11 @@ bool Decoder::call(Line &line, std::string_view callee, const Node *results,
   const Statement *callStatement = current;
   Scope *caller = scope;
   Scope &inner = pushScope(nullptr);
+  for (const auto *formals : {&function->parameters, &function->results})
+    for (const VariableText &formal : *formals)
+      if (formal.count > kMostBytes || formal.alignment > kMostBytes ||
+          kernel.local > kMostBytes)
+        return line.fail("no such size of a parameter");
   auto place = [&](const VariableText &formal) {
     Type type = parseType(formal.type);
     uint64_t alignment =

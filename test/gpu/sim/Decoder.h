@@ -112,7 +112,7 @@ private:
   bool statement(const FunctionText &function, const Statement &statement);
   bool instruction(const Statement &statement);
   bool declare(const VariableText &variable);
-  void declareRegisters(const Statement &statement);
+  bool declareRegisters(const Statement &statement);
   bool parameters(const FunctionText &function);
   bool resolveJumps();
   bool copyArgument(Line &line, const Node &node, const VariableText &formal,

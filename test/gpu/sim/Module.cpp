@@ -62,8 +62,8 @@ bool addVariable(const VariableText &text, ModuleData &data,
   out.alignment = std::max(text.alignment, std::max(1u, type.bytes()));
   out.bytes = type.bytes() * text.count;
   out.dynamic = out.space == Space::Shared && text.count == 0;
-  if (type.bytes() == 0 || out.bytes > uint64_t(1) << 32 ||
-      (out.bytes == 0 && !out.dynamic)) {
+  if (type.bytes() == 0 || text.count > uint64_t(1) << 28 ||
+      text.alignment > 1 << 16 || (out.bytes == 0 && !out.dynamic)) {
     error = format("line %d: a variable without size", text.line);
     return false;
   }

@@ -33,7 +33,7 @@ private:
   ModuleText &module;
   std::string &error;
   size_t at = 0;
-  int line = 1;
+  int line = 1, depth = 0;
   std::vector<Statement> *body = nullptr; // Where implicit-def comments go.
 
   bool atEnd() const { return at >= text.size(); }
@@ -191,6 +191,13 @@ bool Parser::list(char close, std::vector<Node> &items) {
 }
 
 bool Parser::operand(Node &node) {
+  struct Depth {
+    explicit Depth(int &depth) : depth(++depth) {}
+    ~Depth() { --depth; }
+    int &depth;
+  } level(depth);
+  if (depth > 16)
+    return fail("nested too deeply");
   skip();
   if (accept('{') || peek() == '(') {
     node.kind = Node::List;
@@ -234,6 +241,12 @@ bool Parser::operand(Node &node) {
   node.name = word(".");
   if (node.name.empty())
     return fail("expected an operand");
+  if (node.name == "generic" && accept('(')) {
+    // A variable's generic address: for .global the plain one.
+    node.name = word();
+    if (!expect(')'))
+      return false;
+  }
   node.kind = node.name == "_" ? Node::Sink : Node::Name;
   if (accept('|')) {
     Node first = node;
@@ -277,6 +290,8 @@ bool Parser::variable(std::string_view space, VariableText &out) {
     uint64_t count = 0;
     if (!accept(']') && (!unsignedNumber(count) || !expect(']')))
       return false;
+    if (count > UINT32_MAX || out.count > UINT32_MAX)
+      return fail("an array that is too large");
     out.count *= count;
   }
   if (!accept('='))
