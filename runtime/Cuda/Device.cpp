@@ -79,23 +79,27 @@ tenon_status_t tenon_device_t::ask() {
 void *tenon_device_t::allocate(uint64_t bytes) {
   Current current(*this);
   DevicePointer memory = 0;
-  if (driver.memAlloc(&memory, bytes) != success)
+  if (!current || driver.memAlloc(&memory, bytes) != success)
     return nullptr;
   return reinterpret_cast<void *>(memory);
 }
 
 void tenon_device_t::free(void *memory) {
   Current current(*this);
-  driver.memFree(address(memory));
+  if (current)
+    driver.memFree(address(memory));
 }
 
 tenon_status_t tenon_device_t::find(const void *pointer, Memory &memory) const {
   unsigned type = 0;
   memory = Memory::Pageable;
-  // Of memory that it does not know the driver says so by an error.
-  if (driver.pointerGetAttribute(&type, attributeMemoryType,
-                                 address(pointer)) != success)
+  Result result =
+      driver.pointerGetAttribute(&type, attributeMemoryType, address(pointer));
+  if (result == errorInvalidValue) // It does not know it.
     return TENON_OK;
+  if (tenon_status_t status =
+          driver.check(result, "cannot ask where a tensor is"))
+    return status;
   if (type != memoryDevice) {
     memory = type == memoryHost ? Memory::Pinned : Memory::Pageable;
     return TENON_OK;

@@ -55,6 +55,7 @@ public:
       device.driver.contextPop(&previous);
   }
 
+  explicit operator bool() const { return result == success; }
   [[nodiscard]] tenon_status_t check() const {
     return device.driver.check(result, "cannot use the device");
   }

@@ -30,6 +30,8 @@ tenon_status_t tenon_device_free(tenon_device_t *device, void *memory) {
   if (!device)
     return fail(TENON_INVALID_ARGUMENT, "tenon_device_free: device is NULL");
   Current current(*device);
+  if (tenon_status_t status = current.check())
+    return status;
   return device->driver.check(device->driver.memFree(address(memory)),
                               "tenon_device_free");
 }

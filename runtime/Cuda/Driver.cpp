@@ -98,6 +98,10 @@ Driver::Words Driver::words(Result result) const {
 
 tenon_status_t Driver::refused(Result result, const char *what) const {
   Words words = this->words(result);
-  return fail(statusOf(result), "%s: the CUDA driver says %s: %s (%d)", what,
-              words.name, words.sentence, result);
+  bool broken = result == errorIllegalAddress || result == errorLaunchFailed;
+  return fail(statusOf(result), "%s: the CUDA driver says %s: %s (%d)%s", what,
+              words.name, words.sentence, result,
+              broken ? "; a kernel went wrong, please report this: until it "
+                       "ends this process can use the device no more"
+                     : "");
 }

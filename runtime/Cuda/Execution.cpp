@@ -20,6 +20,8 @@ Execution::~Execution() {
   if (!device)
     return;
   Current current(*device);
+  if (!current)
+    return;
   const Driver &driver = device->driver;
   if (before)
     driver.eventDestroy(before);

@@ -58,9 +58,9 @@ Program::~Program() {
     return;
   {
     Current current(*device);
-    if (weights)
+    if (weights && current)
       device->driver.memFree(address(weights));
-    if (module)
+    if (module && current)
       device->driver.moduleUnload(module);
   }
   tenon_device_release(device);

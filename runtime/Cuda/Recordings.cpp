@@ -25,6 +25,8 @@ Recordings::~Recordings() {
   if (!device)
     return;
   Current current(*device);
+  if (!current)
+    return;
   for (Recording &recording : recordings)
     if (recording.graph)
       device->driver.graphExecDestroy(recording.graph);

@@ -15,6 +15,8 @@ Staging::~Staging() {
   if (!device)
     return;
   Current context(*device);
+  if (!context)
+    return;
   for (Chunk &chunk : chunks) {
     if (chunk.done)
       device->driver.eventDestroy(chunk.done);
