@@ -3,6 +3,7 @@
 
 #include "compiler/Schedules/Schedules.h"
 #include "compiler/Schedules/ConvSchedules.h"
+#include "compiler/Schedules/DeviceSchedules.h"
 #include "compiler/Schedules/RowSchedules.h"
 #include "dialects/Kernel/AttentionView.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -22,6 +23,7 @@ SmallVector<std::string> rowMajor(const KernelView &view) {
 //===--- Targets and roots ---===//
 
 bool isOnCpu(Target target) { return target == Target::Cpu; }
+bool isOnCuda(Target target) { return target == Target::Cuda; }
 bool isOnAny(Target) { return true; }
 
 bool isRootAttention(Operation *root) { return isa<graph::AttentionOp>(root); }
@@ -62,19 +64,16 @@ bool isHalf(Operation *op, const kernel::MatmulView &view) {
   return view.halves && (op == view.halves->low || op == view.halves->high);
 }
 
-/// Why a kernel cannot run over the panels of a matmul.
-std::optional<std::string> refusalOfPanels(const KernelView &view) {
+} // namespace
+
+std::optional<std::string> refusalOfTiles(const KernelView &view) {
   auto matmul =
       dyn_cast_if_present<graph::MatmulOp>(kernel::findRoot(view.body));
   if (!matmul)
     return "its root is no matmul";
-  if (!graph::getElementType(matmul.getLhs()).isF32())
-    return "its operands are not f32";
   std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
   if (!sizes)
     return "an operand of the matmul is computed in the kernel";
-  if (view.body.getTerminator()->getNumOperands() != 1)
-    return "it has several results";
   // Behind the root, every op runs on the tile that was just stored.
   llvm::SmallPtrSet<Operation *, 8> behind = {matmul};
   for (Operation &op : view.body.without_terminator()) {
@@ -87,6 +86,21 @@ std::optional<std::string> refusalOfPanels(const KernelView &view) {
       return "it moves data behind the matmul";
     behind.insert(&op);
   }
+  return std::nullopt;
+}
+
+namespace {
+
+/// Why a kernel cannot run over the panels of a matmul.
+std::optional<std::string> refusalOfPanels(const KernelView &view) {
+  auto matmul =
+      dyn_cast_if_present<graph::MatmulOp>(kernel::findRoot(view.body));
+  if (matmul && !graph::getElementType(matmul.getLhs()).isF32())
+    return "its operands are not f32";
+  if (std::optional<std::string> why = refusalOfTiles(view))
+    return why;
+  if (view.body.getTerminator()->getNumOperands() != 1)
+    return "it has several results";
   return std::nullopt;
 }
 

@@ -4,7 +4,9 @@
 #include "compiler/Targets/Cuda/Compile.h"
 #include "compiler/Targets/Cpu/LowerToLlvm.h"
 #include "compiler/Targets/Cuda/DeviceEmitter.h"
+#include "compiler/Targets/Cuda/LowerPtx.h"
 #include "compiler/Targets/Cuda/MathLibrary.h"
+#include "dialects/Ptx/Ptx.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -107,21 +109,26 @@ StringRef missingFunction(const llvm::Module &code) {
 
 FailureOr<CudaCode> compilePtx(ModuleOp module) {
   CudaCode result;
+  module.getContext()->loadDialect<ptx::PtxDialect>();
   OwningOpRef<ModuleOp> emitted = ModuleOp::create(module.getLoc());
   for (auto kernel : module.getOps<kernel::FuncOp>()) {
     DeviceEmitter emitter(kernel, *emitted);
     if (failed(emitter.emit()))
       return failure();
-    result.kernels.push_back({kernel.getSymName().str(), emitter.threads, 0});
+    result.kernels.push_back(
+        {kernel.getSymName().str(), emitter.threads, emitter.sharedBytes});
   }
   std::unique_ptr<llvm::TargetMachine> machine = targetMachine();
   if (!machine)
     return module.emitError("this LLVM has no NVPTX target"), failure();
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> code = cpu::lowerToLlvm(*emitted, context);
+  std::unique_ptr<llvm::Module> code;
+  if (succeeded(lowerPtx(*emitted)))
+    code = cpu::lowerToLlvm(*emitted, context);
   if (!code)
     return module.emitError("kernels could not be lowered; please report this"),
            failure();
+  markConvergent(*code);
   code->setTargetTriple(machine->getTargetTriple());
   code->setDataLayout(machine->createDataLayout());
   if (llvm::Error error = linkMath(*code))

@@ -16,11 +16,22 @@ constexpr unsigned globalSpace = 1;
 // Of no machine: loops are scalar, and nothing asks for a feature.
 const cpu::CpuLevel deviceLevel = {"cuda", "", 0, /*vectorBits=*/0};
 
+unsigned threadsOf(kernel::FuncOp kernel) {
+  if (std::optional<kernel::DeviceTile> tile = tileOf(kernel))
+    return tile->threads;
+  return kernel::deviceThreads(kernel.getBlock());
+}
+
+unsigned sharedBytesOf(kernel::FuncOp kernel) {
+  std::optional<kernel::DeviceTile> tile = tileOf(kernel);
+  return tile ? tile->sharedBytes : 0;
+}
+
 } // namespace
 
 DeviceEmitter::DeviceEmitter(kernel::FuncOp kernel, ModuleOp module)
-    : Emitter(kernel, deviceLevel, module),
-      threads(kernel::deviceThreads(kernel.getBlock())) {}
+    : Emitter(kernel, deviceLevel, module), threads(threadsOf(kernel)),
+      sharedBytes(sharedBytesOf(kernel)) {}
 
 //===----------------------------------------------------------------------===//
 // The entry
@@ -84,16 +95,18 @@ LogicalResult DeviceEmitter::emitRows() {
     LLVM::StoreOp::create(b, arith::ConstantIntOp::create(b, 0, 32), faultSlot);
     Value first = mul(piece, grain);
     Value last = min(rows, add(first, grain));
-    loop(
-        add(first, thread), last,
-        [&](Value row) {
-          begin = row;
-          // Without overflow, so that loops from begin to end unfold.
-          end = arith::AddIOp::create(b, row, number(1),
-                                      arith::IntegerOverflowFlags::nsw);
-          result = emitRow();
-        },
-        threads);
+    auto emitOne = [&](Value row) {
+      begin = row;
+      // Without overflow, so that loops from begin to end unfold.
+      end = arith::AddIOp::create(b, row, number(1),
+                                  arith::IntegerOverflowFlags::nsw);
+      result = emitRow();
+    };
+    // Of a tile, all threads do a part.
+    if (tileOf(kernel))
+      loop(first, last, [&](Value tile) { result = emitTile(*this, tile); });
+    else
+      loop(add(first, thread), last, emitOne, threads);
     if (mayFault)
       reportFault(piece);
   });
@@ -118,6 +131,23 @@ Value DeviceEmitter::symbolValue(unsigned ordinal) { return symbols[ordinal]; }
 Value DeviceEmitter::scratchBase() {
   Value ordinal = add(mul(block, number(threads)), thread);
   return address(scratchStart, b.getI8Type(), mul(ordinal, scratchStride));
+}
+
+Value DeviceEmitter::sharedMemory() {
+  constexpr unsigned space = 3;
+  constexpr StringLiteral name = "dynamic_shared";
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+  if (!global) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    global = LLVM::GlobalOp::create(
+        b, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
+        LLVM::Linkage::External, name, Attribute(), /*alignment=*/16, space);
+  }
+  return atEntry([&]() -> Value {
+    return LLVM::AddressOfOp::create(
+        b, LLVM::LLVMPointerType::get(b.getContext(), space), name);
+  });
 }
 
 Value DeviceEmitter::sharedBase() { return sharedStart; }

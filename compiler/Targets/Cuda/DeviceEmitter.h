@@ -11,6 +11,7 @@
 #define TENON_COMPILER_TARGETS_CUDA_DEVICEEMITTER_H
 
 #include "compiler/Targets/Cpu/Emitter.h"
+#include "dialects/Kernel/DeviceTiles.h"
 
 namespace tenon::cuda {
 
@@ -26,8 +27,12 @@ public:
   Value callMath(int function, mlir::ValueRange operands) override;
   void fault(Value bad, int code, mlir::Operation *op) override;
 
-  /// Per block.
-  const unsigned threads;
+  /// The dynamic shared memory of the block, aligned to 16 bytes.
+  Value sharedMemory();
+
+  /// Threads per block and bytes of dynamic shared memory, by the kernel's
+  /// schedule.
+  const unsigned threads, sharedBytes;
 
 protected:
   void startFunctions() override;
@@ -48,6 +53,12 @@ private:
   Value rows, grain, scratchStart, scratchStride, sharedStart, faultWord;
   Value thread, block, blocks;
 };
+
+/// How the kernel of a schedule by tiles runs; nothing for others.
+std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel);
+
+/// Tile `ordinal` of such a kernel, by all threads of a block.
+mlir::LogicalResult emitTile(DeviceEmitter &e, Value ordinal);
 
 /// Computes row-major element `position` of what a kernel loops over whose
 /// elements do not need each other, and stores the results there.

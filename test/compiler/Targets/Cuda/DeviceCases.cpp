@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Reference/Evaluate.h"
+#include "compiler/Schedules/Schedules.h"
 #include "compiler/Targets/Cpu/Compile.h"
 #include "compiler/Targets/Cuda/Assemble.h"
 #include "compiler/Targets/Cuda/Compile.h"
@@ -34,9 +35,9 @@ std::string describe(const KernelCase &test, const Symbols &sizes) {
 class DeviceRun {
 public:
   DeviceRun(const KernelCase &test, kernel::FuncOp kernel, sim::Module &module,
-            unsigned threads, const Symbols &sizes)
-      : test(test), kernel(kernel), module(module), threads(threads),
-        sizes(sizes), where(describe(test, sizes)) {
+            const cuda::CudaKernel &block, const Symbols &sizes)
+      : test(test), kernel(kernel), module(module), block(block), sizes(sizes),
+        where(describe(test, sizes)) {
     for (const auto &[name, value] : sizes)
       symbols[name] = value;
   }
@@ -57,9 +58,11 @@ public:
     int64_t pieces = llvm::divideCeil(rows, size(kernel.getGeometry()[1]));
     if (rows == 0)
       return;
-    launch(pieces);
+    launch(pieces, sim::Order::Lazy);
     if (pieces > 2)
-      launch(pieces / 2);
+      launch(pieces / 2, sim::Order::Eager);
+    else if (block.sharedBytes != 0)
+      launch(pieces, sim::Order::Random);
   }
 
 private:
@@ -82,7 +85,7 @@ private:
                : test.values[std::min(i, test.values.size() - 1)];
   }
 
-  void launch(int64_t blocks) {
+  void launch(int64_t blocks, sim::Order order) {
     sim::Memory memory;
     std::string error;
     ASSERT_TRUE(module.load(memory, error)) << error;
@@ -103,21 +106,24 @@ private:
     memory.fill(fault, -1, 8);
     words.push_back(size(kernel.getRows()));
     words.push_back(size(kernel.getGeometry()[1]));
-    words.push_back(memory.allocate(stride * threads * blocks));
+    words.push_back(memory.allocate(stride * block.threads * blocks));
     words.insert(words.end(), {stride, 0, fault});
-    simulate(memory, words, blocks);
+    simulate(memory, words, blocks, order);
     if (!::testing::Test::HasFatalFailure())
       check(memory, words, fault);
     module.unload(memory);
   }
 
-  void simulate(sim::Memory &memory, ArrayRef<uint64_t> words, int64_t blocks) {
+  void simulate(sim::Memory &memory, ArrayRef<uint64_t> words, int64_t blocks,
+                sim::Order order) {
     const sim::Kernel *code = module.kernel(kernel.getSymName().str());
     ASSERT_NE(code, nullptr) << where;
     ASSERT_EQ(code->parameters.size(), words.size()) << where;
     sim::Launch launch;
     launch.grid[0] = blocks;
-    launch.block[0] = threads;
+    launch.block[0] = block.threads;
+    launch.dynamicShared = block.sharedBytes;
+    launch.order = order;
     launch.parameters.resize(code->parameterBytes);
     for (auto [parameter, word] : llvm::zip(code->parameters, words)) {
       ASSERT_EQ(parameter.bytes, 8u) << where;
@@ -152,7 +158,7 @@ private:
   const KernelCase &test;
   kernel::FuncOp kernel;
   sim::Module &module;
-  unsigned threads;
+  const cuda::CudaKernel &block;
   const Symbols &sizes;
   std::string where;
   reference::SymbolMap symbols;
@@ -190,7 +196,7 @@ void runOnDevice(const std::vector<KernelCase> &cases) {
   for (auto function : module->getOps<kernel::FuncOp>()) {
     unsigned seed = 1;
     for (const Symbols &sizes : cases[i].sizes)
-      DeviceRun(cases[i], function, *simulated, code->kernels[i].threads, sizes)
+      DeviceRun(cases[i], function, *simulated, code->kernels[i], sizes)
           .run(seed++);
     ++i;
   }
@@ -205,7 +211,9 @@ bool canRun(const char *levelName) {
 void runCases(const std::vector<KernelCase> &cases, const char *) {
   std::vector<KernelCase> ours;
   for (const KernelCase &test : cases)
-    if (test.schedule == "Generic")
+    if (llvm::any_of(schedules(), [&](const Schedule &schedule) {
+          return schedule.name == test.schedule && schedule.isOn(Target::Cuda);
+        }))
       ours.push_back(test);
   if (ours.empty())
     GTEST_SKIP() << "cases of schedules for CPUs";

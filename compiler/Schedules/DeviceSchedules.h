@@ -1,0 +1,24 @@
+//===- DeviceSchedules.h - Schedules of matrix products on devices --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_SCHEDULES_DEVICESCHEDULES_H
+#define TENON_COMPILER_SCHEDULES_DEVICESCHEDULES_H
+
+#include "compiler/Schedules/Schedules.h"
+
+namespace tenon {
+
+/// Why a kernel cannot run over tiles of a matmul, whatever its types.
+std::optional<std::string> refusalOfTiles(const KernelView &view);
+
+std::optional<std::string> refusalMatmulMma(const KernelView &view);
+kernel::Geometry geometryMatmulMma(const KernelView &view);
+llvm::SmallVector<std::string> layoutsMatmulMma(const KernelView &view);
+
+std::optional<std::string> refusalMatmulSimt(const KernelView &view);
+kernel::Geometry geometryMatmulSimt(const KernelView &view);
+llvm::SmallVector<std::string> layoutsMatmulSimt(const KernelView &view);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_SCHEDULES_DEVICESCHEDULES_H

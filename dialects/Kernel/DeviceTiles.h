@@ -1,0 +1,47 @@
+//===- DeviceTiles.h - How devices cut matrix products into tiles ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A block computes a tile of the result at a time: a row of the launch. What
+// the tile needs of both operands comes to shared memory by panels, some steps
+// of k at a time; the panels of the next steps are on their way meanwhile.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECTS_KERNEL_DEVICETILES_H
+#define TENON_DIALECTS_KERNEL_DEVICETILES_H
+
+#include "dialects/Kernel/Geometry.h"
+#include "dialects/Kernel/MatmulView.h"
+
+namespace tenon::kernel {
+
+constexpr llvm::StringLiteral simtSchedule = "MatmulSimt";
+constexpr llvm::StringLiteral mmaSchedule = "MatmulMma";
+
+/// A tile of rows x columns; where two halves of the columns meet, of half as
+/// many of each. Panels are of `depth` steps of k, `stages` of them at a time.
+struct DeviceTile {
+  int64_t rows, columns, depth, stages, threads, sharedBytes;
+};
+
+/// Sums wait in shared memory for what follows the product by so many rows.
+constexpr int64_t chunkRows = 64;
+/// Between its rows lie so many elements that nobody reads, of f32: columns of
+/// neighbouring rows are then in other banks.
+constexpr int64_t simtPadding = 4, mmaPadding = 8;
+
+/// The tiles of products of f32, and of pairs of 16 bits by mma.sync.
+DeviceTile simtTileOf(const MatmulView &view);
+DeviceTile mmaTileOf(const MatmulView &view);
+
+/// A row of the launch per tile.
+Geometry tileGeometry(const MatmulView &view, const DeviceTile &tile);
+
+/// Bytes of the widest copies that all rows of an operand's panels can be made
+/// of, up to 16: `axis` is the contiguous one, the last but one or the last.
+int64_t copyBytes(const MatmulView &view, const StridedView &operand,
+                  unsigned axis);
+
+} // namespace tenon::kernel
+
+#endif // TENON_DIALECTS_KERNEL_DEVICETILES_H

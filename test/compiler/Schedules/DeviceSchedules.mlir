@@ -1,0 +1,85 @@
+// RUN: tenon-opt %s --apply-schedules="target=cuda explain=true" --split-input-file --verify-diagnostics | FileCheck %s
+
+// A product of f32 runs by tiles, a row of the launch each: here of 128 x 128.
+
+// CHECK: kernel.func @large {{.*}} schedule "MatmulSimt" geometry <6 * floordiv(d0 + 127, 128), 1, 0>
+// expected-remark@+1 {{by MatmulMma: its operands are neither bf16 nor f16}}
+kernel.func @large symbols ["d0"] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<?x8xf32, #graph.dims<d0, 8>>, %1: tensor<8x768xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<?x8xf32, #graph.dims<d0, 8>>, tensor<8x768xf32>) -> tensor<?x768xf32, #graph.dims<d0, 768>>
+  kernel.yield %2 : tensor<?x768xf32, #graph.dims<d0, 768>>
+}
+
+// -----
+
+// Where that makes few tiles, they are of 64 x 64.
+
+// CHECK: kernel.func @small {{.*}} schedule "MatmulSimt" geometry <12, 1, 0>
+// expected-remark@+1 {{by MatmulMma: its operands are neither bf16 nor f16}}
+kernel.func @small symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x100x8xf32>, %1: tensor<3x8x100xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<3x100x8xf32>, tensor<3x8x100xf32>) -> tensor<3x100x100xf32>
+  kernel.yield %2 : tensor<3x100x100xf32>
+}
+
+// -----
+
+// Both operands in 16 bits, widened or not, go to the matrix instructions.
+
+// CHECK: kernel.func @widened {{.*}} schedule "MatmulMma" geometry <4, 1, 0>
+kernel.func @widened symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<100x8xbf16>, %1: tensor<8x100xbf16>):
+  %2 = graph.cast %0 : (tensor<100x8xbf16>) -> tensor<100x8xf32>
+  %3 = graph.cast %1 : (tensor<8x100xbf16>) -> tensor<8x100xf32>
+  %4 = graph.matmul %2, %3 : (tensor<100x8xf32>, tensor<8x100xf32>) -> tensor<100x100xf32>
+  kernel.yield %4 : tensor<100x100xf32>
+}
+
+// -----
+
+// CHECK: kernel.func @odd {{.*}} schedule "Generic"
+// expected-remark@+2 {{by MatmulMma: rows of an operand do not begin at multiples of 4 bytes}}
+// expected-remark@+1 {{by MatmulSimt: an operand is not f32}}
+kernel.func @odd symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<100x7xf16>, %1: tensor<7x100xf16>):
+  %2 = graph.matmul %0, %1 : (tensor<100x7xf16>, tensor<7x100xf16>) -> tensor<100x100xf16>
+  kernel.yield %2 : tensor<100x100xf16>
+}
+
+// -----
+
+// CHECK: kernel.func @mixed {{.*}} schedule "Generic"
+// expected-remark@+2 {{by MatmulMma: its operands are of two types}}
+// expected-remark@+1 {{by MatmulSimt: an operand is not f32}}
+kernel.func @mixed symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<100x8xf32>, %1: tensor<8x100xbf16>):
+  %2 = graph.cast %1 : (tensor<8x100xbf16>) -> tensor<8x100xf32>
+  %3 = graph.matmul %0, %2 : (tensor<100x8xf32>, tensor<8x100xf32>) -> tensor<100x100xf32>
+  kernel.yield %3 : tensor<100x100xf32>
+}
+
+// -----
+
+// CHECK: kernel.func @narrow {{.*}} schedule "Generic"
+// expected-remark@+2 {{by MatmulMma: its operands are neither bf16 nor f16}}
+// expected-remark@+1 {{by MatmulSimt: it has so few rows or columns that tiles would be mostly empty}}
+kernel.func @narrow symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x8xf32>, %1: tensor<8x100xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<3x8xf32>, tensor<8x100xf32>) -> tensor<3x100xf32>
+  kernel.yield %2 : tensor<3x100xf32>
+}
+
+// -----
+
+// What follows a tile is computed of its own sums.
+
+// CHECK: kernel.func @moved {{.*}} schedule "Generic"
+// expected-remark@+2 {{by MatmulMma: it moves data behind the matmul}}
+// expected-remark@+1 {{by MatmulSimt: it moves data behind the matmul}}
+kernel.func @moved symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<100x8xf32>, %1: tensor<8x100xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<100x8xf32>, tensor<8x100xf32>) -> tensor<100x100xf32>
+  %3 = graph.slice %2 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 2>} : (tensor<100x100xf32>) -> tensor<100x50xf32>
+  %4 = graph.exp %3 : (tensor<100x50xf32>) -> tensor<100x50xf32>
+  kernel.yield %4 : tensor<100x50xf32>
+}
