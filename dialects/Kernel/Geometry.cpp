@@ -173,11 +173,6 @@ SmallVector<Expr> scratchAreas(Operation *root) {
   return llvm::TypeSwitch<Operation *, SmallVector<Expr>>(root)
       .Case<graph::ReduceOp, graph::AveragePoolOp, graph::LpPoolOp>(
           [&](auto) { return SmallVector<Expr>{area(cut.length, 8)}; })
-      .Case<graph::AttentionOp>([&](auto) {
-        // The row, the largest score and the sum of weights.
-        return SmallVector<Expr>{
-            area(cut.length + number(root, 2), computeWidth(element))};
-      })
       .Case<graph::ArgReduceOp, graph::MaxPoolIndicesOp>(
           [&](auto) { return SmallVector<Expr>{row, area(cut.length, 8)}; })
       .Case<graph::TopkOp>([&](auto) {

@@ -46,13 +46,16 @@ struct Geometry {
 /// The geometry of the Generic schedule for the body of a region or function.
 Geometry geometryOf(mlir::Block &body);
 
-/// The Generic schedule of devices, where each thread of a block computes whole
-/// rows. Where elements of the results can be computed one by one, each is a
-/// row of the launch; else the rows are those above.
-Geometry deviceGeometryOf(mlir::Block &body);
-bool hasIndependentElements(mlir::Block &body);
+/// How the Generic schedule of devices shares a kernel. Where elements of the
+/// results can be computed one by one, each is a row of the launch. Else the
+/// rows are those above, each of a thread or of a block, whose threads share
+/// its columns.
+enum class DeviceRows { Elements, OfThreads, OfBlocks };
 
-/// Threads in its blocks.
+DeviceRows deviceRowsOf(mlir::Block &body);
+Geometry deviceGeometryOf(mlir::Block &body);
+
+/// Threads in a block; those that share a row are one warp.
 int64_t deviceThreads(mlir::Block &body);
 
 /// What a yielded value is before reshapes, which do not move elements.

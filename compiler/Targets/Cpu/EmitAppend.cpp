@@ -41,11 +41,11 @@ public:
       e.ifThen(moves, [&] {
         Value target = e.mul(e.mul(outer, room), rowSize);
         Value source = e.mul(e.mul(outer, oldRoom), rowSize);
-        e.loop(e.mul(low, rowSize), e.mul(e.min(high, length), rowSize),
-               [&](Value i) {
-                 e.store(e.load(from, type, e.add(source, i)), to, type,
-                         e.add(target, i));
-               });
+        e.columns(e.mul(low, rowSize), e.mul(e.min(high, length), rowSize),
+                  [&](Value i) {
+                    e.store(e.load(from, type, e.add(source, i)), to, type,
+                            e.add(target, i));
+                  });
       });
       Indices lead = e.delinearise(outer, ArrayRef(dims).take_front(axis));
       e.loop(e.max(low, length), high,
@@ -61,12 +61,22 @@ private:
   void storeRow(ArrayRef<Value> lead, Value outer, Value row) {
     Value base = e.mul(e.add(e.mul(outer, dims[axis]), row), rowSize);
     ArrayRef<Value> inner = ArrayRef(dims).drop_front(axis + 1);
-    e.loops(inner, [&](ArrayRef<Value> at) {
+    auto storeElement = [&](ArrayRef<Value> at) {
       Indices index(lead);
       index.push_back(e.sub(row, length));
       llvm::append_range(index, at);
       e.store(e.element(op.getRows(), index), e.resultBuffer(0), type,
               e.add(base, e.linearise(at, inner)));
+    };
+    if (inner.empty())
+      return e.columns(e.number(0), e.number(1),
+                       [&](Value) { storeElement({}); });
+    e.loops(inner.drop_back(), [&](ArrayRef<Value> outside) {
+      e.columns(e.number(0), inner.back(), [&](Value i) {
+        Indices at(outside);
+        at.push_back(i);
+        storeElement(at);
+      });
     });
   }
 

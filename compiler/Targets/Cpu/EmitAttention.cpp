@@ -51,10 +51,16 @@ public:
     int64_t heads = *graph::getDim(op.getQuery(), 1).asConstant();
     int64_t keyHeads = *graph::getDim(op.getKey(), 1).asConstant();
     keyHead = e.div(h, e.number(heads / keyHeads));
+    for (Value *slot : {&largest, &total})
+      *slot = e.atEntry([&]() -> Value {
+        return LLVM::AllocaOp::create(
+            e.b, LLVM::LLVMPointerType::get(e.b.getContext()), type,
+            e.number(1));
+      });
   }
 
   void sum() {
-    e.loop(e.number(0), width, [&](Value n) { setSum(n, e.zero(type)); });
+    e.columns(e.number(0), width, [&](Value n) { setSum(n, e.zero(type)); });
     setLargest(constantLike(e.b, type, -infinity));
     setTotal(e.zero(type));
     Value last = e.add(i, positionOffset(e, op, b));
@@ -76,15 +82,13 @@ public:
   }
 
 private:
-  // Scratch memory: the sums, the largest score, the sum of weights.
+  // Scratch memory: the sums. Else the largest score and the sum of weights.
   Value sumAt(Value n) { return e.loadRaw(sums, type, n); }
   void setSum(Value n, Value value) { e.storeRaw(value, sums, n); }
-  Value largestAt() { return e.loadRaw(sums, type, width); }
-  void setLargest(Value value) { e.storeRaw(value, sums, width); }
-  Value totalAt() { return e.loadRaw(sums, type, e.add(width, e.number(1))); }
-  void setTotal(Value value) {
-    e.storeRaw(value, sums, e.add(width, e.number(1)));
-  }
+  Value largestAt() { return LLVM::LoadOp::create(e.b, type, largest); }
+  void setLargest(Value value) { LLVM::StoreOp::create(e.b, value, largest); }
+  Value totalAt() { return LLVM::LoadOp::create(e.b, type, total); }
+  void setTotal(Value value) { LLVM::StoreOp::create(e.b, value, total); }
 
   Value multiply(Value x, Value y) { return arith::MulFOp::create(e.b, x, y); }
   Value subtract(Value x, Value y) { return arith::SubFOp::create(e.b, x, y); }
@@ -92,12 +96,15 @@ private:
 
   Value score(Value j) {
     Value depth = e.dimsOf(op.getQuery())[3];
-    Value sum = e.loop(
-        e.number(0), depth, e.zero(type), [&](Value d, ValueRange carried) {
+    auto add = [&](Value x, Value y) { return addInAnyOrder(e, x, y); };
+    Value sum = e.foldColumns(
+        e.number(0), depth, e.zero(type),
+        [&](Value d, Value carried) {
           Value product = multiply(e.element(op.getQuery(), {b, h, i, d}),
                                    e.element(op.getKey(), {b, keyHead, j, d}));
-          return SmallVector<Value>{addInAnyOrder(e, carried[0], product)};
-        })[0];
+          return add(carried, product);
+        },
+        add);
     sum = multiply(sum, number(op.getScale().convertToDouble()));
     double softcap = op.getSoftcap().convertToDouble();
     if (softcap > 0) {
@@ -124,8 +131,8 @@ private:
     Value isLarger = arith::CmpFOp::create(e.b, P::OGT, s, largestAt());
     e.ifThen(isLarger, [&] {
       Value factor = emitExp(e.b, e, subtract(largestAt(), s));
-      e.loop(e.number(0), width,
-             [&](Value n) { setSum(n, multiply(sumAt(n), factor)); });
+      e.columns(e.number(0), width,
+                [&](Value n) { setSum(n, multiply(sumAt(n), factor)); });
       setTotal(multiply(totalAt(), factor));
       setLargest(s);
     });
@@ -134,7 +141,7 @@ private:
     Value isNothing = arith::CmpFOp::create(e.b, P::OEQ, s, number(-infinity));
     weight = e.select(isNothing, e.zero(type), weight);
     setTotal(emitAdd(e.b, totalAt(), weight));
-    e.loop(e.number(0), width, [&](Value n) {
+    e.columns(e.number(0), width, [&](Value n) {
       Value value = e.element(op.getValue(), {b, keyHead, j, n});
       setSum(n, emitMulAdd(e.b, weight, value, sumAt(n)));
     });
@@ -149,7 +156,7 @@ private:
     case graph::DeadRows::Uniform:
       setTotal(arith::SIToFPOp::create(e.b, type, keys));
       e.loop(e.number(0), keys, [&](Value j) {
-        e.loop(e.number(0), width, [&](Value n) {
+        e.columns(e.number(0), width, [&](Value n) {
           Value value = e.element(op.getValue(), {b, keyHead, j, n});
           setSum(n, emitAdd(e.b, sumAt(n), value));
         });
@@ -162,6 +169,7 @@ private:
   Value b, h, i, keyHead;
   Type type;
   Value sums, width, keys;
+  Value largest, total; // On the stack.
 };
 
 } // namespace

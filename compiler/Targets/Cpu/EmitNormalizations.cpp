@@ -26,26 +26,28 @@ struct ScratchRow {
 
   Value load(Value i) const { return e.loadRaw(base, type, i); }
 
-  /// One pass that replaces each element by `body(i, element, carried)`'s
-  /// first value and carries the second.
+  /// One pass that replaces each element by `body(element, carried)`'s first
+  /// value and carries the second, of which several are joined to one.
   Value pass(Value initial,
              function_ref<std::pair<Value, Value>(Value, Value)> body,
-             bool isFirst = false) const {
-    return e.loop(e.number(0), length, initial,
-                  [&](Value i, ValueRange carried) {
-                    Value x = isFirst ? e.element(op->getOperand(0), indexOf(i))
-                                      : load(i);
-                    auto [next, sum] = body(x, carried[0]);
-                    if (isFirst || next != x)
-                      e.storeRaw(next, base, i);
-                    return SmallVector<Value>{sum};
-                  })[0];
+             Emitter::Join join, bool isFirst = false) const {
+    return e.foldColumns(
+        e.number(0), length, initial,
+        [&](Value i, Value carried) {
+          Value x =
+              isFirst ? e.element(op->getOperand(0), indexOf(i)) : load(i);
+          auto [next, sum] = body(x, carried);
+          if (isFirst || next != x)
+            e.storeRaw(next, base, i);
+          return sum;
+        },
+        join);
   }
 
   /// Stores what is yielded, the root's elements being `body(element)`.
   void finish(ArrayRef<Value> dims, function_ref<Value(Value)> body) const {
     Value result = op->getResult(0);
-    e.loop(e.number(0), length, [&](Value i) {
+    e.columns(e.number(0), length, [&](Value i) {
       Indices index = indexOf(i);
       Value value = body(load(i));
       e.bind(result, index, roundTo(e.b, value, graph::getElementType(result)));
@@ -58,14 +60,19 @@ struct ScratchRow {
 void softmaxRow(const ScratchRow &row, ArrayRef<Value> dims, bool isLog) {
   Emitter &e = row.e;
   double infinity = std::numeric_limits<double>::infinity();
+  auto larger = [&](Value x, Value y) { return maximum(e, x, y); };
+  auto add = [&](Value x, Value y) { return addInAnyOrder(e, x, y); };
   Value largest = row.pass(
       constantLike(e.b, row.type, -infinity),
-      [&](Value x, Value sofar) { return std::pair(x, maximum(e, sofar, x)); },
-      /*isFirst=*/true);
-  Value sum = row.pass(e.zero(row.type), [&](Value x, Value sofar) {
-    Value power = emitExp(e.b, e, subtract(e, x, largest));
-    return std::pair(isLog ? x : power, addInAnyOrder(e, sofar, power));
-  });
+      [&](Value x, Value sofar) { return std::pair(x, larger(sofar, x)); },
+      larger, /*isFirst=*/true);
+  Value sum = row.pass(
+      e.zero(row.type),
+      [&](Value x, Value sofar) {
+        Value power = emitExp(e.b, e, subtract(e, x, largest));
+        return std::pair(isLog ? x : power, add(sofar, power));
+      },
+      add);
   if (isLog) {
     Value logOfSum = emitLog(e.b, e, sum);
     return row.finish(dims, [&](Value x) {
@@ -82,27 +89,29 @@ void normRow(const ScratchRow &row, ArrayRef<Value> dims, double epsilon,
   Emitter &e = row.e;
   Value count = arith::SIToFPOp::create(e.b, row.type, row.length);
   Value zero = e.zero(row.type);
+  auto add = [&](Value x, Value y) { return addInAnyOrder(e, x, y); };
   auto addSquare = [&](Value sum, Value x) {
-    return addInAnyOrder(e, sum, multiply(e, x, x));
+    return add(sum, multiply(e, x, x));
   };
   Value squares;
   if (hasMean) {
     Value sum = row.pass(
-        zero,
-        [&](Value x, Value sofar) {
-          return std::pair(x, addInAnyOrder(e, sofar, x));
-        },
+        zero, [&](Value x, Value sofar) { return std::pair(x, add(sofar, x)); },
+        add,
         /*isFirst=*/true);
     Value mean = arith::DivFOp::create(e.b, sum, count);
-    squares = row.pass(zero, [&](Value x, Value sofar) {
-      Value centred = subtract(e, x, mean);
-      return std::pair(centred, addSquare(sofar, centred));
-    });
+    squares = row.pass(
+        zero,
+        [&](Value x, Value sofar) {
+          Value centred = subtract(e, x, mean);
+          return std::pair(centred, addSquare(sofar, centred));
+        },
+        add);
   } else {
     squares = row.pass(
         zero,
         [&](Value x, Value sofar) { return std::pair(x, addSquare(sofar, x)); },
-        /*isFirst=*/true);
+        add, /*isFirst=*/true);
   }
   Value variance = arith::DivFOp::create(e.b, squares, count);
   variance = emitAdd(e.b, variance, constantLike(e.b, row.type, epsilon));

@@ -30,7 +30,9 @@ public:
     if (last < 0 || llvm::is_contained(axes, last)) {
       Indices index(inputDims.size(), e.number(0));
       llvm::copy(lead, index.begin());
-      Value sum = carry(0, index, reduction.start(e));
+      Value sum = e.joinThreads(
+          carry(0, index, reduction.start(e)),
+          [&](Value x, Value y) { return reduction.joinSums(e, x, y); });
       return e.storeRow(op, lead, row, length,
                         [&](Value) { return finish(sum); });
     }
@@ -61,12 +63,15 @@ private:
   Value carry(size_t from, Indices index, Value sum) {
     if (from == axes.size())
       return reduction.join(e, sum, e.element(op.getInput(), index));
-    return e.loop(e.number(0), inputDims[axes[from]], sum,
-                  [&](Value i, ValueRange sums) {
-                    Indices inner = index;
-                    inner[axes[from]] = i;
-                    return SmallVector<Value>{carry(from + 1, inner, sums[0])};
-                  })[0];
+    bool isLast = from + 1 == axes.size();
+    return e.loop(
+        isLast ? e.firstColumn() : e.number(0), inputDims[axes[from]], sum,
+        [&](Value i, ValueRange sums) {
+          Indices inner = index;
+          inner[axes[from]] = i;
+          return SmallVector<Value>{carry(from + 1, inner, sums[0])};
+        },
+        isLast ? e.columnStep() : 1)[0];
   }
 
   Value finish(Value sum) {

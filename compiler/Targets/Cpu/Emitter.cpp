@@ -262,6 +262,21 @@ SmallVector<Value> Emitter::steppingLoop(Value from, Value to, Value step,
   return SmallVector<Value>(op.getResults());
 }
 
+void Emitter::columns(Value from, Value to, function_ref<void(Value)> body) {
+  loop(add(from, firstColumn()), to, body, columnStep());
+}
+
+Value Emitter::foldColumns(Value from, Value to, Value initial,
+                           function_ref<Value(Value, Value)> body, Join join) {
+  Value mine = loop(
+      add(from, firstColumn()), to, initial,
+      [&](Value i, ValueRange carried) {
+        return SmallVector<Value>{body(i, carried[0])};
+      },
+      columnStep())[0];
+  return joinThreads(mine, join);
+}
+
 void Emitter::loops(ArrayRef<Value> sizes,
                     function_ref<void(ArrayRef<Value>)> body) {
   SmallVector<Value> index;
@@ -386,7 +401,7 @@ void Emitter::storeRow(Operation *root, ArrayRef<Value> lead, Value row,
                        Value length, function_ref<Value(Value)> valueAt) {
   Value result = root->getResult(0);
   Value base = mul(row, length);
-  loop(number(0), length, [&](Value i) {
+  columns(number(0), length, [&](Value i) {
     Indices index(lead);
     if (graph::getRank(result) > 0)
       index.push_back(i);

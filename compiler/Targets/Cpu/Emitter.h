@@ -88,6 +88,19 @@ public:
   /// A loop per size, outermost first.
   void loops(llvm::ArrayRef<Value> sizes,
              llvm::function_ref<void(llvm::ArrayRef<Value>)> body);
+  /// A loop over elements of a row that do not need each other: where a row is
+  /// computed by several threads, by those of them that are this one's.
+  void columns(Value from, Value to, llvm::function_ref<void(Value i)> body);
+  /// The same, carrying a value that starts as one that changes nothing; those
+  /// of all threads are joined in the end.
+  using Join = llvm::function_ref<Value(Value x, Value y)>;
+  Value foldColumns(Value from, Value to, Value initial,
+                    llvm::function_ref<Value(Value i, Value carried)> body,
+                    Join join);
+  /// The last step of it, and where a thread's elements are.
+  virtual Value joinThreads(Value mine, Join join) { return mine; }
+  virtual Value firstColumn() { return number(0); }
+  virtual int64_t columnStep() { return 1; }
   void ifThen(Value condition, llvm::function_ref<void()> body);
   /// condition ? then() : otherwise(), evaluating only one.
   Value branch(Value condition, llvm::function_ref<Value()> then,

@@ -76,28 +76,31 @@ Value Reduction::start(Emitter &e) const {
 }
 
 Value Reduction::join(Emitter &e, Value sum, Value value) const {
+  if (!isExtremum())
+    value = isa<FloatType>(element)
+                ? emitCast(e.b, value, computeType(element), e.b.getF64Type())
+                : emitCast(e.b, value, element, e.b.getI64Type());
+  return joinSums(e, sum, value);
+}
+
+Value Reduction::joinSums(Emitter &e, Value x, Value y) const {
   bool isFloat = isa<FloatType>(element);
   switch (kind) {
   case ReduceKind::Max:
-    return isFloat ? maximum(e, sum, value) : emitMax(e.b, sum, value, element);
+    return isFloat ? maximum(e, x, y) : emitMax(e.b, x, y, element);
   case ReduceKind::Min:
-    return isFloat ? arith::MinimumFOp::create(e.b, sum, value).getResult()
-                   : emitMin(e.b, sum, value, element);
+    return isFloat ? arith::MinimumFOp::create(e.b, x, y).getResult()
+                   : emitMin(e.b, x, y, element);
   case ReduceKind::Sum:
   case ReduceKind::Mean:
+    return isFloat ? addInAnyOrder(e, x, y) : emitAdd(e.b, x, y);
   case ReduceKind::Prod:
-    break;
+    return isFloat
+               ? arith::MulFOp::create(e.b, x, y, arith::FastMathFlags::reassoc)
+                     .getResult()
+               : emitMul(e.b, x, y);
   }
-  bool isProduct = kind == ReduceKind::Prod;
-  if (!isFloat) {
-    value = emitCast(e.b, value, element, e.b.getI64Type());
-    return isProduct ? emitMul(e.b, sum, value) : emitAdd(e.b, sum, value);
-  }
-  value = emitCast(e.b, value, computeType(element), e.b.getF64Type());
-  if (isProduct)
-    return arith::MulFOp::create(e.b, sum, value,
-                                 arith::FastMathFlags::reassoc);
-  return addInAnyOrder(e, sum, value);
+  llvm_unreachable("all kinds of reductions");
 }
 
 Value Reduction::finish(Emitter &e, Value sum, Value count,

@@ -19,6 +19,8 @@ public:
   Value start(Emitter &e) const;
   /// Order among joins is free for sums and products of floats.
   Value join(Emitter &e, Value sum, Value value) const;
+  /// The same of two that were carried.
+  Value joinSums(Emitter &e, Value x, Value y) const;
   /// The reduced element (in its compute type) from what was carried over
   /// `count` elements; a mean of no integers is a fault of `op`.
   Value finish(Emitter &e, Value sum, Value count, mlir::Operation *op) const;

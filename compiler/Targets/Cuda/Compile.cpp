@@ -121,6 +121,11 @@ FailureOr<CudaCode> compilePtx(ModuleOp module) {
   std::unique_ptr<llvm::TargetMachine> machine = targetMachine();
   if (!machine)
     return module.emitError("this LLVM has no NVPTX target"), failure();
+  // So that loads and stores are known to be aligned.
+  llvm::DataLayout layout = machine->createDataLayout();
+  (*emitted)->setAttr(
+      LLVM::LLVMDialect::getDataLayoutAttrName(),
+      StringAttr::get(module.getContext(), layout.getStringRepresentation()));
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code;
   if (succeeded(lowerPtx(*emitted)))
@@ -130,7 +135,7 @@ FailureOr<CudaCode> compilePtx(ModuleOp module) {
            failure();
   markConvergent(*code);
   code->setTargetTriple(machine->getTargetTriple());
-  code->setDataLayout(machine->createDataLayout());
+  code->setDataLayout(layout);
   if (llvm::Error error = linkMath(*code))
     return module.emitError("the functions of floats could not be linked: ")
                << llvm::toString(std::move(error)),

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/DeviceEmitter.h"
-#include "dialects/Kernel/Geometry.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "runtime/model_format.h"
 
@@ -31,7 +30,8 @@ unsigned sharedBytesOf(kernel::FuncOp kernel) {
 
 DeviceEmitter::DeviceEmitter(kernel::FuncOp kernel, ModuleOp module)
     : Emitter(kernel, deviceLevel, module), threads(threadsOf(kernel)),
-      sharedBytes(sharedBytesOf(kernel)) {}
+      sharedBytes(sharedBytesOf(kernel)),
+      share(kernel::deviceRowsOf(kernel.getBlock())) {}
 
 //===----------------------------------------------------------------------===//
 // The entry
@@ -95,6 +95,7 @@ LogicalResult DeviceEmitter::emitRows() {
     LLVM::StoreOp::create(b, arith::ConstantIntOp::create(b, 0, 32), faultSlot);
     Value first = mul(piece, grain);
     Value last = min(rows, add(first, grain));
+    bool isShared = share == kernel::DeviceRows::OfBlocks;
     auto emitOne = [&](Value row) {
       begin = row;
       // Without overflow, so that loops from begin to end unfold.
@@ -106,7 +107,8 @@ LogicalResult DeviceEmitter::emitRows() {
     if (tileOf(kernel))
       loop(first, last, [&](Value tile) { result = emitTile(*this, tile); });
     else
-      loop(add(first, thread), last, emitOne, threads);
+      loop(isShared ? first : add(first, thread), last, emitOne,
+           isShared ? 1 : threads);
     if (mayFault)
       reportFault(piece);
   });
@@ -117,7 +119,7 @@ LogicalResult DeviceEmitter::emitRow() {
   if (kernel.getSchedule() != "Generic")
     return kernel.emitOpError("has a schedule that is not for CUDA: '")
            << kernel.getSchedule() << "'; please report this";
-  if (kernel::hasIndependentElements(kernel.getBlock()))
+  if (share == kernel::DeviceRows::Elements)
     return emitElement(*this, begin);
   return emitGeneric();
 }
@@ -129,7 +131,10 @@ LogicalResult DeviceEmitter::emitRow() {
 Value DeviceEmitter::symbolValue(unsigned ordinal) { return symbols[ordinal]; }
 
 Value DeviceEmitter::scratchBase() {
-  Value ordinal = add(mul(block, number(threads)), thread);
+  Value ordinal = mul(block, number(threads));
+  // Who shares a row has columns of their own in one area.
+  if (share != kernel::DeviceRows::OfBlocks)
+    ordinal = add(ordinal, thread);
   return address(scratchStart, b.getI8Type(), mul(ordinal, scratchStride));
 }
 
@@ -151,6 +156,68 @@ Value DeviceEmitter::sharedMemory() {
 }
 
 Value DeviceEmitter::sharedBase() { return sharedStart; }
+
+//===----------------------------------------------------------------------===//
+// Columns of a row
+//===----------------------------------------------------------------------===//
+
+Value DeviceEmitter::firstColumn() {
+  return share == kernel::DeviceRows::OfBlocks ? thread : number(0);
+}
+
+int64_t DeviceEmitter::columnStep() {
+  return share == kernel::DeviceRows::OfBlocks ? threads : 1;
+}
+
+/// In a butterfly, so that all threads have the same bits.
+Value DeviceEmitter::joinThreads(Value mine, Join join) {
+  if (share != kernel::DeviceRows::OfBlocks)
+    return mine;
+  for (int64_t distance = threads / 2; distance > 0; distance /= 2)
+    mine = join(mine, exchange(mine, distance));
+  return mine;
+}
+
+/// The value of the thread whose ordinal differs in one bit.
+Value DeviceEmitter::exchange(Value mine, int64_t distance) {
+  Type type = mine.getType(), i32 = b.getI32Type();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  Type plain = b.getIntegerType(bits);
+  if (type != plain)
+    mine = arith::BitcastOp::create(b, plain, mine);
+  auto number = [&](int64_t value) {
+    return arith::ConstantIntOp::create(b, value, 32);
+  };
+  auto swap = [&](Value word) -> Value {
+    Value operands[] = {number(-1), word, number(distance), number(31)};
+    return LLVM::CallIntrinsicOp::create(
+               b, i32, b.getStringAttr("llvm.nvvm.shfl.sync.bfly.i32"),
+               operands)
+        .getResult(0);
+  };
+  Value other;
+  if (bits <= 32) {
+    Value word = bits < 32 ? arith::ExtUIOp::create(b, i32, mine) : mine;
+    other = swap(word);
+    if (bits < 32)
+      other = arith::TruncIOp::create(b, plain, other);
+  } else {
+    Value half = arith::ConstantIntOp::create(b, 32, 64);
+    Value low = swap(arith::TruncIOp::create(b, i32, mine));
+    Value high = swap(
+        arith::TruncIOp::create(b, i32, arith::ShRUIOp::create(b, mine, half)));
+    high =
+        arith::ShLIOp::create(b, arith::ExtUIOp::create(b, plain, high), half);
+    other =
+        arith::OrIOp::create(b, arith::ExtUIOp::create(b, plain, low), high);
+  }
+  return type == plain ? other
+                       : Value(arith::BitcastOp::create(b, type, other));
+}
+
+//===----------------------------------------------------------------------===//
+// Calls and faults
+//===----------------------------------------------------------------------===//
 
 Value DeviceEmitter::callMath(int function, ValueRange operands) {
   Type type = operands[0].getType();

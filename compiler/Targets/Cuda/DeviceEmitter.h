@@ -3,7 +3,9 @@
 //
 // The loop nests are the Generic ones of CPUs; around them is an entry that
 // walks the pieces of its block and gives their rows to threads: row
-// first + t, and every `threads`-th after it, are thread t's.
+// first + t, and every `threads`-th after it, are thread t's. Or all threads,
+// which are then one warp, compute each row, and thread t has its columns t,
+// t + 32 and so on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +14,7 @@
 
 #include "compiler/Targets/Cpu/Emitter.h"
 #include "dialects/Kernel/DeviceTiles.h"
+#include "dialects/Kernel/Geometry.h"
 
 namespace tenon::cuda {
 
@@ -26,6 +29,10 @@ public:
 
   Value callMath(int function, mlir::ValueRange operands) override;
   void fault(Value bad, int code, mlir::Operation *op) override;
+
+  Value joinThreads(Value mine, Join join) override;
+  Value firstColumn() override;
+  int64_t columnStep() override;
 
   /// The dynamic shared memory of the block, aligned to 16 bytes.
   Value sharedMemory();
@@ -45,7 +52,10 @@ protected:
 private:
   mlir::LogicalResult emitRow();
   Value special(llvm::StringRef name);
+  Value exchange(Value mine, int64_t distance);
   void reportFault(Value piece);
+
+  const kernel::DeviceRows share;
 
   bool mayFault = false;
   // Parameters of the entry; and what its thread is.
