@@ -1,4 +1,4 @@
-//===- Compiled.cpp - Bugs planted in a kernel of the compiler ------------===//
+//===- PlantedBugs.cpp - Bugs planted in a kernel of the compiler ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The text of what the compiler makes changes with the compiler, so these bugs
@@ -25,7 +25,7 @@ constexpr uint64_t kBlocks = (kRows + kGrain - 1) / kGrain;
 
 /// Softmax of rows: each element is written to scratch, read again and written
 /// to the result.
-class Compiled : public testing::Test {
+class PlantedBugs : public testing::Test {
 protected:
   static void SetUpTestSuite() {
     DialectRegistry registry;
@@ -124,10 +124,10 @@ bool contains(const std::string &text, const char *words) {
   return text.find(words) != std::string::npos;
 }
 
-TEST_F(Compiled, IsRight) { EXPECT_EQ(run(ptx), ""); }
+TEST_F(PlantedBugs, IsRight) { EXPECT_EQ(run(ptx), ""); }
 
 // A report is best, but where a thread only hurts itself the results tell.
-TEST_F(Compiled, AStoreThatMovesIsNoticed) {
+TEST_F(PlantedBugs, AStoreThatMovesIsNoticed) {
   auto said = plant(R"((st\.global\.b32\s+\[%\w+)\])", "$1+4]");
   EXPECT_GE(said.size(), 1u);
   EXPECT_EQ(llvm::count(said, ""), 0);
@@ -136,7 +136,7 @@ TEST_F(Compiled, AStoreThatMovesIsNoticed) {
   }));
 }
 
-TEST_F(Compiled, AStoreThatIsMissingIsNoticed) {
+TEST_F(PlantedBugs, AStoreThatIsMissingIsNoticed) {
   auto said = plant(R"(st\.global\.b32\s[^;]*;)", "");
   EXPECT_GE(said.size(), 1u);
   EXPECT_EQ(llvm::count(said, ""), 0);
@@ -146,7 +146,7 @@ TEST_F(Compiled, AStoreThatIsMissingIsNoticed) {
 }
 
 // Some bounds are checked twice, so one that is wrong may do no harm.
-TEST_F(Compiled, ABoundOffByOneIsReported) {
+TEST_F(PlantedBugs, ABoundOffByOneIsReported) {
   size_t reported = 0;
   for (const char *pattern : {R"(setp\.lt\.s64)", R"(setp\.ge\.s64)"})
     for (const std::string &report : plant(
@@ -156,11 +156,11 @@ TEST_F(Compiled, ABoundOffByOneIsReported) {
   EXPECT_GE(reported, 1u);
 }
 
-TEST_F(Compiled, BuffersThatAreSwappedAreReported) {
+TEST_F(PlantedBugs, BuffersThatAreSwappedAreReported) {
   EXPECT_TRUE(contains(run(ptx, true), "never written")) << run(ptx, true);
 }
 
-TEST_F(Compiled, ScratchThatIsTooSmallIsReported) {
+TEST_F(PlantedBugs, ScratchThatIsTooSmallIsReported) {
   if (!scratch)
     GTEST_SKIP() << "the kernel needs none";
   std::string report = run(ptx, false, 4);
