@@ -25,9 +25,9 @@ tenon_status_t Driver::open(const char *path) {
   if (!library) {
     const char *reason = dlerror();
     return fail(TENON_NOT_FOUND,
-                "cannot load the CUDA driver %.200s: %.300s; install NVIDIA's "
-                "driver, 525 or newer, or run on the CPU",
-                path, reason ? reason : "no reason given");
+                "cannot load the CUDA driver: %.500s; install NVIDIA's driver, "
+                "525 or newer, or run on the CPU",
+                reason ? reason : path);
   }
   const char *missing = nullptr;
   auto find = [&](const char *symbol) {

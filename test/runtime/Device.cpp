@@ -25,7 +25,7 @@ TEST(Device, ADriverThatIsMissingIsNamed) {
   tenon_device_options_t options = byDriver("/nowhere/libcuda.so.1");
   EXPECT_EQ(Device::open(device, &options), TENON_NOT_FOUND);
   EXPECT_FALSE(device);
-  EXPECT_TRUE(mentions("cannot load the CUDA driver /nowhere/libcuda.so.1"))
+  EXPECT_TRUE(mentions("cannot load the CUDA driver: /nowhere/libcuda.so.1: "))
       << lastError();
   EXPECT_TRUE(mentions("install NVIDIA's driver")) << lastError();
 }

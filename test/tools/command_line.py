@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Holds the command line of tenon to its contract.
 
-    command_line.py TENON TEST-MODELS
+    command_line.py TENON TEST-MODELS FAKE-CUDA-DRIVER
 """
 import json
 import pathlib
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
-TENON, MODELS = sys.argv[1], pathlib.Path(sys.argv[2])
+TENON, MODELS, DRIVER = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 MLP = MODELS / "mlp_ts17"
 # Of its products in a run of one row: 64 x 128, 128 x 128 and 128 x 32.
 WEIGHTS = 64 * 128 + 128 * 128 + 128 * 32
@@ -45,6 +45,7 @@ def check_cuda(folder):
     run("compile", model, "--target=cpu,cuda", "-o", again)
     expect(both.read_bytes() == again.read_bytes(), "PTX differs from run to run")
     run("run", both, "--inputs", MLP / "test_data_set_0", out="f32")
+    check_device(both, MLP / "test_data_set_0")
     run("compile", model, "--emit=ptx", code=1, err="name that target first")
     run("compile", model, "--target=cuda", "--emit=llvm", code=1, err="for CPUs")
     run("compile", model, "--target=cuda", "--cpu=native", "-o", both, code=1,
@@ -53,6 +54,34 @@ def check_cuda(folder):
     run("compile", model, "--target=tpu", "-o", both, code=2, err="tpu")
     run("explain", model, "--target=cuda", "--sm=80", out="A100 (sm_80)")
     run("explain", model, "--target=cuda", "--sm=81", code=2, err="81")
+
+
+def check_device(both, data):
+    device = ["--device", "cuda:0", "--cuda-driver", DRIVER]
+    expect(
+        run("run", both, "--inputs", data, *device, out="f32")
+        == run("run", both, "--inputs", data),
+        "a device's results look different",
+    )
+    bench = json.loads(run("bench", both, "--inputs", data, *device, "--seconds",
+                           0.01, "--profile", "--json"))
+    expect(bench["error"] < 1e-4 and bench["limits"] is None,
+           f"bench --device says {bench}")
+    run("verify", MLP, *device, out="1 passed")
+    held = json.loads(run("inspect", both, "--json"))
+    other = held["other_programs"][0]
+    expect(
+        held["target"] == "cpu" and held["levels"] and not held["images"]
+        and other["target"] == "cuda" and other["images"][0]["kind"] == "ptx"
+        and all(kernel["threads"] for kernel in other["kernels"]),
+        "inspect --json lacks a program",
+    )
+    run("inspect", both, out="program   for cuda")
+    run("run", both, "--device", "abacus", code=2, err="abacus")
+    run("run", both, "--device", "cuda:9", "--cuda-driver", DRIVER, code=1,
+        err="there is no CUDA device 9")
+    run("run", both, "--device", "cuda", "--cuda-driver", "/none/libcuda.so",
+        code=1, err="cannot load the CUDA driver")
 
 
 def check_compile(folder):
@@ -124,6 +153,8 @@ def check_run(artifact, folder):
     run("run", artifact, f"q={folder / 'x.npy'}", code=1, err="q")
     run("run", artifact, "--random", "x=3x63", code=1, err="64")
     run("run", artifact, code=1, err="'x' has no value")
+    run("run", artifact, "--device=cuda", "--cuda-driver", DRIVER, code=1,
+        err="it has no program for CUDA devices")
     run("run", artifact, "--random", "z=1", code=1, err="z")
     run("run", folder / "none", code=1, err="none")
     bench = json.loads(
