@@ -292,61 +292,71 @@ bool isSpecialRegister(std::string_view name) {
   return false;
 }
 
-void Warp::setSpecials() {
+/// The same in all lanes; false: it is not that kind.
+bool Warp::uniformSpecial(const std::string &name, uint32_t &out) const {
   const Launch &launch = block.state.launch;
+  int axis = name.back() - 'x';
+  if (name.starts_with("%ntid."))
+    out = launch.block[axis];
+  else if (name.starts_with("%ctaid."))
+    out = block.index[axis];
+  else if (name.starts_with("%nctaid."))
+    out = launch.grid[axis];
+  else if (name.starts_with("%clusterid."))
+    out = block.index[axis] / launch.cluster[axis];
+  else if (name.starts_with("%nclusterid."))
+    out = launch.grid[axis] / launch.cluster[axis];
+  else if (name.starts_with("%cluster_ctaid."))
+    out = block.index[axis] % launch.cluster[axis];
+  else if (name.starts_with("%cluster_nctaid."))
+    out = launch.cluster[axis];
+  else if (name == "%cluster_ctarank")
+    out = block.rank;
+  else if (name == "%cluster_nctarank")
+    out = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
+  else if (name == "%warpid")
+    out = index;
+  else if (name == "%nwarpid")
+    out = 64;
+  else if (name == "%nsmid")
+    out = 1;
+  else if (name == "%smid" || name == "%gridid")
+    out = 0;
+  else if (name == "%dynamic_smem_size")
+    out = launch.dynamicShared;
+  else if (name == "%total_smem_size")
+    out = program.dynamicBase + launch.dynamicShared;
+  else
+    return false;
+  return true;
+}
+
+void Warp::setSpecials() {
   for (const SpecialRegister &special : program.specials) {
-    uint32_t *values = lanes<uint32_t>(special.operand);
+    uint32_t *values = lanes<uint32_t>(special.operand), same = 0;
     const std::string &name = special.name;
-    int axis = name.back() - 'x';
-    for (int lane = 0; lane < kLanes; ++lane) {
-      uint32_t at[3];
-      block.threadIndex(thread(lane), at);
-      uint32_t bit = 1u << lane;
-      uint32_t &out = values[lane];
-      if (name.starts_with("%tid."))
-        out = at[axis];
-      else if (name.starts_with("%ntid."))
-        out = launch.block[axis];
-      else if (name.starts_with("%ctaid."))
-        out = block.index[axis];
-      else if (name.starts_with("%nctaid."))
-        out = launch.grid[axis];
-      else if (name.starts_with("%clusterid."))
-        out = block.index[axis] / launch.cluster[axis];
-      else if (name.starts_with("%nclusterid."))
-        out = launch.grid[axis] / launch.cluster[axis];
-      else if (name.starts_with("%cluster_ctaid."))
-        out = block.index[axis] % launch.cluster[axis];
-      else if (name.starts_with("%cluster_nctaid."))
-        out = launch.cluster[axis];
-      else if (name == "%cluster_ctarank")
-        out = block.rank;
-      else if (name == "%cluster_nctarank")
-        out = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
-      else if (name == "%laneid")
+    bool isUniform = uniformSpecial(name, same), isThread = name[1] == 't';
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      uint32_t &out = values[lane], bit = 1u << lane;
+      if (isUniform) {
+        out = same;
+      } else if (isThread) {
+        uint32_t at[3];
+        block.threadIndex(thread(lane), at);
+        out = at[name.back() - 'x'];
+      } else if (name == "%laneid") {
         out = lane;
-      else if (name == "%warpid")
-        out = index;
-      else if (name == "%nwarpid")
-        out = 64;
-      else if (name == "%nsmid")
-        out = 1;
-      else if (name == "%lanemask_eq")
+      } else if (name == "%lanemask_eq") {
         out = bit;
-      else if (name == "%lanemask_lt")
+      } else if (name == "%lanemask_lt") {
         out = bit - 1;
-      else if (name == "%lanemask_le")
+      } else if (name == "%lanemask_le") {
         out = bit | (bit - 1);
-      else if (name == "%lanemask_gt")
+      } else if (name == "%lanemask_gt") {
         out = ~(bit | (bit - 1));
-      else if (name == "%lanemask_ge")
-        out = ~(bit - 1);
-      else if (name == "%dynamic_smem_size")
-        out = launch.dynamicShared;
-      else if (name == "%total_smem_size")
-        out = program.dynamicBase + launch.dynamicShared;
-      else
-        out = 0; // %smid, %gridid.
+      } else {
+        out = ~(bit - 1); // %lanemask_ge
+      }
     }
   }
 }

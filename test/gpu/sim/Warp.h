@@ -119,6 +119,7 @@ private:
   void leave(Group::State state, uint32_t at);
   Step regroup(uint32_t at);
   void setSpecials();
+  bool uniformSpecial(const std::string &name, uint32_t &out) const;
   void performCopy(AsyncCopy &copy);
   bool checkRegisters(const Instruction &instruction);
   char *accessLocal(const Instruction &instruction, uint64_t address,
