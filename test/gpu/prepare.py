@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Fills a folder with all that run.sh needs on a machine with a GPU.
+
+    prepare.py --tenon TENON --gpu-run GPU_RUN OUT MODEL...
+               [--precision fp32,bf16] [--sm 80,90] [--data-sets N] [--jobs N]
+
+MODEL is a folder in ONNX's test layout. Each is compiled for CUDA in each
+precision, with machine code for --sm where ptxas is found; inputs and expected
+outputs become raw bytes. What cannot be prepared is said, left out, and makes
+the exit status 1.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import onnx
+from onnx import numpy_helper
+
+TYPES = {1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64",
+         9: "bool", 10: "f16", 11: "f64", 12: "u32", 13: "u64", 16: "bf16"}
+HALVES = (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
+QUANTIZED = re.compile(
+    r".*QuantizeLinear|QLinear.*|.*Integer|.*NBits|QGemm|QAttention"
+    r"|DynamicQuantizeMatMul|DynamicQuantizeLSTM")
+
+
+class Unprepared(Exception):
+    """A sentence: why there is nothing to run."""
+
+
+def tolerance(graph):
+    """As `tenon verify` has it: relative to an output's largest magnitude."""
+    allowed = 1e-4
+    types = [tensor.data_type for tensor in graph.initializer]
+    types += [value.type.tensor_type.elem_type
+              for value in (*graph.input, *graph.output)]
+    for node in graph.node:
+        if QUANTIZED.fullmatch(node.op_type):
+            return 1e-1
+        for attribute in node.attribute:
+            types.append(attribute.t.data_type)
+            if attribute.HasField("g"):
+                allowed = max(allowed, tolerance(attribute.g))
+    return max(allowed, 1e-2) if any(t in HALVES for t in types) else allowed
+
+
+def compile_model(options, folder, artifact, precision):
+    command = [options.tenon, "compile", folder / "model.onnx", "-o", artifact,
+               "--target=cuda", f"--precision={precision}"]
+    if options.sm:
+        command.append(f"--sm={options.sm}")
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        raise Unprepared(result.stderr.strip() or "tenon compile failed")
+
+
+def value_names(options, artifact):
+    text = subprocess.run([options.tenon, "inspect", "--json", artifact],
+                          capture_output=True, text=True, check=True).stdout
+    values = json.loads(text)
+    return {what: [value["name"] for value in values[what + "s"]]
+            for what in ("input", "output")}
+
+
+def read_tensors(data, what, names):
+    """The tensors of a data set in the artifact's order."""
+    tensors = []
+    while (path := data / f"{what}_{len(tensors)}.pb").exists():
+        tensors.append(onnx.load_tensor(path))
+    if len(tensors) != len(names):
+        raise Unprepared(f"{data} has {len(tensors)} {what}s, but the model "
+                         f"{len(names)}")
+    by_name = {tensor.name: tensor for tensor in tensors}
+    if set(by_name) == set(names):
+        return [by_name[name] for name in names]
+    return tensors
+
+
+def write_tensor(tensor, path):
+    """Returns its words in the manifest."""
+    if tensor.data_type not in TYPES:
+        raise Unprepared(f"a tensor of type {tensor.data_type} is none of "
+                         "Tenon's")
+    path.write_bytes(tensor.raw_data
+                     or numpy_helper.to_array(tensor).tobytes())
+    dims = "x".join(map(str, tensor.dims)) or "-"
+    return f"{TYPES[tensor.data_type]} {dims}"
+
+
+def write_data(out, name, folder, names, count):
+    """The manifest's lines of so many data sets."""
+    lines = []
+    sets = sorted(folder.glob("test_data_set_*"),
+                  key=lambda path: int(path.name.rsplit("_", 1)[1]))
+    for data in sets[:count]:
+        target = pathlib.Path("data") / name / data.name.rsplit("_", 1)[1]
+        (out / target).mkdir(parents=True, exist_ok=True)
+        lines.append("data")
+        for what in ("input", "output"):
+            tensors = read_tensors(data, what, names[what])
+            for i, tensor in enumerate(tensors):
+                file = target / f"{what}_{i}.raw"
+                words = write_tensor(tensor, out / file)
+                lines.append(f"{what} {words} {file}")
+    if not lines:
+        raise Unprepared(f"there is no test_data_set_* in {folder}")
+    return lines
+
+
+def prepare(options, folder):
+    """The manifest's lines of a model in all precisions."""
+    model = onnx.load(folder / "model.onnx", load_external_data=False)
+    allowed = tolerance(model.graph)
+    name = re.sub(r"[^\w.-]", "_", folder.name)
+    lines, data = [], None
+    for precision in options.precision.split(","):
+        artifact = f"{name}.{precision}.tenon"
+        compile_model(options, folder, options.out / artifact, precision)
+        if data is None:
+            names = value_names(options, options.out / artifact)
+            data = write_data(options.out, name, folder, names,
+                              options.data_sets)
+        limit = max(allowed, 1e-2) if precision == "bf16" else allowed
+        lines += [f"model {name}.{precision} {artifact} {limit:g}", *data]
+    return lines
+
+
+def attempt(options, folder):
+    try:
+        return prepare(options, folder), None
+    except (Unprepared, OSError) as problem:
+        return [], f"{folder}: {problem}"
+
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tenon", required=True)
+    parser.add_argument("--gpu-run", required=True)
+    parser.add_argument("--precision", default="fp32,bf16")
+    parser.add_argument("--sm", default="")
+    parser.add_argument("--data-sets", type=int,
+                        help="of each model, at most; all are the default")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("models", type=pathlib.Path, nargs="+")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    toolkit = os.environ.get("PATH", "") + ":/usr/local/cuda/bin"
+    if options.sm and not shutil.which("ptxas", path=toolkit):
+        print("prepare.py: there is no ptxas, so artifacts have PTX alone, "
+              "which the driver compiles", file=sys.stderr)
+        options.sm = ""
+    options.out.mkdir(parents=True, exist_ok=True)
+    shutil.copy(options.gpu_run, options.out / "gpu_run")
+    shutil.copy(pathlib.Path(__file__).with_name("run.sh"), options.out)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda folder: attempt(options, folder),
+                                options.models))
+    lines = [line for part, _ in results for line in part]
+    (options.out / "manifest.txt").write_text("\n".join(lines) + "\n")
+    problems = [problem for _, problem in results if problem]
+    for problem in problems:
+        print(f"prepare.py: {problem}", file=sys.stderr)
+    size = sum(path.stat().st_size for path in options.out.rglob("*.*"))
+    print(f"{len(results) - len(problems)} models, {size / 1e6:.1f} MB in "
+          f"{options.out}")
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""prepare.py and run.sh do what they should, on a GPU that is simulated.
+
+    check_run.py TENON GPU_RUN FAKE-CUDA TEST-MODELS
+"""
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+TENON, GPU_RUN, DRIVER = sys.argv[1:4]
+MODELS = pathlib.Path(sys.argv[4])
+NAMES = ("bert_ts17", "gpt2_ts17", "mlp_ts17")
+PREPARE = pathlib.Path(__file__).parents[1] / "prepare.py"
+
+
+def expect(true, text, *more):
+    if not true:
+        sys.exit("\n".join(("check_run.py: " + text, *map(str, more))))
+
+
+def prepare(out):
+    result = subprocess.run(
+        [sys.executable, "-B", PREPARE, "--tenon", TENON, "--gpu-run", GPU_RUN,
+         "--data-sets=1", out, *(MODELS / name for name in NAMES)],
+        capture_output=True, text=True)
+    expect(result.returncode == 0, "prepare.py fails", result.stderr)
+
+
+def run(out, driver=DRIVER):
+    """Its exit status, and gpu.md."""
+    with tempfile.TemporaryDirectory() as elsewhere:
+        result = subprocess.run(
+            [out / "run.sh", "--driver", driver, "--seconds", "0"],
+            capture_output=True, text=True, cwd=elsewhere)
+        text = (pathlib.Path(elsewhere) / "gpu.md").read_text()
+    expect(result.stdout == text, "gpu.md is not what was printed", text)
+    return result.returncode, text
+
+
+def results(text):
+    """What the first table says of each model."""
+    return dict(re.findall(r"^\| (\S+) \| \d+ \|.* (\w+) \|$", text, re.M))
+
+
+def check_all_agree(out):
+    status, text = run(out)
+    wanted = {f"{name}.{precision}": "ok"
+              for name in NAMES for precision in ("fp32", "bf16")}
+    expect(status == 0 and results(text) == wanted, "not all models agree",
+           text)
+    expect("6 models ok, 0 failed" in text, "there is no count", text)
+    expect(re.search(r"A copy of .* GB/s", text), "there is no copy", text)
+    for name in wanted:
+        row = re.search(rf"^\| {re.escape(name)} \| (.*) \| ok \|$", text, re.M)
+        expect(len(re.findall(r"\d+\.\d{4} \|", row[1])) == 4,
+               f"{name} has not all four latencies, a graph's among them", text)
+        expect(re.search(rf"^\| {re.escape(name)} \| \w+ \w+ \| \d+ \| "
+                         r"\d+\.\d+ \| \d+\.\d+ \|", text, re.M),
+               f"{name} has no kernels", text)
+
+
+def keep(out, *names):
+    """Leaves only these models in the manifest."""
+    manifest = out / "manifest.txt"
+    models = re.split(r"^(?=model )", manifest.read_text(), flags=re.M)
+    manifest.write_text("".join(
+        text for text in models if text.split(" ")[1:2] and
+        text.split(" ")[1] in names))
+
+
+def check_failures(out):
+    keep(out, "mlp_ts17.fp32", "mlp_ts17.bf16", "gpt2_ts17.fp32")
+    expected = out / "data/mlp_ts17/0/output_0.raw"
+    right = expected.read_bytes()
+    expected.write_bytes(struct.pack("<f", 0.75) + right[4:])
+    status, text = run(out)
+    expect(status == 1 and results(text) == {
+        "mlp_ts17.fp32": "FAILED", "mlp_ts17.bf16": "FAILED",
+        "gpt2_ts17.fp32": "ok"}, "a wrong output is not found", text)
+    expect(re.search(r"^- mlp_ts17.fp32: .*data set 0: output 0: the relative "
+                     r"error is \S+ at element 0", text, re.M),
+           "nothing says what is wrong", text)
+    keep(out, "mlp_ts17.fp32")
+    expected.write_bytes(right[4:])
+    status, text = run(out)
+    expect(status == 1 and "prepare it again" in text,
+           "a file that is too short is not found", text)
+    (out / "manifest.txt").write_text("model a b 1e-4\ndata\ninput f32 1xx2 c\n")
+    status, text = run(out)
+    expect(status == 2 and "manifest.txt, line 3: " in text,
+           "a bad manifest is not found", text)
+
+
+def check_no_driver(out):
+    status, text = run(out, driver="/nonexistent/libcuda.so.1")
+    expect(status == 2 and "gpu_run: " in text and "libcuda.so.1" in text,
+           "nothing says that there is no driver", text)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    prepared = pathlib.Path(folder) / "prepared"
+    prepare(prepared)
+    check_no_driver(prepared)
+    check_all_agree(prepared)
+    check_failures(prepared)
+print("prepare.py and run.sh ok")
