@@ -1,14 +1,17 @@
 //===- Main.cpp - gpu_run: try models on a GPU ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   gpu_run MANIFEST [--driver PATH] [--device N] [--seconds S]
+//   gpu_run MANIFEST [--driver PATH] [--device N] [--seconds S] [--limit S]
 //
-// Runs every model of the manifest on a CUDA device and prints tables in
-// Markdown. Exits with 1 when any output differs or any model fails, with 2
-// when nothing could be tried.
+// Runs every model of the manifest on a CUDA device, each in a process of its
+// own, and prints tables in Markdown. Timing takes --seconds for each way to
+// run; a model that takes more than --limit in all is given up. Exits with 1
+// when any output differs or any model fails, with 2 when nothing could be
+// tried.
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/gpu/run/Isolation.h"
 #include "test/gpu/run/Report.h"
 
 #include <cstdio>
@@ -21,7 +24,7 @@ namespace {
 
 struct CommandLine {
   const char *manifest = nullptr, *driver = nullptr;
-  double seconds = 0.5; // For each of the things that are timed.
+  double seconds = 0.5, limit = 300;
   int device = 0;
 };
 
@@ -48,6 +51,9 @@ bool parse(int argc, char **argv, CommandLine &line) {
     else if (std::strcmp(argv[i], "--seconds") == 0 &&
              parseNumber(value, 3600, number))
       line.seconds = number;
+    else if (std::strcmp(argv[i], "--limit") == 0 &&
+             parseNumber(value, 86400, number))
+      line.limit = number;
     else if (std::strcmp(argv[i], "--device") == 0 &&
              parseNumber(value, 1000, number))
       line.device = int(number);
@@ -70,20 +76,88 @@ Problem open(const CommandLine &line, Device &device) {
   return std::nullopt;
 }
 
-/// The number of models that failed.
-size_t tryAll(tenon_device_t *device, std::vector<Case> &cases, double seconds,
-              const CopyRate &copies) {
-  std::vector<Row> rows;
-  size_t failures = 0;
-  printHead();
-  for (Case &one : cases) {
-    rows.push_back(tryModel(device, one, seconds));
-    printRow(rows.back());
-    failures += rows.back().problem.has_value();
+/// What one process tells the other, in parts.
+std::string pack(const Problem &problem, const std::string &one,
+                 const std::string &other) {
+  return problem.value_or("") + '\0' + one + '\0' + other;
+}
+
+/// Does the work in another process, and takes its parts, or its problem.
+Problem isolateParts(const std::function<std::string()> &work, double limit,
+                     std::string &one, std::string &other) {
+  std::string text;
+  if (Problem problem = isolate(work, limit, text))
+    return problem;
+  size_t first = text.find('\0'), second = text.find('\0', first + 1);
+  if (second == text.npos)
+    return "its process told nothing";
+  one = text.substr(first + 1, second - first - 1);
+  other = text.substr(second + 1);
+  return first ? Problem(text.substr(0, first)) : std::nullopt;
+}
+
+/// Describes the device and measures copies on it.
+Problem look(const CommandLine &line, CopyRate &copies, std::string &text) {
+  auto work = [&]() -> std::string {
+    Device device;
+    std::string description;
+    Problem problem = open(line, device);
+    if (!problem)
+      problem = measureCopyRate(device.get(), line.seconds, copies);
+    if (!problem)
+      problem = describeDevice(device.get(), copies, description);
+    return pack(problem, description, std::to_string(copies.rate));
+  };
+  constexpr double limit = 120; // Some drivers take long to start.
+  std::string rate;
+  if (Problem problem = isolateParts(work, limit, text, rate))
+    return problem;
+  copies.rate = std::strtod(rate.c_str(), nullptr);
+  return std::nullopt;
+}
+
+/// Tries a model; gives its row, and those of its kernels.
+Problem tryOne(const CommandLine &line, Case &one, const CopyRate &copies,
+               std::string &row, std::string &kernels) {
+  auto work = [&]() -> std::string {
+    Device device;
+    if (Problem problem = open(line, device))
+      return pack(problem, "", "");
+    Row result = tryModel(device.get(), one, line.seconds);
+    return pack(result.problem, tableRow(result), kernelRows(result, copies));
+  };
+  Problem problem = isolateParts(work, line.limit, row, kernels);
+  if (problem && row.empty()) {
+    Row nothing;
+    nothing.name = one.name;
+    nothing.sets = one.sets.size();
+    nothing.problem = problem;
+    row = tableRow(nothing);
   }
-  printProblems(rows);
-  printKernels(rows, copies);
-  return failures;
+  return problem;
+}
+
+/// The number of models that failed. Rows are printed as they come, as a run
+/// may be cut off.
+size_t tryAll(const CommandLine &line, std::vector<Case> &cases,
+              const CopyRate &copies) {
+  std::string problems, kernels;
+  size_t failed = 0;
+  std::fputs(tableHead().c_str(), stdout);
+  for (Case &one : cases) {
+    std::string row, slowest;
+    if (Problem problem = tryOne(line, one, copies, row, slowest)) {
+      ++failed;
+      problems += "- " + one.name + ": " + *problem + "\n";
+    }
+    std::fputs(row.c_str(), stdout);
+    std::fflush(stdout);
+    kernels += slowest;
+  }
+  std::printf("\n%zu models ok, %zu failed\n%s", cases.size() - failed, failed,
+              problems.c_str());
+  std::printf("%s%s", kernelsHead().c_str(), kernels.c_str());
+  return failed;
 }
 
 int fail(const std::string &sentence) {
@@ -97,17 +171,14 @@ int main(int argc, char **argv) {
   CommandLine line;
   if (!parse(argc, argv, line))
     return fail("usage: gpu_run MANIFEST [--driver PATH] [--device N] "
-                "[--seconds S]");
+                "[--seconds S] [--limit S]");
   std::vector<Case> cases;
   if (Problem problem = readManifest(line.manifest, cases))
     return fail(*problem);
-  Device device;
-  if (Problem problem = open(line, device))
-    return fail(*problem);
   CopyRate copies;
-  if (Problem problem = measureCopyRate(device.get(), line.seconds, copies))
+  std::string device;
+  if (Problem problem = look(line, copies, device))
     return fail(*problem);
-  if (Problem problem = printDevice(device.get(), copies))
-    return fail(*problem);
-  return tryAll(device.get(), cases, line.seconds, copies) ? 1 : 0;
+  std::fputs(device.c_str(), stdout);
+  return tryAll(line, cases, copies) ? 1 : 0;
 }

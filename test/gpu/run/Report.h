@@ -10,18 +10,16 @@
 namespace tenon::trial {
 
 /// The device, and its limit.
-Problem printDevice(tenon_device_t *device, const CopyRate &copies);
+Problem describeDevice(tenon_device_t *device, const CopyRate &copies,
+                       std::string &text);
 
-/// The head of the table of models, and one row of it at a time, as a run may
-/// be cut off.
-void printHead();
-void printRow(const Row &row);
+/// The head of the table of models, and a row of it.
+std::string tableHead();
+std::string tableRow(const Row &row);
 
-/// A sentence for each model that failed.
-void printProblems(const std::vector<Row> &rows);
-
-/// The slowest few kernels of each model.
-void printKernels(const std::vector<Row> &rows, const CopyRate &copies);
+/// The head of the table of kernels, and the slowest few of a model.
+std::string kernelsHead();
+std::string kernelRows(const Row &row, const CopyRate &copies);
 
 } // namespace tenon::trial
 

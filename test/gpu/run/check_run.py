@@ -4,6 +4,7 @@
 
     check_run.py TENON GPU_RUN FAKE-CUDA TEST-MODELS
 """
+import os
 import pathlib
 import re
 import struct
@@ -30,12 +31,14 @@ def prepare(out):
     expect(result.returncode == 0, "prepare.py fails", result.stderr)
 
 
-def run(out, driver=DRIVER):
-    """Its exit status, and gpu.md."""
+def run(out, *options, driver=DRIVER, **settings):
+    """Its exit status, and gpu.md; settings are the simulated driver's."""
     with tempfile.TemporaryDirectory() as elsewhere:
         result = subprocess.run(
-            [out / "run.sh", "--driver", driver, "--seconds", "0"],
-            capture_output=True, text=True, cwd=elsewhere)
+            [out / "run.sh", "--driver", driver, "--seconds", "0",
+             *options],
+            capture_output=True, text=True, cwd=elsewhere,
+            env={**os.environ, **settings})
         text = (pathlib.Path(elsewhere) / "gpu.md").read_text()
     expect(result.stdout == text, "gpu.md is not what was printed", text)
     return result.returncode, text
@@ -95,6 +98,20 @@ def check_failures(out):
            "a bad manifest is not found", text)
 
 
+def check_ends(out):
+    """A model that takes too long is ended, and stops no other; nor does one
+    whose kernel makes the driver end its process."""
+    status, text = run(out, "--limit", "0")
+    expect(status == 1 and "0 models ok, 6 failed" in text
+           and set(results(text).values()) == {"FAILED"}
+           and text.count("seconds and was ended") == 6,
+           "the limit is not held", text)
+    status, text = run(out, FAKE_CUDA_INSTRUCTIONS="100")
+    expect(status == 1 and "0 models ok, 6 failed" in text
+           and text.count("its process exited with") == 6,
+           "a process that ends stops others", text)
+
+
 def check_no_driver(out):
     status, text = run(out, driver="/nonexistent/libcuda.so.1")
     expect(status == 2 and "gpu_run: " in text and "libcuda.so.1" in text,
@@ -105,6 +122,7 @@ with tempfile.TemporaryDirectory() as folder:
     prepared = pathlib.Path(folder) / "prepared"
     prepare(prepared)
     check_no_driver(prepared)
+    check_ends(prepared)
     check_all_agree(prepared)
     check_failures(prepared)
 print("prepare.py and run.sh ok")
