@@ -111,7 +111,9 @@ private:
   Value widened(Location loc, OpBuilder &builder, Value value,
                 const kernel::StridedView &view) {
     Value narrow = rounding(view.base);
-    for (Operation *link : llvm::reverse(kernel::viewOpsOf(value, view))) {
+    // Named, as reverse() would not keep it.
+    SmallVector<Operation *> links = kernel::viewOpsOf(value, view);
+    for (Operation *link : llvm::reverse(links)) {
       Operation *copy = builder.clone(*link);
       copy->setOperand(0, narrow);
       narrow = copy->getResult(0);
