@@ -58,7 +58,8 @@ def compile_model(options, folder, artifact, precision):
         command.append(f"--sm={options.sm}")
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
-        raise Unprepared(result.stderr.strip() or "tenon compile failed")
+        raise Unprepared(result.stderr.strip() or
+                         f"tenon compile ended with {result.returncode}")
 
 
 def value_names(options, artifact):
