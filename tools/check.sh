@@ -18,9 +18,9 @@ export ASAN_OPTIONS=allow_user_poisoning=0:detect_container_overflow=0
 cmake --preset asan -B "$build-asan" \
   -DTENON_VENV="$(realpath -m "$build")/venv"
 cmake --build "$build-asan" -j "$jobs" --target sanitized_tests
-ctest --test-dir "$build-asan" -L sanitize --output-on-failure || failed=1
+ctest --test-dir "$build-asan" -j "$jobs" -L sanitize --output-on-failure || failed=1
 
 cmake --preset "$preset" -B "$build"
 cmake --build "$build" -j "$jobs"
-ctest --test-dir "$build" --output-on-failure || failed=1
+ctest --test-dir "$build" -j "$jobs" --output-on-failure || failed=1
 exit $failed
