@@ -3,13 +3,11 @@
 
 #include "compiler/Targets/Cpu/Compile.h"
 #include "compiler/Targets/Cpu/Emitter.h"
+#include "compiler/Targets/Cpu/LlvmPasses.h"
 #include "compiler/Targets/Cpu/LowerToLlvm.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -96,36 +94,6 @@ FailureOr<Work> emitLevel(ModuleOp module, const CpuLevel &level) {
   return work;
 }
 
-void optimise(Work &work) {
-  llvm::PassBuilder builder(work.machine.get());
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::TargetLibraryInfoImpl library(work.machine->getTargetTriple());
-  library.disableAllFunctions();
-  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
-  passes.run(*work.code, modules);
-}
-
-std::string writeObject(Work &work) {
-  llvm::SmallString<0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
-  if (work.machine->addPassesToEmitFile(passes, stream, nullptr,
-                                        llvm::CodeGenFileType::ObjectFile))
-    return {};
-  passes.run(*work.code);
-  return bytes.str().str();
-}
-
 /// The name of a symbol that the object lacks; empty when it is complete.
 std::string undefinedSymbol(StringRef object) {
   auto file = llvm::object::ObjectFile::createELFObjectFile(
@@ -161,8 +129,10 @@ FailureOr<std::vector<std::string>> compileObjects(ModuleOp module,
   // LLVM's part is the longer one, and levels share nothing in it.
   std::vector<std::string> objects(works.size());
   auto compile = [&](size_t i) {
-    optimise(works[i]);
-    objects[i] = writeObject(works[i]);
+    Work &work = works[i];
+    runPasses(*work.code, *work.machine, pipeline);
+    objects[i] =
+        writeCode(*work.code, *work.machine, llvm::CodeGenFileType::ObjectFile);
   };
   std::vector<std::thread> threads;
   for (size_t i = 1; i < works.size(); ++i)
@@ -185,7 +155,7 @@ FailureOr<std::string> compileToLlvmIr(ModuleOp module, const CpuLevel &level) {
   FailureOr<Work> work = emitLevel(module, level);
   if (failed(work))
     return failure();
-  optimise(*work);
+  runPasses(*work->code, *work->machine, pipeline);
   std::string text;
   llvm::raw_string_ostream stream(text);
   work->code->print(stream, nullptr);

@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/Compile.h"
+#include "compiler/Targets/Cpu/LlvmPasses.h"
 #include "compiler/Targets/Cpu/LowerToLlvm.h"
 #include "compiler/Targets/Cuda/DeviceEmitter.h"
 #include "compiler/Targets/Cuda/LowerPtx.h"
 #include "compiler/Targets/Cuda/MathLibrary.h"
 #include "dialects/Ptx/Ptx.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include <mutex>
@@ -66,36 +64,6 @@ void describeEntries(llvm::Module &code, ArrayRef<CudaKernel> kernels) {
         ->addFnAttr("nvvm.maxntid", Twine(kernel.threads).str());
 }
 
-void optimise(llvm::Module &code, llvm::TargetMachine &machine) {
-  llvm::PassBuilder builder(&machine);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
-  library.disableAllFunctions();
-  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
-  passes.run(code, modules);
-}
-
-std::string writePtx(llvm::Module &code, llvm::TargetMachine &machine) {
-  llvm::SmallString<0> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr,
-                                  llvm::CodeGenFileType::AssemblyFile))
-    return {};
-  passes.run(code);
-  return text.str().str();
-}
-
 /// The first function that is called and not there; empty when all are.
 StringRef missingFunction(const llvm::Module &code) {
   for (const llvm::Function &function : code)
@@ -141,12 +109,13 @@ FailureOr<CudaCode> compilePtx(ModuleOp module) {
                << llvm::toString(std::move(error)),
            failure();
   describeEntries(*code, result.kernels);
-  optimise(*code, *machine);
+  cpu::runPasses(*code, *machine, pipeline);
   if (StringRef missing = missingFunction(*code); !missing.empty())
     return module.emitError("kernels call '")
                << missing << "', which nobody defines; please report this",
            failure();
-  result.ptx = writePtx(*code, *machine);
+  result.ptx =
+      cpu::writeCode(*code, *machine, llvm::CodeGenFileType::AssemblyFile);
   return result;
 }
 

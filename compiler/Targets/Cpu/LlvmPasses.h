@@ -1,0 +1,24 @@
+//===- LlvmPasses.h - LLVM's part of making code --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_LLVMPASSES_H
+#define TENON_COMPILER_TARGETS_CPU_LLVMPASSES_H
+
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+#include <string>
+
+namespace tenon::cpu {
+
+/// Runs the passes that `pipeline` names, as opt's -passes does. No library
+/// function is known to them, so none is called.
+void runPasses(llvm::Module &code, llvm::TargetMachine &machine,
+               llvm::StringRef pipeline);
+
+/// The machine's code of a module; empty when it has no such form.
+std::string writeCode(llvm::Module &code, llvm::TargetMachine &machine,
+                      llvm::CodeGenFileType form);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_LLVMPASSES_H
