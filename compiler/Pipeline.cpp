@@ -46,8 +46,18 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createChannelsLastPass({options.explain}));
   function.addPass(createFoldConstantsPass(weights)); // weights in new orders
   function.addPass(createSimplifyPass()); // tables that layers share
+}
+
+/// What of the graph depends on the target.
+static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
+                                     const CompileOptions &options,
+                                     Target target) {
+  OpPassManager &function = pm.nest<func::FuncOp>();
   if (options.precision == Precision::Bf16) {
-    function.addPass(createLowerPrecisionPass({options.explain}));
+    LowerPrecisionPassOptions precision = {options.explain};
+    if (target == Target::Cuda)
+      precision.target = "cuda";
+    function.addPass(createLowerPrecisionPass(precision));
     function.addPass(createFoldConstantsPass(weights)); // rounded weights
   }
   function.addPass(createAppendCachesPass({options.explain}));
@@ -55,9 +65,13 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
 
 void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
                          const CompileOptions &options, Target target) {
+  buildTargetGraphPipeline(pm, weights, options, target);
+  if (options.stage == EmitStage::Graph)
+    return;
   // graph -> kernel.region: which ops share a kernel.
   FormRegionsPassOptions regions;
   regions.explain = options.explain;
+  regions.target = target == Target::Cuda ? "cuda" : "cpu";
   pm.addNestedPass<func::FuncOp>(createFormRegionsPass(regions));
   if (options.stage == EmitStage::Regions)
     return;
@@ -257,17 +271,21 @@ bool lowerKernels(Compilation &compilation, const CompileOptions &options,
 bool generateAll(Compilation &compilation, const CompileOptions &options,
                  std::vector<TargetCode> &codes) {
   OwningOpRef<ModuleOp> graph = std::move(compilation.module);
-  for (Target target : options.targets) {
-    compilation.module = graph->clone();
+  // Where something is shown it is of the first target.
+  ArrayRef<Target> targets = options.targets;
+  if (options.stage != EmitStage::Artifact)
+    targets = targets.take_front();
+  for (Target target : targets) {
+    bool isLast = &target == &targets.back();
+    compilation.module =
+        isLast ? std::move(graph) : OwningOpRef<ModuleOp>(graph->clone());
     if (!lowerKernels(compilation, options, target))
       return false;
-    if (target == options.targets.front())
+    if (&target == &targets.front())
       countKernels(compilation);
     codes.emplace_back(target, std::move(compilation.module));
     if (!codes.back().generate(options, compilation.errors))
       return false;
-    if (options.stage != EmitStage::Artifact)
-      break; // They show the first one.
   }
   return true;
 }
@@ -317,8 +335,6 @@ bool lowerModel(Compilation &compilation, StringRef path,
   ErrorCollector collector(compilation);
   if (!lowerToGraph(compilation, path, options))
     return false;
-  if (options.stage == EmitStage::Graph)
-    return true;
   if (!lowerKernels(compilation, options, options.targets.front()))
     return false;
   countKernels(compilation);

@@ -36,7 +36,8 @@ struct Compilation {
 void buildGraphPipeline(mlir::OpPassManager &pm, WeightStore &weights,
                         const CompileOptions &options);
 
-/// graph -> kernel.func -> exec for a target, up to `options.stage`.
+/// graph -> graph of what a target computes in which precision -> kernel.func
+/// -> exec, up to `options.stage`.
 void buildKernelPipeline(mlir::OpPassManager &pm, WeightStore &weights,
                          const CompileOptions &options,
                          Target target = Target::Cpu);

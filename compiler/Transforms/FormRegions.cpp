@@ -63,11 +63,12 @@ bool isCheapMovement(Operation *op) {
 
 class RegionBuilder {
 public:
-  RegionBuilder(Block &block, bool explain) : block(block), explain(explain) {}
+  RegionBuilder(Block &block, bool isCuda, bool explain)
+      : block(block), isCuda(isCuda), explain(explain) {}
 
   void run() {
     for (Operation &op : llvm::make_early_inc_range(block))
-      if (readsThroughViews(&op))
+      if (readsThroughViews(&op) || readsNarrow(&op))
         copyViews(&op);
     for (Operation &op : llvm::make_early_inc_range(block))
       if (copiesThroughViews(&op) && !views.contains(&op) &&
@@ -94,6 +95,12 @@ public:
 private:
   using Chain = SmallVector<Operation *>;
   using ViewTest = bool(const kernel::StridedView &, const Chain &);
+
+  /// Roots whose kernels widen 16 bits as they read them.
+  bool readsNarrow(Operation *op) const {
+    return isa<graph::MatmulOp>(op) ||
+           (isCuda && isa<graph::AttentionOp, graph::ConvOp>(op));
+  }
 
   /// Whether a view, by its ops, costs no more than memory where whole rows are
   /// read, and spares a kernel.
@@ -125,9 +132,12 @@ private:
   void copyViews(Operation *op, ViewTest *mayRead = nullptr) {
     for (OpOperand &operand : op->getOpOperands()) {
       Value seen = operand.get();
-      if (isa<graph::MatmulOp>(op))
+      if (readsNarrow(op))
         if (Value narrow = kernel::behindWidening(seen))
           seen = narrow;
+      // A convolution reads its image in place only.
+      if (seen == operand.get() && isa<graph::ConvOp>(op))
+        continue;
       std::optional<kernel::StridedView> view = kernel::stridedViewOf(seen);
       if (!view || view->base == operand.get())
         continue;
@@ -151,6 +161,15 @@ private:
     }
   }
 
+  /// Whether kernels of a root, if any, store a second result beside the first.
+  bool givesTwo(Operation *root) const {
+    if (!root || isa<graph::LayerNormOp, graph::RmsNormOp>(root))
+      return true;
+    auto matmul = dyn_cast<graph::MatmulOp>(root);
+    return isCuda && (isa<graph::ConvOp>(root) ||
+                      (matmul && !kernel::turnBehind(matmul)));
+  }
+
   /// Puts a rounding of what others read too into the kernel that makes it,
   /// which then stores both.
   bool joinRounding(Operation *op) {
@@ -164,9 +183,7 @@ private:
       return false;
     Group &group = *found->second;
     if (group.ops.back() != producer || group.givesTwo ||
-        (group.root &&
-         !isa<graph::LayerNormOp, graph::RmsNormOp>(group.root)) ||
-        group.ops.size() >= maxOps)
+        !givesTwo(group.root) || group.ops.size() >= maxOps)
       return false;
     group.ops.insert(op);
     group.givesTwo = true;
@@ -462,7 +479,7 @@ private:
   static constexpr int64_t shortestRow = 4;
 
   Block &block;
-  bool explain;
+  bool isCuda, explain;
   SmallVector<std::unique_ptr<Group>> groups;
   llvm::DenseMap<Operation *, Group *> groupOf;
   llvm::DenseMap<Operation *, std::string> refusals;
@@ -473,6 +490,10 @@ struct FormRegions : impl::FormRegionsPassBase<FormRegions> {
   using FormRegionsPassBase::FormRegionsPassBase;
 
   void runOnOperation() override {
+    if (target != "cpu" && target != "cuda") {
+      getOperation().emitError("there is no target '") << target << "'";
+      return signalPassFailure();
+    }
     SmallVector<Block *> blocks = {&getOperation().getBody().front()};
     getOperation().walk<WalkOrder::PreOrder>([&](graph::IfOp op) {
       blocks.push_back(&op.getThenRegion().front());
@@ -481,7 +502,7 @@ struct FormRegions : impl::FormRegionsPassBase<FormRegions> {
     // Inner blocks first: they copy the constants that they read, so that
     // what is left in outer blocks is what needs a buffer.
     for (Block *block : llvm::reverse(blocks))
-      RegionBuilder(*block, explain).run();
+      RegionBuilder(*block, target == "cuda", explain).run();
   }
 };
 

@@ -6,6 +6,10 @@
 // Kernels take both casts in, so that between them lies bf16. Whoever else
 // reads the value sees it as it was: sums over many layers stay exact.
 //
+// On CPUs these are the products by weights. CUDA devices have instructions
+// for pairs of 16 bits that are many times as fast as those for f32: there,
+// products of two activations, attention and convolutions are such, too.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Passes.h"
@@ -36,31 +40,104 @@ bool isLargeWeight(Value value) {
 
 class Lowering {
 public:
-  Lowering(func::FuncOp function, bool explain)
-      : function(function), explain(explain) {}
+  Lowering(func::FuncOp function, bool isCuda, bool explain)
+      : function(function), isCuda(isCuda), explain(explain) {}
 
   void run() {
-    SmallVector<graph::MatmulOp> products;
+    SmallVector<Operation *> products;
     SmallVector<graph::GatherOp> lookups;
     function.walk([&](Operation *op) {
-      if (auto matmul = dyn_cast<graph::MatmulOp>(op))
-        products.push_back(matmul);
+      if (isProduct(op))
+        products.push_back(op);
       if (auto gather = dyn_cast<graph::GatherOp>(op))
         lookups.push_back(gather);
     });
-    for (graph::MatmulOp op : products) {
-      std::string why = refusal(op);
-      if (why.empty())
-        lower(op);
-      else if (explain)
-        op.emitRemark("stays in f32: ") << why;
-    }
+    for (Operation *op : products)
+      lowerOrSay(op);
     for (graph::GatherOp op : lookups)
       if (isLargeWeight(op.getInput()) && op.getAxis() == 0)
         lower(op);
   }
 
 private:
+  bool isProduct(Operation *op) const {
+    return isa<graph::MatmulOp>(op) ||
+           (isCuda && isa<graph::AttentionOp, graph::ConvOp>(op));
+  }
+
+  void lowerOrSay(Operation *op) {
+    std::string why = refusal(op);
+    if (why.empty())
+      lower(op);
+    else if (explain)
+      op->emitRemark("stays in f32: ") << why;
+  }
+
+  std::string refusal(Operation *op) {
+    if (auto matmul = dyn_cast<graph::MatmulOp>(op))
+      return isCuda ? refusalOnCuda(matmul) : refusal(matmul);
+    if (auto attention = dyn_cast<graph::AttentionOp>(op))
+      return refusal(attention);
+    return refusal(cast<graph::ConvOp>(op));
+  }
+
+  std::string refusalOnCuda(graph::MatmulOp op) {
+    for (Value operand : {op.getLhs(), op.getRhs()}) {
+      if (!graph::getElementType(operand).isF32())
+        return "an operand is not f32";
+      if (operand.getDefiningOp<graph::WeightOp>()) {
+        if (!isLargeWeight(operand))
+          return "an operand is a small weight";
+        if (graph::getDims(operand).back().asConstant().value_or(1) % 2 != 0)
+          return "rows of a weight have an odd length";
+        continue;
+      }
+      std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
+      if (!view || !hasPairs(operand, *view))
+        return "an operand's elements do not lie in memory by twos";
+    }
+    return "";
+  }
+
+  /// Whether an axis is contiguous, and pairs along it begin at even places.
+  static bool hasPairs(Value value, const kernel::StridedView &view) {
+    graph::Expr two = graph::Expr::constant(value.getContext(), 2);
+    auto isEven = [&](graph::Expr step) { return bool(step.exactDiv(two)); };
+    size_t rank = view.strides.size();
+    for (size_t axis : {rank - 1, rank - 2}) {
+      SmallVector<graph::Expr> others(view.strides);
+      others.erase(others.begin() + axis);
+      if (view.strides[axis].isConstant(1) && isEven(view.offset) &&
+          llvm::all_of(others, isEven))
+        return true;
+    }
+    return false;
+  }
+
+  /// Rounding what another kernel does not make, as a cache, would take a
+  /// kernel of its own, and is longer than to read it once.
+  static std::string refusal(graph::AttentionOp op) {
+    for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
+      std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
+      if (!view || !view->strides.back().isConstant(1))
+        return "rows of an operand are not contiguous";
+      Operation *producer = view->base.getDefiningOp();
+      if (!producer || isa<graph::AppendOp, graph::ConcatOp>(producer))
+        return "an operand is a cache of f32";
+      if (!graph::getElementType(operand).isF32())
+        return "an operand is not f32";
+    }
+    return "";
+  }
+
+  static std::string refusal(graph::ConvOp op) {
+    if (!isLargeWeight(op.getFilter()))
+      return "the filter is no weight of f32 of some size";
+    if (!graph::getElementType(op.getInput()).isF32())
+      return "the image is not f32";
+    return "";
+  }
+
   std::string refusal(graph::MatmulOp op) {
     if (!isLargeWeight(op.getRhs()))
       return "rhs is no weight of f32 of some size";
@@ -77,19 +154,32 @@ private:
     return "";
   }
 
-  void lower(graph::MatmulOp op) {
+  /// The first operands: of attention three, of others two.
+  void lower(Operation *op) {
+    unsigned count = isa<graph::AttentionOp>(op) ? 3 : 2;
+    for (OpOperand &operand :
+         llvm::reverse(op->getOpOperands().take_front(count)))
+      lower(operand);
+  }
+
+  void lower(OpOperand &operand) {
+    Operation *op = operand.getOwner();
     OpBuilder builder(op);
-    op.getRhsMutable().assign(castTo(
-        builder, op.getLoc(), rounding(op.getRhs()), builder.getF32Type()));
-    std::optional<kernel::StridedView> view =
-        kernel::stridedViewOf(op.getLhs());
-    if (!view || !view->strides.back().isConstant(1)) {
-      if (explain)
-        op.emitRemark("lhs stays in f32: its rows are not contiguous");
+    Value value = operand.get();
+    if (value.getDefiningOp<graph::WeightOp>())
+      return operand.set(
+          castTo(builder, op->getLoc(), rounding(value), builder.getF32Type()));
+    if (!graph::getElementType(value).isF32())
       return;
-    }
-    op.getLhsMutable().assign(
-        widened(op.getLoc(), builder, op.getLhs(), *view));
+    std::optional<kernel::StridedView> view = kernel::stridedViewOf(value);
+    bool isRhs = isa<graph::MatmulOp>(op) && operand.getOperandNumber() == 1;
+    if (view && (isRhs || view->strides.back().isConstant(1))) {
+      operand.set(widened(op->getLoc(), builder, value, *view));
+      dropDead(value);
+    } else if (explain)
+      op->emitRemark("operand ")
+          << operand.getOperandNumber()
+          << " stays in f32: its rows are not contiguous";
   }
 
   /// The table is looked up as bf16.
@@ -123,6 +213,18 @@ private:
     return castTo(builder, loc, narrow, builder.getF32Type());
   }
 
+  /// The names that nobody calls a value by any more.
+  static void dropDead(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!op->use_empty() || op->getNumOperands() != 1 ||
+          !isa<graph::BroadcastOp, graph::ReshapeOp, graph::SliceOp,
+               graph::TransposeOp>(op))
+        return;
+      value = op->getOperand(0);
+      op->erase();
+    }
+  }
+
   /// The one cast to bf16 behind the value.
   Value rounding(Value value) {
     Value &known = casts[value];
@@ -135,14 +237,20 @@ private:
   }
 
   func::FuncOp function;
-  bool explain;
+  bool isCuda, explain;
   llvm::DenseMap<Value, Value> casts;
 };
 
 struct LowerPrecision : impl::LowerPrecisionPassBase<LowerPrecision> {
   using LowerPrecisionPassBase::LowerPrecisionPassBase;
 
-  void runOnOperation() override { Lowering(getOperation(), explain).run(); }
+  void runOnOperation() override {
+    if (target != "cpu" && target != "cuda") {
+      getOperation().emitError("there is no target '") << target << "'";
+      return signalPassFailure();
+    }
+    Lowering(getOperation(), target == "cuda", explain).run();
+  }
 };
 
 } // namespace

@@ -185,7 +185,9 @@ def FormRegionsPass : Pass<"form-regions", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::tenon::kernel::KernelDialect"];
   let options = [Option<"explain", "explain", "bool", "false",
-                        "Remark on each kernel: why it ends where it ends">];
+                        "Remark on each kernel: why it ends where it ends">,
+                 Option<"target", "target", "std::string", "\"cpu\"",
+                        "cpu or cuda">];
 }
 
 def HoistReshapesPass : Pass<"hoist-reshapes", "::mlir::func::FuncOp"> {
@@ -843,6 +845,8 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
     again: the product stays one of f32, with f32 sums, and its kernel reads
     bf16. Tables that are looked up are rounded too. Fires where the weight is
     of some size and k is even; lhs stays f32 where its rows are not contiguous.
+    For CUDA, products of two activations are such too, where elements of both
+    lie in memory by twos, and attention and convolutions by large filters.
     Fold-constants then rounds the weights.
 
     ```mlir
@@ -873,7 +877,9 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::tenon::graph::GraphDialect"];
   let options = [Option<"explain", "explain", "bool", "false",
-                        "Remark on each product that stays in f32">];
+                        "Remark on each product that stays in f32">,
+                 Option<"target", "target", "std::string", "\"cpu\"",
+                        "cpu or cuda">];
 }
 
 #endif // TENON_COMPILER_TRANSFORMS_PASSES_TD

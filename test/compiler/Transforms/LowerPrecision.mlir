@@ -67,7 +67,7 @@ func.func @table(%i: tensor<4xi64>) -> tensor<4x64xf32> {
 // CHECK:      graph.cast %{{.*}} -> tensor<128x64xbf16>
 // CHECK:      %[[T:.*]] = graph.transpose
 // CHECK:      graph.matmul %[[T]],
-// WHY: remark: lhs stays in f32: its rows are not contiguous
+// WHY: remark: operand 0 stays in f32: its rows are not contiguous
 func.func @columns(%x: tensor<128x4xf32>) -> tensor<4x64xf32> {
   %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
   %0 = graph.transpose %x {permutation = array<i64: 1, 0>}

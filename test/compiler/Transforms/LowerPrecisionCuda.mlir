@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tenon-opt %s --lower-precision=target=cuda --split-input-file | FileCheck %s
+// RUN: tenon-opt %s "--lower-precision=target=cuda explain" --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=WHY
+// RUN: not tenon-opt %s --lower-precision=target=tpu --split-input-file 2>&1 | FileCheck %s --check-prefix=TARGET
+// TARGET: there is no target 'tpu'
+
+// A product of two activations.
+// CHECK-LABEL: @activations
+// CHECK-DAG:  %[[X:.*]] = graph.cast %arg0 : {{.*}} -> tensor<2x5x8xbf16>
+// CHECK-DAG:  %[[Y:.*]] = graph.cast %arg1 : {{.*}} -> tensor<2x7x8xbf16>
+// CHECK:      %[[T:.*]] = graph.transpose %[[Y]] {{.*}} -> tensor<2x8x7xbf16>
+// CHECK-DAG:  %[[RHS:.*]] = graph.cast %[[T]] : {{.*}} -> tensor<2x8x7xf32>
+// CHECK-DAG:  %[[LHS:.*]] = graph.cast %[[X]] : {{.*}} -> tensor<2x5x8xf32>
+// CHECK:      graph.matmul %[[LHS]], %[[RHS]]
+func.func @activations(%x: tensor<2x5x8xf32>, %y: tensor<2x7x8xf32>)
+    -> tensor<2x5x7xf32> {
+  %0 = graph.transpose %y {permutation = array<i64: 0, 2, 1>}
+      : (tensor<2x7x8xf32>) -> tensor<2x8x7xf32>
+  %1 = graph.matmul %x, %0 : (tensor<2x5x8xf32>, tensor<2x8x7xf32>)
+      -> tensor<2x5x7xf32>
+  return %1 : tensor<2x5x7xf32>
+}
+
+// -----
+
+// Rows that begin at odd places; and those of a weight.
+// CHECK-LABEL: @odd
+// CHECK-NOT:  bf16
+// WHY: remark: stays in f32: an operand's elements do not lie in memory by twos
+// WHY: remark: stays in f32: rows of a weight have an odd length
+func.func @odd(%x: tensor<2x5x7xf32>, %y: tensor<2x7x8xf32>)
+    -> (tensor<2x5x8xf32>, tensor<2x5x1001xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<8x1001xf32>
+  %0 = graph.matmul %x, %y : (tensor<2x5x7xf32>, tensor<2x7x8xf32>)
+      -> tensor<2x5x8xf32>
+  %1 = graph.matmul %0, %w : (tensor<2x5x8xf32>, tensor<8x1001xf32>)
+      -> tensor<2x5x1001xf32>
+  return %0, %1 : tensor<2x5x8xf32>, tensor<2x5x1001xf32>
+}
+
+// -----
+
+// Attention of what a kernel makes, which also rounds it; not of caches.
+// CHECK-LABEL: @attention
+// CHECK:      %[[E:.*]] = graph.exp
+// CHECK-NEXT: %[[R:.*]] = graph.cast %[[E]] : {{.*}} -> tensor<1x2x6x8xbf16>
+// CHECK-NOT:  -> tensor<1x2x6x8xbf16>
+// CHECK:      graph.attention
+// CHECK:      graph.attention %arg0, %{{.*}}, %{{.*}} {
+// WHY: remark: stays in f32: an operand is a cache of f32
+func.func @attention(%x: tensor<1x2x6x8xf32>)
+    -> (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>) {
+  %e = graph.exp %x : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xf32>
+  %0 = graph.attention %e, %e, %e {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>)
+      -> tensor<1x2x6x8xf32>
+  %1 = graph.attention %x, %e, %e {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>)
+      -> tensor<1x2x6x8xf32>
+  return %0, %1 : tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>
+}
+
+// -----
+
+// A convolution by a large filter, not by a small one.
+// CHECK-LABEL: @convolutions
+// CHECK-DAG:  graph.cast %arg0 : {{.*}} -> tensor<1x9x9x64xbf16>
+// CHECK-DAG:  graph.cast %{{.*}} -> tensor<64x64x3x3xbf16>
+// CHECK:      graph.conv
+// CHECK-NOT:  bf16
+// CHECK:      graph.conv
+// WHY: remark: stays in f32: the filter is no weight of f32 of some size
+func.func @convolutions(%x: tensor<1x9x9x64xf32>)
+    -> (tensor<1x7x7x64xf32>, tensor<1x7x7x4xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<64x64x3x3xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<4x64x1x1xf32>
+  %0 = graph.conv %x, %w {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>,
+      channels_last}
+      : (tensor<1x9x9x64xf32>, tensor<64x64x3x3xf32>) -> tensor<1x7x7x64xf32>
+  %1 = graph.conv %0, %v {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>,
+      channels_last}
+      : (tensor<1x7x7x64xf32>, tensor<4x64x1x1xf32>) -> tensor<1x7x7x4xf32>
+  return %0, %1 : tensor<1x7x7x64xf32>, tensor<1x7x7x4xf32>
+}
