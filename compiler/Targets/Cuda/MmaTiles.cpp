@@ -1,4 +1,4 @@
-//===- MatmulMma.cpp - Matrix products of 16-bit floats -------------------===//
+//===- MmaTiles.cpp - Tiles of products of 16-bit floats ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products of bf16 or f16 by the matrix instructions of warps (mma.sync), sums
@@ -12,10 +12,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Targets/Cuda/TileMatmul.h"
+#include "compiler/Targets/Cuda/TileProduct.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -36,25 +35,22 @@ struct PanelLayout {
   int64_t rowBytes() const { return rowChunks() * chunkBytes; }
 };
 
-class MmaMatmul : public TileMatmul {
+class MmaTile : public TileProduct {
 public:
-  MmaMatmul(DeviceEmitter &e, graph::MatmulOp op,
-            const kernel::MatmulView &view)
-      : TileMatmul(e, op, view, kernel::mmaTileOf(view), kernel::mmaPadding),
-        lhsLayout{kernel::copyBytes(view, view.lhs, 1) >= 4, tile.rows,
-                  tile.depth, 0},
-        rhsLayout{kernel::copyBytes(view, view.rhs, 0) >= 4, tile.columns,
-                  tile.depth, tile.rows * tile.depth * 2},
+  MmaTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile)
+      : TileProduct(e, product, tile, kernel::mmaPadding),
+        lhsLayout{product.lhs->alongDepth >= 4, tile.rows, tile.depth, 0},
+        rhsLayout{product.rhs->alongDepth >= 4, tile.columns, tile.depth,
+                  tile.rows * tile.depth * 2},
         warpsAcross(tile.columns / warpColumns),
         warpRows(tile.rows / (tile.threads / 32 / warpsAcross)),
-        kind(graph::getElementType(view.lhs.base).isF16() ? ptx::Mma::F16
-                                                          : ptx::Mma::BF16) {}
+        kind(product.lhs->type.isF16() ? ptx::Mma::F16 : ptx::Mma::BF16) {}
 
 protected:
   void sumProducts() override {
     Value thread = threadHere();
-    Copies copies[] = {plan(thread, /*isLhs=*/true),
-                       plan(thread, /*isLhs=*/false)};
+    PanelCopies copies[] = {plan(thread, /*isLhs=*/true),
+                            plan(thread, /*isLhs=*/false)};
     locateThread(thread);
     lhsPlaces = placesOf(lhsLayout, e.mul(warpRow, e.number(warpRows)),
                          warpRows / 16, /*isLhs=*/true);
@@ -64,17 +60,10 @@ protected:
     Value zero =
         arith::ConstantOp::create(e.b, DenseElementsAttr::get(type, 0.0f));
     SmallVector<Value> zeros(warpRows / 16 * (warpColumns / 8), zero);
-    sums = sumPanels(
-        zeros, (tile.rows + tile.columns) * tile.depth * 2,
-        [&](Value panel, Value stage) {
-          Value step = e.mul(panel, e.number(tile.depth));
-          for (const Copies &all : copies)
-            for (size_t i = 0; i < all.chunks.size(); ++i)
-              copy(all, step, stage, i);
-        },
-        [&](Value stage, ValueRange before) {
-          return addPanel(stage, before);
-        });
+    sums = sumPanels(zeros, (tile.rows + tile.columns) * tile.depth * 2, copies,
+                     [&](Value stage, ValueRange before) {
+                       return addPanel(stage, before);
+                     });
   }
 
   void storeChunk(Value ordinal, Value thread) override {
@@ -95,19 +84,6 @@ protected:
   }
 
 private:
-  /// A chunk that a thread copies of a panel, where the operand has it.
-  struct Chunk {
-    Value line, step;   // Of its first element; the step within the panel.
-    Value offset, rest; // In the matrix; lines from it on.
-  };
-  struct Copies {
-    bool isLhs;
-    int64_t bytes; // Of one copy: a chunk is one, two or four.
-    SmallVector<Chunk> chunks;
-    Value place;   // In the stage, in bytes, of the first,
-    int64_t apart; // and from one to the next.
-  };
-
   void locateThread(Value thread) {
     lane = e.rem(thread, e.number(32));
     Value warp = e.div(thread, e.number(32));
@@ -129,71 +105,27 @@ private:
                  e.mul(turned, e.number(chunkBytes)));
   }
 
-  Copies plan(Value thread, bool isLhs) {
+  PanelCopies plan(Value thread, bool isLhs) {
     const PanelLayout &layout = layoutOf(isLhs);
-    const OperandMatrix &matrix = isLhs ? lhs : rhs;
-    const kernel::StridedView &operand = isLhs ? view.lhs : view.rhs;
-    unsigned axis = layout.byLines == isLhs ? 1 : 0;
+    Operand &operand = operandOf(isLhs);
     Value wide = e.number(layout.rowChunks());
     Value inRow = e.rem(thread, wide), row = e.div(thread, wide);
     int64_t further = tile.threads / layout.rowChunks(); // Rows, by round.
     int64_t rounds = layout.lines * layout.depth / chunkElements / tile.threads;
-    Copies copies = {isLhs,
-                     kernel::copyBytes(view, operand, axis),
-                     {},
-                     e.add(placeOf(layout, row, inRow), e.number(layout.start)),
-                     further * layout.rowBytes()};
+    PanelCopies copies = {
+        &operand,
+        {layout.byLines, hasWholeDepth(), chunkElements,
+         layout.byLines ? operand.alongDepth : operand.alongLines},
+        {},
+        e.add(placeOf(layout, row, inRow), e.number(layout.start)),
+        further * layout.rowBytes()};
     for (int64_t i = 0; i < rounds; ++i) {
       Value along = e.mul(inRow, e.number(chunkElements));
       Value across = e.add(row, e.number(i * further));
-      Value step = layout.byLines ? along : across;
-      Line at = lineOf(layout.byLines ? across : along, isLhs);
-      // A line that is not there is a copy of the first one: nobody reads its
-      // sums.
-      Value isThere = e.less(e.number(0), at.rest);
-      Value line = e.select(isThere, at.index, e.number(0));
-      Value offset = e.add(e.mul(line, matrix.lineStride),
-                           e.mul(step, matrix.depthStride));
-      Value rest = e.select(isThere, at.rest, e.number(chunkElements));
-      copies.chunks.push_back({line, step, offset, rest});
+      copies.add(lineOf(layout.byLines ? across : along, isLhs),
+                 layout.byLines ? along : across);
     }
     return copies;
-  }
-
-  /// Whether all chunks of an operand that begin are whole.
-  bool hasWholeChunks(bool isLhs) {
-    Value along = layoutOf(isLhs).byLines ? depth : isLhs ? rows : columns;
-    std::optional<int64_t> known = getConstantIntValue(along);
-    return known && *known % chunkElements == 0;
-  }
-
-  void copy(const Copies &copies, Value panelStep, Value stage, int64_t i) {
-    const Chunk &chunk = copies.chunks[i];
-    const OperandMatrix &matrix = copies.isLhs ? lhs : rhs;
-    bool byLines = layoutOf(copies.isLhs).byLines;
-    Value step = e.add(panelStep, chunk.step), zero = e.number(0);
-    Value isThere = e.less(step, depth);
-    Value offset = e.select(
-        isThere, e.add(chunk.offset, e.mul(panelStep, matrix.depthStride)),
-        zero);
-    // Elements of the chunk that are there.
-    Value count = e.number(chunkElements);
-    if (!hasWholeChunks(copies.isLhs))
-      count = e.min(count, byLines ? e.sub(depth, step) : chunk.rest);
-    count = e.select(isThere, count, zero);
-    Value place =
-        sharedAt(sharedAt(stage, copies.place), e.number(i * copies.apart));
-    Value from = e.address(matrix.base, e.b.getI16Type(), offset);
-    for (int64_t at = 0; at < chunkBytes; at += copies.bytes) {
-      Value bytes = e.mul(e.sub(count, e.number(at / 2)), e.number(2));
-      bytes = e.max(e.min(bytes, e.number(copies.bytes)), zero);
-      // A copy of nothing has no address of its own.
-      Value behind = e.select(e.less(zero, bytes), e.number(at), zero);
-      ptx::CpAsyncOp::create(
-          e.b, copies.bytes == chunkBytes ? ptx::Cache::CG : ptx::Cache::CA,
-          uint32_t(copies.bytes), sharedAt(place, e.number(at)),
-          e.address(from, e.b.getI8Type(), behind), word(bytes));
-    }
   }
 
   /// Where this lane's row of the matrices of a fragment lies in a stage: of
@@ -286,13 +218,9 @@ private:
 
 } // namespace
 
-LogicalResult emitMatmulMma(DeviceEmitter &e, Value tile) {
-  auto op = cast<graph::MatmulOp>(kernel::findRoot(e.kernel.getBlock()));
-  std::optional<kernel::MatmulView> view = kernel::matmulViewOf(op);
-  if (!view)
-    return op.emitOpError("is no product of views; please report this");
-  MmaMatmul(e, op, *view).emit(tile);
-  return success();
+void emitMmaTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile,
+                 Value ordinal) {
+  MmaTile(e, product, tile).emit(ordinal);
 }
 
 } // namespace tenon::cuda

@@ -1,4 +1,4 @@
-//===- MatmulSimt.cpp - Matrix products of f32, exactly -------------------===//
+//===- SimtTiles.cpp - Tiles of products of f32, exactly ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sums are fused multiply-adds of f32 in the order of k. A thread has an eighth
@@ -11,10 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Targets/Cuda/TileMatmul.h"
+#include "compiler/Targets/Cuda/TileProduct.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -24,36 +23,25 @@ namespace {
 constexpr int64_t group = 4;   // Lines that a thread reads at once.
 constexpr int64_t across = 16; // Threads along each axis of a tile.
 
-class SimtMatmul : public TileMatmul {
+class SimtTile : public TileProduct {
 public:
-  SimtMatmul(DeviceEmitter &e, graph::MatmulOp op,
-             const kernel::MatmulView &view)
-      : TileMatmul(e, op, view, kernel::simtTileOf(view), kernel::simtPadding),
+  SimtTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile)
+      : TileProduct(e, product, tile, kernel::simtPadding),
         lhsStride(tile.rows + kernel::simtPadding),
-        rhsStride(tile.columns + kernel::simtPadding) {
-    std::optional<int64_t> known = getConstantIntValue(depth);
-    isWholeDepth = known && *known % tile.depth == 0;
-  }
+        rhsStride(tile.columns + kernel::simtPadding) {}
 
 protected:
   void sumProducts() override {
     Value thread = threadHere();
-    Copies copies[] = {plan(thread, /*isLhs=*/true),
-                       plan(thread, /*isLhs=*/false)};
+    PanelCopies copies[] = {plan(thread, /*isLhs=*/true),
+                            plan(thread, /*isLhs=*/false)};
     locateThread(thread);
     SmallVector<Value> zeros(threadRows() * threadColumns(),
                              e.zero(e.b.getF32Type()));
-    sums = sumPanels(
-        zeros, tile.depth * (lhsStride + rhsStride) * 4,
-        [&](Value panel, Value stage) {
-          Value step = e.mul(panel, e.number(tile.depth));
-          for (const Copies &all : copies)
-            for (size_t i = 0; i < all.offsets.size(); ++i)
-              copy(all, step, stage, i);
-        },
-        [&](Value stage, ValueRange before) {
-          return addPanel(stage, before);
-        });
+    sums = sumPanels(zeros, tile.depth * (lhsStride + rhsStride) * 4, copies,
+                     [&](Value stage, ValueRange before) {
+                       return addPanel(stage, before);
+                     });
   }
 
   void storeChunk(Value ordinal, Value thread) override {
@@ -67,18 +55,6 @@ protected:
   }
 
 private:
-  /// What a thread copies of an operand's panel: in each of `offsets`, `count`
-  /// elements of a step, of a line and the next ones.
-  struct Copies {
-    OperandMatrix matrix;
-    int64_t count;
-    SmallVector<Value> steps;   // Within the panel,
-    SmallVector<Value> offsets; // in the matrix, of the panel's first step.
-    Value place;                // In the stage, in bytes, of the first,
-    int64_t apart;              // and from one to the next.
-    Value bytes;                // As i32: fewer at the end of the lines.
-  };
-
   /// Of 32 lanes, 8 are side by side; of 8 warps, 2.
   void locateThread(Value thread) {
     Value lane = e.rem(thread, e.number(32));
@@ -92,16 +68,13 @@ private:
   int64_t threadRows() const { return tile.rows / across; }
   int64_t threadColumns() const { return tile.columns / across; }
 
-  /// Lines that are not there are copies of the first one: nobody reads their
-  /// sums.
-  Copies plan(Value thread, bool isLhs) {
-    const OperandMatrix &matrix = isLhs ? lhs : rhs;
+  /// Of each round, a step of one line or of four that lie together.
+  PanelCopies plan(Value thread, bool isLhs) {
+    Operand &operand = operandOf(isLhs);
     int64_t lines = isLhs ? tile.rows : tile.columns;
     int64_t stride = isLhs ? lhsStride : rhsStride;
-    const kernel::StridedView &operand = isLhs ? view.lhs : view.rhs;
-    bool isWide = kernel::copyBytes(view, operand, isLhs ? 0 : 1) == 16;
-    bool stepsLieTogether = getConstantIntValue(matrix.depthStride) == 1;
-    int64_t count = isWide ? group : 1;
+    bool stepsLieTogether = operand.alongDepth > 0;
+    int64_t count = operand.alongLines == group * 4 ? group : 1;
     int64_t fast = stepsLieTogether ? tile.depth : lines / count;
     Value inner = e.rem(thread, e.number(fast));
     Value outer = e.div(thread, e.number(fast));
@@ -109,50 +82,21 @@ private:
     Value line = e.mul(stepsLieTogether ? outer : inner, e.number(count));
     int64_t rounds = lines * tile.depth / count / tile.threads;
     int64_t further = tile.threads / fast; // Lines or steps, by round.
-    Copies copies = {matrix, count, {}, {}, {}, 0, {}};
+    Value first = e.add(e.mul(step, e.number(stride)), line);
+    Value place = e.add(e.mul(first, e.number(4)),
+                        e.number(isLhs ? 0 : tile.depth * lhsStride * 4));
+    PanelCopies copies = {
+        &operand,
+        {/*isAlongDepth=*/false, hasWholeDepth(), count, count * 4},
+        {},
+        place,
+        further * (stepsLieTogether ? 1 : stride) * 4};
     for (int64_t i = 0; i < rounds; ++i) {
       Value ahead = e.number(i * further);
-      Line at = lineOf(stepsLieTogether ? e.add(line, ahead) : line, isLhs);
-      Value isThere = e.less(e.number(0), at.rest);
-      Value index = e.select(isThere, at.index, e.number(0));
-      Value there = stepsLieTogether ? step : e.add(step, ahead);
-      copies.steps.push_back(there);
-      copies.offsets.push_back(e.add(e.mul(index, matrix.lineStride),
-                                     e.mul(there, matrix.depthStride)));
-      if (isWide && !endsWithGroup(isLhs))
-        copies.bytes = word(e.mul(
-            e.max(e.min(at.rest, e.number(group)), e.number(0)), e.number(4)));
+      copies.add(lineOf(stepsLieTogether ? e.add(line, ahead) : line, isLhs),
+                 stepsLieTogether ? step : e.add(step, ahead));
     }
-    Value first = e.add(e.mul(step, e.number(stride)), line);
-    copies.place = e.add(e.mul(first, e.number(4)),
-                         e.number(isLhs ? 0 : tile.depth * lhsStride * 4));
-    copies.apart = further * (stepsLieTogether ? 1 : stride) * 4;
     return copies;
-  }
-
-  /// Whether the last lines are known to be a whole group.
-  bool endsWithGroup(bool isLhs) {
-    std::optional<int64_t> known = getConstantIntValue(isLhs ? rows : columns);
-    return known && *known % group == 0;
-  }
-
-  void copy(const Copies &copies, Value step, Value stage, int64_t i) {
-    int64_t width = copies.count * 4;
-    Value moved =
-        e.add(copies.offsets[i], e.mul(step, copies.matrix.depthStride));
-    Value bytes = copies.bytes;
-    if (!isWholeDepth) {
-      Value all = bytes ? bytes : word(e.number(width));
-      Value isThere = e.less(e.add(step, copies.steps[i]), depth);
-      bytes = arith::SelectOp::create(e.b, isThere, all, word(e.number(0)));
-      moved = e.select(isThere, moved, e.number(0));
-    }
-    Value to =
-        sharedAt(sharedAt(stage, copies.place), e.number(i * copies.apart));
-    ptx::CpAsyncOp::create(
-        e.b, copies.count == group ? ptx::Cache::CG : ptx::Cache::CA,
-        uint32_t(width), to,
-        e.address(copies.matrix.base, e.b.getF32Type(), moved), bytes);
   }
 
   /// Elements `thread` * 4 + i and those half a tile behind, of a step.
@@ -208,19 +152,14 @@ private:
 
   const int64_t lhsStride, rhsStride;
   Value threadRow, threadColumn;
-  bool isWholeDepth;
   SmallVector<Value> sums;
 };
 
 } // namespace
 
-LogicalResult emitMatmulSimt(DeviceEmitter &e, Value tile) {
-  auto op = cast<graph::MatmulOp>(kernel::findRoot(e.kernel.getBlock()));
-  std::optional<kernel::MatmulView> view = kernel::matmulViewOf(op);
-  if (!view)
-    return op.emitOpError("is no product of views; please report this");
-  SimtMatmul(e, op, *view).emit(tile);
-  return success();
+void emitSimtTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile,
+                  Value ordinal) {
+  SimtTile(e, product, tile).emit(ordinal);
 }
 
 } // namespace tenon::cuda

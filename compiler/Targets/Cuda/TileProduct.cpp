@@ -1,7 +1,7 @@
-//===- TileMatmul.cpp - Tiles of a matrix product and what follows them ---===//
+//===- TileProduct.cpp - Tiles of a product and what follows them ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Targets/Cuda/TileMatmul.h"
+#include "compiler/Targets/Cuda/TileProduct.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -12,21 +12,13 @@ namespace tenon::cuda {
 
 using kernel::chunkRows;
 
-TileMatmul::TileMatmul(DeviceEmitter &e, graph::MatmulOp op,
-                       kernel::MatmulView view, kernel::DeviceTile tile,
-                       int64_t padding)
-    : e(e), op(op), view(std::move(view)), tile(tile),
-      chunkStride(tile.columns + padding), rows(e.valueOf(this->view.rows)),
-      columns(e.valueOf(this->view.columns)),
-      depth(e.valueOf(this->view.depth)), sharedMemory(e.sharedMemory()),
-      leadDims(e.dimsOf(op.getResult())) {
-  leadDims.pop_back();
-}
+TileProduct::TileProduct(DeviceEmitter &e, Product &product,
+                         kernel::DeviceTile tile, int64_t padding)
+    : e(e), product(product), tile(tile), chunkStride(tile.columns + padding),
+      sharedMemory(e.sharedMemory()) {}
 
-void TileMatmul::emit(Value ordinal) {
+void TileProduct::emit(Value ordinal) {
   locate(ordinal);
-  lhs = matrixOf(view.lhs, op.getLhs(), /*isLhs=*/true);
-  rhs = matrixOf(view.rhs, op.getRhs(), /*isLhs=*/false);
   sumProducts();
   barrier(); // Nobody reads panels any more.
   emitChunks();
@@ -34,14 +26,15 @@ void TileMatmul::emit(Value ordinal) {
 
 /// Tiles of eight rows of tiles follow each other by columns: those that run at
 /// the same time share what they read.
-void TileMatmul::locate(Value ordinal) {
+void TileProduct::locate(Value ordinal) {
   constexpr int64_t groupHeight = 8;
   auto tiles = [&](Value size, int64_t of) {
     return e.div(e.add(size, e.number(of - 1)), e.number(of));
   };
-  Value high = tiles(rows, tile.rows), wide = tiles(columns, tileColumns());
-  batch = e.number(0);
-  if (!view.batchDims.empty()) {
+  Value high = tiles(product.rows, tile.rows);
+  Value wide = tiles(product.columns, tileColumns());
+  Value batch = e.number(0);
+  if (product.hasBatches) {
     Value count = e.max(e.mul(high, wide), e.number(1));
     batch = e.div(ordinal, count);
     ordinal = e.rem(ordinal, count);
@@ -52,61 +45,61 @@ void TileMatmul::locate(Value ordinal) {
   Value place = e.rem(ordinal, inGroup);
   row = e.mul(e.add(first, e.rem(place, height)), e.number(tile.rows));
   column = e.mul(e.div(place, height), e.number(tileColumns()));
+  product.enter(batch);
 }
 
-OperandMatrix TileMatmul::matrixOf(const kernel::StridedView &operand,
-                                   Value tensor, bool isLhs) {
-  auto argument = cast<BlockArgument>(operand.base);
-  Value offset = e.valueOf(operand.offset);
-  SmallVector<Expr> dims = graph::getDims(tensor);
-  size_t own = dims.size() - 2;
-  if (!view.batchDims.empty() && own > 0) {
-    Indices sizes;
-    for (Expr dim : view.batchDims)
-      sizes.push_back(e.valueOf(dim));
-    Indices index = e.delinearise(batch, sizes);
-    size_t skip = sizes.size() - own;
-    for (size_t i = 0; i < own; ++i) {
-      Value at =
-          e.broadcastAxis(index[skip + i], view.batchDims[skip + i], dims[i]);
-      offset = e.add(offset, e.mul(at, e.valueOf(operand.strides[i])));
-    }
-  }
-  Type memory = e.memoryType(graph::getElementType(argument));
-  Value base =
-      e.address(e.argumentBuffer(argument.getArgNumber()), memory, offset);
-  Value first = e.valueOf(operand.strides[own]);
-  Value second = e.valueOf(operand.strides[own + 1]);
-  return isLhs ? OperandMatrix{base, first, second}
-               : OperandMatrix{base, second, first};
-}
-
-TileMatmul::Line TileMatmul::lhsLine(Value i) {
+Line TileProduct::lhsLine(Value i) {
   Value index = e.add(row, i);
-  return {index, e.sub(rows, index)};
+  return {index, e.sub(product.rows, index)};
 }
 
-TileMatmul::Line TileMatmul::rhsLine(Value i) {
-  if (!view.halves) {
+Line TileProduct::rhsLine(Value i) {
+  if (product.results.size() == 1) {
     Value index = e.add(column, i);
-    return {index, e.sub(columns, index)};
+    return {index, e.sub(product.columns, index)};
   }
   Value inHalf = e.add(column, e.rem(i, e.number(tileColumns())));
   Value half = e.div(i, e.number(tileColumns()));
-  return {e.add(inHalf, e.mul(half, columns)), e.sub(columns, inHalf)};
+  return {e.add(inHalf, e.mul(half, product.columns)),
+          e.sub(product.columns, inHalf)};
 }
 
-SmallVector<Value> TileMatmul::sumPanels(ValueRange zeros, int64_t stageBytes,
-                                         Fetch fetch, Add add) {
-  Value panels =
-      e.div(e.add(depth, e.number(tile.depth - 1)), e.number(tile.depth));
+void TileProduct::PanelCopies::add(Line line, Value step) {
+  chunks.push_back({line, step, {}});
+  operand->keep(chunks.back(), shape);
+}
+
+void TileProduct::start(const PanelCopies &copies, Value panel, Value stage) {
+  Value step = e.mul(panel, e.number(tile.depth));
+  const ChunkShape &shape = copies.shape;
+  // Copies of 16 bytes leave the first cache alone.
+  ptx::Cache cache = shape.bytes == 16 ? ptx::Cache::CG : ptx::Cache::CA;
+  for (auto [i, chunk] : llvm::enumerate(copies.chunks)) {
+    Value place =
+        sharedAt(sharedAt(stage, copies.place), e.number(i * copies.apart));
+    SmallVector<Copy> parts = copies.operand->copiesOf(chunk, shape, step);
+    for (auto [part, copy] : llvm::enumerate(parts))
+      ptx::CpAsyncOp::create(e.b, cache, uint32_t(shape.bytes),
+                             sharedAt(place, e.number(part * shape.bytes)),
+                             copy.from, copy.bytes);
+  }
+}
+
+SmallVector<Value> TileProduct::sumPanels(ValueRange zeros, int64_t stageBytes,
+                                          ArrayRef<PanelCopies> copies,
+                                          Add add) {
+  Value panels = e.div(e.add(product.depth, e.number(tile.depth - 1)),
+                       e.number(tile.depth));
   auto stageOf = [&](Value panel) {
     Value stage = e.rem(panel, e.number(tile.stages));
     return sharedAt(sharedMemory, e.mul(stage, e.number(stageBytes)));
   };
   // Where no panel is left there is an empty group: waits count groups.
   auto fetchIfAny = [&](Value panel) {
-    e.ifThen(e.less(panel, panels), [&] { fetch(panel, stageOf(panel)); });
+    e.ifThen(e.less(panel, panels), [&] {
+      for (const PanelCopies &all : copies)
+        start(all, panel, stageOf(panel));
+    });
     ptx::CpAsyncCommitOp::create(e.b);
   };
   e.loop(e.number(0), e.number(tile.stages - 1), fetchIfAny);
@@ -121,19 +114,19 @@ SmallVector<Value> TileMatmul::sumPanels(ValueRange zeros, int64_t stageBytes,
   return sums;
 }
 
-void TileMatmul::barrier() {
+void TileProduct::barrier() {
   ptx::NamedBarrierOp::create(e.b, 0, tile.threads, /*arrive=*/false);
 }
 
-Value TileMatmul::sharedAt(Value from, Value offset) {
+Value TileProduct::sharedAt(Value from, Value offset) {
   return e.address(from, e.b.getI8Type(), offset);
 }
 
-Value TileMatmul::word(Value number) {
+Value TileProduct::word(Value number) {
   return arith::TruncIOp::create(e.b, e.b.getI32Type(), number);
 }
 
-Value TileMatmul::threadHere() {
+Value TileProduct::threadHere() {
   auto read = LLVM::InlineAsmOp::create(
       e.b, TypeRange(e.b.getI32Type()), ValueRange(), "mov.u32 $0, %tid.x;",
       "=r", /*has_side_effects=*/true, /*is_align_stack=*/false,
@@ -143,21 +136,26 @@ Value TileMatmul::threadHere() {
   return arith::ExtUIOp::create(e.b, e.b.getI64Type(), read->getResult(0));
 }
 
+bool TileProduct::hasWholeDepth() const {
+  std::optional<int64_t> known = getConstantIntValue(product.depth);
+  return known && *known % tile.depth == 0;
+}
+
 //===----------------------------------------------------------------------===//
 // What follows the product
 //===----------------------------------------------------------------------===//
 
-void TileMatmul::emitChunks() {
+void TileProduct::emitChunks() {
   thread = threadHere();
   e.loop(e.number(0), e.number(tile.rows / chunkRows), [&](Value chunk) {
     storeChunk(chunk, thread);
     barrier();
     Value firstRow = e.add(row, e.mul(chunk, e.number(chunkRows)));
-    if (view.turn) {
+    if (product.hasRowsTogether) {
       storeTurned(firstRow);
     } else {
       Value inTile = e.rem(thread, e.number(tileColumns()));
-      e.ifThen(e.less(e.add(column, inTile), columns), [&] {
+      e.ifThen(e.less(e.add(column, inTile), product.columns), [&] {
         storeColumn(firstRow, inTile, tile.threads / tileColumns());
       });
     }
@@ -167,12 +165,12 @@ void TileMatmul::emitChunks() {
 
 /// Every `apart`-th row of a chunk. Where all are there, several at a time:
 /// what they load is then on its way together.
-void TileMatmul::storeColumn(Value firstRow, Value inTile, int64_t apart) {
+void TileProduct::storeColumn(Value firstRow, Value inTile, int64_t apart) {
   constexpr int64_t together = 4;
   Value mine = e.div(thread, e.number(tileColumns()));
-  Value limit = e.sub(rows, firstRow);
+  Value limit = e.sub(product.rows, firstRow);
   Value isWhole = e.less(e.number(chunkRows - 1), limit);
-  std::optional<int64_t> known = getConstantIntValue(rows);
+  std::optional<int64_t> known = getConstantIntValue(product.rows);
   bool isAlwaysWhole = known && *known % tile.rows == 0;
   if (isAlwaysWhole)
     isWhole = e.equal(limit, limit);
@@ -195,10 +193,10 @@ void TileMatmul::storeColumn(Value firstRow, Value inTile, int64_t apart) {
 }
 
 /// Of a result that is the product's transpose, rows are neighbours.
-void TileMatmul::storeTurned(Value firstRow) {
+void TileProduct::storeTurned(Value firstRow) {
   Value inChunk = e.rem(thread, e.number(chunkRows));
-  Value limit = e.min(e.number(tileColumns()), e.sub(columns, column));
-  e.ifThen(e.less(e.add(firstRow, inChunk), rows), [&] {
+  Value limit = e.min(e.number(tileColumns()), e.sub(product.columns, column));
+  e.ifThen(e.less(e.add(firstRow, inChunk), product.rows), [&] {
     e.loop(
         e.div(thread, e.number(chunkRows)), limit,
         [&](Value i) { storeElement(firstRow, inChunk, i); },
@@ -206,29 +204,18 @@ void TileMatmul::storeTurned(Value firstRow) {
   });
 }
 
-void TileMatmul::storeElement(Value firstRow, Value inChunk, Value inTile) {
-  Type f32 = e.b.getF32Type(), type = graph::getElementType(op.getResult());
+void TileProduct::storeElement(Value firstRow, Value inChunk, Value inTile) {
+  Type f32 = e.b.getF32Type();
   Value at = e.add(e.mul(inChunk, e.number(chunkStride)), inTile);
-  auto bind = [&](Value tensor, ArrayRef<Value> index, Value place) {
-    Value sum = e.loadRaw(sharedMemory, f32, place);
-    e.bind(tensor, index, cpu::roundTo(e.b, sum, type));
-  };
-  Value line = e.add(e.add(e.mul(batch, rows), firstRow), inChunk);
   Value n = e.add(column, inTile);
-  Indices index = e.delinearise(line, leadDims);
-  index.push_back(n);
-  // As operands that broadcast see it.
-  for (auto [axis, dim] : llvm::enumerate(graph::getDims(op.getResult())))
-    if (dim.isConstant(1))
-      index[axis] = e.number(0);
-  if (view.halves) {
-    bind(view.halves->low.getResult(), index, at);
-    bind(view.halves->high.getResult(), index,
-         e.add(at, e.number(tileColumns())));
-  } else {
-    bind(op.getResult(), index, at);
+  Product::Place place = product.placeOf(firstRow, inChunk, n);
+  for (auto [i, result] : llvm::enumerate(product.results)) {
+    Value from = i == 0 ? at : e.add(at, e.number(i * tileColumns()));
+    Value sum = e.loadRaw(sharedMemory, f32, from);
+    e.bind(result, place.index,
+           cpu::roundTo(e.b, sum, graph::getElementType(result)));
   }
-  e.storeYields(index, e.add(e.mul(line, columns), n));
+  e.storeYields(place.index, place.position);
 }
 
 //===----------------------------------------------------------------------===//
@@ -247,9 +234,14 @@ std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
 }
 
 LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {
-  return e.kernel.getSchedule() == kernel::mmaSchedule
-             ? emitMatmulMma(e, ordinal)
-             : emitMatmulSimt(e, ordinal);
+  auto op = cast<graph::MatmulOp>(kernel::findRoot(e.kernel.getBlock()));
+  std::optional<kernel::MatmulView> view = kernel::matmulViewOf(op);
+  if (!view)
+    return op.emitOpError("is no product of views; please report this");
+  MatmulProduct product(e, op, *view);
+  bool isMma = e.kernel.getSchedule() == kernel::mmaSchedule;
+  (isMma ? emitMmaTile : emitSimtTile)(e, product, *tileOf(e.kernel), ordinal);
+  return success();
 }
 
 } // namespace tenon::cuda
