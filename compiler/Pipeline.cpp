@@ -53,12 +53,15 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
                                      const CompileOptions &options,
                                      Target target) {
   OpPassManager &function = pm.nest<func::FuncOp>();
+  bool isCuda = target == Target::Cuda;
+  if (isCuda)
+    function.addPass(createViewWeightsPass(weights));
   if (options.precision == Precision::Bf16) {
     LowerPrecisionPassOptions precision = {options.explain};
-    if (target == Target::Cuda)
-      precision.target = "cuda";
+    precision.target = isCuda ? "cuda" : "cpu";
     function.addPass(createLowerPrecisionPass(precision));
-    function.addPass(createFoldConstantsPass(weights)); // rounded weights
+    // Rounded weights.
+    function.addPass(createFoldConstantsPass(weights, /*onlyCasts=*/true));
   }
   function.addPass(createAppendCachesPass({options.explain}));
 }
@@ -275,7 +278,7 @@ bool generateAll(Compilation &compilation, const CompileOptions &options,
   ArrayRef<Target> targets = options.targets;
   if (options.stage != EmitStage::Artifact)
     targets = targets.take_front();
-  for (Target target : targets) {
+  for (const Target &target : targets) {
     bool isLast = &target == &targets.back();
     compilation.module =
         isLast ? std::move(graph) : OwningOpRef<ModuleOp>(graph->clone());

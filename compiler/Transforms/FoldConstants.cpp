@@ -256,21 +256,27 @@ private:
 
 struct FoldConstants : impl::FoldConstantsPassBase<FoldConstants> {
   FoldConstants() = default;
-  explicit FoldConstants(WeightStore &weights) : weights(&weights) {}
+  FoldConstants(WeightStore &weights, bool onlyCasts)
+      : weights(&weights), onlyCasts(onlyCasts) {}
 
   void runOnOperation() override {
     WeightStore none;
     Folder folder(weights ? *weights : none);
     // In order of the block, so that chains fold in one walk.
-    getOperation().walk([&](Operation *op) { folder.fold(op); });
+    getOperation().walk([&](Operation *op) {
+      if (!onlyCasts || isa<graph::CastOp>(op))
+        folder.fold(op);
+    });
   }
 
   WeightStore *weights = nullptr;
+  bool onlyCasts = false;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createFoldConstantsPass(WeightStore &weights) {
-  return std::make_unique<FoldConstants>(weights);
+std::unique_ptr<Pass> createFoldConstantsPass(WeightStore &weights,
+                                              bool onlyCasts) {
+  return std::make_unique<FoldConstants>(weights, onlyCasts);
 }
 } // namespace tenon

@@ -14,8 +14,10 @@ class WeightStore;
 #define GEN_PASS_DECL
 #include "compiler/Transforms/Passes.h.inc"
 
-/// Reads weights from, and adds results to, `weights`.
-std::unique_ptr<mlir::Pass> createFoldConstantsPass(WeightStore &weights);
+/// Reads weights from, and adds results to, `weights`; of casts alone, if
+/// wanted.
+std::unique_ptr<mlir::Pass> createFoldConstantsPass(WeightStore &weights,
+                                                    bool onlyCasts = false);
 
 /// Looks into `weights` for what a bias may be.
 std::unique_ptr<mlir::Pass>
@@ -26,6 +28,9 @@ createRecogniseAttentionPass(const WeightStore &weights,
 std::unique_ptr<mlir::Pass>
 createRecogniseWindowsPass(const WeightStore &weights,
                            RecogniseWindowsPassOptions options);
+
+/// Looks into `weights` for what a weight is the transpose of.
+std::unique_ptr<mlir::Pass> createViewWeightsPass(const WeightStore &weights);
 
 #define GEN_PASS_REGISTRATION
 #include "compiler/Transforms/Passes.h.inc"
