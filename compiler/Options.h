@@ -23,7 +23,7 @@ enum class EmitStage {
 };
 
 /// What products multiply; their sums are f32 in any case.
-enum class Precision { Fp32, Bf16 };
+enum class Precision { Fp32, Bf16, Fp16 };
 
 /// What kernels run on.
 enum class Target { Cpu, Cuda };

@@ -56,10 +56,12 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
   bool isCuda = target == Target::Cuda;
   if (isCuda)
     function.addPass(createViewWeightsPass(weights));
-  if (options.precision == Precision::Bf16) {
-    LowerPrecisionPassOptions precision = {options.explain};
+  if (options.precision != Precision::Fp32) {
+    LowerPrecisionPassOptions precision;
+    precision.explain = options.explain;
     precision.target = isCuda ? "cuda" : "cpu";
-    function.addPass(createLowerPrecisionPass(precision));
+    precision.f16 = options.precision == Precision::Fp16;
+    function.addPass(createLowerPrecisionPass(weights, precision));
     // Rounded weights.
     function.addPass(createFoldConstantsPass(weights, /*onlyCasts=*/true));
   }

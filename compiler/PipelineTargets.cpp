@@ -47,6 +47,9 @@ void checkTargets(const CompileOptions &options,
     levelsOf(options, errors);
   else if (!options.levels.empty())
     errors.push_back("CPU levels are given, but CPUs are no target");
+  if (hasCpu && options.precision == Precision::Fp16)
+    errors.push_back("fp16 is for CUDA alone, and CPUs are a target: for them "
+                     "say --precision=bf16");
   if (!hasCuda && !options.sms.empty())
     errors.push_back("compute capabilities are given, but CUDA is no target");
   if (options.stage == EmitStage::Ptx && options.targets[0] != Target::Cuda)

@@ -162,12 +162,13 @@ private:
                                             op.getPermutation(), *width)));
   }
 
-  /// From f32 to bf16, rounded when it is written: whether it was that.
+  /// From f32 to bf16 or f16, rounded when it is written: whether it was that.
   bool foldRounding(graph::CastOp op, const Weight &weight) {
+    Type type = graph::getElementType(op.getResult());
     if (!weight.elementType.isF32() || weight.shape.empty() ||
-        !graph::getElementType(op.getResult()).isBF16())
+        (!type.isBF16() && !type.isF16()))
       return false;
-    replace(op, weights.addRounded(weight));
+    replace(op, weights.addRounded(weight, type));
     return true;
   }
 

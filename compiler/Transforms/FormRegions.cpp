@@ -127,6 +127,12 @@ private:
     return !stride.isConstant(0) && !stride.isConstant(1);
   }
 
+  /// Whether kernels read and write what was rounded to its type.
+  bool isTaken(Value narrow) const {
+    Type type = graph::getElementType(narrow);
+    return type.isBF16() || (isCuda && type.isF16());
+  }
+
   /// Gives `op` views of its own, made from the memory that they are views of,
   /// where `mayRead` says so.
   void copyViews(Operation *op, ViewTest *mayRead = nullptr) {
@@ -134,7 +140,8 @@ private:
       Value seen = operand.get();
       if (readsNarrow(op))
         if (Value narrow = kernel::behindWidening(seen))
-          seen = narrow;
+          if (isTaken(narrow))
+            seen = narrow;
       // A convolution reads its image in place only.
       if (seen == operand.get() && isa<graph::ConvOp>(op))
         continue;
@@ -176,8 +183,7 @@ private:
     auto cast = dyn_cast<graph::CastOp>(op);
     Operation *producer = cast ? cast.getInput().getDefiningOp() : nullptr;
     auto found = groupOf.find(producer);
-    if (!producer || found == groupOf.end() ||
-        !graph::getElementType(op->getResult(0)).isBF16() ||
+    if (!producer || found == groupOf.end() || !isTaken(op->getResult(0)) ||
         !graph::getElementType(cast.getInput()).isF32() ||
         producer->hasOneUse() || producer->getNextNode() != op)
       return false;

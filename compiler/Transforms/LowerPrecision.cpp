@@ -1,10 +1,12 @@
-//===- LowerPrecision.cpp - Operands of products in bf16 ------------------===//
+//===- LowerPrecision.cpp - Operands of products in 16 bits ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a product multiplies is rounded to bf16 where it is made and widened
-// again where it is read: the op itself stays one of f32, and so do its sums.
-// Kernels take both casts in, so that between them lies bf16. Whoever else
-// reads the value sees it as it was: sums over many layers stay exact.
+// What a product multiplies is rounded to bf16, or f16, where it is made and
+// widened again where it is read: the op itself stays one of f32, and so do its
+// sums. Kernels take both casts in, so that between them lies bf16. Whoever
+// else reads the value sees it as it was: sums over many layers stay exact.
+//
+// f16 ends at 65504: weights with more in them stay f32.
 //
 // On CPUs these are the products by weights. CUDA devices have instructions
 // for pairs of 16 bits that are many times as fast as those for f32: there,
@@ -13,7 +15,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Weights/WeightStore.h"
 #include "dialects/Kernel/MatmulView.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 
@@ -40,8 +44,10 @@ bool isLargeWeight(Value value) {
 
 class Lowering {
 public:
-  Lowering(func::FuncOp function, bool isCuda, bool explain)
-      : function(function), isCuda(isCuda), explain(explain) {}
+  Lowering(func::FuncOp function, bool isCuda, Type narrow,
+           const WeightStore *weights, bool explain)
+      : function(function), isCuda(isCuda), narrowType(narrow),
+        weights(weights), explain(explain) {}
 
   void run() {
     SmallVector<Operation *> products;
@@ -54,9 +60,15 @@ public:
     });
     for (Operation *op : products)
       lowerOrSay(op);
-    for (graph::GatherOp op : lookups)
-      if (isLargeWeight(op.getInput()) && op.getAxis() == 0)
+    for (graph::GatherOp op : lookups) {
+      if (!isLargeWeight(op.getInput()) || op.getAxis() != 0)
+        continue;
+      std::string why = refusalOfRange(op.getInput());
+      if (why.empty())
         lower(op);
+      else if (explain)
+        op.emitRemark("stays in f32: ") << why;
+    }
   }
 
 private:
@@ -90,11 +102,16 @@ private:
           return "an operand is a small weight";
         if (graph::getDims(operand).back().asConstant().value_or(1) % 2 != 0)
           return "rows of a weight have an odd length";
+        if (std::string why = refusalOfRange(operand); !why.empty())
+          return why;
         continue;
       }
       std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
       if (!view || !hasPairs(operand, *view))
         return "an operand's elements do not lie in memory by twos";
+      if (view->base.getDefiningOp<graph::WeightOp>())
+        if (std::string why = refusalOfRange(view->base); !why.empty())
+          return why;
     }
     return "";
   }
@@ -130,12 +147,12 @@ private:
     return "";
   }
 
-  static std::string refusal(graph::ConvOp op) {
+  std::string refusal(graph::ConvOp op) {
     if (!isLargeWeight(op.getFilter()))
       return "the filter is no weight of f32 of some size";
     if (!graph::getElementType(op.getInput()).isF32())
       return "the image is not f32";
-    return "";
+    return refusalOfRange(op.getFilter());
   }
 
   std::string refusal(graph::MatmulOp op) {
@@ -151,7 +168,25 @@ private:
         graph::getDims(op.getLhs()).back().asConstant();
     if (!depth || *depth % 2 != 0)
       return "k is odd, and pairs of its steps lie together";
-    return "";
+    return refusalOfRange(op.getRhs());
+  }
+
+  /// Of a weight: infinities would take the place of what is too large.
+  std::string refusalOfRange(Value value) {
+    StringRef name = value.getDefiningOp<graph::WeightOp>().getName();
+    const Weight *weight = weights ? weights->lookup(name) : nullptr;
+    if (!narrowType.isF16() || !weight)
+      return "";
+    auto [known, isNew] = largest.try_emplace(weight, 0.0f);
+    if (isNew)
+      known->second = weight->largestFinite();
+    if (known->second <= largestF16)
+      return "";
+    std::string text;
+    llvm::raw_string_ostream(text)
+        << "weight '" << name << "' has " << llvm::format("%g", known->second)
+        << " in it, and f16 ends at " << llvm::format("%g", largestF16);
+    return text;
   }
 
   /// The first operands: of attention three, of others two.
@@ -182,21 +217,21 @@ private:
           << " stays in f32: its rows are not contiguous";
   }
 
-  /// The table is looked up as bf16.
+  /// The table is looked up rounded.
   void lower(graph::GatherOp op) {
     OpBuilder builder(op);
     Value table = rounding(op.getInput());
     auto narrow = graph::GatherOp::create(
         builder, op.getLoc(),
-        graph::tensorOf(graph::getDims(op.getResult()), builder.getBF16Type()),
-        table, op.getIndices(), op.getAxis());
+        graph::tensorOf(graph::getDims(op.getResult()), narrowType), table,
+        op.getIndices(), op.getAxis());
     Value wide =
         castTo(builder, op.getLoc(), narrow.getResult(), builder.getF32Type());
     op.getResult().replaceAllUsesWith(wide);
     op.erase();
   }
 
-  /// The value rounded to bf16 and widened, as seen through what only renames
+  /// The value rounded and widened, as seen through what only renames
   /// its elements.
   Value widened(Location loc, OpBuilder &builder, Value value,
                 const kernel::StridedView &view) {
@@ -207,8 +242,7 @@ private:
       Operation *copy = builder.clone(*link);
       copy->setOperand(0, narrow);
       narrow = copy->getResult(0);
-      narrow.setType(
-          graph::tensorOf(graph::getDims(narrow), builder.getBF16Type()));
+      narrow.setType(graph::tensorOf(graph::getDims(narrow), narrowType));
     }
     return castTo(builder, loc, narrow, builder.getF32Type());
   }
@@ -232,26 +266,43 @@ private:
       return known;
     OpBuilder builder(function.getContext());
     builder.setInsertionPointAfterValue(value);
-    known = castTo(builder, value.getLoc(), value, builder.getBF16Type());
+    known = castTo(builder, value.getLoc(), value, narrowType);
     return known;
   }
 
   func::FuncOp function;
-  bool isCuda, explain;
+  bool isCuda;
+  Type narrowType;
+  const WeightStore *weights;
+  bool explain;
   llvm::DenseMap<Value, Value> casts;
+  llvm::DenseMap<const Weight *, float> largest;
 };
 
 struct LowerPrecision : impl::LowerPrecisionPassBase<LowerPrecision> {
-  using LowerPrecisionPassBase::LowerPrecisionPassBase;
+  using Base = impl::LowerPrecisionPassBase<LowerPrecision>;
+  using Base::Base;
+  LowerPrecision(const WeightStore &weights, LowerPrecisionPassOptions options)
+      : Base(options), weights(&weights) {}
 
   void runOnOperation() override {
     if (target != "cpu" && target != "cuda") {
       getOperation().emitError("there is no target '") << target << "'";
       return signalPassFailure();
     }
-    Lowering(getOperation(), target == "cuda", explain).run();
+    Builder builder(&getContext());
+    Type type = f16 ? Type(builder.getF16Type()) : builder.getBF16Type();
+    Lowering(getOperation(), target == "cuda", type, weights, explain).run();
   }
+
+  const WeightStore *weights = nullptr;
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+createLowerPrecisionPass(const WeightStore &weights,
+                         LowerPrecisionPassOptions options) {
+  return std::make_unique<LowerPrecision>(weights, std::move(options));
+}
 } // namespace tenon

@@ -19,6 +19,11 @@ class WeightStore;
 std::unique_ptr<mlir::Pass> createFoldConstantsPass(WeightStore &weights,
                                                     bool onlyCasts = false);
 
+/// Looks into `weights` for what is beyond the range of f16.
+std::unique_ptr<mlir::Pass>
+createLowerPrecisionPass(const WeightStore &weights,
+                         LowerPrecisionPassOptions options);
+
 /// Looks into `weights` for what a bias may be.
 std::unique_ptr<mlir::Pass>
 createRecogniseAttentionPass(const WeightStore &weights,

@@ -839,7 +839,7 @@ def SplitConvTransposesPass
 }
 
 def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
-  let summary = "Operands of products in bf16";
+  let summary = "Operands of products in 16 bits";
   let description = [{
     Both operands of a product by a weight are rounded to bf16 and widened
     again: the product stays one of f32, with f32 sums, and its kernel reads
@@ -847,7 +847,8 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
     of some size and k is even; lhs stays f32 where its rows are not contiguous.
     For CUDA, products of two activations are such too, where elements of both
     lie in memory by twos, and attention and convolutions by large filters.
-    Fold-constants then rounds the weights.
+    Fold-constants then rounds the weights. Of f16 the same, where no number of
+    the weight is beyond its range.
 
     ```mlir
     func.func @main(%x: tensor<?x128xf32, #graph.dims<s, 128>>)
@@ -879,7 +880,9 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
   let options = [Option<"explain", "explain", "bool", "false",
                         "Remark on each product that stays in f32">,
                  Option<"target", "target", "std::string", "\"cpu\"",
-                        "cpu or cuda">];
+                        "cpu or cuda">,
+                 Option<"f16", "f16", "bool", "false",
+                        "Round to f16 in place of bf16">];
 }
 
 def ViewWeightsPass : Pass<"view-weights", "::mlir::func::FuncOp"> {

@@ -7,6 +7,8 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
+
 using namespace llvm;
 
 namespace tenon {
@@ -92,7 +94,8 @@ std::vector<char> Weight::makeBytes() const {
     for (size_t i = 0; i < result.size() / sizeof(uint16_t); ++i) {
       float value;
       std::memcpy(&value, from + i * sizeof value, sizeof value);
-      uint16_t bits = roundToBf16(value);
+      uint16_t bits =
+          elementType.isF16() ? roundToF16(value) : roundToBf16(value);
       std::memcpy(to + i * sizeof bits, &bits, sizeof bits);
     }
     return result;
@@ -103,6 +106,21 @@ std::vector<char> Weight::makeBytes() const {
       to = std::copy_n(part->bytes().data() + row * run, run, to);
     }
   return result;
+}
+
+float Weight::largestFinite() const {
+  if (transposed)
+    return transposed->largestFinite();
+  float largest = 0;
+  for (const Weight *part : joined)
+    largest = std::max(largest, part->largestFinite());
+  for (size_t i = 0; joined.empty() && i < data.size(); i += sizeof(float)) {
+    float value;
+    std::memcpy(&value, data.data() + i, sizeof value);
+    if (std::isfinite(value))
+      largest = std::max(largest, std::fabs(value));
+  }
+  return largest;
 }
 
 ArrayRef<char> Weight::bytes() const {
@@ -168,21 +186,20 @@ const Weight *WeightStore::addJoined(StringRef hint,
   return &weight;
 }
 
-const Weight *WeightStore::addRounded(const Weight &source) {
-  if (const Weight *known = roundedOf.lookup(&source))
+const Weight *WeightStore::addRounded(const Weight &source, mlir::Type type) {
+  if (const Weight *known = roundedOf.lookup({&source, type}))
     return known;
   const Weight *result;
+  std::string name = source.name + (type.isF16() ? "_f16" : "_bf16");
   if (source.transposed) {
-    result =
-        addTransposed(source.name + "_bf16", *addRounded(*source.transposed));
+    result = addTransposed(name, *addRounded(*source.transposed, type));
   } else {
-    mlir::Type type = mlir::BFloat16Type::get(source.elementType.getContext());
-    Weight &weight = addEntry(source.name + "_bf16", type, source.shape,
+    Weight &weight = addEntry(name, type, source.shape,
                               tensorBytes(type, source.shape).value_or(0));
     weight.rounded = &source;
     result = &weight;
   }
-  roundedOf[&source] = result;
+  roundedOf[{&source, type}] = result;
   return result;
 }
 

@@ -6,7 +6,7 @@
 // any alignment (read them with memcpy). The bytes lie in a mapped file, in a
 // parsed model or in a buffer of their own; the entry keeps that owner alive.
 // An entry may also be the transpose of another, others side by side, or
-// another rounded to bf16; its bytes are made when somebody asks for them.
+// another rounded to 16 bits; its bytes are made when somebody asks for them.
 //
 // Element types: f16, bf16, f32, f64, i1 (a byte, 0 or 1), signless i8..i64
 // (signed) and ui8..ui64.
@@ -55,6 +55,27 @@ inline uint16_t roundToBf16(float value) {
   return uint16_t((bits & 0x7fffffff) > 0x7f800000 ? quiet : nearest);
 }
 
+/// The f16 that is nearest to an f32, as bits: ties to even, infinity from
+/// 65520 on, a NaN stays one.
+inline uint16_t roundToF16(float value) {
+  uint32_t bits = llvm::bit_cast<uint32_t>(value);
+  uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+  if (size > 0x7f800000)
+    return uint16_t(sign | 0x7e00 | (size >> 13 & 0x3ff));
+  if (size >= 0x477ff000)
+    return uint16_t(sign | 0x7c00);
+  // Below 2^-14 its steps are those of f32 between 0.5 and 1.
+  if (size < 0x38800000)
+    return uint16_t(
+        sign | (llvm::bit_cast<uint32_t>(llvm::bit_cast<float>(size) + 0.5f) -
+                0x3f000000));
+  return uint16_t(sign |
+                  ((size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13));
+}
+
+/// The largest finite number of f16.
+constexpr float largestF16 = 65504;
+
 /// What a bf16 is, exactly.
 inline float widenBf16(uint16_t bits) {
   return llvm::bit_cast<float>(uint32_t(bits) << 16);
@@ -70,8 +91,8 @@ public:
   /// The matrices that it consists of, side by side; empty for one of bytes of
   /// its own.
   std::vector<const Weight *> joined;
-  /// The f32 weight that it holds rounded to bf16; null for one of bytes of its
-  /// own.
+  /// The f32 weight that it holds rounded to its own type, bf16 or f16; null
+  /// for one of bytes of its own.
   const Weight *rounded = nullptr;
 
   /// As the shape says; made at the first call where they are not its own.
@@ -80,6 +101,10 @@ public:
 
   /// Whether its bytes come from other entries.
   bool isMade() const { return transposed || rounded || !joined.empty(); }
+
+  /// The largest magnitude of the finite elements of an f32 weight, 0 without
+  /// any; makes no bytes.
+  float largestFinite() const;
 
 private:
   friend class WeightStore;
@@ -114,9 +139,9 @@ public:
   const Weight *addJoined(llvm::StringRef hint,
                           std::vector<const Weight *> parts);
 
-  /// An f32 entry rounded to bf16, ties to even; the same entry at each call.
-  /// That of a transpose is the transpose of what is rounded.
-  const Weight *addRounded(const Weight &source);
+  /// An f32 entry rounded to `type`, bf16 or f16, ties to even; the same entry
+  /// at each call. That of a transpose is the transpose of what is rounded.
+  const Weight *addRounded(const Weight &source, mlir::Type type);
 
   /// Null when there is no such weight.
   const Weight *lookup(llvm::StringRef name) const;
@@ -140,7 +165,8 @@ private:
                    llvm::ArrayRef<int64_t> shape, uint64_t bytes);
 
   Entries entries;
-  llvm::DenseMap<const Weight *, const Weight *> roundedOf;
+  llvm::DenseMap<std::pair<const Weight *, mlir::Type>, const Weight *>
+      roundedOf;
   llvm::StringMap<const Weight *> byName;
   mutable llvm::StringMap<unsigned> nextSuffix;
   uint64_t total = 0;

@@ -161,10 +161,10 @@ std::optional<ColumnHalves> columnHalvesOf(graph::MatmulOp op) {
 
 Value behindWidening(Value operand) {
   auto cast = operand.getDefiningOp<graph::CastOp>();
-  if (!cast || !graph::getElementType(operand).isF32() ||
-      !graph::getElementType(cast.getInput()).isBF16())
+  if (!cast || !graph::getElementType(operand).isF32())
     return {};
-  return cast.getInput();
+  Type narrow = graph::getElementType(cast.getInput());
+  return narrow.isBF16() || narrow.isF16() ? cast.getInput() : Value();
 }
 
 bool sumsWait(graph::MatmulOp op) {

@@ -41,8 +41,8 @@ struct SkippedRows {
 /// nullopt unless all users lead to one such choice.
 std::optional<SkippedRows> skippedRowsOf(graph::MatmulOp op);
 
-/// The bf16 tensor that an f32 operand is, element by element; null when it is
-/// none.
+/// The bf16 or f16 tensor that an f32 operand is, element by element; null when
+/// it is none.
 mlir::Value behindWidening(mlir::Value operand);
 
 /// Whether sums of a product of pairs wait in scratch memory for the next block
@@ -53,7 +53,8 @@ bool sumsWait(graph::MatmulOp op);
 /// result, or one half of it.
 mlir::Value loopedOver(mlir::Operation *root);
 
-/// The operands are views of f32 or, through widening casts, of bf16.
+/// The operands are views of their own type or, through widening casts, of bf16
+/// or f16 (which form-regions lets in for devices alone).
 struct MatmulView {
   StridedView lhs, rhs;
   /// The result's axes before the last two; none where lhs lies such that they

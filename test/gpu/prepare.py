@@ -25,6 +25,7 @@ from onnx import numpy_helper
 
 TYPES = {1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64",
          9: "bool", 10: "f16", 11: "f64", 12: "u32", 13: "u64", 16: "bf16"}
+ROUNDING = {"bf16": 1e-2, "fp16": 2e-3}  # As `tenon verify` allows.
 HALVES = (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
 QUANTIZED = re.compile(
     r".*QuantizeLinear|QLinear.*|.*Integer|.*NBits|QGemm|QAttention"
@@ -128,7 +129,7 @@ def prepare(options, folder):
             names = value_names(options, options.out / artifact)
             data = write_data(options.out, name, folder, names,
                               options.data_sets)
-        limit = max(allowed, 1e-2) if precision == "bf16" else allowed
+        limit = max(allowed, ROUNDING.get(precision, 0))
         lines += [f"model {name}.{precision} {artifact} {limit:g}", *data]
     return lines
 

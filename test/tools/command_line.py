@@ -51,6 +51,10 @@ def check_cuda(folder):
     run("compile", model, "--target=cuda", "--cpu=native", "-o", both, code=1,
         err="CPUs are no target")
     run("compile", model, "--sm=80", "-o", both, code=1, err="CUDA is no target")
+    run("compile", model, "--target=cuda", "--precision=fp16", "-o", again,
+        out="kernels")
+    run("compile", model, "--target=cpu,cuda", "--precision=fp16", "-o", again,
+        code=1, err="say --precision=bf16")
     run("compile", model, "--target=tpu", "-o", both, code=2, err="tpu")
     run("explain", model, "--target=cuda", "--sm=80", out="A100 (sm_80)")
     run("explain", model, "--target=cuda", "--sm=81", code=2, err="81")

@@ -38,7 +38,9 @@ std::vector<Target> tenon::parseTargets(const std::vector<std::string> &names) {
 }
 
 Precision tenon::parsePrecision(const std::string &text) {
-  return text == "bf16" ? Precision::Bf16 : Precision::Fp32;
+  return text == "bf16"   ? Precision::Bf16
+         : text == "fp16" ? Precision::Fp16
+                          : Precision::Fp32;
 }
 
 int64_t tenon::winogradOutputs(const std::string &text) {

@@ -23,7 +23,7 @@ makeCompileOptions(const std::string &cpu, const std::vector<std::string> &dims,
 /// What --target says, each once: cpu, cuda.
 std::vector<Target> parseTargets(const std::vector<std::string> &names);
 
-/// What --precision says: fp32, bf16.
+/// What --precision says: fp32, bf16, fp16.
 Precision parsePrecision(const std::string &text);
 
 } // namespace tenon

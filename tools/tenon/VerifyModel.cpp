@@ -242,6 +242,8 @@ Verdict tenon::verifyModel(const std::string &path,
                        isQuantized(model.file->model())};
   if (command.precision == "bf16")
     standard.tolerance = std::max(standard.tolerance, 1e-2);
+  if (command.precision == "fp16")
+    standard.tolerance = std::max(standard.tolerance, 2e-3);
   if (command.maxError >= 0)
     standard.tolerance = command.maxError;
   Execution execution;

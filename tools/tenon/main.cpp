@@ -33,8 +33,8 @@ void addPrecision(CLI::App *command, std::string &precision) {
   command
       ->add_option("--precision", precision,
                    "What products multiply: fp32 (the default), or bf16, "
-                   "which also halves the weights")
-      ->check(CLI::IsMember({"fp32", "bf16"}));
+                   "which also halves the weights, or fp16, for CUDA")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
 }
 
 /// "cpu", "cuda" or "cuda:N".

@@ -93,9 +93,10 @@ TEST_F(WeightPlanTest, StoresRowsAndTheirTransposeOnce) {
 TEST_F(WeightPlanTest, PacksRoundedWeightsInPairsOfRows) {
   constexpr int64_t rows = 301, columns = 50; // Chunks, and half a pair.
   add("w", {rows, columns}, 0);
-  const Weight *rounded = store.addRounded(*store.lookup("w"));
-  const Weight *turned =
-      store.addRounded(*store.addTransposed("turned", *store.lookup("w")));
+  mlir::Type bf16 = mlir::BFloat16Type::get(&context);
+  const Weight *rounded = store.addRounded(*store.lookup("w"), bf16);
+  const Weight *turned = store.addRounded(
+      *store.addTransposed("turned", *store.lookup("w")), bf16);
   WeightPlan plan(store);
   PlacedWeight placed = llvm::cantFail(plan.place(rounded->name, "packed48"));
   EXPECT_EQ(placed.bytes, 2u * 151 * 48 * 4);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: tenon-opt %s --lower-precision --split-input-file | FileCheck %s
 // RUN: tenon-opt %s --lower-precision=explain --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=WHY
+// RUN: tenon-opt %s --lower-precision=f16 --split-input-file | FileCheck %s --check-prefix=F16
 
 // Both operands of a product by a weight, lhs behind what renames its elements.
 // CHECK-LABEL: @product
@@ -130,4 +131,22 @@ func.func @batches(%x: tensor<3x4x128xf32>, %y: tensor<2x3x4x128xf32>)
   %1 = graph.matmul %y, %v : (tensor<2x3x4x128xf32>, tensor<3x128x64xf32>)
       -> tensor<2x3x4x64xf32>
   return %0, %1 : tensor<3x4x64xf32>, tensor<2x3x4x64xf32>
+}
+
+// -----
+
+// The same of f16, in products and tables.
+// F16-LABEL: @half
+// F16:      %[[X:.*]] = graph.cast %arg0 : {{.*}} -> tensor<4x128xf16>
+// F16:      graph.cast %{{.*}} : (tensor<128x64xf32>) -> tensor<128x64xf16>
+// F16:      graph.matmul {{.*}} : (tensor<4x128xf32>, tensor<128x64xf32>)
+// F16:      graph.gather {{.*}} -> tensor<4x64xf16>
+func.func @half(%x: tensor<4x128xf32>, %i: tensor<4xi64>)
+    -> (tensor<4x64xf32>, tensor<4x64xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+  %0 = graph.matmul %x, %w : (tensor<4x128xf32>, tensor<128x64xf32>)
+      -> tensor<4x64xf32>
+  %1 = graph.gather %w, %i {axis = 0 : i64}
+      : (tensor<128x64xf32>, tensor<4xi64>) -> tensor<4x64xf32>
+  return %0, %1 : tensor<4x64xf32>, tensor<4x64xf32>
 }

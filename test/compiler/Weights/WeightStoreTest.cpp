@@ -4,7 +4,11 @@
 #include "compiler/Weights/WeightStore.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/APFloat.h"
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
 
 namespace tenon {
 namespace {
@@ -13,6 +17,8 @@ class WeightStoreTest : public testing::Test {
 protected:
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   mlir::Type f32 = mlir::Float32Type::get(&context);
+  mlir::Type bf16 = mlir::BFloat16Type::get(&context);
+  mlir::Type f16 = mlir::Float16Type::get(&context);
   mlir::Type boolean = mlir::IntegerType::get(&context, 1);
   WeightStore store;
 
@@ -67,14 +73,35 @@ TEST_F(WeightStoreTest, RoundsToTheNearestBf16) {
   EXPECT_EQ(widenBf16(0xc040), -3.0f);
 }
 
+TEST_F(WeightStoreTest, RoundsToTheNearestF16) {
+  // All of one sign, in steps that meet ties of each binade.
+  for (uint64_t bits = 0; bits < 0x80000000; bits += 0x400) {
+    for (uint32_t near : {0u, 1u, 0x3ffu}) {
+      float value = llvm::bit_cast<float>(uint32_t(bits + near));
+      if (std::isnan(value))
+        continue;
+      llvm::APFloat exact(value);
+      bool lost;
+      exact.convert(llvm::APFloat::IEEEhalf(),
+                    llvm::APFloat::rmNearestTiesToEven, &lost);
+      uint64_t expected = exact.bitcastToAPInt().getZExtValue();
+      ASSERT_EQ(roundToF16(value), expected) << value;
+      ASSERT_EQ(roundToF16(-value), expected | 0x8000) << value;
+    }
+  }
+  EXPECT_EQ(roundToF16(largestF16), 0x7bff);
+  EXPECT_EQ(roundToF16(65520), 0x7c00);
+  EXPECT_EQ(roundToF16(NAN) & 0x7e00, 0x7e00);
+}
+
 TEST_F(WeightStoreTest, RoundedEntriesAreMadeOnce) {
   std::vector<float> numbers = {1, -2, 1.00390625f, 3, 4, 5};
   std::vector<char> bytes(24);
   std::memcpy(bytes.data(), numbers.data(), 24);
   const Weight *w = llvm::cantFail(store.addOwned("w", f32, {2, 3}, bytes));
   const Weight *turned = store.addTransposed("turned", *w);
-  const Weight *rounded = store.addRounded(*w);
-  EXPECT_EQ(store.addRounded(*w), rounded);
+  const Weight *rounded = store.addRounded(*w, bf16);
+  EXPECT_EQ(store.addRounded(*w, bf16), rounded);
   EXPECT_TRUE(rounded->elementType.isBF16());
   auto at = [](const Weight &weight, size_t i) {
     uint16_t bits;
@@ -85,9 +112,30 @@ TEST_F(WeightStoreTest, RoundedEntriesAreMadeOnce) {
   EXPECT_EQ(at(*rounded, 1), -2);
   EXPECT_EQ(at(*rounded, 2), 1); // A tie.
   // Of a transpose: what is packed for both is one.
-  const Weight *both = store.addRounded(*turned);
+  const Weight *both = store.addRounded(*turned, bf16);
   EXPECT_EQ(both->transposed, rounded);
   EXPECT_EQ(at(*both, 2), -2);
+  const Weight *other = store.addRounded(*w, f16);
+  EXPECT_NE(other, rounded);
+  EXPECT_EQ(store.addRounded(*w, f16), other);
+  EXPECT_TRUE(other->elementType.isF16());
+  uint16_t bits;
+  std::memcpy(&bits, other->bytes().data() + 4, 2);
+  EXPECT_EQ(bits, 0x3c04); // Exact.
+}
+
+TEST_F(WeightStoreTest, KnowsTheLargestFiniteElement) {
+  float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> numbers = {1, -70000, infinity, -infinity, NAN, 5};
+  std::vector<char> bytes(24);
+  std::memcpy(bytes.data(), numbers.data(), 24);
+  const Weight *w = llvm::cantFail(store.addOwned("w", f32, {2, 3}, bytes));
+  EXPECT_EQ(w->largestFinite(), 70000);
+  const Weight *v = llvm::cantFail(store.addOwned("v", f32, {2, 0}, {}));
+  EXPECT_EQ(v->largestFinite(), 0);
+  const Weight *turned = store.addTransposed("turned", *w);
+  EXPECT_EQ(turned->largestFinite(), 70000);
+  EXPECT_EQ(store.addJoined("joined", {v, w})->largestFinite(), 70000);
 }
 
 TEST_F(WeightStoreTest, BytesMustBeExactlyThoseOfTypeAndShape) {
