@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Schedules/Schedules.h"
+#include "compiler/Schedules/AttentionDeviceSchedules.h"
 #include "compiler/Schedules/ConvSchedules.h"
 #include "compiler/Schedules/DeviceSchedules.h"
 #include "compiler/Schedules/RowSchedules.h"

@@ -72,7 +72,11 @@ int64_t copyBytes(const MatmulView &view, const StridedView &operand,
   // The second half of the columns starts there.
   if (view.halves && &operand == &view.rhs)
     steps.push_back(view.columns);
-  int64_t width = graph::byteWidth(graph::getElementType(operand.base));
+  return widestCopy(graph::getElementType(operand.base), steps);
+}
+
+int64_t widestCopy(Type element, ArrayRef<Expr> steps) {
+  int64_t width = graph::byteWidth(element);
   int64_t bytes = 16;
   for (Expr step : steps)
     while (bytes > width && !step.isConstant(0) &&

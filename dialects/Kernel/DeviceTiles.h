@@ -42,6 +42,10 @@ Geometry tileGeometry(const MatmulView &view, const DeviceTile &tile);
 int64_t copyBytes(const MatmulView &view, const StridedView &operand,
                   unsigned axis);
 
+/// Bytes, up to 16, of which all distances are multiples that steps of so many
+/// elements lead to.
+int64_t widestCopy(mlir::Type element, llvm::ArrayRef<Expr> steps);
+
 } // namespace tenon::kernel
 
 #endif // TENON_DIALECTS_KERNEL_DEVICETILES_H

@@ -138,6 +138,16 @@ Value DeviceEmitter::scratchBase() {
   return address(scratchStart, b.getI8Type(), mul(ordinal, scratchStride));
 }
 
+Value DeviceEmitter::threadHere() {
+  auto read = LLVM::InlineAsmOp::create(
+      b, TypeRange(b.getI32Type()), ValueRange(), "mov.u32 $0, %tid.x;", "=r",
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
+      /*operand_attrs=*/ArrayAttr());
+  return arith::ExtUIOp::create(b, b.getI64Type(), read->getResult(0));
+}
+
 Value DeviceEmitter::sharedMemory() {
   constexpr unsigned space = 3;
   constexpr StringLiteral name = "dynamic_shared";
@@ -178,7 +188,6 @@ Value DeviceEmitter::joinThreads(Value mine, Join join) {
   return mine;
 }
 
-/// The value of the thread whose ordinal differs in one bit.
 Value DeviceEmitter::exchange(Value mine, int64_t distance) {
   Type type = mine.getType(), i32 = b.getI32Type();
   unsigned bits = type.getIntOrFloatBitWidth();

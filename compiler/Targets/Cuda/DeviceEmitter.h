@@ -34,6 +34,13 @@ public:
   Value firstColumn() override;
   int64_t columnStep() override;
 
+  /// The value of the thread whose ordinal in its warp differs in one bit.
+  Value exchange(Value mine, int64_t distance);
+
+  /// The thread's number in its block, read here: what is computed of it does
+  /// not take registers elsewhere.
+  Value threadHere();
+
   /// The dynamic shared memory of the block, aligned to 16 bytes.
   Value sharedMemory();
 
@@ -52,7 +59,6 @@ protected:
 private:
   mlir::LogicalResult emitRow();
   Value special(llvm::StringRef name);
-  Value exchange(Value mine, int64_t distance);
   void reportFault(Value piece);
 
   const kernel::DeviceRows share;

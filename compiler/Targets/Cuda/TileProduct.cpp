@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/TileProduct.h"
+#include "compiler/Targets/Cuda/TileAttention.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -126,15 +127,7 @@ Value TileProduct::word(Value number) {
   return arith::TruncIOp::create(e.b, e.b.getI32Type(), number);
 }
 
-Value TileProduct::threadHere() {
-  auto read = LLVM::InlineAsmOp::create(
-      e.b, TypeRange(e.b.getI32Type()), ValueRange(), "mov.u32 $0, %tid.x;",
-      "=r", /*has_side_effects=*/true, /*is_align_stack=*/false,
-      LLVM::tailcallkind::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(e.b.getContext(), LLVM::AsmDialect::AD_ATT),
-      /*operand_attrs=*/ArrayAttr());
-  return arith::ExtUIOp::create(e.b, e.b.getI64Type(), read->getResult(0));
-}
+Value TileProduct::threadHere() { return e.threadHere(); }
 
 bool TileProduct::hasWholeDepth() const {
   std::optional<int64_t> known = getConstantIntValue(product.depth);
@@ -223,6 +216,8 @@ void TileProduct::storeElement(Value firstRow, Value inChunk, Value inTile) {
 //===----------------------------------------------------------------------===//
 
 std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
+  if (auto attention = attentionTileOf(kernel))
+    return attention;
   bool isSimt = kernel.getSchedule() == kernel::simtSchedule;
   bool isMma = kernel.getSchedule() == kernel::mmaSchedule;
   auto op =
@@ -234,6 +229,8 @@ std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
 }
 
 LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {
+  if (attentionTileOf(e.kernel))
+    return emitAttentionTile(e, ordinal);
   auto op = cast<graph::MatmulOp>(kernel::findRoot(e.kernel.getBlock()));
   std::optional<kernel::MatmulView> view = kernel::matmulViewOf(op);
   if (!view)

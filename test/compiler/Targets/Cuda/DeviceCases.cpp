@@ -107,11 +107,21 @@ private:
     words.push_back(size(kernel.getRows()));
     words.push_back(size(kernel.getGeometry()[1]));
     words.push_back(memory.allocate(stride * block.threads * blocks));
-    words.insert(words.end(), {stride, 0, fault});
+    words.insert(words.end(), {stride, shared(memory), fault});
     simulate(memory, words, blocks, order);
     if (!::testing::Test::HasFatalFailure())
       check(memory, words, fault);
     module.unload(memory);
+  }
+
+  /// What pieces share.
+  uint64_t shared(sim::Memory &memory) {
+    if (kernel.getGeometry().size() < 4)
+      return 0;
+    uint64_t bytes = size(kernel.getGeometry()[3]);
+    uint64_t address = memory.allocate(bytes);
+    memory.fill(address, 0, std::min<uint64_t>(bytes, TENON_SHARED_ZEROS));
+    return address;
   }
 
   void simulate(sim::Memory &memory, ArrayRef<uint64_t> words, int64_t blocks,

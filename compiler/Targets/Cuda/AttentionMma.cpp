@@ -1,0 +1,191 @@
+//===- AttentionMma.cpp - Attention of 16-bit floats ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Both products by the matrix instructions of warps (mma.sync), sums in f32. A
+// warp has 16 queries. Scores lie in its registers as the first product leaves
+// them; as weights in 16 bits they are at once the second one's operand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Targets/Cuda/TileAttention.h"
+#include "dialects/Ptx/Ptx.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::cuda {
+namespace {
+
+constexpr int64_t mmaStep = 16; // Of a product, and columns loaded at a time.
+
+class MmaAttention : public TileAttention {
+public:
+  MmaAttention(DeviceEmitter &e, const kernel::DeviceAttention &view)
+      : TileAttention(e, view),
+        kind(view.element().isF16() ? ptx::Mma::F16 : ptx::Mma::BF16),
+        four(VectorType::get({4}, f32)) {}
+
+protected:
+  Slots slots() const override { return {2, view.keys / 4, 4}; }
+  Value rowAt(int64_t slot) override {
+    return e.add(e.add(warpRow, e.div(lane, e.number(4))), e.number(8 * slot));
+  }
+  Value firstColumn() override {
+    return e.mul(e.rem(lane, e.number(4)), e.number(2));
+  }
+  int64_t columnBehind(int64_t slot) override {
+    return slot / 2 * 8 + slot % 2;
+  }
+
+  void loadQueries() override {
+    queries.clear();
+    if (keepsQueries())
+      for (int64_t k = 0; k < view.paddedDepth(); k += mmaStep)
+        queries.push_back(query(k));
+  }
+
+  Values scores() override {
+    Values sums(view.keys / 8, zero());
+    Value base = placeOf(alongFirst(), view.depthBytes(), view.keyStart());
+    for (int64_t k = 0; k < view.paddedDepth(); k += mmaStep) {
+      Value lhs = keepsQueries() ? queries[k / mmaStep] : query(k);
+      for (int64_t key = 0; key < view.keys; key += mmaStep) {
+        Value rhs = load(at(base, key * view.depthBytes() + k * 2));
+        for (int64_t half : {0, 1}) {
+          Value &sum = sums[key / 8 + half];
+          sum = ptx::MmaOp::create(e.b, kind, lhs, halfOf(rhs, half), sum);
+        }
+      }
+    }
+    Values all;
+    for (int64_t row : {0, 1})
+      for (Value sum : sums)
+        for (int64_t i : {0, 1})
+          all.push_back(elementOf(sum, 2 * row + i));
+    return all;
+  }
+
+  Values zeroSums() override { return Values(view.paddedWidth() / 8, zero()); }
+
+  Values scaled(ValueRange sums, ArrayRef<Value> byRow) override {
+    Value factors = LLVM::PoisonOp::create(e.b, four);
+    for (int64_t i = 0; i < 4; ++i)
+      factors =
+          LLVM::InsertElementOp::create(e.b, factors, byRow[i / 2], word(i));
+    Values now;
+    for (Value sum : sums)
+      now.push_back(multiply(sum, factors));
+    return now;
+  }
+
+  Values withValues(ArrayRef<Value> weights, Values sums) override {
+    Value base = placeOf(downFirst(), view.widthBytes(), view.valueStart());
+    for (int64_t key = 0; key < view.keys; key += mmaStep) {
+      Value lhs = weightsFrom(weights, key);
+      for (int64_t n = 0; n < view.paddedWidth(); n += mmaStep) {
+        Value rhs = load(at(base, key * view.widthBytes() + n * 2),
+                         /*trans=*/true);
+        for (int64_t half : {0, 1}) {
+          Value &sum = sums[n / 8 + half];
+          sum = ptx::MmaOp::create(e.b, kind, lhs, halfOf(rhs, half), sum);
+        }
+      }
+    }
+    return sums;
+  }
+
+  void storeSums(ArrayRef<Value> sums) override {
+    for (int64_t row : {0, 1}) {
+      Value base = sumAt(rowAt(row), firstColumn());
+      for (auto [i, sum] : llvm::enumerate(sums))
+        LLVM::StoreOp::create(e.b, halfOf(sum, row), at(base, i * 8 * 4), 8);
+    }
+  }
+
+private:
+  /// A row, and a chunk of 8 elements in it.
+  struct Place {
+    Value row, chunk;
+  };
+
+  // Of the four matrices that it loads at a time, a lane has the address of a
+  // row: of those that go down the rows first, or along them.
+  Place downFirst() {
+    return {e.rem(lane, e.number(16)), e.div(lane, e.number(16))};
+  }
+  Place alongFirst() {
+    Value eighth = e.div(lane, e.number(8));
+    return {e.add(e.rem(lane, e.number(8)),
+                  e.mul(e.div(eighth, e.number(2)), e.number(8))),
+            e.rem(eighth, e.number(2))};
+  }
+
+  /// Wider heads leave no registers for them.
+  bool keepsQueries() const { return view.paddedDepth() <= 64; }
+
+  Value zero() {
+    return arith::ConstantOp::create(e.b, DenseElementsAttr::get(four, 0.0f));
+  }
+
+  Value placeOf(Place place, int64_t rowBytes, int64_t start) {
+    Value offset = e.add(e.mul(place.row, e.number(rowBytes)),
+                         e.mul(place.chunk, e.number(16)));
+    return sharedAt(e.add(offset, e.number(start)));
+  }
+
+  Value load(Value address, bool trans = false) {
+    auto type = VectorType::get({4}, e.b.getI32Type());
+    return ptx::LdmatrixOp::create(e.b, type, address, trans);
+  }
+
+  Value query(int64_t k) {
+    Place place = {e.add(warpRow, downFirst().row), downFirst().chunk};
+    return load(at(placeOf(place, view.depthBytes(), 0), k * 2));
+  }
+
+  /// The weights of 16 keys from `key` on.
+  Value weightsFrom(ArrayRef<Value> weights, int64_t key) {
+    Type i32 = e.b.getI32Type();
+    bool isHalf = kind == ptx::Mma::F16;
+    Type narrow = isHalf ? Type(e.b.getF16Type()) : Type(e.b.getBF16Type());
+    Value words = LLVM::PoisonOp::create(e.b, VectorType::get({4}, i32));
+    for (int64_t i = 0; i < 4; ++i) {
+      // By rows first, then by 8 columns.
+      size_t from = (i % 2) * slots().columns + key / 4 + (i / 2) * 2;
+      Value pair = call(isHalf ? "ff2f16x2.rn" : "ff2bf16x2.rn",
+                        VectorType::get({2}, narrow),
+                        {weights[from + 1], weights[from]});
+      Value bits = LLVM::BitcastOp::create(e.b, i32, pair);
+      words = LLVM::InsertElementOp::create(e.b, words, bits, word(i));
+    }
+    return words;
+  }
+
+  Value elementOf(Value vector, int64_t i) {
+    return LLVM::ExtractElementOp::create(e.b, vector, word(i));
+  }
+
+  /// Two of four elements.
+  Value halfOf(Value vector, int64_t half) {
+    auto type = cast<VectorType>(vector.getType());
+    Value pair = LLVM::PoisonOp::create(
+        e.b, VectorType::get({2}, type.getElementType()));
+    for (int64_t i : {0, 1})
+      pair = LLVM::InsertElementOp::create(
+          e.b, pair, elementOf(vector, 2 * half + i), word(i));
+    return pair;
+  }
+
+  const ptx::Mma kind;
+  const VectorType four;
+  Values queries;
+};
+
+} // namespace
+
+void emitAttentionMma(DeviceEmitter &e, const kernel::DeviceAttention &view,
+                      Value row) {
+  MmaAttention(e, view).emit(row);
+}
+
+} // namespace tenon::cuda

@@ -1,0 +1,375 @@
+//===- TileAttention.cpp - Tiles of an attention, key by key --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cuda/TileAttention.h"
+#include "compiler/Targets/Cpu/AttentionKeys.h"
+#include "dialects/Ptx/Ptx.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace tenon::cuda {
+namespace {
+
+constexpr double log2OfE = 1.4426950408889634;
+constexpr int64_t chunkBytes = 16, warpThreads = 32;
+constexpr int64_t blockThreads = kernel::DeviceAttention::warps * warpThreads;
+
+bool isPlainScore(graph::AttentionOp op) {
+  return op.getBiases().empty() && !(op.getSoftcap().convertToDouble() > 0) &&
+         op.getScale().convertToDouble() > 0;
+}
+
+} // namespace
+
+TileAttention::TileAttention(DeviceEmitter &e, kernel::DeviceAttention seen)
+    : e(e), view(std::move(seen)), op(view.op), f32(e.b.getF32Type()),
+      sharedMemory(e.sharedMemory()), isPlain(isPlainScore(op)),
+      exponent(isPlain ? op.getScale().convertToDouble() * log2OfE : log2OfE),
+      group(e.number(view.group())) {
+  readThread();
+  listLength = e.mul(e.dimsOf(op.getQuery())[2], group);
+  keys = e.dimsOf(op.getKey())[2];
+  pieces = e.valueOf(view.pieces());
+  units = e.valueOf(view.units());
+  blocks =
+      e.div(e.add(listLength, e.number(view.rows - 1)), e.number(view.rows));
+}
+
+void TileAttention::readThread() {
+  thread = e.threadHere();
+  lane = e.rem(thread, e.number(warpThreads));
+  warpRow = e.mul(e.div(thread, e.number(warpThreads)),
+                  e.number(view.rows / view.warps));
+}
+
+void TileAttention::locally(function_ref<void()> body) {
+  Value before[] = {thread, lane, warpRow};
+  readThread();
+  body();
+  std::tie(thread, lane, warpRow) = std::tie(before[0], before[1], before[2]);
+}
+
+void TileAttention::emit(Value row) {
+  locate(row);
+  findKeys();
+  copyRows(
+      queryRows(),
+      [&](Value i) {
+        auto [position, head] = queryAt(e.add(first, i));
+        return e.add(e.mul(head, e.valueOf(view.query.strides[1])),
+                     e.mul(position, e.valueOf(view.query.strides[2])));
+      },
+      count);
+  copyKeyed(keyRows(), from);
+  commit();
+  readThread();
+  e.ifThen(e.less(warpRow, count), [&] { sumTiles(); });
+  // Where a warp has no rows, it only copies.
+  e.ifThen(e.less(count, e.add(warpRow, e.number(1))), [&] { copyTiles(); });
+  locally([&] { finish(); });
+  barrier(); // Before the next tile comes to shared memory.
+}
+
+//===----------------------------------------------------------------------===//
+// Queries and keys
+//===----------------------------------------------------------------------===//
+
+/// Next to a unit's piece are those of others that read the same keys.
+void TileAttention::locate(Value row) {
+  bool isCut = !view.pieces().isConstant(1);
+  unit = isCut ? e.rem(row, units) : row;
+  piece = isCut ? e.div(row, units) : e.number(0);
+  Value list = e.div(unit, blocks), block = e.rem(unit, blocks);
+  // The last queries see most keys: those blocks start first.
+  if (op.getCausal())
+    block = e.sub(e.sub(blocks, e.number(1)), block);
+  keyHead = e.rem(list, e.number(view.keyHeads));
+  batch = e.div(list, e.number(view.keyHeads));
+  first = e.mul(block, e.number(view.rows));
+  count = e.min(e.number(view.rows), e.sub(listLength, first));
+}
+
+/// The keys of the piece that any query of the tile sees.
+void TileAttention::findKeys() {
+  offset = op.getCausal() ? cpu::positionOffset(e, op, batch) : e.number(0);
+  Value last = e.sub(e.add(first, count), e.number(1));
+  std::tie(from, to) = cpu::keyRange(e, op, e.add(queryAt(first).first, offset),
+                                     e.add(queryAt(last).first, offset));
+  if (view.pieces().isConstant(1))
+    return;
+  auto ceilDiv = [&](Value x, Value y) {
+    return e.div(e.add(x, e.sub(y, e.number(1))), y);
+  };
+  Value tile = e.number(view.keys);
+  Value length = e.max(e.sub(to, from), e.number(0));
+  length = e.mul(ceilDiv(ceilDiv(length, pieces), tile), tile);
+  from = e.add(from, e.mul(piece, length));
+  to = e.min(to, e.add(from, length));
+}
+
+/// A query of the list: its position and its head.
+std::pair<Value, Value> TileAttention::queryAt(Value number) {
+  return {e.div(number, group),
+          e.add(e.mul(keyHead, group), e.rem(number, group))};
+}
+
+Value TileAttention::bufferOf(const kernel::StridedView &seen) {
+  auto argument = cast<BlockArgument>(seen.base);
+  return e.address(e.argumentBuffer(argument.getArgNumber()),
+                   cpu::Emitter::memoryType(graph::getElementType(argument)),
+                   e.valueOf(seen.offset));
+}
+
+//===----------------------------------------------------------------------===//
+// Copies to shared memory
+//===----------------------------------------------------------------------===//
+
+TileAttention::Rows TileAttention::queryRows() {
+  return {view.query, view.depth, view.paddedDepth(),
+          view.rows,  0,          view.depthBytes()};
+}
+TileAttention::Rows TileAttention::keyRows() {
+  return {view.key,  view.depth,      view.paddedDepth(),
+          view.keys, view.keyStart(), view.depthBytes()};
+}
+TileAttention::Rows TileAttention::valueRows() {
+  return {view.value, view.width,        view.paddedWidth(),
+          view.keys,  view.valueStart(), view.widthBytes()};
+}
+
+/// Of keys or values from `start` on.
+void TileAttention::copyKeyed(const Rows &rows, Value start) {
+  Value head = e.mul(keyHead, e.valueOf(rows.operand.strides[1]));
+  copyRows(
+      rows,
+      [&](Value i) {
+        return e.add(
+            head, e.mul(e.add(start, i), e.valueOf(rows.operand.strides[2])));
+      },
+      e.sub(to, start));
+}
+
+/// `there` rows, and zeros where there are none. Neighbouring threads copy
+/// chunks of a row, up to 128 bytes of it at a time.
+void TileAttention::copyRows(const Rows &rows,
+                             function_ref<Value(Value)> offsetOf, Value there) {
+  int64_t inChunk = chunkBytes / graph::byteWidth(view.element());
+  int64_t chunks = rows.padded / inChunk, across = 1;
+  while (across < 8 && chunks % (2 * across) == 0)
+    across *= 2;
+  Type memory = cpu::Emitter::memoryType(view.element());
+  Value base = e.address(bufferOf(rows.operand), memory,
+                         e.mul(batch, e.valueOf(rows.operand.strides[0])));
+  Value here = e.threadHere(), zero = e.number(0);
+  Value chunk = e.rem(here, e.number(across));
+  Value row = e.div(here, e.number(across));
+  Value place = sharedAt(
+      e.add(e.add(e.mul(row, e.number(rows.bytes)), e.number(rows.place)),
+            e.mul(chunk, e.number(chunkBytes))));
+  auto copyRow = [&](int64_t further) {
+    Value i = e.add(row, e.number(further));
+    Value isThere = e.less(i, there);
+    Value line = e.select(isThere, offsetOf(i), zero);
+    for (int64_t more = 0; more < chunks; more += across) {
+      Value element = e.mul(e.add(chunk, e.number(more)), e.number(inChunk));
+      Value size = e.number(inChunk);
+      if ((more + across) * inChunk > rows.size)
+        size = e.max(e.min(size, e.sub(e.number(rows.size), element)), zero);
+      size = e.select(isThere, size, zero);
+      // A copy of nothing has no address of its own.
+      Value behind = e.select(e.less(zero, size), e.add(line, element), zero);
+      copyChunk(rows, e.address(base, memory, behind),
+                at(place, further * rows.bytes + more * chunkBytes), size);
+    }
+  };
+  int64_t atOnce = blockThreads / across;
+  e.ifThen(e.less(row, e.number(std::max(atOnce, rows.count))), [&] {
+    if (atOnce > rows.count)
+      return e.ifThen(e.less(row, e.number(rows.count)), [&] { copyRow(0); });
+    for (int64_t further = 0; further < rows.count; further += atOnce)
+      copyRow(further);
+  });
+}
+
+/// `size` elements of a chunk of 16 bytes, and zeros behind them.
+void TileAttention::copyChunk(const Rows &rows, Value from, Value to,
+                              Value size) {
+  int64_t bytes = view.copyBytes(rows.operand), zero = 0;
+  int64_t width = graph::byteWidth(view.element());
+  Type memory = cpu::Emitter::memoryType(view.element());
+  Type i32 = e.b.getI32Type();
+  for (int64_t start = 0; start < chunkBytes; start += bytes) {
+    Value rest = e.sub(e.mul(size, e.number(width)), e.number(start));
+    Value isThere = e.less(e.number(zero), rest);
+    Value behind = e.select(isThere, e.number(start), e.number(zero));
+    if (bytes < 4) {
+      Value element = e.branch(
+          isThere,
+          [&]() -> Value {
+            return LLVM::LoadOp::create(e.b, memory, at(from, behind));
+          },
+          [&] { return e.zero(memory); });
+      LLVM::StoreOp::create(e.b, element, at(to, start));
+      continue;
+    }
+    rest = e.max(e.min(rest, e.number(bytes)), e.number(zero));
+    ptx::CpAsyncOp::create(
+        e.b, bytes == chunkBytes ? ptx::Cache::CG : ptx::Cache::CA,
+        uint32_t(bytes), at(to, start), at(from, behind),
+        arith::TruncIOp::create(e.b, i32, rest));
+  }
+}
+
+void TileAttention::commit() { ptx::CpAsyncCommitOp::create(e.b); }
+
+/// All copies have arrived, and nobody reads what was there before.
+void TileAttention::meet() {
+  ptx::CpAsyncWaitOp::create(e.b, 0);
+  barrier();
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles of keys
+//===----------------------------------------------------------------------===//
+
+void TileAttention::copyNextKeys(Value start) {
+  Value next = e.add(start, e.number(view.keys));
+  e.ifThen(e.less(next, to), [&] { copyKeyed(keyRows(), next); });
+  commit();
+}
+
+void TileAttention::copyTiles() {
+  meet();
+  e.loop(
+      from, to,
+      [&](Value start) {
+        meet();
+        copyKeyed(valueRows(), start);
+        commit();
+        meet();
+        copyNextKeys(start);
+      },
+      view.keys);
+  meet();
+}
+
+void TileAttention::sumTiles() {
+  meet();
+  locally([&] { loadQueries(); });
+  Values state(slots().rows, real(-std::numeric_limits<double>::infinity()));
+  state.append(slots().rows, real(0));
+  llvm::append_range(state, zeroSums());
+  state = e.loop(
+      from, to, state,
+      [&](Value start, ValueRange before) { return step(start, before); },
+      view.keys);
+  meet(); // Sums take the place of queries and keys.
+  int64_t rows = slots().rows;
+  locally([&] {
+    storeStats(ArrayRef(state).take_front(rows),
+               ArrayRef(state).slice(rows, rows));
+    storeSums(ArrayRef(state).drop_front(2 * rows));
+  });
+}
+
+/// Adds a tile of keys to the largest scores, totals and sums.
+TileAttention::Values TileAttention::step(Value start, ValueRange before) {
+  meet();
+  copyKeyed(valueRows(), start);
+  commit();
+  int64_t rows = slots().rows, columns = slots().columns;
+  Values values, sums;
+  locally([&] { values = scores(); });
+  locally([&] { values = withAddends(start, values); });
+  locally([&] { values = withoutUnseen(start, values); });
+  Values state, totals, factors;
+  for (int64_t r = 0; r < rows; ++r) {
+    auto mine = MutableArrayRef(values).slice(r * columns, columns);
+    Value largest = mine[0];
+    for (Value score : mine.drop_front())
+      largest = arith::MaxNumFOp::create(e.b, largest, score);
+    largest = overRow(largest, /*isSum=*/false);
+    largest = arith::MaxNumFOp::create(e.b, largest, before[r]);
+    state.push_back(largest);
+    Value shift = shiftOf(largest);
+    factors.push_back(power(before[r], shift));
+    Value total = multiply(before[rows + r], factors.back());
+    for (Value &score : mine) {
+      score = power(score, shift);
+      total = arith::AddFOp::create(e.b, total, score);
+    }
+    totals.push_back(total);
+  }
+  state.append(totals);
+  meet();
+  copyNextKeys(start);
+  sums = scaled(before.drop_front(2 * rows), factors);
+  locally([&] { llvm::append_range(state, withValues(values, sums)); });
+  return state;
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+static std::optional<kernel::DeviceAttention> viewOf(kernel::FuncOp kernel) {
+  bool isMma = kernel.getSchedule() == kernel::attentionMmaSchedule;
+  if (!isMma && kernel.getSchedule() != kernel::attentionSimtSchedule)
+    return std::nullopt;
+  std::string why;
+  return kernel::deviceAttentionOf(kernel.getBlock(), isMma, why);
+}
+
+std::optional<kernel::DeviceTile> attentionTileOf(kernel::FuncOp kernel) {
+  auto view = viewOf(kernel);
+  return view ? std::optional(view->tile()) : std::nullopt;
+}
+
+LogicalResult emitAttentionTile(DeviceEmitter &e, Value row) {
+  auto view = viewOf(e.kernel);
+  if (!view)
+    return e.kernel.emitOpError("has no attention that its schedule can run; "
+                                "please report this");
+  view->isMma ? emitAttentionMma(e, *view, row)
+              : emitAttentionSimt(e, *view, row);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What emission is written in
+//===----------------------------------------------------------------------===//
+
+void TileAttention::barrier() {
+  ptx::NamedBarrierOp::create(e.b, 0, blockThreads, /*arrive=*/false);
+}
+
+void TileAttention::warpBarrier() {
+  LLVM::CallIntrinsicOp::create(
+      e.b, e.b.getStringAttr("llvm.nvvm.bar.warp.sync"), ValueRange(word(-1)));
+}
+
+Value TileAttention::sharedAt(Value offset) { return at(sharedMemory, offset); }
+Value TileAttention::at(Value pointer, int64_t bytes) {
+  return at(pointer, e.number(bytes));
+}
+Value TileAttention::at(Value pointer, Value bytes) {
+  return e.address(pointer, e.b.getI8Type(), bytes);
+}
+Value TileAttention::word(int64_t number) {
+  return arith::ConstantIntOp::create(e.b, number, 32);
+}
+Value TileAttention::real(double value) {
+  return cpu::constantLike(e.b, f32, value);
+}
+Value TileAttention::multiply(Value x, Value y) {
+  return arith::MulFOp::create(e.b, x, y);
+}
+Value TileAttention::call(StringRef intrinsic, Type type, ValueRange of) {
+  return LLVM::CallIntrinsicOp::create(
+             e.b, type, e.b.getStringAttr("llvm.nvvm." + intrinsic.str()), of)
+      .getResult(0);
+}
+
+} // namespace tenon::cuda

@@ -1,0 +1,225 @@
+//===- DeviceAttention.cpp - How devices cut an attention into tiles ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Kernel/DeviceAttention.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::kernel {
+namespace {
+
+constexpr int64_t narrowestHead = 8, widestDeviceHead = 256;
+/// Heads are padded to whole steps of a product.
+constexpr int64_t headStep = 16;
+/// Keys that make one more piece worth joining, and how many pieces there may
+/// be for each of the units of which there are too few.
+constexpr int64_t keysOfPiece = 256, piecesForUnit = 4;
+
+bool isInMemory(const std::optional<StridedView> &view) {
+  return view && isa<BlockArgument>(view->base);
+}
+
+std::optional<int64_t> headSize(Value tensor) {
+  std::optional<int64_t> size = graph::getDim(tensor, 3).asConstant();
+  if (!size || *size < narrowestHead || *size > widestDeviceHead)
+    return std::nullopt;
+  return size;
+}
+
+/// An operand before it was widened to f32.
+Value behindCast(Value operand) {
+  auto cast = operand.getDefiningOp<graph::CastOp>();
+  if (!cast || !graph::getElementType(operand).isF32())
+    return operand;
+  Type narrow = graph::getElementType(cast.getInput());
+  return narrow.isBF16() || narrow.isF16() ? cast.getInput() : operand;
+}
+
+/// A bias seen from [n, H, S, T], if sizes tell where it repeats.
+std::optional<StridedView> viewOfBias(graph::AttentionOp op, Value bias) {
+  std::optional<StridedView> view = stridedViewOf(bias);
+  if (!isInMemory(view))
+    return std::nullopt;
+  SmallVector<Expr> dims = graph::getDims(bias);
+  Expr whole[] = {{},
+                  graph::getDim(op.getQuery(), 1),
+                  graph::getDim(op.getQuery(), 2),
+                  graph::getDim(op.getKey(), 2)};
+  for (size_t axis = 1; axis < 4; ++axis) {
+    if (dims[axis].isConstant(1))
+      view->strides[axis] = Expr::constant(op.getContext(), 0);
+    else if (dims[axis] != whole[axis])
+      return std::nullopt;
+  }
+  return view;
+}
+
+/// Of chunks of 16 bytes an odd number, so that those of eight rows at the same
+/// place are in all banks.
+int64_t oddChunks(int64_t bytes) { return (bytes / 16 | 1) * 16; }
+
+/// Tiles that leave room for two blocks in the least shared memory that a
+/// multiprocessor has, or for one of wide heads.
+void chooseTile(DeviceAttention &view) {
+  int64_t head = std::max(view.depth, view.width);
+  if (view.isMma) {
+    view.rows = 64;
+    view.keys = head <= 128 ? 64 : 32;
+  } else {
+    view.rows = head <= 128 ? 64 : 32;
+    view.keys = head <= 128 ? 32 : 16;
+  }
+}
+
+} // namespace
+
+std::optional<DeviceAttention> deviceAttentionOf(Block &body, bool isMma,
+                                                 std::string &why) {
+  auto refuse = [&](const char *reason) {
+    why = reason;
+    return std::nullopt;
+  };
+  auto op = dyn_cast_if_present<graph::AttentionOp>(findRoot(body));
+  if (!op)
+    return refuse("its root is no attention");
+  std::optional<int64_t> depth = headSize(op.getQuery());
+  std::optional<int64_t> width = headSize(op.getValue());
+  if (!depth || !width || headSize(op.getKey()) != depth)
+    return refuse("the head sizes are no numbers from 8 to 256");
+  DeviceAttention view{op,
+                       isMma,
+                       *graph::getDim(op.getQuery(), 1).asConstant(),
+                       *graph::getDim(op.getKey(), 1).asConstant(),
+                       *depth,
+                       *width,
+                       {},
+                       {},
+                       {},
+                       {},
+                       0,
+                       0};
+  for (auto [to, operand] : {std::pair(&view.query, op.getQuery()),
+                             std::pair(&view.key, op.getKey()),
+                             std::pair(&view.value, op.getValue())}) {
+    std::optional<StridedView> seen = stridedViewOf(behindCast(operand));
+    if (!isInMemory(seen))
+      return refuse("query, key or value is computed in the kernel");
+    if (!seen->strides[3].isConstant(1))
+      return refuse("the heads' last axis is not contiguous");
+    *to = std::move(*seen);
+  }
+  Type element = view.element();
+  if (isMma ? !element.isBF16() && !element.isF16() : !element.isF32())
+    return refuse(isMma ? "its operands are neither bf16 nor f16"
+                        : "its operands are not f32");
+  for (const StridedView *operand : {&view.key, &view.value})
+    if (graph::getElementType(operand->base) != element)
+      return refuse("its operands are of several types");
+  for (Value bias : op.getBiases())
+    view.biases.push_back(viewOfBias(op, bias));
+  chooseTile(view);
+  if (!view.geometry())
+    return refuse("the number of its tiles is beyond what an expression holds");
+  return view;
+}
+
+int64_t DeviceAttention::paddedDepth() const {
+  return llvm::alignTo(depth, headStep);
+}
+int64_t DeviceAttention::paddedWidth() const {
+  return llvm::alignTo(width, headStep);
+}
+int64_t DeviceAttention::depthBytes() const {
+  return oddChunks(paddedDepth() * graph::byteWidth(element()));
+}
+int64_t DeviceAttention::widthBytes() const {
+  return oddChunks(paddedWidth() * graph::byteWidth(element()));
+}
+
+int64_t DeviceAttention::sumStride() const {
+  return paddedWidth() + (isMma ? mmaPadding : simtPadding);
+}
+
+int64_t DeviceAttention::weightStride() const {
+  // Two neighbouring rows are 16 banks apart.
+  return keys % 32 == 0 ? keys + 16 : keys;
+}
+
+int64_t DeviceAttention::keyStart() const { return rows * depthBytes(); }
+int64_t DeviceAttention::valueStart() const {
+  return keyStart() + keys * depthBytes();
+}
+int64_t DeviceAttention::weightStart() const {
+  return valueStart() + keys * widthBytes();
+}
+int64_t DeviceAttention::statStart() const { return rows * sumStride() * 4; }
+
+int64_t DeviceAttention::sharedBytes() const {
+  int64_t tiles = weightStart() + (isMma ? 0 : rows * weightStride() * 4);
+  // And a word for whether this piece is the last.
+  return std::max(tiles, statStart() + rows * 8 + 16);
+}
+
+int64_t DeviceAttention::copyBytes(const StridedView &operand) const {
+  SmallVector<Expr> steps = {operand.offset};
+  llvm::append_range(steps, ArrayRef(operand.strides).drop_back());
+  return widestCopy(element(), steps);
+}
+
+Expr DeviceAttention::units() const {
+  SmallVector<Expr> dims = graph::getDims(op->getOperand(0));
+  Expr units = dims[2] * group();
+  if (units)
+    units = units.ceilDiv(Expr::constant(op->getContext(), rows));
+  return units ? units * dims[0] * keyHeads : units;
+}
+
+/// Pieces of a unit's keys beyond the first; null where that is too complex.
+static Expr morePieces(const DeviceAttention &view) {
+  MLIRContext *context = view.op->getContext();
+  auto number = [&](int64_t value) { return Expr::constant(context, value); };
+  Expr keys = graph::getDim(view.op->getOperand(1), 2), units = view.units();
+  if (keys.asConstant() && *keys.asConstant() < keysOfPiece)
+    return number(0);
+  // None where there are more units than counts.
+  if (units)
+    units = number(DeviceAttention::mostCounts - 1).floorDiv(units + 1) *
+            piecesForUnit;
+  return units ? units.min(keys.floorDiv(number(keysOfPiece))) : units;
+}
+
+/// What the pieces of all units share: enough for two or more of each.
+static Expr bytesOfPieces(const DeviceAttention &view) {
+  Expr more = morePieces(view), units = view.units();
+  if (units)
+    units = units * (2 * view.pieceBytes());
+  Expr bytes = more && units ? more * units : Expr();
+  return bytes ? bytes + DeviceAttention::piecesStart : bytes;
+}
+
+Expr DeviceAttention::pieces() const {
+  Expr more = morePieces(*this), all = units();
+  if (more && all && all * (more + 1) && bytesOfPieces(*this))
+    return more + 1;
+  return Expr::constant(op->getContext(), 1);
+}
+
+Geometry DeviceAttention::geometry() const {
+  auto number = [&](int64_t value) {
+    return Expr::constant(op->getContext(), value);
+  };
+  Expr launchRows = units(), cut = pieces();
+  if (launchRows)
+    launchRows = launchRows * cut;
+  Geometry result{launchRows, number(1), number(0), {}};
+  if (!cut.isConstant(1))
+    result.shared = bytesOfPieces(*this);
+  return result;
+}
+
+DeviceTile DeviceAttention::tile() const {
+  return {rows, keys, paddedDepth(), 1, warps * 32, sharedBytes()};
+}
+
+} // namespace tenon::kernel

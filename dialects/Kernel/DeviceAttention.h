@@ -1,0 +1,77 @@
+//===- DeviceAttention.h - How devices cut an attention into tiles --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// As on CPUs (AttentionView.h) the queries of all heads that share a key head
+// are one list, in which query i of the g-th head is number i * group + g. A
+// block computes a tile of some numbers of a list against all keys that any of
+// them sees, or against a piece of those where that would leave most of a
+// device idle; who comes last joins the pieces in their order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECTS_KERNEL_DEVICEATTENTION_H
+#define TENON_DIALECTS_KERNEL_DEVICEATTENTION_H
+
+#include "dialects/Kernel/DeviceTiles.h"
+
+namespace tenon::kernel {
+
+constexpr llvm::StringLiteral attentionMmaSchedule = "AttentionMma";
+constexpr llvm::StringLiteral attentionSimtSchedule = "AttentionSimt";
+
+/// Query, key and value in memory, all of one type, with their last axes
+/// contiguous; how a block computes a tile of `rows` queries by `keys` keys.
+struct DeviceAttention {
+  graph::AttentionOp op;
+  bool isMma;                            // Else by FMAs of f32.
+  int64_t heads, keyHeads, depth, width; // H, KV, D, E
+  StridedView query, key, value;
+  /// Where a bias lies in memory, seen from [n, H, S, T]; nothing where it is
+  /// computed in the kernel.
+  llvm::SmallVector<std::optional<StridedView>> biases;
+  int64_t rows, keys;
+
+  static constexpr int64_t warps = 4;
+  int64_t group() const { return heads / keyHeads; }
+  mlir::Type element() const { return graph::getElementType(query.base); }
+  // What is behind the head sizes in shared memory is zero.
+  int64_t paddedDepth() const;
+  int64_t paddedWidth() const;
+
+  /// Bytes from a row of a tile to the next in shared memory: rows begin at
+  /// multiples of 16, eight of them in different banks.
+  int64_t depthBytes() const;
+  int64_t widthBytes() const;
+  /// The same of the sums of queries and of the weights that warps exchange, in
+  /// elements of f32.
+  int64_t sumStride() const;
+  int64_t weightStride() const;
+  // Byte offsets in shared memory; sums are there when all else is used up,
+  // from 0 on. `stats` has two f32 for each row: its largest score and total.
+  int64_t keyStart() const;
+  int64_t valueStart() const;
+  int64_t weightStart() const;
+  int64_t statStart() const;
+  int64_t sharedBytes() const;
+
+  /// Bytes of the widest copies that all rows of an operand can be made of.
+  int64_t copyBytes(const StridedView &operand) const;
+
+  Expr units() const;  // Tiles of queries.
+  Expr pieces() const; // Of the keys of each, by the sizes alone.
+  Geometry geometry() const;
+  DeviceTile tile() const;
+
+  /// Of what pieces share: i32 counts of units, which start as zeros, and then
+  /// for each piece its sums (f32, rows of `width`), largest scores and totals.
+  static constexpr int64_t piecesStart = 512, mostCounts = piecesStart / 4;
+  int64_t pieceBytes() const { return (width + 2) * rows * 4; }
+};
+
+/// Nothing where the schedule cannot run the body; `why` says why.
+std::optional<DeviceAttention> deviceAttentionOf(mlir::Block &body, bool isMma,
+                                                 std::string &why);
+
+} // namespace tenon::kernel
+
+#endif // TENON_DIALECTS_KERNEL_DEVICEATTENTION_H

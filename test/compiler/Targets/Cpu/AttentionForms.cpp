@@ -1,0 +1,95 @@
+//===- AttentionForms.cpp - Cases of attention ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/AttentionForms.h"
+
+namespace tenon::test {
+
+/// Lets an operand be a bf16 that is widened.
+static void widen(KernelCase &test, const std::string &name,
+                  const std::string &type, const std::string &element) {
+  std::string narrow = type;
+  narrow.replace(narrow.find(element), element.size(), "bf16");
+  std::string argument = "%" + name + ": " + type;
+  test.arguments.replace(test.arguments.find(argument), argument.size(),
+                         "%" + name + "n: " + narrow);
+  test.body = "%" + name + " = graph.cast %" + name + "n : (" + narrow +
+              ") -> " + type + "\n" + test.body;
+}
+
+KernelCase attention(const Form &form, std::vector<Symbols> sizes) {
+  auto text = [](int64_t value) { return std::to_string(value); };
+  std::vector<std::string> operands = {
+      tensor({form.batch, text(form.heads), form.queries, text(form.depth)},
+             form.element),
+      tensor({form.batch, text(form.keyHeads), form.keys, text(form.depth)},
+             form.element),
+      tensor({form.batch, text(form.keyHeads), form.keys, text(form.width)},
+             form.element)};
+  std::vector<Values> values(3, {-2, 2});
+  if (form.keyMask)
+    operands.push_back(tensor({form.batch, form.keys}, "i1"));
+  if (form.keyMask)
+    values.push_back({});
+  if (form.offsets)
+    operands.push_back(tensor({form.batch}, "i64"));
+  if (form.offsets)
+    values.push_back({-3, 40});
+  for (const Dims &dims : form.biases)
+    operands.push_back(tensor(dims, form.element));
+  values.push_back({-2, 2});
+  std::string attributes =
+      "{operandSegmentSizes = array<i32: 1, 1, 1, " + text(form.keyMask) +
+      ", " + text(form.offsets) + ", " + text(form.biases.size()) +
+      ">, scale = " + std::to_string(form.scale) +
+      " : f64, softcap = " + std::to_string(form.softcap) +
+      " : f64, causal = " + (form.causal ? "true" : "false") +
+      ", offset = #graph.dims<" + form.offset +
+      ">, window = " + text(form.window) +
+      " : i64, dead_rows = #graph<dead_rows " + form.dead + ">}";
+  KernelCase test = one(
+      "attention", attributes, operands,
+      {tensor({form.batch, text(form.heads), form.queries, text(form.width)},
+              form.element)},
+      std::move(sizes));
+  test.name =
+      form.schedule + " " + attributes + " " + operands[0] + " " + operands[2];
+  test.schedule = form.schedule;
+  test.values = values;
+  if (form.isWidened)
+    for (size_t i = 0; i < 3; ++i)
+      widen(test, std::string(1, 'a' + i), operands[i], form.element);
+  return test;
+}
+
+std::vector<Symbols> sizesOf(std::vector<std::array<int64_t, 3>> all) {
+  std::vector<Symbols> sizes;
+  for (auto [b, s, t] : all)
+    sizes.push_back({{"b", b}, {"s", s}, {"t", t}});
+  return sizes;
+}
+
+std::vector<Form> masks() {
+  std::vector<Form> forms;
+  auto add = [&](auto change) { change(forms.emplace_back()); };
+  add([](Form &) {});
+  add([](Form &f) { f.keyMask = true; });
+  add([](Form &f) { f.causal = true; });
+  add([](Form &f) { f.causal = true, f.offset = "-1 * s + t"; });
+  add([](Form &f) { f.causal = true, f.offset = "-5"; });
+  add([](Form &f) { f.causal = f.offsets = true; });
+  add([](Form &f) { f.causal = true, f.window = 7, f.offset = "-1 * s + t"; });
+  add([](Form &f) { f.causal = f.offsets = true, f.window = 70; });
+  add([](Form &f) { f.causal = f.keyMask = f.offsets = true; });
+  add([](Form &f) { f.causal = true, f.window = INT64_MAX; });
+  add([](Form &f) { f.softcap = 1.5, f.scale = 1; });
+  add([](Form &f) { f.biases = {{"b", "2", "s", "t"}}; });
+  add([](Form &f) { f.biases = {{"1", "1", "s", "t"}, {"b", "1", "1", "t"}}; });
+  add([](Form &f) { f.biases = {{"1", "2", "s", "1"}}, f.keyMask = true; });
+  add([](Form &f) {
+    f.biases = {{"1", "2", "1", "t"}}, f.softcap = 2, f.causal = true;
+  });
+  return forms;
+}
+
+} // namespace tenon::test

@@ -1,0 +1,142 @@
+//===- AttentionTilesTest.cpp - Attention by tiles on devices -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/AttentionForms.h"
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace tenon::test {
+namespace {
+
+using Sizes = std::vector<std::array<int64_t, 3>>;
+
+/// By both schedules: f32, and bf16 that is widened, whose weights are rounded
+/// to bf16 for the second product.
+std::vector<KernelCase> both(Form form, const Sizes &sizes) {
+  form.schedule = "AttentionSimt";
+  std::vector<KernelCase> cases = {attention(form, sizesOf(sizes))};
+  form.schedule = "AttentionMma";
+  form.isWidened = true;
+  cases.push_back(attention(form, sizesOf(sizes)));
+  cases.back().tolerance = 8e-3;
+  return cases;
+}
+
+void runBoth(const std::vector<Form> &forms, const Sizes &sizes) {
+  std::vector<KernelCase> cases;
+  for (const Form &form : forms)
+    for (KernelCase &test : both(form, sizes))
+      cases.push_back(std::move(test));
+  runCases(cases);
+}
+
+Form ofHeads(int64_t depth, int64_t width) {
+  Form form;
+  form.heads = form.keyHeads = 1;
+  form.depth = depth, form.width = width;
+  form.scale = 1 / std::sqrt(double(depth));
+  return form;
+}
+
+TEST(AttentionTiles, EveryMask) {
+  static constexpr const char *dead[] = {"zero", "uniform", "nan"};
+  std::vector<Form> forms = masks();
+  for (size_t i = 0; i < forms.size(); ++i)
+    forms[i].dead = dead[i % 3];
+  runBoth(forms, {{2, 5, 9}, {1, 66, 70}, {1, 3, 0}});
+}
+
+/// Queries in front of all keys, and masks that are by chance all false.
+TEST(AttentionTiles, RowsOfNoKeys) {
+  std::vector<Form> forms;
+  for (std::string dead : {"zero", "uniform", "nan"}) {
+    Form &form = forms.emplace_back(ofHeads(16, 16));
+    form.dead = dead;
+    form.causal = form.keyMask = true;
+    form.offset = "-3";
+  }
+  runBoth(forms, {{9, 3, 2}, {1, 40, 60}, {2, 4, 0}});
+}
+
+TEST(AttentionTiles, HeadSizes) {
+  std::vector<Form> forms;
+  for (auto [depth, width] : {std::pair(8, 8), {64, 64}, {80, 96}, {128, 128}})
+    forms.push_back(ofHeads(depth, width));
+  forms.push_back(ofHeads(256, 256));
+  for (Form &form : forms)
+    form.causal = true;
+  runBoth(forms, {{1, 33, 70}});
+}
+
+/// Rows begin at multiples of 8, 4 and 2 bytes.
+TEST(AttentionTiles, NarrowCopies) {
+  runBoth({ofHeads(20, 12), ofHeads(18, 9), ofHeads(27, 42)},
+          {{2, 5, 40}, {1, 1, 3}});
+}
+
+TEST(AttentionTiles, HeadsShareKeys) {
+  std::vector<Form> forms;
+  for (auto [heads, keyHeads] : {std::pair(6, 2), {7, 1}}) {
+    Form &form = forms.emplace_back();
+    form.heads = heads, form.keyHeads = keyHeads;
+    form.causal = form.offsets = true;
+    form.window = heads == 7 ? 9 : 0;
+    form.dead = "uniform";
+    form.biases = {{"2", std::to_string(heads), "s", "t"}};
+  }
+  runBoth(forms, {{2, 1, 70}, {2, 20, 30}});
+}
+
+/// Few queries and many keys, which several blocks share.
+TEST(AttentionTiles, PiecesOfThePast) {
+  static constexpr const char *dead[] = {"zero", "uniform", "nan"};
+  std::vector<Form> forms;
+  for (auto [heads, keyHeads] : {std::pair(1, 1), {7, 1}, {4, 2}}) {
+    Form &form = forms.emplace_back(ofHeads(16, 24));
+    form.heads = heads, form.keyHeads = keyHeads;
+    form.dead = dead[forms.size() % 3];
+    form.causal = true;
+    form.keyMask = heads == 7;
+    form.offset = "-1 * s + t";
+  }
+  // Queries in front of all keys.
+  for (std::string each : dead) {
+    Form &form = forms.emplace_back(ofHeads(8, 8));
+    form.dead = each;
+    form.causal = form.offsets = true;
+    form.offset = "-300";
+  }
+  runBoth(forms, {{1, 1, 555}, {1, 3, 300}});
+}
+
+TEST(AttentionTiles, InfinitiesAndNaN) {
+  std::vector<KernelCase> cases;
+  Form form = ofHeads(16, 16);
+  form.biases = {{"1", "1", "s", "t"}};
+  for (bool masked : {false, true}) {
+    form.keyMask = masked;
+    for (KernelCase &test : both(form, {{1, 70, 70}, {1, 2, 300}})) {
+      // Lines of -infinity and of the lowest number are whole dead rows.
+      test.values.back() = {-1, 1, /*special=*/true};
+      cases.push_back(std::move(test));
+    }
+  }
+  runCases(cases);
+}
+
+TEST(AttentionTiles, OperandsOf16Bits) {
+  std::vector<KernelCase> cases;
+  for (std::string element : {"f16", "bf16"}) {
+    Form form;
+    form.schedule = "AttentionMma";
+    form.element = element;
+    form.causal = true;
+    form.biases = {{"1", "2", "s", "t"}};
+    cases.push_back(attention(form, sizesOf({{1, 70, 70}})));
+    cases.back().tolerance = element == "bf16" ? 1.6e-2 : 2e-3;
+  }
+  runCases(cases);
+}
+
+} // namespace
+} // namespace tenon::test
