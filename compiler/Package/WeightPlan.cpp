@@ -30,6 +30,10 @@ int64_t filterDepth(const Weight &weight) {
   return depth;
 }
 
+int64_t elementBytes(const Weight &weight) {
+  return weight.elementType.getIntOrFloatBitWidth() / 8;
+}
+
 llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
                                      llvm::StringRef layout) {
   if (layout.empty())
@@ -37,9 +41,10 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
   bool isFilter = weight.shape.size() > 2 && weight.elementType.isF32();
   if (isFilter && layout == "taps_first")
     return weight.bytes().size();
-  if (auto filter = kernel::FilterLayout::parse(layout); isFilter && filter)
+  if (auto filter = kernel::FilterLayout::parse(layout);
+      weight.shape.size() > 2 && weight.elementType.isFloat() && filter)
     if (std::optional<int64_t> count = filter->elements(weight.shape))
-      return uint64_t(*count) * sizeof(float);
+      return uint64_t(*count) * elementBytes(weight);
   if (auto winograd = kernel::WinogradLayout::parse(layout);
       isFilter && winograd)
     if (std::optional<int64_t> count = winograd->elements(weight.shape))
@@ -176,20 +181,17 @@ void packFilter(const PlacedWeight &placed, const kernel::FilterLayout &layout,
   int64_t channels = placed.weight->shape[1], width = layout.width;
   int64_t depth = filterDepth(*placed.weight);
   int64_t taps = depth / std::max<int64_t>(channels, 1);
-  std::vector<float> chunk(channels * width);
+  int64_t bytes = elementBytes(*placed.weight);
+  std::vector<char> chunk(channels * width * bytes);
   auto packPanel = [&](int64_t first, int64_t count) {
-    const char *source =
-        placed.weight->bytes().data() + first * depth * int64_t(sizeof(float));
-    std::fill(chunk.begin(), chunk.end(), 0.0f);
+    const char *source = placed.weight->bytes().data() + first * depth * bytes;
+    std::fill(chunk.begin(), chunk.end(), 0);
     for (int64_t tap = 0; tap < taps; ++tap) {
       for (int64_t c = 0; c < channels; ++c)
         for (int64_t m = 0; m < count; ++m)
-          std::memcpy(&chunk[c * width + m],
-                      source +
-                          (m * depth + c * taps + tap) * int64_t(sizeof(float)),
-                      sizeof(float));
-      sink({reinterpret_cast<const char *>(chunk.data()),
-            chunk.size() * sizeof(float)});
+          std::memcpy(&chunk[(c * width + m) * bytes],
+                      source + (m * depth + c * taps + tap) * bytes, bytes);
+      sink(chunk);
     }
   };
   for (int64_t group = 0; group < layout.groups; ++group)

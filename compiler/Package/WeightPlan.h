@@ -12,9 +12,10 @@
 //               their panels in turn
 //               The three of a bf16 matrix lie in pairs of k, the last one
 //               completed by 0: [ceil(N / 48)][ceil(K / 2)][48][2]
-//   "conv48"    an f32 filter [M, C, taps..] as [ceil(M / 48)][taps..][C][48],
-//               padded with 0; the same of other widths, and "conv48/G" of G
-//               groups (see dialects/Kernel/FilterLayout.h)
+//   "conv48"    a filter [M, C, taps..] of any floats as
+//               [ceil(M / 48)][taps..][C][48], padded with 0; the same of other
+//               widths, and "conv48/G" of G groups (see
+//               dialects/Kernel/FilterLayout.h)
 //   "winograd4" an f32 filter [M, C, 3, 3] transformed for tiles of
 //               4x4 outputs, and "winograd2" for those of 2x2 (see
 //               dialects/Kernel/WinogradView.h)

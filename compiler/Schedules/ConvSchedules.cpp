@@ -15,14 +15,6 @@ namespace {
 
 using graph::Expr;
 
-graph::ConvOp convOf(const KernelView &view) {
-  return dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(view.body));
-}
-
-unsigned argumentOf(Value operand) {
-  return cast<BlockArgument>(operand).getArgNumber();
-}
-
 /// Whether an op only renames what is yielded.
 bool isTailReshape(Operation *op) {
   return isa<graph::ReshapeOp>(op) &&
@@ -31,19 +23,12 @@ bool isTailReshape(Operation *op) {
          });
 }
 
-/// Whether an op behind the root moves elements.
-bool movesBehind(const KernelView &view, Operation *root) {
-  llvm::SmallPtrSet<Operation *, 8> behind = {root};
-  for (Operation &op : view.body.without_terminator()) {
-    if (!llvm::any_of(op.getOperands(), [&](Value operand) {
-          return behind.contains(operand.getDefiningOp());
-        }))
-      continue;
-    if (kernel::roleOf(&op) == kernel::Role::Movement && !isTailReshape(&op))
-      return true;
-    behind.insert(&op);
-  }
-  return false;
+graph::ConvOp convOf(const KernelView &view) {
+  return dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(view.body));
+}
+
+unsigned argumentOf(Value operand) {
+  return cast<BlockArgument>(operand).getArgNumber();
 }
 
 std::optional<std::string> refusalOfAll(const KernelView &view) {
@@ -119,6 +104,20 @@ kernel::Geometry geometryOfWinograd(const KernelView &view, int64_t outputs) {
 }
 
 } // namespace
+
+bool movesBehind(const KernelView &view, Operation *root) {
+  llvm::SmallPtrSet<Operation *, 8> behind = {root};
+  for (Operation &op : view.body.without_terminator()) {
+    if (!llvm::any_of(op.getOperands(), [&](Value operand) {
+          return behind.contains(operand.getDefiningOp());
+        }))
+      continue;
+    if (kernel::roleOf(&op) == kernel::Role::Movement && !isTailReshape(&op))
+      return true;
+    behind.insert(&op);
+  }
+  return false;
+}
 
 //===--- WinogradF2, WinogradF4 ---===//
 

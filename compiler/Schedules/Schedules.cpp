@@ -3,6 +3,7 @@
 
 #include "compiler/Schedules/Schedules.h"
 #include "compiler/Schedules/AttentionDeviceSchedules.h"
+#include "compiler/Schedules/ConvDeviceSchedules.h"
 #include "compiler/Schedules/ConvSchedules.h"
 #include "compiler/Schedules/DeviceSchedules.h"
 #include "compiler/Schedules/RowSchedules.h"

@@ -76,20 +76,21 @@ std::vector<char> unpackRows(const char *packed, int64_t rows, int64_t columns,
 
 /// A packed filter of f32 as it was: [M, C, taps..].
 std::vector<char> unpackFilter(const char *packed, ArrayRef<int64_t> shape,
-                               const kernel::FilterLayout &layout) {
+                               const kernel::FilterLayout &layout,
+                               int64_t bytes) {
   int64_t maps = shape[0], channels = shape[1], taps = 1, width = layout.width;
   int64_t own = std::max<int64_t>(maps / layout.groups, 1);
   int64_t panels = llvm::divideCeil(own, width);
   for (int64_t size : shape.drop_front(2))
     taps *= size;
-  std::vector<char> filter(size_t(maps * channels * taps) * 4);
+  std::vector<char> filter(size_t(maps * channels * taps) * bytes);
   for (int64_t m = 0; m < maps; ++m)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t t = 0; t < taps; ++t) {
         int64_t panel = m / own * panels + m % own / width;
         int64_t row = (panel * taps + t) * channels + c;
-        std::memcpy(filter.data() + ((m * channels + c) * taps + t) * 4,
-                    packed + (row * width + m % own % width) * 4, 4);
+        std::memcpy(filter.data() + ((m * channels + c) * taps + t) * bytes,
+                    packed + (row * width + m % own % width) * bytes, bytes);
       }
   return filter;
 }
@@ -245,11 +246,11 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
   else if (layout == "rows48")
     tensor.bytes = unpackRows(data, (*shape)[0], (*shape)[1], width);
   else if (auto filter = kernel::FilterLayout::parse(layout))
-    tensor.bytes = unpackFilter(data, *shape, *filter);
+    tensor.bytes = unpackFilter(data, *shape, *filter, width);
   else if (auto winograd = kernel::WinogradLayout::parse(layout))
     tensor.bytes = unpackWinograd(data, *shape, *winograd);
   else if (layout == "taps_first")
-    tensor.bytes = unpackFilter(data, *shape, {(*shape)[0]});
+    tensor.bytes = unpackFilter(data, *shape, {(*shape)[0]}, width);
   else if (operand.bytes >= bytes)
     tensor.bytes.assign(data, data + bytes);
   else

@@ -90,6 +90,17 @@ void DeviceEmitter::finishFunctions() {
 
 LogicalResult DeviceEmitter::emitRows() {
   LogicalResult result = success();
+  // A tile for each piece: less to remember than pieces of tiles.
+  if (tileOf(kernel) && kernel.getGeometry()[1].isConstant(1)) {
+    loop(block, rows, blocks, [&](Value tile) {
+      LLVM::StoreOp::create(b, arith::ConstantIntOp::create(b, 0, 32),
+                            faultSlot);
+      result = emitTile(*this, tile);
+      if (mayFault)
+        reportFault(tile);
+    });
+    return result;
+  }
   Value pieces = div(add(rows, sub(grain, number(1))), grain);
   loop(block, pieces, blocks, [&](Value piece) {
     LLVM::StoreOp::create(b, arith::ConstantIntOp::create(b, 0, 32), faultSlot);

@@ -24,12 +24,14 @@ bool MatrixOperand::hasWholeChunks(const ChunkShape &shape) const {
 /// there, where lines may end within the chunk.
 void MatrixOperand::keep(Chunk &chunk, const ChunkShape &shape) {
   const Line &line = chunk.line;
-  Value isThere = e.less(e.number(0), line.rest);
-  Value index = e.select(isThere, line.index, e.number(0));
+  Value index = line.index;
+  if (line.rest)
+    index = e.select(e.less(e.number(0), line.rest), index, e.number(0));
   chunk.kept.push_back(
       e.add(e.mul(index, lineStride), e.mul(chunk.step, depthStride)));
   if (shape.isAlongDepth || hasWholeChunks(shape))
     return;
+  assert(line.rest && "whole tiles have whole chunks");
   int64_t width = graph::byteWidth(type);
   Value rest = e.mul(line.rest, e.number(width));
   for (int64_t at = 0; at < shape.count * width; at += shape.bytes)
@@ -78,8 +80,7 @@ MatmulProduct::MatmulProduct(DeviceEmitter &e, graph::MatmulOp op,
                              kernel::MatmulView of)
     : view(std::move(of)), e(e), op(op),
       left(operandOf(view.lhs, e.valueOf(view.rows))),
-      right(operandOf(view.rhs, e.valueOf(view.columns))),
-      leadDims(e.dimsOf(op.getResult())) {
+      right(operandOf(view.rhs, e.valueOf(view.columns))) {
   rows = e.valueOf(view.rows), columns = e.valueOf(view.columns);
   depth = e.valueOf(view.depth);
   hasBatches = !view.batchDims.empty();
@@ -89,7 +90,7 @@ MatmulProduct::MatmulProduct(DeviceEmitter &e, graph::MatmulOp op,
   else
     results = {op.getResult()};
   lhs = &left, rhs = &right;
-  leadDims.pop_back();
+  hasFlatLines = !hasRowsTogether && countsLines(e.kernel);
 }
 
 MatrixOperand MatmulProduct::operandOf(const kernel::StridedView &operand,
@@ -138,13 +139,7 @@ void MatmulProduct::enter(MatrixOperand &matrix,
 Product::Place MatmulProduct::placeOf(Value first, Value further,
                                       Value column) {
   Value line = e.add(e.add(e.mul(batch, rows), first), further);
-  Indices index = e.delinearise(line, leadDims);
-  index.push_back(column);
-  // As operands that broadcast see it.
-  for (auto [axis, dim] : llvm::enumerate(graph::getDims(op.getResult())))
-    if (dim.isConstant(1))
-      index[axis] = e.number(0);
-  return {index, e.add(e.mul(line, columns), column)};
+  return {indexOf(e, line, column), e.add(e.mul(line, columns), column)};
 }
 
 } // namespace tenon::cuda

@@ -39,9 +39,10 @@ class MmaTile : public TileProduct {
 public:
   MmaTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile)
       : TileProduct(e, product, tile, kernel::mmaPadding),
-        lhsLayout{product.lhs->alongDepth >= 4, tile.rows, tile.depth, 0},
-        rhsLayout{product.rhs->alongDepth >= 4, tile.columns, tile.depth,
-                  tile.rows * tile.depth * 2},
+        lhsLayout{product.lhs->alongLines < 4 || product.lhs->alongDepth >= 4,
+                  tile.rows, tile.depth, 0},
+        rhsLayout{product.rhs->alongLines < 4 || product.rhs->alongDepth >= 4,
+                  tile.columns, tile.depth, tile.rows * tile.depth * 2},
         warpsAcross(tile.columns / warpColumns),
         warpRows(tile.rows / (tile.threads / 32 / warpsAcross)),
         kind(product.lhs->type.isF16() ? ptx::Mma::F16 : ptx::Mma::BF16) {}

@@ -17,7 +17,8 @@
 namespace tenon::cuda {
 
 /// Where a line of a tile lies among those of an operand, and how many there
-/// are from it on: less than 1 when it is not there itself.
+/// are from it on: less than 1 when it is not there itself. Null where all
+/// lines of all tiles are there.
 struct Line {
   Value index, rest;
 };
@@ -80,6 +81,10 @@ public:
   };
   virtual Place placeOf(Value first, Value further, Value column) = 0;
 
+  /// The index in the result of column `column` of its line `line`, its axes
+  /// but the last one counted as one.
+  Indices indexOf(DeviceEmitter &e, Value line, Value column) const;
+
   Value rows, columns, depth;
   bool hasBatches = false;
   /// Neighbours in memory are rows, not columns, of the result.
@@ -88,6 +93,13 @@ public:
   /// two halves of as many columns, which rhs has one behind the other.
   llvm::SmallVector<Value> results;
   Operand *lhs = nullptr, *rhs = nullptr;
+
+protected:
+  /// Whether whatever follows knows lines by their number: all that it reads
+  /// has one element for each, or one for all.
+  bool countsLines(kernel::FuncOp kernel) const;
+
+  bool hasFlatLines = false;
 };
 
 /// An operand with strides, in elements.
@@ -129,7 +141,6 @@ private:
   DeviceEmitter &e;
   graph::MatmulOp op;
   MatrixOperand left, right;
-  Indices leadDims;
   Value batch;
 };
 

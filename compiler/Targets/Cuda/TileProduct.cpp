@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/TileProduct.h"
+#include "compiler/Targets/Cuda/ConvProduct.h"
 #include "compiler/Targets/Cuda/TileAttention.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -49,20 +50,32 @@ void TileProduct::locate(Value ordinal) {
   product.enter(batch);
 }
 
+namespace {
+
+bool isMultiple(Value size, int64_t of) {
+  std::optional<int64_t> known = getConstantIntValue(size);
+  return known && *known % of == 0;
+}
+
+} // namespace
+
 Line TileProduct::lhsLine(Value i) {
   Value index = e.add(row, i);
+  if (isMultiple(product.rows, tile.rows))
+    return {index, Value()};
   return {index, e.sub(product.rows, index)};
 }
 
 Line TileProduct::rhsLine(Value i) {
+  bool isWhole = isMultiple(product.columns, tileColumns());
   if (product.results.size() == 1) {
     Value index = e.add(column, i);
-    return {index, e.sub(product.columns, index)};
+    return {index, isWhole ? Value() : e.sub(product.columns, index)};
   }
   Value inHalf = e.add(column, e.rem(i, e.number(tileColumns())));
   Value half = e.div(i, e.number(tileColumns()));
   return {e.add(inHalf, e.mul(half, product.columns)),
-          e.sub(product.columns, inHalf)};
+          isWhole ? Value() : e.sub(product.columns, inHalf)};
 }
 
 void TileProduct::PanelCopies::add(Line line, Value step) {
@@ -79,11 +92,33 @@ void TileProduct::start(const PanelCopies &copies, Value panel, Value stage) {
     Value place =
         sharedAt(sharedAt(stage, copies.place), e.number(i * copies.apart));
     SmallVector<Copy> parts = copies.operand->copiesOf(chunk, shape, step);
+    if (shape.bytes < 4) {
+      store(parts, copies.operand->type, place);
+      continue;
+    }
     for (auto [part, copy] : llvm::enumerate(parts))
       ptx::CpAsyncOp::create(e.b, cache, uint32_t(shape.bytes),
                              sharedAt(place, e.number(part * shape.bytes)),
                              copy.from, copy.bytes);
   }
+}
+
+/// The hardware copies no two bytes: they pass through registers.
+void TileProduct::store(ArrayRef<Copy> parts, Type type, Value place) {
+  Type memory = e.memoryType(type);
+  auto vector = VectorType::get({int64_t(parts.size())}, memory);
+  Value all = LLVM::PoisonOp::create(e.b, vector), zero = e.zero(memory);
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    Value element = LLVM::LoadOp::create(e.b, memory, part.from);
+    if (part.bytes) {
+      Value none = arith::ConstantIntOp::create(e.b, 0, 32);
+      Value isThere = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne,
+                                            part.bytes, none);
+      element = arith::SelectOp::create(e.b, isThere, element, zero);
+    }
+    all = LLVM::InsertElementOp::create(e.b, all, element, word(e.number(i)));
+  }
+  LLVM::StoreOp::create(e.b, all, place, parts.size() * graph::byteWidth(type));
 }
 
 SmallVector<Value> TileProduct::sumPanels(ValueRange zeros, int64_t stageBytes,
@@ -130,8 +165,7 @@ Value TileProduct::word(Value number) {
 Value TileProduct::threadHere() { return e.threadHere(); }
 
 bool TileProduct::hasWholeDepth() const {
-  std::optional<int64_t> known = getConstantIntValue(product.depth);
-  return known && *known % tile.depth == 0;
+  return isMultiple(product.depth, tile.depth);
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,26 +252,49 @@ void TileProduct::storeElement(Value firstRow, Value inChunk, Value inTile) {
 std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
   if (auto attention = attentionTileOf(kernel))
     return attention;
-  bool isSimt = kernel.getSchedule() == kernel::simtSchedule;
-  bool isMma = kernel.getSchedule() == kernel::mmaSchedule;
-  auto op =
-      dyn_cast_if_present<graph::MatmulOp>(kernel::findRoot(kernel.getBlock()));
-  std::optional<kernel::MatmulView> view;
-  if ((!isSimt && !isMma) || !op || !(view = kernel::matmulViewOf(op)))
-    return std::nullopt;
-  return isMma ? kernel::mmaTileOf(*view) : kernel::simtTileOf(*view);
+  StringRef schedule = kernel.getSchedule();
+  Operation *root = kernel::findRoot(kernel.getBlock());
+  bool isMma = schedule == kernel::mmaSchedule;
+  if (isMma || schedule == kernel::simtSchedule) {
+    auto op = dyn_cast_if_present<graph::MatmulOp>(root);
+    auto view = op ? kernel::matmulViewOf(op) : std::nullopt;
+    if (view)
+      return isMma ? kernel::mmaTileOf(*view) : kernel::simtTileOf(*view);
+  }
+  isMma = schedule == kernel::convMmaSchedule;
+  if (isMma || schedule == kernel::convSimtSchedule) {
+    std::string why;
+    auto op = dyn_cast_if_present<graph::ConvOp>(root);
+    auto view = op ? kernel::convTilesViewOf(op, why) : std::nullopt;
+    if (view)
+      return kernel::convTileOf(*view, isMma);
+  }
+  return std::nullopt;
 }
 
 LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {
   if (attentionTileOf(e.kernel))
     return emitAttentionTile(e, ordinal);
-  auto op = cast<graph::MatmulOp>(kernel::findRoot(e.kernel.getBlock()));
+  StringRef schedule = e.kernel.getSchedule();
+  kernel::DeviceTile tile = *tileOf(e.kernel);
+  Operation *root = kernel::findRoot(e.kernel.getBlock());
+  if (auto op = dyn_cast<graph::ConvOp>(root)) {
+    std::string why;
+    auto view = kernel::convTilesViewOf(op, why);
+    if (!view)
+      return op.emitOpError(why) << "; please report this";
+    ConvProduct product(e, op, *view, tile.depth);
+    bool isMma = schedule == kernel::convMmaSchedule;
+    (isMma ? emitMmaTile : emitSimtTile)(e, product, tile, ordinal);
+    return success();
+  }
+  auto op = cast<graph::MatmulOp>(root);
   std::optional<kernel::MatmulView> view = kernel::matmulViewOf(op);
   if (!view)
     return op.emitOpError("is no product of views; please report this");
   MatmulProduct product(e, op, *view);
-  bool isMma = e.kernel.getSchedule() == kernel::mmaSchedule;
-  (isMma ? emitMmaTile : emitSimtTile)(e, product, *tileOf(e.kernel), ordinal);
+  bool isMma = schedule == kernel::mmaSchedule;
+  (isMma ? emitMmaTile : emitSimtTile)(e, product, tile, ordinal);
   return success();
 }
 

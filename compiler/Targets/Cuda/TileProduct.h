@@ -76,6 +76,7 @@ protected:
   Value sharedMemory;
 
 private:
+  void store(llvm::ArrayRef<Copy> parts, mlir::Type type, Value place);
   void locate(Value ordinal);
   void emitChunks();
   void storeColumn(Value firstRow, Value column, int64_t threadRows);

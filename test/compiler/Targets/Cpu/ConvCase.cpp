@@ -29,18 +29,25 @@ KernelCase convCase(const std::string &schedule, const Sliding &sliding,
       ">, dilations = array<i64: " + join(sliding.dilations) +
       ">, pads = #graph.dims<" + join(sliding.pads) +
       ">, group = " + std::to_string(sliding.groups) + ", channels_last}";
-  std::string a = tensor(input, "f32"), b = tensor(filter, "f32"),
-              sums = tensor(result, "f32"), types = "(" + a + ", " + b + ")";
+  std::string a = tensor(input, sliding.element),
+              b = tensor(filter, sliding.element), sums = tensor(result, "f32"),
+              wideA = tensor(input, "f32"), wideB = tensor(filter, "f32"),
+              types = "(" + wideA + ", " + wideB + ")", names = "%a, %b";
   KernelCase test;
-  test.name = attributes + types + behind.ops;
+  test.name = attributes + types + sliding.element + behind.ops;
   test.schedule = schedule;
   test.arguments = "%a: " + a + ", %b: " + b;
   if (!behind.arguments.empty())
     test.arguments += ", " + withResult(behind.arguments, sums);
-  test.body = "%sums = graph.conv %a, %b " + attributes + " : " + types +
-              " -> " + sums + "\n" + withResult(behind.ops, sums) +
-              "\nkernel.yield " + (behind.ops.empty() ? "%sums" : "%y") +
-              " : " + tensor(result, behind.element);
+  if (sliding.element != "f32") {
+    test.body = "%aw = graph.cast %a : (" + a + ") -> " + wideA +
+                "\n%bw = graph.cast %b : (" + b + ") -> " + wideB + "\n";
+    names = "%aw, %bw";
+  }
+  test.body += "%sums = graph.conv " + names + " " + attributes + " : " +
+               types + " -> " + sums + "\n" + withResult(behind.ops, sums) +
+               "\nkernel.yield " + (behind.ops.empty() ? "%sums" : "%y") +
+               " : " + tensor(result, behind.element);
   // Their sums are f32.
   if (behind.element == "f64")
     test.tolerance = 1e-6;
@@ -62,8 +69,9 @@ KernelCase FixedConv::with(const std::string &schedule,
   }
   input.push_back(text(groups * channels));
   result.push_back(text(groups * maps));
-  KernelCase test = convCase(schedule, {strides, dilations, pads, groups},
-                             input, filter, result, behind);
+  KernelCase test =
+      convCase(schedule, {strides, dilations, pads, groups, element}, input,
+               filter, result, behind);
   test.sizes.clear();
   for (int64_t count : images)
     test.sizes.push_back({{"n", count}});

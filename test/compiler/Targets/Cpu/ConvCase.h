@@ -11,10 +11,12 @@ namespace tenon::test {
 using Numbers = std::vector<int64_t>;
 using Dims = std::vector<std::string>;
 
-/// How a filter goes over images. Pads are all lows, then all highs.
+/// How a filter goes over images. Pads are all lows, then all highs. Operands
+/// of `element` other than f32 are widened before.
 struct Sliding {
   Numbers strides, dilations, pads;
   int64_t groups = 1;
+  std::string element = "f32";
 };
 
 /// What follows a convolution: ops on %sums that make %y of `element`, and
@@ -23,7 +25,7 @@ struct Behind {
   std::string arguments, ops, element = "f32";
 };
 
-/// A convolution of f32 %a with %b, whose types have these dims.
+/// A convolution in f32 of %a with %b, whose types have these dims.
 KernelCase convCase(const std::string &schedule, const Sliding &sliding,
                     const Dims &input, const Dims &filter, const Dims &result,
                     const Behind &behind);
@@ -34,6 +36,7 @@ struct FixedConv {
   int64_t groups, channels, maps; // The latter two of a group.
   Numbers image, taps, strides, dilations, pads;
   Behind behind = {};
+  std::string element = "f32";
 
   /// Of so many images.
   KernelCase with(const std::string &schedule, const Numbers &images) const;

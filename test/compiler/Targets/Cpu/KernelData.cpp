@@ -3,6 +3,9 @@
 
 #include "test/compiler/Targets/Cpu/KernelData.h"
 #include "compiler/Schedules/Schedules.h"
+#include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/FilterLayout.h"
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -77,6 +80,33 @@ reference::Tensor randomTensor(Type element, ArrayRef<int64_t> shape,
     }
   }
   return reference::Tensor::fromInts(element, shape, numbers);
+}
+
+std::vector<char> inFilterLayout(const reference::Tensor &tensor,
+                                 StringRef layout) {
+  std::vector<char> bytes = tensor.toBytes();
+  auto filter = kernel::FilterLayout::parse(layout);
+  if (layout == kernel::depthwiseLayout)
+    filter = kernel::FilterLayout{tensor.shape[0]};
+  if (!filter)
+    return bytes;
+  int64_t groups = filter->groups, width = filter->width, taps = 1;
+  int64_t maps = tensor.shape[0] / groups, channels = tensor.shape[1];
+  for (int64_t size : ArrayRef(tensor.shape).drop_front(2))
+    taps *= size;
+  int64_t panels = (maps + width - 1) / width;
+  int64_t element = graph::byteWidth(tensor.element);
+  std::vector<char> packed(groups * panels * width * channels * taps * element);
+  for (int64_t g = 0; g < groups; ++g)
+    for (int64_t m = 0; m < maps; ++m)
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t t = 0; t < taps; ++t) {
+          int64_t to = ((g * panels + m / width) * taps + t) * channels + c;
+          int64_t from = ((g * maps + m) * channels + c) * taps + t;
+          std::memcpy(&packed[(to * width + m % width) * element],
+                      &bytes[from * element], element);
+        }
+  return packed;
 }
 
 double defaultTolerance(Type element) {

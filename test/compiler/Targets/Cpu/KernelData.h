@@ -27,6 +27,10 @@ reference::Tensor randomTensor(mlir::Type element,
                                llvm::ArrayRef<int64_t> shape,
                                const Values &values, std::mt19937_64 &random);
 
+/// The bytes of a tensor in a layout of filters; row-major in any other.
+std::vector<char> inFilterLayout(const reference::Tensor &tensor,
+                                 llvm::StringRef layout);
+
 double defaultTolerance(mlir::Type element);
 
 /// Where two tensors of one type and shape differ; empty when they agree.

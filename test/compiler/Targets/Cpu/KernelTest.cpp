@@ -94,28 +94,6 @@ std::vector<char> pack(const reference::Tensor &tensor, int64_t parts) {
   return packed;
 }
 
-/// The bytes of a filter [M, C, taps..] of 4-byte elements as
-/// [groups][ceil(M / groups / width)][taps..][C][width].
-std::vector<char> packFilter(const reference::Tensor &tensor, int64_t width,
-                             int64_t groups) {
-  std::vector<char> bytes = tensor.toBytes();
-  int64_t maps = tensor.shape[0] / groups, channels = tensor.shape[1], taps = 1;
-  for (int64_t size : ArrayRef(tensor.shape).drop_front(2))
-    taps *= size;
-  int64_t panels = (maps + width - 1) / width;
-  std::vector<char> packed(groups * panels * width * channels * taps * 4);
-  for (int64_t g = 0; g < groups; ++g)
-    for (int64_t m = 0; m < maps; ++m)
-      for (int64_t c = 0; c < channels; ++c)
-        for (int64_t t = 0; t < taps; ++t) {
-          int64_t to = ((g * panels + m / width) * taps + t) * channels + c;
-          int64_t from = ((g * maps + m) * channels + c) * taps + t;
-          std::memcpy(&packed[(to * width + m % width) * 4], &bytes[from * 4],
-                      4);
-        }
-  return packed;
-}
-
 /// One axis of Winograd's transform of three taps, as polynomials: their values
 /// at some points, times what each point's product is scaled by.
 std::vector<double> atPoints(int64_t outputs, const double taps[3]) {
@@ -171,13 +149,9 @@ std::vector<char> inLayout(const reference::Tensor &tensor, StringRef layout) {
     return pack(tensor, 1);
   if (layout == kernel::packedHalvesLayout)
     return pack(tensor, 2);
-  if (auto filter = kernel::FilterLayout::parse(layout))
-    return packFilter(tensor, filter->width, filter->groups);
   if (auto winograd = kernel::WinogradLayout::parse(layout))
     return packWinograd(tensor, winograd->outputs);
-  if (layout == kernel::depthwiseLayout)
-    return packFilter(tensor, tensor.shape[0], 1);
-  return tensor.toBytes();
+  return inFilterLayout(tensor, layout);
 }
 
 class CaseRunner {

@@ -90,8 +90,9 @@ private:
     std::string error;
     ASSERT_TRUE(module.load(memory, error)) << error;
     std::vector<uint64_t> words;
-    for (const reference::Tensor &input : inputs) {
-      std::vector<char> bytes = input.toBytes();
+    for (auto [input, layout] :
+         llvm::zip(inputs, kernel.getLayouts().getAsValueRange<StringAttr>())) {
+      std::vector<char> bytes = inFilterLayout(input, layout);
       words.push_back(memory.allocate(bytes.size()));
       memory.write(words.back(), bytes.data(), bytes.size());
     }

@@ -1,0 +1,86 @@
+//===- ConvDeviceSchedules.cpp - Schedules of convolutions on devices -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Schedules/ConvDeviceSchedules.h"
+#include "compiler/Schedules/ConvSchedules.h"
+#include "dialects/Kernel/ConvTiles.h"
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+/// Tiles with fewer maps or pixels would be mostly empty.
+constexpr int64_t fewestMaps = 8, fewestPixels = 4;
+
+graph::ConvOp convOf(const KernelView &view) {
+  return dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(view.body));
+}
+
+kernel::ConvTilesView sizesOf(const KernelView &view) {
+  std::string why;
+  return *kernel::convTilesViewOf(convOf(view), why);
+}
+
+std::optional<std::string> refusalOfTiles(const KernelView &view, bool isMma) {
+  graph::ConvOp conv = convOf(view);
+  if (!conv)
+    return "its root is no convolution";
+  std::string why;
+  std::optional<kernel::ConvTilesView> sizes =
+      kernel::convTilesViewOf(conv, why);
+  if (!sizes)
+    return why;
+  if (!view.isWeight[sizes->filter.getArgNumber()])
+    return "the filter is no weight";
+  Type type = sizes->type();
+  if (isMma && !type.isBF16() && !type.isF16())
+    return "its operands are neither bf16 nor f16";
+  if (!isMma && !type.isF32())
+    return "its operands are not f32";
+  if (sizes->maps < fewestMaps ||
+      sizes->rows.asConstant().value_or(fewestPixels) < fewestPixels)
+    return "it has so few pixels, or maps in a group, that tiles would be "
+           "mostly empty";
+  if (movesBehind(view, conv))
+    return "it moves data behind the convolution";
+  if (!kernel::convTileGeometry(*sizes, kernel::convTileOf(*sizes, isMma)))
+    return "the number of its tiles is beyond what an expression holds";
+  return std::nullopt;
+}
+
+kernel::Geometry geometryOfTiles(const KernelView &view, bool isMma) {
+  kernel::ConvTilesView sizes = sizesOf(view);
+  return kernel::convTileGeometry(sizes, kernel::convTileOf(sizes, isMma));
+}
+
+SmallVector<std::string> withFilter(const KernelView &view) {
+  kernel::ConvTilesView sizes = sizesOf(view);
+  SmallVector<std::string> layouts(view.body.getNumArguments());
+  layouts[sizes.filter.getArgNumber()] = sizes.layout.name();
+  return layouts;
+}
+
+} // namespace
+
+std::optional<std::string> refusalConvMma(const KernelView &view) {
+  return refusalOfTiles(view, /*isMma=*/true);
+}
+kernel::Geometry geometryConvMma(const KernelView &view) {
+  return geometryOfTiles(view, /*isMma=*/true);
+}
+SmallVector<std::string> layoutsConvMma(const KernelView &view) {
+  return withFilter(view);
+}
+
+std::optional<std::string> refusalConvSimt(const KernelView &view) {
+  return refusalOfTiles(view, /*isMma=*/false);
+}
+kernel::Geometry geometryConvSimt(const KernelView &view) {
+  return geometryOfTiles(view, /*isMma=*/false);
+}
+SmallVector<std::string> layoutsConvSimt(const KernelView &view) {
+  return withFilter(view);
+}
+
+} // namespace tenon

@@ -1,0 +1,21 @@
+//===- ConvDeviceSchedules.h - Schedules of convolutions on devices -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_SCHEDULES_CONVDEVICESCHEDULES_H
+#define TENON_COMPILER_SCHEDULES_CONVDEVICESCHEDULES_H
+
+#include "compiler/Schedules/Schedules.h"
+
+namespace tenon {
+
+std::optional<std::string> refusalConvMma(const KernelView &view);
+kernel::Geometry geometryConvMma(const KernelView &view);
+llvm::SmallVector<std::string> layoutsConvMma(const KernelView &view);
+
+std::optional<std::string> refusalConvSimt(const KernelView &view);
+kernel::Geometry geometryConvSimt(const KernelView &view);
+llvm::SmallVector<std::string> layoutsConvSimt(const KernelView &view);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_SCHEDULES_CONVDEVICESCHEDULES_H

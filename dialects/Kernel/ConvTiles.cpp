@@ -1,0 +1,152 @@
+//===- ConvTiles.cpp - Convolutions that devices compute by tiles ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Kernel/ConvTiles.h"
+
+using namespace mlir;
+
+namespace tenon::kernel {
+namespace {
+
+/// Filters, padded to whole copies, and the words that tell which taps are
+/// inside have bounds.
+constexpr int64_t mostDepth = int64_t(1) << 30, mostTapBits = 63;
+constexpr int64_t filterPadding = 8;
+
+/// The block argument that an operand is, by itself or widened from bf16.
+BlockArgument argumentOf(Value operand) {
+  Value narrow = behindWidening(operand);
+  return dyn_cast<BlockArgument>(narrow ? narrow : operand);
+}
+
+/// Whether output `count - 1` ends inside, as the formula of `count` promises
+/// where nothing is padded.
+bool isNeverPadded(graph::ConvOp op, size_t i) {
+  SmallVector<Expr> pads = op.getPads().exprs();
+  return pads[i].isConstant(0) &&
+         pads[op.getStrides().size() + i].isConstant(0);
+}
+
+bool addAxes(graph::ConvOp op, ArrayRef<int64_t> filter, ConvTilesView &view) {
+  SmallVector<Expr> input = graph::getDims(op.getInput());
+  SmallVector<Expr> result = graph::getDims(op.getResult());
+  size_t count = op.getStrides().size();
+  SmallVector<Expr> pads = op.getPads().exprs();
+  Expr step = Expr::constant(op.getContext(), view.pixels);
+  for (size_t i = count; i-- > 0;) {
+    view.axes.insert(view.axes.begin(),
+                     {filter[2 + i], op.getStrides()[i], op.getDilations()[i],
+                      pads[i], input[1 + i], result[1 + i], step,
+                      isNeverPadded(op, i)});
+    if (step = step * input[1 + i]; !step)
+      return false;
+  }
+  view.imageStep = step;
+  return true;
+}
+
+} // namespace
+
+int64_t ConvTilesView::taps() const {
+  int64_t product = 1;
+  for (const ConvTilesAxis &axis : axes)
+    product *= axis.taps;
+  return product;
+}
+
+bool ConvTilesView::isMatrix() const {
+  return llvm::all_of(axes, [](const ConvTilesAxis &axis) {
+    return axis.taps == 1 && axis.stride == 1 && axis.isInside;
+  });
+}
+
+int64_t ConvTilesView::tapBits() const {
+  int64_t bits = 0;
+  for (const ConvTilesAxis &axis : axes)
+    bits += axis.isInside ? 0 : axis.taps;
+  return bits;
+}
+
+int64_t ConvTilesView::copyBytes() const {
+  int64_t width = graph::byteWidth(type()), bytes = 16;
+  // Groups and pixels start at multiples of channels.
+  while (bytes > width && channels * width % bytes != 0)
+    bytes /= 2;
+  return bytes;
+}
+
+std::optional<ConvTilesView> convTilesViewOf(graph::ConvOp op,
+                                             std::string &why) {
+  auto refuse = [&](const char *reason) {
+    why = reason;
+    return std::nullopt;
+  };
+  if (!op.getChannelsLast())
+    return refuse("channels are not the last axis");
+  if (graph::getRank(op.getInput()) < 3)
+    return refuse("it has no spatial axis");
+  ConvTilesView view;
+  view.image = argumentOf(op.getInput());
+  view.filter = argumentOf(op.getFilter());
+  if (!view.image || !view.filter)
+    return refuse("an operand of the convolution is computed in the kernel");
+  if (graph::getElementType(view.image) != graph::getElementType(view.filter))
+    return refuse("its operands are of two types");
+  auto type = cast<RankedTensorType>(view.filter.getType());
+  if (!type.hasStaticShape())
+    return refuse("the filter has not numbers as sizes");
+  if (type.getNumElements() == 0)
+    return refuse("the filter is empty");
+  if (!view.filter.hasOneUse())
+    return refuse("the filter has another user in the kernel");
+  ArrayRef<int64_t> filter = type.getShape();
+  view.groups = op.getGroup();
+  view.channels = filter[1], view.maps = filter[0] / view.groups;
+  view.pixels = view.channels * view.groups;
+  if (!addAxes(op, filter, view))
+    return refuse("the size of an image is beyond what an expression holds");
+  SmallVector<Expr> result = graph::getDims(op.getResult());
+  view.rows = graph::product(op.getContext(), ArrayRef(result).drop_back());
+  if (!view.rows)
+    return refuse("the number of pixels is beyond what an expression holds");
+  if (view.tapBits() > mostTapBits)
+    return refuse("padded axes have more than 63 taps together");
+  view.layout = {static_cast<int64_t>(llvm::alignTo(view.maps, filterPadding)),
+                 view.groups};
+  std::optional<int64_t> elements = view.layout.elements(filter);
+  if (!elements || *elements > mostDepth)
+    return refuse("the filter is too large");
+  return view;
+}
+
+DeviceTile convTileOf(const ConvTilesView &view, bool isMma) {
+  int64_t columns = (view.maps - 1) % 128 < 64 ? 64 : 128;
+  // Each thread copies something of a panel.
+  DeviceTile tile = isMma ? DeviceTile{128, columns, 32, 4, 2 * columns, 0}
+                    : columns == 64 ? DeviceTile{128, 64, 16, 3, 256, 0}
+                                    : DeviceTile{128, 128, 8, 4, 256, 0};
+  // Small ones, where large ones would leave most of a large device idle.
+  constexpr int64_t wantedTiles = 128;
+  std::optional<int64_t> rows = view.rows.asConstant();
+  if (rows && llvm::divideCeil(*rows, tile.rows) * view.groups *
+                      llvm::divideCeil(view.maps, columns) <
+                  wantedTiles)
+    tile = isMma ? DeviceTile{64, 64, 32, 4, 128, 0}
+                 : DeviceTile{64, 64, 16, 4, 256, 0};
+  int64_t lines = tile.rows + tile.columns + (isMma ? 0 : 2 * simtPadding);
+  tile.sharedBytes = tile.stages * tile.depth * lines * (isMma ? 2 : 4);
+  return tile;
+}
+
+Geometry convTileGeometry(const ConvTilesView &view, const DeviceTile &tile) {
+  auto number = [&](int64_t value) {
+    return Expr::constant(view.rows.getContext(), value);
+  };
+  Expr tiles = view.rows.ceilDiv(number(tile.rows)) *
+               number(view.groups * llvm::divideCeil(view.maps, tile.columns));
+  if (!tiles)
+    return {};
+  return {tiles, number(1), number(0)};
+}
+
+} // namespace tenon::kernel

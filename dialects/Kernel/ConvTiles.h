@@ -1,0 +1,64 @@
+//===- ConvTiles.h - Convolutions that devices compute by tiles -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A convolution with channels last as a product of matrices, one for each
+// group: a row per pixel of the result, a column per map of the group, and
+// steps of k that go through the channels of a tap before the next tap. The
+// matrix on the left is the image, read where each window has its taps; that on
+// the right is the filter, packed as one panel of all maps of a group (see
+// FilterLayout.h), whose rows are whole copies of 16 bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECTS_KERNEL_CONVTILES_H
+#define TENON_DIALECTS_KERNEL_CONVTILES_H
+
+#include "dialects/Kernel/DeviceTiles.h"
+#include "dialects/Kernel/FilterLayout.h"
+
+namespace tenon::kernel {
+
+constexpr llvm::StringLiteral convSimtSchedule = "ConvSimt";
+constexpr llvm::StringLiteral convMmaSchedule = "ConvMma";
+
+/// One spatial axis: output o of `count` reads positions o * stride + tap *
+/// dilation - low of `size`, which lie `step` elements apart.
+struct ConvTilesAxis {
+  int64_t taps, stride, dilation;
+  Expr low, size, count, step;
+  bool isInside; // No tap lies outside of the image.
+};
+
+struct ConvTilesView {
+  mlir::BlockArgument image, filter; // Of the type that is multiplied.
+  int64_t groups, channels, maps;    // The latter two of one group.
+  llvm::SmallVector<ConvTilesAxis> axes;
+  Expr rows;      // Pixels of all images.
+  Expr imageStep; // Elements from one image to the next.
+  int64_t pixels; // Channels of all groups: elements between two pixels.
+  FilterLayout layout;
+
+  int64_t taps() const;
+  int64_t depth() const { return taps() * channels; }
+  /// Whether windows are pixels, one after the other: the image is the matrix.
+  bool isMatrix() const;
+  /// Bits that tell which taps of a window lie inside.
+  int64_t tapBits() const;
+  mlir::Type type() const { return graph::getElementType(image); }
+  /// Bytes of the widest copies of channels of one tap, up to 16.
+  int64_t copyBytes() const;
+};
+
+/// nullopt with a reason for convolutions that it does not suit.
+std::optional<ConvTilesView> convTilesViewOf(graph::ConvOp op,
+                                             std::string &why);
+
+/// Its tiles by threads or by mma.sync.
+DeviceTile convTileOf(const ConvTilesView &view, bool isMma);
+
+/// A row of the launch per tile, of all groups.
+Geometry convTileGeometry(const ConvTilesView &view, const DeviceTile &tile);
+
+} // namespace tenon::kernel
+
+#endif // TENON_DIALECTS_KERNEL_CONVTILES_H
