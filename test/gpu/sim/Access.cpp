@@ -139,8 +139,10 @@ bool takeShape(Line &line, int &count) {
     break;
   case 1:
   case 2:
-  case 3:
     out.space = Space::Shared;
+    break;
+  case 3:
+    out.space = Space::Cluster;
     break;
   case 4:
     out.space = Space::Local;
@@ -225,7 +227,7 @@ void countTraffic(Warp &warp, Space space, const uint64_t *addresses,
   if (space == Space::Global) {
     (store ? counts.globalStoreBytes : counts.globalLoadBytes) += total;
     counts.globalSectors += countSectors(warp.active, addresses, bytes);
-  } else if (space == Space::Shared) {
+  } else if (space == Space::Shared || space == Space::Cluster) {
     (store ? counts.sharedStoreBytes : counts.sharedLoadBytes) += total;
     counts.bankConflicts += countConflicts(warp.active, addresses, bytes);
   }

@@ -115,7 +115,7 @@ bool decodeCpAsync(Line &line) {
   if (!line.take("async"))
     return line.fail("unknown copy");
   if (line.take("bulk"))
-    return line.fail("bulk copies are not simulated");
+    return decodeBulkCopy(line);
   if (line.take("commit_group"))
     return line.expect(0) && line.finish(commit);
   if (line.take("wait_group"))

@@ -125,6 +125,7 @@ bool decodeAtomic(Line &line) {
       line.takeOneOf({"global", "shared", "shared::cta", "shared::cluster"});
   out.space = space < 0    ? Space::Generic
               : space == 0 ? Space::Global
+              : space == 3 ? Space::Cluster
                            : Space::Shared;
   int how = line.takeOneOf(
       {"and", "or", "xor", "exch", "add", "inc", "dec", "min", "max", "cas"});

@@ -133,6 +133,8 @@ Step syncWarp(Warp &warp, const Instruction &line) {
 
 bool decodeBarrier(Line &line) {
   Instruction &out = line.out;
+  if (line.take("cluster"))
+    return decodeClusterBarrier(line);
   line.take("cta");
   if (line.take("warp")) {
     if (!line.take("sync") || !line.expect(1) || !line.source(0, kU32))
@@ -167,20 +169,35 @@ bool decodeBarrier(Line &line) {
   return line.finish(barrierStep);
 }
 
-/// Memory is in order here: every write is seen at once.
+/// Memory is in order here: every write is seen at once, by threads.
 Step fence(Warp &, const Instruction &) { return Step::Next; }
 
+/// The async proxy sees what the threads have seen so far.
+Step fenceProxy(Warp &warp, const Instruction &) {
+  warp.clock.fence();
+  warp.block.tick(warp);
+  warp.block.publishBarriers(warp);
+  return Step::Next;
+}
+
+Step fenceInit(Warp &warp, const Instruction &) {
+  warp.block.publishBarriers(warp);
+  return Step::Next;
+}
+
 bool decodeFence(Line &line) {
+  Execute execute = fence;
   line.takeOneOf({"sc", "acq_rel", "acquire", "release"});
-  line.take("mbarrier_init");
-  line.out.option = line.take("proxy");
-  if (line.out.option) {
+  if (line.take("mbarrier_init"))
+    execute = fenceInit;
+  if (line.take("proxy")) {
     line.take("alias");
-    line.takeOneOf({"async", "async::generic", "async.global"});
+    if (line.takeOneOf({"async", "async::generic", "async.global"}) >= 0)
+      execute = fenceProxy;
     line.takeOneOf({"global", "shared::cta", "shared::cluster"});
   }
   line.takeOneOf({"cta", "cluster", "gpu", "sys", "gl"});
-  return line.expect(0) && line.finish(fence);
+  return line.expect(0) && line.finish(execute);
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 //===- Block.cpp - A thread block while it runs ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "test/gpu/sim/Block.h"
+#include "test/gpu/sim/Cluster.h"
 #include "test/gpu/sim/Text.h"
 
 #include <algorithm>
@@ -14,27 +14,36 @@ constexpr uint64_t kBudget = 4096; // Instructions of a warp at a time.
 constexpr char kJunk = 0x5b;       // What shared memory holds at first.
 } // namespace
 
-Block::Block(LaunchState &state, const uint32_t (&at)[3], uint32_t rank)
-    : state(state), index{at[0], at[1], at[2]}, rank(rank),
-      threads(state.launch.block[0] * state.launch.block[1] *
-              state.launch.block[2]),
+Block::Block(Cluster &cluster, const uint32_t (&at)[3], uint32_t rank)
+    : cluster(cluster), state(cluster.state), index{at[0], at[1], at[2]},
+      rank(rank), threads(state.launch.block[0] * state.launch.block[1] *
+                          state.launch.block[2]),
       shared(state.program.dynamicBase + state.launch.dynamicShared, kJunk),
       sharedWritten(shared.size()) {
   for (uint32_t first = 0; first < threads; first += kLanes)
     warps.emplace_back(*this, first / kLanes,
                        std::min<uint32_t>(threads - first, kLanes));
-  const uint32_t (&cluster)[3] = state.launch.cluster;
-  uint32_t all = warps.size() * cluster[0] * cluster[1] * cluster[2];
+  if (state.program.warpgroups)
+    for (uint32_t first = 0; first < warps.size(); first += Warpgroup::kWarps)
+      warpgroups.emplace_back(cluster, cluster.engines++, threads);
   if (state.sharedShadows.size() <= rank)
     state.sharedShadows.emplace_back();
-  shadow().resize(shared.size(), state.program.sharedGranule, all);
+  shadow().resize(shared.size(), state.program.sharedGranule, cluster.warps,
+                  cluster.readers);
   for (Warp &warp : warps) {
-    warp.clock.assign(all, state.epoch);
+    warp.clock.start = state.epoch;
+    warp.clock.seen.assign(cluster.warps, state.epoch);
     tick(warp);
   }
 }
 
-void Block::tick(Warp &warp) { ++warp.clock[warpInCluster(warp)]; }
+void Block::tick(Warp &warp) { ++warp.clock.seen[warpInCluster(warp)]; }
+
+void Block::publishBarriers(const Warp &warp) {
+  for (auto &[offset, barrier] : phases)
+    if (barrier.initialized.warp == warpInCluster(warp))
+      barrier.fenced = true;
+}
 
 void Block::arrive(Warp &warp, Clock &clock) {
   join(clock, warp.clock);
@@ -98,56 +107,15 @@ std::string Block::explainWaits() const {
                   instruction.line) +
            state.program.texts[instruction.textIndex] + "`";
   }
+  for (const auto &[offset, barrier] : phases)
+    if (barrier.pending < barrier.count || barrier.bytes)
+      out += format("; the mbarrier at 0x%x waits for %u of %u arrivals and "
+                    "%lld bytes",
+                    offset, barrier.pending, barrier.count,
+                    (long long)barrier.bytes);
   if (gone)
     out += format("; %u threads have exited", gone);
   return out;
-}
-
-bool runCluster(LaunchState &state, const uint32_t (&first)[3]) {
-  const uint32_t (&size)[3] = state.launch.cluster;
-  std::deque<Block> blocks;
-  for (uint32_t z = 0; z < size[2]; ++z)
-    for (uint32_t y = 0; y < size[1]; ++y)
-      for (uint32_t x = 0; x < size[0]; ++x)
-        blocks.emplace_back(state,
-                            (const uint32_t (&)[3])(const uint32_t[3]){
-                                first[0] + x, first[1] + y, first[2] + z},
-                            uint32_t(blocks.size()));
-  while (true) {
-    bool progressed = false, finished = true;
-    for (Block &block : blocks) {
-      block.progressed = false;
-      if (!block.round())
-        return false;
-      progressed |= block.progressed;
-      finished &= block.finished();
-    }
-    if (finished) {
-      for (const Block &block : blocks)
-        for (const Warp &warp : block.warps)
-          state.epoch =
-              std::max(state.epoch, warp.clock[block.warpInCluster(warp)] + 1);
-      ++state.cluster;
-      return true;
-    }
-    if (progressed)
-      continue;
-    // Nobody can move: something that is under way must end.
-    bool delivered = false;
-    for (Block &block : blocks)
-      delivered = delivered || block.deliver();
-    if (!state.error.empty())
-      return false;
-    if (delivered)
-      continue;
-    for (const Block &block : blocks)
-      if (!block.finished() && state.error.empty())
-        state.error = format("kernel %s, block (%u,%u,%u): deadlock",
-                             state.kernel.name.c_str(), block.index[0],
-                             block.index[1], block.index[2]) +
-                      block.explainWaits();
-    return false;
-  }
 }
 
 } // namespace tenon::sim

@@ -7,6 +7,7 @@
 #include "test/gpu/sim/Phases.h"
 #include "test/gpu/sim/Simulator.h"
 #include "test/gpu/sim/Warp.h"
+#include "test/gpu/sim/Warpgroup.h"
 
 #include <deque>
 #include <map>
@@ -15,6 +16,8 @@
 #include <vector>
 
 namespace tenon::sim {
+
+class Cluster;
 
 /// What all blocks of a launch share.
 struct LaunchState {
@@ -27,7 +30,7 @@ struct LaunchState {
   std::mt19937 random;
   GlobalShadow globalShadow;
   std::vector<SharedShadow> sharedShadows; // By rank in the cluster.
-  uint32_t cluster = 0;                    // The one that runs.
+  uint32_t cluster = 0;                    // The one that runs, by number.
   uint32_t epoch = 1;                      // Past all of earlier clusters.
 };
 
@@ -55,8 +58,27 @@ struct PendingArrival {
 
 class Block {
 public:
-  Block(LaunchState &state, const uint32_t (&index)[3], uint32_t rank);
+  Block(Cluster &cluster, const uint32_t (&index)[3], uint32_t rank);
 
+  /// What sharedWritten says of bytes that are an mbarrier's.
+  static constexpr char kBarrier = 2;
+
+  /// Shared memory that a bulk store may still read.
+  struct Busy {
+    uint32_t first, end;
+    const Instruction *line;
+  };
+
+  /// The last use that a warp of another block made of its shared memory.
+  struct Visit {
+    Warp *warp = nullptr;
+    const Instruction *line = nullptr;
+    int lane = 0;
+    uint32_t epoch = 0;
+    uint32_t phase = 0; // Of barrier.cluster that came behind it.
+  };
+
+  Cluster &cluster;
   LaunchState &state;
   uint32_t index[3]; // %ctaid
   uint32_t rank;     // In its cluster.
@@ -65,6 +87,10 @@ public:
   NamedBarrier barriers[16];
   std::map<uint32_t, PhaseBarrier> phases; // By place in shared memory.
   std::vector<PendingArrival> pending;
+  std::vector<Busy> busy;
+  std::vector<Visit> visits;         // By warp of the cluster; empty: none.
+  uint32_t waitedPhases = 0;         // Of barrier.cluster.
+  std::vector<Warpgroup> warpgroups; // None without their products.
   std::deque<Warp> warps;
 
   /// Lets one asynchronous piece of work end; false: none did.
@@ -77,6 +103,7 @@ public:
   void tick(Warp &warp); // A new epoch.
   void arrive(Warp &warp, Clock &clock);
   void depart(Warp &warp, const Clock &clock) { join(warp.clock, clock); }
+  void publishBarriers(const Warp &warp); // That it initialised.
   SharedShadow &shadow() { return state.sharedShadows[rank]; }
 
   /// Lets each warp run for a while; false: failed.
@@ -87,9 +114,6 @@ public:
   std::string explainWaits() const;
   void threadIndex(uint32_t thread, uint32_t (&out)[3]) const;
 };
-
-/// Runs the blocks of one cluster to their end; false: failed.
-bool runCluster(LaunchState &state, const uint32_t (&first)[3]);
 
 } // namespace tenon::sim
 

@@ -83,6 +83,14 @@ bool decodeNothing(Line &line) {
   return line.finish(nothing);
 }
 
+/// Launches follow each other here: the one before is over, and the next has
+/// not begun.
+bool decodeDependence(Line &line) {
+  if (line.takeOneOf({"launch_dependents", "wait"}) < 0)
+    return line.fail("one of .launch_dependents .wait is missing");
+  return line.expect(0) && line.finish(nothing);
+}
+
 /// call (results), callee, (arguments): all but the callee may be absent.
 bool decodeCall(Line &line) {
   line.take("uni");
@@ -108,6 +116,7 @@ void addControlInstructions(DecodeTable &table) {
   table["brx"] = decodeBranchIndexed;
   table["call"] = decodeCall;
   table["exit"] = decodeExit;
+  table["griddepcontrol"] = decodeDependence;
   table["ret"] = decodeReturn;
   table["trap"] = decodeTrap;
 }

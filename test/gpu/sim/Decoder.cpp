@@ -19,6 +19,7 @@ const DecodeTable &decodeTable() {
     addAtomicInstructions(table);
     addBarrierInstructions(table);
     addBitInstructions(table);
+    addClusterInstructions(table);
     addCompareInstructions(table);
     addControlInstructions(table);
     addConvertInstructions(table);
@@ -28,6 +29,7 @@ const DecodeTable &decodeTable() {
     addMoveInstructions(table);
     addPhaseInstructions(table);
     addWarpInstructions(table);
+    addWarpgroupInstructions(table);
     return table;
   }();
   return kTable;
@@ -225,7 +227,8 @@ void Decoder::emit(Instruction instruction, std::vector<Operand> &operands,
 void Decoder::noteStore(Space space, uint32_t bytes) {
   if (space == Space::Global || space == Space::Generic)
     program.globalGranule = std::min(program.globalGranule, bytes);
-  if (space == Space::Shared || space == Space::Generic)
+  if (space == Space::Shared || space == Space::Cluster ||
+      space == Space::Generic)
     program.sharedGranule = std::min(program.sharedGranule, bytes);
 }
 
@@ -242,6 +245,7 @@ bool Decoder::decode(const FunctionText &function) {
     error = format("line %d: more than 512 KiB of local memory", function.line);
     return false;
   }
+  findProductRegisters(program);
   findUnsetRegisters(program);
   return true;
 }

@@ -31,6 +31,7 @@ void addAsyncInstructions(DecodeTable &table);
 void addAtomicInstructions(DecodeTable &table);
 void addBarrierInstructions(DecodeTable &table);
 void addBitInstructions(DecodeTable &table);
+void addClusterInstructions(DecodeTable &table);
 void addCompareInstructions(DecodeTable &table);
 void addControlInstructions(DecodeTable &table);
 void addConvertInstructions(DecodeTable &table);
@@ -40,9 +41,14 @@ void addMatrixInstructions(DecodeTable &table);
 void addMoveInstructions(DecodeTable &table);
 void addPhaseInstructions(DecodeTable &table);
 void addWarpInstructions(DecodeTable &table);
+void addWarpgroupInstructions(DecodeTable &table);
 
 /// cp.async.mbarrier: decoded beside the other actions on mbarriers.
 bool decodeCopyArrival(Line &line);
+/// What follows barrier.cluster.
+bool decodeClusterBarrier(Line &line);
+/// What follows cp.async.bulk.
+bool decodeBulkCopy(Line &line);
 
 /// What a name in a function's body stands for.
 struct Symbol {
@@ -89,6 +95,7 @@ public:
             const Node *arguments);
   /// The narrowest stores decide how finely races are looked for.
   void noteStore(Space space, uint32_t bytes);
+  void noteWarpgroups() { program.warpgroups = true; }
   bool failAt(const Statement &statement, const std::string &why);
 
 private:
@@ -157,6 +164,8 @@ public:
   bool take(std::string_view modifier);
   /// The index of the modifier of the list that is there, else -1.
   int takeOneOf(std::initializer_list<std::string_view> modifiers);
+  /// The rest of the modifier that begins so: it counts as understood.
+  bool takePrefixed(std::string_view prefix, std::string_view &rest);
   /// The last modifier that is left, as a type; false with an error otherwise.
   bool takeType(Type &type);
   /// .rn .rz .rm .rp .rna, and the integer forms; false: none.
@@ -198,6 +207,8 @@ private:
   std::vector<Operand> operands;
 };
 
+/// Marks the instructions that set registers of warpgroups' products.
+void findProductRegisters(Program &program);
 /// Marks the instructions that may read a register nobody set.
 void findUnsetRegisters(Program &program);
 

@@ -43,6 +43,16 @@ int Line::takeOneOf(std::initializer_list<std::string_view> list) {
   return -1;
 }
 
+bool Line::takePrefixed(std::string_view prefix, std::string_view &rest) {
+  for (auto it = modifiers.begin(); it != modifiers.end(); ++it)
+    if (it->starts_with(prefix)) {
+      rest = it->substr(prefix.size());
+      modifiers.erase(it);
+      return true;
+    }
+  return false;
+}
+
 bool Line::takeType(Type &type) {
   if (modifiers.empty() ||
       (type = parseType(modifiers.back())).kind == Type::None)
@@ -222,13 +232,14 @@ bool Line::addressNode(const Node &node, Space space, uint64_t &offset) {
     return true;
   }
   Symbol symbol = decoder.findSymbol(node.name);
-  static constexpr Symbol::Kind kOf[] = {Symbol::Global,   Symbol::Global,
-                                         Symbol::Shared,   Symbol::Local,
-                                         Symbol::Constant, Symbol::Parameter};
+  static constexpr Symbol::Kind kOf[] = {
+      Symbol::Global,   Symbol::Global,    Symbol::Shared, Symbol::Local,
+      Symbol::Constant, Symbol::Parameter, Symbol::Shared};
   if (symbol.kind == Symbol::None)
     return fail("unknown name '" + std::string(node.name) + "'");
   if (symbol.kind != kOf[static_cast<int>(space)] &&
-      (symbol.kind != Symbol::Dynamic || space != Space::Shared))
+      (symbol.kind != Symbol::Dynamic ||
+       (space != Space::Shared && space != Space::Cluster)))
     return fail("'" + std::string(node.name) +
                 "' is not in the address space of the access");
   Operand operand;

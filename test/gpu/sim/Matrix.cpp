@@ -30,32 +30,6 @@ template <typename T> struct Tiles {
   T a[kRows][kMostDepth], b[kMostDepth][kColumns], c[kRows][kColumns];
 };
 
-/// One element of a register.
-float floatElement(Type type, uint32_t word, int index) {
-  switch (type.bits) {
-  case 32: // tf32: the low bits are not looked at.
-    return bitsToFloat(word & 0xffffe000u);
-  case 16: {
-    uint16_t half = uint16_t(word >> 16 * index);
-    return type.kind == Type::BFloat ? brainToFloat(half) : halfToFloat(half);
-  }
-  default:
-    return float(decodeFloat(type, word >> 8 * index & 0xff));
-  }
-}
-
-int32_t integerElement(Type type, uint32_t word, int index) {
-  uint8_t byte = uint8_t(word >> 8 * index);
-  return type.kind == Type::Signed ? int8_t(byte) : byte;
-}
-
-template <typename T> T element(Type type, uint32_t word, int index) {
-  if constexpr (std::is_same_v<T, float>)
-    return floatElement(type, word, index);
-  else
-    return integerElement(type, word, index);
-}
-
 /// Operands: D, A, B, C; counts[0..3] registers of each.
 template <typename T>
 void loadOperands(Warp &warp, const Instruction &line, Tiles<T> &tiles) {
@@ -67,14 +41,14 @@ void loadOperands(Warp &warp, const Instruction &line, Tiles<T> &tiles) {
     for (int lane = 0; lane < kLanes; ++lane)
       for (int j = 0; j < elements; ++j)
         tiles.a[lane / 4 + i % 2 * 8][elements * (lane % 4 + 4 * (i / 2)) + j] =
-            element<T>(line.type, words[lane], j);
+            matrixElement<T>(line.type, words[lane], j);
   }
   for (int i = 0; i < line.counts[2]; ++i) {
     const uint32_t *words = warp.lanes<uint32_t>(b[i]);
     for (int lane = 0; lane < kLanes; ++lane)
       for (int j = 0; j < elements; ++j)
         tiles.b[elements * (lane % 4 + 4 * i) + j][lane / 4] =
-            element<T>(line.from, words[lane], j);
+            matrixElement<T>(line.from, words[lane], j);
   }
 }
 
@@ -227,6 +201,24 @@ bool decodeProduct(Line &line) {
 }
 
 } // namespace
+
+float floatElement(Type type, uint32_t word, int index) {
+  switch (type.bits) {
+  case 32: // tf32: the low bits are not looked at.
+    return bitsToFloat(word & 0xffffe000u);
+  case 16: {
+    uint16_t half = uint16_t(word >> 16 * index);
+    return type.kind == Type::BFloat ? brainToFloat(half) : halfToFloat(half);
+  }
+  default:
+    return float(decodeFloat(type, word >> 8 * index & 0xff));
+  }
+}
+
+int32_t integerElement(Type type, uint32_t word, int index) {
+  uint8_t byte = uint8_t(word >> 8 * index);
+  return type.kind == Type::Signed ? int8_t(byte) : byte;
+}
 
 Step meetWarp(Warp &warp, const Instruction &line) {
   if (warp.present != ~0u)

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/gpu/sim/Phases.h"
-#include "test/gpu/sim/Block.h"
+#include "test/gpu/sim/Cluster.h"
 #include "test/gpu/sim/Decoder.h"
 #include "test/gpu/sim/Text.h"
 
 #include <bit>
+#include <cstring>
 
 namespace tenon::sim {
 
@@ -16,46 +17,73 @@ constexpr Type kPredicate{Type::Predicate, 1};
 constexpr Type kU32{Type::Unsigned, 32};
 constexpr Type kB64{Type::Bits, 64};
 
-constexpr uint32_t kMostArrivals = (1 << 20) - 1;
+enum Action : uint8_t {
+  Initialize,
+  Invalidate,
+  Arrive,
+  Drop,
+  Expect,
+  Complete
+};
 
-enum Action : uint8_t { Initialize, Invalidate, Arrive, Drop, Expect };
-
-uint32_t offsetOf(Warp &warp, const Instruction &line, const Operand &operand,
-                  int lane) {
+uint64_t addressOf(Warp &warp, const Instruction &line, const Operand &operand,
+                   int lane) {
   return uint32_t(warp.value(operand, lane) + line.immediate);
 }
 
 /// The object at a lane's address; null after a report.
 PhaseBarrier *find(Warp &warp, const Instruction &line, const Operand &operand,
                    int lane) {
-  uint32_t at = offsetOf(warp, line, operand, lane);
-  auto found = warp.block.phases.find(at);
-  if (found != warp.block.phases.end())
-    return &found->second;
-  warp.fail(
-      line, lane,
-      format("there is no initialised mbarrier at 0x%x of shared memory", at));
-  return nullptr;
+  uint64_t address = addressOf(warp, line, operand, lane);
+  uint32_t offset = uint32_t(address);
+  Block *home = &warp.block;
+  if (line.space == Space::Cluster)
+    home = warp.peer(line, lane, address, offset);
+  if (!home || !warp.checkPeer(line, lane, *home))
+    return nullptr;
+  return warp.findPhases(line, lane, *home, offset, home != &warp.block);
 }
 
 bool initialize(Warp &warp, const Instruction &line, int lane) {
-  uint32_t at = offsetOf(warp, line, line.operands[0], lane);
+  uint32_t at = uint32_t(addressOf(warp, line, line.operands[0], lane));
   uint64_t count = warp.value(line.operands[1], lane);
-  if (at % 8 || uint64_t(at) + 8 > warp.block.shared.size()) {
+  Block &block = warp.block;
+  if (at % 8 || uint64_t(at) + 8 > block.shared.size()) {
     warp.fail(line, lane,
               format("0x%x is no place for an mbarrier in %llu bytes of shared "
                      "memory",
-                     at, (unsigned long long)warp.block.shared.size()));
+                     at, (unsigned long long)block.shared.size()));
     return false;
   }
-  if (count == 0 || count > kMostArrivals) {
+  if (count == 0 || count > PhaseBarrier::kMostArrivals) {
     warp.fail(line, lane, "the number of arrivals is out of range");
     return false;
   }
-  PhaseBarrier &barrier = warp.block.phases[at];
-  barrier = PhaseBarrier();
+  if (block.phases.count(at)) {
+    warp.fail(line, lane,
+              format("there is an mbarrier at 0x%x already: mbarrier.inval "
+                     "comes first",
+                     at));
+    return false;
+  }
+  static constexpr char kZeros[8] = {};
+  warp.stored = kZeros;
+  if (!warp.access(line, Space::Shared, at, 8, lane, Warp::Use::Write))
+    return false;
+  memset(&block.sharedWritten[at], Block::kBarrier, 8);
+  PhaseBarrier &barrier = block.phases[at];
   barrier.count = barrier.pending = uint32_t(count);
+  barrier.engine = block.cluster.engines++;
+  barrier.arrived.start = block.cluster.start;
+  barrier.completed.start = block.cluster.start;
+  barrier.initialized.set(warp.agent(line, lane));
   return true;
+}
+
+void invalidate(Warp &warp, const Instruction &line, int lane) {
+  uint32_t at = uint32_t(addressOf(warp, line, line.operands[0], lane));
+  warp.block.phases.erase(at);
+  memset(&warp.block.sharedWritten[at], 0, 8);
 }
 
 /// Operands: [state], address, [count or bytes].
@@ -73,16 +101,21 @@ Step change(Warp &warp, const Instruction &line) {
     if (!barrier)
       return Step::Failed;
     if (line.option == Invalidate) {
-      warp.block.phases.erase(offsetOf(warp, line, operands[0], lane));
+      invalidate(warp, line, lane);
       continue;
     }
     uint32_t amount =
         line.counts[0] ? uint32_t(warp.value(operands[1], lane)) : 1;
-    if (line.second || line.option == Expect)
-      barrier->bytes += amount;
     if (line.targets) // The state: the phase that is under way.
       warp.setValue(line.operands[0], lane, barrier->phase);
-    if (line.option == Expect)
+    if (line.second || line.option == Expect) {
+      if (!warp.countBytes(line, lane, *barrier, amount))
+        return Step::Failed;
+    } else if (line.option == Complete) {
+      if (!warp.countBytes(line, lane, *barrier, -int64_t(amount)))
+        return Step::Failed;
+    }
+    if (line.option >= Expect)
       continue;
     if (line.option == Drop)
       barrier->count -= std::min(barrier->count, 1u);
@@ -109,10 +142,13 @@ Step wait(Warp &warp, const Instruction &line) {
     done |= uint32_t(over) << lane;
   }
   // try_wait may suspend; all lanes go on together.
+  Cluster &cluster = warp.block.cluster;
+  if (done != warp.active)
+    line.second ? cluster.deliverSometimes() : void(cluster.deliver());
+  if (!cluster.state.error.empty())
+    return Step::Failed;
   if (line.second && done != warp.active)
     return Step::Retry;
-  if (done != warp.active)
-    warp.block.deliver();
   warp.setPredicate(line.operands[0], done);
   return Step::Next;
 }
@@ -123,7 +159,7 @@ bool decodeWait(Line &line, bool suspends) {
   out.option = line.take("parity");
   return line.take("b64") && line.expect(3, suspends ? 4 : 3) &&
          line.target(0, kPredicate) &&
-         line.address(1, Space::Shared, out.immediate) &&
+         line.address(1, out.space, out.immediate) &&
          line.source(2, out.option ? kU32 : kB64) && line.finish(wait);
 }
 
@@ -136,18 +172,20 @@ bool decodePhase(Line &line) {
   Instruction &out = line.out;
   int action =
       line.takeOneOf({"init", "inval", "arrive", "arrive_drop", "expect_tx",
-                      "try_wait", "test_wait", "pending_count"});
+                      "complete_tx", "try_wait", "test_wait", "pending_count"});
+  // .arrive.expect_tx is one action.
+  bool arrives = action == Arrive || action == Drop;
   line.takeOneOf({"release", "acquire", "relaxed"});
   line.takeOneOf({"cta", "cluster"});
-  line.takeOneOf({"shared", "shared::cta"});
-  if (action == 5 || action == 6)
-    return decodeWait(line, action == 5);
-  if (action == 7)
+  int space = line.takeOneOf({"shared", "shared::cta", "shared::cluster"});
+  out.space = space == 2 ? Space::Cluster : Space::Shared;
+  if (action == 6 || action == 7)
+    return decodeWait(line, action == 6);
+  if (action == 8)
     return line.finish(countPending);
   if (action < 0)
     return line.fail("unknown action on an mbarrier");
   out.option = action;
-  bool arrives = action == Arrive || action == Drop;
   out.second = arrives && line.take("expect_tx");
   line.take("noComplete");
   if (!line.take("b64"))
@@ -156,11 +194,12 @@ bool decodePhase(Line &line) {
   if (arrives && !line.target(at++, kB64))
     return false;
   bool amount = line.size() > at + 1;
-  if (!line.address(at, Space::Shared, out.immediate) ||
+  if (!line.address(at, out.space, out.immediate) ||
       (amount && !line.source(at + 1, kU32)))
     return false;
   out.counts[0] = amount;
-  if ((action == Initialize || action == Expect || out.second) && !amount)
+  bool counts = action == Expect || action == Complete || out.second;
+  if ((action == Initialize || counts) && !amount)
     return line.fail("the count is missing");
   return line.expect(at + 1, at + 2) && line.finish(change);
 }
@@ -178,9 +217,9 @@ Step arriveAfterCopies(Warp &warp, const Instruction &line) {
     CopyQueue &queue = warp.copies[lane];
     // These copies form a group of their own, apart from later ones.
     uint32_t end = ++queue.committed;
-    warp.block.pending.push_back({&warp, lane, end,
-                                  offsetOf(warp, line, line.operands[0], lane),
-                                  &line});
+    warp.block.pending.push_back(
+        {&warp, lane, end,
+         uint32_t(addressOf(warp, line, line.operands[0], lane)), &line});
   }
   Order order = warp.block.state.launch.order;
   while (!warp.block.pending.empty() &&
@@ -205,6 +244,44 @@ bool Warp::arrive(const Instruction &line, int lane, PhaseBarrier &barrier,
   block.arrive(*this, barrier.arrived);
   barrier.advance();
   return true;
+}
+
+bool Warp::countBytes(const Instruction &line, int lane, PhaseBarrier &barrier,
+                      int64_t bytes) {
+  barrier.bytes += bytes;
+  constexpr int64_t kMost = PhaseBarrier::kMostArrivals;
+  if (barrier.bytes > kMost || barrier.bytes < -kMost) {
+    fail(line, lane,
+         format("the mbarrier waits for %lld bytes: too many to count",
+                (long long)barrier.bytes));
+    return false;
+  }
+  if (bytes < 0)
+    barrier.advance();
+  return true;
+}
+
+PhaseBarrier *Warp::findPhases(const Instruction &line, int lane, Block &home,
+                               uint32_t offset, bool outside) {
+  auto found = home.phases.find(offset);
+  if (found == home.phases.end()) {
+    fail(line, lane,
+         format("there is no initialised mbarrier at 0x%x of shared memory",
+                offset));
+    return nullptr;
+  }
+  PhaseBarrier &barrier = found->second;
+  bool known = barrier.initialized.isBefore(agent(line, lane)) ||
+               (barrier.fenced && metCluster);
+  if (known && (barrier.fenced || !outside))
+    return &barrier;
+  const Instruction &other = program.code[barrier.initialized.instruction];
+  fail(line, lane,
+       format("the mbarrier at 0x%x was initialised in line %u, with no %s "
+              "between",
+              offset, other.line,
+              known ? "fence.mbarrier_init or fence.proxy.async" : "barrier"));
+  return nullptr;
 }
 
 bool Block::deliver() {

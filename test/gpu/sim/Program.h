@@ -56,7 +56,8 @@ enum class Space : uint8_t {
   Shared,
   Local,
   Constant,
-  Parameter
+  Parameter,
+  Cluster // shared::cluster
 };
 
 enum class Rounding : uint8_t { Even, Zero, Down, Up, Away };
@@ -95,8 +96,10 @@ struct Instruction {
   uint32_t textIndex = 0; // In Program::texts.
   Operand guard;          // If guarded.
   bool guarded = false;
-  bool checked = false;  // Some register it reads may never have been set.
-  bool recorded = false; // It sets a register that `checked` ones read.
+  bool checked = false;    // Some register it reads may never have been set.
+  bool recorded = false;   // It sets a register that `checked` ones read.
+  bool feeds = false;      // It sets a register of a warpgroup's product.
+  bool multiplies = false; // A warpgroup's product.
   Flow flow = Flow::Falls;
   uint8_t operandCount = 0;
   uint8_t targets = 0;              // The first operands are results.
@@ -109,7 +112,7 @@ struct Instruction {
   bool saturate = false, flush = false; // .sat, .ftz
   bool relu = false;
   uint64_t immediate = 0; // An address's offset, a jump's target, a mask.
-  uint64_t immediate2 = 0;
+  uint64_t immediate2 = 0, immediate3 = 0;
   const uint32_t *table = nullptr; // Targets of an indexed branch.
   uint32_t tableSize = 0;
 };
@@ -130,6 +133,7 @@ struct Program {
   uint32_t registerSlots = 0, registerCount = 0;
   std::vector<std::string> registerNames; // By Operand::index.
   std::vector<uint32_t> implicitSlots;    // Undefined on purpose.
+  std::vector<uint32_t> watchedSlots;     // Perhaps read before they are set.
   std::vector<SpecialRegister> specials;
   /// Constants that hold the address of a .global variable, plus an addend.
   struct Fixup {
@@ -142,6 +146,7 @@ struct Program {
   uint32_t dynamicBase = 0; // Where dynamic shared memory begins.
   uint32_t sharedGranule = 4, globalGranule = 4; // Narrowest store, at most 4.
   uint32_t minimumBlock = 1; // A multiple that the threads must be.
+  bool warpgroups = false;   // It uses what needs four warps.
 };
 
 struct ModuleVariable {

@@ -7,21 +7,47 @@
 
 namespace tenon::sim {
 
-void join(Clock &clock, const Clock &with) {
-  if (clock.size() < with.size())
-    clock.resize(with.size());
+namespace {
+
+void raise(std::vector<uint32_t> &epochs, const std::vector<uint32_t> &with,
+           uint32_t start) {
+  if (epochs.size() < with.size())
+    epochs.resize(with.size(), start);
   for (size_t i = 0; i < with.size(); ++i)
-    clock[i] = std::max(clock[i], with[i]);
+    epochs[i] = std::max(epochs[i], with[i]);
+}
+
+} // namespace
+
+void Clock::see(uint32_t slot, uint32_t epoch) {
+  if (seen.size() <= slot)
+    seen.resize(slot + 1, start);
+  seen[slot] = std::max(seen[slot], epoch);
+}
+
+void Clock::fence() { raise(fenced, seen, start); }
+
+void join(Clock &clock, const Clock &with) {
+  raise(clock.seen, with.seen, clock.start);
+  raise(clock.fenced, with.fenced, clock.start);
+}
+
+void meet(Clock &clock, const Clock &with) {
+  for (uint32_t i = 0; i < clock.seen.size(); ++i)
+    clock.seen[i] = std::min(clock.seen[i], with[i]);
+  for (uint32_t i = 0; i < clock.fenced.size(); ++i)
+    clock.fenced[i] = std::min(clock.fenced[i], with.fencedAt(i));
 }
 
 void SharedShadow::resize(uint32_t bytes, uint32_t newGranule,
-                          uint32_t newWarps) {
+                          uint32_t newWarps, uint32_t newReaders) {
   granule = newGranule;
   warps = newWarps;
+  readers = newReaders;
   size_t count = (bytes + granule - 1) / granule;
   writes.resize(count);
   flights.resize(count);
-  reads.resize(count * warps);
+  reads.resize(count * readers);
 }
 
 bool SharedShadow::read(uint32_t offset, uint32_t bytes, const Agent &agent,
@@ -37,7 +63,7 @@ bool SharedShadow::read(uint32_t offset, uint32_t bytes, const Agent &agent,
       conflict = {last, false, false};
       return false;
     }
-    Read &mine = reads[at * warps + agent.warp];
+    Read &mine = reads[at * readers + agent.warp];
     uint32_t epoch = agent.clock[agent.warp];
     mine.lane =
         mine.epoch == epoch && mine.lane != agent.lane ? kSeveral : agent.lane;
@@ -59,8 +85,8 @@ bool SharedShadow::checkWrite(uint32_t at, const Agent &agent, bool atomic,
     conflict = {last, false, false};
     return false;
   }
-  for (uint32_t warp = 0; warp < warps; ++warp) {
-    const Read &each = reads[at * warps + warp];
+  for (uint32_t warp = 0; warp < readers; ++warp) {
+    const Read &each = reads[at * readers + warp];
     bool before = warp == agent.warp ? each.lane == agent.lane ||
                                            each.epoch < agent.clock[warp]
                                      : each.epoch <= agent.clock[warp];
@@ -106,6 +132,61 @@ void SharedShadow::land(uint32_t offset, uint32_t bytes, const Agent &agent) {
     flights[at].epoch = 0;
     --inFlight;
     writes[at].set(agent);
+  }
+}
+
+bool SharedShadow::isUnfenced(const Access &last, const Agent &agent,
+                              Conflict &conflict) const {
+  if (!last.epoch || last.warp >= warps ||
+      last.epoch <= agent.clock.fencedAt(last.warp))
+    return false;
+  conflict = {last, false, false, true};
+  return true;
+}
+
+bool SharedShadow::readAsync(uint32_t offset, uint32_t bytes,
+                             const Agent &agent, uint32_t epoch,
+                             Conflict &conflict) {
+  uint32_t end = (offset + bytes - 1) / granule;
+  for (uint32_t at = offset / granule; at <= end; ++at) {
+    if (inFlight && flights[at].epoch) {
+      conflict = {flights[at], false, true};
+      return false;
+    }
+    const Access &last = writes[at];
+    if (last.epoch && !last.isBefore(agent)) {
+      conflict = {last, false, false};
+      return false;
+    }
+    if (isUnfenced(last, agent, conflict))
+      return false;
+    if (agent.warp < warps)
+      continue;
+    Read &mine = reads[at * readers + agent.warp];
+    mine.epoch = epoch;
+    mine.lane = kSeveral;
+    mine.instruction = agent.instruction;
+  }
+  return true;
+}
+
+bool SharedShadow::launchAsync(uint32_t offset, uint32_t bytes,
+                               const Agent &agent, Conflict &conflict) {
+  uint32_t end = (offset + bytes - 1) / granule;
+  for (uint32_t at = offset / granule; at <= end; ++at)
+    if (isUnfenced(writes[at], agent, conflict))
+      return false;
+  return launch(offset, bytes, agent, conflict);
+}
+
+void SharedShadow::landAsync(uint32_t offset, uint32_t bytes,
+                             const Access &access) {
+  uint32_t end = (offset + bytes - 1) / granule;
+  for (uint32_t at = offset / granule; at <= end; ++at) {
+    if (flights[at].epoch)
+      --inFlight;
+    flights[at].epoch = 0;
+    writes[at] = access;
   }
 }
 
@@ -169,6 +250,20 @@ bool GlobalShadow::read(uint64_t address, uint32_t bytes, const Agent &agent,
 bool GlobalShadow::write(uint64_t address, uint32_t bytes, const Agent &agent,
                          bool same, Conflict &conflict) {
   return visit(address, bytes, agent, true, false, same, conflict);
+}
+
+bool GlobalShadow::readAsync(uint64_t address, uint32_t bytes,
+                             const Agent &agent, Conflict &conflict) {
+  uint64_t end = (address + bytes - 1) / granule;
+  for (uint64_t index = address / granule; index <= end; ++index) {
+    const Access &last = cell(index)->write;
+    if (!last.epoch || last.cluster != agent.cluster ||
+        last.epoch <= agent.clock.fencedAt(last.warp))
+      continue;
+    conflict = {last, false, false, true};
+    return false;
+  }
+  return read(address, bytes, agent, conflict);
 }
 
 bool GlobalShadow::change(uint64_t address, uint32_t bytes, const Agent &agent,

@@ -19,10 +19,27 @@
 
 namespace tenon::sim {
 
-/// Epochs by warp of the cluster.
-using Clock = std::vector<uint32_t>;
+/// How far somebody has seen the others: by slot, first the warps of the
+/// cluster, then what works beside them (Cluster::engines): the products of a
+/// warpgroup, the copies that an mbarrier counts.
+struct Clock {
+  std::vector<uint32_t> seen;
+  std::vector<uint32_t> fenced; // Of it, what the async proxy sees as well.
+  uint32_t start = 0;           // What was before the cluster is over.
+
+  uint32_t operator[](uint32_t slot) const {
+    return slot < seen.size() ? seen[slot] : start;
+  }
+  uint32_t fencedAt(uint32_t slot) const {
+    return slot < fenced.size() ? fenced[slot] : start;
+  }
+  void see(uint32_t slot, uint32_t epoch);
+  void fence(); // fence.proxy.async
+};
 
 void join(Clock &clock, const Clock &with);
+/// What both have seen.
+void meet(Clock &clock, const Clock &with);
 
 struct Agent {
   const Clock &clock;
@@ -61,12 +78,15 @@ struct Conflict {
   Access earlier;
   bool read = false;
   bool inFlight = false; // A copy that nobody has waited for.
+  bool unfenced = false; // No proxy fence between.
 };
 
 /// The shared memory of a block, in granules as wide as the narrowest store.
 class SharedShadow {
 public:
-  void resize(uint32_t bytes, uint32_t granule, uint32_t warps);
+  /// Readers are slots of clocks: `warps`, and engines behind them.
+  void resize(uint32_t bytes, uint32_t granule, uint32_t warps,
+              uint32_t readers);
 
   // Each false: `conflict` says with what.
   bool read(uint32_t offset, uint32_t bytes, const Agent &agent,
@@ -79,6 +99,14 @@ public:
               Conflict &conflict);
   void land(uint32_t offset, uint32_t bytes, const Agent &agent);
 
+  /// The async proxy reads; it notes that only for readers that are engines.
+  bool readAsync(uint32_t offset, uint32_t bytes, const Agent &agent,
+                 uint32_t epoch, Conflict &conflict);
+  /// A bulk copy into it begins, and lands as a write of an engine.
+  bool launchAsync(uint32_t offset, uint32_t bytes, const Agent &agent,
+                   Conflict &conflict);
+  void landAsync(uint32_t offset, uint32_t bytes, const Access &access);
+
 private:
   struct Read {
     uint32_t epoch = 0;
@@ -87,13 +115,15 @@ private:
   };
   static constexpr uint32_t kSeveral = 255; // Lanes.
 
-  uint32_t granule = 4, warps = 0, inFlight = 0;
+  uint32_t granule = 4, warps = 0, readers = 0, inFlight = 0;
   std::vector<Access> writes;
   std::vector<Access> flights; // Of copies under way.
-  std::vector<Read> reads;     // By granule, then warp.
+  std::vector<Read> reads;     // By granule, then reader.
 
   bool checkWrite(uint32_t at, const Agent &agent, bool atomic, bool same,
                   Conflict &conflict);
+  bool isUnfenced(const Access &last, const Agent &agent,
+                  Conflict &conflict) const;
 };
 
 /// Global memory during a launch, page by page as it is touched.
@@ -105,6 +135,9 @@ public:
             Conflict &conflict);
   bool write(uint64_t address, uint32_t bytes, const Agent &agent, bool same,
              Conflict &conflict);
+  /// The async proxy reads what this launch may have written.
+  bool readAsync(uint64_t address, uint32_t bytes, const Agent &agent,
+                 Conflict &conflict);
   /// Clusters that changed the same word are ordered by it from then on.
   bool change(uint64_t address, uint32_t bytes, const Agent &agent,
               Conflict &conflict);

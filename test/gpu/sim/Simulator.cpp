@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/gpu/sim/Simulator.h"
-#include "test/gpu/sim/Block.h"
+#include "test/gpu/sim/Cluster.h"
 #include "test/gpu/sim/Text.h"
 
 namespace tenon::sim {
@@ -77,7 +77,7 @@ std::string run(const Kernel &kernel, Memory &memory, const Launch &launch,
   for (uint32_t z = 0; good && z < grid[2]; z += step[2])
     for (uint32_t y = 0; good && y < grid[1]; y += step[1])
       for (uint32_t x = 0; good && x < grid[0]; x += step[0])
-        good = runCluster(state, {x, y, z});
+        good = Cluster(state, {x, y, z}).run();
   if (counts)
     *counts = state.counts;
   return state.error;

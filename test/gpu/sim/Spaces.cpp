@@ -3,7 +3,7 @@
 
 #include "test/gpu/sim/Access.h"
 #include "test/gpu/sim/Allocation.h"
-#include "test/gpu/sim/Block.h"
+#include "test/gpu/sim/Cluster.h"
 #include "test/gpu/sim/Text.h"
 
 #include <cstring>
@@ -33,7 +33,23 @@ char *Warp::failRace(const Instruction &line, int lane, const char *verb,
   const Instruction &other = program.code[conflict.earlier.instruction];
   std::string where =
       format("line %u `", other.line) + program.texts[other.textIndex] + "`";
-  if (conflict.inFlight) {
+  if (conflict.unfenced) {
+    fail(line, lane,
+         format("%s %s memory at 0x%llx through the async proxy, which thread "
+                "%u wrote in ",
+                verb, space, LongLong(address),
+                conflict.earlier.warp * kLanes + conflict.earlier.lane) +
+             where + " with no fence.proxy.async between");
+    return nullptr;
+  }
+  if (conflict.earlier.warp >= block.cluster.warps && conflict.read) {
+    fail(line, lane,
+         format("%s %s memory at 0x%llx, which the product of ", verb, space,
+                LongLong(address)) +
+             where + " may still read: nobody has waited for it");
+    return nullptr;
+  }
+  if (conflict.inFlight || conflict.earlier.warp >= block.cluster.warps) {
     fail(line, lane,
          format("%s %s memory at 0x%llx, where the copy of ", verb, space,
                 LongLong(address)) +
@@ -61,6 +77,8 @@ char *Warp::access(const Instruction &line, Space space, uint64_t address,
   if (space == Space::Generic) {
     space = spaceOf(address);
     address &= space == Space::Global ? ~uint64_t(0) : window::kMask;
+    if (space == Space::Shared && address >> kRankShift)
+      space = Space::Cluster;
   }
   if (address % bytes) {
     fail(line, lane,
@@ -72,7 +90,14 @@ char *Warp::access(const Instruction &line, Space space, uint64_t address,
   case Space::Global:
     return accessGlobal(line, address, bytes, lane, use);
   case Space::Shared:
-    return accessShared(line, address, bytes, lane, use);
+    return accessShared(line, block, address, bytes, lane, use);
+  case Space::Cluster: {
+    uint32_t offset;
+    Block *home = peer(line, lane, address, offset);
+    if (!home || !checkPeer(line, lane, *home))
+      return nullptr;
+    return accessShared(line, *home, offset, bytes, lane, use);
+  }
   case Space::Local:
     return accessLocal(line, address, bytes, lane, use);
   default:
@@ -133,9 +158,9 @@ char *Warp::accessGlobal(const Instruction &line, uint64_t address,
               : failRace(line, lane, verb(use), "global", address, conflict);
 }
 
-char *Warp::accessShared(const Instruction &line, uint64_t address,
+char *Warp::accessShared(const Instruction &line, Block &home, uint64_t address,
                          uint32_t bytes, int lane, Use use) {
-  std::vector<char> &shared = block.shared;
+  std::vector<char> &shared = home.shared;
   if (address > shared.size() || bytes > shared.size() - address) {
     fail(line, lane,
          format("%s %u bytes of shared memory at 0x%llx, where the block has "
@@ -144,10 +169,19 @@ char *Warp::accessShared(const Instruction &line, uint64_t address,
     return nullptr;
   }
   char *data = shared.data() + address;
-  char *written = block.sharedWritten.data() + address;
+  char *written = home.sharedWritten.data() + address;
+  if (!home.phases.empty() || !home.busy.empty()) {
+    bool reads = use == Use::Read;
+    if (reads ? !!memchr(written, Block::kBarrier, bytes)
+              : !checkUnused(line, lane, home, address, bytes)) {
+      if (reads)
+        fail(line, lane, "reads an mbarrier");
+      return nullptr;
+    }
+  }
   Conflict conflict;
   if (block.state.launch.checks.sharedRaces) {
-    SharedShadow &shadow = block.shadow();
+    SharedShadow &shadow = home.shadow();
     bool good =
         use == Use::Read
             ? shadow.read(address, bytes, agent(line, lane), conflict)

@@ -131,17 +131,23 @@ void Analysis::mark() {
           return;
         watched[operand.index] = line.checked = true;
       };
-      for (int o = line.targets; o < line.operandCount; ++o)
+      for (int o = line.multiplies ? 0 : line.targets; o < line.operandCount;
+           ++o)
         read(line.operands[o]);
       if (line.guarded)
         read(line.guard);
       targets(line, set);
     }
   }
-  for (Instruction &line : program.code)
+  for (uint32_t i = 0; i < watched.size(); ++i)
+    if (watched[i])
+      program.watchedSlots.push_back(i);
+  for (Instruction &line : program.code) {
+    line.recorded = line.feeds;
     for (int i = 0; i < line.targets; ++i)
       line.recorded |=
           !line.operands[i].sink && watched[line.operands[i].index];
+  }
 }
 
 } // namespace

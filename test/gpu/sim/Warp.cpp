@@ -16,9 +16,13 @@ Warp::Warp(Block &block, uint32_t index, uint32_t lanes)
   registers.resize(program.registerSlots * kSlot);
   bases[0] = registers.data();
   bases[1] = const_cast<char *>(program.constants.data());
-  set.resize(program.registerCount);
+  set.assign(program.registerCount, ~0u);
+  for (uint32_t watched : program.watchedSlots)
+    set[watched] = 0;
   for (uint32_t implicit : program.implicitSlots)
     set[implicit] = ~0u;
+  if (program.warpgroups)
+    products.resize(program.registerCount);
   local.resize(size_t(block.state.kernel.local) * kLanes);
   localWritten.resize(local.size());
   groups.push_back({0, present, Group::Ready});
@@ -149,6 +153,9 @@ bool Warp::runGroup(uint32_t limit, uint64_t budget) {
     if (active) {
       if (instruction.checked && !checkRegisters(instruction))
         return false;
+      if (products.inFlight() && !instruction.multiplies &&
+          !checkProducts(*this, instruction))
+        return false;
       step = instruction.execute(*this, instruction);
       if (step == Step::Failed)
         return false;
@@ -159,9 +166,7 @@ bool Warp::runGroup(uint32_t limit, uint64_t budget) {
       ++counts.warpInstructions;
       counts.threadInstructions += std::popcount(active);
       if (instruction.recorded)
-        for (int i = 0; i < instruction.targets; ++i)
-          if (!instruction.operands[i].sink)
-            set[instruction.operands[i].index] |= active;
+        noteTargets(instruction);
     }
     progressed = true;
     if (step == Step::Next) {
@@ -256,6 +261,14 @@ void Warp::wake() {
       group.state = Group::Ready;
 }
 
+void Warp::noteTargets(const Instruction &instruction) {
+  for (int i = 0; i < instruction.targets; ++i)
+    if (!instruction.operands[i].sink)
+      set[instruction.operands[i].index] |= active;
+  if (instruction.feeds)
+    products.touch(instruction);
+}
+
 bool Warp::checkRegisters(const Instruction &instruction) {
   if (!block.state.launch.checks.uninitialized)
     return true;
@@ -270,7 +283,11 @@ bool Warp::checkRegisters(const Instruction &instruction) {
              ", which was never set");
     return false;
   };
-  for (int i = instruction.targets; i < instruction.operandCount; ++i)
+  int first = instruction.targets;
+  if (instruction.multiplies && // Sums are read where it adds to them.
+      predicate(instruction.operands[instruction.operandCount - 1]) & active)
+    first = 0;
+  for (int i = first; i < instruction.operandCount; ++i)
     if (!check(instruction.operands[i], active))
       return false;
   return !instruction.guarded || check(instruction.guard, running);

@@ -11,8 +11,10 @@
 #define TENON_TEST_GPU_SIM_WARP_H
 
 #include "test/gpu/sim/Async.h"
+#include "test/gpu/sim/BulkCopy.h"
 #include "test/gpu/sim/Program.h"
 #include "test/gpu/sim/Races.h"
+#include "test/gpu/sim/WarpProducts.h"
 
 #include <cstdint>
 #include <string>
@@ -53,6 +55,10 @@ public:
   uint32_t pc = 0;
   Clock clock; // What it has seen of each warp of the cluster.
   CopyQueue copies[kLanes];
+  BulkStores stores[kLanes];
+  WarpProducts products;
+  uint32_t clusterPhase[kLanes] = {}; // Of barrier.cluster.arrive.
+  bool metCluster = false;            // All blocks of the cluster have begun.
 
   template <typename T> T *lanes(const Operand &operand) {
     return reinterpret_cast<T *>(bases[operand.base] + operand.slot * kSlot);
@@ -77,6 +83,21 @@ public:
   char *access(const Instruction &instruction, Space space, uint64_t address,
                uint32_t bytes, int lane, Use use);
   Agent agent(const Instruction &instruction, int lane) const;
+  /// The block of the cluster that an address of shared::cluster lies in, and
+  /// the offset there; null after a report.
+  Block *peer(const Instruction &instruction, int lane, uint64_t address,
+              uint32_t &offset);
+  /// Whether a block has begun and not ended, as far as the warp can know.
+  bool checkPeer(const Instruction &instruction, int lane, Block &home);
+  /// Whether no bulk copy reads these bytes, and no mbarrier lies in them.
+  bool checkUnused(const Instruction &instruction, int lane, const Block &home,
+                   uint64_t offset, uint32_t bytes);
+  /// The mbarrier there; `outside`: the async proxy or another block asks.
+  PhaseBarrier *findPhases(const Instruction &instruction, int lane,
+                           Block &home, uint32_t offset, bool outside);
+  /// More bytes to wait for, or, below zero, bytes that have come.
+  bool countBytes(const Instruction &instruction, int lane,
+                  PhaseBarrier &barrier, int64_t bytes);
   /// Reports a race; null.
   char *failRace(const Instruction &instruction, int lane, const char *verb,
                  const char *space, uint64_t address, const Conflict &conflict);
@@ -122,10 +143,11 @@ private:
   bool uniformSpecial(const std::string &name, uint32_t &out) const;
   void performCopy(AsyncCopy &copy);
   bool checkRegisters(const Instruction &instruction);
+  void noteTargets(const Instruction &instruction);
   char *accessLocal(const Instruction &instruction, uint64_t address,
                     uint32_t bytes, int lane, Use use);
-  char *accessShared(const Instruction &instruction, uint64_t address,
-                     uint32_t bytes, int lane, Use use);
+  char *accessShared(const Instruction &instruction, Block &home,
+                     uint64_t address, uint32_t bytes, int lane, Use use);
   char *accessGlobal(const Instruction &instruction, uint64_t address,
                      uint32_t bytes, int lane, Use use);
 
