@@ -76,6 +76,69 @@ const Bug kBugs[] = {
      "never written"},
 };
 
+// Of kernels that LLVM wrote: with its tabs and numbers of registers.
+const Bug kHopperBugs[] = {
+    {"MissingProxyFence", "gemm_bf16_bias_gelu",
+     "fence.proxy.async.shared::cta;", "", "with no fence.proxy.async between"},
+    {"MissingProxyFenceOfAttention", "fa_fwd", "fence.proxy.async.shared::cta;",
+     "", "with no fence.proxy.async between"},
+    {"ProductsWaitForOneLess", "gemm_bf16_bias_gelu",
+     "wait_group.sync.aligned \t1", "wait_group.sync.aligned \t2",
+     "may still read"},
+    {"ProductsWaitForOneLessOfAttention", "fa_fwd", "wait_group.sync.aligned 1",
+     "wait_group.sync.aligned 2", "of the product in flight"},
+    {"MissingWaitForProducts", "gemm_bf16_bias_gelu",
+     "wgmma.wait_group.sync.aligned \t0;", "",
+     "is a sum of the product in flight"},
+    {"MissingCommitOfProducts", "fa_fwd", "wgmma.commit_group.sync.aligned;",
+     "", "is a sum of the product in flight"},
+    {"MissingFenceOfProducts", "fa_fwd", "wgmma.fence.sync.aligned;", "",
+     "no wgmma.fence"},
+    {"OperandOverwrittenInFlight", "fa_fwd", "wgmma.wait_group.sync.aligned 1;",
+     "wgmma.wait_group.sync.aligned 1;\n\tmov.b32 %r49, 0;",
+     "is an operand of the product in flight"},
+    {"SumOverwrittenInFlight", "fa_fwd", "wgmma.wait_group.sync.aligned 1;",
+     "wgmma.wait_group.sync.aligned 1;\n\tmov.b32 %r922, 0;",
+     "is a sum of the product in flight"},
+    {"FullBarrierOffBy8", "gemm_bf16_bias_gelu", "P1, [%r112], %r1655",
+     "P1, [%r112+8], %r1655", "nobody has waited for it"},
+    {"BytesAtBarrierOffBy8", "gemm_bf16_bias_gelu", "[%rd123], %r1511",
+     "[%rd123+8], %r1511", "deadlock"},
+    {"EmptyBarrierCountTooSmall", "gemm_bf16_bias_gelu", "mov.b32 \t%r37, 4;",
+     "mov.b32 \t%r37, 3;", "may still"},
+    {"EmptyBarrierCountTooLarge", "gemm_bf16_bias_gelu", "mov.b32 \t%r37, 4;",
+     "mov.b32 \t%r37, 5;", "deadlock"},
+    {"ProducerParity", "gemm_bf16_bias_gelu", "mov.b32 \t%r1522, 1;",
+     "mov.b32 \t%r1522, 0;", "deadlock"},
+    {"ConsumerParity", "fa_fwd", "[%r4], 0, 10000000", "[%r4], 1, 10000000",
+     "deadlock"},
+    {"FewerBytesExpected", "gemm_bf16_bias_gelu", "mov.b32 \t%r1511, 49152;",
+     "mov.b32 \t%r1511, 32768;", "never written"},
+    {"MoreBytesExpected", "gemm_bf16_bias_gelu", "mov.b32 \t%r1511, 49152;",
+     "mov.b32 \t%r1511, 49168;", "waits for 0 of 1 arrivals and 16 bytes"},
+    {"MulticastToOneLess", "gemm_bf16_bias_gelu", "mov.b16 \t%rs2, 3;",
+     "mov.b16 \t%rs2, 1;", "deadlock"},
+    {"ClusterLost", "gemm_bf16_bias_gelu",
+     ".explicitcluster\n.reqnctapercluster 2", "", "outside the cluster of 1"},
+    {"MissingClusterBarrier", "gemm_bf16_bias_gelu",
+     "barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;",
+     "bar.sync 0;", "may not have begun"},
+    {"MissingClusterBarrierAtTheEnd", "gemm_bf16_bias_gelu",
+     "barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;\n\tret",
+     "ret", "may have exited"},
+    {"MissingFenceOfBarriers", "gemm_bf16_bias_gelu",
+     "fence.mbarrier_init.release.cluster;", "", "with no fence.mbarrier_init"},
+    {"MissingBarrierBehindInit", "fa_fwd", "bar.sync \t0;", "", "mbarrier at"},
+    {"StoreNotWaitedFor", "gemm_bf16_bias_gelu",
+     "cp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group.read \t1;",
+     "cp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group.read \t2;",
+     "may still read"},
+    {"ExitBeforeStore", "fa_fwd", "cp.async.bulk.wait_group \t0;", "",
+     "the block ends while the copy"},
+    {"TooManyRegisters", "gemm_bf16_bias_gelu", "aligned.u32 \t232",
+     "aligned.u32 \t240", "deadlock"},
+};
+
 class Bugs : public testing::TestWithParam<Bug> {};
 
 /// The first report in any order of asynchronous work, or "right" or "wrong"
@@ -105,6 +168,8 @@ TEST_P(Bugs, AreReported) {
   EXPECT_NE(report.find(bug.kernel), std::string::npos) << report;
 }
 
+INSTANTIATE_TEST_SUITE_P(Hopper, Bugs, testing::ValuesIn(kHopperBugs),
+                         [](auto &info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Planted, Bugs, testing::ValuesIn(kBugs),
                          [](auto &info) { return info.param.name; });
 } // namespace

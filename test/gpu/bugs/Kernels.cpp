@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/gpu/bugs/Kernels.h"
+#include "test/gpu/bugs/Run.h"
 
-#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -12,53 +12,6 @@
 using namespace tenon::sim;
 
 namespace {
-/// One launch of the only kernel of a text.
-class Run {
-public:
-  explicit Run(const std::string &text) {
-    module = Module::parse(text, outcome.report);
-    if (module)
-      module->load(memory, outcome.report);
-  }
-
-  template <typename T> uint64_t give(const std::vector<T> &values) {
-    uint64_t bytes = values.size() * sizeof(T);
-    uint64_t address = memory.allocate(bytes);
-    memory.write(address, values.data(), bytes);
-    return address;
-  }
-
-  uint64_t allocate(uint64_t bytes) { return memory.allocate(bytes); }
-
-  /// Parameters are 64-bit all.
-  void launch(std::vector<uint64_t> parameters, uint32_t grid, uint32_t block,
-              Order order, uint32_t seed) {
-    if (!module || !outcome.report.empty())
-      return;
-    Launch launch;
-    launch.grid[0] = grid;
-    launch.block[0] = block;
-    launch.order = order;
-    launch.seed = seed;
-    launch.instructionLimit = 100000;
-    launch.parameters.resize(parameters.size() * 8);
-    memcpy(launch.parameters.data(), parameters.data(), parameters.size() * 8);
-    outcome.report = run(*module->kernels().front(), memory, launch);
-  }
-
-  template <typename T> std::vector<T> take(uint64_t address, size_t count) {
-    std::vector<T> values(count);
-    memory.read(address, values.data(), count * sizeof(T));
-    return values;
-  }
-
-  Outcome outcome;
-
-private:
-  Memory memory;
-  std::unique_ptr<Module> module;
-};
-
 /// Small whole numbers, so that sums in any order are exact.
 std::vector<float> wholeNumbers(size_t count) {
   std::vector<float> values(count);
@@ -129,9 +82,9 @@ Outcome runProduct(const std::string &text, Order order, uint32_t seed) {
 
 const std::vector<TestKernel> &tenon::sim::testKernels() {
   static const std::vector<TestKernel> kernels = {
-      {"block_sum", runBlockSum},
-      {"reverse_tiles", runReverseTiles},
-      {"product", runProduct},
+      {"block_sum", runBlockSum}, {"reverse_tiles", runReverseTiles},
+      {"product", runProduct},    {"gemm_bf16_bias_gelu", runGemm},
+      {"fa_fwd", runAttention},
   };
   return kernels;
 }

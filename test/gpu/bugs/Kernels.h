@@ -30,6 +30,10 @@ inline void PrintTo(const TestKernel &kernel, std::ostream *out) {
   *out << kernel.name;
 }
 
+/// Kernels of sm_90a: clusters, TMA and wgmma.
+Outcome runGemm(const std::string &text, Order order, uint32_t seed);
+Outcome runAttention(const std::string &text, Order order, uint32_t seed);
+
 /// The kernel in NAME.ptx beside this file.
 const TestKernel &testKernel(const std::string &name);
 const std::vector<TestKernel> &testKernels();
