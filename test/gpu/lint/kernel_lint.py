@@ -46,6 +46,7 @@ def measures(instructions, said):
         "tensor_instructions": sum(counts[name] for name in cubin.TENSOR),
         "tensor_share": share(sum(counts[n] for n in cubin.TENSOR), total),
         "wide_load_share": wide_share(instructions, "LDG"),
+        "wide_copy_share": wide_share(instructions, "LDGSTS"),
         "wide_store_share": wide_share(instructions, "STG"),
         "generic_accesses": counts["LD"] + counts["ST"],
         "warpgroup_hazards": len(warpgroup.hazards(instructions)),

@@ -8,6 +8,7 @@ import unittest
 import assemble
 import cubin
 import kernel_lint
+import models_lint
 import warpgroup
 
 HERE = pathlib.Path(__file__).parent
@@ -190,6 +191,40 @@ class Reading(unittest.TestCase):
             kernel_lint.texts(b"\x7fELF\0" + ptx.encode() + b"\0.version 8\0")
         )
         self.assertEqual(found, [ptx.lstrip()])
+
+    def test_exceptions_stand_behind_what_they_are_exceptions_of(self):
+        held = {"name": "k", "schedule": "Generic", "threads": 64,
+                "shared_bytes": 1024}
+        kernel = models_lint.Kernel("", held, "a model")
+        values = {"spill_bytes": 8.0, **models_lint.launch_measures(
+            {"registers": 33, "shared_bytes": 16}, held)}
+        self.assertEqual(values["block_registers"], 40 * 64)
+        self.assertEqual(values["block_shared_bytes"], 1040)
+        measured = [("80", kernel, values)]
+        limits = rows(("*", "*", "spill_bytes", None, 0.0))
+        (said,) = models_lint.lint(measured, limits)
+        self.assertIn("a model: Generic/k (sm_80): spill_bytes is 8", said)
+        for most, isEnough in ((8.0, True), (7.0, False)):
+            row = rows(("Generic/*", "80", "spill_bytes", None, most))
+            found = models_lint.lint(measured, limits + row)
+            self.assertEqual(not found, isEnough)
+            self.assertTrue(models_lint.is_needed(row[0], measured,
+                                                  limits + row))
+        row = rows(("Other/*", "80", "spill_bytes", None, 8.0))
+        self.assertTrue(models_lint.lint(measured, limits + row))
+        self.assertFalse(models_lint.is_needed(row[0], measured, limits + row))
+
+    def test_kernels_that_differ_in_name_alone_are_one(self):
+        def compiled(name, body):
+            header, texts = models_lint.split(kernel(body, name))
+            return header, [models_lint.Kernel(
+                texts[name], {"name": name, "schedule": "Generic"}, name)]
+
+        parts = [compiled("a", "  ret;"), compiled("b", "  ret;"),
+                 compiled("c", "  bar.sync 0;")]
+        self.assertIn(".version", parts[0][0])
+        found = models_lint.distinct(parts)
+        self.assertEqual([each.origin for each in found], ["a", "c"])
 
     def test_an_unknown_measure_is_told(self):
         limits = rows(("*", "*", "beauty", 1.0, None))
