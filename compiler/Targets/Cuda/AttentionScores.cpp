@@ -162,10 +162,9 @@ Value TileAttention::shiftOf(Value largest) {
 /// exp(score - largest), of a product where scores are only that. Biases may be
 /// as low as floats get, so that no multiple of them is one.
 Value TileAttention::power(Value score, Value shift) {
-  Value distance =
-      isPlain
-          ? fma(score, real(exponent), shift)
-          : multiply(arith::SubFOp::create(e.b, score, shift), real(exponent));
+  Value distance = isPlain ? fma(score, real(exponent), shift)
+                           : multiply(arith::SubFOp::create(e.b, score, shift),
+                                      real(exponent));
   return call("ex2.approx.ftz.f", f32, distance);
 }
 
