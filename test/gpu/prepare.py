@@ -4,11 +4,15 @@
 
     prepare.py --tenon TENON --gpu-run GPU_RUN OUT MODEL...
                [--precision fp32,bf16] [--sm 80,90] [--data-sets N] [--jobs N]
+               [--sweeps real|tiny|none] [--most-mb N]
 
 MODEL is a folder in ONNX's test layout. Each is compiled for CUDA in each
 precision, with machine code for --sm where ptxas is found; inputs and expected
-outputs become raw bytes. What cannot be prepared is said, left out, and makes
-the exit status 1.
+outputs become raw bytes, and what `tenon explain` foretells of each kernel for
+the last --sm goes along. --sweeps adds single ops at many sizes (sweeps.py).
+With --most-mb, models are left out, and named, from where the folder would
+grow beyond it. What cannot be prepared is said, left out, and makes the exit
+status 1.
 """
 import argparse
 import concurrent.futures
@@ -19,14 +23,17 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import onnx
 from onnx import numpy_helper
+import sweeps
 
 TYPES = {1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64",
          9: "bool", 10: "f16", 11: "f64", 12: "u32", 13: "u64", 16: "bf16"}
 ROUNDING = {"bf16": 1e-2, "fp16": 2e-3}  # As `tenon verify` allows.
 HALVES = (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
+EXPLAINED = ("80", "90", "100", "120")
 QUANTIZED = re.compile(
     r".*QuantizeLinear|QLinear.*|.*Integer|.*NBits|QGemm|QAttention"
     r"|DynamicQuantizeMatMul|DynamicQuantizeLSTM")
@@ -52,8 +59,8 @@ def tolerance(graph):
     return max(allowed, 1e-2) if any(t in HALVES for t in types) else allowed
 
 
-def compile_model(options, folder, artifact, precision):
-    command = [options.tenon, "compile", folder / "model.onnx", "-o", artifact,
+def compile_model(options, model, artifact, precision):
+    command = [options.tenon, "compile", model, "-o", artifact,
                "--target=cuda", f"--precision={precision}"]
     if options.sm:
         command.append(f"--sm={options.sm}")
@@ -61,6 +68,55 @@ def compile_model(options, folder, artifact, precision):
     if result.returncode:
         raise Unprepared(result.stderr.strip() or
                          f"tenon compile ended with {result.returncode}")
+
+
+def by_stem(names):
+    """Kernels of the same ops, in order; their names end in an ordinal."""
+    stems = {}
+    for name in sorted(names, key=lambda name: int(name.rsplit("_", 1)[1])
+                       if name.rsplit("_", 1)[-1].isdigit() else 0):
+        stems.setdefault(re.sub(r"_\d+$", "", name), []).append(name)
+    return stems
+
+
+def predictions(options, model, artifact, precision, dims=()):
+    """The manifest's lines of what kernels should take. Known sizes may spare
+    a kernel or two: those of the same ops are then the same in order."""
+    command = [options.tenon, "explain", model, "--target=cuda",
+               f"--precision={precision}"]
+    known = [sm for sm in options.sm.split(",") if sm in EXPLAINED]
+    command += [f"--sm={known[-1]}"] if known else []
+    for dim in dims:
+        command += ["--dim", dim]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        raise Unprepared(result.stderr.strip() or "tenon explain failed")
+    rows = re.findall(r"^ *(\S+) us +\d+ x .* waves +(\S+) \(\w+\)$",
+                      result.stdout, re.M)
+    times = {kernel: time for time, kernel in rows}
+    text = subprocess.run([options.tenon, "inspect", "--json", artifact],
+                          capture_output=True, text=True, check=True).stdout
+    ours = by_stem(kernel["name"] for kernel in json.loads(text)["kernels"])
+    return [f"predict {name} {times[other]}"
+            for stem, others in by_stem(times).items()
+            if len(others) == len(ours.get(stem, ()))
+            for name, other in zip(ours[stem], others)]
+
+
+def dims_of(graph, data):
+    """What a data set's inputs say of the sizes that have names."""
+    dims = {}
+    tensors = {}
+    for path in data.glob("input_*.pb"):
+        tensor = onnx.load_tensor(path)
+        tensors[tensor.name] = tensor
+    for value in graph.input:
+        shape = value.type.tensor_type.shape.dim
+        if value.name in tensors:
+            for dim, size in zip(shape, tensors[value.name].dims):
+                if dim.dim_param:
+                    dims[dim.dim_param] = size
+    return [f"{key}={size}" for key, size in dims.items()]
 
 
 def value_names(options, artifact):
@@ -124,21 +180,44 @@ def prepare(options, folder):
     lines, data = [], None
     for precision in options.precision.split(","):
         artifact = f"{name}.{precision}.tenon"
-        compile_model(options, folder, options.out / artifact, precision)
+        compile_model(options, folder / "model.onnx", options.out / artifact,
+                      precision)
         if data is None:
             names = value_names(options, options.out / artifact)
             data = write_data(options.out, name, folder, names,
                               options.data_sets)
         limit = max(allowed, ROUNDING.get(precision, 0))
-        lines += [f"model {name}.{precision} {artifact} {limit:g}", *data]
+        dims = dims_of(model.graph, folder / "test_data_set_0")
+        lines += [f"model {name}.{precision} {artifact} {limit:g}",
+                  *predictions(options, folder / "model.onnx",
+                               options.out / artifact, precision, dims),
+                  *data]
     return lines
 
 
-def attempt(options, folder):
+def prepare_sweep(options, case):
+    """The manifest's lines of a case of a sweep."""
+    with tempfile.TemporaryDirectory() as scratch:
+        model = sweeps.write(case, pathlib.Path(scratch))
+        artifact = f"{sweeps.name(case)}.tenon"
+        compile_model(options, model, options.out / artifact, "fp32")
+        return [sweeps.manifest_line(case, artifact),
+                *predictions(options, model, options.out / artifact, "fp32")]
+
+
+def megabytes(folder):
+    return sum(path.stat().st_size for path in folder.rglob("*.*")) / 1e6
+
+
+def attempt(options, what):
+    """Lines, and what is wrong; neither where there is no room."""
+    is_case = isinstance(what, tuple)
+    if not is_case and megabytes(options.out) > options.most_mb:
+        return [], None
     try:
-        return prepare(options, folder), None
+        return (prepare_sweep if is_case else prepare)(options, what), None
     except (Unprepared, OSError) as problem:
-        return [], f"{folder}: {problem}"
+        return [], f"{sweeps.name(what) if is_case else what}: {problem}"
 
 
 def arguments():
@@ -150,6 +229,8 @@ def arguments():
     parser.add_argument("--data-sets", type=int,
                         help="of each model, at most; all are the default")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--sweeps", choices=sweeps.CASES, default="none")
+    parser.add_argument("--most-mb", type=float, default=float("inf"))
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("models", type=pathlib.Path, nargs="+")
     return parser.parse_args()
@@ -164,18 +245,23 @@ def main():
         options.sm = ""
     options.out.mkdir(parents=True, exist_ok=True)
     shutil.copy(options.gpu_run, options.out / "gpu_run")
-    shutil.copy(pathlib.Path(__file__).with_name("run.sh"), options.out)
+    for script in ("run.sh", "run_torch.py"):
+        shutil.copy(pathlib.Path(__file__).with_name(script), options.out)
+    work = [*sweeps.CASES[options.sweeps], *options.models]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda folder: attempt(options, folder),
-                                options.models))
+        results = list(pool.map(lambda what: attempt(options, what), work))
     lines = [line for part, _ in results for line in part]
     (options.out / "manifest.txt").write_text("\n".join(lines) + "\n")
     problems = [problem for _, problem in results if problem]
     for problem in problems:
         print(f"prepare.py: {problem}", file=sys.stderr)
-    size = sum(path.stat().st_size for path in options.out.rglob("*.*"))
-    print(f"{len(results) - len(problems)} models, {size / 1e6:.1f} MB in "
-          f"{options.out}")
+    for what, (part, problem) in zip(work, results):
+        if not part and not problem:
+            print(f"prepare.py: {what} is left out: there is no room")
+    done = [what for what, (part, _) in zip(work, results) if part]
+    models = sum(not isinstance(what, tuple) for what in done)
+    print(f"{models} models and {len(done) - models} cases of sweeps, "
+          f"{megabytes(options.out):.1f} MB in {options.out}")
     return bool(problems)
 
 

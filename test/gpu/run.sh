@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Tries all models of the folder that prepare.py filled on this machine's GPU.
 #
-#     run.sh [--driver PATH] [--device N] [--seconds S]
+#     run.sh [--driver PATH] [--device N] [--seconds S] [--cublas PATH]
 #
-# Needs a C library and NVIDIA's driver, no more. Prints tables, and writes them
-# to gpu.md in the folder $OUT, or in the current one. Exits with 1 when
-# anything is wrong, with 2 when nothing could be tried.
+# Needs a C library and NVIDIA's driver, no more. Products are timed by cuBLAS
+# as well where the loader finds one, and all single ops by torch where python3
+# has it. Prints tables, and writes them to gpu.md in the folder $OUT, or in the
+# current one. Exits with 1 when anything is wrong, with 2 when nothing could be
+# tried.
 set -o pipefail
 folder=$(cd "$(dirname "$0")" && pwd) || exit 2
 
@@ -25,4 +27,10 @@ name,driver_version,memory.total,clocks.max.sm,clocks.max.memory,power.limit
 {
   describe_machine
   "$folder/gpu_run" "$folder/manifest.txt" "$@"
+  status=$?
+  # Without torch it says nothing; what it finds is no part of the verdict.
+  if grep -q '^sweep ' "$folder/manifest.txt"; then
+    python3 "$folder/run_torch.py" "$folder/manifest.txt" 2>/dev/null
+  fi
+  exit $status
 } 2>&1 | tee "${OUT:-.}/gpu.md"

@@ -34,7 +34,9 @@ bool isFloat(uint32_t dtype) {
          dtype == TENON_BF16;
 }
 
-double numberAt(const Tensor &tensor, size_t i) {
+} // namespace
+
+double tenon::trial::numberAt(const Tensor &tensor, size_t i) {
   switch (tensor.dtype) {
   case TENON_F64:
     return elementAt<double>(tensor, i);
@@ -46,6 +48,8 @@ double numberAt(const Tensor &tensor, size_t i) {
     return elementAt<float>(tensor, i);
   }
 }
+
+namespace {
 
 /// Numbers past this stand for infinity: masks are made of them.
 constexpr double huge = 1e30;

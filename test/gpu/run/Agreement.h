@@ -11,6 +11,9 @@ namespace tenon::trial {
 /// "f32[2x3]".
 std::string describe(const Tensor &tensor);
 
+/// An element of floats.
+double numberAt(const Tensor &tensor, size_t i);
+
 /// Takes the largest error of floats, relative to the largest magnitude that
 /// is expected, into `error`. Integers must be equal; so must infinities, and
 /// where there is no number. A problem when they are not, or the error is more

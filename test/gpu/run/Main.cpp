@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   gpu_run MANIFEST [--driver PATH] [--device N] [--seconds S] [--limit S]
+//           [--cublas PATH]
 //
 // Runs every model of the manifest on a CUDA device, each in a process of its
-// own, and prints tables in Markdown. Timing takes --seconds for each way to
+// own, and prints tables in Markdown. Products are timed by cuBLAS as well,
+// where there is one. Timing takes --seconds for each way to
 // run; a model that takes more than --limit in all is given up. Exits with 1
 // when any output differs or any model fails, with 2 when nothing could be
 // tried.
@@ -13,6 +15,7 @@
 
 #include "test/gpu/run/Isolation.h"
 #include "test/gpu/run/Report.h"
+#include "test/gpu/run/Vendor.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +26,7 @@ using namespace tenon::trial;
 namespace {
 
 struct CommandLine {
-  const char *manifest = nullptr, *driver = nullptr;
+  const char *manifest = nullptr, *driver = nullptr, *cublas = nullptr;
   double seconds = 0.5, limit = 300;
   int device = 0;
 };
@@ -48,6 +51,8 @@ bool parse(int argc, char **argv, CommandLine &line) {
       return false;
     if (std::strcmp(argv[i], "--driver") == 0)
       line.driver = value;
+    else if (std::strcmp(argv[i], "--cublas") == 0)
+      line.cublas = value;
     else if (std::strcmp(argv[i], "--seconds") == 0 &&
              parseNumber(value, 3600, number))
       line.seconds = number;
@@ -119,10 +124,19 @@ Problem look(const CommandLine &line, CopyRate &copies, std::string &text) {
 /// Tries a model; gives its row, and those of its kernels.
 Problem tryOne(const CommandLine &line, Case &one, const CopyRate &copies,
                std::string &row, std::string &kernels) {
+  bool isSweep = !one.sweep.kind.empty();
   auto work = [&]() -> std::string {
     Device device;
     if (Problem problem = open(line, device))
       return pack(problem, "", "");
+    if (isSweep) {
+      // With a driver of its own, only a cuBLAS that is named belongs to it.
+      bool isAsked = line.cublas || !line.driver;
+      Row result = trySweep(device.get(), one, line.seconds,
+                            isAsked ? findVendor(line.cublas) : nullptr);
+      return pack(result.problem, sweepRow(result, workOf(one.sweep), copies),
+                  "");
+    }
     Row result = tryModel(device.get(), one, line.seconds);
     return pack(result.problem, tableRow(result), kernelRows(result, copies));
   };
@@ -132,32 +146,42 @@ Problem tryOne(const CommandLine &line, Case &one, const CopyRate &copies,
     nothing.name = one.name;
     nothing.sets = one.sets.size();
     nothing.problem = problem;
-    row = tableRow(nothing);
+    row = isSweep ? sweepRow(nothing, {}, copies) : tableRow(nothing);
   }
   return problem;
 }
 
-/// The number of models that failed. Rows are printed as they come, as a run
-/// may be cut off.
-size_t tryAll(const CommandLine &line, std::vector<Case> &cases,
-              const CopyRate &copies) {
+/// What became of all cases of a kind.
+struct Outcome {
+  size_t ok = 0, failed = 0;
   std::string problems, kernels;
-  size_t failed = 0;
-  std::fputs(tableHead().c_str(), stdout);
+};
+
+/// Rows are printed as they come, as a run may be cut off.
+Outcome tryAll(const CommandLine &line, std::vector<Case> &cases, bool sweeps,
+               const CopyRate &copies) {
+  Outcome outcome;
   for (Case &one : cases) {
+    if (one.sweep.kind.empty() == sweeps)
+      continue;
+    if (outcome.ok + outcome.failed == 0)
+      std::fputs((sweeps ? sweepHead() : tableHead()).c_str(), stdout);
     std::string row, slowest;
     if (Problem problem = tryOne(line, one, copies, row, slowest)) {
-      ++failed;
-      problems += "- " + one.name + ": " + *problem + "\n";
+      ++outcome.failed;
+      outcome.problems += "- " + one.name + ": " + *problem + "\n";
+    } else {
+      ++outcome.ok;
     }
     std::fputs(row.c_str(), stdout);
     std::fflush(stdout);
-    kernels += slowest;
+    outcome.kernels += slowest;
   }
-  std::printf("\n%zu models ok, %zu failed\n%s", cases.size() - failed, failed,
-              problems.c_str());
-  std::printf("%s%s", kernelsHead().c_str(), kernels.c_str());
-  return failed;
+  if (outcome.ok + outcome.failed)
+    std::printf("\n%zu %s ok, %zu failed\n%s", outcome.ok,
+                sweeps ? "cases" : "models", outcome.failed,
+                outcome.problems.c_str());
+  return outcome;
 }
 
 int fail(const std::string &sentence) {
@@ -171,7 +195,7 @@ int main(int argc, char **argv) {
   CommandLine line;
   if (!parse(argc, argv, line))
     return fail("usage: gpu_run MANIFEST [--driver PATH] [--device N] "
-                "[--seconds S] [--limit S]");
+                "[--seconds S] [--limit S] [--cublas PATH]");
   std::vector<Case> cases;
   if (Problem problem = readManifest(line.manifest, cases))
     return fail(*problem);
@@ -180,5 +204,9 @@ int main(int argc, char **argv) {
   if (Problem problem = look(line, copies, device))
     return fail(*problem);
   std::fputs(device.c_str(), stdout);
-  return tryAll(line, cases, copies) ? 1 : 0;
+  Outcome ops = tryAll(line, cases, /*sweeps=*/true, copies);
+  Outcome models = tryAll(line, cases, /*sweeps=*/false, copies);
+  if (!models.kernels.empty())
+    std::printf("%s%s", kernelsHead().c_str(), models.kernels.c_str());
+  return ops.failed || models.failed ? 1 : 0;
 }

@@ -87,6 +87,29 @@ bool parseTensor(std::istringstream &words, const std::string &folder,
   return true;
 }
 
+bool parseSweep(std::istringstream &words, const std::string &folder,
+                Case &one) {
+  std::string type, dims;
+  if (!(words >> one.sweep.kind >> type >> dims >> one.name >> one.artifact >>
+        one.tolerance))
+    return false;
+  one.artifact = folder + one.artifact;
+  one.sweep.dtype = dtypeNamed(type);
+  if (!parseDims(dims, one.sweep.dims))
+    return false;
+  for (int64_t dim : one.sweep.dims)
+    if (dim == 0)
+      return false;
+  static const std::pair<const char *, size_t> kinds[] = {
+      {"gemm", 3},    {"attention", 4}, {"causal", 4},   {"add", 2},
+      {"softmax", 2}, {"layernorm", 2}, {"transpose", 2}};
+  for (auto [kind, rank] : kinds)
+    if (one.sweep.kind == kind && one.sweep.dims.size() == rank)
+      return one.sweep.dtype == TENON_F32 || one.sweep.dtype == TENON_F16 ||
+             one.sweep.dtype == TENON_BF16;
+  return false;
+}
+
 /// False when the line makes no sense where it is.
 bool parseLine(const std::string &line, const std::string &folder,
                std::vector<Case> &cases) {
@@ -101,8 +124,20 @@ bool parseLine(const std::string &line, const std::string &folder,
     cases.push_back(std::move(one));
     return true;
   }
+  if (what == "sweep") {
+    cases.emplace_back();
+    return parseSweep(words, folder, cases.back());
+  }
   if (cases.empty())
     return false;
+  if (what == "predict") {
+    Prediction prediction;
+    if (!(words >> prediction.first >> prediction.second))
+      return false;
+    prediction.second /= 1e3;
+    cases.back().predicted.push_back(std::move(prediction));
+    return true;
+  }
   std::vector<DataSet> &sets = cases.back().sets;
   if (what == "data") {
     sets.emplace_back();
@@ -128,11 +163,11 @@ Problem tenon::trial::readManifest(const std::string &path,
   for (int number = 1; std::getline(stream, line); ++number)
     if (!parseLine(line, folder, cases))
       return path + ", line " + std::to_string(number) +
-             ": it is no model, data, input or output as Manifest.h says";
+             ": it is none that Manifest.h describes";
   if (cases.empty())
     return path + " names no model";
   for (const Case &one : cases)
-    if (one.sets.empty())
+    if (one.sets.empty() && one.sweep.kind.empty())
       return path + ": the model " + one.name + " has no data";
   return std::nullopt;
 }

@@ -52,17 +52,72 @@ std::string tenon::trial::tableRow(const Row &row) {
          (row.problem ? "FAILED |\n" : "ok |\n");
 }
 
-std::string tenon::trial::kernelsHead() {
-  return "\nThe slowest kernels, launched one by one\n\n"
-         "| model | kernel | launches | ms | GF/s | GB/s | % of a copy |\n"
-         "|---|---|--:|--:|--:|--:|--:|\n";
+/// Of a time, or "-": how much of it a model of a device foretold.
+static std::string foretold(double predicted, double measured) {
+  return predicted > 0 && measured > 0
+             ? format(" %.0f%% |", 100 * predicted / measured)
+             : " - |";
 }
 
-static std::string kernelRow(const std::string &model, const KernelTime &kernel,
+static double predictionOf(const Row &row, const std::string &kernel) {
+  for (const Prediction &prediction : row.predicted)
+    if (prediction.first == kernel)
+      return prediction.second;
+  return 0;
+}
+
+std::string tenon::trial::sweepHead() {
+  return "\nSingle ops: milliseconds of their kernels, and of a median run "
+         "as a graph with\ntensors on the device; how much of the kernels' "
+         "time was predicted\n\n"
+         "| case | kernels | predicted | TF/s | GB/s | % of a copy | cuBLAS "
+         "| of cuBLAS | run | error | result |\n"
+         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n";
+}
+
+std::string tenon::trial::sweepRow(const Row &row, const Work &work,
+                                   const CopyRate &copies) {
+  if (row.problem)
+    return "| " + row.name +
+           " | - | - | - | - | - | - | - | - | - | FAILED |\n";
+  double milliseconds = 0, predicted = 0;
+  std::string schedules;
+  for (const KernelTime &kernel : row.kernels)
+    if (kernel.launches > 0) {
+      milliseconds += kernel.milliseconds;
+      predicted += predictionOf(row, kernel.name);
+      schedules += " " + kernel.schedule;
+    }
+  double seconds = std::max(milliseconds, 1e-6) / 1e3;
+  std::string text = "| " + row.name + schedules +
+                     format(" | %.4f |", milliseconds) +
+                     foretold(predicted, milliseconds);
+  text +=
+      work.flops > 0 ? format(" %.1f |", work.flops / seconds / 1e12) : " - |";
+  text += format(" %.1f | %.1f |", work.bytes / seconds / 1e9,
+                 100 * work.bytes / seconds / copies.rate);
+  if (row.vendorProblem)
+    text += " " + *row.vendorProblem + " | - |";
+  else if (row.vendor > 0)
+    text +=
+        format(" %.4f | %.0f%% |", row.vendor, 100 * row.vendor / milliseconds);
+  else
+    text += " - | - |";
+  return text + format(" %.4f | %.1e | ok |\n", row.latency[0], row.error);
+}
+
+std::string tenon::trial::kernelsHead() {
+  return "\nThe slowest kernels, launched one by one\n\n"
+         "| model | kernel | launches | ms | predicted | GF/s | GB/s "
+         "| % of a copy |\n|---|---|--:|--:|--:|--:|--:|--:|\n";
+}
+
+static std::string kernelRow(const Row &row, const KernelTime &kernel,
                              const CopyRate &copies) {
   std::string text =
-      "| " + model + " | " + kernel.name + " " + kernel.schedule +
-      format(" | %.0f | %.4f |", kernel.launches, kernel.milliseconds);
+      "| " + row.name + " | " + kernel.name + " " + kernel.schedule +
+      format(" | %.0f | %.4f |", kernel.launches, kernel.milliseconds) +
+      foretold(predictionOf(row, kernel.name), kernel.milliseconds);
   if (!kernel.known)
     return text + " - | - | - |\n";
   double seconds = std::max(kernel.milliseconds, 1e-6) / 1e3;
@@ -76,6 +131,6 @@ std::string tenon::trial::kernelRows(const Row &row, const CopyRate &copies) {
   std::string text;
   for (size_t i = 0; i < std::min(few, row.kernels.size()); ++i)
     if (row.kernels[i].launches > 0)
-      text += kernelRow(row.name, row.kernels[i], copies);
+      text += kernelRow(row, row.kernels[i], copies);
   return text;
 }

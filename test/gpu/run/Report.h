@@ -5,7 +5,7 @@
 #define TENON_TEST_GPU_RUN_REPORT_H
 
 #include "test/gpu/run/CopyRate.h"
-#include "test/gpu/run/Trial.h"
+#include "test/gpu/run/Sweep.h"
 
 namespace tenon::trial {
 
@@ -16,6 +16,10 @@ Problem describeDevice(tenon_device_t *device, const CopyRate &copies,
 /// The head of the table of models, and a row of it.
 std::string tableHead();
 std::string tableRow(const Row &row);
+
+/// The same of cases of sweeps.
+std::string sweepHead();
+std::string sweepRow(const Row &row, const Work &work, const CopyRate &copies);
 
 /// The head of the table of kernels, and the slowest few of a model.
 std::string kernelsHead();

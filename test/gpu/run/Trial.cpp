@@ -89,33 +89,6 @@ void observe(void *user, const tenon_launch_t *launch) {
   kernel.bytes += double(launch->bytes) + double(launch->weight_bytes);
 }
 
-/// The means of a few runs of the runner, which is warm.
-Problem profile(tenon_model_t *model, Runner &runner, double seconds,
-                std::vector<KernelTime> &kernels) {
-  tenon_kernel_info_t info = {};
-  info.struct_size = sizeof info;
-  for (uint32_t i = 0; tenon_model_kernel(model, i, &info) == TENON_OK; ++i) {
-    kernels.emplace_back();
-    kernels.back().name = info.name;
-    kernels.back().schedule = info.schedule;
-  }
-  int runs = seconds > 0 ? 20 : 1;
-  tenon_session_set_observer(runner.handle(), observe, &kernels);
-  Problem problem;
-  for (int run = 0; run < runs && !problem; ++run)
-    problem = runner.run();
-  tenon_session_set_observer(runner.handle(), nullptr, nullptr);
-  for (KernelTime &kernel : kernels)
-    for (double *sum :
-         {&kernel.launches, &kernel.milliseconds, &kernel.flops, &kernel.bytes})
-      *sum /= runs;
-  std::sort(kernels.begin(), kernels.end(),
-            [](const KernelTime &a, const KernelTime &b) {
-              return a.milliseconds > b.milliseconds;
-            });
-  return problem;
-}
-
 Problem fill(Row &row, tenon_device_t *device, Case &one, double seconds) {
   if (Problem problem = one.read())
     return problem;
@@ -147,10 +120,38 @@ Problem fill(Row &row, tenon_device_t *device, Case &one, double seconds) {
 
 } // namespace
 
+Problem tenon::trial::profile(tenon_model_t *model, Runner &runner,
+                              double seconds,
+                              std::vector<KernelTime> &kernels) {
+  tenon_kernel_info_t info = {};
+  info.struct_size = sizeof info;
+  for (uint32_t i = 0; tenon_model_kernel(model, i, &info) == TENON_OK; ++i) {
+    kernels.emplace_back();
+    kernels.back().name = info.name;
+    kernels.back().schedule = info.schedule;
+  }
+  int runs = seconds > 0 ? 20 : 1;
+  tenon_session_set_observer(runner.handle(), observe, &kernels);
+  Problem problem;
+  for (int run = 0; run < runs && !problem; ++run)
+    problem = runner.run();
+  tenon_session_set_observer(runner.handle(), nullptr, nullptr);
+  for (KernelTime &kernel : kernels)
+    for (double *sum :
+         {&kernel.launches, &kernel.milliseconds, &kernel.flops, &kernel.bytes})
+      *sum /= runs;
+  std::sort(kernels.begin(), kernels.end(),
+            [](const KernelTime &a, const KernelTime &b) {
+              return a.milliseconds > b.milliseconds;
+            });
+  return problem;
+}
+
 Row tenon::trial::tryModel(tenon_device_t *device, Case &one, double seconds) {
   Row row;
   row.name = one.name;
   row.sets = one.sets.size();
+  row.predicted = one.predicted;
   row.problem = fill(row, device, one, seconds);
   one.forget();
   return row;

@@ -31,8 +31,16 @@ struct Row {
   bool graphs = false; // Whether runs with graphs launched any.
   double error = 0;
   std::vector<KernelTime> kernels; // The slowest first.
+  std::vector<Prediction> predicted;
+  double vendor = 0; // What a vendor's library takes; 0: it was not asked.
+  Problem vendorProblem;
   Problem problem;
 };
+
+/// What each kernel of the runner's model takes in a run, as the mean of a few
+/// of a runner that is warm.
+Problem profile(tenon_model_t *model, Runner &runner, double seconds,
+                std::vector<KernelTime> &kernels);
 
 /// Loads the model, runs all data sets all ways, compares what they give with
 /// what is expected, and times it. A problem is said in the row, which then

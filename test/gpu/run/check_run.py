@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """prepare.py and run.sh do what they should, on a GPU that is simulated.
 
-    check_run.py TENON GPU_RUN FAKE-CUDA TEST-MODELS
+    check_run.py TENON GPU_RUN FAKE-CUDA TEST-MODELS FAKE-CUBLAS
 """
 import os
 import pathlib
@@ -14,6 +14,7 @@ import tempfile
 
 TENON, GPU_RUN, DRIVER = sys.argv[1:4]
 MODELS = pathlib.Path(sys.argv[4])
+CUBLAS = sys.argv[5]
 NAMES = ("bert_ts17", "gpt2_ts17", "mlp_ts17")
 PREPARE = pathlib.Path(__file__).parents[1] / "prepare.py"
 
@@ -23,12 +24,13 @@ def expect(true, text, *more):
         sys.exit("\n".join(("check_run.py: " + text, *map(str, more))))
 
 
-def prepare(out):
+def prepare(out, *options):
     result = subprocess.run(
         [sys.executable, "-B", PREPARE, "--tenon", TENON, "--gpu-run", GPU_RUN,
-         "--data-sets=1", out, *(MODELS / name for name in NAMES)],
+         "--data-sets=1", *options, out, *(MODELS / name for name in NAMES)],
         capture_output=True, text=True)
     expect(result.returncode == 0, "prepare.py fails", result.stderr)
+    return result.stdout
 
 
 def run(out, *options, driver=DRIVER, **settings):
@@ -62,8 +64,11 @@ def check_all_agree(out):
         expect(len(re.findall(r"\d+\.\d{4} \|", row[1])) == 4,
                f"{name} has not all four latencies, a graph's among them", text)
         expect(re.search(rf"^\| {re.escape(name)} \| \w+ \w+ \| \d+ \| "
-                         r"\d+\.\d+ \| \d+\.\d+ \|", text, re.M),
+                         r"\d+\.\d+ \| \S+ \| \d+\.\d+ \|", text, re.M),
                f"{name} has no kernels", text)
+        expect(re.search(rf"^\| {re.escape(name)} \| \w+ \w+ \| \d+ \| \S+ \| "
+                         r"\d+% \|", text, re.M),
+               f"nothing was predicted of {name}", text)
 
 
 def keep(out, *names):
@@ -118,7 +123,38 @@ def check_no_driver(out):
            "nothing says that there is no driver", text)
 
 
+def check_sweeps(out):
+    """Single ops, beside another's library; no room for models."""
+    said = prepare(out, "--sweeps=tiny", "--most-mb=0", "--precision=fp32")
+    expect("0 models and 12 cases" in said
+           and said.count("is left out: there is no room") == len(NAMES),
+           "models are not left out", said)
+    status, text = run(out, "--cublas", CUBLAS)
+    rows = re.findall(r"^\| (\w+)\.\S+ \w+ \| \S+ \| (\d+%) \| (\S+) \| \S+ \| "
+                      r"\S+ \| (\S+) \| (\S+) \|.* ok \|$", text, re.M)
+    expect(status == 0 and len(rows) == 12 and "12 cases ok, 0 failed" in text,
+           "not all cases of sweeps agree", text)
+    expect(all((row[0] == "gemm") == (row[3] != "-") == (row[4] != "-")
+               for row in rows), "cuBLAS is timed where it should not", text)
+    expect(run(out, "--cublas", DRIVER)[1].count("lacks a function") == 6,
+           "nothing says that a library is not cuBLAS", text)
+    manifest = out / "manifest.txt"
+    lines = manifest.read_text()
+    manifest.write_text(lines.replace("add.bf16.9x70.tenon 0.02",
+                                      "transpose.f16.9x70.tenon 0.02"))
+    status, text = run(out)
+    expect(status == 1 and "11 cases ok, 1 failed" in text,
+           "another op's kernel is taken", text)
+    manifest.write_text(lines.replace("softmax.f32.9x70.tenon 0.0002",
+                                      "softmax.f32.9x70.tenon 0"))
+    status, text = run(out)
+    expect(status == 1 and "11 cases ok, 1 failed" in text
+           and "- softmax.f32.9x70: of samples of the output" in text,
+           "an output that is not exact is not found", text)
+
+
 with tempfile.TemporaryDirectory() as folder:
+    check_sweeps(pathlib.Path(folder) / "sweeps")
     prepared = pathlib.Path(folder) / "prepared"
     prepare(prepared)
     check_no_driver(prepared)
