@@ -15,9 +15,9 @@ using Number = long long; // For printf.
 } // namespace
 
 tenon_status_t tenon_session_t::run(const tenon_tensor_t *inputTensors,
-                                    tenon_tensor_t *outputTensors) {
+                                    tenon_tensor_t *outputTensors, bool waits) {
   if (device)
-    return runOnDevice(inputTensors, outputTensors);
+    return runOnDevice(inputTensors, outputTensors, waits);
   FloatMode mode;
   if (tenon_status_t status = bindInputs(inputTensors))
     return status;

@@ -210,8 +210,8 @@ namespace {
 /// may be older or newer than ours. Then they are copied to and fro.
 class Tensors {
 public:
-  Tensors(tenon_tensor_t *callers, const char *kind)
-      : callers(callers), kind(kind) {}
+  Tensors(tenon_tensor_t *callers, const char *what, const char *kind)
+      : callers(callers), what(what), kind(kind) {}
 
   tenon_status_t read(uint32_t count, uint32_t wanted,
                       Array<tenon_tensor_t> &copies) {
@@ -222,8 +222,7 @@ public:
     if (count == 0)
       return TENON_OK;
     if (!callers)
-      return fail(TENON_INVALID_ARGUMENT, "tenon_session_run: %ss is NULL",
-                  kind);
+      return fail(TENON_INVALID_ARGUMENT, "%s: %ss is NULL", what, kind);
     size = callers->struct_size;
     if (size < smallest || size > largest || size % alignof(tenon_tensor_t))
       return wrongSize(0, size, sizeof(tenon_tensor_t));
@@ -234,7 +233,7 @@ public:
       return TENON_OK;
     for (uint32_t i = 0; i < count; ++i)
       if (tenon_status_t status =
-              readOptions(at(i), copies[i], "tenon_session_run: a tensor"))
+              readOptions(at(i), copies[i], "a run: a tensor"))
         return status;
     ours = copies.begin();
     return TENON_OK;
@@ -262,37 +261,72 @@ private:
 
   tenon_status_t wrongSize(uint32_t i, size_t is, size_t wanted) const {
     return fail(TENON_INVALID_ARGUMENT,
-                "tenon_session_run: %s %u: struct_size is %zu, not %zu", kind,
-                i, is, wanted);
+                "%s: %s %u: struct_size is %zu, not %zu", what, kind, i, is,
+                wanted);
   }
 
   tenon_tensor_t *callers;
-  const char *kind;
+  const char *what, *kind;
   size_t size = sizeof(tenon_tensor_t);
 };
+
+tenon_status_t run(tenon_session_t &session, const char *what, bool waits,
+                   const tenon_tensor_t *inputs, uint32_t inputCount,
+                   tenon_tensor_t *outputs, uint32_t outputCount) {
+  Claim claim(session);
+  if (!claim)
+    return busyError(what);
+  const Metadata &m = session.model->metadata;
+  // Inputs are only read.
+  Tensors in(const_cast<tenon_tensor_t *>(inputs), what, "input");
+  Tensors out(outputs, what, "output");
+  if (tenon_status_t status =
+          in.read(inputCount, m.inputs.count, session.inputTensors))
+    return status;
+  if (tenon_status_t status =
+          out.read(outputCount, m.outputs.count, session.outputTensors))
+    return status;
+  tenon_status_t status = session.run(in.ours, out.ours, waits);
+  if (status == TENON_OK)
+    out.write(outputCount);
+  return status;
+}
 } // namespace
 
 tenon_status_t tenon_session_run(tenon_session_t *session,
                                  const tenon_tensor_t *inputs,
                                  uint32_t input_count, tenon_tensor_t *outputs,
                                  uint32_t output_count) {
+  const char *what = "tenon_session_run";
   if (!session)
-    return fail(TENON_INVALID_ARGUMENT, "tenon_session_run: session is NULL");
+    return fail(TENON_INVALID_ARGUMENT, "%s: session is NULL", what);
+  return run(*session, what, /*waits=*/true, inputs, input_count, outputs,
+             output_count);
+}
+
+tenon_status_t tenon_session_enqueue(tenon_session_t *session,
+                                     const tenon_tensor_t *inputs,
+                                     uint32_t input_count,
+                                     tenon_tensor_t *outputs,
+                                     uint32_t output_count) {
+  const char *what = "tenon_session_enqueue";
+  if (!session)
+    return fail(TENON_INVALID_ARGUMENT, "%s: session is NULL", what);
+  if (!session->model->program.getDevice())
+    return fail(TENON_INVALID_ARGUMENT,
+                "%s: the model runs on CPUs, where a run is over at the return "
+                "of tenon_session_run",
+                what);
+  return run(*session, what, /*waits=*/false, inputs, input_count, outputs,
+             output_count);
+}
+
+tenon_status_t tenon_session_wait(tenon_session_t *session) {
+  const char *what = "tenon_session_wait";
+  if (!session)
+    return fail(TENON_INVALID_ARGUMENT, "%s: session is NULL", what);
   Claim claim(*session);
   if (!claim)
-    return busyError("tenon_session_run");
-  const Metadata &m = session->model->metadata;
-  // Inputs are only read.
-  Tensors in(const_cast<tenon_tensor_t *>(inputs), "input");
-  Tensors out(outputs, "output");
-  if (tenon_status_t status =
-          in.read(input_count, m.inputs.count, session->inputTensors))
-    return status;
-  if (tenon_status_t status =
-          out.read(output_count, m.outputs.count, session->outputTensors))
-    return status;
-  tenon_status_t status = session->run(in.ours, out.ours);
-  if (status == TENON_OK)
-    out.write(output_count);
-  return status;
+    return busyError(what);
+  return session->wait();
 }

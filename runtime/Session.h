@@ -20,9 +20,11 @@ struct tenon_session_t {
                                       const tenon_session_options_t &options);
   [[nodiscard]] tenon_status_t info(tenon_session_info_t &info) const;
 
-  // Execute.cpp: a whole run.
+  // Execute.cpp: a whole run; without `waits`, on a device, it goes on behind
+  // the return, until `wait` (Cuda/Run.cpp).
   [[nodiscard]] tenon_status_t run(const tenon_tensor_t *inputs,
-                                   tenon_tensor_t *outputs);
+                                   tenon_tensor_t *outputs, bool waits);
+  [[nodiscard]] tenon_status_t wait();
 
   /// Lets go of the model when all that is its device's is freed.
   struct Owner {
@@ -95,15 +97,15 @@ private:
   // Cuda/Bind.cpp: the same of a model on a device.
   tenon_status_t placeInputOnDevice(uint32_t index,
                                     const tenon_tensor_t &tensor);
-  tenon_status_t findOutputs();
+  tenon_status_t findOutputs(bool waits);
   tenon_status_t finishOutputsOnDevice(tenon_tensor_t *outputs);
   tenon_status_t sendOutput(uint32_t index, char *&result);
 
   // Cuda/Run.cpp: runs and steps on a device.
   tenon_status_t runOnDevice(const tenon_tensor_t *inputs,
-                             tenon_tensor_t *outputs);
+                             tenon_tensor_t *outputs, bool waits);
   tenon_status_t bindAndRun(const tenon_tensor_t *inputs,
-                            tenon_tensor_t *outputs);
+                            tenon_tensor_t *outputs, bool waits);
   tenon_status_t executeOnDevice();
   tenon_status_t record();
   tenon_status_t replay(const tenon::cuda::Recording &recording);

@@ -327,6 +327,28 @@ TENON_API tenon_status_t tenon_session_run(tenon_session_t *session,
                                            tenon_tensor_t *outputs,
                                            uint32_t output_count);
 
+// The same of a model on a device, but it returns when the work is on the
+// session's stream; what computes a size on the device waits for that. Runs
+// follow each other on the stream, and share the session's memory.
+//
+// Until tenon_session_wait the tensors belong to the device: inputs in its own
+// memory or pinned, which may not change, and outputs. These must be given in
+// such memory, or stay on the device with `results_on_device`, in the session's
+// memory, which the next run writes. Others of the host are copied before it
+// returns, as inputs, and refused as outputs. A stream of the caller's must
+// live until then.
+TENON_API tenon_status_t tenon_session_enqueue(tenon_session_t *session,
+                                               const tenon_tensor_t *inputs,
+                                               uint32_t input_count,
+                                               tenon_tensor_t *outputs,
+                                               uint32_t output_count);
+
+// Waits for all runs that were enqueued. Fails as one of them does that meets a
+// fault, such as an index out of range, of which tenon_session_enqueue could
+// not know: outputs since the last wait are then undefined. So does the next
+// tenon_session_run in its place. TENON_OK when there is nothing to wait for.
+TENON_API tenon_status_t tenon_session_wait(tenon_session_t *session);
+
 typedef struct tenon_session_info_t {
   size_t struct_size;
   uint32_t threads; // That run, with the caller's.

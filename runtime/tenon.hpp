@@ -233,6 +233,15 @@ public:
         outputs.data(), static_cast<uint32_t>(outputs.size()));
   }
 
+  tenon_status_t enqueue(std::span<const tenon_tensor_t> inputs,
+                         std::span<tenon_tensor_t> outputs) {
+    return tenon_session_enqueue(
+        handle, inputs.data(), static_cast<uint32_t>(inputs.size()),
+        outputs.data(), static_cast<uint32_t>(outputs.size()));
+  }
+
+  tenon_status_t wait() { return tenon_session_wait(handle); }
+
   tenon_session_info_t info() const {
     tenon_session_info_t info = {};
     info.struct_size = sizeof info;

@@ -43,14 +43,24 @@ tenon_session_t::placeInputOnDevice(uint32_t index,
   return device->upload(input.data, tensor.data, input.bytes);
 }
 
-/// Where the memory is that the caller gave for outputs.
-tenon_status_t tenon_session_t::findOutputs() {
-  for (Output &output : outputs) {
+/// Where the memory is that the caller gave for outputs. Unless the run waits,
+/// it must be such that the device can write it by itself.
+tenon_status_t tenon_session_t::findOutputs(bool waits) {
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    Output &output = outputs[i];
     output.memory = Memory::Device;
     if (output.callerData)
       if (tenon_status_t status =
               device->getDevice().find(output.callerData, output.memory))
         return status;
+    bool isHosts = output.callerData ? output.memory == Memory::Pageable
+                                     : !device->resultsStay;
+    if (isHosts && !waits)
+      return fail(TENON_INVALID_ARGUMENT,
+                  "tenon_session_enqueue: output \"%.200s\" goes to the "
+                  "host's memory, for which a run has to wait; give memory of "
+                  "the device or pinned memory, or set results_on_device",
+                  model->metadata.text(model->metadata.outputs[i].name));
   }
   return TENON_OK;
 }
@@ -88,8 +98,6 @@ tenon_status_t tenon_session_t::sendOutput(uint32_t index, char *&result) {
 
 tenon_status_t tenon_session_t::finishOutputsOnDevice(tenon_tensor_t *tensors) {
   const Metadata &m = model->metadata;
-  if (tenon_status_t status = device->downloadFaults())
-    return status;
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     Output &output = outputs[i];
     if (!output.data) { // No step wrote it: it is empty, or all zero.
@@ -108,7 +116,5 @@ tenon_status_t tenon_session_t::finishOutputsOnDevice(tenon_tensor_t *tensors) {
     tensor.data = result;
     tensor.bytes = output.bytes;
   }
-  if (tenon_status_t status = device->finish())
-    return status;
-  return checkFaults();
+  return TENON_OK;
 }

@@ -23,6 +23,8 @@ Execution::~Execution() {
   if (!current)
     return;
   const Driver &driver = device->driver;
+  if (isLeft)
+    driver.streamSynchronize(own());
   if (before)
     driver.eventDestroy(before);
   if (after)
@@ -78,8 +80,9 @@ tenon_status_t Execution::create(const Program &ofProgram,
   // Sizes, inputs, outputs, and how often memory has grown.
   uint32_t keySize = metadata.symbols.count + metadata.inputs.count +
                      metadata.outputs.count + 1;
-  return recordings.create(*device, !waits && !options.no_graphs, keySize,
-                           metadata.symbols.count, metadata.outputs.count);
+  return recordings.create(*device, own(), !waits && !options.no_graphs,
+                           keySize, metadata.symbols.count,
+                           metadata.outputs.count);
 }
 
 tenon_status_t Execution::createEvents() {
@@ -144,29 +147,42 @@ tenon_status_t Execution::downloadPinned(void *to, const void *from,
       "cannot copy from the device");
 }
 
+tenon_status_t Execution::finish() {
+  if (tenon_status_t status = staging.finish(own()))
+    return status;
+  isLeft = false;
+  return TENON_OK;
+}
+
 void Execution::abandon() {
   staging.abandon(own());
   target = own();
+  mayHoldFaults = true;
 }
 
+/// Kernels write none but when they fault: one clearing lasts for many runs.
 tenon_status_t Execution::clearFaults() {
-  if (faultCopies.size() == 0)
+  if (faultCopies.size() == 0 || !mayHoldFaults || isLeft)
     return TENON_OK;
-  return device->driver.check(device->driver.memsetBytes(address(faults), 0xff,
-                                                         faultCopies.size() * 8,
-                                                         stream()),
-                              "cannot clear memory of the device");
+  if (tenon_status_t status = device->driver.check(
+          device->driver.memsetBytes(address(faults), 0xff,
+                                     faultCopies.size() * 8, own()),
+          "cannot clear memory of the device"))
+    return status;
+  mayHoldFaults = false;
+  return TENON_OK;
 }
 
 tenon_status_t Execution::downloadFaults() {
   return download(faultCopies.begin(), faults, faultCopies.size() * 8);
 }
 
-bool Execution::findFault(uint32_t &step, uint32_t &code) const {
+bool Execution::findFault(uint32_t &step, uint32_t &code) {
   for (uint32_t i = 0; i < faultCopies.size(); ++i)
     if (faultCopies[i] != UINT64_MAX) {
       step = i;
       code = uint32_t(faultCopies[i]);
+      mayHoldFaults = true;
       return true;
     }
   return false;

@@ -55,14 +55,19 @@ public:
   [[nodiscard]] tenon_status_t downloadPinned(void *to, const void *from,
                                               uint64_t bytes);
   /// Waits for all work.
-  [[nodiscard]] tenon_status_t finish() { return staging.finish(own()); }
+  [[nodiscard]] tenon_status_t finish();
   void abandon();
 
-  /// Forgets the faults of the run before.
+  /// A run has been left to the device; `finish` is still to come.
+  void leave() { isLeft = true; }
+  bool hasLeft() const { return isLeft; }
+
+  /// Forgets the faults of runs before, unless they were left and nobody has
+  /// asked for them yet.
   [[nodiscard]] tenon_status_t clearFaults();
   [[nodiscard]] tenon_status_t downloadFaults();
   /// After downloading and finishing: the first step with a fault, if any.
-  bool findFault(uint32_t &step, uint32_t &code) const;
+  bool findFault(uint32_t &step, uint32_t &code);
 
   /// Launches a kernel, if `timed` between two events.
   [[nodiscard]] Result launch(const Launch &launch, bool timed);
@@ -91,6 +96,7 @@ private:
   Staging staging;
   Event before = nullptr, after = nullptr;
   void *faults = nullptr; // A slot of each step.
+  bool mayHoldFaults = true, isLeft = false;
   runtime::Array<uint64_t> faultCopies;
   runtime::Array<void *> arguments; // Where a launch finds each.
 };

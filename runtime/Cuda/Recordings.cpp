@@ -34,13 +34,20 @@ Recordings::~Recordings() {
     device->driver.streamDestroy(stream);
 }
 
-tenon_status_t Recordings::create(tenon_device_t &ofDevice, bool enabled,
-                                  uint32_t keySize, uint32_t symbols,
-                                  uint32_t outputs) {
+tenon_status_t Recordings::create(tenon_device_t &ofDevice, Stream runStream,
+                                  bool enabled, uint32_t keySize,
+                                  uint32_t symbols, uint32_t outputs) {
   if (!enabled)
     return TENON_OK;
   device = &ofDevice;
-  bool fits = key.allocate(keySize) && lastKey.allocate(keySize);
+  runs = runStream;
+  sizes = symbols;
+  bool fits = key.allocate(keySize);
+  for (Array<uint64_t> &each : seen) {
+    fits = fits && each.allocate(keySize);
+    if (fits)
+      each[keySize - 1] = UINT64_MAX; // No run has had it.
+  }
   for (Recording &recording : recordings)
     fits = fits && recording.key.allocate(keySize) &&
            recording.symbols.allocate(symbols) &&
@@ -48,7 +55,6 @@ tenon_status_t Recordings::create(tenon_device_t &ofDevice, bool enabled,
            recording.outputMade.allocate(outputs);
   if (!fits)
     return fail(TENON_OUT_OF_MEMORY, "no memory for a session");
-  lastKey[keySize - 1] = UINT64_MAX; // No run has had it.
   Stream created = nullptr;
   if (tenon_status_t status = device->driver.check(
           device->driver.streamCreate(&created, streamNonBlocking), what))
@@ -59,16 +65,43 @@ tenon_status_t Recordings::create(tenon_device_t &ofDevice, bool enabled,
 
 Recording *Recordings::find() {
   for (Recording &recording : recordings)
-    if (recording.graph && equal(recording.key, key))
+    if (recording.graph && equal(recording.key, key)) {
+      recording.lastUse = ++uses;
       return &recording;
+    }
   return nullptr;
 }
 
-bool Recordings::isRepeated() {
-  if (equal(key, lastKey))
-    return true;
-  copy(key, lastKey);
-  return false;
+bool Recordings::hasSizes(const Array<uint64_t> &other) const {
+  return other[other.size() - 1] != UINT64_MAX &&
+         memcmp(other.begin(), key.begin(), sizes * sizeof(uint64_t)) == 0;
+}
+
+/// An empty one counts as least used, unless it must have the sizes.
+Recording &Recordings::leastUsed(bool ofTheseSizes) {
+  Recording *found = nullptr;
+  for (Recording &recording : recordings) {
+    if (ofTheseSizes && !(recording.graph && hasSizes(recording.key)))
+      continue;
+    if (!found || recording.lastUse < found->lastUse)
+      found = &recording;
+  }
+  return found ? *found : leastUsed(/*ofTheseSizes=*/false);
+}
+
+bool Recordings::isWorthRecording() {
+  bool isRepeated = false, isLike = false;
+  for (const Array<uint64_t> &each : seen) {
+    isRepeated |= equal(each, key);
+    isLike |= hasSizes(each);
+  }
+  if (!isRepeated) {
+    copy(key, seen[nextSeen]);
+    nextSeen = (nextSeen + 1) % maxSeen;
+  }
+  // What comes again and again gets one of its own, as memory in turns does.
+  chosen = &leastUsed(/*ofTheseSizes=*/!isRepeated);
+  return isLike;
 }
 
 tenon_status_t Recordings::begin() {
@@ -88,10 +121,10 @@ tenon_status_t Recordings::end(Recording *&recording) {
   if (tenon_status_t status = device->driver.check(
           device->driver.streamEndCapture(stream, &graph), what))
     return status;
-  recording = &recordings[oldest];
-  oldest = (oldest + 1) % maxRecordings;
+  recording = chosen;
   tenon_status_t status = put(*recording, graph);
   device->driver.graphDestroy(graph);
+  recording->lastUse = ++uses;
   if (status == TENON_OK)
     copy(key, recording->key);
   return status;
@@ -105,6 +138,10 @@ tenon_status_t Recordings::put(Recording &recording, Graph graph) {
     GraphExecUpdateInfo info = {};
     if (driver.graphExecUpdate(recording.graph, graph, &info) == success)
       return TENON_OK;
+    // Runs before this one may still be launching it.
+    if (tenon_status_t status =
+            driver.check(driver.streamSynchronize(runs), what))
+      return status;
     driver.graphExecDestroy(recording.graph);
     recording.graph = nullptr;
   }

@@ -24,11 +24,12 @@ constexpr uint64_t maxBlocks = INT32_MAX;
 } // namespace
 
 tenon_status_t tenon_session_t::runOnDevice(const tenon_tensor_t *inputTensors,
-                                            tenon_tensor_t *outputTensors) {
+                                            tenon_tensor_t *outputTensors,
+                                            bool waits) {
   Current current(device->getDevice());
   if (tenon_status_t status = current.check())
     return status;
-  tenon_status_t status = bindAndRun(inputTensors, outputTensors);
+  tenon_status_t status = bindAndRun(inputTensors, outputTensors, waits);
   if (status) // Nobody may free or change what is still in use.
     device->abandon();
   else
@@ -36,32 +37,51 @@ tenon_status_t tenon_session_t::runOnDevice(const tenon_tensor_t *inputTensors,
   return status;
 }
 
+tenon_status_t tenon_session_t::wait() {
+  if (!device || !device->hasLeft())
+    return TENON_OK;
+  Current current(device->getDevice());
+  if (tenon_status_t status = current.check())
+    return status;
+  tenon_status_t status = checkFaultsNow();
+  if (status)
+    device->abandon();
+  return status;
+}
+
 tenon_status_t tenon_session_t::bindAndRun(const tenon_tensor_t *inputTensors,
-                                           tenon_tensor_t *outputTensors) {
+                                           tenon_tensor_t *outputTensors,
+                                           bool waits) {
   if (tenon_status_t status = bindInputs(inputTensors))
     return status;
   if (tenon_status_t status = bindOutputs(outputTensors))
     return status;
-  if (tenon_status_t status = findOutputs())
+  if (tenon_status_t status = findOutputs(waits))
     return status;
   for (Segment &segment : segments)
     segment.bytes = 0;
   if (tenon_status_t status = executeOnDevice())
     return status;
-  return finishOutputsOnDevice(outputTensors);
+  if (tenon_status_t status = finishOutputsOnDevice(outputTensors))
+    return status;
+  if (!waits) {
+    device->leave();
+    return TENON_OK;
+  }
+  return checkFaultsNow();
 }
 
 tenon_status_t tenon_session_t::executeOnDevice() {
+  if (tenon_status_t status = device->clearFaults())
+    return status;
   tenon::cuda::Recordings &recordings = device->recordings;
   if (recordings.enabled() && !observer) {
     fillKey();
     if (const Recording *recording = recordings.find())
       return replay(*recording);
-    if (recordings.isRepeated())
+    if (recordings.isWorthRecording())
       return record();
   }
-  if (tenon_status_t status = device->clearFaults())
-    return status;
   return execute();
 }
 
@@ -83,10 +103,7 @@ void tenon_session_t::fillKey() {
 tenon_status_t tenon_session_t::record() {
   if (tenon_status_t status = device->beginRecording())
     return status;
-  tenon_status_t status = device->clearFaults();
-  if (status == TENON_OK)
-    status = execute();
-  if (status) {
+  if (tenon_status_t status = execute()) {
     device->giveUpRecording();
     return status;
   }

@@ -106,7 +106,7 @@ tenon_status_t loadAndRun(const char *path, tenon_device_t *device) {
   DeviceMemory memory;
   Device same;
   void *x = nullptr;
-  if (tenon_status_t status = tenon_device_allocate(device, 160, &x))
+  if (tenon_status_t status = tenon_device_allocate(device, 512, &x))
     return status;
   std::vector<float> values(40, 2.0f);
   tenon_status_t status = tenon_device_copy(device, x, values.data(), 160);
@@ -119,6 +119,14 @@ tenon_status_t loadAndRun(const char *path, tenon_device_t *device) {
       EXPECT_EQ(static_cast<float *>(output.data)[39], 4.0f);
     }
   }
+  // Once more, from there to there.
+  for (int run = 0; run < 3 && status == TENON_OK; ++run) {
+    tenon_tensor_t input = tensor(TENON_F32, {10, 4}, x);
+    tenon_tensor_t output = result(static_cast<char *>(x) + 256, 160);
+    status = session.enqueue({&input, 1}, {&output, 1});
+  }
+  tenon_status_t waited = session.wait();
+  status = status ? status : waited;
   tenon_status_t freed = tenon_device_free(device, x);
   return status ? status : freed;
 }
