@@ -175,7 +175,7 @@ Step fence(Warp &, const Instruction &) { return Step::Next; }
 /// The async proxy sees what the threads have seen so far.
 Step fenceProxy(Warp &warp, const Instruction &) {
   warp.clock.fence();
-  warp.block.tick(warp);
+  ++warp.clock.seen[warp.block.warpInCluster(warp)]; // For what follows.
   warp.block.publishBarriers(warp);
   return Step::Next;
 }

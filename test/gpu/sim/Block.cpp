@@ -37,7 +37,9 @@ Block::Block(Cluster &cluster, const uint32_t (&at)[3], uint32_t rank)
   }
 }
 
-void Block::tick(Warp &warp) { ++warp.clock.seen[warpInCluster(warp)]; }
+void Block::tick(Warp &warp) {
+  warp.clock.synced = ++warp.clock.seen[warpInCluster(warp)];
+}
 
 void Block::publishBarriers(const Warp &warp) {
   for (auto &[offset, barrier] : phases)

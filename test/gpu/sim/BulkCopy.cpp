@@ -184,7 +184,7 @@ bool finishLoad(BulkCopy &copy) {
     Access access;
     access.set(agent);
     access.warp = uint16_t(barrier.engine);
-    access.epoch = barrier.epochAfter();
+    access.epoch = barrier.copied = barrier.epochAfter();
     if (target.state.launch.checks.sharedRaces)
       target.shadow().landAsync(copy.shared, copy.bytes(), access);
     if (!copy.warp->countBytes(*copy.line, copy.lane, barrier,

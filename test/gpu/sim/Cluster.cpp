@@ -90,6 +90,21 @@ bool Cluster::run() {
   return true;
 }
 
+/// Whether somebody waited for the last copy that the mbarrier counted.
+bool Cluster::checkCopied(Block &block, const PhaseBarrier &barrier) {
+  if (!barrier.copied)
+    return true;
+  for (const Block &other : blocks)
+    for (const Warp &warp : other.warps)
+      if (warp.clock[barrier.engine] >= barrier.copied)
+        return true;
+  const Instruction &line = state.program.code[barrier.initialized.instruction];
+  block.warps.front().fail(line, 0,
+                           "the kernel ends while copies may be under way "
+                           "that this mbarrier counts: nobody has waited");
+  return false;
+}
+
 bool Cluster::checkEnd() {
   for (const BulkCopy &copy : loads) {
     copy.warp->fail(*copy.line, copy.lane,
@@ -105,6 +120,9 @@ bool Cluster::checkEnd() {
                     "memory: nobody has waited for it");
           return false;
         }
+    for (const auto &[offset, barrier] : block.phases)
+      if (!checkCopied(block, barrier))
+        return false;
     if (!finishProducts(block) || !checkVisits(block))
       return false;
   }

@@ -45,6 +45,7 @@ public:
 private:
   bool step(bool &progressed, bool &finished);
   bool checkEnd(); // Whether nothing is under way.
+  bool checkCopied(Block &block, const PhaseBarrier &barrier);
   bool deliverLoad(size_t which);
   void reportDeadlock();
 };

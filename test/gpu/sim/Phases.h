@@ -21,6 +21,7 @@ struct PhaseBarrier {
   Clock arrived, completed; // What arrivals have seen: now, last phase.
   uint32_t engine = 0;      // The slot in clocks of the copies it counts.
   Access initialized;
+  uint32_t copied = 0; // The epoch of `engine` of the last copy.
   bool fenced = false; // Since then: the async proxy and other blocks see it.
 
   /// The epoch of `engine` that those who wait for this phase have seen.

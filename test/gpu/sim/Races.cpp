@@ -88,7 +88,7 @@ bool SharedShadow::checkWrite(uint32_t at, const Agent &agent, bool atomic,
   for (uint32_t warp = 0; warp < readers; ++warp) {
     const Read &each = reads[at * readers + warp];
     bool before = warp == agent.warp ? each.lane == agent.lane ||
-                                           each.epoch < agent.clock[warp]
+                                           each.epoch < agent.clock.synced
                                      : each.epoch <= agent.clock[warp];
     if (each.epoch && !before && !same) {
       conflict.earlier = {each.epoch,     each.instruction,   agent.cluster,

@@ -26,6 +26,7 @@ struct Clock {
   std::vector<uint32_t> seen;
   std::vector<uint32_t> fenced; // Of it, what the async proxy sees as well.
   uint32_t start = 0;           // What was before the cluster is over.
+  uint32_t synced = 0; // A warp's own epoch before which its lanes met.
 
   uint32_t operator[](uint32_t slot) const {
     return slot < seen.size() ? seen[slot] : start;
@@ -70,7 +71,7 @@ struct Access {
   bool isBefore(const Agent &agent) const {
     if (warp != agent.warp)
       return epoch <= agent.clock[warp];
-    return lane == agent.lane || epoch < agent.clock[warp];
+    return lane == agent.lane || epoch < agent.clock.synced;
   }
 };
 
