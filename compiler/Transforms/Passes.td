@@ -892,32 +892,6 @@ def ViewWeightsPass : Pass<"view-weights", "::mlir::func::FuncOp"> {
     by, becomes a view of the other: where that one is used as well, so that it
     is stored once, or where rows of the transpose do not all begin at multiples
     of 16 bytes. For targets that do not pack weights.
-
-    ```mlir
-    func.func @main(%x: tensor<4x8xf32>, %i: tensor<4xi64>)
-        -> (tensor<4x16xf32>, tensor<4x8xf32>) {
-      %w = graph.weight {name = "w"} : () -> tensor<16x8xf32>
-      %t = graph.weight {name = "w.transposed"} : () -> tensor<8x16xf32>
-      %0 = graph.matmul %x, %t : (tensor<4x8xf32>, tensor<8x16xf32>)
-          -> tensor<4x16xf32>
-      %1 = graph.gather %w, %i {axis = 0 : i64}
-          : (tensor<16x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>
-      return %0, %1 : tensor<4x16xf32>, tensor<4x8xf32>
-    }
-    // becomes
-    func.func @main(%x: tensor<4x8xf32>, %i: tensor<4xi64>)
-        -> (tensor<4x16xf32>, tensor<4x8xf32>) {
-      %w = graph.weight {name = "w"} : () -> tensor<16x8xf32>
-      %v = graph.weight {name = "w"} : () -> tensor<16x8xf32>
-      %t = graph.transpose %v {permutation = array<i64: 1, 0>}
-          : (tensor<16x8xf32>) -> tensor<8x16xf32>
-      %0 = graph.matmul %x, %t : (tensor<4x8xf32>, tensor<8x16xf32>)
-          -> tensor<4x16xf32>
-      %1 = graph.gather %w, %i {axis = 0 : i64}
-          : (tensor<16x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>
-      return %0, %1 : tensor<4x16xf32>, tensor<4x8xf32>
-    }
-    ```
   }];
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
