@@ -5,6 +5,7 @@
 #include "compiler/Lowering/Passes.h"
 #include "compiler/Lowering/Storages.h"
 #include "compiler/Weights/WeightStore.h"
+#include "dialects/Kernel/OtherSizes.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -183,8 +184,18 @@ private:
     exec::CopyOp::create(builder, from.getLoc(), storages.bufferOf(from), to);
   }
 
+  /// A launch of the kernel and of each that runs at other sizes.
   void lowerCall(kernel::CallOp call) {
-    auto callee = kernels.lookup<kernel::FuncOp>(call.getCallee());
+    StringRef next = call.getCallee();
+    while (!next.empty()) {
+      auto callee = kernels.lookup<kernel::FuncOp>(next);
+      lowerCall(call, callee);
+      auto other = callee->getAttrOfType<FlatSymbolRefAttr>(kernel::otherwise);
+      next = other ? other.getValue() : StringRef();
+    }
+  }
+
+  void lowerCall(kernel::CallOp call, kernel::FuncOp callee) {
     SmallVector<Attribute> buffers;
     for (auto [operand, layout] : llvm::zip(
              call.getOperands(), callee.getLayouts().getAsRange<StringAttr>()))

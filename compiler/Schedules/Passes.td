@@ -10,7 +10,10 @@ def ApplySchedulesPass : Pass<"apply-schedules", "::mlir::ModuleOp"> {
   let summary = "Choose a schedule, its geometry and operand layouts";
   let description = [{
     Asks the rows of Schedules.def in order. A kernel that a schedule refuses
-    gets a remark with the reason if `explain` is set.
+    gets a remark with the reason if `explain` is set. Where a schedule is for
+    some sizes only and they are not known, a copy of the kernel runs by the
+    next one: the attribute `otherwise` names it, and the rows of each are 0 at
+    the other's sizes.
 
     ```mlir
     kernel.func @exp symbols ["d0"] layouts [""] schedule ""

@@ -6,6 +6,7 @@
 #include "compiler/Schedules/ConvDeviceSchedules.h"
 #include "compiler/Schedules/ConvSchedules.h"
 #include "compiler/Schedules/DeviceSchedules.h"
+#include "compiler/Schedules/FewRowsSchedule.h"
 #include "compiler/Schedules/RowSchedules.h"
 #include "dialects/Kernel/AttentionView.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -282,8 +283,11 @@ SmallVector<std::string> layoutsAttention(const KernelView &view) {
 ArrayRef<Schedule> schedules() {
   static const Schedule table[] = {
 #define SCHEDULE(NAME, ROOT, TARGET, APPLIES)                                  \
-  {#NAME,         APPLIES,        isOn##TARGET, isRoot##ROOT,                  \
-   refusal##NAME, geometry##NAME, layouts##NAME},
+  {#NAME,         APPLIES,        isOn##TARGET,  isRoot##ROOT,                 \
+   refusal##NAME, geometry##NAME, layouts##NAME, nullptr},
+#define SCHEDULE_AT(NAME, ROOT, TARGET, APPLIES)                               \
+  {#NAME,         APPLIES,        isOn##TARGET,  isRoot##ROOT,                 \
+   refusal##NAME, geometry##NAME, layouts##NAME, when##NAME},
 #include "compiler/Schedules/Schedules.def"
   };
   return table;

@@ -30,6 +30,8 @@ struct Schedule {
   kernel::Geometry (*geometry)(const KernelView &);
   /// Layout of each block argument, "" for row-major.
   llvm::SmallVector<std::string> (*layouts)(const KernelView &);
+  /// 1 at the sizes at which it is to run, 0 at others; null: at all.
+  kernel::Expr (*when)(const KernelView &);
 };
 
 /// All of them, best first; the last refuses nothing.

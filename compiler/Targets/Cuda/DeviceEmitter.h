@@ -34,6 +34,7 @@ public:
   Value firstColumn() override;
   int64_t columnStep() override;
 
+  Value threadOrdinal() { return thread; } // In its block.
   /// The value of the thread whose ordinal in its warp differs in one bit.
   Value exchange(Value mine, int64_t distance);
 

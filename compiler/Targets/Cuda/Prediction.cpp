@@ -81,12 +81,15 @@ private:
     auto code = kernels.find(launch.getKernel());
     if (!function || code == kernels.end())
       return;
+    graph::DimsAttr geometry = launch.getGeometry();
+    int64_t rows = numberOf(geometry[0]);
+    if (rows == 0)
+      return; // It is not launched.
     PredictedKernel &kernel = predicted[launch.getKernel()];
     if (kernel.launches++ == 0)
       start(kernel, function, *code->second);
-    graph::DimsAttr geometry = launch.getGeometry();
     int64_t grain = std::max<int64_t>(numberOf(geometry[1]), 1);
-    int64_t blocks = llvm::divideCeil(numberOf(geometry[0]), grain);
+    int64_t blocks = llvm::divideCeil(rows, grain);
     double flops = 0, bytes = 0;
     if (auto cost = launch->getAttrOfType<graph::DimsAttr>("cost")) {
       flops = double(numberOf(cost[0]));

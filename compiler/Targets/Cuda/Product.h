@@ -130,6 +130,9 @@ public:
 
   void enter(Value batch) override;
   Place placeOf(Value first, Value further, Value column) override;
+  const MatrixOperand &matrixOf(bool isLhs) const {
+    return isLhs ? left : right;
+  }
 
   const kernel::MatmulView view;
 

@@ -3,7 +3,9 @@
 
 #include "compiler/Targets/Cuda/TileProduct.h"
 #include "compiler/Targets/Cuda/ConvProduct.h"
+#include "compiler/Targets/Cuda/MatmulRows.h"
 #include "compiler/Targets/Cuda/TileAttention.h"
+#include "dialects/Kernel/FewRows.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -255,9 +257,12 @@ std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
   StringRef schedule = kernel.getSchedule();
   Operation *root = kernel::findRoot(kernel.getBlock());
   bool isMma = schedule == kernel::mmaSchedule;
-  if (isMma || schedule == kernel::simtSchedule) {
+  bool isRows = schedule == kernel::fewRowsSchedule;
+  if (isRows || isMma || schedule == kernel::simtSchedule) {
     auto op = dyn_cast_if_present<graph::MatmulOp>(root);
     auto view = op ? kernel::matmulViewOf(op) : std::nullopt;
+    if (view && isRows)
+      return kernel::fewRowsTileOf(*view);
     if (view)
       return isMma ? kernel::mmaTileOf(*view) : kernel::simtTileOf(*view);
   }
@@ -275,6 +280,8 @@ std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
 LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {
   if (attentionTileOf(e.kernel))
     return emitAttentionTile(e, ordinal);
+  if (e.kernel.getSchedule() == kernel::fewRowsSchedule)
+    return emitMatmulRows(e, ordinal);
   StringRef schedule = e.kernel.getSchedule();
   kernel::DeviceTile tile = *tileOf(e.kernel);
   Operation *root = kernel::findRoot(e.kernel.getBlock());

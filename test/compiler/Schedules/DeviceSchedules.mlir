@@ -2,7 +2,7 @@
 
 // A product of f32 runs by tiles, a row of the launch each: here of 128 x 128.
 
-// CHECK: kernel.func @large {{.*}} schedule "MatmulSimt" geometry <6 * floordiv(d0 + 127, 128), 1, 0>
+// CHECK: kernel.func @large_else1 {{.*}} schedule "MatmulSimt" geometry <{{.*}}6 * floordiv(d0 + 127, 128), 1, 0>
 // expected-remark@+1 {{by MatmulMma: its operands are neither bf16 nor f16}}
 kernel.func @large symbols ["d0"] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<?x8xf32, #graph.dims<d0, 8>>, %1: tensor<8x768xf32>):
@@ -15,6 +15,7 @@ kernel.func @large symbols ["d0"] layouts ["", ""] schedule "" geometry <0, 0, 0
 // Where that makes few tiles, they are of 64 x 64.
 
 // CHECK: kernel.func @small {{.*}} schedule "MatmulSimt" geometry <12, 1, 0>
+// expected-remark@+2 {{by MatmulRows: it has too many rows to read rhs for a few of them at a time}}
 // expected-remark@+1 {{by MatmulMma: its operands are neither bf16 nor f16}}
 kernel.func @small symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<3x100x8xf32>, %1: tensor<3x8x100xf32>):
@@ -27,6 +28,7 @@ kernel.func @small symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 // Both operands in 16 bits, widened or not, go to the matrix instructions.
 
 // CHECK: kernel.func @widened {{.*}} schedule "MatmulMma" geometry <4, 1, 0>
+// expected-remark@+1 {{by MatmulRows: it has too many rows to read rhs for a few of them at a time}}
 kernel.func @widened symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<100x8xbf16>, %1: tensor<8x100xbf16>):
   %2 = graph.cast %0 : (tensor<100x8xbf16>) -> tensor<100x8xf32>
@@ -38,6 +40,7 @@ kernel.func @widened symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> 
 // -----
 
 // CHECK: kernel.func @odd {{.*}} schedule "Generic"
+// expected-remark@+3 {{by MatmulRows: it has too many rows to read rhs for a few of them at a time}}
 // expected-remark@+2 {{by MatmulMma: rows of an operand do not begin at multiples of 4 bytes}}
 // expected-remark@+1 {{by MatmulSimt: an operand is not f32}}
 kernel.func @odd symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
@@ -49,6 +52,7 @@ kernel.func @odd symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 // -----
 
 // CHECK: kernel.func @mixed {{.*}} schedule "Generic"
+// expected-remark@+3 {{by MatmulRows: it has too many rows to read rhs for a few of them at a time}}
 // expected-remark@+2 {{by MatmulMma: its operands are of two types}}
 // expected-remark@+1 {{by MatmulSimt: an operand is not f32}}
 kernel.func @mixed symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
@@ -60,13 +64,42 @@ kernel.func @mixed symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 
 // -----
 
-// CHECK: kernel.func @narrow {{.*}} schedule "Generic"
+// At few rows, rhs is read as it streams by: a row of the launch per block, of
+// which four share the steps of k here.
+
+// CHECK: kernel.func @narrow {{.*}} schedule "MatmulRows" geometry <16, 1, 0, 16896>
+kernel.func @narrow symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x500xf32>, %1: tensor<500x100xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<3x500xf32>, tensor<500x100xf32>) -> tensor<3x100xf32>
+  kernel.yield %2 : tensor<3x100xf32>
+}
+
+// -----
+
+// Where rows are known at run time only, there is a kernel for few, and for
+// the other sizes another one, which has no rows at those.
+
+// CHECK: kernel.func @any symbols ["d0"] {{.*}} schedule "MatmulRows" geometry <{{.*}}min(1, max(0, -1 * d0 + 17)){{.*}}, 1, 0, {{.*}}> attributes {otherwise = @any_else1}
+// CHECK: kernel.func @any_else1 symbols ["d0"] {{.*}} schedule "MatmulSimt"
+// expected-remark@+1 {{by MatmulMma: its operands are neither bf16 nor f16}}
+kernel.func @any symbols ["d0"] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<?x500xf32, #graph.dims<d0, 500>>, %1: tensor<500x1000xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<?x500xf32, #graph.dims<d0, 500>>, tensor<500x1000xf32>) -> tensor<?x1000xf32, #graph.dims<d0, 1000>>
+  kernel.yield %2 : tensor<?x1000xf32, #graph.dims<d0, 1000>>
+}
+
+// -----
+
+// A tile of few columns would be mostly empty.
+
+// CHECK: kernel.func @slim {{.*}} schedule "Generic"
+// expected-remark@+3 {{by MatmulRows: it has too many rows to read rhs for a few of them at a time}}
 // expected-remark@+2 {{by MatmulMma: its operands are neither bf16 nor f16}}
 // expected-remark@+1 {{by MatmulSimt: it has so few rows or columns that tiles would be mostly empty}}
-kernel.func @narrow symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
-^bb0(%0: tensor<3x8xf32>, %1: tensor<8x100xf32>):
-  %2 = graph.matmul %0, %1 : (tensor<3x8xf32>, tensor<8x100xf32>) -> tensor<3x100xf32>
-  kernel.yield %2 : tensor<3x100xf32>
+kernel.func @slim symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<300x8xf32>, %1: tensor<8x3xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<300x8xf32>, tensor<8x3xf32>) -> tensor<300x3xf32>
+  kernel.yield %2 : tensor<300x3xf32>
 }
 
 // -----
@@ -74,6 +107,7 @@ kernel.func @narrow symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 // What follows a tile is computed of its own sums.
 
 // CHECK: kernel.func @moved {{.*}} schedule "Generic"
+// expected-remark@+3 {{by MatmulRows: it moves data behind the matmul}}
 // expected-remark@+2 {{by MatmulMma: it moves data behind the matmul}}
 // expected-remark@+1 {{by MatmulSimt: it moves data behind the matmul}}
 kernel.func @moved symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {

@@ -1,0 +1,72 @@
+//===- PieceSums.cpp - Sums of pieces of k meet in memory -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cuda/PieceSums.h"
+#include "dialects/Kernel/DepthPieces.h"
+#include "dialects/Ptx/Ptx.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::cuda {
+
+Value PieceSums::addressOf(Value part, Value piece, Value i) {
+  Value block = e.add(e.mul(part, pieces), piece);
+  Value sums =
+      e.address(e.shared(), e.b.getI8Type(), e.number(kernel::counterBytes));
+  return e.address(sums, e.b.getF32Type(),
+                   e.add(e.mul(block, e.number(elements)), i));
+}
+
+/// The fences and the barriers between them order the sums of all threads
+/// before the count, and the count before what all threads read. It starts
+/// again at 0 behind the last one.
+Value PieceSums::isLast(Value part, Value thread) {
+  Type i32 = e.b.getI32Type();
+  auto barrier = [&] {
+    ptx::NamedBarrierOp::create(e.b, 0, threads, /*arrive=*/false);
+  };
+  auto fence = [&] {
+    LLVM::FenceOp::create(e.b, LLVM::AtomicOrdering::acq_rel, "device");
+  };
+  Value final = arith::TruncIOp::create(e.b, i32, e.sub(pieces, e.number(1)));
+  barrier();
+  e.ifThen(e.equal(thread, e.number(0)), [&] {
+    Value counter = e.address(e.shared(), i32, part);
+    fence();
+    Value before = LLVM::AtomicRMWOp::create(
+        e.b, LLVM::AtomicBinOp::uinc_wrap, counter, final,
+        LLVM::AtomicOrdering::monotonic, "device");
+    fence();
+    LLVM::StoreOp::create(e.b, before, flag);
+  });
+  barrier();
+  Value before = LLVM::LoadOp::create(e.b, i32, flag);
+  return arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, before, final);
+}
+
+/// Loads of some pieces are on their way together.
+Value PieceSums::total(Value part, Value i) {
+  constexpr int64_t together = 8;
+  Type f32 = e.b.getF32Type();
+  Value last = e.sub(pieces, e.number(1));
+  return e.loop(
+      e.number(0), pieces, ValueRange{e.zero(f32)},
+      [&](Value first, ValueRange before) {
+        SmallVector<Value> sums, ordinals;
+        for (int64_t j = 0; j < together; ++j) {
+          ordinals.push_back(e.add(first, e.number(j)));
+          sums.push_back(LLVM::LoadOp::create(
+              e.b, f32, addressOf(part, e.min(ordinals[j], last), i)));
+        }
+        Value sum = before[0];
+        for (int64_t j = 0; j < together; ++j) {
+          Value more = arith::AddFOp::create(e.b, sum, sums[j]);
+          sum = e.select(e.less(ordinals[j], pieces), more, sum);
+        }
+        return SmallVector<Value>{sum};
+      },
+      together)[0];
+}
+
+} // namespace tenon::cuda
