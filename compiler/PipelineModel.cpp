@@ -1,0 +1,314 @@
+//===- PipelineModel.cpp - From a model file to an artifact ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Import/Import.h"
+#include "compiler/Import/ModelFile.h"
+#include "compiler/Package/Package.h"
+#include "compiler/PassLog.h"
+#include "compiler/Pipeline.h"
+#include "compiler/PipelineTargets.h"
+#include "compiler/Targets/Cpu/Compile.h"
+#include "compiler/UnfusedPatterns.h"
+#include "dialects/Exec/Exec.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+Compilation::Compilation() : context(MLIRContext::Threading::DISABLED) {
+  DialectRegistry registry;
+  cpu::registerCpuDialects(registry);
+  context.appendDialectRegistry(registry);
+  // Each would number all ops of the function again.
+  context.printOpOnDiagnostic(false);
+  context.loadAllAvailableDialects();
+  context.loadDialect<exec::ExecDialect, func::FuncDialect, graph::GraphDialect,
+                      kernel::KernelDialect>();
+}
+
+namespace {
+
+/// Collects what MLIR reports while it lives: errors with the node's name in
+/// front, remarks under it.
+class ErrorCollector {
+public:
+  explicit ErrorCollector(Compilation &compilation)
+      : handler(&compilation.context, [&](Diagnostic &diagnostic) {
+          std::string node;
+          if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
+            node = name.getName().str();
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+            compilation.remarks.emplace(node, diagnostic.str());
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            compilation.errors.push_back(
+                (node.empty() ? "" : "node '" + node + "': ") +
+                diagnostic.str());
+        }) {}
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+/// The names of symbolic dims that the model's inputs have.
+llvm::StringSet<> dimNames(const ModelFile &file) {
+  llvm::StringSet<> names;
+  for (const onnx::ValueInfoProto &input : file.model().graph().input())
+    for (const auto &dim : input.type().tensor_type().shape().dim())
+      if (!dim.dim_param().empty())
+        names.insert(dim.dim_param());
+  return names;
+}
+
+/// Refuses an option for a dim that no input has: it would have no effect.
+bool checkDims(Compilation &compilation, const ModelFile &file,
+               const CompileOptions &options) {
+  llvm::StringSet<> known = dimNames(file);
+  for (const DimRange &range : options.dims) {
+    if (known.contains(range.name))
+      continue;
+    std::vector<std::string> names;
+    for (const auto &name : known)
+      names.push_back(name.getKey().str());
+    llvm::sort(names);
+    compilation.errors.push_back(
+        "no input has a dim '" + range.name + "'; there are " +
+        (names.empty() ? "no symbolic dims" : llvm::join(names, ", ")));
+  }
+  return compilation.errors.empty();
+}
+
+/// The symbol that the importer made of each dim name; none for a name that is
+/// a formula of others or has become a number.
+llvm::StringMap<std::string> symbolsOfDims(func::FuncOp main,
+                                           const ModelFile &file) {
+  llvm::StringMap<const onnx::ValueInfoProto *> inputs;
+  for (const onnx::ValueInfoProto &input : file.model().graph().input())
+    inputs[input.name()] = &input;
+  llvm::StringMap<std::string> symbols;
+  for (BlockArgument argument : main.getArguments()) {
+    auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  "graph.name");
+    const onnx::ValueInfoProto *input = name ? inputs.lookup(name) : nullptr;
+    if (!input)
+      continue;
+    const auto &shape = input->type().tensor_type().shape();
+    for (auto [dim, expr] : llvm::zip(shape.dim(), graph::getDims(argument)))
+      if (!dim.dim_param().empty() && expr.isSymbol())
+        symbols[dim.dim_param()] = expr.name().str();
+  }
+  return symbols;
+}
+
+/// What the user promised of the inputs' sizes, for the launch table.
+void setRanges(ModuleOp module, const ModelFile &file,
+               const CompileOptions &options) {
+  Builder builder(module.getContext());
+  for (auto main : module.getOps<func::FuncOp>()) {
+    llvm::StringMap<std::string> symbols = symbolsOfDims(main, file);
+    SmallVector<NamedAttribute> ranges;
+    for (const DimRange &range : options.dims)
+      if (auto found = symbols.find(range.name); found != symbols.end())
+        ranges.push_back(builder.getNamedAttr(
+            found->second, builder.getDenseI64ArrayAttr({range.lo, range.hi})));
+    main->setAttr("graph.ranges", builder.getDictionaryAttr(ranges));
+  }
+}
+
+bool importInto(Compilation &compilation, StringRef path,
+                const CompileOptions &options) {
+  auto file = ModelFile::open(path);
+  if (!file) {
+    compilation.report.invalid = llvm::toString(file.takeError());
+    compilation.errors.push_back(compilation.report.invalid);
+    return false;
+  }
+  compilation.summary.nodes = (*file)->model().graph().node_size();
+  if (!checkDims(compilation, **file, options))
+    return false;
+  ImportOptions importOptions;
+  for (const DimRange &range : options.dims)
+    if (range.lo == range.hi)
+      importOptions.dims[range.name] = range.lo;
+  compilation.module =
+      importModel(&compilation.context, *file, compilation.weights,
+                  importOptions, compilation.report);
+  if (compilation.module) {
+    setRanges(*compilation.module, **file, options);
+    return true;
+  }
+  compilation.errors.push_back(compilation.report.str());
+  return false;
+}
+
+bool runPasses(Compilation &compilation, const CompileOptions &options,
+               llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager pm(&compilation.context, ModuleOp::getOperationName());
+  if (options.log)
+    pm.addInstrumentation(std::make_unique<PassLog>());
+  // Once for all passes: on very large models it takes longer than most of
+  // them. tenon-opt verifies after each.
+  pm.enableVerifier(false);
+  build(pm);
+  if (succeeded(pm.run(*compilation.module)) &&
+      succeeded(verify(*compilation.module)))
+    return true;
+  if (compilation.errors.empty())
+    compilation.errors.push_back("internal error: a pass failed without a "
+                                 "reason; please report this model");
+  return false;
+}
+
+void countOps(Compilation &compilation) {
+  compilation.module->walk([&](Operation *op) {
+    if (isa<graph::GraphDialect>(op->getDialect()))
+      ++compilation.summary.ops;
+  });
+}
+
+void countKernels(Compilation &compilation) {
+  CompileSummary &summary = compilation.summary;
+  compilation.module->walk([&](Operation *op) {
+    summary.kernels += isa<kernel::FuncOp>(op);
+    summary.launches += isa<exec::LaunchOp>(op);
+    if (auto program = dyn_cast<exec::ProgramOp>(op)) {
+      graph::Expr total = graph::Expr::constant(op->getContext(), 0);
+      for (graph::Expr bytes : program.getSegments().exprs())
+        total = total + bytes;
+      summary.arena = total.str();
+    }
+  });
+}
+
+/// The passes of kernels for a target, on the graph in `compilation.module`.
+bool lowerKernels(Compilation &compilation, const CompileOptions &options,
+                  Target target) {
+  return runPasses(compilation, options, [&](OpPassManager &pm) {
+    buildKernelPipeline(pm, compilation.weights, options, target);
+  });
+}
+
+/// graph -> kernel.func -> code, for every target.
+bool generateAll(Compilation &compilation, const CompileOptions &options,
+                 std::vector<TargetCode> &codes) {
+  OwningOpRef<ModuleOp> graph = std::move(compilation.module);
+  // Where something is shown it is of the first target.
+  ArrayRef<Target> targets = options.targets;
+  if (options.stage != EmitStage::Artifact)
+    targets = targets.take_front();
+  for (const Target &target : targets) {
+    bool isLast = &target == &targets.back();
+    compilation.module =
+        isLast ? std::move(graph) : OwningOpRef<ModuleOp>(graph->clone());
+    if (!lowerKernels(compilation, options, target))
+      return false;
+    if (&target == &targets.front())
+      countKernels(compilation);
+    codes.emplace_back(target, std::move(compilation.module));
+    if (!codes.back().generate(options, compilation.errors))
+      return false;
+  }
+  return true;
+}
+
+/// Code of all targets -> artifact.
+bool package(Compilation &compilation, std::vector<TargetCode> &codes,
+             StringRef path, StringRef output) {
+  std::vector<TargetProgram> programs;
+  for (TargetCode &code : codes)
+    programs.push_back(code.program());
+  llvm::Expected<ArtifactSizes> sizes =
+      writeArtifact(programs, compilation.weights, output,
+                    {llvm::sys::path::stem(path).str(), "tenon"});
+  if (!sizes) {
+    compilation.errors.push_back(llvm::toString(sizes.takeError()));
+    return false;
+  }
+  compilation.summary.weightBytes = sizes->weights;
+  compilation.summary.imageBytes = sizes->image;
+  compilation.summary.fileBytes = sizes->file;
+  return true;
+}
+
+/// Import and the passes of graphs.
+bool lowerToGraph(Compilation &compilation, StringRef path,
+                  const CompileOptions &options) {
+  if (!importInto(compilation, path, options))
+    return false;
+  CompileOptions graphOptions = options;
+  graphOptions.explain |= !options.requireFused.empty();
+  if (!runPasses(compilation, options, [&](OpPassManager &pm) {
+        buildGraphPipeline(pm, compilation.weights, graphOptions);
+      }))
+    return false;
+  compilation.errors = findUnfused(*compilation.module, options.requireFused,
+                                   compilation.remarks);
+  if (!compilation.errors.empty())
+    return false;
+  countOps(compilation);
+  return true;
+}
+
+} // namespace
+
+bool lowerModel(Compilation &compilation, StringRef path,
+                const CompileOptions &options) {
+  ErrorCollector collector(compilation);
+  if (!lowerToGraph(compilation, path, options))
+    return false;
+  if (!lowerKernels(compilation, options, options.targets.front()))
+    return false;
+  countKernels(compilation);
+  return true;
+}
+
+static bool generateModel(Compilation &compilation, StringRef path,
+                          const CompileOptions &options, StringRef output,
+                          std::string &text) {
+  ErrorCollector collector(compilation);
+  if (!lowerToGraph(compilation, path, options))
+    return false;
+  if (options.stage == EmitStage::Llvm) {
+    if (!lowerKernels(compilation, options, options.targets.front()))
+      return false;
+    text = llvmIrOf(*compilation.module, options);
+    return !text.empty();
+  }
+  std::vector<TargetCode> codes;
+  if (!generateAll(compilation, options, codes))
+    return false;
+  bool done = true;
+  if (options.stage == EmitStage::Artifact)
+    done = package(compilation, codes, path, output);
+  else
+    text = codes.front().text();
+  compilation.module = codes.front().release();
+  return done;
+}
+
+bool compileModel(Compilation &compilation, StringRef path,
+                  const CompileOptions &options, StringRef output,
+                  std::string &text) {
+  checkTargets(options, compilation.errors);
+  if (!compilation.errors.empty())
+    return false;
+  if (options.stage <= EmitStage::Exec) {
+    if (!lowerModel(compilation, path, options))
+      return false;
+    llvm::raw_string_ostream os(text);
+    compilation.module->print(os, OpPrintingFlags().enableDebugInfo(false));
+    return true;
+  }
+  bool done = generateModel(compilation, path, options, output, text);
+  if (!done && compilation.errors.empty())
+    compilation.errors.push_back("internal error: no code was generated and no "
+                                 "reason given; please report this model");
+  return done;
+}
+
+} // namespace tenon
