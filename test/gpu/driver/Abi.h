@@ -63,6 +63,8 @@ enum DeviceAttribute : int {
   MaxBlocksPerMultiprocessor = 106,
   ReservedSharedPerBlock = 111,
   MemoryPools = 115,
+  ClusterLaunch = 120,
+  TensorMapAccess = 127,
 };
 
 enum FunctionAttribute : int {
@@ -75,6 +77,7 @@ enum FunctionAttribute : int {
   FunctionBinaryVersion = 6,
   FunctionMaxDynamicShared = 8,
   FunctionCarveout = 9,
+  FunctionLargeClusters = 14,
 };
 
 enum PointerAttribute : int {
@@ -127,6 +130,28 @@ struct UpdateInfo {
 /// Words of cuLaunchKernel's `extra`.
 inline constexpr uintptr_t kLaunchEnd = 0, kLaunchBuffer = 1,
                            kLaunchBufferBytes = 2;
+
+/// What cuLaunchKernelEx takes.
+struct LaunchAttribute {
+  int id;
+  char padding[4];
+  union {
+    char bytes[64];
+    unsigned cluster[3];
+  };
+};
+struct LaunchConfig {
+  unsigned grid[3], block[3], sharedBytes;
+  Handle stream;
+  LaunchAttribute *attributes;
+  unsigned attributeCount;
+};
+static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
+enum LaunchAttributeId : int {
+  LaunchIgnore = 0,
+  LaunchCluster = 4,
+  LaunchBesidePrevious = 6, // Programmatic stream serialisation.
+};
 
 /// The exit status of a process that violated a rule.
 inline constexpr int kViolationStatus = 86;

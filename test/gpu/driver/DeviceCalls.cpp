@@ -149,6 +149,9 @@ int valueOf(const Model &model, DeviceAttribute attribute) {
   case CooperativeLaunch:
   case MemoryPools:
     return 1;
+  case ClusterLaunch:
+  case TensorMapAccess:
+    return model.sm >= 90;
   case Integrated:
   case ComputeMode:
   case PageableAccess:

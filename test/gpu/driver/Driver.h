@@ -66,6 +66,7 @@ struct Function : Object {
   Handle module = nullptr;
   const sim::Kernel *kernel = nullptr;
   uint32_t maxDynamicShared = 0;
+  bool largeClusters = false; // Of more than 8 blocks.
 };
 
 struct Event : Object {

@@ -3,6 +3,7 @@
 
 #include "test/gpu/driver/Call.h"
 #include "test/gpu/driver/Queue.h"
+#include "test/gpu/sim/TensorMap.h"
 
 #include <algorithm>
 #include <cstring>
@@ -32,6 +33,10 @@ FAKE_CUDA cuFuncSetAttribute(Handle handle, FunctionAttribute attribute,
   Function *function = call ? call.object<Function>(handle) : nullptr;
   if (!function || attribute == FunctionCarveout)
     return call.status(); // A wish, without effect here.
+  if (attribute == FunctionLargeClusters) {
+    function->largeClusters = value != 0;
+    return call.done();
+  }
   if (attribute != FunctionMaxDynamicShared)
     return call.violate(InvalidValue, "attribute %d cannot be set",
                         int(attribute));
@@ -189,14 +194,19 @@ bool takeParameters(Call &call, const sim::Kernel &kernel, void **parameters,
   return true;
 }
 
-/// Parameters that are addresses of live allocations: by their value alone,
-/// which no other number has.
+/// Parameters that are addresses of live allocations, by their value alone,
+/// which no other number has; and what tensor maps name.
 std::vector<Address> usesOf(const sim::Memory &memory,
                             const sim::Kernel &kernel,
                             const std::vector<char> &parameters) {
   std::vector<Address> uses;
   for (const sim::Parameter &parameter : kernel.parameters) {
     uint64_t value = 0, base = 0, bytes = 0;
+    sim::TensorMap map;
+    if (parameter.bytes == sim::TensorMap::kBytes &&
+        map.decode(parameters.data() + parameter.offset) &&
+        memory.range(map.address, base, bytes))
+      uses.push_back(base);
     if (parameter.bytes != 8)
       continue;
     memcpy(&value, parameters.data() + parameter.offset, 8);
@@ -205,39 +215,114 @@ std::vector<Address> usesOf(const sim::Memory &memory,
   }
   return uses;
 }
-} // namespace
+/// Clusters are the kernel's, or what the launch says.
+bool checkCluster(Call &call, const Function &function,
+                  const sim::Launch &launch) {
+  const sim::Kernel &kernel = *function.kernel;
+  const char *name = kernel.name.c_str();
+  uint64_t blocks = 1;
+  for (int i = 0; i < 3; ++i) {
+    uint32_t size = launch.cluster[i];
+    if (!size || launch.grid[i] % size)
+      return call.violate(InvalidClusterSize,
+                          "%s: %u blocks along axis %d are no multiple of the "
+                          "cluster's %u",
+                          name, launch.grid[i], i, size),
+             false;
+    if (kernel.requiredCluster[0] &&
+        size != std::max(kernel.requiredCluster[i], 1u))
+      return call.violate(InvalidClusterSize,
+                          "%s: the cluster is not its .reqnctapercluster",
+                          name),
+             false;
+    blocks *= size;
+  }
+  if (blocks > 1 && call.driver.settings.sm < 90)
+    return call.violate(InvalidClusterSize, "%s: the device has no clusters",
+                        name),
+           false;
+  if (blocks > (function.largeClusters ? 16 : 8))
+    return call.violate(InvalidClusterSize,
+                        "%s: %llu blocks in a cluster are over the limit of %d",
+                        name, static_cast<unsigned long long>(blocks),
+                        function.largeClusters ? 16 : 8),
+           false;
+  return true;
+}
 
-FAKE_CUDA cuLaunchKernel(Handle handle, unsigned gridX, unsigned gridY,
-                         unsigned gridZ, unsigned blockX, unsigned blockY,
-                         unsigned blockZ, unsigned sharedBytes,
-                         Handle streamHandle, void **parameters, void **extra) {
-  Call call("cuLaunchKernel", NeedsContext, LaunchOutOfResources);
+/// Issues what a call asks for; `config` holds no attributes any more.
+Status launchKernel(Call &call, const LaunchConfig &config, Handle handle,
+                    const unsigned *cluster, void **parameters, void **extra) {
   Function *function = call ? call.object<Function>(handle) : nullptr;
-  Stream *stream = function ? call.stream(streamHandle) : nullptr;
+  Stream *stream = function ? call.stream(config.stream) : nullptr;
   if (!stream)
     return call.status();
   const sim::Kernel &kernel = *function->kernel;
   Operation operation;
   operation.kind = Operation::Launch;
-  operation.call = format("cuLaunchKernel of %s", kernel.name.c_str());
+  operation.call = format("%s of %s", call.name, kernel.name.c_str());
   operation.function = handle;
   sim::Launch &launch = operation.launch;
-  launch = {.grid = {gridX, gridY, gridZ},
-            .block = {blockX, blockY, blockZ},
-            .dynamicShared = sharedBytes};
+  launch.dynamicShared = config.sharedBytes;
   launch.order = call.driver.settings.order;
   launch.instructionLimit = call.driver.settings.instructions;
-  for (int i = 0; i < 3; ++i)
-    launch.cluster[i] = std::max(kernel.requiredCluster[i], 1u);
+  for (int i = 0; i < 3; ++i) {
+    launch.grid[i] = config.grid[i];
+    launch.block[i] = config.block[i];
+    launch.cluster[i] =
+        cluster ? cluster[i] : std::max(kernel.requiredCluster[i], 1u);
+  }
   if (!checkSizes(call, kernel, launch) ||
-      !checkShared(call, *function, sharedBytes) ||
+      !checkCluster(call, *function, launch) ||
+      !checkShared(call, *function, config.sharedBytes) ||
       !takeParameters(call, kernel, parameters, extra, launch.parameters))
     return call.status();
   operation.uses = usesOf(call.driver.memoryOf(call.current->handle), kernel,
                           launch.parameters);
-  call.driver.log(format("  %s: grid %u %u %u, block %u %u %u, shared %u",
-                         kernel.name.c_str(), gridX, gridY, gridZ, blockX,
-                         blockY, blockZ, sharedBytes));
+  call.driver.log(format("  %s: grid %u %u %u, block %u %u %u, cluster %u %u "
+                         "%u, shared %u",
+                         kernel.name.c_str(), launch.grid[0], launch.grid[1],
+                         launch.grid[2], launch.block[0], launch.block[1],
+                         launch.block[2], launch.cluster[0], launch.cluster[1],
+                         launch.cluster[2], config.sharedBytes));
   issue(call.driver, *stream, std::move(operation));
   return call.done();
+}
+} // namespace
+
+FAKE_CUDA cuLaunchKernel(Handle handle, unsigned gridX, unsigned gridY,
+                         unsigned gridZ, unsigned blockX, unsigned blockY,
+                         unsigned blockZ, unsigned sharedBytes, Handle stream,
+                         void **parameters, void **extra) {
+  Call call("cuLaunchKernel", NeedsContext, LaunchOutOfResources);
+  LaunchConfig config = {{gridX, gridY, gridZ},
+                         {blockX, blockY, blockZ},
+                         sharedBytes,
+                         stream,
+                         nullptr,
+                         0};
+  return launchKernel(call, config, handle, nullptr, parameters, extra);
+}
+
+FAKE_CUDA cuLaunchKernelEx(const LaunchConfig *config, Handle handle,
+                           void **parameters, void **extra) {
+  Call call("cuLaunchKernelEx", NeedsContext, LaunchOutOfResources);
+  if (!call)
+    return call.status();
+  if (!isReadable(config, sizeof *config) ||
+      (config->attributeCount &&
+       !isReadable(config->attributes,
+                   config->attributeCount * sizeof(LaunchAttribute))))
+    return call.violate(InvalidValue, "the configuration is not there");
+  const unsigned *cluster = nullptr;
+  for (unsigned i = 0; i < config->attributeCount; ++i) {
+    const LaunchAttribute &attribute = config->attributes[i];
+    if (attribute.id == LaunchCluster)
+      cluster = attribute.cluster;
+    else if (attribute.id != LaunchIgnore &&
+             attribute.id != LaunchBesidePrevious)
+      return call.violate(InvalidValue, "attribute %d is not known here",
+                          attribute.id);
+  }
+  return launchKernel(call, *config, handle, cluster, parameters, extra);
 }
