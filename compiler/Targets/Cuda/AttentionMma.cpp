@@ -37,18 +37,11 @@ protected:
     return slot / 2 * 8 + slot % 2;
   }
 
-  void loadQueries() override {
-    queries.clear();
-    if (keepsQueries())
-      for (int64_t k = 0; k < view.paddedDepth(); k += mmaStep)
-        queries.push_back(query(k));
-  }
-
   Values scores() override {
     Values sums(view.keys / 8, zero());
     Value base = placeOf(alongFirst(), view.depthBytes(), view.keyStart());
     for (int64_t k = 0; k < view.paddedDepth(); k += mmaStep) {
-      Value lhs = keepsQueries() ? queries[k / mmaStep] : query(k);
+      Value lhs = query(k);
       for (int64_t key = 0; key < view.keys; key += mmaStep) {
         Value rhs = load(at(base, key * view.depthBytes() + k * 2));
         for (int64_t half : {0, 1}) {
@@ -120,9 +113,6 @@ private:
             e.rem(eighth, e.number(2))};
   }
 
-  /// Wider heads leave no registers for them.
-  bool keepsQueries() const { return view.paddedDepth() <= 64; }
-
   Value zero() {
     return arith::ConstantOp::create(e.b, DenseElementsAttr::get(four, 0.0f));
   }
@@ -178,7 +168,6 @@ private:
 
   const ptx::Mma kind;
   const VectorType four;
-  Values queries;
 };
 
 } // namespace

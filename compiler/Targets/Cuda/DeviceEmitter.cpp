@@ -149,14 +149,29 @@ Value DeviceEmitter::scratchBase() {
   return address(scratchStart, b.getI8Type(), mul(ordinal, scratchStride));
 }
 
+/// An instruction that is neither moved nor left out.
+static Value fixedAsm(OpBuilder &b, Location loc, Type type,
+                      ValueRange operands, StringRef text,
+                      StringRef constraints) {
+  return LLVM::InlineAsmOp::create(
+             b, loc, TypeRange(type), operands, text, constraints,
+             /*has_side_effects=*/true, /*is_align_stack=*/false,
+             LLVM::tailcallkind::TailCallKind::None,
+             LLVM::AsmDialectAttr::get(b.getContext(),
+                                       LLVM::AsmDialect::AD_ATT),
+             /*operand_attrs=*/ArrayAttr())
+      ->getResult(0);
+}
+
 Value DeviceEmitter::threadHere() {
-  auto read = LLVM::InlineAsmOp::create(
-      b, TypeRange(b.getI32Type()), ValueRange(), "mov.u32 $0, %tid.x;", "=r",
-      /*has_side_effects=*/true, /*is_align_stack=*/false,
-      LLVM::tailcallkind::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
-      /*operand_attrs=*/ArrayAttr());
-  return arith::ExtUIOp::create(b, b.getI64Type(), read->getResult(0));
+  Value read =
+      fixedAsm(b, b.getLoc(), b.getI32Type(), {}, "mov.u32 $0, %tid.x;", "=r");
+  return arith::ExtUIOp::create(b, b.getI64Type(), read);
+}
+
+Value DeviceEmitter::again(Value number) {
+  return fixedAsm(b, b.getLoc(), b.getI64Type(), number, "mov.b64 $0, $1;",
+                  "=l,l");
 }
 
 Value DeviceEmitter::sharedMemory() {

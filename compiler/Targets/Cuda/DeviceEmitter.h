@@ -41,6 +41,8 @@ public:
   /// The thread's number in its block, read here: what is computed of it does
   /// not take registers elsewhere.
   Value threadHere();
+  /// An i64 as it is, which nothing that was computed of it before is.
+  Value again(Value number);
 
   /// The dynamic shared memory of the block, aligned to 16 bytes.
   Value sharedMemory();

@@ -68,6 +68,8 @@ void TileAttention::emit(Value row) {
   e.ifThen(e.less(warpRow, count), [&] { sumTiles(); });
   // Where a warp has no rows, it only copies.
   e.ifThen(e.less(count, e.add(warpRow, e.number(1))), [&] { copyTiles(); });
+  // What sums are being computed with need not wait in registers.
+  locate(e.again(row));
   locally([&] { finish(); });
   barrier(); // Before the next tile comes to shared memory.
 }
@@ -89,11 +91,11 @@ void TileAttention::locate(Value row) {
   batch = e.div(list, e.number(view.keyHeads));
   first = e.mul(block, e.number(view.rows));
   count = e.min(e.number(view.rows), e.sub(listLength, first));
+  offset = op.getCausal() ? cpu::positionOffset(e, op, batch) : e.number(0);
 }
 
 /// The keys of the piece that any query of the tile sees.
 void TileAttention::findKeys() {
-  offset = op.getCausal() ? cpu::positionOffset(e, op, batch) : e.number(0);
   Value last = e.sub(e.add(first, count), e.number(1));
   std::tie(from, to) = cpu::keyRange(e, op, e.add(queryAt(first).first, offset),
                                      e.add(queryAt(last).first, offset));
@@ -185,12 +187,10 @@ void TileAttention::copyRows(const Rows &rows,
     }
   };
   int64_t atOnce = blockThreads / across;
-  e.ifThen(e.less(row, e.number(std::max(atOnce, rows.count))), [&] {
-    if (atOnce > rows.count)
-      return e.ifThen(e.less(row, e.number(rows.count)), [&] { copyRow(0); });
-    for (int64_t further = 0; further < rows.count; further += atOnce)
-      copyRow(further);
-  });
+  if (atOnce > rows.count)
+    return e.ifThen(e.less(row, e.number(rows.count)), [&] { copyRow(0); });
+  for (int64_t further = 0; further < rows.count; further += atOnce)
+    copyRow(further);
 }
 
 /// `size` elements of a chunk of 16 bytes, and zeros behind them.
@@ -241,7 +241,6 @@ void TileAttention::copyNextKeys(Value start) {
 }
 
 void TileAttention::copyTiles() {
-  meet();
   e.loop(
       from, to,
       [&](Value start) {
@@ -256,8 +255,6 @@ void TileAttention::copyTiles() {
 }
 
 void TileAttention::sumTiles() {
-  meet();
-  locally([&] { loadQueries(); });
   Values state(slots().rows, real(-std::numeric_limits<double>::infinity()));
   state.append(slots().rows, real(0));
   llvm::append_range(state, zeroSums());

@@ -44,8 +44,6 @@ protected:
   virtual Value firstColumn() = 0;
   virtual int64_t columnBehind(int64_t slot) = 0;
 
-  /// Queries are in shared memory: what is kept of them in registers.
-  virtual void loadQueries() {}
   /// The products of queries and keys, f32: of a row slot all columns, then the
   /// next.
   virtual Values scores() = 0;
