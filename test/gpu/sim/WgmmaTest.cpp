@@ -373,4 +373,32 @@ TEST(Wgmma, Setmaxnreg) {
             "");
 }
 
+/// Whatever is left out or doubled, there is a sentence or a module.
+TEST(Wgmma, BrokenTexts) {
+  const std::string text =
+      ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n"
+      "{\n.reg .b64 %q<3>;\n.reg .b32 %d<8>;\n.reg .b16 %m;\n.reg .pred %p;\n"
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::"
+      "bytes.multicast::cluster [%d0], [%q0, {%d1, %d2}], [%d3], %m;\n"
+      "cp.async.bulk.global.shared::cta.bulk_group [%q0], [%d1], 16;\n"
+      "cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%q0, {%d1}];\n"
+      "mapa.shared::cluster.u32 %d1, %d2, 1;\n"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%d1];\n"
+      "setmaxnreg.inc.sync.aligned.u32 32;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, "
+      "{%d4, %d5, %d6, %d7}, %q1, %p, 1, 1, 0;\nret;\n}\n";
+  std::string error;
+  EXPECT_TRUE(Module::parse(text, error)) << error;
+  for (size_t at = 0; at < text.size(); ++at) {
+    std::string shorter = text, other = text;
+    shorter.erase(at, 1);
+    other[at] = ";{[,<0"[at % 6];
+    for (const std::string &broken : {shorter, other, text.substr(0, at)}) {
+      error.clear();
+      if (!Module::parse(broken, error))
+        EXPECT_NE(error, "");
+    }
+  }
+}
+
 } // namespace
