@@ -4,18 +4,22 @@
 
     prepare.py --tenon TENON --gpu-run GPU_RUN OUT MODEL...
                [--precision fp32,bf16] [--sm 80,90] [--data-sets N] [--jobs N]
-               [--sweeps real|tiny|none] [--most-mb N]
+               [--sweeps real|tiny|none] [--most-mb N] [--timed MODEL]...
 
 MODEL is a folder in ONNX's test layout. Each is compiled for CUDA in each
 precision, with machine code for --sm where ptxas is found; inputs and expected
 outputs become raw bytes, and what `tenon explain` foretells of each kernel for
 the last --sm goes along. --sweeps adds single ops at many sizes (sweeps.py).
+--timed adds a model that is too large to carry: its weights, an external file
+of floats, become a few numbers again and again, which compress to nearly
+nothing. Then no output is as it should be, and only times are of use.
 With --most-mb, models are left out, and named, from where the folder would
 grow beyond it. What cannot be prepared is said, left out, and makes the exit
 status 1.
 """
 import argparse
 import concurrent.futures
+import gzip
 import json
 import os
 import pathlib
@@ -25,6 +29,7 @@ import subprocess
 import sys
 import tempfile
 
+import numpy as np
 import onnx
 from onnx import numpy_helper
 import sweeps
@@ -152,7 +157,7 @@ def write_tensor(tensor, path):
     return f"{TYPES[tensor.data_type]} {dims}"
 
 
-def write_data(out, name, folder, names, count):
+def write_data(out, name, folder, names, count, what=("input", "output")):
     """The manifest's lines of so many data sets."""
     lines = []
     sets = sorted(folder.glob("test_data_set_*"),
@@ -161,12 +166,12 @@ def write_data(out, name, folder, names, count):
         target = pathlib.Path("data") / name / data.name.rsplit("_", 1)[1]
         (out / target).mkdir(parents=True, exist_ok=True)
         lines.append("data")
-        for what in ("input", "output"):
-            tensors = read_tensors(data, what, names[what])
+        for each in what:
+            tensors = read_tensors(data, each, names[each])
             for i, tensor in enumerate(tensors):
-                file = target / f"{what}_{i}.raw"
+                file = target / f"{each}_{i}.raw"
                 words = write_tensor(tensor, out / file)
-                lines.append(f"{what} {words} {file}")
+                lines.append(f"{each} {words} {file}")
     if not lines:
         raise Unprepared(f"there is no test_data_set_* in {folder}")
     return lines
@@ -195,6 +200,39 @@ def prepare(options, folder):
     return lines
 
 
+def compress(artifact):
+    with artifact.open("rb") as plain, \
+            gzip.open(f"{artifact}.gz", "wb", compresslevel=1) as packed:
+        shutil.copyfileobj(plain, packed, 1 << 20)
+    artifact.unlink()
+
+
+def prepare_timed(options, folder):
+    """The manifest's lines of a model whose weights are none."""
+    name = re.sub(r"[^\w.-]", "_", folder.name) + "_timed"
+    graph = onnx.load(folder / "model.onnx", load_external_data=False).graph
+    dims = dims_of(graph, folder / "test_data_set_0")
+    lines = []
+    with tempfile.TemporaryDirectory(dir=options.out) as scratch:
+        model = pathlib.Path(scratch, "model.onnx")
+        shutil.copy(folder / "model.onnx", model)
+        numbers = np.linspace(0.001, 0.03, 1024, dtype=np.float32).tobytes()
+        with model.with_name("weights.bin").open("wb") as weights:
+            size = (folder / "weights.bin").stat().st_size
+            for at in range(0, size, len(numbers)):
+                weights.write(numbers[:size - at])
+        for precision in options.precision.split(","):
+            artifact = options.out / f"{name}.{precision}.tenon"
+            compile_model(options, model, artifact, precision)
+            names = value_names(options, artifact)
+            lines += [f"model {name}.{precision} {artifact.name} 0",
+                      *predictions(options, model, artifact, precision, dims),
+                      *write_data(options.out, name, folder, names, 1,
+                                  ("input",))]
+            compress(artifact)
+    return lines
+
+
 def prepare_sweep(options, case):
     """The manifest's lines of a case of a sweep."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -209,15 +247,18 @@ def megabytes(folder):
     return sum(path.stat().st_size for path in folder.rglob("*.*")) / 1e6
 
 
-def attempt(options, what):
+def title(what):
+    return sweeps.name(what) if isinstance(what, tuple) else what
+
+
+def attempt(options, prepares, what):
     """Lines, and what is wrong; neither where there is no room."""
-    is_case = isinstance(what, tuple)
-    if not is_case and megabytes(options.out) > options.most_mb:
+    if prepares == prepare and megabytes(options.out) > options.most_mb:
         return [], None
     try:
-        return (prepare_sweep if is_case else prepare)(options, what), None
+        return prepares(options, what), None
     except (Unprepared, OSError) as problem:
-        return [], f"{sweeps.name(what) if is_case else what}: {problem}"
+        return [], f"{title(what)}: {problem}"
 
 
 def arguments():
@@ -230,9 +271,11 @@ def arguments():
                         help="of each model, at most; all are the default")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--sweeps", choices=sweeps.CASES, default="none")
+    parser.add_argument("--timed", type=pathlib.Path, action="append",
+                        default=[])
     parser.add_argument("--most-mb", type=float, default=float("inf"))
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("models", type=pathlib.Path, nargs="+")
+    parser.add_argument("models", type=pathlib.Path, nargs="*")
     return parser.parse_args()
 
 
@@ -247,19 +290,21 @@ def main():
     shutil.copy(options.gpu_run, options.out / "gpu_run")
     for script in ("run.sh", "run_torch.py"):
         shutil.copy(pathlib.Path(__file__).with_name(script), options.out)
-    work = [*sweeps.CASES[options.sweeps], *options.models]
+    work = [*((prepare_sweep, case) for case in sweeps.CASES[options.sweeps]),
+            *((prepare_timed, folder) for folder in options.timed),
+            *((prepare, folder) for folder in options.models)]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda what: attempt(options, what), work))
+        results = list(pool.map(lambda each: attempt(options, *each), work))
     lines = [line for part, _ in results for line in part]
     (options.out / "manifest.txt").write_text("\n".join(lines) + "\n")
     problems = [problem for _, problem in results if problem]
     for problem in problems:
         print(f"prepare.py: {problem}", file=sys.stderr)
-    for what, (part, problem) in zip(work, results):
+    for (_, what), (part, problem) in zip(work, results):
         if not part and not problem:
-            print(f"prepare.py: {what} is left out: there is no room")
-    done = [what for what, (part, _) in zip(work, results) if part]
-    models = sum(not isinstance(what, tuple) for what in done)
+            print(f"prepare.py: {title(what)} is left out: there is no room")
+    done = [prepares for (prepares, _), (part, _) in zip(work, results) if part]
+    models = sum(prepares != prepare_sweep for prepares in done)
     print(f"{models} models and {len(done) - models} cases of sweeps, "
           f"{megabytes(options.out):.1f} MB in {options.out}")
     return bool(problems)

@@ -24,6 +24,11 @@ name,driver_version,memory.total,clocks.max.sm,clocks.max.memory,power.limit
   fi
 }
 
+# Artifacts with weights that are none come packed.
+for packed in "$folder"/*.tenon.gz; do
+  [ -e "$packed" ] && { gzip -df "$packed" || exit 2; }
+done
+
 {
   describe_machine
   "$folder/gpu_run" "$folder/manifest.txt" "$@"

@@ -8,7 +8,8 @@
 //                                            its outputs may err
 //   data                                     one run of the model above
 //   input i64 1x9 bert/0/input_0.raw         all of its inputs, in order
-//   output f32 1x9x64 bert/0/output_0.raw    all of its outputs; - has no dims
+//   output f32 1x9x64 bert/0/output_0.raw    all of its outputs; - has no dims;
+//                                            none: nobody knows what they are
 //
 // and for one op at one size, which needs no data (see Sweep.h):
 //

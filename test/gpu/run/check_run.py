@@ -126,6 +126,15 @@ def check_no_driver(out):
 def check_sweeps(out):
     """Single ops, beside another's library; no room for models."""
     said = prepare(out, "--sweeps=tiny", "--most-mb=0", "--precision=fp32")
+    timed = out.with_name("timed")
+    prepare(timed, "--timed", MODELS / NAMES[-1], "--precision=bf16")
+    keep(timed, NAMES[-1] + "_timed.bf16")
+    expect((timed / f"{NAMES[-1]}_timed.bf16.tenon.gz").stat().st_size
+           < 3 * (timed / f"{NAMES[-1]}.bf16.tenon").stat().st_size / 4,
+           "weights that are none are not small")
+    status, text = run(timed)
+    expect(status == 0 and results(text) == {NAMES[-1] + "_timed.bf16": "ok"},
+           "a model that is timed alone does not run", text)
     expect("0 models and 12 cases" in said
            and said.count("is left out: there is no room") == len(NAMES),
            "models are not left out", said)
