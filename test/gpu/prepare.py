@@ -5,6 +5,7 @@
     prepare.py --tenon TENON --gpu-run GPU_RUN OUT MODEL...
                [--precision fp32,bf16] [--sm 80,90] [--data-sets N] [--jobs N]
                [--sweeps real|tiny|none] [--most-mb N] [--timed MODEL]...
+               [--preset TEST-MODELS [--full FOLDER]]
 
 MODEL is a folder in ONNX's test layout. Each is compiled for CUDA in each
 precision, with machine code for --sm where ptxas is found; inputs and expected
@@ -13,6 +14,9 @@ the last --sm goes along. --sweeps adds single ops at many sizes (sweeps.py).
 --timed adds a model that is too large to carry: its weights, an external file
 of floats, become a few numbers again and again, which compress to nearly
 nothing. Then no output is as it should be, and only times are of use.
+--preset takes what fits one call of ten minutes and 64 MB: all sweeps, one data
+set of a test model of each kind in all precisions, and with --full the models
+TIMED of a folder, timed in bf16.
 With --most-mb, models are left out, and named, from where the folder would
 grow beyond it. What cannot be prepared is said, left out, and makes the exit
 status 1.
@@ -42,6 +46,16 @@ EXPLAINED = ("80", "90", "100", "120")
 QUANTIZED = re.compile(
     r".*QuantizeLinear|QLinear.*|.*Integer|.*NBits|QGemm|QAttention"
     r"|DynamicQuantizeMatMul|DynamicQuantizeLSTM")
+
+
+OF_EACH_KIND = (
+    "bert_ts17", "gpt2_ts17", "llama_ts17", "vit_ts17", "resnet_ts17",
+    "convnext_ts17", "t5_decoder_ts17", "whisper_encoder_ts17", "swin_ts17",
+    "mlp_ts17", "moe_dy20", "mixer_dy20", "gemma2_ts17", "qwen2_ts17",
+    "phi3_ts17", "clip_text_ts17", "opt_t5_decoder_merged", "bert_fp16",
+    "resnet_fp16", "bert_int8qdq", "llama_int4")
+TIMED = ("bert", "gpt2", "vit", "resnet", "convnext", "swin", "t5_encoder",
+         "whisper_encoder")
 
 
 class Unprepared(Exception):
@@ -202,7 +216,7 @@ def prepare(options, folder):
 
 def compress(artifact):
     with artifact.open("rb") as plain, \
-            gzip.open(f"{artifact}.gz", "wb", compresslevel=1) as packed:
+            gzip.open(f"{artifact}.gz", "wb", compresslevel=6) as packed:
         shutil.copyfileobj(plain, packed, 1 << 20)
     artifact.unlink()
 
@@ -221,7 +235,8 @@ def prepare_timed(options, folder):
             size = (folder / "weights.bin").stat().st_size
             for at in range(0, size, len(numbers)):
                 weights.write(numbers[:size - at])
-        for precision in options.precision.split(","):
+        wanted = options.precision.split(",")
+        for precision in ["bf16"] if "bf16" in wanted else wanted:
             artifact = options.out / f"{name}.{precision}.tenon"
             compile_model(options, model, artifact, precision)
             names = value_names(options, artifact)
@@ -244,7 +259,8 @@ def prepare_sweep(options, case):
 
 
 def megabytes(folder):
-    return sum(path.stat().st_size for path in folder.rglob("*.*")) / 1e6
+    return sum(path.stat().st_size for path in folder.rglob("*")
+               if path.is_file()) / 1e6
 
 
 def title(what):
@@ -276,7 +292,16 @@ def arguments():
     parser.add_argument("--most-mb", type=float, default=float("inf"))
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("models", type=pathlib.Path, nargs="*")
-    return parser.parse_args()
+    parser.add_argument("--preset", type=pathlib.Path)
+    parser.add_argument("--full", type=pathlib.Path)
+    options = parser.parse_args()
+    if options.preset:
+        options.sweeps, options.data_sets, options.most_mb = "real", 1, 60
+        options.precision = "fp32,bf16,fp16"
+        options.models += [options.preset / name for name in OF_EACH_KIND]
+        if options.full:
+            options.timed += [options.full / name for name in TIMED]
+    return options
 
 
 def main():
