@@ -176,12 +176,12 @@ Step fence(Warp &, const Instruction &) { return Step::Next; }
 Step fenceProxy(Warp &warp, const Instruction &) {
   warp.clock.fence();
   ++warp.clock.seen[warp.block.warpInCluster(warp)]; // For what follows.
-  warp.block.publishBarriers(warp);
+  warp.block.publishBarriers(warp, true);
   return Step::Next;
 }
 
 Step fenceInit(Warp &warp, const Instruction &) {
-  warp.block.publishBarriers(warp);
+  warp.block.publishBarriers(warp, false);
   return Step::Next;
 }
 

@@ -41,10 +41,13 @@ void Block::tick(Warp &warp) {
   warp.clock.synced = ++warp.clock.seen[warpInCluster(warp)];
 }
 
-void Block::publishBarriers(const Warp &warp) {
-  for (auto &[offset, barrier] : phases)
-    if (barrier.initialized.warp == warpInCluster(warp))
+void Block::publishBarriers(const Warp &warp, bool all) {
+  for (auto &[offset, barrier] : phases) {
+    uint32_t by = barrier.initialized.warp;
+    if (by == warpInCluster(warp) ||
+        (all && barrier.initialized.epoch <= warp.clock[by]))
       barrier.fenced = true;
+  }
 }
 
 void Block::arrive(Warp &warp, Clock &clock) {

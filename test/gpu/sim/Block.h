@@ -103,7 +103,8 @@ public:
   void tick(Warp &warp); // A new epoch.
   void arrive(Warp &warp, Clock &clock);
   void depart(Warp &warp, const Clock &clock) { join(warp.clock, clock); }
-  void publishBarriers(const Warp &warp); // That it initialised.
+  /// Others see the mbarriers that the warp initialised; `all`: or knows of.
+  void publishBarriers(const Warp &warp, bool all);
   SharedShadow &shadow() { return state.sharedShadows[rank]; }
 
   /// Lets each warp run for a while; false: failed.

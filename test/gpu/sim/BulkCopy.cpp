@@ -74,7 +74,8 @@ uint32_t alignmentOf(const BulkCopy &copy) {
 /// One of the blocks that a load goes to is ready for it.
 bool checkTarget(const BulkCopy &copy, Block &target) {
   Warp &warp = *copy.warp;
-  if (!warp.checkPeer(*copy.line, copy.lane, target) ||
+  // Its barrier has to be waited for before the block ends.
+  if (!warp.checkPeer(*copy.line, copy.lane, target, false) ||
       !checkPlace(copy, target, alignmentOf(copy)) ||
       !warp.findPhases(*copy.line, copy.lane, target, copy.barrier, true) ||
       !warp.checkUnused(*copy.line, copy.lane, target, copy.shared,

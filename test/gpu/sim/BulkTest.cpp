@@ -120,12 +120,13 @@ TEST(Bulk, AxesAndSwizzles) {
     BulkRun run(expectBytes(512) + load("5d", "{0, 0, 1, 0, 1}") + kWait +
                 kStoreWord);
     TensorMap map;
-    uint64_t in = run.upload(counting(8 * 4 * 3 * 4 * 2));
+    uint32_t wide = std::max(8u, 4u << static_cast<uint32_t>(swizzle));
+    uint64_t in = run.upload(counting(wide * 4 * 3 * 4 * 2));
     map.address = in;
     map.rank = 5;
     map.elementBytes = 4;
-    uint64_t sizes[5] = {8, 4, 3, 4, 2}, stride = 4;
-    uint32_t box[5] = {8, 4, 1, 4, 1};
+    uint64_t sizes[5] = {wide, 4, 3, 4, 2}, stride = 4;
+    uint32_t box[5] = {wide, 4, 1, 32 / wide, 1};
     for (int axis = 0; axis < 5; ++axis) {
       map.sizes[axis] = sizes[axis];
       map.box[axis] = box[axis];
@@ -139,8 +140,8 @@ TEST(Bulk, AxesAndSwizzles) {
     uint32_t turns = (1u << static_cast<uint32_t>(swizzle)) - 1;
     for (uint32_t i = 0; i < 128; ++i) {
       uint32_t at = i * 4 ^ (i * 4 / 128 & turns) * 16; // Where it lies.
-      uint32_t x = i % 8, y = i / 8 % 4, w = i / 32;
-      EXPECT_EQ(words[at / 4], 1 + x + 8 * (y + 4 * (1 + 3 * (w + 4 * 1))));
+      uint32_t x = i % wide, y = i / wide % 4, w = i / wide / 4;
+      EXPECT_EQ(words[at / 4], 1 + x + wide * (y + 4 * (1 + 3 * (w + 4 * 1))));
     }
   }
 }
@@ -352,7 +353,8 @@ TEST(TensorMaps, Limits) {
   EXPECT_NE(map.check().find("12 bytes"), std::string::npos);
   map.box[0] = 16;
   map.swizzle = Swizzle::B32;
-  EXPECT_NE(map.check().find("64 bytes, more than the 32"), std::string::npos);
+  EXPECT_NE(map.check().find("64 bytes, and 32 are swizzled"),
+            std::string::npos);
   map.rank = 6;
   EXPECT_NE(map.check().find("rank 6"), std::string::npos);
 }

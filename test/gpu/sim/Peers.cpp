@@ -153,7 +153,8 @@ Block *Warp::peer(const Instruction &line, int lane, uint64_t address,
   return nullptr;
 }
 
-bool Warp::checkPeer(const Instruction &line, int lane, Block &home) {
+bool Warp::checkPeer(const Instruction &line, int lane, Block &home,
+                     bool stays) {
   if (&home == &block)
     return true;
   if (home.finished()) {
@@ -165,8 +166,9 @@ bool Warp::checkPeer(const Instruction &line, int lane, Block &home) {
   uint32_t slot = block.warpInCluster(*this);
   const ClusterBarrier &barrier = block.cluster.barrier;
   home.visits.resize(block.cluster.warps);
-  home.visits[slot] = {this, &line, lane, clock[slot],
-                       barrier.phase + (barrier.lanes[slot] != 0)};
+  if (stays)
+    home.visits[slot] = {this, &line, lane, clock[slot],
+                         barrier.phase + (barrier.lanes[slot] != 0)};
   for (const Warp &warp : home.warps)
     if (metCluster || clock[home.warpInCluster(warp)] > clock.start)
       return true;

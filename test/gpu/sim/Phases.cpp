@@ -179,6 +179,9 @@ bool decodePhase(Line &line) {
   line.takeOneOf({"cta", "cluster"});
   int space = line.takeOneOf({"shared", "shared::cta", "shared::cluster"});
   out.space = space == 2 ? Space::Cluster : Space::Shared;
+  if (space == 2 &&
+      (action == Initialize || action == Invalidate || action > 5))
+    return line.fail("not of another block's mbarrier");
   if (action == 6 || action == 7)
     return decodeWait(line, action == 6);
   if (action == 8)

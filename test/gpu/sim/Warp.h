@@ -88,7 +88,9 @@ public:
   Block *peer(const Instruction &instruction, int lane, uint64_t address,
               uint32_t &offset);
   /// Whether a block has begun and not ended, as far as the warp can know.
-  bool checkPeer(const Instruction &instruction, int lane, Block &home);
+  /// `stays`: that it does not end before is to be looked at later.
+  bool checkPeer(const Instruction &instruction, int lane, Block &home,
+                 bool stays = true);
   /// Whether no bulk copy reads these bytes, and no mbarrier lies in them.
   bool checkUnused(const Instruction &instruction, int lane, const Block &home,
                    uint64_t offset, uint32_t bytes);

@@ -136,7 +136,7 @@ TEST_F(Tensors, MapsAreChecked) {
   EXPECT_NE(encode(map, in, 32, 300), success);
   EXPECT_COMPLAINT("300 elements along axis 0");
   EXPECT_NE(encode(map, in, 32, 16, 1), success);
-  EXPECT_COMPLAINT("64 bytes, more than the 32");
+  EXPECT_COMPLAINT("64 bytes, and 32 are swizzled");
   EXPECT_NE(encode(map, in + 4, 16, 16), success);
   EXPECT_COMPLAINT("no multiple of 16");
   EXPECT_NE(encode(map, in, 32, 16, 0, 2), success);
