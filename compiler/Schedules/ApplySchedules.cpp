@@ -59,8 +59,13 @@ struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
           llvm::is_contained(without, schedule.name))
         continue;
       std::optional<std::string> why = schedule.refusal(view);
+      graph::Expr when;
+      if (!why && schedule.when) {
+        when = schedule.when(view);
+        if (!when || when.isConstant(0))
+          why = "it is for other sizes";
+      }
       if (!why) {
-        graph::Expr when = schedule.when ? schedule.when(view) : graph::Expr();
         choices.push_back({&schedule, schedule.geometry(view), when});
         if (!when || when.isConstant(1))
           return choices;

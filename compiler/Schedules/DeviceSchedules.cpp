@@ -18,18 +18,17 @@ kernel::MatmulView matmulOf(const KernelView &view) {
 constexpr int64_t fewestLines = 4;
 
 std::optional<std::string> refusalOfSizes(const kernel::MatmulView &sizes,
-                                          const kernel::DeviceTile &tile) {
+                                          StringRef schedule) {
   for (graph::Expr lines : {sizes.rows, sizes.columns})
     if (lines.asConstant().value_or(fewestLines) < fewestLines)
       return "it has so few rows or columns that tiles would be mostly empty";
-  if (!kernel::tileGeometry(sizes, tile))
+  if (!kernel::tileGeometry(sizes, schedule))
     return "the number of its tiles is beyond what an expression holds";
   return std::nullopt;
 }
 
-} // namespace
-
-std::optional<std::string> refusalMatmulMma(const KernelView &view) {
+std::optional<std::string> refusalOfMma(const KernelView &view,
+                                        StringRef schedule) {
   if (std::optional<std::string> why = refusalOfTiles(view))
     return why;
   kernel::MatmulView sizes = matmulOf(view);
@@ -39,38 +38,73 @@ std::optional<std::string> refusalMatmulMma(const KernelView &view) {
   if (!type.isBF16() && !type.isF16())
     return "its operands are neither bf16 nor f16";
   for (const kernel::StridedView *operand : {&sizes.lhs, &sizes.rhs})
-    if (kernel::copyBytes(sizes, *operand, 0) < 4 &&
-        kernel::copyBytes(sizes, *operand, 1) < 4)
-      return "rows of an operand do not begin at multiples of 4 bytes";
-  return refusalOfSizes(sizes, kernel::mmaTileOf(sizes));
+    if (kernel::copyBytes(sizes, *operand, 0) == 0 &&
+        kernel::copyBytes(sizes, *operand, 1) == 0)
+      return "no elements of an operand lie together";
+  return refusalOfSizes(sizes, schedule);
 }
 
-kernel::Geometry geometryMatmulMma(const KernelView &view) {
-  kernel::MatmulView sizes = matmulOf(view);
-  return kernel::tileGeometry(sizes, kernel::mmaTileOf(sizes));
-}
-
-SmallVector<std::string> layoutsMatmulMma(const KernelView &view) {
-  return SmallVector<std::string>(view.body.getNumArguments());
-}
-
-std::optional<std::string> refusalMatmulSimt(const KernelView &view) {
+std::optional<std::string> refusalOfSimt(const KernelView &view,
+                                         StringRef schedule) {
   if (std::optional<std::string> why = refusalOfTiles(view))
     return why;
   kernel::MatmulView sizes = matmulOf(view);
   for (const kernel::StridedView *operand : {&sizes.lhs, &sizes.rhs})
     if (!graph::getElementType(operand->base).isF32())
       return "an operand is not f32";
-  return refusalOfSizes(sizes, kernel::simtTileOf(sizes));
+  return refusalOfSizes(sizes, schedule);
 }
 
-kernel::Geometry geometryMatmulSimt(const KernelView &view) {
-  kernel::MatmulView sizes = matmulOf(view);
-  return kernel::tileGeometry(sizes, kernel::simtTileOf(sizes));
-}
-
-SmallVector<std::string> layoutsMatmulSimt(const KernelView &view) {
+SmallVector<std::string> rowMajor(const KernelView &view) {
   return SmallVector<std::string>(view.body.getNumArguments());
+}
+
+} // namespace
+
+std::optional<std::string> refusalMatmulMma(const KernelView &view) {
+  return refusalOfMma(view, kernel::mmaSchedule);
+}
+kernel::Geometry geometryMatmulMma(const KernelView &view) {
+  return kernel::tileGeometry(matmulOf(view), kernel::mmaSchedule);
+}
+SmallVector<std::string> layoutsMatmulMma(const KernelView &view) {
+  return rowMajor(view);
+}
+
+std::optional<std::string> refusalMatmulMmaSmall(const KernelView &view) {
+  return refusalOfMma(view, kernel::mmaSmallSchedule);
+}
+kernel::Geometry geometryMatmulMmaSmall(const KernelView &view) {
+  return kernel::tileGeometry(matmulOf(view), kernel::mmaSmallSchedule);
+}
+SmallVector<std::string> layoutsMatmulMmaSmall(const KernelView &view) {
+  return rowMajor(view);
+}
+kernel::Expr whenMatmulMmaSmall(const KernelView &view) {
+  return kernel::hasFewTiles(matmulOf(view));
+}
+
+std::optional<std::string> refusalMatmulSimt(const KernelView &view) {
+  return refusalOfSimt(view, kernel::simtSchedule);
+}
+kernel::Geometry geometryMatmulSimt(const KernelView &view) {
+  return kernel::tileGeometry(matmulOf(view), kernel::simtSchedule);
+}
+SmallVector<std::string> layoutsMatmulSimt(const KernelView &view) {
+  return rowMajor(view);
+}
+
+std::optional<std::string> refusalMatmulSimtSmall(const KernelView &view) {
+  return refusalOfSimt(view, kernel::simtSmallSchedule);
+}
+kernel::Geometry geometryMatmulSimtSmall(const KernelView &view) {
+  return kernel::tileGeometry(matmulOf(view), kernel::simtSmallSchedule);
+}
+SmallVector<std::string> layoutsMatmulSimtSmall(const KernelView &view) {
+  return rowMajor(view);
+}
+kernel::Expr whenMatmulSimtSmall(const KernelView &view) {
+  return kernel::hasFewTiles(matmulOf(view));
 }
 
 } // namespace tenon

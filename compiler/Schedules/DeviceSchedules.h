@@ -15,9 +15,19 @@ std::optional<std::string> refusalMatmulMma(const KernelView &view);
 kernel::Geometry geometryMatmulMma(const KernelView &view);
 llvm::SmallVector<std::string> layoutsMatmulMma(const KernelView &view);
 
+std::optional<std::string> refusalMatmulMmaSmall(const KernelView &view);
+kernel::Geometry geometryMatmulMmaSmall(const KernelView &view);
+llvm::SmallVector<std::string> layoutsMatmulMmaSmall(const KernelView &view);
+kernel::Expr whenMatmulMmaSmall(const KernelView &view);
+
 std::optional<std::string> refusalMatmulSimt(const KernelView &view);
 kernel::Geometry geometryMatmulSimt(const KernelView &view);
 llvm::SmallVector<std::string> layoutsMatmulSimt(const KernelView &view);
+
+std::optional<std::string> refusalMatmulSimtSmall(const KernelView &view);
+kernel::Geometry geometryMatmulSimtSmall(const KernelView &view);
+llvm::SmallVector<std::string> layoutsMatmulSimtSmall(const KernelView &view);
+kernel::Expr whenMatmulSimtSmall(const KernelView &view);
 
 } // namespace tenon
 

@@ -2,64 +2,91 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/DeviceTiles.h"
+#include "dialects/Kernel/DepthPieces.h"
 
 using namespace mlir;
 
 namespace tenon::kernel {
 namespace {
 
-/// Tiles of that size that keep a large device busy.
-constexpr int64_t wantedTiles = 128;
+/// Large tiles that keep a large device busy, and blocks of small ones: of the
+/// matrix instructions, fewer are enough.
+constexpr int64_t wantedTiles = 128, simtBlocks = 264, mmaBlocks = 160;
 
-/// Whether a product is known to be too small for large tiles.
-bool isSmall(const MatmulView &view, int64_t rows, int64_t columns) {
-  auto tiles = [](Expr size, int64_t of) -> std::optional<int64_t> {
-    std::optional<int64_t> known = size.asConstant();
-    return known ? std::optional((*known + of - 1) / of) : std::nullopt;
-  };
-  auto high = tiles(view.rows, rows), wide = tiles(view.columns, columns);
-  if (!high || !wide)
-    return wide && *wide <= 2;
-  int64_t count = *high * *wide;
-  for (Expr dim : view.batchDims) {
-    std::optional<int64_t> known = dim.asConstant();
-    if (!known)
-      return false;
-    count *= *known;
-    if (count >= wantedTiles)
-      return false;
-  }
-  return count < wantedTiles;
+bool isMma(StringRef schedule) {
+  return schedule == mmaSchedule || schedule == mmaSmallSchedule;
 }
 
-} // namespace
-
-DeviceTile simtTileOf(const MatmulView &view) {
-  DeviceTile tile = {128, 128, 8, 4, 256, 0};
-  if (isSmall(view, tile.rows, tile.columns))
-    tile = {64, 64, 16, 4, 256, 0};
-  tile.sharedBytes = tile.stages * tile.depth *
-                     (tile.rows + tile.columns + 2 * simtPadding) * 4;
-  return tile;
+bool isSmall(StringRef schedule) {
+  return schedule == mmaSmallSchedule || schedule == simtSmallSchedule;
 }
 
-DeviceTile mmaTileOf(const MatmulView &view) {
-  DeviceTile tile = {128, 128, 32, 4, 256, 0};
-  if (isSmall(view, tile.rows, tile.columns))
-    tile = {64, 64, 32, 4, 128, 0};
-  tile.sharedBytes = tile.stages * tile.depth * (tile.rows + tile.columns) * 2;
-  return tile;
-}
-
-Geometry tileGeometry(const MatmulView &view, const DeviceTile &tile) {
+Expr tilesOf(const MatmulView &view, const DeviceTile &tile) {
   MLIRContext *context = view.rows.getContext();
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
   int64_t columns = view.halves ? tile.columns / 2 : tile.columns;
   Expr tiles = graph::product(context, view.batchDims);
-  if (!tiles || !(tiles = tiles * view.rows.ceilDiv(number(tile.rows))) ||
-      !(tiles = tiles * view.columns.ceilDiv(number(columns))))
+  if (!tiles || !(tiles = tiles * view.rows.ceilDiv(number(tile.rows))))
     return {};
-  return {tiles, number(1), number(0)};
+  return tiles * view.columns.ceilDiv(number(columns));
+}
+
+} // namespace
+
+std::optional<DeviceTile> matmulTileOf(StringRef schedule) {
+  DeviceTile tile;
+  if (schedule == simtSchedule)
+    tile = {128, 128, 8, 4, 256, 0};
+  else if (schedule == simtSmallSchedule)
+    tile = {64, 64, 16, 4, 256, 0};
+  else if (schedule == mmaSchedule)
+    tile = {128, 128, 32, 4, 256, 0};
+  else if (schedule == mmaSmallSchedule)
+    tile = {64, 64, 32, 4, 128, 0};
+  else
+    return std::nullopt;
+  int64_t lines = tile.rows + tile.columns;
+  tile.sharedBytes =
+      tile.stages * tile.depth *
+      (isMma(schedule) ? lines * 2 : (lines + 2 * simtPadding) * 4);
+  return tile;
+}
+
+Expr hasFewTiles(const MatmulView &view) {
+  Expr tiles = tilesOf(view, *matmulTileOf(simtSchedule));
+  auto number = [&](int64_t value) {
+    return Expr::constant(view.rows.getContext(), value);
+  };
+  return tiles ? (number(wantedTiles) - tiles).max(number(0)).min(number(1))
+               : Expr();
+}
+
+Expr tilePiecesOf(const MatmulView &view, StringRef schedule) {
+  constexpr int64_t fewestPanels = 4;
+  DeviceTile tile = *matmulTileOf(schedule);
+  auto number = [&](int64_t value) {
+    return Expr::constant(view.rows.getContext(), value);
+  };
+  if (!isSmall(schedule))
+    return number(1);
+  Expr most = view.depth.ceilDiv(number(fewestPanels * tile.depth));
+  return depthPieces(tilesOf(view, tile),
+                     isMma(schedule) ? mmaBlocks : simtBlocks,
+                     most ? most.max(number(1)) : most);
+}
+
+Geometry tileGeometry(const MatmulView &view, StringRef schedule) {
+  DeviceTile tile = *matmulTileOf(schedule);
+  Expr tiles = tilesOf(view, tile), pieces = tilePiecesOf(view, schedule);
+  auto number = [&](int64_t value) {
+    return Expr::constant(view.rows.getContext(), value);
+  };
+  if (!tiles || !pieces)
+    return {};
+  Geometry geometry = {tiles * pieces, number(1), number(0), {}};
+  if (!pieces.isConstant(1))
+    geometry.shared = pieceBytes(tiles, pieces, tile.rows * tile.columns * 4);
+  return geometry;
 }
 
 int64_t copyBytes(const MatmulView &view, const StridedView &operand,

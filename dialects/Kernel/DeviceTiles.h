@@ -17,6 +17,8 @@ namespace tenon::kernel {
 
 constexpr llvm::StringLiteral simtSchedule = "MatmulSimt";
 constexpr llvm::StringLiteral mmaSchedule = "MatmulMma";
+constexpr llvm::StringLiteral simtSmallSchedule = "MatmulSimtSmall";
+constexpr llvm::StringLiteral mmaSmallSchedule = "MatmulMmaSmall";
 
 /// A tile of rows x columns; where two halves of the columns meet, of half as
 /// many of each. Panels are of `depth` steps of k, `stages` of them at a time.
@@ -30,12 +32,17 @@ constexpr int64_t chunkRows = 64;
 /// neighbouring rows are then in other banks.
 constexpr int64_t simtPadding = 4, mmaPadding = 8;
 
-/// The tiles of products of f32, and of pairs of 16 bits by mma.sync.
-DeviceTile simtTileOf(const MatmulView &view);
-DeviceTile mmaTileOf(const MatmulView &view);
+/// The tile of a schedule of matrix products, if it is one of those.
+std::optional<DeviceTile> matmulTileOf(llvm::StringRef schedule);
 
-/// A row of the launch per tile.
-Geometry tileGeometry(const MatmulView &view, const DeviceTile &tile);
+/// 1 for sizes at which large tiles are so few that small ones are faster.
+Expr hasFewTiles(const MatmulView &view);
+
+/// Blocks that share the steps of k of a tile.
+Expr tilePiecesOf(const MatmulView &view, llvm::StringRef schedule);
+
+/// A row of the launch per tile and piece of k.
+Geometry tileGeometry(const MatmulView &view, llvm::StringRef schedule);
 
 /// Bytes of the widest copies that all rows of an operand's panels can be made
 /// of, up to 16: `axis` is the contiguous one, the last but one or the last.

@@ -35,14 +35,18 @@ struct PanelLayout {
   int64_t rowBytes() const { return rowChunks() * chunkBytes; }
 };
 
+/// Whether wider copies go along k.
+bool liesByLines(const Operand &operand) {
+  return operand.alongDepth > 0 && operand.alongDepth >= operand.alongLines;
+}
+
 class MmaTile : public TileProduct {
 public:
   MmaTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile)
       : TileProduct(e, product, tile, kernel::mmaPadding),
-        lhsLayout{product.lhs->alongLines < 4 || product.lhs->alongDepth >= 4,
-                  tile.rows, tile.depth, 0},
-        rhsLayout{product.rhs->alongLines < 4 || product.rhs->alongDepth >= 4,
-                  tile.columns, tile.depth, tile.rows * tile.depth * 2},
+        lhsLayout{liesByLines(*product.lhs), tile.rows, tile.depth, 0},
+        rhsLayout{liesByLines(*product.rhs), tile.columns, tile.depth,
+                  tile.rows * tile.depth * 2},
         warpsAcross(tile.columns / warpColumns),
         warpRows(tile.rows / (tile.threads / 32 / warpsAcross)),
         kind(product.lhs->type.isF16() ? ptx::Mma::F16 : ptx::Mma::BF16) {}

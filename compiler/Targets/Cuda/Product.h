@@ -87,6 +87,7 @@ public:
 
   Value rows, columns, depth;
   bool hasBatches = false;
+  Value pieces; // Blocks that share the steps of k of a tile; null: one.
   /// Neighbours in memory are rows, not columns, of the result.
   bool hasRowsTogether = false;
   /// What sums are rounded to and what follows computes with: the result, or

@@ -4,6 +4,7 @@
 #include "compiler/Targets/Cuda/TileProduct.h"
 #include "compiler/Targets/Cuda/ConvProduct.h"
 #include "compiler/Targets/Cuda/MatmulRows.h"
+#include "compiler/Targets/Cuda/PieceSums.h"
 #include "compiler/Targets/Cuda/TileAttention.h"
 #include "dialects/Kernel/FewRows.h"
 #include "dialects/Ptx/Ptx.h"
@@ -22,10 +23,17 @@ TileProduct::TileProduct(DeviceEmitter &e, Product &product,
       sharedMemory(e.sharedMemory()) {}
 
 void TileProduct::emit(Value ordinal) {
+  if (product.pieces) {
+    piece = e.rem(ordinal, product.pieces);
+    part = ordinal = e.div(ordinal, product.pieces);
+  }
   locate(ordinal);
   sumProducts();
   barrier(); // Nobody reads panels any more.
-  emitChunks();
+  if (isDone)
+    e.ifThen(isDone, [&] { emitChunks(); });
+  else
+    emitChunks();
 }
 
 /// Tiles of eight rows of tiles follow each other by columns: those that run at
@@ -128,28 +136,71 @@ SmallVector<Value> TileProduct::sumPanels(ValueRange zeros, int64_t stageBytes,
                                           Add add) {
   Value panels = e.div(e.add(product.depth, e.number(tile.depth - 1)),
                        e.number(tile.depth));
+  Value first = e.number(0), end = panels;
+  if (product.pieces) {
+    auto bound = [&](Value ordinal) {
+      return e.div(e.mul(ordinal, panels), product.pieces);
+    };
+    first = bound(piece), end = bound(e.add(piece, e.number(1)));
+  }
   auto stageOf = [&](Value panel) {
     Value stage = e.rem(panel, e.number(tile.stages));
     return sharedAt(sharedMemory, e.mul(stage, e.number(stageBytes)));
   };
   // Where no panel is left there is an empty group: waits count groups.
   auto fetchIfAny = [&](Value panel) {
-    e.ifThen(e.less(panel, panels), [&] {
+    e.ifThen(e.less(panel, end), [&] {
       for (const PanelCopies &all : copies)
         start(all, panel, stageOf(panel));
     });
     ptx::CpAsyncCommitOp::create(e.b);
   };
-  e.loop(e.number(0), e.number(tile.stages - 1), fetchIfAny);
+  e.loop(first, e.add(first, e.number(tile.stages - 1)), fetchIfAny);
   SmallVector<Value> sums =
-      e.loop(e.number(0), panels, zeros, [&](Value panel, ValueRange before) {
+      e.loop(first, end, zeros, [&](Value panel, ValueRange before) {
         ptx::CpAsyncWaitOp::create(e.b, tile.stages - 2);
         barrier(); // All see the panel, and nobody reads the one before.
         fetchIfAny(e.add(panel, e.number(tile.stages - 1)));
         return add(stageOf(panel), before);
       });
   ptx::CpAsyncWaitOp::create(e.b, 0);
-  return sums;
+  return product.pieces ? joinPieces(sums) : sums;
+}
+
+/// Leaves them as they are where one block has all steps.
+SmallVector<Value> TileProduct::joinPieces(ValueRange sums) {
+  barrier(); // Nobody reads panels any more.
+  Value thread = threadHere(), isAlone = e.less(product.pieces, e.number(2));
+  Type type = sums[0].getType();
+  auto vector = dyn_cast<VectorType>(type);
+  int64_t width = vector ? vector.getNumElements() : 1;
+  PieceSums all(e, product.pieces, tile.rows * tile.columns, tile.threads,
+                sharedMemory);
+  auto place = [&](size_t i, Value of) {
+    Value ordinal = e.add(thread, e.number(int64_t(i) * tile.threads));
+    return all.addressOf(part, of, e.mul(ordinal, e.number(width)));
+  };
+  auto yes = [&]() -> Value { return arith::ConstantIntOp::create(e.b, 1, 1); };
+  isDone = e.branch(isAlone, yes, [&] {
+    for (auto [i, sum] : llvm::enumerate(sums))
+      LLVM::StoreOp::create(e.b, sum, place(i, piece), unsigned(width * 4));
+    return all.isLast(part, thread);
+  });
+  Value isJoined = e.both(isDone, e.less(e.number(1), product.pieces));
+  Value none = arith::ConstantOp::create(e.b, e.b.getZeroAttr(type));
+  SmallVector<Value> before;
+  for (Value sum : sums)
+    before.push_back(arith::SelectOp::create(e.b, isAlone, sum, none));
+  return e.loop(e.number(0), e.select(isJoined, product.pieces, e.number(0)),
+                before, [&](Value of, ValueRange before) {
+                  SmallVector<Value> now;
+                  for (size_t i = 0; i < before.size(); ++i)
+                    now.push_back(LLVM::LoadOp::create(e.b, type, place(i, of),
+                                                       unsigned(width * 4)));
+                  for (auto [sum, each] : llvm::zip(now, before))
+                    sum = arith::AddFOp::create(e.b, each, sum);
+                  return now;
+                });
 }
 
 void TileProduct::barrier() {
@@ -256,17 +307,13 @@ std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
     return attention;
   StringRef schedule = kernel.getSchedule();
   Operation *root = kernel::findRoot(kernel.getBlock());
-  bool isMma = schedule == kernel::mmaSchedule;
-  bool isRows = schedule == kernel::fewRowsSchedule;
-  if (isRows || isMma || schedule == kernel::simtSchedule) {
-    auto op = dyn_cast_if_present<graph::MatmulOp>(root);
-    auto view = op ? kernel::matmulViewOf(op) : std::nullopt;
-    if (view && isRows)
-      return kernel::fewRowsTileOf(*view);
-    if (view)
-      return isMma ? kernel::mmaTileOf(*view) : kernel::simtTileOf(*view);
-  }
-  isMma = schedule == kernel::convMmaSchedule;
+  if (auto tile = kernel::matmulTileOf(schedule))
+    return tile;
+  if (schedule == kernel::fewRowsSchedule)
+    if (auto op = dyn_cast_if_present<graph::MatmulOp>(root))
+      if (auto view = kernel::matmulViewOf(op))
+        return kernel::fewRowsTileOf(*view);
+  bool isMma = schedule == kernel::convMmaSchedule;
   if (isMma || schedule == kernel::convSimtSchedule) {
     std::string why;
     auto op = dyn_cast_if_present<graph::ConvOp>(root);
@@ -300,7 +347,11 @@ LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {
   if (!view)
     return op.emitOpError("is no product of views; please report this");
   MatmulProduct product(e, op, *view);
-  bool isMma = schedule == kernel::mmaSchedule;
+  kernel::Expr pieces = kernel::tilePiecesOf(*view, schedule);
+  if (!pieces.isConstant(1))
+    product.pieces = e.valueOf(pieces);
+  bool isMma =
+      schedule == kernel::mmaSchedule || schedule == kernel::mmaSmallSchedule;
   (isMma ? emitMmaTile : emitSimtTile)(e, product, tile, ordinal);
   return success();
 }

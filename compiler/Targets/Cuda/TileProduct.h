@@ -78,12 +78,15 @@ protected:
 private:
   void store(llvm::ArrayRef<Copy> parts, mlir::Type type, Value place);
   void locate(Value ordinal);
+  llvm::SmallVector<Value> joinPieces(mlir::ValueRange sums);
   void emitChunks();
   void storeColumn(Value firstRow, Value column, int64_t threadRows);
   void storeTurned(Value firstRow);
   void storeElement(Value firstRow, Value row, Value column);
   int64_t tileColumns() const { return tile.columns / product.results.size(); }
 
+  Value part, piece; // The tile among all of them, and which steps of k.
+  Value isDone;      // Whether the sums are those of all pieces; null: yes.
   Value row, column; // Of the tile.
   Value thread;      // As what follows the product sees it.
 };

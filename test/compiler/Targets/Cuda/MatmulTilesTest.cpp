@@ -23,10 +23,19 @@ TEST(MatmulSimt, TakesLargeTiles) {
 }
 
 TEST(MatmulSimt, TakesSmallTiles) {
-  runCases(products("MatmulSimt", "f32",
+  runCases(products("MatmulSimtSmall", "f32",
                     {withEpilogue("33", "70", rows({0, 1, 63, 65, 200})),
                      {{{"64", "48"}}, {{"48", "64"}}, {"64", "64"}},
                      {{{"m", "0"}}, {{"0", "20"}}, {"m", "20"}, rows({3})}}));
+}
+
+TEST(MatmulSimt, SharesLongSums) {
+  runCases(products(
+      "MatmulSimtSmall", "f32",
+      {withEpilogue("300", "70", rows({5, 65})),
+       gated("200", 37, rows({3})),
+       turned("130", "50", rows({5})),
+       {{{"2", "9", "130"}}, {{"2", "130", "40"}}, {"2", "9", "40"}}}));
 }
 
 TEST(MatmulSimt, ReadsOperandsAsTheyLie) {
@@ -62,11 +71,20 @@ TEST(MatmulMma, TakesLargeTiles) {
 }
 
 TEST(MatmulMma, TakesSmallTiles) {
-  runCases(products("MatmulMma", "bf16",
+  runCases(products("MatmulMmaSmall", "bf16",
                     {withEpilogue("34", "70", rows({0, 1, 63, 65, 200})),
                      withEpilogue("200", "48", rows({40})),
+                     withEpilogue("39", "71", rows({5, 70})),
                      {{{"64", "48"}}, {{"48", "64"}}, {"64", "64"}},
                      {{{"m", "0"}}, {{"0", "20"}}, {"m", "20"}, rows({3})}}));
+}
+
+TEST(MatmulMma, SharesLongSums) {
+  runCases(products(
+      "MatmulMmaSmall", "bf16",
+      {withEpilogue("520", "70", rows({5, 65})),
+       gated("392", 40, rows({3})),
+       {{{"2", "9", "264"}}, {{"2", "264", "40"}}, {"2", "9", "40"}}}));
 }
 
 TEST(MatmulMma, ReadsOperandsAsTheyLie) {
