@@ -25,6 +25,10 @@ enum class EmitStage {
 /// What products multiply; their sums are f32 in any case.
 enum class Precision { Fp32, Bf16, Fp16 };
 
+/// How products of f32 run on CUDA: exactly, with factors rounded to the 11
+/// bits of tf32, or with factors split into two parts of that.
+enum class Tf32 { Off, On, Split };
+
 /// What kernels run on.
 enum class Target { Cpu, Cuda };
 
@@ -53,6 +57,7 @@ struct CompileOptions {
   /// Outputs of a side of the Winograd tiles of 3x3 convolutions: 2, up to 4,
   /// or 0 for none.
   int64_t winograd = 2;
+  Tf32 tf32 = Tf32::Off;
   /// Collect why kernels end where they do and run as they do.
   bool explain = false;
   /// Patterns that must be fused or the compilation fails: attention, norm,

@@ -77,6 +77,10 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
     schedules.without.push_back("WinogradF4");
   if (options.winograd < 2)
     schedules.without.push_back("WinogradF2");
+  if (options.tf32 != Tf32::On)
+    schedules.without.append({"MatmulTf32", "MatmulTf32Small"});
+  if (options.tf32 != Tf32::Split)
+    schedules.without.append({"MatmulTf32x3", "MatmulTf32x3Small"});
   schedules.explain = options.explain;
   if (target == Target::Cuda)
     schedules.target = "cuda";

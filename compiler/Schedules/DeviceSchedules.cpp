@@ -107,4 +107,50 @@ kernel::Expr whenMatmulSimtSmall(const KernelView &view) {
   return kernel::hasFewTiles(matmulOf(view));
 }
 
+std::optional<std::string> refusalMatmulTf32(const KernelView &view) {
+  return refusalOfSimt(view, kernel::tf32Schedule);
+}
+kernel::Geometry geometryMatmulTf32(const KernelView &view) {
+  return kernel::tileGeometry(matmulOf(view), kernel::tf32Schedule);
+}
+SmallVector<std::string> layoutsMatmulTf32(const KernelView &view) {
+  return rowMajor(view);
+}
+
+std::optional<std::string> refusalMatmulTf32Small(const KernelView &view) {
+  return refusalOfSimt(view, kernel::tf32SmallSchedule);
+}
+kernel::Geometry geometryMatmulTf32Small(const KernelView &view) {
+  return kernel::tileGeometry(matmulOf(view), kernel::tf32SmallSchedule);
+}
+SmallVector<std::string> layoutsMatmulTf32Small(const KernelView &view) {
+  return rowMajor(view);
+}
+kernel::Expr whenMatmulTf32Small(const KernelView &view) {
+  return kernel::hasFewTiles(matmulOf(view));
+}
+
+std::optional<std::string> refusalMatmulTf32x3(const KernelView &view) {
+  return refusalOfSimt(view, kernel::tf32x3Schedule);
+}
+kernel::Geometry geometryMatmulTf32x3(const KernelView &view) {
+  return kernel::tileGeometry(matmulOf(view), kernel::tf32x3Schedule);
+}
+SmallVector<std::string> layoutsMatmulTf32x3(const KernelView &view) {
+  return rowMajor(view);
+}
+
+std::optional<std::string> refusalMatmulTf32x3Small(const KernelView &view) {
+  return refusalOfSimt(view, kernel::tf32x3SmallSchedule);
+}
+kernel::Geometry geometryMatmulTf32x3Small(const KernelView &view) {
+  return kernel::tileGeometry(matmulOf(view), kernel::tf32x3SmallSchedule);
+}
+SmallVector<std::string> layoutsMatmulTf32x3Small(const KernelView &view) {
+  return rowMajor(view);
+}
+kernel::Expr whenMatmulTf32x3Small(const KernelView &view) {
+  return kernel::hasFewTiles(matmulOf(view));
+}
+
 } // namespace tenon

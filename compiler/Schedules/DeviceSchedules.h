@@ -29,6 +29,24 @@ kernel::Geometry geometryMatmulSimtSmall(const KernelView &view);
 llvm::SmallVector<std::string> layoutsMatmulSimtSmall(const KernelView &view);
 kernel::Expr whenMatmulSimtSmall(const KernelView &view);
 
+std::optional<std::string> refusalMatmulTf32(const KernelView &view);
+kernel::Geometry geometryMatmulTf32(const KernelView &view);
+llvm::SmallVector<std::string> layoutsMatmulTf32(const KernelView &view);
+
+std::optional<std::string> refusalMatmulTf32Small(const KernelView &view);
+kernel::Geometry geometryMatmulTf32Small(const KernelView &view);
+llvm::SmallVector<std::string> layoutsMatmulTf32Small(const KernelView &view);
+kernel::Expr whenMatmulTf32Small(const KernelView &view);
+
+std::optional<std::string> refusalMatmulTf32x3(const KernelView &view);
+kernel::Geometry geometryMatmulTf32x3(const KernelView &view);
+llvm::SmallVector<std::string> layoutsMatmulTf32x3(const KernelView &view);
+
+std::optional<std::string> refusalMatmulTf32x3Small(const KernelView &view);
+kernel::Geometry geometryMatmulTf32x3Small(const KernelView &view);
+llvm::SmallVector<std::string> layoutsMatmulTf32x3Small(const KernelView &view);
+kernel::Expr whenMatmulTf32x3Small(const KernelView &view);
+
 } // namespace tenon
 
 #endif // TENON_COMPILER_SCHEDULES_DEVICESCHEDULES_H

@@ -13,12 +13,10 @@ namespace {
 /// matrix instructions, fewer are enough.
 constexpr int64_t wantedTiles = 128, simtBlocks = 264, mmaBlocks = 160;
 
-bool isMma(StringRef schedule) {
-  return schedule == mmaSchedule || schedule == mmaSmallSchedule;
-}
+bool isSmall(StringRef schedule) { return schedule.ends_with("Small"); }
 
-bool isSmall(StringRef schedule) {
-  return schedule == mmaSmallSchedule || schedule == simtSmallSchedule;
+bool isTf32(StringRef schedule) {
+  return isTf32Schedule(schedule) || isTf32x3Schedule(schedule);
 }
 
 Expr tilesOf(const MatmulView &view, const DeviceTile &tile) {
@@ -43,12 +41,18 @@ std::optional<DeviceTile> matmulTileOf(StringRef schedule) {
     tile = {128, 128, 32, 4, 256, 0};
   else if (schedule == mmaSmallSchedule)
     tile = {64, 64, 32, 4, 128, 0};
+  else if (isTf32(schedule))
+    tile = isSmall(schedule) ? DeviceTile{64, 64, 16, 4, 128, 0}
+                             : DeviceTile{128, 128, 16, 4, 256, 0};
   else
     return std::nullopt;
-  int64_t lines = tile.rows + tile.columns;
-  tile.sharedBytes =
-      tile.stages * tile.depth *
-      (isMma(schedule) ? lines * 2 : (lines + 2 * simtPadding) * 4);
+  int64_t lines = tile.rows + tile.columns, step = lines * 2;
+  if (schedule == simtSchedule || schedule == simtSmallSchedule)
+    step = (lines + 2 * simtPadding) * 4;
+  // By lines, four elements lie between those of one and the next.
+  if (isTf32(schedule))
+    step = (lines + std::max(2 * mmaPadding, lines * 4 / tile.depth)) * 4;
+  tile.sharedBytes = tile.stages * tile.depth * step;
   return tile;
 }
 
@@ -71,7 +75,7 @@ Expr tilePiecesOf(const MatmulView &view, StringRef schedule) {
     return number(1);
   Expr most = view.depth.ceilDiv(number(fewestPanels * tile.depth));
   return depthPieces(tilesOf(view, tile),
-                     isMma(schedule) ? mmaBlocks : simtBlocks,
+                     isMmaSchedule(schedule) ? mmaBlocks : simtBlocks,
                      most ? most.max(number(1)) : most);
 }
 

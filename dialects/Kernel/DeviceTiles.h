@@ -19,6 +19,20 @@ constexpr llvm::StringLiteral simtSchedule = "MatmulSimt";
 constexpr llvm::StringLiteral mmaSchedule = "MatmulMma";
 constexpr llvm::StringLiteral simtSmallSchedule = "MatmulSimtSmall";
 constexpr llvm::StringLiteral mmaSmallSchedule = "MatmulMmaSmall";
+constexpr llvm::StringLiteral tf32Schedule = "MatmulTf32";
+constexpr llvm::StringLiteral tf32SmallSchedule = "MatmulTf32Small";
+constexpr llvm::StringLiteral tf32x3Schedule = "MatmulTf32x3";
+constexpr llvm::StringLiteral tf32x3SmallSchedule = "MatmulTf32x3Small";
+
+inline bool isMmaSchedule(llvm::StringRef schedule) {
+  return schedule == mmaSchedule || schedule == mmaSmallSchedule;
+}
+inline bool isTf32Schedule(llvm::StringRef schedule) {
+  return schedule == tf32Schedule || schedule == tf32SmallSchedule;
+}
+inline bool isTf32x3Schedule(llvm::StringRef schedule) {
+  return schedule == tf32x3Schedule || schedule == tf32x3SmallSchedule;
+}
 
 /// A tile of rows x columns; where two halves of the columns meet, of half as
 /// many of each. Panels are of `depth` steps of k, `stages` of them at a time.

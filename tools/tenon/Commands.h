@@ -32,6 +32,7 @@ struct CompileCommand {
   std::string plan;                      // SVG to write; empty: none.
   std::vector<std::string> requireFused; // "attention", "norm", ...
   std::string winograd = "f2";           // "off", "f2", "f4"
+  std::string tf32 = "off";              // "off", "on", "3x"
   bool log = false, generic = false;
 };
 int runCompile(const CompileCommand &command);
@@ -76,6 +77,7 @@ struct VerifyCommand {
   int threads = 0;
   int jobs = 0; // Processes at a time; 0: one per CPU; -1: none but this.
   std::string winograd = "f2"; // "off", "f2", "f4"
+  std::string tf32 = "off";    // "off", "on", "3x"
   bool reference = false, generic = false, json = false;
   DeviceRequest device;
 };
@@ -93,6 +95,7 @@ struct ExplainCommand {
   std::vector<std::string> dims;
   std::string target = "cpu"; // "cuda": what each kernel should take.
   unsigned sm = 90;           // For which device.
+  std::string tf32 = "off";   // "off", "on", "3x"
 };
 int runExplain(const ExplainCommand &command);
 /// The same for --target=cuda.

@@ -86,6 +86,7 @@ int tenon::runCompile(const CompileCommand &command) {
   options->generic = command.generic;
   options->precision = parsePrecision(command.precision);
   options->winograd = winogradOutputs(command.winograd);
+  options->tf32 = parseTf32(command.tf32);
   for (const std::string &kind : command.requireFused)
     if (!isPatternKind(kind))
       return refuse({"--require-fused: '" + kind +

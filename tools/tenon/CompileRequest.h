@@ -12,6 +12,9 @@ namespace tenon {
 /// "name=lo..hi" or "name=n".
 llvm::Expected<DimRange> parseDimRange(const std::string &text);
 
+/// What --tf32 says.
+Tf32 parseTf32(const std::string &text);
+
 /// What --winograd says, as CompileOptions has it.
 int64_t winogradOutputs(const std::string &text);
 

@@ -105,6 +105,7 @@ int tenon::runExplain(const ExplainCommand &command) {
   }
   options->explain = true;
   options->precision = parsePrecision(command.precision);
+  options->tf32 = parseTf32(command.tf32);
   Compilation compilation;
   if (!lowerModel(compilation, command.model, *options)) {
     for (const std::string &error : compilation.errors)

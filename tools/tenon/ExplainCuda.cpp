@@ -70,6 +70,7 @@ int tenon::explainForCuda(const ExplainCommand &command) {
     return refuse(llvm::toString(options.takeError()), kInvalid);
   options->targets = {Target::Cuda};
   options->precision = parsePrecision(command.precision);
+  options->tf32 = parseTf32(command.tf32);
   const Device *device = findDevice(command.sm);
   if (!device)
     return refuse("there is no model of a device sm_" +

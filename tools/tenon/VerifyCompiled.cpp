@@ -75,6 +75,7 @@ std::optional<Verdict> tenon::compiledExecution(const std::string &path,
   options->generic = command.generic;
   options->precision = parsePrecision(command.precision);
   options->winograd = winogradOutputs(command.winograd);
+  options->tf32 = parseTf32(command.tf32);
   TemporaryFile artifact;
   if (artifact.path.empty())
     return Verdict::fail("there is no place for a temporary file");

@@ -65,6 +65,15 @@ void addWinograd(CLI::App *command, std::string &value) {
       ->check(CLI::IsMember({"off", "f2", "f4"}));
 }
 
+void addTf32(CLI::App *command, std::string &value) {
+  command
+      ->add_option("--tf32", value,
+                   "f32 products on CUDA: exact (off, the default), of factors "
+                   "rounded to 11 bits, on tensor cores (on), or of factors "
+                   "split into two such parts, close to f32 (3x)")
+      ->check(CLI::IsMember({"off", "on", "3x"}));
+}
+
 void addCompile(CLI::App &app, Command &chosen) {
   auto options = std::make_shared<CompileCommand>();
   CLI::App *command =
@@ -110,6 +119,7 @@ void addCompile(CLI::App &app, Command &chosen) {
       ->delimiter(',')
       ->allow_extra_args(false);
   addWinograd(command, options->winograd);
+  addTf32(command, options->tf32);
   command->add_flag("--log", options->log, "A line per pass");
   command->add_flag("--generic", options->generic,
                     "Every kernel by the Generic schedule, to compare with");
@@ -176,6 +186,7 @@ void addVerify(CLI::App &app, Command &chosen) {
   command->add_option("--dim", options->dims, "Size of a symbolic dim: NAME=N")
       ->allow_extra_args(false);
   addWinograd(command, options->winograd);
+  addTf32(command, options->tf32);
   command->add_option("--threads", options->threads, "Threads of a run");
   addDevice(command, options->device);
   command->add_option("--jobs", options->jobs,
@@ -203,6 +214,7 @@ void addInspections(CLI::App &app, Command &chosen) {
                  runExplain, explain, chosen);
   command->add_option("model", explain->model, "ONNX file")->required();
   addPrecision(command, explain->precision);
+  addTf32(command, explain->tf32);
   command
       ->add_option("--target", explain->target,
                    "cuda: what each kernel has to do on a GPU, how it fills it "

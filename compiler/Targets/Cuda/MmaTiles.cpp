@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Targets/Cuda/TileProduct.h"
+#include "compiler/Targets/Cuda/WarpTile.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -22,7 +22,6 @@ namespace tenon::cuda {
 namespace {
 
 constexpr int64_t chunkBytes = 16, chunkElements = 8;
-constexpr int64_t warpColumns = 32;
 
 /// How an operand's panel lies in a stage.
 struct PanelLayout {
@@ -40,15 +39,13 @@ bool liesByLines(const Operand &operand) {
   return operand.alongDepth > 0 && operand.alongDepth >= operand.alongLines;
 }
 
-class MmaTile : public TileProduct {
+class MmaTile : public WarpTile {
 public:
   MmaTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile)
-      : TileProduct(e, product, tile, kernel::mmaPadding),
+      : WarpTile(e, product, tile),
         lhsLayout{liesByLines(*product.lhs), tile.rows, tile.depth, 0},
         rhsLayout{liesByLines(*product.rhs), tile.columns, tile.depth,
                   tile.rows * tile.depth * 2},
-        warpsAcross(tile.columns / warpColumns),
-        warpRows(tile.rows / (tile.threads / 32 / warpsAcross)),
         kind(product.lhs->type.isF16() ? ptx::Mma::F16 : ptx::Mma::BF16) {}
 
 protected:
@@ -61,41 +58,13 @@ protected:
                          warpRows / 16, /*isLhs=*/true);
     rhsPlaces = placesOf(rhsLayout, e.mul(warpColumn, e.number(warpColumns)),
                          warpColumns / 16, /*isLhs=*/false);
-    auto type = VectorType::get({4}, e.b.getF32Type());
-    Value zero =
-        arith::ConstantOp::create(e.b, DenseElementsAttr::get(type, 0.0f));
-    SmallVector<Value> zeros(warpRows / 16 * (warpColumns / 8), zero);
-    sums = sumPanels(zeros, (tile.rows + tile.columns) * tile.depth * 2, copies,
-                     [&](Value stage, ValueRange before) {
+    sums = sumPanels(zeros(), (tile.rows + tile.columns) * tile.depth * 2,
+                     copies, [&](Value stage, ValueRange before) {
                        return addPanel(stage, before);
                      });
   }
 
-  void storeChunk(Value ordinal, Value thread) override {
-    locateThread(thread);
-    Value row = e.mul(warpRow, e.number(warpRows));
-    Value height = e.number(kernel::chunkRows);
-    e.ifThen(e.equal(e.div(row, height), ordinal), [&] {
-      Value top = e.add(e.rem(row, height), e.div(lane, e.number(4)));
-      Value left = e.add(e.mul(warpColumn, e.number(warpColumns)),
-                         e.mul(e.rem(lane, e.number(4)), e.number(2)));
-      Value corner = e.add(e.mul(top, e.number(chunkStride)), left);
-      Value base = sharedAt(sharedMemory, e.mul(corner, e.number(4)));
-      for (auto [i, sum] : llvm::enumerate(sums))
-        for (int64_t half : {0, 1})
-          storePair(sum, half, base, i / (warpColumns / 8) * 16 + half * 8,
-                    i % (warpColumns / 8) * 8);
-    });
-  }
-
 private:
-  void locateThread(Value thread) {
-    lane = e.rem(thread, e.number(32));
-    Value warp = e.div(thread, e.number(32));
-    warpColumn = e.rem(warp, e.number(warpsAcross));
-    warpRow = e.div(warp, e.number(warpsAcross));
-  }
-
   const PanelLayout &layoutOf(bool isLhs) const {
     return isLhs ? lhsLayout : rhsLayout;
   }
@@ -199,26 +168,9 @@ private:
     return pair;
   }
 
-  /// Both sums of a row of a fragment, `row` and `column` from the corner.
-  void storePair(Value sum, int64_t half, Value base, int64_t row,
-                 int64_t column) {
-    auto type = VectorType::get({2}, e.b.getF32Type());
-    Value pair = LLVM::PoisonOp::create(e.b, type);
-    for (int64_t i : {0, 1}) {
-      Value element = LLVM::ExtractElementOp::create(
-          e.b, sum, word(e.number(2 * half + i)));
-      pair =
-          LLVM::InsertElementOp::create(e.b, pair, element, word(e.number(i)));
-    }
-    int64_t place = ((row % kernel::chunkRows) * chunkStride + column) * 4;
-    LLVM::StoreOp::create(e.b, pair, sharedAt(base, e.number(place)), 8);
-  }
-
   const PanelLayout lhsLayout, rhsLayout;
-  const int64_t warpsAcross, warpRows;
   const ptx::Mma kind;
-  Value lane, warpRow, warpColumn;
-  SmallVector<Value> lhsPlaces, rhsPlaces, sums;
+  SmallVector<Value> lhsPlaces, rhsPlaces;
 };
 
 } // namespace

@@ -19,7 +19,15 @@ constexpr double launchSeconds = 1.5e-6;
 /// there; so many on each multiprocessor are enough to hide what they wait for.
 constexpr double enoughThreads = 512;
 
-bool isOnTensorCores(StringRef schedule) { return schedule.contains("Mma"); }
+/// Multiply-adds per second that a schedule's instructions allow: of tf32, half
+/// as many as of 16 bits.
+double peakOf(StringRef schedule, const Device &device) {
+  if (schedule.contains("Mma"))
+    return device.halfFlops;
+  if (schedule.contains("Tf32x3"))
+    return device.halfFlops / 6;
+  return schedule.contains("Tf32") ? device.halfFlops / 2 : device.flops;
+}
 
 class Predictor {
 public:
@@ -133,8 +141,7 @@ private:
         std::min(1.0, double(std::min(blocks, slots)) * double(kernel.threads) /
                           (enoughThreads * double(device.multiprocessors)));
     double tail = waves > 1 ? std::ceil(waves) / waves : 1;
-    double peak =
-        isOnTensorCores(kernel.schedule) ? device.halfFlops : device.flops;
+    double peak = peakOf(kernel.schedule, device);
     double slowed = tail / std::max(share, 1e-6);
     double compute = flops / peak * slowed;
     double memory = bytes / device.bytes / std::max(share, 1e-6);

@@ -350,9 +350,11 @@ LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {
   kernel::Expr pieces = kernel::tilePiecesOf(*view, schedule);
   if (!pieces.isConstant(1))
     product.pieces = e.valueOf(pieces);
-  bool isMma =
-      schedule == kernel::mmaSchedule || schedule == kernel::mmaSmallSchedule;
-  (isMma ? emitMmaTile : emitSimtTile)(e, product, tile, ordinal);
+  auto emit = kernel::isMmaSchedule(schedule)      ? emitMmaTile
+              : kernel::isTf32Schedule(schedule)   ? emitTf32Tile
+              : kernel::isTf32x3Schedule(schedule) ? emitTf32x3Tile
+                                                   : emitSimtTile;
+  emit(e, product, tile, ordinal);
   return success();
 }
 

@@ -98,6 +98,13 @@ void emitSimtTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile,
 void emitMmaTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile,
                  Value ordinal);
 
+/// A tile of a product of f32 by the matrix instructions: of factors rounded to
+/// tf32, and of factors split in two parts of that.
+void emitTf32Tile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile,
+                  Value ordinal);
+void emitTf32x3Tile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile,
+                    Value ordinal);
+
 } // namespace tenon::cuda
 
 #endif // TENON_COMPILER_TARGETS_CUDA_TILEPRODUCT_H

@@ -112,5 +112,37 @@ TEST(MatmulMma, MultipliesHalves) {
   runCases({product("MatmulMma", "bf16", half)});
 }
 
+//===----------------------------------------------------------------------===//
+// MatmulTf32
+//===----------------------------------------------------------------------===//
+
+void runTf32(const std::string &schedule, double tolerance) {
+  std::vector<Symbols> odd = {{{"m", 70}, {"k", 21}, {"n", 65}}};
+  std::vector<KernelCase> small =
+      products(schedule + "Small", "f32",
+               {withEpilogue("72", "68", rows({5, 65})),
+                withEpilogue("39", "71", rows({63})),
+                withEpilogue("300", "40", rows({9})),
+                gated("20", 36, rows({3})),
+                {{{"k", "m"}, transpose("1, 0"), {"m", "k"}},
+                 {{"n", "k"}, transpose("1, 0"), {"k", "n"}},
+                 {"m", "n"},
+                 odd}});
+  std::vector<KernelCase> cases =
+      products(schedule, "f32",
+               {withEpilogue("36", "132", rows({1, 130})),
+                {{{"20", "132"}, transpose("1, 0"), {"132", "20"}},
+                 {{"68", "20"}, transpose("1, 0"), {"20", "68"}},
+                 {"132", "68"}}});
+  cases.insert(cases.end(), small.begin(), small.end());
+  for (KernelCase &each : cases)
+    each.tolerance = tolerance;
+  runCases(cases);
+}
+
+TEST(MatmulTf32, RoundsFactors) { runTf32("MatmulTf32", 5e-3); }
+
+TEST(MatmulTf32, SplitsFactors) { runTf32("MatmulTf32x3", 2e-6); }
+
 } // namespace
 } // namespace tenon::test
