@@ -3,6 +3,7 @@
 
 #include "compiler/Schedules/ConvDeviceSchedules.h"
 #include "compiler/Schedules/ConvSchedules.h"
+#include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/ConvTiles.h"
 
 using namespace mlir;
@@ -12,6 +13,10 @@ namespace {
 
 /// Tiles with fewer maps or pixels would be mostly empty.
 constexpr int64_t fewestMaps = 8, fewestPixels = 4;
+/// A word tells which taps of a window are inside.
+constexpr int64_t mostTapBits = 63;
+/// Of a line of a depthwise filter: there is code for each.
+constexpr int64_t mostTaps = 64;
 
 graph::ConvOp convOf(const KernelView &view) {
   return dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(view.body));
@@ -22,17 +27,28 @@ kernel::ConvTilesView sizesOf(const KernelView &view) {
   return *kernel::convTilesViewOf(convOf(view), why);
 }
 
-std::optional<std::string> refusalOfTiles(const KernelView &view, bool isMma) {
+/// Why neither tiles nor threads by themselves can compute a convolution.
+std::optional<std::string>
+refusalOfAll(const KernelView &view,
+             std::optional<kernel::ConvTilesView> &sizes) {
   graph::ConvOp conv = convOf(view);
   if (!conv)
     return "its root is no convolution";
   std::string why;
-  std::optional<kernel::ConvTilesView> sizes =
-      kernel::convTilesViewOf(conv, why);
+  sizes = kernel::convTilesViewOf(conv, why);
   if (!sizes)
     return why;
   if (!view.isWeight[sizes->filter.getArgNumber()])
     return "the filter is no weight";
+  if (movesBehind(view, conv))
+    return "it moves data behind the convolution";
+  return std::nullopt;
+}
+
+std::optional<std::string> refusalOfTiles(const KernelView &view, bool isMma) {
+  std::optional<kernel::ConvTilesView> sizes;
+  if (auto why = refusalOfAll(view, sizes))
+    return why;
   Type type = sizes->type();
   if (isMma && !type.isBF16() && !type.isF16())
     return "its operands are neither bf16 nor f16";
@@ -42,8 +58,8 @@ std::optional<std::string> refusalOfTiles(const KernelView &view, bool isMma) {
       sizes->rows.asConstant().value_or(fewestPixels) < fewestPixels)
     return "it has so few pixels, or maps in a group, that tiles would be "
            "mostly empty";
-  if (movesBehind(view, conv))
-    return "it moves data behind the convolution";
+  if (sizes->tapBits() > mostTapBits)
+    return "padded axes have more than 63 taps together";
   if (!kernel::convTileGeometry(*sizes, kernel::convTileOf(*sizes, isMma)))
     return "the number of its tiles is beyond what an expression holds";
   return std::nullopt;
@@ -81,6 +97,34 @@ kernel::Geometry geometryConvSimt(const KernelView &view) {
 }
 SmallVector<std::string> layoutsConvSimt(const KernelView &view) {
   return withFilter(view);
+}
+
+std::optional<std::string> refusalDepthwiseDevice(const KernelView &view) {
+  std::optional<kernel::ConvTilesView> sizes;
+  if (auto why = refusalOfAll(view, sizes))
+    return why;
+  if (!sizes->isDepthwise())
+    return "a group has several channels or maps";
+  if (!graph::getElementType(convOf(view).getInput()).isF32() ||
+      !sizes->type().isF32())
+    return "its operands are not f32";
+  if (sizes->axes.back().taps > mostTaps)
+    return "a line of its filter has more than 64 taps";
+  SmallVector<graph::Expr> dims = graph::getDims(convOf(view).getResult());
+  for (Value yielded : view.body.getTerminator()->getOperands())
+    if (graph::getDims(kernel::behindReshapes(yielded)) != dims)
+      return "it yields something of another size";
+  if (!kernel::depthwiseGeometry(*sizes, view.body))
+    return "the number of its threads is beyond what an expression holds";
+  return std::nullopt;
+}
+kernel::Geometry geometryDepthwiseDevice(const KernelView &view) {
+  return kernel::depthwiseGeometry(sizesOf(view), view.body);
+}
+SmallVector<std::string> layoutsDepthwiseDevice(const KernelView &view) {
+  SmallVector<std::string> layouts(view.body.getNumArguments());
+  layouts[sizesOf(view).filter.getArgNumber()] = kernel::depthwiseLayout.str();
+  return layouts;
 }
 
 } // namespace tenon

@@ -16,6 +16,10 @@ std::optional<std::string> refusalConvSimt(const KernelView &view);
 kernel::Geometry geometryConvSimt(const KernelView &view);
 llvm::SmallVector<std::string> layoutsConvSimt(const KernelView &view);
 
+std::optional<std::string> refusalDepthwiseDevice(const KernelView &view);
+kernel::Geometry geometryDepthwiseDevice(const KernelView &view);
+llvm::SmallVector<std::string> layoutsDepthwiseDevice(const KernelView &view);
+
 } // namespace tenon
 
 #endif // TENON_COMPILER_SCHEDULES_CONVDEVICESCHEDULES_H

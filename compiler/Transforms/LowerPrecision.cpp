@@ -29,6 +29,9 @@ namespace {
 
 /// Smaller weights stay: fold-constants would only widen them again.
 constexpr int64_t fewestElements = int64_t(1) << 12;
+/// Of a group of a convolution: those with fewer wait for memory, and have
+/// kernels that multiply f32.
+constexpr int64_t fewestMaps = 8;
 
 Value castTo(OpBuilder &builder, Location loc, Value value, Type element) {
   return graph::CastOp::create(
@@ -152,6 +155,9 @@ private:
       return "the filter is no weight of f32 of some size";
     if (!graph::getElementType(op.getInput()).isF32())
       return "the image is not f32";
+    auto filter = cast<RankedTensorType>(op.getFilter().getType());
+    if (filter.getDimSize(0) / op.getGroup() < fewestMaps)
+      return "a group has few maps";
     return refusalOfRange(op.getFilter());
   }
 

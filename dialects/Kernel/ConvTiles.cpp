@@ -8,10 +8,15 @@ using namespace mlir;
 namespace tenon::kernel {
 namespace {
 
-/// Filters, padded to whole copies, and the words that tell which taps are
-/// inside have bounds.
-constexpr int64_t mostDepth = int64_t(1) << 30, mostTapBits = 63;
+/// Of the elements of a filter, padded to whole copies.
+constexpr int64_t mostDepth = int64_t(1) << 30;
 constexpr int64_t filterPadding = 8;
+
+/// Of taps and pixels that a thread goes through at once: as much code.
+constexpr int64_t mostProducts = 256;
+
+/// Threads that keep a large device busy.
+constexpr int64_t wantedThreads = int64_t(1) << 15;
 
 /// The block argument that an operand is, by itself or widened from bf16.
 BlockArgument argumentOf(Value operand) {
@@ -55,9 +60,10 @@ int64_t ConvTilesView::taps() const {
 }
 
 bool ConvTilesView::isMatrix() const {
-  return llvm::all_of(axes, [](const ConvTilesAxis &axis) {
-    return axis.taps == 1 && axis.stride == 1 && axis.isInside;
-  });
+  return channels * groups == pixels &&
+         llvm::all_of(axes, [](const ConvTilesAxis &axis) {
+           return axis.taps == 1 && axis.stride == 1 && axis.isInside;
+         });
 }
 
 int64_t ConvTilesView::tapBits() const {
@@ -68,9 +74,22 @@ int64_t ConvTilesView::tapBits() const {
 }
 
 int64_t ConvTilesView::copyBytes() const {
-  int64_t width = graph::byteWidth(type()), bytes = 16;
-  // Groups and pixels start at multiples of channels.
-  while (bytes > width && channels * width % bytes != 0)
+  int64_t width = graph::byteWidth(type());
+  SmallVector<Expr> steps = {imageStep};
+  for (const ConvTilesAxis &axis : ArrayRef(axes).drop_back())
+    steps.push_back(axis.step);
+  // Windows with several taps along the last axis begin at any pixel.
+  bool isFolded = channels * groups != pixels;
+  int64_t first = isFolded ? pixels * axes.back().stride : channels;
+  auto fits = [&](int64_t bytes) {
+    return channels * width % bytes == 0 && first * width % bytes == 0 &&
+           (!isFolded || llvm::all_of(steps, [&](Expr step) {
+             return bool(step.exactDiv(
+                 Expr::constant(step.getContext(), bytes / width)));
+           }));
+  };
+  int64_t bytes = 16;
+  while (bytes > width && !fits(bytes))
     bytes /= 2;
   return bytes;
 }
@@ -106,17 +125,52 @@ std::optional<ConvTilesView> convTilesViewOf(graph::ConvOp op,
   if (!addAxes(op, filter, view))
     return refuse("the size of an image is beyond what an expression holds");
   SmallVector<Expr> result = graph::getDims(op.getResult());
+  view.images = result[0];
   view.rows = graph::product(op.getContext(), ArrayRef(result).drop_back());
   if (!view.rows)
     return refuse("the number of pixels is beyond what an expression holds");
-  if (view.tapBits() > mostTapBits)
-    return refuse("padded axes have more than 63 taps together");
   view.layout = {static_cast<int64_t>(llvm::alignTo(view.maps, filterPadding)),
                  view.groups};
   std::optional<int64_t> elements = view.layout.elements(filter);
   if (!elements || *elements > mostDepth)
     return refuse("the filter is too large");
+  ConvTilesAxis &last = view.axes.back();
+  if (view.groups == 1 && !view.isDepthwise() && last.isInside &&
+      last.dilation == 1)
+    view.channels *= std::exchange(last.taps, 1);
   return view;
+}
+
+bool ConvTilesView::isDepthwise() const { return channels == 1 && maps == 1; }
+
+int64_t ConvTilesView::lanes() const {
+  return groups % 4 == 0 ? 4 : groups % 2 == 0 ? 2 : 1;
+}
+
+int64_t ConvTilesView::pixelsAtOnce() const {
+  std::optional<int64_t> outputs = rows.asConstant();
+  for (int64_t count : {8, 4}) {
+    bool isBusy = outputs
+                      ? *outputs / count * (groups / lanes()) >= wantedThreads
+                      : count <= 4;
+    if (isBusy && axes.back().taps * count <= mostProducts)
+      return count;
+  }
+  return 2;
+}
+
+Geometry depthwiseGeometry(const ConvTilesView &view, Block &body) {
+  auto number = [&](int64_t value) {
+    return Expr::constant(view.rows.getContext(), value);
+  };
+  Expr count = view.axes.back().count;
+  Expr rows = view.images * number(view.groups / view.lanes());
+  for (const ConvTilesAxis &axis : ArrayRef(view.axes).drop_back())
+    rows = rows ? rows * axis.count : rows;
+  rows = rows ? rows * count.ceilDiv(number(view.pixelsAtOnce())) : rows;
+  if (!rows)
+    return {};
+  return {rows, number(deviceThreads(body)), number(0)};
 }
 
 DeviceTile convTileOf(const ConvTilesView &view, bool isMma) {

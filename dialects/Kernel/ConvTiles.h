@@ -8,6 +8,13 @@
 // the right is the filter, packed as one panel of all maps of a group (see
 // FilterLayout.h), whose rows are whole copies of 16 bytes.
 //
+// Where no window of one group leaves the image along the last axis, its taps
+// there and their channels lie together, and count as channels of one tap.
+//
+// Where each channel is a group with one map, a thread has some channels that
+// lie together, in some pixels side by side: what it reads of a line serves all
+// of them.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_DIALECTS_KERNEL_CONVTILES_H
@@ -20,6 +27,7 @@ namespace tenon::kernel {
 
 constexpr llvm::StringLiteral convSimtSchedule = "ConvSimt";
 constexpr llvm::StringLiteral convMmaSchedule = "ConvMma";
+constexpr llvm::StringLiteral depthwiseSchedule = "DepthwiseDevice";
 
 /// One spatial axis: output o of `count` reads positions o * stride + tap *
 /// dilation - low of `size`, which lie `step` elements apart.
@@ -33,10 +41,14 @@ struct ConvTilesView {
   mlir::BlockArgument image, filter; // Of the type that is multiplied.
   int64_t groups, channels, maps;    // The latter two of one group.
   llvm::SmallVector<ConvTilesAxis> axes;
-  Expr rows;      // Pixels of all images.
-  Expr imageStep; // Elements from one image to the next.
-  int64_t pixels; // Channels of all groups: elements between two pixels.
+  Expr images, rows; // The latter are pixels of all images.
+  Expr imageStep;    // Elements from one image to the next.
+  int64_t pixels;    // Channels of all groups: elements between two pixels.
   FilterLayout layout;
+
+  bool isDepthwise() const;
+  int64_t lanes() const;        // Channels of a thread,
+  int64_t pixelsAtOnce() const; // and pixels.
 
   int64_t taps() const;
   int64_t depth() const { return taps() * channels; }
@@ -45,7 +57,8 @@ struct ConvTilesView {
   /// Bits that tell which taps of a window lie inside.
   int64_t tapBits() const;
   mlir::Type type() const { return graph::getElementType(image); }
-  /// Bytes of the widest copies of channels of one tap, up to 16.
+  /// Bytes of the widest copies of channels of one tap, up to 16, that all
+  /// begin at multiples of them.
   int64_t copyBytes() const;
 };
 
@@ -55,6 +68,9 @@ std::optional<ConvTilesView> convTilesViewOf(graph::ConvOp op,
 
 /// Its tiles by threads or by mma.sync.
 DeviceTile convTileOf(const ConvTilesView &view, bool isMma);
+
+/// A row of the launch per thread of a depthwise convolution.
+Geometry depthwiseGeometry(const ConvTilesView &view, mlir::Block &body);
 
 /// A row of the launch per tile, of all groups.
 Geometry convTileGeometry(const ConvTilesView &view, const DeviceTile &tile);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/DeviceEmitter.h"
+#include "dialects/Kernel/ConvTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "runtime/model_format.h"
 
@@ -127,6 +128,8 @@ LogicalResult DeviceEmitter::emitRows() {
 }
 
 LogicalResult DeviceEmitter::emitRow() {
+  if (kernel.getSchedule() == kernel::depthwiseSchedule)
+    return emitDepthwise(*this, begin);
   if (kernel.getSchedule() != "Generic")
     return kernel.emitOpError("has a schedule that is not for CUDA: '")
            << kernel.getSchedule() << "'; please report this";

@@ -83,6 +83,9 @@ mlir::LogicalResult emitTile(DeviceEmitter &e, Value ordinal);
 /// elements do not need each other, and stores the results there.
 mlir::LogicalResult emitElement(cpu::Emitter &e, Value position);
 
+/// What thread `position` of a depthwise convolution has.
+mlir::LogicalResult emitDepthwise(cpu::Emitter &e, Value position);
+
 /// The name that a tenon_math_t function has in the module of device/Math.cpp.
 std::string mathFunctionName(int function, bool isBinary, bool isDouble);
 

@@ -12,6 +12,7 @@ func.func @by_weight(%x: tensor<?x9x9x8xf32, #graph.dims<n, 9, 9, 8>>, %y: tenso
   return
 }
 // CHECK: kernel.func @conv symbols ["n"] layouts ["", "conv56"] schedule "ConvSimt" geometry <floordiv(49 * n + 127, 128), 1, 0>
+// expected-remark@+2 {{does not run by DepthwiseDevice: a group has several channels or maps}}
 // expected-remark@+1 {{does not run by ConvMma: its operands are neither bf16 nor f16}}
 kernel.func @conv symbols ["n"] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<?x9x9x8xf32, #graph.dims<n, 9, 9, 8>>, %1: tensor<50x8x3x3xf32>):
@@ -19,6 +20,7 @@ kernel.func @conv symbols ["n"] layouts ["", ""] schedule "" geometry <0, 0, 0> 
   kernel.yield %2 : tensor<?x7x7x50xf32, #graph.dims<n, 7, 7, 50>>
 }
 // CHECK: kernel.func @groups symbols [] layouts ["", "conv16/2"] schedule "ConvMma" geometry <2, 1, 0>
+// expected-remark@+1 {{does not run by DepthwiseDevice: a group has several channels or maps}}
 kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x9x32xbf16>, %1: tensor<24x16x3x3xbf16>):
   %2 = graph.cast %0 : (tensor<1x9x9x32xbf16>) -> tensor<1x9x9x32xf32>
@@ -42,6 +44,7 @@ func.func @others(%x: tensor<1x8x9xf32>, %y: tensor<1x9x8xf32>, %f: tensor<8x8x3
   return
 }
 // CHECK: kernel.func @first {{.*}} schedule "Generic"
+// expected-remark@+3 {{does not run by DepthwiseDevice: channels are not the last axis}}
 // expected-remark@+2 {{does not run by ConvMma: channels are not the last axis}}
 // expected-remark@+1 {{does not run by ConvSimt: channels are not the last axis}}
 kernel.func @first symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
@@ -50,6 +53,7 @@ kernel.func @first symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   kernel.yield %2 : tensor<1x8x7xf32>
 }
 // CHECK: kernel.func @computed {{.*}} schedule "Generic"
+// expected-remark@+3 {{does not run by DepthwiseDevice: the filter is no weight}}
 // expected-remark@+2 {{does not run by ConvMma: the filter is no weight}}
 // expected-remark@+1 {{does not run by ConvSimt: the filter is no weight}}
 kernel.func @computed symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
@@ -58,10 +62,29 @@ kernel.func @computed symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0>
   kernel.yield %2 : tensor<1x7x8xf32>
 }
 // CHECK: kernel.func @few {{.*}} schedule "Generic"
+// expected-remark@+3 {{does not run by DepthwiseDevice: a group has several channels or maps}}
 // expected-remark@+2 {{does not run by ConvMma: its operands are neither bf16 nor f16}}
 // expected-remark@+1 {{does not run by ConvSimt: it has so few pixels, or maps in a group, that tiles would be mostly empty}}
 kernel.func @few symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x8xf32>, %1: tensor<16x2x3xf32>):
   %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 4, channels_last} : (tensor<1x9x8xf32>, tensor<16x2x3xf32>) -> tensor<1x7x16xf32>
   kernel.yield %2 : tensor<1x7x16xf32>
+}
+
+// -----
+
+// A group for each channel: a row of the launch is a thread, with four channels
+// of two pixels where images are small.
+
+// CHECK-LABEL: @by_channel
+func.func @by_channel(%x: tensor<1x9x9x8xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<8x1x3x3xf32>
+  kernel.call @depthwise(%x, %w) params <> : (tensor<1x9x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x7x7x8xf32>
+  return
+}
+// CHECK: kernel.func @depthwise symbols [] layouts ["", "taps_first"] schedule "DepthwiseDevice" geometry <56, 128, 0>
+kernel.func @depthwise symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x9x9x8xf32>, %1: tensor<8x1x3x3xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 8, channels_last} : (tensor<1x9x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x7x7x8xf32>
+  kernel.yield %2 : tensor<1x7x7x8xf32>
 }

@@ -68,6 +68,21 @@ func.func @attention(%x: tensor<1x2x6x8xf32>)
 
 // -----
 
+// Groups of a channel stay in f32.
+// CHECK-LABEL: @depthwise
+// CHECK-NOT:  bf16
+// WHY: remark: stays in f32: a group has few maps
+func.func @depthwise(%x: tensor<1x9x9x512xf32>) -> tensor<1x7x7x512xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<512x1x3x3xf32>
+  %0 = graph.conv %x, %w {dilations = array<i64: 1, 1>, group = 512 : i64,
+      pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>,
+      channels_last}
+      : (tensor<1x9x9x512xf32>, tensor<512x1x3x3xf32>) -> tensor<1x7x7x512xf32>
+  return %0 : tensor<1x7x7x512xf32>
+}
+
+// -----
+
 // A convolution by a large filter, not by a small one.
 // CHECK-LABEL: @convolutions
 // CHECK-DAG:  graph.cast %arg0 : {{.*}} -> tensor<1x9x9x64xbf16>

@@ -33,11 +33,14 @@ FixedConv square(int64_t channels, int64_t maps, Numbers image, int64_t taps,
 }
 
 TEST_P(ConvTiles, CopiesChannelsByAsManyAsFit) {
-  runCases({of(square(16, 24, {7, 9}, 3, 1, 1), {0, 2}),
+  runCases({of(square(16, 24, {7, 9}, 3, 1, 1), {0, 3}),
             of(square(12, 70, {6, 5}, 3, 1, 1)),
             of(square(6, 8, {9, 7}, 3, 1, 1)),
             of(square(3, 64, {17, 15}, 7, 2, 3)),
-            of(square(40, 16, {5, 5}, 1, 1, 0))});
+            of(square(40, 16, {5, 5}, 1, 1, 0)),
+            // The taps of a line lie together.
+            of(square(3, 24, {32, 16}, 8, 8, 0)),
+            of(square(3, 20, {9, 13}, 4, 3, 0))});
 }
 
 TEST_P(ConvTiles, GoesOverImagesInAnyWay) {
@@ -62,20 +65,27 @@ TEST_P(ConvTiles, ReadsGroupsOfChannels) {
             of({3, 5, 9, {7, 5}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}}, {2})});
 }
 
-TEST_P(ConvTiles, TakesLargeTiles) {
-  // As many tiles as a large device wants.
-  runCases({of(square(4, 20, {130, 126}, 1, 1, 0)),
-            of({43, 8, 72, {3, 50}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}})});
+TEST_P(ConvTiles, TakesSmallTiles) {
+  // Of so few images that large tiles would leave most of a device idle.
+  auto conv = [&](const Dims &image, const std::string &maps) {
+    Dims result = image;
+    result.back() = maps;
+    return convCase(GetParam().name,
+                    {{1, 1}, {1, 1}, {1, 1, 1, 1}, 1, GetParam().element},
+                    image, {maps, image.back(), "3", "3"}, result, {});
+  };
+  runCases(
+      {conv({"1", "8", "8", "16"}, "64"), conv({"2", "7", "5", "12"}, "70")});
 }
 
 TEST_P(ConvTiles, ComputesWhatFollows) {
   std::vector<KernelCase> cases;
-  for (const Behind &behind : commonEpilogues(20)) {
-    FixedConv conv = square(16, 20, {9, 8}, 3, 1, 1);
-    conv.behind = behind;
+  for (size_t i : {1, 3}) { // A residual; and the sums twice.
+    FixedConv conv = square(16, 20, {9, 8}, 1, 1, 0);
+    conv.behind = commonEpilogues(20)[i];
     cases.push_back(of(conv, {2}));
   }
-  FixedConv narrow = square(16, 20, {9, 8}, 3, 1, 1);
+  FixedConv narrow = square(16, 20, {9, 8}, 1, 1, 0);
   narrow.behind = castTo("bf16", {"n", "9", "8", "20"});
   cases.push_back(of(narrow));
   runCases(cases);
