@@ -207,7 +207,8 @@ private:
     Operation *op = operand.getOwner();
     OpBuilder builder(op);
     Value value = operand.get();
-    if (value.getDefiningOp<graph::WeightOp>())
+    // An image is read in place: what moves it does so before.
+    if (value.getDefiningOp<graph::WeightOp>() || isa<graph::ConvOp>(op))
       return operand.set(
           castTo(builder, op->getLoc(), rounding(value), builder.getF32Type()));
     if (!graph::getElementType(value).isF32())

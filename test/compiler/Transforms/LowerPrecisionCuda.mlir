@@ -68,6 +68,23 @@ func.func @attention(%x: tensor<1x2x6x8xf32>)
 
 // -----
 
+// An image is rounded as it is read, not before it is moved.
+// CHECK-LABEL: @moved
+// CHECK:      %[[T:.*]] = graph.transpose %arg0 {{.*}} -> tensor<1x9x9x64xf32>
+// CHECK:      graph.cast %[[T]] : {{.*}} -> tensor<1x9x9x64xbf16>
+func.func @moved(%x: tensor<1x64x9x9xf32>) -> tensor<1x7x7x64xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x64x3x3xf32>
+  %0 = graph.transpose %x {permutation = array<i64: 0, 2, 3, 1>}
+      : (tensor<1x64x9x9xf32>) -> tensor<1x9x9x64xf32>
+  %1 = graph.conv %0, %w {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>,
+      channels_last}
+      : (tensor<1x9x9x64xf32>, tensor<64x64x3x3xf32>) -> tensor<1x7x7x64xf32>
+  return %1 : tensor<1x7x7x64xf32>
+}
+
+// -----
+
 // Groups of a channel stay in f32.
 // CHECK-LABEL: @depthwise
 // CHECK-NOT:  bf16
