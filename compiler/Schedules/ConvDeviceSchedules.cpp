@@ -45,7 +45,9 @@ refusalOfAll(const KernelView &view,
   return std::nullopt;
 }
 
-std::optional<std::string> refusalOfTiles(const KernelView &view, bool isMma) {
+std::optional<std::string> refusalOfTiles(const KernelView &view,
+                                          StringRef schedule) {
+  bool isMma = kernel::isConvMma(schedule);
   std::optional<kernel::ConvTilesView> sizes;
   if (auto why = refusalOfAll(view, sizes))
     return why;
@@ -60,14 +62,19 @@ std::optional<std::string> refusalOfTiles(const KernelView &view, bool isMma) {
            "mostly empty";
   if (sizes->tapBits() > mostTapBits)
     return "padded axes have more than 63 taps together";
-  if (!kernel::convTileGeometry(*sizes, kernel::convTileOf(*sizes, isMma)))
+  if (!kernel::tileGeometry(*sizes, schedule))
     return "the number of its tiles is beyond what an expression holds";
   return std::nullopt;
 }
 
-kernel::Geometry geometryOfTiles(const KernelView &view, bool isMma) {
-  kernel::ConvTilesView sizes = sizesOf(view);
-  return kernel::convTileGeometry(sizes, kernel::convTileOf(sizes, isMma));
+std::optional<std::string> refusalOfSmallTiles(const KernelView &view,
+                                               StringRef schedule) {
+  if (std::optional<std::string> why = refusalOfTiles(view, schedule))
+    return why;
+  kernel::Expr when = kernel::hasFewTiles(sizesOf(view));
+  if (!when || when.isConstant(0))
+    return "large tiles keep a device busy";
+  return std::nullopt;
 }
 
 SmallVector<std::string> withFilter(const KernelView &view) {
@@ -80,23 +87,49 @@ SmallVector<std::string> withFilter(const KernelView &view) {
 } // namespace
 
 std::optional<std::string> refusalConvMma(const KernelView &view) {
-  return refusalOfTiles(view, /*isMma=*/true);
+  return refusalOfTiles(view, kernel::convMmaSchedule);
 }
 kernel::Geometry geometryConvMma(const KernelView &view) {
-  return geometryOfTiles(view, /*isMma=*/true);
+  return kernel::tileGeometry(sizesOf(view), kernel::convMmaSchedule);
 }
 SmallVector<std::string> layoutsConvMma(const KernelView &view) {
   return withFilter(view);
 }
 
+std::optional<std::string> refusalConvMmaSmall(const KernelView &view) {
+  return refusalOfSmallTiles(view, kernel::convMmaSmallSchedule);
+}
+kernel::Geometry geometryConvMmaSmall(const KernelView &view) {
+  return kernel::tileGeometry(sizesOf(view), kernel::convMmaSmallSchedule);
+}
+SmallVector<std::string> layoutsConvMmaSmall(const KernelView &view) {
+  return withFilter(view);
+}
+kernel::Expr whenConvMmaSmall(const KernelView &view) {
+  return kernel::hasFewTiles(sizesOf(view));
+}
+
 std::optional<std::string> refusalConvSimt(const KernelView &view) {
-  return refusalOfTiles(view, /*isMma=*/false);
+  return refusalOfTiles(view, kernel::convSimtSchedule);
 }
 kernel::Geometry geometryConvSimt(const KernelView &view) {
-  return geometryOfTiles(view, /*isMma=*/false);
+  return kernel::tileGeometry(sizesOf(view), kernel::convSimtSchedule);
 }
 SmallVector<std::string> layoutsConvSimt(const KernelView &view) {
   return withFilter(view);
+}
+
+std::optional<std::string> refusalConvSimtSmall(const KernelView &view) {
+  return refusalOfSmallTiles(view, kernel::convSimtSmallSchedule);
+}
+kernel::Geometry geometryConvSimtSmall(const KernelView &view) {
+  return kernel::tileGeometry(sizesOf(view), kernel::convSimtSmallSchedule);
+}
+SmallVector<std::string> layoutsConvSimtSmall(const KernelView &view) {
+  return withFilter(view);
+}
+kernel::Expr whenConvSimtSmall(const KernelView &view) {
+  return kernel::hasFewTiles(sizesOf(view));
 }
 
 std::optional<std::string> refusalDepthwiseDevice(const KernelView &view) {

@@ -12,9 +12,19 @@ std::optional<std::string> refusalConvMma(const KernelView &view);
 kernel::Geometry geometryConvMma(const KernelView &view);
 llvm::SmallVector<std::string> layoutsConvMma(const KernelView &view);
 
+std::optional<std::string> refusalConvMmaSmall(const KernelView &view);
+kernel::Geometry geometryConvMmaSmall(const KernelView &view);
+llvm::SmallVector<std::string> layoutsConvMmaSmall(const KernelView &view);
+kernel::Expr whenConvMmaSmall(const KernelView &view);
+
 std::optional<std::string> refusalConvSimt(const KernelView &view);
 kernel::Geometry geometryConvSimt(const KernelView &view);
 llvm::SmallVector<std::string> layoutsConvSimt(const KernelView &view);
+
+std::optional<std::string> refusalConvSimtSmall(const KernelView &view);
+kernel::Geometry geometryConvSimtSmall(const KernelView &view);
+llvm::SmallVector<std::string> layoutsConvSimtSmall(const KernelView &view);
+kernel::Expr whenConvSimtSmall(const KernelView &view);
 
 std::optional<std::string> refusalDepthwiseDevice(const KernelView &view);
 kernel::Geometry geometryDepthwiseDevice(const KernelView &view);

@@ -173,18 +173,25 @@ Geometry depthwiseGeometry(const ConvTilesView &view, Block &body) {
   return {rows, number(deviceThreads(body)), number(0)};
 }
 
-DeviceTile convTileOf(const ConvTilesView &view, bool isMma) {
+bool isConvMma(StringRef schedule) {
+  return schedule == convMmaSchedule || schedule == convMmaSmallSchedule;
+}
+
+static bool isSmall(StringRef schedule) {
+  return schedule == convSimtSmallSchedule || schedule == convMmaSmallSchedule;
+}
+
+std::optional<DeviceTile> convTileOf(const ConvTilesView &view,
+                                     StringRef schedule) {
+  bool isMma = isConvMma(schedule);
+  if (!isMma && !isSmall(schedule) && schedule != convSimtSchedule)
+    return std::nullopt;
   int64_t columns = (view.maps - 1) % 128 < 64 ? 64 : 128;
   // Each thread copies something of a panel.
   DeviceTile tile = isMma ? DeviceTile{128, columns, 32, 4, 2 * columns, 0}
                     : columns == 64 ? DeviceTile{128, 64, 16, 3, 256, 0}
                                     : DeviceTile{128, 128, 8, 4, 256, 0};
-  // Small ones, where large ones would leave most of a large device idle.
-  constexpr int64_t wantedTiles = 128;
-  std::optional<int64_t> rows = view.rows.asConstant();
-  if (rows && llvm::divideCeil(*rows, tile.rows) * view.groups *
-                      llvm::divideCeil(view.maps, columns) <
-                  wantedTiles)
+  if (isSmall(schedule))
     tile = isMma ? DeviceTile{64, 64, 32, 4, 128, 0}
                  : DeviceTile{64, 64, 16, 4, 256, 0};
   int64_t lines = tile.rows + tile.columns + (isMma ? 0 : 2 * simtPadding);
@@ -192,15 +199,34 @@ DeviceTile convTileOf(const ConvTilesView &view, bool isMma) {
   return tile;
 }
 
-Geometry convTileGeometry(const ConvTilesView &view, const DeviceTile &tile) {
+static Expr tilesOf(const ConvTilesView &view, StringRef schedule) {
+  DeviceTile tile = *convTileOf(view, schedule);
   auto number = [&](int64_t value) {
     return Expr::constant(view.rows.getContext(), value);
   };
-  Expr tiles = view.rows.ceilDiv(number(tile.rows)) *
-               number(view.groups * llvm::divideCeil(view.maps, tile.columns));
-  if (!tiles)
-    return {};
-  return {tiles, number(1), number(0)};
+  return view.rows.ceilDiv(number(tile.rows)) *
+         number(view.groups * llvm::divideCeil(view.maps, tile.columns));
+}
+
+Expr hasFewTiles(const ConvTilesView &view) {
+  Expr tiles = tilesOf(view, convSimtSchedule);
+  return tiles ? isFew(tiles) : Expr();
+}
+
+Expr tilePiecesOf(const ConvTilesView &view, StringRef schedule) {
+  auto number = [&](int64_t value) {
+    return Expr::constant(view.rows.getContext(), value);
+  };
+  if (!isSmall(schedule))
+    return number(1);
+  DeviceTile tile = *convTileOf(view, schedule);
+  return tilePieces(tilesOf(view, schedule), tile, number(view.depth()),
+                    isConvMma(schedule));
+}
+
+Geometry tileGeometry(const ConvTilesView &view, StringRef schedule) {
+  return pieceGeometry(tilesOf(view, schedule), tilePiecesOf(view, schedule),
+                       *convTileOf(view, schedule));
 }
 
 } // namespace tenon::kernel

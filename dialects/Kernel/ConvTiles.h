@@ -26,7 +26,9 @@
 namespace tenon::kernel {
 
 constexpr llvm::StringLiteral convSimtSchedule = "ConvSimt";
+constexpr llvm::StringLiteral convSimtSmallSchedule = "ConvSimtSmall";
 constexpr llvm::StringLiteral convMmaSchedule = "ConvMma";
+constexpr llvm::StringLiteral convMmaSmallSchedule = "ConvMmaSmall";
 constexpr llvm::StringLiteral depthwiseSchedule = "DepthwiseDevice";
 
 /// One spatial axis: output o of `count` reads positions o * stride + tap *
@@ -66,14 +68,23 @@ struct ConvTilesView {
 std::optional<ConvTilesView> convTilesViewOf(graph::ConvOp op,
                                              std::string &why);
 
-/// Its tiles by threads or by mma.sync.
-DeviceTile convTileOf(const ConvTilesView &view, bool isMma);
+/// Of those schedules: whether one is by mma.sync, and its tiles; nothing for
+/// others.
+bool isConvMma(llvm::StringRef schedule);
+std::optional<DeviceTile> convTileOf(const ConvTilesView &view,
+                                     llvm::StringRef schedule);
+
+/// 1 where large tiles would leave most of a large device idle, else 0.
+Expr hasFewTiles(const ConvTilesView &view);
+
+/// Blocks that share the steps of k of a tile.
+Expr tilePiecesOf(const ConvTilesView &view, llvm::StringRef schedule);
 
 /// A row of the launch per thread of a depthwise convolution.
 Geometry depthwiseGeometry(const ConvTilesView &view, mlir::Block &body);
 
-/// A row of the launch per tile, of all groups.
-Geometry convTileGeometry(const ConvTilesView &view, const DeviceTile &tile);
+/// A row of the launch per piece of a tile, of all groups.
+Geometry tileGeometry(const ConvTilesView &view, llvm::StringRef schedule);
 
 } // namespace tenon::kernel
 

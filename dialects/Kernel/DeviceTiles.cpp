@@ -56,41 +56,51 @@ std::optional<DeviceTile> matmulTileOf(StringRef schedule) {
   return tile;
 }
 
-Expr hasFewTiles(const MatmulView &view) {
-  Expr tiles = tilesOf(view, *matmulTileOf(simtSchedule));
+Expr isFew(Expr tiles) {
   auto number = [&](int64_t value) {
-    return Expr::constant(view.rows.getContext(), value);
+    return Expr::constant(tiles.getContext(), value);
   };
-  return tiles ? (number(wantedTiles) - tiles).max(number(0)).min(number(1))
-               : Expr();
+  return (number(wantedTiles) - tiles).max(number(0)).min(number(1));
 }
 
-Expr tilePiecesOf(const MatmulView &view, StringRef schedule) {
+Expr tilePieces(Expr tiles, const DeviceTile &tile, Expr depth, bool isMma) {
   constexpr int64_t fewestPanels = 4;
-  DeviceTile tile = *matmulTileOf(schedule);
   auto number = [&](int64_t value) {
-    return Expr::constant(view.rows.getContext(), value);
+    return Expr::constant(depth.getContext(), value);
   };
-  if (!isSmall(schedule))
-    return number(1);
-  Expr most = view.depth.ceilDiv(number(fewestPanels * tile.depth));
-  return depthPieces(tilesOf(view, tile),
-                     isMmaSchedule(schedule) ? mmaBlocks : simtBlocks,
+  Expr most = depth.ceilDiv(number(fewestPanels * tile.depth));
+  return depthPieces(tiles, isMma ? mmaBlocks : simtBlocks,
                      most ? most.max(number(1)) : most);
 }
 
-Geometry tileGeometry(const MatmulView &view, StringRef schedule) {
-  DeviceTile tile = *matmulTileOf(schedule);
-  Expr tiles = tilesOf(view, tile), pieces = tilePiecesOf(view, schedule);
-  auto number = [&](int64_t value) {
-    return Expr::constant(view.rows.getContext(), value);
-  };
+Geometry pieceGeometry(Expr tiles, Expr pieces, const DeviceTile &tile) {
   if (!tiles || !pieces)
     return {};
+  auto number = [&](int64_t value) {
+    return Expr::constant(tiles.getContext(), value);
+  };
   Geometry geometry = {tiles * pieces, number(1), number(0), {}};
   if (!pieces.isConstant(1))
     geometry.shared = pieceBytes(tiles, pieces, tile.rows * tile.columns * 4);
   return geometry;
+}
+
+Expr hasFewTiles(const MatmulView &view) {
+  Expr tiles = tilesOf(view, *matmulTileOf(simtSchedule));
+  return tiles ? isFew(tiles) : Expr();
+}
+
+Expr tilePiecesOf(const MatmulView &view, StringRef schedule) {
+  if (!isSmall(schedule))
+    return Expr::constant(view.rows.getContext(), 1);
+  DeviceTile tile = *matmulTileOf(schedule);
+  return tilePieces(tilesOf(view, tile), tile, view.depth,
+                    isMmaSchedule(schedule));
+}
+
+Geometry tileGeometry(const MatmulView &view, StringRef schedule) {
+  DeviceTile tile = *matmulTileOf(schedule);
+  return pieceGeometry(tilesOf(view, tile), tilePiecesOf(view, schedule), tile);
 }
 
 int64_t copyBytes(const MatmulView &view, const StridedView &operand,

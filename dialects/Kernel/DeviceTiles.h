@@ -52,6 +52,12 @@ std::optional<DeviceTile> matmulTileOf(llvm::StringRef schedule);
 /// 1 for sizes at which large tiles are so few that small ones are faster.
 Expr hasFewTiles(const MatmulView &view);
 
+/// The same of so many large tiles; in how many pieces the steps of k of each
+/// of some small tiles are computed; and the launch of those.
+Expr isFew(Expr tiles);
+Expr tilePieces(Expr tiles, const DeviceTile &tile, Expr depth, bool isMma);
+Geometry pieceGeometry(Expr tiles, Expr pieces, const DeviceTile &tile);
+
 /// Blocks that share the steps of k of a tile.
 Expr tilePiecesOf(const MatmulView &view, llvm::StringRef schedule);
 

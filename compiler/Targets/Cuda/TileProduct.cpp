@@ -313,14 +313,10 @@ std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
     if (auto op = dyn_cast_if_present<graph::MatmulOp>(root))
       if (auto view = kernel::matmulViewOf(op))
         return kernel::fewRowsTileOf(*view);
-  bool isMma = schedule == kernel::convMmaSchedule;
-  if (isMma || schedule == kernel::convSimtSchedule) {
-    std::string why;
-    auto op = dyn_cast_if_present<graph::ConvOp>(root);
-    auto view = op ? kernel::convTilesViewOf(op, why) : std::nullopt;
-    if (view)
-      return kernel::convTileOf(*view, isMma);
-  }
+  std::string why;
+  if (auto op = dyn_cast_if_present<graph::ConvOp>(root))
+    if (auto view = kernel::convTilesViewOf(op, why))
+      return kernel::convTileOf(*view, schedule);
   return std::nullopt;
 }
 
@@ -338,7 +334,10 @@ LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {
     if (!view)
       return op.emitOpError(why) << "; please report this";
     ConvProduct product(e, op, *view, tile.depth);
-    bool isMma = schedule == kernel::convMmaSchedule;
+    kernel::Expr pieces = kernel::tilePiecesOf(*view, schedule);
+    if (!pieces.isConstant(1))
+      product.pieces = e.valueOf(pieces);
+    bool isMma = kernel::isConvMma(schedule);
     (isMma ? emitMmaTile : emitSimtTile)(e, product, tile, ordinal);
     return success();
   }

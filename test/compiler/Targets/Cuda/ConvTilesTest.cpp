@@ -65,17 +65,9 @@ TEST_P(ConvTiles, ReadsGroupsOfChannels) {
             of({3, 5, 9, {7, 5}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}}, {2})});
 }
 
-TEST_P(ConvTiles, TakesSmallTiles) {
-  // Of so few images that large tiles would leave most of a device idle.
-  auto conv = [&](const Dims &image, const std::string &maps) {
-    Dims result = image;
-    result.back() = maps;
-    return convCase(GetParam().name,
-                    {{1, 1}, {1, 1}, {1, 1, 1, 1}, 1, GetParam().element},
-                    image, {maps, image.back(), "3", "3"}, result, {});
-  };
-  runCases(
-      {conv({"1", "8", "8", "16"}, "64"), conv({"2", "7", "5", "12"}, "70")});
+TEST_P(ConvTiles, SharesLongWindowsBetweenBlocks) {
+  runCases({of(square(64, 70, {5, 7}, 3, 1, 1)),
+            of(square(200, 24, {8, 9}, 1, 1, 0), {2})});
 }
 
 TEST_P(ConvTiles, ComputesWhatFollows) {
@@ -108,7 +100,9 @@ TEST_P(ConvTiles, TakesImagesOfAnySize) {
 
 INSTANTIATE_TEST_SUITE_P(, ConvTiles,
                          ::testing::Values(Schedule{"ConvSimt", "f32"},
-                                           Schedule{"ConvMma", "bf16"}),
+                                           Schedule{"ConvSimtSmall", "f32"},
+                                           Schedule{"ConvMma", "bf16"},
+                                           Schedule{"ConvMmaSmall", "bf16"}),
                          [](const auto &info) { return info.param.name; });
 
 TEST(ConvMma, MultipliesHalves) {
