@@ -9,16 +9,16 @@ using namespace mlir;
 namespace tenon {
 namespace {
 
-std::optional<std::string> refusal(const KernelView &view, bool isMma) {
+std::optional<std::string> refusal(const KernelView &view, StringRef schedule) {
   std::string why;
-  if (kernel::deviceAttentionOf(view.body, isMma, why))
+  if (kernel::deviceAttentionOf(view.body, schedule, why))
     return std::nullopt;
   return why;
 }
 
-kernel::Geometry geometry(const KernelView &view, bool isMma) {
+kernel::Geometry geometry(const KernelView &view, StringRef schedule) {
   std::string why;
-  return kernel::deviceAttentionOf(view.body, isMma, why)->geometry();
+  return kernel::deviceAttentionOf(view.body, schedule, why)->geometry();
 }
 
 SmallVector<std::string> rowMajor(const KernelView &view) {
@@ -28,20 +28,36 @@ SmallVector<std::string> rowMajor(const KernelView &view) {
 } // namespace
 
 std::optional<std::string> refusalAttentionMma(const KernelView &view) {
-  return refusal(view, /*isMma=*/true);
+  return refusal(view, kernel::attentionMmaSchedule);
 }
 kernel::Geometry geometryAttentionMma(const KernelView &view) {
-  return geometry(view, /*isMma=*/true);
+  return geometry(view, kernel::attentionMmaSchedule);
 }
 SmallVector<std::string> layoutsAttentionMma(const KernelView &view) {
   return rowMajor(view);
 }
 
+std::optional<std::string> refusalAttentionRows(const KernelView &view) {
+  return refusal(view, kernel::attentionRowsSchedule);
+}
+kernel::Expr whenAttentionRows(const KernelView &view) {
+  std::string why;
+  return kernel::deviceAttentionOf(view.body, kernel::attentionRowsSchedule,
+                                   why)
+      ->hasFewRows();
+}
+kernel::Geometry geometryAttentionRows(const KernelView &view) {
+  return geometry(view, kernel::attentionRowsSchedule);
+}
+SmallVector<std::string> layoutsAttentionRows(const KernelView &view) {
+  return rowMajor(view);
+}
+
 std::optional<std::string> refusalAttentionSimt(const KernelView &view) {
-  return refusal(view, /*isMma=*/false);
+  return refusal(view, kernel::attentionSimtSchedule);
 }
 kernel::Geometry geometryAttentionSimt(const KernelView &view) {
-  return geometry(view, /*isMma=*/false);
+  return geometry(view, kernel::attentionSimtSchedule);
 }
 SmallVector<std::string> layoutsAttentionSimt(const KernelView &view) {
   return rowMajor(view);

@@ -14,7 +14,9 @@ constexpr int64_t narrowestHead = 8, widestDeviceHead = 256;
 constexpr int64_t headStep = 16;
 /// Keys that make one more piece worth joining, and how many pieces there may
 /// be for each of the units of which there are too few.
-constexpr int64_t keysOfPiece = 256, piecesForUnit = 4;
+constexpr int64_t keysOfPiece = 128, piecesForUnit = 4;
+/// Rows of a tile where there are few queries: two of a warp.
+constexpr int64_t fewRows = 8;
 
 bool isInMemory(const std::optional<StridedView> &view) {
   return view && isa<BlockArgument>(view->base);
@@ -61,9 +63,12 @@ int64_t oddChunks(int64_t bytes) { return (bytes / 16 | 1) * 16; }
 
 /// Tiles that leave room for two blocks in the least shared memory that a
 /// multiprocessor has, or for one of wide heads.
-void chooseTile(DeviceAttention &view) {
+void chooseTile(DeviceAttention &view, bool hasFewRows) {
   int64_t head = std::max(view.depth, view.width);
-  if (view.isMma) {
+  if (hasFewRows) {
+    view.rows = fewRows;
+    view.keys = head <= 64 ? 64 : head <= 128 ? 32 : 16;
+  } else if (view.isMma) {
     view.rows = 64;
     view.keys = head <= 128 ? 64 : 32;
   } else {
@@ -74,12 +79,14 @@ void chooseTile(DeviceAttention &view) {
 
 } // namespace
 
-std::optional<DeviceAttention> deviceAttentionOf(Block &body, bool isMma,
-                                                 std::string &why) {
+std::optional<DeviceAttention>
+deviceAttentionOf(Block &body, StringRef schedule, std::string &why) {
   auto refuse = [&](const char *reason) {
     why = reason;
     return std::nullopt;
   };
+  bool isMma = schedule == attentionMmaSchedule;
+  bool hasFewRows = schedule == attentionRowsSchedule;
   auto op = dyn_cast_if_present<graph::AttentionOp>(findRoot(body));
   if (!op)
     return refuse("its root is no attention");
@@ -118,9 +125,11 @@ std::optional<DeviceAttention> deviceAttentionOf(Block &body, bool isMma,
       return refuse("its operands are of several types");
   for (Value bias : op.getBiases())
     view.biases.push_back(viewOfBias(op, bias));
-  chooseTile(view);
+  chooseTile(view, hasFewRows);
   if (!view.geometry())
     return refuse("the number of its tiles is beyond what an expression holds");
+  if (hasFewRows && (!view.hasFewRows() || view.hasFewRows().isConstant(0)))
+    return refuse("it has too many queries to take a few at a time");
   return view;
 }
 
@@ -167,6 +176,15 @@ int64_t DeviceAttention::copyBytes(const StridedView &operand) const {
   return widestCopy(element(), steps);
 }
 
+Expr DeviceAttention::hasFewRows() const {
+  auto number = [&](int64_t value) {
+    return Expr::constant(op->getContext(), value);
+  };
+  Expr list = graph::getDim(op->getOperand(0), 2) * group();
+  Expr spare = list ? number(fewRows + 1) - list : list;
+  return spare ? spare.max(number(0)).min(number(1)) : spare;
+}
+
 Expr DeviceAttention::units() const {
   SmallVector<Expr> dims = graph::getDims(op->getOperand(0));
   Expr units = dims[2] * group();
@@ -180,13 +198,14 @@ static Expr morePieces(const DeviceAttention &view) {
   MLIRContext *context = view.op->getContext();
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
   Expr keys = graph::getDim(view.op->getOperand(1), 2), units = view.units();
-  if (keys.asConstant() && *keys.asConstant() < keysOfPiece)
-    return number(0);
+  keys = keys.floorDiv(number(keysOfPiece)).max(number(1)) - 1;
+  if (!keys || keys.isConstant(0))
+    return keys;
   // None where there are more units than counts.
   if (units)
     units = number(DeviceAttention::mostCounts - 1).floorDiv(units + 1) *
             piecesForUnit;
-  return units ? units.min(keys.floorDiv(number(keysOfPiece))) : units;
+  return units ? units.min(keys) : units;
 }
 
 /// What the pieces of all units share: enough for two or more of each.

@@ -17,6 +17,7 @@
 namespace tenon::kernel {
 
 constexpr llvm::StringLiteral attentionMmaSchedule = "AttentionMma";
+constexpr llvm::StringLiteral attentionRowsSchedule = "AttentionRows";
 constexpr llvm::StringLiteral attentionSimtSchedule = "AttentionSimt";
 
 /// Query, key and value in memory, all of one type, with their last axes
@@ -57,6 +58,9 @@ struct DeviceAttention {
   /// Bytes of the widest copies that all rows of an operand can be made of.
   int64_t copyBytes(const StridedView &operand) const;
 
+  /// 1 where there are so few queries that a tile of AttentionRows has all of a
+  /// list, else 0.
+  Expr hasFewRows() const;
   Expr units() const;  // Tiles of queries.
   Expr pieces() const; // Of the keys of each, by the sizes alone.
   Geometry geometry() const;
@@ -69,7 +73,8 @@ struct DeviceAttention {
 };
 
 /// Nothing where the schedule cannot run the body; `why` says why.
-std::optional<DeviceAttention> deviceAttentionOf(mlir::Block &body, bool isMma,
+std::optional<DeviceAttention> deviceAttentionOf(mlir::Block &body,
+                                                 llvm::StringRef schedule,
                                                  std::string &why);
 
 } // namespace tenon::kernel

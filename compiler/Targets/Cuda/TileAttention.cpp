@@ -312,11 +312,14 @@ TileAttention::Values TileAttention::step(Value start, ValueRange before) {
 //===----------------------------------------------------------------------===//
 
 static std::optional<kernel::DeviceAttention> viewOf(kernel::FuncOp kernel) {
-  bool isMma = kernel.getSchedule() == kernel::attentionMmaSchedule;
-  if (!isMma && kernel.getSchedule() != kernel::attentionSimtSchedule)
+  StringRef names[] = {kernel::attentionMmaSchedule,
+                       kernel::attentionRowsSchedule,
+                       kernel::attentionSimtSchedule};
+  if (!llvm::is_contained(names, kernel.getSchedule()))
     return std::nullopt;
   std::string why;
-  return kernel::deviceAttentionOf(kernel.getBlock(), isMma, why);
+  return kernel::deviceAttentionOf(kernel.getBlock(), kernel.getSchedule(),
+                                   why);
 }
 
 std::optional<kernel::DeviceTile> attentionTileOf(kernel::FuncOp kernel) {

@@ -1,11 +1,11 @@
 //===- TileAttention.h - Tiles of an attention, key by key ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What kernels of the schedules AttentionMma and AttentionSimt share: where a
-// tile's queries and keys lie, how they come to shared memory, which scores
-// count, the softmax over keys that come one tile after the other, and how
-// sums leave. The two differ in their products and in which thread has which
-// scores and sums.
+// What kernels of the schedules AttentionMma, AttentionRows and AttentionSimt
+// share: where a tile's queries and keys lie, how they come to shared memory,
+// which scores count, the softmax over keys that come one tile after the other,
+// and how sums leave. They differ in their products and in which thread has
+// which scores and sums.
 //
 // A warp has rows of its own, so that nothing but the copies of keys and values
 // needs more than it. Of both there is one tile in shared memory: while scores
@@ -118,7 +118,7 @@ private:
   void copyTiles();
   Values step(Value start, mlir::ValueRange before);
 
-  // AttentionRows.cpp
+  // AttentionResults.cpp
   void storeStats(llvm::ArrayRef<Value> largest, llvm::ArrayRef<Value> totals);
   void finish();
   Value sharePiece();

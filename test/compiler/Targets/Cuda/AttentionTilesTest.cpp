@@ -117,6 +117,26 @@ TEST(AttentionTiles, PiecesOfThePast) {
   runInTurn(forms, {{1, 1, 555}, {1, 3, 300}});
 }
 
+TEST(AttentionRows, MasksAndPieces) {
+  std::vector<KernelCase> cases;
+  auto add = [&](Form form, const Sizes &sizes) {
+    form.schedule = "AttentionRows";
+    form.causal = true;
+    cases.push_back(attention(form, sizesOf(sizes)));
+  };
+  Form form = ofHeads(64, 64);
+  form.heads = 7;
+  form.keyMask = true, form.dead = "uniform";
+  form.offset = "-1 * s + t";
+  add(form, {{1, 1, 300}, {2, 3, 70}});
+  form = ofHeads(20, 128);
+  form.window = 40;
+  form.biases = {{"1", "1", "s", "t"}};
+  add(form, {{1, 8, 100}, {1, 2, 0}});
+  add(ofHeads(256, 200), {{1, 5, 33}});
+  runCases(cases);
+}
+
 TEST(AttentionTiles, InfinitiesAndNaN) {
   std::vector<KernelCase> cases;
   Form form = ofHeads(16, 16);

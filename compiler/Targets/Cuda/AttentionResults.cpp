@@ -1,4 +1,4 @@
-//===- AttentionRows.cpp - What an attention's sums come to ---------------===//
+//===- AttentionResults.cpp - What an attention's sums come to ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sums leave through shared memory: there, a warp goes along its rows, so that
