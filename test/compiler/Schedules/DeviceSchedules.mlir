@@ -16,9 +16,8 @@ kernel.func @large symbols ["d0"] layouts ["", ""] schedule "" geometry <0, 0, 0
 // Where that makes few tiles, they are of 64 x 64.
 
 // CHECK: kernel.func @small {{.*}} schedule "MatmulSimtSmall" geometry <12, 1, 0>
-// expected-remark@+3 {{by MatmulRows: it has too many rows to read rhs for a few of them at a time}}
-// expected-remark@+2 {{by MatmulMmaSmall: its operands are neither bf16 nor f16}}
-// expected-remark@+1 {{by MatmulMma: its operands are neither bf16 nor f16}}
+// expected-remark@+2 {{by MatmulRows: it has too many rows to read rhs for a few of them at a time}}
+// expected-remark@+1 {{by MatmulMmaSmall: its operands are neither bf16 nor f16}}
 kernel.func @small symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<3x100x8xf32>, %1: tensor<3x8x100xf32>):
   %2 = graph.matmul %0, %1 : (tensor<3x100x8xf32>, tensor<3x8x100xf32>) -> tensor<3x100x100xf32>
@@ -56,9 +55,8 @@ kernel.func @odd symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 // A few tiles with many steps of k: eleven blocks share those of each here.
 
 // CHECK: kernel.func @long {{.*}} schedule "MatmulSimtSmall" geometry <264, 1, 0, 4325888>
-// expected-remark@+3 {{by MatmulRows: it has too many rows to read rhs for a few of them at a time}}
-// expected-remark@+2 {{by MatmulMmaSmall: its operands are neither bf16 nor f16}}
-// expected-remark@+1 {{by MatmulMma: its operands are neither bf16 nor f16}}
+// expected-remark@+2 {{by MatmulRows: it has too many rows to read rhs for a few of them at a time}}
+// expected-remark@+1 {{by MatmulMmaSmall: its operands are neither bf16 nor f16}}
 kernel.func @long symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<128x3072xf32>, %1: tensor<3072x768xf32>):
   %2 = graph.matmul %0, %1 : (tensor<128x3072xf32>, tensor<3072x768xf32>) -> tensor<128x768xf32>
