@@ -7,6 +7,7 @@
 #include "compiler/Schedules/ConvSchedules.h"
 #include "compiler/Schedules/DeviceSchedules.h"
 #include "compiler/Schedules/FewRowsSchedule.h"
+#include "compiler/Schedules/MemorySchedules.h"
 #include "compiler/Schedules/RowSchedules.h"
 #include "dialects/Kernel/AttentionView.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -37,7 +38,13 @@ bool isRootRow(Operation *root) {
              graph::LogSoftmaxOp, graph::ReduceOp, graph::RmsNormOp,
              graph::SoftmaxOp>(root);
 }
+bool isRootScan(Operation *root) { return isa<graph::CumulativeOp>(root); }
+bool isRootScatter(Operation *root) {
+  return isa<graph::ScatterElementsOp, graph::ScatterNdOp>(root);
+}
+bool isRootTopk(Operation *root) { return isa<graph::TopkOp>(root); }
 bool isRootAny(Operation *) { return true; }
+bool isRootNone(Operation *) { return false; }
 
 //===--- Generic ---===//
 

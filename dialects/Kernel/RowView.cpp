@@ -239,6 +239,10 @@ bool isAligned(Block &body, const RowView &view) {
 
 } // namespace
 
+bool liesAlong(Value value, ArrayRef<int64_t> axes, Operation *root) {
+  return Neighbours(root).hold(value, axes);
+}
+
 Expr RowView::heldColumns() const {
   auto number = [&](int64_t value) {
     return Expr::constant(root->getContext(), value);

@@ -38,6 +38,12 @@ struct RowView {
   Geometry geometry(mlir::Block &body) const;
 };
 
+/// Whether elements of a value along some axes lie one behind the other in
+/// memory, or are one element, all the way to the operands of a body whose root
+/// is `root`, if any. Lanes of a vector that are not there do no harm.
+bool liesAlong(mlir::Value value, llvm::ArrayRef<int64_t> axes,
+               mlir::Operation *root = nullptr);
+
 /// How a body runs over rows; nullopt, and why, when it does not.
 std::optional<RowView> rowViewOf(mlir::Block &body, std::string &why);
 

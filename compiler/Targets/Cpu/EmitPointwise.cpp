@@ -1,117 +1,27 @@
 //===- EmitPointwise.cpp - Kernels without root ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Neighbouring axes along which every operand is contiguous, or repeats, run
-// as one: a merged axis is counted by the index of its last one, which passes
-// that axis's size. Where the innermost loop would read along a column, tiles
+// Where the innermost loop would read along a column, tiles
 // are read along the rows of the operand, turned in registers and go on from
 // there.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/PointwiseTiles.h"
-#include "dialects/Kernel/Geometry.h"
+#include "dialects/Kernel/PointwiseView.h"
 
 using namespace mlir;
 
 namespace tenon::cpu {
 namespace {
 
-/// Answers whether two axes of a tensor can be counted as one.
-class Contiguity {
-public:
-  /// Axes `first` and `second` of `tensor`; -1 for one along which it repeats.
-  bool holds(Value tensor, int64_t first, int64_t second) {
-    if (first < 0 && second < 0)
-      return true;
-    if (!seen.insert({tensor.getAsOpaquePointer(), first, second}).second)
-      return true;
-    Operation *op = tensor.getDefiningOp();
-    if (!op || kernel::roleOf(op) == kernel::Role::Constant)
-      return isRowMajor(tensor, first, second);
-    if (auto transpose = dyn_cast<graph::TransposeOp>(op)) {
-      auto axis = [&](int64_t i) {
-        return i < 0 ? -1 : transpose.getPermutation()[i];
-      };
-      return holds(transpose.getInput(), axis(first), axis(second));
-    }
-    if (kernel::roleOf(op) != kernel::Role::Pointwise &&
-        !isa<graph::BroadcastOp>(op))
-      return false;
-    return llvm::all_of(op->getOperands(), [&](Value operand) {
-      std::optional<int64_t> x = axisOf(operand, tensor, first),
-                             y = axisOf(operand, tensor, second);
-      return x && y && holds(operand, *x, *y);
-    });
-  }
-
-private:
-  static bool isRowMajor(Value tensor, int64_t first, int64_t second) {
-    if (first < 0 || second <= first)
-      return false;
-    SmallVector<Expr> dims = graph::getDims(tensor);
-    return llvm::all_of(ArrayRef(dims).slice(first + 1, second - first - 1),
-                        [](Expr dim) { return dim.isConstant(1); });
-  }
-
-  /// The operand's axis that an axis of the result runs along; none where that
-  /// is known only at run time.
-  static std::optional<int64_t> axisOf(Value operand, Value result,
-                                       int64_t axis) {
-    if (axis < 0)
-      return -1;
-    int64_t own = axis - (graph::getRank(result) - graph::getRank(operand));
-    if (own < 0)
-      return -1;
-    Expr dim = graph::getDim(operand, own);
-    if (dim.isConstant(1))
-      return -1;
-    if (dim == graph::getDim(result, axis))
-      return own;
-    return std::nullopt;
-  }
-
-  std::set<std::tuple<const void *, int64_t, int64_t>> seen;
-};
-
-/// The values whose elements are asked for at the index of the iteration;
-/// empty when some yield is asked for in another way.
-SmallVector<Value> yieldsAtIndex(kernel::FuncOp kernel, ArrayRef<Expr> dims) {
-  SmallVector<Value> values;
-  for (Value yielded : kernel.getYielded()) {
-    Value inner = kernel::behindReshapes(yielded);
-    if (graph::getDims(inner) == dims)
-      values.push_back(inner);
-    else if (graph::getDims(yielded) == dims)
-      values.push_back(yielded);
-    else
-      return {};
-  }
-  return values;
-}
-
 /// Axes of the iteration in groups that are counted as one.
-SmallVector<AxisRun> axisRuns(Emitter &e, ArrayRef<Expr> dims) {
-  SmallVector<Value> values = yieldsAtIndex(e.kernel, dims);
+SmallVector<AxisRun> axisRuns(Emitter &e, const kernel::PointwiseView &view) {
   SmallVector<AxisRun> runs;
-  for (auto [i, dim] : llvm::enumerate(dims)) {
-    if (dim.isConstant(1))
-      continue;
-    int64_t axis = i;
-    Value size = e.valueOf(dim);
-    Contiguity contiguity;
-    bool joins = !runs.empty() && !values.empty() &&
-                 llvm::all_of(values, [&](Value value) {
-                   return contiguity.holds(value, runs.back().axis, axis);
-                 });
-    if (joins)
-      runs.back() = {axis,
-                     e.atEntry([&] { return e.mul(runs.back().size, size); })};
-    else
-      runs.push_back({axis, size});
-  }
+  for (const kernel::PointwiseView::Run &run : view.runs)
+    runs.push_back({run.axis, e.valueOf(run.size)});
   if (runs.empty())
-    runs.push_back({static_cast<int64_t>(dims.size()) - 1, e.number(1)});
+    runs.push_back({static_cast<int64_t>(view.dims.size()) - 1, e.number(1)});
   return runs;
 }
 
@@ -197,10 +107,11 @@ Value PointwiseSpace::rowsOfInner(Emitter &e) const {
 }
 
 PointwiseSpace pointwiseSpace(Emitter &e) {
+  kernel::PointwiseView view = kernel::pointwiseViewOf(e.kernel.getBlock());
   PointwiseSpace space;
-  space.dims = kernel::iterationDims(e.kernel.getBlock());
+  space.dims = view.dims;
   if (!space.dims.empty())
-    space.runs = axisRuns(e, space.dims);
+    space.runs = axisRuns(e, view);
   return space;
 }
 

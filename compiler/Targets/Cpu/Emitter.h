@@ -193,6 +193,9 @@ protected:
   virtual Value symbolValue(unsigned ordinal);
   virtual Value scratchBase();
   virtual Value sharedBase();
+  /// What the address of element `offset` behind `base` is known to be a
+  /// multiple of, in bytes, for a vector that begins there.
+  virtual int64_t laneAlignment(Value base, mlir::Type element, Value offset);
 
   mlir::LLVM::LLVMFuncOp rowsFunction;
   mlir::Operation *entryEnd = nullptr; // Entry code goes before it.

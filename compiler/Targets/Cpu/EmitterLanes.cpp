@@ -160,7 +160,7 @@ Value Emitter::laneLoad(Value base, Value tensor, const Indices &index) {
   const Lanes &lanes = laneState->lanes;
   auto type = VectorType::get({lanes.width}, memory);
   Value at = address(base, memory, offset);
-  int64_t alignment = graph::byteWidth(element);
+  int64_t alignment = laneAlignment(base, element, offset);
   if (!lanes.mask)
     return fromMemory(LLVM::LoadOp::create(b, type, at, alignment), element);
   Value none = constantLike(b, type, 0);
@@ -192,11 +192,15 @@ Value Emitter::eachLane(Value tensor, const Indices &index) {
   return result;
 }
 
+int64_t Emitter::laneAlignment(Value, Type element, Value) {
+  return graph::byteWidth(element);
+}
+
 void Emitter::storeLanes(Value value, Value base, Type element, Value offset) {
   const Lanes &lanes = laneState->lanes;
   value = toMemory(value, element);
   Type memory = memoryType(element);
-  int64_t alignment = graph::byteWidth(element);
+  int64_t alignment = laneAlignment(base, element, offset);
   if (laneStep(offset) != LaneStep::One) {
     giveUp("stores a vector of elements that are no neighbours");
     return;

@@ -138,7 +138,7 @@ ArgReduction::Values ArgReduction::join(ValueRange x, ValueRange y) const {
           arith::SelectOp::create(e.b, wins, x[1], y[1])};
 }
 
-Value ArgReduction::fold(ValueRange lanes) const {
+ArgReduction::Values ArgReduction::fold(ValueRange lanes) const {
   Values both(lanes.begin(), lanes.end());
   for (int32_t count = width; count > 1; count /= 2) {
     Values low, high;
@@ -152,7 +152,8 @@ Value ArgReduction::fold(ValueRange lanes) const {
     }
     both = join(low, high);
   }
-  return finish(vector::ExtractOp::create(e.b, both[1], 0));
+  return {vector::ExtractOp::create(e.b, both[0], 0),
+          vector::ExtractOp::create(e.b, both[1], 0)};
 }
 
 Value ArgReduction::finish(Value place) const {

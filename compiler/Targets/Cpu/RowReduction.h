@@ -53,8 +53,8 @@ public:
   /// Takes in a vector of f32 at the i32 places `place`.
   Values add(mlir::ValueRange sofar, Value x, Value place, Value mask) const;
   Values join(mlir::ValueRange x, mlir::ValueRange y) const;
-  /// The places of all lanes as one.
-  Value fold(mlir::ValueRange lanes) const;
+  /// All lanes as one.
+  Values fold(mlir::ValueRange lanes) const;
   /// Places as i64.
   Value finish(Value place) const;
   /// Consecutive places from an i64 on.

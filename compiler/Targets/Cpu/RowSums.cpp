@@ -64,7 +64,7 @@ void argReduceRow(RowProgram &program, graph::ArgReduceOp op,
               },
               [&](ValueRange x, ValueRange y) { return reduction.join(x, y); });
   Indices index = program.indexOf(lead, {}, e.number(0));
-  e.bind(program.result, index, reduction.fold(lanes));
+  e.bind(program.result, index, reduction.finish(reduction.fold(lanes)[1]));
   e.storeYields(index, unit);
 }
 

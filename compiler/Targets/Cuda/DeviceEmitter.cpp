@@ -3,6 +3,7 @@
 
 #include "compiler/Targets/Cuda/DeviceEmitter.h"
 #include "dialects/Kernel/ConvTiles.h"
+#include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "runtime/model_format.h"
 
@@ -196,6 +197,10 @@ Value DeviceEmitter::sharedMemory() {
 
 Value DeviceEmitter::sharedBase() { return sharedStart; }
 
+void DeviceEmitter::barrier() {
+  ptx::NamedBarrierOp::create(b, 0, threads, /*arrive=*/false);
+}
+
 //===----------------------------------------------------------------------===//
 // Columns of a row
 //===----------------------------------------------------------------------===//
@@ -218,6 +223,16 @@ Value DeviceEmitter::joinThreads(Value mine, Join join) {
 }
 
 Value DeviceEmitter::exchange(Value mine, int64_t distance) {
+  return shuffle("bfly", mine, distance, /*end=*/31);
+}
+
+Value DeviceEmitter::fromBelow(Value mine, int64_t distance) {
+  return shuffle("up", mine, distance, /*end=*/0);
+}
+
+/// A 32-bit exchange among all lanes of a warp, up to lane `end`, of each half.
+Value DeviceEmitter::shuffle(StringRef kind, Value mine, int64_t distance,
+                             int64_t end) {
   Type type = mine.getType(), i32 = b.getI32Type();
   unsigned bits = type.getIntOrFloatBitWidth();
   Type plain = b.getIntegerType(bits);
@@ -227,9 +242,10 @@ Value DeviceEmitter::exchange(Value mine, int64_t distance) {
     return arith::ConstantIntOp::create(b, value, 32);
   };
   auto swap = [&](Value word) -> Value {
-    Value operands[] = {number(-1), word, number(distance), number(31)};
+    Value operands[] = {number(-1), word, number(distance), number(end)};
     return LLVM::CallIntrinsicOp::create(
-               b, i32, b.getStringAttr("llvm.nvvm.shfl.sync.bfly.i32"),
+               b, i32,
+               b.getStringAttr("llvm.nvvm.shfl.sync." + kind.str() + ".i32"),
                operands)
         .getResult(0);
   };

@@ -37,6 +37,9 @@ public:
   Value threadOrdinal() { return thread; } // In its block.
   /// The value of the thread whose ordinal in its warp differs in one bit.
   Value exchange(Value mine, int64_t distance);
+  /// The value of the thread so far below in the warp; of the first ones
+  /// their own.
+  Value fromBelow(Value mine, int64_t distance);
 
   /// The thread's number in its block, read here: what is computed of it does
   /// not take registers elsewhere.
@@ -46,6 +49,16 @@ public:
 
   /// The dynamic shared memory of the block, aligned to 16 bytes.
   Value sharedMemory();
+  /// Waits for all threads of the block.
+  void barrier();
+  /// The thread's number in its block, as i64.
+  Value threadNumber() { return thread; }
+
+  /// Runs `body` where a number is a multiple of a power of two.
+  void whereMultiple(Value number, int64_t power,
+                     llvm::function_ref<void()> body);
+  /// A power of two that a number is known to be a multiple of.
+  int64_t knownPower(Value number, unsigned depth = 0);
 
   /// Threads per block and bytes of dynamic shared memory, by the kernel's
   /// schedule.
@@ -58,10 +71,13 @@ protected:
   Value symbolValue(unsigned ordinal) override;
   Value scratchBase() override;
   Value sharedBase() override;
+  int64_t laneAlignment(Value base, mlir::Type element, Value offset) override;
 
 private:
   mlir::LogicalResult emitRow();
   Value special(llvm::StringRef name);
+  Value shuffle(llvm::StringRef kind, Value mine, int64_t distance,
+                int64_t end);
   void reportFault(Value piece);
 
   const kernel::DeviceRows share;
@@ -71,6 +87,7 @@ private:
   llvm::SmallVector<Value> symbols;
   Value rows, grain, scratchStart, scratchStride, sharedStart, faultWord;
   Value thread, block, blocks;
+  llvm::SmallVector<std::pair<Value, int64_t>> multiples; // That are assumed.
 };
 
 /// How the kernel of a schedule by tiles runs; nothing for others.

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/Prediction.h"
-#include "dialects/Kernel/Kernel.h"
+#include "dialects/Kernel/PointwiseView.h"
+#include "dialects/Kernel/RowTile.h"
+#include "dialects/Kernel/SerialTiles.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -27,6 +29,35 @@ double peakOf(StringRef schedule, const Device &device) {
   if (schedule.contains("Tf32x3"))
     return device.halfFlops / 6;
   return schedule.contains("Tf32") ? device.halfFlops / 2 : device.flops;
+}
+
+/// How much more than others threads of a schedule ask for at a time: vectors.
+double threadWidth(StringRef schedule) {
+  bool isByVectors = schedule == kernel::blockColumnsSchedule ||
+                     schedule == kernel::blockRowsSchedule ||
+                     schedule == kernel::vectorMapSchedule;
+  return isByVectors ? 2 : 1;
+}
+
+/// How often a kernel reads its operands: rows that are too long for registers
+/// are read again, and so are those of which some are the best, for each.
+double passesOver(kernel::FuncOp function) {
+  Block &body = function.getBlock();
+  if (function.getSchedule() == kernel::blockTopkSchedule) {
+    auto op = cast<graph::TopkOp>(kernel::findRoot(body));
+    graph::Expr few = graph::getDim(op.getValues(), op.getAxis());
+    return double(few.asConstant().value_or(1));
+  }
+  std::string why;
+  std::optional<kernel::RowView> view;
+  if (function.getSchedule() == kernel::blockRowsSchedule)
+    view = kernel::rowViewOf(body, why);
+  if (!view || !view->length.asConstant() ||
+      kernel::rowTileOf(body, *view).held > 0)
+    return 1;
+  if (isa<graph::SoftmaxOp, graph::LogSoftmaxOp, graph::RmsNormOp>(view->root))
+    return 2;
+  return isa<graph::LayerNormOp>(view->root) ? 3 : 1;
 }
 
 class Predictor {
@@ -101,7 +132,8 @@ private:
     double flops = 0, bytes = 0;
     if (auto cost = launch->getAttrOfType<graph::DimsAttr>("cost")) {
       flops = double(numberOf(cost[0]));
-      bytes = double(numberOf(cost[1])) + double(numberOf(cost[2]));
+      bytes = double(numberOf(cost[1])) * passesOver(function) +
+              double(numberOf(cost[2]));
     }
     account(kernel, blocks, flops, bytes);
   }
@@ -138,7 +170,8 @@ private:
     }
     // The last round takes as long as the others.
     double share =
-        std::min(1.0, double(std::min(blocks, slots)) * double(kernel.threads) /
+        std::min(1.0, double(std::min(blocks, slots)) * double(kernel.threads) *
+                          threadWidth(kernel.schedule) /
                           (enoughThreads * double(device.multiprocessors)));
     double tail = waves > 1 ? std::ceil(waves) / waves : 1;
     double peak = peakOf(kernel.schedule, device);

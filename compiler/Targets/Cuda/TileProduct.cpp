@@ -4,6 +4,7 @@
 #include "compiler/Targets/Cuda/TileProduct.h"
 #include "compiler/Targets/Cuda/ConvProduct.h"
 #include "compiler/Targets/Cuda/MatmulRows.h"
+#include "compiler/Targets/Cuda/MemoryTiles.h"
 #include "compiler/Targets/Cuda/PieceSums.h"
 #include "compiler/Targets/Cuda/TileAttention.h"
 #include "dialects/Kernel/FewRows.h"
@@ -303,6 +304,8 @@ void TileProduct::storeElement(Value firstRow, Value inChunk, Value inTile) {
 //===----------------------------------------------------------------------===//
 
 std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
+  if (std::optional<kernel::DeviceTile> tile = memoryTileOf(kernel))
+    return tile;
   if (auto attention = attentionTileOf(kernel))
     return attention;
   StringRef schedule = kernel.getSchedule();
@@ -321,6 +324,8 @@ std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
 }
 
 LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {
+  if (std::optional<LogicalResult> done = emitMemoryTile(e, ordinal))
+    return *done;
   if (attentionTileOf(e.kernel))
     return emitAttentionTile(e, ordinal);
   if (e.kernel.getSchedule() == kernel::fewRowsSchedule)

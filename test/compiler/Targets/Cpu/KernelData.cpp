@@ -152,14 +152,17 @@ std::string difference(const reference::Tensor &got,
 void applySchedule(kernel::FuncOp function, Target target) {
   SmallVector<bool> isWeight(function.getBlock().getNumArguments(), true);
   KernelView view{function.getBlock(), isWeight, target};
+  bool isAny = function.getSchedule().empty();
   const Schedule *found = llvm::find_if(schedules(), [&](const Schedule &s) {
-    return s.name == function.getSchedule();
+    return isAny ? s.isOn(target) && !s.when && !s.refusal(view)
+                 : s.name == function.getSchedule();
   });
   ASSERT_NE(found, schedules().end());
   EXPECT_EQ(found->refusal(view).value_or(""), "");
   kernel::Geometry geometry = found->geometry(view);
   ASSERT_TRUE(geometry);
   Builder builder(function.getContext());
+  function.setSchedule(found->name);
   function.setGeometryAttr(
       graph::DimsAttr::get(builder.getContext(), geometry.exprs()));
   SmallVector<StringRef> layouts;

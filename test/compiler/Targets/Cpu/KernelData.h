@@ -20,7 +20,8 @@ namespace tenon::test {
 std::string kernelText(const KernelCase &test, size_t ordinal);
 
 /// Sets geometry and layouts as the schedule asks for; all operands that it
-/// wants to be weights are.
+/// wants to be weights are. Of a function without one: by the schedule that the
+/// compiler takes.
 void applySchedule(kernel::FuncOp function, Target target = Target::Cpu);
 
 reference::Tensor randomTensor(mlir::Type element,

@@ -57,4 +57,44 @@ KernelCase followedBy(KernelCase test, const std::string &op,
   return test;
 }
 
+KernelCase withEpilogue(KernelCase test, const std::string &type,
+                        const std::string &columns) {
+  test.arguments += ", %gain: " + columns;
+  return followedBy(std::move(test),
+                    "graph.mul %r#0, %gain : (" + type + ", " + columns +
+                        ") -> " + type,
+                    type);
+}
+
+KernelCase withPrologue(KernelCase test, const std::string &type) {
+  test.arguments += ", %other: " + type;
+  size_t at = test.body.find(" %a ");
+  test.body.replace(at, 4, " %sum ");
+  test.body = "%sum = graph.add %a, %other : (" + type + ", " + type + ") -> " +
+              type + "\n" + test.body;
+  test.body += ", " + type;
+  test.body.insert(test.body.find(" : ", test.body.find("kernel.yield")),
+                   ", %sum");
+  test.name += " with prologue";
+  return test;
+}
+
+void addRowRoots(std::vector<KernelCase> &cases, const std::string &whole,
+                 const std::string &columns, const std::string &axis,
+                 const std::vector<Symbols> &sizes) {
+  for (const std::string &op :
+       {"softmax", "log_softmax", "layer_norm", "rms_norm"}) {
+    std::string attributes = "{axis = " + axis;
+    attributes +=
+        op.find("norm") == std::string::npos ? "}" : ", epsilon = 1.0e-5}";
+    KernelCase alone = one(op, attributes, {whole}, {whole}, sizes);
+    if (whole.find("xf32") != std::string::npos)
+      alone.tolerance = 2e-5;
+    cases.push_back(alone);
+    cases.push_back(withEpilogue(alone, whole, columns));
+    cases.push_back(withPrologue(alone, whole));
+    cases.push_back(withPrologue(withEpilogue(alone, whole, columns), whole));
+  }
+}
+
 } // namespace tenon::test

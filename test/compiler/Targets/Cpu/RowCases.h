@@ -30,6 +30,19 @@ std::vector<KernelCase> cumulativesOf(int axis, const std::string &whole,
 KernelCase followedBy(KernelCase test, const std::string &op,
                       const std::string &type);
 
+/// What follows a root is yielded too: pointwise with an operand per column,
+/// and the root's own result.
+KernelCase withEpilogue(KernelCase test, const std::string &type,
+                        const std::string &columns);
+
+/// The root's operand is a sum that is yielded too.
+KernelCase withPrologue(KernelCase test, const std::string &type);
+
+/// Norms and softmax of the last axis of `whole`, alone and with company.
+void addRowRoots(std::vector<KernelCase> &cases, const std::string &whole,
+                 const std::string &columns, const std::string &axis,
+                 const std::vector<Symbols> &sizes);
+
 } // namespace tenon::test
 
 #endif // TENON_TEST_COMPILER_TARGETS_CPU_ROWCASES_H

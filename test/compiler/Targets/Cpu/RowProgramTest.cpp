@@ -12,31 +12,6 @@ using Dims = std::vector<std::string>;
 
 const Names narrow = {"f16", "bf16", "f32"};
 
-/// What follows a root is yielded too: pointwise with an operand per column,
-/// and the root's own result.
-KernelCase withEpilogue(KernelCase test, const std::string &type,
-                        const std::string &columns) {
-  test.arguments += ", %gain: " + columns;
-  return followedBy(std::move(test),
-                    "graph.mul %r#0, %gain : (" + type + ", " + columns +
-                        ") -> " + type,
-                    type);
-}
-
-/// The root's operand is a sum that is yielded too.
-KernelCase withPrologue(KernelCase test, const std::string &type) {
-  test.arguments += ", %other: " + type;
-  size_t at = test.body.find(" %a ");
-  test.body.replace(at, 4, " %sum ");
-  test.body = "%sum = graph.add %a, %other : (" + type + ", " + type + ") -> " +
-              type + "\n" + test.body;
-  test.body += ", " + type;
-  test.body.insert(test.body.find(" : ", test.body.find("kernel.yield")),
-                   ", %sum");
-  test.name += " with prologue";
-  return test;
-}
-
 class RowProgram : public LevelTest {
 protected:
   void runRows(std::vector<KernelCase> cases) {
@@ -46,25 +21,6 @@ protected:
   }
 };
 
-/// Norms and softmax of the last axis of `whole`, alone and with company.
-void addRoots(std::vector<KernelCase> &cases, const std::string &whole,
-              const std::string &columns, const std::string &axis,
-              const std::vector<Symbols> &sizes) {
-  for (const std::string &op :
-       {"softmax", "log_softmax", "layer_norm", "rms_norm"}) {
-    std::string attributes = "{axis = " + axis;
-    attributes +=
-        op.find("norm") == std::string::npos ? "}" : ", epsilon = 1.0e-5}";
-    KernelCase alone = one(op, attributes, {whole}, {whole}, sizes);
-    if (whole.find("xf32") != std::string::npos)
-      alone.tolerance = 2e-5;
-    cases.push_back(alone);
-    cases.push_back(withEpilogue(alone, whole, columns));
-    cases.push_back(withPrologue(alone, whole));
-    cases.push_back(withPrologue(withEpilogue(alone, whole, columns), whole));
-  }
-}
-
 TEST_P(RowProgram, RowsOfAnyLength) {
   std::vector<Symbols> sizes;
   for (int64_t n : {1, 2, 7, 8, 15, 16, 17, 31, 63, 64, 65, 97, 200, 1000})
@@ -73,17 +29,18 @@ TEST_P(RowProgram, RowsOfAnyLength) {
   sizes.push_back({{"m", 3}, {"n", 0}});
   std::vector<KernelCase> cases;
   for (const std::string &type : narrow)
-    addRoots(cases, tensor({"m", "n"}, type), tensor({"n"}, type), "1", sizes);
+    addRowRoots(cases, tensor({"m", "n"}, type), tensor({"n"}, type), "1",
+                sizes);
   runRows(cases);
 }
 
 TEST_P(RowProgram, RowsOfKnownLength) {
   std::vector<KernelCase> cases;
   for (const std::string &n : {"8", "33", "64", "96", "100", "193", "1001"})
-    addRoots(cases, tensor({"m", n}, "f32"), tensor({n}, "f32"), "1",
-             {{{"m", 5}}});
-  addRoots(cases, tensor({"m", "3", "40"}, "bf16"), tensor({"40"}, "bf16"), "2",
-           {{{"m", 2}}});
+    addRowRoots(cases, tensor({"m", n}, "f32"), tensor({n}, "f32"), "1",
+                {{{"m", 5}}});
+  addRowRoots(cases, tensor({"m", "3", "40"}, "bf16"), tensor({"40"}, "bf16"),
+              "2", {{{"m", 2}}});
   runRows(cases);
 }
 

@@ -1,0 +1,45 @@
+//===- MemorySchedules.h - Schedules of what memory bounds on devices -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_SCHEDULES_MEMORYSCHEDULES_H
+#define TENON_COMPILER_SCHEDULES_MEMORYSCHEDULES_H
+
+#include "compiler/Schedules/Schedules.h"
+
+namespace tenon {
+
+std::optional<std::string> refusalBlockColumns(const KernelView &view);
+kernel::Geometry geometryBlockColumns(const KernelView &view);
+llvm::SmallVector<std::string> layoutsBlockColumns(const KernelView &view);
+
+std::optional<std::string> refusalBlockRows(const KernelView &view);
+kernel::Geometry geometryBlockRows(const KernelView &view);
+llvm::SmallVector<std::string> layoutsBlockRows(const KernelView &view);
+
+std::optional<std::string> refusalBlockScan(const KernelView &view);
+kernel::Geometry geometryBlockScan(const KernelView &view);
+llvm::SmallVector<std::string> layoutsBlockScan(const KernelView &view);
+
+std::optional<std::string> refusalBlockTopk(const KernelView &view);
+kernel::Geometry geometryBlockTopk(const KernelView &view);
+llvm::SmallVector<std::string> layoutsBlockTopk(const KernelView &view);
+
+std::optional<std::string> refusalRankTopk(const KernelView &view);
+kernel::Geometry geometryRankTopk(const KernelView &view);
+llvm::SmallVector<std::string> layoutsRankTopk(const KernelView &view);
+
+std::optional<std::string> refusalScatterFold(const KernelView &view);
+kernel::Geometry geometryScatterFold(const KernelView &view);
+llvm::SmallVector<std::string> layoutsScatterFold(const KernelView &view);
+
+std::optional<std::string> refusalTurnedMap(const KernelView &view);
+kernel::Geometry geometryTurnedMap(const KernelView &view);
+llvm::SmallVector<std::string> layoutsTurnedMap(const KernelView &view);
+
+std::optional<std::string> refusalVectorMap(const KernelView &view);
+kernel::Geometry geometryVectorMap(const KernelView &view);
+llvm::SmallVector<std::string> layoutsVectorMap(const KernelView &view);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_SCHEDULES_MEMORYSCHEDULES_H
