@@ -16,10 +16,6 @@ constexpr int64_t enoughUnits = 64;
 /// Keys that make one more piece worth joining.
 constexpr int64_t pieceKeys = 768;
 
-bool isInMemory(const std::optional<StridedView> &view) {
-  return view && isa<BlockArgument>(view->base);
-}
-
 std::optional<int64_t> width(Value tensor) {
   std::optional<int64_t> size = graph::getDim(tensor, 3).asConstant();
   if (!size || *size < smallestWidth || *size > widestHead)
@@ -27,8 +23,13 @@ std::optional<int64_t> width(Value tensor) {
   return size;
 }
 
-/// A bias seen from [n, H, S, T]: strides are 0 where it repeats.
-std::optional<StridedView> viewOfBias(graph::AttentionOp op, Value bias) {
+} // namespace
+
+bool isInMemory(const std::optional<StridedView> &view) {
+  return view && isa<BlockArgument>(view->base);
+}
+
+std::optional<StridedView> biasViewOf(graph::AttentionOp op, Value bias) {
   std::optional<StridedView> view = stridedViewOf(bias);
   if (!isInMemory(view))
     return std::nullopt;
@@ -45,8 +46,6 @@ std::optional<StridedView> viewOfBias(graph::AttentionOp op, Value bias) {
   }
   return view;
 }
-
-} // namespace
 
 std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
   auto refuse = [&](const char *reason) {
@@ -83,7 +82,7 @@ std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
     *to = std::move(*seen);
   }
   for (Value bias : op.getBiases()) {
-    std::optional<StridedView> seen = viewOfBias(op, bias);
+    std::optional<StridedView> seen = biasViewOf(op, bias);
     if (!seen)
       return refuse("a bias is computed in the kernel, or repeats in a way "
                     "that sizes do not tell");

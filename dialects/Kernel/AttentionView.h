@@ -81,6 +81,13 @@ struct AttentionScratch {
                              // the values [E / panel][keys][panel]
 };
 
+/// Whether a view is one of a block's argument.
+bool isInMemory(const std::optional<StridedView> &view);
+
+/// A bias seen from [n, H, S, T]: strides are 0 where it repeats. Nothing where
+/// only run time shows that.
+std::optional<StridedView> biasViewOf(graph::AttentionOp op, mlir::Value bias);
+
 /// Nothing where the schedule cannot run the body; `why` says why.
 std::optional<AttentionView> attentionViewOf(mlir::Block &body,
                                              std::string &why);

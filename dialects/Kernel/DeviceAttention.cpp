@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/DeviceAttention.h"
+#include "dialects/Kernel/AttentionView.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -18,10 +19,6 @@ constexpr int64_t keysOfPiece = 128, piecesForUnit = 4;
 /// Rows of a tile where there are few queries: two of a warp.
 constexpr int64_t fewRows = 8;
 
-bool isInMemory(const std::optional<StridedView> &view) {
-  return view && isa<BlockArgument>(view->base);
-}
-
 std::optional<int64_t> headSize(Value tensor) {
   std::optional<int64_t> size = graph::getDim(tensor, 3).asConstant();
   if (!size || *size < narrowestHead || *size > widestDeviceHead)
@@ -31,30 +28,8 @@ std::optional<int64_t> headSize(Value tensor) {
 
 /// An operand before it was widened to f32.
 Value behindCast(Value operand) {
-  auto cast = operand.getDefiningOp<graph::CastOp>();
-  if (!cast || !graph::getElementType(operand).isF32())
-    return operand;
-  Type narrow = graph::getElementType(cast.getInput());
-  return narrow.isBF16() || narrow.isF16() ? cast.getInput() : operand;
-}
-
-/// A bias seen from [n, H, S, T], if sizes tell where it repeats.
-std::optional<StridedView> viewOfBias(graph::AttentionOp op, Value bias) {
-  std::optional<StridedView> view = stridedViewOf(bias);
-  if (!isInMemory(view))
-    return std::nullopt;
-  SmallVector<Expr> dims = graph::getDims(bias);
-  Expr whole[] = {{},
-                  graph::getDim(op.getQuery(), 1),
-                  graph::getDim(op.getQuery(), 2),
-                  graph::getDim(op.getKey(), 2)};
-  for (size_t axis = 1; axis < 4; ++axis) {
-    if (dims[axis].isConstant(1))
-      view->strides[axis] = Expr::constant(op.getContext(), 0);
-    else if (dims[axis] != whole[axis])
-      return std::nullopt;
-  }
-  return view;
+  Value narrow = behindWidening(operand);
+  return narrow ? narrow : operand;
 }
 
 /// Of chunks of 16 bytes an odd number, so that those of eight rows at the same
@@ -124,7 +99,7 @@ deviceAttentionOf(Block &body, StringRef schedule, std::string &why) {
     if (graph::getElementType(operand->base) != element)
       return refuse("its operands are of several types");
   for (Value bias : op.getBiases())
-    view.biases.push_back(viewOfBias(op, bias));
+    view.biases.push_back(biasViewOf(op, bias));
   chooseTile(view, hasFewRows);
   if (!view.geometry())
     return refuse("the number of its tiles is beyond what an expression holds");

@@ -50,19 +50,26 @@ void SharedShadow::resize(uint32_t bytes, uint32_t newGranule,
   reads.resize(count * readers);
 }
 
+inline bool SharedShadow::checkRead(uint32_t at, const Agent &agent,
+                                    Conflict &conflict) const {
+  if (inFlight && flights[at].epoch) {
+    conflict = {flights[at], false, true};
+    return false;
+  }
+  const Access &last = writes[at];
+  if (last.epoch && !last.isBefore(agent)) {
+    conflict = {last, false, false};
+    return false;
+  }
+  return true;
+}
+
 bool SharedShadow::read(uint32_t offset, uint32_t bytes, const Agent &agent,
                         Conflict &conflict) {
   uint32_t end = (offset + bytes - 1) / granule;
   for (uint32_t at = offset / granule; at <= end; ++at) {
-    if (inFlight && flights[at].epoch) {
-      conflict = {flights[at], false, true};
+    if (!checkRead(at, agent, conflict))
       return false;
-    }
-    const Access &last = writes[at];
-    if (last.epoch && !last.isBefore(agent)) {
-      conflict = {last, false, false};
-      return false;
-    }
     Read &mine = reads[at * readers + agent.warp];
     uint32_t epoch = agent.clock[agent.warp];
     mine.lane =
@@ -149,16 +156,9 @@ bool SharedShadow::readAsync(uint32_t offset, uint32_t bytes,
                              Conflict &conflict) {
   uint32_t end = (offset + bytes - 1) / granule;
   for (uint32_t at = offset / granule; at <= end; ++at) {
-    if (inFlight && flights[at].epoch) {
-      conflict = {flights[at], false, true};
+    if (!checkRead(at, agent, conflict))
       return false;
-    }
-    const Access &last = writes[at];
-    if (last.epoch && !last.isBefore(agent)) {
-      conflict = {last, false, false};
-      return false;
-    }
-    if (isUnfenced(last, agent, conflict))
+    if (isUnfenced(writes[at], agent, conflict))
       return false;
     if (agent.warp < warps)
       continue;

@@ -121,6 +121,7 @@ private:
   std::vector<Access> flights; // Of copies under way.
   std::vector<Read> reads;     // By granule, then reader.
 
+  bool checkRead(uint32_t at, const Agent &agent, Conflict &conflict) const;
   bool checkWrite(uint32_t at, const Agent &agent, bool atomic, bool same,
                   Conflict &conflict);
   bool isUnfenced(const Access &last, const Agent &agent,
