@@ -4,7 +4,9 @@
 #ifndef TENON_COMPILER_OPTIONS_H
 #define TENON_COMPILER_OPTIONS_H
 
+#include "compiler/PrecisionPlan.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,9 +24,6 @@ enum class EmitStage {
   Artifact, // all of it, to a file
 };
 
-/// What products multiply; their sums are f32 in any case.
-enum class Precision { Fp32, Bf16, Fp16 };
-
 /// How products of f32 run on CUDA: exactly, with factors rounded to the 11
 /// bits of tf32, or with factors split into two parts of that.
 enum class Tf32 { Off, On, Split };
@@ -38,6 +37,7 @@ struct DimRange {
 };
 
 struct CompileOptions {
+
   /// The file holds a program for each; stages before it show the first one's.
   std::vector<Target> targets = {Target::Cpu};
   /// Compute capabilities, as 10 * major + minor, that machine code is added
@@ -46,7 +46,9 @@ struct CompileOptions {
   /// CPU levels, lowest first; "native" is the best of this machine. Empty:
   /// all that make a difference to the precision.
   std::vector<std::string> levels;
+  /// Of all products; or, if given, what the plan says of each.
   Precision precision = Precision::Fp32;
+  std::optional<PrecisionPlan> precisionPlan;
   /// Ranges of symbolic dims; lo == hi makes the dim a number.
   std::vector<DimRange> dims;
   EmitStage stage = EmitStage::Artifact;
@@ -65,6 +67,10 @@ struct CompileOptions {
   std::vector<std::string> requireFused;
   /// A line per pass on stderr: name, milliseconds, whether it changed the IR.
   bool log = false;
+
+  bool usesPrecision(Precision each) const {
+    return precisionPlan ? precisionPlan->uses(each) : precision == each;
+  }
 };
 
 /// What `tenon compile` prints.

@@ -36,29 +36,41 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createSimplifyPass()); // tables that layers share
 }
 
+/// Products in the precision that each is to have.
+static void addPrecision(OpPassManager &function, WeightStore &weights,
+                         const CompileOptions &options, bool isCuda,
+                         PrecisionPlan &precisions) {
+  if (options.precisionPlan)
+    function.addPass(createAssignPrecisionPass(*options.precisionPlan));
+  else
+    function.addPass(
+        createAssignPrecisionPass({nameOf(options.precision).str()}));
+  LowerPrecisionPassOptions lowering;
+  lowering.explain = options.explain;
+  lowering.target = isCuda ? "cuda" : "cpu";
+  function.addPass(createLowerPrecisionPass(weights, lowering));
+  // Rounded weights.
+  function.addPass(createFoldConstantsPass(weights, /*onlyCasts=*/true));
+  function.addPass(createRecordPrecisionPass(precisions));
+}
+
 /// What of the graph depends on the target.
 static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
                                      const CompileOptions &options,
-                                     Target target) {
+                                     Target target, PrecisionPlan &precisions) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   bool isCuda = target == Target::Cuda;
   if (isCuda)
     function.addPass(createViewWeightsPass(weights));
-  if (options.precision != Precision::Fp32) {
-    LowerPrecisionPassOptions precision;
-    precision.explain = options.explain;
-    precision.target = isCuda ? "cuda" : "cpu";
-    precision.f16 = options.precision == Precision::Fp16;
-    function.addPass(createLowerPrecisionPass(weights, precision));
-    // Rounded weights.
-    function.addPass(createFoldConstantsPass(weights, /*onlyCasts=*/true));
-  }
+  if (options.precision != Precision::Fp32 || options.precisionPlan)
+    addPrecision(function, weights, options, isCuda, precisions);
   function.addPass(createAppendCachesPass({options.explain}));
 }
 
 void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
-                         const CompileOptions &options, Target target) {
-  buildTargetGraphPipeline(pm, weights, options, target);
+                         const CompileOptions &options, Target target,
+                         PrecisionPlan &precisions) {
+  buildTargetGraphPipeline(pm, weights, options, target, precisions);
   if (options.stage == EmitStage::Graph)
     return;
   // graph -> kernel.region: which ops share a kernel.

@@ -26,6 +26,8 @@ struct Compilation {
   /// What went wrong, a sentence each; empty when all went well.
   std::vector<std::string> errors;
   CompileSummary summary;
+  /// What multiplies in which precision in the end, for the first target.
+  PrecisionPlan precisions;
   /// With `explain`: remarks by the name of their node, "" for those on
   /// kernels.
   std::multimap<std::string, std::string> remarks;
@@ -37,10 +39,11 @@ void buildGraphPipeline(mlir::OpPassManager &pm, WeightStore &weights,
                         const CompileOptions &options);
 
 /// graph -> graph of what a target computes in which precision -> kernel.func
-/// -> exec, up to `options.stage`.
+/// -> exec, up to `options.stage`. What precision ops have got goes to
+/// `precisions`.
 void buildKernelPipeline(mlir::OpPassManager &pm, WeightStore &weights,
-                         const CompileOptions &options,
-                         Target target = Target::Cpu);
+                         const CompileOptions &options, Target target,
+                         PrecisionPlan &precisions);
 
 /// Imports a model and runs the passes up to `options.stage`, those of kernels
 /// for the first target. False when `compilation.errors` is not empty.

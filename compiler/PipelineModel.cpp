@@ -188,8 +188,11 @@ void countKernels(Compilation &compilation) {
 /// The passes of kernels for a target, on the graph in `compilation.module`.
 bool lowerKernels(Compilation &compilation, const CompileOptions &options,
                   Target target) {
+  PrecisionPlan ofOthers;
+  bool isFirst = target == options.targets.front();
   return runPasses(compilation, options, [&](OpPassManager &pm) {
-    buildKernelPipeline(pm, compilation.weights, options, target);
+    buildKernelPipeline(pm, compilation.weights, options, target,
+                        isFirst ? compilation.precisions : ofOthers);
   });
 }
 
@@ -258,6 +261,9 @@ bool lowerToGraph(Compilation &compilation, StringRef path,
 
 bool lowerModel(Compilation &compilation, StringRef path,
                 const CompileOptions &options) {
+  checkTargets(options, compilation.errors);
+  if (!compilation.errors.empty())
+    return false;
   ErrorCollector collector(compilation);
   if (!lowerToGraph(compilation, path, options))
     return false;

@@ -17,7 +17,7 @@ constexpr uint32_t ptxSm = 80; // What compilePtx writes for.
 std::vector<cpu::CpuLevel> levelsOf(const CompileOptions &options,
                                     std::vector<std::string> &errors) {
   std::vector<cpu::CpuLevel> levels;
-  bool hasPairs = options.precision == Precision::Bf16;
+  bool hasPairs = options.usesPrecision(Precision::Bf16);
   if (options.levels.empty())
     for (const cpu::CpuLevel &level : cpu::cpuLevels())
       if (hasPairs || level.pairDots == cpu::PairDots::None)
@@ -47,9 +47,15 @@ void checkTargets(const CompileOptions &options,
     levelsOf(options, errors);
   else if (!options.levels.empty())
     errors.push_back("CPU levels are given, but CPUs are no target");
-  if (hasCpu && options.precision == Precision::Fp16)
+  if (hasCpu && options.usesPrecision(Precision::Fp16))
     errors.push_back("fp16 is for CUDA alone, and CPUs are a target: for them "
                      "say --precision=bf16");
+  for (Precision each :
+       {Precision::Int8, Precision::Int8Weights, Precision::Int4Weights})
+    if (hasCuda && options.usesPrecision(each))
+      errors.push_back(nameOf(each).str() +
+                       " is for CPUs alone, and CUDA is a target: for it say "
+                       "--precision=bf16 or fp16");
   if (!hasCuda && !options.sms.empty())
     errors.push_back("compute capabilities are given, but CUDA is no target");
   if (options.stage == EmitStage::Ptx && options.targets[0] != Target::Cuda)

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/PrecisionAttributes.h"
 #include "compiler/Weights/WeightStore.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "llvm/Support/Format.h"
@@ -47,9 +48,9 @@ bool isLargeWeight(Value value) {
 
 class Lowering {
 public:
-  Lowering(func::FuncOp function, bool isCuda, Type narrow,
+  Lowering(func::FuncOp function, bool isCuda, Precision precision,
            const WeightStore *weights, bool explain)
-      : function(function), isCuda(isCuda), narrowType(narrow),
+      : function(function), isCuda(isCuda), precision(precision),
         weights(weights), explain(explain) {}
 
   void run() {
@@ -62,16 +63,11 @@ public:
         lookups.push_back(gather);
     });
     for (Operation *op : products)
-      lowerOrSay(op);
-    for (graph::GatherOp op : lookups) {
-      if (!isLargeWeight(op.getInput()) || op.getAxis() != 0)
-        continue;
-      std::string why = refusalOfRange(op.getInput());
-      if (why.empty())
-        lower(op);
-      else if (explain)
-        op.emitRemark("stays in f32: ") << why;
-    }
+      if (isWanted(op))
+        lowerOrSay(op);
+    for (graph::GatherOp op : lookups)
+      if (isWanted(op))
+        lowerTable(op);
   }
 
 private:
@@ -80,12 +76,31 @@ private:
            (isCuda && isa<graph::AttentionOp, graph::ConvOp>(op));
   }
 
+  /// Whether an op is to be lowered here. Its type of 16 bits is that of what
+  /// follows.
+  bool isWanted(Operation *op) {
+    Precision wanted = precisionOf(op, precision);
+    Builder builder(function.getContext());
+    narrowType = wanted == Precision::Fp16 ? Type(builder.getF16Type())
+                                           : builder.getBF16Type();
+    return wanted == Precision::Bf16 || wanted == Precision::Fp16;
+  }
+
   void lowerOrSay(Operation *op) {
     std::string why = refusal(op);
     if (why.empty())
       lower(op);
-    else if (explain)
-      op->emitRemark("stays in f32: ") << why;
+    else
+      leaveInFp32(op, why, explain);
+  }
+
+  void lowerTable(graph::GatherOp op) {
+    bool isLarge = isLargeWeight(op.getInput()) && op.getAxis() == 0;
+    std::string why = isLarge ? refusalOfRange(op.getInput()) : "";
+    if (isLarge && why.empty())
+      lower(op);
+    else
+      leaveInFp32(op, why, explain && !why.empty());
   }
 
   std::string refusal(Operation *op) {
@@ -232,6 +247,7 @@ private:
         builder, op.getLoc(),
         graph::tensorOf(graph::getDims(op.getResult()), narrowType), table,
         op.getIndices(), op.getAxis());
+    narrow->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     Value wide =
         castTo(builder, op.getLoc(), narrow.getResult(), builder.getF32Type());
     op.getResult().replaceAllUsesWith(wide);
@@ -266,9 +282,9 @@ private:
     }
   }
 
-  /// The one cast to bf16 behind the value.
+  /// The one cast to 16 bits behind the value.
   Value rounding(Value value) {
-    Value &known = casts[value];
+    Value &known = casts[{value, narrowType}];
     if (known)
       return known;
     OpBuilder builder(function.getContext());
@@ -279,10 +295,11 @@ private:
 
   func::FuncOp function;
   bool isCuda;
-  Type narrowType;
+  Precision precision; // Of ops that none was assigned to.
+  Type narrowType;     // Of the op that is looked at.
   const WeightStore *weights;
   bool explain;
-  llvm::DenseMap<Value, Value> casts;
+  llvm::DenseMap<std::pair<Value, Type>, Value> casts;
   llvm::DenseMap<const Weight *, float> largest;
 };
 
@@ -297,9 +314,9 @@ struct LowerPrecision : impl::LowerPrecisionPassBase<LowerPrecision> {
       getOperation().emitError("there is no target '") << target << "'";
       return signalPassFailure();
     }
-    Builder builder(&getContext());
-    Type type = f16 ? Type(builder.getF16Type()) : builder.getBF16Type();
-    Lowering(getOperation(), target == "cuda", type, weights, explain).run();
+    Lowering(getOperation(), target == "cuda",
+             f16 ? Precision::Fp16 : Precision::Bf16, weights, explain)
+        .run();
   }
 
   const WeightStore *weights = nullptr;

@@ -9,6 +9,7 @@
 #include "mlir/Pass/Pass.h"
 
 namespace tenon {
+struct PrecisionPlan;
 class WeightStore;
 
 #define GEN_PASS_DECL
@@ -18,6 +19,13 @@ class WeightStore;
 /// wanted.
 std::unique_ptr<mlir::Pass> createFoldConstantsPass(WeightStore &weights,
                                                     bool onlyCasts = false);
+
+/// Reads `plan`, which has a row for each op that is not to be f32.
+std::unique_ptr<mlir::Pass>
+createAssignPrecisionPass(const PrecisionPlan &plan);
+
+/// Makes `plan` say what has become of what was assigned.
+std::unique_ptr<mlir::Pass> createRecordPrecisionPass(PrecisionPlan &plan);
 
 /// Looks into `weights` for what is beyond the range of f16.
 std::unique_ptr<mlir::Pass>

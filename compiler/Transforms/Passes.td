@@ -848,7 +848,8 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
     For CUDA, products of two activations are such too, where elements of both
     lie in memory by twos, and attention and convolutions by large filters.
     Fold-constants then rounds the weights. Of f16 the same, where no number of
-    the weight is beyond its range.
+    the weight is beyond its range. Ops that assign-precision gave another
+    precision are left to the passes of that.
 
     ```mlir
     func.func @main(%x: tensor<?x128xf32, #graph.dims<s, 128>>)
@@ -883,6 +884,59 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
                         "cpu or cuda">,
                  Option<"f16", "f16", "bool", "false",
                         "Round to f16 in place of bf16">];
+}
+
+def AssignPrecisionPass : Pass<"assign-precision", "::mlir::func::FuncOp"> {
+  let summary = "The precision that each op asks for";
+  let description = [{
+    Products, attention, convolutions and tables that are looked up are given
+    the precision that a plan has for them, or all the same one, and the name
+    that plans call them by. Passes that lower precision go by that.
+
+    ```mlir
+    func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>)
+        -> tensor<4x64xf32> {
+      %0 = graph.matmul %x, %w : (tensor<4x64xf32>, tensor<64x64xf32>)
+          -> tensor<4x64xf32> loc("fc")
+      return %0 : tensor<4x64xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>)
+        -> tensor<4x64xf32> {
+      %0 = graph.matmul %x, %w {graph.op = "fc", graph.precision = "bf16"}
+          : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+      return %0 : tensor<4x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"precision", "precision", "std::string", "\"bf16\"",
+                        "For all ops, without a plan">];
+}
+
+def RecordPrecisionPass : Pass<"record-precision", "::mlir::func::FuncOp"> {
+  let summary = "The precisions that ops have got";
+  let description = [{
+    Takes the attributes of assign-precision away again, and notes what they say
+    by then.
+
+    ```mlir
+    func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>)
+        -> tensor<4x64xf32> {
+      %0 = graph.matmul %x, %w {graph.op = "fc", graph.precision = "bf16"}
+          : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+      return %0 : tensor<4x64xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>)
+        -> tensor<4x64xf32> {
+      %0 = graph.matmul %x, %w : (tensor<4x64xf32>, tensor<64x64xf32>)
+          -> tensor<4x64xf32>
+      return %0 : tensor<4x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
 def ViewWeightsPass : Pass<"view-weights", "::mlir::func::FuncOp"> {

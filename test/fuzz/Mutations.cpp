@@ -170,7 +170,8 @@ bool lower(Compilation &compilation, std::shared_ptr<ModelFile> file) {
   if (failed(graphs.run(*compilation.module)))
     return false;
   PassManager kernels(&compilation.context);
-  buildKernelPipeline(kernels, compilation.weights, CompileOptions());
+  buildKernelPipeline(kernels, compilation.weights, CompileOptions(),
+                      Target::Cpu, compilation.precisions);
   if (failed(kernels.run(*compilation.module)))
     return false;
   return !codegen || succeeded(cpu::compileObjects(

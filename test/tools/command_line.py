@@ -60,6 +60,36 @@ def check_cuda(folder):
     run("explain", model, "--target=cuda", "--sm=81", code=2, err="81")
 
 
+def check_precision_plan(folder):
+    model, plan, artifact = MLP / "model.onnx", folder / "p.json", folder / "p.tenon"
+    run("compile", model, "--precision=bf16", "--precision-plan", plan, "-o", artifact)
+    by_precision = artifact.read_bytes()
+    rows = json.loads(plan.read_text())["ops"]
+    expect(
+        len(rows) == 3
+        and {(row["kind"], row["precision"]) for row in rows} == {("matmul", "bf16")},
+        f"the plan says {rows}",
+    )
+    run("compile", model, "--precision-plan", plan, "-o", artifact)
+    expect(artifact.read_bytes() == by_precision, "a plan makes something else")
+    edited = folder / "edited.json"
+    edited.write_text(plan.read_text().replace("bf16", "fp32", 2))
+    run("compile", model, "--precision-plan", edited, "--emit=graph", out="bf16")
+    run("verify", MLP, "--precision-plan", edited, out="1 passed")
+    run("explain", model, "--precision-plan", edited, out="bf16_2")
+    edited.write_text(plan.read_text().replace(rows[1]["op"], "nowhere"))
+    run("compile", model, "--precision-plan", edited, "-o", artifact, code=1,
+        err="names matmul 'nowhere', which this model does not have")
+    edited.write_text(plan.read_text().replace("bf16", "bf17", 1))
+    run("compile", model, "--precision-plan", edited, "-o", artifact, code=2,
+        err="there is no precision 'bf17'")
+    edited.write_text(plan.read_text().replace("bf16", "fp16", 1))
+    run("compile", model, "--precision-plan", edited, "-o", artifact, code=1,
+        err="say --precision=bf16")
+    run("compile", model, "--precision-plan", folder / "none.json", "-o", artifact,
+        code=2, err="none.json")
+
+
 def check_device(both, data):
     device = ["--device", "cuda:0", "--cuda-driver", DRIVER]
     expect(
@@ -289,6 +319,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         check_cuda(folder)
+        check_precision_plan(folder)
         artifact = check_compile(folder)
         check_run(artifact, folder)
         check_verify(folder)

@@ -21,12 +21,21 @@ enum ExitCode {
   kInvalid = 2, // A bad command line, or a file that is not what it must be.
 };
 
+/// What products multiply.
+struct PrecisionRequest {
+  std::string all;  // "bf16"; empty: fp32, or what the plan says.
+  std::string plan; // A file: read without `all`, written with it.
+
+  bool readsPlan() const { return all.empty() && !plan.empty(); }
+  bool writesPlan() const { return !all.empty() && !plan.empty(); }
+};
+
 struct CompileCommand {
   std::string model, output;
   std::vector<std::string> targets; // "cpu", "cuda"; none: cpu.
   std::vector<unsigned> sms;        // 80, 90, ...
   std::string cpu;                  // "x86-64-v3,x86-64-v4", "native"
-  std::string precision = "fp32";
+  PrecisionRequest precision;
   std::vector<std::string> dims;         // "name=lo..hi" or "name=n"
   std::string emit;                      // Empty: an artifact.
   std::string plan;                      // SVG to write; empty: none.
@@ -72,7 +81,7 @@ struct VerifyCommand {
   std::vector<std::string> models; // Folders in ONNX's test layout, or .onnx.
   std::vector<std::string> dims;
   std::string cpu = "native";
-  std::string precision = "fp32";
+  PrecisionRequest precision;
   double maxError = -1; // Negative: by the model's element types.
   int threads = 0;
   int jobs = 0; // Processes at a time; 0: one per CPU; -1: none but this.
@@ -91,7 +100,7 @@ int runCheck(const CheckCommand &command);
 
 struct ExplainCommand {
   std::string model;
-  std::string precision = "fp32";
+  PrecisionRequest precision;
   std::vector<std::string> dims;
   std::string target = "cpu"; // "cuda": what each kernel should take.
   unsigned sm = 90;           // For which device.

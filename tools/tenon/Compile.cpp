@@ -84,7 +84,8 @@ int tenon::runCompile(const CompileCommand &command) {
   options->sms = command.sms;
   options->log = command.log;
   options->generic = command.generic;
-  options->precision = parsePrecision(command.precision);
+  if (llvm::Error error = setPrecision(*options, command.precision))
+    return refuse({llvm::toString(std::move(error))}, kInvalid);
   options->winograd = winogradOutputs(command.winograd);
   options->tf32 = parseTf32(command.tf32);
   for (const std::string &kind : command.requireFused)
@@ -111,6 +112,10 @@ int tenon::runCompile(const CompileCommand &command) {
   if (!command.plan.empty())
     if (int code = writePlan(compilation, command.plan))
       return code;
+  if (command.precision.writesPlan())
+    if (llvm::Error error =
+            writePrecisionPlan(compilation.precisions, command.precision.plan))
+      return refuse({llvm::toString(std::move(error))}, kFailure);
   if (options->stage != EmitStage::Artifact)
     return writeStage(text, command);
   std::chrono::duration<double> elapsed =

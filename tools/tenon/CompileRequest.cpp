@@ -37,10 +37,16 @@ std::vector<Target> tenon::parseTargets(const std::vector<std::string> &names) {
   return targets;
 }
 
-Precision tenon::parsePrecision(const std::string &text) {
-  return text == "bf16"   ? Precision::Bf16
-         : text == "fp16" ? Precision::Fp16
-                          : Precision::Fp32;
+llvm::Error tenon::setPrecision(CompileOptions &options,
+                                const PrecisionRequest &request) {
+  options.precision = findPrecision(request.all).value_or(Precision::Fp32);
+  if (!request.readsPlan())
+    return llvm::Error::success();
+  auto plan = readPrecisionPlan(request.plan);
+  if (!plan)
+    return plan.takeError();
+  options.precisionPlan = std::move(*plan);
+  return llvm::Error::success();
 }
 
 Tf32 tenon::parseTf32(const std::string &text) {

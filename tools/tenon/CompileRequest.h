@@ -5,6 +5,7 @@
 #define TENON_TOOLS_TENON_COMPILEREQUEST_H
 
 #include "compiler/Options.h"
+#include "tools/tenon/Commands.h"
 #include "llvm/Support/Error.h"
 
 namespace tenon {
@@ -26,8 +27,9 @@ makeCompileOptions(const std::string &cpu, const std::vector<std::string> &dims,
 /// What --target says, each once: cpu, cuda.
 std::vector<Target> parseTargets(const std::vector<std::string> &names);
 
-/// What --precision says: fp32, bf16, fp16.
-Precision parsePrecision(const std::string &text);
+/// Sets what --precision and --precision-plan say, and reads the plan.
+llvm::Error setPrecision(CompileOptions &options,
+                         const PrecisionRequest &request);
 
 } // namespace tenon
 

@@ -104,7 +104,11 @@ int tenon::runExplain(const ExplainCommand &command) {
     return kInvalid;
   }
   options->explain = true;
-  options->precision = parsePrecision(command.precision);
+  if (llvm::Error error = setPrecision(*options, command.precision)) {
+    llvm::errs() << "tenon explain: " << llvm::toString(std::move(error))
+                 << '\n';
+    return kInvalid;
+  }
   options->tf32 = parseTf32(command.tf32);
   Compilation compilation;
   if (!lowerModel(compilation, command.model, *options)) {

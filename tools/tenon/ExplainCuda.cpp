@@ -69,7 +69,8 @@ int tenon::explainForCuda(const ExplainCommand &command) {
   if (!options)
     return refuse(llvm::toString(options.takeError()), kInvalid);
   options->targets = {Target::Cuda};
-  options->precision = parsePrecision(command.precision);
+  if (llvm::Error error = setPrecision(*options, command.precision))
+    return refuse(llvm::toString(std::move(error)), kInvalid);
   options->tf32 = parseTf32(command.tf32);
   const Device *device = findDevice(command.sm);
   if (!device)

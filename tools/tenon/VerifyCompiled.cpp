@@ -73,7 +73,8 @@ std::optional<Verdict> tenon::compiledExecution(const std::string &path,
   if (!command.device.isCpu())
     options->targets = {Target::Cuda};
   options->generic = command.generic;
-  options->precision = parsePrecision(command.precision);
+  if (llvm::Error error = setPrecision(*options, command.precision))
+    return Verdict::fail(llvm::toString(std::move(error)));
   options->winograd = winogradOutputs(command.winograd);
   options->tf32 = parseTf32(command.tf32);
   TemporaryFile artifact;

@@ -240,9 +240,9 @@ Verdict tenon::verifyModel(const std::string &path,
     return *verdict;
   Standard standard = {defaultTolerance(model.file->model()),
                        isQuantized(model.file->model())};
-  if (command.precision == "bf16")
+  if (command.precision.all == "bf16" || command.precision.readsPlan())
     standard.tolerance = std::max(standard.tolerance, 1e-2);
-  if (command.precision == "fp16")
+  if (command.precision.all == "fp16")
     standard.tolerance = std::max(standard.tolerance, 2e-3);
   if (command.maxError >= 0)
     standard.tolerance = command.maxError;

@@ -29,12 +29,15 @@ CLI::App *addCommand(CLI::App &app, const char *name, const char *text,
   return command;
 }
 
-void addPrecision(CLI::App *command, std::string &precision) {
+void addPrecision(CLI::App *command, PrecisionRequest &precision,
+                  const std::string &ofPlan) {
   command
-      ->add_option("--precision", precision,
+      ->add_option("--precision", precision.all,
                    "What products multiply: fp32 (the default), or bf16, "
                    "which also halves the weights, or fp16, for CUDA")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
+  command->add_option("--precision-plan", precision.plan,
+                      "JSON with a precision for each product: " + ofPlan);
 }
 
 /// "cpu", "cuda" or "cuda:N".
@@ -99,7 +102,8 @@ void addCompile(CLI::App &app, Command &chosen) {
   command->add_option("--cpu", options->cpu,
                       "CPU levels: x86-64-v3,x86-64-v4 (the default; for bf16 "
                       "also x86-64-v4-bf16), or native");
-  addPrecision(command, options->precision);
+  addPrecision(command, options->precision,
+               "read without --precision, written with it");
   command
       ->add_option("--dim", options->dims,
                    "Range of a symbolic dim: NAME=LO..HI or NAME=N")
@@ -182,7 +186,8 @@ void addVerify(CLI::App &app, Command &chosen) {
                       "Relative to each output's largest magnitude; default "
                       "1e-4, 1e-2 with f16 or bf16, 1e-1 when quantized");
   command->add_option("--cpu", options->cpu, "CPU level to compile for");
-  addPrecision(command, options->precision);
+  addPrecision(command, options->precision,
+               "read, in the place of --precision");
   command->add_option("--dim", options->dims, "Size of a symbolic dim: NAME=N")
       ->allow_extra_args(false);
   addWinograd(command, options->winograd);
@@ -213,7 +218,8 @@ void addInspections(CLI::App &app, Command &chosen) {
       addCommand(app, "explain", "Show which kernel computes each ONNX node",
                  runExplain, explain, chosen);
   command->add_option("model", explain->model, "ONNX file")->required();
-  addPrecision(command, explain->precision);
+  addPrecision(command, explain->precision,
+               "read, in the place of --precision");
   addTf32(command, explain->tf32);
   command
       ->add_option("--target", explain->target,

@@ -57,7 +57,8 @@ std::string runPasses(StringRef path, const Way &way) {
   options.explain = true; // Remarks are code, too.
   PassManager pm(&context, ModuleOp::getOperationName());
   buildGraphPipeline(pm, weights, options);
-  buildKernelPipeline(pm, weights, options, way.target);
+  PrecisionPlan precisions;
+  buildKernelPipeline(pm, weights, options, way.target, precisions);
   if (succeeded(pm.run(*module)))
     return "";
   return problem.empty() ? "a pass fails without a reason" : problem;

@@ -1,0 +1,159 @@
+//===- PrecisionPlan.cpp - Which op multiplies in which precision ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/PrecisionPlan.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+namespace tenon {
+namespace {
+
+struct NamedPrecision {
+  Precision precision;
+  llvm::StringLiteral name;
+};
+constexpr NamedPrecision names[] = {
+    {Precision::Fp32, "fp32"},
+    {Precision::Bf16, "bf16"},
+    {Precision::Fp16, "fp16"},
+    {Precision::Int8, "int8"},
+    {Precision::Int8Weights, "int8-weights"},
+    {Precision::Int4Weights, "int4-weights"},
+};
+
+constexpr int64_t formatVersion = 1;
+/// A line for each op of a model of a million nodes is less.
+constexpr uint64_t largestFile = uint64_t(256) << 20;
+
+/// One op of the file, or why it is none.
+llvm::Expected<OpPrecision> readRow(const llvm::json::Value &value) {
+  auto fail = [](const llvm::Twine &text) {
+    return llvm::createStringError(text);
+  };
+  const llvm::json::Object *object = value.getAsObject();
+  if (!object)
+    return fail("an element of \"ops\" is no object");
+  auto op = object->getString("op"), precision = object->getString("precision");
+  if (!op)
+    return fail("an element of \"ops\" has no string \"op\"");
+  if (!precision)
+    return fail("op '" + *op + "' has no string \"precision\"");
+  std::optional<Precision> known = findPrecision(*precision);
+  if (!known)
+    return fail("op '" + *op + "': there is no precision '" + *precision +
+                "'; say one of " + precisionNames());
+  OpPrecision row;
+  row.op = op->str();
+  row.kind = object->getString("kind").value_or("").str();
+  row.precision = *known;
+  row.error = object->getNumber("error");
+  return row;
+}
+
+llvm::Expected<PrecisionPlan> parse(llvm::StringRef text) {
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
+  if (!json)
+    return json.takeError();
+  const llvm::json::Object *object = json->getAsObject();
+  if (!object || object->getInteger("format") != formatVersion)
+    return llvm::createStringError("this is no precision plan of format 1");
+  const llvm::json::Array *ops = object->getArray("ops");
+  if (!ops)
+    return llvm::createStringError("the plan has no array \"ops\"");
+  PrecisionPlan plan;
+  llvm::StringSet<> seen;
+  for (const llvm::json::Value &value : *ops) {
+    llvm::Expected<OpPrecision> row = readRow(value);
+    if (!row)
+      return row.takeError();
+    if (!seen.insert(row->op + '\n' + row->kind).second)
+      return llvm::createStringError("op '" + row->op + "' is there twice");
+    plan.ops.push_back(std::move(*row));
+  }
+  return plan;
+}
+
+} // namespace
+
+llvm::StringRef nameOf(Precision precision) {
+  return llvm::find_if(names,
+                       [&](const NamedPrecision &each) {
+                         return each.precision == precision;
+                       })
+      ->name;
+}
+
+std::optional<Precision> findPrecision(llvm::StringRef name) {
+  for (const NamedPrecision &each : names)
+    if (each.name == name)
+      return each.precision;
+  return std::nullopt;
+}
+
+std::string precisionNames() {
+  return llvm::join(
+      llvm::map_range(
+          names, [](const NamedPrecision &each) { return each.name.str(); }),
+      ", ");
+}
+
+bool PrecisionPlan::uses(Precision precision) const {
+  return llvm::any_of(ops, [&](const OpPrecision &each) {
+    return each.precision == precision;
+  });
+}
+
+llvm::Expected<PrecisionPlan> readPrecisionPlan(const std::string &path) {
+  auto fail = [&](const llvm::Twine &text) {
+    return llvm::createStringError("precision plan " + path + ": " + text);
+  };
+  uint64_t size = 0;
+  if (std::error_code error = llvm::sys::fs::file_size(path, size))
+    return fail(error.message());
+  if (size > largestFile)
+    return fail("the file is too large");
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return fail(buffer.getError().message());
+  llvm::Expected<PrecisionPlan> plan = parse((*buffer)->getBuffer());
+  if (!plan)
+    return fail(llvm::toString(plan.takeError()));
+  return plan;
+}
+
+llvm::Error writePrecisionPlan(const PrecisionPlan &plan,
+                               const std::string &path) {
+  std::error_code error;
+  llvm::raw_fd_ostream os(path, error);
+  if (error)
+    return llvm::createStringError("cannot write " + path + ": " +
+                                   error.message());
+  os << "{\"format\": " << formatVersion << ", \"ops\": [";
+  llvm::StringRef separator = "\n";
+  for (const OpPrecision &row : plan.ops) {
+    llvm::json::OStream line(os << separator);
+    line.object([&] {
+      line.attribute("op", llvm::json::fixUTF8(row.op));
+      line.attribute("kind", row.kind);
+      line.attribute("precision", nameOf(row.precision));
+      if (row.error && std::isfinite(*row.error))
+        line.attribute("error", *row.error);
+    });
+    separator = ",\n";
+  }
+  os << "\n]}\n";
+  os.close();
+  if (!os.has_error())
+    return llvm::Error::success();
+  std::string reason = os.error().message();
+  os.clear_error();
+  return llvm::createStringError("cannot write " + path + ": " + reason);
+}
+
+} // namespace tenon

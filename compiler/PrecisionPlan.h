@@ -1,0 +1,63 @@
+//===- PrecisionPlan.h - Which op multiplies in which precision -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The file is JSON, with a line for each op, which a person can edit:
+//
+//   {"format": 1, "ops": [
+//   {"op":"/layer.0/MatMul","kind":"matmul","precision":"bf16","error":0.002}
+//   ]}
+//
+// `op` is the ONNX node; where several ops of a kind come from one node, or
+// nodes share a name, later ones end in #2, #3 and so on. `error`, which may be
+// missing, is what the op alone adds to the outputs, relative to their largest
+// magnitude. Ops that are not named are computed in fp32.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_PRECISIONPLAN_H
+#define TENON_COMPILER_PRECISIONPLAN_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenon {
+
+/// What products multiply; their sums are f32 in any case, or exact.
+enum class Precision {
+  Fp32,
+  Bf16,
+  Fp16,
+  Int8,        // Weights, and activations by row at run time.
+  Int8Weights, // Weights alone, by blocks; they multiply as f32.
+  Int4Weights,
+};
+
+/// As the command line and plans have it: "fp32", "int8-weights".
+llvm::StringRef nameOf(Precision precision);
+std::optional<Precision> findPrecision(llvm::StringRef name);
+/// All names, comma-separated.
+std::string precisionNames();
+
+struct OpPrecision {
+  std::string op, kind; // Kind: "matmul", "attention", "conv", "gather".
+  Precision precision = Precision::Fp32;
+  std::optional<double> error;
+};
+
+struct PrecisionPlan {
+  std::vector<OpPrecision> ops;
+
+  bool uses(Precision precision) const;
+};
+
+/// Errors name the file, the line's op and what is wrong with it.
+llvm::Expected<PrecisionPlan> readPrecisionPlan(const std::string &path);
+llvm::Error writePrecisionPlan(const PrecisionPlan &plan,
+                               const std::string &path);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_PRECISIONPLAN_H

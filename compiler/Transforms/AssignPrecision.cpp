@@ -1,0 +1,187 @@
+//===- AssignPrecision.cpp - The precision that each op asks for ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Passes that lower go by the attributes that assign-precision puts on ops, and
+// take back to fp32 what they leave as it was. Record-precision reads what has
+// become of them, and takes the attributes away: equal kernels must be equal,
+// whichever node they are of.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/PrecisionPlan.h"
+#include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/PrecisionAttributes.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_ASSIGNPRECISIONPASS
+#define GEN_PASS_DEF_RECORDPRECISIONPASS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+bool isTable(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return value.getDefiningOp<graph::WeightOp>() && type.hasStaticShape() &&
+         isa<FloatType>(type.getElementType());
+}
+
+/// What may be computed in other precisions than its own.
+bool hasChoice(Operation *op) {
+  if (auto gather = dyn_cast<graph::GatherOp>(op))
+    return gather.getAxis() == 0 && isTable(gather.getInput());
+  return isa<graph::AttentionOp, graph::ConvOp, graph::MatmulOp>(op) &&
+         isa<FloatType>(graph::getElementType(op->getOperand(0)));
+}
+
+StringRef kindOf(Operation *op) { return op->getName().stripDialect(); }
+
+/// The first node that an op is of.
+std::string nodeOf(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName().str();
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (std::string name = nodeOf(part); !name.empty())
+        return name;
+  return "";
+}
+
+/// Gives ops names that a plan can tell apart.
+class OpNames {
+public:
+  std::string next(Operation *op) {
+    std::string node = nodeOf(op->getLoc());
+    unsigned count = ++counts[(node + "\n" + kindOf(op)).str()];
+    return count == 1 ? node : node + "#" + std::to_string(count);
+  }
+
+private:
+  llvm::StringMap<unsigned> counts;
+};
+
+struct AssignPrecision : impl::AssignPrecisionPassBase<AssignPrecision> {
+  using Base = impl::AssignPrecisionPassBase<AssignPrecision>;
+  using Base::Base;
+  explicit AssignPrecision(const PrecisionPlan &plan) : plan(&plan) {}
+
+  void runOnOperation() override {
+    std::optional<Precision> all = findPrecision(precision);
+    if (!all) {
+      getOperation().emitError("there is no precision '")
+          << precision << "'; say one of " << precisionNames();
+      return signalPassFailure();
+    }
+    llvm::StringMap<const OpPrecision *> rows;
+    if (plan)
+      for (const OpPrecision &row : plan->ops)
+        rows[key(row.op, row.kind)] = &row;
+    OpNames names;
+    Builder builder(&getContext());
+    getOperation().walk([&](Operation *op) {
+      if (!hasChoice(op))
+        return;
+      std::string name = names.next(op);
+      Precision wanted = *all;
+      if (plan) {
+        const OpPrecision *row = take(rows, name, kindOf(op));
+        wanted = row ? row->precision : Precision::Fp32;
+      }
+      op->setAttr(opNameAttribute, builder.getStringAttr(name));
+      op->setAttr(precisionAttribute, builder.getStringAttr(nameOf(wanted)));
+    });
+    if (failed(refuseUnknown(rows)))
+      signalPassFailure();
+  }
+
+private:
+  static std::string key(StringRef op, StringRef kind) {
+    return (op + "\n" + kind).str();
+  }
+
+  /// The plan's row of an op, whose kind the plan may leave out. What is left
+  /// in `rows` at the end is of no op.
+  static const OpPrecision *take(llvm::StringMap<const OpPrecision *> &rows,
+                                 StringRef name, StringRef kind) {
+    for (StringRef each : {kind, StringRef()})
+      if (auto found = rows.find(key(name, each)); found != rows.end()) {
+        const OpPrecision *row = found->second;
+        rows.erase(found);
+        return row;
+      }
+    return nullptr;
+  }
+
+  /// A row that means nothing is a slip of whoever edited the plan, or the plan
+  /// is of another model.
+  LogicalResult
+  refuseUnknown(const llvm::StringMap<const OpPrecision *> &rows) {
+    if (rows.empty())
+      return success();
+    const OpPrecision *first = nullptr;
+    for (const OpPrecision &row : plan->ops)
+      if (!first && rows.contains(key(row.op, row.kind)))
+        first = &row;
+    return emitError(UnknownLoc::get(&getContext()))
+           << "the precision plan names "
+           << (first->kind.empty() ? "" : first->kind + " ") << "'" << first->op
+           << "'"
+           << (rows.size() > 1 ? " and " + Twine(rows.size() - 1) + " more"
+                               : Twine())
+           << ", which this model does not have; write the plan again with "
+              "--precision=P --precision-plan FILE";
+  }
+
+  const PrecisionPlan *plan = nullptr;
+};
+
+struct RecordPrecision : impl::RecordPrecisionPassBase<RecordPrecision> {
+  using Base = impl::RecordPrecisionPassBase<RecordPrecision>;
+  using Base::Base;
+  explicit RecordPrecision(PrecisionPlan &plan) : plan(&plan) {}
+
+  void runOnOperation() override {
+    if (plan)
+      plan->ops.clear();
+    getOperation().walk([&](Operation *op) {
+      auto name = op->getAttrOfType<StringAttr>(opNameAttribute);
+      auto precision = op->getAttrOfType<StringAttr>(precisionAttribute);
+      op->removeAttr(opNameAttribute);
+      op->removeAttr(precisionAttribute);
+      if (plan && name && precision)
+        plan->ops.push_back(
+            {name.str(), kindOf(op).str(),
+             findPrecision(precision.getValue()).value_or(Precision::Fp32),
+             std::nullopt});
+    });
+  }
+
+  PrecisionPlan *plan = nullptr;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createAssignPrecisionPass(const PrecisionPlan &plan) {
+  return std::make_unique<AssignPrecision>(plan);
+}
+
+std::unique_ptr<Pass> createRecordPrecisionPass(PrecisionPlan &plan) {
+  return std::make_unique<RecordPrecision>(plan);
+}
+
+Precision precisionOf(Operation *op, Precision otherwise) {
+  auto name = op->getAttrOfType<StringAttr>(precisionAttribute);
+  return name ? findPrecision(name.getValue()).value_or(otherwise) : otherwise;
+}
+
+void leaveInFp32(Operation *op, const Twine &why, bool explain) {
+  if (op->hasAttr(precisionAttribute))
+    op->setAttr(precisionAttribute,
+                StringAttr::get(op->getContext(), nameOf(Precision::Fp32)));
+  if (explain)
+    op->emitRemark("stays in f32: ") << why;
+}
+
+} // namespace tenon

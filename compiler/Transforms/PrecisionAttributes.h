@@ -1,0 +1,26 @@
+//===- PrecisionAttributes.h - Precisions on ops, between passes ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TRANSFORMS_PRECISIONATTRIBUTES_H
+#define TENON_COMPILER_TRANSFORMS_PRECISIONATTRIBUTES_H
+
+#include "compiler/PrecisionPlan.h"
+#include "mlir/IR/Operation.h"
+
+namespace tenon {
+
+/// A name of Precision, and the op's name in plans. Assign-precision sets both;
+/// record-precision removes them.
+inline constexpr llvm::StringLiteral precisionAttribute = "graph.precision";
+inline constexpr llvm::StringLiteral opNameAttribute = "graph.op";
+
+/// What an op asks for; `otherwise` where nothing was assigned.
+Precision precisionOf(mlir::Operation *op, Precision otherwise);
+
+/// For an op that a lowering does not take: says so in its attribute and, to
+/// explain, in a remark.
+void leaveInFp32(mlir::Operation *op, const llvm::Twine &why, bool explain);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_TRANSFORMS_PRECISIONATTRIBUTES_H
