@@ -49,6 +49,9 @@ struct CompileOptions {
   /// Of all products; or, if given, what the plan says of each.
   Precision precision = Precision::Fp32;
   std::optional<PrecisionPlan> precisionPlan;
+  /// Compute each product in these, too, and return how much they differ, to
+  /// choose a plan by.
+  std::vector<Precision> probes;
   /// Ranges of symbolic dims; lo == hi makes the dim a number.
   std::vector<DimRange> dims;
   EmitStage stage = EmitStage::Artifact;
@@ -69,6 +72,9 @@ struct CompileOptions {
   bool log = false;
 
   bool usesPrecision(Precision each) const {
+    for (Precision probe : probes)
+      if (probe == each)
+        return true;
     return precisionPlan ? precisionPlan->uses(each) : precision == each;
   }
 };

@@ -39,12 +39,14 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
 /// Products in the precision that each is to have.
 static void addPrecision(OpPassManager &function, WeightStore &weights,
                          const CompileOptions &options, bool isCuda,
-                         PrecisionPlan &precisions) {
+                         PrecisionPlan &precisions, PrecisionProbes &probes) {
   if (options.precisionPlan)
     function.addPass(createAssignPrecisionPass(*options.precisionPlan));
   else
     function.addPass(
         createAssignPrecisionPass({nameOf(options.precision).str()}));
+  if (!options.probes.empty())
+    function.addPass(createProbePrecisionPass(options.probes, probes));
   LowerPrecisionPassOptions lowering;
   lowering.explain = options.explain;
   lowering.target = isCuda ? "cuda" : "cpu";
@@ -57,20 +59,22 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
 /// What of the graph depends on the target.
 static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
                                      const CompileOptions &options,
-                                     Target target, PrecisionPlan &precisions) {
+                                     Target target, PrecisionPlan &precisions,
+                                     PrecisionProbes &probes) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   bool isCuda = target == Target::Cuda;
   if (isCuda)
     function.addPass(createViewWeightsPass(weights));
-  if (options.precision != Precision::Fp32 || options.precisionPlan)
-    addPrecision(function, weights, options, isCuda, precisions);
+  if (options.precision != Precision::Fp32 || options.precisionPlan ||
+      !options.probes.empty())
+    addPrecision(function, weights, options, isCuda, precisions, probes);
   function.addPass(createAppendCachesPass({options.explain}));
 }
 
 void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
                          const CompileOptions &options, Target target,
-                         PrecisionPlan &precisions) {
-  buildTargetGraphPipeline(pm, weights, options, target, precisions);
+                         PrecisionPlan &precisions, PrecisionProbes &probes) {
+  buildTargetGraphPipeline(pm, weights, options, target, precisions, probes);
   if (options.stage == EmitStage::Graph)
     return;
   // graph -> kernel.region: which ops share a kernel.

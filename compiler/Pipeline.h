@@ -6,6 +6,7 @@
 
 #include "compiler/Import/ImportReport.h"
 #include "compiler/Options.h"
+#include "compiler/Transforms/PrecisionProbes.h"
 #include "compiler/Weights/WeightStore.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -26,8 +27,10 @@ struct Compilation {
   /// What went wrong, a sentence each; empty when all went well.
   std::vector<std::string> errors;
   CompileSummary summary;
-  /// What multiplies in which precision in the end, for the first target.
+  /// What multiplies in which precision in the end, for the first target, and
+  /// what CompileOptions::probes asks for.
   PrecisionPlan precisions;
+  PrecisionProbes probes;
   /// With `explain`: remarks by the name of their node, "" for those on
   /// kernels.
   std::multimap<std::string, std::string> remarks;
@@ -40,10 +43,10 @@ void buildGraphPipeline(mlir::OpPassManager &pm, WeightStore &weights,
 
 /// graph -> graph of what a target computes in which precision -> kernel.func
 /// -> exec, up to `options.stage`. What precision ops have got goes to
-/// `precisions`.
+/// `precisions`, and what options.probes asks for to `probes`.
 void buildKernelPipeline(mlir::OpPassManager &pm, WeightStore &weights,
                          const CompileOptions &options, Target target,
-                         PrecisionPlan &precisions);
+                         PrecisionPlan &precisions, PrecisionProbes &probes);
 
 /// Imports a model and runs the passes up to `options.stage`, those of kernels
 /// for the first target. False when `compilation.errors` is not empty.

@@ -188,12 +188,19 @@ void countKernels(Compilation &compilation) {
 /// The passes of kernels for a target, on the graph in `compilation.module`.
 bool lowerKernels(Compilation &compilation, const CompileOptions &options,
                   Target target) {
-  PrecisionPlan ofOthers;
-  bool isFirst = target == options.targets.front();
-  return runPasses(compilation, options, [&](OpPassManager &pm) {
-    buildKernelPipeline(pm, compilation.weights, options, target,
-                        isFirst ? compilation.precisions : ofOthers);
-  });
+  PrecisionPlan precisions;
+  PrecisionProbes probes;
+  if (!runPasses(compilation, options, [&](OpPassManager &pm) {
+        buildKernelPipeline(pm, compilation.weights, options, target,
+                            precisions, probes);
+      }))
+    return false;
+  if (target != options.targets.front())
+    return true;
+  markTaken(probes, precisions);
+  compilation.precisions = std::move(precisions);
+  compilation.probes = std::move(probes);
+  return true;
 }
 
 /// graph -> kernel.func -> code, for every target.

@@ -9,7 +9,9 @@
 #include "mlir/Pass/Pass.h"
 
 namespace tenon {
+enum class Precision;
 struct PrecisionPlan;
+struct PrecisionProbes;
 class WeightStore;
 
 #define GEN_PASS_DECL
@@ -23,6 +25,11 @@ std::unique_ptr<mlir::Pass> createFoldConstantsPass(WeightStore &weights,
 /// Reads `plan`, which has a row for each op that is not to be f32.
 std::unique_ptr<mlir::Pass>
 createAssignPrecisionPass(const PrecisionPlan &plan);
+
+/// Fills in `probes`, but for what is taken.
+std::unique_ptr<mlir::Pass>
+createProbePrecisionPass(llvm::ArrayRef<Precision> candidates,
+                         PrecisionProbes &probes);
 
 /// Makes `plan` say what has become of what was assigned.
 std::unique_ptr<mlir::Pass> createRecordPrecisionPass(PrecisionPlan &plan);

@@ -914,6 +914,62 @@ def AssignPrecisionPass : Pass<"assign-precision", "::mlir::func::FuncOp"> {
                         "For all ops, without a plan">];
 }
 
+def ProbePrecisionPass : Pass<"probe-precision", "::mlir::func::FuncOp"> {
+  let summary = "Copies of ops in other precisions, to see what that does";
+  let description = [{
+    Each op that assign-precision names gets a copy for each candidate. A last
+    result of the function has, for each copy, the square of its difference from
+    the op's result over the square of that. A last argument says which copies
+    take their op's place.
+
+    ```mlir
+    func.func @main(%x: tensor<1x4xf32>, %w: tensor<4x4xf32>)
+        -> tensor<1x4xf32> {
+      %0 = graph.matmul %x, %w {graph.op = "fc", graph.precision = "fp32"}
+          : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+      return %0 : tensor<1x4xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<1x4xf32>, %w: tensor<4x4xf32>,
+        %mask: tensor<1xi1> {graph.name = "graph.precision_mask"})
+        -> (tensor<1x4xf32>,
+            tensor<1xf32> {graph.name = "graph.precision_errors"}) {
+      %0 = graph.matmul %x, %w {graph.op = "fc", graph.precision = "fp32"}
+          : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+      %1 = graph.mul %0, %0
+          : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+      %2 = graph.reduce %1 {axes = array<i64: 0, 1>,
+          kind = #graph<reduce_kind sum>}
+          : (tensor<1x4xf32>) -> tensor<1x1xf32>
+      %3 = graph.reshape %2 : (tensor<1x1xf32>) -> tensor<1xf32>
+      %4 = graph.matmul %x, %w {graph.op = "probe 0", graph.precision = "bf16"}
+          : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+      %5 = graph.sub %4, %0
+          : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+      %6 = graph.mul %5, %5
+          : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+      %7 = graph.reduce %6 {axes = array<i64: 0, 1>,
+          kind = #graph<reduce_kind sum>}
+          : (tensor<1x4xf32>) -> tensor<1x1xf32>
+      %8 = graph.reshape %7 : (tensor<1x1xf32>) -> tensor<1xf32>
+      %9 = graph.div %8, %3 : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+      %10 = graph.slice %mask {starts = #graph.dims<0>, steps = #graph.dims<1>}
+          : (tensor<1xi1>) -> tensor<1xi1>
+      %11 = graph.reshape %10 : (tensor<1xi1>) -> tensor<1x1xi1>
+      %12 = graph.select %11, %4, %0
+          : (tensor<1x1xi1>, tensor<1x4xf32>, tensor<1x4xf32>)
+          -> tensor<1x4xf32>
+      %13 = graph.concat %9 {axis = 0 : i64}
+          : (tensor<1xf32>) -> tensor<1xf32>
+      return %12, %13 : tensor<1x4xf32>, tensor<1xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"precisions", "precisions", "std::string", "\"bf16\"",
+                        "Candidates, with + between them">];
+}
+
 def RecordPrecisionPass : Pass<"record-precision", "::mlir::func::FuncOp"> {
   let summary = "The precisions that ops have got";
   let description = [{

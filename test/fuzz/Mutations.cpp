@@ -171,7 +171,7 @@ bool lower(Compilation &compilation, std::shared_ptr<ModelFile> file) {
     return false;
   PassManager kernels(&compilation.context);
   buildKernelPipeline(kernels, compilation.weights, CompileOptions(),
-                      Target::Cpu, compilation.precisions);
+                      Target::Cpu, compilation.precisions, compilation.probes);
   if (failed(kernels.run(*compilation.module)))
     return false;
   return !codegen || succeeded(cpu::compileObjects(

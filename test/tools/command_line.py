@@ -90,6 +90,31 @@ def check_precision_plan(folder):
         code=2, err="none.json")
 
 
+def check_auto_precision(folder):
+    model, plan, artifact = MLP / "model.onnx", folder / "a.json", folder / "a.tenon"
+
+    def precisions(*arguments):
+        run("compile", model, "--precision=auto", "--precision-plan", plan, "-o",
+            artifact, *arguments, out="auto is 3")
+        rows = json.loads(plan.read_text())["ops"]
+        return {row["precision"] for row in rows}, [row["error"] for row in rows]
+
+    chosen, errors = precisions("--max-error", 0.5, "--calibrate", MLP)
+    expect(chosen == {"bf16"} and min(errors) > 0, f"auto chose {chosen} {errors}")
+    chosen, errors = precisions("--max-error", 0)
+    expect(chosen == {"fp32"} and max(errors) == 0, f"auto chose {chosen} {errors}")
+    run("verify", MLP, "--precision-plan", plan, "--max-error", 1e-4, out="1 passed")
+    run("compile", model, "--precision=auto", "-o", artifact,
+        out="seeded sets of inputs")
+    run("compile", model, "--precision=auto", "--target=cuda", "-o", artifact, code=2,
+        err="for CPUs alone")
+    run("compile", model, "--precision=auto", "--calibrate", folder / "no", "-o",
+        artifact, code=2, err="no")
+    run("compile", model, "--precision=auto", "--calibrate", folder, "-o", artifact,
+        code=1, err="cannot be opened")
+    run("verify", MLP, "--precision=auto", code=2, err="auto")
+
+
 def check_device(both, data):
     device = ["--device", "cuda:0", "--cuda-driver", DRIVER]
     expect(
@@ -320,6 +345,7 @@ def main():
         folder = pathlib.Path(name)
         check_cuda(folder)
         check_precision_plan(folder)
+        check_auto_precision(folder)
         artifact = check_compile(folder)
         check_run(artifact, folder)
         check_verify(folder)

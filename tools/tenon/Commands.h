@@ -23,9 +23,15 @@ enum ExitCode {
 
 /// What products multiply.
 struct PrecisionRequest {
-  std::string all;  // "bf16"; empty: fp32, or what the plan says.
+  std::string all;  // "bf16", "auto"; empty: fp32, or what the plan says.
   std::string plan; // A file: read without `all`, written with it.
+  // For auto: a folder with inputs (empty: seeded ones), the error that outputs
+  // may have, of their largest magnitude, and threads to measure with.
+  std::string calibrate;
+  double maxError = 1e-2;
+  int threads = 0;
 
+  bool isAuto() const { return all == "auto"; }
   bool readsPlan() const { return all.empty() && !plan.empty(); }
   bool writesPlan() const { return !all.empty() && !plan.empty(); }
 };

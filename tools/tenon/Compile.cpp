@@ -1,6 +1,7 @@
 //===- Compile.cpp - tenon compile ----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "tools/tenon/AutoPrecision.h"
 #include "tools/tenon/Commands.h"
 #include "tools/tenon/CompileRequest.h"
 #include "tools/tenon/Progress.h"
@@ -74,6 +75,27 @@ int writePlan(Compilation &compilation, const std::string &path) {
   return refuse({"there is no memory plan at this stage"}, kInvalid);
 }
 
+/// Sets the plan of --precision=auto.
+int choosePlan(const CompileCommand &command, CompileOptions &options) {
+  if (llvm::is_contained(options.targets, Target::Cuda))
+    return refuse({"--precision=auto is for CPUs alone, and CUDA is a target: "
+                   "for it say bf16 or fp16"},
+                  kInvalid);
+  ProgressTimer progress("measuring " + command.model);
+  auto plan = planPrecisions(command.model, options, command.precision);
+  if (!plan)
+    return refuse({llvm::toString(plan.takeError())}, kFailure);
+  options.precisionPlan = std::move(*plan);
+  return kSuccess;
+}
+
+/// What was assigned, as it was lowered in the end; of auto with errors.
+PrecisionPlan finalPlan(const CompileOptions &options,
+                        const Compilation &compilation) {
+  return options.precisionPlan ? *options.precisionPlan
+                               : compilation.precisions;
+}
+
 } // namespace
 
 int tenon::runCompile(const CompileCommand &command) {
@@ -98,6 +120,9 @@ int tenon::runCompile(const CompileCommand &command) {
                                  options->stage == EmitStage::Artifact))
     return refuse({"say where the result goes: -o FILE"}, kInvalid);
   auto start = std::chrono::steady_clock::now();
+  if (command.precision.isAuto())
+    if (int code = choosePlan(command, *options))
+      return code;
   Compilation compilation;
   std::string text;
   bool done;
@@ -113,8 +138,8 @@ int tenon::runCompile(const CompileCommand &command) {
     if (int code = writePlan(compilation, command.plan))
       return code;
   if (command.precision.writesPlan())
-    if (llvm::Error error =
-            writePrecisionPlan(compilation.precisions, command.precision.plan))
+    if (llvm::Error error = writePrecisionPlan(finalPlan(*options, compilation),
+                                               command.precision.plan))
       return refuse({llvm::toString(std::move(error))}, kFailure);
   if (options->stage != EmitStage::Artifact)
     return writeStage(text, command);

@@ -30,12 +30,17 @@ CLI::App *addCommand(CLI::App &app, const char *name, const char *text,
 }
 
 void addPrecision(CLI::App *command, PrecisionRequest &precision,
-                  const std::string &ofPlan) {
+                  const std::string &ofPlan, bool canChoose = false) {
+  std::vector<std::string> names = {"fp32", "bf16", "fp16"};
+  if (canChoose)
+    names.push_back("auto");
   command
       ->add_option("--precision", precision.all,
-                   "What products multiply: fp32 (the default), or bf16, "
-                   "which also halves the weights, or fp16, for CUDA")
-      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
+                   std::string("What products multiply: fp32 (the default), or "
+                               "bf16, which also halves the weights, or fp16, "
+                               "for CUDA") +
+                       (canChoose ? "; auto chooses for each" : ""))
+      ->check(CLI::IsMember(names));
   command->add_option("--precision-plan", precision.plan,
                       "JSON with a precision for each product: " + ofPlan);
 }
@@ -103,7 +108,18 @@ void addCompile(CLI::App &app, Command &chosen) {
                       "CPU levels: x86-64-v3,x86-64-v4 (the default; for bf16 "
                       "also x86-64-v4-bf16), or native");
   addPrecision(command, options->precision,
-               "read without --precision, written with it");
+               "read without --precision, written with it",
+               /*canChoose=*/true);
+  command
+      ->add_option("--max-error", options->precision.maxError,
+                   "What --precision=auto may err, relative to each output's "
+                   "largest magnitude (0.01)")
+      ->check(CLI::Range(0.0, 1.0));
+  command
+      ->add_option("--calibrate", options->precision.calibrate,
+                   "Inputs that --precision=auto measures by: a folder with "
+                   "test_data_set_*, or with input_0.pb or .npy ...")
+      ->check(CLI::ExistingDirectory);
   command
       ->add_option("--dim", options->dims,
                    "Range of a symbolic dim: NAME=LO..HI or NAME=N")

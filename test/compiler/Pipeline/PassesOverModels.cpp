@@ -58,7 +58,8 @@ std::string runPasses(StringRef path, const Way &way) {
   PassManager pm(&context, ModuleOp::getOperationName());
   buildGraphPipeline(pm, weights, options);
   PrecisionPlan precisions;
-  buildKernelPipeline(pm, weights, options, way.target, precisions);
+  PrecisionProbes probes;
+  buildKernelPipeline(pm, weights, options, way.target, precisions, probes);
   if (succeeded(pm.run(*module)))
     return "";
   return problem.empty() ? "a pass fails without a reason" : problem;

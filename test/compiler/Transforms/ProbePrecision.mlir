@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tenon-opt %s --probe-precision=precisions=bf16+int8 --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --probe-precision --lower-precision --record-precision --split-input-file | FileCheck %s --check-prefix=LOWERED
+// RUN: not tenon-opt %s --probe-precision=precisions=fp9 --split-input-file 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+
+// UNKNOWN: error: there is no precision 'fp9'
+
+// A copy for each precision; the second product reads what the mask chooses of
+// the first one's.
+// CHECK-LABEL: @two
+// CHECK-SAME: %[[MASK:[a-z0-9]*]]: tensor<4xi1> {graph.name = "graph.precision_mask"}
+// CHECK-SAME: tensor<4xf32> {graph.name = "graph.precision_errors"}
+// CHECK: %[[EXACT:.*]] = graph.matmul %arg0, {{.*}} {graph.op = "a"
+// CHECK: %[[FIRST:.*]] = graph.matmul {{.*}} {graph.op = "probe 0", graph.precision = "bf16"}
+// CHECK: graph.sub %[[FIRST]], %[[EXACT]]
+// CHECK: graph.div
+// CHECK: graph.slice %[[MASK]] {starts = #graph.dims<0>
+// CHECK: %[[ONE:.*]] = graph.select {{.*}}, %[[FIRST]], %[[EXACT]]
+// CHECK: %[[SECOND:.*]] = graph.matmul {{.*}} {graph.op = "probe 1", graph.precision = "int8"}
+// CHECK: graph.slice %[[MASK]] {starts = #graph.dims<1>
+// CHECK: %[[CHOSEN:.*]] = graph.select {{.*}}, %[[SECOND]], %[[ONE]]
+// CHECK: graph.matmul %[[CHOSEN]], {{.*}} {graph.op = "b"
+// CHECK: graph.matmul %[[CHOSEN]], {{.*}} {graph.op = "probe 2"
+// CHECK: graph.concat
+// CHECK: return
+
+// LOWERED-LABEL: @two
+// LOWERED-COUNT-2: tensor<64x64xbf16>
+// LOWERED-NOT: graph.precision =
+func.func @two(%x: tensor<?x64xf32, #graph.dims<s, 64>>)
+    -> tensor<?x64xf32, #graph.dims<s, 64>> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x64xf32>
+  %0 = graph.matmul %x, %w {graph.op = "a", graph.precision = "fp32"}
+      : (tensor<?x64xf32, #graph.dims<s, 64>>, tensor<64x64xf32>)
+      -> tensor<?x64xf32, #graph.dims<s, 64>>
+  %1 = graph.matmul %0, %w {graph.op = "b", graph.precision = "fp32"}
+      : (tensor<?x64xf32, #graph.dims<s, 64>>, tensor<64x64xf32>)
+      -> tensor<?x64xf32, #graph.dims<s, 64>>
+  return %1 : tensor<?x64xf32, #graph.dims<s, 64>>
+}
+
+// -----
+
+// What assign-precision did not name, or what gives no f32, has no copy, and
+// the function stays as it was.
+// CHECK-LABEL: @none
+// CHECK-SAME: (%arg0: tensor<4x64xf32>, %arg1: tensor<4x64xf16>) -> (tensor<4x4xf32>, tensor<4x4xf16>)
+// CHECK-NOT: graph.select
+func.func @none(%x: tensor<4x64xf32>, %y: tensor<4x64xf16>)
+    -> (tensor<4x4xf32>, tensor<4x4xf16>) {
+  %w = graph.weight {name = "w"} : () -> tensor<64x4xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<64x4xf16>
+  %0 = graph.matmul %x, %w : (tensor<4x64xf32>, tensor<64x4xf32>)
+      -> tensor<4x4xf32>
+  %1 = graph.matmul %y, %v {graph.op = "a", graph.precision = "fp32"}
+      : (tensor<4x64xf16>, tensor<64x4xf16>) -> tensor<4x4xf16>
+  return %0, %1 : tensor<4x4xf32>, tensor<4x4xf16>
+}

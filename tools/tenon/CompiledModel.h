@@ -1,0 +1,26 @@
+//===- CompiledModel.h - A model, compiled and loaded in one step ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_TOOLS_TENON_COMPILEDMODEL_H
+#define TENON_TOOLS_TENON_COMPILEDMODEL_H
+
+#include "compiler/Pipeline.h"
+#include "tools/tenon/Session.h"
+
+namespace tenon {
+
+/// The kernels' specifications and their machine code. The artifact is a
+/// temporary file, which is gone with the session.
+struct CompiledModel {
+  Compilation compilation;
+  std::unique_ptr<Session> session;
+
+  /// Errors begin with "compile: " or "load: ".
+  static llvm::Expected<std::shared_ptr<CompiledModel>>
+  make(const std::string &path, const CompileOptions &options, int threads,
+       const DeviceRequest &device = {});
+};
+
+} // namespace tenon
+
+#endif // TENON_TOOLS_TENON_COMPILEDMODEL_H
