@@ -1,6 +1,7 @@
 //===- FormRegions.cpp - Decide which ops share a kernel ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/RowMoves.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -102,6 +103,22 @@ private:
            (isCuda && isa<graph::AttentionOp, graph::ConvOp>(op));
   }
 
+  static Value behindRounding(Value narrow) {
+    return narrow.getDefiningOp<graph::CastOp>().getInput();
+  }
+
+  /// Whether kernels of a root round an operand as they read it, which no other
+  /// kernel could: a cache of f32.
+  bool readsRounding(Operation *op, Value narrow) const {
+    auto cast = narrow.getDefiningOp<graph::CastOp>();
+    if (!isCuda || !isa<graph::AttentionOp>(op) || !cast ||
+        !graph::getElementType(cast.getInput()).isF32() ||
+        cast->getBlock() != &block)
+      return false;
+    auto view = kernel::stridedViewOf(cast.getInput());
+    return view && isGiven(view->base);
+  }
+
   /// Whether a view, by its ops, costs no more than memory where whole rows are
   /// read, and spares a kernel.
   static bool isReadByRows(const kernel::StridedView &view,
@@ -141,7 +158,7 @@ private:
       if (readsNarrow(op))
         if (Value narrow = kernel::behindWidening(seen))
           if (isTaken(narrow))
-            seen = narrow;
+            seen = readsRounding(op, narrow) ? behindRounding(narrow) : narrow;
       // A convolution reads its image in place only.
       if (seen == operand.get() && isa<graph::ConvOp>(op))
         continue;
@@ -271,11 +288,15 @@ private:
 
   /// Whether the root of a group stores what the group computes through
   /// `transpose` as well as without.
-  static bool storesThrough(const Group &group, Operation *transpose) {
+  bool storesThrough(const Group &group, Operation *transpose) const {
     if (auto matmul = dyn_cast_if_present<graph::MatmulOp>(group.root))
       return kernel::turnBehind(matmul) == transpose;
-    return group.root && writesThroughViews(group.root) &&
-           transpose->getOperand(0).getDefiningOp() == group.root;
+    if (!group.root || !writesThroughViews(group.root))
+      return false;
+    Operation *producer = transpose->getOperand(0).getDefiningOp();
+    if (roundsWhole(producer))
+      producer = producer->getOperand(0).getDefiningOp();
+    return producer == group.root;
   }
 
   /// Takes in a kernel that only puts rows elsewhere, through reshapes: where
@@ -338,17 +359,26 @@ private:
     if (!isReadTogether(group, consumer, {producer}))
       return "its result has several users";
     if (other.root && writesThroughViews(other.root) &&
-        !isa<graph::TransposeOp>(consumer))
+        !isa<graph::TransposeOp>(consumer) && !roundsWhole(consumer))
       return quoted(other.root) + " is followed by nothing but views";
     if (!isa<graph::TransposeOp>(consumer) &&
         graph::getDims(producer->getResult(0)) != dimsReadBy(consumer))
       return "the sizes of its user are not proven to be its own";
-    if (roleOf(producer) == Role::Movement && !isCheapMovement(producer))
+    bool isRotation = isa<graph::RotaryOp>(producer) && roundsWhole(consumer);
+    if (roleOf(producer) == Role::Movement && !isCheapMovement(producer) &&
+        !isRotation)
       return "its elements are found by a search";
     if (group.ops.size() + other.ops.size() >= maxOps)
       return "the kernel would have more than " + std::to_string(maxOps) +
              " ops";
     return std::nullopt;
+  }
+
+  /// Whether an op makes 16 bits of f32 in a kernel that stores those.
+  bool roundsWhole(Operation *op) const {
+    auto cast = dyn_cast<graph::CastOp>(op);
+    return cast && isCuda && isTaken(cast.getResult()) &&
+           graph::getElementType(cast.getInput()).isF32();
   }
 
   /// Whether results of producers, of equal sizes, are read by the consumer

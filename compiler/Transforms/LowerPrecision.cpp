@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
 #include "compiler/Weights/WeightStore.h"
@@ -149,18 +150,22 @@ private:
     return false;
   }
 
-  /// Rounding what another kernel does not make, as a cache, would take a
-  /// kernel of its own, and is longer than to read it once.
   static std::string refusal(graph::AttentionOp op) {
     for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
       std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
       if (!view || !view->strides.back().isConstant(1))
         return "rows of an operand are not contiguous";
-      Operation *producer = view->base.getDefiningOp();
-      if (!producer || isa<graph::AppendOp, graph::ConcatOp>(producer))
-        return "an operand is a cache of f32";
       if (!graph::getElementType(operand).isF32())
         return "an operand is not f32";
+      if (!isGiven(view->base))
+        continue;
+      if (operand == op.getQuery())
+        return "no kernel that computes queries could round them";
+      if (!llvm::all_of(kernel::viewOpsOf(operand, *view),
+                        [&](Operation *link) {
+                          return link->getBlock() == op->getBlock();
+                        }))
+        return "a cache is seen from a branch";
     }
     return "";
   }
@@ -229,6 +234,13 @@ private:
     if (!graph::getElementType(value).isF32())
       return;
     std::optional<kernel::StridedView> view = kernel::stridedViewOf(value);
+    // The kernel of an attention rounds a cache as it reads it: in a kernel of
+    // its own that would take longer than to read f32.
+    if (isa<graph::AttentionOp>(op) && view && isGiven(view->base)) {
+      Value narrow = castTo(builder, op->getLoc(), value, narrowType);
+      return operand.set(
+          castTo(builder, op->getLoc(), narrow, builder.getF32Type()));
+    }
     bool isRhs = isa<graph::MatmulOp>(op) && operand.getOperandNumber() == 1;
     if (view && (isRhs || view->strides.back().isConstant(1))) {
       operand.set(widened(op->getLoc(), builder, value, *view));
@@ -258,9 +270,13 @@ private:
   /// its elements.
   Value widened(Location loc, OpBuilder &builder, Value value,
                 const kernel::StridedView &view) {
-    Value narrow = rounding(view.base);
-    // Named, as reverse() would not keep it.
     SmallVector<Operation *> links = kernel::viewOpsOf(value, view);
+    SmallVector<Operation *> more;
+    if (llvm::all_of(links, [](Operation *link) { return link->hasOneUse(); }))
+      more = linksToAttention(view.base);
+    Value made = more.empty() ? view.base : more.back()->getOperand(0);
+    links.append(more);
+    Value narrow = rounding(made);
     for (Operation *link : llvm::reverse(links)) {
       Operation *copy = builder.clone(*link);
       copy->setOperand(0, narrow);
@@ -291,6 +307,22 @@ private:
     builder.setInsertionPointAfterValue(value);
     known = castTo(builder, value.getLoc(), value, narrowType);
     return known;
+  }
+
+  /// The ops that only rename, for nobody else, what an attention computes: its
+  /// kernel can round in front of them. None for other values.
+  SmallVector<Operation *> linksToAttention(Value value) const {
+    SmallVector<Operation *> links;
+    Operation *op = isCuda ? value.getDefiningOp() : nullptr;
+    for (; isa_and_present<graph::ReshapeOp, graph::TransposeOp>(op);
+         op = op->getOperand(0).getDefiningOp()) {
+      if (!op->hasOneUse())
+        return {};
+      links.push_back(op);
+    }
+    if (!isa_and_present<graph::AttentionOp>(op) || !op->hasOneUse())
+      return {};
+    return links;
   }
 
   func::FuncOp function;

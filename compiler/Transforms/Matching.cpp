@@ -62,6 +62,11 @@ llvm::SetVector<Operation *> pointwiseTree(Operation *end) {
   return ops;
 }
 
+bool isGiven(Value memory) {
+  Operation *producer = memory.getDefiningOp();
+  return !producer || isa<graph::AppendOp, graph::ConcatOp>(producer);
+}
+
 void eraseUnused(Operation *op) {
   llvm::SetVector<Operation *> unused;
   unused.insert(op);

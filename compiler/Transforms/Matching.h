@@ -27,6 +27,10 @@ mlir::Value otherOperand(mlir::Operation *op, mlir::Value value);
 /// nowhere else; a few of them at most.
 llvm::SetVector<mlir::Operation *> pointwiseTree(mlir::Operation *end);
 
+/// Whether memory is filled by no kernel that could round what it computes: an
+/// argument, or rows that are appended or joined.
+bool isGiven(mlir::Value memory);
+
 /// Erases `op` if nothing uses it, then what only it used.
 void eraseUnused(mlir::Operation *op);
 

@@ -32,6 +32,13 @@ Value behindCast(Value operand) {
   return narrow ? narrow : operand;
 }
 
+/// A cache of f32 that is rounded between the memory and the kernel's products.
+Value behindRounding(Value narrow) {
+  auto cast = narrow.getDefiningOp<graph::CastOp>();
+  bool isRounding = cast && graph::getElementType(cast.getInput()).isF32();
+  return isRounding ? cast.getInput() : narrow;
+}
+
 /// Of chunks of 16 bytes an odd number, so that those of eight rows at the same
 /// place are in all banks.
 int64_t oddChunks(int64_t bytes) { return (bytes / 16 | 1) * 16; }
@@ -44,8 +51,11 @@ void chooseTile(DeviceAttention &view, bool hasFewRows) {
     view.rows = fewRows;
     view.keys = head <= 64 ? 64 : head <= 128 ? 32 : 16;
   } else if (view.isMma) {
+    bool isRounded = view.isRounded(view.key) || view.isRounded(view.value);
     view.rows = 64;
     view.keys = head <= 128 ? 64 : 32;
+    if (isRounded && head > 64)
+      view.keys /= 2;
   } else {
     view.rows = head <= 128 ? 64 : 32;
     view.keys = head <= 128 ? 32 : 16;
@@ -81,10 +91,15 @@ deviceAttentionOf(Block &body, StringRef schedule, std::string &why) {
                        {},
                        0,
                        0};
+  SmallPtrSet<Type, 3> types; // Of what is multiplied.
   for (auto [to, operand] : {std::pair(&view.query, op.getQuery()),
                              std::pair(&view.key, op.getKey()),
                              std::pair(&view.value, op.getValue())}) {
-    std::optional<StridedView> seen = stridedViewOf(behindCast(operand));
+    Value narrow = behindCast(operand);
+    types.insert(graph::getElementType(narrow));
+    if (operand != op.getQuery())
+      narrow = behindRounding(narrow);
+    std::optional<StridedView> seen = stridedViewOf(narrow);
     if (!isInMemory(seen))
       return refuse("query, key or value is computed in the kernel");
     if (!seen->strides[3].isConstant(1))
@@ -95,9 +110,8 @@ deviceAttentionOf(Block &body, StringRef schedule, std::string &why) {
   if (isMma ? !element.isBF16() && !element.isF16() : !element.isF32())
     return refuse(isMma ? "its operands are neither bf16 nor f16"
                         : "its operands are not f32");
-  for (const StridedView *operand : {&view.key, &view.value})
-    if (graph::getElementType(operand->base) != element)
-      return refuse("its operands are of several types");
+  if (types.size() != 1)
+    return refuse("its operands are of several types");
   for (Value bias : op.getBiases())
     view.biases.push_back(biasViewOf(op, bias));
   chooseTile(view, hasFewRows);
@@ -139,8 +153,15 @@ int64_t DeviceAttention::weightStart() const {
 }
 int64_t DeviceAttention::statStart() const { return rows * sumStride() * 4; }
 
+int64_t DeviceAttention::stagedBytes() const {
+  int64_t key = isRounded(this->key) ? paddedDepth() : 0;
+  int64_t value = isRounded(this->value) ? paddedWidth() : 0;
+  return keys * std::max(key, value) * 4;
+}
+
 int64_t DeviceAttention::sharedBytes() const {
-  int64_t tiles = weightStart() + (isMma ? 0 : rows * weightStride() * 4);
+  int64_t tiles =
+      weightStart() + (isMma ? stagedBytes() : rows * weightStride() * 4);
   // And a word for whether this piece is the last.
   return std::max(tiles, statStart() + rows * 8 + 16);
 }
@@ -148,7 +169,7 @@ int64_t DeviceAttention::sharedBytes() const {
 int64_t DeviceAttention::copyBytes(const StridedView &operand) const {
   SmallVector<Expr> steps = {operand.offset};
   llvm::append_range(steps, ArrayRef(operand.strides).drop_back());
-  return widestCopy(element(), steps);
+  return widestCopy(graph::getElementType(operand.base), steps);
 }
 
 Expr DeviceAttention::hasFewRows() const {

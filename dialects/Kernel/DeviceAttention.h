@@ -20,8 +20,9 @@ constexpr llvm::StringLiteral attentionMmaSchedule = "AttentionMma";
 constexpr llvm::StringLiteral attentionRowsSchedule = "AttentionRows";
 constexpr llvm::StringLiteral attentionSimtSchedule = "AttentionSimt";
 
-/// Query, key and value in memory, all of one type, with their last axes
-/// contiguous; how a block computes a tile of `rows` queries by `keys` keys.
+/// Query, key and value in memory, with their last axes contiguous, all of one
+/// type or rounded to the queries' on the way; how a block computes a tile of
+/// `rows` queries by `keys` keys.
 struct DeviceAttention {
   graph::AttentionOp op;
   bool isMma;                            // Else by FMAs of f32.
@@ -35,6 +36,10 @@ struct DeviceAttention {
   static constexpr int64_t warps = 4;
   int64_t group() const { return heads / keyHeads; }
   mlir::Type element() const { return graph::getElementType(query.base); }
+  /// Whether keys or values lie in memory as f32: a cache.
+  bool isRounded(const StridedView &operand) const {
+    return graph::getElementType(operand.base) != element();
+  }
   // What is behind the head sizes in shared memory is zero.
   int64_t paddedDepth() const;
   int64_t paddedWidth() const;
@@ -53,6 +58,9 @@ struct DeviceAttention {
   int64_t valueStart() const;
   int64_t weightStart() const;
   int64_t statStart() const;
+  /// Where what is to be rounded waits, 16 bytes of each thread side by side.
+  int64_t stagedStart() const { return weightStart(); }
+  int64_t stagedBytes() const;
   int64_t sharedBytes() const;
 
   /// Bytes of the widest copies that all rows of an operand can be made of.

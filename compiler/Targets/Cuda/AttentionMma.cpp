@@ -136,17 +136,12 @@ private:
   /// The weights of 16 keys from `key` on.
   Value weightsFrom(ArrayRef<Value> weights, int64_t key) {
     Type i32 = e.b.getI32Type();
-    bool isHalf = kind == ptx::Mma::F16;
-    Type narrow = isHalf ? Type(e.b.getF16Type()) : Type(e.b.getBF16Type());
     Value words = LLVM::PoisonOp::create(e.b, VectorType::get({4}, i32));
     for (int64_t i = 0; i < 4; ++i) {
       // By rows first, then by 8 columns.
       size_t from = (i % 2) * slots().columns + key / 4 + (i / 2) * 2;
-      Value pair = call(isHalf ? "ff2f16x2.rn" : "ff2bf16x2.rn",
-                        VectorType::get({2}, narrow),
-                        {weights[from + 1], weights[from]});
-      Value bits = LLVM::BitcastOp::create(e.b, i32, pair);
-      words = LLVM::InsertElementOp::create(e.b, words, bits, word(i));
+      words = LLVM::InsertElementOp::create(
+          e.b, words, rounded(weights[from], weights[from + 1]), word(i));
     }
     return words;
   }

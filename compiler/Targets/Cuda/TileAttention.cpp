@@ -13,8 +13,7 @@ namespace tenon::cuda {
 namespace {
 
 constexpr double log2OfE = 1.4426950408889634;
-constexpr int64_t chunkBytes = 16, warpThreads = 32;
-constexpr int64_t blockThreads = kernel::DeviceAttention::warps * warpThreads;
+constexpr int64_t warpThreads = 32;
 
 bool isPlainScore(graph::AttentionOp op) {
   return op.getBiases().empty() && !(op.getSoftcap().convertToDouble() > 0) &&
@@ -117,119 +116,6 @@ std::pair<Value, Value> TileAttention::queryAt(Value number) {
           e.add(e.mul(keyHead, group), e.rem(number, group))};
 }
 
-Value TileAttention::bufferOf(const kernel::StridedView &seen) {
-  auto argument = cast<BlockArgument>(seen.base);
-  return e.address(e.argumentBuffer(argument.getArgNumber()),
-                   cpu::Emitter::memoryType(graph::getElementType(argument)),
-                   e.valueOf(seen.offset));
-}
-
-//===----------------------------------------------------------------------===//
-// Copies to shared memory
-//===----------------------------------------------------------------------===//
-
-TileAttention::Rows TileAttention::queryRows() {
-  return {view.query, view.depth, view.paddedDepth(),
-          view.rows,  0,          view.depthBytes()};
-}
-TileAttention::Rows TileAttention::keyRows() {
-  return {view.key,  view.depth,      view.paddedDepth(),
-          view.keys, view.keyStart(), view.depthBytes()};
-}
-TileAttention::Rows TileAttention::valueRows() {
-  return {view.value, view.width,        view.paddedWidth(),
-          view.keys,  view.valueStart(), view.widthBytes()};
-}
-
-/// Of keys or values from `start` on.
-void TileAttention::copyKeyed(const Rows &rows, Value start) {
-  Value head = e.mul(keyHead, e.valueOf(rows.operand.strides[1]));
-  copyRows(
-      rows,
-      [&](Value i) {
-        return e.add(
-            head, e.mul(e.add(start, i), e.valueOf(rows.operand.strides[2])));
-      },
-      e.sub(to, start));
-}
-
-/// `there` rows, and zeros where there are none. Neighbouring threads copy
-/// chunks of a row, up to 128 bytes of it at a time.
-void TileAttention::copyRows(const Rows &rows,
-                             function_ref<Value(Value)> offsetOf, Value there) {
-  int64_t inChunk = chunkBytes / graph::byteWidth(view.element());
-  int64_t chunks = rows.padded / inChunk, across = 1;
-  while (across < 8 && chunks % (2 * across) == 0)
-    across *= 2;
-  Type memory = cpu::Emitter::memoryType(view.element());
-  Value base = e.address(bufferOf(rows.operand), memory,
-                         e.mul(batch, e.valueOf(rows.operand.strides[0])));
-  Value here = e.threadHere(), zero = e.number(0);
-  Value chunk = e.rem(here, e.number(across));
-  Value row = e.div(here, e.number(across));
-  Value place = sharedAt(
-      e.add(e.add(e.mul(row, e.number(rows.bytes)), e.number(rows.place)),
-            e.mul(chunk, e.number(chunkBytes))));
-  auto copyRow = [&](int64_t further) {
-    Value i = e.add(row, e.number(further));
-    Value isThere = e.less(i, there);
-    Value line = e.select(isThere, offsetOf(i), zero);
-    for (int64_t more = 0; more < chunks; more += across) {
-      Value element = e.mul(e.add(chunk, e.number(more)), e.number(inChunk));
-      Value size = e.number(inChunk);
-      if ((more + across) * inChunk > rows.size)
-        size = e.max(e.min(size, e.sub(e.number(rows.size), element)), zero);
-      size = e.select(isThere, size, zero);
-      // A copy of nothing has no address of its own.
-      Value behind = e.select(e.less(zero, size), e.add(line, element), zero);
-      copyChunk(rows, e.address(base, memory, behind),
-                at(place, further * rows.bytes + more * chunkBytes), size);
-    }
-  };
-  int64_t atOnce = blockThreads / across;
-  if (atOnce > rows.count)
-    return e.ifThen(e.less(row, e.number(rows.count)), [&] { copyRow(0); });
-  for (int64_t further = 0; further < rows.count; further += atOnce)
-    copyRow(further);
-}
-
-/// `size` elements of a chunk of 16 bytes, and zeros behind them.
-void TileAttention::copyChunk(const Rows &rows, Value from, Value to,
-                              Value size) {
-  int64_t bytes = view.copyBytes(rows.operand), zero = 0;
-  int64_t width = graph::byteWidth(view.element());
-  Type memory = cpu::Emitter::memoryType(view.element());
-  Type i32 = e.b.getI32Type();
-  for (int64_t start = 0; start < chunkBytes; start += bytes) {
-    Value rest = e.sub(e.mul(size, e.number(width)), e.number(start));
-    Value isThere = e.less(e.number(zero), rest);
-    Value behind = e.select(isThere, e.number(start), e.number(zero));
-    if (bytes < 4) {
-      Value element = e.branch(
-          isThere,
-          [&]() -> Value {
-            return LLVM::LoadOp::create(e.b, memory, at(from, behind));
-          },
-          [&] { return e.zero(memory); });
-      LLVM::StoreOp::create(e.b, element, at(to, start));
-      continue;
-    }
-    rest = e.max(e.min(rest, e.number(bytes)), e.number(zero));
-    ptx::CpAsyncOp::create(
-        e.b, bytes == chunkBytes ? ptx::Cache::CG : ptx::Cache::CA,
-        uint32_t(bytes), at(to, start), at(from, behind),
-        arith::TruncIOp::create(e.b, i32, rest));
-  }
-}
-
-void TileAttention::commit() { ptx::CpAsyncCommitOp::create(e.b); }
-
-/// All copies have arrived, and nobody reads what was there before.
-void TileAttention::meet() {
-  ptx::CpAsyncWaitOp::create(e.b, 0);
-  barrier();
-}
-
 //===----------------------------------------------------------------------===//
 // Tiles of keys
 //===----------------------------------------------------------------------===//
@@ -244,10 +130,10 @@ void TileAttention::copyTiles() {
   e.loop(
       from, to,
       [&](Value start) {
-        meet();
+        meet(keyRows());
         copyKeyed(valueRows(), start);
         commit();
-        meet();
+        meet(valueRows());
         copyNextKeys(start);
       },
       view.keys);
@@ -273,7 +159,7 @@ void TileAttention::sumTiles() {
 
 /// Adds a tile of keys to the largest scores, totals and sums.
 TileAttention::Values TileAttention::step(Value start, ValueRange before) {
-  meet();
+  meet(keyRows());
   copyKeyed(valueRows(), start);
   commit();
   int64_t rows = slots().rows, columns = slots().columns;
@@ -300,7 +186,7 @@ TileAttention::Values TileAttention::step(Value start, ValueRange before) {
     totals.push_back(total);
   }
   state.append(totals);
-  meet();
+  meet(valueRows());
   copyNextKeys(start);
   sums = scaled(before.drop_front(2 * rows), factors);
   locally([&] { llvm::append_range(state, withValues(values, sums)); });
@@ -341,13 +227,17 @@ LogicalResult emitAttentionTile(DeviceEmitter &e, Value row) {
 // What emission is written in
 //===----------------------------------------------------------------------===//
 
-void TileAttention::barrier() {
-  ptx::NamedBarrierOp::create(e.b, 0, blockThreads, /*arrive=*/false);
-}
-
 void TileAttention::warpBarrier() {
   LLVM::CallIntrinsicOp::create(
       e.b, e.b.getStringAttr("llvm.nvvm.bar.warp.sync"), ValueRange(word(-1)));
+}
+
+Value TileAttention::rounded(Value low, Value high) {
+  bool isHalf = view.element().isF16();
+  Type narrow = isHalf ? Type(e.b.getF16Type()) : Type(e.b.getBF16Type());
+  Value pair = call(isHalf ? "ff2f16x2.rn" : "ff2bf16x2.rn",
+                    VectorType::get({2}, narrow), {high, low});
+  return LLVM::BitcastOp::create(e.b, e.b.getI32Type(), pair);
 }
 
 Value TileAttention::sharedAt(Value offset) { return at(sharedMemory, offset); }

@@ -55,6 +55,8 @@ protected:
   virtual void storeSums(llvm::ArrayRef<Value> sums) = 0;
 
   void warpBarrier();
+  /// Two f32 in a word, rounded to 16 bits; the first one in its lower half.
+  Value rounded(Value low, Value high);
   /// The place of byte `offset` of shared memory, or behind a pointer.
   Value sharedAt(Value offset);
   Value at(Value pointer, int64_t bytes);
@@ -91,9 +93,17 @@ private:
     int64_t count;        // Of a tile.
     int64_t place, bytes; // Of the first one, and from row to row.
   };
+  /// 16 bytes of a row in memory; `place` is where they go in shared memory,
+  /// and `ordinal` how many the thread has before it.
+  struct Chunk {
+    Value row, element, place;
+    int64_t ordinal;
+  };
   Rows queryRows();
   Rows keyRows();
   Rows valueRows();
+  int64_t elementsOfChunk(const Rows &rows);
+  void eachChunk(const Rows &rows, llvm::function_ref<void(Chunk)> body);
   void copyRows(const Rows &rows, llvm::function_ref<Value(Value)> offsetOf,
                 Value there);
   void copyChunk(const Rows &rows, Value from, Value to, Value size);
@@ -101,6 +111,9 @@ private:
   void copyNextKeys(Value start);
   void commit();
   void meet();
+  void meet(const Rows &rows);
+  Value stagedAt(int64_t ordinal);
+  void roundRows(const Rows &rows);
   void barrier();
 
   // AttentionScores.cpp

@@ -37,6 +37,25 @@ kernel.func @widened symbols [] layouts ["", "", ""] schedule "" geometry <0, 0,
 
 // -----
 
+// So do caches of f32 that are rounded in the kernel, at any number of queries;
+// what follows the attention does not matter.
+
+// CHECK: kernel.func @cache {{.*}} schedule "AttentionMma" geometry <
+// CHECK-NOT: otherwise
+kernel.func @cache symbols ["s", "t"] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x2x?x64xbf16, #graph.dims<1, 2, s, 64>>, %1: tensor<1x2x?x64xf32, #graph.dims<1, 2, t, 64>>, %2: tensor<1x2x?x64xf32, #graph.dims<1, 2, t, 64>>):
+  %3 = graph.cast %0 : (tensor<1x2x?x64xbf16, #graph.dims<1, 2, s, 64>>) -> tensor<1x2x?x64xf32, #graph.dims<1, 2, s, 64>>
+  %4 = graph.cast %1 : (tensor<1x2x?x64xf32, #graph.dims<1, 2, t, 64>>) -> tensor<1x2x?x64xbf16, #graph.dims<1, 2, t, 64>>
+  %5 = graph.cast %4 : (tensor<1x2x?x64xbf16, #graph.dims<1, 2, t, 64>>) -> tensor<1x2x?x64xf32, #graph.dims<1, 2, t, 64>>
+  %6 = graph.cast %2 : (tensor<1x2x?x64xf32, #graph.dims<1, 2, t, 64>>) -> tensor<1x2x?x64xbf16, #graph.dims<1, 2, t, 64>>
+  %7 = graph.cast %6 : (tensor<1x2x?x64xbf16, #graph.dims<1, 2, t, 64>>) -> tensor<1x2x?x64xf32, #graph.dims<1, 2, t, 64>>
+  %8 = graph.attention %3, %5, %7 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.125 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x?x64xf32, #graph.dims<1, 2, s, 64>>, tensor<1x2x?x64xf32, #graph.dims<1, 2, t, 64>>, tensor<1x2x?x64xf32, #graph.dims<1, 2, t, 64>>) -> tensor<1x2x?x64xf32, #graph.dims<1, 2, s, 64>>
+  %9 = graph.cast %8 : (tensor<1x2x?x64xf32, #graph.dims<1, 2, s, 64>>) -> tensor<1x2x?x64xbf16, #graph.dims<1, 2, s, 64>>
+  kernel.yield %9 : tensor<1x2x?x64xbf16, #graph.dims<1, 2, s, 64>>
+}
+
+// -----
+
 // One query, known beforehand, has no other kernel; many have none for few.
 
 // CHECK: kernel.func @one {{.*}} schedule "AttentionRows" geometry <2, 1, 0>

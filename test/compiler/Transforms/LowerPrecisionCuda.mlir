@@ -40,16 +40,21 @@ func.func @odd(%x: tensor<2x5x7xf32>, %y: tensor<2x7x8xf32>)
 
 // -----
 
-// Attention of what a kernel makes, which also rounds it; not of caches.
+// Attention of what a kernel makes, which also rounds it. Caches are rounded
+// and widened as they are read, for each reader by itself, and queries that no
+// kernel computes stay.
 // CHECK-LABEL: @attention
 // CHECK:      %[[E:.*]] = graph.exp
 // CHECK-NEXT: %[[R:.*]] = graph.cast %[[E]] : {{.*}} -> tensor<1x2x6x8xbf16>
 // CHECK-NOT:  -> tensor<1x2x6x8xbf16>
 // CHECK:      graph.attention
-// CHECK:      graph.attention %arg0, %{{.*}}, %{{.*}} {
-// WHY: remark: stays in f32: an operand is a cache of f32
+// CHECK:      %[[C:.*]] = graph.cast %arg0 : {{.*}} -> tensor<1x2x6x8xbf16>
+// CHECK-NEXT: %[[KEY:.*]] = graph.cast %[[C]] : {{.*}} -> tensor<1x2x6x8xf32>
+// CHECK:      graph.attention %{{.*}}, %[[KEY]], %{{.*}} {
+// CHECK:      graph.attention %arg0, %[[E]], %[[E]] {
+// WHY: remark: stays in f32: no kernel that computes queries could round them
 func.func @attention(%x: tensor<1x2x6x8xf32>)
-    -> (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>) {
+    -> (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>) {
   %e = graph.exp %x : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xf32>
   %0 = graph.attention %e, %e, %e {causal = false,
       dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
@@ -57,13 +62,68 @@ func.func @attention(%x: tensor<1x2x6x8xf32>)
       operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
       : (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>)
       -> tensor<1x2x6x8xf32>
-  %1 = graph.attention %x, %e, %e {causal = false,
+  %1 = graph.attention %e, %x, %e {causal = false,
       dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
       scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
       operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
       : (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>)
       -> tensor<1x2x6x8xf32>
-  return %0, %1 : tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>
+  %2 = graph.attention %x, %e, %e {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>)
+      -> tensor<1x2x6x8xf32>
+  return %0, %1, %2
+      : tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>
+}
+
+// -----
+
+// What an attention computes is rounded where its kernel can do so, in front of
+// what renames it; not where somebody reads it as f32.
+// CHECK-LABEL: @behind
+// CHECK:      %[[A:.*]] = graph.attention
+// CHECK-NEXT: %[[R:.*]] = graph.cast %[[A]] : {{.*}} -> tensor<1x2x6x64xbf16>
+// CHECK:      %[[T:.*]] = graph.transpose %[[R]] {{.*}} -> tensor<1x6x2x64xbf16>
+// CHECK:      %[[M:.*]] = graph.reshape %[[T]] : {{.*}} -> tensor<1x6x128xbf16>
+// CHECK-NEXT: %[[W:.*]] = graph.cast %[[M]] : {{.*}} -> tensor<1x6x128xf32>
+// CHECK-NEXT: graph.matmul %[[W]]
+// CHECK-LABEL: @read
+// CHECK:      %[[A:.*]] = graph.attention
+// CHECK-NEXT: %[[T:.*]] = graph.transpose %[[A]] {{.*}} -> tensor<1x6x2x64xf32>
+// CHECK-NEXT: graph.cast %[[T]] : {{.*}} -> tensor<1x6x2x64xbf16>
+func.func @behind(%x: tensor<1x2x6x64xf32>) -> tensor<1x6x128xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<128x128xf32>
+  %e = graph.exp %x : (tensor<1x2x6x64xf32>) -> tensor<1x2x6x64xf32>
+  %0 = graph.attention %e, %e, %e {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x64xf32>, tensor<1x2x6x64xf32>, tensor<1x2x6x64xf32>)
+      -> tensor<1x2x6x64xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 0, 2, 1, 3>}
+      : (tensor<1x2x6x64xf32>) -> tensor<1x6x2x64xf32>
+  %2 = graph.reshape %1 : (tensor<1x6x2x64xf32>) -> tensor<1x6x128xf32>
+  %3 = graph.matmul %2, %w : (tensor<1x6x128xf32>, tensor<128x128xf32>)
+      -> tensor<1x6x128xf32>
+  return %3 : tensor<1x6x128xf32>
+}
+func.func @read(%x: tensor<1x2x6x64xf32>) -> (tensor<1x6x128xf32>, tensor<1x6x128xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<128x128xf32>
+  %e = graph.exp %x : (tensor<1x2x6x64xf32>) -> tensor<1x2x6x64xf32>
+  %0 = graph.attention %e, %e, %e {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x64xf32>, tensor<1x2x6x64xf32>, tensor<1x2x6x64xf32>)
+      -> tensor<1x2x6x64xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 0, 2, 1, 3>}
+      : (tensor<1x2x6x64xf32>) -> tensor<1x6x2x64xf32>
+  %2 = graph.reshape %1 : (tensor<1x6x2x64xf32>) -> tensor<1x6x128xf32>
+  %3 = graph.matmul %2, %w : (tensor<1x6x128xf32>, tensor<128x128xf32>)
+      -> tensor<1x6x128xf32>
+  return %3, %2 : tensor<1x6x128xf32>, tensor<1x6x128xf32>
 }
 
 // -----

@@ -5,16 +5,24 @@
 
 namespace tenon::test {
 
-/// Lets an operand be a bf16 that is widened.
+/// Lets an operand be of 16 bits that are widened, which it has in memory or is
+/// rounded to before that.
 static void widen(KernelCase &test, const std::string &name,
-                  const std::string &type, const std::string &element) {
+                  const std::string &type, const Form &form, bool isRounded) {
   std::string narrow = type;
-  narrow.replace(narrow.find(element), element.size(), "bf16");
+  narrow.replace(narrow.find(form.element), form.element.size(), form.narrow);
   std::string argument = "%" + name + ": " + type;
+  std::string memory = isRounded ? "m: " + type : "n: " + narrow;
   test.arguments.replace(test.arguments.find(argument), argument.size(),
-                         "%" + name + "n: " + narrow);
-  test.body = "%" + name + " = graph.cast %" + name + "n : (" + narrow +
-              ") -> " + type + "\n" + test.body;
+                         "%" + name + memory);
+  auto cast = [&](const std::string &to, const std::string &from,
+                  const std::string &types) {
+    return "%" + name + to + " = graph.cast %" + name + from + " : " + types +
+           "\n";
+  };
+  test.body = cast("", "n", "(" + narrow + ") -> " + type) + test.body;
+  if (isRounded)
+    test.body = cast("n", "m", "(" + type + ") -> " + narrow) + test.body;
 }
 
 KernelCase attention(const Form &form, std::vector<Symbols> sizes) {
@@ -58,7 +66,8 @@ KernelCase attention(const Form &form, std::vector<Symbols> sizes) {
   test.values = values;
   if (form.isWidened)
     for (size_t i = 0; i < 3; ++i)
-      widen(test, std::string(1, 'a' + i), operands[i], form.element);
+      widen(test, std::string(1, 'a' + i), operands[i], form,
+            form.isCache && i > 0);
   return test;
 }
 

@@ -21,7 +21,9 @@ struct Form {
   std::string offset = "0", dead = "zero";
   double scale = 0.25, softcap = 0;
   int64_t window = 0;
-  bool isWidened = false; // Query, key and value, to f32.
+  bool isWidened = false;      // Query, key and value, to f32.
+  std::string narrow = "bf16"; // From that.
+  bool isCache = false; // Key and value are f32 that the kernel rounds to it.
 };
 
 KernelCase attention(const Form &form, std::vector<Symbols> sizes);

@@ -117,6 +117,55 @@ TEST(AttentionTiles, PiecesOfThePast) {
   runInTurn(forms, {{1, 1, 555}, {1, 3, 300}});
 }
 
+/// The result in 16 bits, positions in front of heads, as products read it.
+void storeForProducts(KernelCase &test, const Form &form) {
+  auto type = [&](const char *first, const char *second,
+                  const std::string &element) {
+    return tensor({form.batch, first, second, std::to_string(form.width)},
+                  element);
+  };
+  std::string heads = std::to_string(form.heads);
+  std::string seen = type(heads.c_str(), "s", "f32");
+  std::string narrow = type(heads.c_str(), "s", form.narrow);
+  std::string turned = type("s", heads.c_str(), form.narrow);
+  test.body.resize(test.body.find("kernel.yield"));
+  test.body += "%n = graph.cast %r#0 : (" + seen + ") -> " + narrow +
+               "\n%t = graph.transpose %n {permutation = array<i64: 0, 2, 1, "
+               "3>} : (" +
+               narrow + ") -> " + turned + "\nkernel.yield %t : " + turned;
+}
+
+/// Keys and values of f32, which are rounded on the way, of head sizes that
+/// begin at multiples of 16, 8 and 4 bytes; shared by heads, in pieces, all for
+/// one query or many.
+TEST(AttentionTiles, Caches) {
+  std::vector<KernelCase> cases;
+  auto add = [&](Form form, int64_t heads, const std::string &narrow,
+                 const Sizes &sizes) {
+    form.schedule = "AttentionMma";
+    form.heads = heads, form.keyHeads = heads == 14 ? 2 : 1;
+    form.isWidened = form.isCache = true;
+    form.narrow = narrow;
+    form.causal = true;
+    form.offset = "-1 * s + t";
+    cases.push_back(attention(form, sizesOf(sizes)));
+    cases.back().tolerance = narrow == "f16" ? 1e-3 : 8e-3;
+    if (heads == 14)
+      storeForProducts(cases.back(), form);
+  };
+  add(ofHeads(64, 64), 14, "bf16", {{1, 1, 300}, {2, 9, 70}});
+  add(ofHeads(64, 64), 1, "f16", {{1, 70, 130}, {1, 1, 0}});
+  add(ofHeads(128, 96), 1, "bf16", {{2, 1, 33}, {1, 66, 67}});
+  add(ofHeads(256, 256), 1, "f16", {{1, 3, 40}});
+  add(ofHeads(18, 9), 2, "bf16", {{1, 2, 300}});
+  Form masked = ofHeads(20, 16);
+  masked.keyMask = true, masked.dead = "uniform";
+  masked.biases = {{"1", "1", "s", "t"}};
+  masked.window = 50;
+  add(masked, 1, "bf16", {{2, 5, 90}});
+  runCases(cases);
+}
+
 TEST(AttentionRows, MasksAndPieces) {
   std::vector<KernelCase> cases;
   auto add = [&](Form form, const Sizes &sizes) {

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tenon-opt %s --form-regions=target=cuda --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --form-regions --split-input-file | FileCheck %s --check-prefix=CPU
+
+// The kernel of an attention stores its result rounded, and through a transpose
+// behind that; on CPUs it does not.
+
+// CHECK-LABEL: @rounded
+// CHECK:      kernel.region
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT:   graph.attention
+// CHECK-NEXT:   graph.cast
+// CHECK-NEXT:   graph.transpose
+// CHECK-NEXT:   kernel.yield %{{.*}} : tensor<1x6x2x8xbf16>
+// CPU-LABEL: @rounded
+// CPU:        graph.attention
+// CPU-NEXT:   kernel.yield
+func.func @rounded(%x: tensor<1x2x6x8xf32>) -> tensor<1x6x2x8xbf16> {
+  %0 = graph.attention %x, %x, %x {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>)
+      -> tensor<1x2x6x8xf32>
+  %1 = graph.cast %0 : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xbf16>
+  %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1, 3>}
+      : (tensor<1x2x6x8xbf16>) -> tensor<1x6x2x8xbf16>
+  return %2 : tensor<1x6x2x8xbf16>
+}
+
+// -----
+
+// Where somebody reads f32 it stores that, and only that; and it rounds to
+// nothing but 16 bits.
+
+// CHECK-LABEL: @read
+// CHECK:        graph.attention
+// CHECK-NEXT:   kernel.yield %{{.*}} : tensor<1x2x6x8xf32>
+// CHECK-LABEL: @integers
+// CHECK:        graph.attention
+// CHECK-NEXT:   kernel.yield %{{.*}} : tensor<1x2x6x8xf32>
+func.func @read(%x: tensor<1x2x6x8xf32>)
+    -> (tensor<1x2x6x8xf32>, tensor<1x2x6x8xbf16>) {
+  %0 = graph.attention %x, %x, %x {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>)
+      -> tensor<1x2x6x8xf32>
+  %1 = graph.cast %0 : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xbf16>
+  return %0, %1 : tensor<1x2x6x8xf32>, tensor<1x2x6x8xbf16>
+}
+func.func @integers(%x: tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xi8> {
+  %0 = graph.attention %x, %x, %x {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>)
+      -> tensor<1x2x6x8xf32>
+  %1 = graph.cast %0 : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xi8>
+  return %1 : tensor<1x2x6x8xi8>
+}
+
+// -----
+
+// A cache is rounded by the kernel that reads it, through what it is a view of;
+// what another kernel computes is not.
+
+// CHECK-LABEL: @cache
+// CHECK:      kernel.region
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT:   graph.exp
+// CHECK-NEXT:   graph.cast
+// CHECK-NEXT:   kernel.yield
+// CHECK:      kernel.region
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<1x2x6x8xbf16>, %{{.*}}: tensor<1x2x9x8xf32>)
+// CHECK:        %[[S:.*]] = graph.slice
+// CHECK-NEXT:   %[[N:.*]] = graph.cast %[[S]] : {{.*}} -> tensor<1x2x6x8xbf16>
+// CHECK-NEXT:   %[[K:.*]] = graph.cast %[[N]] : {{.*}} -> tensor<1x2x6x8xf32>
+// CHECK:        graph.attention %{{.*}}, %[[K]], %{{.*}} {
+func.func @cache(%x: tensor<1x2x6x8xf32>, %cache: tensor<1x2x9x8xf32>)
+    -> tensor<1x2x6x8xf32> {
+  %e = graph.exp %x : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xf32>
+  %r = graph.cast %e : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xbf16>
+  %q = graph.cast %r : (tensor<1x2x6x8xbf16>) -> tensor<1x2x6x8xf32>
+  %s = graph.slice %cache {starts = #graph.dims<0, 0, 0, 0>,
+      steps = #graph.dims<1, 1, 1, 1>}
+      : (tensor<1x2x9x8xf32>) -> tensor<1x2x6x8xf32>
+  %n = graph.cast %s : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xbf16>
+  %k = graph.cast %n : (tensor<1x2x6x8xbf16>) -> tensor<1x2x6x8xf32>
+  %0 = graph.attention %q, %k, %q {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>)
+      -> tensor<1x2x6x8xf32>
+  return %0 : tensor<1x2x6x8xf32>
+}
+
+// -----
+
+// A rotation stores what it turns as 16 bits where nobody reads f32.
+
+// CHECK-LABEL: @rotated
+// CHECK:        graph.rotary
+// CHECK-NEXT:   graph.cast
+// CHECK-NEXT:   kernel.yield
+// CPU-LABEL: @rotated
+// CPU:          graph.rotary
+// CPU-NEXT:     kernel.yield
+func.func @rotated(%x: tensor<1x2x6x4xf32>, %c: tensor<1x6x2xf32>)
+    -> tensor<1x2x6x4xbf16> {
+  %0 = graph.rotary %x, %c, %c {interleaved = false}
+      : (tensor<1x2x6x4xf32>, tensor<1x6x2xf32>, tensor<1x6x2xf32>)
+      -> tensor<1x2x6x4xf32>
+  %1 = graph.cast %0 : (tensor<1x2x6x4xf32>) -> tensor<1x2x6x4xbf16>
+  return %1 : tensor<1x2x6x4xbf16>
+}
