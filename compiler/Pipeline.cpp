@@ -94,9 +94,11 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
   if (options.winograd < 2)
     schedules.without.push_back("WinogradF2");
   if (options.tf32 != Tf32::On)
-    schedules.without.append({"MatmulTf32", "MatmulTf32Small"});
+    schedules.without.append(
+        {"MatmulTf32", "MatmulTf32Small", "ConvTf32", "ConvTf32Small"});
   if (options.tf32 != Tf32::Split)
-    schedules.without.append({"MatmulTf32x3", "MatmulTf32x3Small"});
+    schedules.without.append(
+        {"MatmulTf32x3", "MatmulTf32x3Small", "ConvTf32x3", "ConvTf32x3Small"});
   schedules.explain = options.explain;
   if (target == Target::Cuda)
     schedules.target = "cuda";

@@ -132,6 +132,52 @@ kernel::Expr whenConvSimtSmall(const KernelView &view) {
   return kernel::hasFewTiles(sizesOf(view));
 }
 
+std::optional<std::string> refusalConvTf32(const KernelView &view) {
+  return refusalOfTiles(view, kernel::convTf32Schedule);
+}
+kernel::Geometry geometryConvTf32(const KernelView &view) {
+  return kernel::tileGeometry(sizesOf(view), kernel::convTf32Schedule);
+}
+SmallVector<std::string> layoutsConvTf32(const KernelView &view) {
+  return withFilter(view);
+}
+
+std::optional<std::string> refusalConvTf32Small(const KernelView &view) {
+  return refusalOfSmallTiles(view, kernel::convTf32SmallSchedule);
+}
+kernel::Geometry geometryConvTf32Small(const KernelView &view) {
+  return kernel::tileGeometry(sizesOf(view), kernel::convTf32SmallSchedule);
+}
+SmallVector<std::string> layoutsConvTf32Small(const KernelView &view) {
+  return withFilter(view);
+}
+kernel::Expr whenConvTf32Small(const KernelView &view) {
+  return kernel::hasFewTiles(sizesOf(view));
+}
+
+std::optional<std::string> refusalConvTf32x3(const KernelView &view) {
+  return refusalOfTiles(view, kernel::convTf32x3Schedule);
+}
+kernel::Geometry geometryConvTf32x3(const KernelView &view) {
+  return kernel::tileGeometry(sizesOf(view), kernel::convTf32x3Schedule);
+}
+SmallVector<std::string> layoutsConvTf32x3(const KernelView &view) {
+  return withFilter(view);
+}
+
+std::optional<std::string> refusalConvTf32x3Small(const KernelView &view) {
+  return refusalOfSmallTiles(view, kernel::convTf32x3SmallSchedule);
+}
+kernel::Geometry geometryConvTf32x3Small(const KernelView &view) {
+  return kernel::tileGeometry(sizesOf(view), kernel::convTf32x3SmallSchedule);
+}
+SmallVector<std::string> layoutsConvTf32x3Small(const KernelView &view) {
+  return withFilter(view);
+}
+kernel::Expr whenConvTf32x3Small(const KernelView &view) {
+  return kernel::hasFewTiles(sizesOf(view));
+}
+
 std::optional<std::string> refusalDepthwiseDevice(const KernelView &view) {
   std::optional<kernel::ConvTilesView> sizes;
   if (auto why = refusalOfAll(view, sizes))

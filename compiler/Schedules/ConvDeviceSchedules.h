@@ -26,6 +26,24 @@ kernel::Geometry geometryConvSimtSmall(const KernelView &view);
 llvm::SmallVector<std::string> layoutsConvSimtSmall(const KernelView &view);
 kernel::Expr whenConvSimtSmall(const KernelView &view);
 
+std::optional<std::string> refusalConvTf32(const KernelView &view);
+kernel::Geometry geometryConvTf32(const KernelView &view);
+llvm::SmallVector<std::string> layoutsConvTf32(const KernelView &view);
+
+std::optional<std::string> refusalConvTf32Small(const KernelView &view);
+kernel::Geometry geometryConvTf32Small(const KernelView &view);
+llvm::SmallVector<std::string> layoutsConvTf32Small(const KernelView &view);
+kernel::Expr whenConvTf32Small(const KernelView &view);
+
+std::optional<std::string> refusalConvTf32x3(const KernelView &view);
+kernel::Geometry geometryConvTf32x3(const KernelView &view);
+llvm::SmallVector<std::string> layoutsConvTf32x3(const KernelView &view);
+
+std::optional<std::string> refusalConvTf32x3Small(const KernelView &view);
+kernel::Geometry geometryConvTf32x3Small(const KernelView &view);
+llvm::SmallVector<std::string> layoutsConvTf32x3Small(const KernelView &view);
+kernel::Expr whenConvTf32x3Small(const KernelView &view);
+
 std::optional<std::string> refusalDepthwiseDevice(const KernelView &view);
 kernel::Geometry geometryDepthwiseDevice(const KernelView &view);
 llvm::SmallVector<std::string> layoutsDepthwiseDevice(const KernelView &view);

@@ -177,25 +177,43 @@ bool isConvMma(StringRef schedule) {
   return schedule == convMmaSchedule || schedule == convMmaSmallSchedule;
 }
 
-static bool isSmall(StringRef schedule) {
-  return schedule == convSimtSmallSchedule || schedule == convMmaSmallSchedule;
+bool isConvTf32(StringRef schedule) {
+  return schedule == convTf32Schedule || schedule == convTf32SmallSchedule;
 }
 
+bool isConvTf32x3(StringRef schedule) {
+  return schedule == convTf32x3Schedule || schedule == convTf32x3SmallSchedule;
+}
+
+static bool isSmall(StringRef schedule) { return schedule.ends_with("Small"); }
+
+/// Each thread copies something of a panel.
 std::optional<DeviceTile> convTileOf(const ConvTilesView &view,
                                      StringRef schedule) {
-  bool isMma = isConvMma(schedule);
-  if (!isMma && !isSmall(schedule) && schedule != convSimtSchedule)
-    return std::nullopt;
+  DeviceTile tile;
   int64_t columns = (view.maps - 1) % 128 < 64 ? 64 : 128;
-  // Each thread copies something of a panel.
-  DeviceTile tile = isMma ? DeviceTile{128, columns, 32, 4, 2 * columns, 0}
-                    : columns == 64 ? DeviceTile{128, 64, 16, 3, 256, 0}
-                                    : DeviceTile{128, 128, 8, 4, 256, 0};
-  if (isSmall(schedule))
-    tile = isMma ? DeviceTile{64, 64, 32, 4, 128, 0}
-                 : DeviceTile{64, 64, 16, 4, 256, 0};
-  int64_t lines = tile.rows + tile.columns + (isMma ? 0 : 2 * simtPadding);
-  tile.sharedBytes = tile.stages * tile.depth * lines * (isMma ? 2 : 4);
+  if (isConvMma(schedule)) {
+    tile = isSmall(schedule) ? DeviceTile{64, 64, 32, 4, 128, 0}
+                             : DeviceTile{128, columns, 32, 4, 2 * columns, 0};
+    tile.sharedBytes = tile.depth * (tile.rows + tile.columns) * 2;
+  } else if (isConvTf32(schedule) || isConvTf32x3(schedule)) {
+    tile = isSmall(schedule) ? DeviceTile{64, 64, 16, 4, 128, 0}
+                             : DeviceTile{128, columns, 16, 4, 2 * columns, 0};
+    // Windows lie by pixels, four elements apart, and the filter by steps.
+    tile.sharedBytes = (tile.rows * (tile.depth + 4) +
+                        tile.depth * (tile.columns + mmaPadding)) *
+                       4;
+  } else if (schedule == convSimtSchedule ||
+             schedule == convSimtSmallSchedule) {
+    tile = isSmall(schedule) ? DeviceTile{64, 64, 16, 4, 256, 0}
+           : columns == 64   ? DeviceTile{128, 64, 16, 3, 256, 0}
+                             : DeviceTile{128, 128, 8, 4, 256, 0};
+    tile.sharedBytes =
+        tile.depth * (tile.rows + tile.columns + 2 * simtPadding) * 4;
+  } else {
+    return std::nullopt;
+  }
+  tile.sharedBytes *= tile.stages;
   return tile;
 }
 

@@ -29,6 +29,10 @@ constexpr llvm::StringLiteral convSimtSchedule = "ConvSimt";
 constexpr llvm::StringLiteral convSimtSmallSchedule = "ConvSimtSmall";
 constexpr llvm::StringLiteral convMmaSchedule = "ConvMma";
 constexpr llvm::StringLiteral convMmaSmallSchedule = "ConvMmaSmall";
+constexpr llvm::StringLiteral convTf32Schedule = "ConvTf32";
+constexpr llvm::StringLiteral convTf32SmallSchedule = "ConvTf32Small";
+constexpr llvm::StringLiteral convTf32x3Schedule = "ConvTf32x3";
+constexpr llvm::StringLiteral convTf32x3SmallSchedule = "ConvTf32x3Small";
 constexpr llvm::StringLiteral depthwiseSchedule = "DepthwiseDevice";
 
 /// One spatial axis: output o of `count` reads positions o * stride + tap *
@@ -68,9 +72,11 @@ struct ConvTilesView {
 std::optional<ConvTilesView> convTilesViewOf(graph::ConvOp op,
                                              std::string &why);
 
-/// Of those schedules: whether one is by mma.sync, and its tiles; nothing for
-/// others.
+/// Of those schedules: whether one multiplies 16 bits by mma.sync, or tf32, or
+/// that in two parts; and its tiles, nothing for others.
 bool isConvMma(llvm::StringRef schedule);
+bool isConvTf32(llvm::StringRef schedule);
+bool isConvTf32x3(llvm::StringRef schedule);
 std::optional<DeviceTile> convTileOf(const ConvTilesView &view,
                                      llvm::StringRef schedule);
 

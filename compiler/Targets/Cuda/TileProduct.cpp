@@ -342,8 +342,11 @@ LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {
     kernel::Expr pieces = kernel::tilePiecesOf(*view, schedule);
     if (!pieces.isConstant(1))
       product.pieces = e.valueOf(pieces);
-    bool isMma = kernel::isConvMma(schedule);
-    (isMma ? emitMmaTile : emitSimtTile)(e, product, tile, ordinal);
+    auto emit = kernel::isConvMma(schedule)      ? emitMmaTile
+                : kernel::isConvTf32(schedule)   ? emitTf32Tile
+                : kernel::isConvTf32x3(schedule) ? emitTf32x3Tile
+                                                 : emitSimtTile;
+    emit(e, product, tile, ordinal);
     return success();
   }
   auto op = cast<graph::MatmulOp>(root);

@@ -105,6 +105,31 @@ INSTANTIATE_TEST_SUITE_P(, ConvTiles,
                                            Schedule{"ConvMmaSmall", "bf16"}),
                          [](const auto &info) { return info.param.name; });
 
+/// Factors are rounded, or split in two parts; all else is as above.
+void runTf32(const std::string &schedule, double tolerance) {
+  std::vector<KernelCase> cases;
+  auto add = [&](const std::string &size, FixedConv conv,
+                 const Numbers &images = {1}) {
+    cases.push_back(conv.with(schedule + size, images));
+    cases.back().tolerance = tolerance;
+  };
+  FixedConv residual = square(16, 20, {9, 8}, 1, 1, 0);
+  residual.behind = commonEpilogues(20)[1];
+  add("", square(16, 24, {7, 9}, 3, 1, 1), {0, 3});
+  add("", square(12, 70, {6, 5}, 3, 1, 1));
+  add("", square(3, 64, {17, 15}, 7, 2, 3));
+  add("", residual, {2});
+  add("Small", square(6, 8, {9, 7}, 3, 1, 1));
+  add("Small", square(64, 70, {5, 7}, 3, 1, 1));
+  add("Small", {3, 5, 9, {7, 5}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}}, {2});
+  add("Small", {1, 8, 8, {3, 4}, {2, 2}, {1, 1}, {1, 1}, {4, 3, 5, 6}});
+  runCases(cases);
+}
+
+TEST(ConvTf32, RoundsFactors) { runTf32("ConvTf32", 5e-3); }
+
+TEST(ConvTf32, SplitsFactors) { runTf32("ConvTf32x3", 4e-6); }
+
 TEST(ConvMma, MultipliesHalves) {
   for (std::string type : {"f16", "bf16"}) {
     KernelCase test =
