@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/AttentionKeys.h"
+#include "compiler/Targets/Cuda/LastBlock.h"
 #include "compiler/Targets/Cuda/TileAttention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -86,25 +87,9 @@ Value TileAttention::sharePiece() {
         give(statAt(row, i), pieceAt(piece, row, e.number(view.width + i)));
     });
   });
-  fence();
-  barrier();
-  Type i32 = e.b.getI32Type();
-  Value place = sharedAt(e.number(view.statStart() + view.rows * 8));
-  e.ifThen(e.equal(thread, e.number(0)), [&] {
-    Value before = LLVM::AtomicRMWOp::create(
-        e.b, LLVM::AtomicBinOp::add, e.address(e.shared(), i32, unit), word(1),
-        LLVM::AtomicOrdering::monotonic, "device");
-    LLVM::StoreOp::create(e.b, before, place);
-  });
-  barrier();
-  Value before = LLVM::LoadOp::create(e.b, i32, place);
-  fence();
-  before = arith::ExtUIOp::create(e.b, e.b.getI64Type(), before);
-  return e.equal(e.add(before, e.number(1)), pieces);
-}
-
-void TileAttention::fence() {
-  LLVM::FenceOp::create(e.b, LLVM::AtomicOrdering::acq_rel, "device");
+  Value counter = e.address(e.shared(), e.b.getI32Type(), unit);
+  Value flag = sharedAt(e.number(view.statStart() + view.rows * 8));
+  return isLastBlock(e, counter, pieces, thread, flag);
 }
 
 /// The sums of all pieces, in their order, to where one has its own.

@@ -417,7 +417,7 @@ private:
     }
     Value flag = e.address(sharedMemory, f32,
                            e.number(plan.slabs() * plan.slabElements()));
-    PieceSums all(e, pieces, plan.slabElements(), FewRows::threads, flag);
+    PieceSums all(e, pieces, plan.slabElements(), flag);
     Value isAlone = e.less(pieces, e.number(2));
     auto yes = [&]() -> Value {
       joinWarps();

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/PieceSums.h"
+#include "compiler/Targets/Cuda/LastBlock.h"
 #include "dialects/Kernel/DepthPieces.h"
-#include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -18,31 +18,9 @@ Value PieceSums::addressOf(Value part, Value piece, Value i) {
                    e.add(e.mul(block, e.number(elements)), i));
 }
 
-/// The fences and the barriers between them order the sums of all threads
-/// before the count, and the count before what all threads read. It starts
-/// again at 0 behind the last one.
 Value PieceSums::isLast(Value part, Value thread) {
-  Type i32 = e.b.getI32Type();
-  auto barrier = [&] {
-    ptx::NamedBarrierOp::create(e.b, 0, threads, /*arrive=*/false);
-  };
-  auto fence = [&] {
-    LLVM::FenceOp::create(e.b, LLVM::AtomicOrdering::acq_rel, "device");
-  };
-  Value final = arith::TruncIOp::create(e.b, i32, e.sub(pieces, e.number(1)));
-  barrier();
-  e.ifThen(e.equal(thread, e.number(0)), [&] {
-    Value counter = e.address(e.shared(), i32, part);
-    fence();
-    Value before = LLVM::AtomicRMWOp::create(
-        e.b, LLVM::AtomicBinOp::uinc_wrap, counter, final,
-        LLVM::AtomicOrdering::monotonic, "device");
-    fence();
-    LLVM::StoreOp::create(e.b, before, flag);
-  });
-  barrier();
-  Value before = LLVM::LoadOp::create(e.b, i32, flag);
-  return arith::CmpIOp::create(e.b, arith::CmpIPredicate::eq, before, final);
+  Value counter = e.address(e.shared(), e.b.getI32Type(), part);
+  return isLastBlock(e, counter, pieces, thread, flag);
 }
 
 /// Loads of some pieces are on their way together.

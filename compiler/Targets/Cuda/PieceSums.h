@@ -15,12 +15,10 @@ namespace tenon::cuda {
 
 class PieceSums {
 public:
-  /// Each piece of a part has `elements` sums of f32. `threads` of a block
+  /// Each piece of a part has `elements` sums of f32. The threads of a block
   /// share 4 bytes of shared memory at `flag`.
-  PieceSums(DeviceEmitter &e, Value pieces, int64_t elements, int64_t threads,
-            Value flag)
-      : e(e), pieces(pieces), elements(elements), threads(threads), flag(flag) {
-  }
+  PieceSums(DeviceEmitter &e, Value pieces, int64_t elements, Value flag)
+      : e(e), pieces(pieces), elements(elements), flag(flag) {}
 
   /// The address of sum `i` of a piece.
   Value addressOf(Value part, Value piece, Value i);
@@ -35,7 +33,7 @@ public:
 private:
   DeviceEmitter &e;
   Value pieces;
-  const int64_t elements, threads;
+  const int64_t elements;
   Value flag;
 };
 

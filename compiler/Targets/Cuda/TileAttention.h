@@ -142,7 +142,6 @@ private:
   Value pieceAt(Value ordinal, Value row, Value column);
   void eachRow(llvm::function_ref<void(Value row)> body);
   void eachColumn(llvm::function_ref<void(Value column)> body);
-  void fence();
 
   const bool isPlain;    // Scores are the products, until powers are taken.
   const double exponent; // Their factor in powers of two.

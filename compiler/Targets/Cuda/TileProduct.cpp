@@ -175,8 +175,7 @@ SmallVector<Value> TileProduct::joinPieces(ValueRange sums) {
   Type type = sums[0].getType();
   auto vector = dyn_cast<VectorType>(type);
   int64_t width = vector ? vector.getNumElements() : 1;
-  PieceSums all(e, product.pieces, tile.rows * tile.columns, tile.threads,
-                sharedMemory);
+  PieceSums all(e, product.pieces, tile.rows * tile.columns, sharedMemory);
   auto place = [&](size_t i, Value of) {
     Value ordinal = e.add(thread, e.number(int64_t(i) * tile.threads));
     return all.addressOf(part, of, e.mul(ordinal, e.number(width)));

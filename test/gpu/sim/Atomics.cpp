@@ -118,8 +118,11 @@ bool decodeAtomic(Line &line) {
   Instruction &out = line.out;
   if (!line.takeType(out.type))
     return false;
-  line.takeOneOf({"relaxed", "acquire", "release", "acq_rel"});
-  line.takeOneOf({"cta", "cluster", "gpu", "sys"});
+  int order = line.takeOneOf({"relaxed", "acquire", "release", "acq_rel"});
+  out.counts[0] = order == 1 || order == 3;
+  out.counts[1] = order == 2 || order == 3;
+  int scope = line.takeOneOf({"cta", "cluster", "gpu", "sys"});
+  out.second = scope != 0 && scope != 1; // The device's.
   line.take("noftz");
   int space =
       line.takeOneOf({"global", "shared", "shared::cta", "shared::cluster"});

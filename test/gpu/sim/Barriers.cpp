@@ -169,8 +169,14 @@ bool decodeBarrier(Line &line) {
   return line.finish(barrierStep);
 }
 
-/// Memory is in order here: every write is seen at once, by threads.
+/// Within a cluster every store is seen at once, by threads.
 Step fence(Warp &, const Instruction &) { return Step::Next; }
+
+Step fenceDevice(Warp &warp, const Instruction &line) {
+  Agent agent = warp.agent(line, std::countr_zero(warp.active));
+  warp.handover.fence(warp.clock, agent, warp.active);
+  return Step::Next;
+}
 
 /// The async proxy sees what the threads have seen so far.
 Step fenceProxy(Warp &warp, const Instruction &) {
@@ -196,7 +202,9 @@ bool decodeFence(Line &line) {
       execute = fenceProxy;
     line.takeOneOf({"global", "shared::cta", "shared::cluster"});
   }
-  line.takeOneOf({"cta", "cluster", "gpu", "sys", "gl"});
+  if (line.takeOneOf({"cta", "cluster", "gpu", "sys", "gl"}) >= 2 &&
+      execute == fence)
+    execute = fenceDevice;
   return line.expect(0) && line.finish(execute);
 }
 

@@ -30,7 +30,7 @@ struct LaunchState {
   std::mt19937 random;
   GlobalShadow globalShadow;
   std::vector<SharedShadow> sharedShadows; // By rank in the cluster.
-  uint32_t cluster = 0;                    // The one that runs, by number.
+  uint32_t cluster = 0;                    // The one that runs, in the grid.
   uint32_t epoch = 1;                      // Past all of earlier clusters.
 };
 

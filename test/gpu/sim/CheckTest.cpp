@@ -167,7 +167,7 @@ TEST(Checks, GlobalRace) {
   bad.launch.grid[0] = 2;
   uint64_t word = bad.upload(std::vector<int>(1));
   expectSays(bad({word}, 1), {"data race: reads global memory",
-                              "cluster 0 wrote", "block (1,0,0)"});
+                              "cluster 1 wrote", "block (0,0,0)"});
   TestRun good(kernel("  red.global.add.u32 [%a], 1;\n"));
   good.launch.grid[0] = 7;
   word = good.upload(std::vector<int>(1));

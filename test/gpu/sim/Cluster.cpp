@@ -86,7 +86,6 @@ bool Cluster::run() {
     for (const auto &[offset, phases] : block.phases)
       state.epoch = std::max(state.epoch, phases.epochAfter() + 1);
   }
-  ++state.cluster;
   return true;
 }
 

@@ -1,7 +1,7 @@
 //===- Races.cpp - Who touched memory last, and was there a barrier -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "test/gpu/sim/Races.h"
+#include "test/gpu/sim/Handover.h"
 
 #include <algorithm>
 
@@ -30,6 +30,7 @@ void Clock::fence() { raise(fenced, seen, start); }
 void join(Clock &clock, const Clock &with) {
   raise(clock.seen, with.seen, clock.start);
   raise(clock.fenced, with.fenced, clock.start);
+  clock.known = joinReleases(clock.known, with.known);
 }
 
 void meet(Clock &clock, const Clock &with) {
@@ -202,29 +203,28 @@ GlobalShadow::Cell *GlobalShadow::cell(uint64_t index) {
   return latest + index % kPage;
 }
 
-bool GlobalShadow::isBefore(const Access &access, const Agent &agent) const {
-  if (access.cluster == agent.cluster)
-    return access.isBefore(agent);
-  if (acquirer != agent.cluster)
-    return false;
-  for (auto [first, last] : acquired)
-    if (access.cluster >= first && access.cluster <= last)
-      return true;
-  return false;
-}
-
 bool GlobalShadow::visit(uint64_t address, uint32_t bytes, const Agent &agent,
-                         bool write, bool atomic, bool same,
-                         Conflict &conflict) {
+                         Use use, Conflict &conflict) {
+  bool isAtomic = use == Use::Atomic || use == Use::WideAtomic;
+  auto isBefore = [&](const Access &access) {
+    if (access.cluster == agent.cluster)
+      return access.isBefore(agent);
+    return agent.clock.known && isOrdered(*agent.clock.known, access);
+  };
+  auto areAtomic = [&](const Access &access) {
+    return isAtomic && access.atomic &&
+           (access.cluster == agent.cluster ||
+            (use == Use::WideAtomic && access.isWide));
+  };
   uint64_t end = (address + bytes - 1) / granule;
   for (uint64_t index = address / granule; index <= end; ++index) {
     Cell &at = *cell(index);
-    bool both = atomic && at.write.atomic;
-    if (at.write.epoch && !same && !both && !isBefore(at.write, agent)) {
+    if (at.write.epoch && use != Use::Same && !areAtomic(at.write) &&
+        !isBefore(at.write)) {
       conflict = {at.write, false, false};
       return false;
     }
-    if (!write) {
+    if (use == Use::Read) {
       Access &last = at.read;
       if (last.epoch && (last.warp != agent.warp || last.lane != agent.lane ||
                          last.cluster != agent.cluster))
@@ -233,23 +233,23 @@ bool GlobalShadow::visit(uint64_t address, uint32_t bytes, const Agent &agent,
       continue;
     }
     for (const Access *read : {&at.read, &at.otherRead})
-      if (read->epoch && !same && !isBefore(*read, agent)) {
+      if (read->epoch && use != Use::Same && !isBefore(*read)) {
         conflict = {*read, true, false};
         return false;
       }
-    at.write.set(agent, atomic);
+    at.write.set(agent, isAtomic, use == Use::WideAtomic);
   }
   return true;
 }
 
 bool GlobalShadow::read(uint64_t address, uint32_t bytes, const Agent &agent,
                         Conflict &conflict) {
-  return visit(address, bytes, agent, false, false, false, conflict);
+  return visit(address, bytes, agent, Use::Read, conflict);
 }
 
 bool GlobalShadow::write(uint64_t address, uint32_t bytes, const Agent &agent,
                          bool same, Conflict &conflict) {
-  return visit(address, bytes, agent, true, false, same, conflict);
+  return visit(address, bytes, agent, same ? Use::Same : Use::Write, conflict);
 }
 
 bool GlobalShadow::readAsync(uint64_t address, uint32_t bytes,
@@ -267,20 +267,9 @@ bool GlobalShadow::readAsync(uint64_t address, uint32_t bytes,
 }
 
 bool GlobalShadow::change(uint64_t address, uint32_t bytes, const Agent &agent,
-                          Conflict &conflict) {
-  if (acquirer != agent.cluster) {
-    acquirer = agent.cluster;
-    acquired.clear();
-  }
-  Ranges &ranges = releases[address];
-  for (auto range : ranges)
-    if (std::find(acquired.begin(), acquired.end(), range) == acquired.end())
-      acquired.push_back(range);
-  if (!ranges.empty() && ranges.back().second + 1 >= agent.cluster)
-    ranges.back().second = agent.cluster;
-  else
-    ranges.push_back({agent.cluster, agent.cluster});
-  return visit(address, bytes, agent, true, true, false, conflict);
+                          bool isWide, Conflict &conflict) {
+  return visit(address, bytes, agent, isWide ? Use::WideAtomic : Use::Atomic,
+               conflict);
 }
 
 } // namespace tenon::sim

@@ -19,6 +19,9 @@
 
 namespace tenon::sim {
 
+struct Release;                                               // Handover.h
+using Releases = std::vector<std::shared_ptr<const Release>>; // By cluster.
+
 /// How far somebody has seen the others: by slot, first the warps of the
 /// cluster, then what works beside them (Cluster::engines): the products of a
 /// warpgroup, the copies that an mbarrier counts.
@@ -27,6 +30,7 @@ struct Clock {
   std::vector<uint32_t> fenced; // Of it, what the async proxy sees as well.
   uint32_t start = 0;           // What was before the cluster is over.
   uint32_t synced = 0; // A warp's own epoch before which its lanes met.
+  std::shared_ptr<const Releases> known; // Of other clusters; null: nothing.
 
   uint32_t operator[](uint32_t slot) const {
     return slot < seen.size() ? seen[slot] : start;
@@ -58,14 +62,16 @@ struct Access {
   uint16_t warp = 0;
   uint8_t lane = 0;
   bool atomic = false;
+  bool isWide = false; // An atomic's scope is the device.
 
-  void set(const Agent &agent, bool isAtomic = false) {
+  void set(const Agent &agent, bool isAtomic = false, bool isWide = false) {
     *this = {agent.clock[agent.warp],
              agent.instruction,
              agent.cluster,
              agent.warp,
              agent.lane,
-             isAtomic};
+             isAtomic,
+             isWide};
   }
   /// Whether the agent knows that this is over.
   bool isBefore(const Agent &agent) const {
@@ -140,9 +146,10 @@ public:
   /// The async proxy reads what this launch may have written.
   bool readAsync(uint64_t address, uint32_t bytes, const Agent &agent,
                  Conflict &conflict);
-  /// Clusters that changed the same word are ordered by it from then on.
-  bool change(uint64_t address, uint32_t bytes, const Agent &agent,
+  bool change(uint64_t address, uint32_t bytes, const Agent &agent, bool isWide,
               Conflict &conflict);
+  /// What atomics have handed to a word.
+  Releases &handedTo(uint64_t address) { return words[address]; }
 
 private:
   struct Cell {
@@ -150,20 +157,16 @@ private:
   };
   static constexpr uint64_t kPage = 1024; // Granules.
 
-  bool isBefore(const Access &access, const Agent &agent) const;
+  enum class Use { Read, Write, Same, Atomic, WideAtomic };
   Cell *cell(uint64_t index);
-  bool visit(uint64_t address, uint32_t bytes, const Agent &agent, bool write,
-             bool atomic, bool same, Conflict &conflict);
+  bool visit(uint64_t address, uint32_t bytes, const Agent &agent, Use use,
+             Conflict &conflict);
 
   uint32_t granule;
   std::unordered_map<uint64_t, std::unique_ptr<Cell[]>> pages;
   uint64_t latestPage = ~uint64_t(0);
   Cell *latest = nullptr;
-  // By word that atomics changed: the clusters that did, as ranges.
-  using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;
-  std::unordered_map<uint64_t, Ranges> releases;
-  Ranges acquired; // By the cluster that runs.
-  uint32_t acquirer = ~0u;
+  std::unordered_map<uint64_t, Releases> words;
 };
 
 } // namespace tenon::sim

@@ -5,6 +5,8 @@
 #include "test/gpu/sim/Cluster.h"
 #include "test/gpu/sim/Text.h"
 
+#include <numeric>
+
 namespace tenon::sim {
 
 namespace {
@@ -56,6 +58,25 @@ std::string checkLaunch(const Kernel &kernel, const Memory &memory,
   return {};
 }
 
+/// Nothing is promised about which clusters run first: from the first one,
+/// from the last one, or in steps that come past each once.
+struct ClusterOrder {
+  ClusterOrder(uint64_t count, const Launch &launch, std::mt19937 &random)
+      : count(count) {
+    if (launch.order == Order::Lazy)
+      first = step = count - 1;
+    if (launch.order != Order::Random)
+      return;
+    first = random() % count;
+    do
+      step = random() % count;
+    while (std::gcd(step, count) != 1);
+  }
+  uint64_t at(uint64_t i) const { return (first + i * step) % count; }
+
+  uint64_t count, first = 0, step = 1;
+};
+
 } // namespace
 
 std::string run(const Kernel &kernel, Memory &memory, const Launch &launch,
@@ -72,12 +93,20 @@ std::string run(const Kernel &kernel, Memory &memory, const Launch &launch,
                     std::mt19937(launch.seed),
                     GlobalShadow(kernel.program->globalGranule),
                     {}};
-  const uint32_t (&grid)[3] = launch.grid, (&step)[3] = launch.cluster;
-  bool good = true;
-  for (uint32_t z = 0; good && z < grid[2]; z += step[2])
-    for (uint32_t y = 0; good && y < grid[1]; y += step[1])
-      for (uint32_t x = 0; good && x < grid[0]; x += step[0])
-        good = Cluster(state, {x, y, z}).run();
+  uint32_t across[3];
+  for (int axis = 0; axis < 3; ++axis)
+    across[axis] = launch.grid[axis] / launch.cluster[axis];
+  ClusterOrder order(uint64_t(across[0]) * across[1] * across[2], launch,
+                     state.random);
+  for (uint64_t i = 0; i < order.count; ++i) {
+    state.cluster = uint32_t(order.at(i));
+    uint32_t rows = state.cluster / across[0];
+    if (!Cluster(state, {state.cluster % across[0] * launch.cluster[0],
+                         rows % across[1] * launch.cluster[1],
+                         rows / across[1] * launch.cluster[2]})
+             .run())
+      break;
+  }
   if (counts)
     *counts = state.counts;
   return state.error;

@@ -68,7 +68,10 @@ char *Warp::failRace(const Instruction &line, int lane, const char *verb,
        format("data race: %s %s memory at 0x%llx, which %s %s in ", verb, space,
               LongLong(address), who.c_str(),
               conflict.read ? "read" : "wrote") +
-           where + " with nothing between that orders the two");
+           where +
+           (earlier.cluster != block.state.cluster
+                ? " with no fence, atomics on one word and fence between"
+                : " with nothing between that orders the two"));
   return nullptr;
 }
 
@@ -153,9 +156,17 @@ char *Warp::accessGlobal(const Instruction &line, uint64_t address,
               : use == Use::Write
                   ? shadow.write(address, bytes, agent(line, lane),
                                  !memcmp(stored, data, bytes), conflict)
-                  : shadow.change(address, bytes, agent(line, lane), conflict);
-  return good ? data
-              : failRace(line, lane, verb(use), "global", address, conflict);
+                  : shadow.change(address, bytes, agent(line, lane),
+                                  line.second, conflict);
+  if (!good)
+    return failRace(line, lane, verb(use), "global", address, conflict);
+  if (use == Use::Atomic && line.second)
+    handover.change(clock, agent(line, lane),
+                    {.release = line.counts[1] != 0,
+                     .acquire = line.counts[0] != 0,
+                     .finds = line.targets != 0},
+                    shadow.handedTo(address));
+  return data;
 }
 
 char *Warp::accessShared(const Instruction &line, Block &home, uint64_t address,

@@ -12,6 +12,7 @@
 
 #include "test/gpu/sim/Async.h"
 #include "test/gpu/sim/BulkCopy.h"
+#include "test/gpu/sim/Handover.h"
 #include "test/gpu/sim/Program.h"
 #include "test/gpu/sim/Races.h"
 #include "test/gpu/sim/WarpProducts.h"
@@ -54,6 +55,7 @@ public:
   uint32_t exited = 0;
   uint32_t pc = 0;
   Clock clock; // What it has seen of each warp of the cluster.
+  Handover handover;
   CopyQueue copies[kLanes];
   BulkStores stores[kLanes];
   WarpProducts products;
