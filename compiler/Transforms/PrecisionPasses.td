@@ -1,0 +1,166 @@
+//===- PrecisionPasses.td - What multiplies how ----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TRANSFORMS_PRECISIONPASSES_TD
+#define TENON_COMPILER_TRANSFORMS_PRECISIONPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AssignPrecisionPass : Pass<"assign-precision", "::mlir::func::FuncOp"> {
+  let summary = "The precision that each op asks for";
+  let description = [{
+    Products, attention, convolutions and tables that are looked up are given
+    the precision that a plan has for them, or all the same one, and the name
+    that plans call them by. Passes that lower precision go by that.
+
+    ```mlir
+    func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>)
+        -> tensor<4x64xf32> {
+      %0 = graph.matmul %x, %w : (tensor<4x64xf32>, tensor<64x64xf32>)
+          -> tensor<4x64xf32> loc("fc")
+      return %0 : tensor<4x64xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>)
+        -> tensor<4x64xf32> {
+      %0 = graph.matmul %x, %w {graph.op = "fc", graph.precision = "bf16"}
+          : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+      return %0 : tensor<4x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"precision", "precision", "std::string", "\"bf16\"",
+                        "For all ops, without a plan">];
+}
+
+def ProbePrecisionPass : Pass<"probe-precision", "::mlir::func::FuncOp"> {
+  let summary = "Copies of ops in other precisions, to see what that does";
+  let description = [{
+    Each op that assign-precision names gets a copy for each candidate. A last
+    result of the function has, for each copy, the square of its difference from
+    the op's result over the square of that. A last argument says which copies
+    take their op's place.
+
+    ```mlir
+    func.func @main(%x: tensor<1x4xf32>, %w: tensor<4x4xf32>)
+        -> tensor<1x4xf32> {
+      %0 = graph.matmul %x, %w {graph.op = "fc", graph.precision = "fp32"}
+          : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+      return %0 : tensor<1x4xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<1x4xf32>, %w: tensor<4x4xf32>,
+        %mask: tensor<1xi1> {graph.name = "graph.precision_mask"})
+        -> (tensor<1x4xf32>,
+            tensor<1xf32> {graph.name = "graph.precision_errors"}) {
+      %0 = graph.matmul %x, %w {graph.op = "fc", graph.precision = "fp32"}
+          : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+      %1 = graph.mul %0, %0
+          : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+      %2 = graph.reduce %1 {axes = array<i64: 0, 1>,
+          kind = #graph<reduce_kind sum>}
+          : (tensor<1x4xf32>) -> tensor<1x1xf32>
+      %3 = graph.reshape %2 : (tensor<1x1xf32>) -> tensor<1xf32>
+      %4 = graph.matmul %x, %w {graph.op = "probe 0", graph.precision = "bf16"}
+          : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+      %5 = graph.sub %4, %0
+          : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+      %6 = graph.mul %5, %5
+          : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+      %7 = graph.reduce %6 {axes = array<i64: 0, 1>,
+          kind = #graph<reduce_kind sum>}
+          : (tensor<1x4xf32>) -> tensor<1x1xf32>
+      %8 = graph.reshape %7 : (tensor<1x1xf32>) -> tensor<1xf32>
+      %9 = graph.div %8, %3 : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+      %10 = graph.slice %mask {starts = #graph.dims<0>, steps = #graph.dims<1>}
+          : (tensor<1xi1>) -> tensor<1xi1>
+      %11 = graph.reshape %10 : (tensor<1xi1>) -> tensor<1x1xi1>
+      %12 = graph.select %11, %4, %0
+          : (tensor<1x1xi1>, tensor<1x4xf32>, tensor<1x4xf32>)
+          -> tensor<1x4xf32>
+      %13 = graph.concat %9 {axis = 0 : i64}
+          : (tensor<1xf32>) -> tensor<1xf32>
+      return %12, %13 : tensor<1x4xf32>, tensor<1xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"precisions", "precisions", "std::string", "\"bf16\"",
+                        "Candidates, with + between them">];
+}
+
+def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
+  let summary = "Operands of products in 16 bits";
+  let description = [{
+    Both operands of a product by a weight are rounded to bf16 and widened
+    again: the product stays one of f32, with f32 sums, and its kernel reads
+    bf16. Tables that are looked up are rounded too. Fires where the weight is
+    of some size and k is even; lhs stays f32 where its rows are not contiguous.
+    For CUDA, products of two activations are such too, where elements of both
+    lie in memory by twos, and attention and convolutions by large filters.
+    Fold-constants then rounds the weights. Of f16 the same, where no number of
+    the weight is beyond its range. Ops that assign-precision gave another
+    precision are left to the passes of that.
+
+    ```mlir
+    func.func @main(%x: tensor<?x128xf32, #graph.dims<s, 128>>)
+        -> tensor<?x64xf32, #graph.dims<s, 64>> {
+      %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+      %0 = graph.matmul %x, %w
+          : (tensor<?x128xf32, #graph.dims<s, 128>>, tensor<128x64xf32>)
+          -> tensor<?x64xf32, #graph.dims<s, 64>>
+      return %0 : tensor<?x64xf32, #graph.dims<s, 64>>
+    }
+    // becomes
+    func.func @main(%x: tensor<?x128xf32, #graph.dims<s, 128>>)
+        -> tensor<?x64xf32, #graph.dims<s, 64>> {
+      %0 = graph.cast %x : (tensor<?x128xf32, #graph.dims<s, 128>>)
+          -> tensor<?x128xbf16, #graph.dims<s, 128>>
+      %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+      %1 = graph.cast %w : (tensor<128x64xf32>) -> tensor<128x64xbf16>
+      %2 = graph.cast %1 : (tensor<128x64xbf16>) -> tensor<128x64xf32>
+      %3 = graph.cast %0 : (tensor<?x128xbf16, #graph.dims<s, 128>>)
+          -> tensor<?x128xf32, #graph.dims<s, 128>>
+      %4 = graph.matmul %3, %2
+          : (tensor<?x128xf32, #graph.dims<s, 128>>, tensor<128x64xf32>)
+          -> tensor<?x64xf32, #graph.dims<s, 64>>
+      return %4 : tensor<?x64xf32, #graph.dims<s, 64>>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on each product that stays in f32">,
+                 Option<"target", "target", "std::string", "\"cpu\"",
+                        "cpu or cuda">,
+                 Option<"f16", "f16", "bool", "false",
+                        "Round to f16 in place of bf16">];
+}
+
+def RecordPrecisionPass : Pass<"record-precision", "::mlir::func::FuncOp"> {
+  let summary = "The precisions that ops have got";
+  let description = [{
+    Takes the attributes of assign-precision away again, and notes what they say
+    by then.
+
+    ```mlir
+    func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>)
+        -> tensor<4x64xf32> {
+      %0 = graph.matmul %x, %w {graph.op = "fc", graph.precision = "bf16"}
+          : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+      return %0 : tensor<4x64xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>)
+        -> tensor<4x64xf32> {
+      %0 = graph.matmul %x, %w : (tensor<4x64xf32>, tensor<64x64xf32>)
+          -> tensor<4x64xf32>
+      return %0 : tensor<4x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
+#endif // TENON_COMPILER_TRANSFORMS_PRECISIONPASSES_TD
