@@ -106,6 +106,10 @@ def check_auto_precision(folder):
     run("verify", MLP, "--precision-plan", plan, "--max-error", 1e-4, out="1 passed")
     run("compile", model, "--precision=auto", "-o", artifact,
         out="seeded sets of inputs")
+    chosen, _ = precisions("--max-error", 0.5, "--max-memory", "80KB")
+    expect(chosen == {"bf16"}, f"auto chose {chosen} for 80 KB")
+    run("compile", model, "--precision=auto", "--max-error", 0, "--max-memory", "80KB",
+        "-o", artifact, code=1, err="allow more of one")
     run("compile", model, "--precision=auto", "--target=cuda", "-o", artifact, code=2,
         err="for CPUs alone")
     run("compile", model, "--precision=auto", "--calibrate", folder / "no", "-o",

@@ -21,6 +21,7 @@
 #include "compiler/Targets/Cpu/CpuLevel.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -309,7 +310,10 @@ private:
   llvm::Error addErrors(size_t op);
   /// Rows of the report: all ops in one precision.
   llvm::Error measureAlone();
+  /// The fastest choice that was measured to keep the error and is thought to
+  /// keep the bytes.
   llvm::Expected<std::optional<Choice>> bestWithin(double mostError);
+  double mostBytes() const;
   llvm::Expected<PrecisionPlan> choosePlan();
   std::vector<Precision> precisionsOf(const Choice &choice) const;
   PrecisionPlan planOf(const Choice &choice) const;
@@ -415,6 +419,14 @@ llvm::Error Planner::measureAlone() {
   return llvm::Error::success();
 }
 
+/// Of the weights that have a choice: what the others leave.
+double Planner::mostBytes() const {
+  if (request.maxMemory == 0)
+    return unbounded;
+  double inF32 = costOf(costs, Choice(ops.size(), 0)).bytes;
+  return double(request.maxMemory) - (double(bytesInF32) - inF32);
+}
+
 llvm::Expected<std::optional<Planner::Choice>>
 Planner::bestWithin(double mostError) {
   std::optional<Choice> best;
@@ -422,9 +434,11 @@ Planner::bestWithin(double mostError) {
   for (int i = 0; i <= halvings; ++i) {
     double middle = i == 0 ? hi : (lo + hi) / 2;
     auto choice = choosePrecisions(
-        costs, mostError * mostError * std::exp2(middle), unbounded);
-    if (!choice)
-      break;
+        costs, mostError * mostError * std::exp2(middle), mostBytes());
+    if (!choice) {
+      lo = middle;
+      continue;
+    }
     auto error = measured.errorOf(precisionsOf(*choice));
     if (!error)
       return error.takeError();
@@ -458,12 +472,20 @@ llvm::Expected<PrecisionPlan> Planner::choosePlan() {
     auto error = measured.errorOf(plan);
     if (!error)
       return error.takeError();
-    if (*error > request.maxError)
+    bool fits =
+        !request.maxMemory || measured.weightBytes() <= request.maxMemory;
+    if (*error > request.maxError || !fits)
       continue;
     outcomes.push_back(outcomeOf("auto", **choice, *error));
     outcomes.back().weightBytes = measured.weightBytes();
     return plan;
   }
+  if (request.maxMemory && bytesInF32 > request.maxMemory)
+    return sentence("no precisions keep both --max-error " +
+                    llvm::Twine(llvm::formatv("{0}", request.maxError).str()) +
+                    " and --max-memory " + llvm::Twine(request.maxMemory) +
+                    " bytes; fp32 has " + llvm::Twine(bytesInF32) +
+                    ": allow more of one");
   Choice f32(ops.size(), 0);
   outcomes.push_back(outcomeOf("auto", f32, 0));
   return planOf(f32);

@@ -9,6 +9,7 @@
 #ifndef TENON_TOOLS_TENON_COMMANDS_H
 #define TENON_TOOLS_TENON_COMMANDS_H
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,11 @@ struct PrecisionRequest {
   std::string all;  // "bf16", "auto"; empty: fp32, or what the plan says.
   std::string plan; // A file: read without `all`, written with it.
   // For auto: a folder with inputs (empty: seeded ones), the error that outputs
-  // may have, of their largest magnitude, and threads to measure with.
+  // may have, of their largest magnitude, the bytes that weights may have (0:
+  // any), and threads to measure with.
   std::string calibrate;
   double maxError = 1e-2;
+  uint64_t maxMemory = 0;
   int threads = 0;
 
   bool isAuto() const { return all == "auto"; }

@@ -116,6 +116,10 @@ void addCompile(CLI::App &app, Command &chosen) {
                    "largest magnitude (0.01)")
       ->check(CLI::Range(0.0, 1.0));
   command
+      ->add_option("--max-memory", options->precision.maxMemory,
+                   "What the weights of --precision=auto may take: 200MB")
+      ->transform(CLI::AsSizeValue(true));
+  command
       ->add_option("--calibrate", options->precision.calibrate,
                    "Inputs that --precision=auto measures by: a folder with "
                    "test_data_set_*, or with input_0.pb or .npy ...")
