@@ -16,6 +16,14 @@ std::optional<std::string> refusalBlockRows(const KernelView &view);
 kernel::Geometry geometryBlockRows(const KernelView &view);
 llvm::SmallVector<std::string> layoutsBlockRows(const KernelView &view);
 
+std::optional<std::string> refusalBlockNonzero(const KernelView &view);
+kernel::Geometry geometryBlockNonzero(const KernelView &view);
+llvm::SmallVector<std::string> layoutsBlockNonzero(const KernelView &view);
+
+std::optional<std::string> refusalBlockRecurrent(const KernelView &view);
+kernel::Geometry geometryBlockRecurrent(const KernelView &view);
+llvm::SmallVector<std::string> layoutsBlockRecurrent(const KernelView &view);
+
 std::optional<std::string> refusalBlockScan(const KernelView &view);
 kernel::Geometry geometryBlockScan(const KernelView &view);
 llvm::SmallVector<std::string> layoutsBlockScan(const KernelView &view);

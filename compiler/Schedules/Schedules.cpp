@@ -33,6 +33,8 @@ bool isOnAny(Target) { return true; }
 bool isRootAttention(Operation *root) { return isa<graph::AttentionOp>(root); }
 bool isRootConv(Operation *root) { return isa<graph::ConvOp>(root); }
 bool isRootMatmul(Operation *root) { return isa<graph::MatmulOp>(root); }
+bool isRootNonzero(Operation *root) { return isa<graph::NonzeroOp>(root); }
+bool isRootRecurrent(Operation *root) { return isa<graph::RecurrentOp>(root); }
 bool isRootRow(Operation *root) {
   return isa<graph::ArgReduceOp, graph::CumulativeOp, graph::LayerNormOp,
              graph::LogSoftmaxOp, graph::ReduceOp, graph::RmsNormOp,

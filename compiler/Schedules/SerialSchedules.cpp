@@ -1,4 +1,4 @@
-//===- SerialSchedules.cpp - Schedules of scans, topk and scatters --------===//
+//===- SerialSchedules.cpp - Schedules of what one thread would do --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Schedules/MemorySchedules.h"
@@ -90,6 +90,51 @@ kernel::Geometry geometryBlockScan(const KernelView &view) {
 }
 
 SmallVector<std::string> layoutsBlockScan(const KernelView &view) {
+  return rowMajor(view);
+}
+
+//===--- BlockNonzero ---===//
+
+std::optional<std::string> refusalBlockNonzero(const KernelView &view) {
+  auto op = rootOf<graph::NonzeroOp>(view);
+  if (!op)
+    return "its root looks for nothing";
+  if (view.body.getTerminator()->getNumOperands() != 1 ||
+      !kernel::yieldsRoot(view.body, op))
+    return "something follows what it finds";
+  return std::nullopt;
+}
+
+kernel::Geometry geometryBlockNonzero(const KernelView &view) {
+  return blocks(Expr::constant(view.body.getParentOp()->getContext(), 1));
+}
+
+SmallVector<std::string> layoutsBlockNonzero(const KernelView &view) {
+  return rowMajor(view);
+}
+
+//===--- BlockRecurrent ---===//
+
+std::optional<std::string> refusalBlockRecurrent(const KernelView &view) {
+  auto op = rootOf<graph::RecurrentOp>(view);
+  if (!op)
+    return "its root is no recurrent cell";
+  if (!kernel::yieldsRoot(view.body, op))
+    return "something follows the cell";
+  if (kernel::recurrentAreas(op).empty())
+    return "the size of its state is a symbol, or beyond shared memory";
+  if (!geometryBlockRecurrent(view))
+    return tooMany.str();
+  return std::nullopt;
+}
+
+kernel::Geometry geometryBlockRecurrent(const KernelView &view) {
+  auto op = rootOf<graph::RecurrentOp>(view);
+  return blocks(graph::getDim(op.getWeights(), 0) *
+                graph::getDim(op.getInput(), 1));
+}
+
+SmallVector<std::string> layoutsBlockRecurrent(const KernelView &view) {
   return rowMajor(view);
 }
 

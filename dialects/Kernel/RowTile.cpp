@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/RowTile.h"
+#include "dialects/Kernel/DepthPieces.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -19,7 +20,8 @@ constexpr int64_t usualThreads = 128;
 constexpr int64_t fewValues = 16, mostValues = 32;
 
 /// Four slots of 8 bytes for each warp: two values, twice.
-int64_t sharedBytes(int64_t threads) { return threads / warp * 4 * 8; }
+/// Behind them, a word for all.
+int64_t sharedBytes(int64_t threads) { return threads / warp * 4 * 8 + 16; }
 
 } // namespace
 
@@ -68,13 +70,33 @@ RowTile rowTileOf(Block &body, const RowView &view) {
   return tile;
 }
 
+Expr rowPieces(const RowView &view, const RowTile &tile) {
+  // What a thread should have of a piece, and blocks that keep a device busy.
+  constexpr int64_t fewVectors = 8, wantedBlocks = 256;
+  auto number = [&](int64_t value) {
+    return Expr::constant(view.root->getContext(), value);
+  };
+  if (!isa<graph::ReduceOp, graph::ArgReduceOp>(view.root) || tile.held > 0 ||
+      tile.rows() > 1 || !view.steps.empty())
+    return number(1);
+  Expr vectors = number(tile.threads * tile.width * fewVectors);
+  Expr most = view.length.ceilDiv(vectors).min(number(tile.threads));
+  Expr rows = graph::product(view.root->getContext(), view.leadDims);
+  Expr pieces = depthPieces(rows, wantedBlocks, most);
+  return pieces && pieceBytes(rows, pieces, rowPieceBytes) ? pieces : number(1);
+}
+
 Geometry rowTileGeometry(const RowView &view, const RowTile &tile) {
   MLIRContext *context = view.root->getContext();
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
   Expr rows = graph::product(context, view.leadDims);
   if (!rows)
     return {};
-  return {rows.ceilDiv(number(tile.rows())), number(1), number(0)};
+  Expr pieces = rowPieces(view, tile);
+  if (pieces.isConstant(1))
+    return {rows.ceilDiv(number(tile.rows())), number(1), number(0)};
+  return {rows * pieces, number(1), number(0),
+          pieceBytes(rows, pieces, rowPieceBytes)};
 }
 
 ColumnTile columnTileOf(Block &body, const RowView &view) {

@@ -32,6 +32,12 @@ struct RowTile {
 /// How threads share the rows of a view, all of which are combined.
 RowTile rowTileOf(mlir::Block &body, const RowView &view);
 
+/// Blocks that share each of a few long rows of which one element is left: the
+/// last one joins what all have, in order. 1: none.
+Expr rowPieces(const RowView &view, const RowTile &tile);
+/// Of what a block leaves for that one: two numbers.
+constexpr int64_t rowPieceBytes = 16;
+
 /// A row of the launch per block.
 Geometry rowTileGeometry(const RowView &view, const RowTile &tile);
 

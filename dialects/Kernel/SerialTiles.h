@@ -1,8 +1,8 @@
 //===- SerialTiles.h - Blocks for what is serial on one thread ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Running sums, the best few of a row and scatters, as blocks of a device share
-// them.
+// Running sums, the best few of a row, scatters, what is not 0 and recurrent
+// cells, as blocks of a device share them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +16,8 @@ namespace tenon::kernel {
 constexpr llvm::StringLiteral blockScanSchedule = "BlockScan";
 constexpr llvm::StringLiteral blockTopkSchedule = "BlockTopk";
 constexpr llvm::StringLiteral rankTopkSchedule = "RankTopk";
+constexpr llvm::StringLiteral blockNonzeroSchedule = "BlockNonzero";
+constexpr llvm::StringLiteral blockRecurrentSchedule = "BlockRecurrent";
 constexpr llvm::StringLiteral scatterFoldSchedule = "ScatterFold";
 
 /// A block takes a row, of which a thread has `scanItems` neighbours at a time.
@@ -32,6 +34,19 @@ constexpr int64_t rankThreads = 256;
 
 /// Threads of a block each of which has an element of a scatter's result.
 constexpr int64_t scatterThreads = 128;
+
+/// Threads of a block that looks for what is not 0, and the bytes of shared
+/// memory in which its warps tell each other how much there was.
+constexpr int64_t nonzeroThreads = 512, nonzeroSharedBytes = 16 * 8;
+
+/// Threads of a block that has a sequence, and the bytes of what it keeps in
+/// shared memory, as cpu::Recurrence::State lists it: empty where the size of
+/// the state is a symbol, or where it is too large.
+int64_t recurrentThreads(graph::RecurrentOp op);
+llvm::SmallVector<int64_t> recurrentAreas(graph::RecurrentOp op);
+
+/// Whether a body yields nothing but results of its root.
+bool yieldsRoot(mlir::Block &body, mlir::Operation *root);
 
 /// Whether elements along an axis are neighbours.
 bool isInnermost(mlir::Value tensor, int64_t axis);

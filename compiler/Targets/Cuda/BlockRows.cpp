@@ -11,8 +11,10 @@
 #include "compiler/Targets/Cpu/Reduction.h"
 #include "compiler/Targets/Cpu/RowReduction.h"
 #include "compiler/Targets/Cpu/RowVectors.h"
+#include "compiler/Targets/Cuda/LastBlock.h"
 #include "compiler/Targets/Cuda/MemoryTiles.h"
 #include "compiler/Targets/Cuda/OnlineSoftmax.h"
+#include "dialects/Kernel/DepthPieces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "runtime/model_format.h"
@@ -35,11 +37,16 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class BlockRow {
 public:
-  BlockRow(DeviceEmitter &e, cpu::RowProgram &program, kernel::RowTile tile)
+  /// Of `share` blocks for each row.
+  BlockRow(DeviceEmitter &e, cpu::RowProgram &program, kernel::RowTile tile,
+           kernel::Expr share)
       : e(e), program(program), tile(tile), threads(e, tile.rowThreads),
         passes(threads, program.length, tile),
         type(VectorType::get({tile.width}, e.b.getF32Type())),
-        element(graph::getElementType(program.result)), held(tile.held) {}
+        element(graph::getElementType(program.result)), held(tile.held) {
+    if (!share.isConstant(1))
+      pieces = e.valueOf(share);
+  }
 
   /// Row `number` of those that block `ordinal` has.
   void emit(Value ordinal) {
@@ -65,6 +72,8 @@ private:
   /// nothing.
   void locate(Value ordinal) {
     unit = ordinal;
+    if (pieces)
+      locatePiece(ordinal);
     isThere = e.equal(unit, unit);
     if (tile.rows() > 1) {
       Value count = e.atEntry([&] {
@@ -79,6 +88,18 @@ private:
       unit = e.min(unit, e.sub(count, e.number(1)));
     }
     lead = e.delinearise(unit, program.leadDims);
+  }
+
+  /// Pieces begin with whole vectors; the last ones may be empty.
+  void locatePiece(Value ordinal) {
+    unit = e.div(ordinal, pieces);
+    piece = e.rem(ordinal, pieces);
+    Value width = e.number(tile.width), one = e.number(1);
+    Value vectors = e.div(e.sub(e.add(program.length, width), one), width);
+    Value share =
+        e.mul(e.div(e.sub(e.add(vectors, pieces), one), pieces), width);
+    Value from = e.mul(piece, share);
+    passes.narrow(from, e.min(e.add(from, share), program.length));
   }
 
   Value zero() const { return constantLike(e.b, type, 0); }
@@ -134,6 +155,51 @@ private:
       Indices steps(program.stepDims.size(), e.number(0));
       e.bind(program.result, program.indexOf(lead, steps, e.number(0)), value);
       e.storeYields(program.indexOf(lead, steps, e.number(0)), unit);
+    });
+  }
+
+  /// Joins what all threads have of a row, and, where several blocks have a
+  /// piece of it each, what those left, in the last one of them. `none` changes
+  /// nothing. Then `finish` gets all of it.
+  void joinAll(Values mine, Values none, RowThreads::Join join,
+               function_ref<void(ValueRange)> finish) {
+    mine = threads.join(std::move(mine), join);
+    if (!pieces)
+      return finish(mine);
+    Value one = e.number(1);
+    e.ifThen(e.less(pieces, e.number(2)), [&] { finish(mine); });
+    e.ifThen(e.less(one, pieces),
+             [&] { joinBlocks(mine, none, join, finish); });
+    e.barrier(); // Before the next row's.
+  }
+
+  void joinBlocks(ValueRange mine, ValueRange none, RowThreads::Join join,
+                  function_ref<void(ValueRange)> finish) {
+    auto place = [&](Value of, size_t i) {
+      Value slot = e.add(e.mul(e.add(e.mul(unit, pieces), of), e.number(2)),
+                         e.number(int64_t(i)));
+      return e.address(e.shared(), e.b.getI8Type(),
+                       e.add(e.mul(slot, e.number(kernel::rowPieceBytes / 2)),
+                             e.number(kernel::counterBytes)));
+    };
+    Value thread = e.threadNumber();
+    e.ifThen(e.equal(thread, e.number(0)), [&] {
+      for (auto [i, value] : llvm::enumerate(mine))
+        LLVM::StoreOp::create(e.b, value, place(piece, i));
+    });
+    Value counter = e.address(e.shared(), e.b.getI32Type(), unit);
+    Value flag = e.address(e.sharedMemory(), e.b.getI8Type(),
+                           e.number(tile.sharedBytes - 16));
+    e.ifThen(isLastBlock(e, counter, pieces, thread, flag), [&] {
+      Value isOne = e.less(thread, pieces);
+      Value from = e.min(thread, e.sub(pieces, e.number(1)));
+      Values theirs;
+      for (auto [i, value] : llvm::enumerate(mine))
+        theirs.push_back(arith::SelectOp::create(
+            e.b, isOne,
+            LLVM::LoadOp::create(e.b, value.getType(), place(from, i)),
+            none[i]));
+      finish(threads.join(theirs, join));
     });
   }
 
@@ -228,11 +294,12 @@ private:
             return reduction.add(carried, x, maskOf(step));
           });
         });
-    Values all =
-        threads.join(reduction.fold(lanes), [&](ValueRange x, ValueRange y) {
-          return reduction.join(x, y);
+    joinAll(
+        reduction.fold(lanes), reduction.fold(start),
+        [&](ValueRange x, ValueRange y) { return reduction.join(x, y); },
+        [&](ValueRange all) {
+          finishOne(reduction.finish(all, program.workedCount(), element));
         });
-    finishOne(reduction.finish(all, program.workedCount(), element));
   }
 
   void argReduce(graph::ArgReduceOp op) {
@@ -244,11 +311,10 @@ private:
                                reduction.placesFrom(step.lanes.first),
                                maskOf(step));
         });
-    Values all =
-        threads.join(reduction.fold(lanes), [&](ValueRange x, ValueRange y) {
-          return reduction.join(x, y);
-        });
-    finishOne(reduction.finish(all[1]));
+    joinAll(
+        reduction.fold(lanes), reduction.fold(reduction.start()),
+        [&](ValueRange x, ValueRange y) { return reduction.join(x, y); },
+        [&](ValueRange all) { finishOne(reduction.finish(all[1])); });
   }
 
   Value maskOf(const Step &step) {
@@ -264,6 +330,7 @@ private:
   Type element;
   Values held;
   Value unit, isThere;
+  Value pieces, piece; // Null where a block has the whole row.
   Indices lead;
 };
 
@@ -276,9 +343,10 @@ LogicalResult emitBlockRows(DeviceEmitter &e, Value ordinal) {
   if (!view)
     return e.kernel.emitOpError("has no rows: ") << why << "; please report it";
   kernel::RowTile tile = kernel::rowTileOf(body, *view);
+  kernel::Expr share = kernel::rowPieces(*view, tile);
   cpu::RowProgram program(e, *view);
   if (view->length.asConstant() || tile.width == 1) {
-    BlockRow(e, program, tile).emit(ordinal);
+    BlockRow(e, program, tile, share).emit(ordinal);
     return success();
   }
   // Rows that are no whole vectors are read element by element.
@@ -286,9 +354,9 @@ LogicalResult emitBlockRows(DeviceEmitter &e, Value ordinal) {
   single.width = 1;
   Value rest = e.rem(program.length, e.number(tile.width));
   e.whereMultiple(program.length, tile.width,
-                  [&] { BlockRow(e, program, tile).emit(ordinal); });
+                  [&] { BlockRow(e, program, tile, share).emit(ordinal); });
   e.ifThen(e.less(e.number(0), rest),
-           [&] { BlockRow(e, program, single).emit(ordinal); });
+           [&] { BlockRow(e, program, single, share).emit(ordinal); });
   return success();
 }
 

@@ -26,6 +26,10 @@ public:
 
   RowPasses(RowThreads &threads, Value length, kernel::RowTile tile);
 
+  /// Of a row that is not held: this part of it alone, which begins with a
+  /// whole vector.
+  void narrow(Value from, Value to);
+
   bool isHeld() const { return tile.held > 0; }
 
   /// Runs `body`, in the lanes of a vector, for all of them, those that are

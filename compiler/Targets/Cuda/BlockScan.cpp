@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A block walks along a row. Of some neighbours each thread has the sums up to
-// each; threads of a warp exchange what is before theirs, in ever larger steps,
-// and so do warps through shared memory.
+// each; threads tell each other what is before theirs.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/Reduction.h"
 #include "compiler/Targets/Cuda/MemoryTiles.h"
+#include "compiler/Targets/Cuda/ThreadPrefix.h"
 #include "dialects/Kernel/SerialTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -17,16 +17,13 @@ using namespace mlir;
 namespace tenon::cuda {
 namespace {
 
-constexpr int64_t warp = 32, slotBytes = 8;
 constexpr int64_t items = kernel::scanItems;
 
 class BlockScan {
 public:
   BlockScan(DeviceEmitter &e, graph::CumulativeOp op, Value row)
       : e(e), op(op), reduction(op.getKind(), op.getInput()),
-        dims(e.dimsOf(op.getResult())), length(dims[op.getAxis()]),
-        lane(e.rem(e.threadNumber(), e.number(warp))),
-        warpNumber(e.div(e.threadNumber(), e.number(warp))) {
+        dims(e.dimsOf(op.getResult())), length(dims[op.getAxis()]), threads(e) {
     Indices others = dims;
     others[op.getAxis()] = e.number(1);
     lead = e.delinearise(row, others);
@@ -63,7 +60,9 @@ private:
       sum = join(sum, termAt(e.add(first, e.number(i))));
     }
     Value all;
-    Value earlier = join(before, beforeThread(sum, all));
+    Value below = threads.before(
+        sum, neutral, [&](Value x, Value y) { return join(x, y); }, all);
+    Value earlier = join(before, below);
     sums.push_back(sum);
     for (int64_t i = 0; i < items; ++i)
       store(e.add(first, e.number(i)),
@@ -90,52 +89,12 @@ private:
     });
   }
 
-  /// Sums of the lanes up to each, itself included.
-  Value upTo(Value mine, int64_t lanes, Value place) {
-    for (int64_t distance = 1; distance < lanes; distance *= 2) {
-      Value below = e.fromBelow(mine, distance);
-      mine =
-          e.select(e.less(place, e.number(distance)), mine, join(below, mine));
-    }
-    return mine;
-  }
-  /// The same without itself.
-  Value shifted(Value sums, Value place) {
-    Value neutral = reduction.start(e);
-    return e.select(e.equal(place, e.number(0)), neutral, e.fromBelow(sums, 1));
-  }
-
-  /// What all threads before this one have; and what all have.
-  Value beforeThread(Value mine, Value &all) {
-    Value inWarp = upTo(mine, warp, lane);
-    Value before = shifted(inWarp, lane);
-    int64_t warps = e.threads / warp;
-    auto slot = [&](Value of) {
-      return e.address(e.sharedMemory(), e.b.getI8Type(),
-                       e.mul(of, e.number(slotBytes)));
-    };
-    e.barrier(); // Nobody reads the last chunk's any more.
-    e.ifThen(e.equal(lane, e.number(warp - 1)), [&] {
-      LLVM::StoreOp::create(e.b, inWarp, slot(warpNumber), slotBytes);
-    });
-    e.barrier();
-    // There are few warps: each thread adds up what they have.
-    Value beforeWarp = reduction.start(e);
-    all = beforeWarp;
-    for (int64_t i = 0; i < warps; ++i) {
-      Value other = LLVM::LoadOp::create(e.b, mine.getType(), slot(e.number(i)),
-                                         slotBytes);
-      beforeWarp = e.select(e.equal(warpNumber, e.number(i)), all, beforeWarp);
-      all = join(all, other);
-    }
-    return join(beforeWarp, before);
-  }
-
   DeviceEmitter &e;
   graph::CumulativeOp op;
   cpu::Reduction reduction;
   Indices dims;
-  Value length, lane, warpNumber;
+  Value length;
+  ThreadPrefix threads;
   Indices lead;
 };
 

@@ -47,6 +47,18 @@ std::optional<kernel::DeviceTile> memoryTileOf(kernel::FuncOp kernel) {
     tile.sharedBytes = kernel::rankThreads * 8;
     return tile;
   }
+  if (kernel.getSchedule() == kernel::blockNonzeroSchedule) {
+    tile.threads = kernel::nonzeroThreads;
+    tile.sharedBytes = kernel::nonzeroSharedBytes;
+    return tile;
+  }
+  if (kernel.getSchedule() == kernel::blockRecurrentSchedule) {
+    auto op = cast<graph::RecurrentOp>(kernel::findRoot(body));
+    tile.threads = kernel::recurrentThreads(op);
+    for (int64_t bytes : kernel::recurrentAreas(op))
+      tile.sharedBytes += bytes;
+    return tile;
+  }
   if (kernel.getSchedule() == kernel::scatterFoldSchedule) {
     tile.threads = kernel::scatterThreads;
     return tile;
@@ -83,6 +95,10 @@ std::optional<LogicalResult> emitMemoryTile(DeviceEmitter &e, Value ordinal) {
     return emitBlockTopk(e, ordinal), success();
   if (schedule == kernel::rankTopkSchedule)
     return emitRankTopk(e, ordinal), success();
+  if (schedule == kernel::blockNonzeroSchedule)
+    return emitBlockNonzero(e), success();
+  if (schedule == kernel::blockRecurrentSchedule)
+    return emitBlockRecurrent(e, ordinal), success();
   if (schedule == kernel::scatterFoldSchedule)
     return emitScatterFold(e, ordinal), success();
   if (schedule == kernel::vectorMapSchedule)

@@ -16,6 +16,11 @@ RowPasses::RowPasses(RowThreads &threads, Value length, kernel::RowTile tile)
     : width(tile.width), e(threads.e), tile(tile), length(length),
       start(e.mul(threads.number(), e.number(tile.width))) {}
 
+void RowPasses::narrow(Value from, Value to) {
+  start = e.add(start, from);
+  length = to;
+}
+
 RowPasses::Values RowPasses::run(const Step &step, ValueRange carried,
                                  Body body) {
   Values next;

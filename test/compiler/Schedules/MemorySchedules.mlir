@@ -154,3 +154,67 @@ kernel.func @scattermoved symbols [] layouts ["", "", ""] schedule "" geometry <
   %4 = graph.transpose %3 {permutation = array<i64: 1, 0>} : (tensor<16x64xf32>) -> tensor<64x16xf32>
   kernel.yield %4 : tensor<64x16xf32>
 }
+
+// -----
+
+// Blocks share a row of which one element is left, where rows are few.
+
+// CHECK: kernel.func @whole {{.*}} schedule "BlockRows" geometry <31, 1, 0, 1008>
+// expected-remark@+1 {{by BlockColumns: it works along rows}}
+kernel.func @whole symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1000000xf32>):
+  %1 = graph.reduce %0 {axes = array<i64: 0>, kind = #graph<reduce_kind sum>} : (tensor<1000000xf32>) -> tensor<1xf32>
+  kernel.yield %1 : tensor<1xf32>
+}
+
+// -----
+
+// CHECK: kernel.func @shortrows {{.*}} schedule "BlockRows" geometry <100, 1, 0>
+// expected-remark@+1 {{by BlockColumns: it works along rows}}
+kernel.func @shortrows symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<100x8192xf32>):
+  %1 = graph.reduce %0 {axes = array<i64: 1>, kind = #graph<reduce_kind sum>} : (tensor<100x8192xf32>) -> tensor<100x1xf32>
+  kernel.yield %1 : tensor<100x1xf32>
+}
+
+// -----
+
+// A block looks for what is not 0, and another one has a sequence.
+
+// CHECK: kernel.func @nonzero {{.*}} schedule "BlockNonzero" geometry <1, 1, 0>
+kernel.func @nonzero symbols ["n"] layouts [""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<40x50xf32>):
+  %1 = graph.nonzero %0 : (tensor<40x50xf32>) -> tensor<2x?xi64, #graph.dims<2, n>>
+  kernel.yield %1 : tensor<2x?xi64, #graph.dims<2, n>>
+}
+
+// -----
+
+// CHECK: kernel.func @nonzeroturned {{.*}} schedule "Generic"
+// expected-remark@+1 {{by BlockNonzero: something follows what it finds}}
+kernel.func @nonzeroturned symbols ["n"] layouts [""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<40x50xf32>):
+  %1 = graph.nonzero %0 : (tensor<40x50xf32>) -> tensor<2x?xi64, #graph.dims<2, n>>
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<2x?xi64, #graph.dims<2, n>>) -> tensor<?x2xi64, #graph.dims<n, 2>>
+  kernel.yield %2 : tensor<?x2xi64, #graph.dims<n, 2>>
+}
+
+// -----
+
+// CHECK: kernel.func @cell {{.*}} schedule "BlockRecurrent" geometry <2, 1, 0>
+kernel.func @cell symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x2x3xf32>, %1: tensor<1x15x3xf32>, %2: tensor<1x15x5xf32>):
+  %3:3 = graph.recurrent %0, %1, %2 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "forward", activations = ["Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x3xf32>, tensor<1x15x3xf32>, tensor<1x15x5xf32>) -> (tensor<7x1x2x5xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>)
+  kernel.yield %3#0, %3#1 : tensor<7x1x2x5xf32>, tensor<1x2x5xf32>
+}
+
+// -----
+
+// CHECK: kernel.func @cellfollowed {{.*}} schedule "Generic"
+// expected-remark@+1 {{by BlockRecurrent: something follows the cell}}
+kernel.func @cellfollowed symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x2x3xf32>, %1: tensor<1x15x3xf32>, %2: tensor<1x15x5xf32>):
+  %3:3 = graph.recurrent %0, %1, %2 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "forward", activations = ["Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x3xf32>, tensor<1x15x3xf32>, tensor<1x15x5xf32>) -> (tensor<7x1x2x5xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>)
+  %4 = graph.neg %3#0 : (tensor<7x1x2x5xf32>) -> tensor<7x1x2x5xf32>
+  kernel.yield %4 : tensor<7x1x2x5xf32>
+}

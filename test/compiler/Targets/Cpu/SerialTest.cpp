@@ -1,7 +1,7 @@
 //===- SerialTest.cpp - Roots that run as one row -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "test/compiler/Targets/Cpu/KernelTest.h"
+#include "test/compiler/Targets/Cpu/RecurrentCases.h"
 #include <gtest/gtest.h>
 
 namespace tenon::test {
@@ -71,94 +71,9 @@ TEST(Serial, FindsNonzeros) {
   runCases(cases);
 }
 
-KernelCase recurrent(const std::string &cell, int gates,
-                     const std::string &direction, const std::string &type,
-                     bool isFull, const std::string &activations,
-                     const std::string &flags) {
-  std::string d = direction == "bidirectional" ? "2" : "1";
-  std::string g = std::to_string(gates), doubled = std::to_string(2 * gates);
-  std::vector<std::string> operands = {tensor({"s", "b", "5"}, type),
-                                       tensor({d, g + " * h", "5"}, type),
-                                       tensor({d, g + " * h", "h"}, type)};
-  std::string segments = "1, 1, 1, 0, 0, 0, 0, 0";
-  if (isFull) {
-    operands.push_back(tensor({d, doubled + " * h"}, type));
-    operands.push_back(tensor({d, "b", "h"}, type));
-    segments = "1, 1, 1, 1, 0, 1, 0, 0";
-    if (gates == 4) {
-      operands.push_back(tensor({d, "b", "h"}, type));
-      operands.push_back(tensor({d, "3 * h"}, type));
-      segments = "1, 1, 1, 1, 0, 1, 1, 1";
-    }
-  }
-  std::string state = tensor({d, "b", "h"}, type);
-  KernelCase test =
-      one("recurrent",
-          "{cell = #graph<cell_kind " + cell + ">, direction = \"" + direction +
-              "\", activations = [" + activations +
-              "], alpha = array<f64>, beta = array<f64>, " + flags +
-              ", operandSegmentSizes = array<i32: " + segments + ">}",
-          operands, {tensor({"s", d, "b", "h"}, type), state, state},
-          {{{"b", 2}, {"h", 3}, {"s", 4}}, {{"b", 1}, {"h", 1}, {"s", 0}}});
-  test.name += " " + cell + " " + direction;
-  test.values = {{-1, 1}};
-  return test;
-}
+TEST(Serial, RunsRecurrentCells) { runCases(recurrentCells(0)); }
 
-TEST(Serial, RunsRecurrentCells) {
-  std::vector<KernelCase> cases;
-  std::string flags = "clip = 0.0, linear_before_reset = false, "
-                      "input_forget = false";
-  for (const std::string &type : {"f16", "bf16", "f32", "f64"})
-    for (const std::string &direction : {"forward", "reverse", "bidirectional"})
-      for (bool isFull : {false, true}) {
-        auto twice = [&](const std::string &names) {
-          return direction == "bidirectional" ? names + ", " + names : names;
-        };
-        cases.push_back(recurrent("rnn", 1, direction, type, isFull,
-                                  twice("\"Tanh\""), flags));
-        cases.push_back(recurrent("gru", 3, direction, type, isFull,
-                                  twice("\"Sigmoid\", \"Tanh\""), flags));
-        cases.push_back(recurrent("lstm", 4, direction, type, isFull,
-                                  twice("\"Sigmoid\", \"Tanh\", \"Tanh\""),
-                                  flags));
-      }
-  cases.push_back(recurrent("gru", 3, "forward", "f32", true,
-                            "\"HardSigmoid\", \"Softsign\"",
-                            "clip = 0.5, linear_before_reset = true, "
-                            "input_forget = false"));
-  cases.push_back(recurrent("lstm", 4, "forward", "f32", true,
-                            "\"Affine\", \"Elu\", \"ScaledTanh\"",
-                            "clip = 0.0, linear_before_reset = false, "
-                            "input_forget = true"));
-  for (const std::string &name :
-       {"Relu", "LeakyRelu", "ThresholdedRelu", "Softplus"})
-    cases.push_back(
-        recurrent("rnn", 1, "forward", "f32", true, "\"" + name + "\"", flags));
-  runCases(cases);
-}
-
-TEST(Serial, RecurrentSequencesHaveLengths) {
-  KernelCase test = recurrent("rnn", 1, "reverse", "f32", false, "\"Tanh\"",
-                              "clip = 0.0, linear_before_reset = false, "
-                              "input_forget = false");
-  std::string lengths = tensor({"b"}, "i32");
-  test.arguments += ", %l: " + lengths;
-  auto replace = [&](const std::string &from, const std::string &to) {
-    size_t at = test.body.find(from);
-    ASSERT_NE(at, std::string::npos);
-    test.body.replace(at, from.size(), to);
-  };
-  replace("%a, %b, %c ", "%a, %b, %c, %l ");
-  replace("1, 1, 1, 0, 0", "1, 1, 1, 0, 1");
-  replace(") -> (", ", " + lengths + ") -> (");
-  test.values = {{-1, 1}, {-1, 1}, {-1, 1}, {0, 4.9}};
-  test.sizes = {{{"b", 5}, {"h", 3}, {"s", 4}}};
-  KernelCase bad = test;
-  bad.values[3] = {5, 6};
-  bad.fault = 4;
-  runCases({test, bad});
-}
+TEST(Serial, RecurrentSequencesHaveLengths) { runCases(recurrentLengths(0)); }
 
 } // namespace
 } // namespace tenon::test

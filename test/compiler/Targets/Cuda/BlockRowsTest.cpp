@@ -107,6 +107,34 @@ TEST(BlockRows, Reductions) {
   runRows(cases);
 }
 
+/// Several blocks have a piece of a row each: of symbols, of numbers, and of
+/// rows that are no whole vectors. The last pieces are empty or short.
+TEST(BlockRows, PiecesOfLongRows) {
+  std::vector<KernelCase> cases;
+  std::vector<Symbols> sizes = {{{"m", 2}, {"n", 9001}},
+                                {{"m", 1}, {"n", 16388}},
+                                {{"m", 1}, {"n", 4096}},
+                                {{"m", 130}, {"n", 5}}};
+  for (const std::string &kind : {"sum", "mean", "max", "min"}) {
+    cases.push_back(reduceOf(kind, "1", tensor({"m", "n"}, "f32"),
+                             tensor({"m", "1"}, "f32"), sizes));
+    cases.push_back(reduceOf(kind, "0, 1", tensor({"7", "20000"}, "bf16"),
+                             tensor({"1", "1"}, "bf16"), {{}}));
+    cases.back().values = {{-2, 2, kind == "max" || kind == "min"}};
+    if (kind != "max" && kind != "min")
+      continue;
+    for (bool last : {false, true}) {
+      cases.push_back(argReduceOf(kind, last, 1, tensor({"m", "n"}, "f32"),
+                                  tensor({"m", "1"}, "i64"), sizes));
+      // With equals.
+      cases.back().values = {{0, 0, false}};
+      cases.push_back(argReduceOf(kind, last, 1, tensor({"1", "70001"}, "f32"),
+                                  tensor({"1", "1"}, "i64"), {{}}));
+    }
+  }
+  runRows(cases);
+}
+
 TEST(BlockRows, Places) {
   std::vector<KernelCase> cases;
   for (const std::string &kind : {"max", "min"})

@@ -1,6 +1,7 @@
 //===- SerialTilesTest.cpp - Scans, topk and scatters on devices ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "test/compiler/Targets/Cpu/RecurrentCases.h"
 #include "test/compiler/Targets/Cpu/RowCases.h"
 #include <gtest/gtest.h>
 
@@ -113,6 +114,42 @@ TEST(ScatterFold, ElementsAndSlices) {
   cases.back().values = {{}, {5, 7}, {}};
   cases.back().fault = 1;
   runAs("ScatterFold", cases);
+}
+
+TEST(BlockRecurrent, Cells) {
+  // Fewer hidden units than a warp, and more than one has.
+  runAs("BlockRecurrent", recurrentCells(3));
+  runAs("BlockRecurrent", recurrentLengths(37));
+}
+
+TEST(BlockNonzero, FindsAll) {
+  std::vector<KernelCase> cases;
+  for (const std::string &type : {"i64", "f32", "ui8"}) {
+    cases.push_back(one("nonzero", "", {tensor({"m", "50"}, type)},
+                        {tensor({"2", "n"}, "i64")},
+                        {{{"m", 3}, {"n", 150}},
+                         {{"m", 170}, {"n", 8500}},
+                         {{"m", 0}, {"n", 0}}}));
+    cases.back().values = {{1, 5}};
+    cases.push_back(cases.back());
+    cases.back().sizes = {{{"m", 3}, {"n", 149}}};
+    cases.back().fault = 3;
+  }
+  // Two of five are 0; and all.
+  std::string type = tensor({"m", "5"}, "i32");
+  KernelCase test = one("nonzero", "", {type}, {tensor({"2", "n"}, "i64")},
+                        {{{"m", 4}, {"n", 12}}, {{"m", 3001}, {"n", 9003}}});
+  test.body.replace(test.body.find("%a"), 2, "%p");
+  test.body = "%c = graph.constant {value = dense<[1, 0, 3, -4, 0]> : "
+              "tensor<5xi32>} : () -> tensor<5xi32>\n"
+              "%p = graph.mul %a, %c : (" +
+              type + ", tensor<5xi32>) -> " + type + "\n" + test.body;
+  test.values = {{1, 5}};
+  cases.push_back(test);
+  cases.push_back(one("nonzero", "", {tensor({"m"}, "i32")},
+                      {tensor({"1", "n"}, "i32")}, {{{"m", 4}, {"n", 0}}}));
+  cases.back().values = {{0, 0}};
+  runAs("BlockNonzero", cases);
 }
 
 } // namespace

@@ -1,0 +1,90 @@
+//===- Recurrence.h - RNN, GRU and LSTM -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A sequence, one step after another; the state stays in f32 (f64 for f64) and
+// is rounded only where it is stored as a result. Who computes which unit of a
+// step, and how they wait for each other, is for targets to say.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_TARGETS_CPU_RECURRENCE_H
+#define TENON_COMPILER_TARGETS_CPU_RECURRENCE_H
+
+#include "compiler/Targets/Cpu/Emitter.h"
+
+namespace tenon::cpu {
+
+class Recurrence {
+public:
+  /// Memory of compute type for a sequence: two sums of each gate's unit, of
+  /// which only a GRU needs the second, and a number for each hidden unit.
+  struct State {
+    Value sums, h, c, gated;
+  };
+
+  /// `bases` are where the results lie; null: nobody wants that one.
+  Recurrence(Emitter &e, graph::RecurrentOp op, llvm::ArrayRef<Value> bases,
+             State state);
+  virtual ~Recurrence() = default;
+
+  /// Entry `entry` of the batch in direction `d`.
+  void sequence(int64_t d, Value entry);
+
+  const int64_t gates, directions;
+  const Value batch;
+
+protected:
+  using Body = llvm::function_ref<void(Value)>;
+  using Term = llvm::function_ref<Value(Value)>;
+
+  /// Runs `body` for 0 to count: always the same thread has the same number.
+  virtual void overUnits(Value count, Body body);
+  /// The same where `body` asks for sums and keeps one with `keep`, alone.
+  virtual void overSums(Value count, Body body);
+  virtual Value sum(Value count, Term term);
+  virtual void keep(Value value, Value base, Value i);
+  /// All that was stored can be read from here on.
+  virtual void meet() {}
+
+  Emitter &e;
+
+private:
+  /// An activation function with its parameters.
+  struct Activation {
+    std::string name; // In lower case.
+    double alpha, beta, clip;
+  };
+
+  Value load(Value base, Value i);
+  Value plus(Value x, Value y);
+  Value times(Value x, Value y);
+  Value minus(Value x, Value y);
+  Value real(double value);
+  Value unit(int64_t which, Value i);
+  void readActivations(int64_t d);
+  Value activate(size_t which, Value x);
+  Value optional(Value tensor, llvm::ArrayRef<Value> index);
+  Value project(Value u, Value step, Value entry);
+  Value recur(Value u, Value state);
+  Value peep(int64_t which, Value i, Value state);
+  void sumGates(Value step, Value entry);
+  void stepRnn();
+  void stepGru();
+  void stepLstm();
+  Value lengthOf(Value entry);
+  Value positionOf(Value step, Value entry);
+  void storeState(Value state, Value base, Value position);
+
+  ImplicitLocOpBuilder &b;
+  graph::RecurrentOp op;
+  const llvm::SmallVector<Value> bases;
+  const mlir::Type element, type;
+  const Value steps, width, hidden, units;
+  const State state;
+  Value direction;
+  llvm::SmallVector<Activation> activations;
+};
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_RECURRENCE_H
