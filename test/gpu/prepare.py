@@ -6,6 +6,7 @@
                [--precision fp32,bf16] [--sm 80,90] [--data-sets N] [--jobs N]
                [--sweeps real|tiny|none] [--most-mb N] [--timed MODEL]...
                [--preset TEST-MODELS [--full FOLDER]]
+               [--all TEST-MODELS [--share K/N]]
 
 MODEL is a folder in ONNX's test layout. Each is compiled for CUDA in each
 precision, with machine code for --sm where ptxas is found; inputs and expected
@@ -16,7 +17,9 @@ of floats, become a few numbers again and again, which compress to nearly
 nothing. Then no output is as it should be, and only times are of use.
 --preset takes what fits one call of ten minutes and 64 MB: all sweeps, one data
 set of a test model of each kind in all precisions, and with --full the models
-TIMED of a folder, timed in bf16.
+TIMED of a folder, timed in bf16. --all takes one data set of every model in
+fp32 and bf16, or, as that is too much for one folder, the K-th of N shares of
+them. Artifacts of both are packed, which run.sh undoes.
 With --most-mb, models are left out, and named, from where the folder would
 grow beyond it. What cannot be prepared is said, left out, and makes the exit
 status 1.
@@ -211,14 +214,16 @@ def prepare(options, folder):
                   *predictions(options, folder / "model.onnx",
                                options.out / artifact, precision, dims),
                   *data]
+        if options.packed:
+            compress(options.out / artifact, options.out)
+            (options.out / artifact).unlink()
     return lines
 
 
-def compress(artifact):
+def compress(artifact, out):
     with artifact.open("rb") as plain, \
-            gzip.open(f"{artifact}.gz", "wb", compresslevel=6) as packed:
+            gzip.open(out / f"{artifact.name}.gz", "wb", 6) as packed:
         shutil.copyfileobj(plain, packed, 1 << 20)
-    artifact.unlink()
 
 
 def prepare_timed(options, folder):
@@ -227,7 +232,8 @@ def prepare_timed(options, folder):
     graph = onnx.load(folder / "model.onnx", load_external_data=False).graph
     dims = dims_of(graph, folder / "test_data_set_0")
     lines = []
-    with tempfile.TemporaryDirectory(dir=options.out) as scratch:
+    # Elsewhere, for here it would take the room of others.
+    with tempfile.TemporaryDirectory() as scratch:
         model = pathlib.Path(scratch, "model.onnx")
         shutil.copy(folder / "model.onnx", model)
         numbers = np.linspace(0.001, 0.03, 1024, dtype=np.float32).tobytes()
@@ -237,14 +243,14 @@ def prepare_timed(options, folder):
                 weights.write(numbers[:size - at])
         wanted = options.precision.split(",")
         for precision in ["bf16"] if "bf16" in wanted else wanted:
-            artifact = options.out / f"{name}.{precision}.tenon"
+            artifact = pathlib.Path(scratch, f"{name}.{precision}.tenon")
             compile_model(options, model, artifact, precision)
             names = value_names(options, artifact)
             lines += [f"model {name}.{precision} {artifact.name} 0",
                       *predictions(options, model, artifact, precision, dims),
                       *write_data(options.out, name, folder, names, 1,
                                   ("input",))]
-            compress(artifact)
+            compress(artifact, options.out)
     return lines
 
 
@@ -294,9 +300,18 @@ def arguments():
     parser.add_argument("models", type=pathlib.Path, nargs="*")
     parser.add_argument("--preset", type=pathlib.Path)
     parser.add_argument("--full", type=pathlib.Path)
+    parser.add_argument("--all", type=pathlib.Path)
+    parser.add_argument("--share", default="1/1")
     options = parser.parse_args()
+    options.packed = options.preset or options.all
+    if options.packed:
+        options.data_sets, options.most_mb = 1, 60
+    if options.all:
+        first, step = map(int, options.share.split("/"))
+        models = [path.parent for path in options.all.glob("*/model.onnx")]
+        options.models += sorted(models)[first - 1::step]
     if options.preset:
-        options.sweeps, options.data_sets, options.most_mb = "real", 1, 60
+        options.sweeps = "real"
         options.precision = "fp32,bf16,fp16"
         options.models += [options.preset / name for name in OF_EACH_KIND]
         if options.full:

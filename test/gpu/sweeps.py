@@ -12,7 +12,8 @@ ELEMENTS = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16,
 TOLERANCE = {"f32": 2e-4, "f16": 4e-3, "bf16": 2e-2}
 
 CUBES = [(size, size, size) for size in (512, 1024, 2048, 4096, 8192)]
-PRODUCTS = [*CUBES, (1, 4096, 4096), (16, 4096, 4096), (128, 768, 768),
+# The second one-row product is beyond any cache.
+PRODUCTS = [*CUBES, (1, 4096, 4096), (1, 16384, 8192), (16, 4096, 4096), (128, 768, 768),
             (128, 3072, 768), (128, 768, 3072), (4096, 4096, 128)]
 ATTENTIONS = [(1, 12, 128, 64), (1, 16, 1024, 64), (1, 16, 8192, 128),
               (4, 32, 2048, 128)]

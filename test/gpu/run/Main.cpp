@@ -121,6 +121,18 @@ Problem look(const CommandLine &line, CopyRate &copies, std::string &text) {
   return std::nullopt;
 }
 
+/// With a driver of its own, only a cuBLAS that is named belongs to it.
+const char *vendorOf(const CommandLine &line) {
+  return line.cublas || !line.driver ? findVendor(line.cublas) : nullptr;
+}
+
+/// Asked elsewhere: what it loads stays out of the processes to come.
+bool hasVendor(const CommandLine &line) {
+  std::string found;
+  auto look = [&]() -> std::string { return vendorOf(line) ? "yes" : ""; };
+  return !isolate(look, line.limit, found) && !found.empty();
+}
+
 /// Tries a model; gives its row, and those of its kernels.
 Problem tryOne(const CommandLine &line, Case &one, const CopyRate &copies,
                std::string &row, std::string &kernels) {
@@ -130,10 +142,7 @@ Problem tryOne(const CommandLine &line, Case &one, const CopyRate &copies,
     if (Problem problem = open(line, device))
       return pack(problem, "", "");
     if (isSweep) {
-      // With a driver of its own, only a cuBLAS that is named belongs to it.
-      bool isAsked = line.cublas || !line.driver;
-      Row result = trySweep(device.get(), one, line.seconds,
-                            isAsked ? findVendor(line.cublas) : nullptr);
+      Row result = trySweep(device.get(), one, line.seconds, vendorOf(line));
       return pack(result.problem, sweepRow(result, workOf(one.sweep), copies),
                   "");
     }
@@ -205,6 +214,8 @@ int main(int argc, char **argv) {
     return fail(*problem);
   std::fputs(device.c_str(), stdout);
   Outcome ops = tryAll(line, cases, /*sweeps=*/true, copies);
+  if (ops.ok + ops.failed && !hasVendor(line))
+    std::puts("cuBLAS is left out: the loader finds none.");
   Outcome models = tryAll(line, cases, /*sweeps=*/false, copies);
   if (!models.kernels.empty())
     std::printf("%s%s", kernelsHead().c_str(), models.kernels.c_str());

@@ -7,6 +7,7 @@
 import os
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -24,10 +25,10 @@ def expect(true, text, *more):
         sys.exit("\n".join(("check_run.py: " + text, *map(str, more))))
 
 
-def prepare(out, *options):
+def prepare(out, *options, models=NAMES):
     result = subprocess.run(
         [sys.executable, "-B", PREPARE, "--tenon", TENON, "--gpu-run", GPU_RUN,
-         "--data-sets=1", *options, out, *(MODELS / name for name in NAMES)],
+         "--data-sets=1", *options, out, *(MODELS / name for name in models)],
         capture_output=True, text=True)
     expect(result.returncode == 0, "prepare.py fails", result.stderr)
     return result.stdout
@@ -123,6 +124,30 @@ def check_no_driver(out):
            "nothing says that there is no driver", text)
 
 
+def check_bare(out):
+    """With nothing on PATH but what every machine has: no Python."""
+    with tempfile.TemporaryDirectory() as tools:
+        for tool in ("cat", "date", "dirname", "grep", "gzip", "tee", "uname"):
+            os.symlink(shutil.which(tool), pathlib.Path(tools) / tool)
+        status, text = run(out, PATH=tools)
+    expect(status == 0, "it does not run without Python", text)
+    return text
+
+
+def check_all(out):
+    """All models of a folder, packed, in shares."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in NAMES:
+            os.symlink(MODELS / name, pathlib.Path(folder) / name)
+        prepare(out, "--all", folder, "--share", "3/3", models=())
+    names = {path.name for path in out.glob("*.tenon*")}
+    expect(names == {f"{NAMES[2]}.{precision}.tenon.gz"
+                     for precision in ("fp32", "bf16")},
+           "a share is not what it should be", names)
+    text = check_bare(out)
+    expect("2 models ok, 0 failed" in text, "packed models do not run", text)
+
+
 def check_sweeps(out):
     """Single ops, beside another's library; no room for models."""
     said = prepare(out, "--sweeps=tiny", "--most-mb=0", "--precision=fp32")
@@ -145,6 +170,9 @@ def check_sweeps(out):
            "not all cases of sweeps agree", text)
     expect(all((row[0] == "gemm") == (row[3] != "-") == (row[4] != "-")
                for row in rows), "cuBLAS is timed where it should not", text)
+    text = check_bare(out)
+    expect("cuBLAS is left out" in text and "Torch is left out" in text,
+           "what is left out is not said", text)
     expect(run(out, "--cublas", DRIVER)[1].count("lacks a function") == 6,
            "nothing says that a library is not cuBLAS", text)
     manifest = out / "manifest.txt"
@@ -164,6 +192,7 @@ def check_sweeps(out):
 
 with tempfile.TemporaryDirectory() as folder:
     check_sweeps(pathlib.Path(folder) / "sweeps")
+    check_all(pathlib.Path(folder) / "all")
     prepared = pathlib.Path(folder) / "prepared"
     prepare(prepared)
     check_no_driver(prepared)
