@@ -13,14 +13,25 @@ namespace {
 
 constexpr uint32_t ptxSm = 80; // What compilePtx writes for.
 
+/// Whether a kernel multiplies 8-bit numbers.
+bool hasQuads(ModuleOp module) {
+  return llvm::any_of(module.getOps<kernel::FuncOp>(), [](auto function) {
+    return function.getSchedule() == "PackedMatmulInt8";
+  });
+}
+
 /// The CPU levels that code is made for; those that are unknown become errors.
+/// Unless some are named, the ones whose instructions a program needs.
 std::vector<cpu::CpuLevel> levelsOf(const CompileOptions &options,
+                                    bool hasQuads,
                                     std::vector<std::string> &errors) {
   std::vector<cpu::CpuLevel> levels;
   bool hasPairs = options.usesPrecision(Precision::Bf16);
   if (options.levels.empty())
     for (const cpu::CpuLevel &level : cpu::cpuLevels())
-      if (hasPairs || level.pairDots == cpu::PairDots::None)
+      if ((hasPairs && level.pairDots != cpu::PairDots::None) ||
+          (level.pairDots == cpu::PairDots::None &&
+           (hasQuads || !level.quadDots)))
         levels.push_back(level);
   for (const std::string &name : options.levels) {
     std::optional<cpu::CpuLevel> level = cpu::findCpuLevel(name);
@@ -44,7 +55,7 @@ void checkTargets(const CompileOptions &options,
   bool hasCpu = llvm::is_contained(options.targets, Target::Cpu);
   bool hasCuda = llvm::is_contained(options.targets, Target::Cuda);
   if (hasCpu)
-    levelsOf(options, errors);
+    levelsOf(options, /*hasQuads=*/false, errors);
   else if (!options.levels.empty())
     errors.push_back("CPU levels are given, but CPUs are no target");
   if (hasCpu && options.usesPrecision(Precision::Fp16))
@@ -69,8 +80,8 @@ void checkTargets(const CompileOptions &options,
 
 std::string llvmIrOf(ModuleOp module, const CompileOptions &options) {
   std::vector<std::string> errors;
-  FailureOr<std::string> ir =
-      cpu::compileToLlvmIr(module, levelsOf(options, errors).front());
+  FailureOr<std::string> ir = cpu::compileToLlvmIr(
+      module, levelsOf(options, hasQuads(module), errors).front());
   return succeeded(ir) ? *ir : "";
 }
 
@@ -82,7 +93,8 @@ bool TargetCode::generate(const CompileOptions &options,
 
 bool TargetCode::generateForCpu(const CompileOptions &options,
                                 std::vector<std::string> &errors) {
-  std::vector<cpu::CpuLevel> wanted = levelsOf(options, errors);
+  std::vector<cpu::CpuLevel> wanted =
+      levelsOf(options, hasQuads(*module), errors);
   FailureOr<std::vector<std::string>> made =
       cpu::compileObjects(*module, wanted);
   if (failed(made))

@@ -3,6 +3,7 @@
 
 #include "compiler/Lowering/LaunchCost.h"
 #include "dialects/Graph/Terms.h"
+#include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/MatmulView.h"
 
 using namespace mlir;
@@ -20,6 +21,8 @@ Expr bytesOf(Value value) {
 /// The type of the factors that a root multiplies; null where it has none.
 Type factorsOf(Operation *root) {
   if (auto op = dyn_cast<graph::MatmulOp>(root)) {
+    if (auto bytes = kernel::integerMatmulViewOf(op))
+      return graph::getElementType(bytes->lhs.view.base);
     // Factors of bf16 that are widened: how is the target's affair.
     Value lhs = kernel::behindWidening(op.getLhs());
     bool isNarrow = lhs && kernel::behindWidening(op.getRhs());

@@ -4,6 +4,7 @@
 #include "compiler/Package/WeightPlan.h"
 
 #include "dialects/Kernel/FilterLayout.h"
+#include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/WinogradView.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -49,6 +50,9 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
       isFilter && winograd)
     if (std::optional<int64_t> count = winograd->elements(weight.shape))
       return uint64_t(*count) * sizeof(float);
+  if (layout == kernel::quadsLayout && weight.shape.size() == 2 &&
+      weight.elementType.isInteger(8))
+    return uint64_t(kernel::quadsBytes(weight.shape[0], weight.shape[1]));
   bool isRows = layout == "rows48", isHalves = layout == "packed48_halves";
   bool isBatch = layout == "packed48" && weight.shape.size() == 3;
   bool isPairs = weight.elementType.isBF16();
@@ -76,6 +80,8 @@ struct Block {
 
 float widen(float value) { return value; }
 float widen(uint16_t bits) { return widenBf16(bits); }
+float widen(int8_t value) { return value; }
+float widen(uint8_t value) { return value; }
 
 /// Copies a block of a weight with bytes of its own, of elements stored as T,
 /// to rows of `panelColumns`.
@@ -124,6 +130,10 @@ void readBlock(const Weight &weight, const Block &block, float *out) {
   }
   if (weight.elementType.isBF16())
     return readOwnBlock<uint16_t>(weight, block, out);
+  if (weight.elementType.isUnsignedInteger(8))
+    return readOwnBlock<uint8_t>(weight, block, out);
+  if (weight.elementType.isInteger(8))
+    return readOwnBlock<int8_t>(weight, block, out);
   readOwnBlock<float>(weight, block, out);
 }
 
@@ -173,6 +183,33 @@ void packPanels(const PlacedWeight &placed, int64_t parts, ByteSink sink) {
     for (int64_t column = 0; column < columns; column += panelColumns)
       for (int64_t part = 0; part < parts; ++part)
         packPanel(batch, part, column);
+}
+
+/// A matrix of ui8 or i8 by panels of quads, with the sums of their columns.
+void packQuads(const PlacedWeight &placed, ByteSink sink) {
+  constexpr int64_t rowsAtOnce = 256, lineBytes = panelColumns * 4;
+  const Weight &weight = *placed.weight;
+  int64_t depth = weight.shape[0], columns = weight.shape[1];
+  int offset = weight.elementType.isUnsignedInteger() ? 128 : 0;
+  std::vector<float> rows(rowsAtOnce * panelColumns);
+  std::vector<char> quads(rowsAtOnce / 4 * lineBytes);
+  for (int64_t column = 0; column < columns; column += panelColumns) {
+    std::vector<int32_t> sums(panelColumns);
+    int64_t width = std::min(panelColumns, columns - column);
+    for (int64_t row = 0; row < depth; row += rowsAtOnce) {
+      int64_t height = std::min(rowsAtOnce, depth - row);
+      readBlock(weight, {row, height, column, width, false}, rows.data());
+      std::fill(quads.begin(), quads.end(), 0);
+      for (int64_t i = 0; i < height; ++i)
+        for (int64_t j = 0; j < width; ++j) {
+          int number = int(rows[i * panelColumns + j]) - offset;
+          quads[i / 4 * lineBytes + j * 4 + i % 4] = char(number);
+          sums[j] += number;
+        }
+      sink({quads.data(), size_t(llvm::divideCeil(height, 4) * lineBytes)});
+    }
+    sink({reinterpret_cast<const char *>(sums.data()), size_t(lineBytes)});
+  }
 }
 
 void packFilter(const PlacedWeight &placed, const kernel::FilterLayout &layout,
@@ -299,6 +336,8 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
 void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
   if (placed.layout.empty())
     sink(placed.weight->bytes());
+  else if (placed.layout == kernel::quadsLayout)
+    packQuads(placed, sink);
   else if (auto filter = kernel::FilterLayout::parse(placed.layout))
     packFilter(placed, *filter, sink);
   else if (auto winograd = kernel::WinogradLayout::parse(placed.layout))

@@ -12,6 +12,8 @@
 //               their panels in turn
 //               The three of a bf16 matrix lie in pairs of k, the last one
 //               completed by 0: [ceil(N / 48)][ceil(K / 2)][48][2]
+//   "packed48_quads" a matrix [K, N] of ui8 or i8 by panels in quads of k, with
+//               the sums of columns (see dialects/Kernel/IntegerMatmulView.h)
 //   "conv48"    a filter [M, C, taps..] of any floats as
 //               [ceil(M / 48)][taps..][C][48], padded with 0; the same of other
 //               widths, and "conv48/G" of G groups (see

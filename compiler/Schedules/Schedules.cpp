@@ -7,6 +7,7 @@
 #include "compiler/Schedules/ConvSchedules.h"
 #include "compiler/Schedules/DeviceSchedules.h"
 #include "compiler/Schedules/FewRowsSchedule.h"
+#include "compiler/Schedules/IntegerSchedules.h"
 #include "compiler/Schedules/MemorySchedules.h"
 #include "compiler/Schedules/RowSchedules.h"
 #include "dialects/Kernel/AttentionView.h"
@@ -32,7 +33,13 @@ bool isOnAny(Target) { return true; }
 
 bool isRootAttention(Operation *root) { return isa<graph::AttentionOp>(root); }
 bool isRootConv(Operation *root) { return isa<graph::ConvOp>(root); }
-bool isRootMatmul(Operation *root) { return isa<graph::MatmulOp>(root); }
+bool isRootIntegerMatmul(Operation *root) {
+  return isa<graph::MatmulOp>(root) &&
+         graph::getElementType(root->getResult(0)).isSignlessInteger(32);
+}
+bool isRootMatmul(Operation *root) {
+  return isa<graph::MatmulOp>(root) && !isRootIntegerMatmul(root);
+}
 bool isRootNonzero(Operation *root) { return isa<graph::NonzeroOp>(root); }
 bool isRootRecurrent(Operation *root) { return isa<graph::RecurrentOp>(root); }
 bool isRootRow(Operation *root) {

@@ -37,11 +37,26 @@ bool isStored(Value value) {
       value.getDefiningOp());
 }
 
+/// Whether an op makes numbers of 32 bits of those of 8 that a product reads.
+bool widensFactor(Operation *op) {
+  auto multiplies = [](Operation *user) {
+    return isa<graph::MatmulOp>(user) ||
+           (isa<graph::SubOp>(user) &&
+            llvm::any_of(user->getUsers(), llvm::IsaPred<graph::MatmulOp>));
+  };
+  auto cast = dyn_cast<graph::CastOp>(op);
+  return cast && graph::getElementType(cast.getResult()).isInteger(32) &&
+         graph::getElementType(cast.getInput()).isInteger(8) &&
+         graph::getRank(cast.getResult()) == 2 &&
+         llvm::any_of(op->getUsers(), multiplies);
+}
+
 /// Whether an op computes the same at compile time as at run time.
 bool mayFold(Operation *op) {
   kernel::Role role = kernel::roleOf(op);
-  if (op->getNumResults() != 1 || role == kernel::Role::Foreign ||
-      role == kernel::Role::Constant || op->getNumOperands() == 0)
+  if (op->getNumResults() != 1 || widensFactor(op) ||
+      role == kernel::Role::Foreign || role == kernel::Role::Constant ||
+      op->getNumOperands() == 0)
     return false;
   return llvm::all_of(op->getOperands(), isStored);
 }

@@ -4,6 +4,7 @@
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/RowMoves.h"
+#include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/StridedView.h"
 #include "mlir/IR/IRMapping.h"
@@ -69,7 +70,10 @@ public:
 
   void run() {
     for (Operation &op : llvm::make_early_inc_range(block))
-      if (readsThroughViews(&op) || readsNarrow(&op))
+      if (auto matmul = dyn_cast<graph::MatmulOp>(op);
+          matmul && multipliesBytes(matmul))
+        copyFactors(matmul);
+      else if (readsThroughViews(&op) || readsNarrow(&op))
         copyViews(&op);
     for (Operation &op : llvm::make_early_inc_range(block))
       if (copiesThroughViews(&op) && !views.contains(&op) &&
@@ -170,18 +174,51 @@ private:
           isScatteredBias(operand, *view) ||
           (mayRead && !mayRead(*view, chain)))
         continue;
-      OpBuilder builder(op);
-      Value value = view->base;
-      for (Operation *link : llvm::reverse(chain)) {
-        Operation *copy = builder.clone(*link);
-        copy->setOperand(0, value);
-        views.insert(copy);
-        value = copy->getResult(0);
-      }
-      operand.set(value);
-      for (Operation *link : chain)
-        if (link->use_empty())
-          link->erase();
+      copyChain(operand, chain, view->base);
+    }
+  }
+
+  void copyChain(OpOperand &operand, const Chain &chain, Value base) {
+    OpBuilder builder(operand.getOwner());
+    Value value = base;
+    for (Operation *link : llvm::reverse(chain)) {
+      Operation *copy = builder.clone(*link);
+      copy->setOperand(0, value);
+      views.insert(copy);
+      value = copy->getResult(0);
+    }
+    operand.set(value);
+    for (Operation *link : chain)
+      if (link->use_empty())
+        link->erase();
+  }
+
+  /// Whether kernels multiply the 8-bit numbers that a product of i32 is of.
+  bool multipliesBytes(graph::MatmulOp op) const {
+    std::optional<kernel::IntegerMatmulView> view;
+    if (!isCuda)
+      view = kernel::integerMatmulViewOf(op);
+    return view && view->rhs.view.base.getDefiningOp<graph::WeightOp>() &&
+           view->lhs.view.base.getParentBlock() == &block;
+  }
+
+  /// Gives a product casts and zero points of its own, for its kernel to read
+  /// the numbers.
+  void copyFactors(graph::MatmulOp op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      kernel::IntegerFactor factor = *kernel::integerFactorOf(operand.get());
+      Chain chain = kernel::factorOpsOf(operand.get(), factor);
+      copyChain(operand, chain, factor.view.base);
+      auto cast = factor.zero ? factor.zero.getDefiningOp<graph::CastOp>()
+                              : graph::CastOp();
+      if (!cast)
+        continue;
+      OpBuilder builder(operand.get().getDefiningOp());
+      Operation *copy = builder.clone(*cast);
+      views.insert(copy);
+      operand.get().getDefiningOp()->setOperand(1, copy->getResult(0));
+      if (cast->use_empty())
+        cast->erase();
     }
   }
 
@@ -273,8 +310,10 @@ private:
       // A chain that only this op reads, all of it.
       for (Operation *link = producer; link && views.contains(link);
            link = link->getOperand(0).getDefiningOp()) {
-        group.ops.insert(link);
-        groupOf[link] = &group;
+        takeView(group, link);
+        for (Value operand : llvm::drop_begin(link->getOperands()))
+          if (views.contains(operand.getDefiningOp()))
+            takeView(group, operand.getDefiningOp());
       }
     } else if (graph::isPointwise(op) || readsOnce(op)) {
       absorb(group, op, producer);
@@ -284,6 +323,11 @@ private:
           storesThrough(*found->second, op))
         absorb(group, op, producer);
     }
+  }
+
+  void takeView(Group &group, Operation *op) {
+    group.ops.insert(op);
+    groupOf[op] = &group;
   }
 
   /// Whether the root of a group stores what the group computes through

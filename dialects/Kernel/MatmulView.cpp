@@ -10,21 +10,6 @@ using namespace mlir;
 namespace tenon::kernel {
 namespace {
 
-/// Whether the axes of lhs but the last lie one behind the other, as one with
-/// the stride of its innermost.
-bool rowsFold(ArrayRef<Expr> dims, ArrayRef<Expr> strides) {
-  size_t rows = dims.size() - 2;
-  Expr expected = strides[rows] * dims[rows];
-  for (size_t i = rows; i-- > 0;) {
-    if (dims[i].isConstant(1))
-      continue;
-    if (!expected || strides[i] != expected)
-      return false;
-    expected = expected * dims[i];
-  }
-  return true;
-}
-
 /// Whether a permutation exchanges the last two axes and nothing else.
 bool exchangesLastTwo(ArrayRef<int64_t> order) {
   int64_t last = static_cast<int64_t>(order.size()) - 1;
@@ -92,6 +77,19 @@ bool isOneBlockOfF32(graph::MatmulOp op) {
 }
 
 } // namespace
+
+bool rowsFold(ArrayRef<Expr> dims, ArrayRef<Expr> strides) {
+  size_t rows = dims.size() - 2;
+  Expr expected = strides[rows] * dims[rows];
+  for (size_t i = rows; i-- > 0;) {
+    if (dims[i].isConstant(1))
+      continue;
+    if (!expected || strides[i] != expected)
+      return false;
+    expected = expected * dims[i];
+  }
+  return true;
+}
 
 graph::TransposeOp turnBehind(graph::MatmulOp op) {
   SmallVector<Expr> dims = graph::getDims(op.getResult());

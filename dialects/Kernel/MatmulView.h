@@ -16,6 +16,10 @@
 
 namespace tenon::kernel {
 
+/// Whether the axes of lhs but the last lie one behind the other, as one with
+/// the stride of its innermost.
+bool rowsFold(llvm::ArrayRef<Expr> dims, llvm::ArrayRef<Expr> strides);
+
 /// The two halves of the columns of a product that nothing else reads.
 struct ColumnHalves {
   graph::SliceOp low, high;

@@ -8,6 +8,7 @@
 #include "compiler/Package/ElementTypes.h"
 #include "compiler/Weights/Printable.h"
 #include "dialects/Kernel/FilterLayout.h"
+#include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/WinogradView.h"
 
@@ -59,6 +60,21 @@ std::vector<char> unpackBatch(const char *packed, ArrayRef<int64_t> shape,
     matrices.insert(matrices.end(), matrix.begin(), matrix.end());
   }
   return matrices;
+}
+
+/// A packed48_quads weight as the matrix that it is.
+std::vector<char> unpackQuads(const char *packed, int64_t rows, int64_t columns,
+                              bool isUnsigned) {
+  std::vector<char> matrix(size_t(rows * columns));
+  int64_t lines = llvm::divideCeil(rows, 4) + 1;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      int64_t line = column / panelColumns * lines + row / 4;
+      int64_t quad = line * panelColumns + column % panelColumns;
+      matrix[size_t(row * columns + column)] =
+          char(packed[quad * 4 + row % 4] + (isUnsigned ? 128 : 0));
+    }
+  return matrix;
 }
 
 /// A rows48 weight as the matrix that it is.
@@ -243,6 +259,10 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
     tensor.bytes = unpack(data, (*shape)[0], (*shape)[1], width);
   else if (layout == "packed48_halves")
     tensor.bytes = unpack(data, (*shape)[0], (*shape)[1], width, 2);
+  else if (layout == kernel::quadsLayout)
+    tensor.bytes =
+        unpackQuads(data, (*shape)[0], (*shape)[1],
+                    graph::getElementType(value).isUnsignedInteger());
   else if (layout == "rows48")
     tensor.bytes = unpackRows(data, (*shape)[0], (*shape)[1], width);
   else if (auto filter = kernel::FilterLayout::parse(layout))

@@ -86,6 +86,8 @@ FailureOr<Work> emitLevel(ModuleOp module, const CpuLevel &level) {
       features = "+prefer-no-gather,+prefer-no-scatter";
     if (level.pairDots == PairDots::Native)
       features += ",+avx512bf16";
+    if (level.quadDots)
+      features += ",+avx512vnni";
     if (!features.empty())
       function.addFnAttr("target-features", features);
     function.addFnAttr("no-builtins");

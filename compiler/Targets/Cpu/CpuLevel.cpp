@@ -13,9 +13,13 @@ namespace {
 constexpr CpuLevel levels[] = {
     {"x86-64-v3", "x86-64-v3", TENON_CPU_AVX2, 256},
     {"x86-64-v4", "x86-64-v4", TENON_CPU_AVX2 | TENON_CPU_AVX512, 512},
+    {"x86-64-v4-vnni", "x86-64-v4",
+     TENON_CPU_AVX2 | TENON_CPU_AVX512 | TENON_CPU_AVX512_VNNI, 512,
+     PairDots::None, /*quadDots=*/true},
     {"x86-64-v4-bf16", "x86-64-v4",
-     TENON_CPU_AVX2 | TENON_CPU_AVX512 | TENON_CPU_AVX512_BF16, 512,
-     PairDots::Native},
+     TENON_CPU_AVX2 | TENON_CPU_AVX512 | TENON_CPU_AVX512_VNNI |
+         TENON_CPU_AVX512_BF16,
+     512, PairDots::Native, /*quadDots=*/true},
 };
 
 uint64_t hostFeatures() {
@@ -29,6 +33,8 @@ uint64_t hostFeatures() {
     features |= TENON_CPU_AVX2;
   if (have({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}))
     features |= TENON_CPU_AVX512;
+  if (have({"avx512vnni"}))
+    features |= TENON_CPU_AVX512_VNNI;
   if (have({"avx512bf16"}))
     features |= TENON_CPU_AVX512_BF16;
   return features;

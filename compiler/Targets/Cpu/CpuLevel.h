@@ -24,6 +24,8 @@ struct CpuLevel {
   uint64_t features;         // TENON_CPU_* that must be present.
   unsigned vectorBits;
   PairDots pairDots = PairDots::None;
+  /// Whether an instruction adds four products of ui8 by i8 to a sum of i32.
+  bool quadDots = false;
 
   bool hasVectors() const { return vectorBits > 0; }
 

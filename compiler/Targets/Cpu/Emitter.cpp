@@ -42,6 +42,8 @@ LogicalResult Emitter::emitRows() {
     return emitPanelMatmul(*this, /*isPacked=*/true);
   if (kernel.getSchedule() == "BatchedMatmul")
     return emitPanelMatmul(*this, /*isPacked=*/false);
+  if (kernel.getSchedule() == "PackedMatmulInt8")
+    return emitIntegerMatmul(*this);
   if (kernel.getSchedule() == "PackedConv")
     return emitPackedConv(*this);
   if (kernel.getSchedule() == "WinogradF2")

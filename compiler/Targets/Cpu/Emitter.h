@@ -250,6 +250,9 @@ Value resizedElement(Emitter &e, graph::ResizeOp op,
 /// The loop nest of the PackedMatmul schedule, and of BatchedMatmul.
 mlir::LogicalResult emitPanelMatmul(Emitter &e, bool isPacked);
 
+/// That of the PackedMatmulInt8 schedule.
+mlir::LogicalResult emitIntegerMatmul(Emitter &e);
+
 /// Those of the schedules of convolutions.
 mlir::LogicalResult emitPackedConv(Emitter &e);
 mlir::LogicalResult emitDepthwiseConv(Emitter &e);

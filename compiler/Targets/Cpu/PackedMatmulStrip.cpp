@@ -31,10 +31,11 @@ struct TileShape {
   int64_t columns() const { return vectors * lanes; }
 };
 
-/// Where pairs are widened, both halves of a row of B take registers.
+/// Where pairs or quads are widened, both halves of a row of B take registers.
 TileShape tileShape(const CpuLevel &level, StripKind kind, int64_t columns) {
   int64_t width = llvm::divideCeil(columns, 16);
-  bool widens = kind == StripKind::Widened;
+  bool widens = kind == StripKind::Widened ||
+                (kind == StripKind::Quads && !level.quadDots);
   if (level.vectorBits >= 512)
     return {widens ? 6 : 8, width, 16, 1};
   return {widens ? 4 : 6, 2, 8, width};
@@ -58,14 +59,15 @@ constexpr int64_t streamAhead = 4096;
 
 class StripWriter {
 public:
-  StripWriter(ModuleOp module, StripKind kind, PairDots dots, bool interleaved,
-              const TileShape &shape, StringRef suffix)
-      : module(module), suffix(suffix), kind(kind), dots(dots),
+  StripWriter(ModuleOp module, const CpuLevel &level, StripKind kind,
+              bool interleaved, const TileShape &shape, StringRef suffix)
+      : module(module), suffix(suffix), kind(kind), level(level),
         interleaved(interleaved), shape(shape),
         b(UnknownLoc::get(module.getContext()), module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
-        i64(b.getI64Type()), f32(b.getF32Type()),
-        vector(VectorType::get({shape.lanes}, f32)) {}
+        i64(b.getI64Type()),
+        each(kind == StripKind::Quads ? Type(b.getI32Type()) : b.getF32Type()),
+        vector(VectorType::get({shape.lanes}, each)) {}
 
   /// strip(a, aStride, b, depth, c, cStride, rows, accumulate, next, out,
   /// outStride, index, count, nextBytes)
@@ -104,7 +106,7 @@ private:
                                ArrayRef<LLVM::GEPArg>{offset});
   }
   Value element(Value base, LLVM::GEPArg offset) {
-    return address(base, f32, offset);
+    return address(base, each, offset);
   }
   Value loadVector(Value base, int64_t offset) {
     return LLVM::LoadOp::create(b, vector, element(base, int32_t(offset)),
@@ -143,9 +145,12 @@ private:
       b.setInsertionPointToStart(choice.thenBlock());
       SmallVector<Value> totals;
       forEach(out.size(), [&](int64_t row, int64_t v) {
-        totals.push_back(
-            arith::AddFOp::create(b, loadVector(c[row], v * shape.lanes),
-                                  sums[row * shape.vectors + v]));
+        Value before = loadVector(c[row], v * shape.lanes);
+        Value sum = sums[row * shape.vectors + v];
+        if (kind == StripKind::Quads)
+          totals.push_back(arith::AddIOp::create(b, before, sum));
+        else
+          totals.push_back(arith::AddFOp::create(b, before, sum));
       });
       scf::YieldOp::create(b, totals);
       b.setInsertionPointToStart(choice.elseBlock());
@@ -196,7 +201,9 @@ private:
   void addProducts(size_t height, function_ref<Value(size_t)> factorAt,
                    ArrayRef<Value> columns, MutableArrayRef<Value> sums) {
     for (size_t i = 0; i < height; ++i) {
-      Value scalar = LLVM::LoadOp::create(b, f32, factorAt(i));
+      // Rows of quads begin anywhere.
+      Value scalar = LLVM::LoadOp::create(b, each, factorAt(i),
+                                          kind == StripKind::Quads ? 1 : 4);
       Value factor = vector::BroadcastOp::create(b, vector, scalar);
       for (int64_t v = 0; v < shape.vectors; ++v) {
         Value &sum = sums[i * shape.vectors + v];
@@ -206,22 +213,56 @@ private:
   }
 
   Value addProduct(Value x, Value y, Value sum) {
+    if (kind == StripKind::Quads)
+      return addQuads(x, y, sum);
     if (kind != StripKind::Pairs)
       return LLVM::FMAOp::create(b, x, y, sum);
-    if (dots == PairDots::Expanded) {
+    if (level.pairDots == PairDots::Expanded) {
       for (int64_t half = 0; half < 2; ++half)
         sum = LLVM::FMAOp::create(b, halfOf({x}, half)[0], halfOf({y}, half)[0],
                                   sum);
       return sum;
     }
     auto pairs = VectorType::get({2 * shape.lanes}, b.getBF16Type());
-    auto cast = [&](Value value) -> Value {
-      return LLVM::BitcastOp::create(b, pairs, value);
-    };
-    return LLVM::CallIntrinsicOp::create(
-               b, vector, b.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
-               ValueRange{sum, cast(x), cast(y)})
+    return callIntrinsic("llvm.x86.avx512bf16.dpbf16ps.512",
+                         {sum, bitcast(pairs, x), bitcast(pairs, y)});
+  }
+
+  Value bitcast(Type type, Value value) {
+    return LLVM::BitcastOp::create(b, type, value);
+  }
+  Value callIntrinsic(StringRef name, ArrayRef<Value> operands) {
+    return LLVM::CallIntrinsicOp::create(b, vector, b.getStringAttr(name),
+                                         operands)
         .getResult(0);
+  }
+
+  /// Four products of ui8 by i8 to each sum. Where no instruction does that,
+  /// those of even and those of odd k in 16 bits, which hold any of them.
+  Value addQuads(Value x, Value y, Value sum) {
+    if (level.quadDots) {
+      auto quads = VectorType::get({4 * shape.lanes}, b.getI8Type());
+      return callIntrinsic("llvm.x86.avx512.vpdpbusd.512",
+                           {sum, bitcast(quads, x), bitcast(quads, y)});
+    }
+    auto halves = VectorType::get({2 * shape.lanes}, b.getI16Type());
+    auto splat = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(
+          b, DenseElementsAttr::get(halves, b.getI16IntegerAttr(value)));
+    };
+    Value eight = splat(8);
+    x = bitcast(halves, x);
+    y = bitcast(halves, y);
+    Value even =
+        arith::ShRSIOp::create(b, arith::ShLIOp::create(b, y, eight), eight);
+    Value odd = arith::ShRSIOp::create(b, y, eight);
+    StringRef name = level.vectorBits >= 512 ? "llvm.x86.avx512.pmaddw.d.512"
+                                             : "llvm.x86.avx2.pmadd.wd";
+    Value low =
+        callIntrinsic(name, {arith::AndIOp::create(b, x, splat(0xff)), even});
+    Value high =
+        callIntrinsic(name, {arith::ShRUIOp::create(b, x, eight), odd});
+    return arith::AddIOp::create(b, sum, arith::AddIOp::create(b, low, high));
   }
 
   /// The elements of even k of vectors of pairs as f32, or those of odd k.
@@ -284,8 +325,7 @@ private:
     };
     Value depth = argument(3), step4 = number(unroll);
     SmallVector<Value> rows = rowsOf(0);
-    Value zero =
-        arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(vector));
     SmallVector<Value> sums(height * shape.vectors, zero);
     sums.push_back(argument(9));
     fetchSums(rowsOf(4));
@@ -385,11 +425,11 @@ private:
   ModuleOp module;
   std::string suffix; // Of the functions' names.
   StripKind kind;
-  PairDots dots;
+  const CpuLevel &level;
   bool interleaved;
   TileShape shape;
   ImplicitLocOpBuilder b;
-  Type pointer, i64, f32;
+  Type pointer, i64, each; // Of the sums.
   VectorType vector;
   SmallVector<LLVM::LLVMFuncOp> tiles[Fetches]; // By height - 1.
 };
@@ -400,6 +440,7 @@ LLVM::LLVMFuncOp stripTileFunction(Emitter &e, const Strip &strip) {
   TileShape shape = tileShape(level, strip.kind, strip.columns);
   StringRef kind = strip.kind == StripKind::Pairs     ? "_pairs"
                    : strip.kind == StripKind::Widened ? "_widened"
+                   : strip.kind == StripKind::Quads   ? "_quads"
                                                       : "";
   std::string suffix =
       (kind + (strip.isInterleaved ? "_interleaved." : ".") + level.name).str();
@@ -407,8 +448,8 @@ LLVM::LLVMFuncOp stripTileFunction(Emitter &e, const Strip &strip) {
       ("matmul_strip_x" + Twine(shape.columns() * shape.steps) + suffix).str();
   if (auto function = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
-  return StripWriter(e.module, strip.kind, level.pairDots, strip.isInterleaved,
-                     shape, suffix)
+  return StripWriter(e.module, level, strip.kind, strip.isInterleaved, shape,
+                     suffix)
       .write(name);
 }
 

@@ -18,6 +18,9 @@ enum class StripKind {
   /// B is pairs of bf16, A is f32 and not interleaved: a step is two elements
   /// of a row of A.
   Widened,
+  /// A is four of ui8 and B four of i8 along k, a step is those, and sums are
+  /// of i32 modulo 2^32.
+  Quads,
 };
 
 /// What is computed: `rows` rows of

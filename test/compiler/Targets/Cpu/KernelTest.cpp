@@ -6,6 +6,7 @@
 #include "compiler/Targets/Cpu/Compile.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/FilterLayout.h"
+#include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/WinogradView.h"
 #include "mlir/Parser/Parser.h"
@@ -94,6 +95,28 @@ std::vector<char> pack(const reference::Tensor &tensor, int64_t parts) {
   return packed;
 }
 
+/// The bytes of a matrix of ui8 or i8 in panels of quads, column by column.
+std::vector<char> packQuads(const reference::Tensor &tensor) {
+  std::vector<char> bytes = tensor.toBytes();
+  int64_t depth = tensor.shape[0], columns = tensor.shape[1];
+  int64_t width = kernel::panelColumns, lines = (depth + 3) / 4;
+  bool isUnsigned = tensor.element.isUnsignedInteger();
+  std::vector<char> packed((columns + width - 1) / width * (lines + 1) * width *
+                           4);
+  for (int64_t n = 0; n < columns; ++n) {
+    int64_t panel = n / width * (lines + 1), lane = n % width;
+    int32_t sum = 0;
+    for (int64_t k = 0; k < depth; ++k) {
+      char byte = bytes[k * columns + n];
+      int number = isUnsigned ? int(uint8_t(byte)) - 128 : int(byte);
+      packed[((panel + k / 4) * width + lane) * 4 + k % 4] = char(number);
+      sum += number;
+    }
+    std::memcpy(&packed[((panel + lines) * width + lane) * 4], &sum, 4);
+  }
+  return packed;
+}
+
 /// One axis of Winograd's transform of three taps, as polynomials: their values
 /// at some points, times what each point's product is scaled by.
 std::vector<double> atPoints(int64_t outputs, const double taps[3]) {
@@ -149,6 +172,8 @@ std::vector<char> inLayout(const reference::Tensor &tensor, StringRef layout) {
     return pack(tensor, 1);
   if (layout == kernel::packedHalvesLayout)
     return pack(tensor, 2);
+  if (layout == kernel::quadsLayout)
+    return packQuads(tensor);
   if (auto winograd = kernel::WinogradLayout::parse(layout))
     return packWinograd(tensor, winograd->outputs);
   return inFilterLayout(tensor, layout);

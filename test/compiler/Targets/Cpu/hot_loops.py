@@ -19,7 +19,7 @@ import tempfile
 
 import onnx
 
-LANES = {"x86-64-v3": 8, "x86-64-v4": 16, "x86-64-v4-bf16": 16}
+LANES = {"x86-64-v3": 8, "x86-64-v4": 16, "x86-64-v4-vnni": 16, "x86-64-v4-bf16": 16}
 TILE = re.compile(r"(matmul|conv|depthwise|attention)_(tile|few|stream|scores|values)\D*?[._]?"
                   r"(?:x86-64-v\d_)?(\d+)x(\d+)(?!\d*x)")
 # What each model must have, so that a new name does not pass unseen: the
@@ -36,6 +36,9 @@ EXPECTED = {
         "x86-64-v3": ["matmul_tile_4x16_widened", "matmul_stream_4x16_widened"],
         "x86-64-v4": ["matmul_tile_6x48_widened", "matmul_stream_6x48_widened"],
         "x86-64-v4-bf16": ["matmul_tile_8x48_pairs", "matmul_stream_8x48_pairs"],
+    },
+    ("bert_int8dynamic", "fp32"): {  # PackedMatmulInt8
+        "x86-64-v4-vnni": ["matmul_tile_8x48_quads", "matmul_stream_8x48_quads"],
     },
     ("resnet_ts17", "fp32"): {  # DirectConv, PackedConv
         "x86-64-v3": ["conv_tile_6x16of16", "conv_tile_6x16of32"],
@@ -61,7 +64,7 @@ class Instruction:
         self.operands = [o.strip() for o in re.split(r",(?![^\[]*\])", operands)]
 
     def is_multiply_add(self):
-        return self.name == "vdpbf16ps" or (
+        return self.name in ("vdpbf16ps", "vpdpbusd") or (
             self.name.startswith("vfmadd") and self.name.endswith("ps"))
 
     def is_vector(self):

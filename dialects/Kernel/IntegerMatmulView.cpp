@@ -1,0 +1,120 @@
+//===- IntegerMatmulView.cpp - Products of 8-bit numbers ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Kernel/IntegerMatmulView.h"
+#include "dialects/Kernel/MatmulView.h"
+#include "dialects/Kernel/Packing.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::kernel {
+namespace {
+
+bool isZero(Value value) {
+  if (auto cast = value.getDefiningOp<graph::CastOp>())
+    value = cast.getInput();
+  auto constant = value.getDefiningOp<graph::ConstantOp>();
+  auto numbers = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
+                          : DenseIntElementsAttr();
+  return numbers && numbers.isSplat() &&
+         numbers.getSplatValue<APInt>().isZero();
+}
+
+/// The 8-bit tensor that an i32 one is a cast of; null when it is none.
+Value behindCast(Value value) {
+  auto cast = value.getDefiningOp<graph::CastOp>();
+  if (!cast || !graph::getElementType(value).isSignlessInteger(32))
+    return {};
+  auto type = dyn_cast<IntegerType>(graph::getElementType(cast.getInput()));
+  return type && type.getWidth() == 8 ? cast.getInput() : Value();
+}
+
+/// Whether a zero point is one number for all steps of k, whose axis is the
+/// last or the one before it.
+bool isSameAlong(Value zero, size_t fromLast) {
+  if (!zero)
+    return true;
+  SmallVector<Expr> dims = graph::getDims(zero);
+  return dims.size() < fromLast || dims[dims.size() - fromLast].isConstant(1);
+}
+
+bool isMultipleOf(Expr expr, int64_t number) {
+  return expr.isConstant(0) ||
+         bool(expr.exactDiv(Expr::constant(expr.getContext(), number)));
+}
+
+} // namespace
+
+int64_t quadsBytes(int64_t depth, int64_t columns) {
+  return llvm::divideCeil(columns, panelColumns) *
+         (llvm::divideCeil(depth, quadSteps) + 1) * panelColumns * 4;
+}
+
+std::optional<IntegerFactor> integerFactorOf(Value operand) {
+  IntegerFactor factor;
+  Value wide = operand;
+  if (auto sub = operand.getDefiningOp<graph::SubOp>()) {
+    wide = sub.getLhs();
+    if (graph::getDims(wide) != graph::getDims(operand))
+      return std::nullopt;
+    if (!isZero(sub.getRhs()))
+      factor.zero = sub.getRhs();
+  }
+  Value numbers = behindCast(wide);
+  std::optional<StridedView> view;
+  if (numbers)
+    view = stridedViewOf(numbers);
+  if (!view)
+    return std::nullopt;
+  factor.view = std::move(*view);
+  return factor;
+}
+
+SmallVector<Operation *> factorOpsOf(Value operand,
+                                     const IntegerFactor &factor) {
+  SmallVector<Operation *> ops;
+  for (; operand != factor.view.base; operand = ops.back()->getOperand(0))
+    ops.push_back(operand.getDefiningOp());
+  return ops;
+}
+
+bool IntegerMatmulView::copiesLhs() const {
+  Expr stride = lhsRowStride();
+  return lhs.isSigned() || depth % quadSteps != 0 ||
+         !lhs.view.strides.back().isConstant(1) ||
+         !isMultipleOf(stride, quadSteps) ||
+         (!stride.isConstant(0) && isMultipleOf(stride, 4096));
+}
+
+int64_t IntegerMatmulView::copyStride() const {
+  int64_t stride = llvm::alignTo(depth, 64);
+  // Eight rows 4 KiB apart would meet in one set of the cache.
+  return stride % 4096 == 0 ? stride + 64 : stride;
+}
+
+int64_t IntegerMatmulView::scratchBytes() const {
+  return copiesLhs() ? groupBlocks * blockRows * copyStride() : 0;
+}
+
+std::optional<IntegerMatmulView> integerMatmulViewOf(graph::MatmulOp op) {
+  if (!graph::getElementType(op.getResult()).isSignlessInteger(32))
+    return std::nullopt;
+  std::optional<IntegerFactor> lhs = integerFactorOf(op.getLhs());
+  std::optional<IntegerFactor> rhs = integerFactorOf(op.getRhs());
+  if (!lhs || !rhs || !isSameAlong(lhs->zero, 1) || !isSameAlong(rhs->zero, 2))
+    return std::nullopt;
+  auto matrix = cast<RankedTensorType>(op.getRhs().getType());
+  if (matrix.getRank() != 2 || !matrix.hasStaticShape() ||
+      matrix.getNumElements() == 0 || graph::getRank(op.getLhs()) < 2 ||
+      !rowsFold(graph::getDims(op.getLhs()), lhs->view.strides))
+    return std::nullopt;
+  SmallVector<Expr> result = graph::getDims(op.getResult());
+  Expr rows = graph::product(op.getContext(), ArrayRef(result).drop_back());
+  if (!rows)
+    return std::nullopt;
+  return IntegerMatmulView{std::move(*lhs), std::move(*rhs), rows,
+                           matrix.getDimSize(1), matrix.getDimSize(0)};
+}
+
+} // namespace tenon::kernel

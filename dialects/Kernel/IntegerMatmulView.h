@@ -1,0 +1,71 @@
+//===- IntegerMatmulView.h - Products of 8-bit numbers --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A matmul of i32 multiplies quantized numbers where each operand is a cast of
+// a tensor of ui8 or i8, less a zero point if it has one: what the op means is
+// exact arithmetic modulo 2^32, and how it is computed is up to a schedule.
+//
+// A weight that such a product multiplies lies packed in panels, four steps of
+// k together and the sums of its columns behind them: [ceil(N / panelColumns)]
+// [ceil(K / 4) + 1][panelColumns][4], where the last line of a panel is of i32.
+// The numbers are i8, those of a ui8 less 128; what is beyond K or N is zero.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECTS_KERNEL_INTEGERMATMULVIEW_H
+#define TENON_DIALECTS_KERNEL_INTEGERMATMULVIEW_H
+
+#include "dialects/Kernel/StridedView.h"
+
+namespace tenon::kernel {
+
+inline constexpr llvm::StringLiteral quadsLayout = "packed48_quads";
+/// Steps of k that lie together.
+inline constexpr int64_t quadSteps = 4;
+
+/// Bytes of a packed weight [depth, columns].
+int64_t quadsBytes(int64_t depth, int64_t columns);
+
+/// An operand of a product of i32.
+struct IntegerFactor {
+  StridedView view; // The numbers, of ui8 or i8.
+  mlir::Value zero; // Of i32, broadcast to the operand; null: none.
+
+  bool isSigned() const {
+    return !graph::getElementType(view.base).isUnsignedInteger();
+  }
+};
+
+/// nullopt where the operand is no such numbers.
+std::optional<IntegerFactor> integerFactorOf(mlir::Value operand);
+
+/// The ops between an operand and the memory of its numbers, its own first.
+llvm::SmallVector<mlir::Operation *> factorOpsOf(mlir::Value operand,
+                                                 const IntegerFactor &factor);
+
+/// A product by a matrix, all of whose other axes are counted as rows.
+struct IntegerMatmulView {
+  IntegerFactor lhs, rhs;
+  Expr rows;
+  int64_t columns, depth;
+
+  Expr lhsRowStride() const {
+    return lhs.view.strides[lhs.view.strides.size() - 2];
+  }
+  /// Whether the instructions cannot take rows of lhs as they lie.
+  bool copiesLhs() const;
+  /// Bytes from row to row of a copy.
+  int64_t copyStride() const;
+  /// Bytes of a copy of a group's rows, or 0.
+  int64_t scratchBytes() const;
+  /// Whether sums of rows of lhs are needed beside the product.
+  bool needsRowSums() const { return rhs.zero || !rhs.isSigned(); }
+};
+
+/// nullopt where the operands are no such numbers, a zero point differs along
+/// k, sizes of rhs are no numbers, or rows do not lie one behind the other.
+std::optional<IntegerMatmulView> integerMatmulViewOf(graph::MatmulOp op);
+
+} // namespace tenon::kernel
+
+#endif // TENON_DIALECTS_KERNEL_INTEGERMATMULVIEW_H

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tenon-opt %s --form-regions --split-input-file | FileCheck %s
+
+// Between kernels lie 8-bit numbers: products by weights take in the casts and
+// zero points, and what follows element by element.
+
+// CHECK-LABEL: @two_products
+// CHECK:      %[[Q:.*]] = kernel.region
+// CHECK:      graph.quantize
+// CHECK:      kernel.yield {{.*}} : tensor<4x64xui8>
+// CHECK:      kernel.region(%[[Q]], %arg2, %{{.*}})
+// CHECK:      graph.cast {{.*}} -> tensor<4x64xi32>
+// CHECK:      graph.cast {{.*}} : (tensor<ui8>) -> tensor<i32>
+// CHECK:      graph.matmul
+// CHECK:      kernel.yield {{.*}} : tensor<4x32xi32>
+// CHECK:      kernel.region(%[[Q]], %arg2, %{{.*}})
+// CHECK:      graph.matmul
+// CHECK:      kernel.yield {{.*}} : tensor<4x32xf32>
+// CHECK-NOT:  kernel.region
+func.func @two_products(%x: tensor<4x64xf32>, %s: tensor<f32>, %z: tensor<ui8>) -> (tensor<4x32xf32>, tensor<4x32xi32>) {
+  %v = graph.weight {name = "v"} : () -> tensor<64x32xi8>
+  %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+  %q = graph.quantize %x, %s, %z : (tensor<4x64xf32>, tensor<f32>, tensor<ui8>) -> tensor<4x64xui8>
+  %0 = graph.cast %q : (tensor<4x64xui8>) -> tensor<4x64xi32>
+  %1 = graph.cast %z : (tensor<ui8>) -> tensor<i32>
+  %2 = graph.sub %0, %1 : (tensor<4x64xi32>, tensor<i32>) -> tensor<4x64xi32>
+  %3 = graph.cast %v : (tensor<64x32xi8>) -> tensor<64x32xi32>
+  %4 = graph.cast %w : (tensor<64x32xi8>) -> tensor<64x32xi32>
+  %5 = graph.matmul %2, %3 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
+  %6 = graph.matmul %2, %4 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
+  %7 = graph.cast %5 : (tensor<4x32xi32>) -> tensor<4x32xf32>
+  return %7, %6 : tensor<4x32xf32>, tensor<4x32xi32>
+}
+
+// -----
+
+// Products of two activations have no such kernel: they stay as they were.
+// CHECK-LABEL: @activations
+// CHECK:      kernel.yield {{.*}} : tensor<4x64xi32>
+// CHECK:      kernel.yield {{.*}} : tensor<64x32xi32>
+// CHECK:      graph.matmul
+func.func @activations(%x: tensor<4x64xui8>, %y: tensor<64x32xui8>) -> tensor<4x32xi32> {
+  %0 = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
+  %1 = graph.cast %y : (tensor<64x32xui8>) -> tensor<64x32xi32>
+  %2 = graph.matmul %0, %1 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
+  return %2 : tensor<4x32xi32>
+}
