@@ -68,6 +68,10 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
   if (options.precision != Precision::Fp32 || options.precisionPlan ||
       !options.probes.empty())
     addPrecision(function, weights, options, isCuda, precisions, probes);
+  if (!isCuda) {
+    function.addPass(createIntegerProductsPass({options.explain}));
+    function.addPass(createFoldConstantsPass(weights)); // their scales
+  }
   function.addPass(createAppendCachesPass({options.explain}));
 }
 

@@ -90,6 +90,68 @@ def ProbePrecisionPass : Pass<"probe-precision", "::mlir::func::FuncOp"> {
                         "Candidates, with + between them">];
 }
 
+def IntegerProductsPass : Pass<"integer-products", "::mlir::func::FuncOp"> {
+  let summary = "Products of quantized numbers multiply integers";
+  let description = [{
+    A product of two dequantized operands, of which the left one has one scale
+    and the right one is a weight of one scale or one for each column, becomes
+    one of i32, times the scales: the same but for the rounding of f32. What
+    comes before and behind it stays, with all its saturation. Products of i32
+    come in one form for kernels: each operand is a cast of 8-bit numbers, seen
+    in any way, less their zero point if that is not 0.
+
+    ```mlir
+    func.func @main(%x: tensor<?x64xui8, #graph.dims<s, 64>>)
+        -> tensor<?x32xf32, #graph.dims<s, 32>> {
+      %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+      %c = graph.weight {name = "c"} : () -> tensor<32xf32>
+      %s = graph.constant {value = dense<0.5> : tensor<f32>}
+          : () -> tensor<f32>
+      %z = graph.constant {value = dense<3> : tensor<ui8>} : () -> tensor<ui8>
+      %n = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+      %0 = graph.dequantize %x, %s, %z
+          : (tensor<?x64xui8, #graph.dims<s, 64>>, tensor<f32>, tensor<ui8>)
+          -> tensor<?x64xf32, #graph.dims<s, 64>>
+      %1 = graph.dequantize %w, %c, %n
+          : (tensor<64x32xi8>, tensor<32xf32>, tensor<i8>) -> tensor<64x32xf32>
+      %2 = graph.matmul %0, %1
+          : (tensor<?x64xf32, #graph.dims<s, 64>>, tensor<64x32xf32>)
+          -> tensor<?x32xf32, #graph.dims<s, 32>>
+      return %2 : tensor<?x32xf32, #graph.dims<s, 32>>
+    }
+    // becomes
+    func.func @main(%x: tensor<?x64xui8, #graph.dims<s, 64>>)
+        -> tensor<?x32xf32, #graph.dims<s, 32>> {
+      %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+      %c = graph.weight {name = "c"} : () -> tensor<32xf32>
+      %s = graph.constant {value = dense<5.000000e-01> : tensor<f32>}
+          : () -> tensor<f32>
+      %z = graph.constant {value = dense<3> : tensor<ui8>} : () -> tensor<ui8>
+      %0 = graph.cast %x : (tensor<?x64xui8, #graph.dims<s, 64>>)
+          -> tensor<?x64xi32, #graph.dims<s, 64>>
+      %1 = graph.cast %z : (tensor<ui8>) -> tensor<i32>
+      %2 = graph.sub %0, %1
+          : (tensor<?x64xi32, #graph.dims<s, 64>>, tensor<i32>)
+          -> tensor<?x64xi32, #graph.dims<s, 64>>
+      %3 = graph.cast %w : (tensor<64x32xi8>) -> tensor<64x32xi32>
+      %4 = graph.matmul %2, %3
+          : (tensor<?x64xi32, #graph.dims<s, 64>>, tensor<64x32xi32>)
+          -> tensor<?x32xi32, #graph.dims<s, 32>>
+      %5 = graph.cast %4 : (tensor<?x32xi32, #graph.dims<s, 32>>)
+          -> tensor<?x32xf32, #graph.dims<s, 32>>
+      %6 = graph.mul %s, %c : (tensor<f32>, tensor<32xf32>) -> tensor<32xf32>
+      %7 = graph.mul %5, %6
+          : (tensor<?x32xf32, #graph.dims<s, 32>>, tensor<32xf32>)
+          -> tensor<?x32xf32, #graph.dims<s, 32>>
+      return %7 : tensor<?x32xf32, #graph.dims<s, 32>>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on products of dequantized operands that stay">];
+}
+
 def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
   let summary = "Operands of products in 16 bits";
   let description = [{

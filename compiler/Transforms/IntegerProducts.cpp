@@ -1,0 +1,244 @@
+//===- IntegerProducts.cpp - Products of quantized numbers ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is not one number for all of k cannot leave the sum: a scale for each
+// row of the weight, or for blocks of them, keeps a product in f32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Transforms/Matching.h"
+#include "compiler/Transforms/Passes.h"
+#include "dialects/Kernel/IntegerMatmulView.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_INTEGERPRODUCTSPASS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+bool isByte(Value value) {
+  auto type = dyn_cast<IntegerType>(graph::getElementType(value));
+  return type && type.getWidth() == 8;
+}
+
+bool isOneNumber(Value value) {
+  return llvm::all_of(graph::getDims(value),
+                      [](graph::Expr dim) { return dim.isConstant(1); });
+}
+
+/// Whether there is one number for all of k of a matrix [k, n].
+bool isPerColumn(Value value) {
+  SmallVector<graph::Expr> dims = graph::getDims(value);
+  return dims.size() < 2 || dims[dims.size() - 2].isConstant(1);
+}
+
+/// Ops that change where elements are, on the way to what they are made of:
+/// the last one first.
+SmallVector<Operation *> viewsBehind(Value &value) {
+  SmallVector<Operation *> views;
+  for (Operation *op = value.getDefiningOp(); op && kernel::isViewOp(op);
+       op = value.getDefiningOp()) {
+    views.push_back(op);
+    value = op->getOperand(0);
+  }
+  return views;
+}
+
+bool exchangesTwo(Operation *op) {
+  auto transpose = dyn_cast<graph::TransposeOp>(op);
+  return transpose && transpose.getPermutation() == ArrayRef<int64_t>{1, 0};
+}
+
+bool isZero(Value value) {
+  auto constant = value.getDefiningOp<graph::ConstantOp>();
+  auto numbers = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
+                          : DenseIntElementsAttr();
+  return numbers &&
+         llvm::all_of(numbers.getValues<APInt>(),
+                      [](const APInt &number) { return number.isZero(); });
+}
+
+/// Numbers, what they count from unless that is 0, and what one of them is.
+struct Quantized {
+  Value numbers, zero, scale;
+
+  static Quantized of(graph::DequantizeOp op) {
+    Value zero = op.getZeroPoint();
+    return {op.getInput(), isZero(zero) ? Value() : zero, op.getScale()};
+  }
+};
+
+class Rewriter {
+public:
+  explicit Rewriter(bool explain) : explain(explain) {}
+
+  void rewrite(graph::MatmulOp op) {
+    if (graph::getElementType(op.getResult()).isSignlessInteger(32)) {
+      for (OpOperand &operand : op->getOpOperands())
+        lowerViews(operand);
+      return;
+    }
+    if (!graph::getElementType(op.getResult()).isF32())
+      return;
+    Value lhs = op.getLhs(), rhs = op.getRhs();
+    SmallVector<Operation *> lhsViews = viewsBehind(lhs);
+    SmallVector<Operation *> rhsViews = viewsBehind(rhs);
+    auto left = lhs.getDefiningOp<graph::DequantizeOp>();
+    auto right = rhs.getDefiningOp<graph::DequantizeOp>();
+    if (!left || !right)
+      return;
+    std::string why = refusal(left, right, rhsViews);
+    if (why.empty())
+      makeInteger(op, left, lhsViews, right, !rhsViews.empty());
+    else if (explain)
+      op.emitRemark("multiplies f32: ") << why;
+  }
+
+private:
+  static std::string refusal(graph::DequantizeOp left,
+                             graph::DequantizeOp right,
+                             ArrayRef<Operation *> rhsViews) {
+    if (!isByte(left.getInput()) || !isByte(right.getInput()))
+      return "an operand is not of 8 bits";
+    if (!isOneNumber(left.getScale()) || !isOneNumber(left.getZeroPoint()))
+      return "lhs has several scales";
+    Value weight = right.getInput();
+    if (!weight.getDefiningOp<graph::WeightOp>() || graph::getRank(weight) != 2)
+      return "rhs is no matrix of weights";
+    bool turned = rhsViews.size() == 1 && exchangesTwo(rhsViews[0]);
+    if (!rhsViews.empty() && !turned)
+      return "the weight is seen in another shape";
+    for (Value value : {right.getScale(), right.getZeroPoint()}) {
+      SmallVector<graph::Expr> dims = graph::getDims(value);
+      bool fits = turned ? dims.empty() || dims.back().isConstant(1)
+                         : isPerColumn(value);
+      if (!fits)
+        return "scales of rhs differ along k";
+    }
+    return "";
+  }
+
+  void makeInteger(graph::MatmulOp op, graph::DequantizeOp left,
+                   ArrayRef<Operation *> lhsViews, graph::DequantizeOp right,
+                   bool isTurned) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Quantized lhs = Quantized::of(left), rhs = Quantized::of(right);
+    lhs.numbers = through(builder, lhsViews, lhs.numbers);
+    for (Value *each : {&lhs.zero, &lhs.scale})
+      *each = *each ? asScalar(builder, *each) : Value();
+    for (Value *each : {&rhs.numbers, &rhs.zero, &rhs.scale})
+      if (isTurned && *each)
+        *each = turned(builder, *each);
+    SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
+    Value first = centered(builder, loc, lhs);
+    Value second = centered(builder, loc, rhs);
+    Value sums = graph::MatmulOp::create(
+        builder, loc, graph::tensorOf(dims, builder.getI32Type()), first,
+        second);
+    Value wide = castTo(builder, loc, sums, builder.getF32Type());
+    SmallVector<graph::Expr> scaleDims = graph::getDims(rhs.scale);
+    Value scale = graph::MulOp::create(
+        builder, loc, graph::tensorOf(scaleDims, builder.getF32Type()),
+        lhs.scale, rhs.scale);
+    Value result =
+        graph::MulOp::create(builder, loc, op.getType(), wide, scale);
+    op.getResult().replaceAllUsesWith(result);
+    eraseUnused(op);
+  }
+
+  static Value castTo(OpBuilder &builder, Location loc, Value value,
+                      Type element) {
+    return graph::CastOp::create(
+        builder, loc, graph::tensorOf(graph::getDims(value), element), value);
+  }
+
+  /// The numbers less their zero point, as i32.
+  static Value centered(OpBuilder &builder, Location loc,
+                        const Quantized &value) {
+    Type i32 = builder.getI32Type();
+    Value wide = castTo(builder, loc, value.numbers, i32);
+    if (!value.zero)
+      return wide;
+    return graph::SubOp::create(builder, loc, wide.getType(), wide,
+                                castTo(builder, loc, value.zero, i32));
+  }
+
+  /// What views make of other elements than those they were made for.
+  static Value through(OpBuilder &builder, ArrayRef<Operation *> views,
+                       Value value) {
+    Type element = graph::getElementType(value);
+    for (Operation *view : llvm::reverse(views)) {
+      Operation *copy = builder.clone(*view);
+      copy->setOperand(0, value);
+      value = copy->getResult(0);
+      value.setType(graph::tensorOf(graph::getDims(value), element));
+    }
+    return value;
+  }
+
+  static Value asScalar(OpBuilder &builder, Value value) {
+    if (graph::getRank(value) == 0)
+      return value;
+    Type type = graph::tensorOf({}, graph::getElementType(value));
+    return graph::ReshapeOp::create(builder, value.getLoc(), type, value);
+  }
+
+  /// The transpose of a matrix; what is one number or a vector stays.
+  static Value turned(OpBuilder &builder, Value value) {
+    SmallVector<graph::Expr> dims = graph::getDims(value);
+    if (dims.size() != 2)
+      return isOneNumber(value) ? asScalar(builder, value) : value;
+    std::swap(dims[0], dims[1]);
+    return graph::TransposeOp::create(
+        builder, value.getLoc(),
+        graph::tensorOf(dims, graph::getElementType(value)), value,
+        builder.getDenseI64ArrayAttr({1, 0}));
+  }
+
+  /// Brings views of an operand of a product of i32 in front of the cast.
+  void lowerViews(OpOperand &operand) {
+    Value value = operand.get();
+    SmallVector<Operation *> views = viewsBehind(value);
+    Quantized found = {};
+    if (auto sub = value.getDefiningOp<graph::SubOp>()) {
+      found.zero = sub.getRhs();
+      if (graph::getDims(sub.getLhs()) != graph::getDims(value))
+        return;
+      value = sub.getLhs();
+    }
+    auto cast = value.getDefiningOp<graph::CastOp>();
+    if (views.empty() || !cast || !isByte(cast.getInput()) ||
+        (found.zero && !isOneNumber(found.zero)))
+      return;
+    OpBuilder builder(operand.getOwner());
+    Location loc = operand.getOwner()->getLoc();
+    Value wide = castTo(builder, loc, through(builder, views, cast.getInput()),
+                        builder.getI32Type());
+    if (found.zero)
+      wide = graph::SubOp::create(builder, loc, wide.getType(), wide,
+                                  asScalar(builder, found.zero));
+    Operation *before = operand.get().getDefiningOp();
+    operand.set(wide);
+    eraseUnused(before);
+  }
+
+  bool explain;
+};
+
+struct IntegerProducts : impl::IntegerProductsPassBase<IntegerProducts> {
+  using IntegerProductsPassBase::IntegerProductsPassBase;
+
+  void runOnOperation() override {
+    SmallVector<graph::MatmulOp> products;
+    getOperation().walk([&](graph::MatmulOp op) { products.push_back(op); });
+    Rewriter rewriter(explain);
+    for (graph::MatmulOp op : products)
+      rewriter.rewrite(op);
+  }
+};
+
+} // namespace
+} // namespace tenon

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tenon-opt %s --integer-products --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --integer-products=explain --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=WHY
+
+// What renames the elements of lhs comes in front, and zeros are left out.
+// CHECK-LABEL: @per_tensor
+// CHECK:      %[[X:.*]] = graph.reshape %arg0 : {{.*}} -> tensor<6x64xui8>
+// CHECK:      %[[L:.*]] = graph.cast %[[X]] : (tensor<6x64xui8>) -> tensor<6x64xi32>
+// CHECK:      %[[Z:.*]] = graph.cast %{{.*}} : (tensor<ui8>) -> tensor<i32>
+// CHECK:      %[[C:.*]] = graph.sub %[[L]], %[[Z]]
+// CHECK:      %[[W:.*]] = graph.cast %{{.*}} : (tensor<64x32xi8>) -> tensor<64x32xi32>
+// CHECK:      %[[S:.*]] = graph.matmul %[[C]], %[[W]]
+// CHECK:      %[[F:.*]] = graph.cast %[[S]]
+// CHECK:      %[[P:.*]] = graph.mul %{{.*}}, %{{.*}} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+// CHECK:      graph.mul %[[F]], %[[P]]
+// CHECK-NOT:  graph.dequantize
+func.func @per_tensor(%x: tensor<2x3x64xui8>) -> tensor<6x32xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+  %c = graph.constant {value = dense<0.25> : tensor<f32>} : () -> tensor<f32>
+  %s = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %z = graph.constant {value = dense<3> : tensor<ui8>} : () -> tensor<ui8>
+  %n = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %0 = graph.dequantize %x, %s, %z : (tensor<2x3x64xui8>, tensor<f32>, tensor<ui8>) -> tensor<2x3x64xf32>
+  %1 = graph.dequantize %w, %c, %n : (tensor<64x32xi8>, tensor<f32>, tensor<i8>) -> tensor<64x32xf32>
+  %2 = graph.reshape %0 : (tensor<2x3x64xf32>) -> tensor<6x64xf32>
+  %3 = graph.matmul %2, %1 : (tensor<6x64xf32>, tensor<64x32xf32>) -> tensor<6x32xf32>
+  return %3 : tensor<6x32xf32>
+}
+
+// -----
+
+// A weight that comes the other way round, with a scale for each of its rows.
+// CHECK-LABEL: @turned
+// CHECK-DAG:  graph.transpose %{{.*}} : (tensor<32x64xi8>) -> tensor<64x32xi8>
+// CHECK-DAG:  graph.transpose %{{.*}} : (tensor<32x1xf32>) -> tensor<1x32xf32>
+// CHECK:      graph.matmul {{.*}} -> tensor<6x32xi32>
+func.func @turned(%x: tensor<6x64xui8>, %s: tensor<f32>, %z: tensor<ui8>) -> tensor<6x32xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<32x64xi8>
+  %c = graph.weight {name = "c"} : () -> tensor<32x1xf32>
+  %n = graph.constant {value = dense<0> : tensor<32x1xi8>} : () -> tensor<32x1xi8>
+  %0 = graph.dequantize %x, %s, %z : (tensor<6x64xui8>, tensor<f32>, tensor<ui8>) -> tensor<6x64xf32>
+  %1 = graph.dequantize %w, %c, %n : (tensor<32x64xi8>, tensor<32x1xf32>, tensor<32x1xi8>) -> tensor<32x64xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<32x64xf32>) -> tensor<64x32xf32>
+  %3 = graph.matmul %0, %2 : (tensor<6x64xf32>, tensor<64x32xf32>) -> tensor<6x32xf32>
+  return %3 : tensor<6x32xf32>
+}
+
+// -----
+
+// Scales that differ along k do not leave the sum.
+// CHECK-LABEL: @along_k
+// CHECK-NOT: i32
+// WHY: remark: multiplies f32: scales of rhs differ along k
+func.func @along_k(%x: tensor<6x64xui8>, %s: tensor<f32>, %z: tensor<ui8>) -> tensor<6x32xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+  %c = graph.weight {name = "c"} : () -> tensor<64x1xf32>
+  %n = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %0 = graph.dequantize %x, %s, %z : (tensor<6x64xui8>, tensor<f32>, tensor<ui8>) -> tensor<6x64xf32>
+  %1 = graph.dequantize %w, %c, %n : (tensor<64x32xi8>, tensor<64x1xf32>, tensor<i8>) -> tensor<64x32xf32>
+  %3 = graph.matmul %0, %1 : (tensor<6x64xf32>, tensor<64x32xf32>) -> tensor<6x32xf32>
+  return %3 : tensor<6x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @scales_of_lhs
+// CHECK-NOT: i32
+// WHY: remark: multiplies f32: lhs has several scales
+func.func @scales_of_lhs(%x: tensor<6x64xui8>, %s: tensor<64xf32>, %z: tensor<ui8>) -> tensor<6x32xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+  %c = graph.weight {name = "c"} : () -> tensor<32xf32>
+  %n = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %0 = graph.dequantize %x, %s, %z : (tensor<6x64xui8>, tensor<64xf32>, tensor<ui8>) -> tensor<6x64xf32>
+  %1 = graph.dequantize %w, %c, %n : (tensor<64x32xi8>, tensor<32xf32>, tensor<i8>) -> tensor<64x32xf32>
+  %3 = graph.matmul %0, %1 : (tensor<6x64xf32>, tensor<64x32xf32>) -> tensor<6x32xf32>
+  return %3 : tensor<6x32xf32>
+}
+
+// -----
+
+// Products of two activations stay; so do those whose operand is clamped or
+// otherwise computed behind its numbers.
+// CHECK-LABEL: @others
+// CHECK-NOT: i32
+// WHY: remark: multiplies f32: rhs is no matrix of weights
+// WHY: remark: multiplies f32: an operand is not of 8 bits
+func.func @others(%x: tensor<6x64xui8>, %y: tensor<64x32xui8>, %v: tensor<6x64xui16>, %s: tensor<f32>, %z: tensor<ui8>, %zz: tensor<ui16>)
+    -> (tensor<6x32xf32>, tensor<6x32xf32>, tensor<6x32xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+  %n = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %0 = graph.dequantize %x, %s, %z : (tensor<6x64xui8>, tensor<f32>, tensor<ui8>) -> tensor<6x64xf32>
+  %1 = graph.dequantize %y, %s, %z : (tensor<64x32xui8>, tensor<f32>, tensor<ui8>) -> tensor<64x32xf32>
+  %2 = graph.dequantize %w, %s, %n : (tensor<64x32xi8>, tensor<f32>, tensor<i8>) -> tensor<64x32xf32>
+  %3 = graph.dequantize %v, %s, %zz : (tensor<6x64xui16>, tensor<f32>, tensor<ui16>) -> tensor<6x64xf32>
+  %4 = graph.tanh %0 : (tensor<6x64xf32>) -> tensor<6x64xf32>
+  %5 = graph.matmul %0, %1 : (tensor<6x64xf32>, tensor<64x32xf32>) -> tensor<6x32xf32>
+  %6 = graph.matmul %3, %2 : (tensor<6x64xf32>, tensor<64x32xf32>) -> tensor<6x32xf32>
+  %7 = graph.matmul %4, %2 : (tensor<6x64xf32>, tensor<64x32xf32>) -> tensor<6x32xf32>
+  return %5, %6, %7 : tensor<6x32xf32>, tensor<6x32xf32>, tensor<6x32xf32>
+}
+
+// -----
+
+// Of a product of integers, lhs is seen through its reshape; not where rows
+// have zero points of their own.
+// CHECK-LABEL: @form
+// CHECK:      %[[X:.*]] = graph.reshape %arg0 : {{.*}} -> tensor<2x3x64xui8>
+// CHECK:      %[[L:.*]] = graph.cast %[[X]]
+// CHECK:      %[[C:.*]] = graph.sub %[[L]], %{{.*}} : (tensor<2x3x64xi32>, tensor<i32>)
+// CHECK:      graph.matmul %[[C]],
+// CHECK:      %[[R:.*]] = graph.reshape %{{.*}} : (tensor<6x64xi32>)
+// CHECK:      graph.matmul %[[R]],
+func.func @form(%x: tensor<6x64xui8>, %z: tensor<i32>, %r: tensor<6x1xi32>) -> (tensor<2x3x32xi32>, tensor<2x3x32xi32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+  %0 = graph.cast %x : (tensor<6x64xui8>) -> tensor<6x64xi32>
+  %1 = graph.sub %0, %z : (tensor<6x64xi32>, tensor<i32>) -> tensor<6x64xi32>
+  %2 = graph.reshape %1 : (tensor<6x64xi32>) -> tensor<2x3x64xi32>
+  %3 = graph.cast %w : (tensor<64x32xi8>) -> tensor<64x32xi32>
+  %4 = graph.matmul %2, %3 : (tensor<2x3x64xi32>, tensor<64x32xi32>) -> tensor<2x3x32xi32>
+  %5 = graph.sub %0, %r : (tensor<6x64xi32>, tensor<6x1xi32>) -> tensor<6x64xi32>
+  %6 = graph.reshape %5 : (tensor<6x64xi32>) -> tensor<2x3x64xi32>
+  %7 = graph.matmul %6, %3 : (tensor<2x3x64xi32>, tensor<64x32xi32>) -> tensor<2x3x32xi32>
+  return %4, %7 : tensor<2x3x32xi32>, tensor<2x3x32xi32>
+}
