@@ -51,6 +51,8 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   lowering.explain = options.explain;
   lowering.target = isCuda ? "cuda" : "cpu";
   function.addPass(createLowerPrecisionPass(weights, lowering));
+  if (!isCuda)
+    function.addPass(createLowerInt8Pass(weights, {options.explain}));
   // Rounded weights.
   function.addPass(createFoldConstantsPass(weights, /*onlyCasts=*/true));
   function.addPass(createRecordPrecisionPass(precisions));

@@ -34,6 +34,10 @@ createProbePrecisionPass(llvm::ArrayRef<Precision> candidates,
 /// Makes `plan` say what has become of what was assigned.
 std::unique_ptr<mlir::Pass> createRecordPrecisionPass(PrecisionPlan &plan);
 
+/// Reads weights from, and adds quantized ones to, `weights`.
+std::unique_ptr<mlir::Pass> createLowerInt8Pass(WeightStore &weights,
+                                                LowerInt8PassOptions options);
+
 /// Looks into `weights` for what is beyond the range of f16.
 std::unique_ptr<mlir::Pass>
 createLowerPrecisionPass(const WeightStore &weights,

@@ -31,14 +31,15 @@ CLI::App *addCommand(CLI::App &app, const char *name, const char *text,
 
 void addPrecision(CLI::App *command, PrecisionRequest &precision,
                   const std::string &ofPlan, bool canChoose = false) {
-  std::vector<std::string> names = {"fp32", "bf16", "fp16"};
+  std::vector<std::string> names = {"fp32", "bf16", "fp16", "int8"};
   if (canChoose)
     names.push_back("auto");
   command
       ->add_option("--precision", precision.all,
                    std::string("What products multiply: fp32 (the default), or "
                                "bf16, which also halves the weights, or fp16, "
-                               "for CUDA") +
+                               "for CUDA, or int8, for CPUs, which quantizes "
+                               "products by weights") +
                        (canChoose ? "; auto chooses for each" : ""))
       ->check(CLI::IsMember(names));
   command->add_option("--precision-plan", precision.plan,
@@ -105,8 +106,9 @@ void addCompile(CLI::App &app, Command &chosen) {
       ->allow_extra_args(false)
       ->check(CLI::Range(80, 999));
   command->add_option("--cpu", options->cpu,
-                      "CPU levels: x86-64-v3,x86-64-v4 (the default; for bf16 "
-                      "also x86-64-v4-bf16), or native");
+                      "CPU levels: x86-64-v3,x86-64-v4 (the default; where "
+                      "8-bit numbers are multiplied also x86-64-v4-vnni, for "
+                      "bf16 also x86-64-v4-bf16), or native");
   addPrecision(command, options->precision,
                "read without --precision, written with it",
                /*canChoose=*/true);

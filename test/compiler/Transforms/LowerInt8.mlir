@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tenon-opt %s --lower-int8 --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --lower-int8=explain --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=WHY
+
+// Two products of one value quantize it once; who else reads it does not see
+// that.
+// CHECK-LABEL: @shared
+// CHECK:      %[[E:.*]] = graph.exp
+// CHECK:      %[[S:.*]] = graph.select {{.*}} -> tensor<4x1xf32>
+// CHECK:      %[[Q:.*]] = graph.quantize {{.*}} -> tensor<4x128xui8>
+// CHECK-NOT:  -> tensor<4x128xui8>
+// CHECK:      %[[C:.*]] = graph.cast %[[Q]]
+// CHECK:      %[[L:.*]] = graph.sub %[[C]],
+// CHECK:      %[[P:.*]] = graph.matmul %[[L]], {{.*}} -> tensor<4x64xi32>
+// CHECK:      %[[F:.*]] = graph.cast %[[P]]
+// CHECK:      %[[R:.*]] = graph.mul %[[F]], %[[S]]
+// CHECK:      graph.mul %[[R]], {{.*}} : (tensor<4x64xf32>, tensor<1x64xf32>)
+// CHECK:      graph.matmul {{.*}} -> tensor<4x64xi32>
+// CHECK:      graph.add %[[E]],
+func.func @shared(%x: tensor<4x128xf32>)
+    -> (tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x128xf32>) {
+  %v = graph.weight {name = "v"} : () -> tensor<128x64xf32>
+  %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+  %e = graph.exp %x : (tensor<4x128xf32>) -> tensor<4x128xf32>
+  %0 = graph.matmul %e, %v : (tensor<4x128xf32>, tensor<128x64xf32>)
+      -> tensor<4x64xf32>
+  %1 = graph.matmul %e, %w : (tensor<4x128xf32>, tensor<128x64xf32>)
+      -> tensor<4x64xf32>
+  %2 = graph.add %e, %x : (tensor<4x128xf32>, tensor<4x128xf32>)
+      -> tensor<4x128xf32>
+  return %0, %1, %2 : tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x128xf32>
+}
+
+// -----
+
+// Small weights, products of two activations and other types stay.
+// CHECK-LABEL: @stays
+// CHECK-NOT:  i32
+// WHY: remark: stays in f32: rhs is no matrix of weights of some size
+// WHY: remark: stays in f32: rhs is no matrix of weights of some size
+// WHY: remark: stays in f32: its operands are not f32
+func.func @stays(%x: tensor<4x8xf32>, %y: tensor<8x512xf32>, %h: tensor<4x128xf16>)
+    -> (tensor<4x8xf32>, tensor<4x512xf32>, tensor<4x64xf16>) {
+  %v = graph.weight {name = "v"} : () -> tensor<8x8xf32>
+  %w = graph.weight {name = "w"} : () -> tensor<128x64xf16>
+  %0 = graph.matmul %x, %v : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = graph.matmul %x, %y : (tensor<4x8xf32>, tensor<8x512xf32>) -> tensor<4x512xf32>
+  %2 = graph.matmul %h, %w : (tensor<4x128xf16>, tensor<128x64xf16>) -> tensor<4x64xf16>
+  return %0, %1, %2 : tensor<4x8xf32>, tensor<4x512xf32>, tensor<4x64xf16>
+}
