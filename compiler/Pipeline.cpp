@@ -5,6 +5,7 @@
 #include "compiler/Lowering/Passes.h"
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/WeightPasses.h"
 
 using namespace mlir;
 
@@ -55,6 +56,11 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
     function.addPass(createLowerInt8Pass(weights, {options.explain}));
   // Rounded weights.
   function.addPass(createFoldConstantsPass(weights, /*onlyCasts=*/true));
+  if (!isCuda) {
+    LowerWeightsPassOptions blocks;
+    blocks.explain = options.explain;
+    function.addPass(createLowerWeightsPass(weights, blocks));
+  }
   function.addPass(createRecordPrecisionPass(precisions));
 }
 
@@ -67,6 +73,9 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
   bool isCuda = target == Target::Cuda;
   if (isCuda)
     function.addPass(createViewWeightsPass(weights));
+  else
+    function.addPass(
+        createRecogniseQuantizedWeightsPass(weights, {options.explain}));
   if (options.precision != Precision::Fp32 || options.precisionPlan ||
       !options.probes.empty())
     addPrecision(function, weights, options, isCuda, precisions, probes);

@@ -81,6 +81,20 @@ Value Emitter::scalar(Type element, double value) {
   return constant(element, {}, value);
 }
 
+/// The type of numbers of 4 bits whose tensor has `wide`.
+static Type narrowed(Type wide) {
+  return IntegerType::get(wide.getContext(), 4,
+                          cast<IntegerType>(wide).getSignedness());
+}
+
+/// Numbers of 4 bits, a byte each, in half as many bytes.
+static std::vector<char> inNibbles(ArrayRef<char> numbers) {
+  std::vector<char> packed((numbers.size() + 1) / 2);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    packed[i / 2] |= char((numbers[i] & 15) << (i % 2 * 4));
+  return packed;
+}
+
 Value Emitter::tensor(const TensorData &data, StringRef name) {
   if (failed())
     return {};
@@ -96,8 +110,11 @@ Value Emitter::tensor(const TensorData &data, StringRef name) {
   if (isSmall)
     return noted(
         emit<graph::ConstantOp>({}, attr("value", denseOf(data)), type));
-  auto weight = state.weights.add(name, data.elementType, data.shape,
-                                  data.bytes, data.owner);
+  auto weight = data.isNarrow
+                    ? state.weights.addOwned(name, narrowed(data.elementType),
+                                             data.shape, inNibbles(data.bytes))
+                    : state.weights.add(name, data.elementType, data.shape,
+                                        data.bytes, data.owner);
   if (!weight) {
     (void)invalid(llvm::toString(weight.takeError()));
     return {};

@@ -51,6 +51,8 @@ std::optional<SmallVector<llvm::APInt>> constantBits(Value value,
   }
   auto op = value.getDefiningOp<graph::WeightOp>();
   const Weight *weight = op ? store.lookup(op.getName()) : nullptr;
+  if (weight && !elementBytes(weight->elementType))
+    return std::nullopt; // Numbers of 4 bits, which are no sizes.
   if (!weight)
     return std::nullopt;
   size_t count = elementCount(weight->shape).value_or(SIZE_MAX);

@@ -85,6 +85,43 @@ LogicalResult convertQuantize(NodeConverter &node) {
                                granular(node, zeroPoint, x)));
 }
 
+/// The shape in which an axis is blocks of `block` each; empty when it is not
+/// known to be whole ones.
+Emitter::Exprs inBlocks(NodeConverter &node, Emitter::Exprs dims, int64_t axis,
+                        int64_t block) {
+  std::optional<int64_t> size = dims[axis].asConstant();
+  if (!size || *size == 0 || *size % block != 0)
+    return {};
+  dims[axis] = node.size(*size / block);
+  dims.insert(dims.begin() + axis + 1, node.size(block));
+  return dims;
+}
+
+/// DequantizeLinear by blocks, with the blocks as an axis: no scale is
+/// repeated. Null where that has no such form.
+Value dequantizedBlocks(NodeConverter &node, Value x, Value scale, Value zero,
+                        Type element) {
+  Emitter::Exprs dims = node.dimsOf(x), own = node.dimsOf(scale);
+  int64_t block = node.intAttr("block_size", 0);
+  if (node.failed() || block <= 0 || block > INT32_MAX || dims.empty() ||
+      own.size() != dims.size())
+    return {};
+  int64_t axis = node.axisAttr("axis", 1, int64_t(dims.size()));
+  if (node.failed())
+    return {};
+  Emitter::Exprs split = inBlocks(node, dims, axis, block);
+  Emitter::Exprs wanted = dims;
+  if (split.empty())
+    return {};
+  wanted[axis] = split[axis];
+  if (own != wanted || (zero && node.dimsOf(zero) != wanted))
+    return {};
+  Value result =
+      dequantized(node, node.reshape(x, split), node.unsqueeze(scale, axis + 1),
+                  zero ? node.unsqueeze(zero, axis + 1) : zero, element);
+  return node.reshape(result, dims);
+}
+
 LogicalResult convertDequantize(NodeConverter &node) {
   Value x = node.input(0), scale = node.input(1);
   Value zeroPoint = node.optionalInput(2);
@@ -93,6 +130,8 @@ LogicalResult convertDequantize(NodeConverter &node) {
                      : Type();
   if (node.failed())
     return failure();
+  if (Value value = dequantizedBlocks(node, x, scale, zeroPoint, element))
+    return node.output(value);
   return node.output(dequantized(node, x, granular(node, scale, x),
                                  granular(node, zeroPoint, x), element));
 }
@@ -128,6 +167,62 @@ Value unpacked(NodeConverter &node, Value bytes, int64_t bits) {
     return {};
   to.back() = to.back() * perByte;
   return node.reshape(node.concat(parts, rank), to);
+}
+
+/// The bytes of a weight, exactly so many; null for other values.
+const Weight *bytesOfWeight(NodeConverter &node, Value value, int64_t count) {
+  auto op = value ? value.getDefiningOp<graph::WeightOp>() : graph::WeightOp();
+  const Weight *weight = op ? node.state.weights.lookup(op.getName()) : nullptr;
+  return weight && !weight->isMade() &&
+                 elementBytes(weight->elementType) == 1 &&
+                 weight->bytes().size() == uint64_t(count)
+             ? weight
+             : nullptr;
+}
+
+Value weightOf(NodeConverter &node, llvm::Expected<const Weight *> weight,
+               ArrayRef<int64_t> shape) {
+  if (!weight) {
+    (void)node.invalid(llvm::toString(weight.takeError()));
+    return {};
+  }
+  return node.emit<graph::WeightOp>(
+      {}, node.text("name", (*weight)->name),
+      RankedTensorType::get(shape, node.unsignedInteger(8)));
+}
+
+/// The numbers of 4 bits of a weight's bytes, which stay as they are. Null
+/// where `bytes` is something else.
+Value nibblesOf(NodeConverter &node, Value bytes, ArrayRef<int64_t> shape) {
+  int64_t count = *elementCount(shape);
+  const Weight *weight = bytesOfWeight(node, bytes, count / 2);
+  if (!weight)
+    return {};
+  return weightOf(node,
+                  node.state.weights.add(weight->name, node.unsignedInteger(4),
+                                         shape, weight->bytes(),
+                                         weight->owner()),
+                  shape);
+}
+
+/// The first `count` numbers of 4 bits of each row of a weight's bytes, a byte
+/// each. Null where `bytes` is something else.
+Value widenedNibbles(NodeConverter &node, Value bytes, int64_t rows,
+                     int64_t count) {
+  int64_t stride = (count + 1) / 2;
+  const Weight *weight = bytesOfWeight(node, bytes, rows * stride);
+  if (!weight)
+    return {};
+  std::vector<char> numbers;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t i = 0; i < count; ++i)
+      numbers.push_back(char(
+          weight->bytes()[size_t(row * stride + i / 2)] >> (i % 2 * 4) & 15));
+  return weightOf(
+      node,
+      node.state.weights.addOwned(weight->name, node.unsignedInteger(8),
+                                  {rows, count}, std::move(numbers)),
+      {rows, count});
 }
 
 /// The shape of a weight of MatMulNBits.
@@ -168,6 +263,9 @@ Value blockZeroPoints(NodeConverter &node, const BlockedWeight &shape,
     return node.scalar(node.unsignedInteger(8), double(1 << (shape.bits - 1)));
   if (node.failed() || isa<FloatType>(node.elementOf(given)))
     return node.reshape(given, to);
+  if (shape.bits == 4)
+    if (Value all = widenedNibbles(node, given, shape.rows, shape.blocks))
+      return node.reshape(all, to);
   int64_t bytes = (shape.blocks * shape.bits + 7) / 8;
   Value packed = node.reshape(given, node.sizes({shape.rows, bytes}));
   Value all = unpacked(node, packed, shape.bits);
@@ -185,10 +283,13 @@ LogicalResult convertMatmulNBits(NodeConverter &node) {
   if (!shape)
     return failure();
   int64_t bytes = shape->blocks * shape->block * shape->bits / 8;
-  packed = node.reshape(packed, node.sizes({shape->rows, bytes}));
-  Value numbers =
-      node.reshape(unpacked(node, packed, shape->bits),
-                   node.sizes({shape->rows, shape->blocks, shape->block}));
+  int64_t sizes[] = {shape->rows, shape->blocks, shape->block};
+  Value numbers = shape->bits == 4 ? nibblesOf(node, packed, sizes) : Value();
+  if (!numbers) {
+    packed = node.reshape(packed, node.sizes({shape->rows, bytes}));
+    numbers =
+        node.reshape(unpacked(node, packed, shape->bits), node.sizes(sizes));
+  }
   scale = node.reshape(scale, node.sizes({shape->rows, shape->blocks, 1}));
   Value zero = blockZeroPoints(node, *shape, node.optionalInput(3));
   if (node.failed())

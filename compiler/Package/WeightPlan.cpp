@@ -3,6 +3,8 @@
 
 #include "compiler/Package/WeightPlan.h"
 
+#include "compiler/Package/NarrowPanels.h"
+#include "compiler/Weights/WeightBlock.h"
 #include "dialects/Kernel/FilterLayout.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
@@ -37,8 +39,13 @@ int64_t elementBytes(const Weight &weight) {
 
 llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
                                      llvm::StringRef layout) {
+  if (layout.empty() && hasNibbles(weight))
+    return uint64_t(elementCount(weight.shape).value_or(0));
   if (layout.empty())
     return weight.bytes().size();
+  if (isNarrowLayout(layout))
+    if (std::optional<uint64_t> bytes = narrowBytes(weight, layout))
+      return *bytes;
   bool isFilter = weight.shape.size() > 2 && weight.elementType.isF32();
   if (isFilter && layout == "taps_first")
     return weight.bytes().size();
@@ -72,71 +79,6 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
          (isBatch ? weight.shape[0] : 1) * panelColumns * sizeof(float);
 }
 
-/// Part of a matrix, or of its transpose.
-struct Block {
-  int64_t row, rows, column, columns;
-  bool isTransposed;
-};
-
-float widen(float value) { return value; }
-float widen(uint16_t bits) { return widenBf16(bits); }
-float widen(int8_t value) { return value; }
-float widen(uint8_t value) { return value; }
-
-/// Copies a block of a weight with bytes of its own, of elements stored as T,
-/// to rows of `panelColumns`.
-template <typename T>
-void readOwnBlock(const Weight &weight, const Block &block, float *out) {
-  const char *source = weight.bytes().data();
-  int64_t stride = weight.shape.back();
-  auto at = [&](int64_t row, int64_t column) {
-    T element;
-    std::memcpy(&element,
-                source + (row * stride + column) * int64_t(sizeof element),
-                sizeof element);
-    return widen(element);
-  };
-  for (int64_t i = 0; i < block.rows && !block.isTransposed; ++i)
-    for (int64_t j = 0; j < block.columns; ++j)
-      out[i * panelColumns + j] = at(block.row + i, block.column + j);
-  for (int64_t j = 0; j < block.columns && block.isTransposed; ++j)
-    for (int64_t i = 0; i < block.rows; ++i)
-      out[i * panelColumns + j] = at(block.column + j, block.row + i);
-}
-
-/// Copies a block to rows of `panelColumns` from the matrices that `weight` is
-/// made of; not rounded yet where the weight is.
-void readBlock(const Weight &weight, const Block &block, float *out) {
-  if (weight.rounded)
-    return readBlock(*weight.rounded, block, out);
-  if (weight.transposed) {
-    Block other = block;
-    other.isTransposed = !block.isTransposed;
-    return readBlock(*weight.transposed, other, out);
-  }
-  if (!weight.joined.empty() && !block.isTransposed) {
-    int64_t first = 0;
-    for (const Weight *part : weight.joined) {
-      int64_t from = std::max(block.column, first);
-      int64_t to =
-          std::min(block.column + block.columns, first + part->shape[1]);
-      if (from < to)
-        readBlock(*part,
-                  {block.row, block.rows, from - first, to - from, false},
-                  out + (from - block.column));
-      first += part->shape[1];
-    }
-    return;
-  }
-  if (weight.elementType.isBF16())
-    return readOwnBlock<uint16_t>(weight, block, out);
-  if (weight.elementType.isUnsignedInteger(8))
-    return readOwnBlock<uint8_t>(weight, block, out);
-  if (weight.elementType.isInteger(8))
-    return readOwnBlock<int8_t>(weight, block, out);
-  readOwnBlock<float>(weight, block, out);
-}
-
 /// Rows of a panel as bf16, in pairs of rows.
 void packPairs(const float *rows, int64_t count, std::vector<uint32_t> &out) {
   out.resize(size_t(llvm::divideCeil(count, 2) * panelColumns));
@@ -163,12 +105,13 @@ void packPanels(const PlacedWeight &placed, int64_t parts, ByteSink sink) {
   std::vector<uint32_t> pairs;
   auto packPanel = [&](int64_t batch, int64_t part, int64_t column) {
     for (int64_t row = 0; row < depth; row += rowsAtOnce) {
-      Block block = {batch * depth + row, std::min(rowsAtOnce, depth - row),
-                     part * columns + column,
-                     std::min(panelColumns, columns - column), isRows};
+      MatrixBlock block = {batch * depth + row,
+                           std::min(rowsAtOnce, depth - row),
+                           part * columns + column,
+                           std::min(panelColumns, columns - column), isRows};
       if (block.columns < panelColumns)
         std::fill(chunk.begin(), chunk.end(), 0.0f);
-      readBlock(*placed.weight, block, chunk.data());
+      readBlock(*placed.weight, block, chunk.data(), panelColumns);
       if (placed.weight->elementType.isBF16()) {
         packPairs(chunk.data(), block.rows, pairs);
         sink({reinterpret_cast<const char *>(pairs.data()),
@@ -198,7 +141,8 @@ void packQuads(const PlacedWeight &placed, ByteSink sink) {
     int64_t width = std::min(panelColumns, columns - column);
     for (int64_t row = 0; row < depth; row += rowsAtOnce) {
       int64_t height = std::min(rowsAtOnce, depth - row);
-      readBlock(weight, {row, height, column, width, false}, rows.data());
+      readBlock(weight, {row, height, column, width, false}, rows.data(),
+                panelColumns);
       std::fill(quads.begin(), quads.end(), 0);
       for (int64_t i = 0; i < height; ++i)
         for (int64_t j = 0; j < width; ++j) {
@@ -317,8 +261,11 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
   if (!bytes)
     return bytes.takeError();
   XXH128_hash_t sum = contentOf(*weight);
-  // In a layout of its own the same bytes differ by the shape.
+  // In a layout of its own the same bytes differ by the shape, and numbers of 4
+  // bits by their sign.
   std::string form = layout.str();
+  if (hasNibbles(*weight) && weight->elementType.isUnsignedInteger())
+    form += " unsigned";
   if (!layout.empty())
     for (int64_t size : weight->shape)
       form += ' ' + std::to_string(size);
@@ -334,7 +281,9 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
 }
 
 void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
-  if (placed.layout.empty())
+  if (placed.layout.empty() && hasNibbles(*placed.weight))
+    widenNibbles(*placed.weight, sink);
+  else if (placed.layout.empty())
     sink(placed.weight->bytes());
   else if (placed.layout == kernel::quadsLayout)
     packQuads(placed, sink);
@@ -342,6 +291,8 @@ void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
     packFilter(placed, *filter, sink);
   else if (auto winograd = kernel::WinogradLayout::parse(placed.layout))
     transformFilter(placed, *winograd, sink);
+  else if (isNarrowLayout(placed.layout))
+    packNarrow(placed, sink);
   else if (placed.layout == "taps_first")
     packFilter(placed, {std::max<int64_t>(placed.weight->shape[0], 1)}, sink);
   else

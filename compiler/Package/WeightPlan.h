@@ -21,6 +21,7 @@
 //   "winograd4" an f32 filter [M, C, 3, 3] transformed for tiles of
 //               4x4 outputs, and "winograd2" for those of 2x2 (see
 //               dialects/Kernel/WinogradView.h)
+//   "lines48", "nibbles48" and both with "_halves": see NarrowPanels.h
 //   "taps_first" an f32 filter [M, C, taps..] as [taps..][C][M]
 //
 // Weights of equal bytes in one layout are stored once.

@@ -117,8 +117,26 @@ Tensor Tensor::fromInts(Type element, ArrayRef<int64_t> shape,
   return tensor;
 }
 
+/// Numbers of 4 bits, two in a byte, the first one low; the tensor has bytes.
+static llvm::Expected<Tensor> fromNibbles(Type element, ArrayRef<int64_t> shape,
+                                          ArrayRef<char> bytes) {
+  std::vector<char> wide;
+  for (char pair : bytes)
+    for (int number : {pair & 15, pair >> 4 & 15})
+      wide.push_back(char(
+          !element.isUnsignedInteger() && number > 7 ? number - 16 : number));
+  std::optional<int64_t> count = countOf(shape);
+  if (count && *count % 2 != 0 && *count < int64_t(wide.size()))
+    wide.pop_back();
+  auto byte = IntegerType::get(element.getContext(), 8,
+                               cast<IntegerType>(element).getSignedness());
+  return Tensor::fromBytes(byte, shape, wide);
+}
+
 llvm::Expected<Tensor> Tensor::fromBytes(Type element, ArrayRef<int64_t> shape,
                                          ArrayRef<char> bytes) {
+  if (element.isInteger(4))
+    return fromNibbles(element, shape, bytes);
   std::optional<int64_t> count = countOf(shape);
   if (!count || *count > std::numeric_limits<int64_t>::max() / wordBytes ||
       *count * bytesOf(element) != static_cast<int64_t>(bytes.size()))

@@ -13,6 +13,7 @@
 #include "dialects/Kernel/AttentionView.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/Packing.h"
+#include "dialects/Kernel/QuantizedRhs.h"
 
 using namespace mlir;
 
@@ -93,6 +94,8 @@ std::optional<std::string> refusalOfTiles(const KernelView &view) {
   std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
   if (!sizes)
     return "an operand of the matmul is computed in the kernel";
+  if (view.target != Target::Cpu && kernel::quantizedRhsOf(matmul.getRhs()))
+    return "rhs is quantized";
   // Behind the root, every op runs on the tile that was just stored.
   llvm::SmallPtrSet<Operation *, 8> behind = {matmul};
   for (Operation &op : view.body.without_terminator()) {
@@ -176,10 +179,27 @@ bool isMatrixPerBatch(graph::MatmulOp matmul) {
          graph::getDims(matmul.getRhs())[0] == view->batchDims[0];
 }
 
-/// The weight itself, of f32 or bf16.
+/// The weight itself, of f32 or bf16, or a quantized one's numbers.
 Value packedOperand(graph::MatmulOp matmul) {
+  if (auto quantized = kernel::quantizedRhsOf(matmul.getRhs()))
+    return quantized->numbers;
   Value narrow = kernel::behindWidening(matmul.getRhs());
   return narrow ? narrow : Value(matmul.getRhs());
+}
+
+/// Of a product by a quantized weight.
+std::optional<std::string> refusalOfBlocks(const KernelView &view,
+                                           const kernel::QuantizedRhs &rhs) {
+  if (rhs.blocks > 1 &&
+      (rhs.block % 16 != 0 || rhs.blockDepth({}) > kernel::maxDepthAtOnce))
+    return "blocks of so many steps of k do not fit those of the kernel";
+  for (Value part : {rhs.scales, rhs.zeros}) {
+    auto argument = dyn_cast_if_present<BlockArgument>(part);
+    if (part && (!argument || !view.isWeight[argument.getArgNumber()] ||
+                 !argument.hasOneUse()))
+      return "a scale or zero point is no weight of its own";
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
@@ -205,20 +225,23 @@ std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
     return "rhs is empty";
   if (!rhs.hasOneUse())
     return "rhs has another user in the kernel";
-  return std::nullopt;
+  auto quantized = kernel::quantizedRhsOf(matmul.getRhs());
+  return quantized ? refusalOfBlocks(view, *quantized) : std::nullopt;
 }
 
 kernel::Geometry geometryPackedMatmul(const KernelView &view) {
   auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
   std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
-  std::optional<int64_t> depth = sizes->depth.asConstant();
+  auto quantized = kernel::quantizedRhsOf(matmul.getRhs());
+  std::optional<int64_t> depth =
+      kernel::scratchDepth(quantized, sizes->depth.asConstant());
   int64_t scratch = 0;
   if (sizes->hasHalfLhs())
     scratch = std::max(kernel::widenedLhsBytes(depth),
                        kernel::lhsCopyBytes(*depth / 2)); // Of pairs.
   else if (sizes->mayCopyLhs())
     scratch = kernel::lhsCopyBytes(depth);
-  if (sizes->hasPairs())
+  if (sizes->hasPairs() || quantized)
     scratch += kernel::panelBytes(depth) * (sizes->halves ? 2 : 1);
   return geometryOfPanels(matmul, scratch);
 }
@@ -226,9 +249,21 @@ kernel::Geometry geometryPackedMatmul(const KernelView &view) {
 SmallVector<std::string> layoutsPackedMatmul(const KernelView &view) {
   SmallVector<std::string> layouts = rowMajor(view);
   auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
-  layouts[cast<BlockArgument>(packedOperand(matmul)).getArgNumber()] =
-      kernel::columnHalvesOf(matmul) ? kernel::packedHalvesLayout.str()
-                                     : kernel::packedLayout.str();
+  std::string behind = kernel::columnHalvesOf(matmul) ? "_halves" : "";
+  auto set = [&](Value operand, StringRef layout) {
+    layouts[cast<BlockArgument>(operand).getArgNumber()] =
+        layout.str() + behind;
+  };
+  auto quantized = kernel::quantizedRhsOf(matmul.getRhs());
+  if (!quantized) {
+    set(packedOperand(matmul), kernel::packedLayout);
+    return layouts;
+  }
+  set(quantized->numbers,
+      quantized->bits == 4 ? kernel::nibblesLayout : kernel::linesLayout);
+  set(quantized->scales, kernel::linesLayout);
+  if (quantized->zeros)
+    set(quantized->zeros, kernel::linesLayout);
   return layouts;
 }
 
@@ -241,6 +276,8 @@ std::optional<std::string> refusalBatchedMatmul(const KernelView &view) {
   kernel::MatmulView sizes = *kernel::matmulViewOf(matmul);
   if (sizes.hasHalfLhs() || sizes.hasPairs())
     return "an operand is bf16";
+  if (kernel::quantizedRhsOf(matmul.getRhs()))
+    return "rhs is quantized";
   return std::nullopt;
 }
 

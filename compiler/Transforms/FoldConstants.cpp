@@ -192,7 +192,7 @@ private:
     SmallVector<const Weight *> parts;
     for (Value operand : op.getInputs()) {
       parts.push_back(weightOf(operand));
-      if (!parts.back())
+      if (!parts.back() || parts.back()->elementType != parts[0]->elementType)
         return false;
     }
     std::optional<int64_t> bytes = bytesOf(op.getResult());

@@ -6,6 +6,7 @@
 #include "compiler/Transforms/RowMoves.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/MatmulView.h"
+#include "dialects/Kernel/QuantizedRhs.h"
 #include "dialects/Kernel/StridedView.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -69,12 +70,15 @@ public:
       : block(block), isCuda(isCuda), explain(explain) {}
 
   void run() {
-    for (Operation &op : llvm::make_early_inc_range(block))
-      if (auto matmul = dyn_cast<graph::MatmulOp>(op);
-          matmul && multipliesBytes(matmul))
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      auto matmul = dyn_cast<graph::MatmulOp>(&op);
+      if (matmul && multipliesBytes(matmul))
         copyFactors(matmul);
       else if (readsThroughViews(&op) || readsNarrow(&op))
         copyViews(&op);
+      if (matmul && !isCuda)
+        takeQuantized(matmul);
+    }
     for (Operation &op : llvm::make_early_inc_range(block))
       if (copiesThroughViews(&op) && !views.contains(&op) &&
           op.getNumOperands() <= maxOperands)
@@ -222,6 +226,15 @@ private:
     }
   }
 
+  /// Leaves a product what dequantizes its weight, which no other op reads.
+  void takeQuantized(graph::MatmulOp op) {
+    SmallVector<Operation *> links = kernel::quantizedRhsOps(op.getRhs());
+    if (llvm::all_of(links, [&](Operation *link) {
+          return link->hasOneUse() && link->getBlock() == &block;
+        }))
+      views.insert_range(links);
+  }
+
   /// Whether kernels of a root, if any, store a second result beside the first.
   bool givesTwo(Operation *root) const {
     if (!root || isa<graph::LayerNormOp, graph::RmsNormOp>(root))
@@ -308,12 +321,14 @@ private:
   void take(Group &group, Operation *op, Operation *producer) {
     if (views.contains(producer)) {
       // A chain that only this op reads, all of it.
-      for (Operation *link = producer; link && views.contains(link);
-           link = link->getOperand(0).getDefiningOp()) {
+      SmallVector<Operation *> links = {producer};
+      while (!links.empty()) {
+        Operation *link = links.pop_back_val();
         takeView(group, link);
-        for (Value operand : llvm::drop_begin(link->getOperands()))
-          if (views.contains(operand.getDefiningOp()))
-            takeView(group, operand.getDefiningOp());
+        for (Value operand : link->getOperands())
+          if (Operation *next = operand.getDefiningOp();
+              next && views.contains(next))
+            links.push_back(next);
       }
     } else if (graph::isPointwise(op) || readsOnce(op)) {
       absorb(group, op, producer);

@@ -50,10 +50,17 @@ std::optional<int64_t> elementCount(ArrayRef<int64_t> shape) {
   return empty ? 0 : count;
 }
 
+/// Numbers of 4 bits lie two in a byte, the first one low.
+static bool hasNibbles(mlir::Type type) {
+  return type.isSignlessInteger(4) || type.isUnsignedInteger(4);
+}
+
 std::optional<int64_t> tensorBytes(mlir::Type type, ArrayRef<int64_t> shape) {
   std::optional<int64_t> width = elementBytes(type);
   std::optional<int64_t> count = elementCount(shape);
   int64_t bytes;
+  if (count && hasNibbles(type))
+    return *count / 2 + *count % 2;
   if (!width || !count || MulOverflow(*width, *count, bytes))
     return std::nullopt;
   return bytes;
@@ -77,7 +84,30 @@ void transposeMatrix(const char *from, char *to, int64_t rows,
 
 } // namespace
 
+/// A matrix of 4 bits each, of another or of others side by side.
+static std::vector<char> makeNibbles(const Weight &weight) {
+  std::vector<char> result(
+      tensorBytes(weight.elementType, weight.shape).value_or(0));
+  auto copy = [&](const Weight &from, int64_t source, int64_t target) {
+    int number = from.bytes()[size_t(source / 2)] >> (source % 2 * 4) & 15;
+    result[size_t(target / 2)] |= char(number << (target % 2 * 4));
+  };
+  int64_t rows = weight.shape[0], columns = weight.shape[1];
+  for (int64_t row = 0; row < rows; ++row) {
+    if (weight.transposed)
+      for (int64_t column = 0; column < columns; ++column)
+        copy(*weight.transposed, column * rows + row, row * columns + column);
+    int64_t target = row * columns;
+    for (const Weight *part : weight.joined)
+      for (int64_t i = 0; i < part->shape[1]; ++i)
+        copy(*part, row * part->shape[1] + i, target++);
+  }
+  return result;
+}
+
 std::vector<char> Weight::makeBytes() const {
+  if (hasNibbles(elementType))
+    return makeNibbles(*this);
   int64_t width = elementBytes(elementType).value_or(1);
   std::vector<char> result(tensorBytes(elementType, shape).value_or(0));
   char *to = result.data();

@@ -3,6 +3,7 @@
 
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/Packing.h"
+#include "dialects/Kernel/QuantizedRhs.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -219,8 +220,10 @@ std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
     Value narrow = behindWidening(operand);
     return stridedViewOf(narrow ? narrow : operand);
   };
+  std::optional<QuantizedRhs> quantized = quantizedRhsOf(op.getRhs());
   std::optional<StridedView> lhs = operandView(op.getLhs());
-  std::optional<StridedView> rhs = operandView(op.getRhs());
+  std::optional<StridedView> rhs =
+      quantized ? stridedViewOf(quantized->numbers) : operandView(op.getRhs());
   if (!lhs || !rhs || !isa<BlockArgument>(lhs->base) ||
       !isa<BlockArgument>(rhs->base))
     return std::nullopt;

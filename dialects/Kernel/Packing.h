@@ -16,6 +16,11 @@
 // are; the others widen a block of a panel at a time, and the rows that meet
 // it.
 //
+// Of a quantized weight (see QuantizedRhs.h), numbers of 8 bits, scales and
+// zero points lie in lines, [ceil(N / panelColumns)][K][panelColumns]; of
+// numbers of 4 bits, eight steps of k are a word: [..][ceil(K /
+// 8)][panelColumns].
+//
 // A row of the launch is one panel times one block of rows of the left operand,
 // of one batch, where blocks are equal and of `blockRows` at most. Blocks
 // come in groups of `groupBlocks` (the last group may be smaller); within a
@@ -46,6 +51,9 @@ inline constexpr llvm::StringLiteral packedLayout = "packed48";
 /// Of the matrix whose transpose is packed.
 inline constexpr llvm::StringLiteral rowsLayout = "rows48";
 inline constexpr llvm::StringLiteral packedHalvesLayout = "packed48_halves";
+inline constexpr llvm::StringLiteral linesLayout = "lines48";
+inline constexpr llvm::StringLiteral nibblesLayout = "nibbles48";
+inline constexpr int64_t stepsOfWord = 8;
 inline constexpr int64_t panelColumns = 48;
 inline constexpr int64_t blockRows = 64;
 inline constexpr int64_t groupBlocks = 2;

@@ -5,6 +5,7 @@
 #include "compiler/Schedules/Passes.h"
 #include "compiler/Targets/Cuda/Passes.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/WeightPasses.h"
 #include "dialects/Exec/Exec.h"
 #include "dialects/Kernel/Kernel.h"
 #include "dialects/Ptx/Ptx.h"
@@ -21,6 +22,7 @@ int main(int argc, char **argv) {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   tenon::registerTransformsPasses();
+  tenon::registerWeightPasses();
   tenon::registerSchedulesPasses();
   tenon::registerLoweringPasses();
   tenon::registerCudaPasses();

@@ -48,6 +48,34 @@ std::vector<char> unpack(const char *packed, int64_t rows, int64_t columns,
   return matrix;
 }
 
+/// A matrix that lies in lines of panels, or its numbers of 4 bits, of `parts`
+/// ranges of columns.
+std::vector<char> unpackNarrow(const char *packed, int64_t rows,
+                               int64_t columns, int64_t bytes, bool isNibbles,
+                               bool isSigned, int64_t parts) {
+  std::vector<char> matrix(size_t(rows * columns * bytes));
+  int64_t width = columns / parts;
+  int64_t lines =
+      isNibbles ? llvm::divideCeil(rows, kernel::stepsOfWord) : rows;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      int64_t lane = column % width % panelColumns;
+      int64_t panel = column % width / panelColumns * parts + column / width;
+      char *to = matrix.data() + (row * columns + column) * bytes;
+      if (!isNibbles) {
+        int64_t line = (panel * lines + row) * panelColumns;
+        std::memcpy(to, packed + (line + lane) * bytes, size_t(bytes));
+        continue;
+      }
+      int64_t line = panel * lines + row / kernel::stepsOfWord;
+      int64_t step = row % kernel::stepsOfWord;
+      char pair = packed[(line * panelColumns + lane) * 4 + step / 2];
+      int number = pair >> (step % 2 * 4) & 15;
+      *to = char(isSigned && number > 7 ? number - 16 : number);
+    }
+  return matrix;
+}
+
 /// The same of matrices [B, K, N].
 std::vector<char> unpackBatch(const char *packed, ArrayRef<int64_t> shape,
                               int64_t bytes) {
@@ -253,7 +281,13 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
   }
   auto layout = cast<StringAttr>(function.getLayouts()[i]).getValue();
   int64_t width = graph::byteWidth(graph::getElementType(value));
-  if (layout == "packed48" && shape->size() == 3)
+  StringRef narrow = layout;
+  int64_t parts = narrow.consume_back("_halves") ? 2 : 1;
+  if (narrow == kernel::linesLayout || narrow == kernel::nibblesLayout)
+    tensor.bytes = unpackNarrow(
+        data, (*shape)[0], (*shape)[1], width, narrow == kernel::nibblesLayout,
+        !graph::getElementType(value).isUnsignedInteger(), parts);
+  else if (layout == "packed48" && shape->size() == 3)
     tensor.bytes = unpackBatch(data, *shape, width);
   else if (layout == "packed48")
     tensor.bytes = unpack(data, (*shape)[0], (*shape)[1], width);

@@ -53,12 +53,12 @@ public:
   /// `packed` is rhs where it comes packed, else null.
   PanelMatmul(Emitter &e, graph::MatmulOp op, kernel::MatmulView view,
               Value packed)
-      : e(e), op(op), view(std::move(view)), rhsPanels(e, this->view, packed),
-        rows(e.valueOf(this->view.rows)),
+      : e(e), op(op), view(std::move(view)),
+        rhsPanels(e, op, this->view, packed), rows(e.valueOf(this->view.rows)),
         columns(e.valueOf(this->view.columns)), depth(rhsPanels.getDepth()),
         isPacked(packed) {
     std::optional<int64_t> knownDepth = rhsPanels.getKnownDepth();
-    blockDepth = kernel::blockDepth(knownDepth);
+    blockDepth = rhsPanels.blockDepth();
     Value yielded = e.kernel.getYielded()[0];
     parts = this->view.halves ? 2 : 1;
     if (this->view.skipped)
@@ -86,7 +86,7 @@ public:
           [&] { return e.address(area, e.b.getI8Type(), e.number(bytes)); });
     };
     Value pairs = e.scratch(0);
-    std::optional<int64_t> steps = this->view.depth.asConstant();
+    std::optional<int64_t> steps = rhsPanels.scratchDepth();
     Value area = behind(pairs, hasScratch ? kernel::pairBytes(steps)
                                : isTall() ? kernel::tallSumsBytes(steps)
                                           : 0);
@@ -231,19 +231,17 @@ private:
         emitSkipped(panel, isWhole);
       });
     // One step where there is no k at all: its sums are zero.
-    e.loop(
-        e.number(0), e.max(depth, e.number(1)),
-        [&](Value k) {
-          Value kEnd = e.min(e.add(k, e.number(blockDepth)), depth);
-          forEachSlice(begin, end, [&] {
-            if (copies)
-              emitCopy(k, kEnd);
-            forEachPanel(begin, end, [&](Value panel, bool isWhole) {
-              emitStrip(begin, end, k, kEnd, panel, isWhole);
-            });
-          });
-        },
-        blockDepth);
+    Value steps = copies ? e.number(blockDepth) : rhsPanels.stepsAtOnce(rows);
+    e.loop(e.number(0), e.max(depth, e.number(1)), steps, [&](Value k) {
+      Value kEnd = e.min(e.add(k, steps), depth);
+      forEachSlice(begin, end, [&] {
+        if (copies)
+          emitCopy(k, kEnd);
+        forEachPanel(begin, end, [&](Value panel, bool isWhole) {
+          emitStrip(begin, end, k, kEnd, panel, isWhole);
+        });
+      });
+    });
   }
 
   /// Slices of the group that panels [begin, end) of the piece may meet.

@@ -40,6 +40,7 @@ struct Strip {
   mlir::Value nextBytes;  // Of `next` per row of B; null: as B's rows have.
   mlir::Value mostRows;   // Of a tile; null: stripTileRows.
   mlir::Value pairs;      // What `b` was widened from; null: it was not.
+  mlir::Value scales, zeros; // Of those numbers, where they are quantized.
   StripKind kind = StripKind::F32;
   bool isInterleaved = false;
   int64_t columns = kernel::panelColumns;

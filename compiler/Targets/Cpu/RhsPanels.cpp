@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/RhsPanels.h"
+#include "compiler/Targets/Cpu/QuantizedTile.h"
 #include "dialects/Kernel/Packing.h"
 
 using namespace mlir;
@@ -18,8 +19,10 @@ Value element(Emitter &e, Value base, Value offset) {
 
 } // namespace
 
-RhsPanels::RhsPanels(Emitter &e, const kernel::MatmulView &view, Value packed)
-    : e(e), view(view), packed(packed), depth(e.valueOf(view.depth)),
+RhsPanels::RhsPanels(Emitter &e, graph::MatmulOp op,
+                     const kernel::MatmulView &view, Value packed)
+    : e(e), view(view), quantized(kernel::quantizedRhsOf(op.getRhs())),
+      packed(packed), depth(e.valueOf(view.depth)),
       knownDepth(view.depth.asConstant()), hasPairs(view.hasPairs()),
       multiplies(hasPairs && e.level.pairDots != PairDots::None &&
                  view.lhsLiesInPairs()),
@@ -32,9 +35,9 @@ RhsPanels::RhsPanels(Emitter &e, const kernel::MatmulView &view, Value packed)
 }
 
 int64_t RhsPanels::scratchBytes() const {
-  return packed && !hasPairs
+  return packed && !hasPairs && !quantized
              ? 0
-             : parts * kernel::panelBytes(view.depth.asConstant());
+             : parts * kernel::panelBytes(scratchDepth());
 }
 
 void RhsPanels::startBatch(Value batch, Value panels, const Matrix &matrix) {
@@ -48,6 +51,8 @@ void RhsPanels::startBatch(Value batch, Value panels, const Matrix &matrix) {
 
 /// Where the packed block [k, ..) of a panel lies.
 Value RhsPanels::packedAt(Value panel, Value k) {
+  if (quantized)
+    return quantizedAt(panel, k);
   Value row = widens() ? e.div(k, e.number(2)) : k;
   return element(
       e, packedBatch,
@@ -55,7 +60,7 @@ Value RhsPanels::packedAt(Value panel, Value k) {
 }
 
 Value RhsPanels::scratchOf(Value place, int64_t part) {
-  int64_t count = kernel::panelBytes(view.depth.asConstant()) / 4;
+  int64_t count = kernel::panelBytes(scratchDepth()) / 4;
   Value at = e.add(e.mul(place, e.number(parts)), e.number(part));
   return element(e, panel, e.mul(at, e.number(count)));
 }
@@ -87,6 +92,8 @@ Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
                        e.select(isLast, behind, block.k));
   if (!widens())
     return work;
+  if (quantized)
+    return quantizedPart(work, own, block.k, part);
   work.pairs = work.b;
   work.b = scratchOf(e.number(0), part);
   work.nextBytes = e.number(panelColumns * 2);
@@ -94,6 +101,66 @@ Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
     widenPanel(e, work.pairs, work.b, e.div(work.depth, e.number(2)));
   });
   return work;
+}
+
+/// Where the numbers of a panel lie, from step k on.
+Value RhsPanels::quantizedAt(Value panel, Value k) {
+  const kernel::QuantizedRhs &rhs = *quantized;
+  int64_t steps = llvm::alignTo(rhs.block * rhs.blocks,
+                                rhs.bits == 4 ? kernel::stepsOfWord : 1);
+  Value first = e.mul(panel, e.number(bytesOfSteps(rhs, steps)));
+  return e.address(packedBatch, e.b.getI8Type(),
+                   e.add(first, bytesOfSteps(e, rhs, k)));
+}
+
+Strip RhsPanels::quantizedPart(Strip work, Value panel, Value k, int64_t part) {
+  const kernel::QuantizedRhs &rhs = *quantized;
+  auto lineOf = [&](Value side) -> Value {
+    if (!side)
+      return {};
+    Value row = e.mul(panel, e.number(rhs.blocks));
+    if (rhs.blocks > 1)
+      row = e.add(row, e.div(k, e.number(rhs.block)));
+    return e.address(e.argumentBuffer(cast<BlockArgument>(side).getArgNumber()),
+                     Emitter::memoryType(graph::getElementType(side)),
+                     e.mul(row, e.number(panelColumns)));
+  };
+  work.pairs = work.b;
+  work.scales = lineOf(rhs.scales);
+  work.zeros = lineOf(rhs.zeros);
+  work.b = scratchOf(e.number(0), part);
+  work.nextBytes = e.number(panelColumns * rhs.bits / 8);
+  e.ifThen(isMany(work.rows), [&] {
+    callQuantizedCopy(e, rhs, {work.pairs, work.scales, work.zeros, work.depth},
+                      work.b);
+  });
+  return work;
+}
+
+void RhsPanels::callQuantized(const Strip &work, const StripTile &tile,
+                              const StripTarget &target) {
+  Value m = tile.row;
+  e.ifThen(isFew(work.rows), [&] {
+    callQuantizedTile(
+        e, *quantized, {work.pairs, work.scales, work.zeros, work.depth},
+        {element(e, work.a, e.mul(m, work.aStride)), work.aStride, tile.rows,
+         element(e, work.c, e.mul(m, work.cStride)), work.cStride,
+         work.accumulate, target.out, target.stride});
+  });
+  e.ifThen(isMany(work.rows),
+           [&] { callWidth(work, tile, target, e.number(panelColumns)); });
+}
+
+int64_t RhsPanels::blockDepth() const {
+  return quantized ? quantized->blockDepth(knownDepth)
+                   : kernel::blockDepth(knownDepth);
+}
+
+Value RhsPanels::stepsAtOnce(Value rows) {
+  Value block = e.number(blockDepth());
+  // A panel of a few rows is one stream.
+  return quantized ? e.select(isFew(rows), e.max(depth, e.number(1)), block)
+                   : block;
 }
 
 Value RhsPanels::isFew(Value rows) {
@@ -107,15 +174,17 @@ Value RhsPanels::isMany(Value rows) {
 Value RhsPanels::mostRows(Value rows) {
   if (!widens())
     return {};
-  return e.select(isFew(rows),
-                  e.number(stripTileRows(e.level, StripKind::Widened)),
-                  e.number(stripTileRows(e.level)));
+  int64_t few = quantized ? quantizedTileRows(e.level)
+                          : stripTileRows(e.level, StripKind::Widened);
+  return e.select(isFew(rows), e.number(few), e.number(stripTileRows(e.level)));
 }
 
 void RhsPanels::callTile(const Strip &work, const StripTile &tile,
                          const StripTarget &target, Value width) {
   if (!work.pairs)
     return callWidth(work, tile, target, width);
+  if (quantized)
+    return callQuantized(work, tile, target);
   // From the panel as it lies where its rows are few.
   Strip narrow = work;
   narrow.kind = StripKind::Widened;

@@ -5,7 +5,8 @@
 // bf16, two steps of k lie together. Where the level multiplies such pairs and
 // rows of lhs are pairs too, a pair is one element of 4 bytes, and a step of k
 // is a pair. Elsewhere a block of a panel is widened once for a group's rows,
-// or, of few rows, by each tile in registers.
+// or, of few rows, by each tile in registers. So are those of a quantized
+// weight (see QuantizedTile.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "dialects/Kernel/MatmulView.h"
+#include "dialects/Kernel/QuantizedRhs.h"
 
 namespace tenon::cpu {
 
@@ -30,14 +32,23 @@ struct PanelBlock {
 class RhsPanels {
 public:
   /// `packed` is rhs where it comes packed, else null; `view` outlives this.
-  RhsPanels(Emitter &e, const kernel::MatmulView &view, Value packed);
+  RhsPanels(Emitter &e, graph::MatmulOp op, const kernel::MatmulView &view,
+            Value packed);
 
   /// Whether steps of k are pairs, and whether pairs are widened.
   bool multipliesPairs() const { return multiplies; }
-  bool widens() const { return hasPairs && !multiplies; }
+  bool widens() const { return quantized || (hasPairs && !multiplies); }
   /// Steps of k, and their number where it is known.
   Value getDepth() const { return depth; }
   std::optional<int64_t> getKnownDepth() const { return knownDepth; }
+
+  /// The steps of k in a block, and those that so many rows take at once.
+  int64_t blockDepth() const;
+  Value stepsAtOnce(Value rows);
+  /// The depth that scratch memory for a block has room for.
+  std::optional<int64_t> scratchDepth() const {
+    return kernel::scratchDepth(quantized, view.depth.asConstant());
+  }
 
   /// Bytes of scratch memory for a panel of a block, and where they are.
   int64_t scratchBytes() const;
@@ -60,6 +71,10 @@ public:
 private:
   Value scratchOf(Value place, int64_t part);
   Value packedAt(Value panel, Value k);
+  Value quantizedAt(Value panel, Value k);
+  Strip quantizedPart(Strip work, Value panel, Value k, int64_t part);
+  void callQuantized(const Strip &work, const StripTile &tile,
+                     const StripTarget &target);
   Value isFew(Value rows);
   Value isMany(Value rows);
   void callWidth(Strip work, const StripTile &tile, const StripTarget &target,
@@ -67,6 +82,7 @@ private:
 
   Emitter &e;
   const kernel::MatmulView &view;
+  std::optional<kernel::QuantizedRhs> quantized;
   Value packed, depth;
   std::optional<int64_t> knownDepth;
   bool hasPairs, multiplies;

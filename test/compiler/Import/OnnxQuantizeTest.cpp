@@ -85,6 +85,39 @@ TEST_F(OnnxQuantizeTest, WeightsOfFourBitsLieLowNibbleFirst) {
   expect({1 - 150});
 }
 
+/// Enough of them that they are a weight, with zero points of an odd number of
+/// blocks, and the last block beyond K.
+TEST_F(OnnxQuantizeTest, WeightsOfFourBitsStayPacked) {
+  constexpr int64_t rows = 100, blocks = 3, block = 16, depth = 40;
+  std::vector<int64_t> packed, zeros;
+  Numbers scales, x(depth, 1.0), wanted;
+  for (int64_t n = 0; n < rows; ++n) {
+    double sum = 0;
+    for (int64_t j = 0; j < blocks; ++j) {
+      double scale = 0.5 * double(1 + (n + j) % 4);
+      double zero = double((n + 5 * j) % 16);
+      scales.push_back(scale);
+      for (int64_t i = 0; i < block; i += 2)
+        packed.push_back((n + i + j) % 16 + (n + i + j + 1) % 16 * 16);
+      for (int64_t i = 0; i < block && j * block + i < depth; ++i)
+        sum += (double((n + i + j) % 16) - zero) * scale;
+    }
+    zeros.push_back(n % 16 + (n + 5) % 16 * 16);
+    zeros.push_back((n + 10) % 16);
+    wanted.push_back(sum);
+  }
+  auto *product =
+      node("MatMulNBits",
+           {floats({1, depth}, x), bytes({rows, blocks, block / 2}, packed),
+            floats({rows * blocks}, scales), bytes({rows * 2}, zeros)},
+           1, "com.microsoft");
+  addInt(product, "K", depth);
+  addInt(product, "N", rows);
+  addInt(product, "bits", 4);
+  addInt(product, "block_size", block);
+  expect(wanted);
+}
+
 TEST_F(OnnxQuantizeTest, WeightsOfAnOddNumberOfBitsAreRefused) {
   auto *product =
       node("MatMulNBits",

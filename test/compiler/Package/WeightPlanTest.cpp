@@ -90,6 +90,56 @@ TEST_F(WeightPlanTest, StoresRowsAndTheirTransposeOnce) {
     }
 }
 
+TEST_F(WeightPlanTest, PacksNibblesInWordsOfEightRows) {
+  constexpr int64_t rows = 300, columns = 50;
+  // Of the transpose, as files have it.
+  std::vector<char> bytes(rows * columns / 2);
+  auto number = [](int64_t row, int64_t column) {
+    return (row * 7 + column * 3) % 16;
+  };
+  for (int64_t at = 0; at < rows * columns; ++at)
+    bytes[size_t(at / 2)] |=
+        char(number(at % rows, at / rows) << (at % 2 == 0 ? 0 : 4));
+  const Weight *turned =
+      llvm::cantFail(store.addOwned("q", mlir::IntegerType::get(&context, 4),
+                                    {columns, rows}, std::move(bytes)));
+  const Weight *weight = store.addTransposed("w", *turned);
+  WeightPlan plan(store);
+  PlacedWeight placed = llvm::cantFail(plan.place(weight->name, "nibbles48"));
+  EXPECT_EQ(placed.bytes, 2u * 38 * 48 * 4);
+  std::vector<uint32_t> words;
+  auto into = [&](llvm::ArrayRef<char> part) {
+    size_t before = words.size();
+    words.resize(before + part.size() / 4);
+    std::memcpy(&words[before], part.data(), part.size());
+  };
+  layOut(placed, into);
+  ASSERT_EQ(words.size(), placed.bytes / 4);
+  for (int64_t column = 0; column < 96; ++column)
+    for (int64_t row = 0; row < 304; ++row) {
+      uint32_t word =
+          words[size_t((column / 48 * 38 + row / 8) * 48 + column % 48)];
+      uint32_t wanted =
+          row < rows && column < columns ? uint32_t(number(row, column)) : 0;
+      EXPECT_EQ(word >> (row % 8 * 4) & 15, wanted);
+    }
+  // As bytes, signed.
+  placed = llvm::cantFail(plan.place(weight->name, "lines48_halves"));
+  EXPECT_EQ(placed.bytes, 2u * 300 * 48);
+  std::vector<char> lines;
+  layOut(placed, [&](llvm::ArrayRef<char> part) {
+    lines.insert(lines.end(), part.begin(), part.end());
+  });
+  ASSERT_EQ(lines.size(), placed.bytes);
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t row = 0; row < rows; ++row) {
+      int64_t wanted = number(row, column);
+      EXPECT_EQ(lines[size_t((column / 25 * 300 + row) * 48 + column % 25)],
+                wanted > 7 ? wanted - 16 : wanted);
+    }
+  EXPECT_EQ(plan.placed().size(), 2u);
+}
+
 TEST_F(WeightPlanTest, PacksRoundedWeightsInPairsOfRows) {
   constexpr int64_t rows = 301, columns = 50; // Chunks, and half a pair.
   add("w", {rows, columns}, 0);

@@ -113,3 +113,28 @@ kernel.func @overflows symbols ["d0"] layouts [""] schedule "" geometry <0, 0, 0
   %1 = graph.neg %0 : (tensor<?x4611686018427387904x4x1xf32, #graph.dims<d0, 4611686018427387904, 4, 1>>) -> tensor<?x4611686018427387904x4x1xf32, #graph.dims<d0, 4611686018427387904, 4, 1>>
   kernel.yield %1 : tensor<?x4611686018427387904x4x1xf32, #graph.dims<d0, 4611686018427387904, 4, 1>>
 }
+
+// -----
+
+// A quantized weight: numbers in words of eight, scales in lines.
+
+// CHECK-LABEL: @by_quantized_weight
+func.func @by_quantized_weight(%x: tensor<4x64xf32>) {
+  %q = graph.weight {name = "q"} : () -> tensor<64x16xi8>
+  %s = graph.weight {name = "s"} : () -> tensor<2x16xbf16>
+  kernel.call @quantized(%x, %q, %s) params <> : (tensor<4x64xf32>, tensor<64x16xi8>, tensor<2x16xbf16>) -> tensor<4x16xf32>
+  return
+}
+// CHECK: kernel.func @quantized symbols [] layouts ["", "nibbles48", "lines48"] schedule "PackedMatmul"
+kernel.func @quantized symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%a: tensor<4x64xf32>, %q: tensor<64x16xi8>, %s: tensor<2x16xbf16>):
+  %q3 = graph.reshape %q : (tensor<64x16xi8>) -> tensor<2x32x16xi8>
+  %s3 = graph.reshape %s : (tensor<2x16xbf16>) -> tensor<2x1x16xbf16>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %d = graph.dequantize %q3, %s3, %z {bits = 4 : i64}
+      : (tensor<2x32x16xi8>, tensor<2x1x16xbf16>, tensor<i8>) -> tensor<2x32x16xf32>
+  %b = graph.reshape %d : (tensor<2x32x16xf32>) -> tensor<64x16xf32>
+  %c = graph.matmul %a, %b : (tensor<4x64xf32>, tensor<64x16xf32>)
+      -> tensor<4x16xf32>
+  kernel.yield %c : tensor<4x16xf32>
+}

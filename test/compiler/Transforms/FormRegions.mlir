@@ -743,3 +743,38 @@ func.func @biases(%q: tensor<1x2x6x4xf32>, %table: tensor<6x6x2xf32>, %heads: te
   %3 = graph.attention %q, %q, %q, %1, %2 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2>, scale = 0.5 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x6x4xf32>, tensor<1x2x6x4xf32>, tensor<1x2x6x4xf32>, tensor<1x2x6x6xf32>, tensor<1x2x6x6xf32>) -> tensor<1x2x6x4xf32>
   return %3 : tensor<1x2x6x4xf32>
 }
+
+// -----
+
+// A product takes in what dequantizes its weight; one whose numbers another op
+// reads as well does not.
+// CHECK-LABEL: @quantized_weight
+func.func @quantized_weight(%x: tensor<4x64xf32>)
+    -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<2x32x16xf32>) {
+  %q = graph.weight {name = "q"} : () -> tensor<64x16xi8>
+  %s = graph.weight {name = "s"} : () -> tensor<2x16xf32>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  // CHECK:      kernel.region(%{{.*}}, %{{.*}}, %arg0)
+  // CHECK:        graph.dequantize
+  // CHECK-NEXT:   graph.reshape
+  // CHECK-NEXT:   graph.matmul
+  %q3 = graph.reshape %q : (tensor<64x16xi8>) -> tensor<2x32x16xi8>
+  %s3 = graph.reshape %s : (tensor<2x16xf32>) -> tensor<2x1x16xf32>
+  %d = graph.dequantize %q3, %s3, %z
+      : (tensor<2x32x16xi8>, tensor<2x1x16xf32>, tensor<i8>) -> tensor<2x32x16xf32>
+  %b = graph.reshape %d : (tensor<2x32x16xf32>) -> tensor<64x16xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %c = graph.matmul %x, %b : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  // CHECK:      kernel.region
+  // CHECK:        graph.dequantize
+  // CHECK-NEXT:   kernel.yield
+  %q4 = graph.reshape %q : (tensor<64x16xi8>) -> tensor<2x32x16xi8>
+  %s4 = graph.reshape %s : (tensor<2x16xf32>) -> tensor<2x1x16xf32>
+  // expected-remark@+1 {{kernel ends here: its result has several users}}
+  %d1 = graph.dequantize %q4, %s4, %z
+      : (tensor<2x32x16xi8>, tensor<2x1x16xf32>, tensor<i8>) -> tensor<2x32x16xf32>
+  %b1 = graph.reshape %d1 : (tensor<2x32x16xf32>) -> tensor<64x16xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %c1 = graph.matmul %x, %b1 : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  return %c, %c1, %d1 : tensor<4x16xf32>, tensor<4x16xf32>, tensor<2x32x16xf32>
+}

@@ -117,6 +117,34 @@ std::vector<char> packQuads(const reference::Tensor &tensor) {
   return packed;
 }
 
+/// A matrix [K, N] in lines of panels, those of `parts` ranges of columns in
+/// turn; numbers of 4 bits, eight of k in a word.
+std::vector<char> packNarrow(const reference::Tensor &tensor, bool isNibbles,
+                             int64_t parts) {
+  std::vector<char> bytes = tensor.toBytes();
+  int64_t depth = tensor.shape[0], columns = tensor.shape[1] / parts;
+  int64_t width = kernel::panelColumns;
+  int64_t panels = (columns + width - 1) / width * parts;
+  int64_t each = int64_t(bytes.size()) / std::max<int64_t>(tensor.count(), 1);
+  int64_t lines = isNibbles ? (depth + 7) / 8 : depth;
+  int64_t lineBytes = width * (isNibbles ? 4 : each);
+  std::vector<char> packed(panels * lines * lineBytes);
+  for (int64_t k = 0; k < depth; ++k)
+    for (int64_t part = 0; part < parts; ++part)
+      for (int64_t n = 0; n < columns; ++n) {
+        int64_t panel = n / width * parts + part;
+        const char *from = &bytes[((k * parts + part) * columns + n) * each];
+        char *line =
+            &packed[(panel * lines + (isNibbles ? k / 8 : k)) * lineBytes];
+        if (isNibbles)
+          line[n % width * 4 + k % 8 / 2] |=
+              char((*from & 15) << (k % 2 == 0 ? 0 : 4));
+        else
+          std::memcpy(line + n % width * each, from, each);
+      }
+  return packed;
+}
+
 /// One axis of Winograd's transform of three taps, as polynomials: their values
 /// at some points, times what each point's product is scaled by.
 std::vector<double> atPoints(int64_t outputs, const double taps[3]) {
@@ -174,6 +202,10 @@ std::vector<char> inLayout(const reference::Tensor &tensor, StringRef layout) {
     return pack(tensor, 2);
   if (layout == kernel::quadsLayout)
     return packQuads(tensor);
+  StringRef narrow = layout;
+  int64_t parts = narrow.consume_back("_halves") ? 2 : 1;
+  if (narrow == kernel::linesLayout || narrow == kernel::nibblesLayout)
+    return packNarrow(tensor, narrow == kernel::nibblesLayout, parts);
   if (auto winograd = kernel::WinogradLayout::parse(layout))
     return packWinograd(tensor, winograd->outputs);
   return inFilterLayout(tensor, layout);

@@ -89,4 +89,71 @@ KernelCase inPairs(KernelCase test, bool lhsToo) {
   return test;
 }
 
+KernelCase quantized(KernelCase test, const Quantized &form) {
+  size_t from = test.arguments.find("%b: ") + 4;
+  size_t to = test.arguments.find('>', from) + 1;
+  std::string wide = test.arguments.substr(from, to - from);
+  int64_t depth = std::stoll(wide.substr(wide.find('<') + 1));
+  int64_t columns = std::stoll(wide.substr(wide.find('x') + 1));
+  int64_t block = form.block ? form.block : depth;
+  int64_t blocks = (depth + block - 1) / block, rows = blocks * block;
+  auto type = [](std::initializer_list<int64_t> sizes, std::string element) {
+    std::vector<std::string> dims;
+    for (int64_t size : sizes)
+      dims.push_back(std::to_string(size));
+    return tensor(dims, element);
+  };
+  // The first one, and what it is reshaped to.
+  auto pairOf = [&](int64_t each, const std::string &element) {
+    return std::pair(type({blocks * each, columns}, element),
+                     type({blocks, each, columns}, element));
+  };
+  auto [numbers, split] = pairOf(block, form.number);
+  auto [scales, spread] = pairOf(1, form.scale);
+  auto [zeros, zeroSpread] = pairOf(1, form.number);
+  std::string zeroType = form.hasZeros ? zeroSpread : type({}, form.number);
+  std::string narrow = numbers + ", %bs: " + scales;
+  if (form.hasZeros)
+    narrow += ", %bz: " + zeros;
+  test.arguments.replace(from, to - from, narrow);
+  auto reshape = [](std::string result, std::string value, std::string before,
+                    std::string after) {
+    return result + " = graph.reshape " + value + " : (" + before + ") -> " +
+           after + "\n";
+  };
+  std::string made = type({blocks, block, columns}, "f32");
+  std::string whole = type({rows, columns}, "f32");
+  std::string body = reshape("%bq3", "%b", numbers, split) +
+                     reshape("%bs3", "%bs", scales, spread);
+  body += form.hasZeros ? reshape("%bz3", "%bz", zeros, zeroSpread)
+                        : "%bz3 = graph.constant {value = dense<" +
+                              std::to_string(form.zero) + "> : " + zeroType +
+                              "} : () -> " + zeroType + "\n";
+  body += "%bd = graph.dequantize %bq3, %bs3, %bz3 " +
+          std::string(form.bits == 4 ? "{bits = 4 : i64} " : "") + ": (" +
+          split + ", " + spread + ", " + zeroType + ") -> " + made + "\n";
+  body += reshape(rows == depth ? "%bw" : "%br", "%bd", made, whole);
+  if (rows != depth)
+    body += "%bw = graph.slice %br {starts = #graph.dims<0, 0>, steps = "
+            "#graph.dims<1, 1>} : (" +
+            whole + ") -> " + wide + "\n";
+  size_t use = test.body.find("%b", test.body.find("matmul "));
+  test.body.replace(use, 2, "%bw");
+  test.body = body + test.body;
+  test.name += " of " + form.number + " in " + std::to_string(form.bits) +
+               " bits, blocks of " + std::to_string(form.block) + ", scales " +
+               form.scale + (form.hasZeros ? ", zeros" : ", zero ") +
+               (form.hasZeros ? "" : std::to_string(form.zero));
+  // A last value may be what the number's type ends at.
+  bool isSigned = form.number[0] == 'i';
+  double end = form.bits == 4 ? 16 : 256, low = isSigned ? -end / 2 : 0;
+  Values first = test.values.empty() ? Values() : test.values[0];
+  std::vector<Values> values = {first, {low, low + end - 0.01}, {-1 / end, 1 / end}};
+  if (form.hasZeros)
+    values.push_back({low, low + end - 0.01});
+  values.push_back(first);
+  test.values = values;
+  return test;
+}
+
 } // namespace tenon::test

@@ -32,6 +32,18 @@ std::vector<Symbols> rows(std::initializer_list<int64_t> counts);
 /// The case with its weight, %b, and if so lhs, %a, in bf16 and widened.
 KernelCase inPairs(KernelCase test, bool lhsToo = true);
 
+/// How a weight is quantized: blocks of `block` steps of k, the last one of
+/// which may reach beyond it; 0: one for all.
+struct Quantized {
+  int64_t bits = 4, block = 32;
+  std::string number = "i8", scale = "f32";
+  bool hasZeros = false; // For each block and column; else `zero` for all.
+  int64_t zero = 0;
+};
+
+/// The case with its weight, %b, [depth, columns], quantized so.
+KernelCase quantized(KernelCase test, const Quantized &form);
+
 } // namespace tenon::test
 
 #endif // TENON_TEST_COMPILER_TARGETS_CPU_MATMULCASE_H

@@ -1,0 +1,41 @@
+//===- NarrowPanels.h - Panels of numbers that are not f32 ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a kernel reads of a quantized weight (see dialects/Kernel/
+// QuantizedRhs.h), matrices [K, N]:
+//
+//   "lines48"    any elements as [ceil(N / 48)][K][48], padded with 0
+//   "nibbles48"  numbers of 4 bits as [ceil(N / 48)][ceil(K / 8)][48] words of
+//                32 bits: eight steps of k of a column, the first one lowest,
+//                padded with 0
+//
+// and both with "_halves" behind: of the left and the right half of the
+// columns, their panels in turn.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_PACKAGE_NARROWPANELS_H
+#define TENON_COMPILER_PACKAGE_NARROWPANELS_H
+
+#include "compiler/Package/WeightPlan.h"
+
+namespace tenon {
+
+bool isNarrowLayout(llvm::StringRef layout);
+
+/// Whether a weight's numbers have 4 bits each in the WeightStore, where
+/// tensors have bytes.
+bool hasNibbles(const Weight &weight);
+
+/// Produces the bytes of such a weight's tensor.
+void widenNibbles(const Weight &weight, ByteSink sink);
+
+/// Bytes of a weight in such a layout; nullopt when it cannot have it.
+std::optional<uint64_t> narrowBytes(const Weight &weight,
+                                    llvm::StringRef layout);
+
+void packNarrow(const PlacedWeight &placed, ByteSink sink);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_PACKAGE_NARROWPANELS_H

@@ -1,0 +1,124 @@
+//===- QuantizeBlock.cpp - A few numbers in few bits ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Transforms/QuantizeBlock.h"
+#include "compiler/Weights/WeightStore.h"
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+namespace tenon {
+namespace {
+
+/// The range of q - zero.
+struct Range {
+  float low, high;
+};
+
+/// To an integer, ties to even; exact for magnitudes below 2^22.
+float nearest(float value) {
+  constexpr float step = 12582912; // 1.5 * 2^23
+  return (value + step) - step;
+}
+
+/// What numbers by a scale come to: the scale that suits them best, and their
+/// error by it.
+struct Trial {
+  float scale = 0;
+  double error = 0;
+};
+
+Trial tryScale(llvm::ArrayRef<float> values, float scale, Range range) {
+  float inverse = 1 / scale, products = 0, squares = 0, all = 0;
+  for (float value : values) {
+    float q = nearest(std::clamp(value * inverse, range.low, range.high));
+    products += value * q;
+    squares += q * q;
+    all += value * value;
+  }
+  if (squares == 0)
+    return {0, all};
+  float best = widenBf16(roundToBf16(products / squares));
+  // Of x - q * s, squared and summed.
+  double s = best;
+  return {best, all - 2 * s * products + s * s * squares};
+}
+
+float finite(float value) { return std::isfinite(value) ? value : 0; }
+
+/// The least error by scales of one range.
+class Search {
+public:
+  explicit Search(llvm::ArrayRef<float> values) : values(values) {}
+
+  void consider(float scale, Range range, int8_t zero) {
+    if (!(std::fabs(scale) >= FLT_MIN) || !std::isfinite(1 / scale))
+      return;
+    Trial trial = tryScale(values, scale, range);
+    if (found && trial.error >= best.error)
+      return;
+    found = true;
+    best = {roundToBf16(trial.scale), zero, trial.error};
+    by = scale;
+    bounds = range;
+  }
+
+  QuantizedBlock write(llvm::MutableArrayRef<int8_t> numbers) const {
+    if (!found) {
+      std::fill(numbers.begin(), numbers.end(), int8_t(0));
+      return {};
+    }
+    float inverse = 1 / by;
+    for (auto [value, number] : llvm::zip(values, numbers))
+      number =
+          int8_t(nearest(std::clamp(value * inverse, bounds.low, bounds.high)) +
+                 float(best.zero));
+    return best;
+  }
+
+private:
+  llvm::ArrayRef<float> values;
+  bool found = false;
+  QuantizedBlock best;
+  float by = 0; // Numbers are rounded by this; their scale suits them best.
+  Range bounds = {0, 0};
+};
+
+} // namespace
+
+QuantizedBlock quantizeBlock(llvm::ArrayRef<float> given, BlockForm form,
+                             llvm::MutableArrayRef<int8_t> numbers) {
+  llvm::SmallVector<float, 256> values(given);
+  float low = 0, high = 0;
+  for (float &value : values) {
+    value = finite(value);
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  float extreme = high > -low ? high : low;
+  Search search(values);
+  switch (form) {
+  case BlockForm::Bytes:
+    for (float most : {127.0f, 125.0f, 122.0f})
+      search.consider(extreme / most, {-128, 127}, 0);
+    break;
+  case BlockForm::Nibbles:
+    // The larger end of the range is for the larger end of the values: scales
+    // may be negative.
+    for (float most : {6.25f, 6.75f, 7.25f, 7.5f, 7.75f, 8.0f, 8.25f, 8.75f})
+      search.consider(-extreme / most, {-8, 7}, 0);
+    break;
+  case BlockForm::NibblesFromZero:
+    for (float part : {1.0f, 0.95f, 0.9f, 0.85f, 0.8f, 0.72f}) {
+      float scale = (high - low) * part / 15;
+      if (scale == 0)
+        continue;
+      float zero = std::clamp(nearest(-low * part / scale), 0.0f, 15.0f);
+      search.consider(scale, {-zero, 15 - zero}, int8_t(zero));
+    }
+    break;
+  }
+  return search.write(numbers);
+}
+
+} // namespace tenon

@@ -1,0 +1,75 @@
+//===- QuantizedWeights.cpp - Right sides of products, made of few bits ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Transforms/QuantizedWeights.h"
+#include "dialects/Kernel/QuantizedRhs.h"
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+using graph::Expr;
+
+SmallVector<Expr> sizes(MLIRContext *context, ArrayRef<int64_t> values) {
+  SmallVector<Expr> dims;
+  for (int64_t value : values)
+    dims.push_back(Expr::constant(context, value));
+  return dims;
+}
+
+/// In the IR numbers of 4 bits have 8.
+Type typeOf(const Weight &part) {
+  auto integer = dyn_cast<IntegerType>(part.elementType);
+  return integer ? IntegerType::get(integer.getContext(), 8,
+                                    integer.getSignedness())
+                 : part.elementType;
+}
+
+} // namespace
+
+Value quantizedRhs(OpBuilder &builder, Location loc,
+                   const QuantizedWeight &weight, int64_t depth) {
+  MLIRContext *context = builder.getContext();
+  int64_t columns = weight.numbers->shape[1];
+  auto stored = [&](const Weight &part) -> Value {
+    auto type = RankedTensorType::get(part.shape, typeOf(part));
+    return graph::WeightOp::create(builder, loc, type, part.name);
+  };
+  auto reshaped = [&](Value value, ArrayRef<int64_t> shape) -> Value {
+    Type type =
+        graph::tensorOf(sizes(context, shape), graph::getElementType(value));
+    return graph::ReshapeOp::create(builder, loc, type, value);
+  };
+  int64_t blocks = weight.blocks, block = weight.block;
+  Value numbers = reshaped(stored(*weight.numbers), {blocks, block, columns});
+  Value scales = reshaped(stored(*weight.scales), {blocks, 1, columns});
+  Value zeros;
+  if (weight.zeros) {
+    zeros = reshaped(stored(*weight.zeros), {blocks, 1, columns});
+  } else {
+    auto type = RankedTensorType::get({}, typeOf(*weight.numbers));
+    APInt zero(8, uint64_t(weight.zeroPoint), /*isSigned=*/true,
+               /*implicitTrunc=*/true);
+    zeros = graph::ConstantOp::create(builder, loc, type,
+                                      DenseElementsAttr::get(type, zero));
+  }
+  Type wide = graph::tensorOf(graph::getDims(numbers), builder.getF32Type());
+  auto dequantize =
+      graph::DequantizeOp::create(builder, loc, wide, numbers, scales, zeros);
+  if (weight.bits != 8)
+    dequantize->setAttr(kernel::bitsOfNumbers,
+                        builder.getI64IntegerAttr(weight.bits));
+  Value value = dequantize.getResult();
+  value = reshaped(value, {blocks * block, columns});
+  if (depth == blocks * block)
+    return value;
+  Type first =
+      graph::tensorOf(sizes(context, {depth, columns}), builder.getF32Type());
+  return graph::SliceOp::create(
+      builder, loc, first, value,
+      graph::DimsAttr::get(context, sizes(context, {0, 0})),
+      graph::DimsAttr::get(context, sizes(context, {1, 1})));
+}
+
+} // namespace tenon

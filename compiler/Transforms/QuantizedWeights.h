@@ -1,0 +1,34 @@
+//===- QuantizedWeights.h - Right sides of products, made of few bits -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TRANSFORMS_QUANTIZEDWEIGHTS_H
+#define TENON_COMPILER_TRANSFORMS_QUANTIZEDWEIGHTS_H
+
+#include "compiler/Weights/WeightStore.h"
+#include "dialects/Graph/Graph.h"
+
+namespace tenon {
+
+/// What a quantized weight [K, N] consists of (see dialects/Kernel/
+/// QuantizedRhs.h).
+struct QuantizedWeight {
+  const Weight *numbers = nullptr; // [blocks * block, N]
+  const Weight *scales = nullptr;  // [blocks, N]
+  const Weight *zeros = nullptr;   // [blocks, N]; null: zeroPoint for all.
+  int64_t zeroPoint = 0;
+  int64_t block = 0, blocks = 0;
+  int64_t bits = 8;
+};
+
+/// Steps of k that may share a scale where there are several blocks, so that
+/// kernels can cut k where blocks begin.
+inline constexpr int64_t blockStep = 16, largestBlock = 256;
+
+/// The first `depth` rows of the weight as f32, in the form that kernels take
+/// in.
+mlir::Value quantizedRhs(mlir::OpBuilder &builder, mlir::Location loc,
+                         const QuantizedWeight &weight, int64_t depth);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_TRANSFORMS_QUANTIZEDWEIGHTS_H

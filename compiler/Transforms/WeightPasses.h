@@ -1,0 +1,29 @@
+//===- WeightPasses.h - Passes on weights of few bits ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TRANSFORMS_WEIGHTPASSES_H
+#define TENON_COMPILER_TRANSFORMS_WEIGHTPASSES_H
+
+#include "dialects/Graph/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace tenon {
+class WeightStore;
+
+#define GEN_PASS_DECL
+#include "compiler/Transforms/WeightPasses.h.inc"
+
+/// Adds quantized weights to `weights`.
+std::unique_ptr<mlir::Pass>
+createLowerWeightsPass(WeightStore &weights, LowerWeightsPassOptions options);
+
+/// Reads numbers and scales from `weights`, and adds them in other shapes.
+std::unique_ptr<mlir::Pass> createRecogniseQuantizedWeightsPass(
+    WeightStore &weights, RecogniseQuantizedWeightsPassOptions options);
+
+#define GEN_PASS_REGISTRATION
+#include "compiler/Transforms/WeightPasses.h.inc"
+} // namespace tenon
+
+#endif // TENON_COMPILER_TRANSFORMS_WEIGHTPASSES_H

@@ -1,0 +1,79 @@
+//===- WeightPasses.td - Passes on weights of few bits ---*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TRANSFORMS_WEIGHTPASSES_TD
+#define TENON_COMPILER_TRANSFORMS_WEIGHTPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerWeightsPass : Pass<"lower-weights", "::mlir::func::FuncOp"> {
+  let summary = "Weights of products in 8 or 4 bits";
+  let description = [{
+    A weight of f32 of some size, a matrix, that is rhs of a product is
+    dequantized from numbers of few bits, with a scale of bf16 for each block of
+    k of each column, in the form that kernels take in. Numbers are rounded to
+    nearest, and a block's scale is searched for the least squared error. Of 4
+    bits, a weight has zero points where that takes a tenth off it. The product
+    stays one of f32; so does a table that is looked up as well. Each op asks
+    for its precision; one to which none was assigned, for that of the option.
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"precision", "precision", "std::string", "\"fp32\"",
+                        "Of products to which none was assigned: int8-weights, "
+                        "int4-weights, or others, which do nothing">,
+                 Option<"block", "block", "int64_t", "32",
+                        "Steps of k with a scale in common: a multiple of 16, "
+                        "256 at most">,
+                 Option<"explain", "explain", "bool", "false",
+                        "Remark on each product that stays in f32">];
+}
+
+def RecogniseQuantizedWeightsPass
+    : Pass<"recognise-quantized-weights", "::mlir::func::FuncOp"> {
+  let summary = "One form of products by weights of few bits";
+  let description = [{
+    A product of f32 whose rhs is dequantized from stored numbers of 8 bits, or
+    4, reads them in the form that kernels take in: numbers [K, N] and, for each
+    block of k and each column, a scale and a zero point. Numbers may lie either
+    way round, in two axes or with blocks as a third one; scales may be one for
+    all, for each column or for each block of it. Several blocks must have a
+    multiple of 16 steps of k each, and 256 at most.
+
+    ```mlir
+    func.func @main(%x: tensor<4x32xf32>) -> tensor<4x8xf32> {
+      %q = graph.constant {value = dense<3> : tensor<8x32xi8>}
+          : () -> tensor<8x32xi8>
+      %s = graph.constant {value = dense<0.5> : tensor<8x1xf32>}
+          : () -> tensor<8x1xf32>
+      %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+      %0 = graph.dequantize %q, %s, %z
+          : (tensor<8x32xi8>, tensor<8x1xf32>, tensor<i8>) -> tensor<8x32xf32>
+      %1 = graph.transpose %0 {permutation = array<i64: 1, 0>}
+          : (tensor<8x32xf32>) -> tensor<32x8xf32>
+      %2 = graph.matmul %x, %1
+          : (tensor<4x32xf32>, tensor<32x8xf32>) -> tensor<4x8xf32>
+      return %2 : tensor<4x8xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<4x32xf32>) -> tensor<4x8xf32> {
+      %0 = graph.weight {name = "quantized_2_1"} : () -> tensor<32x8xi8>
+      %1 = graph.reshape %0 : (tensor<32x8xi8>) -> tensor<1x32x8xi8>
+      %2 = graph.weight {name = "quantized_1"} : () -> tensor<1x8xf32>
+      %3 = graph.reshape %2 : (tensor<1x8xf32>) -> tensor<1x1x8xf32>
+      %4 = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+      %5 = graph.dequantize %1, %3, %4
+          : (tensor<1x32x8xi8>, tensor<1x1x8xf32>, tensor<i8>)
+          -> tensor<1x32x8xf32>
+      %6 = graph.reshape %5 : (tensor<1x32x8xf32>) -> tensor<32x8xf32>
+      %7 = graph.matmul %x, %6
+          : (tensor<4x32xf32>, tensor<32x8xf32>) -> tensor<4x8xf32>
+      return %7 : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on each such weight that has another form">];
+}
+
+#endif // TENON_COMPILER_TRANSFORMS_WEIGHTPASSES_TD

@@ -1,0 +1,121 @@
+//===- QuantizedRhs.cpp - Right sides of products in few bits -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Kernel/QuantizedRhs.h"
+#include "dialects/Kernel/Packing.h"
+
+using namespace mlir;
+
+namespace tenon::kernel {
+namespace {
+
+/// Sizes that are all numbers; nullopt for others.
+std::optional<SmallVector<int64_t>> numbersOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!type.hasStaticShape())
+    return std::nullopt;
+  return SmallVector<int64_t>(type.getShape());
+}
+
+/// What is reshaped to `shape` from `from`; null for anything else.
+Value behindReshape(Value value, ArrayRef<int64_t> from,
+                    ArrayRef<int64_t> shape) {
+  auto reshape = value.getDefiningOp<graph::ReshapeOp>();
+  if (!reshape || numbersOf(value) != SmallVector<int64_t>(shape) ||
+      numbersOf(reshape.getInput()) != SmallVector<int64_t>(from))
+    return {};
+  return reshape.getInput();
+}
+
+std::optional<int64_t> constantInt(Value value) {
+  auto constant = value.getDefiningOp<graph::ConstantOp>();
+  auto numbers = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
+                          : DenseIntElementsAttr();
+  if (!numbers || numbers.getNumElements() != 1)
+    return std::nullopt;
+  APInt number = *numbers.value_begin<APInt>();
+  return graph::getElementType(value).isUnsignedInteger()
+             ? int64_t(number.getZExtValue())
+             : number.getSExtValue();
+}
+
+/// The reshape that an operand is the first rows of.
+graph::ReshapeOp wholeOf(Value operand) {
+  auto slice = operand.getDefiningOp<graph::SliceOp>();
+  if (!slice)
+    return operand.getDefiningOp<graph::ReshapeOp>();
+  SmallVector<graph::Expr> dims = graph::getDims(slice.getInput());
+  SmallVector<graph::Expr> sliced = graph::getDims(operand);
+  if (dims.size() != 2 || dims[1] != sliced[1] ||
+      !llvm::all_of(slice.getStarts().exprs(),
+                    [](graph::Expr at) { return at.isConstant(0); }) ||
+      !llvm::all_of(slice.getSteps().exprs(),
+                    [](graph::Expr step) { return step.isConstant(1); }))
+    return {};
+  return slice.getInput().getDefiningOp<graph::ReshapeOp>();
+}
+
+} // namespace
+
+std::optional<QuantizedRhs> quantizedRhsOf(Value operand) {
+  graph::ReshapeOp whole = wholeOf(operand);
+  QuantizedRhs rhs;
+  rhs.op = whole ? whole.getInput().getDefiningOp<graph::DequantizeOp>()
+                 : graph::DequantizeOp();
+  if (!rhs.op || !graph::getElementType(operand).isF32())
+    return std::nullopt;
+  auto shape = numbersOf(rhs.op.getInput());
+  auto matrix = numbersOf(whole.getResult());
+  if (!shape || shape->size() != 3 || !matrix || matrix->size() != 2 ||
+      (*matrix)[1] != (*shape)[2] || (*shape)[1] == 0 || (*shape)[2] == 0)
+    return std::nullopt;
+  rhs.blocks = (*shape)[0];
+  rhs.block = (*shape)[1];
+  if (auto bits = rhs.op->getAttrOfType<IntegerAttr>(bitsOfNumbers))
+    rhs.bits = bits.getInt();
+  int64_t columns = (*shape)[2];
+  SmallVector<int64_t> side = {rhs.blocks, columns};
+  SmallVector<int64_t> spread = {rhs.blocks, 1, columns};
+  rhs.numbers = behindReshape(rhs.op.getInput(), *matrix, *shape);
+  rhs.scales = behindReshape(rhs.op.getScale(), side, spread);
+  if (auto zero = constantInt(rhs.op.getZeroPoint()))
+    rhs.zeroPoint = *zero;
+  else if (!(rhs.zeros = behindReshape(rhs.op.getZeroPoint(), side, spread)))
+    return std::nullopt;
+  if (!rhs.numbers || !rhs.scales ||
+      graph::getElementType(rhs.numbers).getIntOrFloatBitWidth() != 8 ||
+      (rhs.bits != 4 && rhs.bits != 8))
+    return std::nullopt;
+  return rhs;
+}
+
+int64_t QuantizedRhs::blockDepth(std::optional<int64_t> steps) const {
+  int64_t depth = kernel::blockDepth(steps);
+  if (blocks == 1 || (steps && *steps <= depth))
+    return depth;
+  return llvm::alignTo(depth, block);
+}
+
+std::optional<int64_t> scratchDepth(const std::optional<QuantizedRhs> &rhs,
+                                    std::optional<int64_t> steps) {
+  if (rhs && steps && *steps > maxDepthAtOnce)
+    return std::nullopt; // That of any other.
+  return steps;
+}
+
+SmallVector<Operation *> quantizedRhsOps(Value operand) {
+  std::optional<QuantizedRhs> rhs = quantizedRhsOf(operand);
+  if (!rhs)
+    return {};
+  SmallVector<Operation *> ops = {rhs->op.getInput().getDefiningOp(),
+                                  rhs->op.getScale().getDefiningOp()};
+  if (rhs->zeros)
+    ops.push_back(rhs->op.getZeroPoint().getDefiningOp());
+  ops.push_back(rhs->op);
+  ops.push_back(wholeOf(operand));
+  if (operand.getDefiningOp() != ops.back())
+    ops.push_back(operand.getDefiningOp());
+  return ops;
+}
+
+} // namespace tenon::kernel

@@ -1,0 +1,60 @@
+//===- QuantizedRhs.h - Right sides of products in few bits ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A product by a quantized weight is one by a matrix [K, N] that is computed of
+// three tensors: numbers [B * S, N], and for each block of S steps of k and
+// each column a scale and a zero point, [B, N] both (or one zero point for
+// all):
+//
+//     q = reshape numbers -> [B, S, N]
+//     s = reshape scales -> [B, 1, N], z likewise
+//     matrix = reshape (dequantize q, s, z) -> [B * S, N]
+//
+// and, where K is less than B * S, the first K rows of that. Kernels take all
+// of it in, so that numbers are what they read. With the attribute `bits` = 4
+// the dequantize says that its numbers are such as 4 bits can hold: a kernel
+// may ask for a layout that has no more.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECTS_KERNEL_QUANTIZEDRHS_H
+#define TENON_DIALECTS_KERNEL_QUANTIZEDRHS_H
+
+#include "dialects/Kernel/StridedView.h"
+
+namespace tenon::kernel {
+
+struct QuantizedRhs {
+  mlir::Value numbers, scales; // [blocks * block, N], [blocks, N]
+  mlir::Value zeros;           // [blocks, N]; null: zeroPoint for all.
+  int64_t zeroPoint = 0;
+  int64_t block = 0, blocks = 0; // Steps of k.
+  int64_t bits = 8;              // Of a number.
+  graph::DequantizeOp op;
+
+  /// The steps of k in a block of a kernel, of so many: it is cut where a block
+  /// of the weight begins.
+  int64_t blockDepth(std::optional<int64_t> steps) const;
+  bool isSigned() const {
+    return !graph::getElementType(numbers).isUnsignedInteger();
+  }
+};
+
+/// The attribute of a dequantize.
+inline constexpr llvm::StringLiteral bitsOfNumbers = "bits";
+
+/// nullopt for operands of other forms.
+std::optional<QuantizedRhs> quantizedRhsOf(mlir::Value operand);
+
+/// The depth that scratch memory for a block has room for, of a product of so
+/// many steps of k.
+std::optional<int64_t> scratchDepth(const std::optional<QuantizedRhs> &rhs,
+                                    std::optional<int64_t> steps);
+
+/// The ops between the three tensors and the operand, in an order in which they
+/// can be made.
+llvm::SmallVector<mlir::Operation *> quantizedRhsOps(mlir::Value operand);
+
+} // namespace tenon::kernel
+
+#endif // TENON_DIALECTS_KERNEL_QUANTIZEDRHS_H

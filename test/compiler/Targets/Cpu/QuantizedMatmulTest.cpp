@@ -1,0 +1,105 @@
+//===- QuantizedMatmulTest.cpp - Matrix products with weights of few bits -===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/LevelTest.h"
+#include "test/compiler/Targets/Cpu/MatmulCase.h"
+
+namespace tenon::test {
+namespace {
+
+class QuantizedMatmul : public LevelTest {
+protected:
+  /// In each of some forms.
+  void runForms(const std::vector<KernelCase> &cases,
+                const std::vector<Quantized> &forms) {
+    std::vector<KernelCase> all;
+    for (const KernelCase &test : cases)
+      for (const Quantized &form : forms)
+        all.push_back(quantized(test, form));
+    run(all);
+  }
+};
+
+const std::vector<Quantized> bothWidths = {{4, 32, "i8", "bf16"},
+                                           {8, 32, "i8", "bf16"}};
+
+TEST_P(QuantizedMatmul, TakesAnyNumberOfRows) {
+  std::vector<Symbols> sizes = rows({0, 65, 128, 129});
+  for (int64_t m = 1; m <= 27; ++m) // Few are widened by each tile.
+    sizes.push_back({{"m", m}});
+  runForms({product({"m"}, 40, 49, sizes)}, bothWidths);
+}
+
+TEST_P(QuantizedMatmul, TakesAnyNumberOfColumns) {
+  std::vector<KernelCase> cases;
+  for (int64_t columns : {1, 47, 97})
+    cases.push_back(product({"m"}, 64, columns, rows({1, 9, 67})));
+  runForms(cases, bothWidths);
+}
+
+TEST_P(QuantizedMatmul, TakesAnyDepth) {
+  std::vector<KernelCase> cases;
+  // Beyond 768 steps, of many rows, there are several blocks in the kernel.
+  for (int64_t depth : {7, 33, 172, 800, 1555})
+    cases.push_back(product({"m"}, depth, 50, rows({1, 3, 30})));
+  runForms(cases, bothWidths);
+}
+
+TEST_P(QuantizedMatmul, TakesBlocksOfAnySize) {
+  std::vector<Quantized> forms;
+  for (int64_t bits : {4, 8})
+    for (int64_t block : {0, 16, 64, 256})
+      forms.push_back({bits, block, "i8", "bf16"});
+  runForms({product({"m"}, 1030, 20, rows({1, 2, 3, 5, 17, 65}))}, forms);
+}
+
+TEST_P(QuantizedMatmul, SubtractsZeroPoints) {
+  std::vector<Quantized> forms;
+  for (int64_t bits : {4, 8})
+    for (const char *number : {"i8", "ui8"}) {
+      forms.push_back({bits, 32, number, "f32", true});
+      forms.push_back({bits, 32, number, "f32", false, bits == 4 ? 7 : 100});
+    }
+  runForms({product({"m"}, 76, 50, rows({1, 2, 3, 6, 9, 65}))}, forms);
+}
+
+TEST_P(QuantizedMatmul, TakesScalesOfAnyFloat) {
+  std::vector<Quantized> forms;
+  for (const char *scale : {"f32", "bf16", "f16"})
+    forms.push_back({4, 32, "ui8", scale, false, 8});
+  runForms({product({"m"}, 96, 50, rows({1, 4, 30}))}, forms);
+}
+
+TEST_P(QuantizedMatmul, RunsWhatFollows) {
+  std::string type = tensor({"m", "100"}, "f32");
+  std::vector<KernelCase> cases;
+  for (int64_t depth : {64, 1100}) {
+    cases.push_back(
+        product({"m"}, depth, 100, rows({1, 21, 70}), "%c: " + type,
+                "%e = graph.add %sums, %c : (RESULT, RESULT) -> "
+                "RESULT\n%y = graph.sigmoid %e : (RESULT) -> RESULT"));
+    std::string half = tensor({"m", "100"}, "bf16");
+    cases.push_back(product({"m"}, depth, 100, rows({1, 21, 70}), "",
+                            "%y = graph.cast %sums : (RESULT) -> " + half,
+                            "bf16"));
+  }
+  runForms(cases, bothWidths);
+}
+
+TEST_P(QuantizedMatmul, CombinesTwoHalvesOfItsColumns) {
+  std::vector<KernelCase> cases;
+  for (auto [depth, columns] : {std::pair<int64_t, int64_t>(32, 1), {800, 100}})
+    cases.push_back(gated({"m"}, depth, columns, rows({0, 1, 13, 70}), silu));
+  for (KernelCase &test : cases)
+    test.values = {{-0.5, 0.5}};
+  runForms(cases, {{4, 32, "i8", "bf16"}, {8, 32, "ui8", "bf16", true}});
+}
+
+TEST_P(QuantizedMatmul, ReadsRowsThatLiePagesApart) {
+  runForms({product({"m"}, 2048, 50, rows({1, 7, 30, 129}))}, bothWidths);
+}
+
+TENON_FOR_ALL_LEVELS(QuantizedMatmul);
+
+} // namespace
+} // namespace tenon::test

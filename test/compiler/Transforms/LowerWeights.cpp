@@ -1,0 +1,185 @@
+//===- LowerWeights.cpp - Weights of products in few bits -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Transforms/WeightPasses.h"
+#include "compiler/Weights/WeightStore.h"
+#include "dialects/Kernel/QuantizedRhs.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace tenon;
+
+namespace {
+
+constexpr int64_t depth = 100, columns = 70; // A last block of four steps.
+
+struct LowerWeightsTest : testing::Test {
+  LowerWeightsTest() : context(MLIRContext::Threading::DISABLED) {
+    context.loadDialect<func::FuncDialect, graph::GraphDialect>();
+  }
+
+  void add(const std::vector<float> &values, ArrayRef<int64_t> shape) {
+    std::vector<char> bytes(values.size() * sizeof(float));
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    llvm::cantFail(weights.addOwned("w", Float32Type::get(&context), shape,
+                                    std::move(bytes)));
+  }
+
+  /// Two products by the weight, lowered.
+  OwningOpRef<ModuleOp> lowered(const std::string &precision,
+                                const std::string &shape = "100x70") {
+    std::string source = R"(
+func.func @f(%x: tensor<LEADxf32>) -> (tensor<OUTxf32>, tensor<OUTxf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<SHAPExf32>
+  %0 = graph.matmul %x, %w : (tensor<LEADxf32>, tensor<SHAPExf32>)
+      -> tensor<OUTxf32>
+  %1 = graph.matmul %x, %w : (tensor<LEADxf32>, tensor<SHAPExf32>)
+      -> tensor<OUTxf32>
+  return %0, %1 : tensor<OUTxf32>, tensor<OUTxf32>
+})";
+    bool isBatch = shape != "100x70";
+    auto replace = [&](StringRef from, StringRef to) {
+      for (size_t at; (at = source.find(from.str())) != std::string::npos;)
+        source.replace(at, from.size(), to.str());
+    };
+    replace("SHAPE", shape);
+    replace("LEAD", isBatch ? "2x4x100" : "4x100");
+    replace("OUT", isBatch ? "2x4x70" : "4x70");
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      remarks.push_back(diagnostic.str());
+    });
+    auto module = parseSourceString<ModuleOp>(source, &context);
+    PassManager pm(&context);
+    LowerWeightsPassOptions options;
+    options.precision = precision;
+    options.explain = true;
+    pm.addNestedPass<func::FuncOp>(createLowerWeightsPass(weights, options));
+    EXPECT_TRUE(succeeded(pm.run(*module)));
+    return module;
+  }
+
+  std::vector<kernel::QuantizedRhs> quantizedOf(ModuleOp module) {
+    std::vector<kernel::QuantizedRhs> found;
+    module.walk([&](graph::MatmulOp op) {
+      if (auto rhs = kernel::quantizedRhsOf(op.getRhs()))
+        found.push_back(*rhs);
+    });
+    return found;
+  }
+
+  ArrayRef<char> bytesOf(Value value) {
+    return weights.bytes(value.getDefiningOp<graph::WeightOp>().getName());
+  }
+
+  static int64_t numberOf(const kernel::QuantizedRhs &rhs, ArrayRef<char> bytes,
+                          int64_t i) {
+    int64_t number = uint8_t(bytes[size_t(rhs.bits == 4 ? i / 2 : i)]);
+    if (rhs.bits == 4)
+      number = number >> (i % 2 * 4) & 15;
+    int64_t range = int64_t(1) << rhs.bits;
+    return rhs.isSigned() && number >= range / 2 ? number - range : number;
+  }
+
+  /// The root of the mean square of what the numbers are off by, as a share of
+  /// that of the values.
+  double errorOf(const kernel::QuantizedRhs &rhs,
+                 const std::vector<float> &values) {
+    ArrayRef<char> numbers = bytesOf(rhs.numbers), scales = bytesOf(rhs.scales);
+    double off = 0, all = 0;
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t n = 0; n < columns; ++n) {
+        int64_t side = k / rhs.block * columns + n;
+        uint16_t bits;
+        std::memcpy(&bits, scales.data() + side * 2, 2);
+        double zero = rhs.zeros ? uint8_t(bytesOf(rhs.zeros)[size_t(side)])
+                                : double(rhs.zeroPoint);
+        double q = double(numberOf(rhs, numbers, k * columns + n));
+        double value = values[size_t(k * columns + n)];
+        off += std::pow((q - zero) * widenBf16(bits) - value, 2);
+        all += value * value;
+      }
+    return std::sqrt(off / all);
+  }
+
+  MLIRContext context;
+  WeightStore weights;
+  std::vector<std::string> remarks;
+};
+
+std::vector<float> normal(float mean) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> distribution(mean, 0.1f);
+  std::vector<float> values(depth * columns);
+  for (float &value : values)
+    value = distribution(random);
+  return values;
+}
+
+TEST_F(LowerWeightsTest, EightBitsAreCloseToTheWeight) {
+  std::vector<float> values = normal(0);
+  add(values, {depth, columns});
+  auto module = lowered("int8-weights");
+  auto found = quantizedOf(*module);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].bits, 8);
+  EXPECT_EQ(found[0].block, 32);
+  EXPECT_EQ(found[0].blocks, 4);
+  EXPECT_LT(errorOf(found[0], values), 0.006);
+  // The weight is quantized once.
+  EXPECT_EQ(found[0].numbers.getDefiningOp<graph::WeightOp>().getName(),
+            found[1].numbers.getDefiningOp<graph::WeightOp>().getName());
+  EXPECT_TRUE(remarks.empty());
+}
+
+TEST_F(LowerWeightsTest, FourBitsAreSearchedForTheLeastError) {
+  std::vector<float> values = normal(0);
+  add(values, {depth, columns});
+  auto module = lowered("int4-weights");
+  auto found = quantizedOf(*module);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].bits, 4);
+  // By its largest magnitude / 7 alone it would be 0.095.
+  EXPECT_LT(errorOf(found[0], values), 0.085);
+}
+
+TEST_F(LowerWeightsTest, WhatIsFarFromZeroHasZeroPoints) {
+  std::vector<float> values = normal(0.25);
+  add(values, {depth, columns});
+  auto module = lowered("int4-weights");
+  auto found = quantizedOf(*module);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_TRUE(found[0].zeros);
+  EXPECT_FALSE(found[0].isSigned());
+  EXPECT_LT(errorOf(found[0], values), 0.06);
+}
+
+TEST_F(LowerWeightsTest, ZerosInfinitiesAndTinyNumbersAreNoFault) {
+  std::vector<float> values(depth * columns, 0.0f);
+  values[3] = std::numeric_limits<float>::infinity();
+  values[4] = std::numeric_limits<float>::quiet_NaN();
+  values[5] = 1e-44f;
+  add(values, {depth, columns});
+  for (const char *precision : {"int8-weights", "int4-weights"}) {
+    auto module = lowered(precision);
+    for (const kernel::QuantizedRhs &rhs : quantizedOf(*module))
+      EXPECT_TRUE(llvm::all_of(bytesOf(rhs.scales).take_front(64),
+                               [](char byte) { return byte == 0; }));
+  }
+}
+
+TEST_F(LowerWeightsTest, OtherPrecisionsAndBatchesStay) {
+  add(std::vector<float>(2 * depth * columns), {2, depth, columns});
+  EXPECT_TRUE(quantizedOf(*lowered("bf16", "2x100x70")).empty());
+  EXPECT_TRUE(remarks.empty());
+  EXPECT_TRUE(quantizedOf(*lowered("int4-weights", "2x100x70")).empty());
+  std::string why = "stays in f32: rhs is not one matrix";
+  EXPECT_EQ(remarks, std::vector<std::string>({why, why}));
+}
+
+} // namespace
