@@ -48,18 +48,25 @@ constexpr double caution = 0.5;
 
 using Inputs = std::vector<Tensor>;
 
-/// What a precision costs: operations in the time of one of f32, and bytes of a
-/// weight's element, scales of blocks included.
+/// What a precision costs: operations in the time of one of f32, what it takes
+/// to make its numbers of an activation included, and bytes of a weight's
+/// element, scales of blocks included.
 struct PrecisionSpeed {
   Precision precision;
   double speed, weightBytes;
 };
 
+/// Of a CPU level, as bench_matmul has them; f32 first.
 std::vector<PrecisionSpeed> speedsOf(const CompileOptions &options) {
   auto level = cpu::findCpuLevel(
       options.levels.empty() ? "native" : options.levels.back());
   bool hasPairs = level && level->pairDots != cpu::PairDots::None;
-  return {{Precision::Fp32, 1, 4}, {Precision::Bf16, hasPairs ? 2 : 0.95, 2}};
+  bool hasQuads = level && level->quadDots;
+  return {{Precision::Fp32, 1, 4},
+          {Precision::Bf16, hasPairs ? 1.9 : 0.95, 2},
+          {Precision::Int8, hasQuads ? 2.8 : 1.2, 1},
+          {Precision::Int8Weights, 0.95, 1.0625},
+          {Precision::Int4Weights, 0.9, 0.5625}};
 }
 
 /// An op, what it has to do and what other precisions do to its result.

@@ -9,6 +9,7 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Import/ModelFile.h"
 #include "compiler/Package/ElementTypes.h"
+#include "compiler/PrecisionPlan.h"
 #include "compiler/Reference/Evaluate.h"
 #include "compiler/Weights/Printable.h"
 #include "dialects/Graph/Graph.h"
@@ -229,6 +230,26 @@ static Verdict verifySeeded(ImportedModel &model, const Execution &execution,
                        reason + "; give sizes that fit with --dim NAME=N");
 }
 
+/// What rounding products may do to outputs.
+static double toleranceOf(const PrecisionRequest &request) {
+  if (request.readsPlan())
+    return 1e-2;
+  switch (findPrecision(request.all).value_or(Precision::Fp32)) {
+  case Precision::Fp32:
+    return 0;
+  case Precision::Fp16:
+    return 2e-3;
+  case Precision::Bf16:
+  case Precision::Int8Weights:
+    return 1e-2;
+  case Precision::Int8:
+    return 1e-1;
+  case Precision::Int4Weights:
+    return 2e-1;
+  }
+  return 0;
+}
+
 Verdict tenon::verifyModel(const std::string &path,
                            const VerifyCommand &command) {
   std::string file = modelFileOf(path);
@@ -240,10 +261,8 @@ Verdict tenon::verifyModel(const std::string &path,
     return *verdict;
   Standard standard = {defaultTolerance(model.file->model()),
                        isQuantized(model.file->model())};
-  if (command.precision.all == "bf16" || command.precision.readsPlan())
-    standard.tolerance = std::max(standard.tolerance, 1e-2);
-  if (command.precision.all == "fp16")
-    standard.tolerance = std::max(standard.tolerance, 2e-3);
+  standard.tolerance =
+      std::max(standard.tolerance, toleranceOf(command.precision));
   if (command.maxError >= 0)
     standard.tolerance = command.maxError;
   Execution execution;

@@ -31,16 +31,17 @@ CLI::App *addCommand(CLI::App &app, const char *name, const char *text,
 
 void addPrecision(CLI::App *command, PrecisionRequest &precision,
                   const std::string &ofPlan, bool canChoose = false) {
-  std::vector<std::string> names = {"fp32", "bf16", "fp16", "int8"};
+  std::vector<std::string> names = {"fp32", "bf16",         "fp16",
+                                    "int8", "int8-weights", "int4-weights"};
   if (canChoose)
     names.push_back("auto");
   command
-      ->add_option("--precision", precision.all,
-                   std::string("What products multiply: fp32 (the default), or "
-                               "bf16, which also halves the weights, or fp16, "
-                               "for CUDA, or int8, for CPUs, which quantizes "
-                               "products by weights") +
-                       (canChoose ? "; auto chooses for each" : ""))
+      ->add_option(
+          "--precision", precision.all,
+          std::string("What products multiply: fp32 (the default); bf16, which "
+                      "also halves the weights; fp16, for CUDA; int8, or "
+                      "weights alone in blocks of 8 or 4 bits, for CPUs") +
+              (canChoose ? "; or auto, which chooses for each" : ""))
       ->check(CLI::IsMember(names));
   command->add_option("--precision-plan", precision.plan,
                       "JSON with a precision for each product: " + ofPlan);
