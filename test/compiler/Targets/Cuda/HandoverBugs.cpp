@@ -39,7 +39,17 @@ test::KernelCase sharedSteps(const char *schedule, const char *element,
                         .isWidened = false});
 }
 
-const test::KernelCase kCases[] = {sharedKeys("AttentionRows", false),
+/// One sum of a row.
+test::KernelCase sharedRow() {
+  test::KernelCase row = test::one(
+      "reduce", "{axes = array<i64: 1>, kind = #graph<reduce_kind sum>}",
+      {test::tensor({"1", "70000"}, "f32")}, {test::tensor({"1", "1"}, "f32")});
+  row.schedule = "BlockRows";
+  return row;
+}
+
+const test::KernelCase kCases[] = {sharedRow(),
+                                   sharedKeys("AttentionRows", false),
                                    sharedKeys("AttentionMma", true),
                                    sharedSteps("MatmulRows", "f32", "2"),
                                    sharedSteps("MatmulSimtSmall", "f32", "5"),
