@@ -148,7 +148,8 @@ KernelCase quantized(KernelCase test, const Quantized &form) {
   bool isSigned = form.number[0] == 'i';
   double end = form.bits == 4 ? 16 : 256, low = isSigned ? -end / 2 : 0;
   Values first = test.values.empty() ? Values() : test.values[0];
-  std::vector<Values> values = {first, {low, low + end - 0.01}, {-1 / end, 1 / end}};
+  std::vector<Values> values = {
+      first, {low, low + end - 0.01}, {-1 / end, 1 / end}};
   if (form.hasZeros)
     values.push_back({low, low + end - 0.01});
   values.push_back(first);
