@@ -7,6 +7,7 @@
 #include "compiler/Targets/Cuda/DeviceEmitter.h"
 #include "compiler/Targets/Cuda/LowerPtx.h"
 #include "compiler/Targets/Cuda/MathLibrary.h"
+#include "dialects/Kernel/DeviceAttention.h"
 #include "dialects/Ptx/Ptx.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -64,6 +65,18 @@ void describeEntries(llvm::Module &code, ArrayRef<CudaKernel> kernels) {
         ->addFnAttr("nvvm.maxntid", Twine(kernel.threads).str());
 }
 
+/// How many blocks of a kernel the registers are to leave room for, at least; 0
+/// where that is left to the assembler. Of an attention by tiles as many as
+/// shared memory does, up to where each thread has 128 registers: left alone,
+/// it takes fewer and spills, or more and leaves a multiprocessor half empty.
+unsigned leastBlocks(kernel::FuncOp function, const CudaKernel &kernel) {
+  constexpr unsigned most = 4, roomyBytes = 227 << 10, ownBytes = 1 << 10;
+  if (function.getSchedule() != kernel::attentionMmaSchedule &&
+      function.getSchedule() != kernel::attentionSimtSchedule)
+    return 0;
+  return std::clamp(roomyBytes / (kernel.sharedBytes + ownBytes), 1u, most);
+}
+
 /// The first function that is called and not there; empty when all are.
 StringRef missingFunction(const llvm::Module &code) {
   for (const llvm::Function &function : code)
@@ -109,6 +122,11 @@ FailureOr<CudaCode> compilePtx(ModuleOp module) {
                << llvm::toString(std::move(error)),
            failure();
   describeEntries(*code, result.kernels);
+  for (auto [function, kernel] :
+       llvm::zip(module.getOps<kernel::FuncOp>(), result.kernels))
+    if (unsigned blocks = leastBlocks(function, kernel))
+      code->getFunction(kernel.name)
+          ->addFnAttr("nvvm.minctasm", Twine(blocks).str());
   cpu::runPasses(*code, *machine, pipeline);
   if (StringRef missing = missingFunction(*code); !missing.empty())
     return module.emitError("kernels call '")
