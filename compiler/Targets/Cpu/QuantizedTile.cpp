@@ -32,8 +32,9 @@ using kernel::stepsOfWord;
 /// How far ahead numbers are fetched, and scales by as many steps.
 constexpr int64_t streamAhead = 4096;
 constexpr int64_t cacheLine = 64;
-/// Rows whose products are summed before they are scaled.
-constexpr int64_t mostUnscaled = 2;
+/// Rows whose products are summed before they are scaled: with half as many
+/// registers, a row.
+constexpr int64_t mostUnscaled(int64_t lanes) { return lanes == 16 ? 2 : 1; }
 /// Steps of k of numbers of 8 bits per iteration.
 constexpr int64_t unrolledBytes = 4;
 
@@ -73,7 +74,8 @@ public:
     rows = rowsOf(0);
     SmallVector<Value> sums(height * vectors, splat(0.0f));
     sums = forEachBlock(argument(3), sums, [&](const Block &at, ValueRange in) {
-      return height <= mostUnscaled ? addUnscaled(at, in) : addScaled(at, in);
+      return height <= mostUnscaled(lanes) ? addUnscaled(at, in)
+                                           : addScaled(at, in);
     });
     store(rowsOf(8), rowsOf(6), argument(10), sums);
     LLVM::ReturnOp::create(b, ValueRange());
