@@ -24,7 +24,7 @@ enum class EmitStage {
   Artifact, // all of it, to a file
 };
 
-/// How products of f32 run on CUDA: exactly, with factors rounded to the 11
+/// How products and convolutions of f32 run on CUDA: exactly, with factors rounded to the 11
 /// bits of tf32, or with factors split into two parts of that.
 enum class Tf32 { Off, On, Split };
 
