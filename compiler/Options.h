@@ -24,8 +24,9 @@ enum class EmitStage {
   Artifact, // all of it, to a file
 };
 
-/// How products and convolutions of f32 run on CUDA: exactly, with factors rounded to the 11
-/// bits of tf32, or with factors split into two parts of that.
+/// How products and convolutions of f32 run on CUDA: exactly, with factors
+/// rounded to the 11 bits of tf32, or with factors split into two parts of
+/// that.
 enum class Tf32 { Off, On, Split };
 
 /// What kernels run on.
