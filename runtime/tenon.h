@@ -383,8 +383,8 @@ typedef struct tenon_launch_t {
   int64_t rows;
   uint64_t nanoseconds;
   uint64_t start; // When it began, in nanoseconds of a clock that only rises.
-  // What it had to do, at the sizes of this run; -1: not known. A product of
-  // f32 or bf16 factors (`flops_dtype`) has 2 operations per term. Bytes count
+  // What it had to do, at the sizes of this run; -1: not known. A product has
+  // 2 operations per term, of factors of the type `flops_dtype`. Bytes count
   // once for each operand, wherever they came from.
   int64_t flops, weight_bytes, bytes;
   uint32_t flops_dtype; // 0: there is no product in it.

@@ -9,7 +9,8 @@
 // another rounded to 16 bits; its bytes are made when somebody asks for them.
 //
 // Element types: f16, bf16, f32, f64, i1 (a byte, 0 or 1), signless i8..i64
-// (signed) and ui8..ui64.
+// (signed) and ui8..ui64; i4 and ui4, two in a byte, low bits first, which
+// `graph.weight` shows as i8 and ui8.
 //
 // Entries are never changed or removed, and their addresses are stable. Any
 // number of threads may read while none adds.

@@ -35,10 +35,11 @@ Result = collections.namedtuple("Result", "code out err complaints")
 def run(arguments, model, options):
     """Runs tenon on a model and says what was wrong with how it went."""
     size = model.stat().st_size
-    # CPU seconds, so that a busy machine is no failure; large files may take
-    # longer, by their size, and so may running the model.
+    # CPU seconds, several times what it takes, so that a busy machine is no
+    # failure and work that grows with the square of a model is; large files may
+    # take longer, by their size, and so may running the model.
     scale = 4 if arguments[0] in ("inspect", "verify") else 1
-    limit = (1 + 2 * size / 1e6) * scale * (10 if options.sanitized else 1)
+    limit = (3 + 6 * size / 1e6) * scale * (10 if options.sanitized else 1)
     if "-o" in arguments:
         limit *= 2  # What is not refused gets code for two CPU levels.
     command = [options.tenon, *arguments]

@@ -60,6 +60,21 @@ __attribute__((target("avx512f,avx512bf16"))) double dotBf16() {
   return 4.0 * 16 * chains * iterations;
 }
 
+__attribute__((target("avx512f,avx512vnni"))) double dotInt8() {
+  constexpr int chains = 24;
+  __m512i sums[chains] = {};
+  __m512i x = _mm512_set1_epi32(0x01010101), y = x;
+  for (long i = 0; i < iterations; ++i) {
+    asm volatile("" : "+v"(x), "+v"(y));
+#pragma clang loop unroll(full)
+    for (int c = 0; c < chains; ++c)
+      sums[c] = _mm512_dpbusd_epi32(sums[c], x, y);
+  }
+  for (__m512i &sum : sums)
+    asm volatile("" : : "v"(sum));
+  return 8.0 * 16 * chains * iterations;
+}
+
 /// The sum over threads of the best of each.
 double speedOf(double (*work)(), int threads) {
   std::vector<double> best(threads);
@@ -88,6 +103,10 @@ double fmaLoopSpeed(int threads) {
 
 double bf16LoopSpeed(int threads) {
   return __builtin_cpu_supports("avx512bf16") ? speedOf(dotBf16, threads) : 0;
+}
+
+double int8LoopSpeed(int threads) {
+  return __builtin_cpu_supports("avx512vnni") ? speedOf(dotInt8, threads) : 0;
 }
 
 } // namespace tenon::limits

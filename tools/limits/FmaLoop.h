@@ -15,6 +15,10 @@ double fmaLoopSpeed(int threads);
 /// 0 where the machine has none.
 double bf16LoopSpeed(int threads);
 
+/// The same of dot products of four pairs of bytes, 8 operations per lane of 32
+/// bits; 0 where the machine has none.
+double int8LoopSpeed(int threads);
+
 } // namespace tenon::limits
 
 #endif // TENON_TOOLS_LIMITS_FMALOOP_H

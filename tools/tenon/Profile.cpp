@@ -41,8 +41,12 @@ void Profile::observe(void *self, const tenon_launch_t *launch) {
   Work work;
   work.known = launch->flops >= 0;
   if (work.known) {
-    (launch->flops_dtype == TENON_BF16 ? work.bf16Flops : work.flops) =
-        double(launch->flops);
+    bool isInt8 =
+        launch->flops_dtype == TENON_I8 || launch->flops_dtype == TENON_U8;
+    double &flops = launch->flops_dtype == TENON_BF16 ? work.bf16Flops
+                    : isInt8                          ? work.int8Ops
+                                                      : work.flops;
+    flops = double(launch->flops);
     work.weightBytes = double(launch->weight_bytes);
     work.bytes = double(launch->bytes);
   }
@@ -79,8 +83,9 @@ std::vector<KernelTime> Profile::kernels(const MachineLimits &limits,
     one.launches = double(launch.nanoseconds.size()) * run;
     one.seconds = one.launches * double(median(launch.nanoseconds)) / 1e9;
     one.work = launch.work;
-    for (double *amount : {&one.work.flops, &one.work.bf16Flops,
-                           &one.work.weightBytes, &one.work.bytes})
+    for (double *amount :
+         {&one.work.flops, &one.work.bf16Flops, &one.work.int8Ops,
+          &one.work.weightBytes, &one.work.bytes})
       *amount *= run;
     one.roofline = Roofline(one.work, limits);
     KernelTime &kernel = kernels[launch.kernel];

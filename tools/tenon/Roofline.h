@@ -12,10 +12,10 @@ namespace tenon {
 
 /// What launches have to do. See tenon_launch_t.
 struct Work {
-  double flops = 0, bf16Flops = 0, weightBytes = 0, bytes = 0;
+  double flops = 0, bf16Flops = 0, int8Ops = 0, weightBytes = 0, bytes = 0;
   bool known = true; // All of it.
 
-  double allFlops() const { return flops + bf16Flops; }
+  double allFlops() const { return flops + bf16Flops + int8Ops; }
   double allBytes() const { return weightBytes + bytes; }
   Work &operator+=(const Work &other);
 };
@@ -24,7 +24,8 @@ struct Work {
 /// second, each the best of bare loops (tools/limits). Weights come from as far
 /// away as their size says, and so does what a run writes and reads again.
 struct MachineLimits {
-  double f32 = 0, bf16 = 0; // Without dot products of bf16, that of f32.
+  // Of those without dot products, that of f32.
+  double f32 = 0, bf16 = 0, int8 = 0;
   double weights = 0, data = 0;
   uint64_t weightBytes = 0, dataBytes = 0; // That were read.
   int threads = 0;                         // 0: the limits are not known.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Weights/WeightStore.h"
+#include "compiler/Weights/WeightBlock.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/APFloat.h"
@@ -143,10 +144,48 @@ TEST_F(WeightStoreTest, BytesMustBeExactlyThoseOfTypeAndShape) {
   EXPECT_EQ(failure(f32, {2, 3}, 24), "");
   EXPECT_EQ(failure(boolean, {5}, 5), "");
   EXPECT_EQ(failure(f32, {}, 4), "");
+  // Two numbers of 4 bits in a byte.
+  mlir::Type nibble = mlir::IntegerType::get(&context, 4);
+  EXPECT_EQ(failure(nibble, {3, 3}, 5), "");
+  EXPECT_EQ(failure(nibble, {3, 3}, 4), "weight 'w' has 4 bytes but needs 5");
   std::string cannot = "weight 'w' has a type or shape that cannot be stored";
   EXPECT_EQ(failure(f32, {-1}, 4), cannot);
-  EXPECT_EQ(failure(mlir::IntegerType::get(&context, 4), {2}, 1), cannot);
+  EXPECT_EQ(failure(mlir::IntegerType::get(&context, 3), {2}, 1), cannot);
   EXPECT_EQ(failure(f32, {int64_t(1) << 32, int64_t(1) << 32}, 0), cannot);
+}
+
+TEST_F(WeightStoreTest, NibblesAreTurnedAndJoined) {
+  WeightStore store;
+  mlir::Type nibble = mlir::IntegerType::get(&context, 4);
+  // 1 2 3 / 4 5 6, low bits first.
+  const Weight *w =
+      llvm::cantFail(store.addOwned("w", nibble, {2, 3}, {0x21, 0x43, 0x65}));
+  const Weight *turned = store.addTransposed("turned", *w);
+  EXPECT_EQ(std::vector<char>(turned->bytes().begin(), turned->bytes().end()),
+            (std::vector<char>{0x41, 0x52, 0x63}));
+  const Weight *joined = store.addJoined("joined", {w, w});
+  EXPECT_EQ(std::vector<char>(joined->bytes().begin(), joined->bytes().end()),
+            (std::vector<char>{0x21, 0x13, 0x32, 0x54, 0x46, 0x65}));
+}
+
+TEST_F(WeightStoreTest, BlocksAreReadFromWhatAMatrixIsMadeOf) {
+  WeightStore store;
+  mlir::Type byte = mlir::IntegerType::get(&context, 8);
+  const Weight *w =
+      llvm::cantFail(store.addOwned("w", byte, {2, 3}, {1, 2, 3, -4, -5, -6}));
+  const Weight *turned = store.addTransposed("turned", *w);
+  const Weight *joined = store.addJoined("joined", {w, w});
+  auto read = [](const Weight &weight, MatrixBlock block) {
+    std::vector<float> out(size_t(block.rows * block.columns));
+    readBlock(weight, block, out.data(), block.columns);
+    return out;
+  };
+  EXPECT_EQ(read(*w, {0, 2, 1, 2, false}), (std::vector<float>{2, 3, -5, -6}));
+  EXPECT_EQ(read(*turned, {1, 2, 0, 2, false}),
+            (std::vector<float>{2, -5, 3, -6}));
+  EXPECT_EQ(read(*turned, {1, 1, 0, 3, true}),
+            (std::vector<float>{-4, -5, -6}));
+  EXPECT_EQ(read(*joined, {1, 1, 2, 2, false}), (std::vector<float>{-6, -4}));
 }
 
 TEST_F(WeightStoreTest, ProductsAreChecked) {
