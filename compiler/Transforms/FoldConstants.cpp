@@ -4,6 +4,7 @@
 #include "compiler/Reference/Evaluate.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Weights/WeightStore.h"
+#include "dialects/Kernel/QuantizedRhs.h"
 #include <cstring>
 
 using namespace mlir;
@@ -51,10 +52,26 @@ bool widensFactor(Operation *op) {
          llvm::any_of(op->getUsers(), multiplies);
 }
 
+/// Whether an op belongs to the form in which kernels take in weights of few
+/// bits (see QuantizedRhs.h).
+bool isOfQuantizedRhs(Operation *op) {
+  auto isWhole = [](Operation *user) {
+    return isa<graph::ReshapeOp>(user) &&
+           kernel::quantizedRhsOf(user->getResult(0));
+  };
+  if (isa<graph::DequantizeOp>(op))
+    return llvm::any_of(op->getUsers(), isWhole);
+  return isa<graph::ReshapeOp>(op) &&
+         llvm::any_of(op->getUsers(), [&](Operation *user) {
+           return isa<graph::DequantizeOp>(user) &&
+                  llvm::any_of(user->getUsers(), isWhole);
+         });
+}
+
 /// Whether an op computes the same at compile time as at run time.
 bool mayFold(Operation *op) {
   kernel::Role role = kernel::roleOf(op);
-  if (op->getNumResults() != 1 || widensFactor(op) ||
+  if (op->getNumResults() != 1 || widensFactor(op) || isOfQuantizedRhs(op) ||
       role == kernel::Role::Foreign || role == kernel::Role::Constant ||
       op->getNumOperands() == 0)
     return false;

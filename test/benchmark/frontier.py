@@ -9,7 +9,8 @@
 
 `measure` compiles FOLDER/model.onnx in each precision ("auto:E" is auto with
 --max-error E, calibrated on the other sets of inputs), then runs all of them in turn on
-test_data_set_SET (0), N times. Of a program's runs the smallest median counts.
+test_data_set_SET (0), N times. Of a program's runs the smallest median counts. Errors
+are differences from the first precision's outputs.
 
 `embeddings` is for a model that makes a row for each of 40 sentences, of which i and
 i + 20 mean the same: how far each row turns from that in fp32, and whether the
@@ -83,11 +84,41 @@ def measure_model(arguments, text, scratch):
             bench = json.loads(done.stdout)
             milliseconds = bench["latency_ms"]["median"]
             row["ms"] = min(row.get("ms", math.inf), milliseconds)
-            row["error"] = bench["error"]
             row["weights"] = bench["memory_bytes"]["weights"]
+    data = folder / f"test_data_set_{tested}"
+    exact = run_once(arguments, rows[0]["artifact"], data, scratch)
     for row in rows:
+        row["error"] = error_of(exact, run_once(arguments, row["artifact"], data, scratch))
         del row["artifact"]
     return {"model": folder.name, "case": case_name(folder, tested), "rows": rows}
+
+
+def read_flat(path):
+    """The numbers of an f32 file; of others, none."""
+    data = path.read_bytes()
+    size, = struct.unpack_from("<H", data, 8)
+    return array.array("f", data[10 + size:] if b"'<f4'" in data[10:10 + size] else b"")
+
+
+def run_once(arguments, artifact, data, scratch):
+    """The outputs, in order."""
+    folder = scratch / "outputs"
+    folder.mkdir(exist_ok=True)
+    subprocess.run([arguments.tenon, "run", artifact, "--inputs", data, "--threads",
+                    str(arguments.threads), "--outputs", folder], check=True,
+                   stdout=subprocess.DEVNULL)
+    files = sorted(folder.glob("output_*.npy"), key=lambda path: int(path.stem[7:]))
+    return [read_flat(path) for path in files]
+
+
+def error_of(exact, outputs):
+    """The largest difference, relative to each output's largest magnitude."""
+    error = 0.0
+    for known, seen in zip(exact, outputs, strict=True):
+        most = max(map(abs, known), default=0.0)
+        worst = max((abs(a - b) for a, b in zip(known, seen, strict=True)), default=0.0)
+        error = max(error, worst / most if most else worst)
+    return error
 
 
 def measure(arguments):

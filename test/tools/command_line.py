@@ -72,6 +72,12 @@ def check_precision_plan(folder):
     )
     run("compile", model, "--precision-plan", plan, "-o", artifact)
     expect(artifact.read_bytes() == by_precision, "a plan makes something else")
+    # Kernels read the bits: no weight is made of them at run time.
+    for precision, layout in (("int4-weights", "nibbles48"), ("int8-weights", "lines48"),
+                              ("int8", "packed48_quads")):
+        text = run("compile", model, f"--precision={precision}", "--emit=kernels",
+                   out=layout)
+        expect("@dequantize" not in text, f"{precision} has a kernel that dequantizes")
     edited = folder / "edited.json"
     edited.write_text(plan.read_text().replace("bf16", "fp32", 2))
     run("compile", model, "--precision-plan", edited, "--emit=graph", out="bf16")

@@ -108,3 +108,23 @@ func.func @rounds() -> tensor<f16> {
   %3 = graph.add %2, %1 : (tensor<f16>, tensor<f16>) -> tensor<f16>
   return %3 : tensor<f16>
 }
+
+// -----
+
+// A weight of few bits stays in the form that kernels of products take in.
+// CHECK-LABEL: @quantized_rhs
+// CHECK-COUNT-2: graph.reshape
+// CHECK: graph.dequantize
+// CHECK: graph.reshape
+// CHECK: graph.matmul
+func.func @quantized_rhs(%x: tensor<2x64xf32>) -> tensor<2x8xf32> {
+  %q = graph.constant {value = dense<1> : tensor<64x8xi8>} : () -> tensor<64x8xi8>
+  %s = graph.constant {value = dense<0.5> : tensor<2x8xf32>} : () -> tensor<2x8xf32>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %0 = graph.reshape %q : (tensor<64x8xi8>) -> tensor<2x32x8xi8>
+  %1 = graph.reshape %s : (tensor<2x8xf32>) -> tensor<2x1x8xf32>
+  %2 = graph.dequantize %0, %1, %z : (tensor<2x32x8xi8>, tensor<2x1x8xf32>, tensor<i8>) -> tensor<2x32x8xf32>
+  %3 = graph.reshape %2 : (tensor<2x32x8xf32>) -> tensor<64x8xf32>
+  %4 = graph.matmul %x, %3 : (tensor<2x64xf32>, tensor<64x8xf32>) -> tensor<2x8xf32>
+  return %4 : tensor<2x8xf32>
+}
