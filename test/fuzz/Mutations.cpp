@@ -48,7 +48,7 @@ cl::opt<uint64_t> seed("seed", cl::init(1));
 cl::opt<uint64_t> first("first", cl::init(0), cl::desc("first mutation"));
 cl::opt<uint64_t> count("count", cl::init(UINT64_MAX));
 cl::opt<double> seconds("seconds", cl::init(60), cl::desc("when to stop"));
-cl::opt<double> limit("limit", cl::init(10), cl::desc("seconds for one model"));
+cl::opt<double> limit("limit", cl::init(30), cl::desc("seconds for one model"));
 cl::opt<uint64_t> memory("memory", cl::init(384), cl::desc("MB for a child"));
 cl::opt<unsigned> jobs("jobs", cl::init(0), cl::desc("0: one per CPU"));
 cl::opt<bool> codegen("codegen", cl::desc("generate object code, too"));
