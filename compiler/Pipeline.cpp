@@ -71,18 +71,18 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
                                      PrecisionProbes &probes) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   bool isCuda = target == Target::Cuda;
-  if (isCuda)
+  if (isCuda) {
     function.addPass(createViewWeightsPass(weights));
-  else
+  } else {
+    function.addPass(createIntegerProductsPass({options.explain}));
+    function.addPass(createFoldConstantsPass(weights)); // their scales
+    // Of the products that are left: others would no longer be known.
     function.addPass(
         createRecogniseQuantizedWeightsPass(weights, {options.explain}));
+  }
   if (options.precision != Precision::Fp32 || options.precisionPlan ||
       !options.probes.empty())
     addPrecision(function, weights, options, isCuda, precisions, probes);
-  if (!isCuda) {
-    function.addPass(createIntegerProductsPass({options.explain}));
-    function.addPass(createFoldConstantsPass(weights)); // their scales
-  }
   function.addPass(createAppendCachesPass({options.explain}));
 }
 

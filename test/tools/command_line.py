@@ -96,6 +96,16 @@ def check_precision_plan(folder):
         code=2, err="none.json")
 
 
+def check_quantized_models():
+    """Products of models that come quantized multiply what they come as."""
+    for name in ("bert_int8qdq", "vit_int8qdq", "bert_int8dynamic"):
+        run("compile", MODELS / name / "model.onnx", "--emit=kernels",
+            out='schedule "PackedMatmulInt8"')
+    text = run("compile", MODELS / "llama_int4" / "model.onnx", "--emit=kernels",
+               out="nibbles48")
+    expect("@dequantize" not in text, "llama_int4 has a kernel that dequantizes")
+
+
 def check_auto_precision(folder):
     model, plan, artifact = MLP / "model.onnx", folder / "a.json", folder / "a.tenon"
 
@@ -356,6 +366,7 @@ def main():
         folder = pathlib.Path(name)
         check_cuda(folder)
         check_precision_plan(folder)
+        check_quantized_models()
         check_auto_precision(folder)
         artifact = check_compile(folder)
         check_run(artifact, folder)
