@@ -20,6 +20,16 @@ bool hasQuads(ModuleOp module) {
   });
 }
 
+/// Whether a program that multiplies pairs of bf16, or 8-bit numbers, has a use
+/// for a level's instructions.
+bool isWorthIt(const cpu::CpuLevel &level, bool hasPairs, bool hasQuads) {
+  if (level.amx != cpu::Amx::None)
+    return hasPairs || hasQuads;
+  if (level.pairDots != cpu::PairDots::None)
+    return hasPairs;
+  return hasQuads || !level.quadDots;
+}
+
 /// The CPU levels that code is made for; those that are unknown become errors.
 /// Unless some are named, the ones whose instructions a program needs.
 std::vector<cpu::CpuLevel> levelsOf(const CompileOptions &options,
@@ -29,9 +39,7 @@ std::vector<cpu::CpuLevel> levelsOf(const CompileOptions &options,
   bool hasPairs = options.usesPrecision(Precision::Bf16);
   if (options.levels.empty())
     for (const cpu::CpuLevel &level : cpu::cpuLevels())
-      if ((hasPairs && level.pairDots != cpu::PairDots::None) ||
-          (level.pairDots == cpu::PairDots::None &&
-           (hasQuads || !level.quadDots)))
+      if (isWorthIt(level, hasPairs, hasQuads))
         levels.push_back(level);
   for (const std::string &name : options.levels) {
     std::optional<cpu::CpuLevel> level = cpu::findCpuLevel(name);

@@ -5,6 +5,8 @@
 #include "runtime/model_format.h"
 
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace tenon::runtime;
 
@@ -57,7 +59,18 @@ uint64_t tenon::runtime::machineFeatures() {
   // Leaf 7.1 exists only where leaf 7.0 says so.
   if (seven.eax >= 1 && has(sevenOne.eax, bit_AVX512BF16))
     features |= TENON_CPU_AVX512_BF16;
+  constexpr uint64_t amxState = 0x60000;
+  // BF16, TILE and INT8, which compilers call differently.
+  constexpr unsigned amxBits = 1u << 22 | 1u << 24 | 1u << 25;
+  if ((state & amxState) == amxState && has(seven.edx, amxBits))
+    features |= TENON_CPU_AMX;
   return features;
+}
+
+bool tenon::runtime::requestAmx() {
+  // As Linux's asm/prctl.h has them, which older systems lack.
+  constexpr int ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18;
+  return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
 }
 
 const char *tenon::runtime::featureName(uint64_t features) {
@@ -69,5 +82,7 @@ const char *tenon::runtime::featureName(uint64_t features) {
     return "AVX-512 VNNI";
   if (features & TENON_CPU_AVX512_BF16)
     return "AVX-512 BF16";
+  if (features & TENON_CPU_AMX)
+    return "AMX";
   return "a feature that this runtime does not know";
 }

@@ -12,6 +12,11 @@ namespace tenon::runtime {
 /// registers the operating system saves.
 uint64_t machineFeatures();
 
+/// Asks the operating system for AMX's registers, which it gives a process only
+/// on request; false when it refuses, as it does where a thread's alternate
+/// signal stack has no room for them.
+bool requestAmx();
+
 /// "AVX-512 VNNI": the first bit of `features` by name; never null.
 const char *featureName(uint64_t features);
 

@@ -89,7 +89,11 @@ tenon_status_t tenon_model_t::loadCode(const Image &image, Artifact &artifact,
 
 tenon_status_t tenon_model_t::chooseLevel(const char *path,
                                           const char *wanted) {
-  uint64_t features = machineFeatures();
+  uint64_t features = machineFeatures(), used = 0;
+  for (uint32_t i = 0; i < metadata.levels.count; ++i)
+    used |= metadata.levels[i].features;
+  if ((features & used & TENON_CPU_AMX) && !requestAmx())
+    features &= ~uint64_t(TENON_CPU_AMX);
   auto missing = [&](uint32_t i) {
     return metadata.levels[i].features & ~features;
   };

@@ -129,6 +129,7 @@ enum {
   TENON_CPU_AVX512 = 1 << 1, // F, BW, CD, DQ, VL: v4
   TENON_CPU_AVX512_VNNI = 1 << 2,
   TENON_CPU_AVX512_BF16 = 1 << 3,
+  TENON_CPU_AMX = 1 << 4, // TILE, BF16, INT8
 };
 
 typedef struct tenon_kernel_t {

@@ -53,6 +53,16 @@ TEST(Level, ItIsWhatTheCpuSays) {
             __builtin_cpu_supports("avx512vnni") != 0);
   EXPECT_EQ(bool(features & TENON_CPU_AVX512_BF16),
             __builtin_cpu_supports("avx512bf16") != 0);
+  EXPECT_EQ(bool(features & TENON_CPU_AMX),
+            __builtin_cpu_supports("amx-bf16") &&
+                __builtin_cpu_supports("amx-int8"));
+}
+
+TEST(Level, AmxIsAskedFor) {
+  if (!(runtime::machineFeatures() & TENON_CPU_AMX))
+    GTEST_SKIP() << "this machine has no AMX";
+  EXPECT_TRUE(runtime::requestAmx());
+  EXPECT_TRUE(runtime::requestAmx()); // It may be asked again.
 }
 
 TEST(Level, AnUnfitCpuIsRefused) {

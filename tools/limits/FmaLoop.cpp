@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace tenon::limits {
 namespace {
@@ -75,6 +77,51 @@ __attribute__((target("avx512f,avx512vnni"))) double dotInt8() {
   return 8.0 * 16 * chains * iterations;
 }
 
+/// Six chains, as many as strips have (see AmxStrip.cpp); INT8 has twice the
+/// operations in the same time.
+__attribute__((target("amx-tile,amx-bf16,amx-int8"))) double
+dotMatrices(bool isInt8) {
+  alignas(64) unsigned char shapes[64] = {1}; // The palette.
+  for (int tile = 0; tile < 8; ++tile) {
+    shapes[16 + 2 * tile] = 64; // Bytes of a row.
+    shapes[48 + tile] = 16;     // Rows.
+  }
+  _tile_loadconfig(shapes);
+  _tile_zero(6);
+  _tile_zero(7);
+  for (long i = 0; i < iterations; ++i) {
+    if (isInt8) {
+      _tile_dpbusd(0, 6, 7);
+      _tile_dpbusd(1, 6, 7);
+      _tile_dpbusd(2, 6, 7);
+      _tile_dpbusd(3, 6, 7);
+      _tile_dpbusd(4, 6, 7);
+      _tile_dpbusd(5, 6, 7);
+      continue;
+    }
+    _tile_dpbf16ps(0, 6, 7);
+    _tile_dpbf16ps(1, 6, 7);
+    _tile_dpbf16ps(2, 6, 7);
+    _tile_dpbf16ps(3, 6, 7);
+    _tile_dpbf16ps(4, 6, 7);
+    _tile_dpbf16ps(5, 6, 7);
+  }
+  _tile_release();
+  return (isInt8 ? 8.0 : 4.0) * 16 * 16 * 16 * 6 * iterations;
+}
+
+double dotMatricesBf16() { return dotMatrices(/*isInt8=*/false); }
+double dotMatricesInt8() { return dotMatrices(/*isInt8=*/true); }
+
+/// Whether there is AMX, and the system gives us its registers.
+bool hasAmx() {
+  // As Linux's asm/prctl.h has them, which older systems lack.
+  constexpr int ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18;
+  return __builtin_cpu_supports("amx-bf16") &&
+         __builtin_cpu_supports("amx-int8") &&
+         syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+}
+
 /// The sum over threads of the best of each.
 double speedOf(double (*work)(), int threads) {
   std::vector<double> best(threads);
@@ -102,10 +149,14 @@ double fmaLoopSpeed(int threads) {
 }
 
 double bf16LoopSpeed(int threads) {
+  if (hasAmx())
+    return speedOf(dotMatricesBf16, threads);
   return __builtin_cpu_supports("avx512bf16") ? speedOf(dotBf16, threads) : 0;
 }
 
 double int8LoopSpeed(int threads) {
+  if (hasAmx())
+    return speedOf(dotMatricesInt8, threads);
   return __builtin_cpu_supports("avx512vnni") ? speedOf(dotInt8, threads) : 0;
 }
 

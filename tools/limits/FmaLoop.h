@@ -11,12 +11,12 @@ namespace tenon::limits {
 /// tries of about a millisecond.
 double fmaLoopSpeed(int threads);
 
-/// The same of dot products of pairs of bf16, 4 operations per lane of 32 bits;
-/// 0 where the machine has none.
+/// The same of dot products of pairs of bf16, 4 operations per lane of 32 bits,
+/// by AMX where there is that; 0 where the machine has none.
 double bf16LoopSpeed(int threads);
 
 /// The same of dot products of four pairs of bytes, 8 operations per lane of 32
-/// bits; 0 where the machine has none.
+/// bits, by AMX too.
 double int8LoopSpeed(int threads);
 
 } // namespace tenon::limits

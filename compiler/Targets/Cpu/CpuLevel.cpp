@@ -20,6 +20,10 @@ constexpr CpuLevel levels[] = {
      TENON_CPU_AVX2 | TENON_CPU_AVX512 | TENON_CPU_AVX512_VNNI |
          TENON_CPU_AVX512_BF16,
      512, PairDots::Native, /*quadDots=*/true},
+    {"x86-64-v4-amx", "x86-64-v4",
+     TENON_CPU_AVX2 | TENON_CPU_AVX512 | TENON_CPU_AVX512_VNNI |
+         TENON_CPU_AVX512_BF16 | TENON_CPU_AMX,
+     512, PairDots::Native, /*quadDots=*/true, Amx::Native},
 };
 
 uint64_t hostFeatures() {
@@ -37,6 +41,8 @@ uint64_t hostFeatures() {
     features |= TENON_CPU_AVX512_VNNI;
   if (have({"avx512bf16"}))
     features |= TENON_CPU_AVX512_BF16;
+  if (have({"amx-tile", "amx-bf16", "amx-int8"}))
+    features |= TENON_CPU_AMX;
   return features;
 }
 

@@ -16,6 +16,10 @@ namespace tenon::cpu {
 /// the instruction can run on machines without, by multiply-adds in its place.
 enum class PairDots { None, Native, Expanded };
 
+/// Whether matrices in registers are multiplied: not at all; by AMX; or, to run
+/// what surrounds its instructions elsewhere, by loops in their place.
+enum class Amx { None, Native, Expanded };
+
 /// What code may use. `name` is the suffix of its symbols. A device whose
 /// threads compute one element at a time has no bits in a vector.
 struct CpuLevel {
@@ -26,6 +30,7 @@ struct CpuLevel {
   PairDots pairDots = PairDots::None;
   /// Whether an instruction adds four products of ui8 by i8 to a sum of i32.
   bool quadDots = false;
+  Amx amx = Amx::None;
 
   bool hasVectors() const { return vectorBits > 0; }
 

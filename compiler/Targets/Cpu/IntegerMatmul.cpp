@@ -16,7 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Targets/Cpu/PackedMatmulStrip.h"
+#include "compiler/Targets/Cpu/AmxStrip.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -59,7 +59,8 @@ public:
 
   void emit() {
     Value blocks = ceilDiv(rows, blockRows);
-    Value blockHeight = heightOfBlocks(e, rows, blocks, /*interleaved=*/false);
+    Value blockHeight = heightOfBlocks(
+        e, rows, blocks, usesAmx(e.level, StripKind::Quads) ? amxTileRows : 1);
     Value units = e.number(panels * groupBlocks);
     Value groups = ceilDiv(e.end, panels * groupBlocks);
     e.loop(e.div(e.begin, units), groups, [&](Value group) {
@@ -263,7 +264,8 @@ LogicalResult emitIntegerMatmul(Emitter &e) {
   if (!view || !isa<BlockArgument>(view->lhs.view.base) ||
       !isa<BlockArgument>(view->rhs.view.base))
     return e.kernel.emitOpError("is no matmul of two operands of 8 bits");
-  IntegerMatmul(e, op, std::move(*view)).emit();
+  withAmx(e, usesAmx(e.level, StripKind::Quads),
+          [&] { IntegerMatmul(e, op, std::move(*view)).emit(); });
   return success();
 }
 

@@ -63,7 +63,8 @@ public:
       });
     Value blocks =
         e.div(e.add(rows, e.number(blockRows - 1)), e.number(blockRows));
-    blockHeight = heightOfBlocks(e, rows, blocks, interleaves);
+    blockHeight = heightOfBlocks(e, rows, blocks,
+                                 interleaves ? kernel::interleavedRows : 1);
     Value units = e.number(groupBlocks * panels);
     Value groups = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
     e.loop(e.div(e.begin, units), groups, [&](Value group) {

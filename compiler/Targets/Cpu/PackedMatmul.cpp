@@ -26,6 +26,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Targets/Cpu/AmxStrip.h"
 #include "compiler/Targets/Cpu/ListedRows.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
@@ -73,7 +74,9 @@ public:
     mostBlocks = packed ? groupBlocks : kernel::blocksOfGroup(op, this->view);
     panels = ceilDiv(columns, panelColumns);
     wholePanels = e.div(columns, e.number(panelColumns));
-    interleaves = canInterleaveLhs(e.level) && !rhsPanels.widens();
+    kind = rhsPanels.multipliesPairs() ? StripKind::Pairs : StripKind::F32;
+    interleaves = canInterleaveLhs(e.level) && !rhsPanels.widens() &&
+                  !usesAmx(e.level, kind);
     bool widensLhs = rhsPanels.widens() && this->view.hasHalfLhs();
     rowPadding = widensLhs ? kernel::widenedRowPadding : 0;
     copies = listed || widensLhs ||
@@ -98,7 +101,7 @@ public:
     isBare = kernel::behindReshapes(yielded) == op.getResult();
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
-    tileElements = stripTileRows(e.level) * panelColumns;
+    tileElements = stripTileRows(e.level, kind) * panelColumns;
     sums = onStack(parts * tileElements);
     if (hasScratch || isTall())
       waiting = pairs;
@@ -107,10 +110,14 @@ public:
   }
 
   void emit() {
+    withAmx(e, usesAmx(e.level, kind), [&] { emitBatches(); });
+  }
+
+private:
+  void emitBatches() {
     blocks = ceilDiv(rows, blockRows);
-    blockHeight = listed
-                      ? e.number(blockRows)
-                      : heightOfBlocks(e, rows, blocks, copies && interleaves);
+    blockHeight = listed ? e.number(blockRows)
+                         : heightOfBlocks(e, rows, blocks, stepOfBlocks());
     if (view.batchDims.empty())
       return emitBatch(e.number(0), e.begin, e.end);
     Value count = e.mul(blocks, panels), units = e.max(count, e.number(1));
@@ -122,7 +129,11 @@ public:
     });
   }
 
-private:
+  int64_t stepOfBlocks() {
+    if (usesAmx(e.level, kind))
+      return amxTileRows;
+    return copies && interleaves ? kernel::interleavedRows : 1;
+  }
   bool isTall() const { return mostBlocks > groupBlocks; }
   bool mayBeWhole() { return getConstantIntValue(wholePanels) != 0; }
   bool mayBePartial() {
@@ -339,7 +350,7 @@ private:
     bool inResult = isWhole && sumsFit;
     Strip work;
     work.depth = e.sub(kEnd, k);
-    work.kind = rhsPanels.multipliesPairs() ? StripKind::Pairs : StripKind::F32;
+    work.kind = kind;
     work.aStride = copies ? strideOfCopy(work.depth) : lhs.rowStride;
     work.a = copies ? element(copy, e.mul(e.sub(m, first), work.aStride))
                     : lhs.at(e, m, k);
@@ -445,6 +456,7 @@ private:
   graph::MatmulOp op;
   kernel::MatmulView view;
   RhsPanels rhsPanels;
+  StripKind kind;
   Value rows, columns, depth;
   bool isPacked;
   int64_t rowPadding; // Elements between rows of a copy.

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
+#include "compiler/Targets/Cpu/AmxStrip.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -437,6 +438,8 @@ private:
 /// The function of all kernels of a module that need it.
 LLVM::LLVMFuncOp stripTileFunction(Emitter &e, const Strip &strip) {
   const CpuLevel &level = e.level;
+  if (usesAmx(level, strip.kind))
+    return amxStripFunction(e.module, level, strip);
   TileShape shape = tileShape(level, strip.kind, strip.columns);
   StringRef kind = strip.kind == StripKind::Pairs     ? "_pairs"
                    : strip.kind == StripKind::Widened ? "_widened"
@@ -456,15 +459,16 @@ LLVM::LLVMFuncOp stripTileFunction(Emitter &e, const Strip &strip) {
 } // namespace
 
 int64_t stripTileRows(const CpuLevel &level, StripKind kind) {
+  if (usesAmx(level, kind))
+    return amxTileRows;
   return tileShape(level, kind, kernel::panelColumns).height;
 }
 
-Value heightOfBlocks(Emitter &e, Value rows, Value blocks, bool interleaved) {
+Value heightOfBlocks(Emitter &e, Value rows, Value blocks, int64_t step) {
   Value some = e.max(blocks, e.number(1));
   Value height = e.div(e.add(rows, e.sub(some, e.number(1))), some);
-  if (!interleaved)
+  if (step == 1)
     return height;
-  constexpr int64_t step = kernel::interleavedRows;
   return e.mul(e.div(e.add(height, e.number(step - 1)), e.number(step)),
                e.number(step));
 }
@@ -474,10 +478,11 @@ void forEachStripTile(Emitter &e, const Strip &strip,
   Value most = strip.mostRows ? strip.mostRows
                               : e.number(stripTileRows(e.level, strip.kind));
   Value count = e.div(e.add(strip.rows, e.sub(most, e.number(1))), most);
-  // Interleaved rows come in tiles of the full height; else heights differ by
-  // one at most.
+  // Interleaved rows come in tiles of the full height, and those of whole
+  // registers; else heights differ by one at most.
+  bool areFull = strip.isInterleaved || usesAmx(e.level, strip.kind);
   Value low, larger;
-  if (!strip.isInterleaved) {
+  if (!areFull) {
     low = e.div(strip.rows, e.max(count, e.number(1)));
     larger = e.sub(strip.rows, e.mul(low, count));
   }
@@ -485,7 +490,7 @@ void forEachStripTile(Emitter &e, const Strip &strip,
     StripTile tile;
     tile.index = index;
     tile.count = count;
-    if (strip.isInterleaved) {
+    if (areFull) {
       tile.row = e.mul(index, most);
       tile.rows = e.min(e.sub(strip.rows, tile.row), most);
     } else {

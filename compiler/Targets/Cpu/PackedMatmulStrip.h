@@ -57,10 +57,10 @@ struct StripTarget {
   mlir::Value out, stride;
 };
 
-/// The rows of each of so many equal blocks, of whole tiles where those are
-/// interleaved: a last block of a few rows would leave a thread without work.
+/// The rows of each of so many equal blocks, a multiple of `step`: a last block
+/// of a few rows would leave a thread without work.
 mlir::Value heightOfBlocks(Emitter &e, mlir::Value rows, mlir::Value blocks,
-                           bool interleaved);
+                           int64_t step);
 
 /// Cuts a strip into tiles.
 void forEachStripTile(Emitter &e, const Strip &strip,

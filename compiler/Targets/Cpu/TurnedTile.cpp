@@ -30,9 +30,8 @@ SmallVector<Value> turnedSums(Emitter &e, const TurnedTile &tile,
   return lines;
 }
 
-} // namespace
-
-void storeTurnedTile(Emitter &e, Value product, graph::TransposeOp turn,
+/// A tile of `side` rows at most.
+void storeTurnedRows(Emitter &e, Value product, graph::TransposeOp turn,
                      const TurnedTile &tile) {
   Value yielded = kernel::behindReshapes(e.kernel.getYielded()[0]);
   Type element = graph::getElementType(yielded);
@@ -69,6 +68,27 @@ void storeTurnedTile(Emitter &e, Value product, graph::TransposeOp turn,
           else
             e.ifThen(e.less(at, tile.columns), store);
         }
+      },
+      side);
+}
+
+} // namespace
+
+void storeTurnedTile(Emitter &e, Value product, graph::TransposeOp turn,
+                     const TurnedTile &tile) {
+  if (tile.readableRows <= side)
+    return storeTurnedRows(e, product, turn, tile);
+  assert(tile.readableRows % side == 0 && "a square would be read in part");
+  e.loop(
+      e.number(0), tile.rows,
+      [&](Value row) {
+        TurnedTile part = tile;
+        part.lead.back() = e.add(tile.lead.back(), row);
+        part.rows = e.min(e.sub(tile.rows, row), e.number(side));
+        part.readableRows = side;
+        part.sums = e.address(tile.sums, e.b.getF32Type(),
+                              e.mul(row, e.number(tile.apart)));
+        storeTurnedRows(e, product, turn, part);
       },
       side);
 }

@@ -8,14 +8,14 @@
 
 namespace tenon::cpu {
 
-/// Up to eight rows of a product, `columns` from `column` on, whose f32 sums
+/// Rows of a product, `columns` from `column` on, whose f32 sums
 /// lie `apart` elements from row to row.
 struct TurnedTile {
   Indices lead; // The index of the first row: all axes but the last.
   Value rows, column, columns;
   Value sums;
   int64_t apart;
-  int64_t readableRows; // Whose memory may be read.
+  int64_t readableRows; // Whose memory may be read: few, or a multiple of 8.
 };
 
 /// Computes and stores what is yielded for them, which lies behind `turn` (see

@@ -98,7 +98,7 @@ TEST_P(IntegerMatmul, TakesAllSignsAndZeroPoints) {
 
 TEST_P(IntegerMatmul, TakesAnyNumberOfRows) {
   std::vector<Symbols> sizes = rows({0, 63, 64, 65, 128, 129, 130, 257});
-  for (int64_t m = 1; m <= 26; ++m)
+  for (int64_t m = 1; m <= 34; ++m)
     sizes.push_back({{"m", m}});
   run({integers({"m"}, 8, 49, sizes, {})});
 }
@@ -112,7 +112,8 @@ TEST_P(IntegerMatmul, TakesAnyNumberOfColumns) {
 
 TEST_P(IntegerMatmul, TakesAnyDepth) {
   std::vector<KernelCase> cases;
-  for (int64_t depth : {1, 2, 3, 4, 5, 15, 16, 17, 64, 257, 768, 1023, 4096})
+  for (int64_t depth :
+       {1, 2, 3, 4, 5, 15, 16, 17, 64, 68, 257, 768, 1023, 4096})
     cases.push_back(integers({"m"}, depth, 50, rows({1, 3, 30}), {}));
   cases.push_back(integers({"m"}, 4095, 3, rows({2}), {"i8", "ui8"}));
   run(cases);
@@ -183,7 +184,8 @@ TEST_P(IntegerMatmul, ReadsLhsThroughSlices) {
 
 INSTANTIATE_TEST_SUITE_P(Levels, IntegerMatmul,
                          testing::Values("x86-64-v3", "x86-64-v4",
-                                         "x86-64-v4-vnni", "x86-64-v4-bf16"),
+                                         "x86-64-v4-vnni", "x86-64-v4-bf16",
+                                         "x86-64-v4-amx", expandedAmx),
                          [](const auto &info) {
                            std::string name(info.param);
                            name = name.substr(7);

@@ -10,6 +10,7 @@
 #include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/WinogradView.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/Level.h"
 #include "runtime/Math.h"
 #include "runtime/model_format.h"
 #include "test/compiler/Targets/Cpu/KernelData.h"
@@ -357,19 +358,23 @@ void *loadObject(const std::string &object) {
 }
 
 cpu::CpuLevel levelOf(StringRef name) {
-  if (name != expandedPairs)
+  if (name != expandedPairs && name != expandedAmx)
     return *cpu::findCpuLevel(name);
   cpu::CpuLevel level = *cpu::findCpuLevel("x86-64-v4");
-  level.name = expandedPairs;
+  level.name = name;
   level.pairDots = cpu::PairDots::Expanded;
+  if (name == expandedAmx)
+    level.amx = cpu::Amx::Expanded;
   return level;
 }
 
 } // namespace
 
 bool canRun(const char *levelName) {
-  return (levelOf(levelName).features &
-          ~cpu::findCpuLevel("native")->features) == 0;
+  uint64_t features = levelOf(levelName).features;
+  if ((features & ~cpu::findCpuLevel("native")->features) != 0)
+    return false;
+  return !(features & TENON_CPU_AMX) || runtime::requestAmx();
 }
 
 void runCases(const std::vector<KernelCase> &cases, const char *levelName) {

@@ -41,9 +41,11 @@ struct KernelCase {
 /// The level x86-64-v4 with multiply-adds in the place of the instruction for
 /// pairs of bf16: all that surrounds it runs where that is missing.
 inline constexpr const char *expandedPairs = "x86-64-v4-pairs";
+/// The same with loops in the place of AMX.
+inline constexpr const char *expandedAmx = "x86-64-v4-matrices";
 
 /// Compiles and runs all; failures are reported to GoogleTest by case name.
-/// The level must be one that canRun holds for, "native" or `expandedPairs`.
+/// The level must be one that canRun holds for, "native" or an expanded one.
 void runCases(const std::vector<KernelCase> &cases,
               const char *levelName = "native");
 

@@ -36,7 +36,8 @@ TEST_P(PackedPairs, TakesAnyNumberOfColumns) {
 
 TEST_P(PackedPairs, TakesAnyEvenDepth) {
   std::vector<KernelCase> cases;
-  for (int64_t depth : {2, 4, 6, 8, 64, 514, 768, 1022, 1536, 1538, 3072})
+  for (int64_t depth :
+       {2, 4, 6, 8, 32, 34, 64, 514, 768, 1022, 1536, 1538, 3072})
     cases.push_back(product({"m"}, depth, 50, rows({3, 30})));
   runPairs(cases);
 }
@@ -124,7 +125,8 @@ TEST_P(PackedPairs, ReadsLhsThroughSlices) {
 
 INSTANTIATE_TEST_SUITE_P(Levels, PackedPairs,
                          testing::Values("x86-64-v3", "x86-64-v4",
-                                         "x86-64-v4-bf16", expandedPairs),
+                                         "x86-64-v4-bf16", expandedPairs,
+                                         "x86-64-v4-amx", expandedAmx),
                          [](const auto &info) {
                            std::string name(info.param);
                            name = name.substr(7);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/compiler/Targets/Cpu/LevelTest.h"
+#include "test/compiler/Targets/Cpu/MatmulCase.h"
 #include <gtest/gtest.h>
 
 namespace tenon::test {
@@ -108,6 +109,23 @@ TEST_P(TurnedTile, IsWhatTheGenericScheduleStores) {
 }
 
 TENON_FOR_ALL_LEVELS(TurnedTile);
+
+/// Whose tiles are of 32 rows with AMX.
+class TurnedPairs : public LevelTest {};
+
+TEST_P(TurnedPairs, StoresColumnsOfAnyNumber) {
+  std::vector<KernelCase> cases;
+  for (const char *columns : {"7", "48", "100"})
+    cases.push_back(inPairs(turned("PackedMatmul", {.columns = columns})));
+  run(cases);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, TurnedPairs,
+                         testing::Values("x86-64-v4-bf16", "x86-64-v4-amx",
+                                         expandedAmx),
+                         [](const auto &info) {
+                           return std::string(info.param).substr(10);
+                         });
 
 } // namespace
 } // namespace tenon::test

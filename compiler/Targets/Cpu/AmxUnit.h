@@ -1,0 +1,65 @@
+//===- AmxUnit.h - Matrices in registers ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_AMXUNIT_H
+#define TENON_COMPILER_TARGETS_CPU_AMXUNIT_H
+
+#include "compiler/Targets/Cpu/CpuLevel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace tenon::cpu {
+
+/// Emits instructions of AMX on registers 0 to 7, which LLVM does not allocate
+/// then. Sums are in 0 to 5, the first three of which have as many rows as the
+/// register of A, the others 16.
+///
+/// For levels that expand them, loops over memory on the stack of the function
+/// take their place; so what surrounds them runs on machines without AMX.
+class AmxUnit {
+public:
+  static constexpr int64_t a = 6, b = 7;
+
+  /// To multiply ui8 by i8, or else pairs of bf16. `rows` of A's register and
+  /// `lines` of B's are i64, and what they were shaped for. At the entry of a
+  /// function.
+  AmxUnit(mlir::ImplicitLocOpBuilder &builder, const CpuLevel &level,
+          bool isInt8, mlir::Value rows, mlir::Value lines);
+
+  void zero(int64_t tile);
+  /// Rows at `base`, which are `stride` bytes apart.
+  void load(int64_t tile, mlir::Value base, mlir::Value stride);
+  void store(int64_t tile, mlir::Value base, mlir::Value stride);
+  /// sum += A * B
+  void multiply(int64_t sum);
+
+  /// Registers for A of `rows` rows of `bytes`, B of bytes / 4 lines, and sums
+  /// of rows of 64 bytes. What they held is lost.
+  static void shape(mlir::ImplicitLocOpBuilder &builder, const CpuLevel &level,
+                    mlir::Value rows, mlir::Value bytes);
+  static void release(mlir::ImplicitLocOpBuilder &builder,
+                      const CpuLevel &level);
+
+private:
+  using Value = mlir::Value;
+  mlir::Value number(int64_t value);
+  mlir::Value rowsOf(int64_t tile);
+  mlir::Value wordsOf(int64_t tile);
+  /// The address of a word of an expanded register.
+  mlir::Value word(int64_t tile, mlir::Value row, mlir::Value column);
+  void forEachWord(
+      int64_t tile,
+      llvm::function_ref<void(mlir::Value row, mlir::Value column)> body);
+  void loop(mlir::Value count, llvm::function_ref<void(mlir::Value)> body);
+  mlir::Value product(mlir::Value x, mlir::Value y, mlir::Value sum);
+
+  mlir::ImplicitLocOpBuilder &builder;
+  bool isExpanded, isInt8;
+  mlir::Value rows, lines;
+  mlir::Value registers; // Expanded ones, of 1 KiB.
+};
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_AMXUNIT_H
