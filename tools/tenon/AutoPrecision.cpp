@@ -62,9 +62,18 @@ std::vector<PrecisionSpeed> speedsOf(const CompileOptions &options) {
       options.levels.empty() ? "native" : options.levels.back());
   bool hasPairs = level && level->pairDots != cpu::PairDots::None;
   bool hasQuads = level && level->quadDots;
+  bool hasAmx = level && level->amx != cpu::Amx::None;
   return {{Precision::Fp32, 1, 4},
-          {Precision::Bf16, hasPairs ? 1.9 : 0.95, 2},
-          {Precision::Int8, hasQuads ? 2.8 : 1.2, 1},
+          {Precision::Bf16,
+           hasAmx     ? 4.5
+           : hasPairs ? 1.9
+                      : 0.95,
+           2},
+          {Precision::Int8,
+           hasAmx     ? 6
+           : hasQuads ? 2.8
+                      : 1.2,
+           1},
           {Precision::Int8Weights, 0.95, 1.0625},
           {Precision::Int4Weights, 0.9, 0.5625}};
 }

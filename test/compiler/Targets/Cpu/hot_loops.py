@@ -5,8 +5,8 @@
     hot_loops.py TENON LLVM-OBJDUMP TEST-MODELS
 
 Compiles models for each CPU level and reads every function that computes a
-tile of sums: matmul_tile_8x48, conv_tile_14x16of16..., depthwise_tile_14x16of32...,
-attention_scores_8x32.
+tile of sums: matmul_tile_8x48, amx_tile_2x3, conv_tile_14x16of16...,
+depthwise_tile_14x16of32..., attention_scores_8x32.
 Each of its innermost loops with multiply-adds must hold all of its sums in
 registers: a multiply-add for each vector of sums and step, no vector that comes
 from or goes to the stack, and nothing stored.
@@ -19,8 +19,9 @@ import tempfile
 
 import onnx
 
-LANES = {"x86-64-v3": 8, "x86-64-v4": 16, "x86-64-v4-vnni": 16, "x86-64-v4-bf16": 16}
-TILE = re.compile(r"(matmul|conv|depthwise|attention)_(tile|few|stream|scores|values)\D*?[._]?"
+LANES = {"x86-64-v3": 8, "x86-64-v4": 16, "x86-64-v4-vnni": 16, "x86-64-v4-bf16": 16,
+         "x86-64-v4-amx": 16}
+TILE = re.compile(r"(matmul|amx|conv|depthwise|attention)_(tile|few|stream|scores|values)\D*?[._]?"
                   r"(?:x86-64-v\d_)?(\d+)x(\d+)(?!\d*x)")
 # What each model must have, so that a new name does not pass unseen: the
 # largest tile of a schedule on each level.
@@ -36,9 +37,13 @@ EXPECTED = {
         "x86-64-v3": ["matmul_tile_4x16_widened", "matmul_stream_4x16_widened"],
         "x86-64-v4": ["matmul_tile_6x48_widened", "matmul_stream_6x48_widened"],
         "x86-64-v4-bf16": ["matmul_tile_8x48_pairs", "matmul_stream_8x48_pairs"],
+        # In registers of 16 rows and 16 columns.
+        "x86-64-v4-amx": ["amx_tile_2x3_pairs", "amx_few_2x3_pairs",
+                          "amx_stream_2x3_pairs", "amx_stream_1x3_pairs"],
     },
     ("bert_int8dynamic", "fp32"): {  # PackedMatmulInt8
         "x86-64-v4-vnni": ["matmul_tile_8x48_quads", "matmul_stream_8x48_quads"],
+        "x86-64-v4-amx": ["amx_tile_2x3_quads", "amx_stream_2x3_quads"],
     },
     ("resnet_ts17", "fp32"): {  # DirectConv, PackedConv
         "x86-64-v3": ["conv_tile_6x16of16", "conv_tile_6x16of32"],
@@ -64,11 +69,11 @@ class Instruction:
         self.operands = [o.strip() for o in re.split(r",(?![^\[]*\])", operands)]
 
     def is_multiply_add(self):
-        return self.name in ("vdpbf16ps", "vpdpbusd") or (
+        return self.name in ("vdpbf16ps", "vpdpbusd", "tdpbf16ps", "tdpbusd") or (
             self.name.startswith("vfmadd") and self.name.endswith("ps"))
 
     def is_vector(self):
-        return any(re.match(r"[xyz]mm\d", o) for o in self.operands)
+        return any(re.match(r"[xyzt]mm\d", o) for o in self.operands)
 
     def uses_stack(self, frame_pointer):
         base = "r[sb]p" if frame_pointer else "rsp"
@@ -113,7 +118,7 @@ def innermost_loops(code):
 def complaints(name, code, lanes):
     """What is wrong with the loops of a function that computes a tile."""
     height, width = map(int, TILE.search(name).groups()[2:])
-    sums = height * -(-width // lanes)
+    sums = height * (width if name.startswith("amx") else -(-width // lanes))
     frame_pointer = any(
         i.name == "mov" and i.operands == ["rbp", "rsp"] for i in code
     )
