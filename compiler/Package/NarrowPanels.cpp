@@ -40,7 +40,7 @@ public:
       : depth(weight.shape[0]), columns(weight.shape[1]),
         rowStride(weight.transposed ? 1 : columns),
         columnStride(weight.transposed ? depth : 1), type(weight.elementType),
-        isNarrow(hasNibbles(weight)),
+        isNarrow(hasNibbles(weight.elementType)),
         bytes((weight.transposed ? *weight.transposed : weight).bytes()) {}
 
   const int64_t depth, columns;
@@ -68,7 +68,7 @@ private:
 
 /// Bytes of an element of its tensor.
 std::optional<int64_t> widthOf(const Weight &weight) {
-  return hasNibbles(weight) ? 1 : elementBytes(weight.elementType);
+  return hasNibbles(weight.elementType) ? 1 : elementBytes(weight.elementType);
 }
 
 /// Lines of a panel, some dozen KiB at a time.
@@ -119,10 +119,6 @@ void packLines(const Source &source, int64_t first, int64_t width,
 }
 
 } // namespace
-
-bool tenon::hasNibbles(const Weight &weight) {
-  return weight.elementType.isInteger(4);
-}
 
 void tenon::widenNibbles(const Weight &weight, ByteSink sink) {
   constexpr int64_t atOnce = int64_t(1) << 16;

@@ -23,11 +23,8 @@ namespace tenon {
 
 bool isNarrowLayout(llvm::StringRef layout);
 
-/// Whether a weight's numbers have 4 bits each in the WeightStore, where
-/// tensors have bytes.
-bool hasNibbles(const Weight &weight);
-
-/// Produces the bytes of such a weight's tensor.
+/// Produces the bytes of the tensor of a weight whose numbers have 4 bits each
+/// in the store.
 void widenNibbles(const Weight &weight, ByteSink sink);
 
 /// Bytes of a weight in such a layout; nullopt when it cannot have it.

@@ -39,7 +39,7 @@ int64_t elementBytes(const Weight &weight) {
 
 llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
                                      llvm::StringRef layout) {
-  if (layout.empty() && hasNibbles(weight))
+  if (layout.empty() && hasNibbles(weight.elementType))
     return uint64_t(elementCount(weight.shape).value_or(0));
   if (layout.empty())
     return weight.bytes().size();
@@ -264,7 +264,8 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
   // In a layout of its own the same bytes differ by the shape, and numbers of 4
   // bits by their sign.
   std::string form = layout.str();
-  if (hasNibbles(*weight) && weight->elementType.isUnsignedInteger())
+  if (hasNibbles(weight->elementType) &&
+      weight->elementType.isUnsignedInteger())
     form += " unsigned";
   if (!layout.empty())
     for (int64_t size : weight->shape)
@@ -281,7 +282,7 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
 }
 
 void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
-  if (placed.layout.empty() && hasNibbles(*placed.weight))
+  if (placed.layout.empty() && hasNibbles(placed.weight->elementType))
     widenNibbles(*placed.weight, sink);
   else if (placed.layout.empty())
     sink(placed.weight->bytes());

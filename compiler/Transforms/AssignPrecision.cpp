@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/PrecisionPlan.h"
+#include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
 #include "llvm/ADT/StringMap.h"
@@ -37,17 +38,6 @@ bool hasChoice(Operation *op) {
 }
 
 StringRef kindOf(Operation *op) { return op->getName().stripDialect(); }
-
-/// The first node that an op is of.
-std::string nodeOf(Location loc) {
-  if (auto name = dyn_cast<NameLoc>(loc))
-    return name.getName().str();
-  if (auto fused = dyn_cast<FusedLoc>(loc))
-    for (Location part : fused.getLocations())
-      if (std::string name = nodeOf(part); !name.empty())
-        return name;
-  return "";
-}
 
 /// Gives ops names that a plan can tell apart.
 class OpNames {

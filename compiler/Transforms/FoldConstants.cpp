@@ -3,7 +3,7 @@
 
 #include "compiler/Reference/Evaluate.h"
 #include "compiler/Transforms/Passes.h"
-#include "compiler/Weights/WeightStore.h"
+#include "compiler/Transforms/StoredTensors.h"
 #include "dialects/Kernel/QuantizedRhs.h"
 #include <cstring>
 
@@ -31,11 +31,6 @@ std::optional<int64_t> bytesOf(Value value) {
 
 int64_t countOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
-}
-
-bool isStored(Value value) {
-  return isa_and_nonnull<graph::WeightOp, graph::ConstantOp>(
-      value.getDefiningOp());
 }
 
 /// Whether an op makes numbers of 32 bits of those of 8 that a product reads.
@@ -75,7 +70,7 @@ bool mayFold(Operation *op) {
       role == kernel::Role::Foreign || role == kernel::Role::Constant ||
       op->getNumOperands() == 0)
     return false;
-  return llvm::all_of(op->getOperands(), isStored);
+  return llvm::all_of(op->getOperands(), isWeightOrConstant);
 }
 
 /// Copies `bytes` with axes permuted; element by element, runs of the last
@@ -139,7 +134,7 @@ public:
   void fold(Operation *op) {
     if (!mayFold(op))
       return;
-    const Weight *weight = weightOf(op->getOperand(0));
+    const Weight *weight = weightOf(op->getOperand(0), weights);
     if (auto reshape = dyn_cast<graph::ReshapeOp>(op); reshape && weight)
       return foldReshape(reshape, *weight);
     if (auto transpose = dyn_cast<graph::TransposeOp>(op); transpose && weight)
@@ -154,11 +149,6 @@ public:
   }
 
 private:
-  const Weight *weightOf(Value value) {
-    auto op = value.getDefiningOp<graph::WeightOp>();
-    return op ? weights.lookup(op.getName()) : nullptr;
-  }
-
   void replace(Operation *op, llvm::Expected<const Weight *> weight) {
     if (!weight) {
       // The op then runs at run time: nothing is lost.
@@ -208,7 +198,7 @@ private:
   bool foldConcat(graph::ConcatOp op) {
     SmallVector<const Weight *> parts;
     for (Value operand : op.getInputs()) {
-      parts.push_back(weightOf(operand));
+      parts.push_back(weightOf(operand, weights));
       if (!parts.back() || parts.back()->elementType != parts[0]->elementType)
         return false;
     }
@@ -227,21 +217,6 @@ private:
     return true;
   }
 
-  std::optional<reference::Tensor> tensorOf(Value value) {
-    if (auto constant = value.getDefiningOp<graph::ConstantOp>())
-      return reference::Tensor::fromAttr(constant.getValue());
-    const Weight *weight = weightOf(value);
-    if (!weight)
-      return std::nullopt;
-    auto tensor = reference::Tensor::fromBytes(weight->elementType,
-                                               weight->shape, weight->bytes());
-    if (!tensor) {
-      llvm::consumeError(tensor.takeError());
-      return std::nullopt;
-    }
-    return std::move(*tensor);
-  }
-
   void evaluate(Operation *op) {
     std::optional<int64_t> out = bytesOf(op->getResult(0));
     int64_t in = 0;
@@ -256,7 +231,7 @@ private:
       return;
     SmallVector<reference::Tensor> operands;
     for (Value operand : op->getOperands()) {
-      std::optional<reference::Tensor> tensor = tensorOf(operand);
+      std::optional<reference::Tensor> tensor = tensorOf(operand, weights);
       if (!tensor)
         return;
       operands.push_back(std::move(*tensor));

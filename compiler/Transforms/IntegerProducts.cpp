@@ -126,7 +126,7 @@ private:
     OpBuilder builder(op);
     Location loc = op.getLoc();
     Quantized lhs = Quantized::of(left), rhs = Quantized::of(right);
-    lhs.numbers = through(builder, lhsViews, lhs.numbers);
+    lhs.numbers = throughViews(builder, lhsViews, lhs.numbers);
     for (Value *each : {&lhs.zero, &lhs.scale})
       *each = *each ? asScalar(builder, *each) : Value();
     for (Value *each : {&rhs.numbers, &rhs.zero, &rhs.scale})
@@ -149,12 +149,6 @@ private:
     eraseUnused(op);
   }
 
-  static Value castTo(OpBuilder &builder, Location loc, Value value,
-                      Type element) {
-    return graph::CastOp::create(
-        builder, loc, graph::tensorOf(graph::getDims(value), element), value);
-  }
-
   /// The numbers less their zero point, as i32.
   static Value centered(OpBuilder &builder, Location loc,
                         const Quantized &value) {
@@ -164,19 +158,6 @@ private:
       return wide;
     return graph::SubOp::create(builder, loc, wide.getType(), wide,
                                 castTo(builder, loc, value.zero, i32));
-  }
-
-  /// What views make of other elements than those they were made for.
-  static Value through(OpBuilder &builder, ArrayRef<Operation *> views,
-                       Value value) {
-    Type element = graph::getElementType(value);
-    for (Operation *view : llvm::reverse(views)) {
-      Operation *copy = builder.clone(*view);
-      copy->setOperand(0, value);
-      value = copy->getResult(0);
-      value.setType(graph::tensorOf(graph::getDims(value), element));
-    }
-    return value;
   }
 
   static Value asScalar(OpBuilder &builder, Value value) {
@@ -215,8 +196,9 @@ private:
       return;
     OpBuilder builder(operand.getOwner());
     Location loc = operand.getOwner()->getLoc();
-    Value wide = castTo(builder, loc, through(builder, views, cast.getInput()),
-                        builder.getI32Type());
+    Value wide =
+        castTo(builder, loc, throughViews(builder, views, cast.getInput()),
+               builder.getI32Type());
     if (found.zero)
       wide = graph::SubOp::create(builder, loc, wide.getType(), wide,
                                   asScalar(builder, found.zero));

@@ -13,6 +13,7 @@
 #include "compiler/Weights/WeightStore.h"
 #include <cmath>
 #include <cstring>
+#include <map>
 
 using namespace mlir;
 
@@ -84,19 +85,15 @@ private:
     });
     OpBuilder builder(op);
     Location loc = op.getLoc();
-    auto castTo = [&](Value value, Type element) -> Value {
-      return graph::CastOp::create(
-          builder, loc, graph::tensorOf(graph::getDims(value), element), value);
-    };
     Type i32 = builder.getI32Type();
-    Value wide = castTo(rows.numbers, i32);
+    Value wide = castTo(builder, loc, rows.numbers, i32);
     wide = graph::SubOp::create(builder, loc, wide.getType(), wide,
                                 number(builder, loc, i32, 128));
     Type sums = graph::tensorOf(graph::getDims(op.getResult()), i32);
-    auto product = graph::MatmulOp::create(builder, loc, sums, wide,
-                                           castTo(columns.numbers, i32));
+    auto product = graph::MatmulOp::create(
+        builder, loc, sums, wide, castTo(builder, loc, columns.numbers, i32));
     product->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-    Value result = castTo(product, builder.getF32Type());
+    Value result = castTo(builder, loc, product, builder.getF32Type());
     for (Value scale : {rows.scale, columns.scale})
       result = graph::MulOp::create(builder, loc, op.getType(), result, scale);
     op.getResult().replaceAllUsesWith(result);
@@ -165,7 +162,7 @@ private:
     if (!weight)
       return quantized(value, 0, i8, 0);
     int64_t depth = weight->shape[0], columns = weight->shape[1];
-    std::vector<float> scales = scalesOf(*weight);
+    const std::vector<float> &scales = scalesOf(*weight);
     std::vector<char> numbers(size_t(depth * columns));
     const char *source = weight->bytes().data();
     for (int64_t k = 0; k < depth; ++k)
@@ -193,9 +190,13 @@ private:
   }
 
   /// Of each column: its largest magnitude over 127, or 1 of zeros.
-  static std::vector<float> scalesOf(const Weight &weight) {
+  const std::vector<float> &scalesOf(const Weight &weight) {
+    auto [found, isNew] = scalesOfWeights.try_emplace(&weight);
+    std::vector<float> &scales = found->second;
+    if (!isNew)
+      return scales;
     int64_t depth = weight.shape[0], columns = weight.shape[1];
-    std::vector<float> scales(size_t(columns), 0.0f);
+    scales.assign(size_t(columns), 0.0f);
     const char *source = weight.bytes().data();
     for (int64_t k = 0; k < depth; ++k)
       for (int64_t n = 0; n < columns; ++n) {
@@ -212,6 +213,7 @@ private:
   WeightStore *weights;
   bool explain;
   llvm::DenseMap<Value, Quantized> known;
+  std::map<const Weight *, std::vector<float>> scalesOfWeights;
 };
 
 struct LowerInt8 : impl::LowerInt8PassBase<LowerInt8> {

@@ -35,11 +35,6 @@ constexpr int64_t fewestElements = int64_t(1) << 12;
 /// kernels that multiply f32.
 constexpr int64_t fewestMaps = 8;
 
-Value castTo(OpBuilder &builder, Location loc, Value value, Type element) {
-  return graph::CastOp::create(
-      builder, loc, graph::tensorOf(graph::getDims(value), element), value);
-}
-
 bool isLargeWeight(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return value.getDefiningOp<graph::WeightOp>() && type.hasStaticShape() &&
@@ -276,13 +271,7 @@ private:
       more = linksToAttention(view.base);
     Value made = more.empty() ? view.base : more.back()->getOperand(0);
     links.append(more);
-    Value narrow = rounding(made);
-    for (Operation *link : llvm::reverse(links)) {
-      Operation *copy = builder.clone(*link);
-      copy->setOperand(0, narrow);
-      narrow = copy->getResult(0);
-      narrow.setType(graph::tensorOf(graph::getDims(narrow), narrowType));
-    }
+    Value narrow = throughViews(builder, links, rounding(made));
     return castTo(builder, loc, narrow, builder.getF32Type());
   }
 

@@ -62,6 +62,33 @@ llvm::SetVector<Operation *> pointwiseTree(Operation *end) {
   return ops;
 }
 
+Value castTo(OpBuilder &builder, Location loc, Value value, Type element) {
+  return graph::CastOp::create(
+      builder, loc, graph::tensorOf(graph::getDims(value), element), value);
+}
+
+Value throughViews(OpBuilder &builder, ArrayRef<Operation *> views,
+                   Value value) {
+  Type element = graph::getElementType(value);
+  for (Operation *view : llvm::reverse(views)) {
+    Operation *copy = builder.clone(*view);
+    copy->setOperand(0, value);
+    value = copy->getResult(0);
+    value.setType(graph::tensorOf(graph::getDims(value), element));
+  }
+  return value;
+}
+
+std::string nodeOf(Location loc) {
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return name.getName().str();
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (std::string name = nodeOf(part); !name.empty())
+        return name;
+  return "";
+}
+
 bool isGiven(Value memory) {
   Operation *producer = memory.getDefiningOp();
   return !producer || isa<graph::AppendOp, graph::ConcatOp>(producer);

@@ -20,6 +20,19 @@ bool isNear(double value, double expected);
 mlir::Value scalarOf(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::TypedAttr value);
 
+/// A tensor's elements as another type.
+mlir::Value castTo(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value value, mlir::Type element);
+
+/// A value as copies of `views` see it, of which the last one comes first: they
+/// keep its element type, whichever they were made for.
+mlir::Value throughViews(mlir::OpBuilder &builder,
+                         llvm::ArrayRef<mlir::Operation *> views,
+                         mlir::Value value);
+
+/// The first ONNX node that an op is of; empty when there is none.
+std::string nodeOf(mlir::Location loc);
+
 /// The operand of an op with two that is not `value`.
 mlir::Value otherOperand(mlir::Operation *op, mlir::Value value);
 

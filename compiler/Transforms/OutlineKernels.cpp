@@ -1,6 +1,7 @@
 //===- OutlineKernels.cpp - Make equal regions one kernel.func ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/IRMapping.h"
@@ -139,7 +140,7 @@ private:
     OpBuilder builder(region);
     SmallVector<Attribute> nodes;
     for (Operation &op : region.getBody().front().without_terminator())
-      nodes.push_back(builder.getStringAttr(nameOf(op.getLoc())));
+      nodes.push_back(builder.getStringAttr(nodeOf(op.getLoc())));
     auto call = kernel::CallOp::create(
         builder, region.getLoc(), region.getResultTypes(),
         function.getSymName(), region.getOperands(),
@@ -147,16 +148,6 @@ private:
     call->setAttr("nodes", builder.getArrayAttr(nodes));
     region.replaceAllUsesWith(call.getResults());
     region.erase();
-  }
-
-  static std::string nameOf(Location loc) {
-    if (auto name = dyn_cast<NameLoc>(loc))
-      return name.getName().str();
-    if (auto fused = dyn_cast<FusedLoc>(loc))
-      for (Location part : fused.getLocations())
-        if (isa<NameLoc>(part))
-          return cast<NameLoc>(part).getName().str();
-    return "";
   }
 
   ModuleOp module;

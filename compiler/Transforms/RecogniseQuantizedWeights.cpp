@@ -10,7 +10,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Reference/Tensor.h"
+#include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/QuantizedWeights.h"
+#include "compiler/Transforms/StoredTensors.h"
 #include "compiler/Transforms/WeightPasses.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/QuantizedRhs.h"
@@ -23,11 +25,6 @@ namespace tenon {
 #include "compiler/Transforms/WeightPasses.h.inc"
 
 namespace {
-
-bool isStored(Value value) {
-  return isa_and_nonnull<graph::WeightOp, graph::ConstantOp>(
-      value.getDefiningOp());
-}
 
 SmallVector<int64_t> shapeOf(Value value) {
   return SmallVector<int64_t>(
@@ -58,8 +55,9 @@ public:
     auto dequantize =
         view ? view->base.getDefiningOp<graph::DequantizeOp>() : nullptr;
     if (!dequantize || kernel::quantizedRhsOf(rhs) ||
-        !isStored(dequantize.getInput()) || !isStored(dequantize.getScale()) ||
-        !isStored(dequantize.getZeroPoint()))
+        !isWeightOrConstant(dequantize.getInput()) ||
+        !isWeightOrConstant(dequantize.getScale()) ||
+        !isWeightOrConstant(dequantize.getZeroPoint()))
       return;
     std::string why = rewrite(op, *view, dequantize);
     if (!why.empty() && explain)
@@ -104,7 +102,7 @@ private:
     Value before = op.getRhs();
     op.getRhsMutable().assign(
         quantizedRhs(builder, op.getLoc(), weight, matrix[0]));
-    dropDead(before);
+    eraseUnused(before.getDefiningOp());
     return "";
   }
 
@@ -138,25 +136,9 @@ private:
                                                : std::nullopt;
   }
 
-  std::optional<reference::Tensor> tensorOf(Value value) {
-    if (auto constant = value.getDefiningOp<graph::ConstantOp>())
-      return reference::Tensor::fromAttr(constant.getValue());
-    const Weight *weight =
-        weights.lookup(value.getDefiningOp<graph::WeightOp>().getName());
-    if (!weight)
-      return std::nullopt;
-    auto tensor = reference::Tensor::fromBytes(weight->elementType,
-                                               weight->shape, weight->bytes());
-    if (!tensor) {
-      llvm::consumeError(tensor.takeError());
-      return std::nullopt;
-    }
-    return std::move(*tensor);
-  }
-
   /// The number that all elements are; nullopt for others.
   std::optional<int64_t> onlyNumber(Value value) {
-    std::optional<reference::Tensor> tensor = tensorOf(value);
+    std::optional<reference::Tensor> tensor = tensorOf(value, weights);
     if (!tensor || tensor->count() == 0)
       return std::nullopt;
     ArrayRef<int64_t> numbers = tensor->ints();
@@ -192,7 +174,7 @@ private:
     const Weight *weight = op ? weights.lookup(op.getName()) : nullptr;
     if (weight && own == all)
       return added(reshaped(*weight, stored));
-    std::optional<reference::Tensor> tensor = tensorOf(value);
+    std::optional<reference::Tensor> tensor = tensorOf(value, weights);
     if (!tensor)
       return nullptr;
     std::vector<char> from = tensor->toBytes(), to;
@@ -218,7 +200,7 @@ private:
     auto op = value.getDefiningOp<graph::WeightOp>();
     if (const Weight *weight = op ? weights.lookup(op.getName()) : nullptr)
       return turned(added(reshaped(*weight, shape)), lie);
-    std::optional<reference::Tensor> tensor = tensorOf(value);
+    std::optional<reference::Tensor> tensor = tensorOf(value, weights);
     return tensor ? turned(added(weights.addOwned("quantized", tensor->element,
                                                   shape, tensor->toBytes())),
                            lie)
@@ -242,18 +224,6 @@ private:
       return *weight;
     llvm::consumeError(weight.takeError());
     return nullptr;
-  }
-
-  static void dropDead(Value value) {
-    Operation *op = value.getDefiningOp();
-    if (!op || !op->use_empty())
-      return;
-    SmallVector<Value> operands(op->getOperands());
-    op->erase();
-    llvm::SmallDenseSet<Value> seen;
-    for (Value operand : operands)
-      if (seen.insert(operand).second)
-        dropDead(operand);
   }
 
   WeightStore &weights;

@@ -51,7 +51,7 @@ std::optional<int64_t> elementCount(ArrayRef<int64_t> shape) {
 }
 
 /// Numbers of 4 bits lie two in a byte, the first one low.
-static bool hasNibbles(mlir::Type type) {
+bool hasNibbles(mlir::Type type) {
   return type.isSignlessInteger(4) || type.isUnsignedInteger(4);
 }
 

@@ -38,6 +38,9 @@
 
 namespace tenon {
 
+/// Whether elements have 4 bits each in the store, where tensors have bytes.
+bool hasNibbles(mlir::Type type);
+
 /// Bytes of one stored element; nothing when no tensor may hold the type.
 std::optional<int64_t> elementBytes(mlir::Type type);
 

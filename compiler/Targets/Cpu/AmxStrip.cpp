@@ -23,6 +23,7 @@
 
 #include "compiler/Targets/Cpu/AmxStrip.h"
 #include "compiler/Targets/Cpu/AmxUnit.h"
+#include "compiler/Targets/Cpu/TileFunction.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -64,9 +65,10 @@ public:
     for (int64_t fetch = 0; fetch < Fetches; ++fetch)
       for (int64_t height : {1, 2})
         tiles[fetch][height - 1] = writeTile(height, Fetch(fetch));
-    LLVM::LLVMFuncOp function =
-        start(name, {pointer, i64, pointer, i64, pointer, i64, i64,
-                     b.getI1Type(), pointer, pointer, i64, i64, i64, i64});
+    LLVM::LLVMFuncOp function = startTileFunction(
+        b, module, name,
+        {pointer, i64, pointer, i64, pointer, i64, i64, b.getI1Type(), pointer,
+         pointer, i64, i64, i64, i64});
     writeStrip(function);
     LLVM::ReturnOp::create(b, ValueRange());
     return function;
@@ -107,23 +109,14 @@ private:
     otherwise();
   }
 
-  LLVM::LLVMFuncOp start(StringRef name, ArrayRef<Type> inputs) {
-    b.setInsertionPointToEnd(module.getBody());
-    auto type = LLVM::LLVMFunctionType::get(
-        LLVM::LLVMVoidType::get(b.getContext()), inputs);
-    auto function =
-        LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
-    b.setInsertionPointToStart(function.addEntryBlock(b));
-    return function;
-  }
-
   /// tile(a, aLower, aStride, b, steps, c, cLower, cStride, out, outLower,
   /// outStride, accumulate, next, nextStep, rows, lines): strides are bytes;
   /// *Lower is where the second register's rows begin; `rows` of the first
   /// register and `lines` of B's are what they have been shaped for.
   LLVM::LLVMFuncOp writeTile(int64_t height, Fetch fetch) {
     constexpr const char *prefixes[] = {"amx_tile_", "amx_few_", "amx_stream_"};
-    LLVM::LLVMFuncOp tile = start(
+    LLVM::LLVMFuncOp tile = startTileFunction(
+        b, module,
         (prefixes[fetch] + Twine(height) + "x" + Twine(width) + suffix).str(),
         {pointer, pointer, i64, pointer, i64, pointer, pointer, i64, pointer,
          pointer, i64, b.getI1Type(), pointer, i64, i64, i64});

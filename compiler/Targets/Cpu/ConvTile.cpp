@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/ConvTile.h"
+#include "compiler/Targets/Cpu/TileFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -31,14 +32,9 @@ public:
         vector(VectorType::get({lanes}, b.getF32Type())) {}
 
   LLVM::LLVMFuncOp write(StringRef name) {
-    b.setInsertionPointToEnd(module.getBody());
-    auto type =
-        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                    {pointer, pointer, pointer, pointer});
-    auto function =
-        LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
+    LLVM::LLVMFuncOp function = startTileFunction(
+        b, module, name, {pointer, pointer, pointer, pointer});
     function.setNoInline(true);
-    b.setInsertionPointToStart(function.addEntryBlock(b));
     Value zero =
         arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
     SmallVector<Value> state(tile.pixels * vectors, zero);

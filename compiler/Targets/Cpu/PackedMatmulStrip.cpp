@@ -10,6 +10,7 @@
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "compiler/Targets/Cpu/AmxStrip.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
+#include "compiler/Targets/Cpu/TileFunction.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -85,8 +86,9 @@ public:
                                       : tiles[Next].back());
     }
     LLVM::LLVMFuncOp function =
-        start(name, {pointer, i64, pointer, i64, pointer, i64, i64, i1(),
-                     pointer, pointer, i64, i64, i64, i64});
+        startTileFunction(b, module, name,
+                          {pointer, i64, pointer, i64, pointer, i64, i64, i1(),
+                           pointer, pointer, i64, i64, i64, i64});
     writeStripTile(function);
     LLVM::ReturnOp::create(b, ValueRange());
     return function;
@@ -116,16 +118,6 @@ private:
   void prefetch(Value at) {
     // Read; expected to be needed again soon; data.
     LLVM::Prefetch::create(b, at, 0, 3, 1);
-  }
-
-  LLVM::LLVMFuncOp start(StringRef name, ArrayRef<Type> inputs) {
-    b.setInsertionPointToEnd(module.getBody());
-    auto type = LLVM::LLVMFunctionType::get(
-        LLVM::LLVMVoidType::get(b.getContext()), inputs);
-    auto function =
-        LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
-    b.setInsertionPointToStart(function.addEntryBlock(b));
-    return function;
   }
 
   /// A position of the tile, over all its vectors.
@@ -315,8 +307,9 @@ private:
   /// alone, what comes behind in B itself.
   LLVM::LLVMFuncOp writeTile(StringRef name, int64_t height, Fetch fetch) {
     LLVM::LLVMFuncOp tile =
-        start(name, {pointer, i64, pointer, i64, pointer, i64, pointer, i64,
-                     i1(), pointer, i64});
+        startTileFunction(b, module, name,
+                          {pointer, i64, pointer, i64, pointer, i64, pointer,
+                           i64, i1(), pointer, i64});
     auto argument = [&](int i) { return tile.getArgument(i); };
     auto rowsOf = [&](int base) {
       SmallVector<Value> rows = {argument(base)};

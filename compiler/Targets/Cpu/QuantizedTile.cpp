@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/QuantizedTile.h"
+#include "compiler/Targets/Cpu/TileFunction.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -61,8 +62,9 @@ public:
   /// outStride, accumulate), of `columns` columns.
   LLVM::LLVMFuncOp writeTile(StringRef name, int64_t height) {
     LLVM::LLVMFuncOp function =
-        start(name, {pointer, i64, pointer, i64, pointer, pointer, pointer, i64,
-                     pointer, i64, b.getI1Type()});
+        startTileFunction(b, module, name,
+                          {pointer, i64, pointer, i64, pointer, pointer,
+                           pointer, i64, pointer, i64, b.getI1Type()});
     auto argument = [&](int i) { return function.getArgument(i); };
     auto rowsOf = [&](int base) {
       SmallVector<Value> rows = {argument(base)};
@@ -84,21 +86,19 @@ public:
 
   /// copy(numbers, depth, scales, zeros, out): `columns` of each line of out.
   LLVM::LLVMFuncOp writeCopy(StringRef name) {
-    LLVM::LLVMFuncOp function =
-        start(name, {pointer, i64, pointer, pointer, pointer});
+    LLVM::LLVMFuncOp function = startTileFunction(
+        b, module, name, {pointer, i64, pointer, pointer, pointer});
     begin(function.getArgument(0), function.getArgument(2),
           function.getArgument(3));
     Value out = function.getArgument(4);
     forEachBlock(function.getArgument(1), {}, [&](const Block &at, ValueRange) {
       Sides sides = sidesOf(at.index);
-      forEachStep(
-          at, {}, /*fetches=*/true,
-          [&](Value k, ArrayRef<Value> numbers, ValueRange) {
-            Value line = this->at(out, f32, mul(k, number(panelColumns)));
-            for (int64_t v = 0; v < vectors; ++v)
-              storeVector(scaled(numbers[v], sides, v), line, v * lanes);
-            return SmallVector<Value>();
-          });
+      forEachStep(at, {}, [&](Value k, ArrayRef<Value> numbers, ValueRange) {
+        Value line = this->at(out, f32, mul(k, number(panelColumns)));
+        for (int64_t v = 0; v < vectors; ++v)
+          storeVector(scaled(numbers[v], sides, v), line, v * lanes);
+        return SmallVector<Value>();
+      });
       return SmallVector<Value>();
     });
     LLVM::ReturnOp::create(b, ValueRange());
@@ -159,16 +159,6 @@ private:
     LLVM::Prefetch::create(b, byte(base, int32_t(offset)), 0, 3, 1);
   }
 
-  LLVM::LLVMFuncOp start(StringRef name, ArrayRef<Type> inputs) {
-    b.setInsertionPointToEnd(module.getBody());
-    auto type = LLVM::LLVMFunctionType::get(
-        LLVM::LLVMVoidType::get(b.getContext()), inputs);
-    auto function =
-        LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
-    b.setInsertionPointToStart(function.addEntryBlock(b));
-    return function;
-  }
-
   void begin(Value numbers, Value scales, Value zeros) {
     this->numbers = numbers;
     this->scales = scales;
@@ -226,15 +216,14 @@ private:
       Value k, ArrayRef<Value> numbers, ValueRange carried)>;
   /// Steps of a block, `unit` at a time, then one by one.
   SmallVector<Value> forEachStep(const Block &of, ValueRange carried,
-                                 bool fetches, OnStep body) {
+                                 OnStep body) {
     Value units = of.known ? number(of.known / unit) : div(of.count, unit);
     SmallVector<Value> sums =
         loop(number(0), units, carried, [&](Value i, ValueRange in) {
           Value k = add(of.first, mul(i, number(unit)));
           Value line = lineAt(k);
-          if (fetches)
-            for (int64_t at = 0; at < lineBytes(); at += cacheLine)
-              prefetch(line, streamAhead + at);
+          for (int64_t at = 0; at < lineBytes(); at += cacheLine)
+            prefetch(line, streamAhead + at);
           SmallVector<Value> carry(in), read;
           for (int64_t j = 0; j < unit; ++j) {
             if (j == 0 && bits == 4)
@@ -378,8 +367,7 @@ private:
   SmallVector<Value> addScaled(const Block &of, ValueRange before) {
     Sides sides = sidesOf(of.index);
     return forEachStep(
-        of, before, /*fetches=*/true,
-        [&](Value k, ArrayRef<Value> numbers, ValueRange carried) {
+        of, before, [&](Value k, ArrayRef<Value> numbers, ValueRange carried) {
           SmallVector<Value> sums(carried);
           SmallVector<Value> values;
           for (int64_t v = 0; v < vectors; ++v)
@@ -406,17 +394,16 @@ private:
     size_t height = rows.size();
     size_t products = height * vectors;
     SmallVector<Value> zero(products + (hasOffset ? height : 0), splat(0.0f));
-    SmallVector<Value> sums =
-        forEachStep(of, zero, /*fetches=*/true,
-                    [&](Value k, ArrayRef<Value> numbers, ValueRange carried) {
-                      SmallVector<Value> sums(carried);
-                      addProducts(k, numbers, sums);
-                      for (size_t row = 0; hasOffset && row < height; ++row) {
-                        Value &sum = sums[products + row];
-                        sum = arith::AddFOp::create(b, sum, factor(row, k));
-                      }
-                      return sums;
-                    });
+    SmallVector<Value> sums = forEachStep(
+        of, zero, [&](Value k, ArrayRef<Value> numbers, ValueRange carried) {
+          SmallVector<Value> sums(carried);
+          addProducts(k, numbers, sums);
+          for (size_t row = 0; hasOffset && row < height; ++row) {
+            Value &sum = sums[products + row];
+            sum = arith::AddFOp::create(b, sum, factor(row, k));
+          }
+          return sums;
+        });
     Sides sides = sidesOf(of.index);
     SmallVector<Value> result;
     for (size_t i = 0; i < products; ++i) {
