@@ -36,7 +36,10 @@ std::vector<cpu::CpuLevel> levelsOf(const CompileOptions &options,
                                     bool hasQuads,
                                     std::vector<std::string> &errors) {
   std::vector<cpu::CpuLevel> levels;
-  bool hasPairs = options.usesPrecision(Precision::Bf16);
+  // Many rows meet weights of few bits as pairs.
+  bool hasPairs = options.usesPrecision(Precision::Bf16) ||
+                  options.usesPrecision(Precision::Int8Weights) ||
+                  options.usesPrecision(Precision::Int4Weights);
   if (options.levels.empty())
     for (const cpu::CpuLevel &level : cpu::cpuLevels())
       if (isWorthIt(level, hasPairs, hasQuads))

@@ -210,7 +210,8 @@ std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
   if (!rhs || !view.isWeight[rhs.getArgNumber()])
     return "rhs is no weight";
   kernel::MatmulView sizes = *kernel::matmulViewOf(matmul);
-  if (sizes.hasHalfLhs() && !sizes.hasPairs())
+  bool isQuantized = kernel::quantizedRhsOf(matmul.getRhs()).has_value();
+  if (sizes.hasHalfLhs() && !sizes.hasPairs() && !isQuantized)
     return "only lhs is bf16";
   if (sizes.hasHalfLhs() && !sizes.lhsDepthStride().isConstant(1))
     return "rows of lhs, a bf16, are not contiguous";

@@ -8,9 +8,10 @@
 //
 // f16 ends at 65504: weights with more in them stay f32.
 //
-// On CPUs these are the products by weights. CUDA devices have instructions
-// for pairs of 16 bits that are many times as fast as those for f32: there,
-// products of two activations, attention and convolutions are such, too.
+// On CPUs these are the products by weights, of those by weights of 8 or 4 bits
+// lhs alone. CUDA devices have instructions for pairs of 16 bits that are many
+// times as fast as those for f32: there, products of two activations, attention
+// and convolutions are such, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +36,11 @@ constexpr int64_t fewestElements = int64_t(1) << 12;
 /// kernels that multiply f32.
 constexpr int64_t fewestMaps = 8;
 
+bool isOfFewBits(Precision precision) {
+  return precision == Precision::Int8Weights ||
+         precision == Precision::Int4Weights;
+}
+
 bool isLargeWeight(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return value.getDefiningOp<graph::WeightOp>() && type.hasStaticShape() &&
@@ -58,9 +64,12 @@ public:
       if (auto gather = dyn_cast<graph::GatherOp>(op))
         lookups.push_back(gather);
     });
-    for (Operation *op : products)
+    for (Operation *op : products) {
       if (isWanted(op))
         lowerOrSay(op);
+      if (!isCuda && isOfFewBits(precisionOf(op, precision)))
+        lowerLhs(cast<graph::MatmulOp>(op));
+    }
     for (graph::GatherOp op : lookups)
       if (isWanted(op))
         lowerTable(op);
@@ -80,6 +89,13 @@ private:
     narrowType = wanted == Precision::Fp16 ? Type(builder.getF16Type())
                                            : builder.getBF16Type();
     return wanted == Precision::Bf16 || wanted == Precision::Fp16;
+  }
+
+  /// Of a product whose weight will be of 8 or 4 bits, which are coarser: what
+  /// it multiplies is rounded, so that many rows are multiplied in bf16.
+  void lowerLhs(graph::MatmulOp op) {
+    if (refusal(op).empty() && graph::getRank(op.getRhs()) == 2)
+      lower(op.getLhsMutable());
   }
 
   void lowerOrSay(Operation *op) {

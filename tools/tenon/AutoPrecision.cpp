@@ -74,8 +74,16 @@ std::vector<PrecisionSpeed> speedsOf(const CompileOptions &options) {
            : hasQuads ? 2.8
                       : 1.2,
            1},
-          {Precision::Int8Weights, 0.95, 1.0625},
-          {Precision::Int4Weights, 0.9, 0.5625}};
+          {Precision::Int8Weights,
+           hasAmx     ? 4
+           : hasPairs ? 1.7
+                      : 0.95,
+           1.0625},
+          {Precision::Int4Weights,
+           hasAmx     ? 4
+           : hasPairs ? 1.7
+                      : 0.9,
+           0.5625}};
 }
 
 /// An op, what it has to do and what other precisions do to its result.

@@ -53,9 +53,10 @@ class PanelMatmul {
 public:
   /// `packed` is rhs where it comes packed, else null.
   PanelMatmul(Emitter &e, graph::MatmulOp op, kernel::MatmulView view,
-              Value packed)
+              Value packed, bool makesPairs = false)
       : e(e), op(op), view(std::move(view)),
-        rhsPanels(e, op, this->view, packed), rows(e.valueOf(this->view.rows)),
+        rhsPanels(e, op, this->view, packed, makesPairs),
+        rows(e.valueOf(this->view.rows)),
         columns(e.valueOf(this->view.columns)), depth(rhsPanels.getDepth()),
         isPacked(packed) {
     std::optional<int64_t> knownDepth = rhsPanels.getKnownDepth();
@@ -242,7 +243,7 @@ private:
         emitSkipped(panel, isWhole);
       });
     // One step where there is no k at all: its sums are zero.
-    Value steps = copies ? e.number(blockDepth) : rhsPanels.stepsAtOnce(rows);
+    Value steps = stepsAtOnce();
     e.loop(e.number(0), e.max(depth, e.number(1)), steps, [&](Value k) {
       Value kEnd = e.min(e.add(k, steps), depth);
       forEachSlice(begin, end, [&] {
@@ -253,6 +254,18 @@ private:
         });
       });
     });
+  }
+
+  Value stepsAtOnce() {
+    Value block = e.number(blockDepth);
+    if (!copies)
+      return rhsPanels.stepsAtOnce(rows);
+    if (rowPadding == 0)
+      return block;
+    // Of a few rows that are widened, scratch memory may hold all.
+    int64_t room = kernel::widenedLhsBytes(rhsPanels.scratchDepth()) / 4;
+    Value fits = e.less(e.mul(rows, strideOfCopy(depth)), e.number(room + 1));
+    return e.select(fits, rhsPanels.stepsAtOnce(rows), block);
   }
 
   /// Slices of the group that panels [begin, end) of the piece may meet.
@@ -493,7 +506,16 @@ LogicalResult emitPanelMatmul(Emitter &e, bool isPacked) {
   if (isPacked)
     packed =
         e.argumentBuffer(cast<BlockArgument>(view->rhs.base).getArgNumber());
-  PanelMatmul(e, op, std::move(*view), packed).emit();
+  if (!isPacked || !RhsPanels::canMakePairs(e.level, op, *view)) {
+    PanelMatmul(e, op, std::move(*view), packed).emit();
+    return success();
+  }
+  Value isFew = e.less(e.valueOf(view->rows), e.number(kernel::fewRows + 1));
+  e.ifThen(isFew, [&] { PanelMatmul(e, op, *view, packed).emit(); });
+  Value isMany = e.less(e.number(kernel::fewRows), e.valueOf(view->rows));
+  e.ifThen(isMany, [&] {
+    PanelMatmul(e, op, *view, packed, /*makesPairs=*/true).emit();
+  });
   return success();
 }
 

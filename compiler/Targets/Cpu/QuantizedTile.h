@@ -45,6 +45,11 @@ void callQuantizedTile(Emitter &e, const kernel::QuantizedRhs &rhs,
 void callQuantizedCopy(Emitter &e, const kernel::QuantizedRhs &rhs,
                        const QuantizedPanel &panel, Value out);
 
+/// out[depth / 2][panelColumns][2] = the panel as bf16; of an even depth.
+/// `room` is what out can hold of f32, which is at least the panel.
+void callQuantizedPairs(Emitter &e, const kernel::QuantizedRhs &rhs,
+                        const QuantizedPanel &panel, Value out, int64_t room);
+
 } // namespace tenon::cpu
 
 #endif // TENON_COMPILER_TARGETS_CPU_QUANTIZEDTILE_H

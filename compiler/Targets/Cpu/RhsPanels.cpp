@@ -20,18 +20,29 @@ Value element(Emitter &e, Value base, Value offset) {
 } // namespace
 
 RhsPanels::RhsPanels(Emitter &e, graph::MatmulOp op,
-                     const kernel::MatmulView &view, Value packed)
+                     const kernel::MatmulView &view, Value packed,
+                     bool makesPairs)
     : e(e), view(view), quantized(kernel::quantizedRhsOf(op.getRhs())),
       packed(packed), depth(e.valueOf(view.depth)),
-      knownDepth(view.depth.asConstant()), hasPairs(view.hasPairs()),
-      multiplies(hasPairs && e.level.pairDots != PairDots::None &&
-                 view.lhsLiesInPairs()),
+      knownDepth(view.depth.asConstant()), makesPairs(makesPairs),
+      hasPairs(view.hasPairs()),
+      multiplies(makesPairs ||
+                 (hasPairs && e.level.pairDots != PairDots::None &&
+                  view.lhsLiesInPairs())),
       parts(view.halves ? 2 : 1) {
-  packedDepth = hasPairs ? e.div(depth, e.number(2)) : depth;
+  Value pairs = e.div(depth, e.number(2));
+  packedDepth = hasPairs ? pairs : depth;
   if (!multiplies)
     return;
-  depth = packedDepth;
+  depth = pairs;
   knownDepth = *knownDepth / 2;
+}
+
+bool RhsPanels::canMakePairs(const CpuLevel &level, graph::MatmulOp op,
+                             const kernel::MatmulView &view) {
+  return level.pairDots != PairDots::None && view.lhsLiesInPairs() &&
+         kernel::quantizedRhsOf(op.getRhs()) &&
+         view.depth.asConstant().value_or(1) % 2 == 0;
 }
 
 int64_t RhsPanels::scratchBytes() const {
@@ -52,7 +63,7 @@ void RhsPanels::startBatch(Value batch, Value panels, const Matrix &matrix) {
 /// Where the packed block [k, ..) of a panel lies.
 Value RhsPanels::packedAt(Value panel, Value k) {
   if (quantized)
-    return quantizedAt(panel, k);
+    return quantizedAt(panel, makesPairs ? e.mul(k, e.number(2)) : k);
   Value row = widens() ? e.div(k, e.number(2)) : k;
   return element(
       e, packedBatch,
@@ -90,6 +101,8 @@ Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
   Value behind = e.select(more, block.kEnd, e.number(0));
   work.next = packedAt(e.select(e.both(isLast, more), first, follower),
                        e.select(isLast, behind, block.k));
+  if (makesPairs)
+    return pairedPart(work, own, block.k, part);
   if (!widens())
     return work;
   if (quantized)
@@ -113,7 +126,8 @@ Value RhsPanels::quantizedAt(Value panel, Value k) {
                    e.add(first, bytesOfSteps(e, rhs, k)));
 }
 
-Strip RhsPanels::quantizedPart(Strip work, Value panel, Value k, int64_t part) {
+/// The numbers of a strip's block, from step k on, and their scales.
+void RhsPanels::findSides(Strip &work, Value panel, Value k) {
   const kernel::QuantizedRhs &rhs = *quantized;
   auto lineOf = [&](Value side) -> Value {
     if (!side)
@@ -128,6 +142,24 @@ Strip RhsPanels::quantizedPart(Strip work, Value panel, Value k, int64_t part) {
   work.pairs = work.b;
   work.scales = lineOf(rhs.scales);
   work.zeros = lineOf(rhs.zeros);
+}
+
+Strip RhsPanels::pairedPart(Strip work, Value panel, Value k, int64_t part) {
+  const kernel::QuantizedRhs &rhs = *quantized;
+  Value two = e.number(2);
+  findSides(work, panel, e.mul(k, two));
+  work.b = scratchOf(e.number(0), part);
+  work.nextBytes = e.number(panelColumns * rhs.bits / 4);
+  callQuantizedPairs(
+      e, rhs, {work.pairs, work.scales, work.zeros, e.mul(work.depth, two)},
+      work.b, kernel::panelBytes(scratchDepth()) / 4);
+  work.pairs = {};
+  return work;
+}
+
+Strip RhsPanels::quantizedPart(Strip work, Value panel, Value k, int64_t part) {
+  const kernel::QuantizedRhs &rhs = *quantized;
+  findSides(work, panel, k);
   work.b = scratchOf(e.number(0), part);
   work.nextBytes = e.number(panelColumns * rhs.bits / 8);
   e.ifThen(isMany(work.rows), [&] {
@@ -152,6 +184,8 @@ void RhsPanels::callQuantized(const Strip &work, const StripTile &tile,
 }
 
 int64_t RhsPanels::blockDepth() const {
+  if (makesPairs)
+    return quantized->blockDepth(2 * *knownDepth) / 2;
   return quantized ? quantized->blockDepth(knownDepth)
                    : kernel::blockDepth(knownDepth);
 }
@@ -159,8 +193,9 @@ int64_t RhsPanels::blockDepth() const {
 Value RhsPanels::stepsAtOnce(Value rows) {
   Value block = e.number(blockDepth());
   // A panel of a few rows is one stream.
-  return quantized ? e.select(isFew(rows), e.max(depth, e.number(1)), block)
-                   : block;
+  return quantized && !makesPairs
+             ? e.select(isFew(rows), e.max(depth, e.number(1)), block)
+             : block;
 }
 
 Value RhsPanels::isFew(Value rows) {

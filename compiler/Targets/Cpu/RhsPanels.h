@@ -6,7 +6,8 @@
 // rows of lhs are pairs too, a pair is one element of 4 bytes, and a step of k
 // is a pair. Elsewhere a block of a panel is widened once for a group's rows,
 // or, of few rows, by each tile in registers. So are those of a quantized
-// weight (see QuantizedTile.h).
+// weight (see QuantizedTile.h), or its panels become pairs, for many rows of
+// lhs that are such.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,11 +34,17 @@ class RhsPanels {
 public:
   /// `packed` is rhs where it comes packed, else null; `view` outlives this.
   RhsPanels(Emitter &e, graph::MatmulOp op, const kernel::MatmulView &view,
-            Value packed);
+            Value packed, bool makesPairs);
+
+  /// Whether panels of the product can be made pairs.
+  static bool canMakePairs(const CpuLevel &level, graph::MatmulOp op,
+                           const kernel::MatmulView &view);
 
   /// Whether steps of k are pairs, and whether pairs are widened.
   bool multipliesPairs() const { return multiplies; }
-  bool widens() const { return quantized || (hasPairs && !multiplies); }
+  bool widens() const {
+    return (quantized && !makesPairs) || (hasPairs && !multiplies);
+  }
   /// Steps of k, and their number where it is known.
   Value getDepth() const { return depth; }
   std::optional<int64_t> getKnownDepth() const { return knownDepth; }
@@ -72,6 +79,8 @@ private:
   Value scratchOf(Value place, int64_t part);
   Value packedAt(Value panel, Value k);
   Value quantizedAt(Value panel, Value k);
+  void findSides(Strip &work, Value panel, Value k);
+  Strip pairedPart(Strip work, Value panel, Value k, int64_t part);
   Strip quantizedPart(Strip work, Value panel, Value k, int64_t part);
   void callQuantized(const Strip &work, const StripTile &tile,
                      const StripTarget &target);
@@ -85,7 +94,7 @@ private:
   std::optional<kernel::QuantizedRhs> quantized;
   Value packed, depth;
   std::optional<int64_t> knownDepth;
-  bool hasPairs, multiplies;
+  bool makesPairs, hasPairs, multiplies;
   int64_t parts;
   Value packedDepth; // Rows of a packed panel.
   Value panel;       // Scratch memory.

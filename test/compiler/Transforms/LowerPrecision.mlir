@@ -150,3 +150,26 @@ func.func @half(%x: tensor<4x128xf32>, %i: tensor<4xi64>)
       : (tensor<128x64xf32>, tensor<4xi64>) -> tensor<4x64xf32>
   return %0, %1 : tensor<4x64xf32>, tensor<4x64xf32>
 }
+
+// -----
+
+// What meets a weight of 4 bits, or 8, is rounded, the weight is left to
+// lower-weights; a stack of matrices stays what it is.
+// CHECK-LABEL: @nibbles
+// CHECK-DAG:  graph.cast %arg0 : (tensor<4x128xf32>) -> tensor<4x128xbf16>
+// CHECK-DAG:  graph.cast %arg1 : (tensor<4x128xf32>) -> tensor<4x128xbf16>
+// CHECK-NOT:  -> tensor<{{.*}}xbf16>
+// CHECK:      return
+func.func @nibbles(%x: tensor<4x128xf32>, %y: tensor<4x128xf32>,
+                   %z: tensor<3x4x128xf32>)
+    -> (tensor<4x64xf32>, tensor<4x64xf32>, tensor<3x4x64xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+  %s = graph.weight {name = "s"} : () -> tensor<3x128x64xf32>
+  %0 = graph.matmul %x, %w {graph.precision = "int4-weights"}
+      : (tensor<4x128xf32>, tensor<128x64xf32>) -> tensor<4x64xf32>
+  %1 = graph.matmul %y, %w {graph.precision = "int8-weights"}
+      : (tensor<4x128xf32>, tensor<128x64xf32>) -> tensor<4x64xf32>
+  %2 = graph.matmul %z, %s {graph.precision = "int4-weights"}
+      : (tensor<3x4x128xf32>, tensor<3x128x64xf32>) -> tensor<3x4x64xf32>
+  return %0, %1, %2 : tensor<4x64xf32>, tensor<4x64xf32>, tensor<3x4x64xf32>
+}

@@ -70,8 +70,9 @@ const char *const silu = "%g = graph.sigmoid %l : (HALF) -> HALF\n"
                          "%t = graph.mul %l, %g : (HALF, HALF) -> HALF\n"
                          "%y = graph.mul %t, %h : (HALF, HALF) -> HALF";
 
-KernelCase inPairs(KernelCase test, bool lhsToo) {
-  for (std::string name : lhsToo ? Dims{"%b", "%a"} : Dims{"%b"}) {
+/// The case with some of its operands in bf16.
+static KernelCase narrowed(KernelCase test, const Dims &names) {
+  for (std::string name : names) {
     size_t from = test.arguments.find(name + ": ") + name.size() + 2;
     size_t to = test.arguments.find('>', from) + 1;
     if (to < test.arguments.size() && test.arguments[to] == '>')
@@ -85,7 +86,18 @@ KernelCase inPairs(KernelCase test, bool lhsToo) {
     test.body = name + "wide = graph.cast " + name + " : (" + narrow + ") -> " +
                 wide + "\n" + test.body;
   }
+  return test;
+}
+
+KernelCase inPairs(KernelCase test, bool lhsToo) {
+  test = narrowed(test, lhsToo ? Dims{"%b", "%a"} : Dims{"%b"});
   test.name += lhsToo ? " in pairs" : " of pairs";
+  return test;
+}
+
+KernelCase withHalfLhs(KernelCase test) {
+  test = narrowed(test, {"%a"});
+  test.name += " of bf16";
   return test;
 }
 

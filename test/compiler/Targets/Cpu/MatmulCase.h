@@ -31,6 +31,8 @@ std::vector<Symbols> rows(std::initializer_list<int64_t> counts);
 
 /// The case with its weight, %b, and if so lhs, %a, in bf16 and widened.
 KernelCase inPairs(KernelCase test, bool lhsToo = true);
+/// The case with its lhs alone, %a, in bf16.
+KernelCase withHalfLhs(KernelCase test);
 
 /// How a weight is quantized: blocks of `block` steps of k, the last one of
 /// which may reach beyond it; 0: one for all.

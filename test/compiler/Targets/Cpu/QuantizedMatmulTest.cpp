@@ -101,5 +101,67 @@ TEST_P(QuantizedMatmul, ReadsRowsThatLiePagesApart) {
 
 TENON_FOR_ALL_LEVELS(QuantizedMatmul);
 
+/// By rows of bf16: where a level multiplies pairs, panels become such for many
+/// rows, which rounds what the numbers stand for.
+class QuantizedPairs : public QuantizedMatmul {
+protected:
+  void runPairs(std::vector<KernelCase> cases,
+                const std::vector<Quantized> &forms) {
+    for (KernelCase &test : cases) {
+      test = withHalfLhs(test);
+      test.tolerance = 1e-2;
+    }
+    runForms(cases, forms);
+  }
+};
+
+TEST_P(QuantizedPairs, TakesAnyNumberOfRows) {
+  std::vector<Symbols> sizes = rows({0, 32, 33, 65, 128, 130});
+  for (int64_t m : {1, 2, 7, 23, 24, 25, 26, 31})
+    sizes.push_back({{"m", m}});
+  runPairs({product({"m"}, 40, 49, sizes)}, bothWidths);
+}
+
+TEST_P(QuantizedPairs, TakesAnyDepth) {
+  std::vector<KernelCase> cases;
+  for (int64_t depth : {6, 33, 64, 70, 96, 172, 800, 1554})
+    cases.push_back(product({"m"}, depth, 50, rows({1, 30, 129})));
+  runPairs(cases, bothWidths);
+}
+
+TEST_P(QuantizedPairs, TakesBlocksOfAnySize) {
+  std::vector<Quantized> forms;
+  for (int64_t bits : {4, 8})
+    for (int64_t block : {0, 16, 64, 256})
+      forms.push_back({bits, block, "ui8", "bf16", true});
+  forms.push_back({4, 32, "ui8", "f32", false, 7});
+  runPairs({product({"m"}, 1030, 20, rows({1, 30, 65}))}, forms);
+}
+
+TEST_P(QuantizedPairs, CombinesTwoHalvesOfItsColumns) {
+  std::vector<KernelCase> cases = {
+      gated({"m"}, 800, 100, rows({0, 1, 30, 70}), silu)};
+  cases[0].values = {{-0.5, 0.5}};
+  runPairs(cases, {{4, 32, "i8", "bf16"}});
+}
+
+TEST_P(QuantizedPairs, GivesBf16) {
+  std::string half = tensor({"m", "100"}, "bf16");
+  runPairs({product({"m"}, 1100, 100, rows({1, 30, 70}), "",
+                    "%y = graph.cast %sums : (RESULT) -> " + half, "bf16")},
+           bothWidths);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, QuantizedPairs,
+                         testing::Values("x86-64-v3", "x86-64-v4",
+                                         "x86-64-v4-bf16", "x86-64-v4-amx",
+                                         expandedAmx),
+                         [](const auto &info) {
+                           std::string name(info.param);
+                           name = name.substr(7);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
 } // namespace
 } // namespace tenon::test
