@@ -23,6 +23,18 @@ std::optional<int64_t> width(Value tensor) {
   return size;
 }
 
+/// An f32 operand before it is rounded to bf16 and widened; nothing where it is
+/// not.
+Value behindRounding(Value operand) {
+  auto widened = operand.getDefiningOp<graph::CastOp>();
+  auto rounded = widened ? widened.getInput().getDefiningOp<graph::CastOp>()
+                         : graph::CastOp();
+  if (!rounded || !graph::getElementType(rounded.getResult()).isBF16() ||
+      !graph::getElementType(rounded.getInput()).isF32())
+    return {};
+  return rounded.getInput();
+}
+
 } // namespace
 
 bool isInMemory(const std::optional<StridedView> &view) {
@@ -66,6 +78,7 @@ std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
                      *graph::getDim(op.getKey(), 1).asConstant(),
                      *depth,
                      *columns,
+                     /*isRounded=*/true,
                      {},
                      {},
                      {},
@@ -74,7 +87,9 @@ std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
   for (auto [to, operand] : {std::pair(&view.query, op.getQuery()),
                              std::pair(&view.key, op.getKey()),
                              std::pair(&view.value, op.getValue())}) {
-    std::optional<StridedView> seen = stridedViewOf(operand);
+    Value exact = behindRounding(operand);
+    view.isRounded &= bool(exact);
+    std::optional<StridedView> seen = stridedViewOf(exact ? exact : operand);
     if (!isInMemory(seen))
       return refuse("query, key or value is computed in the kernel");
     if (!seen->strides[3].isConstant(1))
@@ -159,8 +174,8 @@ AttentionPiece::AttentionPiece(const AttentionView &view) {
 
 AttentionScratch::AttentionScratch(const AttentionView &view) {
   int64_t row = queryBlock * 4;
-  sums = query + view.paddedDepth() * row;
-  scores = sums + view.paddedWidth() * row;
+  sums = query + view.keyWords() * row;
+  scores = sums + (view.isRounded ? view.matrixWidth() : view.paddedWidth()) * row;
   largest = scores + keyBlock * row;
   total = largest + row;
   factor = total + row;
@@ -179,8 +194,7 @@ Expr AttentionScratch::bytes(const AttentionView &view) {
   Expr panels =
       graph::getDim(view.op->getOperand(1), 2).ceilDiv(number(keyBlock));
   if (panels)
-    panels =
-        panels * (4 * keyBlock * (view.paddedDepth() + view.paddedWidth()));
+    panels = panels * (4 * keyBlock * (view.keyWords() + view.valueWords()));
   return panels ? panels + AttentionScratch(view).keys : panels;
 }
 

@@ -32,9 +32,22 @@ inline constexpr int64_t widestHead = 1024;
 struct AttentionView {
   graph::AttentionOp op;
   int64_t heads, keyHeads, depth, width; // H, KV, D, E
+  /// Whether query, key and value are rounded to bf16 before they are
+  /// multiplied. Levels that gain nothing by that multiply them as they are.
+  bool isRounded;
   // As panels and scratch memory have them.
   int64_t paddedDepth() const { return llvm::alignTo(depth, 4); }
   int64_t paddedWidth() const { return llvm::alignTo(width, keyPanel); }
+  // The same where AMX multiplies bf16: whole registers of 16 rows by 64 bytes.
+  int64_t matrixDepth() const { return llvm::alignTo(depth, 32); }
+  int64_t matrixWidth() const { return llvm::alignTo(width, 16); }
+  /// What a key and its value take in panels, in words of 4 bytes; enough for
+  /// all levels.
+  int64_t keyWords() const {
+    return isRounded ? std::max(paddedDepth(), matrixDepth() / 2)
+                     : paddedDepth();
+  }
+  int64_t valueWords() const { return paddedWidth(); }
   StridedView query, key, value;
   llvm::SmallVector<StridedView> biases;
   llvm::SmallVector<Expr> result; // Strides in what is yielded.
@@ -67,7 +80,7 @@ struct AttentionScratch {
   /// The bytes of all.
   static Expr bytes(const AttentionView &view);
 
-  int64_t query = 0; // [D][queryBlock], scaled
+  int64_t query = 0; // [D][queryBlock], scaled; or pairs [D / 2][queryBlock][2]
   int64_t sums;      // [E][queryBlock]
   int64_t scores;    // [keyBlock][queryBlock]
   int64_t largest;   // [queryBlock], as are the others
@@ -78,7 +91,9 @@ struct AttentionScratch {
   int64_t panels;            // i64: the list in the panels; its first key
   int64_t keys;              // there and the one behind the last.
                              // By keyBlock keys: [keys / panel][D][panel] and
-                             // the values [E / panel][keys][panel]
+                             // the values [E / panel][keys][panel]; or of bf16
+                             // [keys / 16][D / 32][16][32] and
+                             // [E / 16][keys / 32][16][32]
 };
 
 /// Whether a view is one of a block's argument.

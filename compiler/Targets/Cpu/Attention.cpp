@@ -1,6 +1,7 @@
 //===- Attention.cpp - The Attention schedule -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Targets/Cpu/AmxStrip.h"
 #include "compiler/Targets/Cpu/AttentionPanels.h"
 
 using namespace mlir;
@@ -17,12 +18,14 @@ LogicalResult emitAttentionBlocks(Emitter &e) {
   int64_t rows = mostAttentionRows(e.level, *view);
   Value most = e.number(rows);
   AttentionPanels(unit).begin();
-  e.loop(e.begin, e.end, [&](Value number) {
-    unit.start(number);
-    e.ifThen(e.less(most, unit.count), [&] { emitAttentionColumns(unit); });
-    if (rows > 0)
-      e.ifThen(e.less(unit.count, e.number(rows + 1)),
-               [&] { emitAttentionRows(unit); });
+  withAmx(e, unit.usesMatrices(), [&] {
+    e.loop(e.begin, e.end, [&](Value number) {
+      unit.start(number);
+      e.ifThen(e.less(most, unit.count), [&] { emitAttentionColumns(unit); });
+      if (rows > 0)
+        e.ifThen(e.less(unit.count, e.number(rows + 1)),
+                 [&] { emitAttentionRows(unit); });
+    });
   });
   return success();
 }

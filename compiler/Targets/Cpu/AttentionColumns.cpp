@@ -6,10 +6,14 @@
 // sums over values. Queries lie along the vectors throughout: maxima and sums
 // of a row go down a column.
 //
+// Where AMX multiplies, operands are rounded to bf16 while they are copied, and
+// weights when they are made. Queries are rounded as they are, and the scores
+// scaled: a scaled query would be rounded to other numbers than the body says.
+//
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Targets/Cpu/AttentionMatrices.h"
 #include "compiler/Targets/Cpu/AttentionPanels.h"
-#include "compiler/Targets/Cpu/AttentionTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -30,9 +34,13 @@ public:
   }
 
   void emit() {
-    copyQueries();
+    if (usesMatrices())
+      roundQueries();
+    else
+      copyQueries();
+    int64_t width = usesMatrices() ? view.matrixWidth() : view.paddedWidth();
     forColumns(lanes, [&](Value column) {
-      e.loop(e.number(0), e.number(view.paddedWidth()),
+      e.loop(e.number(0), e.number(width),
              [&](Value n) { store(splat(0), cell(areas.sums, n, column)); });
       store(splat(-infinity), cell(areas.largest, column));
       store(splat(0), cell(areas.total, column));
@@ -111,16 +119,53 @@ private:
     });
   }
 
+  /// [queries][D] -> [D / 2][queries][2]
+  void roundQueries() {
+    Value head = element(bufferOf(view.query),
+                         e.mul(batch, e.valueOf(view.query.strides[0])));
+    int64_t whole = view.depth / matrixSteps * matrixSteps;
+    forColumns(lanes, [&](Value column) {
+      SmallVector<Value> rows;
+      for (int64_t i = 0; i < lanes; ++i)
+        rows.push_back(
+            element(head, offsetOf(numberOf(e.add(column, e.number(i))),
+                                   view.query.strides)));
+      auto turn = [&](Value d, function_ref<Value(Value row)> words) {
+        Value line = e.div(d, e.number(2));
+        for (auto [u, out] : llvm::enumerate(vectors.transpose(
+                 llvm::map_to_vector(rows, words))))
+          store(out, cell(areas.query, e.add(line, e.number(u)), column));
+      };
+      e.loop(
+          e.number(0), e.number(whole),
+          [&](Value d) {
+            turn(d, [&](Value row) {
+              Value at = element(row, d);
+              return vectors.round(load(at),
+                                   load(element(at, e.number(lanes))));
+            });
+          },
+          matrixSteps);
+      if (whole < view.depth)
+        turn(e.number(whole), [&](Value row) {
+          return vectors.round(loadHead(row, whole, view.depth),
+                               loadHead(row, whole + lanes, view.depth));
+        });
+    });
+  }
+
   Value tilesOf(Value rows) { return e.div(rows, e.number(tileRows(e.level))); }
   Value ceil(Value count) {
-    return e.mul(e.div(e.add(count, e.number(kernel::keyPanel - 1)),
-                       e.number(kernel::keyPanel)),
-                 e.number(kernel::keyPanel));
+    Value step =
+        e.number(usesMatrices() ? matrixSteps : kernel::keyPanel);
+    return e.mul(e.div(e.add(count, e.sub(step, e.number(1))), step), step);
   }
 
   void emitBlock() {
     panels.provide(block);
     Value padded = ceil(blockKeys);
+    if (usesMatrices())
+      return emitMatrices(padded);
     AttentionTileWork work;
     work.a = panels.keysAt(block);
     work.aStep = panels.keyStep();
@@ -134,16 +179,7 @@ private:
     callAttentionProduct(
         e.b, attentionProduct(e.module, e.level, AttentionProduct::Scores),
         work);
-    if (softcap > 0)
-      cap();
-    if (!view.biases.empty())
-      addBiases();
-    if (op.getCausal())
-      maskByPosition();
-    if (op.getKeyMask())
-      maskKeys();
-    e.loop(blockKeys, padded, [&](Value key) { dropKey(key); });
-    forColumns(lanes, [&](Value column) { softmax(column, padded); });
+    makeWeights(padded);
     work.a = panels.valuesAt(block);
     work.aStep = panels.valueStep();
     work.b = area(areas.scores);
@@ -156,13 +192,67 @@ private:
         work);
   }
 
+  void emitMatrices(Value padded) {
+    AttentionMatrixWork work;
+    work.a = panels.keysAt(block);
+    work.aStep = work.steps = e.number(view.matrixDepth() / matrixSteps);
+    work.b = area(areas.query);
+    work.c = area(areas.scores);
+    work.tiles = e.div(padded, e.number(matrixRows));
+    work.columns = columns;
+    callAttentionMatrices(e.b, e.module, e.level, AttentionProduct::Scores,
+                          work);
+    makeWeights(padded);
+    work.a = panels.valuesAt(block);
+    work.aStep = e.number(keyBlock / matrixSteps);
+    work.b = area(areas.scores);
+    work.steps = e.div(padded, e.number(matrixSteps));
+    work.c = area(areas.sums);
+    work.tiles = e.number(view.matrixWidth() / matrixRows);
+    callAttentionMatrices(e.b, e.module, e.level, AttentionProduct::Values,
+                          work);
+  }
+
+  /// Scores become weights.
+  void makeWeights(Value padded) {
+    if (usesMatrices() && isPlain && !scalesLast())
+      scaleScores();
+    if (softcap > 0)
+      cap();
+    if (!view.biases.empty())
+      addBiases();
+    if (op.getCausal())
+      maskByPosition();
+    if (op.getKeyMask())
+      maskKeys();
+    e.loop(blockKeys, padded, [&](Value key) { dropKey(key); });
+    forColumns(lanes, [&](Value column) { softmax(column, padded); });
+  }
+
   //===--- Scores ---------------------------------------------------------===//
+
+  /// Whether scores are scaled when weights are made of them, to which nothing
+  /// is done before that. The largest one must stay so.
+  bool scalesLast() const { return usesMatrices() && isPlain && scale > 0; }
+  /// Of what is done to scores first.
+  Value scaled(Value score) {
+    return usesMatrices() ? emitMul(e.b, score, splat(scale)) : score;
+  }
+
+  void scaleScores() {
+    e.loop(e.number(0), blockKeys, [&](Value key) {
+      forColumns(lanes, [&](Value column) {
+        Value at = cell(areas.scores, key, column);
+        store(scaled(load(at)), at);
+      });
+    });
+  }
 
   void cap() {
     e.loop(e.number(0), blockKeys, [&](Value key) {
       forColumns(lanes, [&](Value column) {
         Value at = cell(areas.scores, key, column);
-        store(arith::MulFOp::create(e.b, emitTanh(e.b, e, load(at)),
+        store(arith::MulFOp::create(e.b, emitTanh(e.b, e, scaled(load(at))),
                                     splat(softcap)),
               at);
       });
@@ -197,7 +287,13 @@ private:
             Value to =
                 cell(areas.scores, e.add(key, e.number(at * tile + u)), column);
             Value score = vectors.load(tileType, to);
-            store(emitAdd(e.b, score, vectors.part(out, at, tile)), to);
+            Value bias = vectors.part(out, at, tile);
+            bool isScaled = !usesMatrices() || softcap > 0;
+            store(isScaled ? emitAdd(e.b, score, bias)
+                           : emitMulAdd(e.b, score,
+                                        constantLike(e.b, tileType, scale),
+                                        bias),
+                  to);
           }
       };
       Value whole = e.sub(blockKeys, e.rem(blockKeys, e.number(lanes)));
@@ -275,6 +371,45 @@ private:
 
   //===--- Softmax --------------------------------------------------------===//
 
+  Value weight(Value score, Value shift) {
+    if (!scalesLast())
+      return power(score, shift);
+    return vectors.powerOfTwo(emitMulAdd(e.b, score, splat(scale),
+                                         emitMul(e.b, shift, splat(-scale))));
+  }
+
+  /// Two keys' weights as a line of B; halfway, the larger neighbour is as good
+  /// as the even one.
+  Value pairOf(Value even, Value odd) {
+    auto wide = VectorType::get({lanes}, e.b.getI32Type());
+    auto rounded = [&](Value weight) -> Value {
+      return arith::AddIOp::create(
+          e.b, LLVM::BitcastOp::create(e.b, wide, weight),
+          constantLike(e.b, wide, 0x8000));
+    };
+    Value low = arith::ShRUIOp::create(e.b, rounded(even),
+                                       constantLike(e.b, wide, 16));
+    Value high = arith::AndIOp::create(e.b, rounded(odd),
+                                       constantLike(e.b, wide, -0x10000));
+    return arith::OrIOp::create(e.b, low, high);
+  }
+
+  /// Multiplies the sums so far, which seldom changes any.
+  void scaleSums(Value column, Value factor) {
+    Value changes = arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNE,
+                                          factor, splat(1));
+    Type bits = e.b.getIntegerType(lanes);
+    Value isAny = arith::CmpIOp::create(
+        e.b, arith::CmpIPredicate::ne,
+        LLVM::BitcastOp::create(e.b, bits, changes), e.zero(bits));
+    e.ifThen(isAny, [&] {
+      e.loop(e.number(0), e.number(view.width), [&](Value n) {
+        Value at = cell(areas.sums, n, column);
+        store(emitMul(e.b, load(at), factor), at);
+      });
+    });
+  }
+
   /// Scores of a block become weights; the block joins those before.
   void softmax(Value column, Value padded) {
     auto at = [&](Value key, int64_t i) {
@@ -302,16 +437,25 @@ private:
         [&](Value key, ValueRange carried) {
           SmallVector<Value> weights;
           for (int64_t i = 0; i < unroll; ++i) {
-            weights.push_back(power(load(at(key, i)), shift));
-            store(weights[i], at(key, i));
+            weights.push_back(weight(load(at(key, i)), shift));
+            if (!usesMatrices())
+              store(weights[i], at(key, i));
           }
+          // In the place of scores that have been read.
+          if (usesMatrices())
+            for (int64_t i = 0; i < unroll; i += 2)
+              store(pairOf(weights[i], weights[i + 1]),
+                    cell(areas.scores,
+                         e.div(e.add(key, e.number(i)), e.number(2)), column));
           Value upper = emitAdd(e.b, weights[0], weights[1]);
           Value lower = emitAdd(e.b, weights[2], weights[3]);
           Value all = emitAdd(e.b, upper, lower);
           return SmallVector<Value>{emitAdd(e.b, carried[0], all)};
         },
         unroll)[0];
-    Value factor = power(before, shift);
+    Value factor = weight(before, shift);
+    if (usesMatrices())
+      scaleSums(column, factor);
     Value total = load(cell(areas.total, column));
     store(emitMulAdd(e.b, total, factor, sum), cell(areas.total, column));
     store(factor, cell(areas.factor, column));
@@ -338,7 +482,7 @@ private:
            [&](Value n) { store(splat(0), cell(areas.sums, n, column)); });
     Value total = e.loop(
         e.number(0), pieces, splat(0), [&](Value piece, ValueRange carried) {
-          Value factor = power(load(at(piece, layout.largest)), shift);
+          Value factor = weight(load(at(piece, layout.largest)), shift);
           Value sums = at(piece, layout.sums);
           e.loop(e.number(0), e.number(view.width), [&](Value n) {
             Value to = cell(areas.sums, n, column);

@@ -55,8 +55,13 @@ void AttentionPanels::provide(Value block) {
   Value end = e.min(e.add(block, e.number(keyBlock)), keys);
   Value from = fact(From), to = fact(To);
   e.ifThen(e.either(e.less(block, from), e.less(to, end)), [&] {
-    copyKeys(block, end);
-    copyValues(block, end);
+    if (usesMatrices()) {
+      roundKeys(block, end);
+      roundValues(block, end);
+    } else {
+      copyKeys(block, end);
+      copyValues(block, end);
+    }
     // With a gap between them, what was there is forgotten.
     Value isGap = e.either(e.less(block, from), e.less(to, block));
     setFact(From, e.select(isGap, block, from));
@@ -65,12 +70,12 @@ void AttentionPanels::provide(Value block) {
 }
 
 Value AttentionPanels::keysAt(Value block) {
-  int64_t each = view.paddedDepth() + view.paddedWidth();
+  int64_t each = view.keyWords() + view.valueWords();
   return element(area(areas.keys), e.mul(block, e.number(each)));
 }
 
 Value AttentionPanels::valuesAt(Value block) {
-  return element(keysAt(block), e.number(keyBlock * view.paddedDepth()));
+  return element(keysAt(block), e.number(keyBlock * view.keyWords()));
 }
 
 /// [keys][D] -> [keys / height][D][height]

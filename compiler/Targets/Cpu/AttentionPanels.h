@@ -33,6 +33,9 @@ public:
 private:
   void copyKeys(Value from, Value to);
   void copyValues(Value from, Value to);
+  // The same as matrices of bf16: keys that are not there have zeros as values.
+  void roundKeys(Value from, Value to);
+  void roundValues(Value from, Value to);
 
   /// What is there: the list, its first key and the one behind the last.
   enum Fact { List, From, To };

@@ -19,6 +19,11 @@ using kernel::queryBlock;
 struct AttentionUnit {
   AttentionUnit(Emitter &e, const AttentionView &view);
 
+  /// Whether products of many queries are those of AttentionMatrices.h.
+  bool usesMatrices() const {
+    return view.isRounded && e.level.amx != Amx::None;
+  }
+
   /// Makes a row of the launch the current one.
   void start(Value row);
 
@@ -39,8 +44,16 @@ struct AttentionUnit {
   Value element(Value base, Value offset) {
     return e.address(base, f32, offset);
   }
+  Value byte(Value base, Value offset) {
+    return e.address(base, e.b.getI8Type(), offset);
+  }
   Value load(Value at) { return vectors.load(vector, at); }
   void store(Value value, Value at) { vectors.store(value, at); }
+  /// A vector of a row that ends at `end`, from `at` on, and zeros behind it.
+  Value loadHead(Value row, int64_t at, int64_t end) {
+    return vectors.loadSome(vector, element(row, e.number(at)),
+                            e.number(end - at));
+  }
   Value splat(double value) { return constantLike(e.b, vector, value); }
 
   Value bufferOf(const kernel::StridedView &seen);

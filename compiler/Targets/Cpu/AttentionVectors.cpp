@@ -57,6 +57,13 @@ Value AttentionVectors::loadSplat(VectorType type, Value at) {
   return vector::BroadcastOp::create(e.b, type, value);
 }
 
+static Value joined(Emitter &e, Value first, Value second) {
+  int64_t lanes = cast<VectorType>(first.getType()).getNumElements();
+  SmallVector<int32_t> mask =
+      llvm::to_vector(llvm::seq<int32_t>(0, int32_t(2 * lanes)));
+  return LLVM::ShuffleVectorOp::create(e.b, first, second, mask);
+}
+
 std::pair<Value, Value> AttentionVectors::exchange(Value upper, Value lower,
                                                    int64_t half) {
   int64_t lanes = cast<VectorType>(upper.getType()).getNumElements();
@@ -72,6 +79,43 @@ std::pair<Value, Value> AttentionVectors::exchange(Value upper, Value lower,
   return {result[0], result[1]};
 }
 
+/// Two vectors of f32 as one of bf16.
+static Value narrowed(Emitter &e, Value first, Value second,
+                      ArrayRef<int32_t> mask) {
+  Type bf16 = e.b.getBF16Type();
+  int64_t lanes = cast<VectorType>(first.getType()).getNumElements();
+  Value both;
+  if (e.level.pairDots == PairDots::Native) {
+    auto type = VectorType::get({2 * lanes}, bf16);
+    both = LLVM::CallIntrinsicOp::create(
+               e.b, type,
+               e.b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
+               ValueRange{second, first})
+               .getResult(0);
+  } else {
+    auto round = [&](Value value) {
+      return e.toMemory(roundTo(e.b, value, bf16), bf16);
+    };
+    both = joined(e, round(first), round(second));
+  }
+  if (!mask.empty())
+    both = LLVM::ShuffleVectorOp::create(e.b, both, both, mask);
+  return LLVM::BitcastOp::create(
+      e.b, VectorType::get({lanes}, e.b.getI32Type()), both);
+}
+
+Value AttentionVectors::round(Value first, Value second) {
+  return narrowed(e, first, second, {});
+}
+
+Value AttentionVectors::roundPairs(Value first, Value second) {
+  SmallVector<int32_t> mask;
+  int32_t lanes = cast<VectorType>(first.getType()).getNumElements();
+  for (int32_t lane = 0; lane < lanes; ++lane)
+    mask.append({lane, lanes + lane});
+  return narrowed(e, first, second, mask);
+}
+
 SmallVector<Value> AttentionVectors::transpose(ArrayRef<Value> rows) {
   SmallVector<Value> result(rows);
   // Quarters of ever smaller squares change places across the diagonal.
@@ -85,10 +129,7 @@ SmallVector<Value> AttentionVectors::transpose(ArrayRef<Value> rows) {
 }
 
 Value AttentionVectors::join(Value first, Value second) {
-  int64_t lanes = cast<VectorType>(first.getType()).getNumElements();
-  SmallVector<int32_t> mask =
-      llvm::to_vector(llvm::seq<int32_t>(0, int32_t(2 * lanes)));
-  return LLVM::ShuffleVectorOp::create(e.b, first, second, mask);
+  return joined(e, first, second);
 }
 
 Value AttentionVectors::part(Value whole, int64_t at, int64_t lanes) {

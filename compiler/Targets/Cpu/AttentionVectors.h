@@ -34,6 +34,11 @@ public:
   /// Part `at` of the parts of `lanes` lanes each.
   Value part(Value whole, int64_t at, int64_t lanes);
 
+  /// Two vectors of 16 lanes, rounded to bf16, one behind the other in words.
+  Value round(Value first, Value second);
+  /// The same side by side: word i has element i of both.
+  Value roundPairs(Value first, Value second);
+
   /// Lane i is the sum of the lanes of rows[i]; as many rows as lanes.
   Value sumEach(llvm::ArrayRef<Value> rows);
 

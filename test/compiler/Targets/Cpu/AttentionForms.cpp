@@ -64,10 +64,10 @@ KernelCase attention(const Form &form, std::vector<Symbols> sizes) {
       form.schedule + " " + attributes + " " + operands[0] + " " + operands[2];
   test.schedule = form.schedule;
   test.values = values;
-  if (form.isWidened)
+  if (form.isWidened || form.isRounded)
     for (size_t i = 0; i < 3; ++i)
       widen(test, std::string(1, 'a' + i), operands[i], form,
-            form.isCache && i > 0);
+            form.isRounded || (form.isCache && i > 0));
   return test;
 }
 

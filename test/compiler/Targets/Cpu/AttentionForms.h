@@ -24,6 +24,7 @@ struct Form {
   bool isWidened = false;      // Query, key and value, to f32.
   std::string narrow = "bf16"; // From that.
   bool isCache = false; // Key and value are f32 that the kernel rounds to it.
+  bool isRounded = false; // All three are.
 };
 
 KernelCase attention(const Form &form, std::vector<Symbols> sizes);

@@ -1,0 +1,92 @@
+//===- AttentionRounding.cpp - Keys and values as matrices of bf16 --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/AttentionMatrices.h"
+#include "compiler/Targets/Cpu/AttentionPanels.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+
+/// [keys][D] -> [keys / 16][D / 32][16][32]
+void AttentionPanels::roundKeys(Value from, Value to) {
+  Value head = headOf(view.key), stride = e.valueOf(view.key.strides[2]);
+  Value panels = keysAt(from), last = e.sub(to, e.number(1));
+  Value step = e.number(matrixSteps);
+  Value padded = e.add(e.sub(to, from), e.sub(step, e.number(1)));
+  padded = e.mul(e.div(padded, step), step);
+  int64_t tileBytes = view.matrixDepth() / matrixSteps * matrixBytes;
+  int64_t whole = view.depth / matrixSteps * matrixSteps;
+  e.loop(e.number(0), padded, [&](Value key) {
+    // Those behind the last are it again: their scores will be dropped.
+    Value row = element(head, e.mul(e.min(e.add(from, key), last), stride));
+    Value tile = e.div(key, e.number(matrixRows));
+    Value line = e.rem(key, e.number(matrixRows));
+    Value out = byte(panels, e.add(e.mul(tile, e.number(tileBytes)),
+                                   e.mul(line, e.number(matrixSteps * 2))));
+    auto place = [&](Value d) {
+      return byte(out, e.mul(d, e.number(matrixBytes / matrixSteps)));
+    };
+    e.loop(
+        e.number(0), e.number(whole),
+        [&](Value d) {
+          Value at = element(row, d);
+          store(vectors.round(load(at), load(element(at, e.number(lanes)))),
+                place(d));
+        },
+        matrixSteps);
+    if (whole < view.depth)
+      store(vectors.round(loadHead(row, whole, view.depth),
+                          loadHead(row, whole + lanes, view.depth)),
+            place(e.number(whole)));
+  });
+}
+
+/// [keys][E] -> [E / 16][keys / 32][16][32]
+void AttentionPanels::roundValues(Value from, Value to) {
+  Value head = headOf(view.value), stride = e.valueOf(view.value.strides[2]);
+  Value panels = valuesAt(from), count = e.sub(to, from);
+  int64_t whole = view.width / matrixRows * matrixRows;
+  auto turn = [&](Value key, Value n, int64_t columns, bool areAllThere) {
+    SmallVector<Value> words;
+    for (int64_t i = 0; i < matrixSteps; i += 2) {
+      Value pair[2];
+      for (int64_t odd : {0, 1}) {
+        Value at = e.add(key, e.number(i + odd));
+        Value row =
+            element(head, e.add(e.mul(e.add(from, at), stride), n));
+        Value isThere = e.less(at, count);
+        pair[odd] = areAllThere && columns == matrixRows
+                        ? load(row)
+                        : vectors.loadSome(vector, row,
+                                           areAllThere
+                                               ? e.number(columns)
+                                               : e.select(isThere,
+                                                          e.number(columns),
+                                                          e.number(0)));
+      }
+      words.push_back(vectors.roundPairs(pair[0], pair[1]));
+    }
+    Value out = byte(
+        panels,
+        e.add(e.mul(n, e.number(keyBlock / matrixSteps * matrixBytes /
+                                matrixRows)),
+              e.mul(key, e.number(matrixBytes / matrixSteps))));
+    for (auto [line, word] : llvm::enumerate(vectors.transpose(words)))
+      store(word, byte(out, e.number(line * matrixSteps * 2)));
+  };
+  auto turnAll = [&](Value key, bool areAllThere) {
+    e.loop(
+        e.number(0), e.number(whole),
+        [&](Value n) { turn(key, n, matrixRows, areAllThere); }, matrixRows);
+    if (whole < view.width)
+      turn(key, e.number(whole), view.width - whole, areAllThere);
+  };
+  Value full = e.sub(count, e.rem(count, e.number(matrixSteps)));
+  e.loop(
+      e.number(0), full, [&](Value key) { turnAll(key, true); }, matrixSteps);
+  e.loop(
+      full, count, [&](Value key) { turnAll(key, false); }, matrixSteps);
+}
+
+} // namespace tenon::cpu
