@@ -105,26 +105,27 @@ private:
   using Chain = SmallVector<Operation *>;
   using ViewTest = bool(const kernel::StridedView &, const Chain &);
 
-  /// Roots whose kernels widen 16 bits as they read them.
+  /// Roots whose kernels widen 16 bits as they read them, or what they round to
+  /// those.
   bool readsNarrow(Operation *op) const {
-    return isa<graph::MatmulOp>(op) ||
-           (isCuda && isa<graph::AttentionOp, graph::ConvOp>(op));
+    return isa<graph::MatmulOp, graph::AttentionOp>(op) ||
+           (isCuda && isa<graph::ConvOp>(op));
   }
 
   static Value behindRounding(Value narrow) {
     return narrow.getDefiningOp<graph::CastOp>().getInput();
   }
 
-  /// Whether kernels of a root round an operand as they read it, which no other
-  /// kernel could: a cache of f32.
+  /// Whether kernels of a root round an operand as they read it: on CUDA a
+  /// cache of f32, which no other kernel could.
   bool readsRounding(Operation *op, Value narrow) const {
     auto cast = narrow.getDefiningOp<graph::CastOp>();
-    if (!isCuda || !isa<graph::AttentionOp>(op) || !cast ||
+    if (!isa<graph::AttentionOp>(op) || !cast ||
         !graph::getElementType(cast.getInput()).isF32() ||
         cast->getBlock() != &block)
       return false;
     auto view = kernel::stridedViewOf(cast.getInput());
-    return view && isGiven(view->base);
+    return view && (!isCuda || isGiven(view->base));
   }
 
   /// Whether a view, by its ops, costs no more than memory where whole rows are
@@ -164,9 +165,11 @@ private:
     for (OpOperand &operand : op->getOpOperands()) {
       Value seen = operand.get();
       if (readsNarrow(op))
-        if (Value narrow = kernel::behindWidening(seen))
-          if (isTaken(narrow))
-            seen = readsRounding(op, narrow) ? behindRounding(narrow) : narrow;
+        if (Value narrow = kernel::behindWidening(seen);
+            narrow && isTaken(narrow))
+          seen = readsRounding(op, narrow) ? behindRounding(narrow)
+                 : isCuda || !isa<graph::AttentionOp>(op) ? narrow
+                                                          : seen;
       // A convolution reads its image in place only.
       if (seen == operand.get() && isa<graph::ConvOp>(op))
         continue;

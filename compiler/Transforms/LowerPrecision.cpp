@@ -9,9 +9,10 @@
 // f16 ends at 65504: weights with more in them stay f32.
 //
 // On CPUs these are the products by weights, of those by weights of 8 or 4 bits
-// lhs alone. CUDA devices have instructions for pairs of 16 bits that are many
-// times as fast as those for f32: there, products of two activations, attention
-// and convolutions are such, too.
+// lhs alone, and what attention multiplies: its kernel rounds that itself, for
+// those CPUs that gain by it. CUDA devices have instructions for pairs of 16
+// bits that are many times as fast as those for f32: there, products of two
+// activations and convolutions are such, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,8 +78,8 @@ public:
 
 private:
   bool isProduct(Operation *op) const {
-    return isa<graph::MatmulOp>(op) ||
-           (isCuda && isa<graph::AttentionOp, graph::ConvOp>(op));
+    return isa<graph::MatmulOp, graph::AttentionOp>(op) ||
+           (isCuda && isa<graph::ConvOp>(op));
   }
 
   /// Whether an op is to be lowered here. Its type of 16 bits is that of what
@@ -161,22 +162,24 @@ private:
     return false;
   }
 
-  static std::string refusal(graph::AttentionOp op) {
+  std::string refusal(graph::AttentionOp op) {
+    if (!isCuda && !narrowType.isBF16())
+      return "CPUs multiply what attention reads in bf16 or f32";
     for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
       std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
       if (!view || !view->strides.back().isConstant(1))
         return "rows of an operand are not contiguous";
       if (!graph::getElementType(operand).isF32())
         return "an operand is not f32";
-      if (!isGiven(view->base))
+      if (isCuda && !isGiven(view->base))
         continue;
-      if (operand == op.getQuery())
+      if (isCuda && operand == op.getQuery())
         return "no kernel that computes queries could round them";
       if (!llvm::all_of(kernel::viewOpsOf(operand, *view),
                         [&](Operation *link) {
                           return link->getBlock() == op->getBlock();
                         }))
-        return "a cache is seen from a branch";
+        return "an operand is seen from a branch";
     }
     return "";
   }
@@ -246,8 +249,9 @@ private:
       return;
     std::optional<kernel::StridedView> view = kernel::stridedViewOf(value);
     // The kernel of an attention rounds a cache as it reads it: in a kernel of
-    // its own that would take longer than to read f32.
-    if (isa<graph::AttentionOp>(op) && view && isGiven(view->base)) {
+    // its own that would take longer than to read f32. On CPUs it rounds all.
+    if (isa<graph::AttentionOp>(op) &&
+        (!isCuda || (view && isGiven(view->base)))) {
       Value narrow = castTo(builder, op->getLoc(), value, narrowType);
       return operand.set(
           castTo(builder, op->getLoc(), narrow, builder.getF32Type()));

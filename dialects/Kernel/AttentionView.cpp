@@ -175,7 +175,8 @@ AttentionPiece::AttentionPiece(const AttentionView &view) {
 AttentionScratch::AttentionScratch(const AttentionView &view) {
   int64_t row = queryBlock * 4;
   sums = query + view.keyWords() * row;
-  scores = sums + (view.isRounded ? view.matrixWidth() : view.paddedWidth()) * row;
+  scores =
+      sums + (view.isRounded ? view.matrixWidth() : view.paddedWidth()) * row;
   largest = scores + keyBlock * row;
   total = largest + row;
   factor = total + row;

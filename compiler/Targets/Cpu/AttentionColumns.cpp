@@ -132,8 +132,8 @@ private:
                                    view.query.strides)));
       auto turn = [&](Value d, function_ref<Value(Value row)> words) {
         Value line = e.div(d, e.number(2));
-        for (auto [u, out] : llvm::enumerate(vectors.transpose(
-                 llvm::map_to_vector(rows, words))))
+        for (auto [u, out] : llvm::enumerate(
+                 vectors.transpose(llvm::map_to_vector(rows, words))))
           store(out, cell(areas.query, e.add(line, e.number(u)), column));
       };
       e.loop(
@@ -156,8 +156,7 @@ private:
 
   Value tilesOf(Value rows) { return e.div(rows, e.number(tileRows(e.level))); }
   Value ceil(Value count) {
-    Value step =
-        e.number(usesMatrices() ? matrixSteps : kernel::keyPanel);
+    Value step = e.number(usesMatrices() ? matrixSteps : kernel::keyPanel);
     return e.mul(e.div(e.add(count, e.sub(step, e.number(1))), step), step);
   }
 
@@ -289,10 +288,10 @@ private:
             Value score = vectors.load(tileType, to);
             Value bias = vectors.part(out, at, tile);
             bool isScaled = !usesMatrices() || softcap > 0;
-            store(isScaled ? emitAdd(e.b, score, bias)
-                           : emitMulAdd(e.b, score,
-                                        constantLike(e.b, tileType, scale),
-                                        bias),
+            store(isScaled
+                      ? emitAdd(e.b, score, bias)
+                      : emitMulAdd(e.b, score,
+                                   constantLike(e.b, tileType, scale), bias),
                   to);
           }
       };
@@ -378,26 +377,33 @@ private:
                                          emitMul(e.b, shift, splat(-scale))));
   }
 
-  /// Two keys' weights as a line of B; halfway, the larger neighbour is as good
-  /// as the even one.
+  /// A weight rounded to bf16; halfway, the larger neighbour is as good as the
+  /// even one.
+  Value rounded(Value weight) {
+    auto wide = VectorType::get({lanes}, e.b.getI32Type());
+    Value bits = LLVM::BitcastOp::create(e.b, wide, weight);
+    // The NaN with all bits set, which comes from biases only, would be 0.
+    if (!view.biases.empty())
+      bits = arith::MinUIOp::create(e.b, bits,
+                                    constantLike(e.b, wide, 0x7fc00000));
+    bits = arith::AddIOp::create(e.b, bits, constantLike(e.b, wide, 0x8000));
+    bits = arith::AndIOp::create(e.b, bits, constantLike(e.b, wide, -0x10000));
+    return LLVM::BitcastOp::create(e.b, vector, bits);
+  }
+
+  /// Two keys' weights as a line of B.
   Value pairOf(Value even, Value odd) {
     auto wide = VectorType::get({lanes}, e.b.getI32Type());
-    auto rounded = [&](Value weight) -> Value {
-      return arith::AddIOp::create(
-          e.b, LLVM::BitcastOp::create(e.b, wide, weight),
-          constantLike(e.b, wide, 0x8000));
-    };
-    Value low = arith::ShRUIOp::create(e.b, rounded(even),
-                                       constantLike(e.b, wide, 16));
-    Value high = arith::AndIOp::create(e.b, rounded(odd),
-                                       constantLike(e.b, wide, -0x10000));
+    Value low = LLVM::BitcastOp::create(e.b, wide, even);
+    low = arith::ShRUIOp::create(e.b, low, constantLike(e.b, wide, 16));
+    Value high = LLVM::BitcastOp::create(e.b, wide, odd);
     return arith::OrIOp::create(e.b, low, high);
   }
 
   /// Multiplies the sums so far, which seldom changes any.
   void scaleSums(Value column, Value factor) {
-    Value changes = arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNE,
-                                          factor, splat(1));
+    Value changes =
+        arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNE, factor, splat(1));
     Type bits = e.b.getIntegerType(lanes);
     Value isAny = arith::CmpIOp::create(
         e.b, arith::CmpIPredicate::ne,
@@ -438,7 +444,10 @@ private:
           SmallVector<Value> weights;
           for (int64_t i = 0; i < unroll; ++i) {
             weights.push_back(weight(load(at(key, i)), shift));
-            if (!usesMatrices())
+            // Their sum is of what is multiplied: it takes errors out again.
+            if (usesMatrices())
+              weights[i] = rounded(weights[i]);
+            else
               store(weights[i], at(key, i));
           }
           // In the place of scores that have been read.

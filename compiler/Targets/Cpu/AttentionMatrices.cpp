@@ -115,10 +115,9 @@ private:
         }
       }
       scf::YieldOp::create(
-          b,
-          ValueRange{byte(in[0], int32_t(matrixBytes)),
-                     byte(in[1], int32_t(matrixBytes)),
-                     byte(in[2], int32_t(matrixSteps / 2 * lineBytes))});
+          b, ValueRange{byte(in[0], int32_t(matrixBytes)),
+                        byte(in[1], int32_t(matrixBytes)),
+                        byte(in[2], int32_t(matrixSteps / 2 * lineBytes))});
     }
     forEachSum([&](int64_t sum, Value at) { unit.store(sum, at, line); });
     LLVM::ReturnOp::create(b, ValueRange());
@@ -145,9 +144,9 @@ private:
     b.setInsertionPointToStart(loop.getBody());
     call(mostHeight, loop.getInductionVar());
     b.setInsertionPointAfter(loop);
-    Value isOdd = arith::CmpIOp::create(
-        b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, count, one),
-        number(0));
+    Value isOdd =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                              arith::AndIOp::create(b, count, one), number(0));
     auto choice = scf::IfOp::create(b, isOdd, /*withElseRegion=*/false);
     b.setInsertionPointToStart(choice.thenBlock());
     call(1, last);
@@ -164,8 +163,8 @@ private:
 
 } // namespace
 
-void callAttentionMatrices(OpBuilder &b, ModuleOp module,
-                           const CpuLevel &level, AttentionProduct product,
+void callAttentionMatrices(OpBuilder &b, ModuleOp module, const CpuLevel &level,
+                           AttentionProduct product,
                            const AttentionMatrixWork &work) {
   std::string name = product == AttentionProduct::Scores
                          ? "attention_amx_scores."

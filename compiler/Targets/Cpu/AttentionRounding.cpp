@@ -53,25 +53,22 @@ void AttentionPanels::roundValues(Value from, Value to) {
       Value pair[2];
       for (int64_t odd : {0, 1}) {
         Value at = e.add(key, e.number(i + odd));
-        Value row =
-            element(head, e.add(e.mul(e.add(from, at), stride), n));
+        Value row = element(head, e.add(e.mul(e.add(from, at), stride), n));
         Value isThere = e.less(at, count);
         pair[odd] = areAllThere && columns == matrixRows
                         ? load(row)
-                        : vectors.loadSome(vector, row,
-                                           areAllThere
-                                               ? e.number(columns)
-                                               : e.select(isThere,
-                                                          e.number(columns),
-                                                          e.number(0)));
+                        : vectors.loadSome(
+                              vector, row,
+                              areAllThere ? e.number(columns)
+                                          : e.select(isThere, e.number(columns),
+                                                     e.number(0)));
       }
       words.push_back(vectors.roundPairs(pair[0], pair[1]));
     }
-    Value out = byte(
-        panels,
-        e.add(e.mul(n, e.number(keyBlock / matrixSteps * matrixBytes /
-                                matrixRows)),
-              e.mul(key, e.number(matrixBytes / matrixSteps))));
+    Value out =
+        byte(panels, e.add(e.mul(n, e.number(keyBlock / matrixSteps *
+                                             matrixBytes / matrixRows)),
+                           e.mul(key, e.number(matrixBytes / matrixSteps))));
     for (auto [line, word] : llvm::enumerate(vectors.transpose(words)))
       store(word, byte(out, e.number(line * matrixSteps * 2)));
   };
@@ -85,8 +82,7 @@ void AttentionPanels::roundValues(Value from, Value to) {
   Value full = e.sub(count, e.rem(count, e.number(matrixSteps)));
   e.loop(
       e.number(0), full, [&](Value key) { turnAll(key, true); }, matrixSteps);
-  e.loop(
-      full, count, [&](Value key) { turnAll(key, false); }, matrixSteps);
+  e.loop(full, count, [&](Value key) { turnAll(key, false); }, matrixSteps);
 }
 
 } // namespace tenon::cpu

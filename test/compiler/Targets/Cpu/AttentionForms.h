@@ -23,7 +23,7 @@ struct Form {
   int64_t window = 0;
   bool isWidened = false;      // Query, key and value, to f32.
   std::string narrow = "bf16"; // From that.
-  bool isCache = false; // Key and value are f32 that the kernel rounds to it.
+  bool isCache = false;   // Key and value are f32 that the kernel rounds to it.
   bool isRounded = false; // All three are.
 };
 
