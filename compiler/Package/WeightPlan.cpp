@@ -170,7 +170,7 @@ void packFilter(const PlacedWeight &placed, const kernel::FilterLayout &layout,
     for (int64_t tap = 0; tap < taps; ++tap) {
       for (int64_t c = 0; c < channels; ++c)
         for (int64_t m = 0; m < count; ++m)
-          std::memcpy(&chunk[(c * width + m) * bytes],
+          std::memcpy(&chunk[layout.placeInPanel(0, c, channels, m) * bytes],
                       source + (m * depth + c * taps + tap) * bytes, bytes);
       sink(chunk);
     }

@@ -16,8 +16,8 @@
 //               the sums of columns (see dialects/Kernel/IntegerMatmulView.h)
 //   "conv48"    a filter [M, C, taps..] of any floats as
 //               [ceil(M / 48)][taps..][C][48], padded with 0; the same of other
-//               widths, and "conv48/G" of G groups (see
-//               dialects/Kernel/FilterLayout.h)
+//               widths, "conv48/G" of G groups, and "conv48_pairs" of pairs
+//               of channels (see dialects/Kernel/FilterLayout.h)
 //   "winograd4" an f32 filter [M, C, 3, 3] transformed for tiles of
 //               4x4 outputs, and "winograd2" for those of 2x2 (see
 //               dialects/Kernel/WinogradView.h)

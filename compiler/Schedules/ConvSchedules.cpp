@@ -27,11 +27,8 @@ graph::ConvOp convOf(const KernelView &view) {
   return dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(view.body));
 }
 
-unsigned argumentOf(Value operand) {
-  return cast<BlockArgument>(operand).getArgNumber();
-}
-
-std::optional<std::string> refusalOfAll(const KernelView &view) {
+std::optional<std::string> refusalOfAll(const KernelView &view,
+                                        bool takesPairs = false) {
   graph::ConvOp conv = convOf(view);
   if (!conv)
     return "its root is no convolution";
@@ -41,8 +38,11 @@ std::optional<std::string> refusalOfAll(const KernelView &view) {
     return "its operands are not f32";
   if (graph::getRank(conv.getInput()) < 3)
     return "it has no spatial axis";
-  auto filter = dyn_cast<BlockArgument>(conv.getFilter());
-  if (!isa<BlockArgument>(conv.getInput()) || !filter)
+  if (kernel::convolvesPairs(conv) && !takesPairs)
+    return "its operands are bf16";
+  auto filter =
+      dyn_cast<BlockArgument>(kernel::operandOf(conv, conv.getFilter()));
+  if (!isa<BlockArgument>(kernel::operandOf(conv, conv.getInput())) || !filter)
     return "an operand of the convolution is computed in the kernel";
   if (!view.isWeight[filter.getArgNumber()])
     return "the filter is no weight";
@@ -72,7 +72,9 @@ bool isDepthwise(graph::ConvOp conv) {
 
 SmallVector<std::string> withFilter(const KernelView &view, StringRef layout) {
   SmallVector<std::string> layouts(view.body.getNumArguments());
-  layouts[argumentOf(convOf(view).getFilter())] = layout.str();
+  graph::ConvOp conv = convOf(view);
+  auto filter = cast<BlockArgument>(kernel::operandOf(conv, conv.getFilter()));
+  layouts[filter.getArgNumber()] = layout.str();
   return layouts;
 }
 
@@ -224,7 +226,7 @@ SmallVector<std::string> layoutsDirectConv(const KernelView &view) {
 //===--- PackedConv ---===//
 
 std::optional<std::string> refusalPackedConv(const KernelView &view) {
-  if (auto why = refusalOfAll(view))
+  if (auto why = refusalOfAll(view, /*takesPairs=*/true))
     return why;
   graph::ConvOp conv = convOf(view);
   if (conv.getGroup() != 1)
@@ -254,11 +256,13 @@ kernel::Geometry geometryPackedConv(const KernelView &view) {
   Expr all = number(kernel::groupBlocks * std::min<int64_t>(panels, 16));
   Expr grain =
       units.floorDiv(number(depth.isInput ? 16 : 8)).max(least).min(all);
-  return {units, grain, number(depth.copyBytes())};
+  return {units, grain, number(depth.scratchBytes())};
 }
 
 SmallVector<std::string> layoutsPackedConv(const KernelView &view) {
-  return withFilter(view, kernel::packedConvLayout);
+  return withFilter(view, kernel::convolvesPairs(convOf(view))
+                              ? kernel::packedPairsLayout
+                              : kernel::packedConvLayout);
 }
 
 //===--- DepthwiseTiles ---===//

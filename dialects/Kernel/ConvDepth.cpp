@@ -2,16 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/ConvDepth.h"
-#include "dialects/Kernel/Packing.h"
+#include "dialects/Kernel/MatmulView.h"
 
 using namespace mlir;
 
 namespace tenon::kernel {
 
+bool convolvesPairs(graph::ConvOp op) {
+  auto isHalf = [](Value operand) {
+    Value narrow = behindWidening(operand);
+    return narrow && graph::getElementType(narrow).isBF16();
+  };
+  std::optional<int64_t> channels =
+      graph::getDims(op.getFilter())[1].asConstant();
+  return op.getChannelsLast() && op.getGroup() == 1 && channels &&
+         *channels % 2 == 0 && isHalf(op.getInput()) && isHalf(op.getFilter());
+}
+
+Value operandOf(graph::ConvOp op, Value operand) {
+  return convolvesPairs(op) ? behindWidening(operand) : operand;
+}
+
 ConvDepth::ConvDepth(graph::ConvOp op) {
   constexpr int64_t maxDepth = 768;
   auto filter = cast<RankedTensorType>(op.getFilter().getType());
-  channels = run = filter.getDimSize(1);
+  hasPairs = convolvesPairs(op);
+  channels = run = filter.getDimSize(1) / (hasPairs ? 2 : 1);
   lineTaps.assign(filter.getShape().begin() + 2, filter.getShape().end());
   if (!lineTaps.empty() && op.getDilations().back() == 1)
     run *= lineTaps.pop_back_val();
@@ -34,6 +50,12 @@ ConvDepth::ConvDepth(graph::ConvOp op) {
                           [](graph::Expr pad) { return pad.isConstant(0); });
   // Rows that lie pages apart meet in the same few sets of the caches.
   isInput = isMatrix && channels % 1024 != 0;
+  auto yieldsF32 = [](Operation *end) {
+    return end->getNumOperands() > 0 &&
+           graph::getElementType(end->getOperand(0)).isF32();
+  };
+  sumsWait =
+      hasPairs && !isOneBlock() && !yieldsF32(op->getBlock()->getTerminator());
 }
 
 int64_t ConvDepth::copyBytes() const {

@@ -10,7 +10,13 @@
 //
 //   [ceil(M / panelColumns)][tap][channel][panelColumns]
 //
-// with zeros past M: the panels of that matrix. The schedule goes through the
+// with zeros past M: the panels of that matrix. Where both operands are bf16
+// and channels even, two of them are one element of the input and of
+//
+//   [ceil(M / panelColumns)][tap][channel / 2][panelColumns][2]
+//
+// and all that is said below of channels holds for such pairs. The schedule
+// goes through the
 // depth in blocks of whole lines, or of a part of one line, and copies what a
 // group of rows reads of a block to scratch memory, unless the rows lie in the
 // input as they are. Rows of the launch are those of PackedMatmul (Packing.h).
@@ -23,30 +29,51 @@
 #define TENON_DIALECTS_KERNEL_CONVDEPTH_H
 
 #include "dialects/Graph/Graph.h"
+#include "dialects/Kernel/Packing.h"
 
 namespace tenon::kernel {
 
 inline constexpr llvm::StringLiteral packedConvLayout = "conv48";
+inline constexpr llvm::StringLiteral packedPairsLayout = "conv48_pairs";
+/// Panels whose sums may wait for the next block of the depth.
+inline constexpr int64_t waitingPanels = 16;
 inline constexpr llvm::StringLiteral depthwiseLayout = "taps_first";
 /// Pixels whose sums DepthwiseConv has in scratch memory at a time.
 inline constexpr int64_t tilePixels = 4;
 
+/// Whether a convolution is of pairs of bf16: one group with channels last, an
+/// even number of them, both operands widened from bf16.
+bool convolvesPairs(graph::ConvOp op);
+/// An operand of a convolution as its kernel reads it: that of bf16 where it
+/// convolves pairs.
+mlir::Value operandOf(graph::ConvOp op, mlir::Value operand);
+
 struct ConvDepth {
+  /// Sums of a group's rows in a panel.
+  static constexpr int64_t groupElements =
+      groupBlocks * blockRows * panelColumns;
+
   /// Of a convolution with channels last whose filter has numbers as sizes.
   explicit ConvDepth(graph::ConvOp op);
 
   llvm::SmallVector<int64_t> lineTaps; // The taps of axes that are not in runs.
-  int64_t channels, lines, run;
+  int64_t channels, lines, run;        // Channels may be pairs.
   int64_t blockLines, blockRun;
   /// Whether the matrix on the left is the input, and whether it is read in
   /// place.
   bool isMatrix, isInput;
+  bool hasPairs;
+  bool sumsWait; // In scratch memory, as the result has no room for them.
 
   int64_t depth() const { return lines * run; }
+  bool isOneBlock() const { return blockLines == lines && blockRun == run; }
   /// Elements from one row of the copy to the next: some more than a block has,
   /// since whole vectors are written.
   int64_t copyStride() const { return blockLines * blockRun + 16; }
   int64_t copyBytes() const;
+  int64_t scratchBytes() const {
+    return copyBytes() + (sumsWait ? waitingPanels * groupElements * 4 : 0);
+  }
 };
 
 } // namespace tenon::kernel

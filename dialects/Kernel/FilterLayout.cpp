@@ -9,6 +9,8 @@ namespace tenon::kernel {
 
 std::optional<FilterLayout> FilterLayout::parse(llvm::StringRef name) {
   FilterLayout layout;
+  if (name.consume_back("_pairs"))
+    layout.steps = 2;
   if (!name.consume_front("conv") || name.consumeInteger(10, layout.width) ||
       layout.width < 1)
     return std::nullopt;
@@ -22,12 +24,14 @@ std::optional<FilterLayout> FilterLayout::parse(llvm::StringRef name) {
 
 std::string FilterLayout::name() const {
   std::string name = "conv" + std::to_string(width);
-  return groups == 1 ? name : name + "/" + std::to_string(groups);
+  if (groups > 1)
+    name += "/" + std::to_string(groups);
+  return steps == 1 ? name : name + "_pairs";
 }
 
 std::optional<int64_t>
 FilterLayout::elements(llvm::ArrayRef<int64_t> shape) const {
-  if (shape.size() < 3 || shape[0] % groups != 0)
+  if (shape.size() < 3 || shape[0] % groups != 0 || shape[1] % steps != 0)
     return std::nullopt;
   int64_t depth = 1;
   for (int64_t size : shape.drop_front())

@@ -7,7 +7,8 @@
 //   [group][ceil(M / groups / width)][taps..][C][width]
 //
 // with zeros past a group's last map. The layout's name is "convWIDTH", or
-// "convWIDTH/GROUPS" where there are several.
+// "convWIDTH/GROUPS" where there are several. "convWIDTH_pairs" has two
+// channels, of an even number, where that has one: [..][C / 2][width][2].
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +24,7 @@ namespace tenon::kernel {
 
 struct FilterLayout {
   int64_t width, groups = 1;
+  int64_t steps = 1; // Channels that lie together.
 
   /// nullopt for any other layout.
   static std::optional<FilterLayout> parse(llvm::StringRef name);
@@ -31,6 +33,14 @@ struct FilterLayout {
   /// Elements of a packed filter; nullopt where a filter of that shape has not
   /// such groups.
   std::optional<int64_t> elements(llvm::ArrayRef<int64_t> shape) const;
+
+  /// Where an element lies behind a panel's begin: of its tap and channel, of
+  /// so many, and its map in the panel.
+  int64_t placeInPanel(int64_t tap, int64_t channel, int64_t channels,
+                       int64_t map) const {
+    int64_t row = tap * channels + channel;
+    return (row / steps * width + map) * steps + row % steps;
+  }
 };
 
 } // namespace tenon::kernel

@@ -118,7 +118,7 @@ std::vector<char> unpackRows(const char *packed, int64_t rows, int64_t columns,
   return matrix;
 }
 
-/// A packed filter of f32 as it was: [M, C, taps..].
+/// A packed filter as it was: [M, C, taps..].
 std::vector<char> unpackFilter(const char *packed, ArrayRef<int64_t> shape,
                                const kernel::FilterLayout &layout,
                                int64_t bytes) {
@@ -132,9 +132,10 @@ std::vector<char> unpackFilter(const char *packed, ArrayRef<int64_t> shape,
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t t = 0; t < taps; ++t) {
         int64_t panel = m / own * panels + m % own / width;
-        int64_t row = (panel * taps + t) * channels + c;
+        int64_t place = panel * taps * channels * width +
+                        layout.placeInPanel(t, c, channels, m % own % width);
         std::memcpy(filter.data() + ((m * channels + c) * taps + t) * bytes,
-                    packed + (row * width + m % own % width) * bytes, bytes);
+                    packed + place * bytes, bytes);
       }
   return filter;
 }

@@ -9,7 +9,8 @@
 namespace tenon::cpu {
 
 /// The root of a kernel with one result, if it is a convolution of two
-/// arguments; else an error on the kernel.
+/// arguments, as they are or widened in pairs (see
+/// dialects/Kernel/ConvDepth.h); else an error on the kernel.
 mlir::FailureOr<graph::ConvOp> convRootOf(Emitter &e);
 
 /// Fetches the elements of some pixels, of f32 operands of the result's shape,

@@ -7,8 +7,13 @@
 // the image, so that the inner loops see no borders, strides or dilations. Rows
 // of a matrix that lie pages apart are interleaved instead.
 //
+// Pairs of bf16 (see ConvDepth.h) are elements of 4 bytes as f32 are. There,
+// what follows runs over each tile behind its last block, whose sums come on
+// the stack; between blocks they wait in the result or in scratch memory.
+//
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Targets/Cpu/AmxStrip.h"
 #include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
@@ -26,9 +31,6 @@ using kernel::blockRows;
 using kernel::groupBlocks;
 using kernel::panelColumns;
 
-/// Panels whose sums may wait for the next block of the depth.
-constexpr int64_t maxChunkPanels = 16;
-
 class PackedConv {
 public:
   PackedConv(Emitter &e, graph::ConvOp op)
@@ -36,17 +38,26 @@ public:
         columns(cast<RankedTensorType>(op.getFilter().getType()).getDimSize(0)),
         panels(llvm::divideCeil(columns, panelColumns)) {
     Value yielded = e.kernel.getYielded()[0];
-    bool sumsFit = graph::getElementType(yielded).isF32();
-    wholePanels = sumsFit ? columns / panelColumns : 0;
-    chunkPanels = sumsFit ? maxChunkPanels : 1;
+    sumsFit = graph::getElementType(yielded).isF32();
+    kind = depth.hasPairs ? StripKind::Pairs : StripKind::F32;
+    wholePanels = sumsFit || depth.hasPairs ? columns / panelColumns : 0;
+    chunkPanels = sumsFit || depth.hasPairs ? kernel::waitingPanels : 1;
     isBare = yielded == op.getResult();
-    interleaves = depth.isMatrix && !depth.isInput && canInterleaveLhs(e.level);
-    input = e.argumentBuffer(cast<BlockArgument>(op.getInput()).getArgNumber());
-    filter =
-        e.argumentBuffer(cast<BlockArgument>(op.getFilter()).getArgNumber());
-    if (!depth.isInput)
+    interleaves =
+        depth.isMatrix && !depth.isInput && canInterleaveLhs(e.level, kind);
+    auto bufferOf = [&](Value operand) {
+      auto argument = cast<BlockArgument>(kernel::operandOf(op, operand));
+      return e.argumentBuffer(argument.getArgNumber());
+    };
+    input = bufferOf(op.getInput());
+    filter = bufferOf(op.getFilter());
+    if (!depth.isInput || depth.sumsWait)
       copy = e.atEntry(
           [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
+    if (depth.sumsWait)
+      waiting = e.atEntry([&] {
+        return e.address(copy, e.b.getI8Type(), e.number(depth.copyBytes()));
+      });
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
     rows = e.number(1);
@@ -55,16 +66,31 @@ public:
   }
 
   void emit() {
-    if (wholePanels < panels)
-      tile = e.atEntry([&]() -> Value {
-        return LLVM::AllocaOp::create(
-            e.b, LLVM::LLVMPointerType::get(e.b.getContext()), e.b.getF32Type(),
-            e.number(groupBlocks * blockRows * panelColumns), 64);
-      });
+    if (depth.hasPairs)
+      sums = onStack(stripTileRows(e.level, kind) * panelColumns);
+    if (wholePanels < panels && !depth.sumsWait)
+      tile = depth.isOneBlock() && depth.hasPairs
+                 ? sums
+                 : onStack(depth.groupElements);
+    withAmx(e, usesAmx(e.level, kind), [&] { emitGroups(); });
+  }
+
+private:
+  Value onStack(int64_t count) {
+    return e.atEntry([&]() -> Value {
+      return LLVM::AllocaOp::create(
+          e.b, LLVM::LLVMPointerType::get(e.b.getContext()), e.b.getF32Type(),
+          e.number(count), 64);
+    });
+  }
+
+  void emitGroups() {
     Value blocks =
         e.div(e.add(rows, e.number(blockRows - 1)), e.number(blockRows));
-    blockHeight = heightOfBlocks(e, rows, blocks,
-                                 interleaves ? kernel::interleavedRows : 1);
+    int64_t step = usesAmx(e.level, kind) ? amxTileRows
+                   : interleaves          ? kernel::interleavedRows
+                                          : 1;
+    blockHeight = heightOfBlocks(e, rows, blocks, step);
     Value units = e.number(groupBlocks * panels);
     Value groups = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
     e.loop(e.div(e.begin, units), groups, [&](Value group) {
@@ -77,7 +103,6 @@ public:
     });
   }
 
-private:
   /// A block of the depth: lines [line, line + lines), of each `length`
   /// elements from `start` on.
   struct DepthBlock {
@@ -135,11 +160,11 @@ private:
         emitCopy(block);
       if (wholePanels > 0)
         e.loop(begin, e.min(end, whole), [&](Value panel) {
-          emitStrip(begin, end, block, panel, /*inResult=*/true);
+          emitStrip(begin, end, block, panel, /*isWhole=*/true);
         });
       if (wholePanels < panels)
         e.loop(e.max(begin, whole), end, [&](Value panel) {
-          emitStrip(begin, end, block, panel, /*inResult=*/false);
+          emitStrip(begin, end, block, panel, /*isWhole=*/false);
         });
     });
   }
@@ -171,7 +196,8 @@ private:
   }
 
   void emitStrip(Value begin, Value end, const DepthBlock &block, Value panel,
-                 bool inResult) {
+                 bool isWhole) {
+    bool inResult = isWhole && sumsFit;
     Value whole = e.number(depth.depth());
     Value unit = e.mul(panel, groupSize);
     Value low = e.sub(e.max(from, unit), unit);
@@ -186,6 +212,7 @@ private:
     Value wraps = e.equal(follower, end);
     Value stride = e.number(inResult ? columns : panelColumns);
     Strip work;
+    work.kind = kind;
     work.depth = block.steps;
     work.aStride =
         interleaves ? block.steps
@@ -196,7 +223,11 @@ private:
                                        work.aStride));
     work.b = packed(panel, block.k);
     work.c = inResult ? element(e.resultBuffer(0), e.add(e.mul(m, stride), n))
-                      : tile;
+             : depth.sumsWait
+                 ? element(waiting, e.mul(e.sub(panel, begin),
+                                          e.number(depth.groupElements)))
+             : tile ? tile
+                    : sums;
     work.cStride = stride;
     work.rows = e.sub(mEnd, m);
     work.accumulate = e.less(e.number(0), block.k);
@@ -206,28 +237,54 @@ private:
     work.next = packed(e.select(e.both(wraps, more), begin, follower),
                        e.select(wraps, behind, block.k));
     work.columns =
-        inResult || wholePanels == 0 ? panelColumns : columns % panelColumns;
+        isWhole || wholePanels == 0 ? panelColumns : columns % panelColumns;
     work.isInterleaved = interleaves;
-    callStrip(e, work);
-    if (inResult && isBare)
-      return;
-    e.ifThen(block.isLast, [&] { emitBehind(m, mEnd, n, inResult); });
-  }
-
-  /// Everything behind the convolution, for some rows of a panel.
-  void emitBehind(Value m, Value mEnd, Value n, bool inResult) {
     // A number wherever it can be, for the vectoriser.
     Value width = e.number(panelColumns);
-    if (!inResult)
+    if (!isWhole)
       width = wholePanels > 0 ? e.number(columns % panelColumns)
                               : e.min(width, e.sub(e.number(columns), n));
+    bool staysInResult = inResult && isBare;
+    if (depth.hasPairs)
+      return emitTiles(work, block, m, n, width, staysInResult);
+    callStrip(e, work);
+    if (!staysInResult)
+      e.ifThen(block.isLast, [&] {
+        emitBehind(m, mEnd, n, width, inResult ? Value() : tile);
+      });
+  }
+
+  /// A strip whose sums go to the stack behind the last block.
+  void emitTiles(const Strip &work, const DepthBlock &block, Value m, Value n,
+                 Value width, bool staysInResult) {
+    forEachStripTile(e, work, [&](const StripTile &tile) {
+      StripTarget own = {element(work.c, e.mul(tile.row, work.cStride)),
+                         work.cStride};
+      StripTarget here = {sums, e.number(panelColumns)};
+      if (!staysInResult && depth.isOneBlock())
+        own = here;
+      else if (!staysInResult)
+        own = {e.select(block.isLast, here.out, own.out),
+               e.select(block.isLast, here.stride, own.stride)};
+      callStripTile(e, work, tile, own);
+      if (staysInResult)
+        return;
+      e.ifThen(block.isLast, [&] {
+        Value first = e.add(m, tile.row);
+        emitBehind(first, e.add(first, tile.rows), n, width, sums);
+      });
+    });
+  }
+
+  /// Everything behind the convolution, for some rows of a panel: their sums
+  /// are in the result, or one row behind the other in `tile`.
+  void emitBehind(Value m, Value mEnd, Value n, Value width, Value tile) {
     e.loop(m, mEnd, [&](Value row) {
       Value first = e.add(e.mul(row, e.number(columns)), n);
-      Value waits =
-          inResult ? first : e.mul(e.sub(row, m), e.number(panelColumns));
+      Value waits = tile ? e.mul(e.sub(row, m), e.number(panelColumns)) : first;
       storePanelRow(e, op.getResult(),
                     {e.delinearise(row, leadDims), n, width, first,
-                     inResult ? e.resultBuffer(0) : tile, waits});
+                     tile ? tile : e.resultBuffer(0), waits});
     });
   }
 
@@ -235,9 +292,12 @@ private:
   graph::ConvOp op;
   kernel::ConvDepth depth;
   int64_t columns, panels;
-  int64_t wholePanels, chunkPanels; // Panels whose sums wait in the result.
-  bool isBare, interleaves;
-  Value input, filter, rows, blockHeight, tile, copy;
+  int64_t wholePanels; // Of pairs; else those whose sums wait in the result.
+  int64_t chunkPanels;
+  bool sumsFit, isBare, interleaves;
+  StripKind kind;
+  Value input, filter, rows, blockHeight, copy;
+  Value tile, sums, waiting; // Of a panel, of a tile, of a chunk's panels.
   Indices leadDims;
   // Of the current group.
   Value firstBlock, groupSize, from, to;

@@ -36,8 +36,10 @@ struct TileShape {
 /// Where pairs or quads are widened, both halves of a row of B take registers.
 TileShape tileShape(const CpuLevel &level, StripKind kind, int64_t columns) {
   int64_t width = llvm::divideCeil(columns, 16);
-  bool widens = kind == StripKind::Widened ||
-                (kind == StripKind::Quads && !level.quadDots);
+  bool widens =
+      kind == StripKind::Widened ||
+      (kind == StripKind::Pairs && level.pairDots == PairDots::None) ||
+      (kind == StripKind::Quads && !level.quadDots);
   if (level.vectorBits >= 512)
     return {widens ? 6 : 8, width, 16, 1};
   return {widens ? 4 : 6, 2, 8, width};
@@ -210,7 +212,7 @@ private:
       return addQuads(x, y, sum);
     if (kind != StripKind::Pairs)
       return LLVM::FMAOp::create(b, x, y, sum);
-    if (level.pairDots == PairDots::Expanded) {
+    if (level.pairDots != PairDots::Native) {
       for (int64_t half = 0; half < 2; ++half)
         sum = LLVM::FMAOp::create(b, halfOf({x}, half)[0], halfOf({y}, half)[0],
                                   sum);

@@ -12,8 +12,8 @@ namespace tenon::cpu {
 /// How the operands of a strip lie.
 enum class StripKind {
   F32,
-  /// B and A are pairs of bf16 along k, and a step is one pair: for levels that
-  /// multiply pairs.
+  /// B and A are pairs of bf16 along k, and a step is one pair: levels that do
+  /// not multiply pairs widen both in registers.
   Pairs,
   /// B is pairs of bf16, A is f32 and not interleaved: a step is two elements
   /// of a row of A.
@@ -76,8 +76,9 @@ void callStrip(Emitter &e, const Strip &strip);
 /// The most rows of a tile.
 int64_t stripTileRows(const CpuLevel &level, StripKind kind = StripKind::F32);
 /// Whether a level's tiles are as high as what is interleaved.
-inline bool canInterleaveLhs(const CpuLevel &level) {
-  return stripTileRows(level) == kernel::interleavedRows;
+inline bool canInterleaveLhs(const CpuLevel &level,
+                             StripKind kind = StripKind::F32) {
+  return stripTileRows(level, kind) == kernel::interleavedRows;
 }
 
 } // namespace tenon::cpu

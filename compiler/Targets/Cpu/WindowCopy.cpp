@@ -20,8 +20,9 @@ WindowCopy::WindowCopy(Emitter &e, graph::ConvOp op,
                        const kernel::ConvDepth &depth)
     : e(e), op(op), depth(depth),
       vector(VectorType::get({lanes}, e.b.getF32Type())),
-      input(
-          e.argumentBuffer(cast<BlockArgument>(op.getInput()).getArgNumber())),
+      input(e.argumentBuffer(
+          cast<BlockArgument>(kernel::operandOf(op, op.getInput()))
+              .getArgNumber())),
       inputDims(e.dimsOf(op.getInput())) {}
 
 void WindowCopy::copyRow(ArrayRef<Value> pixel, Value line, Value lines,

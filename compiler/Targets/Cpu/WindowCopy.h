@@ -12,7 +12,8 @@ namespace tenon::cpu {
 /// 0, 1, 2, .. in a vector of i32.
 Value laneNumbers(Emitter &e, int64_t lanes);
 
-/// Copies parts of windows over an f32 image with channels last.
+/// Copies parts of windows over an image with channels last, of f32 or of pairs
+/// of bf16 (see ConvDepth.h).
 class WindowCopy {
 public:
   WindowCopy(Emitter &e, graph::ConvOp op, const kernel::ConvDepth &depth);

@@ -101,10 +101,10 @@ std::vector<char> inFilterLayout(const reference::Tensor &tensor,
     for (int64_t m = 0; m < maps; ++m)
       for (int64_t c = 0; c < channels; ++c)
         for (int64_t t = 0; t < taps; ++t) {
-          int64_t to = ((g * panels + m / width) * taps + t) * channels + c;
+          int64_t panel = (g * panels + m / width) * taps * channels * width;
+          int64_t to = panel + filter->placeInPanel(t, c, channels, m % width);
           int64_t from = ((g * maps + m) * channels + c) * taps + t;
-          std::memcpy(&packed[(to * width + m % width) * element],
-                      &bytes[from * element], element);
+          std::memcpy(&packed[to * element], &bytes[from * element], element);
         }
   return packed;
 }

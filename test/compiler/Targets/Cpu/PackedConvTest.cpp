@@ -3,6 +3,7 @@
 
 #include "test/compiler/Targets/Cpu/ConvCase.h"
 #include "test/compiler/Targets/Cpu/LevelTest.h"
+#include <algorithm>
 
 namespace tenon::test {
 namespace {
@@ -13,6 +14,7 @@ struct Conv {
   Numbers taps, strides, dilations, pads;
   bool isDepthwise = false;
   Behind behind = {};
+  std::string element = "f32";
 
   /// At sizes of images: n, h.. each.
   KernelCase at(const std::vector<Numbers> &images) const {
@@ -37,8 +39,8 @@ struct Conv {
     input.push_back(std::to_string(channels));
     result.push_back(std::to_string(maps));
     KernelCase test = convCase(isDepthwise ? "DepthwiseConv" : "PackedConv",
-                               {strides, dilations, pads, groups}, input,
-                               filter, result, behind);
+                               {strides, dilations, pads, groups, element},
+                               input, filter, result, behind);
     test.sizes.clear();
     for (const Numbers &image : images) {
       Symbols symbols = {{"n", image[0]}};
@@ -154,7 +156,126 @@ TEST_P(PackedConv, ConvolvesEachChannelByItself) {
   run(cases);
 }
 
+/// Of images and filters in bf16, whose channels are pairs.
+class ConvPairs : public LevelTest {
+protected:
+  static Conv pairsOf(Conv conv) {
+    conv.element = "bf16";
+    return conv;
+  }
+};
+
+TEST_P(ConvPairs, TakesAnyEvenNumberOfChannels) {
+  std::vector<KernelCase> cases;
+  std::vector<Numbers> sizes = {{1, 7, 7}, {2, 3, 14}, {0, 3, 3}, {1, 12, 13}};
+  for (int64_t channels : {2, 4, 14, 32, 48, 64, 70})
+    for (int64_t maps : {1, 48, 50})
+      cases.push_back(
+          pairsOf({channels, maps, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}})
+              .at(sizes));
+  for (int64_t maps : {3, 16, 47, 49, 70, 97, 144})
+    for (int64_t taps : {1, 3})
+      cases.push_back(pairsOf({6,
+                               maps,
+                               {taps, taps},
+                               {1, 1},
+                               {1, 1},
+                               {taps / 2, taps / 2, taps / 2, taps / 2}})
+                          .at(sizes));
+  run(cases);
+}
+
+TEST_P(ConvPairs, TakesAnyWindow) {
+  std::vector<KernelCase> cases;
+  for (int64_t channels : {2, 36})
+    for (const Conv &conv : std::vector<Conv>{
+             {channels, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+             {channels, 50, {1, 1}, {2, 3}, {1, 1}, {0, 0, 0, 0}},
+             {channels, 50, {1, 1}, {1, 1}, {1, 1}, {1, 0, 2, 1}},
+             {channels, 50, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+             {channels, 50, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+             {channels, 50, {3, 3}, {3, 1}, {1, 1}, {0, 2, 2, 1}},
+             {channels, 50, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+             {channels, 50, {3, 2}, {2, 1}, {1, 2}, {4, 0, 1, 2}},
+             {channels, 50, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}}})
+      cases.push_back(pairsOf(conv).at(images));
+  cases.push_back(
+      pairsOf({8, 50, {3}, {2}, {1}, {1, 1}}).at({{1, 1}, {2, 31}, {0, 9}}));
+  cases.push_back(
+      pairsOf({4, 9, {2, 3, 2}, {1, 2, 1}, {1, 1, 2}, {0, 1, 1, 1, 0, 1}})
+          .at({{1, 3, 5, 4}, {2, 2, 4, 6}}));
+  run(cases);
+}
+
+/// Sums wait in the result, on the stack, or in scratch memory where the result
+/// is of bf16.
+TEST_P(ConvPairs, CutsTheDepthIntoBlocks) {
+  std::vector<Numbers> small = {{1, 3, 5}, {2, 9, 8}};
+  std::vector<KernelCase> cases;
+  for (const Conv &conv : std::vector<Conv>{
+           {600, 50, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+           {540, 96, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+           {200, 50, {3, 3}, {1, 1}, {2, 2}, {1, 1, 1, 1}},
+           {1600, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+           {2048, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+           {4096, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+           {1600, 17 * 48 + 2, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}}}) {
+    cases.push_back(pairsOf(conv).at(small));
+  }
+  // One whose result is as many pixels as the image, in bf16 with a chunk of
+  // panels and another one.
+  cases.push_back(pairsOf({800,
+                           17 * 48 + 2,
+                           {3, 3},
+                           {1, 1},
+                           {1, 1},
+                           {1, 1, 1, 1},
+                           false,
+                           castTo("bf16", {"n", "h0", "h1", "818"})})
+                      .at(small));
+  run(cases);
+}
+
+TEST_P(ConvPairs, RunsWhatFollows) {
+  std::vector<KernelCase> cases;
+  for (int64_t channels : {10, 600})
+    for (int64_t taps : {1, 3}) {
+      int64_t pad = taps / 2;
+      Conv conv = {channels, 100,    {taps, taps},
+                   {1, 1},   {1, 1}, {pad, pad, pad, pad}};
+      for (const Behind &behind : commonEpilogues(100)) {
+        conv.behind = behind;
+        cases.push_back(pairsOf(conv).at(images));
+      }
+      Dims result = {"n", "h0", "h1", "100"};
+      std::string half = tensor(result, "bf16");
+      conv.behind = castTo("bf16", result);
+      cases.push_back(pairsOf(conv).at(images));
+      conv.behind = {"%c: " + half,
+                     "%d = graph.cast %c : (" + half +
+                         ") -> RESULT\n"
+                         "%e = graph.add %sums, %d : (RESULT, RESULT) -> "
+                         "RESULT\n"
+                         "%y = graph.cast %e : (RESULT) -> " +
+                         half,
+                     "bf16"};
+      cases.push_back(pairsOf(conv).at(images));
+    }
+  run(cases);
+}
+
 TENON_FOR_ALL_LEVELS(PackedConv);
+
+INSTANTIATE_TEST_SUITE_P(Levels, ConvPairs,
+                         testing::Values("x86-64-v3", "x86-64-v4",
+                                         "x86-64-v4-bf16", expandedPairs,
+                                         "x86-64-v4-amx", expandedAmx),
+                         [](const auto &info) {
+                           std::string name(info.param);
+                           name = name.substr(7);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 } // namespace
 } // namespace tenon::test
