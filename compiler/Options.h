@@ -47,6 +47,8 @@ struct CompileOptions {
   /// CPU levels, lowest first; "native" is the best of this machine. Empty:
   /// all that make a difference to the precision.
   std::vector<std::string> levels;
+  /// Whether one of the levels multiplies pairs of bf16; compiling sets it.
+  bool hasPairDots = true;
   /// Of all products; or, if given, what the plan says of each.
   Precision precision = Precision::Fp32;
   std::optional<PrecisionPlan> precisionPlan;

@@ -51,6 +51,7 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   LowerPrecisionPassOptions lowering;
   lowering.explain = options.explain;
   lowering.target = isCuda ? "cuda" : "cpu";
+  lowering.hasPairDots = options.hasPairDots;
   function.addPass(createLowerPrecisionPass(weights, lowering));
   if (!isCuda)
     function.addPass(createLowerInt8Pass(weights, {options.explain}));

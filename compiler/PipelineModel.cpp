@@ -186,8 +186,9 @@ void countKernels(Compilation &compilation) {
 }
 
 /// The passes of kernels for a target, on the graph in `compilation.module`.
-bool lowerKernels(Compilation &compilation, const CompileOptions &options,
+bool lowerKernels(Compilation &compilation, CompileOptions options,
                   Target target) {
+  options.hasPairDots = multipliesPairs(options);
   PrecisionPlan precisions;
   PrecisionProbes probes;
   if (!runPasses(compilation, options, [&](OpPassManager &pm) {

@@ -61,6 +61,14 @@ std::vector<cpu::CpuLevel> levelsOf(const CompileOptions &options,
 
 } // namespace
 
+bool multipliesPairs(const CompileOptions &options) {
+  return options.levels.empty() ||
+         llvm::any_of(options.levels, [](const std::string &name) {
+           std::optional<cpu::CpuLevel> level = cpu::findCpuLevel(name);
+           return level && level->pairDots != cpu::PairDots::None;
+         });
+}
+
 void checkTargets(const CompileOptions &options,
                   std::vector<std::string> &errors) {
   bool hasCpu = llvm::is_contained(options.targets, Target::Cpu);

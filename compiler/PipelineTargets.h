@@ -45,6 +45,9 @@ private:
   std::vector<tenon_block_t> blocks;
 };
 
+/// Whether a CPU level of these options multiplies pairs of bf16.
+bool multipliesPairs(const CompileOptions &options);
+
 /// Adds to `errors` what no target of these options can be.
 void checkTargets(const CompileOptions &options,
                   std::vector<std::string> &errors);

@@ -4,6 +4,7 @@
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/RowMoves.h"
+#include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/QuantizedRhs.h"
@@ -108,8 +109,19 @@ private:
   /// Roots whose kernels widen 16 bits as they read them, or what they round to
   /// those.
   bool readsNarrow(Operation *op) const {
-    return isa<graph::MatmulOp, graph::AttentionOp>(op) ||
+    return isa<graph::MatmulOp, graph::AttentionOp>(op) || convolvesPairs(op) ||
            (isCuda && isa<graph::ConvOp>(op));
+  }
+
+  /// Whether a CPU's kernels convolve pairs of bf16.
+  bool convolvesPairs(Operation *op) const {
+    auto conv = dyn_cast<graph::ConvOp>(op);
+    if (!conv || isCuda || !kernel::convolvesPairs(conv))
+      return false;
+    return kernel::operandOf(conv, conv.getFilter())
+               .getDefiningOp<graph::WeightOp>() &&
+           conv.getInput().getDefiningOp()->getBlock() == &block &&
+           conv.getFilter().getDefiningOp()->getBlock() == &block;
   }
 
   static Value behindRounding(Value narrow) {
@@ -171,8 +183,12 @@ private:
                  : isCuda || !isa<graph::AttentionOp>(op) ? narrow
                                                           : seen;
       // A convolution reads its image in place only.
-      if (seen == operand.get() && isa<graph::ConvOp>(op))
+      if (isa<graph::ConvOp>(op)) {
+        Operation *link = operand.get().getDefiningOp();
+        if (seen != operand.get() && link->getBlock() == &block)
+          copyChain(operand, {link}, seen);
         continue;
+      }
       std::optional<kernel::StridedView> view = kernel::stridedViewOf(seen);
       if (!view || view->base == operand.get())
         continue;

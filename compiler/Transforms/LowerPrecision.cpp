@@ -9,10 +9,14 @@
 // f16 ends at 65504: weights with more in them stay f32.
 //
 // On CPUs these are the products by weights, of those by weights of 8 or 4 bits
-// lhs alone, and what attention multiplies: its kernel rounds that itself, for
-// those CPUs that gain by it. CUDA devices have instructions for pairs of 16
-// bits that are many times as fast as those for f32: there, products of two
-// activations and convolutions are such, too.
+// lhs alone; what attention multiplies: its kernel rounds that itself, for those
+// CPUs that gain by it; and, where some level multiplies pairs, convolutions of
+// one group. Sums between convolutions are read in 16 bits: their kernels store
+// one result.
+//
+// CUDA devices have instructions for pairs of 16 bits that are many times as
+// fast as those for f32: there, products of two activations and convolutions by
+// groups are such, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +24,7 @@
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
 #include "compiler/Weights/WeightStore.h"
+#include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "llvm/Support/Format.h"
 
@@ -51,10 +56,10 @@ bool isLargeWeight(Value value) {
 
 class Lowering {
 public:
-  Lowering(func::FuncOp function, bool isCuda, Precision precision,
-           const WeightStore *weights, bool explain)
-      : function(function), isCuda(isCuda), precision(precision),
-        weights(weights), explain(explain) {}
+  Lowering(func::FuncOp function, bool isCuda, bool hasPairDots,
+           Precision precision, const WeightStore *weights, bool explain)
+      : function(function), isCuda(isCuda), hasPairDots(hasPairDots),
+        precision(precision), weights(weights), explain(explain) {}
 
   void run() {
     SmallVector<Operation *> products;
@@ -74,12 +79,13 @@ public:
     for (graph::GatherOp op : lookups)
       if (isWanted(op))
         lowerTable(op);
+    for (Value image : images)
+      readRounded(image);
   }
 
 private:
   bool isProduct(Operation *op) const {
-    return isa<graph::MatmulOp, graph::AttentionOp>(op) ||
-           (isCuda && isa<graph::ConvOp>(op));
+    return isa<graph::AttentionOp, graph::ConvOp, graph::MatmulOp>(op);
   }
 
   /// Whether an op is to be lowered here. Its type of 16 bits is that of what
@@ -190,8 +196,14 @@ private:
     if (!graph::getElementType(op.getInput()).isF32())
       return "the image is not f32";
     auto filter = cast<RankedTensorType>(op.getFilter().getType());
-    if (filter.getDimSize(0) / op.getGroup() < fewestMaps)
+    if (isCuda && filter.getDimSize(0) / op.getGroup() < fewestMaps)
       return "a group has few maps";
+    if (!isCuda && !hasPairDots)
+      return "no CPU level of the program multiplies pairs of bf16";
+    if (!isCuda && op.getGroup() != 1)
+      return "it has several groups";
+    if (!isCuda && (!op.getChannelsLast() || filter.getDimSize(1) % 2 != 0))
+      return "channels do not lie in pairs";
     return refusalOfRange(op.getFilter());
   }
 
@@ -242,6 +254,8 @@ private:
     OpBuilder builder(op);
     Value value = operand.get();
     // An image is read in place: what moves it does so before.
+    if (isa<graph::ConvOp>(op) && !isCuda && operand.getOperandNumber() == 0)
+      images.insert(value);
     if (value.getDefiningOp<graph::WeightOp>() || isa<graph::ConvOp>(op))
       return operand.set(
           castTo(builder, op->getLoc(), rounding(value), builder.getF32Type()));
@@ -295,6 +309,19 @@ private:
     return castTo(builder, loc, narrow, builder.getF32Type());
   }
 
+  /// Lets those that compute of an image element by element read it in 16 bits
+  /// as its convolutions do: its kernel then stores nothing else.
+  void readRounded(Value image) {
+    Value narrow = rounding(image);
+    for (OpOperand &use : llvm::make_early_inc_range(image.getUses())) {
+      Operation *user = use.getOwner();
+      if (user == narrow.getDefiningOp() || !graph::isPointwise(user))
+        continue;
+      OpBuilder builder(user);
+      use.set(castTo(builder, user->getLoc(), narrow, builder.getF32Type()));
+    }
+  }
+
   /// The names that nobody calls a value by any more.
   static void dropDead(Value value) {
     while (Operation *op = value.getDefiningOp()) {
@@ -335,9 +362,10 @@ private:
   }
 
   func::FuncOp function;
-  bool isCuda;
-  Precision precision; // Of ops that none was assigned to.
-  Type narrowType;     // Of the op that is looked at.
+  bool isCuda, hasPairDots;
+  llvm::SetVector<Value> images; // Of convolutions on CPUs.
+  Precision precision;           // Of ops that none was assigned to.
+  Type narrowType;               // Of the op that is looked at.
   const WeightStore *weights;
   bool explain;
   llvm::DenseMap<std::pair<Value, Type>, Value> casts;
@@ -355,7 +383,7 @@ struct LowerPrecision : impl::LowerPrecisionPassBase<LowerPrecision> {
       getOperation().emitError("there is no target '") << target << "'";
       return signalPassFailure();
     }
-    Lowering(getOperation(), target == "cuda",
+    Lowering(getOperation(), target == "cuda", hasPairDots,
              f16 ? Precision::Fp16 : Precision::Bf16, weights, explain)
         .run();
   }

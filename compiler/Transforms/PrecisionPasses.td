@@ -256,6 +256,9 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
     again: the product stays one of f32, with f32 sums, and its kernel reads
     bf16. Tables that are looked up are rounded too. Fires where the weight is
     of some size and k is even; lhs stays f32 where its rows are not contiguous.
+    Convolutions of one group are such where channels are even and a CPU level
+    multiplies pairs; what reads their images element by element reads them
+    rounded.
     For CUDA, products of two activations are such too, where elements of both
     lie in memory by twos, and attention and convolutions by large filters.
     Fold-constants then rounds the weights. Of f16 the same, where no number of
@@ -294,7 +297,9 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
                  Option<"target", "target", "std::string", "\"cpu\"",
                         "cpu or cuda">,
                  Option<"f16", "f16", "bool", "false",
-                        "Round to f16 in place of bf16">];
+                        "Round to f16 in place of bf16">,
+                 Option<"hasPairDots", "pair-dots", "bool", "true",
+                        "Whether a CPU of the program's multiplies pairs">];
 }
 
 def RecordPrecisionPass : Pass<"record-precision", "::mlir::func::FuncOp"> {
