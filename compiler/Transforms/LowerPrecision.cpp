@@ -9,10 +9,10 @@
 // f16 ends at 65504: weights with more in them stay f32.
 //
 // On CPUs these are the products by weights, of those by weights of 8 or 4 bits
-// lhs alone; what attention multiplies: its kernel rounds that itself, for those
-// CPUs that gain by it; and, where some level multiplies pairs, convolutions of
-// one group. Sums between convolutions are read in 16 bits: their kernels store
-// one result.
+// lhs alone; what attention multiplies: its kernel rounds that itself, for
+// those CPUs that gain by it; and, where some level multiplies pairs,
+// convolutions of one group. Sums between convolutions are read in 16 bits:
+// their kernels store one result.
 //
 // CUDA devices have instructions for pairs of 16 bits that are many times as
 // fast as those for f32: there, products of two activations and convolutions by
@@ -73,8 +73,9 @@ public:
     for (Operation *op : products) {
       if (isWanted(op))
         lowerOrSay(op);
-      if (!isCuda && isOfFewBits(precisionOf(op, precision)))
-        lowerLhs(cast<graph::MatmulOp>(op));
+      auto matmul = dyn_cast<graph::MatmulOp>(op);
+      if (matmul && !isCuda && isOfFewBits(precisionOf(op, precision)))
+        lowerLhs(matmul);
     }
     for (graph::GatherOp op : lookups)
       if (isWanted(op))
