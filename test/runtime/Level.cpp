@@ -4,6 +4,8 @@
 #include "runtime/Level.h"
 #include "test/runtime/TinyModels.h"
 
+#include <csignal>
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 using namespace tenon;
@@ -63,6 +65,28 @@ TEST(Level, AmxIsAskedFor) {
     GTEST_SKIP() << "this machine has no AMX";
   EXPECT_TRUE(runtime::requestAmx());
   EXPECT_TRUE(runtime::requestAmx()); // It may be asked again.
+  EXPECT_EQ(runIt(loadModel(levelModel(0, TENON_CPU_AMX).build())), 4);
+}
+
+/// Linux refuses while a thread has an alternate signal stack that could not
+/// hold the registers. In a process of its own: what is given stays given.
+TEST(LevelDeathTest, AmxThatIsRefusedIsNotUsed) {
+  if (!(runtime::machineFeatures() & TENON_CPU_AMX))
+    GTEST_SKIP() << "this machine has no AMX";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        static char memory[8192];
+        stack_t small = {};
+        small.ss_sp = memory;
+        small.ss_size = sizeof memory;
+        sigaltstack(&small, nullptr);
+        bool isLow =
+            !runtime::requestAmx() &&
+            runIt(loadModel(levelModel(0, TENON_CPU_AMX).build())) == 3;
+        std::exit(isLow ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(Level, AnUnfitCpuIsRefused) {
