@@ -371,10 +371,11 @@ private:
   //===--- Softmax --------------------------------------------------------===//
 
   Value weight(Value score, Value shift) {
-    if (!scalesLast())
+    if (!usesMatrices())
       return power(score, shift);
-    return vectors.powerOfTwo(emitMulAdd(e.b, score, splat(scale),
-                                         emitMul(e.b, shift, splat(-scale))));
+    double unit = scalesLast() ? scale : isPlain ? 1 : log2OfE;
+    return vectors.roughPowerOfTwo(
+        emitMulAdd(e.b, score, splat(unit), emitMul(e.b, shift, splat(-unit))));
   }
 
   /// A weight rounded to bf16; halfway, the larger neighbour is as good as the
@@ -400,10 +401,12 @@ private:
     return arith::OrIOp::create(e.b, low, high);
   }
 
-  /// Multiplies the sums so far, which seldom changes any.
-  void scaleSums(Value column, Value factor) {
+  /// Multiplies the sums so far by their factors, unless no maximum has
+  /// changed; gives 1 where it has not.
+  Value scaleSums(Value column, Value before, Value largest, Value factor) {
     Value changes =
-        arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNE, factor, splat(1));
+        arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNE, before, largest);
+    factor = arith::SelectOp::create(e.b, changes, factor, splat(1));
     Type bits = e.b.getIntegerType(lanes);
     Value isAny = arith::CmpIOp::create(
         e.b, arith::CmpIPredicate::ne,
@@ -414,6 +417,7 @@ private:
         store(emitMul(e.b, load(at), factor), at);
       });
     });
+    return factor;
   }
 
   /// Scores of a block become weights; the block joins those before.
@@ -464,7 +468,7 @@ private:
         unroll)[0];
     Value factor = weight(before, shift);
     if (usesMatrices())
-      scaleSums(column, factor);
+      factor = scaleSums(column, before, largest, factor);
     Value total = load(cell(areas.total, column));
     store(emitMulAdd(e.b, total, factor, sum), cell(areas.total, column));
     store(factor, cell(areas.factor, column));

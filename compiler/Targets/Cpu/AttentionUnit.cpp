@@ -10,9 +10,6 @@ using namespace mlir;
 static_assert(tenon::kernel::AttentionPiece::start == TENON_SHARED_ZEROS);
 
 namespace tenon::cpu {
-namespace {
-constexpr double log2OfE = 1.4426950408889634;
-} // namespace
 
 AttentionUnit::AttentionUnit(Emitter &e, const AttentionView &view)
     : e(e), view(view), op(view.op), areas(view), lanes(e.level.lanes(4)),

@@ -14,6 +14,8 @@ using kernel::AttentionView;
 using kernel::keyBlock;
 using kernel::queryBlock;
 
+constexpr double log2OfE = 1.4426950408889634;
+
 /// A block of one list of queries (see kernel::AttentionView) and where its
 /// things are in memory.
 struct AttentionUnit {

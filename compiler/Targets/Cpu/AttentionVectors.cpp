@@ -166,11 +166,8 @@ static Value polynomial(ImplicitLocOpBuilder &b, ArrayRef<float> c, Value x) {
 /// By what AVX-512 has for it: y less its floor, and scaling by the floor's
 /// power of two, both of which know infinities and NaN. Lanes that would come
 /// below the normal numbers are left out, as each costs a hundred cycles.
-static Value powerOfTwo512(ImplicitLocOpBuilder &b, Value y) {
-  // A minimax fit of 2^r over [0, 1].
-  static constexpr float fit[] = {1.877576695e-03f, 8.989339694e-03f,
-                                  5.582631752e-02f, 2.401536107e-01f,
-                                  6.931530833e-01f, 9.999999404e-01f};
+static Value powerOfTwo512(ImplicitLocOpBuilder &b, Value y,
+                           ArrayRef<float> fit) {
   auto type = cast<VectorType>(y.getType());
   auto number = [&](int64_t value, unsigned width) -> Value {
     return arith::ConstantIntOp::create(b, value, width);
@@ -193,10 +190,21 @@ static Value powerOfTwo512(ImplicitLocOpBuilder &b, Value y) {
               {fraction, y, zero, isNormal, rounding});
 }
 
+Value AttentionVectors::roughPowerOfTwo(Value y) {
+  static constexpr float fit[] = {7.802452e-02f, 2.2606716e-01f, 6.9583354e-01f,
+                                  9.9992522e-01f};
+  return powerOfTwo512(e.b, y, fit);
+}
+
 Value AttentionVectors::powerOfTwo(Value y) {
   auto vector = dyn_cast<VectorType>(y.getType());
-  if (vector && vector.getNumElements() == 16)
-    return powerOfTwo512(e.b, y);
+  if (vector && vector.getNumElements() == 16) {
+    // A minimax fit of 2^r over [0, 1].
+    static constexpr float fit[] = {1.877576695e-03f, 8.989339694e-03f,
+                                    5.582631752e-02f, 2.401536107e-01f,
+                                    6.931530833e-01f, 9.999999404e-01f};
+    return powerOfTwo512(e.b, y, fit);
+  }
   // A minimax fit of 2^r over |r| <= 1/2.
   static constexpr float fit[] = {1.327647137e-03f, 9.675541329e-03f,
                                   5.550713275e-02f, 2.402211972e-01f,

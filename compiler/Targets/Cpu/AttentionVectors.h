@@ -46,6 +46,8 @@ public:
   Value larger(Value x, Value y);
   /// 2^y of y <= 0, to 1e-7; 0 below the normal numbers.
   Value powerOfTwo(Value y);
+  /// The same of 16 lanes to 1e-4, which is enough for what becomes bf16.
+  Value roughPowerOfTwo(Value y);
 
 private:
   /// Two rows change places of lanes: [half] of both, [the other half] of both.
