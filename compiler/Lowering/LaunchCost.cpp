@@ -18,18 +18,24 @@ Expr bytesOf(Value value) {
          int64_t(graph::byteWidth(graph::getElementType(value)));
 }
 
+/// The type of factors: one of 16 bits where all are widened from such. How
+/// they are multiplied is the target's affair.
+Type narrowest(ArrayRef<Value> factors) {
+  bool areNarrow = llvm::all_of(factors, kernel::behindWidening);
+  Value first = areNarrow ? kernel::behindWidening(factors[0]) : factors[0];
+  return graph::getElementType(first);
+}
+
 /// The type of the factors that a root multiplies; null where it has none.
 Type factorsOf(Operation *root) {
   if (auto op = dyn_cast<graph::MatmulOp>(root)) {
     if (auto bytes = kernel::integerMatmulViewOf(op))
       return graph::getElementType(bytes->lhs.view.base);
-    // Factors of bf16 that are widened: how is the target's affair.
-    Value lhs = kernel::behindWidening(op.getLhs());
-    bool isNarrow = lhs && kernel::behindWidening(op.getRhs());
-    return graph::getElementType(isNarrow ? lhs : op.getLhs());
+    return narrowest({op.getLhs(), op.getRhs()});
   }
-  if (isa<graph::AttentionOp, graph::ConvOp, graph::ConvTransposeOp,
-          graph::RecurrentOp>(root))
+  if (auto op = dyn_cast<graph::AttentionOp>(root))
+    return narrowest({op.getQuery(), op.getKey(), op.getValue()});
+  if (isa<graph::ConvOp, graph::ConvTransposeOp, graph::RecurrentOp>(root))
     return graph::getElementType(root->getOperand(0));
   return Type();
 }

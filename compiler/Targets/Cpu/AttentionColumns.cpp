@@ -373,9 +373,13 @@ private:
   Value weight(Value score, Value shift) {
     if (!usesMatrices())
       return power(score, shift);
-    double unit = scalesLast() ? scale : isPlain ? 1 : log2OfE;
-    return vectors.roughPowerOfTwo(
-        emitMulAdd(e.b, score, splat(unit), emitMul(e.b, shift, splat(-unit))));
+    if (scalesLast())
+      return vectors.roughPowerOfTwo(emitMulAdd(
+          e.b, score, splat(scale), emitMul(e.b, shift, splat(-scale))));
+    // Biases may be the lowest number, and that times log2(e) no number.
+    Value y = arith::SubFOp::create(e.b, score, shift);
+    return vectors.roughPowerOfTwo(isPlain ? y
+                                           : emitMul(e.b, y, splat(log2OfE)));
   }
 
   /// A weight rounded to bf16; halfway, the larger neighbour is as good as the

@@ -19,6 +19,24 @@ kernel.func @seen symbols ["b", "s", "t"] layouts ["", "", "", ""] schedule "Gen
 
 // -----
 
+// Rounding to bf16 and back belongs to the kernel; it takes what levels with
+// AMX need of scratch memory.
+
+// CHECK: kernel.func @rounded {{.*}} schedule "Attention"
+kernel.func @rounded symbols ["s"] layouts ["", "", ""] schedule "Generic" geometry <1, 1, 0> {
+^bb0(%0: tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>, %1: tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>, %2: tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>):
+  %3 = graph.cast %0 : (tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>) -> tensor<1x1x?x16xbf16, #graph.dims<1, 1, s, 16>>
+  %4 = graph.cast %3 : (tensor<1x1x?x16xbf16, #graph.dims<1, 1, s, 16>>) -> tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>
+  %5 = graph.cast %1 : (tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>) -> tensor<1x1x?x16xbf16, #graph.dims<1, 1, s, 16>>
+  %6 = graph.cast %5 : (tensor<1x1x?x16xbf16, #graph.dims<1, 1, s, 16>>) -> tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>
+  %7 = graph.cast %2 : (tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>) -> tensor<1x1x?x16xbf16, #graph.dims<1, 1, s, 16>>
+  %8 = graph.cast %7 : (tensor<1x1x?x16xbf16, #graph.dims<1, 1, s, 16>>) -> tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>
+  %9 = graph.attention %4, %6, %8 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.125 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>, tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>, tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>) -> tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>
+  kernel.yield %9 : tensor<1x1x?x16xf32, #graph.dims<1, 1, s, 16>>
+}
+
+// -----
+
 // Every refusal says why.
 
 // CHECK: kernel.func @half {{.*}} schedule "Generic"

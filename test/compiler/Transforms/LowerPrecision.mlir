@@ -172,4 +172,44 @@ func.func @nibbles(%x: tensor<4x128xf32>, %y: tensor<4x128xf32>,
   %2 = graph.matmul %z, %s {graph.precision = "int4-weights"}
       : (tensor<3x4x128xf32>, tensor<3x128x64xf32>) -> tensor<3x4x64xf32>
   return %0, %1, %2 : tensor<4x64xf32>, tensor<4x64xf32>, tensor<3x4x64xf32>
+
+// -----
+
+// What attention multiplies is rounded in front of it, whoever made it.
+// CHECK-LABEL: @attention
+// CHECK:      %[[E:.*]] = graph.exp
+// CHECK-NEXT: %[[NV:.*]] = graph.cast %[[E]] : {{.*}} -> tensor<1x2x6x8xbf16>
+// CHECK-NEXT: %[[V:.*]] = graph.cast %[[NV]] : {{.*}} -> tensor<1x2x6x8xf32>
+// CHECK-NEXT: %[[NK:.*]] = graph.cast %arg0 : {{.*}} -> tensor<1x2x6x8xbf16>
+// CHECK-NEXT: %[[K:.*]] = graph.cast %[[NK]] : {{.*}} -> tensor<1x2x6x8xf32>
+// CHECK:      graph.attention %{{.*}}, %[[K]], %[[V]] {
+// F16-LABEL: @attention
+// F16-NOT:   f16
+func.func @attention(%x: tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xf32> {
+  %e = graph.exp %x : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xf32>
+  %0 = graph.attention %e, %x, %e {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>)
+      -> tensor<1x2x6x8xf32>
+  return %0 : tensor<1x2x6x8xf32>
+}
+
+// -----
+
+// Columns of memory are no rows that its kernel could read.
+// CHECK-LABEL: @turned
+// CHECK-NOT:  bf16
+// WHY: remark: stays in f32: rows of an operand are not contiguous
+func.func @turned(%x: tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
+  %t = graph.transpose %x {permutation = array<i64: 0, 1, 3, 2>}
+      : (tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32>
+  %0 = graph.attention %x, %t, %x {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>, tensor<1x2x8x8xf32>)
+      -> tensor<1x2x8x8xf32>
+  return %0 : tensor<1x2x8x8xf32>
 }
