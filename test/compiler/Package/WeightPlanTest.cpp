@@ -257,6 +257,32 @@ TEST_F(WeightPlanTest, PacksFilters) {
   }
 }
 
+TEST_F(WeightPlanTest, PacksPairsOfChannels) {
+  constexpr int64_t maps = 50, channels = 4, taps = 6;
+  add("w", {maps, channels, 2, 3}, 0);
+  add("odd", {maps, 3, 2}, 0);
+  WeightPlan plan(store);
+  PlacedWeight placed = llvm::cantFail(plan.place("w", "conv48_pairs"));
+  EXPECT_EQ(placed.bytes, uint64_t(96 * channels * taps * 4));
+  std::vector<char> bytes;
+  layOut(placed, [&](llvm::ArrayRef<char> part) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  });
+  ASSERT_EQ(bytes.size(), placed.bytes);
+  for (int64_t m = 0; m < maps; ++m)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        float value;
+        int64_t row = (m / 48 * taps + tap) * channels / 2 + c / 2;
+        int64_t place = (row * 48 + m % 48) * 2 + c % 2;
+        std::memcpy(&value, bytes.data() + place * 4, 4);
+        EXPECT_EQ(value, float((m * channels + c) * taps + tap));
+      }
+  EXPECT_NE(llvm::toString(plan.place("odd", "conv48_pairs").takeError())
+                .find("cannot have the layout"),
+            std::string::npos);
+}
+
 TEST_F(WeightPlanTest, RefusesWhatItDoesNotHave) {
   add("v", {3}, 0);
   WeightPlan plan(store);

@@ -105,3 +105,25 @@ kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 4, channels_last} : (tensor<2x56x56x64xf32>, tensor<96x16x3x3xf32>) -> tensor<2x56x56x96xf32>
   kernel.yield %2 : tensor<2x56x56x96xf32>
 }
+
+// -----
+
+// Pairs of bf16, widened in the kernel, are read as they are by one schedule;
+// its filter is packed in pairs of channels.
+
+// CHECK-LABEL: @by_pairs
+func.func @by_pairs(%x: tensor<1x9x9x8xbf16>) {
+  %w = graph.weight {name = "w"} : () -> tensor<50x8x3x3xbf16>
+  kernel.call @pairs(%x, %w) params <> : (tensor<1x9x9x8xbf16>, tensor<50x8x3x3xbf16>) -> tensor<1x7x7x50xf32>
+  return
+}
+// CHECK: kernel.func @pairs symbols [] layouts ["", "conv48_pairs"] schedule "PackedConv"
+// expected-remark@+2 {{does not run by DirectConv: its operands are bf16}}
+// expected-remark@+1 {{does not run by SmallConv: its operands are bf16}}
+kernel.func @pairs symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x9x9x8xbf16>, %1: tensor<50x8x3x3xbf16>):
+  %2 = graph.cast %0 : (tensor<1x9x9x8xbf16>) -> tensor<1x9x9x8xf32>
+  %3 = graph.cast %1 : (tensor<50x8x3x3xbf16>) -> tensor<50x8x3x3xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x9x9x8xf32>, tensor<50x8x3x3xf32>) -> tensor<1x7x7x50xf32>
+  kernel.yield %4 : tensor<1x7x7x50xf32>
+}

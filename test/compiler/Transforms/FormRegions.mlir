@@ -778,3 +778,23 @@ func.func @quantized_weight(%x: tensor<4x64xf32>)
   %c1 = graph.matmul %x, %b1 : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
   return %c, %c1, %d1 : tensor<4x16xf32>, tensor<4x16xf32>, tensor<2x32x16xf32>
 }
+
+// -----
+
+// A convolution takes in what widens its pairs of bf16, and the rounding behind
+// it.
+
+// CHECK-LABEL: @convolution_of_pairs
+// CHECK:      kernel.region(%arg0, %{{.*}}) : (tensor<1x9x9x8xbf16>, tensor<16x8x3x3xbf16>) -> tensor<1x7x7x16xbf16>
+// CHECK:        graph.conv
+// CHECK-NEXT:   graph.cast
+// CHECK-NEXT:   kernel.yield
+func.func @convolution_of_pairs(%x: tensor<1x9x9x8xbf16>) -> tensor<1x7x7x16xbf16> {
+  %w = graph.weight {name = "w"} : () -> tensor<16x8x3x3xbf16>
+  %0 = graph.cast %x : (tensor<1x9x9x8xbf16>) -> tensor<1x9x9x8xf32>
+  %1 = graph.cast %w : (tensor<16x8x3x3xbf16>) -> tensor<16x8x3x3xf32>
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x9x9x8xf32>, tensor<16x8x3x3xf32>) -> tensor<1x7x7x16xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %3 = graph.cast %2 : (tensor<1x7x7x16xf32>) -> tensor<1x7x7x16xbf16>
+  return %3 : tensor<1x7x7x16xbf16>
+}

@@ -172,6 +172,7 @@ func.func @nibbles(%x: tensor<4x128xf32>, %y: tensor<4x128xf32>,
   %2 = graph.matmul %z, %s {graph.precision = "int4-weights"}
       : (tensor<3x4x128xf32>, tensor<3x128x64xf32>) -> tensor<3x4x64xf32>
   return %0, %1, %2 : tensor<4x64xf32>, tensor<4x64xf32>, tensor<3x4x64xf32>
+}
 
 // -----
 
