@@ -41,6 +41,9 @@ constexpr int64_t fewestElements = int64_t(1) << 12;
 /// Of a group of a convolution: those with fewer wait for memory, and have
 /// kernels that multiply f32.
 constexpr int64_t fewestMaps = 8;
+/// Multiply-adds of an image on a CPU: fewer are a matter of a microsecond, and
+/// take no longer in f32.
+constexpr int64_t fewestProducts = int64_t(1) << 20;
 
 bool isOfFewBits(Precision precision) {
   return precision == Precision::Int8Weights ||
@@ -191,6 +194,19 @@ private:
     return "";
   }
 
+  static bool hasFewProducts(graph::ConvOp op) {
+    auto filter = cast<RankedTensorType>(op.getFilter().getType());
+    int64_t products = filter.getNumElements();
+    SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
+    for (graph::Expr dim : ArrayRef(dims).drop_front().drop_back()) {
+      std::optional<int64_t> size = dim.asConstant();
+      if (!size || products >= fewestProducts)
+        return false;
+      products *= *size;
+    }
+    return products < fewestProducts;
+  }
+
   std::string refusal(graph::ConvOp op) {
     if (!isLargeWeight(op.getFilter()))
       return "the filter is no weight of f32 of some size";
@@ -205,6 +221,8 @@ private:
       return "it has several groups";
     if (!isCuda && (!op.getChannelsLast() || filter.getDimSize(1) % 2 != 0))
       return "channels do not lie in pairs";
+    if (!isCuda && hasFewProducts(op))
+      return "it multiplies little";
     return refusalOfRange(op.getFilter());
   }
 
