@@ -5,6 +5,7 @@
 #include "dialects/Graph/Terms.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/MatmulView.h"
+#include "dialects/Kernel/QuantizedRhs.h"
 
 using namespace mlir;
 
@@ -31,11 +32,16 @@ Type factorsOf(Operation *root) {
   if (auto op = dyn_cast<graph::MatmulOp>(root)) {
     if (auto bytes = kernel::integerMatmulViewOf(op))
       return graph::getElementType(bytes->lhs.view.base);
+    // Numbers of few bits are multiplied as what they meet.
+    if (kernel::quantizedRhsOf(op.getRhs()))
+      return narrowest({op.getLhs()});
     return narrowest({op.getLhs(), op.getRhs()});
   }
   if (auto op = dyn_cast<graph::AttentionOp>(root))
     return narrowest({op.getQuery(), op.getKey(), op.getValue()});
-  if (isa<graph::ConvOp, graph::ConvTransposeOp, graph::RecurrentOp>(root))
+  if (auto op = dyn_cast<graph::ConvOp>(root))
+    return narrowest({op.getInput(), op.getFilter()});
+  if (isa<graph::ConvTransposeOp, graph::RecurrentOp>(root))
     return graph::getElementType(root->getOperand(0));
   return Type();
 }

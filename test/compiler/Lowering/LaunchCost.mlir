@@ -84,3 +84,21 @@ kernel.func @wide symbols [] layouts ["", ""] schedule "Generic" geometry <1, 1,
   %3 = graph.matmul %0, %2 : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   kernel.yield %3 : tensor<4x16xf32>
 }
+
+// -----
+
+// The same of convolutions.
+
+// CHECK: exec.launch @pairs
+// CHECK-SAME: factors = bf16
+func.func @main(%x: tensor<1x9x8xbf16> {graph.name = "x"}, %w: tensor<4x8x3xbf16> {graph.name = "w"}) -> (tensor<1x7x4xf32> {graph.name = "y"}) {
+  %0 = kernel.call @pairs(%x, %w) params <> : (tensor<1x9x8xbf16>, tensor<4x8x3xbf16>) -> tensor<1x7x4xf32>
+  return %0 : tensor<1x7x4xf32>
+}
+kernel.func @pairs symbols [] layouts ["", ""] schedule "Generic" geometry <1, 1, 0> {
+^bb0(%0: tensor<1x9x8xbf16>, %1: tensor<4x8x3xbf16>):
+  %2 = graph.cast %0 : (tensor<1x9x8xbf16>) -> tensor<1x9x8xf32>
+  %3 = graph.cast %1 : (tensor<4x8x3xbf16>) -> tensor<4x8x3xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1, channels_last} : (tensor<1x9x8xf32>, tensor<4x8x3xf32>) -> tensor<1x7x4xf32>
+  kernel.yield %4 : tensor<1x7x4xf32>
+}
