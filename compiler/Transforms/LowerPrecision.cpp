@@ -9,10 +9,10 @@
 // f16 ends at 65504: weights with more in them stay f32.
 //
 // On CPUs these are the products by weights, of those by weights of 8 or 4 bits
-// lhs alone; what attention multiplies: its kernel rounds that itself, for
-// those CPUs that gain by it; and, where some level multiplies pairs,
-// convolutions of one group. Sums between convolutions are read in 16 bits:
-// their kernels store one result.
+// lhs alone; what attention multiplies, beside products in int8 too: its kernel
+// rounds that itself, for those CPUs that gain by it; and, where some level
+// multiplies pairs, convolutions of one group. Sums between convolutions are
+// read in 16 bits: their kernels store one result.
 //
 // CUDA devices have instructions for pairs of 16 bits that are many times as
 // fast as those for f32: there, products of two activations and convolutions by
@@ -74,6 +74,12 @@ public:
         lookups.push_back(gather);
     });
     for (Operation *op : products) {
+      // What products of fewer bits err by leaves room for that.
+      Precision own = precisionOf(op, precision);
+      if (!isCuda && isa<graph::AttentionOp>(op) &&
+          (own == Precision::Int8 || isOfFewBits(own)))
+        op->setAttr(precisionAttribute,
+                    Builder(op).getStringAttr(nameOf(Precision::Bf16)));
       if (isWanted(op))
         lowerOrSay(op);
       auto matmul = dyn_cast<graph::MatmulOp>(op);

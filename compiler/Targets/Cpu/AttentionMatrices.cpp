@@ -8,6 +8,7 @@
 
 #include "compiler/Targets/Cpu/AttentionMatrices.h"
 #include "compiler/Targets/Cpu/AmxUnit.h"
+#include "compiler/Targets/Cpu/TileFunction.h"
 #include "dialects/Kernel/AttentionView.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -34,8 +35,8 @@ public:
     for (int64_t height = 1; height <= mostHeight; ++height)
       for (int64_t width = 1; width <= mostWidth; ++width)
         tiles[height - 1][width - 1] = writeTile(height, width);
-    LLVM::LLVMFuncOp function =
-        start(name, {pointer, i64, pointer, i64, pointer, i64, i64});
+    LLVM::LLVMFuncOp function = startTileFunction(
+        b, module, name, {pointer, i64, pointer, i64, pointer, i64, i64});
     SmallVector<int64_t> cases;
     for (int64_t width = 1; width < mostWidth; ++width)
       cases.push_back(width * matrixRows);
@@ -65,21 +66,11 @@ private:
                                ArrayRef<LLVM::GEPArg>{offset});
   }
 
-  LLVM::LLVMFuncOp start(const Twine &name, ArrayRef<Type> inputs) {
-    b.setInsertionPointToEnd(module.getBody());
-    auto type = LLVM::LLVMFunctionType::get(
-        LLVM::LLVMVoidType::get(b.getContext()), inputs);
-    auto function =
-        LLVM::LLVMFuncOp::create(b, name.str(), type, LLVM::Linkage::Internal);
-    b.setInsertionPointToStart(function.addEntryBlock(b));
-    return function;
-  }
-
   /// tile(a, aLower, b, steps, c)
   LLVM::LLVMFuncOp writeTile(int64_t height, int64_t width) {
-    LLVM::LLVMFuncOp tile =
-        start(name + "_" + Twine(height) + "x" + Twine(width),
-              {pointer, pointer, pointer, i64, pointer});
+    LLVM::LLVMFuncOp tile = startTileFunction(
+        b, module, (name + "_" + Twine(height) + "x" + Twine(width)).str(),
+        {pointer, pointer, pointer, i64, pointer});
     AmxUnit unit(b, level, /*isInt8=*/false, number(matrixRows),
                  number(matrixRows));
     Value line = number(lineBytes), row = number(rowBytes);

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/AttentionTiles.h"
+#include "compiler/Targets/Cpu/TileFunction.h"
 #include "dialects/Kernel/AttentionView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -50,9 +51,9 @@ public:
   LLVM::LLVMFuncOp write() {
     for (int64_t vectors : shapes.vectors)
       tiles.push_back(writeTile(vectors));
-    LLVM::LLVMFuncOp function =
-        start(name, {pointer, i64, pointer, i64, pointer, i64, i64, pointer,
-                     pointer});
+    LLVM::LLVMFuncOp function = startTileFunction(
+        b, module, name,
+        {pointer, i64, pointer, i64, pointer, i64, i64, pointer, pointer});
     writeRows(function);
     LLVM::ReturnOp::create(b, ValueRange());
     return function;
@@ -71,16 +72,6 @@ private:
   Value loadVector(Value base, int64_t offset) {
     return LLVM::LoadOp::create(b, vector, element(base, int32_t(offset)),
                                 /*alignment=*/4);
-  }
-
-  LLVM::LLVMFuncOp start(const Twine &name, ArrayRef<Type> inputs) {
-    b.setInsertionPointToEnd(module.getBody());
-    auto type = LLVM::LLVMFunctionType::get(
-        LLVM::LLVMVoidType::get(b.getContext()), inputs);
-    auto function =
-        LLVM::LLVMFuncOp::create(b, name.str(), type, LLVM::Linkage::Internal);
-    b.setInsertionPointToStart(function.addEntryBlock(b));
-    return function;
   }
 
   using Carry = SmallVector<Value>;
@@ -122,9 +113,12 @@ private:
 
   /// tile(panel, b, depth, c, factor, next)
   LLVM::LLVMFuncOp writeTile(int64_t vectors) {
-    LLVM::LLVMFuncOp tile = start(
-        name + "_" + Twine(shapes.height) + "x" + Twine(vectors * shapes.lanes),
-        {pointer, pointer, i64, pointer, pointer, pointer});
+    LLVM::LLVMFuncOp tile =
+        startTileFunction(b, module,
+                          (name + "_" + Twine(shapes.height) + "x" +
+                           Twine(vectors * shapes.lanes))
+                              .str(),
+                          {pointer, pointer, i64, pointer, pointer, pointer});
     Value panel = tile.getArgument(0), base = tile.getArgument(1),
           out = tile.getArgument(3);
     Value zero =

@@ -214,3 +214,32 @@ func.func @turned(%x: tensor<1x2x8x8xf32>) -> tensor<1x2x8x8xf32> {
       -> tensor<1x2x8x8xf32>
   return %0 : tensor<1x2x8x8xf32>
 }
+
+// -----
+
+// Beside products in int8 attention multiplies in bf16; one that a plan wants
+// in f32 does not.
+// CHECK-LABEL: @beside
+// F16-LABEL: @beside
+// CHECK-COUNT-1: -> tensor<1x2x6x8xbf16>
+// CHECK:      graph.attention {{.*}}graph.precision = "bf16"
+// CHECK-NOT:  bf16
+// CHECK:      graph.attention {{.*}}graph.precision = "fp32"
+func.func @beside(%x: tensor<1x2x6x8xf32>, %y: tensor<1x2x6x8xf32>)
+    -> (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>) {
+  %0 = graph.attention %x, %x, %x {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      graph.precision = "int8",
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>)
+      -> tensor<1x2x6x8xf32>
+  %1 = graph.attention %y, %y, %y {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      graph.precision = "fp32",
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>)
+      -> tensor<1x2x6x8xf32>
+  return %0, %1 : tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>
+}

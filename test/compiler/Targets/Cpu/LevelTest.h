@@ -5,7 +5,9 @@
 #define TENON_TEST_COMPILER_TARGETS_CPU_LEVELTEST_H
 
 #include "test/compiler/Targets/Cpu/KernelTest.h"
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <string>
 
 namespace tenon::test {
 
@@ -22,12 +24,20 @@ protected:
   }
 };
 
+/// "v4_bf16" of x86-64-v4-bf16, for the names of tests.
+inline std::string
+nameOfLevel(const testing::TestParamInfo<const char *> &info) {
+  std::string name = std::string(info.param).substr(7);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 } // namespace tenon::test
 
 /// A suite of LevelTest for all levels.
 #define TENON_FOR_ALL_LEVELS(suite)                                            \
-  INSTANTIATE_TEST_SUITE_P(                                                    \
-      Levels, suite, testing::Values("x86-64-v3", "x86-64-v4"),                \
-      [](const auto &info) { return std::string(info.param).substr(7); })
+  INSTANTIATE_TEST_SUITE_P(Levels, suite,                                      \
+                           testing::Values("x86-64-v3", "x86-64-v4"),          \
+                           tenon::test::nameOfLevel)
 
 #endif // TENON_TEST_COMPILER_TARGETS_CPU_LEVELTEST_H

@@ -3,7 +3,6 @@
 
 #include "test/compiler/Targets/Cpu/ConvCase.h"
 #include "test/compiler/Targets/Cpu/LevelTest.h"
-#include <algorithm>
 
 namespace tenon::test {
 namespace {
@@ -271,12 +270,7 @@ INSTANTIATE_TEST_SUITE_P(Levels, ConvPairs,
                          testing::Values("x86-64-v3", "x86-64-v4",
                                          "x86-64-v4-bf16", expandedPairs,
                                          "x86-64-v4-amx", expandedAmx),
-                         [](const auto &info) {
-                           std::string name(info.param);
-                           name = name.substr(7);
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         nameOfLevel);
 
 } // namespace
 } // namespace tenon::test

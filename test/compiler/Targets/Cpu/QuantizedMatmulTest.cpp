@@ -156,12 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Levels, QuantizedPairs,
                          testing::Values("x86-64-v3", "x86-64-v4",
                                          "x86-64-v4-bf16", "x86-64-v4-amx",
                                          expandedAmx),
-                         [](const auto &info) {
-                           std::string name(info.param);
-                           name = name.substr(7);
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         nameOfLevel);
 
 } // namespace
 } // namespace tenon::test

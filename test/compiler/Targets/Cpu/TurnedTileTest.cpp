@@ -123,9 +123,7 @@ TEST_P(TurnedPairs, StoresColumnsOfAnyNumber) {
 INSTANTIATE_TEST_SUITE_P(Levels, TurnedPairs,
                          testing::Values("x86-64-v4-bf16", "x86-64-v4-amx",
                                          expandedAmx),
-                         [](const auto &info) {
-                           return std::string(info.param).substr(10);
-                         });
+                         nameOfLevel);
 
 } // namespace
 } // namespace tenon::test
