@@ -171,17 +171,23 @@ private:
     return type.isBF16() || (isCuda && type.isF16());
   }
 
+  /// What kernels of a root read in the place of an operand.
+  Value memoryOf(Operation *op, Value operand) const {
+    Value narrow = kernel::behindWidening(operand);
+    if (!narrow || !isTaken(narrow))
+      return operand;
+    if (readsRounding(op, narrow))
+      return behindRounding(narrow);
+    return isCuda || !isa<graph::AttentionOp>(op) ? narrow : operand;
+  }
+
   /// Gives `op` views of its own, made from the memory that they are views of,
   /// where `mayRead` says so.
   void copyViews(Operation *op, ViewTest *mayRead = nullptr) {
     for (OpOperand &operand : op->getOpOperands()) {
       Value seen = operand.get();
       if (readsNarrow(op))
-        if (Value narrow = kernel::behindWidening(seen);
-            narrow && isTaken(narrow))
-          seen = readsRounding(op, narrow) ? behindRounding(narrow)
-                 : isCuda || !isa<graph::AttentionOp>(op) ? narrow
-                                                          : seen;
+        seen = memoryOf(op, seen);
       // A convolution reads its image in place only.
       if (isa<graph::ConvOp>(op)) {
         Operation *link = operand.get().getDefiningOp();

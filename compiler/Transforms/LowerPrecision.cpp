@@ -83,7 +83,7 @@ public:
       if (isWanted(op))
         lowerOrSay(op);
       auto matmul = dyn_cast<graph::MatmulOp>(op);
-      if (matmul && !isCuda && isOfFewBits(precisionOf(op, precision)))
+      if (matmul && !isCuda && isOfFewBits(own))
         lowerLhs(matmul);
     }
     for (graph::GatherOp op : lookups)
@@ -298,7 +298,8 @@ private:
     bool isRhs = isa<graph::MatmulOp>(op) && operand.getOperandNumber() == 1;
     if (view && (isRhs || view->strides.back().isConstant(1))) {
       operand.set(widened(op->getLoc(), builder, value, *view));
-      dropDead(value);
+      if (Operation *link = value.getDefiningOp())
+        eraseUnused(link);
     } else if (explain)
       op->emitRemark("operand ")
           << operand.getOperandNumber()
@@ -344,18 +345,6 @@ private:
         continue;
       OpBuilder builder(user);
       use.set(castTo(builder, user->getLoc(), narrow, builder.getF32Type()));
-    }
-  }
-
-  /// The names that nobody calls a value by any more.
-  static void dropDead(Value value) {
-    while (Operation *op = value.getDefiningOp()) {
-      if (!op->use_empty() || op->getNumOperands() != 1 ||
-          !isa<graph::BroadcastOp, graph::ReshapeOp, graph::SliceOp,
-               graph::TransposeOp>(op))
-        return;
-      value = op->getOperand(0);
-      op->erase();
     }
   }
 

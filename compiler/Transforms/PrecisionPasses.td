@@ -257,8 +257,8 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
     bf16. Tables that are looked up are rounded too. Fires where the weight is
     of some size and k is even; lhs stays f32 where its rows are not contiguous.
     Convolutions of one group are such where channels are even, a CPU level
-    multiplies pairs and they take some time; what reads their images element by element reads them
-    rounded.
+    multiplies pairs and they take some time; what reads their images element
+    by element reads them rounded.
     For CUDA, products of two activations are such too, where elements of both
     lie in memory by twos, and attention and convolutions by large filters.
     Fold-constants then rounds the weights. Of f16 the same, where no number of

@@ -22,7 +22,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/AmxStrip.h"
-#include "compiler/Targets/Cpu/AmxUnit.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -34,8 +33,8 @@ namespace {
 using kernel::panelColumns;
 
 /// Lines of B per step, and bytes of each of A's rows in one.
-constexpr int64_t stepLines = 16;
-constexpr int64_t rowBytes = 64;
+constexpr int64_t stepLines = AmxUnit::rows;
+constexpr int64_t rowBytes = AmxUnit::rowBytes;
 constexpr int64_t lineBytes = panelColumns * 4;
 constexpr int64_t cacheLine = 64;
 /// How far ahead a strip of one tile fetches what it reads itself.
@@ -51,7 +50,7 @@ public:
   StripWriter(ModuleOp module, const CpuLevel &level, StripKind kind,
               int64_t columns)
       : module(module), level(level), kind(kind),
-        width(llvm::divideCeil(columns, amxRows)),
+        width(llvm::divideCeil(columns, AmxUnit::rows)),
         b(UnknownLoc::get(module.getContext()), module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
         i64(b.getI64Type()),
@@ -63,7 +62,7 @@ public:
     if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
       return function;
     for (int64_t fetch = 0; fetch < Fetches; ++fetch)
-      for (int64_t height : {1, 2})
+      for (int64_t height = 1; height <= AmxUnit::mostHeight; ++height)
         tiles[fetch][height - 1] = writeTile(height, Fetch(fetch));
     LLVM::LLVMFuncOp function = startTileFunction(
         b, module, name,
@@ -128,7 +127,7 @@ private:
         [&](function_ref<void(int64_t sum, int64_t row, int32_t offset)> body) {
           for (int64_t row = 0; row < height; ++row)
             for (int64_t v = 0; v < width; ++v)
-              body(row * 3 + v, row, int32_t(v * rowBytes));
+              body(AmxUnit::sumAt(row, v), row, int32_t(v * rowBytes));
         };
     choose(
         argument(11),
@@ -150,16 +149,7 @@ private:
       b.setInsertionPointToStart(main.getBody());
       auto in = main.getRegionIterArgs();
       Value panel = in[2], next = in[3];
-      for (int64_t row = 0; row < height; ++row) {
-        unit.load(AmxUnit::a, in[row], aStride);
-        for (int64_t i = 0; i < width; ++i) {
-          int64_t v = row == 0 ? i : width - 1 - i;
-          // The first of a second row is still there.
-          if (row == 0 || i > 0)
-            unit.load(AmxUnit::b, byte(panel, int32_t(v * rowBytes)), bytes);
-          unit.multiply(row * 3 + v);
-        }
-      }
+      unit.multiplyAll(in.take_front(height), aStride, panel, bytes, width);
       if (fetch == Own)
         for (int64_t line = 0; line < stepLines; ++line)
           for (int64_t v = 0; v < width; ++v)
@@ -198,13 +188,13 @@ private:
     Value nextStep = min(arith::DivUIOp::create(b, bytes, count), most);
     Value next = byte(argument(8), mul(index, mul(steps, nextStep)));
     Value isHigh = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, rows,
-                                         number(amxRows));
-    Value upper = min(rows, number(amxRows)), lower = sub(rows, upper);
+                                         number(AmxUnit::rows));
+    Value upper = min(rows, number(AmxUnit::rows)), lower = sub(rows, upper);
     auto below = [&](Value base, Value stride) {
       return byte(base, mul(lower, stride));
     };
     Value isShort = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, rows,
-                                          number(amxRows));
+                                          number(AmxUnit::rows));
     Value whole = number(rowBytes);
     ifThen(isShort, [&] { AmxUnit::shape(b, level, upper, whole); });
     auto callTile = [&](LLVM::LLVMFuncOp tile, Value a, Value panel,
@@ -243,7 +233,7 @@ private:
       choose(isHigh, [&] { callRest(2); }, [&] { callRest(1); });
     });
     ifThen(arith::OrIOp::create(b, isShort, hasRest),
-           [&] { AmxUnit::shape(b, level, number(amxRows), whole); });
+           [&] { AmxUnit::shape(b, level, number(AmxUnit::rows), whole); });
   }
 
   ModuleOp module;
@@ -252,8 +242,8 @@ private:
   int64_t width; // In registers.
   ImplicitLocOpBuilder b;
   Type pointer, i64;
-  std::string suffix;                 // Of the functions' names.
-  LLVM::LLVMFuncOp tiles[Fetches][2]; // By height - 1.
+  std::string suffix; // Of the functions' names.
+  LLVM::LLVMFuncOp tiles[Fetches][AmxUnit::mostHeight]; // By height - 1.
 };
 
 } // namespace
@@ -265,7 +255,7 @@ bool usesAmx(const CpuLevel &level, StripKind kind) {
 
 void withAmx(Emitter &e, bool used, function_ref<void()> body) {
   if (used)
-    AmxUnit::shape(e.b, e.level, e.number(amxRows), e.number(rowBytes));
+    AmxUnit::shape(e.b, e.level, e.number(AmxUnit::rows), e.number(rowBytes));
   body();
   if (used)
     AmxUnit::release(e.b, e.level);

@@ -4,14 +4,13 @@
 #ifndef TENON_COMPILER_TARGETS_CPU_AMXSTRIP_H
 #define TENON_COMPILER_TARGETS_CPU_AMXSTRIP_H
 
+#include "compiler/Targets/Cpu/AmxUnit.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 
 namespace tenon::cpu {
 
-/// The rows of one register, of 64 bytes each.
-inline constexpr int64_t amxRows = 16;
-/// Those of a strip's tile: two registers with three of columns each.
-inline constexpr int64_t amxTileRows = 2 * amxRows;
+/// Rows of a strip's tile.
+inline constexpr int64_t amxTileRows = AmxUnit::mostHeight * AmxUnit::rows;
 
 /// Whether a level computes strips of that kind so.
 bool usesAmx(const CpuLevel &level, StripKind kind);

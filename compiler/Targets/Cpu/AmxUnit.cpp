@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/AmxUnit.h"
+#include "compiler/Targets/Cpu/TileFunction.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -9,7 +10,8 @@ using namespace mlir;
 namespace tenon::cpu {
 namespace {
 
-constexpr int64_t tiles = 8, tileRows = 16, rowBytes = 64;
+constexpr int64_t tiles = 8;
+constexpr int64_t tileRows = AmxUnit::rows, rowBytes = AmxUnit::rowBytes;
 constexpr int64_t wordsOfRow = rowBytes / 4;
 /// Where ldtilecfg reads a register's bytes per row, of 16 bits, and its rows.
 constexpr int64_t bytesAt = 16, rowsAt = 48;
@@ -43,14 +45,8 @@ LLVM::LLVMFuncOp shapeFunction(ImplicitLocOpBuilder &b, const CpuLevel &level) {
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToEnd(module.getBody());
   Type i64 = b.getI64Type();
-  auto function = LLVM::LLVMFuncOp::create(
-      b, name,
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                  {i64, i64}),
-      LLVM::Linkage::Internal);
-  b.setInsertionPointToStart(function.addEntryBlock(b));
+  LLVM::LLVMFuncOp function = startTileFunction(b, module, name, {i64, i64});
   Value area = onStack(b, rowBytes);
   SmallVector<int8_t> whole(rowBytes, 0);
   whole[0] = 1; // The palette.
@@ -69,8 +65,9 @@ LLVM::LLVMFuncOp shapeFunction(ImplicitLocOpBuilder &b, const CpuLevel &level) {
     LLVM::StoreOp::create(b, byte, byteAt(b, area, int32_t(at)));
   };
   Value rows = function.getArgument(0), bytes = function.getArgument(1);
-  for (int64_t tile : {int64_t(0), int64_t(1), int64_t(2), AmxUnit::a})
+  for (int64_t tile = 0; tile < AmxUnit::mostWidth; ++tile)
     put(rows, rowsAt + tile);
+  put(rows, rowsAt + AmxUnit::a);
   put(bytes, bytesAt + 2 * AmxUnit::a);
   Value two = arith::ConstantIntOp::create(b, 2, 64);
   put(arith::ShRUIOp::create(b, bytes, two), rowsAt + AmxUnit::b);
@@ -82,9 +79,9 @@ LLVM::LLVMFuncOp shapeFunction(ImplicitLocOpBuilder &b, const CpuLevel &level) {
 } // namespace
 
 AmxUnit::AmxUnit(ImplicitLocOpBuilder &builder, const CpuLevel &level,
-                 bool isInt8, Value rows, Value lines)
+                 bool isInt8, Value rowsOfA, Value linesOfB)
     : builder(builder), isExpanded(level.amx == Amx::Expanded), isInt8(isInt8),
-      rows(rows), lines(lines) {
+      rowsOfA(rowsOfA), linesOfB(linesOfB) {
   if (isExpanded)
     registers = onStack(builder, tiles * tileRows * rowBytes);
 }
@@ -103,12 +100,8 @@ void AmxUnit::load(int64_t tile, Value base, Value stride) {
     return callIntrinsic(builder, "llvm.x86.tileloadd64",
                          {byteOf(builder, tile), base, stride});
   forEachWord(tile, [&](Value row, Value column) {
-    Value from = byteAt(
-        builder, base, arith::MulIOp::create(builder, row, stride).getResult());
-    from =
-        byteAt(builder, from,
-               arith::MulIOp::create(builder, column, number(4)).getResult());
-    Value value = LLVM::LoadOp::create(builder, builder.getI32Type(), from, 1);
+    Value value = LLVM::LoadOp::create(builder, builder.getI32Type(),
+                                       wordAt(base, stride, row, column), 1);
     LLVM::StoreOp::create(builder, value, word(tile, row, column));
   });
 }
@@ -118,13 +111,9 @@ void AmxUnit::store(int64_t tile, Value base, Value stride) {
     return callIntrinsic(builder, "llvm.x86.tilestored64",
                          {byteOf(builder, tile), base, stride});
   forEachWord(tile, [&](Value row, Value column) {
-    Value to = byteAt(builder, base,
-                      arith::MulIOp::create(builder, row, stride).getResult());
-    to = byteAt(builder, to,
-                arith::MulIOp::create(builder, column, number(4)).getResult());
     Value value = LLVM::LoadOp::create(builder, builder.getI32Type(),
                                        word(tile, row, column));
-    LLVM::StoreOp::create(builder, value, to, 1);
+    LLVM::StoreOp::create(builder, value, wordAt(base, stride, row, column), 1);
   });
 }
 
@@ -134,7 +123,7 @@ void AmxUnit::multiply(int64_t sum) {
         builder, isInt8 ? "llvm.x86.tdpbusd" : "llvm.x86.tdpbf16ps",
         {byteOf(builder, sum), byteOf(builder, a), byteOf(builder, b)});
   forEachWord(sum, [&](Value row, Value column) {
-    loop(lines, [&](Value line) {
+    loop(linesOfB, [&](Value line) {
       Type i32 = builder.getI32Type();
       auto load = [&](int64_t tile, Value row, Value column) -> Value {
         return LLVM::LoadOp::create(builder, i32, word(tile, row, column));
@@ -144,6 +133,21 @@ void AmxUnit::multiply(int64_t sum) {
       LLVM::StoreOp::create(builder, total, word(sum, row, column));
     });
   });
+}
+
+void AmxUnit::multiplyAll(ValueRange rowsOfA, Value aStride, Value b,
+                          Value bStride, int64_t width) {
+  for (auto [row, from] : llvm::enumerate(rowsOfA)) {
+    load(a, from, aStride);
+    for (int64_t i = 0; i < width; ++i) {
+      int64_t column = row == 0 ? i : width - 1 - i;
+      // The first of a second row is still there.
+      if (row == 0 || i > 0)
+        load(AmxUnit::b, byteAt(builder, b, int32_t(column * rowBytes)),
+             bStride);
+      multiply(sumAt(row, column));
+    }
+  }
 }
 
 /// What instructions add for a word of A and one of B.
@@ -196,11 +200,20 @@ Value AmxUnit::number(int64_t value) {
 }
 
 Value AmxUnit::rowsOf(int64_t tile) {
-  return tile == b ? lines : tile < 3 || tile == a ? rows : number(tileRows);
+  return tile == b                       ? linesOfB
+         : tile < mostWidth || tile == a ? rowsOfA
+                                         : number(rows);
 }
 
 Value AmxUnit::wordsOf(int64_t tile) {
-  return tile == a ? lines : number(wordsOfRow);
+  return tile == a ? linesOfB : number(wordsOfRow);
+}
+
+Value AmxUnit::wordAt(Value base, Value stride, Value row, Value column) {
+  Value line = byteAt(builder, base,
+                      arith::MulIOp::create(builder, row, stride).getResult());
+  return byteAt(builder, line,
+                arith::MulIOp::create(builder, column, number(4)).getResult());
 }
 
 Value AmxUnit::word(int64_t tile, Value row, Value column) {

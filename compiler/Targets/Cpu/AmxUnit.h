@@ -20,12 +20,16 @@ namespace tenon::cpu {
 class AmxUnit {
 public:
   static constexpr int64_t a = 6, b = 7;
+  /// Of a register. What is laid out for whole ones has such rows.
+  static constexpr int64_t rows = 16, rowBytes = 64;
+  /// Registers of sums side by side, and one below the other.
+  static constexpr int64_t mostWidth = 3, mostHeight = 2;
 
-  /// To multiply ui8 by i8, or else pairs of bf16. `rows` of A's register and
-  /// `lines` of B's are i64, and what they were shaped for. At the entry of a
+  /// To multiply ui8 by i8, or else pairs of bf16. Rows of A's register and
+  /// lines of B's are i64, and what they were shaped for. At the entry of a
   /// function.
   AmxUnit(mlir::ImplicitLocOpBuilder &builder, const CpuLevel &level,
-          bool isInt8, mlir::Value rows, mlir::Value lines);
+          bool isInt8, mlir::Value rowsOfA, mlir::Value linesOfB);
 
   void zero(int64_t tile);
   /// Rows at `base`, which are `stride` bytes apart.
@@ -33,6 +37,15 @@ public:
   void store(int64_t tile, mlir::Value base, mlir::Value stride);
   /// sum += A * B
   void multiply(int64_t sum);
+
+  /// The register of sums at a place of a tile.
+  static int64_t sumAt(int64_t row, int64_t column) {
+    return row * mostWidth + column;
+  }
+  /// A tile's products of a step: a register of A for each row of registers, by
+  /// `width` registers of B beside each other. Strides are bytes.
+  void multiplyAll(mlir::ValueRange rowsOfA, mlir::Value aStride, mlir::Value b,
+                   mlir::Value bStride, int64_t width);
 
   /// Registers for A of `rows` rows of `bytes`, B of bytes / 4 lines, and sums
   /// of rows of 64 bytes. What they held is lost.
@@ -46,6 +59,9 @@ private:
   mlir::Value number(int64_t value);
   mlir::Value rowsOf(int64_t tile);
   mlir::Value wordsOf(int64_t tile);
+  /// The address of a word of rows in memory.
+  mlir::Value wordAt(mlir::Value base, mlir::Value stride, mlir::Value row,
+                     mlir::Value column);
   /// The address of a word of an expanded register.
   mlir::Value word(int64_t tile, mlir::Value row, mlir::Value column);
   void forEachWord(
@@ -56,7 +72,7 @@ private:
 
   mlir::ImplicitLocOpBuilder &builder;
   bool isExpanded, isInt8;
-  mlir::Value rows, lines;
+  mlir::Value rowsOfA, linesOfB;
   mlir::Value registers; // Expanded ones, of 1 KiB.
 };
 

@@ -14,6 +14,7 @@
 
 #include "compiler/Targets/Cpu/AttentionMatrices.h"
 #include "compiler/Targets/Cpu/AttentionPanels.h"
+#include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -83,18 +84,24 @@ private:
     e.loop(e.number(0), columns, body, step);
   }
 
-  /// [queries][D] -> [D][queries], scaled.
-  void copyQueries() {
+  /// Where some queries' rows begin, from that of a column on.
+  SmallVector<Value> queriesFrom(Value column, int64_t count) {
     Value head = element(bufferOf(view.query),
                          e.mul(batch, e.valueOf(view.query.strides[0])));
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i < count; ++i)
+      rows.push_back(
+          element(head, offsetOf(numberOf(e.add(column, e.number(i))),
+                                 view.query.strides)));
+    return rows;
+  }
+
+  /// [queries][D] -> [D][queries], scaled.
+  void copyQueries() {
     int64_t step = view.depth < lanes ? tile : lanes;
     auto type = VectorType::get({step}, f32);
     forColumns(tile, [&](Value column) {
-      SmallVector<Value> rows;
-      for (int64_t i = 0; i < tile; ++i)
-        rows.push_back(
-            element(head, offsetOf(numberOf(e.add(column, e.number(i))),
-                                   view.query.strides)));
+      SmallVector<Value> rows = queriesFrom(column, tile);
       // The last tile may overlap the one before.
       e.loop(
           e.number(0), e.number(view.depth),
@@ -121,15 +128,9 @@ private:
 
   /// [queries][D] -> [D / 2][queries][2]
   void roundQueries() {
-    Value head = element(bufferOf(view.query),
-                         e.mul(batch, e.valueOf(view.query.strides[0])));
     int64_t whole = view.depth / matrixSteps * matrixSteps;
     forColumns(lanes, [&](Value column) {
-      SmallVector<Value> rows;
-      for (int64_t i = 0; i < lanes; ++i)
-        rows.push_back(
-            element(head, offsetOf(numberOf(e.add(column, e.number(i))),
-                                   view.query.strides)));
+      SmallVector<Value> rows = queriesFrom(column, lanes);
       auto turn = [&](Value d, function_ref<Value(Value row)> words) {
         Value line = e.div(d, e.number(2));
         for (auto [u, out] : llvm::enumerate(
@@ -396,15 +397,6 @@ private:
     return LLVM::BitcastOp::create(e.b, vector, bits);
   }
 
-  /// Two keys' weights as a line of B.
-  Value pairOf(Value even, Value odd) {
-    auto wide = VectorType::get({lanes}, e.b.getI32Type());
-    Value low = LLVM::BitcastOp::create(e.b, wide, even);
-    low = arith::ShRUIOp::create(e.b, low, constantLike(e.b, wide, 16));
-    Value high = LLVM::BitcastOp::create(e.b, wide, odd);
-    return arith::OrIOp::create(e.b, low, high);
-  }
-
   /// Multiplies the sums so far by their factors, unless no maximum has
   /// changed; gives 1 where it has not.
   Value scaleSums(Value column, Value before, Value largest, Value factor) {
@@ -461,7 +453,7 @@ private:
           // In the place of scores that have been read.
           if (usesMatrices())
             for (int64_t i = 0; i < unroll; i += 2)
-              store(pairOf(weights[i], weights[i + 1]),
+              store(pairsOf(e.b, weights[i], weights[i + 1]),
                     cell(areas.scores,
                          e.div(e.add(key, e.number(i)), e.number(2)), column));
           Value upper = emitAdd(e.b, weights[0], weights[1]);

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Six registers are the sums of 32 rows by 48 queries. Of A and B there is one
-// each, as in AmxStrip.cpp, whose order of loads this is.
+// each.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/AttentionMatrices.h"
-#include "compiler/Targets/Cpu/AmxUnit.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
 #include "dialects/Kernel/AttentionView.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -17,10 +16,11 @@ using namespace mlir;
 namespace tenon::cpu {
 namespace {
 
-constexpr int64_t rowBytes = 64;
+constexpr int64_t rowBytes = AmxUnit::rowBytes;
 constexpr int64_t lineBytes = kernel::queryBlock * 4;
-constexpr int64_t mostWidth = kernel::queryBlock / matrixRows;
-constexpr int64_t mostHeight = 2;
+constexpr int64_t mostWidth = AmxUnit::mostWidth;
+constexpr int64_t mostHeight = AmxUnit::mostHeight;
+static_assert(mostWidth * matrixRows == kernel::queryBlock);
 
 class MatrixWriter {
 public:
@@ -77,7 +77,7 @@ private:
     auto forEachSum = [&](function_ref<void(int64_t sum, Value at)> body) {
       for (int64_t i = 0; i < height; ++i)
         for (int64_t v = 0; v < width; ++v)
-          body(i * mostWidth + v,
+          body(AmxUnit::sumAt(i, v),
                byte(tile.getArgument(4),
                     int32_t(i * matrixRows * lineBytes + v * rowBytes)));
     };
@@ -95,16 +95,7 @@ private:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       auto in = loop.getRegionIterArgs();
-      for (int64_t i = 0; i < height; ++i) {
-        unit.load(AmxUnit::a, in[i], row);
-        for (int64_t step = 0; step < width; ++step) {
-          int64_t v = i == 0 ? step : width - 1 - step;
-          // The first of a second row is still there.
-          if (i == 0 || step > 0)
-            unit.load(AmxUnit::b, byte(in[2], int32_t(v * rowBytes)), line);
-          unit.multiply(i * mostWidth + v);
-        }
-      }
+      unit.multiplyAll(in.take_front(height), row, in[2], line, width);
       scf::YieldOp::create(
           b, ValueRange{byte(in[0], int32_t(matrixBytes)),
                         byte(in[1], int32_t(matrixBytes)),

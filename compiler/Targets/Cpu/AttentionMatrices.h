@@ -4,6 +4,7 @@
 #ifndef TENON_COMPILER_TARGETS_CPU_ATTENTIONMATRICES_H
 #define TENON_COMPILER_TARGETS_CPU_ATTENTIONMATRICES_H
 
+#include "compiler/Targets/Cpu/AmxUnit.h"
 #include "compiler/Targets/Cpu/AttentionTiles.h"
 
 namespace tenon::cpu {
@@ -19,7 +20,8 @@ struct AttentionMatrixWork {
   mlir::Value columns;  // A multiple of 16.
 };
 
-inline constexpr int64_t matrixRows = 16, matrixSteps = 32;
+inline constexpr int64_t matrixRows = AmxUnit::rows;
+inline constexpr int64_t matrixSteps = AmxUnit::rowBytes / 2;
 inline constexpr int64_t matrixBytes = matrixRows * matrixSteps * 2;
 
 /// Calls the function that does it at a level, which all kernels of a module

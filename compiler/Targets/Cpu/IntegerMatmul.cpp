@@ -59,8 +59,8 @@ public:
 
   void emit() {
     Value blocks = ceilDiv(rows, blockRows);
-    Value blockHeight = heightOfBlocks(
-        e, rows, blocks, usesAmx(e.level, StripKind::Quads) ? amxTileRows : 1);
+    Value blockHeight = heightOfBlocks(e, rows, blocks, StripKind::Quads,
+                                       /*interleaved=*/false);
     Value units = e.number(panels * groupBlocks);
     Value groups = ceilDiv(e.end, panels * groupBlocks);
     e.loop(e.div(e.begin, units), groups, [&](Value group) {

@@ -117,6 +117,13 @@ void widenLhs(Emitter &e, const Matrix &a, Value out, Value outStride,
   });
 }
 
+Value pairsOf(ImplicitLocOpBuilder &b, Value even, Value odd) {
+  Type words = sameShape(even.getType(), b.getI32Type());
+  Value low = LLVM::BitcastOp::create(b, words, even);
+  low = arith::ShRUIOp::create(b, low, constantLike(b, words, 16));
+  return arith::OrIOp::create(b, low, LLVM::BitcastOp::create(b, words, odd));
+}
+
 Value halfOfPairs(ImplicitLocOpBuilder &b, Value pairs, bool odd) {
   auto splat = [&](int32_t value) -> Value {
     return arith::ConstantOp::create(

@@ -27,6 +27,10 @@ void copyLhs(Emitter &e, const Matrix &a, Value out, Value rows, Value depth,
 void widenLhs(Emitter &e, const Matrix &a, Value out, Value outStride,
               Value rows, Value depth);
 
+/// Two vectors of f32 that bf16 holds as one of pairs; halfOfPairs is the way
+/// back.
+Value pairsOf(mlir::ImplicitLocOpBuilder &b, Value even, Value odd);
+
 /// The elements of even steps of a vector of pairs as bits of f32, or those of
 /// odd ones.
 Value halfOfPairs(mlir::ImplicitLocOpBuilder &b, Value pairs, bool odd);

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/MatmulOperands.h"
+#include "compiler/Targets/Cpu/TileFunction.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -26,20 +27,15 @@ constexpr int64_t ahead = 4 * lanes;
 class Writer {
 public:
   Writer(ModuleOp module)
-      : b(UnknownLoc::get(module.getContext()), module.getContext()),
+      : module(module),
+        b(UnknownLoc::get(module.getContext()), module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
-        f32(b.getF32Type()) {
-    b.setInsertionPointToEnd(module.getBody());
-  }
+        f32(b.getF32Type()) {}
 
   LLVM::LLVMFuncOp write(StringRef name) {
     Type i64 = b.getI64Type();
-    auto type = LLVM::LLVMFunctionType::get(
-        LLVM::LLVMVoidType::get(b.getContext()),
-        {pointer, i64, pointer, i64, i64, i64, i64});
-    auto function =
-        LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
-    b.setInsertionPointToStart(function.addEntryBlock(b));
+    LLVM::LLVMFuncOp function = startTileFunction(
+        b, module, name, {pointer, i64, pointer, i64, i64, i64, i64});
     a = function.getArgument(0);
     aStride = function.getArgument(1);
     out = function.getArgument(2);
@@ -162,6 +158,7 @@ private:
     }
   }
 
+  ModuleOp module;
   ImplicitLocOpBuilder b;
   Type pointer, f32;
   Value a, aStride, out, groupStride, stepStride;

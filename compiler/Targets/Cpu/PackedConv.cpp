@@ -87,10 +87,7 @@ private:
   void emitGroups() {
     Value blocks =
         e.div(e.add(rows, e.number(blockRows - 1)), e.number(blockRows));
-    int64_t step = usesAmx(e.level, kind) ? amxTileRows
-                   : interleaves          ? kernel::interleavedRows
-                                          : 1;
-    blockHeight = heightOfBlocks(e, rows, blocks, step);
+    blockHeight = heightOfBlocks(e, rows, blocks, kind, interleaves);
     Value units = e.number(groupBlocks * panels);
     Value groups = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
     e.loop(e.div(e.begin, units), groups, [&](Value group) {

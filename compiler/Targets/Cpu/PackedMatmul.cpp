@@ -76,8 +76,7 @@ public:
     panels = ceilDiv(columns, panelColumns);
     wholePanels = e.div(columns, e.number(panelColumns));
     kind = rhsPanels.multipliesPairs() ? StripKind::Pairs : StripKind::F32;
-    interleaves = canInterleaveLhs(e.level) && !rhsPanels.widens() &&
-                  !usesAmx(e.level, kind);
+    interleaves = canInterleaveLhs(e.level, kind) && !rhsPanels.widens();
     bool widensLhs = rhsPanels.widens() && this->view.hasHalfLhs();
     rowPadding = widensLhs ? kernel::widenedRowPadding : 0;
     copies = listed || widensLhs ||
@@ -117,8 +116,9 @@ public:
 private:
   void emitBatches() {
     blocks = ceilDiv(rows, blockRows);
-    blockHeight = listed ? e.number(blockRows)
-                         : heightOfBlocks(e, rows, blocks, stepOfBlocks());
+    blockHeight =
+        listed ? e.number(blockRows)
+               : heightOfBlocks(e, rows, blocks, kind, copies && interleaves);
     if (view.batchDims.empty())
       return emitBatch(e.number(0), e.begin, e.end);
     Value count = e.mul(blocks, panels), units = e.max(count, e.number(1));
@@ -130,11 +130,6 @@ private:
     });
   }
 
-  int64_t stepOfBlocks() {
-    if (usesAmx(e.level, kind))
-      return amxTileRows;
-    return copies && interleaves ? kernel::interleavedRows : 1;
-  }
   bool isTall() const { return mostBlocks > groupBlocks; }
   bool mayBeWhole() { return getConstantIntValue(wholePanels) != 0; }
   bool mayBePartial() {

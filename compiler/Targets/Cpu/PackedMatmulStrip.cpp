@@ -459,11 +459,13 @@ int64_t stripTileRows(const CpuLevel &level, StripKind kind) {
   return tileShape(level, kind, kernel::panelColumns).height;
 }
 
-Value heightOfBlocks(Emitter &e, Value rows, Value blocks, int64_t step) {
+Value heightOfBlocks(Emitter &e, Value rows, Value blocks, StripKind kind,
+                     bool interleaved) {
   Value some = e.max(blocks, e.number(1));
   Value height = e.div(e.add(rows, e.sub(some, e.number(1))), some);
-  if (step == 1)
+  if (!interleaved && !usesAmx(e.level, kind))
     return height;
+  int64_t step = interleaved ? kernel::interleavedRows : amxTileRows;
   return e.mul(e.div(e.add(height, e.number(step - 1)), e.number(step)),
                e.number(step));
 }

@@ -57,10 +57,11 @@ struct StripTarget {
   mlir::Value out, stride;
 };
 
-/// The rows of each of so many equal blocks, a multiple of `step`: a last block
-/// of a few rows would leave a thread without work.
+/// The rows of each of so many equal blocks, of whole tiles where those are
+/// interleaved or made of registers: a last block of a few rows would leave a
+/// thread without work.
 mlir::Value heightOfBlocks(Emitter &e, mlir::Value rows, mlir::Value blocks,
-                           int64_t step);
+                           StripKind kind, bool interleaved);
 
 /// Cuts a strip into tiles.
 void forEachStripTile(Emitter &e, const Strip &strip,

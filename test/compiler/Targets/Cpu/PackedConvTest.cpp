@@ -57,6 +57,18 @@ const std::vector<Numbers> images = {{1, 1, 1},  {1, 7, 7},  {3, 5, 9},
                                      {0, 5, 5},  {1, 13, 2}, {2, 2, 12},
                                      {1, 17, 11}};
 
+std::vector<Conv> windows(int64_t channels) {
+  return {{channels, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+          {channels, 50, {1, 1}, {2, 3}, {1, 1}, {0, 0, 0, 0}},
+          {channels, 50, {1, 1}, {1, 1}, {1, 1}, {1, 0, 2, 1}},
+          {channels, 50, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+          {channels, 50, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+          {channels, 50, {3, 3}, {3, 1}, {1, 1}, {0, 2, 2, 1}},
+          {channels, 50, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+          {channels, 50, {3, 2}, {2, 1}, {1, 2}, {4, 0, 1, 2}},
+          {channels, 50, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}}};
+}
+
 TEST_P(PackedConv, TakesAnyNumberOfChannels) {
   std::vector<KernelCase> cases;
   for (int64_t channels : {1, 3, 16, 47, 48, 49, 70})
@@ -73,16 +85,7 @@ TEST_P(PackedConv, TakesAnyNumberOfChannels) {
 TEST_P(PackedConv, TakesAnyWindow) {
   std::vector<KernelCase> cases;
   for (int64_t channels : {3, 16})
-    for (const Conv &conv : std::vector<Conv>{
-             {channels, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
-             {channels, 50, {1, 1}, {2, 3}, {1, 1}, {0, 0, 0, 0}},
-             {channels, 50, {1, 1}, {1, 1}, {1, 1}, {1, 0, 2, 1}},
-             {channels, 50, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
-             {channels, 50, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
-             {channels, 50, {3, 3}, {3, 1}, {1, 1}, {0, 2, 2, 1}},
-             {channels, 50, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
-             {channels, 50, {3, 2}, {2, 1}, {1, 2}, {4, 0, 1, 2}},
-             {channels, 50, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}}})
+    for (const Conv &conv : windows(channels))
       cases.push_back(conv.at(images));
   cases.push_back(Conv{3, 20, {4, 4}, {4, 4}, {1, 1}, {0, 0, 0, 0}}.at(
       {{1, 4, 4}, {2, 8, 13}}));
@@ -187,16 +190,7 @@ TEST_P(ConvPairs, TakesAnyEvenNumberOfChannels) {
 TEST_P(ConvPairs, TakesAnyWindow) {
   std::vector<KernelCase> cases;
   for (int64_t channels : {2, 36})
-    for (const Conv &conv : std::vector<Conv>{
-             {channels, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
-             {channels, 50, {1, 1}, {2, 3}, {1, 1}, {0, 0, 0, 0}},
-             {channels, 50, {1, 1}, {1, 1}, {1, 1}, {1, 0, 2, 1}},
-             {channels, 50, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
-             {channels, 50, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
-             {channels, 50, {3, 3}, {3, 1}, {1, 1}, {0, 2, 2, 1}},
-             {channels, 50, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
-             {channels, 50, {3, 2}, {2, 1}, {1, 2}, {4, 0, 1, 2}},
-             {channels, 50, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}}})
+    for (const Conv &conv : windows(channels))
       cases.push_back(pairsOf(conv).at(images));
   cases.push_back(
       pairsOf({8, 50, {3}, {2}, {1}, {1, 1}}).at({{1, 1}, {2, 31}, {0, 9}}));
