@@ -236,12 +236,7 @@ kernel::Geometry geometryPackedMatmul(const KernelView &view) {
   auto quantized = kernel::quantizedRhsOf(matmul.getRhs());
   std::optional<int64_t> depth =
       kernel::scratchDepth(quantized, sizes->depth.asConstant());
-  int64_t scratch = 0;
-  if (sizes->hasHalfLhs())
-    scratch = std::max(kernel::widenedLhsBytes(depth),
-                       kernel::lhsCopyBytes(*depth / 2)); // Of pairs.
-  else if (sizes->mayCopyLhs())
-    scratch = kernel::lhsCopyBytes(depth);
+  int64_t scratch = sizes->lhsScratchBytes(depth);
   if (sizes->hasPairs() || quantized)
     scratch += kernel::panelBytes(depth) * (sizes->halves ? 2 : 1);
   return geometryOfPanels(matmul, scratch);
@@ -275,8 +270,14 @@ std::optional<std::string> refusalBatchedMatmul(const KernelView &view) {
     return why;
   auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
   kernel::MatmulView sizes = *kernel::matmulViewOf(matmul);
-  if (sizes.hasHalfLhs() || sizes.hasPairs())
-    return "an operand is bf16";
+  if (sizes.hasHalfLhs() != sizes.hasPairs())
+    return "only one operand is bf16";
+  if (sizes.hasPairs() && !sizes.lhsDepthStride().isConstant(1))
+    return "rows of lhs, a bf16, are not contiguous";
+  if (sizes.hasPairs() && !sizes.canPackPairs())
+    return "neither columns nor pairs of rhs, a bf16, lie together";
+  if (sizes.hasPairs() && sizes.depth.asConstant().value_or(1) % 2 != 0)
+    return "k is odd, and pairs of its steps lie together";
   if (kernel::quantizedRhsOf(matmul.getRhs()))
     return "rhs is quantized";
   return std::nullopt;
@@ -292,7 +293,7 @@ kernel::Geometry geometryBatchedMatmul(const KernelView &view) {
   Expr blocks = sizes->rows.ceilDiv(number(kernel::blockRows));
   Expr panels = sizes->columns.ceilDiv(number(kernel::panelColumns));
   int64_t groupBlocks = kernel::blocksOfGroup(matmul, *sizes);
-  int64_t scratch = sizes->mayCopyLhs() ? kernel::lhsCopyBytes(depth) : 0;
+  int64_t scratch = sizes->lhsScratchBytes(depth);
   Expr places = number(sizes->halves ? 2 : 1);
   if (groupBlocks > kernel::groupBlocks) {
     scratch += kernel::tallSumsBytes(depth);
@@ -303,7 +304,9 @@ kernel::Geometry geometryBatchedMatmul(const KernelView &view) {
   if (!geometry || !panels)
     return {};
   geometry.scratch =
-      geometry.scratch + places * number(kernel::panelBytes(depth));
+      geometry.scratch + places * number(sizes->hasPairs()
+                                             ? kernel::halfPanelBytes(*depth)
+                                             : kernel::panelBytes(depth));
   // Small products: whole batches, as many as are worth a thread's while.
   Expr group = blocks.min(number(groupBlocks)) * panels;
   if (!group || !geometry.scratch)

@@ -41,6 +41,9 @@ constexpr int64_t fewestElements = int64_t(1) << 12;
 /// Of a group of a convolution: those with fewer wait for memory, and have
 /// kernels that multiply f32.
 constexpr int64_t fewestMaps = 8;
+/// Of a product whose operands have to be rounded by kernels of their own, in a
+/// row and in a column for each of their elements.
+constexpr int64_t fewestSums = 256 * 256;
 /// Multiply-adds of an image on a CPU: fewer are a matter of a microsecond, and
 /// take no longer in f32.
 constexpr int64_t fewestProducts = int64_t(1) << 20;
@@ -154,7 +157,7 @@ private:
         continue;
       }
       std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
-      if (!view || !hasPairs(operand, *view))
+      if (!view || !hasPairs(*view))
         return "an operand's elements do not lie in memory by twos";
       if (view->base.getDefiningOp<graph::WeightOp>())
         if (std::string why = refusalOfRange(view->base); !why.empty())
@@ -163,19 +166,12 @@ private:
     return "";
   }
 
-  /// Whether an axis is contiguous, and pairs along it begin at even places.
-  static bool hasPairs(Value value, const kernel::StridedView &view) {
-    graph::Expr two = graph::Expr::constant(value.getContext(), 2);
-    auto isEven = [&](graph::Expr step) { return bool(step.exactDiv(two)); };
+  /// Whether one of the last two axes is contiguous, and pairs along it begin
+  /// at even places.
+  static bool hasPairs(const kernel::StridedView &view) {
     size_t rank = view.strides.size();
-    for (size_t axis : {rank - 1, rank - 2}) {
-      SmallVector<graph::Expr> others(view.strides);
-      others.erase(others.begin() + axis);
-      if (view.strides[axis].isConstant(1) && isEven(view.offset) &&
-          llvm::all_of(others, isEven))
-        return true;
-    }
-    return false;
+    return kernel::liesInPairs(view, rank - 1) ||
+           kernel::liesInPairs(view, rank - 2);
   }
 
   std::string refusal(graph::AttentionOp op) {
@@ -232,7 +228,59 @@ private:
     return refusalOfRange(op.getFilter());
   }
 
+  /// Whether an operand is what the program is given, which a kernel of its own
+  /// would round.
+  static bool readsGiven(Value operand) {
+    std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
+    return isGiven(view ? view->base : operand);
+  }
+
+  /// Of a product of two that are no weights, or by one on the left.
+  std::string refusalOfTwo(graph::MatmulOp op) {
+    if (!hasPairDots || !narrowType.isBF16())
+      return "rhs is no weight, and no CPU level of the program multiplies "
+             "pairs of bf16";
+    if (std::string why = refusalOfSizes(op); !why.empty())
+      return why;
+    for (Value operand : {op.getLhs(), op.getRhs()}) {
+      if (operand.getDefiningOp<graph::WeightOp>()) {
+        if (!isLargeWeight(operand))
+          return "an operand is a small weight";
+        continue;
+      }
+      std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
+      if (!view || !graph::getElementType(operand).isF32())
+        return "an operand is not f32, or no view of memory";
+      size_t last = view->strides.size() - 1;
+      bool isRhs = operand == op.getRhs();
+      if (!kernel::liesInPairs(*view, isRhs ? last - 1 : last) &&
+          !(isRhs && view->strides[last].isConstant(1)))
+        return "pairs of steps of an operand do not lie together";
+    }
+    return "";
+  }
+
+  /// Of two that are no weights: where it is not worth the roundings.
+  static std::string refusalOfSizes(graph::MatmulOp op) {
+    SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
+    std::optional<int64_t> rows = dims[dims.size() - 2].asConstant();
+    std::optional<int64_t> columns = dims.back().asConstant();
+    std::optional<int64_t> depth =
+        graph::getDims(op.getLhs()).back().asConstant();
+    if (!depth || *depth % 2 != 0)
+      return "k is odd or no number, and pairs of its steps lie together";
+    if ((rows && *rows <= kernel::fewRows) || columns == 1)
+      return "it is of few rows or of one column";
+    bool isGivenOne = readsGiven(op.getLhs()) || readsGiven(op.getRhs());
+    if (isGivenOne && (!rows || !columns || *rows * *columns < fewestSums))
+      return "an operand is given to the program, and rounding it would take "
+             "longer";
+    return "";
+  }
+
   std::string refusal(graph::MatmulOp op) {
+    if (!op.getRhs().getDefiningOp<graph::WeightOp>())
+      return refusalOfTwo(op);
     if (!isLargeWeight(op.getRhs()))
       return "rhs is no weight of f32 of some size";
     int64_t rank = graph::getRank(op.getRhs());

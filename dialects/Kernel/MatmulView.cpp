@@ -77,7 +77,19 @@ bool isOneBlockOfF32(graph::MatmulOp op) {
          *depth <= blockDepth(depth);
 }
 
+bool isEven(Expr expr) {
+  return expr.isConstant(0) ||
+         bool(expr.exactDiv(Expr::constant(expr.getContext(), 2)));
+}
+
 } // namespace
+
+bool liesInPairs(const StridedView &view, size_t axis) {
+  SmallVector<Expr> others(view.strides);
+  others.erase(others.begin() + axis);
+  return view.strides[axis].isConstant(1) && isEven(view.offset) &&
+         llvm::all_of(others, isEven);
+}
 
 bool rowsFold(ArrayRef<Expr> dims, ArrayRef<Expr> strides) {
   size_t rows = dims.size() - 2;
@@ -190,18 +202,27 @@ bool MatmulView::rowsLiePagesApart() const {
 }
 
 bool MatmulView::lhsLiesInPairs() const {
-  auto isEven = [](Expr expr) {
-    return expr.isConstant(0) ||
-           bool(expr.exactDiv(Expr::constant(expr.getContext(), 2)));
-  };
-  return hasHalfLhs() && lhsDepthStride().isConstant(1) && isEven(lhs.offset) &&
-         isEven(depth) &&
-         llvm::all_of(ArrayRef(lhs.strides).drop_back(), isEven);
+  return hasHalfLhs() && isEven(depth) &&
+         liesInPairs(lhs, lhs.strides.size() - 1);
+}
+
+bool MatmulView::canPackPairs() const {
+  return hasPairs() && (rhs.strides.back().isConstant(1) ||
+                        liesInPairs(rhs, rhs.strides.size() - 2));
 }
 
 bool MatmulView::mayCopyLhs() const {
   return !lhsDepthStride().isConstant(1) || rowsLiePagesApart() || skipped ||
          hasHalfLhs();
+}
+
+int64_t MatmulView::lhsScratchBytes(std::optional<int64_t> depth) const {
+  if (!mayCopyLhs())
+    return 0;
+  if (!hasHalfLhs() || !depth)
+    return lhsCopyBytes(depth);
+  return std::max(widenedLhsBytes(depth),
+                  lhsCopyBytes(*depth / 2)); // Of pairs.
 }
 
 int64_t blocksOfGroup(graph::MatmulOp op, const MatmulView &view) {

@@ -20,6 +20,10 @@ namespace tenon::kernel {
 /// the stride of its innermost.
 bool rowsFold(llvm::ArrayRef<Expr> dims, llvm::ArrayRef<Expr> strides);
 
+/// Whether neighbours along an axis lie together, and pairs of them can be read
+/// as one element of twice their size.
+bool liesInPairs(const StridedView &view, size_t axis);
+
 /// The two halves of the columns of a product that nothing else reads.
 struct ColumnHalves {
   graph::SliceOp low, high;
@@ -78,8 +82,13 @@ struct MatmulView {
   /// Rows of lhs that are long and lie a multiple of 4 KiB apart meet in the
   /// same few sets of the caches.
   bool rowsLiePagesApart() const;
-  /// Whether a kernel may have to copy lhs before it multiplies.
+  /// Whether columns of rhs, a bf16, lie together, or two steps of k of one can
+  /// be read as one element of 4 bytes.
+  bool canPackPairs() const;
+  /// Whether a kernel may have to copy lhs before it multiplies, and the bytes
+  /// of scratch memory for that at such a depth.
   bool mayCopyLhs() const;
+  int64_t lhsScratchBytes(std::optional<int64_t> depth) const;
 };
 
 /// Blocks of rows in a group of a kernel that packs rhs on the way: few where

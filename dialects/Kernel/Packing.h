@@ -86,6 +86,10 @@ inline int64_t blockDepth(std::optional<int64_t> depth) {
 inline int64_t panelBytes(std::optional<int64_t> depth) {
   return panelColumns * blockDepth(depth) * 4;
 }
+/// Where a panel is packed of bf16, whose steps some levels take by pairs.
+inline int64_t halfPanelBytes(int64_t depth) {
+  return std::max(panelBytes(depth), panelBytes(depth / 2));
+}
 /// Bytes for a tall group's sums, in a panel that is not full, that wait for
 /// the next block of k.
 inline int64_t tallSumsBytes(std::optional<int64_t> depth) {

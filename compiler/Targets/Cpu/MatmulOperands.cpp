@@ -74,6 +74,18 @@ void interleaveColumns(Emitter &e, const Matrix &a, Value out, Value rows,
   copyElements(e, a, out, whole, rows, depth, place);
 }
 
+/// Zeros behind the columns of a panel that is not full.
+void clearBehind(Emitter &e, Value out, Value depth, Value columns) {
+  Value width = e.number(panelColumns);
+  e.ifThen(e.less(columns, width), [&] {
+    e.loop(e.number(0), depth, [&](Value k) {
+      e.loop(columns, width, [&](Value n) {
+        e.storeRaw(e.zero(e.b.getF32Type()), out, e.add(e.mul(k, width), n));
+      });
+    });
+  });
+}
+
 } // namespace
 
 Value Matrix::at(Emitter &e, Value row, Value column) const {
@@ -185,13 +197,34 @@ void packPanel(Emitter &e, const Matrix &b, Value out, Value depth,
              [&](Value n) { copyOne(e, b.at(e, k, n), out, e.add(line, n)); });
     });
   }
-  e.ifThen(isPart, [&] {
-    eachStep([&](Value, Value line) {
-      e.loop(columns, width, [&](Value n) {
-        e.storeRaw(e.zero(e.b.getF32Type()), out, e.add(line, n));
-      });
+  clearBehind(e, out, depth, columns);
+}
+
+void packPairs(Emitter &e, const Matrix &b, Value out, Value pairs,
+               Value columns) {
+  Value zero = e.number(0), two = e.number(2);
+  if (isOne(b.rowStride))
+    return packPanel(e, {b.base, b.rowStride, e.div(b.columnStride, two)}, out,
+                     pairs, columns);
+  Value width = e.number(panelColumns);
+  auto interleave = [&](Value pair, Value count) {
+    Value even = b.at(e, e.mul(pair, two), zero);
+    Value odd = b.at(e, e.add(e.mul(pair, two), e.number(1)), zero);
+    Value line = e.mul(pair, width);
+    e.loop(zero, count, [&](Value n) {
+      Type half = e.b.getI16Type(), word = e.b.getI32Type();
+      Value low = arith::ExtUIOp::create(e.b, word, e.loadRaw(even, half, n));
+      Value high = arith::ExtUIOp::create(e.b, word, e.loadRaw(odd, half, n));
+      high = arith::ShLIOp::create(e.b, high, constantLike(e.b, word, 16));
+      e.storeRaw(arith::OrIOp::create(e.b, low, high), out, e.add(line, n));
     });
+  };
+  // A number wherever it can be, for the vectoriser.
+  e.loop(zero, pairs, [&](Value pair) {
+    e.ifThen(e.equal(columns, width), [&] { interleave(pair, width); });
+    e.ifThen(e.less(columns, width), [&] { interleave(pair, columns); });
   });
+  clearBehind(e, out, pairs, columns);
 }
 
 } // namespace tenon::cpu

@@ -42,6 +42,11 @@ void widenPanel(Emitter &e, Value packed, Value out, Value pairs);
 void packPanel(Emitter &e, const Matrix &b, Value out, Value depth,
                Value columns);
 
+/// out[pairs][panelColumns] = pairs of rows of b, a bf16 whose columns lie
+/// together, or whose rows do, each column from an even place on.
+void packPairs(Emitter &e, const Matrix &b, Value out, Value pairs,
+               Value columns);
+
 /// out[r / 8 * groupStride + k * stepStride + r % 8] = a[r * aStride + k] for
 /// all rows r and steps k, by a function that a module's kernels share.
 struct TransposedCopy {

@@ -76,8 +76,9 @@ public:
     panels = ceilDiv(columns, panelColumns);
     wholePanels = e.div(columns, e.number(panelColumns));
     kind = rhsPanels.multipliesPairs() ? StripKind::Pairs : StripKind::F32;
-    interleaves = canInterleaveLhs(e.level, kind) && !rhsPanels.widens();
-    bool widensLhs = rhsPanels.widens() && this->view.hasHalfLhs();
+    bool widensLhs = this->view.hasHalfLhs() && !rhsPanels.multipliesPairs();
+    interleaves =
+        canInterleaveLhs(e.level, kind) && !rhsPanels.widens() && !widensLhs;
     rowPadding = widensLhs ? kernel::widenedRowPadding : 0;
     copies = listed || widensLhs ||
              !this->view.lhsDepthStride().isConstant(1) ||
@@ -95,9 +96,8 @@ public:
                                           : 0);
     // Of panels that are packed here, their number decides how many come last.
     copy = packed ? behind(area, rhsPanels.scratchBytes()) : area;
-    rhsPanels.setScratch(!packed && this->view.mayCopyLhs()
-                             ? behind(area, kernel::lhsCopyBytes(steps))
-                             : area);
+    rhsPanels.setScratch(
+        packed ? area : behind(area, this->view.lhsScratchBytes(steps)));
     isBare = kernel::behindReshapes(yielded) == op.getResult();
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
@@ -149,15 +149,14 @@ private:
     return e.div(e.add(x, e.number(y - 1)), e.number(y));
   }
 
-  /// Where an operand's matrix of a batch lies.
-  Matrix matrixOf(const kernel::StridedView &operand, Value tensor,
-                  Value batch) {
+  /// Where an operand's matrix of a batch lies; its elements may be pairs.
+  Matrix matrixOf(const kernel::StridedView &operand, Value tensor, Value batch,
+                  bool inPairs) {
     auto argument = cast<BlockArgument>(operand.base);
     bool isHalf = graph::getElementType(argument).isBF16();
     auto valueOf = [&](Expr expr) {
       Value value = e.valueOf(expr);
-      return isHalf && rhsPanels.multipliesPairs() ? e.div(value, e.number(2))
-                                                   : value;
+      return inPairs ? e.div(value, e.number(2)) : value;
     };
     Value offset = valueOf(operand.offset);
     SmallVector<Expr> dims = graph::getDims(tensor);
@@ -175,11 +174,13 @@ private:
       }
     }
     Matrix matrix;
-    matrix.isHalf = isHalf && !rhsPanels.multipliesPairs();
+    matrix.isHalf = isHalf && !inPairs;
     matrix.base = e.argumentBuffer(argument.getArgNumber());
     matrix.rowStride = e.number(1); // To reach the offset.
     matrix.base = matrix.at(e, offset, e.number(0));
-    matrix.rowStride = valueOf(operand.strides[own]);
+    matrix.rowStride = operand.strides[own].isConstant(1)
+                           ? e.number(1)
+                           : valueOf(operand.strides[own]);
     matrix.columnStride = operand.strides[own + 1].isConstant(1)
                               ? e.number(1)
                               : valueOf(operand.strides[own + 1]);
@@ -188,10 +189,11 @@ private:
 
   /// Units [begin, end) of the batch.
   void emitBatch(Value batch, Value begin, Value end) {
-    lhs = matrixOf(view.lhs, op.getLhs(), batch);
-    rhsPanels.startBatch(batch, panels,
-                         isPacked ? Matrix()
-                                  : matrixOf(view.rhs, op.getRhs(), batch));
+    lhs = matrixOf(view.lhs, op.getLhs(), batch, rhsPanels.multipliesPairs());
+    Matrix rhs;
+    if (!isPacked)
+      rhs = matrixOf(view.rhs, op.getRhs(), batch, /*inPairs=*/false);
+    rhsPanels.startBatch(batch, panels, rhs);
     resultRow = e.mul(batch, rows);
     this->batch = batch;
     Value units = e.max(e.mul(panels, e.number(mostBlocks)), e.number(1));

@@ -26,9 +26,7 @@ RhsPanels::RhsPanels(Emitter &e, graph::MatmulOp op,
       packed(packed), depth(e.valueOf(view.depth)),
       knownDepth(view.depth.asConstant()), makesPairs(makesPairs),
       hasPairs(view.hasPairs()),
-      multiplies(makesPairs ||
-                 (hasPairs && e.level.pairDots != PairDots::None &&
-                  view.lhsLiesInPairs())),
+      multiplies(makesPairs || (hasPairs && multipliesPairs(e.level, view))),
       parts(view.halves ? 2 : 1) {
   Value pairs = e.div(depth, e.number(2));
   packedDepth = hasPairs ? pairs : depth;
@@ -38,17 +36,26 @@ RhsPanels::RhsPanels(Emitter &e, graph::MatmulOp op,
   knownDepth = *knownDepth / 2;
 }
 
+bool RhsPanels::multipliesPairs(const CpuLevel &level,
+                                const kernel::MatmulView &view) {
+  return level.pairDots != PairDots::None && view.lhsLiesInPairs();
+}
+
 bool RhsPanels::canMakePairs(const CpuLevel &level, graph::MatmulOp op,
                              const kernel::MatmulView &view) {
-  return level.pairDots != PairDots::None && view.lhsLiesInPairs() &&
-         kernel::quantizedRhsOf(op.getRhs()) &&
+  return multipliesPairs(level, view) && kernel::quantizedRhsOf(op.getRhs()) &&
          view.depth.asConstant().value_or(1) % 2 == 0;
 }
 
+int64_t RhsPanels::panelElements() const {
+  bool isHalf = hasPairs && !packed;
+  return (isHalf ? kernel::halfPanelBytes(*view.depth.asConstant())
+                 : kernel::panelBytes(scratchDepth())) /
+         4;
+}
+
 int64_t RhsPanels::scratchBytes() const {
-  return packed && !hasPairs && !quantized
-             ? 0
-             : parts * kernel::panelBytes(scratchDepth());
+  return packed && !hasPairs && !quantized ? 0 : parts * panelElements() * 4;
 }
 
 void RhsPanels::startBatch(Value batch, Value panels, const Matrix &matrix) {
@@ -71,20 +78,34 @@ Value RhsPanels::packedAt(Value panel, Value k) {
 }
 
 Value RhsPanels::scratchOf(Value place, int64_t part) {
-  int64_t count = kernel::panelBytes(scratchDepth()) / 4;
   Value at = e.add(e.mul(place, e.number(parts)), e.number(part));
-  return element(e, panel, e.mul(at, e.number(count)));
+  return element(e, panel, e.mul(at, e.number(panelElements())));
+}
+
+/// A block of rhs that does not come packed. Pairs that the level does not
+/// multiply lie at the end of their place until they are widened.
+void RhsPanels::packBlock(const Strip &work, const PanelBlock &block,
+                          int64_t part) {
+  Value n = e.add(e.mul(block.panel, e.number(panelColumns)),
+                  e.mul(e.valueOf(view.columns), e.number(part)));
+  Value two = e.number(2);
+  Matrix slice = rhs;
+  slice.base = rhs.at(e, multiplies ? e.mul(block.k, two) : block.k, n);
+  if (!hasPairs)
+    return packPanel(e, slice, work.b, work.depth, block.width);
+  if (multiplies)
+    return packPairs(e, slice, work.b, work.depth, block.width);
+  Value pairs = e.div(work.depth, two);
+  Value behind = element(e, work.b, e.mul(pairs, e.number(panelColumns)));
+  packPairs(e, slice, behind, pairs, block.width);
+  widenPanel(e, behind, work.b, pairs);
 }
 
 Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
   if (!packed) {
-    Value n = e.add(e.mul(block.panel, e.number(panelColumns)),
-                    e.mul(e.valueOf(view.columns), e.number(part)));
-    Matrix slice = rhs;
-    slice.base = rhs.at(e, block.k, n);
     work.b = scratchOf(block.place, part);
     work.next = scratchOf(block.nextPlace, part);
-    auto pack = [&] { packPanel(e, slice, work.b, work.depth, block.width); };
+    auto pack = [&] { packBlock(work, block, part); };
     if (block.isNew)
       e.ifThen(block.isNew, pack);
     else
@@ -152,7 +173,7 @@ Strip RhsPanels::pairedPart(Strip work, Value panel, Value k, int64_t part) {
   work.nextBytes = e.number(panelColumns * rhs.bits / 4);
   callQuantizedPairs(
       e, rhs, {work.pairs, work.scales, work.zeros, e.mul(work.depth, two)},
-      work.b, kernel::panelBytes(scratchDepth()) / 4);
+      work.b, panelElements());
   work.pairs = {};
   return work;
 }

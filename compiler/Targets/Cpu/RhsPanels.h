@@ -7,7 +7,8 @@
 // is a pair. Elsewhere a block of a panel is widened once for a group's rows,
 // or, of few rows, by each tile in registers. So are those of a quantized
 // weight (see QuantizedTile.h), or its panels become pairs, for many rows of
-// lhs that are such.
+// lhs that are such. A block in bf16 that is packed on the way is made of pairs
+// too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,10 +41,10 @@ public:
   static bool canMakePairs(const CpuLevel &level, graph::MatmulOp op,
                            const kernel::MatmulView &view);
 
-  /// Whether steps of k are pairs, and whether pairs are widened.
+  /// Whether steps of k are pairs, and whether packed panels are widened.
   bool multipliesPairs() const { return multiplies; }
   bool widens() const {
-    return (quantized && !makesPairs) || (hasPairs && !multiplies);
+    return packed && !multiplies && (quantized || hasPairs);
   }
   /// Steps of k, and their number where it is known.
   Value getDepth() const { return depth; }
@@ -76,6 +77,10 @@ public:
                 const StripTarget &target, Value width);
 
 private:
+  static bool multipliesPairs(const CpuLevel &level,
+                              const kernel::MatmulView &view);
+  int64_t panelElements() const;
+  void packBlock(const Strip &work, const PanelBlock &block, int64_t part);
   Value scratchOf(Value place, int64_t part);
   Value packedAt(Value panel, Value k);
   Value quantizedAt(Value panel, Value k);

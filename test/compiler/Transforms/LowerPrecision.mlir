@@ -97,7 +97,7 @@ func.func @odd(%x: tensor<4x129xf32>) -> tensor<4x64xf32> {
 // CHECK-NOT:  bf16
 // WHY: remark: stays in f32: rhs is no weight of f32 of some size
 // WHY: remark: stays in f32: rhs is no weight of f32 of some size
-// WHY: remark: stays in f32: rhs is no weight of f32 of some size
+// WHY: remark: stays in f32: it is of few rows or of one column
 func.func @others(%x: tensor<4x8xf32>, %h: tensor<4x128xf16>,
                   %y: tensor<8x1024xf32>)
     -> (tensor<4x8xf32>, tensor<4x64xf16>, tensor<4x1024xf32>) {

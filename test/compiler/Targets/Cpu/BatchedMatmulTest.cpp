@@ -6,6 +6,7 @@
 namespace tenon::test {
 namespace {
 
+using namespace std::string_literals;
 using Dims = std::vector<std::string>;
 
 /// An operand: the dims of the argument, and ops from %NAME to %NAMEv, if any,
@@ -24,26 +25,36 @@ std::string replaced(std::string text, const std::string &word,
 }
 
 /// %y = behind(%a * %b); in `behind` %sums is the product, of type RESULT.
+/// Operands of another type than f32 are widened in front of it.
 KernelCase product(const Operand &a, const Operand &b, const Dims &result,
                    std::vector<Symbols> sizes, std::string behind = "",
                    const std::string &operands = "",
-                   const std::string &element = "f32") {
+                   const std::string &element = "f32",
+                   const std::string &given = "f32") {
   KernelCase test;
   test.schedule = "BatchedMatmul";
   test.sizes = std::move(sizes);
   std::string sums = tensor(result, "f32"), types, names;
   for (const auto &[name, operand] : {std::pair("a", &a), std::pair("b", &b)}) {
-    std::string type = tensor(operand->dims, "f32"),
-                comma = *name - 'a' ? ", " : "";
+    std::string type = tensor(operand->dims, given),
+                comma = *name - 'a' ? ", " : "", value = "%"s + name;
     bool isView = !operand->seen.empty();
-    std::string seen = isView ? tensor(operand->seen, "f32") : type;
-    test.arguments += comma + "%" + name + ": " + type;
+    const Dims &dims = isView ? operand->seen : operand->dims;
+    std::string seen = tensor(dims, given), wide = tensor(dims, "f32");
+    test.arguments += comma + value + ": " + type;
     test.name += type + operand->view + " ";
-    if (isView)
-      test.body += "%" + std::string(name) + "v = graph." + operand->view +
-                   " : (" + type + ") -> " + seen + "\n";
-    names += comma + "%" + name + (isView ? "v" : "");
-    types += comma + seen;
+    if (isView) {
+      value += "v";
+      test.body += value + " = graph." + operand->view + " : (" + type +
+                   ") -> " + seen + "\n";
+    }
+    if (given != "f32") {
+      test.body += value + "w = graph.cast " + value + " : (" + seen + ") -> " +
+                   wide + "\n";
+      value += "w";
+    }
+    names += comma + value;
+    types += comma + wide;
   }
   test.name += behind;
   if (!operands.empty())
@@ -248,6 +259,82 @@ TEST_P(BatchedMatmul, RunsWhatFollows) {
 }
 
 TENON_FOR_ALL_LEVELS(BatchedMatmul);
+
+/// Both operands in bf16, which some levels multiply by pairs of steps.
+class BatchedPairs : public LevelTest {
+protected:
+  static KernelCase pairs(const Operand &a, const Operand &b,
+                          const Dims &result, std::vector<Symbols> sizes,
+                          const std::string &behind = "",
+                          const std::string &operands = "",
+                          const std::string &element = "f32") {
+    return product(a, b, result, std::move(sizes), behind, operands, element,
+                   "bf16");
+  }
+};
+
+TEST_P(BatchedPairs, TakesAnySizes) {
+  std::vector<Symbols> sizes;
+  for (int64_t m : {0, 1, 9, 16, 17, 31, 65, 129})
+    for (int64_t n : {0, 1, 16, 47, 48, 49, 97})
+      sizes.push_back({{"m", m}, {"n", n}});
+  std::vector<KernelCase> cases;
+  for (const char *depth : {"2", "30", "32", "66", "770", "1540"}) {
+    cases.push_back(pairs({{"m", depth}}, {{depth, "n"}}, {"m", "n"}, sizes));
+    cases.push_back(pairs({{"m", depth}},
+                          {{"n", depth}, transpose("b", "1, 0"), {depth, "n"}},
+                          {"m", "n"}, sizes));
+  }
+  run(cases);
+}
+
+TEST_P(BatchedPairs, TakesBatches) {
+  std::vector<Symbols> sizes;
+  for (int64_t s : {0, 2, 16, 40, 64, 66, 130})
+    sizes.push_back({{"b", 2}, {"s", s}});
+  run({pairs({{"b", "s", "20"}}, {{"20", "s"}}, {"b", "s", "s"}, sizes),
+       pairs({{"b", "1", "s", "20"}}, {{"1", "2", "20", "s"}},
+             {"b", "2", "s", "s"}, sizes),
+       // Heads of attention.
+       pairs({{"b", "s", "4", "32"},
+              transpose("a", "0, 2, 1, 3"),
+              {"b", "4", "s", "32"}},
+             {{"b", "s", "4", "32"},
+              transpose("b", "0, 2, 3, 1"),
+              {"b", "4", "32", "s"}},
+             {"b", "4", "s", "s"}, sizes),
+       pairs({{"b", "4", "s", "66"}},
+             {{"b", "66", "4", "32"},
+              transpose("b", "0, 2, 1, 3"),
+              {"b", "4", "66", "32"}},
+             {"b", "4", "s", "32"}, sizes)});
+}
+
+/// Tall groups; rows that lie pages apart; several blocks of k whose sums wait
+/// in the result, in a part of a panel and in scratch memory.
+TEST_P(BatchedPairs, PacksForManyRows) {
+  std::vector<Symbols> sizes;
+  for (int64_t m : {129, 300, 2049})
+    for (int64_t n : {48, 50, 1210})
+      sizes.push_back({{"m", m}, {"n", n}});
+  std::vector<Symbols> few = {{{"m", 5}}, {{"m", 140}}, {{"m", 330}}};
+  std::string half = tensor({"m", "100"}, "bf16");
+  std::string rounded = "%y = graph.cast %sums : (RESULT) -> " + half;
+  Operand turned = {{"100", "2048"}, transpose("b", "1, 0"), {"2048", "100"}};
+  run({pairs({{"m", "6"}}, {{"6", "n"}}, {"m", "n"}, sizes),
+       pairs({{"m", "2048"}}, turned, {"m", "100"}, few),
+       pairs({{"m", "2048"}}, turned, {"m", "100"}, few, rounded, "", "bf16"),
+       pairs({{"m", "1536"}}, {{"1536", "100"}}, {"m", "100"}, few, rounded, "",
+             "bf16"),
+       pairs({{"2", "m", "1600"}}, {{"2", "1600", "50"}}, {"2", "m", "50"}, few,
+             "%y = graph.add %sums, %sums : (RESULT, RESULT) -> RESULT")});
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, BatchedPairs,
+                         testing::Values("x86-64-v3", "x86-64-v4",
+                                         "x86-64-v4-bf16", expandedPairs,
+                                         "x86-64-v4-amx", expandedAmx),
+                         nameOfLevel);
 
 } // namespace
 } // namespace tenon::test
