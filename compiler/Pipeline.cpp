@@ -56,7 +56,7 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   if (!isCuda)
     function.addPass(createLowerInt8Pass(weights, {options.explain}));
   // Rounded weights.
-  function.addPass(createFoldConstantsPass(weights, /*onlyCasts=*/true));
+  function.addPass(createFoldConstantsPass(weights, /*onlyRoundings=*/true));
   if (!isCuda) {
     LowerWeightsPassOptions blocks;
     blocks.explain = options.explain;

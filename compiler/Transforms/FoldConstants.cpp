@@ -227,7 +227,7 @@ private:
       in += *bytes;
     }
     if (!out || countOf(op->getResult(0)) > maxElements ||
-        (*out > in && *out > smallBytes))
+        (*out > in && *out > smallBytes && !isa<graph::PadOp>(op)))
       return;
     SmallVector<reference::Tensor> operands;
     for (Value operand : op->getOperands()) {
@@ -264,27 +264,27 @@ private:
 
 struct FoldConstants : impl::FoldConstantsPassBase<FoldConstants> {
   FoldConstants() = default;
-  FoldConstants(WeightStore &weights, bool onlyCasts)
-      : weights(&weights), onlyCasts(onlyCasts) {}
+  FoldConstants(WeightStore &weights, bool onlyRoundings)
+      : weights(&weights), onlyRoundings(onlyRoundings) {}
 
   void runOnOperation() override {
     WeightStore none;
     Folder folder(weights ? *weights : none);
     // In order of the block, so that chains fold in one walk.
     getOperation().walk([&](Operation *op) {
-      if (!onlyCasts || isa<graph::CastOp>(op))
+      if (!onlyRoundings || isa<graph::CastOp, graph::PadOp>(op))
         folder.fold(op);
     });
   }
 
   WeightStore *weights = nullptr;
-  bool onlyCasts = false;
+  bool onlyRoundings = false;
 };
 
 } // namespace
 
 std::unique_ptr<Pass> createFoldConstantsPass(WeightStore &weights,
-                                              bool onlyCasts) {
-  return std::make_unique<FoldConstants>(weights, onlyCasts);
+                                              bool onlyRoundings) {
+  return std::make_unique<FoldConstants>(weights, onlyRoundings);
 }
 } // namespace tenon

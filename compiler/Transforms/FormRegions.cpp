@@ -436,6 +436,8 @@ private:
     if (group.root && other.root)
       return "its user already shares a kernel with " + quoted(group.root) +
              ", and a kernel has one root";
+    if (other.root && isStoredNarrow(producer, consumer))
+      return "it stores 16 bits, which its user widens";
     if (producer->getBlock() != &block)
       return "its user is in a branch of an If";
     if (producer->getNumResults() != 1 || other.givesTwo)
@@ -456,6 +458,17 @@ private:
       return "the kernel would have more than " + std::to_string(maxOps) +
              " ops";
     return std::nullopt;
+  }
+
+  /// Whether a CPU's kernel is to end where a value is rounded, and that of its
+  /// reader to begin where it is widened.
+  bool isStoredNarrow(Operation *producer, Operation *consumer) const {
+    auto rounding = dyn_cast<graph::CastOp>(producer);
+    return !isCuda && rounding && isa<graph::CastOp>(consumer) &&
+           graph::getElementType(rounding.getInput()).isF32() &&
+           kernel::behindWidening(consumer->getResult(0)) ==
+               rounding.getResult() &&
+           isTaken(rounding.getResult());
   }
 
   /// Whether an op makes 16 bits of f32 in a kernel that stores those.

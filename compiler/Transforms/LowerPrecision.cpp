@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Matching.h"
+#include "compiler/Transforms/PadChannels.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
 #include "compiler/Weights/WeightStore.h"
@@ -94,6 +95,8 @@ public:
         lowerTable(op);
     for (Value image : images)
       readRounded(image);
+    for (graph::AddOp sum : sumsOfTwo())
+      roundSecond(sum);
   }
 
 private:
@@ -221,7 +224,8 @@ private:
       return "no CPU level of the program multiplies pairs of bf16";
     if (!isCuda && op.getGroup() != 1)
       return "it has several groups";
-    if (!isCuda && (!op.getChannelsLast() || filter.getDimSize(1) % 2 != 0))
+    bool hasPairs = op.getChannelsLast() && filter.getDimSize(1) % 2 == 0;
+    if (!isCuda && !hasPairs && !canPadChannels(op))
       return "channels do not lie in pairs";
     if (!isCuda && hasFewProducts(op))
       return "it multiplies little";
@@ -316,6 +320,9 @@ private:
 
   /// The first operands: of attention three, of others two.
   void lower(Operation *op) {
+    auto conv = dyn_cast<graph::ConvOp>(op);
+    if (conv && !isCuda && canPadChannels(conv))
+      padChannels(conv);
     unsigned count = isa<graph::AttentionOp>(op) ? 3 : 2;
     for (OpOperand &operand :
          llvm::reverse(op->getOpOperands().take_front(count)))
@@ -394,10 +401,76 @@ private:
       OpBuilder builder(user);
       use.set(castTo(builder, user->getLoc(), narrow, builder.getF32Type()));
     }
+    if (Operation *producer = image.getDefiningOp())
+      eraseUnused(producer);
+  }
+
+  /// What a convolution that was lowered becomes through ops with constants,
+  /// for one reader; null when it is none.
+  static graph::ConvOp convBehind(Value value) {
+    auto isFixed = [](Value operand) {
+      Operation *op = operand.getDefiningOp();
+      return isa_and_present<graph::ConstantOp, graph::WeightOp>(op);
+    };
+    while (value.hasOneUse()) {
+      Operation *op = value.getDefiningOp();
+      if (auto conv = dyn_cast_if_present<graph::ConvOp>(op))
+        return kernel::convolvesPairs(conv) ? conv : graph::ConvOp();
+      if (!op || !graph::isPointwise(op) ||
+          llvm::count_if(op->getOperands(), isFixed) + 1 !=
+              op->getNumOperands())
+        return {};
+      value = *llvm::find_if_not(op->getOperands(), isFixed);
+    }
+    return {};
+  }
+
+  /// Sums of two convolutions, on CPUs.
+  SmallVector<graph::AddOp> sumsOfTwo() {
+    SmallVector<graph::AddOp> sums;
+    if (!isCuda)
+      function.walk([&](graph::AddOp op) {
+        if (convBehind(op.getLhs()) && convBehind(op.getRhs()))
+          sums.push_back(op);
+      });
+    return sums;
+  }
+
+  /// The first one's kernel adds, the second one's stores what that reads.
+  void roundSecond(graph::AddOp op) {
+    OpBuilder builder(op);
+    narrowType = builder.getBF16Type();
+    Value narrow = rounding(op.getRhs());
+    op.getRhsMutable().assign(
+        castTo(builder, op.getLoc(), narrow, builder.getF32Type()));
+  }
+
+  /// The largest of some numbers is the same rounded before or behind: what
+  /// makes them for nobody else then stores them rounded.
+  Value roundInFront(graph::MaxPoolOp pool) {
+    OpBuilder builder(pool);
+    Value image = rounding(pool.getInput());
+    auto narrow = graph::MaxPoolOp::create(
+        builder, pool.getLoc(),
+        graph::tensorOf(graph::getDims(pool.getResult()), narrowType), image,
+        pool->getAttrs());
+    Value wide = castTo(builder, pool.getLoc(), narrow.getResult(),
+                        builder.getF32Type());
+    images.remove(pool.getResult());
+    images.insert(wide);
+    pool.getResult().replaceAllUsesWith(wide);
+    pool.erase();
+    return narrow.getResult();
   }
 
   /// The one cast to 16 bits behind the value.
   Value rounding(Value value) {
+    Value wide = kernel::behindWidening(value);
+    if (wide && graph::getElementType(wide) == narrowType)
+      return wide;
+    auto pool = value.getDefiningOp<graph::MaxPoolOp>();
+    if (pool && images.contains(value) && pool.getInput().hasOneUse())
+      return roundInFront(pool);
     Value &known = casts[{value, narrowType}];
     if (known)
       return known;

@@ -17,10 +17,10 @@ class WeightStore;
 #define GEN_PASS_DECL
 #include "compiler/Transforms/Passes.h.inc"
 
-/// Reads weights from, and adds results to, `weights`; of casts alone, if
-/// wanted.
+/// Reads weights from, and adds results to, `weights`; of casts and borders
+/// alone, if wanted.
 std::unique_ptr<mlir::Pass> createFoldConstantsPass(WeightStore &weights,
-                                                    bool onlyCasts = false);
+                                                    bool onlyRoundings = false);
 
 /// Reads `plan`, which has a row for each op that is not to be f32.
 std::unique_ptr<mlir::Pass>

@@ -258,9 +258,12 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
     of some size and k is even; lhs stays f32 where its rows are not contiguous.
     Convolutions of one group are such where channels are even, a CPU level
     multiplies pairs and they take some time; what reads their images element
-    by element reads them rounded.
-    For CUDA, products of two activations are such too, where elements of both
-    lie in memory by twos, and attention and convolutions by large filters.
+    by element reads them rounded, and so do what takes the largest of them and
+    sums of two convolutions. The few channels of a network's first image are
+    made even by one of zeros. Products of two activations are such where a CPU
+    level multiplies pairs and rows are not few; for CUDA, where elements of
+    both lie in memory by twos, and so are attention and all convolutions by
+    large filters.
     Fold-constants then rounds the weights. Of f16 the same, where no number of
     the weight is beyond its range. Ops that assign-precision gave another
     precision are left to the passes of that.

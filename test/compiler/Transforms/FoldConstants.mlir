@@ -128,3 +128,17 @@ func.func @quantized_rhs(%x: tensor<2x64xf32>) -> tensor<2x8xf32> {
   %4 = graph.matmul %x, %3 : (tensor<2x64xf32>, tensor<64x8xf32>) -> tensor<2x8xf32>
   return %4 : tensor<2x8xf32>
 }
+
+// -----
+
+// A filter with a border of zeros is a weight, though a larger one.
+// CHECK-LABEL: @border
+// CHECK-NOT:  graph.pad
+// CHECK:      graph.weight {{.*}} -> tensor<64x4x7x8xf32>
+func.func @border() -> tensor<64x4x7x8xf32> {
+  %z = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %w = graph.constant {value = dense<0.5> : tensor<64x3x7x7xf32>} : () -> tensor<64x3x7x7xf32>
+  %0 = graph.pad %w, %z {low = #graph.dims<0, 0, 0, 0>, mode = #graph<pad_mode constant>}
+      : (tensor<64x3x7x7xf32>, tensor<f32>) -> tensor<64x4x7x8xf32>
+  return %0 : tensor<64x4x7x8xf32>
+}

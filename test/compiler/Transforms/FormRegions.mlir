@@ -781,6 +781,36 @@ func.func @quantized_weight(%x: tensor<4x64xf32>)
 
 // -----
 
+// What a kernel stores rounded, its reader's kernel widens; where no kernel has
+// a root, one kernel does both.
+// CHECK-LABEL: @rounded_between
+// CHECK:      kernel.region{{.*}} -> tensor<4x64xbf16>
+// CHECK:      kernel.region{{.*}} -> tensor<4x64xf32>
+// CHECK:        graph.matmul
+// CHECK:        graph.cast %{{.*}} : (tensor<4x64xbf16>) -> tensor<4x64xf32>
+// CHECK:        graph.add
+// CHECK:      kernel.region{{.*}} -> tensor<4x64xf32>
+// CHECK:        graph.exp
+// CHECK:        graph.cast %{{.*}} -> tensor<4x64xbf16>
+// CHECK:        graph.neg
+func.func @rounded_between(%x: tensor<4x64xf32>, %v: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> (tensor<4x64xf32>, tensor<4x64xf32>) {
+  %0 = graph.matmul %x, %v : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+  %1 = graph.matmul %x, %w : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+  // expected-remark@+1 {{kernel ends here: it stores 16 bits, which its user widens}}
+  %2 = graph.cast %1 : (tensor<4x64xf32>) -> tensor<4x64xbf16>
+  %3 = graph.cast %2 : (tensor<4x64xbf16>) -> tensor<4x64xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %4 = graph.add %0, %3 : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  %5 = graph.exp %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  %6 = graph.cast %5 : (tensor<4x64xf32>) -> tensor<4x64xbf16>
+  %7 = graph.cast %6 : (tensor<4x64xbf16>) -> tensor<4x64xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %8 = graph.neg %7 : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  return %4, %8 : tensor<4x64xf32>, tensor<4x64xf32>
+}
+
+// -----
+
 // A convolution takes in what widens its pairs of bf16, and the rounding behind
 // it.
 

@@ -32,7 +32,7 @@ func.func @residual(%x: tensor<1x19x19x64xf32>)
 
 // -----
 
-// Groups, odd channels, channels that are not the last axis, small filters and
+// Groups, many channels of an odd number, channels that are not the last axis, small filters and
 // small convolutions stay in f32.
 // CHECK-LABEL: @others
 // CHECK-NOT:  bf16
@@ -41,12 +41,12 @@ func.func @residual(%x: tensor<1x19x19x64xf32>)
 // WHY: remark: stays in f32: channels do not lie in pairs
 // WHY: remark: stays in f32: it multiplies little
 // WHY: remark: stays in f32: the filter is no weight of f32 of some size
-func.func @others(%x: tensor<1x9x9x512xf32>, %y: tensor<1x9x9x3xf32>,
+func.func @others(%x: tensor<1x9x9x512xf32>, %y: tensor<1x9x9x17xf32>,
                   %z: tensor<1x64x9x9xf32>)
     -> (tensor<1x7x7x512xf32>, tensor<1x7x7x512xf32>, tensor<1x64x7x7xf32>,
         tensor<1x7x7x32xf32>, tensor<1x7x7x2xf32>) {
   %v = graph.weight {name = "v"} : () -> tensor<512x1x3x3xf32>
-  %w = graph.weight {name = "w"} : () -> tensor<512x3x3x3xf32>
+  %w = graph.weight {name = "w"} : () -> tensor<512x17x3x3xf32>
   %t = graph.weight {name = "t"} : () -> tensor<64x64x3x3xf32>
   %s = graph.weight {name = "s"} : () -> tensor<2x512x1x1xf32>
   %0 = graph.conv %x, %v {dilations = array<i64: 1, 1>, group = 512 : i64,
@@ -56,7 +56,7 @@ func.func @others(%x: tensor<1x9x9x512xf32>, %y: tensor<1x9x9x3xf32>,
   %1 = graph.conv %y, %w {dilations = array<i64: 1, 1>, group = 1 : i64,
       pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>,
       channels_last}
-      : (tensor<1x9x9x3xf32>, tensor<512x3x3x3xf32>) -> tensor<1x7x7x512xf32>
+      : (tensor<1x9x9x17xf32>, tensor<512x17x3x3xf32>) -> tensor<1x7x7x512xf32>
   %2 = graph.conv %z, %t {dilations = array<i64: 1, 1>, group = 1 : i64,
       pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>}
       : (tensor<1x64x9x9xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x7x7xf32>
@@ -71,4 +71,69 @@ func.func @others(%x: tensor<1x9x9x512xf32>, %y: tensor<1x9x9x3xf32>,
       : (tensor<1x7x7x512xf32>, tensor<2x512x1x1xf32>) -> tensor<1x7x7x2xf32>
   return %0, %1, %2, %4, %3 : tensor<1x7x7x512xf32>, tensor<1x7x7x512xf32>,
       tensor<1x64x7x7xf32>, tensor<1x7x7x32xf32>, tensor<1x7x7x2xf32>
+}
+
+// -----
+
+// The first convolution of a network: image and filter get a fourth channel,
+// and the filter an eighth tap, of zeros, with room for it behind the image. Of
+// the numbers behind it the largest is taken of rounded ones.
+// CHECK-LABEL: @first
+// CHECK:      %[[I:.*]] = graph.pad %arg0, {{.*}} -> tensor<1x64x64x4xf32>
+// CHECK:      graph.cast %[[I]] : {{.*}} -> tensor<1x64x64x4xbf16>
+// CHECK:      %[[F:.*]] = graph.pad %{{.*}} : (tensor<64x3x7x7xf32>, tensor<f32>) -> tensor<64x4x7x8xf32>
+// CHECK:      graph.cast %[[F]] : {{.*}} -> tensor<64x4x7x8xbf16>
+// CHECK:      %[[Y:.*]] = graph.conv {{.*}} pads = #graph.dims<3, 3, 3, 4>, {{.*}} -> tensor<1x32x32x64xf32>
+// CHECK:      %[[N:.*]] = graph.cast %[[Y]] : {{.*}} -> tensor<1x32x32x64xbf16>
+// CHECK-NEXT: %[[P:.*]] = graph.max_pool %[[N]] {{.*}} -> tensor<1x16x16x64xbf16>
+// CHECK-NOT:  graph.max_pool
+// CHECK:      %[[X:.*]] = graph.cast %[[P]] : {{.*}} -> tensor<1x16x16x64xf32>
+// CHECK:      graph.conv %[[X]],
+func.func @first(%x: tensor<1x64x64x3xf32>) -> tensor<1x16x16x64xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x3x7x7xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<64x64x1x1xf32>
+  %0 = graph.conv %x, %w {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<3, 3, 3, 3>, strides = array<i64: 2, 2>,
+      channels_last}
+      : (tensor<1x64x64x3xf32>, tensor<64x3x7x7xf32>) -> tensor<1x32x32x64xf32>
+  %1 = graph.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>,
+      dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>,
+      channels_last} : (tensor<1x32x32x64xf32>) -> tensor<1x16x16x64xf32>
+  %2 = graph.conv %1, %v {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>,
+      channels_last}
+      : (tensor<1x16x16x64xf32>, tensor<64x64x1x1xf32>) -> tensor<1x16x16x64xf32>
+  return %2 : tensor<1x16x16x64xf32>
+}
+
+// -----
+
+// Of two convolutions that are summed the second one's kernel stores 16 bits,
+// behind the ops with constants that are between; a product is none.
+// CHECK-LABEL: @shortcut
+// CHECK:      %[[A:.*]] = graph.conv
+// CHECK:      %[[B:.*]] = graph.conv
+// CHECK:      %[[C:.*]] = graph.neg %[[B]]
+// CHECK:      %[[D:.*]] = graph.add %[[C]], %{{.*}}
+// CHECK-NEXT: %[[N:.*]] = graph.cast %[[D]] : {{.*}} -> tensor<1x16x16x64xbf16>
+// CHECK-NEXT: %[[W:.*]] = graph.cast %[[N]]
+// CHECK-NEXT: graph.add %[[A]], %[[W]]
+func.func @shortcut(%x: tensor<1x16x16x64xf32>) -> tensor<1x16x16x64xf32> {
+  %v = graph.weight {name = "v"} : () -> tensor<64x64x1x1xf32>
+  %w = graph.weight {name = "w"} : () -> tensor<64x64x3x3xf32>
+  %c = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.conv %x, %w {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<1, 1, 1, 1>, strides = array<i64: 1, 1>,
+      channels_last}
+      : (tensor<1x16x16x64xf32>, tensor<64x64x3x3xf32>) -> tensor<1x16x16x64xf32>
+  %1 = graph.conv %x, %v {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>,
+      channels_last}
+      : (tensor<1x16x16x64xf32>, tensor<64x64x1x1xf32>) -> tensor<1x16x16x64xf32>
+  %2 = graph.neg %1 : (tensor<1x16x16x64xf32>) -> tensor<1x16x16x64xf32>
+  %3 = graph.add %2, %c : (tensor<1x16x16x64xf32>, tensor<f32>)
+      -> tensor<1x16x16x64xf32>
+  %4 = graph.add %0, %3 : (tensor<1x16x16x64xf32>, tensor<1x16x16x64xf32>)
+      -> tensor<1x16x16x64xf32>
+  return %4 : tensor<1x16x16x64xf32>
 }

@@ -1,0 +1,23 @@
+//===- PadChannels.h - Convolutions whose channels lie in pairs -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TRANSFORMS_PADCHANNELS_H
+#define TENON_COMPILER_TRANSFORMS_PADCHANNELS_H
+
+#include "dialects/Graph/Graph.h"
+
+namespace tenon {
+
+/// Whether a convolution with channels last and an odd number of them is the
+/// first of its network: its image is moved, or computed element by element, by
+/// a kernel that can write another channel, and is of few channels.
+bool canPadChannels(graph::ConvOp op);
+
+/// Gives image and filter one channel more, of zeros, and the filter's last
+/// axis some taps more, of zeros too, where that makes windows of whole steps
+/// of a matrix unit.
+void padChannels(graph::ConvOp op);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_TRANSFORMS_PADCHANNELS_H
