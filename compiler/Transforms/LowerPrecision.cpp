@@ -42,6 +42,8 @@ constexpr int64_t fewestElements = int64_t(1) << 12;
 /// Of a group of a convolution: those with fewer wait for memory, and have
 /// kernels that multiply f32.
 constexpr int64_t fewestMaps = 8;
+/// Of a product whose rows are turned before.
+constexpr int64_t fewestColumns = 64;
 /// Of a product whose operands have to be rounded by kernels of their own, in a
 /// row and in a column for each of their elements.
 constexpr int64_t fewestSums = 256 * 256;
@@ -329,6 +331,23 @@ private:
       lower(operand);
   }
 
+  /// Whether rows of a product whose elements lie apart are to be rounded as
+  /// they are turned, by a kernel of its own: pairs are multiplied so much
+  /// faster that this takes less than to multiply f32.
+  bool isWorthTurning(OpOperand &operand) const {
+    if (isCuda || !hasPairDots || !narrowType.isBF16() ||
+        operand.getOperandNumber() != 0 ||
+        !operand.get().getDefiningOp<graph::TransposeOp>())
+      return false;
+    auto result = graph::getDims(operand.getOwner()->getResult(0));
+    auto isFewer = [](graph::Expr dim, int64_t than) {
+      std::optional<int64_t> size = dim.asConstant();
+      return size && *size < than;
+    };
+    return !isFewer(result[result.size() - 2], kernel::fewRows + 1) &&
+           !isFewer(result.back(), fewestColumns);
+  }
+
   void lower(OpOperand &operand) {
     Operation *op = operand.getOwner();
     OpBuilder builder(op);
@@ -355,6 +374,9 @@ private:
       operand.set(widened(op->getLoc(), builder, value, *view));
       if (Operation *link = value.getDefiningOp())
         eraseUnused(link);
+    } else if (isWorthTurning(operand)) {
+      operand.set(
+          castTo(builder, op->getLoc(), rounding(value), builder.getF32Type()));
     } else if (explain)
       op->emitRemark("operand ")
           << operand.getOperandNumber()

@@ -62,7 +62,25 @@ func.func @table(%i: tensor<4xi64>) -> tensor<4x64xf32> {
 
 // -----
 
-// Columns of memory are no pairs: lhs stays, the weight does not.
+// Many rows that lie as columns are rounded as they are turned, by a kernel of
+// its own, where a CPU level multiplies pairs.
+// CHECK-LABEL: @turned
+// CHECK:      %[[T:.*]] = graph.transpose %arg0
+// CHECK-NEXT: %[[N:.*]] = graph.cast %[[T]] : {{.*}} -> tensor<300x128xbf16>
+// CHECK:      %[[L:.*]] = graph.cast %[[N]]
+// CHECK:      graph.matmul %[[L]],
+func.func @turned(%x: tensor<128x300xf32>) -> tensor<300x64xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>}
+      : (tensor<128x300xf32>) -> tensor<300x128xf32>
+  %1 = graph.matmul %0, %w : (tensor<300x128xf32>, tensor<128x64xf32>)
+      -> tensor<300x64xf32>
+  return %1 : tensor<300x64xf32>
+}
+
+// -----
+
+// A few rows are not worth that: lhs stays, the weight does not.
 // CHECK-LABEL: @columns
 // CHECK-NOT:  tensor<4x128xbf16>
 // CHECK:      graph.cast %{{.*}} -> tensor<128x64xbf16>
