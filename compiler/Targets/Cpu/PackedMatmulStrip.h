@@ -39,7 +39,7 @@ struct Strip {
   mlir::Value next;       // Another such B: fetched into the cache meanwhile.
   mlir::Value nextBytes;  // Of `next` per row of B; null: as B's rows have.
   mlir::Value mostRows;   // Of a tile; null: stripTileRows.
-  mlir::Value pairs;      // What `b` was widened from; null: it was not.
+  mlir::Value narrow;     // What `b` was widened from; null: it was not.
   mlir::Value scales, zeros; // Of those numbers, where they are quantized.
   StripKind kind = StripKind::F32;
   bool isInterleaved = false;

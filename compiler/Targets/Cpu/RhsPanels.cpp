@@ -128,11 +128,11 @@ Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
     return work;
   if (quantized)
     return quantizedPart(work, own, block.k, part);
-  work.pairs = work.b;
+  work.narrow = work.b;
   work.b = scratchOf(e.number(0), part);
   work.nextBytes = e.number(panelColumns * 2);
   e.ifThen(isMany(work.rows), [&] {
-    widenPanel(e, work.pairs, work.b, e.div(work.depth, e.number(2)));
+    widenPanel(e, work.narrow, work.b, e.div(work.depth, e.number(2)));
   });
   return work;
 }
@@ -160,7 +160,7 @@ void RhsPanels::findSides(Strip &work, Value panel, Value k) {
                      Emitter::memoryType(graph::getElementType(side)),
                      e.mul(row, e.number(panelColumns)));
   };
-  work.pairs = work.b;
+  work.narrow = work.b;
   work.scales = lineOf(rhs.scales);
   work.zeros = lineOf(rhs.zeros);
 }
@@ -172,9 +172,9 @@ Strip RhsPanels::pairedPart(Strip work, Value panel, Value k, int64_t part) {
   work.b = scratchOf(e.number(0), part);
   work.nextBytes = e.number(panelColumns * rhs.bits / 4);
   callQuantizedPairs(
-      e, rhs, {work.pairs, work.scales, work.zeros, e.mul(work.depth, two)},
+      e, rhs, {work.narrow, work.scales, work.zeros, e.mul(work.depth, two)},
       work.b, panelElements());
-  work.pairs = {};
+  work.narrow = {};
   return work;
 }
 
@@ -184,7 +184,7 @@ Strip RhsPanels::quantizedPart(Strip work, Value panel, Value k, int64_t part) {
   work.b = scratchOf(e.number(0), part);
   work.nextBytes = e.number(panelColumns * rhs.bits / 8);
   e.ifThen(isMany(work.rows), [&] {
-    callQuantizedCopy(e, rhs, {work.pairs, work.scales, work.zeros, work.depth},
+    callQuantizedCopy(e, rhs, {work.narrow, work.scales, work.zeros, work.depth},
                       work.b);
   });
   return work;
@@ -195,7 +195,7 @@ void RhsPanels::callQuantized(const Strip &work, const StripTile &tile,
   Value m = tile.row;
   e.ifThen(isFew(work.rows), [&] {
     callQuantizedTile(
-        e, *quantized, {work.pairs, work.scales, work.zeros, work.depth},
+        e, *quantized, {work.narrow, work.scales, work.zeros, work.depth},
         {element(e, work.a, e.mul(m, work.aStride)), work.aStride, tile.rows,
          element(e, work.c, e.mul(m, work.cStride)), work.cStride,
          work.accumulate, target.out, target.stride});
@@ -237,14 +237,14 @@ Value RhsPanels::mostRows(Value rows) {
 
 void RhsPanels::callTile(const Strip &work, const StripTile &tile,
                          const StripTarget &target, Value width) {
-  if (!work.pairs)
+  if (!work.narrow)
     return callWidth(work, tile, target, width);
   if (quantized)
     return callQuantized(work, tile, target);
   // From the panel as it lies where its rows are few.
   Strip narrow = work;
   narrow.kind = StripKind::Widened;
-  narrow.b = work.pairs;
+  narrow.b = work.narrow;
   narrow.depth = e.div(work.depth, e.number(2));
   narrow.nextBytes = {};
   e.ifThen(isFew(work.rows), [&] { callWidth(narrow, tile, target, width); });
