@@ -63,9 +63,10 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
   bool isRows = layout == "rows48", isHalves = layout == "packed48_halves";
   bool isBatch = layout == "packed48" && weight.shape.size() == 3;
   bool isPairs = weight.elementType.isBF16();
+  bool isF16 = weight.elementType.isF16();
   if ((!isRows && !isHalves && layout != "packed48") ||
       (weight.shape.size() != 2 && !isBatch) ||
-      (!weight.elementType.isF32() && !isPairs) ||
+      (!weight.elementType.isF32() && !isPairs && !isF16) ||
       (isHalves && weight.shape[1] % 2 != 0))
     return llvm::createStringError("internal error: weight '" + weight.name +
                                    "' cannot have the layout '" + layout +
@@ -76,7 +77,13 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
   if (isPairs)
     depth = llvm::divideCeil(depth, 2); // A pair takes as much as one f32.
   return uint64_t(llvm::divideCeil(columns, panelColumns)) * parts * depth *
-         (isBatch ? weight.shape[0] : 1) * panelColumns * sizeof(float);
+         (isBatch ? weight.shape[0] : 1) * panelColumns *
+         (isF16 ? sizeof(uint16_t) : sizeof(float));
+}
+
+template <typename T>
+llvm::ArrayRef<char> bytesOf(const T *elements, size_t count) {
+  return {reinterpret_cast<const char *>(elements), count * sizeof(T)};
 }
 
 /// Rows of a panel as bf16, in pairs of rows.
@@ -92,6 +99,12 @@ void packPairs(const float *rows, int64_t count, std::vector<uint32_t> &out) {
     }
 }
 
+/// Rows of a panel as f16.
+void packHalves(const float *rows, int64_t count, std::vector<uint16_t> &out) {
+  out.resize(size_t(count * panelColumns));
+  std::transform(rows, rows + out.size(), out.begin(), roundToF16);
+}
+
 /// `parts` equal ranges of columns, their panels in turn.
 void packPanels(const PlacedWeight &placed, int64_t parts, ByteSink sink) {
   bool isRows = placed.layout == "rows48";
@@ -103,6 +116,7 @@ void packPanels(const PlacedWeight &placed, int64_t parts, ByteSink sink) {
   constexpr int64_t rowsAtOnce = 256;
   std::vector<float> chunk(rowsAtOnce * panelColumns);
   std::vector<uint32_t> pairs;
+  std::vector<uint16_t> halves;
   auto packPanel = [&](int64_t batch, int64_t part, int64_t column) {
     for (int64_t row = 0; row < depth; row += rowsAtOnce) {
       MatrixBlock block = {batch * depth + row,
@@ -114,12 +128,13 @@ void packPanels(const PlacedWeight &placed, int64_t parts, ByteSink sink) {
       readBlock(*placed.weight, block, chunk.data(), panelColumns);
       if (placed.weight->elementType.isBF16()) {
         packPairs(chunk.data(), block.rows, pairs);
-        sink({reinterpret_cast<const char *>(pairs.data()),
-              pairs.size() * sizeof(uint32_t)});
-        continue;
+        sink(bytesOf(pairs.data(), pairs.size()));
+      } else if (placed.weight->elementType.isF16()) {
+        packHalves(chunk.data(), block.rows, halves);
+        sink(bytesOf(halves.data(), halves.size()));
+      } else {
+        sink(bytesOf(chunk.data(), size_t(block.rows * panelColumns)));
       }
-      sink({reinterpret_cast<const char *>(chunk.data()),
-            size_t(block.rows * panelColumns) * sizeof(float)});
     }
   };
   for (int64_t batch = 0; batch < batches; ++batch)
@@ -234,9 +249,10 @@ XXH128_hash_t contentOf(const Weight &weight) {
   for (const Weight *part : weight.joined)
     add(*part);
   return XXH3_128bits_withSeed(parts.data(), parts.size() * sizeof(Part),
-                               weight.transposed ? 1
-                               : weight.rounded  ? 3
-                                                 : 2);
+                               weight.transposed             ? 1
+                               : !weight.rounded             ? 2
+                               : weight.elementType.isBF16() ? 3
+                                                             : 4);
 }
 
 } // namespace

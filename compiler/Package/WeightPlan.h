@@ -11,7 +11,8 @@
 //   "packed48_halves" the same of the left and the right half of the columns,
 //               their panels in turn
 //               The three of a bf16 matrix lie in pairs of k, the last one
-//               completed by 0: [ceil(N / 48)][ceil(K / 2)][48][2]
+//               completed by 0: [ceil(N / 48)][ceil(K / 2)][48][2]; of f16 as
+//               of f32
 //   "packed48_quads" a matrix [K, N] of ui8 or i8 by panels in quads of k, with
 //               the sums of columns (see dialects/Kernel/IntegerMatmulView.h)
 //   "conv48"    a filter [M, C, taps..] of any floats as

@@ -179,7 +179,7 @@ bool isMatrixPerBatch(graph::MatmulOp matmul) {
          graph::getDims(matmul.getRhs())[0] == view->batchDims[0];
 }
 
-/// The weight itself, of f32 or bf16, or a quantized one's numbers.
+/// The weight itself, of f32, bf16 or f16, or a quantized one's numbers.
 Value packedOperand(graph::MatmulOp matmul) {
   if (auto quantized = kernel::quantizedRhsOf(matmul.getRhs()))
     return quantized->numbers;
@@ -237,7 +237,7 @@ kernel::Geometry geometryPackedMatmul(const KernelView &view) {
   std::optional<int64_t> depth =
       kernel::scratchDepth(quantized, sizes->depth.asConstant());
   int64_t scratch = sizes->lhsScratchBytes(depth);
-  if (sizes->hasPairs() || quantized)
+  if (sizes->hasPairs() || sizes->hasF16Rhs() || quantized)
     scratch += kernel::panelBytes(depth) * (sizes->halves ? 2 : 1);
   return geometryOfPanels(matmul, scratch);
 }
@@ -270,6 +270,8 @@ std::optional<std::string> refusalBatchedMatmul(const KernelView &view) {
     return why;
   auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
   kernel::MatmulView sizes = *kernel::matmulViewOf(matmul);
+  if (sizes.hasF16Rhs())
+    return "rhs is f16";
   if (sizes.hasHalfLhs() != sizes.hasPairs())
     return "only one operand is bf16";
   if (sizes.hasPairs() && !sizes.lhsDepthStride().isConstant(1))

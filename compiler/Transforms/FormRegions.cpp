@@ -171,10 +171,21 @@ private:
     return type.isBF16() || (isCuda && type.isF16());
   }
 
+  /// Whether a product's rhs is a weight of f16, of a shape that CPUs' kernels
+  /// read packed.
+  bool isHalfWeight(Operation *op, Value narrow) const {
+    auto matmul = dyn_cast<graph::MatmulOp>(op);
+    if (isCuda || !matmul || !narrow.getDefiningOp<graph::WeightOp>() ||
+        !graph::getElementType(narrow).isF16() ||
+        kernel::behindWidening(matmul.getRhs()) != narrow)
+      return false;
+    return kernel::isMatrixOrOnePerBatch(matmul);
+  }
+
   /// What kernels of a root read in the place of an operand.
   Value memoryOf(Operation *op, Value operand) const {
     Value narrow = kernel::behindWidening(operand);
-    if (!narrow || !isTaken(narrow))
+    if (!narrow || !(isTaken(narrow) || isHalfWeight(op, narrow)))
       return operand;
     if (readsRounding(op, narrow))
       return behindRounding(narrow);

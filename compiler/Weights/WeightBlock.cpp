@@ -8,8 +8,16 @@
 namespace tenon {
 namespace {
 
+struct Bf16 {
+  uint16_t bits;
+};
+struct F16 {
+  uint16_t bits;
+};
+
 float widen(float value) { return value; }
-float widen(uint16_t bits) { return widenBf16(bits); }
+float widen(Bf16 value) { return widenBf16(value.bits); }
+float widen(F16 value) { return widenF16(value.bits); }
 float widen(int8_t value) { return value; }
 float widen(uint8_t value) { return value; }
 
@@ -69,7 +77,9 @@ void readBlock(const Weight &weight, const MatrixBlock &block, float *out,
   if (!weight.joined.empty())
     return readJoined(weight, block, out, stride);
   if (weight.elementType.isBF16())
-    return readOwnBlock<uint16_t>(weight, block, out, stride);
+    return readOwnBlock<Bf16>(weight, block, out, stride);
+  if (weight.elementType.isF16())
+    return readOwnBlock<F16>(weight, block, out, stride);
   if (weight.elementType.isUnsignedInteger(8))
     return readOwnBlock<uint8_t>(weight, block, out, stride);
   if (weight.elementType.isInteger(8))

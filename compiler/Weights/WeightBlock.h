@@ -14,10 +14,10 @@ struct MatrixBlock {
   bool isTransposed;
 };
 
-/// Copies a block of a weight of f32, bf16, i8 or ui8 to rows that are `stride`
-/// elements apart; from the matrices that the weight is made of, so that its
-/// own bytes are not made. Of one that is rounded it copies what it is rounded
-/// from.
+/// Copies a block of a weight of f32, bf16, f16, i8 or ui8 to rows that are
+/// `stride` elements apart; from the matrices that the weight is made of, so
+/// that its own bytes are not made. Of one that is rounded it copies what it is
+/// rounded from.
 void readBlock(const Weight &weight, const MatrixBlock &block, float *out,
                int64_t stride);
 

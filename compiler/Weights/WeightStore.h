@@ -85,6 +85,19 @@ inline float widenBf16(uint16_t bits) {
   return llvm::bit_cast<float>(uint32_t(bits) << 16);
 }
 
+/// What an f16 is, exactly.
+inline float widenF16(uint16_t bits) {
+  uint32_t sign = uint32_t(bits & 0x8000) << 16;
+  uint32_t size = uint32_t(bits & 0x7fff) << 13;
+  // Infinities and NaN keep all bits of the exponent; others are 2^112 times
+  // as large as with f32's bias.
+  if (size >= 0x0f800000)
+    return llvm::bit_cast<float>(sign | size | 0x7f800000);
+  uint32_t wide =
+      llvm::bit_cast<uint32_t>(llvm::bit_cast<float>(size) * 0x1p112f);
+  return llvm::bit_cast<float>(sign | wide);
+}
+
 class Weight {
 public:
   std::string name;

@@ -178,6 +178,13 @@ Value behindWidening(Value operand) {
   return narrow.isBF16() || narrow.isF16() ? cast.getInput() : Value();
 }
 
+bool isMatrixOrOnePerBatch(graph::MatmulOp op) {
+  int64_t rank = graph::getRank(op.getRhs());
+  return rank == 2 ||
+         (rank == 3 && graph::getRank(op.getResult()) == 3 &&
+          graph::getDim(op.getRhs(), 0) == graph::getDim(op.getResult(), 0));
+}
+
 bool sumsWait(graph::MatmulOp op) {
   auto yields = [](Operation *end) {
     return end->getNumOperands() > 0 &&

@@ -53,6 +53,10 @@ std::optional<SkippedRows> skippedRowsOf(graph::MatmulOp op);
 /// it is none.
 mlir::Value behindWidening(mlir::Value operand);
 
+/// Whether rhs is a matrix, or has one for each batch of a result of three
+/// axes.
+bool isMatrixOrOnePerBatch(graph::MatmulOp op);
+
 /// Whether sums of a product of pairs wait in scratch memory for the next block
 /// of k, as the result has no room for them.
 bool sumsWait(graph::MatmulOp op);
@@ -62,7 +66,7 @@ bool sumsWait(graph::MatmulOp op);
 mlir::Value loopedOver(mlir::Operation *root);
 
 /// The operands are views of their own type or, through widening casts, of bf16
-/// or f16 (which form-regions lets in for devices alone).
+/// or f16 (of which form-regions lets in, for CPUs, weights alone).
 struct MatmulView {
   StridedView lhs, rhs;
   /// The result's axes before the last two; none where lhs lies such that they
@@ -73,6 +77,7 @@ struct MatmulView {
   std::optional<SkippedRows> skipped;
   graph::TransposeOp turn; // See turnBehind; rows are those of a batch then.
   bool hasPairs() const { return graph::getElementType(rhs.base).isBF16(); }
+  bool hasF16Rhs() const { return graph::getElementType(rhs.base).isF16(); }
   bool hasHalfLhs() const { return graph::getElementType(lhs.base).isBF16(); }
   /// Whether two steps of k of a row of lhs can be read as one element of 4
   /// bytes.

@@ -16,6 +16,8 @@
 // are; the others widen a block of a panel at a time, and the rows that meet
 // it.
 //
+// Of f16, elements lie as those of f32 do: tiles widen them as they load them.
+//
 // Of a quantized weight (see QuantizedRhs.h), numbers of 8 bits, scales and
 // zero points lie in lines, [ceil(N / panelColumns)][K][panelColumns]; of
 // numbers of 4 bits, eight steps of k are a word: [..][ceil(K /
@@ -107,8 +109,8 @@ inline constexpr int64_t widenedRowPadding = 16;
 inline int64_t widenedLhsBytes(std::optional<int64_t> depth) {
   return groupBlocks * blockRows * (blockDepth(depth) + widenedRowPadding) * 4;
 }
-/// A group of at most so many rows widens pairs of bf16 in registers: each tile
-/// does, which is less work than to store them once.
+/// A group of at most so many rows widens 16 bits in registers: each tile does,
+/// which is less work than to store them once.
 inline constexpr int64_t fewRows = 24;
 
 /// Pairs of panels whose sums may wait for the next block of k, and their

@@ -22,28 +22,37 @@ namespace {
 
 using kernel::panelColumns;
 
-/// Where a panel has the element of a row and a lane, in bytes; of a bf16, two
-/// rows lie together.
+/// Elements of a packed weight: their bytes, and the rows of a panel that lie
+/// together.
+struct Packed {
+  int64_t bytes, together;
+
+  static Packed of(Type element) {
+    return {int64_t(graph::byteWidth(element)), element.isBF16() ? 2 : 1};
+  }
+};
+
+/// Where a panel has the element of a row and a lane, in bytes.
 int64_t placeInPanels(int64_t panel, int64_t rows, int64_t row, int64_t lane,
-                      int64_t bytes) {
-  if (bytes == 4)
-    return ((panel * rows + row) * panelColumns + lane) * 4;
-  int64_t line = panel * llvm::divideCeil(rows, 2) + row / 2;
-  return (line * panelColumns + lane) * 4 + row % 2 * bytes;
+                      Packed form) {
+  int64_t line =
+      panel * llvm::divideCeil(rows, form.together) + row / form.together;
+  return ((line * panelColumns + lane) * form.together + row % form.together) *
+         form.bytes;
 }
 
 /// A packed48 weight as the matrix that it is, of `parts` ranges of columns.
 std::vector<char> unpack(const char *packed, int64_t rows, int64_t columns,
-                         int64_t bytes, int64_t parts = 1) {
-  std::vector<char> matrix(size_t(rows * columns * bytes));
+                         Packed form, int64_t parts = 1) {
+  std::vector<char> matrix(size_t(rows * columns * form.bytes));
   int64_t width = columns / parts;
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column) {
       int64_t lane = column % width % panelColumns;
       int64_t panel = column % width / panelColumns * parts + column / width;
-      std::memcpy(matrix.data() + (row * columns + column) * bytes,
-                  packed + placeInPanels(panel, rows, row, lane, bytes),
-                  size_t(bytes));
+      std::memcpy(matrix.data() + (row * columns + column) * form.bytes,
+                  packed + placeInPanels(panel, rows, row, lane, form),
+                  size_t(form.bytes));
     }
   return matrix;
 }
@@ -78,13 +87,13 @@ std::vector<char> unpackNarrow(const char *packed, int64_t rows,
 
 /// The same of matrices [B, K, N].
 std::vector<char> unpackBatch(const char *packed, ArrayRef<int64_t> shape,
-                              int64_t bytes) {
+                              Packed form) {
   std::vector<char> matrices;
   int64_t panels = llvm::divideCeil(shape[2], panelColumns);
   for (int64_t batch = 0; batch < shape[0]; ++batch) {
     std::vector<char> matrix =
-        unpack(packed + placeInPanels(batch * panels, shape[1], 0, 0, bytes),
-               shape[1], shape[2], bytes);
+        unpack(packed + placeInPanels(batch * panels, shape[1], 0, 0, form),
+               shape[1], shape[2], form);
     matrices.insert(matrices.end(), matrix.begin(), matrix.end());
   }
   return matrices;
@@ -107,14 +116,14 @@ std::vector<char> unpackQuads(const char *packed, int64_t rows, int64_t columns,
 
 /// A rows48 weight as the matrix that it is.
 std::vector<char> unpackRows(const char *packed, int64_t rows, int64_t columns,
-                             int64_t bytes) {
-  std::vector<char> matrix(size_t(rows * columns * bytes));
+                             Packed form) {
+  std::vector<char> matrix(size_t(rows * columns * form.bytes));
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column)
-      std::memcpy(matrix.data() + (row * columns + column) * bytes,
+      std::memcpy(matrix.data() + (row * columns + column) * form.bytes,
                   packed + placeInPanels(row / panelColumns, columns, column,
-                                         row % panelColumns, bytes),
-                  size_t(bytes));
+                                         row % panelColumns, form),
+                  size_t(form.bytes));
   return matrix;
 }
 
@@ -281,7 +290,8 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
     data = before->second.data();
   }
   auto layout = cast<StringAttr>(function.getLayouts()[i]).getValue();
-  int64_t width = graph::byteWidth(graph::getElementType(value));
+  Packed form = Packed::of(graph::getElementType(value));
+  int64_t width = form.bytes;
   StringRef narrow = layout;
   int64_t parts = narrow.consume_back("_halves") ? 2 : 1;
   if (narrow == kernel::linesLayout || narrow == kernel::nibblesLayout)
@@ -289,17 +299,17 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
         data, (*shape)[0], (*shape)[1], width, narrow == kernel::nibblesLayout,
         !graph::getElementType(value).isUnsignedInteger(), parts);
   else if (layout == "packed48" && shape->size() == 3)
-    tensor.bytes = unpackBatch(data, *shape, width);
+    tensor.bytes = unpackBatch(data, *shape, form);
   else if (layout == "packed48")
-    tensor.bytes = unpack(data, (*shape)[0], (*shape)[1], width);
+    tensor.bytes = unpack(data, (*shape)[0], (*shape)[1], form);
   else if (layout == "packed48_halves")
-    tensor.bytes = unpack(data, (*shape)[0], (*shape)[1], width, 2);
+    tensor.bytes = unpack(data, (*shape)[0], (*shape)[1], form, 2);
   else if (layout == kernel::quadsLayout)
     tensor.bytes =
         unpackQuads(data, (*shape)[0], (*shape)[1],
                     graph::getElementType(value).isUnsignedInteger());
   else if (layout == "rows48")
-    tensor.bytes = unpackRows(data, (*shape)[0], (*shape)[1], width);
+    tensor.bytes = unpackRows(data, (*shape)[0], (*shape)[1], form);
   else if (auto filter = kernel::FilterLayout::parse(layout))
     tensor.bytes = unpackFilter(data, *shape, *filter, width);
   else if (auto winograd = kernel::WinogradLayout::parse(layout))

@@ -77,8 +77,8 @@ public:
     wholePanels = e.div(columns, e.number(panelColumns));
     kind = rhsPanels.multipliesPairs() ? StripKind::Pairs : StripKind::F32;
     bool widensLhs = this->view.hasHalfLhs() && !rhsPanels.multipliesPairs();
-    interleaves =
-        canInterleaveLhs(e.level, kind) && !rhsPanels.widens() && !widensLhs;
+    interleaves = canInterleaveLhs(e.level, kind) &&
+                  rhsPanels.takesInterleaved() && !widensLhs;
     rowPadding = widensLhs ? kernel::widenedRowPadding : 0;
     copies = listed || widensLhs ||
              !this->view.lhsDepthStride().isConstant(1) ||

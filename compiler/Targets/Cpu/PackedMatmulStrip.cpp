@@ -71,13 +71,16 @@ public:
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
         i64(b.getI64Type()),
         each(kind == StripKind::Quads ? Type(b.getI32Type()) : b.getF32Type()),
+        ofRhs(isF16() ? Type(b.getF16Type()) : each),
         vector(VectorType::get({shape.lanes}, each)) {}
 
   /// strip(a, aStride, b, depth, c, cStride, rows, accumulate, next, out,
-  /// outStride, index, count, nextBytes)
+  /// outStride, index, count, nextBytes[, kept])
   LLVM::LLVMFuncOp write(StringRef name) {
-    // A narrow last panel is not worth code that streams it.
-    bool hasStreams = shape.columns() * shape.steps == kernel::panelColumns;
+    // A narrow last panel is not worth code that streams it; nor is the first
+    // of many tiles.
+    bool hasStreams = shape.columns() * shape.steps == kernel::panelColumns &&
+                      kind != StripKind::F16AndKept;
     for (int64_t height = 1; height <= shape.height; ++height) {
       tiles[Next].push_back(tileOf(height, Next));
       // One of several tiles is at least half as high as can be.
@@ -87,16 +90,21 @@ public:
       tiles[Own].push_back(hasStreams ? tileOf(height, Own)
                                       : tiles[Next].back());
     }
-    LLVM::LLVMFuncOp function =
-        startTileFunction(b, module, name,
-                          {pointer, i64, pointer, i64, pointer, i64, i64, i1(),
-                           pointer, pointer, i64, i64, i64, i64});
+    SmallVector<Type> types = {pointer, i64, pointer, i64,     pointer,
+                               i64,     i64, i1(),    pointer, pointer,
+                               i64,     i64, i64,     i64};
+    if (kind == StripKind::F16AndKept)
+      types.push_back(pointer);
+    LLVM::LLVMFuncOp function = startTileFunction(b, module, name, types);
     writeStripTile(function);
     LLVM::ReturnOp::create(b, ValueRange());
     return function;
   }
 
 private:
+  bool isF16() const {
+    return kind == StripKind::F16 || kind == StripKind::F16AndKept;
+  }
   Type i1() { return b.getI1Type(); }
   Value number(int64_t value) {
     return arith::ConstantIntOp::create(b, value, 64);
@@ -116,6 +124,15 @@ private:
   Value loadVector(Value base, int64_t offset) {
     return LLVM::LoadOp::create(b, vector, element(base, int32_t(offset)),
                                 /*alignment=*/4);
+  }
+  /// Of a row of B, as f32 where it is f16: one instruction loads and widens.
+  Value loadColumns(Value line, int64_t offset) {
+    if (!isF16())
+      return loadVector(line, offset);
+    Value narrow = LLVM::LoadOp::create(
+        b, VectorType::get({shape.lanes}, ofRhs),
+        address(line, ofRhs, int32_t(offset)), /*alignment=*/2);
+    return arith::ExtFOp::create(b, vector, narrow);
   }
   void prefetch(Value at) {
     // Read; expected to be needed again soon; data.
@@ -158,8 +175,9 @@ private:
     });
   }
 
-  /// Adds to the sums what `count` steps from k on contribute.
-  SmallVector<Value> step(ArrayRef<Value> rows, Value base, Value k,
+  /// Adds to the sums what `count` steps from k on contribute; B is also stored
+  /// to `kept`, if given.
+  SmallVector<Value> step(ArrayRef<Value> rows, Value base, Value kept, Value k,
                           int64_t count, ValueRange before) {
     constexpr int64_t width = kernel::interleavedRows;
     SmallVector<Value> sums(before);
@@ -168,7 +186,10 @@ private:
     Value interleavedLine;
     if (interleaved)
       interleavedLine = element(rows[0], mul(k, number(width)));
-    Value line = element(base, mul(k, number(kernel::panelColumns)));
+    Value line = address(base, ofRhs, mul(k, number(kernel::panelColumns)));
+    Value keptLine;
+    if (kept)
+      keptLine = element(kept, mul(k, number(kernel::panelColumns)));
     auto factorAt = [&](size_t i, int64_t u) {
       return interleaved ? element(interleavedLine, int32_t(u * width + i))
                          : element(element(rows[i], first), int32_t(u));
@@ -177,11 +198,13 @@ private:
       SmallVector<Value> columns;
       for (int64_t v = 0; v < shape.vectors; ++v)
         columns.push_back(
-            loadVector(line, u * kernel::panelColumns + v * shape.lanes));
+            loadColumns(line, u * kernel::panelColumns + v * shape.lanes));
       if (kind != StripKind::Widened) {
         addProducts(
             rows.size(), [&](size_t i) { return factorAt(i, u); }, columns,
             sums);
+        if (kept)
+          keep(columns, keptLine, u);
         continue;
       }
       for (int64_t half = 0; half < 2; ++half)
@@ -190,6 +213,24 @@ private:
             halfOf(columns, half), sums);
     }
     return sums;
+  }
+
+  /// Steps [from, to), one per iteration.
+  SmallVector<Value> singleSteps(ArrayRef<Value> rows, Value base, Value kept,
+                                 Value from, Value to, ValueRange before) {
+    auto loop = scf::ForOp::create(b, from, to, number(1), before);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    scf::YieldOp::create(b, step(rows, base, kept, loop.getInductionVar(), 1,
+                                 loop.getRegionIterArgs()));
+    return llvm::to_vector_of<Value>(loop.getResults());
+  }
+
+  void keep(ArrayRef<Value> columns, Value line, int64_t row) {
+    for (auto [v, vector] : llvm::enumerate(columns)) {
+      int64_t at = row * kernel::panelColumns + int64_t(v) * shape.lanes;
+      LLVM::StoreOp::create(b, vector, element(line, int32_t(at)), 4);
+    }
   }
 
   /// Adds each row's factor times a row of B.
@@ -283,12 +324,15 @@ private:
 
   /// The lines that `unroll` steps from k on read, `streamAhead` later.
   void fetchAhead(Value base, Value k) {
-    Value line = element(base, mul(k, number(kernel::panelColumns)));
-    for (int64_t u = 0; u < unroll; ++u)
-      for (int64_t byte = 0; byte < shape.columns() * 4; byte += cacheLine)
-        prefetch(address(
-            line, b.getI8Type(),
-            int32_t(u * kernel::panelColumns * 4 + byte + streamAhead)));
+    Value line = address(base, ofRhs, mul(k, number(kernel::panelColumns)));
+    int64_t bytes = ofRhs.getIntOrFloatBitWidth() / 8;
+    int64_t row = kernel::panelColumns * bytes, part = shape.columns() * bytes;
+    // Whole rows follow each other.
+    int64_t parts = part == row ? 1 : unroll;
+    for (int64_t u = 0; u < parts; ++u)
+      for (int64_t byte = 0; byte < part * unroll / parts; byte += cacheLine)
+        prefetch(address(line, b.getI8Type(),
+                         int32_t(u * row + byte + streamAhead)));
   }
 
   /// Strips of other widths may have made it.
@@ -304,15 +348,17 @@ private:
   }
 
   /// tile(a, aStride, b, depth, c, cStride, out, outStride, accumulate, next,
-  /// nextStep): meanwhile fetches nextStep bytes from `next` on per `unroll`
-  /// steps of k; or if it fetches its own, for a B that is read by this tile
-  /// alone, what comes behind in B itself.
+  /// nextStep[, kept]): meanwhile fetches nextStep bytes from `next` on per
+  /// `unroll` steps of k; or if it fetches its own, for a B that is read by
+  /// this tile alone, what comes behind in B itself.
   LLVM::LLVMFuncOp writeTile(StringRef name, int64_t height, Fetch fetch) {
-    LLVM::LLVMFuncOp tile =
-        startTileFunction(b, module, name,
-                          {pointer, i64, pointer, i64, pointer, i64, pointer,
-                           i64, i1(), pointer, i64});
+    SmallVector<Type> types = {pointer, i64, pointer, i64,     pointer, i64,
+                               pointer, i64, i1(),    pointer, i64};
+    if (kind == StripKind::F16AndKept)
+      types.push_back(pointer);
+    LLVM::LLVMFuncOp tile = startTileFunction(b, module, name, types);
     auto argument = [&](int i) { return tile.getArgument(i); };
+    Value kept = kind == StripKind::F16AndKept ? argument(11) : Value();
     auto rowsOf = [&](int base) {
       SmallVector<Value> rows = {argument(base)};
       while (int64_t(rows.size()) < height)
@@ -338,21 +384,18 @@ private:
         for (int64_t line = 0; line < linesOf(fetch); ++line)
           prefetch(address(next, b.getI8Type(), int32_t(line * cacheLine)));
       }
+      Value k = main.getInductionVar();
+      ValueRange before = main.getRegionIterArgs().drop_back();
+      // Stores between steps would have all their factors loaded before.
       SmallVector<Value> after =
-          step(rows, argument(2), main.getInductionVar(), unroll,
-               main.getRegionIterArgs().drop_back());
+          kept ? singleSteps(rows, argument(2), kept, k, add(k, step4), before)
+               : step(rows, argument(2), kept, k, unroll, before);
       after.push_back(address(next, b.getI8Type(), argument(10)));
       scf::YieldOp::create(b, after);
     }
-    auto rest = scf::ForOp::create(b, whole, depth, number(1),
-                                   main.getResults().drop_back());
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(rest.getBody());
-      scf::YieldOp::create(b, step(rows, argument(2), rest.getInductionVar(), 1,
-                                   rest.getRegionIterArgs()));
-    }
-    storeSums(rowsOf(6), rowsOf(4), argument(8), rest.getResults());
+    SmallVector<Value> totals = singleSteps(
+        rows, argument(2), kept, whole, depth, main.getResults().drop_back());
+    storeSums(rowsOf(6), rowsOf(4), argument(8), totals);
     LLVM::ReturnOp::create(b, ValueRange());
     return tile;
   }
@@ -410,11 +453,21 @@ private:
     for (int64_t i = 0; i < shape.steps; ++i) {
       int32_t n = int32_t(i * shape.columns());
       Value skipped = add(first, mul(number(i), nextBytes));
-      callTile(argument(6), count,
-               {argument(0), argument(1), element(argument(2), n), depth,
-                element(argument(4), n), argument(5), element(argument(9), n),
-                argument(10), argument(7),
-                address(argument(8), b.getI8Type(), skipped), nextStep});
+      SmallVector<Value> operands = {
+          argument(0),
+          argument(1),
+          address(argument(2), ofRhs, n),
+          depth,
+          element(argument(4), n),
+          argument(5),
+          element(argument(9), n),
+          argument(10),
+          argument(7),
+          address(argument(8), b.getI8Type(), skipped),
+          nextStep};
+      if (kind == StripKind::F16AndKept)
+        operands.push_back(element(argument(14), n));
+      callTile(argument(6), count, operands);
     }
   }
 
@@ -425,10 +478,29 @@ private:
   bool interleaved;
   TileShape shape;
   ImplicitLocOpBuilder b;
-  Type pointer, i64, each; // Of the sums.
+  Type pointer, i64, each; // Of the sums, and of A.
+  Type ofRhs;              // Elements of B.
   VectorType vector;
   SmallVector<LLVM::LLVMFuncOp> tiles[Fetches]; // By height - 1.
 };
+
+StringRef suffixOf(StripKind kind) {
+  switch (kind) {
+  case StripKind::F32:
+    return "";
+  case StripKind::Pairs:
+    return "_pairs";
+  case StripKind::Widened:
+    return "_widened";
+  case StripKind::F16:
+    return "_f16";
+  case StripKind::F16AndKept:
+    return "_f16_kept";
+  case StripKind::Quads:
+    return "_quads";
+  }
+  llvm_unreachable("all kinds of strips");
+}
 
 /// The function of all kernels of a module that need it.
 LLVM::LLVMFuncOp stripTileFunction(Emitter &e, const Strip &strip) {
@@ -436,12 +508,10 @@ LLVM::LLVMFuncOp stripTileFunction(Emitter &e, const Strip &strip) {
   if (usesAmx(level, strip.kind))
     return amxStripFunction(e.module, level, strip);
   TileShape shape = tileShape(level, strip.kind, strip.columns);
-  StringRef kind = strip.kind == StripKind::Pairs     ? "_pairs"
-                   : strip.kind == StripKind::Widened ? "_widened"
-                   : strip.kind == StripKind::Quads   ? "_quads"
-                                                      : "";
   std::string suffix =
-      (kind + (strip.isInterleaved ? "_interleaved." : ".") + level.name).str();
+      (suffixOf(strip.kind) + (strip.isInterleaved ? "_interleaved." : ".") +
+       level.name)
+          .str();
   std::string name =
       ("matmul_strip_x" + Twine(shape.columns() * shape.steps) + suffix).str();
   if (auto function = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name))
@@ -505,13 +575,23 @@ void callStripTile(Emitter &e, const Strip &strip, const StripTile &tile,
   };
   Value nextBytes =
       strip.nextBytes ? strip.nextBytes : e.number(kernel::panelColumns * 4);
-  LLVM::CallOp::create(e.b, stripTileFunction(e, strip),
-                       ValueRange{element(strip.a, tile.row, strip.aStride),
-                                  strip.aStride, strip.b, strip.depth,
-                                  element(strip.c, tile.row, strip.cStride),
-                                  strip.cStride, tile.rows, strip.accumulate,
-                                  strip.next, target.out, target.stride,
-                                  tile.index, tile.count, nextBytes});
+  SmallVector<Value> operands = {element(strip.a, tile.row, strip.aStride),
+                                 strip.aStride,
+                                 strip.b,
+                                 strip.depth,
+                                 element(strip.c, tile.row, strip.cStride),
+                                 strip.cStride,
+                                 tile.rows,
+                                 strip.accumulate,
+                                 strip.next,
+                                 target.out,
+                                 target.stride,
+                                 tile.index,
+                                 tile.count,
+                                 nextBytes};
+  if (strip.kind == StripKind::F16AndKept)
+    operands.push_back(strip.kept);
+  LLVM::CallOp::create(e.b, stripTileFunction(e, strip), operands);
 }
 
 void callStrip(Emitter &e, const Strip &strip) {

@@ -18,6 +18,11 @@ enum class StripKind {
   /// B is pairs of bf16, A is f32 and not interleaved: a step is two elements
   /// of a row of A.
   Widened,
+  /// B is f16, A is f32: a step is one, and loads of B widen.
+  F16,
+  /// The same of a strip's first tile: what it widens it also stores, for the
+  /// others to read as F32.
+  F16AndKept,
   /// A is four of ui8 and B four of i8 along k, a step is those, and sums are
   /// of i32 modulo 2^32.
   Quads,
@@ -31,8 +36,8 @@ enum class StripKind {
 /// instead: [ceil(rows / interleavedRows)][depth][interleavedRows], with its
 /// depth for a stride), in f32, each sum from zero by fused multiply-adds in
 /// the order of k, then added to C. All sizes are i64 in elements of 4 bytes,
-/// of which pairs are one, and depth is that of B. Columns of B from `columns`
-/// on may be left out.
+/// or of B's f16; pairs are one, and depth is that of B. Columns of B from
+/// `columns` on may be left out.
 struct Strip {
   mlir::Value a, aStride, b, depth, c, cStride, rows;
   mlir::Value accumulate; // i1: add to what C holds.
@@ -40,6 +45,7 @@ struct Strip {
   mlir::Value nextBytes;  // Of `next` per row of B; null: as B's rows have.
   mlir::Value mostRows;   // Of a tile; null: stripTileRows.
   mlir::Value narrow;     // What `b` was widened from; null: it was not.
+  mlir::Value kept;       // Where F16AndKept stores B.
   mlir::Value scales, zeros; // Of those numbers, where they are quantized.
   StripKind kind = StripKind::F32;
   bool isInterleaved = false;

@@ -27,7 +27,7 @@ RhsPanels::RhsPanels(Emitter &e, graph::MatmulOp op,
       knownDepth(view.depth.asConstant()), makesPairs(makesPairs),
       hasPairs(view.hasPairs()),
       multiplies(makesPairs || (hasPairs && multipliesPairs(e.level, view))),
-      parts(view.halves ? 2 : 1) {
+      isF16(view.hasF16Rhs()), parts(view.halves ? 2 : 1) {
   Value pairs = e.div(depth, e.number(2));
   packedDepth = hasPairs ? pairs : depth;
   if (!multiplies)
@@ -55,26 +55,33 @@ int64_t RhsPanels::panelElements() const {
 }
 
 int64_t RhsPanels::scratchBytes() const {
-  return packed && !hasPairs && !quantized ? 0 : parts * panelElements() * 4;
+  return packed && !hasPairs && !isF16 && !quantized
+             ? 0
+             : parts * panelElements() * 4;
+}
+
+/// Of what comes packed in floats or pairs.
+Value RhsPanels::inPacked(Value base, Value offset) {
+  return isF16 ? e.address(base, e.b.getF16Type(), offset)
+               : element(e, base, offset);
 }
 
 void RhsPanels::startBatch(Value batch, Value panels, const Matrix &matrix) {
   rhs = matrix;
   packedBatch = packed;
   if (packed && view.rhs.strides.size() > 2)
-    packedBatch = element(e, packed,
-                          e.mul(e.mul(batch, e.mul(panels, packedDepth)),
-                                e.number(panelColumns)));
+    packedBatch =
+        inPacked(packed, e.mul(e.mul(batch, e.mul(panels, packedDepth)),
+                               e.number(panelColumns)));
 }
 
 /// Where the packed block [k, ..) of a panel lies.
 Value RhsPanels::packedAt(Value panel, Value k) {
   if (quantized)
     return quantizedAt(panel, makesPairs ? e.mul(k, e.number(2)) : k);
-  Value row = widens() ? e.div(k, e.number(2)) : k;
-  return element(
-      e, packedBatch,
-      e.mul(e.add(e.mul(panel, packedDepth), row), e.number(panelColumns)));
+  Value row = hasPairs && !multiplies ? e.div(k, e.number(2)) : k;
+  return inPacked(packedBatch, e.mul(e.add(e.mul(panel, packedDepth), row),
+                                     e.number(panelColumns)));
 }
 
 Value RhsPanels::scratchOf(Value place, int64_t part) {
@@ -131,6 +138,8 @@ Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
   work.narrow = work.b;
   work.b = scratchOf(e.number(0), part);
   work.nextBytes = e.number(panelColumns * 2);
+  if (isF16) // The first tile widens it in passing.
+    return work;
   e.ifThen(isMany(work.rows), [&] {
     widenPanel(e, work.narrow, work.b, e.div(work.depth, e.number(2)));
   });
@@ -184,8 +193,8 @@ Strip RhsPanels::quantizedPart(Strip work, Value panel, Value k, int64_t part) {
   work.b = scratchOf(e.number(0), part);
   work.nextBytes = e.number(panelColumns * rhs.bits / 8);
   e.ifThen(isMany(work.rows), [&] {
-    callQuantizedCopy(e, rhs, {work.narrow, work.scales, work.zeros, work.depth},
-                      work.b);
+    callQuantizedCopy(
+        e, rhs, {work.narrow, work.scales, work.zeros, work.depth}, work.b);
   });
   return work;
 }
@@ -228,7 +237,7 @@ Value RhsPanels::isMany(Value rows) {
 }
 
 Value RhsPanels::mostRows(Value rows) {
-  if (!widens())
+  if (!widens() || isF16)
     return {};
   int64_t few = quantized ? quantizedTileRows(e.level)
                           : stripTileRows(e.level, StripKind::Widened);
@@ -241,6 +250,8 @@ void RhsPanels::callTile(const Strip &work, const StripTile &tile,
     return callWidth(work, tile, target, width);
   if (quantized)
     return callQuantized(work, tile, target);
+  if (isF16)
+    return callF16(work, tile, target, width);
   // From the panel as it lies where its rows are few.
   Strip narrow = work;
   narrow.kind = StripKind::Widened;
@@ -249,6 +260,23 @@ void RhsPanels::callTile(const Strip &work, const StripTile &tile,
   narrow.nextBytes = {};
   e.ifThen(isFew(work.rows), [&] { callWidth(narrow, tile, target, width); });
   e.ifThen(isMany(work.rows), [&] { callWidth(work, tile, target, width); });
+}
+
+/// Of few rows every tile widens, of many the first one does it for all.
+void RhsPanels::callF16(const Strip &work, const StripTile &tile,
+                        const StripTarget &target, Value width) {
+  Strip narrow = work;
+  narrow.b = work.narrow;
+  narrow.kind = StripKind::F16;
+  e.ifThen(isFew(work.rows), [&] { callWidth(narrow, tile, target, width); });
+  narrow.kept = work.b;
+  narrow.kind = StripKind::F16AndKept;
+  e.ifThen(isMany(work.rows), [&] {
+    e.ifThen(e.equal(tile.index, e.number(0)),
+             [&] { callWidth(narrow, tile, target, width); });
+    e.ifThen(e.less(e.number(0), tile.index),
+             [&] { callWidth(work, tile, target, width); });
+  });
 }
 
 void RhsPanels::callWidth(Strip work, const StripTile &tile,

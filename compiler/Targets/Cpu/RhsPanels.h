@@ -8,7 +8,8 @@
 // or, of few rows, by each tile in registers. So are those of a quantized
 // weight (see QuantizedTile.h), or its panels become pairs, for many rows of
 // lhs that are such. A block in bf16 that is packed on the way is made of pairs
-// too.
+// too. A weight in f16 lies as one of f32 does; tiles widen it as they load it,
+// or, of many rows, the first one does and stores it for the others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,8 +45,10 @@ public:
   /// Whether steps of k are pairs, and whether packed panels are widened.
   bool multipliesPairs() const { return multiplies; }
   bool widens() const {
-    return packed && !multiplies && (quantized || hasPairs);
+    return packed && !multiplies && (quantized || hasPairs || isF16);
   }
+  /// Whether tiles of any number of rows can read lhs interleaved.
+  bool takesInterleaved() const { return !widens() || isF16; }
   /// Steps of k, and their number where it is known.
   Value getDepth() const { return depth; }
   std::optional<int64_t> getKnownDepth() const { return knownDepth; }
@@ -82,6 +85,7 @@ private:
   int64_t panelElements() const;
   void packBlock(const Strip &work, const PanelBlock &block, int64_t part);
   Value scratchOf(Value place, int64_t part);
+  Value inPacked(Value base, Value offset);
   Value packedAt(Value panel, Value k);
   Value quantizedAt(Value panel, Value k);
   void findSides(Strip &work, Value panel, Value k);
@@ -89,6 +93,8 @@ private:
   Strip quantizedPart(Strip work, Value panel, Value k, int64_t part);
   void callQuantized(const Strip &work, const StripTile &tile,
                      const StripTarget &target);
+  void callF16(const Strip &work, const StripTile &tile,
+               const StripTarget &target, Value width);
   Value isFew(Value rows);
   Value isMany(Value rows);
   void callWidth(Strip work, const StripTile &tile, const StripTarget &target,
@@ -99,7 +105,7 @@ private:
   std::optional<kernel::QuantizedRhs> quantized;
   Value packed, depth;
   std::optional<int64_t> knownDepth;
-  bool makesPairs, hasPairs, multiplies;
+  bool makesPairs, hasPairs, multiplies, isF16;
   int64_t parts;
   Value packedDepth; // Rows of a packed panel.
   Value panel;       // Scratch memory.

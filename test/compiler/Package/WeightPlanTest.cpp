@@ -182,6 +182,50 @@ TEST_F(WeightPlanTest, PacksRoundedWeightsInPairsOfRows) {
     }
 }
 
+/// Rounded, a table and its transpose share bytes; and one that comes as f16.
+TEST_F(WeightPlanTest, PacksF16AsF32) {
+  constexpr int64_t rows = 300, columns = 50;
+  add("w", {rows, columns}, 0.1f);
+  mlir::Type f16 = mlir::Float16Type::get(&context);
+  const Weight *rounded = store.addRounded(*store.lookup("w"), f16);
+  const Weight *turned =
+      store.addRounded(*store.addTransposed("t", *store.lookup("w")), f16);
+  const Weight *own = llvm::cantFail(
+      store.addOwned("own", f16, {rows, columns}, rounded->bytes().vec()));
+  WeightPlan plan(store);
+  auto check = [&](const Weight &weight, llvm::StringRef layout,
+                   bool isTurned) {
+    PlacedWeight placed = llvm::cantFail(plan.place(weight.name, layout));
+    int64_t depth = isTurned ? columns : rows,
+            width = isTurned ? rows : columns;
+    int64_t padded = (width + 47) / 48 * 48;
+    ASSERT_EQ(placed.bytes, uint64_t(padded * depth * 2));
+    std::vector<char> bytes;
+    layOut(placed, [&](llvm::ArrayRef<char> part) {
+      bytes.insert(bytes.end(), part.begin(), part.end());
+    });
+    ASSERT_EQ(bytes.size(), placed.bytes);
+    for (int64_t n = 0; n < padded; ++n)
+      for (int64_t k = 0; k < depth; ++k) {
+        uint16_t bits;
+        int64_t at = (n / 48 * depth + k) * 48 + n % 48;
+        std::memcpy(&bits, bytes.data() + at * 2, 2);
+        int64_t index = isTurned ? n * columns + k : k * columns + n;
+        EXPECT_EQ(bits, n < width ? roundToF16(0.1f + float(index)) : 0);
+      }
+  };
+  check(*rounded, "packed48", false);
+  check(*own, "packed48", false);
+  check(*rounded, "rows48", true);
+  check(*turned, "packed48", true);
+  EXPECT_EQ(plan.placed().size(), 3u);
+  // The same numbers in pairs of bf16 take as many bytes.
+  const Weight *pairs =
+      store.addRounded(*store.lookup("w"), mlir::BFloat16Type::get(&context));
+  llvm::cantFail(plan.place(pairs->name, "packed48"));
+  EXPECT_EQ(plan.placed().size(), 4u);
+}
+
 TEST_F(WeightPlanTest, PacksHalvesOfColumnsInTurn) {
   constexpr int64_t rows = 3, half = 50, columns = 2 * half;
   add("w", {rows, columns}, 0);

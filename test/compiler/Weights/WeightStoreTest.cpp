@@ -95,6 +95,24 @@ TEST_F(WeightStoreTest, RoundsToTheNearestF16) {
   EXPECT_EQ(roundToF16(NAN) & 0x7e00, 0x7e00);
 }
 
+TEST_F(WeightStoreTest, WidensAllOfF16) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    llvm::APFloat exact(llvm::APFloat::IEEEhalf(), llvm::APInt(16, bits));
+    float wide = widenF16(uint16_t(bits));
+    if (exact.isNaN()) {
+      ASSERT_TRUE(std::isnan(wide)) << bits;
+      continue;
+    }
+    bool lost;
+    exact.convert(llvm::APFloat::IEEEsingle(),
+                  llvm::APFloat::rmNearestTiesToEven, &lost);
+    ASSERT_EQ(llvm::bit_cast<uint32_t>(wide),
+              llvm::bit_cast<uint32_t>(exact.convertToFloat()))
+        << bits;
+    ASSERT_EQ(roundToF16(wide), bits);
+  }
+}
+
 TEST_F(WeightStoreTest, RoundedEntriesAreMadeOnce) {
   std::vector<float> numbers = {1, -2, 1.00390625f, 3, 4, 5};
   std::vector<char> bytes(24);

@@ -80,18 +80,20 @@ std::vector<char> pack(const reference::Tensor &tensor, int64_t parts) {
   int64_t depth = matrix[0], columns = matrix[1] / parts;
   int64_t width = kernel::panelColumns;
   int64_t panels = (columns + width - 1) / width * parts;
-  int64_t bytesEach = tensor.element.isBF16() ? 2 : 4, rowsEach = 4 / bytesEach;
+  int64_t rowsEach = tensor.element.isBF16() ? 2 : 1;
+  int64_t bytesEach = tensor.element.isF32() ? 4 : 2;
   int64_t lines = (depth + rowsEach - 1) / rowsEach;
-  std::vector<char> packed(batches * panels * width * lines * 4);
+  int64_t lineBytes = width * rowsEach * bytesEach;
+  std::vector<char> packed(batches * panels * lines * lineBytes);
   for (int64_t line = 0; line < batches * depth; ++line)
     for (int64_t part = 0; part < parts; ++part)
       for (int64_t n = 0; n < columns; ++n) {
         int64_t panel = line / depth * panels + n / width * parts + part;
         int64_t k = line % depth, row = panel * lines + k / rowsEach;
-        std::memcpy(
-            &packed[(row * width + n % width) * 4 + k % rowsEach * bytesEach],
-            &bytes[((line * parts + part) * columns + n) * bytesEach],
-            bytesEach);
+        int64_t place = n % width * rowsEach + k % rowsEach;
+        std::memcpy(&packed[row * lineBytes + place * bytesEach],
+                    &bytes[((line * parts + part) * columns + n) * bytesEach],
+                    bytesEach);
       }
   return packed;
 }

@@ -70,15 +70,16 @@ const char *const silu = "%g = graph.sigmoid %l : (HALF) -> HALF\n"
                          "%t = graph.mul %l, %g : (HALF, HALF) -> HALF\n"
                          "%y = graph.mul %t, %h : (HALF, HALF) -> HALF";
 
-/// The case with some of its operands in bf16.
-static KernelCase narrowed(KernelCase test, const Dims &names) {
+/// The case with some of its operands in 16 bits.
+static KernelCase narrowed(KernelCase test, const Dims &names,
+                           const char *element = "bf16") {
   for (std::string name : names) {
     size_t from = test.arguments.find(name + ": ") + name.size() + 2;
     size_t to = test.arguments.find('>', from) + 1;
     if (to < test.arguments.size() && test.arguments[to] == '>')
       ++to; // Behind symbolic sizes.
     std::string wide = test.arguments.substr(from, to - from), narrow = wide;
-    narrow.replace(narrow.find("f32"), 3, "bf16");
+    narrow.replace(narrow.find("f32"), 3, element);
     test.arguments.replace(from, to - from, narrow);
     size_t use = test.body.find("matmul ");
     use = test.body.find(name, use);
@@ -92,6 +93,12 @@ static KernelCase narrowed(KernelCase test, const Dims &names) {
 KernelCase inPairs(KernelCase test, bool lhsToo) {
   test = narrowed(test, lhsToo ? Dims{"%b", "%a"} : Dims{"%b"});
   test.name += lhsToo ? " in pairs" : " of pairs";
+  return test;
+}
+
+KernelCase ofF16(KernelCase test) {
+  test = narrowed(test, {"%b"}, "f16");
+  test.name += " of f16";
   return test;
 }
 

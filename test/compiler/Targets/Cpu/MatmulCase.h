@@ -31,6 +31,8 @@ std::vector<Symbols> rows(std::initializer_list<int64_t> counts);
 
 /// The case with its weight, %b, and if so lhs, %a, in bf16 and widened.
 KernelCase inPairs(KernelCase test, bool lhsToo = true);
+/// The case with its weight, %b, in f16 and widened.
+KernelCase ofF16(KernelCase test);
 /// The case with its lhs alone, %a, in bf16.
 KernelCase withHalfLhs(KernelCase test);
 
