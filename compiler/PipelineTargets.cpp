@@ -77,9 +77,6 @@ void checkTargets(const CompileOptions &options,
     levelsOf(options, /*hasQuads=*/false, errors);
   else if (!options.levels.empty())
     errors.push_back("CPU levels are given, but CPUs are no target");
-  if (hasCpu && options.usesPrecision(Precision::Fp16))
-    errors.push_back("fp16 is for CUDA alone, and CPUs are a target: for them "
-                     "say --precision=bf16");
   for (Precision each :
        {Precision::Int8, Precision::Int8Weights, Precision::Int4Weights})
     if (hasCuda && options.usesPrecision(each))

@@ -12,7 +12,9 @@
 // lhs alone; what attention multiplies, beside products in int8 too: its kernel
 // rounds that itself, for those CPUs that gain by it; and, where some level
 // multiplies pairs, convolutions of one group. Sums between convolutions are
-// read in 16 bits: their kernels store one result.
+// read in 16 bits: their kernels store one result. CPUs have no products of f16
+// with sums of f32: there it is weights and tables alone that become f16, which
+// kernels multiply as the f32 that they are.
 //
 // CUDA devices have instructions for pairs of 16 bits that are many times as
 // fast as those for f32: there, products of two activations and convolutions by
@@ -116,6 +118,9 @@ private:
     return wanted == Precision::Bf16 || wanted == Precision::Fp16;
   }
 
+  /// Whether what meets a weight stays f32.
+  bool isOfWeightsAlone() const { return !isCuda && narrowType.isF16(); }
+
   /// Of a product whose weight will be of 8 or 4 bits, which are coarser: what
   /// it multiplies is rounded, so that many rows are multiplied in bf16.
   void lowerLhs(graph::MatmulOp op) {
@@ -180,7 +185,7 @@ private:
   }
 
   std::string refusal(graph::AttentionOp op) {
-    if (!isCuda && !narrowType.isBF16())
+    if (isOfWeightsAlone())
       return "CPUs multiply what attention reads in bf16 or f32";
     for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
       std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
@@ -220,6 +225,8 @@ private:
     if (!graph::getElementType(op.getInput()).isF32())
       return "the image is not f32";
     auto filter = cast<RankedTensorType>(op.getFilter().getType());
+    if (isOfWeightsAlone())
+      return "CPUs convolve in bf16 or f32";
     if (isCuda && filter.getDimSize(0) / op.getGroup() < fewestMaps)
       return "a group has few maps";
     if (!isCuda && !hasPairDots)
@@ -243,7 +250,9 @@ private:
 
   /// Of a product of two that are no weights, or by one on the left.
   std::string refusalOfTwo(graph::MatmulOp op) {
-    if (!hasPairDots || !narrowType.isBF16())
+    if (!narrowType.isBF16())
+      return "rhs is no weight";
+    if (!hasPairDots)
       return "rhs is no weight, and no CPU level of the program multiplies "
              "pairs of bf16";
     if (std::string why = refusalOfSizes(op); !why.empty())
@@ -289,15 +298,11 @@ private:
       return refusalOfTwo(op);
     if (!isLargeWeight(op.getRhs()))
       return "rhs is no weight of f32 of some size";
-    int64_t rank = graph::getRank(op.getRhs());
-    bool isBatch =
-        rank == 3 && graph::getRank(op.getResult()) == 3 &&
-        graph::getDim(op.getRhs(), 0) == graph::getDim(op.getResult(), 0);
-    if (rank != 2 && !isBatch)
+    if (!kernel::isMatrixOrOnePerBatch(op))
       return "rhs is neither a matrix nor one for each batch";
     std::optional<int64_t> depth =
         graph::getDims(op.getLhs()).back().asConstant();
-    if (!depth || *depth % 2 != 0)
+    if (narrowType.isBF16() && (!depth || *depth % 2 != 0))
       return "k is odd, and pairs of its steps lie together";
     return refusalOfRange(op.getRhs());
   }
@@ -325,6 +330,9 @@ private:
     auto conv = dyn_cast<graph::ConvOp>(op);
     if (conv && !isCuda && canPadChannels(conv))
       padChannels(conv);
+    auto matmul = dyn_cast<graph::MatmulOp>(op);
+    if (matmul && isOfWeightsAlone())
+      return lower(matmul.getRhsMutable());
     unsigned count = isa<graph::AttentionOp>(op) ? 3 : 2;
     for (OpOperand &operand :
          llvm::reverse(op->getOpOperands().take_front(count)))

@@ -265,7 +265,8 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
     both lie in memory by twos, and so are attention and all convolutions by
     large filters.
     Fold-constants then rounds the weights. Of f16 the same, where no number of
-    the weight is beyond its range. Ops that assign-precision gave another
+    the weight is beyond its range, but for CPUs: there it is weights and tables
+    alone, whatever k is. Ops that assign-precision gave another
     precision are left to the passes of that.
 
     ```mlir

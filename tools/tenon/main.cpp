@@ -39,8 +39,9 @@ void addPrecision(CLI::App *command, PrecisionRequest &precision,
       ->add_option(
           "--precision", precision.all,
           std::string("What products multiply: fp32 (the default); bf16, which "
-                      "also halves the weights; fp16, for CUDA; int8, or "
-                      "weights alone in blocks of 8 or 4 bits, for CPUs") +
+                      "also halves the weights; fp16, finer, on CPUs of "
+                      "weights alone; int8, or weights alone in blocks of 8 or "
+                      "4 bits, for CPUs") +
               (canChoose ? "; or auto, which chooses for each" : ""))
       ->check(CLI::IsMember(names));
   command->add_option("--precision-plan", precision.plan,

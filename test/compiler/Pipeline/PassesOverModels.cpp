@@ -30,6 +30,7 @@ struct Way {
 constexpr Way ways[] = {
     {"cpu in fp32", Target::Cpu, Precision::Fp32},
     {"cpu in bf16", Target::Cpu, Precision::Bf16},
+    {"cpu in fp16", Target::Cpu, Precision::Fp16},
     {"cuda in fp32", Target::Cuda, Precision::Fp32},
     {"cuda in bf16", Target::Cuda, Precision::Bf16},
     {"cuda in fp16", Target::Cuda, Precision::Fp16},

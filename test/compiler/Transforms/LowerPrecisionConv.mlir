@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: tenon-opt %s --lower-precision --split-input-file | FileCheck %s
 // RUN: tenon-opt %s --lower-precision=explain --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=WHY
+// RUN: tenon-opt %s --lower-precision="explain f16" --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=WHY16
 // RUN: tenon-opt %s --lower-precision="explain pair-dots=false" --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=NONE
 
 // An image is rounded for its convolution; what adds to it element by element
@@ -15,6 +16,7 @@
 // CHECK-NEXT: graph.add %[[Y]], %[[R]]
 // CHECK:      graph.transpose %[[E]]
 // NONE: remark: stays in f32: no CPU level of the program multiplies pairs of bf16
+// WHY16: remark: stays in f32: CPUs convolve in bf16 or f32
 func.func @residual(%x: tensor<1x19x19x64xf32>)
     -> (tensor<1x19x19x64xf32>, tensor<1x64x19x19xf32>) {
   %w = graph.weight {name = "w"} : () -> tensor<64x64x1x1xf32>

@@ -41,6 +41,13 @@ EXPECTED = {
         "x86-64-v4-amx": ["amx_tile_2x3_pairs", "amx_few_2x3_pairs",
                           "amx_stream_2x3_pairs", "amx_stream_1x3_pairs"],
     },
+    ("bert_ts17", "fp16"): {  # Widened as it is loaded, or before
+        "x86-64-v3": ["matmul_tile_6x16_f16", "matmul_stream_6x16_f16",
+                      "matmul_tile_6x16_f16_kept", "matmul_tile_6x16.x86-64-v3"],
+        "x86-64-v4": ["matmul_tile_8x48_f16", "matmul_few_8x48_f16",
+                      "matmul_stream_8x48_f16", "matmul_tile_8x48_f16_kept",
+                      "matmul_tile_8x48.x86-64-v4"],
+    },
     ("bert_int8dynamic", "fp32"): {  # PackedMatmulInt8
         "x86-64-v4-vnni": ["matmul_tile_8x48_quads", "matmul_stream_8x48_quads"],
         "x86-64-v4-amx": ["amx_tile_2x3_quads", "amx_stream_2x3_quads"],
@@ -138,7 +145,9 @@ def complaints(name, code, lanes):
             yield "vectors are spilled"
         elif len(stack) > MAX_RELOADS:
             yield f"{len(stack)} pointers are spilled"
-        if any(i.stores() for i in loop):
+        # The first of many tiles stores what it widened for the others.
+        widened = steps[-1] * -(-width // lanes) if "_kept" in name else 0
+        if sum(i.stores() for i in loop) > widened:
             yield "sums are stored"
     if not steps:
         yield "no loop of multiply-adds"
