@@ -69,6 +69,7 @@ std::vector<PrecisionSpeed> speedsOf(const CompileOptions &options) {
            : hasPairs ? 1.9
                       : 0.95,
            2},
+          {Precision::Fp16, 0.98, 2},
           {Precision::Int8,
            hasAmx     ? 6
            : hasQuads ? 2.8
