@@ -55,6 +55,9 @@ struct CompileOptions {
   /// Compute each product in these, too, and return how much they differ, to
   /// choose a plan by.
   std::vector<Precision> probes;
+  /// Multiply in f32 where products would be int8, and return their left
+  /// operands, to calibrate by.
+  bool observe = false;
   /// Ranges of symbolic dims; lo == hi makes the dim a number.
   std::vector<DimRange> dims;
   EmitStage stage = EmitStage::Artifact;

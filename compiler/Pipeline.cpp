@@ -48,13 +48,17 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
         createAssignPrecisionPass({nameOf(options.precision).str()}));
   if (!options.probes.empty())
     function.addPass(createProbePrecisionPass(options.probes, probes));
+  if (options.observe)
+    function.addPass(createObserveProductsPass(weights, probes.observed));
   LowerPrecisionPassOptions lowering;
   lowering.explain = options.explain;
   lowering.target = isCuda ? "cuda" : "cpu";
   lowering.hasPairDots = options.hasPairDots;
   function.addPass(createLowerPrecisionPass(weights, lowering));
-  if (!isCuda)
+  if (!isCuda) {
     function.addPass(createLowerInt8Pass(weights, {options.explain}));
+    function.addPass(createLowerStaticInt8Pass(weights, {options.explain}));
+  }
   // Rounded weights.
   function.addPass(createFoldConstantsPass(weights, /*onlyRoundings=*/true));
   if (!isCuda) {

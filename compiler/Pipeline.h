@@ -28,7 +28,7 @@ struct Compilation {
   std::vector<std::string> errors;
   CompileSummary summary;
   /// What multiplies in which precision in the end, for the first target, and
-  /// what CompileOptions::probes asks for.
+  /// what CompileOptions::probes and ::observe ask for.
   PrecisionPlan precisions;
   PrecisionProbes probes;
   /// With `explain`: remarks by the name of their node, "" for those on
@@ -43,7 +43,7 @@ void buildGraphPipeline(mlir::OpPassManager &pm, WeightStore &weights,
 
 /// graph -> graph of what a target computes in which precision -> kernel.func
 /// -> exec, up to `options.stage`. What precision ops have got goes to
-/// `precisions`, and what options.probes asks for to `probes`.
+/// `precisions`, and what options.probes and ::observe ask for to `probes`.
 void buildKernelPipeline(mlir::OpPassManager &pm, WeightStore &weights,
                          const CompileOptions &options, Target target,
                          PrecisionPlan &precisions, PrecisionProbes &probes);

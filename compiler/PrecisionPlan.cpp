@@ -31,29 +31,73 @@ constexpr int64_t formatVersion = 1;
 /// A line for each op of a model of a million nodes is less.
 constexpr uint64_t largestFile = uint64_t(256) << 20;
 
+llvm::Error badRow(const llvm::Twine &text) {
+  return llvm::createStringError(text);
+}
+
+/// What a row says of its lhs, if anything.
+llvm::Expected<std::optional<StaticLhs>>
+readLhs(const llvm::json::Object &object, llvm::StringRef op,
+        Precision precision) {
+  const llvm::json::Array *shifts = object.getArray("shifts");
+  if (!object.get("scale") && !object.get("zero") && !object.get("shifts"))
+    return std::nullopt;
+  if (precision != Precision::Int8)
+    return badRow("op '" + op + "' has a scale, but is not int8");
+  auto scale = object.getNumber("scale");
+  auto zero = object.getInteger("zero");
+  StaticLhs lhs;
+  lhs.scale = float(scale.value_or(0));
+  lhs.zero = zero.value_or(-1);
+  if (!std::isnormal(lhs.scale) || lhs.scale < 0)
+    return badRow("op '" + op + "' needs a positive number \"scale\"");
+  if (lhs.zero < 0 || lhs.zero > 255)
+    return badRow("op '" + op + "' needs an integer \"zero\" from 0 to 255");
+  if (object.get("shifts") && !shifts)
+    return badRow("op '" + op + "': \"shifts\" is no array");
+  for (const llvm::json::Value &each : shifts ? *shifts : llvm::json::Array()) {
+    int64_t shift = each.getAsInteger().value_or(mostShift + 1);
+    if (std::abs(shift) > mostShift)
+      return badRow("op '" + op + "': \"shifts\" are integers from -31 to 31");
+    lhs.shifts.push_back(int8_t(shift));
+  }
+  return lhs;
+}
+
 /// One op of the file, or why it is none.
 llvm::Expected<OpPrecision> readRow(const llvm::json::Value &value) {
-  auto fail = [](const llvm::Twine &text) {
-    return llvm::createStringError(text);
-  };
   const llvm::json::Object *object = value.getAsObject();
   if (!object)
-    return fail("an element of \"ops\" is no object");
+    return badRow("an element of \"ops\" is no object");
   auto op = object->getString("op"), precision = object->getString("precision");
   if (!op)
-    return fail("an element of \"ops\" has no string \"op\"");
+    return badRow("an element of \"ops\" has no string \"op\"");
   if (!precision)
-    return fail("op '" + *op + "' has no string \"precision\"");
+    return badRow("op '" + *op + "' has no string \"precision\"");
   std::optional<Precision> known = findPrecision(*precision);
   if (!known)
-    return fail("op '" + *op + "': there is no precision '" + *precision +
-                "'; say one of " + precisionNames());
+    return badRow("op '" + *op + "': there is no precision '" + *precision +
+                  "'; say one of " + precisionNames());
   OpPrecision row;
   row.op = op->str();
   row.kind = object->getString("kind").value_or("").str();
   row.precision = *known;
   row.error = object->getNumber("error");
+  auto lhs = readLhs(*object, *op, *known);
+  if (!lhs)
+    return lhs.takeError();
+  row.lhs = std::move(*lhs);
   return row;
+}
+
+void writeLhs(llvm::json::OStream &line, const StaticLhs &lhs) {
+  line.attribute("scale", double(lhs.scale));
+  line.attribute("zero", lhs.zero);
+  if (!lhs.shifts.empty())
+    line.attributeArray("shifts", [&] {
+      for (int8_t shift : lhs.shifts)
+        line.value(int64_t(shift));
+    });
 }
 
 llvm::Expected<PrecisionPlan> parse(llvm::StringRef text) {
@@ -144,6 +188,8 @@ llvm::Error writePrecisionPlan(const PrecisionPlan &plan,
       line.attribute("precision", nameOf(row.precision));
       if (row.error && std::isfinite(*row.error))
         line.attribute("error", *row.error);
+      if (row.lhs)
+        writeLhs(line, *row.lhs);
     });
     separator = ",\n";
   }

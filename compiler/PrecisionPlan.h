@@ -10,7 +10,8 @@
 // `op` is the ONNX node; where several ops of a kind come from one node, or
 // nodes share a name, later ones end in #2, #3 and so on. `error`, which may be
 // missing, is what the op alone adds to the outputs, relative to their largest
-// magnitude. Ops that are not named are computed in fp32.
+// magnitude. Ops that are not named are computed in fp32. An int8 product whose
+// lhs was calibrated also has the members of StaticLhs, by their names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +31,7 @@ enum class Precision {
   Fp32,
   Bf16,
   Fp16,
-  Int8,        // Weights, and activations by row at run time.
+  Int8,        // Weights, and activations by row at run time, or calibrated.
   Int8Weights, // Weights alone, by blocks; they multiply as f32.
   Int4Weights,
 };
@@ -41,10 +42,26 @@ std::optional<Precision> findPrecision(llvm::StringRef name);
 /// All names, comma-separated.
 std::string precisionNames();
 
+/// How the lhs x of an int8 product becomes numbers from 0 to 255, the same for
+/// all inputs: round(x / 2^shift / scale) + zero, clamped. The weight's row for
+/// a channel of x is multiplied by 2^shift, which takes what is large in few
+/// channels from x to the weight.
+struct StaticLhs {
+  float scale = 1;
+  int64_t zero = 0;
+  std::vector<int8_t> shifts; // Of each channel, the last axis; empty: 0.
+
+  bool operator==(const StaticLhs &) const = default;
+};
+
+/// A shift's largest magnitude.
+constexpr int64_t mostShift = 31;
+
 struct OpPrecision {
   std::string op, kind; // Kind: "matmul", "attention", "conv", "gather".
   Precision precision = Precision::Fp32;
   std::optional<double> error;
+  std::optional<StaticLhs> lhs = std::nullopt; // Of int8: none is by row.
 };
 
 struct PrecisionPlan {

@@ -39,6 +39,13 @@ bool hasChoice(Operation *op) {
 
 StringRef kindOf(Operation *op) { return op->getName().stripDialect(); }
 
+Attribute attributeOf(Builder &builder, const StaticLhs &lhs) {
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("scale", builder.getF32FloatAttr(lhs.scale)),
+       builder.getNamedAttr("shifts", builder.getDenseI8ArrayAttr(lhs.shifts)),
+       builder.getNamedAttr("zero", builder.getI64IntegerAttr(lhs.zero))});
+}
+
 /// Gives ops names that a plan can tell apart.
 class OpNames {
 public:
@@ -78,6 +85,8 @@ struct AssignPrecision : impl::AssignPrecisionPassBase<AssignPrecision> {
       if (plan) {
         const OpPrecision *row = take(rows, name, kindOf(op));
         wanted = row ? row->precision : Precision::Fp32;
+        if (row && row->lhs)
+          op->setAttr(lhsAttribute, attributeOf(builder, *row->lhs));
       }
       op->setAttr(opNameAttribute, builder.getStringAttr(name));
       op->setAttr(precisionAttribute, builder.getStringAttr(nameOf(wanted)));
@@ -138,13 +147,17 @@ struct RecordPrecision : impl::RecordPrecisionPassBase<RecordPrecision> {
     getOperation().walk([&](Operation *op) {
       auto name = op->getAttrOfType<StringAttr>(opNameAttribute);
       auto precision = op->getAttrOfType<StringAttr>(precisionAttribute);
-      op->removeAttr(opNameAttribute);
-      op->removeAttr(precisionAttribute);
-      if (plan && name && precision)
-        plan->ops.push_back(
-            {name.str(), kindOf(op).str(),
-             findPrecision(precision.getValue()).value_or(Precision::Fp32),
-             std::nullopt});
+      std::optional<StaticLhs> lhs = staticLhsOf(op);
+      for (StringRef each : {opNameAttribute, precisionAttribute, lhsAttribute})
+        op->removeAttr(each);
+      if (!plan || !name || !precision)
+        return;
+      Precision own =
+          findPrecision(precision.getValue()).value_or(Precision::Fp32);
+      if (own != Precision::Int8)
+        lhs.reset();
+      plan->ops.push_back(
+          {name.str(), kindOf(op).str(), own, std::nullopt, std::move(lhs)});
     });
   }
 
@@ -164,6 +177,20 @@ std::unique_ptr<Pass> createRecordPrecisionPass(PrecisionPlan &plan) {
 Precision precisionOf(Operation *op, Precision otherwise) {
   auto name = op->getAttrOfType<StringAttr>(precisionAttribute);
   return name ? findPrecision(name.getValue()).value_or(otherwise) : otherwise;
+}
+
+std::optional<StaticLhs> staticLhsOf(Operation *op) {
+  auto members = op->getAttrOfType<DictionaryAttr>(lhsAttribute);
+  if (!members)
+    return std::nullopt;
+  StaticLhs lhs;
+  if (auto scale = members.getAs<FloatAttr>("scale"))
+    lhs.scale = scale.getValue().convertToFloat();
+  if (auto zero = members.getAs<IntegerAttr>("zero"))
+    lhs.zero = zero.getInt();
+  if (auto shifts = members.getAs<DenseI8ArrayAttr>("shifts"))
+    lhs.shifts.assign(shifts.asArrayRef().begin(), shifts.asArrayRef().end());
+  return lhs;
 }
 
 void leaveInFp32(Operation *op, const Twine &why, bool explain) {

@@ -10,6 +10,7 @@
 
 namespace tenon {
 enum class Precision;
+struct ObservedProduct;
 struct PrecisionPlan;
 struct PrecisionProbes;
 class WeightStore;
@@ -31,12 +32,22 @@ std::unique_ptr<mlir::Pass>
 createProbePrecisionPass(llvm::ArrayRef<Precision> candidates,
                          PrecisionProbes &probes);
 
+/// Fills in `observed`; looks into `weights` for what a product refuses.
+std::unique_ptr<mlir::Pass>
+createObserveProductsPass(WeightStore &weights,
+                          std::vector<ObservedProduct> &observed);
+
 /// Makes `plan` say what has become of what was assigned.
 std::unique_ptr<mlir::Pass> createRecordPrecisionPass(PrecisionPlan &plan);
 
 /// Reads weights from, and adds quantized ones to, `weights`.
 std::unique_ptr<mlir::Pass> createLowerInt8Pass(WeightStore &weights,
                                                 LowerInt8PassOptions options);
+
+/// The same for products whose lhs was calibrated.
+std::unique_ptr<mlir::Pass>
+createLowerStaticInt8Pass(WeightStore &weights,
+                          LowerStaticInt8PassOptions options);
 
 /// Looks into `weights` for what is beyond the range of f16.
 std::unique_ptr<mlir::Pass>

@@ -13,9 +13,15 @@ namespace tenon {
 /// record-precision removes them.
 inline constexpr llvm::StringLiteral precisionAttribute = "graph.precision";
 inline constexpr llvm::StringLiteral opNameAttribute = "graph.op";
+/// How calibration says that the lhs of an int8 product is quantized: a
+/// dictionary with the members of StaticLhs.
+inline constexpr llvm::StringLiteral lhsAttribute = "graph.lhs";
 
 /// What an op asks for; `otherwise` where nothing was assigned.
 Precision precisionOf(mlir::Operation *op, Precision otherwise);
+
+/// What `lhsAttribute` of an op says; none where there is no such attribute.
+std::optional<StaticLhs> staticLhsOf(mlir::Operation *op);
 
 /// For an op that a lowering does not take: says so in its attribute and, to
 /// explain, in a remark.

@@ -172,74 +172,70 @@ def LowerInt8Pass : Pass<"lower-int8", "::mlir::func::FuncOp"> {
     func.func @main(%x: tensor<4x128xf32>) -> tensor<4x64xf32> {
       %0 = graph.abs %x : (tensor<4x128xf32>) -> tensor<4x128xf32>
       %1 = graph.reduce %0
-          {axes = array<i64: 1>,
-          kind = #graph<reduce_kind max>}
-          : (tensor<4x128xf32>)
-          -> tensor<4x1xf32>
-      %2 = graph.constant {value = dense<1.000000e-30> : tensor<f32>} : ()
-          -> tensor<f32>
+          {axes = array<i64: 1>, kind = #graph<reduce_kind max>}
+          : (tensor<4x128xf32>) -> tensor<4x1xf32>
+      %2 = graph.constant {value = dense<1.000000e-30> : tensor<f32>}
+          : () -> tensor<f32>
       %3 = graph.less %1, %2 : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xi1>
-      %4 = graph.constant {value = dense<1.270000e+02> : tensor<f32>} : ()
-          -> tensor<f32>
+      %4 = graph.constant {value = dense<1.270000e+02> : tensor<f32>}
+          : () -> tensor<f32>
       %5 = graph.div %1, %4 : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
-      %6 = graph.constant {value = dense<1.000000e+00> : tensor<f32>} : ()
-          -> tensor<f32>
+      %6 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
+          : () -> tensor<f32>
       %7 = graph.select %3, %6, %5
           : (tensor<4x1xi1>, tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
-      %8 = graph.constant {value = dense<1.000000e+00> : tensor<f32>} : ()
-          -> tensor<f32>
+      %8 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
+          : () -> tensor<f32>
       %9 = graph.div %8, %7 : (tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
-      %10 = graph.mul %x, %9 : (tensor<4x128xf32>, tensor<4x1xf32>)
-          -> tensor<4x128xf32>
-      %11 = graph.constant {value = dense<1.000000e+00> : tensor<f32>} : ()
-          -> tensor<f32>
-      %12 = graph.constant {value = dense<128> : tensor<ui8>} : ()
-          -> tensor<ui8>
-      %13 = graph.quantize %10, %11, %12
+      %10 = graph.mul %x, %9
+          : (tensor<4x128xf32>, tensor<4x1xf32>) -> tensor<4x128xf32>
+      %11 = graph.constant {value = dense<128> : tensor<ui8>}
+          : () -> tensor<ui8>
+      %12 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
+          : () -> tensor<f32>
+      %13 = graph.quantize %10, %12, %11
           : (tensor<4x128xf32>, tensor<f32>, tensor<ui8>) -> tensor<4x128xui8>
-      %14 = graph.weight  {name = "w"} : () -> tensor<128x64xf32>
+      %14 = graph.weight {name = "w"} : () -> tensor<128x64xf32>
       %15 = graph.abs %14 : (tensor<128x64xf32>) -> tensor<128x64xf32>
       %16 = graph.reduce %15
-          {axes = array<i64: 0>,
-          kind = #graph<reduce_kind max>}
-          : (tensor<128x64xf32>)
-          -> tensor<1x64xf32>
-      %17 = graph.constant {value = dense<1.000000e-30> : tensor<f32>} : ()
-          -> tensor<f32>
-      %18 = graph.less %16, %17 : (tensor<1x64xf32>, tensor<f32>)
-          -> tensor<1x64xi1>
-      %19 = graph.constant {value = dense<1.270000e+02> : tensor<f32>} : ()
-          -> tensor<f32>
-      %20 = graph.div %16, %19 : (tensor<1x64xf32>, tensor<f32>)
-          -> tensor<1x64xf32>
-      %21 = graph.constant {value = dense<1.000000e+00> : tensor<f32>} : ()
-          -> tensor<f32>
+          {axes = array<i64: 0>, kind = #graph<reduce_kind max>}
+          : (tensor<128x64xf32>) -> tensor<1x64xf32>
+      %17 = graph.constant {value = dense<1.000000e-30> : tensor<f32>}
+          : () -> tensor<f32>
+      %18 = graph.less %16, %17
+          : (tensor<1x64xf32>, tensor<f32>) -> tensor<1x64xi1>
+      %19 = graph.constant {value = dense<1.270000e+02> : tensor<f32>}
+          : () -> tensor<f32>
+      %20 = graph.div %16, %19
+          : (tensor<1x64xf32>, tensor<f32>) -> tensor<1x64xf32>
+      %21 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
+          : () -> tensor<f32>
       %22 = graph.select %18, %21, %20
           : (tensor<1x64xi1>, tensor<f32>, tensor<1x64xf32>) -> tensor<1x64xf32>
-      %23 = graph.constant {value = dense<1.000000e+00> : tensor<f32>} : ()
-          -> tensor<f32>
-      %24 = graph.div %23, %22 : (tensor<f32>, tensor<1x64xf32>)
-          -> tensor<1x64xf32>
-      %25 = graph.mul %14, %24 : (tensor<128x64xf32>, tensor<1x64xf32>)
-          -> tensor<128x64xf32>
-      %26 = graph.constant {value = dense<1.000000e+00> : tensor<f32>} : ()
-          -> tensor<f32>
-      %27 = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
-      %28 = graph.quantize %25, %26, %27
+      %23 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
+          : () -> tensor<f32>
+      %24 = graph.div %23, %22
+          : (tensor<f32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+      %25 = graph.mul %14, %24
+          : (tensor<128x64xf32>, tensor<1x64xf32>) -> tensor<128x64xf32>
+      %26 = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+      %27 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
+          : () -> tensor<f32>
+      %28 = graph.quantize %25, %27, %26
           : (tensor<128x64xf32>, tensor<f32>, tensor<i8>) -> tensor<128x64xi8>
-      %29 = graph.cast %13 : (tensor<4x128xui8>) -> tensor<4x128xi32>
-      %30 = graph.constant {value = dense<128> : tensor<i32>} : ()
-          -> tensor<i32>
-      %31 = graph.sub %29, %30 : (tensor<4x128xi32>, tensor<i32>)
-          -> tensor<4x128xi32>
+      %29 = graph.constant {value = dense<128> : tensor<i32>}
+          : () -> tensor<i32>
+      %30 = graph.cast %13 : (tensor<4x128xui8>) -> tensor<4x128xi32>
+      %31 = graph.sub %30, %29
+          : (tensor<4x128xi32>, tensor<i32>) -> tensor<4x128xi32>
       %32 = graph.cast %28 : (tensor<128x64xi8>) -> tensor<128x64xi32>
-      %33 = graph.matmul %31, %32 : (tensor<4x128xi32>, tensor<128x64xi32>)
-          -> tensor<4x64xi32>
+      %33 = graph.matmul %31, %32
+          : (tensor<4x128xi32>, tensor<128x64xi32>) -> tensor<4x64xi32>
       %34 = graph.cast %33 : (tensor<4x64xi32>) -> tensor<4x64xf32>
-      %35 = graph.mul %34, %7 : (tensor<4x64xf32>, tensor<4x1xf32>)
-          -> tensor<4x64xf32>
-      %36 = graph.mul %35, %22 : (tensor<4x64xf32>, tensor<1x64xf32>)
-          -> tensor<4x64xf32>
+      %35 = graph.mul %34, %7
+          : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
+      %36 = graph.mul %35, %22
+          : (tensor<4x64xf32>, tensor<1x64xf32>) -> tensor<4x64xf32>
       return %36 : tensor<4x64xf32>
     }
     ```
@@ -304,6 +300,116 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
                         "Round to f16 in place of bf16">,
                  Option<"hasPairDots", "pair-dots", "bool", "true",
                         "Whether a CPU of the program's multiplies pairs">];
+}
+
+def LowerStaticInt8Pass : Pass<"lower-static-int8", "::mlir::func::FuncOp"> {
+  let summary = "Products of 8-bit numbers whose lhs was calibrated";
+  let description = [{
+    Where `graph.lhs` says so, the left operand of a product is quantized to ui8
+    with one scale and one zero point, which calibration found. Each channel may
+    be divided by a power of two before, `shifts`, that the weight's row is
+    multiplied by. The rest is as lower-int8 has it. An operand that several
+    products read with the same numbers is quantized once.
+
+    ```mlir
+    func.func @main(%x: tensor<4x128xf32>) -> tensor<4x64xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+      %0 = graph.matmul %x, %w {graph.lhs = {scale = 0.25 : f32, zero = 3}}
+          : (tensor<4x128xf32>, tensor<128x64xf32>) -> tensor<4x64xf32>
+      return %0 : tensor<4x64xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<4x128xf32>) -> tensor<4x64xf32> {
+      %0 = graph.constant {value = dense<4.000000e+00> : tensor<128xf32>}
+          : () -> tensor<128xf32>
+      %1 = graph.constant {value = dense<2.500000e-01> : tensor<f32>}
+          : () -> tensor<f32>
+      %2 = graph.constant {value = dense<3> : tensor<ui8>} : () -> tensor<ui8>
+      %3 = graph.constant {value = dense<3> : tensor<i32>} : () -> tensor<i32>
+      %4 = graph.mul %x, %0
+          : (tensor<4x128xf32>, tensor<128xf32>) -> tensor<4x128xf32>
+      %5 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
+          : () -> tensor<f32>
+      %6 = graph.quantize %4, %5, %2
+          : (tensor<4x128xf32>, tensor<f32>, tensor<ui8>) -> tensor<4x128xui8>
+      %7 = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+      %8 = graph.abs %7 : (tensor<128x64xf32>) -> tensor<128x64xf32>
+      %9 = graph.reduce %8
+          {axes = array<i64: 0>, kind = #graph<reduce_kind max>}
+          : (tensor<128x64xf32>) -> tensor<1x64xf32>
+      %10 = graph.constant {value = dense<1.000000e-30> : tensor<f32>}
+          : () -> tensor<f32>
+      %11 = graph.less %9, %10
+          : (tensor<1x64xf32>, tensor<f32>) -> tensor<1x64xi1>
+      %12 = graph.constant {value = dense<1.270000e+02> : tensor<f32>}
+          : () -> tensor<f32>
+      %13 = graph.div %9, %12
+          : (tensor<1x64xf32>, tensor<f32>) -> tensor<1x64xf32>
+      %14 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
+          : () -> tensor<f32>
+      %15 = graph.select %11, %14, %13
+          : (tensor<1x64xi1>, tensor<f32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+      %16 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
+          : () -> tensor<f32>
+      %17 = graph.div %16, %15
+          : (tensor<f32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+      %18 = graph.mul %7, %17
+          : (tensor<128x64xf32>, tensor<1x64xf32>) -> tensor<128x64xf32>
+      %19 = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+      %20 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
+          : () -> tensor<f32>
+      %21 = graph.quantize %18, %20, %19
+          : (tensor<128x64xf32>, tensor<f32>, tensor<i8>) -> tensor<128x64xi8>
+      %22 = graph.cast %6 : (tensor<4x128xui8>) -> tensor<4x128xi32>
+      %23 = graph.sub %22, %3
+          : (tensor<4x128xi32>, tensor<i32>) -> tensor<4x128xi32>
+      %24 = graph.cast %21 : (tensor<128x64xi8>) -> tensor<128x64xi32>
+      %25 = graph.matmul %23, %24 {graph.lhs = {scale = 2.500000e-01
+          : f32, zero = 3 : i64}}
+          : (tensor<4x128xi32>, tensor<128x64xi32>) -> tensor<4x64xi32>
+      %26 = graph.cast %25 : (tensor<4x64xi32>) -> tensor<4x64xf32>
+      %27 = graph.mul %26, %1
+          : (tensor<4x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+      %28 = graph.mul %27, %15
+          : (tensor<4x64xf32>, tensor<1x64xf32>) -> tensor<4x64xf32>
+      return %28 : tensor<4x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on each product that stays in f32">];
+}
+
+def ObserveProductsPass : Pass<"observe-products", "::mlir::func::FuncOp"> {
+  let summary = "Return the left operands of what could multiply 8 bits";
+  let description = [{
+    Products that ask for int8, and could have it, are to be f32, and the
+    function returns the left operand of each behind its own results: what
+    calibration looks at. An operand of several products is returned once.
+    Products in a branch of an If stay as they are.
+
+    ```mlir
+    func.func @main(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<64x64xf32>
+      %0 = graph.exp %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
+      %1 = graph.matmul %0, %w {graph.op = "fc", graph.precision = "int8"}
+          : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+      return %1 : tensor<4x64xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<4x64xf32>)
+        -> (tensor<4x64xf32>,
+            tensor<4x64xf32> {graph.name = "graph.lhs 0"}) {
+      %w = graph.weight {name = "w"} : () -> tensor<64x64xf32>
+      %0 = graph.exp %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
+      %1 = graph.matmul %0, %w {graph.op = "fc", graph.precision = "fp32"}
+          : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+      return %1, %0 : tensor<4x64xf32>, tensor<4x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
 def RecordPrecisionPass : Pass<"record-precision", "::mlir::func::FuncOp"> {

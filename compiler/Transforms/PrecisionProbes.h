@@ -29,9 +29,17 @@ struct PrecisionProbe {
   bool isTaken = false;
 };
 
+/// An int8 product whose lhs the program returns as well, in f32: behind the
+/// model's own outputs, each lhs once.
+struct ObservedProduct {
+  std::string op, weight; // As plans and the weight store name them.
+  size_t output;          // Among the added ones.
+};
+
 struct PrecisionProbes {
   std::vector<ProbedOp> ops;
   std::vector<PrecisionProbe> probes;
+  std::vector<ObservedProduct> observed;
   /// The dims of the model's own inputs: what the symbols of `ops` are.
   std::vector<llvm::SmallVector<graph::Expr>> inputDims;
 };

@@ -6,6 +6,7 @@
 """
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -135,6 +136,54 @@ def check_auto_precision(folder):
     run("compile", model, "--precision=auto", "--calibrate", folder, "-o", artifact,
         code=1, err="cannot be opened")
     run("verify", MLP, "--precision=auto", code=2, err="auto")
+
+
+def check_static_int8(folder):
+    """Calibrated scales: no kernel looks for a row's largest magnitude."""
+    artifact, plan = folder / "s.tenon", folder / "s.json"
+    for name, most in (("bert_ts17", 0.02), ("gpt2_dy20", 0.02), ("mlp_ts17", 0.02)):
+        model = MODELS / name / "model.onnx"
+        static = ["--precision=int8", "--calibrate", MODELS / name]
+        text = run("compile", model, *static, "--precision-plan", plan, "-o", artifact)
+        counts = re.search(r"int8 by mse of \d sets of inputs: (\d+) of (\d+) prod", text)
+        expect(counts and 2 * int(counts[1]) > int(counts[2]), f"{name}: {text}")
+        rows = [row for row in json.loads(plan.read_text())["ops"] if "scale" in row]
+        expect(len(rows) == int(counts[1]), f"{name}: the plan has {len(rows)} scales")
+        by_data = artifact.read_bytes()
+        run("compile", model, "--precision-plan", plan, "-o", artifact)
+        expect(artifact.read_bytes() == by_data, f"{name}: a plan makes something else")
+        text = run("compile", model, "--precision-plan", plan, "--emit=kernels",
+                   out='schedule "PackedMatmulInt8"')
+        expect(counts[1] != counts[2] or "@abs_reduce" not in text,
+               f"{name} looks for rows' scales")
+        run("verify", MODELS / name, "--precision-plan", plan, "--max-error", most,
+            out="1 passed")
+        outputs = [folder / f"threads{threads}" for threads in (1, 2, 4)]
+        for threads, output in zip((1, 2, 4), outputs):
+            run("run", artifact, "--inputs", MODELS / name / "test_data_set_0",
+                "--threads", threads, "--outputs", output)
+        first = {file.name: file.read_bytes() for file in outputs[0].iterdir()}
+        for output in outputs[1:]:
+            expect({file.name: file.read_bytes() for file in output.iterdir()} == first,
+                   f"{name} gives other results for other threads")
+    model, compile_mlp = MLP / "model.onnx", ["compile", MLP / "model.onnx", "-o", artifact]
+    for choice in ("minmax", "percentile"):
+        run(*compile_mlp, "--precision=int8", "--calibrate", MLP, "--calibration", choice,
+            out=f"int8 by {choice} of 2 sets of inputs: 3 of 3 products static")
+    run(*compile_mlp, "--precision=int8", "--calibration=mse", code=2, err="--calibrate")
+    for others in (["--precision=bf16"], ["--precision-plan", plan], []):
+        run(*compile_mlp, *others, "--calibrate", MLP, code=2,
+            err="--calibrate is for --precision=int8")
+    empty = folder / "empty"
+    empty.mkdir()
+    run(*compile_mlp, "--precision=int8", "--calibrate", empty, code=1,
+        err="cannot be opened")
+    run(*compile_mlp, "--precision=int8", "--calibrate", MODELS / "bert_ts17", code=1,
+        err="test_data_set_0")
+    row = json.loads(plan.read_text())["ops"][0] | {"shifts": [1, 2]}
+    plan.write_text(json.dumps({"format": 1, "ops": [row]}))
+    run("compile", model, "--precision-plan", plan, "-o", artifact, code=1,
+        err="but the precision plan has 2 shifts; calibrate again")
 
 
 def check_device(both, data):
@@ -369,6 +418,7 @@ def main():
         check_precision_plan(folder)
         check_quantized_models()
         check_auto_precision(folder)
+        check_static_int8(folder)
         artifact = check_compile(folder)
         check_run(artifact, folder)
         check_verify(folder)

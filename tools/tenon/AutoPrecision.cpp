@@ -14,7 +14,6 @@
 #include "tools/tenon/AutoPrecision.h"
 #include "tools/tenon/Compare.h"
 #include "tools/tenon/CompiledModel.h"
-#include "tools/tenon/DataSet.h"
 #include "tools/tenon/PrecisionChoice.h"
 #include "tools/tenon/Verify.h"
 
@@ -156,16 +155,12 @@ llvm::Error Measurement::add(Session &session, Inputs inputs) {
 }
 
 llvm::Error Measurement::readSets(Session &session) {
-  std::vector<std::string> folders = dataSetsOf(request.calibrate);
-  if (folders.empty())
-    folders.push_back(request.calibrate);
-  for (const std::string &folder : folders) {
-    auto inputs = readInputs(session, {folder}, {});
-    if (!inputs)
-      return inputs.takeError();
-    if (llvm::Error error = add(session, std::move(*inputs)))
-      return sentence(folder + ": " + llvm::toString(std::move(error)));
-  }
+  auto found = readInputSets(session, request.calibrate);
+  if (!found)
+    return found.takeError();
+  for (InputSet &set : *found)
+    if (llvm::Error error = add(session, std::move(set.inputs)))
+      return sentence(set.folder + ": " + llvm::toString(std::move(error)));
   return llvm::Error::success();
 }
 

@@ -26,15 +26,18 @@ enum ExitCode {
 struct PrecisionRequest {
   std::string all;  // "bf16", "auto"; empty: fp32, or what the plan says.
   std::string plan; // A file: read without `all`, written with it.
-  // For auto: a folder with inputs (empty: seeded ones), the error that outputs
-  // may have, of their largest magnitude, the bytes that weights may have (0:
-  // any), and threads to measure with.
-  std::string calibrate;
+  // A folder with inputs. For auto (empty: seeded ones), and for int8 (empty:
+  // scales are made at run time), which chooses ranges by "minmax",
+  // "percentile" or "mse".
+  std::string calibrate, calibration = "mse";
+  // For auto: the error that outputs may have, of their largest magnitude, the
+  // bytes that weights may have (0: any), and threads to measure with.
   double maxError = 1e-2;
   uint64_t maxMemory = 0;
   int threads = 0;
 
   bool isAuto() const { return all == "auto"; }
+  bool isCalibrated() const { return !isAuto() && !calibrate.empty(); }
   bool readsPlan() const { return all.empty() && !plan.empty(); }
   bool writesPlan() const { return !all.empty() && !plan.empty(); }
 };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/tenon/AutoPrecision.h"
+#include "tools/tenon/Calibration.h"
 #include "tools/tenon/Commands.h"
 #include "tools/tenon/CompileRequest.h"
 #include "tools/tenon/Progress.h"
@@ -75,6 +76,20 @@ int writePlan(Compilation &compilation, const std::string &path) {
   return refuse({"there is no memory plan at this stage"}, kInvalid);
 }
 
+/// Sets the plan of --precision=int8 --calibrate.
+int calibrate(const CompileCommand &command, CompileOptions &options) {
+  if (options.precision != Precision::Int8)
+    return refuse({"--calibrate is for --precision=int8, whose scales it makes "
+                   "static, and for --precision=auto"},
+                  kInvalid);
+  ProgressTimer progress("calibrating " + command.model);
+  auto plan = calibrateInt8(command.model, options, command.precision);
+  if (!plan)
+    return refuse({llvm::toString(plan.takeError())}, kFailure);
+  options.precisionPlan = std::move(*plan);
+  return kSuccess;
+}
+
 /// Sets the plan of --precision=auto.
 int choosePlan(const CompileCommand &command, CompileOptions &options) {
   if (llvm::is_contained(options.targets, Target::Cuda))
@@ -122,6 +137,9 @@ int tenon::runCompile(const CompileCommand &command) {
   auto start = std::chrono::steady_clock::now();
   if (command.precision.isAuto())
     if (int code = choosePlan(command, *options))
+      return code;
+  if (command.precision.isCalibrated())
+    if (int code = calibrate(command, *options))
       return code;
   Compilation compilation;
   std::string text;

@@ -138,3 +138,18 @@ tenon::readInputs(const Session &session,
                       "=SIZES");
   return tensors;
 }
+
+llvm::Expected<std::vector<InputSet>>
+tenon::readInputSets(const Session &session, const std::string &folder) {
+  std::vector<std::string> folders = dataSetsOf(folder);
+  if (folders.empty())
+    folders.push_back(folder);
+  std::vector<InputSet> sets;
+  for (std::string &each : folders) {
+    auto inputs = readInputs(session, {each}, {});
+    if (!inputs)
+      return sentence(each + ": " + llvm::toString(inputs.takeError()));
+    sets.push_back({std::move(each), std::move(*inputs)});
+  }
+  return sets;
+}

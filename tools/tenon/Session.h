@@ -60,6 +60,16 @@ llvm::Expected<std::vector<Tensor>>
 readInputs(const Session &session, const std::vector<std::string> &inputs,
            const std::vector<std::string> &random);
 
+struct InputSet {
+  std::string folder;
+  std::vector<Tensor> inputs;
+};
+
+/// The inputs of each test_data_set_* in a folder, or those that it holds
+/// itself.
+llvm::Expected<std::vector<InputSet>> readInputSets(const Session &session,
+                                                    const std::string &folder);
+
 /// The folder among --inputs, or empty.
 std::string inputFolder(const std::vector<std::string> &inputs);
 

@@ -124,11 +124,22 @@ void addCompile(CLI::App &app, Command &chosen) {
       ->add_option("--max-memory", options->precision.maxMemory,
                    "What the weights of --precision=auto may take: 200MB")
       ->transform(CLI::AsSizeValue(true));
+  CLI::Option *calibrate =
+      command
+          ->add_option(
+              "--calibrate", options->precision.calibrate,
+              "Inputs that --precision=auto measures by, and that make "
+              "the scales of --precision=int8 static: a folder with "
+              "test_data_set_*, or with input_0.pb or .npy ...")
+          ->check(CLI::ExistingDirectory);
   command
-      ->add_option("--calibrate", options->precision.calibrate,
-                   "Inputs that --precision=auto measures by: a folder with "
-                   "test_data_set_*, or with input_0.pb or .npy ...")
-      ->check(CLI::ExistingDirectory);
+      ->add_option("--calibration", options->precision.calibration,
+                   "How --precision=int8 --calibrate chooses ranges: all that "
+                   "was seen (minmax), without a ten-thousandth of the values "
+                   "(percentile), or that of the least squares of errors (mse, "
+                   "the default)")
+      ->check(CLI::IsMember({"minmax", "percentile", "mse"}))
+      ->needs(calibrate);
   command
       ->add_option("--dim", options->dims,
                    "Range of a symbolic dim: NAME=LO..HI or NAME=N")

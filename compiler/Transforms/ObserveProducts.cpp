@@ -1,0 +1,73 @@
+//===- ObserveProducts.cpp - The left operands of int8 products -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Transforms/Int8Products.h"
+#include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/PrecisionAttributes.h"
+#include "compiler/Transforms/PrecisionProbes.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_OBSERVEPRODUCTSPASS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+struct ObserveProducts : impl::ObserveProductsPassBase<ObserveProducts> {
+  using Base = impl::ObserveProductsPassBase<ObserveProducts>;
+  using Base::Base;
+  ObserveProducts(WeightStore &weights, std::vector<ObservedProduct> &observed)
+      : weights(&weights), observed(&observed) {}
+
+  void runOnOperation() override {
+    Int8Products products(weights);
+    // What a branch computes cannot be returned: its products stay dynamic.
+    for (graph::MatmulOp op :
+         getOperation().getBody().front().getOps<graph::MatmulOp>()) {
+      if (precisionOf(op, Precision::Fp32) != Precision::Int8 ||
+          !products.refusal(op).empty())
+        continue;
+      op->setAttr(precisionAttribute,
+                  StringAttr::get(&getContext(), nameOf(Precision::Fp32)));
+      observe(op);
+    }
+  }
+
+private:
+  void observe(graph::MatmulOp op) {
+    unsigned count = unsigned(outputs.size());
+    auto [found, isNew] = outputs.try_emplace(op.getLhs(), count);
+    if (isNew)
+      addResult(op.getLhs(), found->second);
+    auto name = op->getAttrOfType<StringAttr>(opNameAttribute);
+    auto rhs = op.getRhs().getDefiningOp<graph::WeightOp>();
+    if (observed && name)
+      observed->push_back({name.str(), rhs.getName().str(), found->second});
+  }
+
+  void addResult(Value value, unsigned number) {
+    func::FuncOp function = getOperation();
+    Builder b(&getContext());
+    auto name = b.getStringAttr("graph.lhs " + Twine(number));
+    unsigned index = function.getNumResults();
+    (void)function.insertResult(
+        index, value.getType(),
+        b.getDictionaryAttr(b.getNamedAttr("graph.name", name)));
+    function.getBody().front().getTerminator()->insertOperands(index, value);
+  }
+
+  WeightStore *weights = nullptr;
+  std::vector<ObservedProduct> *observed = nullptr;
+  llvm::MapVector<Value, unsigned> outputs;
+};
+
+} // namespace
+
+std::unique_ptr<Pass>
+createObserveProductsPass(WeightStore &weights,
+                          std::vector<ObservedProduct> &observed) {
+  return std::make_unique<ObserveProducts>(weights, observed);
+}
+} // namespace tenon

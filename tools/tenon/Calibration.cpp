@@ -1,0 +1,371 @@
+//===- Calibration.cpp - Static scales of int8 products -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One program, of f32, returns the left operands of all products that int8
+// takes (see ObserveProducts.cpp). It runs three times on all inputs: for the
+// largest magnitude of each channel, which says what moves to the weights; for
+// histograms of what that leaves, which say ranges; and for the errors that the
+// ranges make, beside those that scales made at run time would.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/tenon/Calibration.h"
+#include "tools/tenon/CompiledModel.h"
+#include "tools/tenon/LhsHistogram.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace tenon;
+
+namespace {
+
+/// Errors of static scales over those of dynamic ones, beyond which a product
+/// stays dynamic.
+constexpr double mostTimesWorse = 1.25;
+/// What a weight and a row of lhs are quantized to on either side of 0.
+constexpr float largest = 127;
+
+using Row = llvm::ArrayRef<float>;
+
+RangeChoice choiceOf(const std::string &name) {
+  return name == "minmax"       ? RangeChoice::MinMax
+         : name == "percentile" ? RangeChoice::Percentile
+                                : RangeChoice::Mse;
+}
+
+double square(double x) { return x * x; }
+
+/// x as numbers from 0 to 255, and back.
+float throughBytes(float x, float scale, float zero) {
+  float number = std::nearbyint(x * (1 / scale)) + zero;
+  return (std::clamp(number, 0.0f, 255.0f) - zero) * scale;
+}
+
+/// What products make of errors of their lhs and of the weights' own rounding;
+/// for several products, their sum.
+struct WeightErrors {
+  std::vector<double> rows; // Squares of each row, summed.
+  double steps = 0;         // Squares of columns' scales, over 12.
+};
+
+/// A way to quantize an lhs, and the squares of errors that it makes of the
+/// results of products.
+struct Candidate {
+  StaticLhs lhs;
+  LhsHistogram histogram;
+  WeightErrors weights;
+  std::vector<float> factors; // Of the channels.
+  double error = 0;
+
+  explicit Candidate(std::vector<int8_t> shifts, size_t channels)
+      : factors(channels, 1) {
+    for (auto [factor, shift] : llvm::zip(factors, shifts))
+      factor = std::ldexp(1.0f, -shift);
+    lhs.shifts = std::move(shifts);
+  }
+  void count(Row row);
+  void measure(Row row);
+};
+
+void Candidate::count(Row row) {
+  for (auto [x, factor] : llvm::zip_equal(row, factors))
+    histogram.add(x * factor);
+}
+
+void Candidate::measure(Row row) {
+  double ofLhs = 0, squares = 0;
+  for (size_t k = 0; k < row.size(); ++k) {
+    float x = row[k] * factors[k];
+    if (!std::isfinite(x))
+      continue;
+    ofLhs += square(x - throughBytes(x, lhs.scale, float(lhs.zero))) *
+             weights.rows[k];
+    squares += square(x);
+  }
+  error += ofLhs + squares * weights.steps;
+}
+
+/// What the program returns for some products.
+struct ObservedLhs {
+  std::vector<const ObservedProduct *> products;
+  std::vector<const Weight *> weights;
+  std::vector<float> most; // Of each channel.
+  bool mayShift = true;    // Nobody else reads the weights.
+  std::vector<Candidate> candidates;
+  double dynamicError = 0, whole = 0;
+
+  WeightErrors weightErrors(llvm::ArrayRef<int8_t> shifts) const;
+  std::vector<int8_t> smoothing() const;
+  void measureDynamic(Row row);
+  const Candidate &best() const {
+    return *llvm::min_element(candidates, [](auto &one, auto &other) {
+      return one.error < other.error;
+    });
+  }
+  bool isStatic() const {
+    return best().error <= square(mostTimesWorse) * dynamicError;
+  }
+};
+
+/// Calls body(k, row) for a stored matrix of f32.
+template <typename Body> void forEachRow(const Weight &weight, Body body) {
+  std::vector<float> row(size_t(weight.shape[1]));
+  const char *source = weight.bytes().data();
+  for (int64_t k = 0; k < weight.shape[0]; ++k) {
+    std::memcpy(row.data(), source, row.size() * sizeof(float));
+    source += row.size() * sizeof(float);
+    body(size_t(k), Row(row));
+  }
+}
+
+WeightErrors ObservedLhs::weightErrors(llvm::ArrayRef<int8_t> shifts) const {
+  WeightErrors errors;
+  errors.rows.assign(most.size(), 0);
+  for (const Weight *weight : weights) {
+    std::vector<float> columns(size_t(weight->shape[1]), 0);
+    forEachRow(*weight, [&](size_t k, Row row) {
+      float factor = shifts.empty() ? 1 : std::ldexp(1.0f, shifts[k]);
+      for (auto [column, each] : llvm::zip_equal(columns, row)) {
+        errors.rows[k] += square(each * factor);
+        column = std::max(column, std::fabs(each * factor));
+      }
+    });
+    for (float column : columns)
+      errors.steps += square(column / largest) / 12;
+  }
+  return errors;
+}
+
+/// Shifts after which channels' and rows' largest magnitudes are alike: half of
+/// what a channel exceeds others by moves to the weights. Empty where none
+/// does.
+std::vector<int8_t> ObservedLhs::smoothing() const {
+  std::vector<float> rows(most.size(), 0);
+  for (const Weight *weight : weights)
+    forEachRow(*weight, [&](size_t k, Row row) {
+      for (float each : row)
+        rows[k] = std::max(rows[k], std::fabs(each));
+    });
+  std::vector<double> wanted;
+  for (auto [channel, row] : llvm::zip(most, rows))
+    if (std::isnormal(channel) && std::isnormal(row))
+      wanted.push_back(std::log2(double(channel) / row) / 2);
+  if (wanted.empty())
+    return {};
+  std::vector<double> sorted = wanted;
+  auto middle = sorted.begin() + ptrdiff_t(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  std::vector<int8_t> shifts;
+  size_t next = 0;
+  for (auto [channel, row] : llvm::zip(most, rows)) {
+    bool isUsed = std::isnormal(channel) && std::isnormal(row);
+    double shift = isUsed ? std::nearbyint(wanted[next++] - *middle) : 0;
+    shifts.push_back(
+        int8_t(std::clamp(shift, -double(mostShift), double(mostShift))));
+  }
+  bool isFlat = llvm::all_of(shifts, [](int8_t shift) { return shift == 0; });
+  return isFlat ? std::vector<int8_t>() : shifts;
+}
+
+void ObservedLhs::measureDynamic(Row row) {
+  float extreme = 0;
+  for (float x : row)
+    extreme = std::max(extreme, std::isfinite(x) ? std::fabs(x) : 0);
+  if (extreme == 0)
+    return;
+  const WeightErrors &plain = candidates.front().weights;
+  double ofLhs = 0, squares = 0;
+  for (size_t k = 0; k < row.size(); ++k) {
+    if (!std::isfinite(row[k]))
+      continue;
+    ofLhs += square(row[k] - throughBytes(row[k], extreme / largest, 128)) *
+             plain.rows[k];
+    whole += square(row[k]) * plain.rows[k];
+    squares += square(row[k]);
+  }
+  dynamicError += ofLhs + squares * plain.steps;
+}
+
+class Calibration {
+public:
+  explicit Calibration(const PrecisionRequest &request) : request(request) {}
+
+  llvm::Expected<PrecisionPlan> run(const std::string &path,
+                                    CompileOptions options);
+
+private:
+  void collect();
+  llvm::Error
+  forEachRow(llvm::function_ref<void(ObservedLhs &lhs, Row row)> body);
+  llvm::Error chooseShifts();
+  llvm::Error chooseRanges();
+  llvm::Error measure();
+  PrecisionPlan plan() const;
+  void report() const;
+
+  const PrecisionRequest &request;
+  std::shared_ptr<CompiledModel> model;
+  std::vector<InputSet> sets;
+  std::vector<ObservedLhs> lhs; // As the program returns them.
+};
+
+void Calibration::collect() {
+  llvm::StringMap<size_t> readers;
+  for (const ObservedProduct &product : model->compilation.probes.observed) {
+    lhs.resize(std::max(lhs.size(), product.output + 1));
+    const Weight *weight = model->compilation.weights.lookup(product.weight);
+    ObservedLhs &own = lhs[product.output];
+    own.products.push_back(&product);
+    own.weights.push_back(weight);
+    own.most.assign(size_t(weight->shape[0]), 0);
+    ++readers[product.weight];
+  }
+  // With several readers, each by shifts of its own, it would be stored twice.
+  for (ObservedLhs &each : lhs)
+    each.mayShift = llvm::all_of(each.products, [&](const auto *product) {
+      return readers[product->weight] == 1;
+    });
+}
+
+llvm::Error Calibration::forEachRow(
+    llvm::function_ref<void(ObservedLhs &lhs, Row row)> body) {
+  for (const InputSet &set : sets) {
+    std::vector<tenon_tensor_t> outputs;
+    if (llvm::Error error = model->session->run(set.inputs, outputs))
+      return sentence(set.folder + ": " + llvm::toString(std::move(error)));
+    size_t first = outputs.size() - lhs.size();
+    for (size_t i = 0; i < lhs.size(); ++i) {
+      const tenon_tensor_t &output = outputs[first + i];
+      auto data = static_cast<const float *>(output.data);
+      size_t channels = lhs[i].most.size();
+      for (size_t at = 0; at < output.bytes / sizeof(float); at += channels)
+        body(lhs[i], {data + at, channels});
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Calibration::chooseShifts() {
+  llvm::Error error = forEachRow([](ObservedLhs &own, Row row) {
+    for (auto [most, x] : llvm::zip(own.most, row))
+      if (std::isfinite(x))
+        most = std::max(most, std::fabs(x));
+  });
+  if (error)
+    return error;
+  for (ObservedLhs &each : lhs) {
+    std::vector<std::vector<int8_t>> ways = {{}};
+    if (std::vector<int8_t> shifts = each.smoothing();
+        each.mayShift && !shifts.empty())
+      ways.push_back(std::move(shifts));
+    for (std::vector<int8_t> &shifts : ways) {
+      WeightErrors weights = each.weightErrors(shifts);
+      each.candidates.emplace_back(std::move(shifts), each.most.size());
+      each.candidates.back().weights = std::move(weights);
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Calibration::chooseRanges() {
+  llvm::Error error = forEachRow([](ObservedLhs &own, Row row) {
+    for (Candidate &candidate : own.candidates)
+      candidate.count(row);
+  });
+  if (error)
+    return error;
+  for (ObservedLhs &each : lhs)
+    for (Candidate &candidate : each.candidates) {
+      StaticLhs chosen =
+          candidate.histogram.choose(choiceOf(request.calibration));
+      candidate.lhs.scale = chosen.scale;
+      candidate.lhs.zero = chosen.zero;
+    }
+  return llvm::Error::success();
+}
+
+llvm::Error Calibration::measure() {
+  return forEachRow([](ObservedLhs &own, Row row) {
+    own.measureDynamic(row);
+    for (Candidate &candidate : own.candidates)
+      candidate.measure(row);
+  });
+}
+
+PrecisionPlan Calibration::plan() const {
+  PrecisionPlan plan = model->compilation.precisions;
+  llvm::StringMap<const ObservedLhs *> observed;
+  for (const ObservedLhs &each : lhs)
+    for (const ObservedProduct *product : each.products)
+      observed[product->op] = &each;
+  for (OpPrecision &row : plan.ops) {
+    const ObservedLhs *own =
+        row.kind == "matmul" ? observed.lookup(row.op) : nullptr;
+    if (!own)
+      continue;
+    row.precision = Precision::Int8;
+    if (own->isStatic())
+      row.lhs = own->best().lhs;
+  }
+  return plan;
+}
+
+void Calibration::report() const {
+  size_t products = 0, smoothed = 0, dynamic = 0;
+  double worst = 0;
+  for (const ObservedLhs &each : lhs) {
+    products += each.products.size();
+    if (!each.isStatic()) {
+      dynamic += each.products.size();
+      worst = std::max(worst, std::sqrt(each.best().error / each.dynamicError));
+    } else if (!each.best().lhs.shifts.empty()) {
+      smoothed += each.products.size();
+    }
+  }
+  llvm::outs() << "int8 by " << request.calibration << " of " << sets.size()
+               << (sets.size() == 1 ? " set" : " sets")
+               << " of inputs: " << products - dynamic << " of " << products
+               << " products static, " << smoothed
+               << " of them with channels smoothed";
+  if (dynamic)
+    llvm::outs() << "; " << dynamic << " dynamic, as static errs up to "
+                 << llvm::format("%.2g", worst) << " times as much";
+  llvm::outs() << '\n';
+}
+
+llvm::Expected<PrecisionPlan> Calibration::run(const std::string &path,
+                                               CompileOptions options) {
+  options.stage = EmitStage::Artifact;
+  options.observe = true;
+  auto made = CompiledModel::make(path, options, request.threads);
+  if (!made)
+    return made.takeError();
+  model = std::move(*made);
+  auto found = readInputSets(*model->session, request.calibrate);
+  if (!found)
+    return found.takeError();
+  sets = std::move(*found);
+  collect();
+  if (llvm::Error error = chooseShifts())
+    return error;
+  if (llvm::Error error = chooseRanges())
+    return error;
+  if (llvm::Error error = measure())
+    return error;
+  report();
+  return plan();
+}
+
+} // namespace
+
+llvm::Expected<PrecisionPlan>
+tenon::calibrateInt8(const std::string &path, const CompileOptions &options,
+                     const PrecisionRequest &request) {
+  return Calibration(request).run(path, options);
+}
