@@ -28,7 +28,7 @@ using kernel::roleOf;
 struct Group {
   llvm::SetVector<Operation *> ops;
   Operation *root = nullptr;
-  bool givesTwo = false; // Its last op's result, and that op's operand.
+  Value also; // What it gives beside its last op's result, if anything.
 };
 
 bool isView(Operation *op) { return isa<graph::ReshapeOp>(op); }
@@ -280,23 +280,54 @@ private:
                       (matmul && !kernel::turnBehind(matmul)));
   }
 
+  /// What makes fewer bits of f32 and ends with `op`, first to last: a cast, or
+  /// a product with a factor that is quantized. Empty for others.
+  SmallVector<Operation *> roundingOf(Operation *op) const {
+    if (isa<graph::CastOp>(op) && isTaken(op->getResult(0)))
+      return {op};
+    auto quantize = dyn_cast<graph::QuantizeOp>(op);
+    if (!quantize || isCuda)
+      return {};
+    auto scaled = quantize.getInput().getDefiningOp<graph::MulOp>();
+    Group *group = scaled ? groupOf.lookup(scaled) : nullptr;
+    if (!group || !scaled->hasOneUse() || group->ops.size() != 1)
+      return {};
+    return {scaled, op};
+  }
+
+  /// Whether nothing lies between two ops but what the model holds.
+  static bool isBehind(Operation *first, Operation *second) {
+    do
+      first = first->getNextNode();
+    while (first &&
+           (isa<graph::WeightOp>(first) || roleOf(first) == Role::Constant));
+    return first == second;
+  }
+
   /// Puts a rounding of what others read too into the kernel that makes it,
   /// which then stores both.
   bool joinRounding(Operation *op) {
-    auto cast = dyn_cast<graph::CastOp>(op);
-    Operation *producer = cast ? cast.getInput().getDefiningOp() : nullptr;
+    SmallVector<Operation *> ops = roundingOf(op);
+    Value value = ops.empty() ? Value() : ops.front()->getOperand(0);
+    Operation *producer = value ? value.getDefiningOp() : nullptr;
     auto found = groupOf.find(producer);
-    if (!producer || found == groupOf.end() || !isTaken(op->getResult(0)) ||
-        !graph::getElementType(cast.getInput()).isF32() ||
-        producer->hasOneUse() || producer->getNextNode() != op)
+    if (!producer || found == groupOf.end() ||
+        !graph::getElementType(value).isF32() || producer->hasOneUse() ||
+        graph::getDims(value) != graph::getDims(op->getResult(0)) ||
+        !isBehind(producer, ops.front()) ||
+        (ops.size() > 1 && !isBehind(ops.front(), op)))
       return false;
     Group &group = *found->second;
-    if (group.ops.back() != producer || group.givesTwo ||
-        !givesTwo(group.root) || group.ops.size() >= maxOps)
+    if (group.ops.back() != producer || group.also || !givesTwo(group.root) ||
+        group.ops.size() + ops.size() > maxOps)
       return false;
-    group.ops.insert(op);
-    group.givesTwo = true;
-    groupOf[op] = &group;
+    for (Operation *each : ops) {
+      if (Group *own = groupOf.lookup(each))
+        own->ops.clear();
+      group.ops.insert(each);
+      groupOf[each] = &group;
+    }
+    group.also = value;
     return true;
   }
 
@@ -409,7 +440,7 @@ private:
     if (!producer || found == groupOf.end() || found->second == &group)
       return;
     Group &other = *found->second;
-    bool onlyRows = !other.givesTwo && llvm::all_of(other.ops, movesRows) &&
+    bool onlyRows = !other.also && llvm::all_of(other.ops, movesRows) &&
                     other.ops.back() == producer && producer->hasOneUse();
     // The tiles of other roots would read them element by element.
     if (!onlyRows || (group.root && !readsOnce(group.root)) ||
@@ -451,7 +482,7 @@ private:
       return "it stores 16 bits, which its user widens";
     if (producer->getBlock() != &block)
       return "its user is in a branch of an If";
-    if (producer->getNumResults() != 1 || other.givesTwo)
+    if (producer->getNumResults() != 1 || other.also)
       return "it has several results";
     if (!isReadTogether(group, consumer, {producer}))
       return "its result has several users";
@@ -562,8 +593,8 @@ private:
     OpBuilder builder(last);
     Location loc = last->getLoc();
     SmallVector<Value> results(last->getResults());
-    if (group.givesTwo)
-      results.insert(results.begin(), last->getOperand(0));
+    if (group.also)
+      results.insert(results.begin(), group.also);
     auto region = kernel::RegionOp::create(
         builder, loc, ValueRange(results).getTypes(), operands.getArrayRef());
     Block *body = builder.createBlock(&region.getBody());

@@ -287,21 +287,47 @@ Value conversion(const Formula &f) {
 
 Value choice(const Formula &f) { return f.select(f.x, f.y, f.z); }
 
-/// A type in which sums of a quotient and a zero point are exact where they
-/// matter.
-Type sumType(const Formula &f, Type result) {
-  return result.getIntOrFloatBitWidth() > 16 ? Type(f.b.getF64Type())
-                                             : Type(f.b.getF32Type());
+/// A quotient as an integer of at most 16 bits. What these do not hold is cut
+/// off before it is rounded, which gives the same number in fewer steps.
+Value quantizeNarrow(const Formula &f, Value value, Type result) {
+  ImplicitLocOpBuilder &b = f.b;
+  unsigned width = result.getIntOrFloatBitWidth();
+  bool isSigned = !result.isUnsignedInteger();
+  double lowest = isSigned ? -std::ldexp(1, width - 1) : 0;
+  double highest = std::ldexp(1, isSigned ? width - 1 : width) - 1;
+  Value zero = emitCast(b, f.z, result, b.getF32Type());
+  auto bound = [&](double end) -> Value {
+    return arith::SubFOp::create(b, constantLike(b, zero.getType(), end), zero);
+  };
+  using P = arith::CmpFPredicate;
+  Value low = bound(lowest), high = bound(highest);
+  // NaN counts as 0, which lies between the two.
+  Value isNan = f.compare(P::UNO, value, value);
+  value = f.select(f.compare(P::OGT, value, low), value, low);
+  value = f.select(isNan, constantLike(b, value.getType(), 0), value);
+  value = f.select(f.compare(P::OLT, value, high), value, high);
+  // Behind this sum a bit is worth 1: it rounds, ties to even, and leaves the
+  // integer in the lower bits.
+  constexpr double roundingTerm = 12582912; // 1.5 * 2^23
+  Value sum = arith::AddFOp::create(
+      b, value, constantLike(b, value.getType(), roundingTerm));
+  Type i32 = b.getI32Type();
+  Value bits = arith::BitcastOp::create(b, sameShape(sum.getType(), i32), sum);
+  bits = arith::AddIOp::create(b, bits, emitCast(b, f.z, result, i32));
+  return emitCast(b, bits, i32, result);
 }
 
 Value quantize(const Formula &f) {
   ImplicitLocOpBuilder &b = f.b;
   Type scale = computeType(graph::getElementType(f.op->getOperand(1)));
   Type result = graph::getElementType(f.op->getResult(0));
-  Type sum = sumType(f, result);
   Value value =
       emitCast(b, f.x, f.isFloat() ? computeType(f.element) : f.element, scale);
   value = arith::DivFOp::create(b, value, f.y);
+  if (scale.isF32() && result.getIntOrFloatBitWidth() <= 16)
+    return quantizeNarrow(f, value, result);
+  // In f64 the sum with the zero point is exact where it matters.
+  Type sum = b.getF64Type();
   value = math::RoundEvenOp::create(b, value);
   // NaN counts as 0.
   Value isNan = f.compare(arith::CmpFPredicate::UNO, value, value);

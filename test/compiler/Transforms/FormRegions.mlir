@@ -709,6 +709,36 @@ func.func @rounded_and_not(%x: tensor<4x64xf32>, %n: tensor<4xi64>) -> (tensor<4
 
 // -----
 
+// So are the bytes of a product whose lhs was calibrated.
+
+// CHECK-LABEL: @quantized_and_not
+func.func @quantized_and_not(%x: tensor<4x64xf32>) -> (tensor<4x64xf32>, tensor<4x64xi32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<64x64xi8>
+  // CHECK:      %[[TWO:.*]]:2 = kernel.region(%arg0, %{{.*}}, %{{.*}}) : {{.*}} -> (tensor<4x64xf32>, tensor<4x64xui8>)
+  // CHECK:      %[[N:.*]] = graph.layer_norm
+  // CHECK-NEXT: %[[S:.*]] = graph.mul %[[N]]
+  // CHECK-NEXT: %[[Q:.*]] = graph.quantize %[[S]]
+  // CHECK-NEXT: kernel.yield %[[N]], %[[Q]]
+  // CHECK:      kernel.region(%[[TWO]]#1,
+  // CHECK:      kernel.region(%[[TWO]]#0,
+  %0 = graph.layer_norm %x {axis = 1 : i64, epsilon = 1.0e-5 : f64} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  %f = graph.weight {name = "f"} : () -> tensor<64xf32>
+  %z = graph.weight {name = "z"} : () -> tensor<ui8>
+  %1 = graph.mul %0, %f : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xf32>
+  %one = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  // expected-remark@+1 {{kernel ends here: its user 'graph.cast' does not read it element by element}}
+  %2 = graph.quantize %1, %one, %z : (tensor<4x64xf32>, tensor<f32>, tensor<ui8>) -> tensor<4x64xui8>
+  %3 = graph.cast %2 : (tensor<4x64xui8>) -> tensor<4x64xi32>
+  %4 = graph.cast %w : (tensor<64x64xi8>) -> tensor<64x64xi32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %5 = graph.matmul %3, %4 : (tensor<4x64xi32>, tensor<64x64xi32>) -> tensor<4x64xi32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %6 = graph.add %0, %x : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+  return %6, %5 : tensor<4x64xf32>, tensor<4x64xi32>
+}
+
+// -----
+
 // Behind another root a kernel has one result.
 
 // CHECK-LABEL: @product_and_rounded

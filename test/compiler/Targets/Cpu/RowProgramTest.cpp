@@ -56,6 +56,32 @@ TEST_P(RowProgram, SeveralAxesAsOneRow) {
   runRows(cases);
 }
 
+/// What calibration makes of a norm that others read as it is, too.
+TEST_P(RowProgram, StoresBytesBesideTheResult) {
+  std::vector<Symbols> sizes;
+  for (int64_t n : {0, 1, 15, 16, 65, 200})
+    sizes.push_back({{"m", 5}, {"n", n}});
+  std::string whole = tensor({"m", "n"}, "f32"), row = tensor({"n"}, "f32"),
+              bytes = tensor({"m", "n"}, "ui8");
+  std::vector<KernelCase> cases;
+  for (const std::string &op : {"layer_norm", "rms_norm"}) {
+    KernelCase test =
+        one(op, "{axis = 1, epsilon = 1.0e-5}", {whole}, {whole}, sizes);
+    test.arguments += ", %f: " + row + ", %z: tensor<ui8>";
+    test.body.resize(test.body.find("kernel.yield"));
+    test.body +=
+        "%one = graph.constant {value = dense<1.0> : tensor<f32>} : () -> "
+        "tensor<f32>\n%s = graph.mul %r#0, %f : (" +
+        whole + ", " + row + ") -> " + whole +
+        "\n%q = graph.quantize %s, %one, %z : (" + whole +
+        ", tensor<f32>, tensor<ui8>) -> " + bytes +
+        "\nkernel.yield %r#0, %q : " + whole + ", " + bytes;
+    test.values = {{-4, 4}, {20, 80}, {100, 150}};
+    cases.push_back(std::move(test));
+  }
+  runRows(cases);
+}
+
 TEST_P(RowProgram, SoftmaxOfSpecialValues) {
   std::string whole = tensor({"m", "n"}, "f32");
   std::vector<KernelCase> cases;
