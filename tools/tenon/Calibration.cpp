@@ -12,6 +12,7 @@
 #include "tools/tenon/Calibration.h"
 #include "tools/tenon/CompiledModel.h"
 #include "tools/tenon/LhsHistogram.h"
+#include "tools/tenon/Smoothing.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -142,9 +143,6 @@ WeightErrors ObservedLhs::weightErrors(llvm::ArrayRef<int8_t> shifts) const {
   return errors;
 }
 
-/// Shifts after which channels' and rows' largest magnitudes are alike: half of
-/// what a channel exceeds others by moves to the weights. Empty where none
-/// does.
 std::vector<int8_t> ObservedLhs::smoothing() const {
   std::vector<float> rows(most.size(), 0);
   for (const Weight *weight : weights)
@@ -152,25 +150,7 @@ std::vector<int8_t> ObservedLhs::smoothing() const {
       for (float each : row)
         rows[k] = std::max(rows[k], std::fabs(each));
     });
-  std::vector<double> wanted;
-  for (auto [channel, row] : llvm::zip(most, rows))
-    if (std::isnormal(channel) && std::isnormal(row))
-      wanted.push_back(std::log2(double(channel) / row) / 2);
-  if (wanted.empty())
-    return {};
-  std::vector<double> sorted = wanted;
-  auto middle = sorted.begin() + ptrdiff_t(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  std::vector<int8_t> shifts;
-  size_t next = 0;
-  for (auto [channel, row] : llvm::zip(most, rows)) {
-    bool isUsed = std::isnormal(channel) && std::isnormal(row);
-    double shift = isUsed ? std::nearbyint(wanted[next++] - *middle) : 0;
-    shifts.push_back(
-        int8_t(std::clamp(shift, -double(mostShift), double(mostShift))));
-  }
-  bool isFlat = llvm::all_of(shifts, [](int8_t shift) { return shift == 0; });
-  return isFlat ? std::vector<int8_t>() : shifts;
+  return smoothingShifts(most, rows);
 }
 
 void ObservedLhs::measureDynamic(Row row) {
