@@ -8,7 +8,8 @@
     frontier.py write --setting TEXT-FILE [--embeddings JSON] -o PAGE JSON...
 
 `measure` compiles FOLDER/model.onnx in each precision ("auto:E" is auto with
---max-error E, calibrated on the other sets of inputs), then runs all of them in turn on
+--max-error E, "int8:static" int8 by scales, both calibrated on the other sets of
+inputs), then runs all of them in turn on
 test_data_set_SET (0), N times. Of a program's runs the smallest median counts. Errors
 are differences from the first precision's outputs.
 
@@ -33,11 +34,13 @@ COLOURS = ["#4053d3", "#b51d14", "#00a45a", "#ddb310", "#00beff", "#8a4fb5", "#4
 
 
 def compile_model(tenon, folder, precision, artifact, calibrate):
-    name, _, error = precision.partition(":")
+    name, _, option = precision.partition(":")
     command = [tenon, "compile", folder / "model.onnx", "-o", artifact,
                f"--precision={name}"]
-    if error:
-        command += ["--max-error", error, "--calibrate", calibrate]
+    if option:
+        command += ["--calibrate", calibrate]
+    if option and option != "static":
+        command += ["--max-error", option]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{folder.name} in {precision}: {done.stderr.strip()}")

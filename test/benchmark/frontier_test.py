@@ -24,13 +24,14 @@ def run(*arguments, code=0):
 
 def check_page(folder):
     results, page = folder / "r.json", folder / "page.md"
-    run("measure", "--tenon", TENON, "-o", results, "--precisions", "fp32,auto:0.5",
+    run("measure", "--tenon", TENON, "-o", results, "--precisions", "fp32,auto:0.5,int8:static",
         "--rounds", 1, "--seconds", 0.01, f"{MODELS}/mlp_ts17:1")
     measured, = json.loads(results.read_text())
-    exact, rounded = measured["rows"]
+    exact, rounded, static = measured["rows"]
     chosen = rounded["chosen"]  # By what this CPU is good at.
     assert measured["model"] == "mlp_ts17" and chosen and "fp32" not in chosen, measured
     assert exact["error"] == 0 < rounded["error"] <= 0.5, measured
+    assert exact["error"] < static["error"] <= 0.5, measured
     assert rounded["weights"] < 0.6 * exact["weights"], measured
     (folder / "setting").write_text("Today, here.")
     (folder / "e.json").write_text(json.dumps([

@@ -231,10 +231,8 @@ static Verdict verifySeeded(ImportedModel &model, const Execution &execution,
 }
 
 /// What rounding products may do to outputs.
-static double toleranceOf(const PrecisionRequest &request) {
-  if (request.readsPlan())
-    return 1e-2;
-  switch (findPrecision(request.all).value_or(Precision::Fp32)) {
+static double toleranceOf(Precision precision) {
+  switch (precision) {
   case Precision::Fp32:
     return 0;
   case Precision::Fp16:
@@ -249,6 +247,21 @@ static double toleranceOf(const PrecisionRequest &request) {
     return 2e-1;
   }
   return 0;
+}
+
+/// That of the coarsest precision asked for.
+static double toleranceOf(const PrecisionRequest &request) {
+  if (!request.readsPlan())
+    return toleranceOf(findPrecision(request.all).value_or(Precision::Fp32));
+  auto plan = readPrecisionPlan(request.plan);
+  if (!plan) {
+    llvm::consumeError(plan.takeError()); // Compiling says why.
+    return 0;
+  }
+  double tolerance = 0;
+  for (const OpPrecision &row : plan->ops)
+    tolerance = std::max(tolerance, toleranceOf(row.precision));
+  return tolerance;
 }
 
 Verdict tenon::verifyModel(const std::string &path,

@@ -220,7 +220,8 @@ void addVerify(CLI::App &app, Command &chosen) {
       ->required();
   command->add_option("--max-error", options->maxError,
                       "Relative to each output's largest magnitude; default "
-                      "1e-4, 1e-2 with f16 or bf16, 1e-1 when quantized");
+                      "1e-4, 1e-2 with f16 or bf16, 1e-1 when quantized; more "
+                      "where a precision, or a plan's coarsest one, errs more");
   command->add_option("--cpu", options->cpu, "CPU level to compile for");
   addPrecision(command, options->precision,
                "read, in the place of --precision");
