@@ -70,6 +70,18 @@ std::string transpose(const std::string &name, const std::string &axes) {
   return "transpose %" + name + " {permutation = array<i64: " + axes + ">}";
 }
 
+/// Heads of attention, of rows that hold all of them.
+Operand queries() {
+  return {{"b", "s", "4", "32"},
+          transpose("a", "0, 2, 1, 3"),
+          {"b", "4", "s", "32"}};
+}
+Operand keys() {
+  return {{"b", "s", "4", "32"},
+          transpose("b", "0, 2, 3, 1"),
+          {"b", "4", "32", "s"}};
+}
+
 class BatchedMatmul : public LevelTest {};
 
 /// Windows of columns, of rows, and a matrix for each window: batches whose
@@ -169,13 +181,7 @@ TEST_P(BatchedMatmul, SeesThroughTransposes) {
                {"2", "b", "20", "t"}},
               {"2", "b", "s", "t"}, sizes),
       // Heads of attention, both ways.
-      product({{"b", "s", "4", "32"},
-               transpose("a", "0, 2, 1, 3"),
-               {"b", "4", "s", "32"}},
-              {{"b", "s", "4", "32"},
-               transpose("b", "0, 2, 3, 1"),
-               {"b", "4", "32", "s"}},
-              {"b", "4", "s", "s"}, sizes),
+      product(queries(), keys(), {"b", "4", "s", "s"}, sizes),
       product({{"b", "4", "s", "t"}},
               {{"b", "t", "4", "32"},
                transpose("b", "0, 2, 1, 3"),
@@ -296,13 +302,7 @@ TEST_P(BatchedPairs, TakesBatches) {
        pairs({{"b", "1", "s", "20"}}, {{"1", "2", "20", "s"}},
              {"b", "2", "s", "s"}, sizes),
        // Heads of attention.
-       pairs({{"b", "s", "4", "32"},
-              transpose("a", "0, 2, 1, 3"),
-              {"b", "4", "s", "32"}},
-             {{"b", "s", "4", "32"},
-              transpose("b", "0, 2, 3, 1"),
-              {"b", "4", "32", "s"}},
-             {"b", "4", "s", "s"}, sizes),
+       pairs(queries(), keys(), {"b", "4", "s", "s"}, sizes),
        pairs({{"b", "4", "s", "66"}},
              {{"b", "66", "4", "32"},
               transpose("b", "0, 2, 1, 3"),
@@ -330,11 +330,7 @@ TEST_P(BatchedPairs, PacksForManyRows) {
              "%y = graph.add %sums, %sums : (RESULT, RESULT) -> RESULT")});
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, BatchedPairs,
-                         testing::Values("x86-64-v3", "x86-64-v4",
-                                         "x86-64-v4-bf16", expandedPairs,
-                                         "x86-64-v4-amx", expandedAmx),
-                         nameOfLevel);
+TENON_FOR_LEVELS_OF_PAIRS(BatchedPairs);
 
 } // namespace
 } // namespace tenon::test

@@ -48,4 +48,14 @@ nameOfLevel(const testing::TestParamInfo<const char *> &info) {
                            testing::Values("x86-64-v3", "x86-64-v4"),          \
                            tenon::test::nameOfLevel)
 
+/// Of kernels that may meet pairs of bf16, for all levels and those that
+/// multiply such.
+#define TENON_FOR_LEVELS_OF_PAIRS(suite)                                       \
+  INSTANTIATE_TEST_SUITE_P(                                                    \
+      Levels, suite,                                                           \
+      testing::Values("x86-64-v3", "x86-64-v4", "x86-64-v4-bf16",              \
+                      tenon::test::expandedPairs, "x86-64-v4-amx",             \
+                      tenon::test::expandedAmx),                               \
+      tenon::test::nameOfLevel)
+
 #endif // TENON_TEST_COMPILER_TARGETS_CPU_LEVELTEST_H

@@ -28,6 +28,21 @@ KernelCase product(Dims lead, int64_t depth, int64_t columns,
   return test;
 }
 
+KernelCase batches(const std::string &depth, const std::string &columns,
+                   std::vector<Symbols> sizes) {
+  KernelCase test;
+  test.name = "batches, " + depth + "x" + columns;
+  test.schedule = "PackedMatmul";
+  std::string lhs = tensor({"3", "m", depth}, "f32");
+  std::string weight = tensor({"3", depth, columns}, "f32");
+  std::string sums = tensor({"3", "m", columns}, "f32");
+  test.arguments = "%a: " + lhs + ", %b: " + weight;
+  test.body = "%s = graph.matmul %a, %b : (" + lhs + ", " + weight + ") -> " +
+              sums + "\nkernel.yield %s : " + sums;
+  test.sizes = std::move(sizes);
+  return test;
+}
+
 std::vector<Symbols> rows(std::initializer_list<int64_t> counts) {
   std::vector<Symbols> sizes;
   for (int64_t count : counts)

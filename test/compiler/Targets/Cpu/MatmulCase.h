@@ -16,6 +16,10 @@ KernelCase product(Dims lead, int64_t depth, int64_t columns,
                    std::vector<Symbols> sizes, const std::string &operands = "",
                    std::string behind = "", const std::string &element = "f32");
 
+/// A product of lhs [3, m, depth] and a matrix of a weight for each batch.
+KernelCase batches(const std::string &depth, const std::string &columns,
+                   std::vector<Symbols> sizes);
+
 /// A product of lhs [lead, depth] and a weight whose two halves of `columns`
 /// meet; %l and %h of type HALF become %y.
 KernelCase gated(Dims lead, int64_t depth, int64_t columns,

@@ -260,11 +260,7 @@ TEST_P(ConvPairs, RunsWhatFollows) {
 
 TENON_FOR_ALL_LEVELS(PackedConv);
 
-INSTANTIATE_TEST_SUITE_P(Levels, ConvPairs,
-                         testing::Values("x86-64-v3", "x86-64-v4",
-                                         "x86-64-v4-bf16", expandedPairs,
-                                         "x86-64-v4-amx", expandedAmx),
-                         nameOfLevel);
+TENON_FOR_LEVELS_OF_PAIRS(ConvPairs);
 
 } // namespace
 } // namespace tenon::test

@@ -80,19 +80,8 @@ TEST_P(PackedPairs, CombinesTwoHalvesOfItsColumns) {
 TEST_P(PackedPairs, TakesAMatrixPerBatch) {
   std::vector<KernelCase> cases;
   for (const char *depth : {"20", "1100"})
-    for (const char *columns : {"48", "50"}) {
-      KernelCase test;
-      test.name = std::string("batches, ") + depth + "x" + columns;
-      test.schedule = "PackedMatmul";
-      std::string lhs = tensor({"3", "m", depth}, "f32");
-      std::string weight = tensor({"3", depth, columns}, "f32");
-      std::string sums = tensor({"3", "m", columns}, "f32");
-      test.arguments = "%a: " + lhs + ", %b: " + weight;
-      test.body = "%s = graph.matmul %a, %b : (" + lhs + ", " + weight +
-                  ") -> " + sums + "\nkernel.yield %s : " + sums;
-      test.sizes = rows({0, 1, 9, 66});
-      cases.push_back(test);
-    }
+    for (const char *columns : {"48", "50"})
+      cases.push_back(batches(depth, columns, rows({0, 1, 9, 66})));
   runPairs(cases);
 }
 
@@ -122,11 +111,7 @@ TEST_P(PackedPairs, ReadsLhsThroughSlices) {
   run(cases);
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, PackedPairs,
-                         testing::Values("x86-64-v3", "x86-64-v4",
-                                         "x86-64-v4-bf16", expandedPairs,
-                                         "x86-64-v4-amx", expandedAmx),
-                         nameOfLevel);
+TENON_FOR_LEVELS_OF_PAIRS(PackedPairs);
 
 } // namespace
 } // namespace tenon::test
