@@ -178,6 +178,8 @@ def check_static_int8(folder):
             err="--calibrate is for --precision=int8")
     empty = folder / "empty"
     empty.mkdir()
+    run(*compile_mlp, "--precision=int8", "--calibrate", MLP, "--target=cuda", code=2,
+        err="tenon compile: --precision=int8 is for CPUs alone")
     run(*compile_mlp, "--precision=int8", "--calibrate", empty, code=1,
         err="cannot be opened")
     run(*compile_mlp, "--precision=int8", "--calibrate", MODELS / "bert_ts17", code=1,

@@ -76,12 +76,24 @@ int writePlan(Compilation &compilation, const std::string &path) {
   return refuse({"there is no memory plan at this stage"}, kInvalid);
 }
 
+/// Why a precision cannot be measured, which CPUs do; empty: it can.
+std::string refusalOfTargets(const CompileOptions &options,
+                             llvm::StringRef precision) {
+  if (!llvm::is_contained(options.targets, Target::Cuda))
+    return "";
+  return ("--precision=" + precision +
+          " is for CPUs alone, and CUDA is a target: for it say bf16 or fp16")
+      .str();
+}
+
 /// Sets the plan of --precision=int8 --calibrate.
 int calibrate(const CompileCommand &command, CompileOptions &options) {
   if (options.precision != Precision::Int8)
     return refuse({"--calibrate is for --precision=int8, whose scales it makes "
                    "static, and for --precision=auto"},
                   kInvalid);
+  if (std::string why = refusalOfTargets(options, "int8"); !why.empty())
+    return refuse({why}, kInvalid);
   ProgressTimer progress("calibrating " + command.model);
   auto plan = calibrateInt8(command.model, options, command.precision);
   if (!plan)
@@ -92,10 +104,8 @@ int calibrate(const CompileCommand &command, CompileOptions &options) {
 
 /// Sets the plan of --precision=auto.
 int choosePlan(const CompileCommand &command, CompileOptions &options) {
-  if (llvm::is_contained(options.targets, Target::Cuda))
-    return refuse({"--precision=auto is for CPUs alone, and CUDA is a target: "
-                   "for it say bf16 or fp16"},
-                  kInvalid);
+  if (std::string why = refusalOfTargets(options, "auto"); !why.empty())
+    return refuse({why}, kInvalid);
   ProgressTimer progress("measuring " + command.model);
   auto plan = planPrecisions(command.model, options, command.precision);
   if (!plan)
