@@ -11,14 +11,15 @@
 // On CPUs these are the products by weights, of those by weights of 8 or 4 bits
 // lhs alone; what attention multiplies, beside products in int8 too: its kernel
 // rounds that itself, for those CPUs that gain by it; and, where some level
-// multiplies pairs, convolutions of one group. Sums between convolutions are
-// read in 16 bits: their kernels store one result. CPUs have no products of f16
+// multiplies pairs, products of two activations and convolutions of one group.
+// Sums between convolutions, and what pools take the largest of, are read in 16
+// bits: their kernels store one result. CPUs have no products of f16
 // with sums of f32: there it is weights and tables alone that become f16, which
 // kernels multiply as the f32 that they are.
 //
 // CUDA devices have instructions for pairs of 16 bits that are many times as
-// fast as those for f32: there, products of two activations and convolutions by
-// groups are such, too.
+// fast as those for f32: there, all products of two activations and
+// convolutions by groups are such, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -275,14 +276,19 @@ private:
     return "";
   }
 
+  /// Whether k is a number of which pairs can be made.
+  static bool hasEvenDepth(graph::MatmulOp op) {
+    std::optional<int64_t> depth =
+        graph::getDims(op.getLhs()).back().asConstant();
+    return depth && *depth % 2 == 0;
+  }
+
   /// Of two that are no weights: where it is not worth the roundings.
   static std::string refusalOfSizes(graph::MatmulOp op) {
     SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
     std::optional<int64_t> rows = dims[dims.size() - 2].asConstant();
     std::optional<int64_t> columns = dims.back().asConstant();
-    std::optional<int64_t> depth =
-        graph::getDims(op.getLhs()).back().asConstant();
-    if (!depth || *depth % 2 != 0)
+    if (!hasEvenDepth(op))
       return "k is odd or no number, and pairs of its steps lie together";
     if ((rows && *rows <= kernel::fewRows) || columns == 1)
       return "it is of few rows or of one column";
@@ -300,9 +306,7 @@ private:
       return "rhs is no weight of f32 of some size";
     if (!kernel::isMatrixOrOnePerBatch(op))
       return "rhs is neither a matrix nor one for each batch";
-    std::optional<int64_t> depth =
-        graph::getDims(op.getLhs()).back().asConstant();
-    if (narrowType.isBF16() && (!depth || *depth % 2 != 0))
+    if (narrowType.isBF16() && !hasEvenDepth(op))
       return "k is odd, and pairs of its steps lie together";
     return refusalOfRange(op.getRhs());
   }
@@ -400,10 +404,16 @@ private:
         graph::tensorOf(graph::getDims(op.getResult()), narrowType), table,
         op.getIndices(), op.getAxis());
     narrow->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-    Value wide =
-        castTo(builder, op.getLoc(), narrow.getResult(), builder.getF32Type());
-    op.getResult().replaceAllUsesWith(wide);
-    op.erase();
+    replaceWidened(op, narrow);
+  }
+
+  /// Puts a value of 16 bits, widened, in the place of an op: the wide one.
+  static Value replaceWidened(Operation *op, Value narrow) {
+    OpBuilder builder(op);
+    Value wide = castTo(builder, op->getLoc(), narrow, builder.getF32Type());
+    op->getResult(0).replaceAllUsesWith(wide);
+    op->erase();
+    return wide;
   }
 
   /// The value rounded and widened, as seen through what only renames
@@ -435,9 +445,9 @@ private:
       eraseUnused(producer);
   }
 
-  /// What a convolution that was lowered becomes through ops with constants,
-  /// for one reader; null when it is none.
-  static graph::ConvOp convBehind(Value value) {
+  /// Whether a value is what a convolution that was lowered becomes through ops
+  /// with constants, for one reader.
+  static bool isOfConvolution(Value value) {
     auto isFixed = [](Value operand) {
       Operation *op = operand.getDefiningOp();
       return isa_and_present<graph::ConstantOp, graph::WeightOp>(op);
@@ -445,14 +455,14 @@ private:
     while (value.hasOneUse()) {
       Operation *op = value.getDefiningOp();
       if (auto conv = dyn_cast_if_present<graph::ConvOp>(op))
-        return kernel::convolvesPairs(conv) ? conv : graph::ConvOp();
+        return kernel::convolvesPairs(conv);
       if (!op || !graph::isPointwise(op) ||
           llvm::count_if(op->getOperands(), isFixed) + 1 !=
               op->getNumOperands())
-        return {};
+        return false;
       value = *llvm::find_if_not(op->getOperands(), isFixed);
     }
-    return {};
+    return false;
   }
 
   /// Sums of two convolutions, on CPUs.
@@ -460,7 +470,7 @@ private:
     SmallVector<graph::AddOp> sums;
     if (!isCuda)
       function.walk([&](graph::AddOp op) {
-        if (convBehind(op.getLhs()) && convBehind(op.getRhs()))
+        if (isOfConvolution(op.getLhs()) && isOfConvolution(op.getRhs()))
           sums.push_back(op);
       });
     return sums;
@@ -484,12 +494,8 @@ private:
         builder, pool.getLoc(),
         graph::tensorOf(graph::getDims(pool.getResult()), narrowType), image,
         pool->getAttrs());
-    Value wide = castTo(builder, pool.getLoc(), narrow.getResult(),
-                        builder.getF32Type());
     images.remove(pool.getResult());
-    images.insert(wide);
-    pool.getResult().replaceAllUsesWith(wide);
-    pool.erase();
+    images.insert(replaceWidened(pool, narrow));
     return narrow.getResult();
   }
 

@@ -86,6 +86,13 @@ std::string refusalOfTargets(const CompileOptions &options,
       .str();
 }
 
+int takePlan(llvm::Expected<PrecisionPlan> plan, CompileOptions &options) {
+  if (!plan)
+    return refuse({llvm::toString(plan.takeError())}, kFailure);
+  options.precisionPlan = std::move(*plan);
+  return kSuccess;
+}
+
 /// Sets the plan of --precision=int8 --calibrate.
 int calibrate(const CompileCommand &command, CompileOptions &options) {
   if (options.precision != Precision::Int8)
@@ -95,11 +102,8 @@ int calibrate(const CompileCommand &command, CompileOptions &options) {
   if (std::string why = refusalOfTargets(options, "int8"); !why.empty())
     return refuse({why}, kInvalid);
   ProgressTimer progress("calibrating " + command.model);
-  auto plan = calibrateInt8(command.model, options, command.precision);
-  if (!plan)
-    return refuse({llvm::toString(plan.takeError())}, kFailure);
-  options.precisionPlan = std::move(*plan);
-  return kSuccess;
+  return takePlan(calibrateInt8(command.model, options, command.precision),
+                  options);
 }
 
 /// Sets the plan of --precision=auto.
@@ -107,11 +111,8 @@ int choosePlan(const CompileCommand &command, CompileOptions &options) {
   if (std::string why = refusalOfTargets(options, "auto"); !why.empty())
     return refuse({why}, kInvalid);
   ProgressTimer progress("measuring " + command.model);
-  auto plan = planPrecisions(command.model, options, command.precision);
-  if (!plan)
-    return refuse({llvm::toString(plan.takeError())}, kFailure);
-  options.precisionPlan = std::move(*plan);
-  return kSuccess;
+  return takePlan(planPrecisions(command.model, options, command.precision),
+                  options);
 }
 
 /// What was assigned, as it was lowered in the end; of auto with errors.
