@@ -276,7 +276,7 @@ std::optional<std::string> refusalBatchedMatmul(const KernelView &view) {
     return "only one operand is bf16";
   if (sizes.hasPairs() && !sizes.lhsDepthStride().isConstant(1))
     return "rows of lhs, a bf16, are not contiguous";
-  if (sizes.hasPairs() && !sizes.canPackPairs())
+  if (sizes.hasPairs() && !kernel::canPackPairs(sizes.rhs))
     return "neither columns nor pairs of rhs, a bf16, lie together";
   if (sizes.hasPairs() && sizes.depth.asConstant().value_or(1) % 2 != 0)
     return "k is odd, and pairs of its steps lie together";

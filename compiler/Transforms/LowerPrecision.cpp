@@ -267,10 +267,11 @@ private:
       std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
       if (!view || !graph::getElementType(operand).isF32())
         return "an operand is not f32, or no view of memory";
-      size_t last = view->strides.size() - 1;
-      bool isRhs = operand == op.getRhs();
-      if (!kernel::liesInPairs(*view, isRhs ? last - 1 : last) &&
-          !(isRhs && view->strides[last].isConstant(1)))
+      bool canBePairs =
+          operand == op.getRhs()
+              ? kernel::canPackPairs(*view)
+              : kernel::liesInPairs(*view, view->strides.size() - 1);
+      if (!canBePairs)
         return "pairs of steps of an operand do not lie together";
     }
     return "";

@@ -91,6 +91,11 @@ bool liesInPairs(const StridedView &view, size_t axis) {
          llvm::all_of(others, isEven);
 }
 
+bool canPackPairs(const StridedView &rhs) {
+  return rhs.strides.back().isConstant(1) ||
+         liesInPairs(rhs, rhs.strides.size() - 2);
+}
+
 bool rowsFold(ArrayRef<Expr> dims, ArrayRef<Expr> strides) {
   size_t rows = dims.size() - 2;
   Expr expected = strides[rows] * dims[rows];
@@ -211,11 +216,6 @@ bool MatmulView::rowsLiePagesApart() const {
 bool MatmulView::lhsLiesInPairs() const {
   return hasHalfLhs() && isEven(depth) &&
          liesInPairs(lhs, lhs.strides.size() - 1);
-}
-
-bool MatmulView::canPackPairs() const {
-  return hasPairs() && (rhs.strides.back().isConstant(1) ||
-                        liesInPairs(rhs, rhs.strides.size() - 2));
 }
 
 bool MatmulView::mayCopyLhs() const {

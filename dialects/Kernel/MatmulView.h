@@ -24,6 +24,10 @@ bool rowsFold(llvm::ArrayRef<Expr> dims, llvm::ArrayRef<Expr> strides);
 /// as one element of twice their size.
 bool liesInPairs(const StridedView &view, size_t axis);
 
+/// Whether kernels can pack pairs of steps of k from a matrix on the right, of
+/// 16 bits: its columns lie together, or such pairs do.
+bool canPackPairs(const StridedView &rhs);
+
 /// The two halves of the columns of a product that nothing else reads.
 struct ColumnHalves {
   graph::SliceOp low, high;
@@ -87,9 +91,6 @@ struct MatmulView {
   /// Rows of lhs that are long and lie a multiple of 4 KiB apart meet in the
   /// same few sets of the caches.
   bool rowsLiePagesApart() const;
-  /// Whether columns of rhs, a bf16, lie together, or two steps of k of one can
-  /// be read as one element of 4 bytes.
-  bool canPackPairs() const;
   /// Whether a kernel may have to copy lhs before it multiplies, and the bytes
   /// of scratch memory for that at such a depth.
   bool mayCopyLhs() const;
