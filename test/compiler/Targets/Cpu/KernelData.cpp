@@ -41,7 +41,8 @@ double sample(Type element, const Values &values, std::mt19937_64 &random) {
     double value = ints[random() % std::size(ints)];
     return element.isUnsignedInteger() ? std::fabs(value) : value;
   }
-  double unit = std::uniform_real_distribution<double>()(random);
+  // Not by std::uniform_real_distribution, which takes logarithms for each.
+  double unit = static_cast<double>(random() >> 11) * 0x1p-53;
   return values.lo + (values.hi - values.lo) * unit;
 }
 
