@@ -126,8 +126,12 @@ Expr DimNames::named(StringRef text) {
 
 Expr DimNames::get(StringRef text, StringRef hint) {
   text = text.trim();
-  if (isMeaningless(text))
-    return Expr::symbol(state.context, state.uniqueSymbol(hint));
+  if (isMeaningless(text)) {
+    auto number = fixed.find(hint);
+    return number == fixed.end()
+               ? Expr::symbol(state.context, state.uniqueSymbol(hint))
+               : Expr::constant(state.context, number->second);
+  }
   if (symbols.contains(text) || fixed.contains(text))
     return named(text);
   auto known = [&](StringRef name) {

@@ -20,7 +20,8 @@ public:
   void announce(llvm::StringRef text);
 
   /// The size that a dim_param stands for. An empty or meaningless one ("?")
-  /// is a new symbol each time, named after `hint`.
+  /// is a new symbol each time, named after `hint`, or the number that `fixed`
+  /// gives to that name.
   graph::Expr get(llvm::StringRef text, llvm::StringRef hint);
 
 private:

@@ -62,9 +62,11 @@ llvm::Expected<Type> inputType(const onnx::ValueInfoProto &input,
   SmallVector<graph::Expr> dims;
   SmallVector<int64_t> numbers;
   for (auto [i, dim] : llvm::enumerate(tensor.shape().dim())) {
-    if (dim.has_dim_value() && dim.dim_value() < 0)
+    // Against ONNX, but exporters do write -1 for what varies.
+    bool varies = !dim.has_dim_value() || dim.dim_value() == -1;
+    if (!varies && dim.dim_value() < 0)
       return refuse("has the negative dim " + Twine(dim.dim_value()));
-    if (dim.has_dim_value()) {
+    if (!varies) {
       dims.push_back(graph::Expr::constant(context, dim.dim_value()));
       numbers.push_back(dim.dim_value());
     } else {

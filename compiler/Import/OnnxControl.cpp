@@ -83,13 +83,64 @@ std::unique_ptr<Region> importBranch(NodeConverter &node,
   return region;
 }
 
+/// The input of the only node that computes in a body, when it has this type
+/// and makes the body's only output; empty otherwise.
+std::string onlyInput(const onnx::GraphProto &body, StringRef opType) {
+  const onnx::NodeProto *only = nullptr;
+  for (const onnx::NodeProto &node : body.node()) {
+    if (node.op_type() == "Constant" && node.domain().empty())
+      continue;
+    if (only || node.op_type() != opType || !node.domain().empty())
+      return "";
+    only = &node;
+  }
+  bool whole = only && only->input_size() > 0 && only->output_size() == 1 &&
+               body.output_size() == 1 &&
+               body.output(0).name() == only->output(0);
+  return whole ? only->input(0) : "";
+}
+
+/// The size that a condition compares with 1; null for any other condition.
+graph::Expr sizeComparedWithOne(NodeConverter &node, Value condition) {
+  auto equal = condition.getDefiningOp<graph::EqualOp>();
+  if (!equal)
+    return {};
+  auto lhs = node.knownSizes(equal.getLhs()),
+       rhs = node.knownSizes(equal.getRhs());
+  if (!lhs || !rhs || lhs->size() != 1 || rhs->size() != 1)
+    return {};
+  if (lhs->front().isConstant(1))
+    std::swap(lhs, rhs);
+  return rhs->front().isConstant(1) ? lhs->front() : graph::Expr();
+}
+
+/// PyTorch writes `x.squeeze(axis)` so: if the size is 1, Squeeze, otherwise x
+/// itself. The rank is then a matter of the run, which nothing that follows
+/// could bear: the size has to be 1.
+bool isSqueezeWhereOne(NodeConverter &node, Value condition,
+                       const onnx::GraphProto &thenBody,
+                       const onnx::GraphProto &elseBody) {
+  std::string squeezed = onlyInput(thenBody, "Squeeze");
+  if (squeezed.empty() || squeezed != onlyInput(elseBody, "Identity"))
+    return false;
+  graph::Expr size = sizeComparedWithOne(node, condition);
+  if (!size)
+    return false;
+  node.require(size, graph::Relation::Equal, node.size(1),
+               "only an axis of size 1 can be squeezed");
+  return true;
+}
+
 /// The type for both branches: where dims differ, a symbol that the branch
 /// which ran will set.
 Type mergeTypes(NodeConverter &node, Value lhs, Value rhs) {
   auto left = graph::getDims(lhs), right = graph::getDims(rhs);
   if (left.size() != right.size()) {
     (void)node.unsupported("its branches give tensors of rank " +
-                           Twine(left.size()) + " and " + Twine(right.size()));
+                               Twine(left.size()) + " and " +
+                               Twine(right.size()),
+                           "where its condition is about sizes, fix them with "
+                           "--dim NAME=N");
     return {};
   }
   if (graph::getElementType(lhs) != graph::getElementType(rhs)) {
@@ -112,8 +163,13 @@ LogicalResult convertIf(NodeConverter &node) {
     return node.invalid("needs a then_branch and an else_branch");
   if (!graph::getElementType(condition).isInteger(1))
     return node.invalid("its condition is not a bool");
-  if (auto known = node.constantInts(condition); known && known->size() == 1) {
-    auto values = node.importBody(known->front() ? *thenBody : *elseBody);
+  const onnx::GraphProto *taken = nullptr;
+  if (auto known = node.constantInts(condition); known && known->size() == 1)
+    taken = known->front() ? thenBody : elseBody;
+  else if (isSqueezeWhereOne(node, condition, *thenBody, *elseBody))
+    taken = thenBody;
+  if (taken) {
+    auto values = node.importBody(*taken);
     for (auto [i, value] : llvm::enumerate(values))
       node.setOutput(i, value);
     return node.result();

@@ -55,6 +55,44 @@ TEST_F(ControlTest, BranchesOfDifferentRankAreRefused) {
   expectReason("its branches give tensors of rank 1 and 2");
 }
 
+/// Squeeze where a size is `compared`, as PyTorch writes it.
+class SqueezeWhereOneTest : public ControlTest {
+protected:
+  void build(int64_t compared, const std::string &other) {
+    graph.input("x", {"n", "m"});
+    graph.input("z", {"n", "m"});
+    graph.node("Shape", {"x"}, {"shape"});
+    graph.ints("axis", {1});
+    graph.ints("compared", {compared});
+    graph.node("Gather", {"shape", "axis"}, {"size"});
+    graph.node("Equal", {"size", "compared"}, {"flag"});
+    onnx::NodeProto *node = graph.node("If", {"flag"}, {"y"});
+    GraphBuilder yes = addBody(node, "then_branch");
+    yes.node("Squeeze", {"x", "axis"}, {"t"});
+    yes.output("t");
+    GraphBuilder no = addBody(node, "else_branch");
+    no.node("Identity", {other}, {"e"});
+    no.output("e");
+    graph.output("y");
+  }
+};
+
+TEST_F(SqueezeWhereOneTest, TheSizeHasToBeOne) {
+  build(1, "x");
+  expectText("graph.require");
+  EXPECT_EQ(count("graph.if"), 0);
+}
+
+TEST_F(SqueezeWhereOneTest, AnotherSizeIsRefused) {
+  build(2, "x");
+  expectReason("its branches give tensors of rank 1 and 2");
+}
+
+TEST_F(SqueezeWhereOneTest, AnotherValueIsRefused) {
+  build(1, "z");
+  expectReason("its branches give tensors of rank 1 and 2");
+}
+
 TEST_F(ControlTest, ProblemsOfBothBranchesAreReported) {
   graph.input("x", {2});
   graph.input("flag", {}, onnx::TensorProto::BOOL);
