@@ -92,7 +92,7 @@ struct CompileSummary {
   uint64_t kernels = 0;  // distinct
   uint64_t launches = 0; // steps that run one
   uint64_t weightBytes = 0, imageBytes = 0, fileBytes = 0;
-  std::string arena; // Bytes, as a formula of the symbols.
+  std::string arena; // How many bytes, for people to read.
 };
 
 } // namespace tenon

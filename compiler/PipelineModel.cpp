@@ -3,6 +3,7 @@
 
 #include "compiler/Import/Import.h"
 #include "compiler/Import/ModelFile.h"
+#include "compiler/Lowering/PlanDrawing.h"
 #include "compiler/Package/Package.h"
 #include "compiler/PassLog.h"
 #include "compiler/Pipeline.h"
@@ -13,9 +14,12 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
+
+#include <numeric>
 
 using namespace mlir;
 
@@ -171,17 +175,38 @@ void countOps(Compilation &compilation) {
   });
 }
 
+/// The bytes of all segments: their formula, or where that is beyond reading,
+/// what it gives for the sizes that plans are drawn for.
+std::string arenaOf(exec::ProgramOp program) {
+  constexpr size_t longest = 100;
+  graph::Expr total = graph::Expr::constant(program.getContext(), 0);
+  for (graph::Expr bytes : program.getSegments().exprs())
+    total = total + bytes;
+  std::string formula = total.str();
+  if (formula.size() <= longest)
+    return formula + " bytes";
+  llvm::SetVector<StringRef> symbols;
+  total.forEachSymbol(
+      [&](graph::Expr symbol) { symbols.insert(symbol.name()); });
+  std::string names = "grows with " + llvm::join(symbols, ", ");
+  auto plan = planOf(program);
+  if (!plan) {
+    llvm::consumeError(plan.takeError());
+    return names;
+  }
+  int64_t bytes =
+      std::accumulate(plan->segments.begin(), plan->segments.end(), int64_t(0));
+  return names + ": " + std::to_string(bytes) +
+         " bytes where each is 128 or as near as it may be";
+}
+
 void countKernels(Compilation &compilation) {
   CompileSummary &summary = compilation.summary;
   compilation.module->walk([&](Operation *op) {
     summary.kernels += isa<kernel::FuncOp>(op);
     summary.launches += isa<exec::LaunchOp>(op);
-    if (auto program = dyn_cast<exec::ProgramOp>(op)) {
-      graph::Expr total = graph::Expr::constant(op->getContext(), 0);
-      for (graph::Expr bytes : program.getSegments().exprs())
-        total = total + bytes;
-      summary.arena = total.str();
-    }
+    if (auto program = dyn_cast<exec::ProgramOp>(op))
+      summary.arena = arenaOf(program);
   });
 }
 

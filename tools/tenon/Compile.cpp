@@ -39,7 +39,7 @@ void printSummary(const CompileSummary &summary, const std::string &output,
                << "  kernels  " << summary.kernels << " in " << summary.launches
                << " launches, code " << megabytes(summary.imageBytes) << '\n'
                << "  weights  " << megabytes(summary.weightBytes) << '\n'
-               << "  arena    " << summary.arena << " bytes\n"
+               << "  arena    " << summary.arena << '\n'
                << "  compiled in " << llvm::format("%.2f", seconds) << " s\n";
 }
 
