@@ -32,6 +32,7 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createHoistSlicesPass());   // rows that nothing reads
   function.addPass(createFoldBatchNormPass()); // factors into filters
   function.addPass(createSplitConvTransposesPass({options.explain}));
+  function.addPass(createProjectRecurrentInputsPass()); // for all steps
   function.addPass(createChannelsLastPass({options.explain}));
   function.addPass(createFoldConstantsPass(weights)); // weights in new orders
   function.addPass(createSimplifyPass()); // tables that layers share

@@ -8,6 +8,7 @@
 #include "dialects/Kernel/FilterLayout.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
+#include "dialects/Kernel/RecurrentView.h"
 #include "dialects/Kernel/WinogradView.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "runtime/model_format.h"
@@ -57,6 +58,9 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
       isFilter && winograd)
     if (std::optional<int64_t> count = winograd->elements(weight.shape))
       return uint64_t(*count) * sizeof(float);
+  if (layout == kernel::cellsLayout && weight.elementType.isF32() &&
+      kernel::RecurrentView::of(weight.shape))
+    return weight.bytes().size();
   if (layout == kernel::quadsLayout && weight.shape.size() == 2 &&
       weight.elementType.isInteger(8))
     return uint64_t(kernel::quadsBytes(weight.shape[0], weight.shape[1]));
@@ -195,6 +199,22 @@ void packFilter(const PlacedWeight &placed, const kernel::FilterLayout &layout,
       packPanel(group * maps + map, std::min(width, maps - map));
 }
 
+/// The recurrence of a cell by tiles of units, a direction at a time.
+void packCells(const PlacedWeight &placed, ByteSink sink) {
+  auto view = *kernel::RecurrentView::of(placed.weight->shape);
+  int64_t steps = view.hidden, all = view.units() * steps;
+  std::vector<float> tiles(all);
+  for (int64_t d = 0; d < view.directions; ++d) {
+    const char *from = placed.weight->bytes().data() + d * all * sizeof(float);
+    for (int64_t unit = 0; unit < view.units(); ++unit)
+      for (int64_t step = 0; step < steps; ++step)
+        std::memcpy(&tiles[view.placeOf(0, unit, step)],
+                    from + (unit * steps + step) * sizeof(float),
+                    sizeof(float));
+    sink(bytesOf(tiles.data(), tiles.size()));
+  }
+}
+
 /// A filter of 3x3 taps, each map and channel of it transformed in f64.
 void transformFilter(const PlacedWeight &placed,
                      const kernel::WinogradLayout &layout, ByteSink sink) {
@@ -304,6 +324,8 @@ void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
     sink(placed.weight->bytes());
   else if (placed.layout == kernel::quadsLayout)
     packQuads(placed, sink);
+  else if (placed.layout == kernel::cellsLayout)
+    packCells(placed, sink);
   else if (auto filter = kernel::FilterLayout::parse(placed.layout))
     packFilter(placed, *filter, sink);
   else if (auto winograd = kernel::WinogradLayout::parse(placed.layout))

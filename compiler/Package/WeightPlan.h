@@ -22,6 +22,8 @@
 //   "winograd4" an f32 filter [M, C, 3, 3] transformed for tiles of
 //               4x4 outputs, and "winograd2" for those of 2x2 (see
 //               dialects/Kernel/WinogradView.h)
+//   "cells16"   the f32 recurrence [D, G*H, H] of a cell by tiles of hidden
+//               units (see dialects/Kernel/RecurrentView.h)
 //   "lines48", "nibbles48" and both with "_halves": see NarrowPanels.h
 //   "taps_first" an f32 filter [M, C, taps..] as [taps..][C][M]
 //

@@ -61,7 +61,8 @@ struct Squash {
 
 using Row = std::vector<double>;
 
-/// The weights of one direction; null where there are none.
+/// The weights of one direction; null where there are none (of `weights`: the
+/// input is projected already).
 struct Direction {
   const double *weights, *recurrence, *bias, *peepholes;
   Squash f, g, h;
@@ -109,7 +110,7 @@ llvm::Error Cells::expect(const Tensor *tensor, ArrayRef<int64_t> shape,
 }
 
 llvm::Error Cells::checkShapes() {
-  const Tensor &input = call.operands[0], &recurrence = call.operands[2];
+  const Tensor &input = call.operands[0], &recurrence = *operand(2);
   if (input.rank() != 3 || recurrence.rank() != 3)
     return fault("input and recurrence must have rank 3");
   steps = input.shape[0], batch = input.shape[1], width = input.shape[2];
@@ -126,7 +127,10 @@ llvm::Error Cells::checkShapes() {
     const Tensor *tensor;
     Shape shape;
     StringRef name;
-  } all[] = {{operand(1), {directions, rows, width}, "weights"},
+  } all[] = {{operand(1) ? nullptr : &input,
+              {steps, batch, directions * rows},
+              "projected input"},
+             {operand(1), {directions, rows, width}, "weights"},
              {operand(2), {directions, rows, hidden}, "recurrence"},
              {operand(3), {directions, 2 * rows}, "bias"},
              {operand(4), {batch}, "lengths"},
@@ -181,6 +185,8 @@ llvm::Expected<Direction> Cells::direction(int64_t d) {
 
 Row Cells::project(const Direction &dir, const double *x) const {
   Row result(gates * hidden);
+  if (!dir.weights)
+    return Row(x, x + result.size());
   for (int64_t unit = 0; unit < gates * hidden; ++unit) {
     double sum = dir.bias ? dir.bias[unit] : 0;
     for (int64_t i = 0; i < width; ++i)
@@ -258,6 +264,8 @@ void Cells::sequence(const Direction &dir, int64_t d, int64_t b, bool isReverse,
   Row h = initial(5);
   Row c = gates == 4 ? initial(6) : Row(hidden, 0.0);
   const double *input = call.operands[0].floats().data();
+  if (!dir.weights)
+    input += d * gates * hidden;
   double *all = call.results[0].writeFloats().data();
   for (int64_t i = 0; i < length; ++i) {
     int64_t t = isReverse ? length - 1 - i : i;

@@ -24,6 +24,10 @@ std::optional<std::string> refusalBlockRecurrent(const KernelView &view);
 kernel::Geometry geometryBlockRecurrent(const KernelView &view);
 llvm::SmallVector<std::string> layoutsBlockRecurrent(const KernelView &view);
 
+std::optional<std::string> refusalRecurrentTiles(const KernelView &view);
+kernel::Geometry geometryRecurrentTiles(const KernelView &view);
+llvm::SmallVector<std::string> layoutsRecurrentTiles(const KernelView &view);
+
 std::optional<std::string> refusalBlockScan(const KernelView &view);
 kernel::Geometry geometryBlockScan(const KernelView &view);
 llvm::SmallVector<std::string> layoutsBlockScan(const KernelView &view);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Schedules/MemorySchedules.h"
+#include "dialects/Kernel/RecurrentView.h"
 #include "dialects/Kernel/SerialTiles.h"
 
 using namespace mlir;
@@ -130,12 +131,51 @@ std::optional<std::string> refusalBlockRecurrent(const KernelView &view) {
 
 kernel::Geometry geometryBlockRecurrent(const KernelView &view) {
   auto op = rootOf<graph::RecurrentOp>(view);
-  return blocks(graph::getDim(op.getWeights(), 0) *
+  return blocks(graph::getDim(op.getRecurrence(), 0) *
                 graph::getDim(op.getInput(), 1));
 }
 
 SmallVector<std::string> layoutsBlockRecurrent(const KernelView &view) {
   return rowMajor(view);
+}
+
+//===--- RecurrentTiles ---===//
+
+std::optional<std::string> refusalRecurrentTiles(const KernelView &view) {
+  auto op = rootOf<graph::RecurrentOp>(view);
+  if (!op)
+    return "its root is no recurrent cell";
+  if (!kernel::yieldsRoot(view.body, op))
+    return "something follows the cell";
+  std::string why;
+  if (!kernel::recurrentViewOf(op, why))
+    return why;
+  if (!llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>))
+    return "an operand of the cell is computed in the kernel";
+  auto recurrence = cast<BlockArgument>(op.getRecurrence());
+  if (!view.isWeight[recurrence.getArgNumber()] || !recurrence.hasOneUse())
+    return "the recurrence is no weight of its own";
+  if (!geometryRecurrentTiles(view))
+    return tooMany.str();
+  return std::nullopt;
+}
+
+kernel::Geometry geometryRecurrentTiles(const KernelView &view) {
+  auto op = rootOf<graph::RecurrentOp>(view);
+  std::string why;
+  kernel::Geometry rows = geometryBlockRecurrent(view);
+  if (rows)
+    rows.scratch = Expr::constant(
+        op.getContext(), kernel::recurrentViewOf(op, why)->scratchBytes());
+  return rows;
+}
+
+SmallVector<std::string> layoutsRecurrentTiles(const KernelView &view) {
+  SmallVector<std::string> layouts = rowMajor(view);
+  Value recurrence = rootOf<graph::RecurrentOp>(view).getRecurrence();
+  layouts[cast<BlockArgument>(recurrence).getArgNumber()] =
+      kernel::cellsLayout.str();
+  return layouts;
 }
 
 //===--- BlockTopk and RankTopk ---===//

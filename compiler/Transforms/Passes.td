@@ -839,6 +839,53 @@ def SplitConvTransposesPass
                         "Remark on each that is not split">];
 }
 
+def ProjectRecurrentInputsPass
+    : Pass<"project-recurrent-inputs", "::mlir::func::FuncOp"> {
+  let summary = "The inputs of recurrent cells are multiplied at once";
+  let description = [{
+    What a cell makes of its input does not depend on its state, so it is one
+    product for all steps and directions, with the biases, but for the one that
+    a GRU adds behind its reset gate. Fires where the weights are stored, in f32
+    or f64; others would be rounded on the way.
+
+    ```mlir
+    func.func @main(%x: tensor<7x2x3xf32>, %r: tensor<1x5x5xf32>)
+        -> tensor<7x1x2x5xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<1x5x3xf32>
+      %all, %h, %c = graph.recurrent %x, %w, %r {
+          operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>,
+          cell = #graph<cell_kind rnn>, direction = "forward",
+          activations = ["Tanh"], alpha = array<f64>, beta = array<f64>,
+          clip = 0.0 : f64, linear_before_reset = false, input_forget = false}
+          : (tensor<7x2x3xf32>, tensor<1x5x3xf32>, tensor<1x5x5xf32>)
+          -> (tensor<7x1x2x5xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>)
+      return %all : tensor<7x1x2x5xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<7x2x3xf32>, %r: tensor<1x5x5xf32>)
+        -> tensor<7x1x2x5xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<1x5x3xf32>
+      %0 = graph.reshape %w : (tensor<1x5x3xf32>) -> tensor<5x3xf32>
+      %1 = graph.transpose %0 {permutation = array<i64: 1, 0>}
+          : (tensor<5x3xf32>) -> tensor<3x5xf32>
+      %2 = graph.reshape %x : (tensor<7x2x3xf32>) -> tensor<14x3xf32>
+      %3 = graph.matmul %2, %1
+          : (tensor<14x3xf32>, tensor<3x5xf32>) -> tensor<14x5xf32>
+      %4 = graph.reshape %3 : (tensor<14x5xf32>) -> tensor<7x2x5xf32>
+      %all, %h, %c = graph.recurrent %4, %r {
+          operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>,
+          cell = #graph<cell_kind rnn>, direction = "forward",
+          activations = ["Tanh"], alpha = array<f64>, beta = array<f64>,
+          clip = 0.0 : f64, linear_before_reset = false, input_forget = false}
+          : (tensor<7x2x5xf32>, tensor<1x5x5xf32>)
+          -> (tensor<7x1x2x5xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>)
+      return %all : tensor<7x1x2x5xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def ViewWeightsPass : Pass<"view-weights", "::mlir::func::FuncOp"> {
   let summary = "Products read transposed weights as they lie";
   let description = [{

@@ -575,7 +575,8 @@ def Graph_RecurrentOp : Graph_Op<"recurrent",
     [D, 2*G*H], lengths [B], initial_h and initial_c [D, B, H], peepholes
     [D, 3*H]; results all [S, D, B, H], last_h and last_c [D, B, H] (last_c of
     cells without one is zeros). D is 1, or 2 for `bidirectional`. Activations
-    are listed per direction.
+    are listed per direction. Without weights the input is x W^T + Wb of all
+    gates already, [S, B, D*G*H], and the first half of the bias is not read.
 
     ```mlir
     %all, %h, %c = graph.recurrent %x, %w, %r {
@@ -588,8 +589,9 @@ def Graph_RecurrentOp : Graph_Op<"recurrent",
         -> (tensor<7x1x2x5xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>)
     ```
   }];
-  let arguments = (ins Graph_FloatTensor:$input, Graph_FloatTensor:$weights,
-      Graph_FloatTensor:$recurrence, Optional<Graph_FloatTensor>:$bias,
+  let arguments = (ins Graph_FloatTensor:$input,
+      Optional<Graph_FloatTensor>:$weights, Graph_FloatTensor:$recurrence,
+      Optional<Graph_FloatTensor>:$bias,
       Optional<Graph_IndexTensor>:$lengths,
       Optional<Graph_FloatTensor>:$initial_h,
       Optional<Graph_FloatTensor>:$initial_c,

@@ -33,8 +33,10 @@ Expr termsOf(Operation *op) {
       })
       .Case([](RecurrentOp op) {
         Expr cells = getDim(op.getInput(), 0) * getDim(op.getInput(), 1);
-        return cells * (elementCount(op.getWeights()) +
-                        elementCount(op.getRecurrence()));
+        Expr weights = elementCount(op.getRecurrence());
+        if (op.getWeights())
+          weights = weights + elementCount(op.getWeights());
+        return cells * weights;
       })
       .Default(
           [](Operation *op) { return Expr::constant(op->getContext(), 0); });

@@ -133,7 +133,7 @@ SmallVector<Expr> wholeAreas(Operation *root) {
         area(elementCount(result), graph::byteWidth(getElementType(result))));
   if (auto recurrent = dyn_cast<graph::RecurrentOp>(root)) {
     int64_t width = computeWidth(getElementType(recurrent.getInput()));
-    Expr gates = getDims(recurrent.getWeights())[1];
+    Expr gates = getDims(recurrent.getRecurrence())[1];
     Expr hidden = getDims(recurrent.getRecurrence())[2];
     areas.push_back(area(gates * 2, width));
     for (int i = 0; i < 3; ++i)

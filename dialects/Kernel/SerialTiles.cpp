@@ -29,13 +29,13 @@ bool takesFew(graph::TopkOp op) {
 int64_t recurrentThreads(graph::RecurrentOp op) {
   // Warps sum units of gates, some of them each.
   constexpr int64_t few = 128, many = 512, manyUnits = 128;
-  Expr units = graph::getDim(op.getWeights(), 1);
+  Expr units = graph::getDim(op.getRecurrence(), 1);
   return units.asConstant().value_or(manyUnits) < manyUnits ? few : many;
 }
 
 SmallVector<int64_t> recurrentAreas(graph::RecurrentOp op) {
   constexpr int64_t most = 96 << 10, alignment = 16;
-  auto units = graph::getDim(op.getWeights(), 1).asConstant();
+  auto units = graph::getDim(op.getRecurrence(), 1).asConstant();
   auto hidden = graph::getDim(op.getRecurrence(), 2).asConstant();
   if (!units || !hidden || *units > most || *hidden > most)
     return {};

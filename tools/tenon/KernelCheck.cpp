@@ -10,6 +10,7 @@
 #include "dialects/Kernel/FilterLayout.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
+#include "dialects/Kernel/RecurrentView.h"
 #include "dialects/Kernel/WinogradView.h"
 
 #include <array>
@@ -147,6 +148,20 @@ std::vector<char> unpackFilter(const char *packed, ArrayRef<int64_t> shape,
                     packed + place * bytes, bytes);
       }
   return filter;
+}
+
+/// The recurrence of a cell as it was: [D, G*H, H].
+std::vector<char> unpackCells(const char *packed,
+                              const kernel::RecurrentView &view) {
+  constexpr int64_t bytes = 4;
+  std::vector<char> recurrence(
+      size_t(view.directions * view.units() * view.hidden * bytes));
+  char *to = recurrence.data();
+  for (int64_t d = 0; d < view.directions; ++d)
+    for (int64_t unit = 0; unit < view.units(); ++unit)
+      for (int64_t step = 0; step < view.hidden; ++step, to += bytes)
+        std::memcpy(to, packed + view.placeOf(d, unit, step) * bytes, bytes);
+  return recurrence;
 }
 
 /// A filter of 3x3 taps back from its transform, up to rounding: an axis is
@@ -308,6 +323,9 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
     tensor.bytes =
         unpackQuads(data, (*shape)[0], (*shape)[1],
                     graph::getElementType(value).isUnsignedInteger());
+  else if (auto cells = kernel::RecurrentView::of(*shape);
+           cells && layout == kernel::cellsLayout)
+    tensor.bytes = unpackCells(data, *cells);
   else if (layout == "rows48")
     tensor.bytes = unpackRows(data, (*shape)[0], (*shape)[1], form);
   else if (auto filter = kernel::FilterLayout::parse(layout))

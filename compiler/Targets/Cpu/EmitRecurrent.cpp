@@ -46,14 +46,16 @@ int64_t gatesOf(graph::RecurrentOp op) {
 } // namespace
 
 Recurrence::Recurrence(Emitter &e, graph::RecurrentOp op, ArrayRef<Value> bases,
-                       State state)
+                       State state, Type type)
     : gates(gatesOf(op)),
       directions(op.getDirection() == "bidirectional" ? 2 : 1),
-      batch(e.dimsOf(op.getInput())[1]), e(e), b(e.b), op(op), bases(bases),
-      element(graph::getElementType(op.getInput())), type(computeType(element)),
+      batch(e.dimsOf(op.getInput())[1]), e(e), op(op),
+      element(graph::getElementType(op.getInput())),
+      type(type ? type : computeType(element)),
       steps(e.dimsOf(op.getInput())[0]), width(e.dimsOf(op.getInput())[2]),
       hidden(e.dimsOf(op.getRecurrence())[2]),
-      units(e.mul(hidden, e.number(gates))), state(state) {}
+      units(e.mul(hidden, e.number(gates))), state(state), b(e.b),
+      bases(bases) {}
 
 //===----------------------------------------------------------------------===//
 // By one thread
@@ -74,11 +76,21 @@ void Recurrence::keep(Value value, Value base, Value i) {
   e.storeRaw(value, base, i);
 }
 
+Value Recurrence::at(Value tensor, ArrayRef<Value> index) {
+  return e.element(tensor, index);
+}
+Value Recurrence::load(Value base, Value i) { return e.loadRaw(base, type, i); }
+void Recurrence::put(Value value, Value base, Value i) {
+  e.storeRaw(value, base, i);
+}
+void Recurrence::putResult(Value value, Value base, Value i) {
+  e.store(roundTo(b, value, element), base, element, i);
+}
+
 //===----------------------------------------------------------------------===//
 // Formulas
 //===----------------------------------------------------------------------===//
 
-Value Recurrence::load(Value base, Value i) { return e.loadRaw(base, type, i); }
 Value Recurrence::plus(Value x, Value y) { return emitAdd(b, x, y); }
 Value Recurrence::times(Value x, Value y) { return emitMul(b, x, y); }
 Value Recurrence::minus(Value x, Value y) {
@@ -86,7 +98,6 @@ Value Recurrence::minus(Value x, Value y) {
 }
 Value Recurrence::real(double value) { return constantLike(b, type, value); }
 
-/// Row `which` of the gates.
 Value Recurrence::unit(int64_t which, Value i) {
   return e.add(e.mul(hidden, e.number(which)), i);
 }
@@ -150,11 +161,13 @@ Value Recurrence::activate(size_t which, Value x) {
 
 /// The elements of an optional operand, or 0.
 Value Recurrence::optional(Value tensor, ArrayRef<Value> index) {
-  return tensor ? e.element(tensor, index) : real(0);
+  return tensor ? at(tensor, index) : real(0);
 }
 
 /// x W^T + Wb of a gate's unit at a step.
 Value Recurrence::project(Value u, Value step, Value entry) {
+  if (!op.getWeights())
+    return at(op.getInput(), {step, entry, e.add(e.mul(direction, units), u)});
   Value all = sum(width, [&](Value i) {
     return times(e.element(op.getInput(), {step, entry, i}),
                  e.element(op.getWeights(), {direction, u, i}));
@@ -168,36 +181,46 @@ Value Recurrence::recur(Value u, Value from) {
     return times(load(from, i),
                  e.element(op.getRecurrence(), {direction, u, i}));
   });
-  return plus(all, optional(op.getBias(), {direction, e.add(units, u)}));
+  return withBias(all, u);
+}
+
+Value Recurrence::withBias(Value sum, Value u) {
+  if (!op.getBias())
+    return sum;
+  return plus(sum, at(op.getBias(), {direction, e.add(units, u)}));
 }
 
 Value Recurrence::peep(int64_t which, Value i, Value cell) {
   if (!op.getPeepholes())
     return real(0);
-  return times(e.element(op.getPeepholes(), {direction, unit(which, i)}), cell);
+  return times(at(op.getPeepholes(), {direction, unit(which, i)}), cell);
 }
 
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// Sums of all gates; of a GRU, those of the state apart.
 void Recurrence::sumGates(Value step, Value entry) {
-  bool isGru = op.getCell() == CellKind::Gru;
   overSums(units, [&](Value u) {
     Value all = project(u, step, entry);
-    if (!isGru)
+    if (!isGru())
       all = plus(all, recur(u, state.h));
     keep(all, state.sums, u);
-    if (isGru)
+    if (isGru())
       keep(recur(u, state.h), state.sums, e.add(units, u));
   });
-  meet();
+}
+
+void Recurrence::sumGated() {
+  overSums(hidden, [&](Value i) {
+    Value u = unit(2, i);
+    keep(recur(u, state.gated), state.sums, e.add(units, u));
+  });
 }
 
 void Recurrence::stepRnn() {
   overUnits(hidden, [&](Value i) {
-    e.storeRaw(activate(0, load(state.sums, i)), state.h, i);
+    put(activate(0, load(state.sums, i)), state.h, i);
   });
 }
 
@@ -209,16 +232,13 @@ void Recurrence::stepGru() {
   overUnits(hidden, [&](Value i) {
     Value update = activate(0, all(i));
     Value reset = activate(0, all(unit(1, i)));
-    e.storeRaw(update, state.sums, i);
-    e.storeRaw(reset, state.sums, unit(1, i));
-    e.storeRaw(times(reset, load(state.h, i)), state.gated, i);
+    put(update, state.sums, i);
+    put(reset, state.sums, unit(1, i));
+    put(times(reset, load(state.h, i)), state.gated, i);
   });
   if (!op.getLinearBeforeReset()) {
     meet();
-    overSums(hidden, [&](Value i) {
-      Value u = unit(2, i);
-      keep(recur(u, state.gated), state.sums, e.add(units, u));
-    });
+    sumGated();
     meet();
   }
   overUnits(hidden, [&](Value i) {
@@ -228,9 +248,9 @@ void Recurrence::stepGru() {
       past = times(load(state.sums, unit(1, i)), past);
     Value update = load(state.sums, i);
     Value next = activate(1, plus(load(state.sums, u), past));
-    e.storeRaw(plus(times(minus(real(1), update), next),
-                    times(update, load(state.h, i))),
-               state.h, i);
+    put(plus(times(minus(real(1), update), next),
+             times(update, load(state.h, i))),
+        state.h, i);
   });
 }
 
@@ -245,8 +265,8 @@ void Recurrence::stepLstm() {
                        : activate(0, plus(gate(2), peep(2, i, old)));
     Value next = plus(times(forget, old), times(input, activate(1, gate(3))));
     Value output = activate(0, plus(gate(1), peep(1, i, next)));
-    e.storeRaw(next, state.c, i);
-    e.storeRaw(times(output, activate(2, next)), state.h, i);
+    put(next, state.c, i);
+    put(times(output, activate(2, next)), state.h, i);
   });
 }
 
@@ -271,8 +291,8 @@ void Recurrence::storeState(Value from, Value base, Value position) {
   if (!base)
     return;
   overUnits(hidden, [&](Value i) {
-    e.store(roundTo(b, from ? load(from, i) : real(0), element), base, element,
-            e.add(e.mul(position, hidden), i));
+    putResult(from ? load(from, i) : real(0), base,
+              e.add(e.mul(position, hidden), i));
   });
 }
 
@@ -281,16 +301,17 @@ void Recurrence::sequence(int64_t d, Value entry) {
   direction = e.number(d);
   bool isReverse = d == 1 || op.getDirection() == "reverse";
   overUnits(hidden, [&](Value i) {
-    e.storeRaw(optional(op.getInitialH(), {direction, entry, i}), state.h, i);
-    e.storeRaw(gates == 4 ? optional(op.getInitialC(), {direction, entry, i})
-                          : real(0),
-               state.c, i);
+    put(optional(op.getInitialH(), {direction, entry, i}), state.h, i);
+    put(gates == 4 ? optional(op.getInitialC(), {direction, entry, i})
+                   : real(0),
+        state.c, i);
   });
   meet();
   Value length = lengthOf(entry);
   e.loop(e.number(0), length, [&](Value i) {
     Value step = isReverse ? e.sub(e.sub(length, e.number(1)), i) : i;
     sumGates(step, entry);
+    meet();
     if (gates == 4)
       stepLstm();
     else if (gates == 3)

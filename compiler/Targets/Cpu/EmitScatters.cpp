@@ -14,6 +14,17 @@ using namespace mlir;
 
 namespace tenon::cpu {
 
+SmallVector<Value> yieldedBuffers(Emitter &e, Operation *root) {
+  SmallVector<Value> bases;
+  for (Value result : root->getResults()) {
+    Value &base = bases.emplace_back();
+    for (auto [i, yielded] : llvm::enumerate(e.kernel.getYielded()))
+      if (!base && kernel::behindReshapes(yielded) == result)
+        base = e.resultBuffer(i);
+  }
+  return bases;
+}
+
 void emitWhole(Emitter &e, Operation *root,
                function_ref<void(ArrayRef<Value>)> body) {
   SmallVector<Value> bases;

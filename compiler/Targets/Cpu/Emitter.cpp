@@ -3,6 +3,7 @@
 
 #include "compiler/Targets/Cpu/Emitter.h"
 #include "compiler/Targets/Cpu/DepthwiseTiles.h"
+#include "compiler/Targets/Cpu/RecurrentTiles.h"
 #include "compiler/Targets/Cpu/SmallConv.h"
 #include "compiler/Targets/Cpu/WinogradConv.h"
 #include "dialects/Kernel/Geometry.h"
@@ -62,6 +63,8 @@ LogicalResult Emitter::emitRows() {
     return emitAttentionBlocks(*this);
   if (kernel.getSchedule() == "RowProgram")
     return emitRowProgram(*this);
+  if (kernel.getSchedule() == "RecurrentTiles")
+    return emitRecurrentTiles(*this);
   return emitGeneric();
 }
 

@@ -22,9 +22,10 @@ public:
     Value sums, h, c, gated;
   };
 
-  /// `bases` are where the results lie; null: nobody wants that one.
+  /// `bases` are where the results lie; null: nobody wants that one. Units are
+  /// computed in `type`, one or some side by side; null: one at a time.
   Recurrence(Emitter &e, graph::RecurrentOp op, llvm::ArrayRef<Value> bases,
-             State state);
+             State state, mlir::Type type = {});
   virtual ~Recurrence() = default;
 
   /// Entry `entry` of the batch in direction `d`.
@@ -46,7 +47,32 @@ protected:
   /// All that was stored can be read from here on.
   virtual void meet() {}
 
+  /// The units from the last index on: of an operand, of the state, and as a
+  /// result.
+  virtual Value at(Value tensor, llvm::ArrayRef<Value> index);
+  virtual Value load(Value base, Value i);
+  virtual void put(Value value, Value base, Value i);
+  virtual void putResult(Value value, Value base, Value i);
+
+  /// Sums of all gates; of a GRU, those of the state apart.
+  virtual void sumGates(Value step, Value entry);
+  /// Those of a GRU that are of what its reset gate leaves of the state.
+  virtual void sumGated();
+
+  bool isGru() { return op.getCell() == graph::CellKind::Gru; }
+  Value plus(Value x, Value y);
+  Value real(double value);
+  /// Row `which` of the gates.
+  Value unit(int64_t which, Value i);
+  Value project(Value u, Value step, Value entry);
+  Value withBias(Value sum, Value u);
+
   Emitter &e;
+  graph::RecurrentOp op;
+  const mlir::Type element, type;
+  const Value steps, width, hidden, units;
+  const State state;
+  Value direction;
 
 private:
   /// An activation function with its parameters.
@@ -55,19 +81,13 @@ private:
     double alpha, beta, clip;
   };
 
-  Value load(Value base, Value i);
-  Value plus(Value x, Value y);
   Value times(Value x, Value y);
   Value minus(Value x, Value y);
-  Value real(double value);
-  Value unit(int64_t which, Value i);
   void readActivations(int64_t d);
   Value activate(size_t which, Value x);
   Value optional(Value tensor, llvm::ArrayRef<Value> index);
-  Value project(Value u, Value step, Value entry);
   Value recur(Value u, Value state);
   Value peep(int64_t which, Value i, Value state);
-  void sumGates(Value step, Value entry);
   void stepRnn();
   void stepGru();
   void stepLstm();
@@ -76,12 +96,7 @@ private:
   void storeState(Value state, Value base, Value position);
 
   ImplicitLocOpBuilder &b;
-  graph::RecurrentOp op;
   const llvm::SmallVector<Value> bases;
-  const mlir::Type element, type;
-  const Value steps, width, hidden, units;
-  const State state;
-  Value direction;
   llvm::SmallVector<Activation> activations;
 };
 

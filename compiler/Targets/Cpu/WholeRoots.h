@@ -14,6 +14,9 @@ namespace tenon::cpu {
 void emitWhole(Emitter &e, mlir::Operation *root,
                llvm::function_ref<void(llvm::ArrayRef<Value> bases)> body);
 
+/// Where each result of a root lies; null for what is not yielded.
+llvm::SmallVector<Value> yieldedBuffers(Emitter &e, mlir::Operation *root);
+
 } // namespace tenon::cpu
 
 #endif // TENON_COMPILER_TARGETS_CPU_WHOLEROOTS_H

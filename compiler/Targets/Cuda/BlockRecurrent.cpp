@@ -9,6 +9,7 @@
 
 #include "compiler/Targets/Cpu/Recurrence.h"
 #include "compiler/Targets/Cpu/Reduction.h"
+#include "compiler/Targets/Cpu/WholeRoots.h"
 #include "compiler/Targets/Cuda/MemoryTiles.h"
 #include "dialects/Kernel/SerialTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -57,18 +58,6 @@ private:
   Value zero, lane, warpNumber;
 };
 
-/// Where each result lies; null for what is not yielded.
-SmallVector<Value> basesOf(DeviceEmitter &e, Operation *root) {
-  SmallVector<Value> bases;
-  for (Value result : root->getResults()) {
-    Value &base = bases.emplace_back();
-    for (auto [i, yielded] : llvm::enumerate(e.kernel.getYielded()))
-      if (!base && kernel::behindReshapes(yielded) == result)
-        base = e.resultBuffer(i);
-  }
-  return bases;
-}
-
 } // namespace
 
 void emitBlockRecurrent(DeviceEmitter &e, Value ordinal) {
@@ -80,7 +69,7 @@ void emitBlockRecurrent(DeviceEmitter &e, Value ordinal) {
         e.address(e.sharedMemory(), e.b.getI8Type(), e.number(offset)));
     offset += bytes;
   }
-  BlockRecurrence cells(e, op, basesOf(e, op),
+  BlockRecurrence cells(e, op, cpu::yieldedBuffers(e, op),
                         {areas[0], areas[1], areas[2], areas[3]});
   Value direction = e.div(ordinal, cells.batch);
   Value entry = e.rem(ordinal, cells.batch);

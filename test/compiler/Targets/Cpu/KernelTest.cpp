@@ -8,6 +8,7 @@
 #include "dialects/Kernel/FilterLayout.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
+#include "dialects/Kernel/RecurrentView.h"
 #include "dialects/Kernel/WinogradView.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/Level.h"
@@ -197,6 +198,19 @@ std::vector<char> packWinograd(const reference::Tensor &tensor,
   return {data, data + packed.size() * sizeof(float)};
 }
 
+/// The recurrence of a cell, an element of f32 at a time.
+std::vector<char> packCells(const reference::Tensor &tensor) {
+  std::vector<char> bytes = tensor.toBytes();
+  auto view = kernel::RecurrentView::of(tensor.shape).value();
+  std::vector<char> packed(bytes.size());
+  const char *from = bytes.data();
+  for (int64_t d = 0; d < view.directions; ++d)
+    for (int64_t unit = 0; unit < view.units(); ++unit)
+      for (int64_t step = 0; step < view.hidden; ++step, from += 4)
+        std::memcpy(&packed[4 * view.placeOf(d, unit, step)], from, 4);
+  return packed;
+}
+
 /// The bytes of a tensor in a layout.
 std::vector<char> inLayout(const reference::Tensor &tensor, StringRef layout) {
   if (layout == kernel::packedLayout)
@@ -205,6 +219,8 @@ std::vector<char> inLayout(const reference::Tensor &tensor, StringRef layout) {
     return pack(tensor, 2);
   if (layout == kernel::quadsLayout)
     return packQuads(tensor);
+  if (layout == kernel::cellsLayout)
+    return packCells(tensor);
   StringRef narrow = layout;
   int64_t parts = narrow.consume_back("_halves") ? 2 : 1;
   if (narrow == kernel::linesLayout || narrow == kernel::nibblesLayout)

@@ -9,24 +9,30 @@ static KernelCase recurrent(const std::string &cell, int gates,
                             const std::string &direction,
                             const std::string &type, bool isFull,
                             const std::string &activations,
-                            const std::string &flags, int64_t hidden) {
+                            const std::string &flags, const Cells &cells) {
+  int64_t hidden = cells.hidden;
   std::string d = direction == "bidirectional" ? "2" : "1";
   auto units = [&](int64_t of) {
     return hidden ? std::to_string(of * hidden) : std::to_string(of) + " * h";
   };
   std::string h = hidden ? std::to_string(hidden) : "h";
-  std::vector<std::string> operands = {tensor({"s", "b", "5"}, type),
-                                       tensor({d, units(gates), "5"}, type),
-                                       tensor({d, units(gates), h}, type)};
-  std::string segments = "1, 1, 1, 0, 0, 0, 0, 0";
+  std::vector<std::string> operands;
+  if (cells.isProjected)
+    operands = {tensor({"s", "b", units(d == "2" ? 2 * gates : gates)}, type)};
+  else
+    operands = {tensor({"s", "b", "5"}, type),
+                tensor({d, units(gates), "5"}, type)};
+  operands.push_back(tensor({d, units(gates), h}, type));
+  std::string first = cells.isProjected ? "1, 0, 1, " : "1, 1, 1, ";
+  std::string segments = "0, 0, 0, 0, 0";
   if (isFull) {
     operands.push_back(tensor({d, units(2 * gates)}, type));
     operands.push_back(tensor({d, "b", h}, type));
-    segments = "1, 1, 1, 1, 0, 1, 0, 0";
+    segments = "1, 0, 1, 0, 0";
     if (gates == 4) {
       operands.push_back(tensor({d, "b", h}, type));
       operands.push_back(tensor({d, units(3)}, type));
-      segments = "1, 1, 1, 1, 0, 1, 1, 1";
+      segments = "1, 0, 1, 1, 1";
     }
   }
   std::string state = tensor({d, "b", h}, type);
@@ -35,73 +41,80 @@ static KernelCase recurrent(const std::string &cell, int gates,
           "{cell = #graph<cell_kind " + cell + ">, direction = \"" + direction +
               "\", activations = [" + activations +
               "], alpha = array<f64>, beta = array<f64>, " + flags +
-              ", operandSegmentSizes = array<i32: " + segments + ">}",
+              ", operandSegmentSizes = array<i32: " + first + segments + ">}",
           operands, {tensor({"s", d, "b", h}, type), state, state},
           {{{"b", 2}, {"h", 3}, {"s", 4}}, {{"b", 1}, {"h", 1}, {"s", 0}}});
   if (hidden)
     for (Symbols &sizes : test.sizes)
       sizes.erase("h");
+  test.schedule = cells.schedule.empty() ? test.schedule : cells.schedule;
   test.name += " " + cell + " " + direction;
   test.values = {{-1, 1}};
   return test;
 }
 
-std::vector<KernelCase> recurrentCells(int64_t hidden) {
+std::vector<KernelCase> recurrentCells(const Cells &cells) {
   std::vector<KernelCase> cases;
   std::string flags = "clip = 0.0, linear_before_reset = false, "
                       "input_forget = false";
-  for (const std::string &type : {"f16", "bf16", "f32", "f64"})
+  std::vector<std::string> types = {"f16", "bf16", "f32", "f64"};
+  if (!cells.schedule.empty())
+    types = {"f32"};
+  for (const std::string &type : types)
     for (const std::string &direction : {"forward", "reverse", "bidirectional"})
       for (bool isFull : {false, true}) {
         auto twice = [&](const std::string &names) {
           return direction == "bidirectional" ? names + ", " + names : names;
         };
         cases.push_back(recurrent("rnn", 1, direction, type, isFull,
-                                  twice("\"Tanh\""), flags, hidden));
+                                  twice("\"Tanh\""), flags, cells));
         cases.push_back(recurrent("gru", 3, direction, type, isFull,
                                   twice("\"Sigmoid\", \"Tanh\""), flags,
-                                  hidden));
+                                  cells));
         cases.push_back(recurrent("lstm", 4, direction, type, isFull,
                                   twice("\"Sigmoid\", \"Tanh\", \"Tanh\""),
-                                  flags, hidden));
+                                  flags, cells));
       }
   cases.push_back(recurrent("gru", 3, "forward", "f32", true,
                             "\"HardSigmoid\", \"Softsign\"",
                             "clip = 0.5, linear_before_reset = true, "
                             "input_forget = false",
-                            hidden));
+                            cells));
   cases.push_back(recurrent("lstm", 4, "forward", "f32", true,
                             "\"Affine\", \"Elu\", \"ScaledTanh\"",
                             "clip = 0.0, linear_before_reset = false, "
                             "input_forget = true",
-                            hidden));
+                            cells));
   for (const std::string &name :
        {"Relu", "LeakyRelu", "ThresholdedRelu", "Softplus"})
     cases.push_back(recurrent("rnn", 1, "forward", "f32", true,
-                              "\"" + name + "\"", flags, hidden));
+                              "\"" + name + "\"", flags, cells));
   return cases;
 }
 
-std::vector<KernelCase> recurrentLengths(int64_t hidden) {
+std::vector<KernelCase> recurrentLengths(const Cells &cells) {
   KernelCase test = recurrent("rnn", 1, "reverse", "f32", false, "\"Tanh\"",
                               "clip = 0.0, linear_before_reset = false, "
                               "input_forget = false",
-                              hidden);
+                              cells);
   std::string lengths = tensor({"b"}, "i32");
   test.arguments += ", %l: " + lengths;
   auto replace = [&](const std::string &from, const std::string &to) {
     size_t at = test.body.find(from);
     test.body.replace(at, from.size(), to);
   };
-  replace("%a, %b, %c ", "%a, %b, %c, %l ");
-  replace("1, 1, 1, 0, 0", "1, 1, 1, 0, 1");
+  std::string operands = cells.isProjected ? "%a, %b" : "%a, %b, %c";
+  replace(operands + " ", operands + ", %l ");
+  replace("1, 0, 0, 0, 0, 0>", "1, 0, 1, 0, 0, 0>");
   replace(") -> (", ", " + lengths + ") -> (");
-  test.values = {{-1, 1}, {-1, 1}, {-1, 1}, {0, 4.9}};
+  size_t last = cells.isProjected ? 2 : 3;
+  test.values.assign(last + 1, {-1, 1});
+  test.values[last] = {0, 4.9};
   test.sizes = {{{"b", 5}, {"s", 4}}};
-  if (!hidden)
+  if (!cells.hidden)
     test.sizes[0]["h"] = 3;
   KernelCase bad = test;
-  bad.values[3] = {5, 6};
+  bad.values[last] = {5, 6};
   bad.fault = 4;
   return {test, bad};
 }

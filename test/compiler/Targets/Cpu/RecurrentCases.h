@@ -8,12 +8,19 @@
 
 namespace tenon::test {
 
+/// What cells of a suite have in common.
+struct Cells {
+  int64_t hidden = 0;        // Numbers of the state; 0: a symbol.
+  bool isProjected = false;  // The input is multiplied already.
+  std::string schedule = ""; // One for f32 alone; empty: Generic.
+};
+
 /// Cells of each kind, direction and type, with all operands and with few, and
-/// with each activation. The state has so many numbers, of 0 a symbol of them.
-std::vector<KernelCase> recurrentCells(int64_t hidden);
+/// with each activation.
+std::vector<KernelCase> recurrentCells(const Cells &cells);
 
 /// A cell with the lengths of its sequences, which are right or too large.
-std::vector<KernelCase> recurrentLengths(int64_t hidden);
+std::vector<KernelCase> recurrentLengths(const Cells &cells);
 
 } // namespace tenon::test
 

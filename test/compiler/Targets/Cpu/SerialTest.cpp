@@ -1,6 +1,7 @@
 //===- SerialTest.cpp - Roots that run as one row -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "test/compiler/Targets/Cpu/LevelTest.h"
 #include "test/compiler/Targets/Cpu/RecurrentCases.h"
 #include <gtest/gtest.h>
 
@@ -71,9 +72,27 @@ TEST(Serial, FindsNonzeros) {
   runCases(cases);
 }
 
-TEST(Serial, RunsRecurrentCells) { runCases(recurrentCells(0)); }
+TEST(Serial, RunsRecurrentCells) { runCases(recurrentCells({})); }
 
-TEST(Serial, RecurrentSequencesHaveLengths) { runCases(recurrentLengths(0)); }
+TEST(Serial, RecurrentSequencesHaveLengths) { runCases(recurrentLengths({})); }
+
+TEST(Serial, RecurrentInputsMayBeProjected) {
+  runCases(recurrentCells({0, true, "Generic"}));
+  runCases(recurrentLengths({5, true}));
+}
+
+class RecurrentTiles : public LevelTest {};
+
+TEST_P(RecurrentTiles, RunsAllCells) {
+  for (int64_t hidden : {16, 48})
+    run(recurrentCells({hidden, true, "RecurrentTiles"}));
+}
+
+TEST_P(RecurrentTiles, SequencesHaveLengths) {
+  run(recurrentLengths({32, true, "RecurrentTiles"}));
+}
+
+TENON_FOR_ALL_LEVELS(RecurrentTiles);
 
 } // namespace
 } // namespace tenon::test

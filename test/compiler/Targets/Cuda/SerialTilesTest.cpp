@@ -118,8 +118,9 @@ TEST(ScatterFold, ElementsAndSlices) {
 
 TEST(BlockRecurrent, Cells) {
   // Fewer hidden units than a warp, and more than one has.
-  runAs("BlockRecurrent", recurrentCells(3));
-  runAs("BlockRecurrent", recurrentLengths(37));
+  runAs("BlockRecurrent", recurrentCells({3}));
+  runAs("BlockRecurrent", recurrentLengths({37}));
+  runAs("BlockRecurrent", recurrentLengths({37, true}));
 }
 
 TEST(BlockNonzero, FindsAll) {

@@ -1,0 +1,161 @@
+//===- RecurrentTiles.cpp - RNN, GRU and LSTM by vectors of units ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A thread has a sequence of one direction, and computes with vectors of hidden
+// units. The sums of all gates of such a vector are one loop over the state, an
+// element of which multiplies what lies together in the recurrence's layout.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Targets/Cpu/RecurrentTiles.h"
+#include "compiler/Targets/Cpu/Recurrence.h"
+#include "compiler/Targets/Cpu/WholeRoots.h"
+#include "dialects/Kernel/RecurrentView.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+using kernel::cellUnits;
+constexpr int64_t floatBytes = 4;
+
+class TiledRecurrence : public Recurrence {
+public:
+  TiledRecurrence(Emitter &e, graph::RecurrentOp op, ArrayRef<Value> bases,
+                  State state, const kernel::RecurrentView &view)
+      : Recurrence(e, op, bases, state,
+                   VectorType::get({cellUnits}, e.b.getF32Type())),
+        view(view), recurrence(bufferOf(op.getRecurrence())),
+        // Products that do not wait for each other hide how long one takes.
+        chains(e.level.vectorBits == 512 ? std::max<int64_t>(8 / gates, 1)
+                                         : 1) {}
+
+protected:
+  void overUnits(Value count, Body body) override {
+    e.loop(e.number(0), count, body, cellUnits);
+  }
+
+  Value at(Value tensor, ArrayRef<Value> index) override {
+    return vectorAt(bufferOf(tensor), e.linearise(index, e.dimsOf(tensor)));
+  }
+  Value load(Value base, Value i) override { return vectorAt(base, i); }
+  void put(Value value, Value base, Value i) override {
+    LLVM::StoreOp::create(e.b, value, e.address(base, e.b.getF32Type(), i),
+                          floatBytes);
+  }
+
+  void putResult(Value value, Value base, Value i) override {
+    put(value, base, i);
+  }
+
+  void sumGates(Value step, Value entry) override {
+    overUnits(hidden, [&](Value i) {
+      auto all = llvm::to_vector(llvm::seq<int64_t>(0, gates));
+      SmallVector<Value> sums = recurTile(i, all, state.h);
+      for (int64_t gate : all) {
+        Value u = unit(gate, i), input = project(u, step, entry);
+        if (isGru())
+          put(sums[gate], state.sums, e.add(units, u));
+        else
+          input = plus(input, sums[gate]);
+        put(input, state.sums, u);
+      }
+    });
+  }
+
+  void sumGated() override {
+    overUnits(hidden, [&](Value i) {
+      put(recurTile(i, {2}, state.gated)[0], state.sums,
+          e.add(units, unit(2, i)));
+    });
+  }
+
+private:
+  Value bufferOf(Value tensor) {
+    return e.argumentBuffer(cast<BlockArgument>(tensor).getArgNumber());
+  }
+
+  Value vectorAt(Value base, Value i) {
+    return LLVM::LoadOp::create(e.b, type, e.address(base, e.b.getF32Type(), i),
+                                floatBytes);
+  }
+
+  /// s R^T + Rb of some gates of the units from i on, for a state s.
+  SmallVector<Value> recurTile(Value i, ArrayRef<int64_t> which, Value from) {
+    int64_t count = which.size();
+    Value tile = e.add(e.mul(direction, e.number(view.hidden)), i);
+    Value first = e.mul(tile, e.number(view.units()));
+    SmallVector<Value> sums = e.loop(
+        e.number(0), hidden, SmallVector<Value>(chains * count, real(0)),
+        [&](Value step, ValueRange carried) {
+          SmallVector<Value> next(carried);
+          for (int64_t chain = 0; chain < chains; ++chain)
+            multiply(e.add(step, e.number(chain)), first, which, from,
+                     MutableArrayRef(next).slice(chain * count, count));
+          return next;
+        },
+        chains);
+    for (int64_t chain = 1; chain < chains; ++chain)
+      for (int64_t j = 0; j < count; ++j)
+        sums[j] = plus(sums[j], sums[chain * count + j]);
+    sums.resize(count);
+    for (auto [gate, sum] : llvm::zip(which, sums))
+      sum = withBias(sum, unit(gate, i));
+    return sums;
+  }
+
+  /// Adds what element `step` of the state makes of each gate.
+  void multiply(Value step, Value first, ArrayRef<int64_t> which, Value from,
+                MutableArrayRef<Value> sums) {
+    Value one = e.loadRaw(from, e.b.getF32Type(), step);
+    Value factor =
+        vector::BroadcastOp::create(e.b, cast<VectorType>(type), one);
+    Value row = e.add(first, e.mul(step, e.number(gates * cellUnits)));
+    for (auto [gate, sum] : llvm::zip(which, sums))
+      sum = LLVM::FMAOp::create(
+          e.b, factor,
+          vectorAt(recurrence, e.add(row, e.number(gate * cellUnits))), sum);
+  }
+
+  kernel::RecurrentView view;
+  Value recurrence;
+  int64_t chains;
+};
+
+/// The areas of a sequence's state in a thread's scratch memory.
+Recurrence::State stateOf(Emitter &e, const kernel::RecurrentView &view) {
+  auto area = [&](int64_t floats) {
+    return e.atEntry([&] {
+      Value scratch = e.loadRaw(e.context, e.context.getType(), e.number(0));
+      return e.address(scratch, e.b.getF32Type(), e.number(floats));
+    });
+  };
+  int64_t sums = view.sumsCount(), hidden = view.hidden;
+  return {area(0), area(sums), area(sums + hidden), area(sums + 2 * hidden)};
+}
+
+} // namespace
+
+LogicalResult emitRecurrentTiles(Emitter &e) {
+  auto op = dyn_cast_if_present<graph::RecurrentOp>(
+      kernel::findRoot(e.kernel.getBlock()));
+  std::string why = "its root is no recurrent cell";
+  std::optional<kernel::RecurrentView> view;
+  if (op)
+    view = kernel::recurrentViewOf(op, why);
+  if (!view)
+    return e.kernel.emitOpError("cannot run by tiles of units: ") << why;
+  TiledRecurrence cells(e, op, yieldedBuffers(e, op), stateOf(e, *view), *view);
+  e.loop(e.begin, e.end, [&](Value row) {
+    Value direction = e.div(row, cells.batch), entry = e.rem(row, cells.batch);
+    for (int64_t d = 0; d < cells.directions; ++d)
+      e.ifThen(e.equal(direction, e.number(d)),
+               [&] { cells.sequence(d, entry); });
+  });
+  return success();
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,45 @@
+// RUN: tenon-opt %s --apply-schedules=explain=true --split-input-file --verify-diagnostics | FileCheck %s
+
+// A cell whose input is multiplied before, and whose recurrence is a weight of
+// whole tiles of units, has a row of the launch for each sequence and direction.
+
+func.func @main(%x: tensor<7x2x96xf32>) {
+  %r = graph.weight {name = "r"} : () -> tensor<2x48x16xf32>
+  %0 = kernel.call @tiles(%x, %r) params <> : (tensor<7x2x96xf32>, tensor<2x48x16xf32>) -> tensor<7x2x2x16xf32>
+  return
+}
+// CHECK: kernel.func @tiles symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <4, 1, 576>
+kernel.func @tiles symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x2x96xf32>, %1: tensor<2x48x16xf32>):
+  %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "bidirectional", activations = ["Sigmoid", "Tanh", "Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x96xf32>, tensor<2x48x16xf32>) -> (tensor<7x2x2x16xf32>, tensor<2x2x16xf32>, tensor<2x2x16xf32>)
+  kernel.yield %2#0 : tensor<7x2x2x16xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<7x2x15xf32>) {
+  %r = graph.weight {name = "r"} : () -> tensor<1x15x5xf32>
+  %0 = kernel.call @narrow(%x, %r) params <> : (tensor<7x2x15xf32>, tensor<1x15x5xf32>) -> tensor<7x1x2x5xf32>
+  return
+}
+// CHECK: kernel.func @narrow {{.*}} schedule "Generic"
+// expected-remark@+1 {{by RecurrentTiles: its hidden units are no multiple of 16}}
+kernel.func @narrow symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x2x15xf32>, %1: tensor<1x15x5xf32>):
+  %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "forward", activations = ["Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x15xf32>, tensor<1x15x5xf32>) -> (tensor<7x1x2x5xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>)
+  kernel.yield %2#0 : tensor<7x1x2x5xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<7x2x48xf32>, %r: tensor<1x48x16xf32>) {
+  %0 = kernel.call @given(%x, %r) params <> : (tensor<7x2x48xf32>, tensor<1x48x16xf32>) -> tensor<7x1x2x16xf32>
+  return
+}
+// CHECK: kernel.func @given {{.*}} schedule "Generic"
+// expected-remark@+1 {{by RecurrentTiles: the recurrence is no weight of its own}}
+kernel.func @given symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x2x48xf32>, %1: tensor<1x48x16xf32>):
+  %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "forward", activations = ["Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x48xf32>, tensor<1x48x16xf32>) -> (tensor<7x1x2x16xf32>, tensor<1x2x16xf32>, tensor<1x2x16xf32>)
+  kernel.yield %2#0 : tensor<7x1x2x16xf32>
+}
