@@ -78,18 +78,6 @@ SmallVector<std::string> withFilter(const KernelView &view, StringRef layout) {
   return layouts;
 }
 
-std::optional<std::string> refusalOfWinograd(const KernelView &view,
-                                             int64_t outputs) {
-  if (auto why = refusalOfAll(view))
-    return why;
-  if (auto why = refusalOfBehind(view))
-    return why;
-  std::string why;
-  if (!kernel::winogradViewOf(convOf(view), outputs, why))
-    return why;
-  return std::nullopt;
-}
-
 kernel::Geometry geometryOfWinograd(const KernelView &view, int64_t outputs) {
   graph::ConvOp conv = convOf(view);
   std::string why;
@@ -99,10 +87,26 @@ kernel::Geometry geometryOfWinograd(const KernelView &view, int64_t outputs) {
   };
   Expr images = graph::getDims(conv.getResult())[0];
   // Transformed patches are for all panels of a piece.
-  int64_t grain =
-      sizes->blocks > 1 ? sizes->panels : llvm::divideCeil(sizes->panels, 2);
-  return {images * number(sizes->blocks * sizes->panels), number(grain),
+  int64_t grain = sizes->blocks.isConstant(1)
+                      ? llvm::divideCeil(sizes->panels, 2)
+                      : sizes->panels;
+  Expr blocks = images * sizes->blocks;
+  return {blocks ? blocks * number(sizes->panels) : blocks, number(grain),
           number(sizes->scratchBytes())};
+}
+
+std::optional<std::string> refusalOfWinograd(const KernelView &view,
+                                             int64_t outputs) {
+  if (auto why = refusalOfAll(view))
+    return why;
+  if (auto why = refusalOfBehind(view))
+    return why;
+  std::string why;
+  if (!kernel::winogradViewOf(convOf(view), outputs, why))
+    return why;
+  if (!geometryOfWinograd(view, outputs))
+    return "the number of its rows is beyond what an expression holds";
+  return std::nullopt;
 }
 
 } // namespace

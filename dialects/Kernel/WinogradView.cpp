@@ -24,16 +24,26 @@ constexpr int64_t leastOutputs = 14 * 14;
 
 bool isOne(int64_t value) { return value == 1; }
 
-/// Equal blocks, an even number of them if there are several.
+/// Equal blocks, an even number of them if there are several. Of images of any
+/// size, blocks as large as the cache holds.
 void cut(WinogradView &view) {
+  auto number = [&](int64_t value) {
+    return graph::Expr::constant(view.tiles.getContext(), value);
+  };
   int64_t tileBytes = view.positions() * view.patchStride() * 4;
-  view.blocks = 1;
-  if (view.tiles * tileBytes > maxImageBytes) {
-    int64_t most = std::max<int64_t>(maxPatchBytes / tileBytes, 1);
-    view.blocks = llvm::alignTo(llvm::divideCeil(view.tiles, most), 2);
+  int64_t most = std::max<int64_t>(maxPatchBytes / tileBytes, 1);
+  std::optional<int64_t> tiles = view.tiles.asConstant();
+  view.hasAnySize = !tiles;
+  if (view.hasAnySize) {
+    view.blockTiles =
+        std::max(most / winogradStrip, int64_t(1)) * winogradStrip;
+  } else {
+    int64_t blocks = 1;
+    if (*tiles * tileBytes > maxImageBytes)
+      blocks = llvm::alignTo(llvm::divideCeil(*tiles, most), 2);
+    view.blockTiles = llvm::divideCeil(*tiles, blocks);
   }
-  view.blockTiles = llvm::divideCeil(view.tiles, view.blocks);
-  view.blocks = llvm::divideCeil(view.tiles, view.blockTiles);
+  view.blocks = view.tiles.ceilDiv(number(view.blockTiles));
 }
 
 } // namespace
@@ -106,20 +116,32 @@ std::optional<WinogradView> winogradViewOf(graph::ConvOp op, int64_t outputs,
                            result = graph::getDims(op.getResult()),
                            pads(op.getPads().exprs());
   constexpr int64_t most = 1 << 20;
-  auto number = [&](graph::Expr expr, int64_t &value) {
+  auto pad = [&](graph::Expr expr, int64_t &value) {
     std::optional<int64_t> known = expr.asConstant();
     value = known.value_or(0);
     return known && *known >= -most && *known <= most;
   };
-  if (!number(sizes[1], view.height) || !number(sizes[2], view.width) ||
-      !number(result[1], view.outHeight) || !number(result[2], view.outWidth) ||
-      !number(pads[0], view.lowY) || !number(pads[1], view.lowX))
-    return refuse("heights, widths or pads are not numbers");
-  if (view.outHeight * view.outWidth < leastOutputs)
+  auto isHuge = [](graph::Expr size) {
+    return size.asConstant().value_or(0) > most;
+  };
+  if (!pad(pads[0], view.lowY) || !pad(pads[1], view.lowX))
+    return refuse("its pads are not numbers");
+  if (llvm::any_of(sizes, isHuge) || llvm::any_of(result, isHuge))
+    return refuse("its images are huge");
+  view.outHeight = result[1];
+  view.outWidth = result[2];
+  graph::Expr image = view.outHeight * view.outWidth;
+  if (image && image.asConstant().value_or(leastOutputs) < leastOutputs)
     return refuse("its images are small");
-  view.tilesX = llvm::divideCeil(view.outWidth, outputs);
-  view.tiles = view.tilesX * llvm::divideCeil(view.outHeight, outputs);
+  graph::Expr side = graph::Expr::constant(op.getContext(), outputs);
+  view.tilesX = view.outWidth.ceilDiv(side);
+  graph::Expr lines = view.outHeight.ceilDiv(side);
+  view.tiles = view.tilesX && lines ? view.tilesX * lines : graph::Expr();
+  if (!view.tiles)
+    return refuse("its number of tiles is beyond what an expression holds");
   cut(view);
+  if (!view.blocks)
+    return refuse("its number of blocks is beyond what an expression holds");
   if (view.scratchBytes() > 4 * maxImageBytes)
     return refuse("its transformed patches do not fit the cache");
   return view;

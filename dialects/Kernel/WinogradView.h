@@ -48,12 +48,16 @@ struct WinogradLayout {
   std::optional<int64_t> elements(llvm::ArrayRef<int64_t> shape) const;
 };
 
+/// Tiles that every CPU level multiplies by whole strips.
+inline constexpr int64_t winogradStrip = 12;
+
 struct WinogradView {
   int64_t outputs, channels, maps, panels;
-  int64_t height, width, lowY, lowX; // Of the input, and its pads before.
-  int64_t outHeight, outWidth;
-  int64_t tilesX, tiles; // Of an image.
-  int64_t blocks, blockTiles;
+  int64_t lowY, lowX;                // The input's pads before.
+  graph::Expr outHeight, outWidth;   // Where the images' sizes are symbols
+  graph::Expr tilesX, tiles, blocks; // these are formulas. Tiles of an image,
+  int64_t blockTiles;                // and how they are cut. If so, a block
+  bool hasAnySize;                   // has whole strips of them.
 
   int64_t side() const { return outputs + 2; }
   int64_t positions() const { return side() * side(); }

@@ -24,7 +24,7 @@ namespace {
 
 using kernel::WinogradMatrices;
 using kernel::WinogradView;
-constexpr int64_t width = kernel::winogradColumns;
+constexpr int64_t columns = kernel::winogradColumns;
 
 class WinogradConv {
 public:
@@ -35,6 +35,9 @@ public:
     auto bufferOf = [&](Value operand) {
       return e.argumentBuffer(cast<BlockArgument>(operand).getArgNumber());
     };
+    Indices sizes = e.dimsOf(op.getInput());
+    height = sizes[1], width = sizes[2];
+    outHeight = e.valueOf(view.outHeight), outWidth = e.valueOf(view.outWidth);
     input = bufferOf(op.getInput());
     filter = bufferOf(op.getFilter());
     patches = e.atEntry(
@@ -46,10 +49,8 @@ public:
     sums = e.atEntry([&]() -> Value {
       return LLVM::AllocaOp::create(
           e.b, input.getType(), e.b.getF32Type(),
-          e.number(view.outputs * view.outputs * width), 64);
+          e.number(view.outputs * view.outputs * columns), 64);
     });
-    int64_t most = tilePixels(e.level, width);
-    strips = llvm::divideCeil(view.blockTiles, most);
   }
 
   /// Rows [begin, end): block after block, of each some panels.
@@ -60,11 +61,11 @@ public:
       Value first = e.mul(number, units);
       Value from = e.sub(e.max(e.begin, first), first);
       Value to = e.min(e.sub(e.end, first), units);
-      Value perImage = e.number(view.blocks);
+      Value perImage = e.valueOf(view.blocks);
       image = e.div(number, perImage);
       firstTile = e.mul(e.rem(number, perImage), e.number(view.blockTiles));
       tiles = e.min(e.number(view.blockTiles),
-                    e.sub(e.number(view.tiles), firstTile));
+                    e.sub(e.valueOf(view.tiles), firstTile));
       forEachTile([&](const Tile &tile) { transformPatch(tile); });
       e.loop(from, to, [&](Value panel) { emitPanel(panel); });
     });
@@ -78,7 +79,7 @@ private:
 
   void forEachTile(function_ref<void(const Tile &)> body) {
     e.loop(e.number(0), tiles, [&](Value index) {
-      Value number = e.add(firstTile, index), line = e.number(view.tilesX);
+      Value number = e.add(firstTile, index), line = e.valueOf(view.tilesX);
       Value outputs = e.number(view.outputs);
       body({index, e.mul(e.div(number, line), outputs),
             e.mul(e.rem(number, line), outputs)});
@@ -88,11 +89,11 @@ private:
   void transformPatch(const Tile &tile) {
     Value y = e.sub(tile.y, e.number(view.lowY));
     Value x = e.sub(tile.x, e.number(view.lowX));
-    auto isInside = [&](Value from, int64_t size) {
+    auto isInside = [&](Value from, Value size) {
       return e.both(e.less(e.number(-1), from),
-                    e.less(from, e.number(size - view.side() + 1)));
+                    e.less(from, e.sub(size, e.number(view.side() - 1))));
     };
-    Value inside = e.both(isInside(y, view.height), isInside(x, view.width));
+    Value inside = e.both(isInside(y, height), isInside(x, width));
     e.ifThen(inside, [&] { transformChannels(tile, y, x, {}); });
     e.ifThen(e.equal(inside, falseValue()),
              [&] { transformChannels(tile, y, x, masksOf(y, x)); });
@@ -104,17 +105,16 @@ private:
 
   /// All lanes or none, for each input of a patch.
   SmallVector<Value> masksOf(Value y, Value x) {
-    auto insides = [&](Value from, int64_t size) {
+    auto insides = [&](Value from, Value size) {
       SmallVector<Value> inside;
       for (int64_t i = 0; i < view.side(); ++i) {
         Value at = e.add(from, e.number(i));
-        inside.push_back(
-            e.both(e.less(e.number(-1), at), e.less(at, e.number(size))));
+        inside.push_back(e.both(e.less(e.number(-1), at), e.less(at, size)));
       }
       return inside;
     };
-    SmallVector<Value> masks, lines = insides(y, view.height),
-                              pixels = insides(x, view.width);
+    SmallVector<Value> masks, lines = insides(y, height),
+                              pixels = insides(x, width);
     auto type = VectorType::get({lanes}, e.b.getI1Type());
     for (Value line : lines)
       for (Value pixel : pixels)
@@ -125,9 +125,10 @@ private:
 
   void transformChannels(const Tile &tile, Value y, Value x,
                          ArrayRef<Value> masks) {
-    Value line = e.add(e.mul(image, e.number(view.height)), y);
-    Value pixel = e.add(e.mul(line, e.number(view.width)), x);
-    Value from = e.mul(pixel, e.number(view.channels));
+    Value channels = e.number(view.channels);
+    Value line = e.add(e.mul(image, height), y);
+    Value pixel = e.add(e.mul(line, width), x);
+    Value from = e.mul(pixel, channels), perLine = e.mul(width, channels);
     Value to = e.mul(tile.index, e.number(view.patchStride()));
     Value zero =
         arith::ConstantOp::create(e.b, SplatElementsAttr::get(vector, 0.0f));
@@ -137,9 +138,9 @@ private:
           transformSquare(
               e, vector, matrices.input,
               [&](int64_t i, int64_t j) -> Value {
-                int64_t apart = (i * view.width + j) * view.channels;
-                Value at = element(
-                    input, e.add(e.add(from, channel), e.number(apart)));
+                Value apart = e.add(e.mul(e.number(i), perLine),
+                                    e.number(j * view.channels));
+                Value at = element(input, e.add(e.add(from, channel), apart));
                 if (masks.empty())
                   return LLVM::LoadOp::create(e.b, vector, at, 4);
                 return LLVM::MaskedLoadOp::create(
@@ -164,42 +165,66 @@ private:
 
   /// All patches of the block, at a position, by a panel.
   void multiply(Value panel, Value position) {
-    int64_t steps = view.channels * width;
     Value slice = e.add(e.mul(panel, e.number(view.positions())), position);
-    Value b = element(filter, e.mul(slice, e.number(steps)));
+    Value b = element(filter, e.mul(slice, e.number(view.channels * columns)));
     Value a = element(patches, e.mul(position, e.number(view.patchesStride())));
     Value c =
         element(products, e.mul(position, e.number(view.productsStride())));
+    int64_t most = tilePixels(e.level, columns);
+    int64_t strips = llvm::divideCeil(view.blockTiles, most);
+    auto strip = [&](Value number, Value row, int64_t pixels) {
+      multiplyStrip({element(a, e.mul(row, e.number(view.patchStride()))), b,
+                     element(c, e.mul(row, e.number(columns))), number},
+                    pixels, strips);
+    };
+    if (view.hasAnySize) {
+      Value count = e.div(e.add(tiles, e.number(most - 1)), e.number(most));
+      e.loop(e.number(0), count, [&](Value number) {
+        strip(number, e.mul(number, e.number(most)), most);
+      });
+      return;
+    }
     int64_t row = 0;
-    for (int64_t strip = 0; strip < strips; ++strip) {
-      ConvTile tile;
-      tile.pixels =
-          view.blockTiles / strips + (strip < view.blockTiles % strips);
-      tile.width = width;
-      tile.columns = tileColumns(e.level, width);
-      tile.pixelStride = view.patchStride();
-      tile.run = view.channels;
-      // Together, all strips fetch the next slice.
-      tile.fetch = llvm::divideCeil(4 * width * 4, strips);
-      LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
-      Value next = LLVM::GEPOp::create(
-          e.b, b.getType(), e.b.getI8Type(), b,
-          ArrayRef<LLVM::GEPArg>{
-              int32_t(4 * steps + strip * tile.fetch * (view.channels / 4))});
-      for (int64_t n = 0; n < width; n += tile.columns)
-        LLVM::CallOp::create(
-            e.b, function,
-            ValueRange{element(a, e.number(row * tile.pixelStride)),
-                       element(b, e.number(n)),
-                       element(c, e.number(row * width + n)), next});
-      row += tile.pixels;
+    for (int64_t i = 0; i < strips; ++i) {
+      int64_t pixels =
+          view.blockTiles / strips + (i < view.blockTiles % strips);
+      strip(e.number(i), e.number(row), pixels);
+      row += pixels;
     }
   }
 
+  /// Some patches: where they, the filter's slice and their products lie, and
+  /// which of the block's strips they are.
+  struct Strip {
+    Value a, b, c, number;
+  };
+
+  void multiplyStrip(const Strip &strip, int64_t pixels, int64_t strips) {
+    int64_t steps = view.channels * columns;
+    ConvTile tile;
+    tile.pixels = pixels;
+    tile.width = columns;
+    tile.columns = tileColumns(e.level, columns);
+    tile.pixelStride = view.patchStride();
+    tile.run = view.channels;
+    // Together, all strips fetch the next slice.
+    tile.fetch = llvm::divideCeil(4 * columns * 4, strips);
+    LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
+    Value ahead =
+        e.add(e.number(4 * steps),
+              e.mul(strip.number, e.number(tile.fetch * (view.channels / 4))));
+    Value next = LLVM::GEPOp::create(e.b, strip.b.getType(), e.b.getI8Type(),
+                                     strip.b, ArrayRef<LLVM::GEPArg>{ahead});
+    for (int64_t n = 0; n < columns; n += tile.columns)
+      LLVM::CallOp::create(e.b, function,
+                           ValueRange{strip.a, element(strip.b, e.number(n)),
+                                      element(strip.c, e.number(n)), next});
+  }
+
   void emitOutputs(Value panel, const Tile &tile) {
-    Value from = e.mul(tile.index, e.number(width));
+    Value from = e.mul(tile.index, e.number(columns));
     e.loop(
-        e.number(0), e.number(width),
+        e.number(0), e.number(columns),
         [&](Value column) {
           transformSquare(
               e, vector, matrices.output,
@@ -212,38 +237,38 @@ private:
                     4);
               },
               [&](int64_t i, int64_t j, Value value) {
-                int64_t apart = (i * view.outputs + j) * width;
+                int64_t apart = (i * view.outputs + j) * columns;
                 LLVM::StoreOp::create(
                     e.b, value, element(sums, e.add(column, e.number(apart))),
                     4);
               });
         },
         lanes);
-    int64_t rest = view.maps % width;
+    int64_t rest = view.maps % columns;
     if (rest == 0)
-      return storeOutputs(panel, tile, width);
+      return storeOutputs(panel, tile, columns);
     Value last = e.number(view.panels - 1);
-    e.ifThen(e.less(panel, last), [&] { storeOutputs(panel, tile, width); });
+    e.ifThen(e.less(panel, last), [&] { storeOutputs(panel, tile, columns); });
     e.ifThen(e.equal(panel, last), [&] { storeOutputs(panel, tile, rest); });
   }
 
   /// Everything behind the convolution, for what lies in the image.
-  void storeOutputs(Value panel, const Tile &tile, int64_t columns) {
+  void storeOutputs(Value panel, const Tile &tile, int64_t maps) {
     Value outputs = e.number(view.outputs);
-    Value lines = e.min(outputs, e.sub(e.number(view.outHeight), tile.y));
-    Value pixels = e.min(outputs, e.sub(e.number(view.outWidth), tile.x));
-    Value column = e.mul(panel, e.number(width));
+    Value lines = e.min(outputs, e.sub(outHeight, tile.y));
+    Value pixels = e.min(outputs, e.sub(outWidth, tile.x));
+    Value column = e.mul(panel, e.number(columns));
     e.loop(e.number(0), lines, [&](Value i) {
       Value y = e.add(tile.y, i);
-      Value line = e.add(e.mul(image, e.number(view.outHeight)), y);
+      Value line = e.add(e.mul(image, outHeight), y);
       e.loop(e.number(0), pixels, [&](Value j) {
         Value x = e.add(tile.x, j);
-        Value row = e.add(e.mul(line, e.number(view.outWidth)), x);
+        Value row = e.add(e.mul(line, outWidth), x);
         Value first = e.add(e.mul(row, e.number(view.maps)), column);
-        Value waits = e.mul(e.add(e.mul(i, outputs), j), e.number(width));
+        Value waits = e.mul(e.add(e.mul(i, outputs), j), e.number(columns));
         storePanelRow(
             e, op.getResult(),
-            {{image, y, x}, column, e.number(columns), first, sums, waits});
+            {{image, y, x}, column, e.number(maps), first, sums, waits});
       });
     });
   }
@@ -258,8 +283,9 @@ private:
   graph::ConvOp op;
   WinogradView view;
   WinogradMatrices matrices;
-  int64_t lanes, strips;
+  int64_t lanes;
   VectorType vector;
+  Value height, width, outHeight, outWidth;
   Value input, filter, patches, products, sums;
   // Of the current block.
   Value image, firstTile, tiles;

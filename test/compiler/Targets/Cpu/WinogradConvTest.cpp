@@ -71,6 +71,29 @@ TEST_P(WinogradConv, CutsImagesIntoBlocks) {
   run({{40, 44, 96, 32}, {14, 14, 512, 32}, {28, 27, 128, 70}}, {1, 2});
 }
 
+/// As many tiles as there are at run time: less than a strip, some of a block,
+/// and several blocks.
+TEST_P(WinogradConv, TakesImagesOfAnySize) {
+  std::vector<Symbols> sizes = {
+      {{"n", 2}, {"h", 15}, {"w", 14}}, {{"n", 1}, {"h", 3}, {"w", 3}},
+      {{"n", 1}, {"h", 41}, {"w", 44}}, {{"n", 3}, {"h", 2}, {"w", 90}},
+      {{"n", 0}, {"h", 8}, {"w", 8}},
+  };
+  std::vector<KernelCase> cases;
+  for (const char *channels : {"32", "208"})
+    for (const char *schedule : {"WinogradF2", "WinogradF4"})
+      for (bool isPadded : {true, false}) {
+        Numbers pads(4, isPadded);
+        std::string cut = isPadded ? "" : " + -2";
+        cases.push_back(convCase(
+            schedule, {{1, 1}, {1, 1}, pads, 1}, {"n", "h", "w", channels},
+            {"40", channels, "3", "3"}, {"n", "h" + cut, "w" + cut, "40"}, {}));
+        cases.back().sizes = sizes;
+        cases.back().tolerance = schedule[9] == '2' ? 4e-6 : 4e-5;
+      }
+  run(cases);
+}
+
 TEST_P(WinogradConv, RunsWhatFollows) {
   std::vector<Conv> convs;
   for (const Behind &behind : commonEpilogues(40))
