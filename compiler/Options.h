@@ -52,6 +52,9 @@ struct CompileOptions {
   /// Of all products; or, if given, what the plan says of each.
   Precision precision = Precision::Fp32;
   std::optional<PrecisionPlan> precisionPlan;
+  /// Steps of k of a weight in few bits that share a scale; without a plan,
+  /// which says so itself.
+  int64_t blockSize = defaultBlock;
   /// Compute each product in these, too, and return how much they differ, to
   /// choose a plan by.
   std::vector<Precision> probes;

@@ -64,6 +64,7 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   function.addPass(createFoldConstantsPass(weights, /*onlyRoundings=*/true));
   if (!isCuda) {
     LowerWeightsPassOptions blocks;
+    blocks.block = options.blockSize;
     blocks.explain = options.explain;
     function.addPass(createLowerWeightsPass(weights, blocks));
   }

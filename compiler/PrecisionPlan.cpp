@@ -64,6 +64,23 @@ readLhs(const llvm::json::Object &object, llvm::StringRef op,
   return lhs;
 }
 
+/// The block that a row asks for, or the one by default.
+llvm::Expected<int64_t> readBlock(const llvm::json::Object &object,
+                                  llvm::StringRef op, Precision precision) {
+  if (!object.get("block"))
+    return defaultBlock;
+  if (!isOfFewBits(precision))
+    return badRow("op '" + op +
+                  "' has a block, but is neither int8-weights nor "
+                  "int4-weights");
+  int64_t block = object.getInteger("block").value_or(0);
+  if (!isBlock(block))
+    return badRow("op '" + op + "': \"block\" is a multiple of " +
+                  llvm::Twine(blockStep) + ", " + llvm::Twine(largestBlock) +
+                  " at most");
+  return block;
+}
+
 /// One op of the file, or why it is none.
 llvm::Expected<OpPrecision> readRow(const llvm::json::Value &value) {
   const llvm::json::Object *object = value.getAsObject();
@@ -87,6 +104,10 @@ llvm::Expected<OpPrecision> readRow(const llvm::json::Value &value) {
   if (!lhs)
     return lhs.takeError();
   row.lhs = std::move(*lhs);
+  auto block = readBlock(*object, *op, *known);
+  if (!block)
+    return block.takeError();
+  row.block = *block;
   return row;
 }
 
@@ -140,6 +161,11 @@ std::optional<Precision> findPrecision(llvm::StringRef name) {
   return std::nullopt;
 }
 
+bool isOfFewBits(Precision precision) {
+  return precision == Precision::Int8Weights ||
+         precision == Precision::Int4Weights;
+}
+
 std::string precisionNames() {
   return llvm::join(
       llvm::map_range(
@@ -190,6 +216,8 @@ llvm::Error writePrecisionPlan(const PrecisionPlan &plan,
         line.attribute("error", *row.error);
       if (row.lhs)
         writeLhs(line, *row.lhs);
+      if (row.block != defaultBlock)
+        line.attribute("block", row.block);
     });
     separator = ",\n";
   }

@@ -11,7 +11,8 @@
 // nodes share a name, later ones end in #2, #3 and so on. `error`, which may be
 // missing, is what the op alone adds to the outputs, relative to their largest
 // magnitude. Ops that are not named are computed in fp32. An int8 product whose
-// lhs was calibrated also has the members of StaticLhs, by their names.
+// lhs was calibrated also has the members of StaticLhs, by their names. Where a
+// weight of 8 or 4 bits has other blocks than by default, `block` says so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +39,8 @@ enum class Precision {
 
 /// As the command line and plans have it: "fp32", "int8-weights".
 llvm::StringRef nameOf(Precision precision);
+/// Whether weights alone are in fewer bits, by blocks.
+bool isOfFewBits(Precision precision);
 std::optional<Precision> findPrecision(llvm::StringRef name);
 /// All names, comma-separated.
 std::string precisionNames();
@@ -57,11 +60,20 @@ struct StaticLhs {
 /// A shift's largest magnitude.
 constexpr int64_t mostShift = 31;
 
+/// Steps of k of a weight in few bits that share a scale: a multiple of the
+/// step, so that kernels can cut k where blocks begin.
+constexpr int64_t blockStep = 16, largestBlock = 256, defaultBlock = 32;
+
+constexpr bool isBlock(int64_t steps) {
+  return steps >= blockStep && steps <= largestBlock && steps % blockStep == 0;
+}
+
 struct OpPrecision {
   std::string op, kind; // Kind: "matmul", "attention", "conv", "gather".
   Precision precision = Precision::Fp32;
   std::optional<double> error;
   std::optional<StaticLhs> lhs = std::nullopt; // Of int8: none is by row.
+  int64_t block = defaultBlock;                // Of weights alone.
 };
 
 struct PrecisionPlan {

@@ -87,6 +87,8 @@ struct AssignPrecision : impl::AssignPrecisionPassBase<AssignPrecision> {
         wanted = row ? row->precision : Precision::Fp32;
         if (row && row->lhs)
           op->setAttr(lhsAttribute, attributeOf(builder, *row->lhs));
+        if (isOfFewBits(wanted))
+          op->setAttr(blockAttribute, builder.getI64IntegerAttr(row->block));
       }
       op->setAttr(opNameAttribute, builder.getStringAttr(name));
       op->setAttr(precisionAttribute, builder.getStringAttr(nameOf(wanted)));
@@ -148,7 +150,9 @@ struct RecordPrecision : impl::RecordPrecisionPassBase<RecordPrecision> {
       auto name = op->getAttrOfType<StringAttr>(opNameAttribute);
       auto precision = op->getAttrOfType<StringAttr>(precisionAttribute);
       std::optional<StaticLhs> lhs = staticLhsOf(op);
-      for (StringRef each : {opNameAttribute, precisionAttribute, lhsAttribute})
+      auto block = op->getAttrOfType<IntegerAttr>(blockAttribute);
+      for (StringRef each :
+           {blockAttribute, lhsAttribute, opNameAttribute, precisionAttribute})
         op->removeAttr(each);
       if (!plan || !name || !precision)
         return;
@@ -158,6 +162,8 @@ struct RecordPrecision : impl::RecordPrecisionPassBase<RecordPrecision> {
         lhs.reset();
       plan->ops.push_back(
           {name.str(), kindOf(op).str(), own, std::nullopt, std::move(lhs)});
+      if (block && isOfFewBits(own))
+        plan->ops.back().block = block.getInt();
     });
   }
 

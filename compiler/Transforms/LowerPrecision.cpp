@@ -54,11 +54,6 @@ constexpr int64_t fewestSums = 256 * 256;
 /// take no longer in f32.
 constexpr int64_t fewestProducts = int64_t(1) << 20;
 
-bool isOfFewBits(Precision precision) {
-  return precision == Precision::Int8Weights ||
-         precision == Precision::Int4Weights;
-}
-
 bool isLargeWeight(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return value.getDefiningOp<graph::WeightOp>() && type.hasStaticShape() &&

@@ -141,8 +141,7 @@ struct LowerWeights : impl::LowerWeightsPassBase<LowerWeights> {
 
   void runOnOperation() override {
     std::optional<Precision> others = findPrecision(precision);
-    if (!others || block < blockStep || block > largestBlock ||
-        block % blockStep != 0) {
+    if (!others || !isBlock(block)) {
       getOperation().emitError("the precision must be one of ")
           << precisionNames() << ", and blocks a multiple of " << blockStep
           << " up to " << largestBlock;
@@ -152,7 +151,7 @@ struct LowerWeights : impl::LowerWeightsPassBase<LowerWeights> {
     getOperation().walk([&](graph::MatmulOp op) { products.push_back(op); });
     for (graph::MatmulOp op : products) {
       Precision wanted = precisionOf(op, *others);
-      if (wanted != Precision::Int8Weights && wanted != Precision::Int4Weights)
+      if (!isOfFewBits(wanted))
         continue;
       std::string why = lower(op, wanted == Precision::Int8Weights ? 8 : 4);
       if (!why.empty())
@@ -176,10 +175,16 @@ private:
         weights ? weights->lookup(stored.getName()) : nullptr;
     if (!weight)
       return "its weight is not at hand";
-    auto [known, isNew] = made.try_emplace({weight, bits});
+    auto assigned = op->getAttrOfType<IntegerAttr>(blockAttribute);
+    int64_t steps = assigned ? assigned.getInt() : block;
+    auto [known, isNew] = made.try_emplace({weight, bits, steps});
     if (isNew)
-      known->second = Quantizer(*weight, bits, block).run(*weights);
+      known->second = Quantizer(*weight, bits, steps).run(*weights);
     OpBuilder builder(op);
+    if (op->hasAttr(opNameAttribute))
+      op->setAttr(blockAttribute, builder.getI64IntegerAttr(steps));
+    if (explain)
+      remark(op, known->second);
     op.getRhsMutable().assign(
         quantizedRhs(builder, op.getLoc(), known->second, type.getShape()[0]));
     if (stored->use_empty())
@@ -187,8 +192,18 @@ private:
     return "";
   }
 
+  static void remark(graph::MatmulOp op, const QuantizedWeight &weight) {
+    op.emitRemark("its weight has ")
+        << weight.bits << " bits and a scale for "
+        << (weight.blocks == 1
+                ? "each column"
+                : "each " + std::to_string(weight.block) + " steps of k")
+        << (weight.zeros ? ", with zero points" : "");
+  }
+
   WeightStore *weights = nullptr;
-  llvm::DenseMap<std::pair<const Weight *, int64_t>, QuantizedWeight> made;
+  using Key = std::tuple<const Weight *, int64_t, int64_t>; // Bits, block.
+  llvm::DenseMap<Key, QuantizedWeight> made;
 };
 
 } // namespace

@@ -17,6 +17,9 @@ inline constexpr llvm::StringLiteral opNameAttribute = "graph.op";
 /// dictionary with the members of StaticLhs.
 inline constexpr llvm::StringLiteral lhsAttribute = "graph.lhs";
 
+/// Steps of k with a scale in common, of an op whose weight has few bits.
+inline constexpr llvm::StringLiteral blockAttribute = "graph.block";
+
 /// What an op asks for; `otherwise` where nothing was assigned.
 Precision precisionOf(mlir::Operation *op, Precision otherwise);
 

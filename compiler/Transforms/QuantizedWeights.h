@@ -20,10 +20,6 @@ struct QuantizedWeight {
   int64_t bits = 8;
 };
 
-/// Steps of k that may share a scale where there are several blocks, so that
-/// kernels can cut k where blocks begin.
-inline constexpr int64_t blockStep = 16, largestBlock = 256;
-
 /// The first `depth` rows of the weight as f32, in the form that kernels take
 /// in.
 mlir::Value quantizedRhs(mlir::OpBuilder &builder, mlir::Location loc,

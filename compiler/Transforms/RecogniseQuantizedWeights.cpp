@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/PrecisionPlan.h"
 #include "compiler/Reference/Tensor.h"
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/QuantizedWeights.h"
@@ -80,8 +81,7 @@ private:
     std::optional<Lie> lie = lieOf(matrix, stored, view);
     if (!lie)
       return "its numbers do not lie in memory as a matrix";
-    if (lie->blocks > 1 &&
-        (lie->block % blockStep != 0 || lie->block > largestBlock))
+    if (lie->blocks > 1 && !isBlock(lie->block))
       return "blocks of " + std::to_string(lie->block) + " steps of k";
     QuantizedWeight weight;
     weight.block = lie->block;

@@ -15,17 +15,20 @@ def LowerWeightsPass : Pass<"lower-weights", "::mlir::func::FuncOp"> {
     nearest, and a block's scale is searched for the least squared error. Of 4
     bits, a weight has zero points where that takes a tenth off it. The product
     stays one of f32; so does a table that is looked up as well. Each op asks
-    for its precision; one to which none was assigned, for that of the option.
+    for its precision and its blocks; one to which none was assigned, for those
+    of the options.
   }];
   let dependentDialects = ["::tenon::graph::GraphDialect"];
   let options = [Option<"precision", "precision", "std::string", "\"fp32\"",
                         "Of products to which none was assigned: int8-weights, "
                         "int4-weights, or others, which do nothing">,
                  Option<"block", "block", "int64_t", "32",
-                        "Steps of k with a scale in common: a multiple of 16, "
-                        "256 at most">,
+                        "Steps of k with a scale in common, of products to "
+                        "which none was assigned: a multiple of 16, 256 at "
+                        "most">,
                  Option<"explain", "explain", "bool", "false",
-                        "Remark on each product that stays in f32">];
+                        "Remark on each product: why it stays in f32, or what "
+                        "its weight is">];
 }
 
 def RecogniseQuantizedWeightsPass

@@ -41,14 +41,15 @@ TEST_F(PrecisionPlanTest, IsReadAsWritten) {
        std::numeric_limits<double>::infinity()},
       {"c", "matmul", Precision::Int8, std::nullopt,
        StaticLhs{0.1f, 137, {1, 0, -3}}},
-      {"d", "matmul", Precision::Int8, std::nullopt, StaticLhs{2e-9f, 0, {}}}};
+      {"d", "matmul", Precision::Int8, std::nullopt, StaticLhs{2e-9f, 0, {}}},
+      {"e", "matmul", Precision::Int8Weights, std::nullopt, std::nullopt, 128}};
   ASSERT_FALSE(writePrecisionPlan(plan, path));
   auto text = llvm::MemoryBuffer::getFile(path);
   ASSERT_TRUE(bool(text));
-  EXPECT_EQ((*text)->getBuffer().count('\n'), 7u);
+  EXPECT_EQ((*text)->getBuffer().count('\n'), 8u);
   auto read = readPrecisionPlan(path);
   ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
-  ASSERT_EQ(read->ops.size(), 5u);
+  ASSERT_EQ(read->ops.size(), 6u);
   EXPECT_EQ(read->ops[0].op, "/layer.0/MatMul");
   EXPECT_EQ(read->ops[0].kind, "matmul");
   EXPECT_EQ(read->ops[0].precision, Precision::Bf16);
@@ -59,6 +60,8 @@ TEST_F(PrecisionPlanTest, IsReadAsWritten) {
   EXPECT_EQ(read->ops[2].lhs, std::nullopt);
   EXPECT_EQ(read->ops[3].lhs, plan.ops[3].lhs);
   EXPECT_EQ(read->ops[4].lhs, plan.ops[4].lhs);
+  EXPECT_EQ(read->ops[1].block, defaultBlock);
+  EXPECT_EQ(read->ops[5].block, 128);
   EXPECT_TRUE(read->uses(Precision::Int4Weights));
   EXPECT_FALSE(read->uses(Precision::Fp16));
 }
@@ -82,19 +85,23 @@ TEST_F(PrecisionPlanTest, SaysWhatIsWrongWithAFile) {
   has(R"({"format": 1, "ops": [{"op": "a", "precision": "fp32"},
                                {"op": "a", "precision": "bf16"}]})",
       "op 'a' is there twice");
-  auto hasLhs = [&](llvm::StringRef members, llvm::StringRef problem) {
+  auto rowHas = [&](const llvm::Twine &members, llvm::StringRef problem) {
     has((R"({"format": 1, "ops": [{"op": "a", "precision": )" + members + "}]}")
             .str(),
         problem);
   };
-  hasLhs(R"("bf16", "scale": 1, "zero": 1)", "has a scale, but is not int8");
-  hasLhs(R"("int8", "zero": 1)", "needs a positive number \"scale\"");
-  hasLhs(R"("int8", "scale": 0, "zero": 1)", "a positive number \"scale\"");
-  hasLhs(R"("int8", "scale": 1e-60, "zero": 1)", "positive number \"scale\"");
-  hasLhs(R"("int8", "scale": 1)", "an integer \"zero\" from 0 to 255");
-  hasLhs(R"("int8", "scale": 1, "zero": 256)", "\"zero\" from 0 to 255");
-  hasLhs(R"("int8", "scale": 1, "zero": 1, "shifts": 3)", "is no array");
-  hasLhs(R"("int8", "scale": 1, "zero": 1, "shifts": [32])", "from -31 to 31");
+  rowHas(R"("bf16", "scale": 1, "zero": 1)", "has a scale, but is not int8");
+  rowHas(R"("int8", "zero": 1)", "needs a positive number \"scale\"");
+  rowHas(R"("int8", "scale": 0, "zero": 1)", "a positive number \"scale\"");
+  rowHas(R"("int8", "scale": 1e-60, "zero": 1)", "positive number \"scale\"");
+  rowHas(R"("int8", "scale": 1)", "an integer \"zero\" from 0 to 255");
+  rowHas(R"("int8", "scale": 1, "zero": 256)", "\"zero\" from 0 to 255");
+  rowHas(R"("int8", "scale": 1, "zero": 1, "shifts": 3)", "is no array");
+  rowHas(R"("int8", "scale": 1, "zero": 1, "shifts": [32])", "from -31 to 31");
+  rowHas(R"("int8", "block": 64)", "has a block, but is neither int8-weights");
+  for (const char *block : {"0", "24", "272", "\"64\""})
+    rowHas(R"("int4-weights", "block": )" + std::string(block),
+           "\"block\" is a multiple of 16, 256 at most");
   EXPECT_EQ(problemOf(R"({"format": 1, "ops": []})"), "");
   EXPECT_EQ(problemOf(R"({"format": 1, "ops": [
       {"op": "a", "kind": "conv", "precision": "fp32"},

@@ -98,6 +98,37 @@ def check_precision_plan(folder):
         code=2, err="none.json")
 
 
+def check_block_sizes(folder):
+    """Scales of larger blocks are fewer bytes, and plans know how many."""
+    model, plan, artifact = MLP / "model.onnx", folder / "w.json", folder / "w.tenon"
+    sizes = []
+    for block in (16, 32, 64, 128):
+        run("compile", model, "--precision=int4-weights", "--block-size", block,
+            "--precision-plan", plan, "-o", artifact)
+        by_option = artifact.read_bytes()
+        held = json.loads(run("inspect", artifact, "--json"))
+        sizes.append(held["weights_bytes"])
+        rows = json.loads(plan.read_text())["ops"]
+        expect(all(row.get("block", 32) == block for row in rows),
+               f"the plan says {rows}")
+        run("compile", model, "--precision-plan", plan, "-o", artifact)
+        expect(artifact.read_bytes() == by_option, "a plan makes other blocks")
+    expect(sizes == sorted(sizes, reverse=True) and sizes[0] > sizes[-1],
+           f"weights in larger blocks have {sizes} bytes")
+    run("explain", model, "--precision=int8-weights", "--block-size=16",
+        out="has 8 bits and a scale for each 16 steps of k")
+    run("verify", MLP, "--precision=int8-weights", "--block-size=64", out="1 passed")
+    run("compile", model, "--precision=auto", "--max-error", 0.5, "--block-size=64",
+        "-o", artifact, "--precision-plan", plan)
+    for row in json.loads(plan.read_text())["ops"]:
+        expect(("block" in row) == row["precision"].endswith("-weights"), f"{row}")
+    run("compile", model, "--precision=int4-weights", "--block-size=48", "-o",
+        artifact, code=2, err="48")
+    for others in (["--precision=int8"], ["--precision-plan", plan]):
+        run("compile", model, *others, "--block-size=64", "-o", artifact, code=2,
+            err="--block-size is for --precision=int8-weights")
+
+
 def check_quantized_models():
     """Products of models that come quantized multiply what they come as."""
     for name in ("bert_int8qdq", "vit_int8qdq", "bert_int8dynamic"):
@@ -420,6 +451,7 @@ def main():
         folder = pathlib.Path(name)
         check_cuda(folder)
         check_precision_plan(folder)
+        check_block_sizes(folder)
         check_quantized_models()
         check_auto_precision(folder)
         check_static_int8(folder)

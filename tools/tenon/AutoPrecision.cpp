@@ -62,6 +62,7 @@ std::vector<PrecisionSpeed> speedsOf(const CompileOptions &options) {
   bool hasPairs = level && level->pairDots != cpu::PairDots::None;
   bool hasQuads = level && level->quadDots;
   bool hasAmx = level && level->amx != cpu::Amx::None;
+  double scaleBytes = 2 / double(options.blockSize); // Of a bf16.
   return {{Precision::Fp32, 1, 4},
           {Precision::Bf16,
            hasAmx     ? 4.5
@@ -78,12 +79,12 @@ std::vector<PrecisionSpeed> speedsOf(const CompileOptions &options) {
            hasAmx     ? 4
            : hasPairs ? 1.7
                       : 0.95,
-           1.0625},
+           1 + scaleBytes},
           {Precision::Int4Weights,
            hasAmx     ? 4
            : hasPairs ? 1.7
                       : 0.9,
-           0.5625}};
+           0.5 + scaleBytes}};
 }
 
 /// An op, what it has to do and what other precisions do to its result.
@@ -118,6 +119,8 @@ public:
   /// The same of the compiled plan, for all inputs.
   llvm::Expected<double> errorOf(const PrecisionPlan &plan);
 
+  /// What weights alone are cut into.
+  int64_t blockSize() const { return options.blockSize; }
   /// Of the model in f32, or of the plan that was compiled last.
   uint64_t weightBytes() const { return lastWeightBytes; }
   size_t setCount() const { return sets.size(); }
@@ -474,9 +477,12 @@ Planner::bestWithin(double mostError) {
 
 PrecisionPlan Planner::planOf(const Choice &choice) const {
   PrecisionPlan plan;
-  for (size_t i = 0; i < ops.size(); ++i)
+  for (size_t i = 0; i < ops.size(); ++i) {
     plan.ops.push_back({ops[i].op, ops[i].kind, candidates[i][choice[i]],
                         std::sqrt(costs[i][choice[i]].error)});
+    if (isOfFewBits(plan.ops.back().precision))
+      plan.ops.back().block = measured.blockSize();
+  }
   return plan;
 }
 

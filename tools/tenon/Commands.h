@@ -26,6 +26,8 @@ enum ExitCode {
 struct PrecisionRequest {
   std::string all;  // "bf16", "auto"; empty: fp32, or what the plan says.
   std::string plan; // A file: read without `all`, written with it.
+  // Of int8-weights, int4-weights and auto; 0: by default.
+  int64_t blockSize = 0;
   // A folder with inputs. For auto (empty: seeded ones), and for int8 (empty:
   // scales are made at run time), which chooses ranges by "minmax",
   // "percentile" or "mse".

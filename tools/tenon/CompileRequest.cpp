@@ -40,6 +40,12 @@ std::vector<Target> tenon::parseTargets(const std::vector<std::string> &names) {
 llvm::Error tenon::setPrecision(CompileOptions &options,
                                 const PrecisionRequest &request) {
   options.precision = findPrecision(request.all).value_or(Precision::Fp32);
+  if (request.blockSize != 0) {
+    if (!request.isAuto() && !isOfFewBits(options.precision))
+      return sentence("--block-size is for --precision=int8-weights, "
+                      "int4-weights and auto; a plan says \"block\" itself");
+    options.blockSize = request.blockSize;
+  }
   if (!request.readsPlan())
     return llvm::Error::success();
   auto plan = readPrecisionPlan(request.plan);

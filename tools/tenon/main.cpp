@@ -44,6 +44,12 @@ void addPrecision(CLI::App *command, PrecisionRequest &precision,
                       "4 bits, for CPUs") +
               (canChoose ? "; or auto, which chooses for each" : ""))
       ->check(CLI::IsMember(names));
+  command
+      ->add_option("--block-size", precision.blockSize,
+                   "Elements of a column of a weight in 8 or 4 bits that share "
+                   "a scale: 16, 32 (the default), 64, 128 or 256; more are "
+                   "fewer bytes and larger errors")
+      ->check(CLI::IsMember({16, 32, 64, 128, 256}));
   command->add_option("--precision-plan", precision.plan,
                       "JSON with a precision for each product: " + ofPlan);
 }

@@ -33,7 +33,8 @@ struct LowerWeightsTest : testing::Test {
 
   /// Two products by the weight, lowered.
   OwningOpRef<ModuleOp> lowered(const std::string &precision,
-                                const std::string &shape = "100x70") {
+                                const std::string &shape = "100x70",
+                                int64_t block = 32) {
     std::string source = R"(
 func.func @f(%x: tensor<LEADxf32>) -> (tensor<OUTxf32>, tensor<OUTxf32>) {
   %w = graph.weight {name = "w"} : () -> tensor<SHAPExf32>
@@ -58,6 +59,7 @@ func.func @f(%x: tensor<LEADxf32>) -> (tensor<OUTxf32>, tensor<OUTxf32>) {
     PassManager pm(&context);
     LowerWeightsPassOptions options;
     options.precision = precision;
+    options.block = block;
     options.explain = true;
     pm.addNestedPass<func::FuncOp>(createLowerWeightsPass(weights, options));
     EXPECT_TRUE(succeeded(pm.run(*module)));
@@ -134,7 +136,25 @@ TEST_F(LowerWeightsTest, EightBitsAreCloseToTheWeight) {
   // The weight is quantized once.
   EXPECT_EQ(found[0].numbers.getDefiningOp<graph::WeightOp>().getName(),
             found[1].numbers.getDefiningOp<graph::WeightOp>().getName());
-  EXPECT_TRUE(remarks.empty());
+  std::string what = "its weight has 8 bits and a scale for each 32 steps of k";
+  EXPECT_EQ(remarks, std::vector<std::string>({what, what}));
+}
+
+TEST_F(LowerWeightsTest, BlocksHaveTheSizeThatIsAskedFor) {
+  std::vector<float> values = normal(0);
+  add(values, {depth, columns});
+  // Fewer scales are fewer bytes, and a larger error.
+  double before = 0;
+  for (int64_t block : {16, 64, 128}) {
+    auto module = lowered("int4-weights", "100x70", block);
+    kernel::QuantizedRhs found = quantizedOf(*module).front();
+    EXPECT_EQ(found.block, block == 128 ? depth : block);
+    EXPECT_EQ(found.blocks, llvm::divideCeil(depth, block));
+    double error = errorOf(found, values);
+    EXPECT_GT(error, before);
+    before = error;
+  }
+  EXPECT_LT(before, 0.12);
 }
 
 TEST_F(LowerWeightsTest, FourBitsAreSearchedForTheLeastError) {

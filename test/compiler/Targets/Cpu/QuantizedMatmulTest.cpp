@@ -48,7 +48,7 @@ TEST_P(QuantizedMatmul, TakesAnyDepth) {
 TEST_P(QuantizedMatmul, TakesBlocksOfAnySize) {
   std::vector<Quantized> forms;
   for (int64_t bits : {4, 8})
-    for (int64_t block : {0, 16, 64, 256})
+    for (int64_t block : {0, 16, 64, 128, 256})
       forms.push_back({bits, block, "i8", "bf16"});
   runForms({product({"m"}, 1030, 20, rows({1, 2, 3, 5, 17, 65}))}, forms);
 }
@@ -132,7 +132,7 @@ TEST_P(QuantizedPairs, TakesAnyDepth) {
 TEST_P(QuantizedPairs, TakesBlocksOfAnySize) {
   std::vector<Quantized> forms;
   for (int64_t bits : {4, 8})
-    for (int64_t block : {0, 16, 64, 256})
+    for (int64_t block : {0, 16, 64, 128, 256})
       forms.push_back({bits, block, "ui8", "bf16", true});
   forms.push_back({4, 32, "ui8", "f32", false, 7});
   runPairs({product({"m"}, 1030, 20, rows({1, 30, 65}))}, forms);
