@@ -5,7 +5,9 @@
 #define TENON_COMPILER_OPTIONS_H
 
 #include "compiler/PrecisionPlan.h"
+#include "compiler/Weights/LhsSquares.h"
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +30,9 @@ enum class EmitStage {
 /// rounded to the 11 bits of tf32, or with factors split into two parts of
 /// that.
 enum class Tf32 { Off, On, Split };
+
+/// Products to calibrate: those in int8, or those of weights alone in few bits.
+enum class Observed { None, Int8, Weights };
 
 /// What kernels run on.
 enum class Target { Cpu, Cuda };
@@ -58,9 +63,12 @@ struct CompileOptions {
   /// Compute each product in these, too, and return how much they differ, to
   /// choose a plan by.
   std::vector<Precision> probes;
-  /// Multiply in f32 where products would be int8, and return their left
-  /// operands, to calibrate by.
-  bool observe = false;
+  /// Return the left operands of these products, which are computed in f32, to
+  /// calibrate by.
+  Observed observe = Observed::None;
+  /// What products of weights in few bits read: without a plan all of them are
+  /// rounded by it, with one those that it names as compensated.
+  std::shared_ptr<const SquaresByWeight> squares;
   /// Ranges of symbolic dims; lo == hi makes the dim a number.
   std::vector<DimRange> dims;
   EmitStage stage = EmitStage::Artifact;

@@ -45,12 +45,13 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   if (options.precisionPlan)
     function.addPass(createAssignPrecisionPass(*options.precisionPlan));
   else
-    function.addPass(
-        createAssignPrecisionPass({nameOf(options.precision).str()}));
+    function.addPass(createAssignPrecisionPass(
+        {nameOf(options.precision).str(), options.squares != nullptr}));
   if (!options.probes.empty())
     function.addPass(createProbePrecisionPass(options.probes, probes));
-  if (options.observe)
-    function.addPass(createObserveProductsPass(weights, probes.observed));
+  if (options.observe != Observed::None)
+    function.addPass(createObserveProductsPass(
+        weights, probes.observed, {options.observe == Observed::Weights}));
   LowerPrecisionPassOptions lowering;
   lowering.explain = options.explain;
   lowering.target = isCuda ? "cuda" : "cpu";
@@ -66,7 +67,8 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
     LowerWeightsPassOptions blocks;
     blocks.block = options.blockSize;
     blocks.explain = options.explain;
-    function.addPass(createLowerWeightsPass(weights, blocks));
+    function.addPass(
+        createLowerWeightsPass(weights, options.squares.get(), blocks));
   }
   function.addPass(createRecordPrecisionPass(precisions));
 }

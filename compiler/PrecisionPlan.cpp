@@ -81,6 +81,20 @@ llvm::Expected<int64_t> readBlock(const llvm::json::Object &object,
   return block;
 }
 
+llvm::Expected<bool> readCompensated(const llvm::json::Object &object,
+                                     llvm::StringRef op, Precision precision) {
+  if (!object.get("compensated"))
+    return false;
+  std::optional<bool> compensated = object.getBoolean("compensated");
+  if (!compensated)
+    return badRow("op '" + op + "': \"compensated\" is true or false");
+  if (*compensated && !isOfFewBits(precision))
+    return badRow("op '" + op +
+                  "' is compensated, but is neither int8-weights nor "
+                  "int4-weights");
+  return *compensated;
+}
+
 /// One op of the file, or why it is none.
 llvm::Expected<OpPrecision> readRow(const llvm::json::Value &value) {
   const llvm::json::Object *object = value.getAsObject();
@@ -108,6 +122,10 @@ llvm::Expected<OpPrecision> readRow(const llvm::json::Value &value) {
   if (!block)
     return block.takeError();
   row.block = *block;
+  auto compensated = readCompensated(*object, *op, *known);
+  if (!compensated)
+    return compensated.takeError();
+  row.compensated = *compensated;
   return row;
 }
 
@@ -179,6 +197,11 @@ bool PrecisionPlan::uses(Precision precision) const {
   });
 }
 
+size_t PrecisionPlan::countCompensated() const {
+  return size_t(llvm::count_if(
+      ops, [](const OpPrecision &each) { return each.compensated; }));
+}
+
 llvm::Expected<PrecisionPlan> readPrecisionPlan(const std::string &path) {
   auto fail = [&](const llvm::Twine &text) {
     return llvm::createStringError("precision plan " + path + ": " + text);
@@ -218,6 +241,8 @@ llvm::Error writePrecisionPlan(const PrecisionPlan &plan,
         writeLhs(line, *row.lhs);
       if (row.block != defaultBlock)
         line.attribute("block", row.block);
+      if (row.compensated)
+        line.attribute("compensated", true);
     });
     separator = ",\n";
   }

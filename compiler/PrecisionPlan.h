@@ -12,7 +12,8 @@
 // missing, is what the op alone adds to the outputs, relative to their largest
 // magnitude. Ops that are not named are computed in fp32. An int8 product whose
 // lhs was calibrated also has the members of StaticLhs, by their names. Where a
-// weight of 8 or 4 bits has other blocks than by default, `block` says so.
+// weight of 8 or 4 bits has other blocks than by default, `block` says so, and
+// `compensated` that it was rounded by inputs, which are needed again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,12 +75,14 @@ struct OpPrecision {
   std::optional<double> error;
   std::optional<StaticLhs> lhs = std::nullopt; // Of int8: none is by row.
   int64_t block = defaultBlock;                // Of weights alone.
+  bool compensated = false; // The same: errors make up for one another.
 };
 
 struct PrecisionPlan {
   std::vector<OpPrecision> ops;
 
   bool uses(Precision precision) const;
+  size_t countCompensated() const;
 };
 
 /// Errors name the file, the line's op and what is wrong with it.

@@ -82,6 +82,7 @@ struct AssignPrecision : impl::AssignPrecisionPassBase<AssignPrecision> {
         return;
       std::string name = names.next(op);
       Precision wanted = *all;
+      bool isCompensated = compensates && isOfFewBits(*all);
       if (plan) {
         const OpPrecision *row = take(rows, name, kindOf(op));
         wanted = row ? row->precision : Precision::Fp32;
@@ -89,7 +90,10 @@ struct AssignPrecision : impl::AssignPrecisionPassBase<AssignPrecision> {
           op->setAttr(lhsAttribute, attributeOf(builder, *row->lhs));
         if (isOfFewBits(wanted))
           op->setAttr(blockAttribute, builder.getI64IntegerAttr(row->block));
+        isCompensated = row && row->compensated;
       }
+      if (isCompensated)
+        op->setAttr(compensatedAttribute, builder.getUnitAttr());
       op->setAttr(opNameAttribute, builder.getStringAttr(name));
       op->setAttr(precisionAttribute, builder.getStringAttr(nameOf(wanted)));
     });
@@ -151,8 +155,9 @@ struct RecordPrecision : impl::RecordPrecisionPassBase<RecordPrecision> {
       auto precision = op->getAttrOfType<StringAttr>(precisionAttribute);
       std::optional<StaticLhs> lhs = staticLhsOf(op);
       auto block = op->getAttrOfType<IntegerAttr>(blockAttribute);
-      for (StringRef each :
-           {blockAttribute, lhsAttribute, opNameAttribute, precisionAttribute})
+      bool isCompensated = op->hasAttr(compensatedAttribute);
+      for (StringRef each : {blockAttribute, compensatedAttribute, lhsAttribute,
+                             opNameAttribute, precisionAttribute})
         op->removeAttr(each);
       if (!plan || !name || !precision)
         return;
@@ -162,8 +167,11 @@ struct RecordPrecision : impl::RecordPrecisionPassBase<RecordPrecision> {
         lhs.reset();
       plan->ops.push_back(
           {name.str(), kindOf(op).str(), own, std::nullopt, std::move(lhs)});
-      if (block && isOfFewBits(own))
+      if (!isOfFewBits(own))
+        return;
+      if (block)
         plan->ops.back().block = block.getInt();
+      plan->ops.back().compensated = isCompensated;
     });
   }
 

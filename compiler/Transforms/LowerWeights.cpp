@@ -6,10 +6,12 @@
 // they take a tenth off the squared error: to read them costs a twentieth. What
 // is not weights stays f32, and so do sums.
 //
-// One weight is read at a time, some columns of it at once.
+// Where inputs have been seen, rows make up for the errors of others (see
+// ErrorSpreading.h). One weight is read at a time, some columns of it at once.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Transforms/CompensateRounding.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
 #include "compiler/Transforms/QuantizeBlock.h"
 #include "compiler/Transforms/QuantizedWeights.h"
@@ -17,6 +19,7 @@
 #include "compiler/Weights/WeightBlock.h"
 #include "llvm/Support/Parallel.h"
 #include <cstring>
+#include <map>
 
 using namespace mlir;
 
@@ -26,8 +29,6 @@ namespace tenon {
 
 namespace {
 
-/// Smaller weights stay.
-constexpr int64_t fewestElements = int64_t(1) << 12;
 /// Of the squared error without zero points, what they must come below.
 constexpr double worthZeros = 0.9;
 /// Columns that are read at once, and of how many groups of them one decides.
@@ -35,10 +36,12 @@ constexpr int64_t columnsAtOnce = 16, sampleStep = 8;
 
 class Quantizer {
 public:
-  Quantizer(const Weight &weight, int64_t bits, int64_t block)
+  /// With `spreading`, by what a product reads; null: to nearest.
+  Quantizer(const Weight &weight, int64_t bits, int64_t block,
+            const ErrorSpreading *spreading)
       : weight(weight), bits(bits), depth(weight.shape[0]),
         columns(weight.shape[1]), block(std::min(block, depth)),
-        blocks(llvm::divideCeil(depth, this->block)) {
+        blocks(llvm::divideCeil(depth, this->block)), spreading(spreading) {
     // Whole bytes for each block of numbers.
     if (blocks == 1)
       this->block = llvm::alignTo(depth, 2);
@@ -55,9 +58,12 @@ public:
     numbers.resize(size_t(columns * length * bits / 8));
     scales.resize(size_t(columns * blocks));
     zeros.resize(hasZeros ? scales.size() : 0);
-    llvm::parallelFor(0, size_t(groups), [&](size_t group) {
-      quantize(int64_t(group), form, /*keeps=*/true);
-    });
+    if (spreading)
+      compensate(form);
+    else
+      llvm::parallelFor(0, size_t(groups), [&](size_t group) {
+        quantize(int64_t(group), form, /*keeps=*/true);
+      });
     MLIRContext *context = weight.elementType.getContext();
     auto sign = hasZeros ? IntegerType::Unsigned : IntegerType::Signless;
     Type byte = IntegerType::get(context, 8, sign);
@@ -114,6 +120,23 @@ private:
     return error;
   }
 
+  void compensate(BlockForm form) {
+    constexpr int64_t width = CompensatedColumns::width;
+    size_t pieces = llvm::divideCeil(columns, width);
+    llvm::parallelFor(0, pieces, [&](size_t piece) {
+      int64_t first = int64_t(piece) * width;
+      int64_t count = std::min(width, columns - first);
+      CompensatedColumns some(*spreading, depth, block, form);
+      readBlock(weight, {0, depth, first, count, /*isTransposed=*/false},
+                some.getValues(), width);
+      some.round(count,
+                 [&](int64_t column, int64_t at, const QuantizedBlock &result,
+                     ArrayRef<int8_t> found) {
+                   keep(first + column, at, result, found);
+                 });
+    });
+  }
+
   void keep(int64_t column, int64_t at, const QuantizedBlock &result,
             ArrayRef<int8_t> found) {
     size_t side = size_t(column * blocks + at);
@@ -129,6 +152,7 @@ private:
 
   const Weight &weight;
   int64_t bits, depth, columns, block, blocks, groups;
+  const ErrorSpreading *spreading;
   std::vector<char> numbers, zeros;
   std::vector<uint16_t> scales;
 };
@@ -136,8 +160,9 @@ private:
 struct LowerWeights : impl::LowerWeightsPassBase<LowerWeights> {
   using Base = impl::LowerWeightsPassBase<LowerWeights>;
   using Base::Base;
-  LowerWeights(WeightStore &weights, LowerWeightsPassOptions options)
-      : Base(options), weights(&weights) {}
+  LowerWeights(WeightStore &weights, const SquaresByWeight *squares,
+               LowerWeightsPassOptions options)
+      : Base(options), weights(&weights), squares(squares) {}
 
   void runOnOperation() override {
     std::optional<Precision> others = findPrecision(precision);
@@ -153,43 +178,68 @@ struct LowerWeights : impl::LowerWeightsPassBase<LowerWeights> {
       Precision wanted = precisionOf(op, *others);
       if (!isOfFewBits(wanted))
         continue;
-      std::string why = lower(op, wanted == Precision::Int8Weights ? 8 : 4);
-      if (!why.empty())
+      if (std::string why = refusal(op); !why.empty())
         leaveInFp32(op, why, explain);
+      else if (failed(lower(op, wanted == Precision::Int8Weights ? 8 : 4)))
+        return signalPassFailure();
     }
   }
 
 private:
-  std::string lower(graph::MatmulOp op, int64_t bits) {
-    Value rhs = op.getRhs();
-    auto stored = rhs.getDefiningOp<graph::WeightOp>();
-    auto type = cast<RankedTensorType>(rhs.getType());
-    if (!stored || !type.hasStaticShape() || !type.getElementType().isF32() ||
-        type.getNumElements() < fewestElements)
-      return "rhs is no weight of f32 of some size";
-    if (type.getRank() != 2)
-      return "rhs is not one matrix";
-    if (!graph::getElementType(op.getLhs()).isF32())
-      return "lhs is not f32";
-    const Weight *weight =
-        weights ? weights->lookup(stored.getName()) : nullptr;
-    if (!weight)
-      return "its weight is not at hand";
+  /// What becomes of a weight.
+  struct Made {
+    QuantizedWeight weight;
+    bool isCompensated = false;
+  };
+
+  std::string refusal(graph::MatmulOp op) {
+    if (std::string why = refusalOfFewBits(op); !why.empty())
+      return why;
+    return weightOf(op) ? "" : "its weight is not at hand";
+  }
+
+  const Weight *weightOf(graph::MatmulOp op) {
+    auto stored = op.getRhs().getDefiningOp<graph::WeightOp>();
+    return weights ? weights->lookup(stored.getName()) : nullptr;
+  }
+
+  LogicalResult lower(graph::MatmulOp op, int64_t bits) {
+    bool isCompensated = op->hasAttr(compensatedAttribute);
+    if (isCompensated && !squares)
+      return op.emitError("its weight is to be rounded by inputs, as the "
+                          "precision plan says: compile with --calibrate DIR, "
+                          "or take \"compensated\" out of the plan");
     auto assigned = op->getAttrOfType<IntegerAttr>(blockAttribute);
     int64_t steps = assigned ? assigned.getInt() : block;
-    auto [known, isNew] = made.try_emplace({weight, bits, steps});
-    if (isNew)
-      known->second = Quantizer(*weight, bits, steps).run(*weights);
+    const Made &result = make(*weightOf(op), bits, steps, isCompensated);
     OpBuilder builder(op);
     if (op->hasAttr(opNameAttribute))
       op->setAttr(blockAttribute, builder.getI64IntegerAttr(steps));
+    if (!result.isCompensated)
+      op->removeAttr(compensatedAttribute);
     if (explain)
-      remark(op, known->second);
-    op.getRhsMutable().assign(
-        quantizedRhs(builder, op.getLoc(), known->second, type.getShape()[0]));
+      remark(op, result.weight);
+    auto stored = op.getRhs().getDefiningOp<graph::WeightOp>();
+    op.getRhsMutable().assign(quantizedRhs(builder, op.getLoc(), result.weight,
+                                           weightOf(op)->shape[0]));
     if (stored->use_empty())
       stored->erase();
-    return "";
+    return success();
+  }
+
+  const Made &make(const Weight &weight, int64_t bits, int64_t steps,
+                   bool isCompensated) {
+    auto [known, isNew] =
+        made.try_emplace({&weight, bits, steps, isCompensated});
+    if (!isNew)
+      return known->second;
+    std::optional<ErrorSpreading> spreading;
+    if (isCompensated)
+      if (auto seen = squares->find(weight.name); seen != squares->end())
+        spreading = ErrorSpreading::of(seen->second);
+    Quantizer quantizer(weight, bits, steps, spreading ? &*spreading : nullptr);
+    known->second = {quantizer.run(*weights), spreading.has_value()};
+    return known->second;
   }
 
   static void remark(graph::MatmulOp op, const QuantizedWeight &weight) {
@@ -202,14 +252,17 @@ private:
   }
 
   WeightStore *weights = nullptr;
-  using Key = std::tuple<const Weight *, int64_t, int64_t>; // Bits, block.
-  llvm::DenseMap<Key, QuantizedWeight> made;
+  const SquaresByWeight *squares = nullptr;
+  // Bits, block, whether it is to be compensated.
+  using Key = std::tuple<const Weight *, int64_t, int64_t, bool>;
+  std::map<Key, Made> made;
 };
 
 } // namespace
 
 std::unique_ptr<Pass> createLowerWeightsPass(WeightStore &weights,
+                                             const SquaresByWeight *squares,
                                              LowerWeightsPassOptions options) {
-  return std::make_unique<LowerWeights>(weights, std::move(options));
+  return std::make_unique<LowerWeights>(weights, squares, std::move(options));
 }
 } // namespace tenon

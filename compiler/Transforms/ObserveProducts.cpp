@@ -5,6 +5,7 @@
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
 #include "compiler/Transforms/PrecisionProbes.h"
+#include "compiler/Transforms/QuantizedWeights.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -18,24 +19,37 @@ namespace {
 struct ObserveProducts : impl::ObserveProductsPassBase<ObserveProducts> {
   using Base = impl::ObserveProductsPassBase<ObserveProducts>;
   using Base::Base;
-  ObserveProducts(WeightStore &weights, std::vector<ObservedProduct> &observed)
-      : weights(&weights), observed(&observed) {}
+  ObserveProducts(WeightStore &weights, std::vector<ObservedProduct> &observed,
+                  ObserveProductsPassOptions options)
+      : Base(options), weights(&weights), observed(&observed) {}
 
   void runOnOperation() override {
     Int8Products products(weights);
     // What a branch computes cannot be returned: its products stay dynamic.
     for (graph::MatmulOp op :
          getOperation().getBody().front().getOps<graph::MatmulOp>()) {
-      if (precisionOf(op, Precision::Fp32) != Precision::Int8 ||
-          !products.refusal(op).empty())
+      Precision own = precisionOf(op, Precision::Fp32);
+      bool isWanted =
+          ofWeights ? isOfFewBits(own) && refusalOfFewBits(op).empty()
+                    : own == Precision::Int8 && products.refusal(op).empty();
+      if (!isWanted)
         continue;
-      op->setAttr(precisionAttribute,
-                  StringAttr::get(&getContext(), nameOf(Precision::Fp32)));
+      setFp32(op);
       observe(op);
     }
+    if (ofWeights)
+      getOperation().walk([&](Operation *op) {
+        if (op->hasAttr(precisionAttribute))
+          setFp32(op);
+      });
   }
 
 private:
+  void setFp32(Operation *op) {
+    op->setAttr(precisionAttribute,
+                StringAttr::get(&getContext(), nameOf(Precision::Fp32)));
+  }
+
   void observe(graph::MatmulOp op) {
     unsigned count = unsigned(outputs.size());
     auto [found, isNew] = outputs.try_emplace(op.getLhs(), count);
@@ -67,7 +81,8 @@ private:
 
 std::unique_ptr<Pass>
 createObserveProductsPass(WeightStore &weights,
-                          std::vector<ObservedProduct> &observed) {
-  return std::make_unique<ObserveProducts>(weights, observed);
+                          std::vector<ObservedProduct> &observed,
+                          ObserveProductsPassOptions options) {
+  return std::make_unique<ObserveProducts>(weights, observed, options);
 }
 } // namespace tenon

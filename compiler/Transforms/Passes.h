@@ -35,7 +35,8 @@ createProbePrecisionPass(llvm::ArrayRef<Precision> candidates,
 /// Fills in `observed`; looks into `weights` for what a product refuses.
 std::unique_ptr<mlir::Pass>
 createObserveProductsPass(WeightStore &weights,
-                          std::vector<ObservedProduct> &observed);
+                          std::vector<ObservedProduct> &observed,
+                          ObserveProductsPassOptions options);
 
 /// Makes `plan` say what has become of what was assigned.
 std::unique_ptr<mlir::Pass> createRecordPrecisionPass(PrecisionPlan &plan);

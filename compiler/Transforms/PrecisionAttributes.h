@@ -20,6 +20,9 @@ inline constexpr llvm::StringLiteral lhsAttribute = "graph.lhs";
 /// Steps of k with a scale in common, of an op whose weight has few bits.
 inline constexpr llvm::StringLiteral blockAttribute = "graph.block";
 
+/// There where such a weight is rounded by what its product reads.
+inline constexpr llvm::StringLiteral compensatedAttribute = "graph.compensated";
+
 /// What an op asks for; `otherwise` where nothing was assigned.
 Precision precisionOf(mlir::Operation *op, Precision otherwise);
 

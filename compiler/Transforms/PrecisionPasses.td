@@ -31,7 +31,10 @@ def AssignPrecisionPass : Pass<"assign-precision", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::tenon::graph::GraphDialect"];
   let options = [Option<"precision", "precision", "std::string", "\"bf16\"",
-                        "For all ops, without a plan">];
+                        "For all ops, without a plan">,
+                 Option<"compensates", "compensates", "bool", "false",
+                        "Without a plan, weights in few bits are rounded by "
+                        "what products read">];
 }
 
 def ProbePrecisionPass : Pass<"probe-precision", "::mlir::func::FuncOp"> {
@@ -387,7 +390,9 @@ def ObserveProductsPass : Pass<"observe-products", "::mlir::func::FuncOp"> {
     Products that ask for int8, and could have it, are to be f32, and the
     function returns the left operand of each behind its own results: what
     calibration looks at. An operand of several products is returned once.
-    Products in a branch of an If stay as they are.
+    Products in a branch of an If stay as they are. With `of-weights` it is
+    those that ask for weights alone in few bits, and all other ops are to be
+    f32 as well: what the model's products read, exactly.
 
     ```mlir
     func.func @main(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
@@ -410,6 +415,8 @@ def ObserveProductsPass : Pass<"observe-products", "::mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"ofWeights", "of-weights", "bool", "false",
+                        "Those of weights alone in few bits, not of int8">];
 }
 
 def RecordPrecisionPass : Pass<"record-precision", "::mlir::func::FuncOp"> {

@@ -10,16 +10,8 @@
 namespace tenon {
 namespace {
 
-/// The range of q - zero.
-struct Range {
-  float low, high;
-};
-
 /// To an integer, ties to even; exact for magnitudes below 2^22.
-float nearest(float value) {
-  constexpr float step = 12582912; // 1.5 * 2^23
-  return (value + step) - step;
-}
+float nearest(float value) { return (value + roundingStep) - roundingStep; }
 
 /// What numbers by a scale come to: the scale that suits them best, and their
 /// error by it.
@@ -28,10 +20,10 @@ struct Trial {
   double error = 0;
 };
 
-Trial tryScale(llvm::ArrayRef<float> values, float scale, Range range) {
-  float inverse = 1 / scale, products = 0, squares = 0, all = 0;
+Trial tryGrid(llvm::ArrayRef<float> values, const NumberGrid &grid) {
+  float inverse = 1 / grid.scale, products = 0, squares = 0, all = 0;
   for (float value : values) {
-    float q = nearest(std::clamp(value * inverse, range.low, range.high));
+    float q = nearest(std::clamp(value * inverse, grid.low, grid.high));
     products += value * q;
     squares += q * q;
     all += value * value;
@@ -46,21 +38,20 @@ Trial tryScale(llvm::ArrayRef<float> values, float scale, Range range) {
 
 float finite(float value) { return std::isfinite(value) ? value : 0; }
 
-/// The least error by scales of one range.
+/// The grid of the least error.
 class Search {
 public:
   explicit Search(llvm::ArrayRef<float> values) : values(values) {}
 
-  void consider(float scale, Range range, int8_t zero) {
-    if (!(std::fabs(scale) >= FLT_MIN) || !std::isfinite(1 / scale))
+  void consider(const NumberGrid &grid) {
+    if (!(std::fabs(grid.scale) >= FLT_MIN) || !std::isfinite(1 / grid.scale))
       return;
-    Trial trial = tryScale(values, scale, range);
+    Trial trial = tryGrid(values, grid);
     if (found && trial.error >= best.error)
       return;
     found = true;
-    best = {roundToBf16(trial.scale), zero, trial.error};
-    by = scale;
-    bounds = range;
+    best = {roundToBf16(trial.scale), grid.zero, trial.error};
+    by = grid;
   }
 
   QuantizedBlock write(llvm::MutableArrayRef<int8_t> numbers) const {
@@ -68,11 +59,10 @@ public:
       std::fill(numbers.begin(), numbers.end(), int8_t(0));
       return {};
     }
-    float inverse = 1 / by;
+    float inverse = 1 / by.scale;
     for (auto [value, number] : llvm::zip(values, numbers))
-      number =
-          int8_t(nearest(std::clamp(value * inverse, bounds.low, bounds.high)) +
-                 float(best.zero));
+      number = int8_t(nearest(std::clamp(value * inverse, by.low, by.high)) +
+                      float(best.zero));
     return best;
   }
 
@@ -80,11 +70,38 @@ private:
   llvm::ArrayRef<float> values;
   bool found = false;
   QuantizedBlock best;
-  float by = 0; // Numbers are rounded by this; their scale suits them best.
-  Range bounds = {0, 0};
+  NumberGrid by; // Numbers are rounded by this; their scale suits them best.
 };
 
 } // namespace
+
+llvm::SmallVector<NumberGrid, 8> gridsFor(float low, float high,
+                                          BlockForm form) {
+  llvm::SmallVector<NumberGrid, 8> grids;
+  float extreme = high > -low ? high : low;
+  switch (form) {
+  case BlockForm::Bytes:
+    for (float most : {127.0f, 125.0f, 122.0f})
+      grids.push_back({extreme / most, -128, 127, 0});
+    break;
+  case BlockForm::Nibbles:
+    // The larger end of the range is for the larger end of the values: scales
+    // may be negative.
+    for (float most : {6.25f, 6.75f, 7.25f, 7.5f, 7.75f, 8.0f, 8.25f, 8.75f})
+      grids.push_back({-extreme / most, -8, 7, 0});
+    break;
+  case BlockForm::NibblesFromZero:
+    for (float part : {1.0f, 0.95f, 0.9f, 0.85f, 0.8f, 0.72f}) {
+      float scale = (high - low) * part / 15;
+      float zero = scale == 0
+                       ? 0
+                       : std::clamp(nearest(-low * part / scale), 0.0f, 15.0f);
+      grids.push_back({scale, -zero, 15 - zero, int8_t(zero)});
+    }
+    break;
+  }
+  return grids;
+}
 
 QuantizedBlock quantizeBlock(llvm::ArrayRef<float> given, BlockForm form,
                              llvm::MutableArrayRef<int8_t> numbers) {
@@ -95,29 +112,9 @@ QuantizedBlock quantizeBlock(llvm::ArrayRef<float> given, BlockForm form,
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  float extreme = high > -low ? high : low;
   Search search(values);
-  switch (form) {
-  case BlockForm::Bytes:
-    for (float most : {127.0f, 125.0f, 122.0f})
-      search.consider(extreme / most, {-128, 127}, 0);
-    break;
-  case BlockForm::Nibbles:
-    // The larger end of the range is for the larger end of the values: scales
-    // may be negative.
-    for (float most : {6.25f, 6.75f, 7.25f, 7.5f, 7.75f, 8.0f, 8.25f, 8.75f})
-      search.consider(-extreme / most, {-8, 7}, 0);
-    break;
-  case BlockForm::NibblesFromZero:
-    for (float part : {1.0f, 0.95f, 0.9f, 0.85f, 0.8f, 0.72f}) {
-      float scale = (high - low) * part / 15;
-      if (scale == 0)
-        continue;
-      float zero = std::clamp(nearest(-low * part / scale), 0.0f, 15.0f);
-      search.consider(scale, {-zero, 15 - zero}, int8_t(zero));
-    }
-    break;
-  }
+  for (const NumberGrid &grid : gridsFor(low, high, form))
+    search.consider(grid);
   return search.write(numbers);
 }
 

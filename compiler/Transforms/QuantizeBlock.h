@@ -11,6 +11,7 @@
 #define TENON_COMPILER_TRANSFORMS_QUANTIZEBLOCK_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 
 namespace tenon {
@@ -20,6 +21,22 @@ enum class BlockForm {
   Nibbles,         // -8..7, zero at 0.
   NibblesFromZero, // 0..15, zero at one of them.
 };
+
+/// Numbers that elements may become: those n with low <= n - zero <= high, and
+/// what one of them is.
+struct NumberGrid {
+  float scale = 0, low = 0, high = 0;
+  int8_t zero = 0;
+};
+
+/// What is worth a try for elements from `low` to `high`, either side of 0; for
+/// a form always equally many. A scale may be too small to have an inverse.
+llvm::SmallVector<NumberGrid, 8> gridsFor(float low, float high,
+                                          BlockForm form);
+
+/// 1.5 * 2^23: added to a float below 2^22 and taken off again, it leaves the
+/// nearest integer, ties to even.
+inline constexpr float roundingStep = 12582912;
 
 struct QuantizedBlock {
   uint16_t scale = 0; // A bf16.

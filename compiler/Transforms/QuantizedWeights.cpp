@@ -26,7 +26,22 @@ Type typeOf(const Weight &part) {
                  : part.elementType;
 }
 
+/// Smaller weights stay.
+constexpr int64_t fewestElements = int64_t(1) << 12;
+
 } // namespace
+
+std::string refusalOfFewBits(graph::MatmulOp op) {
+  auto type = cast<RankedTensorType>(op.getRhs().getType());
+  if (!op.getRhs().getDefiningOp<graph::WeightOp>() || !type.hasStaticShape() ||
+      !type.getElementType().isF32() || type.getNumElements() < fewestElements)
+    return "rhs is no weight of f32 of some size";
+  if (type.getRank() != 2)
+    return "rhs is not one matrix";
+  if (!graph::getElementType(op.getLhs()).isF32())
+    return "lhs is not f32";
+  return "";
+}
 
 Value quantizedRhs(OpBuilder &builder, Location loc,
                    const QuantizedWeight &weight, int64_t depth) {

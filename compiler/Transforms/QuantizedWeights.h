@@ -20,6 +20,9 @@ struct QuantizedWeight {
   int64_t bits = 8;
 };
 
+/// Why the weight of a product cannot have few bits; empty where it can.
+std::string refusalOfFewBits(graph::MatmulOp op);
+
 /// The first `depth` rows of the weight as f32, in the form that kernels take
 /// in.
 mlir::Value quantizedRhs(mlir::OpBuilder &builder, mlir::Location loc,

@@ -4,6 +4,7 @@
 #ifndef TENON_COMPILER_TRANSFORMS_WEIGHTPASSES_H
 #define TENON_COMPILER_TRANSFORMS_WEIGHTPASSES_H
 
+#include "compiler/Weights/LhsSquares.h"
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
@@ -14,9 +15,11 @@ class WeightStore;
 #define GEN_PASS_DECL
 #include "compiler/Transforms/WeightPasses.h.inc"
 
-/// Adds quantized weights to `weights`.
+/// Adds quantized weights to `weights`. `squares`, which may be null, says what
+/// the products read whose weights are to be compensated.
 std::unique_ptr<mlir::Pass>
-createLowerWeightsPass(WeightStore &weights, LowerWeightsPassOptions options);
+createLowerWeightsPass(WeightStore &weights, const SquaresByWeight *squares,
+                       LowerWeightsPassOptions options);
 
 /// Reads numbers and scales from `weights`, and adds them in other shapes.
 std::unique_ptr<mlir::Pass> createRecogniseQuantizedWeightsPass(

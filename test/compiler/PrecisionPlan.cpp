@@ -42,14 +42,16 @@ TEST_F(PrecisionPlanTest, IsReadAsWritten) {
       {"c", "matmul", Precision::Int8, std::nullopt,
        StaticLhs{0.1f, 137, {1, 0, -3}}},
       {"d", "matmul", Precision::Int8, std::nullopt, StaticLhs{2e-9f, 0, {}}},
-      {"e", "matmul", Precision::Int8Weights, std::nullopt, std::nullopt, 128}};
+      {"e", "matmul", Precision::Int8Weights, std::nullopt, std::nullopt, 128},
+      {"f", "matmul", Precision::Int4Weights, std::nullopt, std::nullopt, 32,
+       true}};
   ASSERT_FALSE(writePrecisionPlan(plan, path));
   auto text = llvm::MemoryBuffer::getFile(path);
   ASSERT_TRUE(bool(text));
-  EXPECT_EQ((*text)->getBuffer().count('\n'), 8u);
+  EXPECT_EQ((*text)->getBuffer().count('\n'), 9u);
   auto read = readPrecisionPlan(path);
   ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
-  ASSERT_EQ(read->ops.size(), 6u);
+  ASSERT_EQ(read->ops.size(), 7u);
   EXPECT_EQ(read->ops[0].op, "/layer.0/MatMul");
   EXPECT_EQ(read->ops[0].kind, "matmul");
   EXPECT_EQ(read->ops[0].precision, Precision::Bf16);
@@ -62,6 +64,9 @@ TEST_F(PrecisionPlanTest, IsReadAsWritten) {
   EXPECT_EQ(read->ops[4].lhs, plan.ops[4].lhs);
   EXPECT_EQ(read->ops[1].block, defaultBlock);
   EXPECT_EQ(read->ops[5].block, 128);
+  EXPECT_FALSE(read->ops[5].compensated);
+  EXPECT_TRUE(read->ops[6].compensated);
+  EXPECT_EQ(read->countCompensated(), 1u);
   EXPECT_TRUE(read->uses(Precision::Int4Weights));
   EXPECT_FALSE(read->uses(Precision::Fp16));
 }
@@ -102,6 +107,8 @@ TEST_F(PrecisionPlanTest, SaysWhatIsWrongWithAFile) {
   for (const char *block : {"0", "24", "272", "\"64\""})
     rowHas(R"("int4-weights", "block": )" + std::string(block),
            "\"block\" is a multiple of 16, 256 at most");
+  rowHas(R"("bf16", "compensated": true)", "but is neither int8-weights nor");
+  rowHas(R"("int4-weights", "compensated": 1)", "is true or false");
   EXPECT_EQ(problemOf(R"({"format": 1, "ops": []})"), "");
   EXPECT_EQ(problemOf(R"({"format": 1, "ops": [
       {"op": "a", "kind": "conv", "precision": "fp32"},

@@ -5,6 +5,7 @@
     command_line.py TENON TEST-MODELS FAKE-CUDA-DRIVER
 """
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -127,6 +128,50 @@ def check_block_sizes(folder):
     for others in (["--precision=int8"], ["--precision-plan", plan]):
         run("compile", model, *others, "--block-size=64", "-o", artifact, code=2,
             err="--block-size is for --precision=int8-weights")
+
+
+def check_compensated(folder):
+    """Weights that are rounded by inputs err less, and plans ask for the inputs."""
+    artifact, plan = folder / "r.tenon", folder / "r.json"
+    for name, precision in (("bert_ts17", "int4-weights"), ("mlp_ts17", "int8-weights")):
+        model, data = MODELS / name / "model.onnx", MODELS / name
+        options = [f"--precision={precision}", "--block-size=64", "--precision-plan", plan]
+
+        def compiled(*arguments, **others):
+            run("compile", model, "--cpu=native", *arguments, "-o", artifact, **others)
+            return artifact.read_bytes()
+
+        def error():
+            bench = run("bench", artifact, "--inputs", data / "test_data_set_0",
+                        "--seconds", 0.01, "--json")
+            return json.loads(bench)["error"]
+
+        compiled(*options)
+        nearest = error()
+        by_data = compiled(*options, "--calibrate", data, out="rounded by what they meet")
+        expect(error() < 0.7 * nearest, f"{name} errs {error()}, to nearest {nearest}")
+        rows = json.loads(plan.read_text())["ops"]
+        expect(all(row.get("compensated") for row in rows
+                   if row["precision"] == precision), f"the plan says {rows}")
+        again = ["--precision-plan", plan]
+        expect(compiled(*again, "--calibrate", data) == by_data,
+               f"{name}: a plan and its inputs make something else")
+        mine = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(mine)})
+        expect(compiled(*options, "--calibrate", data) == by_data,
+               f"{name}: one thread rounds otherwise")
+        os.sched_setaffinity(0, mine)
+        compiled(*again, code=1, err="compile with --calibrate DIR")
+        run("verify", data, *again, out="compile with --calibrate DIR", code=1)
+        run("explain", model, *again, out="a scale for each")
+        plain = [{key: row[key] for key in row if key != "compensated"} for row in rows]
+        plan.write_text(json.dumps({"format": 1, "ops": plain}))
+        compiled(*again)
+        expect(error() == nearest, f"{name}: without inputs it errs {error()}")
+    run("compile", model, "--precision=int4-weights", "--calibrate", data,
+        "--target=cuda", "-o", artifact, code=2, err="for CPUs alone")
+    run("compile", model, "--precision=int4-weights", "--calibrate",
+        MODELS / "bert_ts17", "-o", artifact, code=1, err="test_data_set_0")
 
 
 def check_quantized_models():
@@ -452,6 +497,7 @@ def main():
         check_cuda(folder)
         check_precision_plan(folder)
         check_block_sizes(folder)
+        check_compensated(folder)
         check_quantized_models()
         check_auto_precision(folder)
         check_static_int8(folder)

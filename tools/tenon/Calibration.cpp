@@ -322,7 +322,7 @@ void Calibration::report() const {
 llvm::Expected<PrecisionPlan> Calibration::run(const std::string &path,
                                                CompileOptions options) {
   options.stage = EmitStage::Artifact;
-  options.observe = true;
+  options.observe = Observed::Int8;
   auto made = CompiledModel::make(path, options, request.threads);
   if (!made)
     return made.takeError();

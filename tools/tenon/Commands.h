@@ -28,9 +28,9 @@ struct PrecisionRequest {
   std::string plan; // A file: read without `all`, written with it.
   // Of int8-weights, int4-weights and auto; 0: by default.
   int64_t blockSize = 0;
-  // A folder with inputs. For auto (empty: seeded ones), and for int8 (empty:
-  // scales are made at run time), which chooses ranges by "minmax",
-  // "percentile" or "mse".
+  // A folder with inputs. For auto (empty: seeded ones), for weights in few
+  // bits (empty: to nearest), and for int8 (empty: scales are made at run
+  // time), which chooses ranges by "minmax", "percentile" or "mse".
   std::string calibrate, calibration = "mse";
   // For auto: the error that outputs may have, of their largest magnitude, the
   // bytes that weights may have (0: any), and threads to measure with.

@@ -6,6 +6,7 @@
 #include "tools/tenon/Commands.h"
 #include "tools/tenon/CompileRequest.h"
 #include "tools/tenon/Progress.h"
+#include "tools/tenon/RoundingCalibration.h"
 
 #include "compiler/Lowering/PlanDrawing.h"
 #include "compiler/Pipeline.h"
@@ -93,11 +94,36 @@ int takePlan(llvm::Expected<PrecisionPlan> plan, CompileOptions &options) {
   return kSuccess;
 }
 
+/// Whether weights are to be rounded by inputs.
+bool isCompensated(const CompileOptions &options) {
+  return options.precisionPlan ? options.precisionPlan->countCompensated() != 0
+                               : isOfFewBits(options.precision);
+}
+
+/// Sets what is known of inputs to round by.
+int observe(const CompileCommand &command, CompileOptions &options) {
+  if (std::string why = refusalOfTargets(
+          options,
+          options.precisionPlan ? "int4-weights" : nameOf(options.precision));
+      !why.empty())
+    return refuse({why}, kInvalid);
+  ProgressTimer progress("observing " + command.model);
+  auto squares = observeSquares(command.model, options, command.precision);
+  if (!squares)
+    return refuse({llvm::toString(squares.takeError())}, kFailure);
+  options.squares = std::move(*squares);
+  return kSuccess;
+}
+
 /// Sets the plan of --precision=int8 --calibrate.
 int calibrate(const CompileCommand &command, CompileOptions &options) {
+  if (isCompensated(options))
+    return observe(command, options);
   if (options.precision != Precision::Int8)
     return refuse({"--calibrate is for --precision=int8, whose scales it makes "
-                   "static, and for --precision=auto"},
+                   "static, for int8-weights, int4-weights and plans with "
+                   "\"compensated\" ops, whose weights it rounds, and for "
+                   "--precision=auto"},
                   kInvalid);
   if (std::string why = refusalOfTargets(options, "int8"); !why.empty())
     return refuse({why}, kInvalid);
@@ -163,6 +189,9 @@ int tenon::runCompile(const CompileCommand &command) {
   if (!done)
     return refuse(compilation.errors,
                   compilation.report.isInvalidModel() ? kInvalid : kFailure);
+  if (options->squares)
+    llvm::outs() << "weights of " << compilation.precisions.countCompensated()
+                 << " products rounded by what they meet\n";
   if (!command.plan.empty())
     if (int code = writePlan(compilation, command.plan))
       return code;

@@ -109,6 +109,9 @@ int tenon::runExplain(const ExplainCommand &command) {
                  << '\n';
     return kInvalid;
   }
+  if (options->precisionPlan) // What numbers become is not shown.
+    for (OpPrecision &row : options->precisionPlan->ops)
+      row.compensated = false;
   options->tf32 = parseTf32(command.tf32);
   Compilation compilation;
   if (!lowerModel(compilation, command.model, *options)) {

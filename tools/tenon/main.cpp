@@ -134,9 +134,10 @@ void addCompile(CLI::App &app, Command &chosen) {
       command
           ->add_option(
               "--calibrate", options->precision.calibrate,
-              "Inputs that --precision=auto measures by, and that make "
-              "the scales of --precision=int8 static: a folder with "
-              "test_data_set_*, or with input_0.pb or .npy ...")
+              "Inputs that --precision=auto measures by, that make the "
+              "scales of --precision=int8 static, and that weights in 8 or "
+              "4 bits are rounded by: a folder with test_data_set_*, or "
+              "with input_0.pb or .npy ...")
           ->check(CLI::ExistingDirectory);
   command
       ->add_option("--calibration", options->precision.calibration,

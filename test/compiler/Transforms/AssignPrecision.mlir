@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: tenon-opt %s --assign-precision --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 // RUN: tenon-opt %s --assign-precision=precision=int8-weights | FileCheck %s --check-prefix=INT8
+// RUN: tenon-opt %s --assign-precision="precision=int4-weights compensates" | FileCheck %s --check-prefix=COMPENSATED
+// RUN: tenon-opt %s --assign-precision="precision=bf16 compensates" | FileCheck %s --check-prefix=PLAIN
 // RUN: tenon-opt %s --assign-precision --record-precision | FileCheck %s --check-prefix=RECORD
 // RUN: tenon-opt %s --assign-precision --lower-precision | FileCheck %s --check-prefix=LOWER
 // RUN: tenon-opt %s --assign-precision=precision=fp16 --lower-precision | FileCheck %s --check-prefix=LOWER16
@@ -24,6 +26,10 @@
 
 // INT8-LABEL: @f
 // INT8-COUNT-3: graph.precision = "int8-weights"
+
+// What inputs say of rounding is for weights in few bits.
+// COMPENSATED-COUNT-3: graph.compensated, graph.op = {{.*}}graph.precision = "int4-weights"
+// PLAIN-NOT: graph.compensated
 
 // RECORD-LABEL: @f
 // RECORD-NOT: graph.precision

@@ -34,7 +34,9 @@ struct LowerWeightsTest : testing::Test {
   /// Two products by the weight, lowered.
   OwningOpRef<ModuleOp> lowered(const std::string &precision,
                                 const std::string &shape = "100x70",
-                                int64_t block = 32) {
+                                int64_t block = 32,
+                                const SquaresByWeight *squares = nullptr,
+                                bool isCompensated = false) {
     std::string source = R"(
 func.func @f(%x: tensor<LEADxf32>) -> (tensor<OUTxf32>, tensor<OUTxf32>) {
   %w = graph.weight {name = "w"} : () -> tensor<SHAPExf32>
@@ -56,14 +58,20 @@ func.func @f(%x: tensor<LEADxf32>) -> (tensor<OUTxf32>, tensor<OUTxf32>) {
       remarks.push_back(diagnostic.str());
     });
     auto module = parseSourceString<ModuleOp>(source, &context);
+    if (isCompensated)
+      module->walk([&](graph::MatmulOp op) {
+        op->setAttr("graph.compensated", UnitAttr::get(&context));
+      });
     PassManager pm(&context);
     LowerWeightsPassOptions options;
     options.precision = precision;
     options.block = block;
     options.explain = true;
-    pm.addNestedPass<func::FuncOp>(createLowerWeightsPass(weights, options));
-    EXPECT_TRUE(succeeded(pm.run(*module)));
-    return module;
+    pm.addNestedPass<func::FuncOp>(
+        createLowerWeightsPass(weights, squares, options));
+    if (succeeded(pm.run(*module)))
+      return module;
+    return nullptr;
   }
 
   std::vector<kernel::QuantizedRhs> quantizedOf(ModuleOp module) {
@@ -88,12 +96,10 @@ func.func @f(%x: tensor<LEADxf32>) -> (tensor<OUTxf32>, tensor<OUTxf32>) {
     return rhs.isSigned() && number >= range / 2 ? number - range : number;
   }
 
-  /// The root of the mean square of what the numbers are off by, as a share of
-  /// that of the values.
-  double errorOf(const kernel::QuantizedRhs &rhs,
-                 const std::vector<float> &values) {
+  /// What the numbers stand for.
+  std::vector<float> valuesOf(const kernel::QuantizedRhs &rhs) {
     ArrayRef<char> numbers = bytesOf(rhs.numbers), scales = bytesOf(rhs.scales);
-    double off = 0, all = 0;
+    std::vector<float> values;
     for (int64_t k = 0; k < depth; ++k)
       for (int64_t n = 0; n < columns; ++n) {
         int64_t side = k / rhs.block * columns + n;
@@ -102,10 +108,20 @@ func.func @f(%x: tensor<LEADxf32>) -> (tensor<OUTxf32>, tensor<OUTxf32>) {
         double zero = rhs.zeros ? uint8_t(bytesOf(rhs.zeros)[size_t(side)])
                                 : double(rhs.zeroPoint);
         double q = double(numberOf(rhs, numbers, k * columns + n));
-        double value = values[size_t(k * columns + n)];
-        off += std::pow((q - zero) * widenBf16(bits) - value, 2);
-        all += value * value;
+        values.push_back(float((q - zero) * widenBf16(bits)));
       }
+    return values;
+  }
+
+  /// The root of the mean square of what the numbers are off by, as a share of
+  /// that of the values.
+  double errorOf(const kernel::QuantizedRhs &rhs,
+                 const std::vector<float> &values) {
+    double off = 0, all = 0;
+    for (auto [made, value] : llvm::zip_equal(valuesOf(rhs), values)) {
+      off += std::pow(made - value, 2);
+      all += value * value;
+    }
     return std::sqrt(off / all);
   }
 
@@ -155,6 +171,50 @@ TEST_F(LowerWeightsTest, BlocksHaveTheSizeThatIsAskedFor) {
     before = error;
   }
   EXPECT_LT(before, 0.12);
+}
+
+TEST_F(LowerWeightsTest, RowsMakeUpForOthersWhereInputsAreKnown) {
+  std::vector<float> values = normal(0);
+  add(values, {depth, columns});
+  auto nearest = lowered("int4-weights");
+  // All channels are about the same: errors of a column are to add up to 0.
+  std::vector<float> rows = normal(0);
+  for (size_t i = 0; i < rows.size(); ++i)
+    rows[i] += float(i / depth);
+  SquaresByWeight squares;
+  squares.try_emplace("w", depth).first->second.add(rows);
+  auto module = lowered("int4-weights", "100x70", 32, &squares, true);
+  auto errorOfSums = [&](ModuleOp module) {
+    kernel::QuantizedRhs rhs = quantizedOf(module).front();
+    std::vector<float> made = valuesOf(rhs);
+    double error = 0;
+    for (size_t n = 0; n < columns; ++n) {
+      double sum = 0;
+      for (size_t k = 0; k < depth; ++k)
+        sum += made[k * columns + n] - values[k * columns + n];
+      error += sum * sum;
+    }
+    return std::sqrt(error);
+  };
+  EXPECT_LT(errorOfSums(*module), 0.2 * errorOfSums(*nearest));
+  EXPECT_LT(errorOf(quantizedOf(*module).front(), values), 0.2);
+  module->walk([](graph::MatmulOp op) {
+    EXPECT_TRUE(op->hasAttr("graph.compensated"));
+  });
+}
+
+TEST_F(LowerWeightsTest, WithoutInputsThatWereUsedItSaysSo) {
+  add(normal(0), {depth, columns});
+  EXPECT_FALSE(lowered("int4-weights", "100x70", 32, nullptr, true));
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_NE(remarks[0].find("compile with --calibrate DIR"), std::string::npos);
+  // Inputs that say nothing of the weight leave it rounded to nearest.
+  SquaresByWeight squares;
+  auto module = lowered("int4-weights", "100x70", 32, &squares, true);
+  EXPECT_EQ(quantizedOf(*module).size(), 2u);
+  module->walk([](graph::MatmulOp op) {
+    EXPECT_FALSE(op->hasAttr("graph.compensated"));
+  });
 }
 
 TEST_F(LowerWeightsTest, FourBitsAreSearchedForTheLeastError) {
