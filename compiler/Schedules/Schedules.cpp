@@ -193,6 +193,9 @@ std::optional<std::string> refusalOfBlocks(const KernelView &view,
   if (rhs.blocks > 1 &&
       (rhs.block % 16 != 0 || rhs.blockDepth({}) > kernel::maxDepthAtOnce))
     return "blocks of so many steps of k do not fit those of the kernel";
+  if (rhs.batches > 1 && rhs.bits == 4 &&
+      rhs.blocks * rhs.block % kernel::stepsOfWord != 0)
+    return "words of numbers reach from one matrix to the next";
   for (Value part : {rhs.scales, rhs.zeros}) {
     auto argument = dyn_cast_if_present<BlockArgument>(part);
     if (part && (!argument || !view.isWeight[argument.getArgNumber()] ||
@@ -220,7 +223,7 @@ std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
   auto type = cast<RankedTensorType>(rhs.getType());
   if (!type.hasStaticShape())
     return "rhs has a size that is no number";
-  if (type.getRank() != 2 && !isMatrixPerBatch(matmul))
+  if (graph::getRank(matmul.getRhs()) != 2 && !isMatrixPerBatch(matmul))
     return "rhs is neither one matrix nor one for each batch";
   if (type.getNumElements() == 0)
     return "rhs is empty";

@@ -27,6 +27,7 @@
 #include "compiler/Transforms/PadChannels.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
+#include "compiler/Transforms/QuantizedWeights.h"
 #include "compiler/Weights/WeightStore.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -120,7 +121,7 @@ private:
   /// Of a product whose weight will be of 8 or 4 bits, which are coarser: what
   /// it multiplies is rounded, so that many rows are multiplied in bf16.
   void lowerLhs(graph::MatmulOp op) {
-    if (refusal(op).empty() && graph::getRank(op.getRhs()) == 2)
+    if (refusal(op).empty() && refusalOfFewBits(op).empty())
       lower(op.getLhsMutable());
   }
 

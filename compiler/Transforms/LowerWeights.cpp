@@ -39,13 +39,15 @@ public:
   /// With `spreading`, by what a product reads; null: to nearest.
   Quantizer(const Weight &weight, int64_t bits, int64_t block,
             const ErrorSpreading *spreading)
-      : weight(weight), bits(bits), depth(weight.shape[0]),
-        columns(weight.shape[1]), block(std::min(block, depth)),
-        blocks(llvm::divideCeil(depth, this->block)), spreading(spreading) {
-    // Whole bytes for each block of numbers.
+      : weight(weight), bits(bits),
+        matrices(weight.shape.size() == 3 ? weight.shape[0] : 1),
+        depth(weight.shape[weight.shape.size() - 2]),
+        columns(weight.shape.back()), block(std::min(block, depth)),
+        blocks(llvm::divideCeil(depth, this->block)),
+        groups(llvm::divideCeil(columns, columnsAtOnce)), spreading(spreading) {
+    // Whole bytes for each block of numbers, whole words for each matrix.
     if (blocks == 1)
-      this->block = llvm::alignTo(depth, 2);
-    groups = llvm::divideCeil(columns, columnsAtOnce);
+      this->block = llvm::alignTo(depth, matrices == 1 ? 2 : blockStep);
   }
 
   QuantizedWeight run(WeightStore &store) {
@@ -54,14 +56,14 @@ public:
                          worthZeros * sampledError(BlockForm::Nibbles))
       form = BlockForm::NibblesFromZero;
     bool hasZeros = form == BlockForm::NibblesFromZero;
-    int64_t length = blocks * block;
+    int64_t sides = matrices * blocks, length = sides * block;
     numbers.resize(size_t(columns * length * bits / 8));
-    scales.resize(size_t(columns * blocks));
+    scales.resize(size_t(columns * sides));
     zeros.resize(hasZeros ? scales.size() : 0);
     if (spreading)
       compensate(form);
     else
-      llvm::parallelFor(0, size_t(groups), [&](size_t group) {
+      llvm::parallelFor(0, size_t(matrices * groups), [&](size_t group) {
         quantize(int64_t(group), form, /*keeps=*/true);
       });
     MLIRContext *context = weight.elementType.getContext();
@@ -71,6 +73,7 @@ public:
     made.block = block;
     made.blocks = blocks;
     made.bits = bits;
+    made.batches = weight.shape.size() == 3 ? matrices : 0;
     auto add = [&](StringRef what, Type type, ArrayRef<int64_t> shape,
                    std::vector<char> bytes) {
       std::string name = weight.name + what.str();
@@ -83,28 +86,30 @@ public:
         add(".numbers", number, {columns, length}, std::move(numbers));
     std::vector<char> bytes(scales.size() * sizeof(uint16_t));
     std::memcpy(bytes.data(), scales.data(), bytes.size());
-    made.scales = add(".scales", BFloat16Type::get(context), {columns, blocks},
+    made.scales = add(".scales", BFloat16Type::get(context), {columns, sides},
                       std::move(bytes));
     if (hasZeros)
-      made.zeros = add(".zeros", byte, {columns, blocks}, std::move(zeros));
+      made.zeros = add(".zeros", byte, {columns, sides}, std::move(zeros));
     return made;
   }
 
 private:
   double sampledError(BlockForm form) {
     double error = 0;
-    for (int64_t group = 0; group < groups; group += sampleStep)
+    for (int64_t group = 0; group < matrices * groups; group += sampleStep)
       error += quantize(group, form, /*keeps=*/false);
     return error;
   }
 
-  /// Some columns; the sum of squared errors.
+  /// Some columns of a matrix; the sum of squared errors.
   double quantize(int64_t group, BlockForm form, bool keeps) {
-    int64_t first = group * columnsAtOnce, length = blocks * block;
+    int64_t matrix = group / groups, length = blocks * block;
+    int64_t first = group % groups * columnsAtOnce;
     int64_t count = std::min(columnsAtOnce, columns - first);
     // A column of the weight is a row here, completed by zeros.
     std::vector<float> rows(static_cast<size_t>(count * length));
-    readBlock(weight, {first, count, 0, depth, /*isTransposed=*/true},
+    readBlock(weight,
+              {first, count, matrix * depth, depth, /*isTransposed=*/true},
               rows.data(), length);
     std::vector<int8_t> found(static_cast<size_t>(block));
     double error = 0;
@@ -115,7 +120,7 @@ private:
             form, found);
         error += result.error;
         if (keeps)
-          keep(first + i, j, result, found);
+          keep(first + i, matrix * blocks + j, result, found);
       }
     return error;
   }
@@ -137,13 +142,14 @@ private:
     });
   }
 
+  /// Block `at` of all matrices'.
   void keep(int64_t column, int64_t at, const QuantizedBlock &result,
             ArrayRef<int8_t> found) {
-    size_t side = size_t(column * blocks + at);
+    size_t side = size_t(column * matrices * blocks + at);
     scales[side] = result.scale;
     if (!zeros.empty())
       zeros[side] = char(result.zero);
-    char *to = numbers.data() + (column * blocks + at) * block * bits / 8;
+    char *to = numbers.data() + int64_t(side) * block * bits / 8;
     if (bits == 8)
       std::memcpy(to, found.data(), found.size());
     for (size_t i = 0; bits == 4 && i < found.size(); i += 2)
@@ -151,7 +157,7 @@ private:
   }
 
   const Weight &weight;
-  int64_t bits, depth, columns, block, blocks, groups;
+  int64_t bits, matrices, depth, columns, block, blocks, groups;
   const ErrorSpreading *spreading;
   std::vector<char> numbers, zeros;
   std::vector<uint16_t> scales;
@@ -203,6 +209,10 @@ private:
     return weights ? weights->lookup(stored.getName()) : nullptr;
   }
 
+  static int64_t depthOf(graph::MatmulOp op) {
+    return *graph::getDims(op.getLhs()).back().asConstant();
+  }
+
   LogicalResult lower(graph::MatmulOp op, int64_t bits) {
     bool isCompensated = op->hasAttr(compensatedAttribute);
     if (isCompensated && !squares)
@@ -220,8 +230,8 @@ private:
     if (explain)
       remark(op, result.weight);
     auto stored = op.getRhs().getDefiningOp<graph::WeightOp>();
-    op.getRhsMutable().assign(quantizedRhs(builder, op.getLoc(), result.weight,
-                                           weightOf(op)->shape[0]));
+    op.getRhsMutable().assign(
+        quantizedRhs(builder, op.getLoc(), result.weight, depthOf(op)));
     if (stored->use_empty())
       stored->erase();
     return success();

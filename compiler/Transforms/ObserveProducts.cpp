@@ -30,7 +30,8 @@ struct ObserveProducts : impl::ObserveProductsPassBase<ObserveProducts> {
          getOperation().getBody().front().getOps<graph::MatmulOp>()) {
       Precision own = precisionOf(op, Precision::Fp32);
       bool isWanted =
-          ofWeights ? isOfFewBits(own) && refusalOfFewBits(op).empty()
+          ofWeights ? isOfFewBits(own) && refusalOfFewBits(op).empty() &&
+                          graph::getRank(op.getRhs()) == 2
                     : own == Precision::Int8 && products.refusal(op).empty();
       if (!isWanted)
         continue;

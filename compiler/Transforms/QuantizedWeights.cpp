@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/QuantizedWeights.h"
+#include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/QuantizedRhs.h"
 
 using namespace mlir;
@@ -28,6 +29,19 @@ Type typeOf(const Weight &part) {
 
 /// Smaller weights stay.
 constexpr int64_t fewestElements = int64_t(1) << 12;
+/// Results that a router gives a token, at most, and ops from them to the
+/// choice.
+constexpr int64_t mostExperts = 256, mostSteps = 6;
+
+/// Whether the largest of a few results are picked: a mixture's router.
+bool isRouter(Operation *op, int64_t steps) {
+  return steps > 0 && llvm::any_of(op->getUsers(), [&](Operation *user) {
+           bool keepsOrder =
+               graph::isPointwise(user) || isa<graph::SoftmaxOp>(user);
+           return isa<graph::TopkOp>(user) ||
+                  (keepsOrder && isRouter(user, steps - 1));
+         });
+}
 
 } // namespace
 
@@ -36,10 +50,14 @@ std::string refusalOfFewBits(graph::MatmulOp op) {
   if (!op.getRhs().getDefiningOp<graph::WeightOp>() || !type.hasStaticShape() ||
       !type.getElementType().isF32() || type.getNumElements() < fewestElements)
     return "rhs is no weight of f32 of some size";
-  if (type.getRank() != 2)
-    return "rhs is not one matrix";
+  if (!kernel::isMatrixOrOnePerBatch(op))
+    return "rhs is neither a matrix nor one for each batch";
+  if (type.getRank() == 3 && kernel::columnHalvesOf(op))
+    return "halves of columns meet, of a matrix for each batch";
   if (!graph::getElementType(op.getLhs()).isF32())
     return "lhs is not f32";
+  if (type.getShape().back() <= mostExperts && isRouter(op, mostSteps))
+    return "it chooses experts, and is small beside them";
   return "";
 }
 
@@ -56,7 +74,8 @@ Value quantizedRhs(OpBuilder &builder, Location loc,
         graph::tensorOf(sizes(context, shape), graph::getElementType(value));
     return graph::ReshapeOp::create(builder, loc, type, value);
   };
-  int64_t blocks = weight.blocks, block = weight.block;
+  int64_t block = weight.block, steps = weight.blocks * block;
+  int64_t blocks = std::max<int64_t>(weight.batches, 1) * weight.blocks;
   Value numbers = reshaped(stored(*weight.numbers), {blocks, block, columns});
   Value scales = reshaped(stored(*weight.scales), {blocks, 1, columns});
   Value zeros;
@@ -76,15 +95,19 @@ Value quantizedRhs(OpBuilder &builder, Location loc,
     dequantize->setAttr(kernel::bitsOfNumbers,
                         builder.getI64IntegerAttr(weight.bits));
   Value value = dequantize.getResult();
-  value = reshaped(value, {blocks * block, columns});
-  if (depth == blocks * block)
+  SmallVector<int64_t> shape = {steps, columns};
+  if (weight.batches)
+    shape.insert(shape.begin(), weight.batches);
+  value = reshaped(value, shape);
+  if (depth == steps)
     return value;
-  Type first =
-      graph::tensorOf(sizes(context, {depth, columns}), builder.getF32Type());
-  return graph::SliceOp::create(
-      builder, loc, first, value,
-      graph::DimsAttr::get(context, sizes(context, {0, 0})),
-      graph::DimsAttr::get(context, sizes(context, {1, 1})));
+  shape[shape.size() - 2] = depth;
+  Type first = graph::tensorOf(sizes(context, shape), builder.getF32Type());
+  auto all = [&](int64_t each) {
+    SmallVector<int64_t> values(shape.size(), each);
+    return graph::DimsAttr::get(context, sizes(context, values));
+  };
+  return graph::SliceOp::create(builder, loc, first, value, all(0), all(1));
 }
 
 } // namespace tenon

@@ -9,14 +9,16 @@
 
 namespace tenon {
 
-/// What a quantized weight [K, N] consists of (see dialects/Kernel/
-/// QuantizedRhs.h).
+/// What a quantized weight [K, N], or [batches, K, N], consists of (see
+/// dialects/Kernel/QuantizedRhs.h); of matrices for batches, one's rows behind
+/// another's.
 struct QuantizedWeight {
   const Weight *numbers = nullptr; // [blocks * block, N]
   const Weight *scales = nullptr;  // [blocks, N]
   const Weight *zeros = nullptr;   // [blocks, N]; null: zeroPoint for all.
   int64_t zeroPoint = 0;
-  int64_t block = 0, blocks = 0;
+  int64_t block = 0, blocks = 0; // Blocks: of one matrix.
+  int64_t batches = 0;           // 0: one matrix for all.
   int64_t bits = 8;
 };
 

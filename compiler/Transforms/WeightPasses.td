@@ -9,13 +9,14 @@ include "mlir/Pass/PassBase.td"
 def LowerWeightsPass : Pass<"lower-weights", "::mlir::func::FuncOp"> {
   let summary = "Weights of products in 8 or 4 bits";
   let description = [{
-    A weight of f32 of some size, a matrix, that is rhs of a product is
-    dequantized from numbers of few bits, with a scale of bf16 for each block of
+    A weight of f32 of some size, a matrix or one for each batch, that is rhs of
+    a product is dequantized from numbers of few bits, with a scale of bf16 for each block of
     k of each column, in the form that kernels take in. Numbers are rounded to
     nearest, and a block's scale is searched for the least squared error; with
     the attribute `graph.compensated`, rows make up for the errors of others, as
     what the product reads says. Of 4 bits, a weight has zero points where that takes a tenth off it. The product
-    stays one of f32; so does a table that is looked up as well. Each op asks
+    stays one of f32; so do a table that is looked up as well, and a small
+    product whose largest results choose experts. Each op asks
     for its precision and its blocks; one to which none was assigned, for those
     of the options.
   }];

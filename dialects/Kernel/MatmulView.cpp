@@ -268,8 +268,9 @@ std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
                   turnBehind(op)};
   if (view.halves)
     view.columns = graph::getDims(view.halves->low.getResult()).back();
-  if (!view.turn && view.rhs.strides.size() == 2 &&
-      rowsFold(dims, view.lhs.strides))
+  bool isOneMatrix =
+      quantized ? quantized->batches == 0 : view.rhs.strides.size() == 2;
+  if (!view.turn && isOneMatrix && rowsFold(dims, view.lhs.strides))
     view.rows = graph::product(op.getContext(), ArrayRef(result).drop_back());
   else
     llvm::append_range(view.batchDims, ArrayRef(result).drop_back(2));

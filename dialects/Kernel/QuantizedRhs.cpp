@@ -46,7 +46,10 @@ graph::ReshapeOp wholeOf(Value operand) {
     return operand.getDefiningOp<graph::ReshapeOp>();
   SmallVector<graph::Expr> dims = graph::getDims(slice.getInput());
   SmallVector<graph::Expr> sliced = graph::getDims(operand);
-  if (dims.size() != 2 || dims[1] != sliced[1] ||
+  // Of all axes but that of k all is there.
+  size_t rank = dims.size();
+  if (rank < 2 || rank > 3 || dims[rank - 1] != sliced[rank - 1] ||
+      (rank == 3 && dims[0] != sliced[0]) ||
       !llvm::all_of(slice.getStarts().exprs(),
                     [](graph::Expr at) { return at.isConstant(0); }) ||
       !llvm::all_of(slice.getSteps().exprs(),
@@ -66,17 +69,22 @@ std::optional<QuantizedRhs> quantizedRhsOf(Value operand) {
     return std::nullopt;
   auto shape = numbersOf(rhs.op.getInput());
   auto matrix = numbersOf(whole.getResult());
-  if (!shape || shape->size() != 3 || !matrix || matrix->size() != 2 ||
-      (*matrix)[1] != (*shape)[2] || (*shape)[1] == 0 || (*shape)[2] == 0)
+  if (!shape || shape->size() != 3 || !matrix || matrix->size() < 2 ||
+      matrix->size() > 3 || matrix->back() != (*shape)[2] ||
+      llvm::is_contained(*matrix, 0) || llvm::is_contained(*shape, 0))
     return std::nullopt;
-  rhs.blocks = (*shape)[0];
+  rhs.batches = matrix->size() == 3 ? matrix->front() : 0;
+  rhs.blocks = (*shape)[0] / std::max<int64_t>(rhs.batches, 1);
   rhs.block = (*shape)[1];
+  if (rhs.allBlocks() != (*shape)[0])
+    return std::nullopt;
   if (auto bits = rhs.op->getAttrOfType<IntegerAttr>(bitsOfNumbers))
     rhs.bits = bits.getInt();
   int64_t columns = (*shape)[2];
-  SmallVector<int64_t> side = {rhs.blocks, columns};
-  SmallVector<int64_t> spread = {rhs.blocks, 1, columns};
-  rhs.numbers = behindReshape(rhs.op.getInput(), *matrix, *shape);
+  SmallVector<int64_t> side = {rhs.allBlocks(), columns};
+  SmallVector<int64_t> spread = {rhs.allBlocks(), 1, columns};
+  SmallVector<int64_t> steps = {rhs.allBlocks() * rhs.block, columns};
+  rhs.numbers = behindReshape(rhs.op.getInput(), steps, *shape);
   rhs.scales = behindReshape(rhs.op.getScale(), side, spread);
   if (auto zero = constantInt(rhs.op.getZeroPoint()))
     rhs.zeroPoint = *zero;

@@ -10,7 +10,9 @@
 //     s = reshape scales -> [B, 1, N], z likewise
 //     matrix = reshape (dequantize q, s, z) -> [B * S, N]
 //
-// and, where K is less than B * S, the first K rows of that. Kernels take all
+// and, where K is less than B * S, the first K rows of that. A matrix for each
+// batch, [E, K, N], has the blocks of one behind those of another: numbers
+// [E * B * S, N], scales [E * B, N], the matrix [E, B * S, N]. Kernels take all
 // of it in, so that numbers are what they read. With the attribute `bits` = 4
 // the dequantize says that its numbers are such as 4 bits can hold: a kernel
 // may ask for a layout that has no more.
@@ -28,13 +30,15 @@ struct QuantizedRhs {
   mlir::Value numbers, scales; // [blocks * block, N], [blocks, N]
   mlir::Value zeros;           // [blocks, N]; null: zeroPoint for all.
   int64_t zeroPoint = 0;
-  int64_t block = 0, blocks = 0; // Steps of k.
+  int64_t block = 0, blocks = 0; // Steps of k; of a batch's matrix.
+  int64_t batches = 0;           // That have a matrix each; 0: one for all.
   int64_t bits = 8;              // Of a number.
   graph::DequantizeOp op;
 
   /// The steps of k in a block of a kernel, of so many: it is cut where a block
   /// of the weight begins.
   int64_t blockDepth(std::optional<int64_t> steps) const;
+  int64_t allBlocks() const { return std::max<int64_t>(batches, 1) * blocks; }
   bool isSigned() const {
     return !graph::getElementType(numbers).isUnsignedInteger();
   }

@@ -4,6 +4,7 @@
 #include "compiler/Targets/Cpu/RhsPanels.h"
 #include "compiler/Targets/Cpu/QuantizedTile.h"
 #include "dialects/Kernel/Packing.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
@@ -67,6 +68,7 @@ Value RhsPanels::inPacked(Value base, Value offset) {
 }
 
 void RhsPanels::startBatch(Value batch, Value panels, const Matrix &matrix) {
+  this->batch = batch;
   rhs = matrix;
   packedBatch = packed;
   if (packed && view.rhs.strides.size() > 2)
@@ -146,12 +148,16 @@ Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
   return work;
 }
 
-/// Where the numbers of a panel lie, from step k on.
+/// Where the numbers of a panel lie, from step k on. It holds all batches'.
 Value RhsPanels::quantizedAt(Value panel, Value k) {
   const kernel::QuantizedRhs &rhs = *quantized;
-  int64_t steps = llvm::alignTo(rhs.block * rhs.blocks,
+  int64_t steps = llvm::alignTo(rhs.block * rhs.allBlocks(),
                                 rhs.bits == 4 ? kernel::stepsOfWord : 1);
   Value first = e.mul(panel, e.number(bytesOfSteps(rhs, steps)));
+  if (rhs.batches)
+    first = e.add(
+        first,
+        e.mul(batch, e.number(bytesOfSteps(rhs, rhs.block * rhs.blocks))));
   return e.address(packedBatch, e.b.getI8Type(),
                    e.add(first, bytesOfSteps(e, rhs, k)));
 }
@@ -162,7 +168,9 @@ void RhsPanels::findSides(Strip &work, Value panel, Value k) {
   auto lineOf = [&](Value side) -> Value {
     if (!side)
       return {};
-    Value row = e.mul(panel, e.number(rhs.blocks));
+    Value row = e.mul(panel, e.number(rhs.allBlocks()));
+    if (rhs.batches)
+      row = e.add(row, e.mul(batch, e.number(rhs.blocks)));
     if (rhs.blocks > 1)
       row = e.add(row, e.div(k, e.number(rhs.block)));
     return e.address(e.argumentBuffer(cast<BlockArgument>(side).getArgNumber()),
@@ -228,12 +236,22 @@ Value RhsPanels::stepsAtOnce(Value rows) {
              : block;
 }
 
+/// Tiles of few rows scale sums of a block, others its numbers, which makes
+/// other bits. Of rows that are listed a piece may have any part of a group's
+/// list, and with it few or many, but where a group is one block.
 Value RhsPanels::isFew(Value rows) {
-  return e.less(rows, e.number(kernel::fewRows + 1));
+  Value isFew = e.less(rows, e.number(kernel::fewRows + 1));
+  if (!quantized || !view.skipped)
+    return isFew;
+  Value all = e.valueOf(view.rows);
+  return e.both(isFew, e.less(all, e.number(kernel::blockRows + 1)));
 }
 
 Value RhsPanels::isMany(Value rows) {
-  return e.less(e.number(kernel::fewRows), rows);
+  if (!quantized || !view.skipped)
+    return e.less(e.number(kernel::fewRows), rows);
+  Value one = arith::ConstantIntOp::create(e.b, 1, 1);
+  return arith::XOrIOp::create(e.b, isFew(rows), one);
 }
 
 Value RhsPanels::mostRows(Value rows) {

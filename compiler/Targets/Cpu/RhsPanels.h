@@ -110,6 +110,7 @@ private:
   Value packedDepth; // Rows of a packed panel.
   Value panel;       // Scratch memory.
   // Of the current batch.
+  Value batch;
   Matrix rhs;
   Value packedBatch;
 };

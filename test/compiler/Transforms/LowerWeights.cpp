@@ -46,14 +46,15 @@ func.func @f(%x: tensor<LEADxf32>) -> (tensor<OUTxf32>, tensor<OUTxf32>) {
       -> tensor<OUTxf32>
   return %0, %1 : tensor<OUTxf32>, tensor<OUTxf32>
 })";
-    bool isBatch = shape != "100x70";
+    bool isBatch = shape.starts_with("2x");
     auto replace = [&](StringRef from, StringRef to) {
       for (size_t at; (at = source.find(from.str())) != std::string::npos;)
         source.replace(at, from.size(), to.str());
     };
     replace("SHAPE", shape);
     replace("LEAD", isBatch ? "2x4x100" : "4x100");
-    replace("OUT", isBatch ? "2x4x70" : "4x70");
+    replace("OUT",
+            (isBatch ? "2x4x" : "4x") + shape.substr(shape.rfind('x') + 1));
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
       remarks.push_back(diagnostic.str());
     });
@@ -100,7 +101,8 @@ func.func @f(%x: tensor<LEADxf32>) -> (tensor<OUTxf32>, tensor<OUTxf32>) {
   std::vector<float> valuesOf(const kernel::QuantizedRhs &rhs) {
     ArrayRef<char> numbers = bytesOf(rhs.numbers), scales = bytesOf(rhs.scales);
     std::vector<float> values;
-    for (int64_t k = 0; k < depth; ++k)
+    int64_t all = rhs.batches ? rhs.allBlocks() * rhs.block : depth;
+    for (int64_t k = 0; k < all; ++k)
       for (int64_t n = 0; n < columns; ++n) {
         int64_t side = k / rhs.block * columns + n;
         uint16_t bits;
@@ -253,12 +255,64 @@ TEST_F(LowerWeightsTest, ZerosInfinitiesAndTinyNumbersAreNoFault) {
   }
 }
 
-TEST_F(LowerWeightsTest, OtherPrecisionsAndBatchesStay) {
-  add(std::vector<float>(2 * depth * columns), {2, depth, columns});
-  EXPECT_TRUE(quantizedOf(*lowered("bf16", "2x100x70")).empty());
+TEST_F(LowerWeightsTest, BatchesHaveAMatrixEach) {
+  std::vector<float> values = normal(0), first(values), second = values;
+  for (float &value : second)
+    value = 3 - value;
+  values.insert(values.end(), second.begin(), second.end());
+  add(values, {2, depth, columns});
+  for (auto [precision, most] :
+       {std::pair("int8-weights", 0.01), std::pair("int4-weights", 0.1)})
+    for (int64_t block : {32, 256}) {
+      auto module = lowered(precision, "2x100x70", block);
+      auto found = quantizedOf(*module);
+      ASSERT_EQ(found.size(), 2u);
+      EXPECT_EQ(found[0].batches, 2);
+      EXPECT_EQ(found[0].blocks, block == 32 ? 4 : 1);
+      EXPECT_EQ(found[0].block, block == 32 ? 32 : 112);
+      std::vector<float> made = valuesOf(found[0]);
+      for (size_t i = 0; i < values.size(); ++i) {
+        size_t batch = i / first.size(), at = i % first.size();
+        int64_t steps = found[0].blocks * found[0].block;
+        float value = made[batch * size_t(steps * columns) + at];
+        EXPECT_NEAR(value, values[i], most * 4) << i;
+      }
+    }
+}
+
+TEST_F(LowerWeightsTest, WhatChoosesExpertsStays) {
+  add(normal(0), {depth, columns});
+  auto module = parseSourceString<ModuleOp>(R"(
+func.func @f(%x: tensor<4x100xf32>) -> (tensor<4x2xf32>, tensor<4x2xi64>) {
+  %w = graph.weight {name = "w"} : () -> tensor<100x70xf32>
+  %0 = graph.matmul %x, %w : (tensor<4x100xf32>, tensor<100x70xf32>)
+      -> tensor<4x70xf32>
+  %1 = graph.softmax %0 {axis = 1 : i64}
+      : (tensor<4x70xf32>) -> tensor<4x70xf32>
+  %v, %i = graph.topk %1 {axis = 1 : i64, largest = true}
+      : (tensor<4x70xf32>) -> (tensor<4x2xf32>, tensor<4x2xi64>)
+  return %v, %i : tensor<4x2xf32>, tensor<4x2xi64>
+})",
+                                            &context);
+  PassManager pm(&context);
+  LowerWeightsPassOptions options;
+  options.precision = "int4-weights";
+  pm.addNestedPass<func::FuncOp>(
+      createLowerWeightsPass(weights, nullptr, options));
+  ASSERT_TRUE(succeeded(pm.run(*module)));
+  EXPECT_TRUE(quantizedOf(*module).empty());
+}
+
+TEST_F(LowerWeightsTest, OtherPrecisionsStay) {
+  add(std::vector<float>(depth * columns), {depth, columns});
+  EXPECT_TRUE(quantizedOf(*lowered("bf16")).empty());
   EXPECT_TRUE(remarks.empty());
-  EXPECT_TRUE(quantizedOf(*lowered("int4-weights", "2x100x70")).empty());
-  std::string why = "stays in f32: rhs is not one matrix";
+}
+
+TEST_F(LowerWeightsTest, SmallWeightsStay) {
+  add(std::vector<float>(100), {100, 1});
+  EXPECT_TRUE(quantizedOf(*lowered("int4-weights", "100x1")).empty());
+  std::string why = "stays in f32: rhs is no weight of f32 of some size";
   EXPECT_EQ(remarks, std::vector<std::string>({why, why}));
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/compiler/Targets/Cpu/LevelTest.h"
+#include "test/compiler/Targets/Cpu/MatmulCase.h"
 #include <gtest/gtest.h>
 
 namespace tenon::test {
@@ -79,6 +80,28 @@ TEST_P(ListedRows, TakeAnyColumnsAndDepth) {
           experts("PackedMatmul", {.depth = depth, .columns = columns}));
       cases.back().sizes = {{{"m", 9}}, {{"m", 70}}};
     }
+  run(cases);
+}
+
+TEST_P(ListedRows, MeetWeightsOfFewBits) {
+  std::vector<KernelCase> cases;
+  for (const char *depth : {"64", "1024"})
+    for (bool isShared : {false, true})
+      for (const Quantized &form : {Quantized{4, 32, "i8", "bf16"},
+                                    Quantized{8, 64, "ui8", "bf16", true}}) {
+        KernelCase test =
+            experts("PackedMatmul",
+                    {.depth = depth, .columns = "97", .isShared = isShared});
+        std::vector<Values> behind(test.values.begin() + 2, test.values.end());
+        test.values = {{-0.5, 0.5}};
+        test = quantized(test, form);
+        test.values.pop_back(); // It is that of the conditions.
+        test.values.insert(test.values.end(), behind.begin(), behind.end());
+        test.sizes = {{{"m", 1}}, {{"m", 9}}, {{"m", 70}}, {{"m", 129}}};
+        cases.push_back(test);
+        cases.push_back(withHalfLhs(test));
+        cases.back().tolerance = 1e-2;
+      }
   run(cases);
 }
 

@@ -127,11 +127,16 @@ KernelCase quantized(KernelCase test, const Quantized &form) {
   size_t from = test.arguments.find("%b: ") + 4;
   size_t to = test.arguments.find('>', from) + 1;
   std::string wide = test.arguments.substr(from, to - from);
-  int64_t depth = std::stoll(wide.substr(wide.find('<') + 1));
-  int64_t columns = std::stoll(wide.substr(wide.find('x') + 1));
+  std::vector<int64_t> sizes;
+  for (size_t at = wide.find('<'); wide[at + 1] != 'f';
+       at = wide.find('x', at + 1))
+    sizes.push_back(std::stoll(wide.substr(at + 1)));
+  int64_t depth = sizes[sizes.size() - 2], columns = sizes.back();
+  int64_t batches = sizes.size() == 3 ? sizes[0] : 1;
   int64_t block = form.block ? form.block : depth;
-  int64_t blocks = (depth + block - 1) / block, rows = blocks * block;
-  auto type = [](std::initializer_list<int64_t> sizes, std::string element) {
+  int64_t ofMatrix = (depth + block - 1) / block, rows = ofMatrix * block;
+  int64_t blocks = batches * ofMatrix;
+  auto type = [](const std::vector<int64_t> &sizes, std::string element) {
     std::vector<std::string> dims;
     for (int64_t size : sizes)
       dims.push_back(std::to_string(size));
@@ -156,7 +161,8 @@ KernelCase quantized(KernelCase test, const Quantized &form) {
            after + "\n";
   };
   std::string made = type({blocks, block, columns}, "f32");
-  std::string whole = type({rows, columns}, "f32");
+  sizes[sizes.size() - 2] = rows;
+  std::string whole = type(sizes, "f32");
   std::string body = reshape("%bq3", "%b", numbers, split) +
                      reshape("%bs3", "%bs", scales, spread);
   body += form.hasZeros ? reshape("%bz3", "%bz", zeros, zeroSpread)
@@ -168,9 +174,10 @@ KernelCase quantized(KernelCase test, const Quantized &form) {
           split + ", " + spread + ", " + zeroType + ") -> " + made + "\n";
   body += reshape(rows == depth ? "%bw" : "%br", "%bd", made, whole);
   if (rows != depth)
-    body += "%bw = graph.slice %br {starts = #graph.dims<0, 0>, steps = "
-            "#graph.dims<1, 1>} : (" +
-            whole + ") -> " + wide + "\n";
+    body += "%bw = graph.slice %br {starts = #graph.dims<" +
+            std::string(batches > 1 ? "0, " : "") +
+            "0, 0>, steps = " + "#graph.dims<" + (batches > 1 ? "1, " : "") +
+            "1, 1>} : (" + whole + ") -> " + wide + "\n";
   size_t use = test.body.find("%b", test.body.find("matmul "));
   test.body.replace(use, 2, "%bw");
   test.body = body + test.body;

@@ -49,7 +49,8 @@ struct Quantized {
   int64_t zero = 0;
 };
 
-/// The case with its weight, %b, [depth, columns], quantized so.
+/// The case with its weight, %b, [depth, columns] or [3, depth, columns],
+/// quantized so.
 KernelCase quantized(KernelCase test, const Quantized &form);
 
 } // namespace tenon::test

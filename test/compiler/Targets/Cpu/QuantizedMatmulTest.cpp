@@ -99,6 +99,17 @@ TEST_P(QuantizedMatmul, ReadsRowsThatLiePagesApart) {
   runForms({product({"m"}, 2048, 50, rows({1, 7, 30, 129}))}, bothWidths);
 }
 
+TEST_P(QuantizedMatmul, TakesAMatrixForEachBatch) {
+  std::vector<KernelCase> cases;
+  for (const char *depth : {"40", "800"})
+    for (const char *columns : {"49", "96"})
+      cases.push_back(batches(depth, columns, rows({0, 1, 9, 66})));
+  runForms(cases, {{4, 32, "i8", "bf16"},
+                   {8, 32, "i8", "bf16"},
+                   {4, 64, "ui8", "bf16", true},
+                   {4, 0, "i8", "f32"}});
+}
+
 TENON_FOR_ALL_LEVELS(QuantizedMatmul);
 
 /// By rows of bf16: where a level multiplies pairs, panels become such for many
@@ -143,6 +154,15 @@ TEST_P(QuantizedPairs, CombinesTwoHalvesOfItsColumns) {
       gated({"m"}, 800, 100, rows({0, 1, 30, 70}), silu)};
   cases[0].values = {{-0.5, 0.5}};
   runPairs(cases, {{4, 32, "i8", "bf16"}});
+}
+
+TEST_P(QuantizedPairs, TakesAMatrixForEachBatch) {
+  std::vector<KernelCase> cases;
+  for (const char *depth : {"40", "800"})
+    cases.push_back(batches(depth, "49", rows({0, 1, 30, 66})));
+  runPairs(cases, {{4, 32, "i8", "bf16"},
+                   {8, 32, "i8", "bf16"},
+                   {4, 64, "ui8", "bf16", true}});
 }
 
 TEST_P(QuantizedPairs, GivesBf16) {
