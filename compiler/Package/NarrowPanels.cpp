@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Package/NarrowPanels.h"
+#include "compiler/Package/MatrixSource.h"
 #include "dialects/Kernel/Packing.h"
-#include "mlir/IR/BuiltinTypes.h"
 #include <cstring>
 
 using namespace tenon;
@@ -25,50 +25,6 @@ std::optional<Layout> parse(llvm::StringRef name) {
   if (name == kernel::nibblesLayout)
     return Layout{true, parts};
   return std::nullopt;
-}
-
-/// A number of 4 bits as a byte.
-char widened(uint32_t number, mlir::Type type) {
-  bool isNegative = !type.isUnsignedInteger() && number > 7;
-  return char(isNegative ? int(number) - 16 : int(number));
-}
-
-/// A matrix of a weight, which may be the transpose of one that is stored.
-class Source {
-public:
-  explicit Source(const Weight &weight)
-      : depth(weight.shape[0]), columns(weight.shape[1]),
-        rowStride(weight.transposed ? 1 : columns),
-        columnStride(weight.transposed ? depth : 1), type(weight.elementType),
-        isNarrow(hasNibbles(weight.elementType)),
-        bytes((weight.transposed ? *weight.transposed : weight).bytes()) {}
-
-  const int64_t depth, columns;
-
-  uint32_t nibble(int64_t k, int64_t n) const {
-    int64_t at = k * rowStride + n * columnStride;
-    if (!isNarrow)
-      return uint32_t(bytes[size_t(at)]) & 15;
-    return uint32_t(bytes[size_t(at / 2)] >> (at % 2 * 4)) & 15;
-  }
-  void read(int64_t k, int64_t n, int64_t width, char *to) const {
-    int64_t at = k * rowStride + n * columnStride;
-    if (isNarrow)
-      *to = widened(nibble(k, n), type);
-    else
-      std::memcpy(to, bytes.data() + at * width, size_t(width));
-  }
-
-private:
-  int64_t rowStride, columnStride;
-  mlir::Type type;
-  bool isNarrow;
-  llvm::ArrayRef<char> bytes;
-};
-
-/// Bytes of an element of its tensor.
-std::optional<int64_t> widthOf(const Weight &weight) {
-  return hasNibbles(weight.elementType) ? 1 : elementBytes(weight.elementType);
 }
 
 /// Lines of a panel, some dozen KiB at a time.
@@ -95,7 +51,7 @@ private:
   std::vector<char> bytes;
 };
 
-void packNibbles(const Source &source, int64_t first, int64_t width,
+void packNibbles(const MatrixSource &source, int64_t first, int64_t width,
                  Lines &lines) {
   for (int64_t k = 0; k < source.depth; k += stepsOfWord) {
     char *line = lines.next();
@@ -109,7 +65,7 @@ void packNibbles(const Source &source, int64_t first, int64_t width,
   }
 }
 
-void packLines(const Source &source, int64_t first, int64_t width,
+void packLines(const MatrixSource &source, int64_t first, int64_t width,
                int64_t bytes, Lines &lines) {
   for (int64_t k = 0; k < source.depth; ++k) {
     char *line = lines.next();
@@ -129,8 +85,8 @@ void tenon::widenNibbles(const Weight &weight, ByteSink sink) {
     chunk.resize(size_t(std::min(atOnce, count - first)));
     for (size_t i = 0; i < chunk.size(); ++i) {
       size_t at = size_t(first) + i;
-      chunk[i] = widened(uint32_t(bytes[at / 2] >> (at % 2 * 4)) & 15,
-                         weight.elementType);
+      chunk[i] = widenedNibble(uint32_t(bytes[at / 2] >> (at % 2 * 4)) & 15,
+                               weight.elementType);
     }
     sink(chunk);
   }
@@ -143,7 +99,7 @@ bool tenon::isNarrowLayout(llvm::StringRef layout) {
 std::optional<uint64_t> tenon::narrowBytes(const Weight &weight,
                                            llvm::StringRef layout) {
   std::optional<Layout> parsed = parse(layout);
-  std::optional<int64_t> width = widthOf(weight);
+  std::optional<int64_t> width = MatrixSource::widthOf(weight);
   if (!parsed || !width || weight.shape.size() != 2 ||
       weight.shape[1] % parsed->parts != 0 || (parsed->nibbles && *width != 1))
     return std::nullopt;
@@ -158,8 +114,8 @@ std::optional<uint64_t> tenon::narrowBytes(const Weight &weight,
 
 void tenon::packNarrow(const PlacedWeight &placed, ByteSink sink) {
   Layout layout = *parse(placed.layout);
-  Source source(*placed.weight);
-  int64_t bytes = *widthOf(*placed.weight);
+  MatrixSource source(*placed.weight);
+  int64_t bytes = *MatrixSource::widthOf(*placed.weight);
   int64_t columns = source.columns / layout.parts;
   Lines lines(panelColumns * (layout.nibbles ? 4 : bytes), sink);
   for (int64_t n = 0; n < columns; n += panelColumns)

@@ -3,6 +3,7 @@
 
 #include "compiler/Package/WeightPlan.h"
 
+#include "compiler/Package/FragmentPanels.h"
 #include "compiler/Package/NarrowPanels.h"
 #include "compiler/Weights/WeightBlock.h"
 #include "dialects/Kernel/FilterLayout.h"
@@ -46,6 +47,9 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
     return weight.bytes().size();
   if (isNarrowLayout(layout))
     if (std::optional<uint64_t> bytes = narrowBytes(weight, layout))
+      return *bytes;
+  if (auto fragments = kernel::FragmentLayout::parse(layout))
+    if (std::optional<uint64_t> bytes = fragmentBytes(weight, *fragments))
       return *bytes;
   bool isFilter = weight.shape.size() > 2 && weight.elementType.isF32();
   if (isFilter && layout == "taps_first")
@@ -332,6 +336,8 @@ void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
     transformFilter(placed, *winograd, sink);
   else if (isNarrowLayout(placed.layout))
     packNarrow(placed, sink);
+  else if (auto fragments = kernel::FragmentLayout::parse(placed.layout))
+    packFragments(placed, *fragments, sink);
   else if (placed.layout == "taps_first")
     packFilter(placed, {std::max<int64_t>(placed.weight->shape[0], 1)}, sink);
   else

@@ -140,6 +140,63 @@ TEST_F(WeightPlanTest, PacksNibblesInWordsOfEightRows) {
   EXPECT_EQ(plan.placed().size(), 2u);
 }
 
+/// Lane 4 * g + t of a warp has steps 8 * t and on of column g + 8 * j, in word
+/// j of its 16 bytes.
+TEST_F(WeightPlanTest, PacksFewBitsAsWarpsReadThem) {
+  constexpr int64_t rows = 70, columns = 66, panels = 4, blocks = 3;
+  auto number = [](int64_t row, int64_t column) {
+    return row < rows && column < columns ? (row * 7 + column * 3) % 251 - 125
+                                          : 0;
+  };
+  std::vector<char> bytes;
+  for (int64_t at = 0; at < rows * columns; ++at)
+    bytes.push_back(char(number(at / columns, at % columns)));
+  const Weight *weight =
+      llvm::cantFail(store.addOwned("q", mlir::IntegerType::get(&context, 8),
+                                    {rows, columns}, std::move(bytes)));
+  WeightPlan plan(store);
+  auto packed = [&](llvm::StringRef layout) {
+    PlacedWeight placed = llvm::cantFail(plan.place(weight->name, layout));
+    std::vector<char> all;
+    layOut(placed, [&](llvm::ArrayRef<char> part) {
+      all.insert(all.end(), part.begin(), part.end());
+    });
+    EXPECT_EQ(all.size(), placed.bytes);
+    return all;
+  };
+  std::vector<char> wide = packed("bytes32_halves");
+  std::vector<char> narrow = packed("nibbles32_halves");
+  std::vector<char> sides = packed("sides32");
+  ASSERT_EQ(wide.size(), size_t(panels * blocks * 1024));
+  ASSERT_EQ(narrow.size(), size_t(panels * blocks * 512));
+  ASSERT_EQ(sides.size(), size_t(3 * rows * 32));
+  for (int64_t panel = 0; panel < panels; ++panel)
+    for (int64_t k = 0; k < blocks * 32; ++k)
+      for (int64_t n = 0; n < 32; ++n) {
+        // Panels of both halves are in turn.
+        int64_t inHalf = panel / 2 * 32 + n;
+        int64_t wanted = inHalf < columns / 2
+                             ? number(k, panel % 2 * (columns / 2) + inHalf)
+                             : 0;
+        int64_t lane = n % 8 * 4 + k % 32 / 8, word = lane * 4 + n / 8;
+        int64_t block = panel * blocks + k / 32, upper = k % 2;
+        char byte = wide[size_t(block * 1024 + k % 8 / 4 * 512 + word * 4 +
+                                upper * 2 + k % 4 / 2)];
+        EXPECT_EQ(byte, wanted);
+        bool isThere = k < rows && inHalf < columns / 2;
+        char pair =
+            narrow[size_t(block * 512 + word * 4 + upper * 2 + k % 8 / 4)];
+        // Eight more, of the lower bits.
+        EXPECT_EQ(pair >> (k % 4 / 2 * 4) & 15,
+                  isThere ? (wanted + 8) & 15 : 0);
+      }
+  for (int64_t n = 0; n < 96; ++n)
+    for (int64_t row = 0; row < rows; ++row)
+      EXPECT_EQ(
+          sides[size_t((n / 32 * rows + row) * 32 + n % 8 * 4 + n % 32 / 8)],
+          number(row, n));
+}
+
 TEST_F(WeightPlanTest, PacksRoundedWeightsInPairsOfRows) {
   constexpr int64_t rows = 301, columns = 50; // Chunks, and half a pair.
   add("w", {rows, columns}, 0);

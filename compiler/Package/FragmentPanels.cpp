@@ -1,0 +1,68 @@
+//===- FragmentPanels.cpp - Weights of few bits for devices ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Package/FragmentPanels.h"
+#include "compiler/Package/MatrixSource.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace tenon;
+using kernel::fragmentColumns;
+using kernel::FragmentLayout;
+using kernel::fragmentSteps;
+
+namespace {
+
+class Packer {
+public:
+  Packer(const Weight &weight, const FragmentLayout &layout)
+      : source(weight), layout(layout), width(*MatrixSource::widthOf(weight)),
+        rowsOfBlock(layout.bits == 0 ? 1 : fragmentSteps),
+        bias(source.type.isUnsignedInteger() ? 0 : 8) {}
+
+  /// A panel of the columns from `first` on, `count` of which are there.
+  void pack(int64_t first, int64_t count, ByteSink sink) const {
+    int64_t blocks = layout.blocks(source.depth);
+    size_t each = size_t(layout.blockBytes(width));
+    std::vector<char> panel(size_t(blocks) * each);
+    for (int64_t k = 0; k < source.depth; ++k) {
+      char *block = panel.data() + size_t(k / rowsOfBlock) * each;
+      for (int64_t n = 0; n < count; ++n)
+        put(k, first + n, layout.placeInBlock(k % rowsOfBlock, n, width),
+            block);
+    }
+    sink(panel);
+  }
+
+private:
+  void put(int64_t k, int64_t n, int64_t bit, char *block) const {
+    if (layout.bits != 4)
+      return source.read(k, n, width, block + bit / 8);
+    uint32_t number = (source.nibble(k, n) + bias) & 15;
+    block[bit / 8] = char(block[bit / 8] | int(number << bit % 8));
+  }
+
+  const MatrixSource source;
+  const FragmentLayout &layout;
+  const int64_t width, rowsOfBlock;
+  const uint32_t bias;
+};
+
+} // namespace
+
+std::optional<uint64_t> tenon::fragmentBytes(const Weight &weight,
+                                             const FragmentLayout &layout) {
+  std::optional<int64_t> width = MatrixSource::widthOf(weight);
+  if (!width || weight.shape.size() != 2 || (layout.bits != 0 && *width != 1))
+    return std::nullopt;
+  return layout.totalBytes(weight.shape[0], weight.shape[1], *width);
+}
+
+void tenon::packFragments(const PlacedWeight &placed,
+                          const FragmentLayout &layout, ByteSink sink) {
+  Packer packer(*placed.weight, layout);
+  int64_t columns = placed.weight->shape[1] / layout.parts;
+  for (int64_t n = 0; n < columns; n += fragmentColumns)
+    for (int64_t part = 0; part < layout.parts; ++part)
+      packer.pack(part * columns + n, std::min(fragmentColumns, columns - n),
+                  sink);
+}
