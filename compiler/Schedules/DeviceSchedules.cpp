@@ -3,6 +3,7 @@
 
 #include "compiler/Schedules/DeviceSchedules.h"
 #include "dialects/Kernel/DeviceTiles.h"
+#include "dialects/Kernel/FragmentLayout.h"
 
 using namespace mlir;
 
@@ -32,6 +33,10 @@ std::optional<std::string> refusalOfMma(const KernelView &view,
   if (std::optional<std::string> why = refusalOfTiles(view))
     return why;
   kernel::MatmulView sizes = matmulOf(view);
+  if (sizes.quantized) {
+    std::optional<std::string> why = refusalOfFewBits(view, sizes);
+    return why ? why : refusalOfSizes(sizes, schedule);
+  }
   Type type = graph::getElementType(sizes.lhs.base);
   if (type != graph::getElementType(sizes.rhs.base))
     return "its operands are of two types";
@@ -59,7 +64,61 @@ SmallVector<std::string> rowMajor(const KernelView &view) {
   return SmallVector<std::string>(view.body.getNumArguments());
 }
 
+/// Why numbers, of 8 bits or 4, do not become bf16 as kernels do it.
+std::optional<std::string> refusalOfNumbers(const kernel::QuantizedRhs &rhs) {
+  bool isNibbles = rhs.bits == 4;
+  if (!isNibbles && (!rhs.isSigned() || rhs.zeros || rhs.zeroPoint != 0))
+    return "rhs has numbers of 8 bits with zero points";
+  if (isNibbles && rhs.zeros && rhs.isSigned())
+    return "rhs has numbers of 4 bits with a sign and zero points";
+  int64_t offset = rhs.zeroPoint + (rhs.isSigned() ? 8 : 0);
+  if (isNibbles && (offset < 0 || offset > 15))
+    return "the zero point of rhs is none of its numbers";
+  if (rhs.blocks > 1 && rhs.block % kernel::fragmentSteps != 0)
+    return "blocks of rhs are no multiple of 32 steps of k";
+  if (!graph::getElementType(rhs.scales).isBF16())
+    return "scales of rhs are not bf16";
+  return std::nullopt;
+}
+
 } // namespace
+
+std::optional<std::string> refusalOfFewBits(const KernelView &view,
+                                            const kernel::MatmulView &sizes) {
+  const kernel::QuantizedRhs &rhs = *sizes.quantized;
+  for (Value part : {rhs.numbers, rhs.scales, rhs.zeros}) {
+    auto argument = dyn_cast_if_present<BlockArgument>(part);
+    if (part && (!argument || !view.isWeight[argument.getArgNumber()] ||
+                 !argument.hasOneUse()))
+      return "numbers, a scale or a zero point are no weight of their own";
+  }
+  if (std::optional<std::string> why = refusalOfNumbers(rhs))
+    return why;
+  if (!graph::getElementType(sizes.lhs.base).isBF16())
+    return "rhs has few bits, and lhs is not bf16";
+  if (kernel::copyBytes(sizes, sizes.lhs, /*axis=*/1) < 4 ||
+      !sizes.depth.exactDiv(graph::Expr::constant(sizes.depth.getContext(), 2)))
+    return "rhs has few bits, and steps of k of lhs do not lie in pairs";
+  return std::nullopt;
+}
+
+SmallVector<std::string> layoutsOfDevice(const KernelView &view) {
+  SmallVector<std::string> layouts = rowMajor(view);
+  kernel::MatmulView sizes = matmulOf(view);
+  if (!sizes.quantized)
+    return layouts;
+  const kernel::QuantizedRhs &rhs = *sizes.quantized;
+  auto set = [&](Value part, StringRef layout) {
+    if (part)
+      layouts[cast<BlockArgument>(part).getArgNumber()] =
+          (layout + (sizes.halves ? "_halves" : "")).str();
+  };
+  using Layout = kernel::FragmentLayout;
+  set(rhs.numbers, rhs.bits == 4 ? Layout::nibbles : Layout::bytes);
+  set(rhs.scales, Layout::sides);
+  set(rhs.zeros, Layout::sides);
+  return layouts;
+}
 
 std::optional<std::string> refusalMatmulMma(const KernelView &view) {
   return refusalOfMma(view, kernel::mmaSchedule);
@@ -68,7 +127,7 @@ kernel::Geometry geometryMatmulMma(const KernelView &view) {
   return kernel::tileGeometry(matmulOf(view), kernel::mmaSchedule);
 }
 SmallVector<std::string> layoutsMatmulMma(const KernelView &view) {
-  return rowMajor(view);
+  return layoutsOfDevice(view);
 }
 
 std::optional<std::string> refusalMatmulMmaSmall(const KernelView &view) {
@@ -78,7 +137,7 @@ kernel::Geometry geometryMatmulMmaSmall(const KernelView &view) {
   return kernel::tileGeometry(matmulOf(view), kernel::mmaSmallSchedule);
 }
 SmallVector<std::string> layoutsMatmulMmaSmall(const KernelView &view) {
-  return rowMajor(view);
+  return layoutsOfDevice(view);
 }
 kernel::Expr whenMatmulMmaSmall(const KernelView &view) {
   return kernel::hasFewTiles(matmulOf(view));

@@ -5,11 +5,18 @@
 #define TENON_COMPILER_SCHEDULES_DEVICESCHEDULES_H
 
 #include "compiler/Schedules/Schedules.h"
+#include "dialects/Kernel/MatmulView.h"
 
 namespace tenon {
 
 /// Why a kernel cannot run over tiles of a matmul, whatever its types.
 std::optional<std::string> refusalOfTiles(const KernelView &view);
+
+/// Why devices cannot read the quantized rhs of a product, and its lhs, as
+/// fragments; and how its tensors lie where they can.
+std::optional<std::string> refusalOfFewBits(const KernelView &view,
+                                            const kernel::MatmulView &sizes);
+llvm::SmallVector<std::string> layoutsOfDevice(const KernelView &view);
 
 std::optional<std::string> refusalMatmulMma(const KernelView &view);
 kernel::Geometry geometryMatmulMma(const KernelView &view);

@@ -14,15 +14,24 @@ static kernel::MatmulView matmulOf(const KernelView &view) {
       cast<graph::MatmulOp>(kernel::findRoot(view.body)));
 }
 
-std::optional<std::string> refusalMatmulRows(const KernelView &view) {
-  if (std::optional<std::string> why = refusalOfTiles(view))
-    return why;
-  kernel::MatmulView sizes = matmulOf(view);
+static std::optional<std::string>
+refusalOfOperands(const KernelView &view, const kernel::MatmulView &sizes) {
+  if (sizes.quantized)
+    return refusalOfFewBits(view, sizes);
   for (const kernel::StridedView *operand : {&sizes.lhs, &sizes.rhs}) {
     Type type = graph::getElementType(operand->base);
     if (!type.isF32() && !type.isBF16() && !type.isF16())
       return "an operand is neither f32 nor bf16 nor f16";
   }
+  return std::nullopt;
+}
+
+std::optional<std::string> refusalMatmulRows(const KernelView &view) {
+  if (std::optional<std::string> why = refusalOfTiles(view))
+    return why;
+  kernel::MatmulView sizes = matmulOf(view);
+  if (std::optional<std::string> why = refusalOfOperands(view, sizes))
+    return why;
   kernel::Geometry geometry = kernel::fewRowsGeometry(sizes);
   if (!geometry)
     return "the number of its parts is beyond what an expression holds";
@@ -41,7 +50,7 @@ kernel::Geometry geometryMatmulRows(const KernelView &view) {
 }
 
 SmallVector<std::string> layoutsMatmulRows(const KernelView &view) {
-  return SmallVector<std::string>(view.body.getNumArguments());
+  return layoutsOfDevice(view);
 }
 
 } // namespace tenon

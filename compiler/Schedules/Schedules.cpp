@@ -94,8 +94,6 @@ std::optional<std::string> refusalOfTiles(const KernelView &view) {
   std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
   if (!sizes)
     return "an operand of the matmul is computed in the kernel";
-  if (view.target != Target::Cpu && kernel::quantizedRhsOf(matmul.getRhs()))
-    return "rhs is quantized";
   // Behind the root, every op runs on the tile that was just stored.
   llvm::SmallPtrSet<Operation *, 8> behind = {matmul};
   for (Operation &op : view.body.without_terminator()) {

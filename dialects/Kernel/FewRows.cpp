@@ -31,6 +31,13 @@ FewRows fewRowsOf(const MatmulView &view) {
   const StridedView &rhs = view.rhs;
   int64_t size = graph::byteWidth(graph::getElementType(rhs.base));
   FewRows plan;
+  if (view.quantized) {
+    // Two fragments of lhs; of rhs, each half of the columns has a panel.
+    plan.alongDepth = false;
+    plan.rows = 16;
+    plan.panels = view.halves ? 2 : 1;
+    return plan;
+  }
   plan.alongDepth = rhs.strides[rhs.strides.size() - 2].isConstant(1);
   plan.together = 16 / size;
   plan.rows = 32 / plan.together;
@@ -51,8 +58,8 @@ DeviceTile fewRowsTileOf(const MatmulView &view) {
 
 Expr hasFewRows(const MatmulView &view) {
   // Of 16 bits, twice as many products come with the bytes of rhs, and the
-  // matrix instructions are soon faster.
-  bool isWide = graph::getElementType(view.rhs.base).isF32();
+  // matrix instructions are soon faster: those of few bits take them here, too.
+  bool isWide = view.quantized || graph::getElementType(view.rhs.base).isF32();
   Expr spare = number(view, isWide ? 17 : 9) - view.rows;
   return spare.max(number(view, 0)).min(number(view, 1));
 }

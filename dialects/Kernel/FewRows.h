@@ -3,7 +3,9 @@
 //
 // A product of few rows is as fast as its rhs can be read: once, by all of the
 // device, with many wide loads on their way. A block has some columns and some
-// rows of the result; its threads share the steps of k. Where that makes few
+// rows of the result; its threads share the steps of k. A rhs of few bits (see
+// FragmentLayout.h) is multiplied by the matrix instructions, each warp some
+// blocks of k of a panel. Where that makes few
 // blocks, several share the steps of k, too: their sums meet in memory, and the
 // block that comes last adds them in the order of k.
 //
@@ -13,6 +15,7 @@
 #define TENON_DIALECTS_KERNEL_FEWROWS_H
 
 #include "dialects/Kernel/DeviceTiles.h"
+#include "dialects/Kernel/FragmentLayout.h"
 #include "dialects/Kernel/Geometry.h"
 #include "dialects/Kernel/MatmulView.h"
 
@@ -31,12 +34,18 @@ struct FewRows {
   /// Elements of rhs that a thread has side by side: of 16 bytes together, and
   /// of one load.
   int64_t together, width;
+  /// Panels of a rhs of few bits; 0 for others.
+  int64_t panels = 0;
 
   int64_t columns() const {
+    if (panels > 0)
+      return panels * fragmentColumns;
     return alongDepth ? warps * runs : across * together;
   }
   /// Steps of k that a block takes at once.
   int64_t depth() const {
+    if (panels > 0)
+      return warps * fragmentSteps;
     return alongDepth ? 32 * together : threads / across * runs;
   }
   /// Sums of a warp, or of all, wait in shared memory.

@@ -3,7 +3,6 @@
 
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/Packing.h"
-#include "dialects/Kernel/QuantizedRhs.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -265,7 +264,8 @@ std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
                   dims.back(),
                   columnHalvesOf(op),
                   skippedRowsOf(op),
-                  turnBehind(op)};
+                  turnBehind(op),
+                  quantized};
   if (view.halves)
     view.columns = graph::getDims(view.halves->low.getResult()).back();
   bool isOneMatrix =

@@ -12,7 +12,7 @@
 #ifndef TENON_DIALECTS_KERNEL_MATMULVIEW_H
 #define TENON_DIALECTS_KERNEL_MATMULVIEW_H
 
-#include "dialects/Kernel/StridedView.h"
+#include "dialects/Kernel/QuantizedRhs.h"
 
 namespace tenon::kernel {
 
@@ -70,7 +70,8 @@ bool sumsWait(graph::MatmulOp op);
 mlir::Value loopedOver(mlir::Operation *root);
 
 /// The operands are views of their own type or, through widening casts, of bf16
-/// or f16 (of which form-regions lets in, for CPUs, weights alone).
+/// or f16 (of which form-regions lets in, for CPUs, weights alone). Of a
+/// quantized rhs it is the numbers that are seen.
 struct MatmulView {
   StridedView lhs, rhs;
   /// The result's axes before the last two; none where lhs lies such that they
@@ -80,6 +81,7 @@ struct MatmulView {
   std::optional<ColumnHalves> halves;
   std::optional<SkippedRows> skipped;
   graph::TransposeOp turn; // See turnBehind; rows are those of a batch then.
+  std::optional<QuantizedRhs> quantized;
   bool hasPairs() const { return graph::getElementType(rhs.base).isBF16(); }
   bool hasF16Rhs() const { return graph::getElementType(rhs.base).isF16(); }
   bool hasHalfLhs() const { return graph::getElementType(lhs.base).isBF16(); }

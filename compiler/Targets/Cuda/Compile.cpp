@@ -8,6 +8,7 @@
 #include "compiler/Targets/Cuda/LowerPtx.h"
 #include "compiler/Targets/Cuda/MathLibrary.h"
 #include "dialects/Kernel/DeviceAttention.h"
+#include "dialects/Kernel/FragmentLayout.h"
 #include "dialects/Ptx/Ptx.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -65,12 +66,22 @@ void describeEntries(llvm::Module &code, ArrayRef<CudaKernel> kernels) {
         ->addFnAttr("nvvm.maxntid", Twine(kernel.threads).str());
 }
 
+bool readsFragments(kernel::FuncOp function) {
+  return llvm::any_of(
+      function.getLayouts().getAsValueRange<StringAttr>(),
+      [](StringRef layout) { return kernel::FragmentLayout::parse(layout); });
+}
+
 /// How many blocks of a kernel the registers are to leave room for, at least; 0
 /// where that is left to the assembler. Of an attention by tiles as many as
 /// shared memory does, up to where each thread has 128 registers: left alone,
 /// it takes fewer and spills, or more and leaves a multiprocessor half empty.
+/// The same is true of products by weights of few bits.
 unsigned leastBlocks(kernel::FuncOp function, const CudaKernel &kernel) {
   constexpr unsigned most = 4, roomyBytes = 227 << 10, ownBytes = 1 << 10;
+  constexpr unsigned registers = 65536, ofThread = 128;
+  if (readsFragments(function))
+    return registers / ofThread / kernel.threads;
   if (function.getSchedule() != kernel::attentionMmaSchedule &&
       function.getSchedule() != kernel::attentionSimtSchedule)
     return 0;

@@ -27,7 +27,10 @@ RowsMatmul::RowsMatmul(DeviceEmitter &e, MatmulProduct &product)
       plan(kernel::fewRowsOf(view)), f32(e.b.getF32Type()),
       sharedMemory(e.sharedMemory()), thread(e.threadOrdinal()),
       pieces(e.valueOf(kernel::depthPiecesOf(view, plan))),
-      outColumns(plan.columns() / int64_t(product.results.size())) {}
+      outColumns(plan.columns() / int64_t(product.results.size())) {
+  if (view.quantized)
+    fewBits.emplace(e, *view.quantized, plan.panels);
+}
 
 void RowsMatmul::emit(Value ordinal) {
   locate(ordinal);
@@ -73,7 +76,8 @@ void RowsMatmul::locate(Value ordinal) {
   to = bound(e.add(piece, e.number(1)));
 }
 
-/// By the number of rows that are there: one, some or all.
+/// By the number of rows that are there: one, some or all; those of few bits
+/// are multiplied by eight.
 void RowsMatmul::sumRows() {
   std::optional<int64_t> known = getConstantIntValue(product.rows);
   auto mayHave = [&](int64_t fewest, int64_t most) {
@@ -85,8 +89,11 @@ void RowsMatmul::sumRows() {
   };
   bool isAlone = known && (*known <= plan.rows);
   int64_t fewest = 1;
-  for (int64_t lines : {int64_t(1), plan.rows / 2, plan.rows}) {
+  SmallVector<int64_t> counts = {1, plan.rows / 2, plan.rows};
+  for (int64_t lines : ArrayRef(counts).drop_front(fewBits ? 1 : 0)) {
     auto sum = [&] {
+      if (fewBits)
+        return sumFewBits(lines);
       plan.alongDepth ? sumAlongDepth(lines) : sumAlongColumns(lines);
     };
     if (mayHave(fewest, lines)) {

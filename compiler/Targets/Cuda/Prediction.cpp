@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/Prediction.h"
+#include "dialects/Kernel/FragmentLayout.h"
 #include "dialects/Kernel/PointwiseView.h"
 #include "dialects/Kernel/RowTile.h"
 #include "dialects/Kernel/SerialTiles.h"
@@ -133,9 +134,30 @@ private:
     if (auto cost = launch->getAttrOfType<graph::DimsAttr>("cost")) {
       flops = double(numberOf(cost[0]));
       bytes = double(numberOf(cost[1])) * passesOver(function) +
-              double(numberOf(cost[2]));
+              double(numberOf(cost[2])) + double(packedBytes(launch, function));
     }
     account(kernel, blocks, flops, bytes);
+  }
+
+  /// Of weights that lie in a layout of their own, which the cost leaves out.
+  static int64_t packedBytes(exec::LaunchOp launch, kernel::FuncOp function) {
+    int64_t bytes = 0;
+    auto buffers = launch.getBuffers().getAsRange<exec::BufferAttr>();
+    for (auto [argument, buffer] :
+         llvm::zip(function.getBlock().getArguments(), buffers)) {
+      auto type = cast<RankedTensorType>(argument.getType());
+      StringRef name = buffer.getLayout().getValue();
+      if (buffer.getPlace() != exec::Place::Weights || name.empty() ||
+          !type.hasStaticShape())
+        continue;
+      int64_t width = graph::byteWidth(type.getElementType());
+      std::optional<int64_t> known;
+      if (auto layout = kernel::FragmentLayout::parse(name))
+        known =
+            layout->totalBytes(type.getDimSize(0), type.getDimSize(1), width);
+      bytes += known.value_or(type.getNumElements() * width);
+    }
+    return bytes;
   }
 
   void start(PredictedKernel &kernel, kernel::FuncOp function,

@@ -4,6 +4,7 @@
 #ifndef TENON_COMPILER_TARGETS_CUDA_ROWSMATMUL_H
 #define TENON_COMPILER_TARGETS_CUDA_ROWSMATMUL_H
 
+#include "compiler/Targets/Cuda/FewBits.h"
 #include "compiler/Targets/Cuda/Product.h"
 #include "dialects/Kernel/FewRows.h"
 
@@ -41,6 +42,18 @@ private:
                                     mlir::ValueRange before);
   void sumAlongDepth(int64_t lines);
 
+  // MatmulRowsFewBits.cpp
+  /// What a lane has of a block of k: of each group of rows, and each panel.
+  struct LaneBlock {
+    llvm::SmallVector<llvm::SmallVector<Value>, 2> lhs;
+    llvm::SmallVector<FewBits::Words, 2> rhs;
+  };
+  llvm::SmallVector<Value> lhsPairs(Value offset, Value k, bool mayEnd);
+  LaneBlock loadBlock(llvm::ArrayRef<Value> lhs, Value block, bool mayEnd);
+  void addBlock(const LaneBlock &block, llvm::MutableArrayRef<Value> sums);
+  void sumFewBits(int64_t lines);
+  void storeFewBitsSums(llvm::ArrayRef<Value> sums, int64_t groups);
+
   void eachSum(int64_t columns, llvm::function_ref<void(Value)> body);
   Value sumOfWarps(Value i);
   Value joinBlocks();
@@ -51,6 +64,7 @@ private:
   const MatrixOperand &left, &right;
   const kernel::MatmulView &view;
   const kernel::FewRows plan;
+  std::optional<FewBits> fewBits; // Where rhs is such.
   const mlir::Type f32;
   const Value sharedMemory, thread, pieces;
   const int64_t outColumns;  // Of one half where there are halves.

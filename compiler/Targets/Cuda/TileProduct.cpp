@@ -133,8 +133,7 @@ void TileProduct::store(ArrayRef<Copy> parts, Type type, Value place) {
 }
 
 SmallVector<Value> TileProduct::sumPanels(ValueRange zeros, int64_t stageBytes,
-                                          ArrayRef<PanelCopies> copies,
-                                          Add add) {
+                                          Fetch fetch, Add add) {
   Value panels = e.div(e.add(product.depth, e.number(tile.depth - 1)),
                        e.number(tile.depth));
   Value first = e.number(0), end = panels;
@@ -150,10 +149,7 @@ SmallVector<Value> TileProduct::sumPanels(ValueRange zeros, int64_t stageBytes,
   };
   // Where no panel is left there is an empty group: waits count groups.
   auto fetchIfAny = [&](Value panel) {
-    e.ifThen(e.less(panel, end), [&] {
-      for (const PanelCopies &all : copies)
-        start(all, panel, stageOf(panel));
-    });
+    e.ifThen(e.less(panel, end), [&] { fetch(panel, stageOf(panel)); });
     ptx::CpAsyncCommitOp::create(e.b);
   };
   e.loop(first, e.add(first, e.number(tile.stages - 1)), fetchIfAny);
@@ -356,6 +352,10 @@ LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {
   kernel::Expr pieces = kernel::tilePiecesOf(*view, schedule);
   if (!pieces.isConstant(1))
     product.pieces = e.valueOf(pieces);
+  if (view->quantized) {
+    emitFewBitsTile(e, product, tile, *view->quantized, ordinal);
+    return success();
+  }
   auto emit = kernel::isMmaSchedule(schedule)      ? emitMmaTile
               : kernel::isTf32Schedule(schedule)   ? emitTf32Tile
               : kernel::isTf32x3Schedule(schedule) ? emitTf32x3Tile

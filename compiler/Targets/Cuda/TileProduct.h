@@ -54,10 +54,20 @@ protected:
   /// Adds the products of a panel that is there to sums.
   using Add = llvm::function_ref<llvm::SmallVector<Value>(Value stage,
                                                           mlir::ValueRange)>;
+  /// Starts the copies of a panel.
+  using Fetch = llvm::function_ref<void(Value panel, Value stage)>;
   /// The sums over all panels, of `stageBytes` each.
   llvm::SmallVector<Value> sumPanels(mlir::ValueRange zeros, int64_t stageBytes,
+                                     Fetch fetch, Add add);
+  llvm::SmallVector<Value> sumPanels(mlir::ValueRange zeros, int64_t stageBytes,
                                      llvm::ArrayRef<PanelCopies> copies,
-                                     Add add);
+                                     Add add) {
+    auto fetch = [&](Value panel, Value stage) {
+      for (const PanelCopies &all : copies)
+        start(all, panel, stage);
+    };
+    return sumPanels(zeros, stageBytes, fetch, add);
+  }
 
   void barrier();
   /// An address in shared memory: of byte `offset` behind `from`.
@@ -66,6 +76,8 @@ protected:
   /// The thread's number, read here: what is computed of it does not take
   /// registers elsewhere.
   Value threadHere();
+  /// The first column of the tile: of each half where there are two.
+  Value tileColumn() const { return column; }
   /// Whether panels are known to end where k does.
   bool hasWholeDepth() const;
 
@@ -97,6 +109,11 @@ void emitSimtTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile,
                   Value ordinal);
 void emitMmaTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile,
                  Value ordinal);
+
+/// A tile of a product of bf16 by a weight of few bits.
+void emitFewBitsTile(DeviceEmitter &e, Product &product,
+                     kernel::DeviceTile tile, const kernel::QuantizedRhs &rhs,
+                     Value ordinal);
 
 /// A tile of a product of f32 by the matrix instructions: of factors rounded to
 /// tf32, and of factors split in two parts of that.

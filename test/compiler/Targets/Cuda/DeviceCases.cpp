@@ -31,6 +31,50 @@ std::string describe(const KernelCase &test, const Symbols &sizes) {
   return text;
 }
 
+/// A matrix [K, N] as warps read it, by panels of 32 columns: of numbers of few
+/// bits, or (0 bits) of their scales and zero points.
+std::vector<char> inFragments(const reference::Tensor &tensor, int64_t bits,
+                              int64_t parts) {
+  std::vector<char> bytes = tensor.toBytes();
+  int64_t depth = tensor.shape[0], columns = tensor.shape[1] / parts;
+  int64_t width = graph::byteWidth(tensor.element);
+  int64_t steps = bits == 0 ? 1 : 32, blocks = (depth + steps - 1) / steps;
+  int64_t blockBytes = bits == 0 ? 32 * width : 128 * bits;
+  std::vector<char> packed((columns + 31) / 32 * parts * blocks * blockBytes);
+  for (int64_t k = 0; k < depth; ++k)
+    for (int64_t n = 0; n < columns * parts; ++n) {
+      int64_t part = n / columns, inPart = n % columns, at = inPart % 32;
+      int64_t panel = inPart / 32 * parts + part;
+      char *block = &packed[(panel * blocks + k / steps) * blockBytes];
+      const char *from = &bytes[(k * columns * parts + n) * width];
+      int64_t group = at % 8, of = at / 8, pair = k % 8 / 2, upper = k % 2;
+      int64_t word = ((group * 4 + k % 32 / 8) * 4 + of) * 4;
+      if (bits == 0) {
+        std::memcpy(block + (group * 4 + of) * width, from, width);
+      } else if (bits == 8) {
+        block[pair / 2 * 512 + word + 2 * upper + pair % 2] = *from;
+      } else {
+        int number = *from + (tensor.element.isUnsignedInteger() ? 0 : 8);
+        block[word + 2 * upper + pair / 2] |=
+            char(number << (pair % 2 == 0 ? 0 : 4));
+      }
+    }
+  return packed;
+}
+
+std::vector<char> inDeviceLayout(const reference::Tensor &tensor,
+                                 StringRef layout) {
+  StringRef name = layout;
+  int64_t parts = name.consume_back("_halves") ? 2 : 1;
+  if (name == "nibbles32")
+    return inFragments(tensor, 4, parts);
+  if (name == "bytes32")
+    return inFragments(tensor, 8, parts);
+  if (name == "sides32")
+    return inFragments(tensor, 0, parts);
+  return inFilterLayout(tensor, layout);
+}
+
 /// One case at one list of sizes.
 class DeviceRun {
 public:
@@ -92,7 +136,7 @@ private:
     std::vector<uint64_t> words;
     for (auto [input, layout] :
          llvm::zip(inputs, kernel.getLayouts().getAsValueRange<StringAttr>())) {
-      std::vector<char> bytes = inFilterLayout(input, layout);
+      std::vector<char> bytes = inDeviceLayout(input, layout);
       words.push_back(memory.allocate(bytes.size()));
       memory.write(words.back(), bytes.data(), bytes.size());
     }
