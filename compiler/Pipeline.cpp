@@ -63,13 +63,12 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   }
   // Rounded weights.
   function.addPass(createFoldConstantsPass(weights, /*onlyRoundings=*/true));
-  if (!isCuda) {
-    LowerWeightsPassOptions blocks;
-    blocks.block = options.blockSize;
-    blocks.explain = options.explain;
-    function.addPass(
-        createLowerWeightsPass(weights, options.squares.get(), blocks));
-  }
+  LowerWeightsPassOptions blocks;
+  blocks.block = options.blockSize;
+  blocks.explain = options.explain;
+  blocks.target = lowering.target;
+  function.addPass(
+      createLowerWeightsPass(weights, options.squares.get(), blocks));
   function.addPass(createRecordPrecisionPass(precisions));
 }
 

@@ -77,12 +77,9 @@ void checkTargets(const CompileOptions &options,
     levelsOf(options, /*hasQuads=*/false, errors);
   else if (!options.levels.empty())
     errors.push_back("CPU levels are given, but CPUs are no target");
-  for (Precision each :
-       {Precision::Int8, Precision::Int8Weights, Precision::Int4Weights})
-    if (hasCuda && options.usesPrecision(each))
-      errors.push_back(nameOf(each).str() +
-                       " is for CPUs alone, and CUDA is a target: for it say "
-                       "--precision=bf16 or fp16");
+  if (hasCuda && options.usesPrecision(Precision::Int8))
+    errors.push_back("int8 is for CPUs alone, and CUDA is a target: for it say "
+                     "--precision=bf16, fp16, int8-weights or int4-weights");
   if (!hasCuda && !options.sms.empty())
     errors.push_back("compute capabilities are given, but CUDA is no target");
   if (options.stage == EmitStage::Ptx && options.targets[0] != Target::Cuda)

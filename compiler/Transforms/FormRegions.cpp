@@ -77,7 +77,7 @@ public:
         copyFactors(matmul);
       else if (readsThroughViews(&op) || readsNarrow(&op))
         copyViews(&op);
-      if (matmul && !isCuda)
+      if (matmul && readsQuantized(matmul))
         takeQuantized(matmul);
     }
     for (Operation &op : llvm::make_early_inc_range(block))
@@ -260,6 +260,13 @@ private:
       if (cast->use_empty())
         cast->erase();
     }
+  }
+
+  /// Whether kernels of a product read a quantized weight: on CUDA of those
+  /// whose lhs is bf16.
+  bool readsQuantized(graph::MatmulOp op) const {
+    Value lhs = kernel::behindWidening(op.getLhs());
+    return !isCuda || (lhs && graph::getElementType(lhs).isBF16());
   }
 
   /// Leaves a product what dequantizes its weight, which no other op reads.

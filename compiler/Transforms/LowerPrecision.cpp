@@ -19,7 +19,8 @@
 //
 // CUDA devices have instructions for pairs of 16 bits that are many times as
 // fast as those for f32: there, all products of two activations and
-// convolutions by groups are such, too.
+// convolutions by groups are such, too, and so is whatever is to have 8 or 4
+// bits and is no product by a weight.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,15 +81,13 @@ public:
     });
     for (Operation *op : products) {
       // What products of fewer bits err by leaves room for that.
-      Precision own = precisionOf(op, precision);
-      if (!isCuda && isa<graph::AttentionOp>(op) &&
-          (own == Precision::Int8 || isOfFewBits(own)))
+      if (staysInBf16(op, precisionOf(op, precision)))
         op->setAttr(precisionAttribute,
                     Builder(op).getStringAttr(nameOf(Precision::Bf16)));
       if (isWanted(op))
         lowerOrSay(op);
       auto matmul = dyn_cast<graph::MatmulOp>(op);
-      if (matmul && !isCuda && isOfFewBits(own))
+      if (matmul && isOfFewBits(precisionOf(op, precision)))
         lowerLhs(matmul);
     }
     for (graph::GatherOp op : lookups)
@@ -118,10 +117,31 @@ private:
   /// Whether what meets a weight stays f32.
   bool isOfWeightsAlone() const { return !isCuda && narrowType.isF16(); }
 
+  /// Whether an op that is to have fewer bits has no kernel for them: attention
+  /// on CPUs, and on CUDA all but products by weights.
+  bool staysInBf16(Operation *op, Precision own) const {
+    auto matmul = dyn_cast<graph::MatmulOp>(op);
+    if (isCuda)
+      return isOfFewBits(own) && !(matmul && readsFewBits(matmul));
+    return isa<graph::AttentionOp>(op) &&
+           (own == Precision::Int8 || isOfFewBits(own));
+  }
+
+  /// Whether CUDA's kernels could read the rhs of a product in few bits: pairs
+  /// of bf16 of lhs are what they multiply.
+  static bool readsFewBits(graph::MatmulOp op) {
+    graph::WeightOp weight = storedMatrixOf(op.getRhs());
+    std::optional<kernel::StridedView> lhs = kernel::stridedViewOf(op.getLhs());
+    return graph::getRank(op.getRhs()) == 2 && refusalOfFewBits(op).empty() &&
+           isLargeWeight(weight) && lhs && hasEvenDepth(op) &&
+           kernel::liesInPairs(*lhs, lhs->strides.size() - 1);
+  }
+
   /// Of a product whose weight will be of 8 or 4 bits, which are coarser: what
   /// it multiplies is rounded, so that many rows are multiplied in bf16.
   void lowerLhs(graph::MatmulOp op) {
-    if (refusal(op).empty() && refusalOfFewBits(op).empty())
+    narrowType = Builder(op).getBF16Type();
+    if (isCuda || (refusal(op).empty() && refusalOfFewBits(op).empty()))
       lower(op.getLhsMutable());
   }
 

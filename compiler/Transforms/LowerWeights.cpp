@@ -12,11 +12,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/CompensateRounding.h"
+#include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
 #include "compiler/Transforms/QuantizeBlock.h"
 #include "compiler/Transforms/QuantizedWeights.h"
 #include "compiler/Transforms/WeightPasses.h"
 #include "compiler/Weights/WeightBlock.h"
+#include "dialects/Kernel/MatmulView.h"
 #include "llvm/Support/Parallel.h"
 #include <cstring>
 #include <map>
@@ -178,6 +180,10 @@ struct LowerWeights : impl::LowerWeightsPassBase<LowerWeights> {
           << " up to " << largestBlock;
       return signalPassFailure();
     }
+    if (target != "cpu" && target != "cuda") {
+      getOperation().emitError("there is no target '") << target << "'";
+      return signalPassFailure();
+    }
     SmallVector<graph::MatmulOp> products;
     getOperation().walk([&](graph::MatmulOp op) { products.push_back(op); });
     for (graph::MatmulOp op : products) {
@@ -201,12 +207,11 @@ private:
   std::string refusal(graph::MatmulOp op) {
     if (std::string why = refusalOfFewBits(op); !why.empty())
       return why;
+    if (target == "cuda" && graph::getRank(op.getRhs()) != 2)
+      return "rhs is not one matrix";
+    if (target == "cuda" && !isBf16(op.getLhs()))
+      return "lhs is not rounded to bf16";
     return weightOf(op) ? "" : "its weight is not at hand";
-  }
-
-  const Weight *weightOf(graph::MatmulOp op) {
-    auto stored = op.getRhs().getDefiningOp<graph::WeightOp>();
-    return weights ? weights->lookup(stored.getName()) : nullptr;
   }
 
   static int64_t depthOf(graph::MatmulOp op) {
@@ -229,11 +234,10 @@ private:
       op->removeAttr(compensatedAttribute);
     if (explain)
       remark(op, result.weight);
-    auto stored = op.getRhs().getDefiningOp<graph::WeightOp>();
+    Value rhs = op.getRhs();
     op.getRhsMutable().assign(
         quantizedRhs(builder, op.getLoc(), result.weight, depthOf(op)));
-    if (stored->use_empty())
-      stored->erase();
+    eraseUnused(rhs.getDefiningOp());
     return success();
   }
 
@@ -261,11 +265,30 @@ private:
         << (weight.zeros ? ", with zero points" : "");
   }
 
+  static bool isBf16(Value lhs) {
+    Value narrow = kernel::behindWidening(lhs);
+    return narrow && graph::getElementType(narrow).isBF16();
+  }
+
+  /// The matrices [K, N] that rhs is, of what it is stored as.
+  const Weight *weightOf(graph::MatmulOp op) {
+    graph::WeightOp stored = storedMatrixOf(op.getRhs());
+    const Weight *weight =
+        weights ? weights->lookup(stored.getName()) : nullptr;
+    if (!weight || op.getRhs() == stored)
+      return weight;
+    const Weight *&turned = transposes[weight];
+    if (!turned)
+      turned = weights->addTransposed(weight->name + ".turned", *weight);
+    return turned;
+  }
+
   WeightStore *weights = nullptr;
   const SquaresByWeight *squares = nullptr;
   // Bits, block, whether it is to be compensated.
   using Key = std::tuple<const Weight *, int64_t, int64_t, bool>;
   std::map<Key, Made> made;
+  llvm::DenseMap<const Weight *, const Weight *> transposes;
 };
 
 } // namespace

@@ -45,9 +45,17 @@ bool isRouter(Operation *op, int64_t steps) {
 
 } // namespace
 
+graph::WeightOp storedMatrixOf(Value rhs) {
+  auto transpose = rhs.getDefiningOp<graph::TransposeOp>();
+  bool isTurned =
+      transpose && transpose.getPermutation() == ArrayRef<int64_t>{1, 0};
+  Value stored = isTurned ? transpose.getInput() : rhs;
+  return stored.getDefiningOp<graph::WeightOp>();
+}
+
 std::string refusalOfFewBits(graph::MatmulOp op) {
   auto type = cast<RankedTensorType>(op.getRhs().getType());
-  if (!op.getRhs().getDefiningOp<graph::WeightOp>() || !type.hasStaticShape() ||
+  if (!storedMatrixOf(op.getRhs()) || !type.hasStaticShape() ||
       !type.getElementType().isF32() || type.getNumElements() < fewestElements)
     return "rhs is no weight of f32 of some size";
   if (!kernel::isMatrixOrOnePerBatch(op))

@@ -25,6 +25,10 @@ struct QuantizedWeight {
 /// Why the weight of a product cannot have few bits; empty where it can.
 std::string refusalOfFewBits(graph::MatmulOp op);
 
+/// The stored matrix, or matrices, that the rhs of a product is, or, as devices
+/// see some, is the transpose of; null for others.
+graph::WeightOp storedMatrixOf(mlir::Value rhs);
+
 /// The first `depth` rows of the weight as f32, in the form that kernels take
 /// in.
 mlir::Value quantizedRhs(mlir::OpBuilder &builder, mlir::Location loc,

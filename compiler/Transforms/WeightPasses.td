@@ -14,11 +14,13 @@ def LowerWeightsPass : Pass<"lower-weights", "::mlir::func::FuncOp"> {
     k of each column, in the form that kernels take in. Numbers are rounded to
     nearest, and a block's scale is searched for the least squared error; with
     the attribute `graph.compensated`, rows make up for the errors of others, as
-    what the product reads says. Of 4 bits, a weight has zero points where that takes a tenth off it. The product
-    stays one of f32; so do a table that is looked up as well, and a small
-    product whose largest results choose experts. Each op asks
-    for its precision and its blocks; one to which none was assigned, for those
-    of the options.
+    what the product reads says. Of 4 bits, a weight has zero points where that
+    takes a tenth off it. The product stays one of f32; so do a table that is
+    looked up as well, and a small product whose largest results choose experts.
+    For CUDA a weight may be seen transposed and is one matrix, and lhs must be
+    rounded to bf16, which is what kernels multiply there. Each op asks for its
+    precision and its blocks; one to which none was assigned, for those of the
+    options.
   }];
   let dependentDialects = ["::tenon::graph::GraphDialect"];
   let options = [Option<"precision", "precision", "std::string", "\"fp32\"",
@@ -28,6 +30,8 @@ def LowerWeightsPass : Pass<"lower-weights", "::mlir::func::FuncOp"> {
                         "Steps of k with a scale in common, of products to "
                         "which none was assigned: a multiple of 16, 256 at "
                         "most">,
+                 Option<"target", "target", "std::string", "\"cpu\"",
+                         "cpu or cuda">,
                  Option<"explain", "explain", "bool", "false",
                         "Remark on each product: why it stays in f32, or what "
                         "its weight is">];

@@ -17,7 +17,7 @@ of floats, become a few numbers again and again, which compress to nearly
 nothing. Then no output is as it should be, and only times are of use.
 --preset takes what fits one call of ten minutes and 64 MB: all sweeps, one data
 set of a test model of each kind in all precisions, and with --full the models
-TIMED of a folder, timed in bf16. --all takes one data set of every model in
+TIMED of a folder, timed in bf16 (and GPT-2 with weights of few bits). --all takes one data set of every model in
 fp32 and bf16, or, as that is too much for one folder, the K-th of N shares of
 them. Artifacts of both are packed, which run.sh undoes.
 With --most-mb, models are left out, and named, from where the folder would
@@ -43,7 +43,9 @@ import sweeps
 
 TYPES = {1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64",
          9: "bool", 10: "f16", 11: "f64", 12: "u32", 13: "u64", 16: "bf16"}
-ROUNDING = {"bf16": 1e-2, "fp16": 2e-3}  # As `tenon verify` allows.
+# As `tenon verify` allows.
+ROUNDING = {"bf16": 1e-2, "fp16": 2e-3, "int8-weights": 3e-2, "int4-weights": 2e-1}
+PRECISIONS = ",".join(("fp32", *ROUNDING))
 HALVES = (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
 EXPLAINED = ("80", "90", "100", "120")
 QUANTIZED = re.compile(
@@ -57,6 +59,8 @@ OF_EACH_KIND = (
     "mlp_ts17", "moe_dy20", "mixer_dy20", "gemma2_ts17", "qwen2_ts17",
     "phi3_ts17", "clip_text_ts17", "opt_t5_decoder_merged", "bert_fp16",
     "resnet_fp16", "bert_int8qdq", "llama_int4")
+# Decoders wait for weights, and are timed with fewer bits of them as well.
+TIMED_IN = {"gpt2": ("bf16", "int8-weights", "int4-weights")}
 TIMED = ("bert", "gpt2", "vit", "resnet", "convnext", "swin", "t5_encoder",
          "whisper_encoder")
 
@@ -242,7 +246,8 @@ def prepare_timed(options, folder):
             for at in range(0, size, len(numbers)):
                 weights.write(numbers[:size - at])
         wanted = options.precision.split(",")
-        for precision in ["bf16"] if "bf16" in wanted else wanted:
+        timed = TIMED_IN.get(folder.name, ("bf16",))
+        for precision in [each for each in timed if each in wanted] or wanted:
             artifact = pathlib.Path(scratch, f"{name}.{precision}.tenon")
             compile_model(options, model, artifact, precision)
             names = value_names(options, artifact)
@@ -312,7 +317,7 @@ def arguments():
         options.models += sorted(models)[first - 1::step]
     if options.preset:
         options.sweeps = "real"
-        options.precision = "fp32,bf16,fp16"
+        options.precision = PRECISIONS
         options.models += [options.preset / name for name in OF_EACH_KIND]
         if options.full:
             options.timed += [options.full / name for name in TIMED]

@@ -60,6 +60,28 @@ def check_cuda(folder):
     run("compile", model, "--target=tpu", "-o", both, code=2, err="tpu")
     run("explain", model, "--target=cuda", "--sm=80", out="A100 (sm_80)")
     run("explain", model, "--target=cuda", "--sm=81", code=2, err="81")
+    check_few_bits_on_devices()
+
+
+def check_few_bits_on_devices():
+    """Weights are read in few bits, and the fewer the less there is to read."""
+    model = MODELS / "gpt2_ts17" / "model.onnx"
+    foretold = []
+    for precision, layout in (("bf16", ""), ("int8-weights", "bytes32"),
+                              ("int4-weights", "nibbles32")):
+        ours = ["--target=cuda", f"--precision={precision}"]
+        text = run("compile", model, *ours, "--emit=kernels", out=layout)
+        expect("@dequantize" not in text, f"{precision} has a kernel that dequantizes")
+        one = [f"--dim={name}=1" for name in ("batch", "seq")]
+        text = run("explain", model, *ours, *one, out="as a model of it says")
+        foretold.append(float(re.search(r"([\d.]+) MB on", text)[1]))
+    expect(sorted(foretold, reverse=True) == foretold, f"bytes foretold: {foretold}")
+    # Where more is asked for than a model keeps, kernels are looked at one by one.
+    for precision in ("int8-weights", "int4-weights"):
+        text = run("verify", MODELS / "gpt2_ts17", "--device", "cuda", "--cuda-driver",
+                   DRIVER, f"--precision={precision}", "--max-error=1e-9", code=1)
+        error = re.search(r"specification is \w*dequantize\w* .* error (\S+)", text)
+        expect(error and float(error[1]) < 1e-6, text)
 
 
 def check_precision_plan(folder):

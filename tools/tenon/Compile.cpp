@@ -83,7 +83,8 @@ std::string refusalOfTargets(const CompileOptions &options,
   if (!llvm::is_contained(options.targets, Target::Cuda))
     return "";
   return ("--precision=" + precision +
-          " is for CPUs alone, and CUDA is a target: for it say bf16 or fp16")
+          " is for CPUs alone, and CUDA is a target: for it say bf16, fp16, "
+          "int8-weights or int4-weights")
       .str();
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/Package/ElementTypes.h"
 #include "compiler/Weights/Printable.h"
 #include "dialects/Kernel/FilterLayout.h"
+#include "dialects/Kernel/FragmentLayout.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/RecurrentView.h"
@@ -82,6 +83,32 @@ std::vector<char> unpackNarrow(const char *packed, int64_t rows,
       char pair = packed[(line * panelColumns + lane) * 4 + step / 2];
       int number = pair >> (step % 2 * 4) & 15;
       *to = char(isSigned && number > 7 ? number - 16 : number);
+    }
+  return matrix;
+}
+
+/// A matrix as devices' warps read it, of elements of so many bytes.
+std::vector<char> unpackFragments(const char *packed,
+                                  const kernel::FragmentLayout &layout,
+                                  int64_t rows, int64_t columns, int64_t bytes,
+                                  bool isSigned) {
+  std::vector<char> matrix(size_t(rows * columns * bytes));
+  int64_t width = columns / layout.parts, ofBlock = layout.blockBytes(bytes);
+  int64_t steps = layout.bits == 0 ? 1 : kernel::fragmentSteps;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      int64_t inPart = column % width;
+      int64_t panel =
+          inPart / kernel::fragmentColumns * layout.parts + column / width;
+      int64_t block = panel * layout.blocks(rows) + row / steps;
+      int64_t bit = layout.placeInBlock(
+          row % steps, inPart % kernel::fragmentColumns, bytes);
+      const char *from = packed + block * ofBlock + bit / 8;
+      char *to = matrix.data() + (row * columns + column) * bytes;
+      if (layout.bits == 4)
+        *to = char((*from >> bit % 8 & 15) - (isSigned ? 8 : 0));
+      else
+        std::memcpy(to, from, size_t(bytes));
     }
   return matrix;
 }
@@ -313,6 +340,10 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
     tensor.bytes = unpackNarrow(
         data, (*shape)[0], (*shape)[1], width, narrow == kernel::nibblesLayout,
         !graph::getElementType(value).isUnsignedInteger(), parts);
+  else if (auto fragments = kernel::FragmentLayout::parse(layout))
+    tensor.bytes =
+        unpackFragments(data, *fragments, (*shape)[0], (*shape)[1], width,
+                        !graph::getElementType(value).isUnsignedInteger());
   else if (layout == "packed48" && shape->size() == 3)
     tensor.bytes = unpackBatch(data, *shape, form);
   else if (layout == "packed48")

@@ -40,8 +40,8 @@ void addPrecision(CLI::App *command, PrecisionRequest &precision,
           "--precision", precision.all,
           std::string("What products multiply: fp32 (the default); bf16, which "
                       "also halves the weights; fp16, finer, on CPUs of "
-                      "weights alone; int8, or weights alone in blocks of 8 or "
-                      "4 bits, for CPUs") +
+                      "weights alone; weights alone in blocks of 8 or 4 bits "
+                      "by what is bf16; int8, for CPUs") +
               (canChoose ? "; or auto, which chooses for each" : ""))
       ->check(CLI::IsMember(names));
   command

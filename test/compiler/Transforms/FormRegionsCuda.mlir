@@ -123,3 +123,44 @@ func.func @rotated(%x: tensor<1x2x6x4xf32>, %c: tensor<1x6x2xf32>)
   %1 = graph.cast %0 : (tensor<1x2x6x4xf32>) -> tensor<1x2x6x4xbf16>
   return %1 : tensor<1x2x6x4xbf16>
 }
+
+// -----
+
+// A product whose lhs is bf16 reads its weight in few bits; one of f32 has it
+// dequantized by a kernel of its own, since devices multiply no such pair.
+
+// CHECK-LABEL: @quantized
+// CHECK:      kernel.region
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<64x16xi8>, %{{.*}}: tensor<2x16xbf16>, %{{.*}}: tensor<4x64xbf16>)
+// CHECK:        graph.dequantize
+// CHECK:        graph.matmul
+// CHECK-NEXT:   kernel.yield
+// CHECK-LABEL: @dequantized
+// CHECK:        graph.dequantize
+// CHECK-NEXT:   kernel.yield
+// CHECK:        graph.matmul
+func.func @quantized(%x: tensor<4x64xbf16>) -> tensor<4x16xf32> {
+  %q = graph.weight {name = "q"} : () -> tensor<64x16xi8>
+  %s = graph.weight {name = "s"} : () -> tensor<2x16xbf16>
+  %q3 = graph.reshape %q : (tensor<64x16xi8>) -> tensor<2x32x16xi8>
+  %s3 = graph.reshape %s : (tensor<2x16xbf16>) -> tensor<2x1x16xbf16>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %d = graph.dequantize %q3, %s3, %z
+      : (tensor<2x32x16xi8>, tensor<2x1x16xbf16>, tensor<i8>) -> tensor<2x32x16xf32>
+  %b = graph.reshape %d : (tensor<2x32x16xf32>) -> tensor<64x16xf32>
+  %a = graph.cast %x : (tensor<4x64xbf16>) -> tensor<4x64xf32>
+  %c = graph.matmul %a, %b : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  return %c : tensor<4x16xf32>
+}
+func.func @dequantized(%a: tensor<4x64xf32>) -> tensor<4x16xf32> {
+  %q = graph.weight {name = "q"} : () -> tensor<64x16xi8>
+  %s = graph.weight {name = "s"} : () -> tensor<2x16xbf16>
+  %q3 = graph.reshape %q : (tensor<64x16xi8>) -> tensor<2x32x16xi8>
+  %s3 = graph.reshape %s : (tensor<2x16xbf16>) -> tensor<2x1x16xbf16>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %d = graph.dequantize %q3, %s3, %z
+      : (tensor<2x32x16xi8>, tensor<2x1x16xbf16>, tensor<i8>) -> tensor<2x32x16xf32>
+  %b = graph.reshape %d : (tensor<2x32x16xf32>) -> tensor<64x16xf32>
+  %c = graph.matmul %a, %b : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  return %c : tensor<4x16xf32>
+}

@@ -182,3 +182,52 @@ func.func @convolutions(%x: tensor<1x9x9x64xf32>)
       : (tensor<1x7x7x64xf32>, tensor<4x64x1x1xf32>) -> tensor<1x7x7x4xf32>
   return %0, %1 : tensor<1x7x7x64xf32>, tensor<1x7x7x4xf32>
 }
+
+// -----
+
+// Of products by weights of few bits lhs alone is rounded, also where the
+// weight is seen transposed or has rows of an odd length.
+// CHECK-LABEL: @fewBits
+// CHECK-NOT:  -> tensor<{{.*}}x{{.*}}xbf16>
+// CHECK:      %[[X:.*]] = graph.cast %arg0 : (tensor<4x128xf32>) -> tensor<4x128xbf16>
+// CHECK-NOT:  -> tensor<{{.*}}x{{.*}}xbf16>
+// CHECK:      %[[LHS:.*]] = graph.cast %[[X]] : {{.*}} -> tensor<4x128xf32>
+// CHECK-NEXT: graph.matmul %[[LHS]], %{{.*}} {graph.precision = "int4-weights"}
+// CHECK:      graph.matmul %{{.*}}, %{{.*}} {graph.precision = "int8-weights"}
+func.func @fewBits(%x: tensor<4x128xf32>)
+    -> (tensor<4x65xf32>, tensor<4x64xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<128x65xf32>
+  %t = graph.weight {name = "t"} : () -> tensor<64x128xf32>
+  %v = graph.transpose %t {permutation = array<i64: 1, 0>}
+      : (tensor<64x128xf32>) -> tensor<128x64xf32>
+  %0 = graph.matmul %x, %w {graph.precision = "int4-weights"}
+      : (tensor<4x128xf32>, tensor<128x65xf32>) -> tensor<4x65xf32>
+  %1 = graph.matmul %x, %v {graph.precision = "int8-weights"}
+      : (tensor<4x128xf32>, tensor<128x64xf32>) -> tensor<4x64xf32>
+  return %0, %1 : tensor<4x65xf32>, tensor<4x64xf32>
+}
+
+// -----
+
+// What has no kernel for few bits is bf16: products of two activations, those
+// by batches of matrices and those whose rows of lhs are no pairs. Where bf16
+// is refused too, f32 stays.
+// CHECK-LABEL: @noFewBits
+// CHECK:      graph.matmul {{.*}} {graph.precision = "bf16"} : (tensor<2x5x8xf32>, tensor<2x8x8xf32>)
+// CHECK:      graph.matmul {{.*}} {graph.precision = "bf16"} : (tensor<2x5x8xf32>, tensor<2x8x512xf32>)
+// CHECK:      graph.matmul {{.*}} {graph.precision = "fp32"} : (tensor<5x7xf32>, tensor<7x1001xf32>)
+// WHY: remark: stays in f32: an operand's elements do not lie in memory by twos
+func.func @noFewBits(%x: tensor<2x5x8xf32>, %y: tensor<2x8x8xf32>,
+                     %z: tensor<5x7xf32>)
+    -> (tensor<2x5x8xf32>, tensor<2x5x512xf32>, tensor<5x1001xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<2x8x512xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<7x1001xf32>
+  %0 = graph.matmul %x, %y {graph.precision = "int4-weights"}
+      : (tensor<2x5x8xf32>, tensor<2x8x8xf32>) -> tensor<2x5x8xf32>
+  %1 = graph.matmul %x, %w {graph.precision = "int8-weights"}
+      : (tensor<2x5x8xf32>, tensor<2x8x512xf32>) -> tensor<2x5x512xf32>
+  %2 = graph.matmul %z, %v {graph.precision = "int8-weights"}
+      : (tensor<5x7xf32>, tensor<7x1001xf32>) -> tensor<5x1001xf32>
+  return %0, %1, %2
+      : tensor<2x5x8xf32>, tensor<2x5x512xf32>, tensor<5x1001xf32>
+}

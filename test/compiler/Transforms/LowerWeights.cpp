@@ -37,7 +37,10 @@ struct LowerWeightsTest : testing::Test {
                                 int64_t block = 32,
                                 const SquaresByWeight *squares = nullptr,
                                 bool isCompensated = false) {
-    std::string source = R"(
+    LowerWeightsPassOptions options;
+    options.precision = precision;
+    options.block = block;
+    return loweredFrom(R"(
 func.func @f(%x: tensor<LEADxf32>) -> (tensor<OUTxf32>, tensor<OUTxf32>) {
   %w = graph.weight {name = "w"} : () -> tensor<SHAPExf32>
   %0 = graph.matmul %x, %w : (tensor<LEADxf32>, tensor<SHAPExf32>)
@@ -45,7 +48,37 @@ func.func @f(%x: tensor<LEADxf32>) -> (tensor<OUTxf32>, tensor<OUTxf32>) {
   %1 = graph.matmul %x, %w : (tensor<LEADxf32>, tensor<SHAPExf32>)
       -> tensor<OUTxf32>
   return %0, %1 : tensor<OUTxf32>, tensor<OUTxf32>
-})";
+})",
+                       shape, options, squares, isCompensated);
+  }
+
+  /// The same for CUDA, of a weight that is seen transposed; the second lhs is
+  /// f32.
+  OwningOpRef<ModuleOp> loweredTurned(const std::string &precision) {
+    LowerWeightsPassOptions options;
+    options.precision = precision;
+    options.target = "cuda";
+    return loweredFrom(R"(
+func.func @f(%n: tensor<LEADxbf16>, %x: tensor<LEADxf32>)
+    -> (tensor<OUTxf32>, tensor<OUTxf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<70x100xf32>
+  %t = graph.transpose %w {permutation = array<i64: 1, 0>}
+      : (tensor<70x100xf32>) -> tensor<SHAPExf32>
+  %0 = graph.cast %n : (tensor<LEADxbf16>) -> tensor<LEADxf32>
+  %1 = graph.matmul %0, %t : (tensor<LEADxf32>, tensor<SHAPExf32>)
+      -> tensor<OUTxf32>
+  %2 = graph.matmul %x, %t : (tensor<LEADxf32>, tensor<SHAPExf32>)
+      -> tensor<OUTxf32>
+  return %1, %2 : tensor<OUTxf32>, tensor<OUTxf32>
+})",
+                       "100x70", options);
+  }
+
+  OwningOpRef<ModuleOp> loweredFrom(std::string source,
+                                    const std::string &shape,
+                                    LowerWeightsPassOptions options,
+                                    const SquaresByWeight *squares = nullptr,
+                                    bool isCompensated = false) {
     bool isBatch = shape.starts_with("2x");
     auto replace = [&](StringRef from, StringRef to) {
       for (size_t at; (at = source.find(from.str())) != std::string::npos;)
@@ -64,9 +97,6 @@ func.func @f(%x: tensor<LEADxf32>) -> (tensor<OUTxf32>, tensor<OUTxf32>) {
         op->setAttr("graph.compensated", UnitAttr::get(&context));
       });
     PassManager pm(&context);
-    LowerWeightsPassOptions options;
-    options.precision = precision;
-    options.block = block;
     options.explain = true;
     pm.addNestedPass<func::FuncOp>(
         createLowerWeightsPass(weights, squares, options));
@@ -239,6 +269,20 @@ TEST_F(LowerWeightsTest, WhatIsFarFromZeroHasZeroPoints) {
   EXPECT_TRUE(found[0].zeros);
   EXPECT_FALSE(found[0].isSigned());
   EXPECT_LT(errorOf(found[0], values), 0.06);
+}
+
+TEST_F(LowerWeightsTest, DevicesReadTransposesByLhsOfBf16) {
+  std::vector<float> values = normal(0), turned(values.size());
+  for (int64_t k = 0; k < depth; ++k)
+    for (int64_t n = 0; n < columns; ++n)
+      turned[size_t(n * depth + k)] = values[size_t(k * columns + n)];
+  add(turned, {columns, depth});
+  auto module = loweredTurned("int8-weights");
+  auto found = quantizedOf(*module);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_LT(errorOf(found[0], values), 0.006);
+  EXPECT_EQ(remarks, std::vector<std::string>(
+                         {"stays in f32: lhs is not rounded to bf16"}));
 }
 
 TEST_F(LowerWeightsTest, ZerosInfinitiesAndTinyNumbersAreNoFault) {
