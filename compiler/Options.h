@@ -69,6 +69,9 @@ struct CompileOptions {
   /// What products of weights in few bits read: without a plan all of them are
   /// rounded by it, with one those that it names as compensated.
   std::shared_ptr<const SquaresByWeight> squares;
+  /// What the graph is lowered for, where that is not what its kernels run on:
+  /// programs that show on CPUs what is rounded on another target.
+  std::optional<Target> graphTarget;
   /// Ranges of symbolic dims; lo == hi makes the dim a number.
   std::vector<DimRange> dims;
   EmitStage stage = EmitStage::Artifact;

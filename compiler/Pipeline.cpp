@@ -97,7 +97,9 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
 void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
                          const CompileOptions &options, Target target,
                          PrecisionPlan &precisions, PrecisionProbes &probes) {
-  buildTargetGraphPipeline(pm, weights, options, target, precisions, probes);
+  buildTargetGraphPipeline(pm, weights, options,
+                           options.graphTarget.value_or(target), precisions,
+                           probes);
   if (options.stage == EmitStage::Graph)
     return;
   // graph -> kernel.region: which ops share a kernel.

@@ -15,9 +15,9 @@
 #include "tools/tenon/Compare.h"
 #include "tools/tenon/CompiledModel.h"
 #include "tools/tenon/PrecisionChoice.h"
+#include "tools/tenon/PrecisionSpeeds.h"
 #include "tools/tenon/Verify.h"
 
-#include "compiler/Targets/Cpu/CpuLevel.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -33,9 +33,6 @@ namespace {
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 /// Sizes that inputs do not tell.
 constexpr int64_t defaultSize = 128;
-/// Of a machine that both bounds matter on: operations of f32 in the time of a
-/// byte.
-constexpr double flopsPerByte = 10;
 /// Powers of two around the bound on squares of errors that the guess may be
 /// off by, and the steps in which the range is halved.
 constexpr double mostOptimism = 8, mostPessimism = 8;
@@ -46,46 +43,6 @@ constexpr int mostPlans = 6;
 constexpr double caution = 0.5;
 
 using Inputs = std::vector<Tensor>;
-
-/// What a precision costs: operations in the time of one of f32, what it takes
-/// to make its numbers of an activation included, and bytes of a weight's
-/// element, scales of blocks included.
-struct PrecisionSpeed {
-  Precision precision;
-  double speed, weightBytes;
-};
-
-/// Of a CPU level, as bench_matmul has them; f32 first.
-std::vector<PrecisionSpeed> speedsOf(const CompileOptions &options) {
-  auto level = cpu::findCpuLevel(
-      options.levels.empty() ? "native" : options.levels.back());
-  bool hasPairs = level && level->pairDots != cpu::PairDots::None;
-  bool hasQuads = level && level->quadDots;
-  bool hasAmx = level && level->amx != cpu::Amx::None;
-  double scaleBytes = 2 / double(options.blockSize); // Of a bf16.
-  return {{Precision::Fp32, 1, 4},
-          {Precision::Bf16,
-           hasAmx     ? 4.5
-           : hasPairs ? 1.9
-                      : 0.95,
-           2},
-          {Precision::Fp16, 0.98, 2},
-          {Precision::Int8,
-           hasAmx     ? 6
-           : hasQuads ? 2.8
-                      : 1.2,
-           1},
-          {Precision::Int8Weights,
-           hasAmx     ? 4
-           : hasPairs ? 1.7
-                      : 0.95,
-           1 + scaleBytes},
-          {Precision::Int4Weights,
-           hasAmx     ? 4
-           : hasPairs ? 1.7
-                      : 0.9,
-           0.5 + scaleBytes}};
-}
 
 /// An op, what it has to do and what other precisions do to its result.
 struct MeasuredOp {
@@ -102,6 +59,10 @@ public:
   Measurement(const std::string &path, const CompileOptions &options,
               const PrecisionRequest &request)
       : path(path), options(options), request(request) {
+    // CPUs measure what the graph for another target rounds.
+    this->options.graphTarget = options.targets.front();
+    this->options.targets = {Target::Cpu};
+    this->options.sms.clear();
     this->options.stage = EmitStage::Artifact;
     this->options.precision = Precision::Fp32;
     this->options.precisionPlan.reset();
@@ -314,16 +275,16 @@ struct Outcome {
 /// Chooses plans by what was measured.
 class Planner {
 public:
-  Planner(Measurement &measured, std::vector<PrecisionSpeed> speeds,
+  Planner(Measurement &measured, PrecisionSpeeds machine,
           const PrecisionRequest &request)
-      : measured(measured), speeds(std::move(speeds)), request(request) {}
+      : measured(measured), machine(std::move(machine)),
+        speeds(this->machine.speeds), request(request) {}
 
   llvm::Expected<PrecisionPlan> run();
 
 private:
   using Choice = std::vector<size_t>;
 
-  double timeOf(const MeasuredOp &op, const PrecisionSpeed &speed) const;
   /// Fills in costs but for errors: of each op f32 first, and then what it
   /// takes.
   void addCosts();
@@ -344,7 +305,8 @@ private:
   void report(const PrecisionPlan &plan) const;
 
   Measurement &measured;
-  std::vector<PrecisionSpeed> speeds; // That of f32 first.
+  const PrecisionSpeeds machine;
+  const std::vector<PrecisionSpeed> &speeds; // That of f32 first.
   const PrecisionRequest &request;
   std::vector<MeasuredOp> ops;
   std::vector<std::vector<PrecisionCost>> costs;
@@ -353,19 +315,15 @@ private:
   std::vector<Outcome> outcomes;
 };
 
-double Planner::timeOf(const MeasuredOp &op,
-                       const PrecisionSpeed &speed) const {
-  double bytes = op.weightElements * speed.weightBytes + op.dataElements * 4;
-  return std::max(op.flops / speed.speed, bytes * flopsPerByte);
-}
-
 void Planner::addCosts() {
   for (const MeasuredOp &op : ops) {
     costs.emplace_back();
     candidates.emplace_back();
     auto add = [&](const PrecisionSpeed &speed) {
       costs.back().push_back(
-          {0, timeOf(op, speed), op.weightElements * speed.weightBytes});
+          {0,
+           machine.timeOf(op.flops, op.weightElements, op.dataElements, speed),
+           op.weightElements * speed.weightBytes});
       candidates.back().push_back(speed.precision);
     };
     add(speeds.front());
@@ -528,9 +486,11 @@ void Planner::report(const PrecisionPlan &plan) const {
     llvm::outs() << llvm::format("  %-13s %8.2g %6.0f%% %8.1f MB\n",
                                  row.name.c_str(), row.error, 100 * row.time,
                                  double(row.weightBytes) / 1e6);
-  llvm::outs()
-      << "  (time: a model's, of products and tables; weights: of auto "
-         "as compiled)\n  auto is";
+  llvm::outs() << "  (time: a model's"
+               << (machine.machine.empty() ? "" : " for " + machine.machine)
+               << ", of products and tables; weights: of auto as compiled"
+               << (machine.machine.empty() ? "" : " to measure it")
+               << ")\n  auto is";
   for (const PrecisionSpeed &speed : speeds) {
     size_t ofThis = llvm::count_if(plan.ops, [&](const OpPrecision &row) {
       return row.precision == speed.precision;
@@ -563,12 +523,13 @@ llvm::Expected<PrecisionPlan> Planner::run() {
 llvm::Expected<PrecisionPlan>
 tenon::planPrecisions(const std::string &path, const CompileOptions &options,
                       const PrecisionRequest &request) {
-  std::vector<PrecisionSpeed> speeds = speedsOf(options);
+  PrecisionSpeeds machine = speedsOf(options);
   std::vector<Precision> candidates;
-  for (const PrecisionSpeed &speed : llvm::ArrayRef(speeds).drop_front())
+  for (const PrecisionSpeed &speed :
+       llvm::ArrayRef(machine.speeds).drop_front())
     candidates.push_back(speed.precision);
   Measurement measured(path, options, request);
   if (llvm::Error error = measured.prepare(candidates))
     return error;
-  return Planner(measured, std::move(speeds), request).run();
+  return Planner(measured, std::move(machine), request).run();
 }

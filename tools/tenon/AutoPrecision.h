@@ -13,7 +13,8 @@ namespace tenon {
 /// The fastest plan that keeps `request.maxError`, as measured on inputs of
 /// `request.calibrate`, or on seeded ones. Compiles the model several times,
 /// with `options` but for the precision, and prints what each precision alone
-/// would give beside what is chosen.
+/// would give beside what is chosen. For the first target of the options; for
+/// CUDA, CPUs run what rounds as its kernels do.
 llvm::Expected<PrecisionPlan> planPrecisions(const std::string &path,
                                              const CompileOptions &options,
                                              const PrecisionRequest &request);

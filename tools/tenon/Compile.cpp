@@ -77,17 +77,6 @@ int writePlan(Compilation &compilation, const std::string &path) {
   return refuse({"there is no memory plan at this stage"}, kInvalid);
 }
 
-/// Why a precision cannot be measured, which CPUs do; empty: it can.
-std::string refusalOfTargets(const CompileOptions &options,
-                             llvm::StringRef precision) {
-  if (!llvm::is_contained(options.targets, Target::Cuda))
-    return "";
-  return ("--precision=" + precision +
-          " is for CPUs alone, and CUDA is a target: for it say bf16, fp16, "
-          "int8-weights or int4-weights")
-      .str();
-}
-
 int takePlan(llvm::Expected<PrecisionPlan> plan, CompileOptions &options) {
   if (!plan)
     return refuse({llvm::toString(plan.takeError())}, kFailure);
@@ -126,8 +115,10 @@ int calibrate(const CompileCommand &command, CompileOptions &options) {
                    "\"compensated\" ops, whose weights it rounds, and for "
                    "--precision=auto"},
                   kInvalid);
-  if (std::string why = refusalOfTargets(options, "int8"); !why.empty())
-    return refuse({why}, kInvalid);
+  if (llvm::is_contained(options.targets, Target::Cuda))
+    return refuse({"--precision=int8 is for CPUs alone, and CUDA is a target: "
+                   "for it say bf16, fp16, int8-weights or int4-weights"},
+                  kInvalid);
   ProgressTimer progress("calibrating " + command.model);
   return takePlan(calibrateInt8(command.model, options, command.precision),
                   options);
@@ -135,8 +126,11 @@ int calibrate(const CompileCommand &command, CompileOptions &options) {
 
 /// Sets the plan of --precision=auto.
 int choosePlan(const CompileCommand &command, CompileOptions &options) {
-  if (std::string why = refusalOfTargets(options, "auto"); !why.empty())
-    return refuse({why}, kInvalid);
+  if (options.targets.size() > 1)
+    return refuse({"--precision=auto chooses for one target, as what is "
+                   "rounded differs: name one, with --precision-plan, and "
+                   "compile for both with that plan"},
+                  kInvalid);
   ProgressTimer progress("measuring " + command.model);
   return takePlan(planPrecisions(command.model, options, command.precision),
                   options);

@@ -15,9 +15,6 @@ using namespace mlir;
 namespace tenon::cuda {
 namespace {
 
-/// From one launch to the next in a graph, when neither has much to do.
-constexpr double launchSeconds = 1.5e-6;
-
 /// Between an empty device and a full one speed grows with the threads that are
 /// there; so many on each multiprocessor are enough to hide what they wait for.
 constexpr double enoughThreads = 512;

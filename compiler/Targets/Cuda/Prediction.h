@@ -19,6 +19,9 @@
 
 namespace tenon::cuda {
 
+/// From one launch to the next in a graph, when neither has much to do.
+inline constexpr double launchSeconds = 1.5e-6;
+
 enum class Limit { Launch, Compute, Memory };
 llvm::StringRef nameOf(Limit limit);
 
