@@ -92,11 +92,10 @@ bool isCompensated(const CompileOptions &options) {
 
 /// Sets what is known of inputs to round by.
 int observe(const CompileCommand &command, CompileOptions &options) {
-  if (std::string why = refusalOfTargets(
-          options,
-          options.precisionPlan ? "int4-weights" : nameOf(options.precision));
-      !why.empty())
-    return refuse({why}, kInvalid);
+  if (llvm::is_contained(options.targets, Target::Cuda))
+    return refuse({"--calibrate rounds weights in few bits for CPUs alone, and "
+                   "CUDA is a target: leave it out, or say --target=cpu"},
+                  kInvalid);
   ProgressTimer progress("observing " + command.model);
   auto squares = observeSquares(command.model, options, command.precision);
   if (!squares)

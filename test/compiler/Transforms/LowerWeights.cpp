@@ -281,8 +281,10 @@ TEST_F(LowerWeightsTest, DevicesReadTransposesByLhsOfBf16) {
   auto found = quantizedOf(*module);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_LT(errorOf(found[0], values), 0.006);
-  EXPECT_EQ(remarks, std::vector<std::string>(
-                         {"stays in f32: lhs is not rounded to bf16"}));
+  EXPECT_EQ(remarks,
+            std::vector<std::string>(
+                {"its weight has 8 bits and a scale for each 32 steps of k",
+                 "stays in f32: lhs is not rounded to bf16"}));
 }
 
 TEST_F(LowerWeightsTest, ZerosInfinitiesAndTinyNumbersAreNoFault) {
