@@ -185,7 +185,12 @@ struct LowerWeights : impl::LowerWeightsPassBase<LowerWeights> {
       return signalPassFailure();
     }
     SmallVector<graph::MatmulOp> products;
+    SmallVector<graph::GatherOp> lookups;
     getOperation().walk([&](graph::MatmulOp op) { products.push_back(op); });
+    getOperation().walk([&](graph::GatherOp op) { lookups.push_back(op); });
+    for (graph::GatherOp op : lookups)
+      if (isOfFewBits(precisionOf(op, *others)))
+        lowerTable(op);
     for (graph::MatmulOp op : products) {
       Precision wanted = precisionOf(op, *others);
       if (!isOfFewBits(wanted))
@@ -204,6 +209,14 @@ private:
     bool isCompensated = false;
   };
 
+  std::string refusal(graph::GatherOp op) {
+    if (target == "cuda")
+      return "devices look up what is stored";
+    if (std::string why = refusalOfFewBits(op); !why.empty())
+      return why;
+    return tableOf(op) ? "" : "its table is not at hand";
+  }
+
   std::string refusal(graph::MatmulOp op) {
     if (std::string why = refusalOfFewBits(op); !why.empty())
       return why;
@@ -212,6 +225,50 @@ private:
     if (target == "cuda" && !isBf16(op.getLhs()))
       return "lhs is not rounded to bf16";
     return weightOf(op) ? "" : "its weight is not at hand";
+  }
+
+  const Weight *tableOf(graph::GatherOp op) {
+    auto stored = op.getInput().getDefiningOp<graph::WeightOp>();
+    return weights ? weights->lookup(stored.getName()) : nullptr;
+  }
+
+  /// A row is all that a token is at first: it has 8 bits in any case.
+  void lowerTable(graph::GatherOp op) {
+    if (std::string why = refusal(op); !why.empty())
+      return leaveInFp32(op, why, /*explain=*/false);
+    const Weight &table = *tableOf(op);
+    const Weight &turned =
+        *weights->addTransposed(table.name + ".transposed", table);
+    auto assigned = op->getAttrOfType<IntegerAttr>(blockAttribute);
+    int64_t steps = assigned ? assigned.getInt() : block;
+    auto [known, isNew] = tables.try_emplace({&table, steps});
+    if (isNew)
+      known->second = Quantizer(turned, 8, steps, nullptr).run(*weights);
+    OpBuilder builder(op);
+    if (explain)
+      remark(op, "table", known->second);
+    Value value = quantizedLookup(builder, op, known->second);
+    record(op, value, steps);
+    auto stored = op.getInput().getDefiningOp<graph::WeightOp>();
+    op.getResult().replaceAllUsesWith(value);
+    op.erase();
+    if (stored->use_empty())
+      stored->erase();
+  }
+
+  /// What a plan says of a lookup is said by that of its numbers.
+  static void record(graph::GatherOp op, Value made, int64_t steps) {
+    auto name = op->getAttrOfType<StringAttr>(opNameAttribute);
+    while (!isa<graph::GatherOp>(made.getDefiningOp()))
+      made = made.getDefiningOp()->getOperand(0);
+    if (!name)
+      return;
+    Builder builder(op);
+    Operation *numbers = made.getDefiningOp();
+    numbers->setAttr(opNameAttribute, name);
+    numbers->setAttr(precisionAttribute,
+                     builder.getStringAttr(nameOf(Precision::Int8Weights)));
+    numbers->setAttr(blockAttribute, builder.getI64IntegerAttr(steps));
   }
 
   static int64_t depthOf(graph::MatmulOp op) {
@@ -233,7 +290,7 @@ private:
     if (!result.isCompensated)
       op->removeAttr(compensatedAttribute);
     if (explain)
-      remark(op, result.weight);
+      remark(op, "weight", result.weight);
     Value rhs = op.getRhs();
     op.getRhsMutable().assign(
         quantizedRhs(builder, op.getLoc(), result.weight, depthOf(op)));
@@ -256,13 +313,15 @@ private:
     return known->second;
   }
 
-  static void remark(graph::MatmulOp op, const QuantizedWeight &weight) {
-    op.emitRemark("its weight has ")
-        << weight.bits << " bits and a scale for "
-        << (weight.blocks == 1
-                ? "each column"
-                : "each " + std::to_string(weight.block) + " steps of k")
-        << (weight.zeros ? ", with zero points" : "");
+  static void remark(Operation *op, StringRef what,
+                     const QuantizedWeight &weight) {
+    op->emitRemark("its ") << what << " has " << weight.bits
+                           << " bits and a scale for "
+                           << (weight.blocks == 1
+                                   ? "each column"
+                                   : "each " + std::to_string(weight.block) +
+                                         " steps of k")
+                           << (weight.zeros ? ", with zero points" : "");
   }
 
   static bool isBf16(Value lhs) {
@@ -289,6 +348,7 @@ private:
   using Key = std::tuple<const Weight *, int64_t, int64_t, bool>;
   std::map<Key, Made> made;
   llvm::DenseMap<const Weight *, const Weight *> transposes;
+  std::map<std::pair<const Weight *, int64_t>, QuantizedWeight> tables;
 };
 
 } // namespace

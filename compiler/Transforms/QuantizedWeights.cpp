@@ -69,6 +69,15 @@ std::string refusalOfFewBits(graph::MatmulOp op) {
   return "";
 }
 
+std::string refusalOfFewBits(graph::GatherOp op) {
+  auto type = cast<RankedTensorType>(op.getInput().getType());
+  if (!op.getInput().getDefiningOp<graph::WeightOp>() ||
+      !type.hasStaticShape() || type.getRank() != 2 || op.getAxis() != 0 ||
+      !type.getElementType().isF32() || type.getNumElements() < fewestElements)
+    return "it looks up no rows of a table of f32 of some size";
+  return "";
+}
+
 Value quantizedRhs(OpBuilder &builder, Location loc,
                    const QuantizedWeight &weight, int64_t depth) {
   MLIRContext *context = builder.getContext();
@@ -116,6 +125,49 @@ Value quantizedRhs(OpBuilder &builder, Location loc,
     return graph::DimsAttr::get(context, sizes(context, values));
   };
   return graph::SliceOp::create(builder, loc, first, value, all(0), all(1));
+}
+
+Value quantizedLookup(OpBuilder &builder, graph::GatherOp op,
+                      const QuantizedWeight &weight) {
+  Location loc = op.getLoc();
+  MLIRContext *context = builder.getContext();
+  SmallVector<Expr> lead = graph::getDims(op.getIndices());
+  auto typed = [&](ArrayRef<int64_t> behind, Type element) {
+    SmallVector<Expr> dims(lead);
+    llvm::append_range(dims, sizes(context, behind));
+    return graph::tensorOf(dims, element);
+  };
+  // Rows of numbers or scales, as they are stored, in blocks.
+  auto picked = [&](const Weight &part, int64_t each) -> Value {
+    const Weight &rows = *part.transposed;
+    Type element = typeOf(rows);
+    Value table = graph::WeightOp::create(
+        builder, loc, RankedTensorType::get(rows.shape, element), rows.name);
+    Value row =
+        graph::GatherOp::create(builder, loc, typed(rows.shape.back(), element),
+                                table, op.getIndices(), op.getAxis());
+    return graph::ReshapeOp::create(builder, loc,
+                                    typed({weight.blocks, each}, element), row);
+  };
+  Value numbers = picked(*weight.numbers, weight.block);
+  Value scales = picked(*weight.scales, 1);
+  auto byte = RankedTensorType::get({}, typeOf(*weight.numbers));
+  Value zero = graph::ConstantOp::create(
+      builder, loc, byte, DenseElementsAttr::get(byte, APInt(8, 0)));
+  Type f32 = builder.getF32Type();
+  Value value = graph::DequantizeOp::create(
+      builder, loc, typed({weight.blocks, weight.block}, f32), numbers, scales,
+      zero);
+  int64_t steps = weight.blocks * weight.block;
+  value = graph::ReshapeOp::create(builder, loc, typed(steps, f32), value);
+  if (value.getType() == op.getType())
+    return value;
+  auto all = [&](int64_t each) {
+    SmallVector<int64_t> values(lead.size() + 1, each);
+    return graph::DimsAttr::get(context, sizes(context, values));
+  };
+  return graph::SliceOp::create(builder, loc, op.getType(), value, all(0),
+                                all(1));
 }
 
 } // namespace tenon

@@ -34,6 +34,14 @@ graph::WeightOp storedMatrixOf(mlir::Value rhs);
 mlir::Value quantizedRhs(mlir::OpBuilder &builder, mlir::Location loc,
                          const QuantizedWeight &weight, int64_t depth);
 
+/// Why a table that is looked up cannot have few bits; empty where it can.
+std::string refusalOfFewBits(graph::GatherOp op);
+
+/// What a lookup gives, [..., width], of a table [N, width] whose transpose was
+/// quantized: rows of numbers and of scales, dequantized.
+mlir::Value quantizedLookup(mlir::OpBuilder &builder, graph::GatherOp op,
+                            const QuantizedWeight &weight);
+
 } // namespace tenon
 
 #endif // TENON_COMPILER_TRANSFORMS_QUANTIZEDWEIGHTS_H

@@ -15,12 +15,13 @@ def LowerWeightsPass : Pass<"lower-weights", "::mlir::func::FuncOp"> {
     nearest, and a block's scale is searched for the least squared error; with
     the attribute `graph.compensated`, rows make up for the errors of others, as
     what the product reads says. Of 4 bits, a weight has zero points where that
-    takes a tenth off it. The product stays one of f32; so do a table that is
-    looked up as well, and a small product whose largest results choose experts.
-    For CUDA a weight may be seen transposed and is one matrix, and lhs must be
-    rounded to bf16, which is what kernels multiply there. Each op asks for its
-    precision and its blocks; one to which none was assigned, for those of the
-    options.
+    takes a tenth off it. The product stays one of f32; so does a small product
+    whose largest results choose experts. Tables whose rows are looked up have 8
+    bits where they ask for 4, too; what is picked are rows of numbers and of
+    scales. For CUDA a weight may be seen transposed and is one matrix, lhs must
+    be rounded to bf16, which is what kernels multiply there, and tables stay.
+    Each op asks for its precision and its blocks; one to which none was
+    assigned, for those of the options.
   }];
   let dependentDialects = ["::tenon::graph::GraphDialect"];
   let options = [Option<"precision", "precision", "std::string", "\"fp32\"",

@@ -138,6 +138,16 @@ def check_block_sizes(folder):
         expect(artifact.read_bytes() == by_option, "a plan makes other blocks")
     expect(sizes == sorted(sizes, reverse=True) and sizes[0] > sizes[-1],
            f"weights in larger blocks have {sizes} bytes")
+    # A table that is looked up has 8 bits where products have 4.
+    gpt2 = MODELS / "gpt2_ts17" / "model.onnx"
+    run("compile", gpt2, "--precision=int4-weights", "--cpu=native",
+        "--precision-plan", plan, "-o", artifact)
+    by_option, rows = artifact.read_bytes(), json.loads(plan.read_text())["ops"]
+    expect({row["precision"] for row in rows if row["kind"] == "gather"}
+           == {"int8-weights"}, f"the plan says {rows}")
+    run("compile", gpt2, "--cpu=native", "--precision-plan", plan, "-o", artifact)
+    expect(artifact.read_bytes() == by_option, "a plan makes other tables")
+    run("explain", gpt2, "--precision=int4-weights", out="its table has 8 bits")
     run("explain", model, "--precision=int8-weights", "--block-size=16",
         out="has 8 bits and a scale for each 16 steps of k")
     run("verify", MLP, "--precision=int8-weights", "--block-size=64", out="1 passed")

@@ -326,6 +326,52 @@ TEST_F(LowerWeightsTest, BatchesHaveAMatrixEach) {
     }
 }
 
+TEST_F(LowerWeightsTest, TablesHaveEightBits) {
+  // Rows of 70 are not whole blocks of 32.
+  std::vector<float> values = normal(0);
+  add(values, {depth, columns});
+  const char *source = R"(
+func.func @f(%i: tensor<4x2xi64>, %j: tensor<3xi64>)
+    -> (tensor<4x2x70xf32>, tensor<3x70xf32>, tensor<100x2xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<100x70xf32>
+  %0 = graph.gather %w, %i {axis = 0 : i64}
+      : (tensor<100x70xf32>, tensor<4x2xi64>) -> tensor<4x2x70xf32>
+  %1 = graph.gather %w, %j {axis = 0 : i64}
+      : (tensor<100x70xf32>, tensor<3xi64>) -> tensor<3x70xf32>
+  %c = graph.constant {value = dense<1> : tensor<2xi64>} : () -> tensor<2xi64>
+  %2 = graph.gather %w, %c {axis = 1 : i64}
+      : (tensor<100x70xf32>, tensor<2xi64>) -> tensor<100x2xf32>
+  return %0, %1, %2 : tensor<4x2x70xf32>, tensor<3x70xf32>, tensor<100x2xf32>
+})";
+  auto module = parseSourceString<ModuleOp>(source, &context);
+  PassManager pm(&context);
+  LowerWeightsPassOptions options;
+  options.precision = "int4-weights";
+  pm.addNestedPass<func::FuncOp>(
+      createLowerWeightsPass(weights, nullptr, options));
+  ASSERT_TRUE(succeeded(pm.run(*module)));
+  std::vector<std::string> read; // Tables by the order of lookups.
+  module->walk([&](graph::GatherOp op) {
+    auto table = op.getInput().getDefiningOp<graph::WeightOp>();
+    read.push_back(table.getName().str());
+  });
+  ASSERT_EQ(read.size(), 5u); // Columns are looked up in f32.
+  EXPECT_EQ(read[0], read[2]);
+  EXPECT_EQ(read[1], read[3]);
+  EXPECT_EQ(read[4], "w");
+  const Weight &numbers = *weights.lookup(read[0]);
+  const Weight &scales = *weights.lookup(read[1]);
+  EXPECT_EQ(ArrayRef(numbers.shape), ArrayRef<int64_t>({100, 96}));
+  EXPECT_EQ(ArrayRef(scales.shape), ArrayRef<int64_t>({100, 3}));
+  for (size_t row = 0; row < 100; ++row)
+    for (size_t i = 0; i < 70; ++i) {
+      uint16_t scale;
+      std::memcpy(&scale, scales.bytes().data() + (row * 3 + i / 32) * 2, 2);
+      float value = float(numbers.bytes()[row * 96 + i]) * widenBf16(scale);
+      EXPECT_NEAR(value, values[row * 70 + i], 0.003);
+    }
+}
+
 TEST_F(LowerWeightsTest, WhatChoosesExpertsStays) {
   add(normal(0), {depth, columns});
   auto module = parseSourceString<ModuleOp>(R"(
