@@ -57,10 +57,9 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   lowering.target = isCuda ? "cuda" : "cpu";
   lowering.hasPairDots = options.hasPairDots;
   function.addPass(createLowerPrecisionPass(weights, lowering));
-  if (!isCuda) {
-    function.addPass(createLowerInt8Pass(weights, {options.explain}));
+  function.addPass(createLowerInt8Pass(weights, {options.explain}));
+  if (!isCuda)
     function.addPass(createLowerStaticInt8Pass(weights, {options.explain}));
-  }
   // Rounded weights.
   function.addPass(createFoldConstantsPass(weights, /*onlyRoundings=*/true));
   LowerWeightsPassOptions blocks;

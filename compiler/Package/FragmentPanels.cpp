@@ -8,7 +8,6 @@
 using namespace tenon;
 using kernel::fragmentColumns;
 using kernel::FragmentLayout;
-using kernel::fragmentSteps;
 
 namespace {
 
@@ -16,7 +15,7 @@ class Packer {
 public:
   Packer(const Weight &weight, const FragmentLayout &layout)
       : source(weight), layout(layout), width(*MatrixSource::widthOf(weight)),
-        rowsOfBlock(layout.bits == 0 ? 1 : fragmentSteps),
+        rowsOfBlock(layout.steps()),
         bias(source.type.isUnsignedInteger() ? 0 : 8) {}
 
   /// A panel of the columns from `first` on, `count` of which are there.

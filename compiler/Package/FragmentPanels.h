@@ -1,8 +1,8 @@
 //===- FragmentPanels.h - Weights of few bits for devices -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The layouts "nibbles32", "bytes32" and "sides32", and those with "_halves"
-// behind: see dialects/Kernel/FragmentLayout.h.
+// The layouts "nibbles32", "bytes32", "quads32" and "sides32", and those with
+// "_halves" behind: see dialects/Kernel/FragmentLayout.h.
 //
 //===----------------------------------------------------------------------===//
 

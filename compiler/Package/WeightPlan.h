@@ -25,7 +25,7 @@
 //   "cells16"   the f32 recurrence [D, G*H, H] of a cell by tiles of hidden
 //               units (see dialects/Kernel/RecurrentView.h)
 //   "lines48", "nibbles48" and both with "_halves": see NarrowPanels.h
-//   "bytes32", "nibbles32", "sides32" and all with "_halves": see
+//   "bytes32", "nibbles32", "quads32", "sides32" and all with "_halves": see
 //               dialects/Kernel/FragmentLayout.h
 //   "taps_first" an f32 filter [M, C, taps..] as [taps..][C][M]
 //

@@ -3,6 +3,9 @@
 
 #include "compiler/Schedules/IntegerSchedules.h"
 #include "compiler/Schedules/ConvSchedules.h"
+#include "dialects/Kernel/ByteProduct.h"
+#include "dialects/Kernel/DeviceTiles.h"
+#include "dialects/Kernel/FragmentLayout.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
 
@@ -74,6 +77,70 @@ SmallVector<std::string> layoutsPackedMatmulInt8(const KernelView &view) {
   auto rhs = cast<BlockArgument>(sizesOf(view).rhs.view.base);
   layouts[rhs.getArgNumber()] = kernel::quadsLayout.str();
   return layouts;
+}
+
+//===--- MatmulMmaInt8 ---===//
+
+namespace {
+
+kernel::MatmulView bytesOf(const KernelView &view) {
+  return *kernel::byteProductOf(matmulOf(view));
+}
+
+std::optional<std::string> refusalOfBytes(const KernelView &view,
+                                          StringRef schedule) {
+  graph::MatmulOp matmul = matmulOf(view);
+  if (!matmul)
+    return "its root is no matmul";
+  std::optional<kernel::MatmulView> bytes = kernel::byteProductOf(matmul);
+  if (!bytes)
+    return "its operands are not rows of i8, or of ui8 less 128, that lie "
+           "together by fours, and a matrix of i8";
+  if (!isa<BlockArgument>(bytes->lhs.base))
+    return "lhs is computed in the kernel";
+  auto rhs = dyn_cast<BlockArgument>(bytes->rhs.base);
+  if (!rhs || !view.isWeight[rhs.getArgNumber()])
+    return "rhs is no weight";
+  if (!rhs.hasOneUse())
+    return "rhs has another user in the kernel";
+  if (movesBehind(view, matmul))
+    return "it moves data behind the matmul";
+  if (!kernel::tileGeometry(*bytes, schedule))
+    return "the number of its tiles is beyond what an expression holds";
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<std::string> refusalMatmulMmaInt8(const KernelView &view) {
+  return refusalOfBytes(view, kernel::byteSchedule);
+}
+
+kernel::Geometry geometryMatmulMmaInt8(const KernelView &view) {
+  return kernel::tileGeometry(bytesOf(view), kernel::byteSchedule);
+}
+
+SmallVector<std::string> layoutsMatmulMmaInt8(const KernelView &view) {
+  SmallVector<std::string> layouts(view.body.getNumArguments());
+  auto rhs = cast<BlockArgument>(bytesOf(view).rhs.base);
+  layouts[rhs.getArgNumber()] = kernel::FragmentLayout::quads.str();
+  return layouts;
+}
+
+std::optional<std::string> refusalMatmulMmaInt8Small(const KernelView &view) {
+  return refusalOfBytes(view, kernel::byteSmallSchedule);
+}
+
+kernel::Expr whenMatmulMmaInt8Small(const KernelView &view) {
+  return kernel::hasFewTiles(bytesOf(view));
+}
+
+kernel::Geometry geometryMatmulMmaInt8Small(const KernelView &view) {
+  return kernel::tileGeometry(bytesOf(view), kernel::byteSmallSchedule);
+}
+
+SmallVector<std::string> layoutsMatmulMmaInt8Small(const KernelView &view) {
+  return layoutsMatmulMmaInt8(view);
 }
 
 } // namespace tenon

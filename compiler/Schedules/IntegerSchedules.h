@@ -12,6 +12,16 @@ std::optional<std::string> refusalPackedMatmulInt8(const KernelView &view);
 kernel::Geometry geometryPackedMatmulInt8(const KernelView &view);
 llvm::SmallVector<std::string> layoutsPackedMatmulInt8(const KernelView &view);
 
+std::optional<std::string> refusalMatmulMmaInt8(const KernelView &view);
+kernel::Geometry geometryMatmulMmaInt8(const KernelView &view);
+llvm::SmallVector<std::string> layoutsMatmulMmaInt8(const KernelView &view);
+
+std::optional<std::string> refusalMatmulMmaInt8Small(const KernelView &view);
+kernel::Expr whenMatmulMmaInt8Small(const KernelView &view);
+kernel::Geometry geometryMatmulMmaInt8Small(const KernelView &view);
+llvm::SmallVector<std::string>
+layoutsMatmulMmaInt8Small(const KernelView &view);
+
 } // namespace tenon
 
 #endif // TENON_COMPILER_SCHEDULES_INTEGERSCHEDULES_H

@@ -4,6 +4,7 @@
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/RowMoves.h"
+#include "dialects/Kernel/ByteProduct.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -235,10 +236,10 @@ private:
 
   /// Whether kernels multiply the 8-bit numbers that a product of i32 is of.
   bool multipliesBytes(graph::MatmulOp op) const {
-    std::optional<kernel::IntegerMatmulView> view;
-    if (!isCuda)
-      view = kernel::integerMatmulViewOf(op);
-    return view && view->rhs.view.base.getDefiningOp<graph::WeightOp>() &&
+    std::optional<kernel::IntegerMatmulView> view =
+        kernel::integerMatmulViewOf(op);
+    return view && (!isCuda || kernel::byteProductOf(op)) &&
+           view->rhs.view.base.getDefiningOp<graph::WeightOp>() &&
            view->lhs.view.base.getParentBlock() == &block;
   }
 

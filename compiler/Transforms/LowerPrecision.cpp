@@ -121,6 +121,8 @@ private:
   /// on CPUs, and on CUDA all but products by weights.
   bool staysInBf16(Operation *op, Precision own) const {
     auto matmul = dyn_cast<graph::MatmulOp>(op);
+    if (isCuda && own == Precision::Int8)
+      return !(matmul && readsBytes(matmul));
     if (isCuda)
       return isOfFewBits(own) && !(matmul && readsFewBits(matmul));
     return isa<graph::AttentionOp>(op) &&
@@ -135,6 +137,16 @@ private:
     return graph::getRank(op.getRhs()) == 2 && refusalOfFewBits(op).empty() &&
            isLargeWeight(weight) && lhs && hasEvenDepth(op) &&
            kernel::liesInPairs(*lhs, lhs->strides.size() - 1);
+  }
+
+  /// Whether they could multiply it in 8 bits: rows of lhs lie in memory of
+  /// their own then, and their steps of k are copied by fours at least.
+  static bool readsBytes(graph::MatmulOp op) {
+    std::optional<int64_t> depth =
+        graph::getDims(op.getLhs()).back().asConstant();
+    return isLargeWeight(op.getRhs()) && graph::getRank(op.getRhs()) == 2 &&
+           graph::getElementType(op.getLhs()).isF32() && depth &&
+           *depth % 4 == 0;
   }
 
   /// Of a product whose weight will be of 8 or 4 bits, which are coarser: what

@@ -41,6 +41,10 @@ std::optional<DeviceTile> matmulTileOf(StringRef schedule) {
     tile = {128, 128, 32, 4, 256, 0};
   else if (schedule == mmaSmallSchedule)
     tile = {64, 64, 32, 4, 128, 0};
+  else if (schedule == byteSchedule)
+    tile = {128, 128, 64, 4, 256, 0};
+  else if (schedule == byteSmallSchedule)
+    tile = {64, 64, 64, 4, 128, 0};
   else if (isTf32(schedule))
     tile = isSmall(schedule) ? DeviceTile{64, 64, 16, 4, 128, 0}
                              : DeviceTile{128, 128, 16, 4, 256, 0};
@@ -49,6 +53,8 @@ std::optional<DeviceTile> matmulTileOf(StringRef schedule) {
   int64_t lines = tile.rows + tile.columns, step = lines * 2;
   if (schedule == simtSchedule || schedule == simtSmallSchedule)
     step = (lines + 2 * simtPadding) * 4;
+  if (isByteSchedule(schedule))
+    step = lines;
   // By lines, four elements lie between those of one and the next.
   if (isTf32(schedule))
     step = (lines + std::max(2 * mmaPadding, lines * 4 / tile.depth)) * 4;
@@ -95,7 +101,7 @@ Expr tilePiecesOf(const MatmulView &view, StringRef schedule) {
     return Expr::constant(view.rows.getContext(), 1);
   DeviceTile tile = *matmulTileOf(schedule);
   return tilePieces(tilesOf(view, tile), tile, view.depth,
-                    isMmaSchedule(schedule));
+                    isMmaSchedule(schedule) || isByteSchedule(schedule));
 }
 
 Geometry tileGeometry(const MatmulView &view, StringRef schedule) {

@@ -24,6 +24,12 @@ constexpr llvm::StringLiteral tf32SmallSchedule = "MatmulTf32Small";
 constexpr llvm::StringLiteral tf32x3Schedule = "MatmulTf32x3";
 constexpr llvm::StringLiteral tf32x3SmallSchedule = "MatmulTf32x3Small";
 
+constexpr llvm::StringLiteral byteSchedule = "MatmulMmaInt8";
+constexpr llvm::StringLiteral byteSmallSchedule = "MatmulMmaInt8Small";
+
+inline bool isByteSchedule(llvm::StringRef schedule) {
+  return schedule == byteSchedule || schedule == byteSmallSchedule;
+}
 inline bool isMmaSchedule(llvm::StringRef schedule) {
   return schedule == mmaSchedule || schedule == mmaSmallSchedule;
 }

@@ -15,13 +15,15 @@ std::optional<FragmentLayout> FragmentLayout::parse(llvm::StringRef name) {
     return FragmentLayout{4, parts};
   if (name == bytes)
     return FragmentLayout{8, parts};
+  if (name == quads)
+    return FragmentLayout{8, parts, /*isOfQuads=*/true};
   if (name == sides)
     return FragmentLayout{0, parts};
   return std::nullopt;
 }
 
 int64_t FragmentLayout::blocks(int64_t rows) const {
-  return bits == 0 ? rows : int64_t(llvm::divideCeil(rows, fragmentSteps));
+  return int64_t(llvm::divideCeil(rows, steps()));
 }
 
 std::optional<int64_t> FragmentLayout::totalBytes(int64_t rows, int64_t columns,
@@ -37,6 +39,11 @@ int64_t FragmentLayout::placeInBlock(int64_t row, int64_t column,
   int64_t group = column % 8, inLane = column / 8;
   if (bits == 0)
     return (group * laneColumns + inLane) * width * 8;
+  if (isOfQuads) {
+    int64_t lane = group * 4 + row / (2 * laneSteps);
+    int64_t word = (row % (2 * laneSteps) / 4 * 32 + lane) * laneColumns;
+    return (word + inLane) * wordBits + row % 4 * 8;
+  }
   int64_t lane = group * 4 + row / laneSteps, step = row % laneSteps;
   int64_t word = lane * laneColumns + inLane;
   // Of two neighbours one is in the lower half of a word, and one in the upper.

@@ -13,6 +13,9 @@
 //                Those with a sign are 8 more: all are from 0 to 15
 //   "bytes32"    numbers of 8 bits as [ceil(N / 32)][ceil(K / 32)][2][lane][4]
 //                words, four steps each: bytes 0, 2, 1 and 3
+//   "quads32"    numbers of 8 bits as [ceil(N / 32)][ceil(K / 64)][4][lane][4]
+//                words, in the order of k: a lane has sixteen steps of a block
+//                of 64, from 16 * t on, for products of bytes
 //   "sides32"    scales or zero points [B, N] as [ceil(N / 32)][B][g][4]
 //
 // and all with "_halves" behind: of the left and the right half of the columns,
@@ -34,19 +37,23 @@ inline constexpr int64_t fragmentColumns = 32, fragmentSteps = 32;
 
 struct FragmentLayout {
   static constexpr llvm::StringLiteral nibbles = "nibbles32", bytes = "bytes32",
-                                       sides = "sides32";
+                                       quads = "quads32", sides = "sides32";
 
   /// Of a number; 0: of scales or zero points, whose rows are blocks already.
   int64_t bits;
   int64_t parts = 1; // Ranges of columns whose panels lie in turn.
+  bool isOfQuads = false;
 
   /// nullopt for any other layout.
   static std::optional<FragmentLayout> parse(llvm::StringRef name);
 
+  /// Rows of a block.
+  int64_t steps() const {
+    return bits == 0 ? 1 : isOfQuads ? 2 * fragmentSteps : fragmentSteps;
+  }
   /// Bytes of a block of a panel, of elements of so many bytes in the IR.
   int64_t blockBytes(int64_t width) const {
-    return bits == 0 ? fragmentColumns * width
-                     : fragmentColumns * fragmentSteps * bits / 8;
+    return fragmentColumns * steps() * (bits == 0 ? 8 * width : bits) / 8;
   }
   /// Blocks of a panel of so many rows.
   int64_t blocks(int64_t rows) const;

@@ -44,7 +44,8 @@ import sweeps
 TYPES = {1: "f32", 2: "u8", 3: "i8", 4: "u16", 5: "i16", 6: "i32", 7: "i64",
          9: "bool", 10: "f16", 11: "f64", 12: "u32", 13: "u64", 16: "bf16"}
 # As `tenon verify` allows.
-ROUNDING = {"bf16": 1e-2, "fp16": 2e-3, "int8-weights": 3e-2, "int4-weights": 2e-1}
+ROUNDING = {"bf16": 1e-2, "fp16": 2e-3, "int8": 1e-1, "int8-weights": 3e-2,
+            "int4-weights": 2e-1}
 PRECISIONS = ",".join(("fp32", *ROUNDING))
 HALVES = (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
 EXPLAINED = ("80", "90", "100", "120")

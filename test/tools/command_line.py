@@ -67,6 +67,8 @@ def check_few_bits_on_devices():
     """Weights are read in few bits, and the fewer the less there is to read."""
     model = MODELS / "gpt2_ts17" / "model.onnx"
     foretold = []
+    run("compile", model, "--target=cuda", "--precision=int8", "--emit=kernels",
+        out='layouts ["", "quads32"')
     for precision, layout in (("bf16", ""), ("int8-weights", "bytes32"),
                               ("int4-weights", "nibbles32")):
         ours = ["--target=cuda", f"--precision={precision}"]
@@ -295,7 +297,9 @@ def check_static_int8(folder):
     empty = folder / "empty"
     empty.mkdir()
     run(*compile_mlp, "--precision=int8", "--calibrate", MLP, "--target=cuda", code=2,
-        err="tenon compile: --precision=int8 is for CPUs alone")
+        err="tenon compile: --calibrate is for CPUs alone")
+    run("compile", model, "--precision-plan", plan, "--target=cuda", "-o", artifact,
+        code=1, err="take scale, zero and shifts out of it")
     run(*compile_mlp, "--precision=int8", "--calibrate", empty, code=1,
         err="cannot be opened")
     run(*compile_mlp, "--precision=int8", "--calibrate", MODELS / "bert_ts17", code=1,

@@ -115,8 +115,8 @@ int calibrate(const CompileCommand &command, CompileOptions &options) {
                    "--precision=auto"},
                   kInvalid);
   if (llvm::is_contained(options.targets, Target::Cuda))
-    return refuse({"--precision=int8 is for CPUs alone, and CUDA is a target: "
-                   "for it say bf16, fp16, int8-weights or int4-weights"},
+    return refuse({"--calibrate is for CPUs alone, and CUDA is a target: "
+                   "without it, int8 makes a scale for each row at run time"},
                   kInvalid);
   ProgressTimer progress("calibrating " + command.model);
   return takePlan(calibrateInt8(command.model, options, command.precision),

@@ -94,7 +94,7 @@ std::vector<char> unpackFragments(const char *packed,
                                   bool isSigned) {
   std::vector<char> matrix(size_t(rows * columns * bytes));
   int64_t width = columns / layout.parts, ofBlock = layout.blockBytes(bytes);
-  int64_t steps = layout.bits == 0 ? 1 : kernel::fragmentSteps;
+  int64_t steps = layout.steps();
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column) {
       int64_t inPart = column % width;

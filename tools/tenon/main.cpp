@@ -41,7 +41,7 @@ void addPrecision(CLI::App *command, PrecisionRequest &precision,
           std::string("What products multiply: fp32 (the default); bf16, which "
                       "also halves the weights; fp16, finer, on CPUs of "
                       "weights alone; weights alone in blocks of 8 or 4 bits "
-                      "by what is bf16; int8, for CPUs") +
+                      "by what is bf16; int8") +
               (canChoose ? "; or auto, which chooses for each" : ""))
       ->check(CLI::IsMember(names));
   command

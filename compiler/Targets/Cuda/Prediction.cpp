@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/Prediction.h"
+#include "dialects/Kernel/DeviceTiles.h"
 #include "dialects/Kernel/FragmentLayout.h"
 #include "dialects/Kernel/PointwiseView.h"
 #include "dialects/Kernel/RowTile.h"
@@ -20,8 +21,10 @@ namespace {
 constexpr double enoughThreads = 512;
 
 /// Multiply-adds per second that a schedule's instructions allow: of tf32, half
-/// as many as of 16 bits.
+/// as many as of 16 bits, and of 8 twice as many.
 double peakOf(StringRef schedule, const Device &device) {
+  if (kernel::isByteSchedule(schedule))
+    return device.halfFlops * 2;
   if (schedule.contains("Mma"))
     return device.halfFlops;
   if (schedule.contains("Tf32x3"))

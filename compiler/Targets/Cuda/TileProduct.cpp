@@ -7,6 +7,7 @@
 #include "compiler/Targets/Cuda/MemoryTiles.h"
 #include "compiler/Targets/Cuda/PieceSums.h"
 #include "compiler/Targets/Cuda/TileAttention.h"
+#include "dialects/Kernel/ByteProduct.h"
 #include "dialects/Kernel/FewRows.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -194,7 +195,7 @@ SmallVector<Value> TileProduct::joinPieces(ValueRange sums) {
                     now.push_back(LLVM::LoadOp::create(e.b, type, place(i, of),
                                                        unsigned(width * 4)));
                   for (auto [sum, each] : llvm::zip(now, before))
-                    sum = arith::AddFOp::create(e.b, each, sum);
+                    sum = cpu::emitAdd(e.b, each, sum);
                   return now;
                 });
 }
@@ -281,15 +282,17 @@ void TileProduct::storeTurned(Value firstRow) {
 }
 
 void TileProduct::storeElement(Value firstRow, Value inChunk, Value inTile) {
-  Type f32 = e.b.getF32Type();
+  Type element = graph::getElementType(product.results[0]);
+  Type type = isa<FloatType>(element) ? Type(e.b.getF32Type()) : element;
   Value at = e.add(e.mul(inChunk, e.number(chunkStride)), inTile);
   Value n = e.add(column, inTile);
   Product::Place place = product.placeOf(firstRow, inChunk, n);
   for (auto [i, result] : llvm::enumerate(product.results)) {
     Value from = i == 0 ? at : e.add(at, e.number(i * tileColumns()));
-    Value sum = e.loadRaw(sharedMemory, f32, from);
-    e.bind(result, place.index,
-           cpu::roundTo(e.b, sum, graph::getElementType(result)));
+    Value sum = e.loadRaw(sharedMemory, type, from);
+    if (isa<FloatType>(element))
+      sum = cpu::roundTo(e.b, sum, element);
+    e.bind(result, place.index, sum);
   }
   e.storeYields(place.index, place.position);
 }
@@ -345,13 +348,19 @@ LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {
     return success();
   }
   auto op = cast<graph::MatmulOp>(root);
-  std::optional<kernel::MatmulView> view = kernel::matmulViewOf(op);
+  bool isOfBytes = kernel::isByteSchedule(schedule);
+  std::optional<kernel::MatmulView> view =
+      isOfBytes ? kernel::byteProductOf(op) : kernel::matmulViewOf(op);
   if (!view)
     return op.emitOpError("is no product of views; please report this");
   MatmulProduct product(e, op, *view);
   kernel::Expr pieces = kernel::tilePiecesOf(*view, schedule);
   if (!pieces.isConstant(1))
     product.pieces = e.valueOf(pieces);
+  if (isOfBytes) {
+    emitByteTile(e, product, tile, ordinal);
+    return success();
+  }
   if (view->quantized) {
     emitFewBitsTile(e, product, tile, *view->quantized, ordinal);
     return success();

@@ -115,6 +115,10 @@ void emitFewBitsTile(DeviceEmitter &e, Product &product,
                      kernel::DeviceTile tile, const kernel::QuantizedRhs &rhs,
                      Value ordinal);
 
+/// A tile of a product of 8-bit numbers (see dialects/Kernel/ByteProduct.h).
+void emitByteTile(DeviceEmitter &e, MatmulProduct &product,
+                  kernel::DeviceTile tile, Value ordinal);
+
 /// A tile of a product of f32 by the matrix instructions: of factors rounded to
 /// tf32, and of factors split in two parts of that.
 void emitTf32Tile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile,

@@ -167,6 +167,8 @@ TEST_F(WeightPlanTest, PacksFewBitsAsWarpsReadThem) {
   std::vector<char> wide = packed("bytes32_halves");
   std::vector<char> narrow = packed("nibbles32_halves");
   std::vector<char> sides = packed("sides32");
+  std::vector<char> quads = packed("quads32");
+  ASSERT_EQ(quads.size(), size_t(3 * 2 * 2048));
   ASSERT_EQ(wide.size(), size_t(panels * blocks * 1024));
   ASSERT_EQ(narrow.size(), size_t(panels * blocks * 512));
   ASSERT_EQ(sides.size(), size_t(3 * rows * 32));
@@ -190,6 +192,13 @@ TEST_F(WeightPlanTest, PacksFewBitsAsWarpsReadThem) {
         EXPECT_EQ(pair >> (k % 4 / 2 * 4) & 15,
                   isThere ? (wanted + 8) & 15 : 0);
       }
+  for (int64_t n = 0; n < 96; ++n)
+    for (int64_t k = 0; k < 128; ++k) {
+      int64_t lane = n % 8 * 4 + k % 64 / 16, block = n / 32 * 2 + k / 64;
+      EXPECT_EQ(quads[size_t(block * 2048 + k % 16 / 4 * 512 + lane * 16 +
+                             n % 32 / 8 * 4 + k % 4)],
+                number(k, n));
+    }
   for (int64_t n = 0; n < 96; ++n)
     for (int64_t row = 0; row < rows; ++row)
       EXPECT_EQ(

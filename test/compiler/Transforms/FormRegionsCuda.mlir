@@ -164,3 +164,36 @@ func.func @dequantized(%a: tensor<4x64xf32>) -> tensor<4x16xf32> {
   %c = graph.matmul %a, %b : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
   return %c : tensor<4x16xf32>
 }
+
+// -----
+
+// A product of bytes reads them; with a zero point that no instruction takes
+// off, a kernel of its own widens them.
+
+// CHECK-LABEL: @bytes
+// CHECK:      kernel.region
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<4x64xui8>, %{{.*}}: tensor<64x16xi8>)
+// CHECK:        graph.matmul
+// CHECK-LABEL: @others
+// CHECK:        graph.sub
+// CHECK-NEXT:   kernel.yield
+// CHECK:      ^bb0(%{{.*}}: tensor<4x64xi32>
+// CHECK-NEXT:   graph.matmul
+func.func @bytes(%x: tensor<4x64xui8>) -> tensor<4x16xi32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x16xi8>
+  %z = graph.constant {value = dense<128> : tensor<i32>} : () -> tensor<i32>
+  %a = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
+  %l = graph.sub %a, %z : (tensor<4x64xi32>, tensor<i32>) -> tensor<4x64xi32>
+  %r = graph.cast %w : (tensor<64x16xi8>) -> tensor<64x16xi32>
+  %c = graph.matmul %l, %r : (tensor<4x64xi32>, tensor<64x16xi32>) -> tensor<4x16xi32>
+  return %c : tensor<4x16xi32>
+}
+func.func @others(%x: tensor<4x64xui8>) -> tensor<4x16xi32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x16xi8>
+  %z = graph.constant {value = dense<3> : tensor<i32>} : () -> tensor<i32>
+  %a = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
+  %l = graph.sub %a, %z : (tensor<4x64xi32>, tensor<i32>) -> tensor<4x64xi32>
+  %r = graph.cast %w : (tensor<64x16xi8>) -> tensor<64x16xi32>
+  %c = graph.matmul %l, %r : (tensor<4x64xi32>, tensor<64x16xi32>) -> tensor<4x16xi32>
+  return %c : tensor<4x16xi32>
+}

@@ -231,3 +231,20 @@ func.func @noFewBits(%x: tensor<2x5x8xf32>, %y: tensor<2x8x8xf32>,
   return %0, %1, %2
       : tensor<2x5x8xf32>, tensor<2x5x512xf32>, tensor<5x1001xf32>
 }
+
+// -----
+
+// Products of 8 bits are lower-int8's; where steps do not lie together by fours,
+// bf16 is taken.
+// CHECK-LABEL: @int8
+// CHECK:      graph.matmul %arg0, %{{.*}} {graph.precision = "int8"}
+// CHECK:      graph.matmul {{.*}} {graph.precision = "bf16"} : (tensor<4x66xf32>
+func.func @int8(%x: tensor<4x128xf32>) -> tensor<4x64xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<128x66xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<66x64xf32>
+  %0 = graph.matmul %x, %w {graph.precision = "int8"}
+      : (tensor<4x128xf32>, tensor<128x66xf32>) -> tensor<4x66xf32>
+  %1 = graph.matmul %0, %v {graph.precision = "int8"}
+      : (tensor<4x66xf32>, tensor<66x64xf32>) -> tensor<4x64xf32>
+  return %1 : tensor<4x64xf32>
+}

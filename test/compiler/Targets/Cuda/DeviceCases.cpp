@@ -62,6 +62,23 @@ std::vector<char> inFragments(const reference::Tensor &tensor, int64_t bits,
   return packed;
 }
 
+/// A matrix [K, N] of bytes as warps multiply it: sixteen steps of four columns
+/// for a lane.
+std::vector<char> inQuads(const reference::Tensor &tensor) {
+  std::vector<char> bytes = tensor.toBytes();
+  int64_t depth = tensor.shape[0], columns = tensor.shape[1];
+  int64_t blocks = (depth + 63) / 64;
+  std::vector<char> packed((columns + 31) / 32 * blocks * 2048);
+  for (int64_t k = 0; k < depth; ++k)
+    for (int64_t n = 0; n < columns; ++n) {
+      char *block = &packed[(n / 32 * blocks + k / 64) * 2048];
+      int64_t lane = n % 8 * 4 + k % 64 / 16, word = k % 16 / 4;
+      block[word * 512 + lane * 16 + n % 32 / 8 * 4 + k % 4] =
+          bytes[k * columns + n];
+    }
+  return packed;
+}
+
 std::vector<char> inDeviceLayout(const reference::Tensor &tensor,
                                  StringRef layout) {
   StringRef name = layout;
@@ -70,6 +87,8 @@ std::vector<char> inDeviceLayout(const reference::Tensor &tensor,
     return inFragments(tensor, 4, parts);
   if (name == "bytes32")
     return inFragments(tensor, 8, parts);
+  if (name == "quads32")
+    return inQuads(tensor);
   if (name == "sides32")
     return inFragments(tensor, 0, parts);
   return inFilterLayout(tensor, layout);

@@ -1,0 +1,24 @@
+//===- ByteProduct.h - Products of 8-bit numbers on devices ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Of the products of IntegerMatmulView.h, those that devices' matrix
+// instructions take as they are: numbers with a sign on both sides, and no zero
+// points. A lhs of ui8 less 128 is such once one bit is turned.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECTS_KERNEL_BYTEPRODUCT_H
+#define TENON_DIALECTS_KERNEL_BYTEPRODUCT_H
+
+#include "dialects/Kernel/MatmulView.h"
+
+namespace tenon::kernel {
+
+/// The numbers of both sides as one matrix by another; nullopt where zero
+/// points are others, a row of lhs does not lie together by four steps, or rhs
+/// is not read as it is stored.
+std::optional<MatmulView> byteProductOf(graph::MatmulOp op);
+
+} // namespace tenon::kernel
+
+#endif // TENON_DIALECTS_KERNEL_BYTEPRODUCT_H
