@@ -78,17 +78,20 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
                                      PrecisionProbes &probes) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   bool isCuda = target == Target::Cuda;
+  bool isRounded = options.precision != Precision::Fp32 ||
+                   options.precisionPlan || !options.probes.empty();
   if (isCuda) {
     function.addPass(createViewWeightsPass(weights));
   } else {
     function.addPass(createIntegerProductsPass({options.explain}));
     function.addPass(createFoldConstantsPass(weights)); // their scales
-    // Of the products that are left: others would no longer be known.
+  }
+  // Of the products that are left: others would no longer be known. CUDA's
+  // kernels multiply none of f32 by them.
+  if (!isCuda || isRounded)
     function.addPass(
         createRecogniseQuantizedWeightsPass(weights, {options.explain}));
-  }
-  if (options.precision != Precision::Fp32 || options.precisionPlan ||
-      !options.probes.empty())
+  if (isRounded)
     addPrecision(function, weights, options, isCuda, precisions, probes);
   function.addPass(createAppendCachesPass({options.explain}));
 }

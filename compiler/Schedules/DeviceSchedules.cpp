@@ -3,6 +3,7 @@
 
 #include "compiler/Schedules/DeviceSchedules.h"
 #include "dialects/Kernel/DeviceTiles.h"
+#include "dialects/Kernel/FewBitsRhs.h"
 #include "dialects/Kernel/FragmentLayout.h"
 
 using namespace mlir;
@@ -64,23 +65,6 @@ SmallVector<std::string> rowMajor(const KernelView &view) {
   return SmallVector<std::string>(view.body.getNumArguments());
 }
 
-/// Why numbers, of 8 bits or 4, do not become bf16 as kernels do it.
-std::optional<std::string> refusalOfNumbers(const kernel::QuantizedRhs &rhs) {
-  bool isNibbles = rhs.bits == 4;
-  if (!isNibbles && (!rhs.isSigned() || rhs.zeros || rhs.zeroPoint != 0))
-    return "rhs has numbers of 8 bits with zero points";
-  if (isNibbles && rhs.zeros && rhs.isSigned())
-    return "rhs has numbers of 4 bits with a sign and zero points";
-  int64_t offset = rhs.zeroPoint + (rhs.isSigned() ? 8 : 0);
-  if (isNibbles && (offset < 0 || offset > 15))
-    return "the zero point of rhs is none of its numbers";
-  if (rhs.blocks > 1 && rhs.block % kernel::fragmentSteps != 0)
-    return "blocks of rhs are no multiple of 32 steps of k";
-  if (!graph::getElementType(rhs.scales).isBF16())
-    return "scales of rhs are not bf16";
-  return std::nullopt;
-}
-
 } // namespace
 
 std::optional<std::string> refusalOfFewBits(const KernelView &view,
@@ -92,7 +76,7 @@ std::optional<std::string> refusalOfFewBits(const KernelView &view,
                  !argument.hasOneUse()))
       return "numbers, a scale or a zero point are no weight of their own";
   }
-  if (std::optional<std::string> why = refusalOfNumbers(rhs))
+  if (std::optional<std::string> why = kernel::refusalOfFragments(rhs))
     return why;
   if (!graph::getElementType(sizes.lhs.base).isBF16())
     return "rhs has few bits, and lhs is not bf16";

@@ -31,6 +31,7 @@
 #include "compiler/Transforms/QuantizedWeights.h"
 #include "compiler/Weights/WeightStore.h"
 #include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/FewBitsRhs.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "llvm/Support/Format.h"
 
@@ -84,10 +85,12 @@ public:
       if (staysInBf16(op, precisionOf(op, precision)))
         op->setAttr(precisionAttribute,
                     Builder(op).getStringAttr(nameOf(Precision::Bf16)));
-      if (isWanted(op))
-        lowerOrSay(op);
       auto matmul = dyn_cast<graph::MatmulOp>(op);
-      if (matmul && isOfFewBits(precisionOf(op, precision)))
+      if (matmul && comesInFewBits(matmul))
+        lowerLhs(matmul);
+      else if (isWanted(op))
+        lowerOrSay(op);
+      else if (matmul && isOfFewBits(precisionOf(op, precision)))
         lowerLhs(matmul);
     }
     for (graph::GatherOp op : lookups)
@@ -132,11 +135,24 @@ private:
   /// Whether CUDA's kernels could read the rhs of a product in few bits: pairs
   /// of bf16 of lhs are what they multiply.
   static bool readsFewBits(graph::MatmulOp op) {
-    graph::WeightOp weight = storedMatrixOf(op.getRhs());
-    std::optional<kernel::StridedView> lhs = kernel::stridedViewOf(op.getLhs());
     return graph::getRank(op.getRhs()) == 2 && refusalOfFewBits(op).empty() &&
-           isLargeWeight(weight) && lhs && hasEvenDepth(op) &&
+           isLargeWeight(storedMatrixOf(op.getRhs())) && hasPairsOfLhs(op);
+  }
+
+  static bool hasPairsOfLhs(graph::MatmulOp op) {
+    std::optional<kernel::StridedView> lhs = kernel::stridedViewOf(op.getLhs());
+    return lhs && hasEvenDepth(op) &&
+           graph::getElementType(op.getLhs()).isF32() &&
            kernel::liesInPairs(*lhs, lhs->strides.size() - 1);
+  }
+
+  /// Whether the weight of a product that may round lhs to bf16 comes in few
+  /// bits, which CUDA's kernels read as they are.
+  bool comesInFewBits(graph::MatmulOp op) const {
+    std::optional<kernel::QuantizedRhs> rhs =
+        kernel::quantizedRhsOf(op.getRhs());
+    return isCuda && rhs && precisionOf(op, precision) == Precision::Bf16 &&
+           !kernel::refusalOfFragments(*rhs) && hasPairsOfLhs(op);
   }
 
   /// Whether they could multiply it in 8 bits: rows of lhs lie in memory of

@@ -94,9 +94,15 @@ Value FewBits::together(ArrayRef<Value> values) {
 std::array<Value, 2> FewBits::floatsOf(Value pair) {
   Value low = arith::ShLIOp::create(e.b, pair, word(16));
   Value high = arith::AndIOp::create(e.b, pair, word(0xffff0000));
-  Type f32 = e.b.getF32Type();
-  return {arith::BitcastOp::create(e.b, f32, low),
-          arith::BitcastOp::create(e.b, f32, high)};
+  return {asFloat(low), asFloat(high)};
+}
+
+Value FewBits::asFloat(Value bits) {
+  return arith::BitcastOp::create(e.b, e.b.getF32Type(), bits);
+}
+
+bool FewBits::hasWideScales() const {
+  return graph::getElementType(rhs.scales).isF32();
 }
 
 FewBits::Words FewBits::load(Value numbers, Value scales, Value zeros,
@@ -113,7 +119,8 @@ FewBits::Words FewBits::load(Value numbers, Value scales, Value zeros,
   auto ofGroup = [&](Value from, int64_t bytes) {
     return behind(from, e.mul(group, e.number(bytes / groupRows)));
   };
-  words.scales = loadWords(ofGroup(scales, scaleBytes()), 2);
+  words.scales =
+      loadWords(ofGroup(scales, scaleBytes()), hasWideScales() ? 4 : 2);
   if (zeros)
     words.zeros = loadWords(ofGroup(zeros, zeroBytes()), 1)[0];
   return words;
@@ -183,11 +190,9 @@ FewBits::Factors FewBits::factorsOf(const Words &words) {
   Factors columns;
   for (int64_t column = 0; column < 4; ++column)
     setPairs(columns, words, column);
-  for (size_t i : {0, 2}) {
-    auto [low, high] = floatsOf(words.scales[i / 2]);
-    columns.scales[i] = low;
-    columns.scales[i + 1] = high;
-  }
+  for (size_t i = 0; i < columns.scales.size(); ++i)
+    columns.scales[i] = hasWideScales() ? asFloat(words.scales[i])
+                                        : floatsOf(words.scales[i / 2])[i % 2];
   return columns;
 }
 

@@ -42,7 +42,7 @@ public:
   /// numbers, and its columns' scales and zero points.
   struct Words {
     llvm::SmallVector<Value, 8> numbers;
-    llvm::SmallVector<Value, 2> scales;
+    llvm::SmallVector<Value, 4> scales;
     Value zeros;
   };
   Words load(Value numbers, Value scales, Value zeros, Value lane);
@@ -76,7 +76,9 @@ private:
            int64_t bytes);
   Value scaleBlock(Value block);
   Value word(int64_t bits);
+  Value asFloat(Value bits);
   std::array<Value, 2> floatsOf(Value word);
+  bool hasWideScales() const;
   Value together(llvm::ArrayRef<Value> values);
   void setPairs(Factors &columns, const Words &words, int64_t column);
   Value behind128(Value bits, int64_t mask);

@@ -59,17 +59,17 @@ kernel.func @bytes symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0
 
 // -----
 
-// A lhs of f32, scales of f32, blocks of 16 steps and zero points of bytes are
+// A lhs of f32, scales of f16, blocks of 16 steps and zero points of bytes are
 // what no kernel reads.
 
 // CHECK-LABEL: @others
 func.func @others(%x: tensor<4x64xf32>, %h: tensor<4x64xbf16>) {
   %q = graph.weight {name = "q"} : () -> tensor<64x16xi8>
   %s = graph.weight {name = "s"} : () -> tensor<2x16xbf16>
-  %f = graph.weight {name = "f"} : () -> tensor<2x16xf32>
+  %f = graph.weight {name = "f"} : () -> tensor<2x16xf16>
   %t = graph.weight {name = "t"} : () -> tensor<4x16xbf16>
   kernel.call @wide_lhs(%x, %q, %s) params <> : (tensor<4x64xf32>, tensor<64x16xi8>, tensor<2x16xbf16>) -> tensor<4x16xf32>
-  kernel.call @wide_scales(%h, %q, %f) params <> : (tensor<4x64xbf16>, tensor<64x16xi8>, tensor<2x16xf32>) -> tensor<4x16xf32>
+  kernel.call @half_scales(%h, %q, %f) params <> : (tensor<4x64xbf16>, tensor<64x16xi8>, tensor<2x16xf16>) -> tensor<4x16xf32>
   kernel.call @short_blocks(%h, %q, %t) params <> : (tensor<4x64xbf16>, tensor<64x16xi8>, tensor<4x16xbf16>) -> tensor<4x16xf32>
   kernel.call @zero_point(%h, %q, %s) params <> : (tensor<4x64xbf16>, tensor<64x16xi8>, tensor<2x16xbf16>) -> tensor<4x16xf32>
   return
@@ -89,17 +89,17 @@ kernel.func @wide_lhs symbols [] layouts ["", "", ""] schedule "" geometry <0, 0
   %c = graph.matmul %a, %b : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
   kernel.yield %c : tensor<4x16xf32>
 }
-// CHECK: kernel.func @wide_scales {{.*}} schedule "Generic"
-// expected-remark@+3 {{by MatmulRows: scales of rhs are not bf16}}
-// expected-remark@+2 {{by MatmulMmaSmall: scales of rhs are not bf16}}
-// expected-remark@+1 {{by MatmulMma: scales of rhs are not bf16}}
-kernel.func @wide_scales symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
-^bb0(%x: tensor<4x64xbf16>, %q: tensor<64x16xi8>, %s: tensor<2x16xf32>):
+// CHECK: kernel.func @half_scales {{.*}} schedule "Generic"
+// expected-remark@+3 {{by MatmulRows: scales of rhs are neither f32 nor bf16}}
+// expected-remark@+2 {{by MatmulMmaSmall: scales of rhs are neither f32 nor bf16}}
+// expected-remark@+1 {{by MatmulMma: scales of rhs are neither f32 nor bf16}}
+kernel.func @half_scales symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%x: tensor<4x64xbf16>, %q: tensor<64x16xi8>, %s: tensor<2x16xf16>):
   %q3 = graph.reshape %q : (tensor<64x16xi8>) -> tensor<2x32x16xi8>
-  %s3 = graph.reshape %s : (tensor<2x16xf32>) -> tensor<2x1x16xf32>
+  %s3 = graph.reshape %s : (tensor<2x16xf16>) -> tensor<2x1x16xf16>
   %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
   %d = graph.dequantize %q3, %s3, %z
-      : (tensor<2x32x16xi8>, tensor<2x1x16xf32>, tensor<i8>) -> tensor<2x32x16xf32>
+      : (tensor<2x32x16xi8>, tensor<2x1x16xf16>, tensor<i8>) -> tensor<2x32x16xf32>
   %b = graph.reshape %d : (tensor<2x32x16xf32>) -> tensor<64x16xf32>
   %a = graph.cast %x : (tensor<4x64xbf16>) -> tensor<4x64xf32>
   %c = graph.matmul %a, %b : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>

@@ -248,3 +248,39 @@ func.func @int8(%x: tensor<4x128xf32>) -> tensor<4x64xf32> {
       : (tensor<4x66xf32>, tensor<66x64xf32>) -> tensor<4x64xf32>
   return %1 : tensor<4x64xf32>
 }
+
+// -----
+
+// A weight that comes in few bits stays as it is; one with zero points of bytes
+// is rounded where it is dequantized.
+// CHECK-LABEL: @quantized
+// CHECK:      %[[D:.*]] = graph.dequantize
+// CHECK-NOT:  graph.cast %[[D]]
+// CHECK:      graph.matmul
+// CHECK-LABEL: @zeroPoint
+// CHECK:      %[[D:.*]] = graph.dequantize
+// CHECK-NEXT: graph.cast %[[D]] : {{.*}} -> tensor<2x32x16xbf16>
+func.func @quantized(%x: tensor<4x64xf32>) -> tensor<4x16xf32> {
+  %q = graph.weight {name = "q"} : () -> tensor<64x16xi8>
+  %s = graph.weight {name = "s"} : () -> tensor<2x16xf32>
+  %q3 = graph.reshape %q : (tensor<64x16xi8>) -> tensor<2x32x16xi8>
+  %s3 = graph.reshape %s : (tensor<2x16xf32>) -> tensor<2x1x16xf32>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %d = graph.dequantize %q3, %s3, %z
+      : (tensor<2x32x16xi8>, tensor<2x1x16xf32>, tensor<i8>) -> tensor<2x32x16xf32>
+  %b = graph.reshape %d : (tensor<2x32x16xf32>) -> tensor<64x16xf32>
+  %c = graph.matmul %x, %b : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  return %c : tensor<4x16xf32>
+}
+func.func @zeroPoint(%x: tensor<4x64xf32>) -> tensor<4x16xf32> {
+  %q = graph.weight {name = "q"} : () -> tensor<64x16xi8>
+  %s = graph.weight {name = "s"} : () -> tensor<2x16xf32>
+  %q3 = graph.reshape %q : (tensor<64x16xi8>) -> tensor<2x32x16xi8>
+  %s3 = graph.reshape %s : (tensor<2x16xf32>) -> tensor<2x1x16xf32>
+  %z = graph.constant {value = dense<3> : tensor<i8>} : () -> tensor<i8>
+  %d = graph.dequantize %q3, %s3, %z
+      : (tensor<2x32x16xi8>, tensor<2x1x16xf32>, tensor<i8>) -> tensor<2x32x16xf32>
+  %b = graph.reshape %d : (tensor<2x32x16xf32>) -> tensor<64x16xf32>
+  %c = graph.matmul %x, %b : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  return %c : tensor<4x16xf32>
+}

@@ -67,6 +67,14 @@ TEST(MatmulRows, SubtractsZeroPoints) {
             {4, 32, "i8", "bf16", false, -3}});
 }
 
+TEST(MatmulRows, TakesScalesOfF32) {
+  const std::vector<Quantized> forms = {{4, 32, "ui8", "f32", true},
+                                        {4, 32, "ui8", "f32", false, 8},
+                                        {8, 0, "i8", "f32"}};
+  for (const char *schedule : {"MatmulRows", "MatmulMmaSmall", "MatmulMma"})
+    runForms(schedule, {product({"m"}, 140, 50, rows({1, 12, 70}))}, forms);
+}
+
 TEST(MatmulRows, JoinsHalvesOfFewBits) {
   std::vector<KernelCase> cases = {gated({"m"}, 300, 70, rows({1, 11}), silu),
                                    gated({"m"}, 32, 8, rows({2}), silu)};
