@@ -12,10 +12,11 @@ char widenedNibble(uint32_t number, mlir::Type type) {
   return char(isNegative ? int(number) - 16 : int(number));
 }
 
-MatrixSource::MatrixSource(const Weight &weight)
-    : depth(weight.shape[0]), columns(weight.shape[1]),
-      type(weight.elementType), rowStride(weight.transposed ? 1 : columns),
-      columnStride(weight.transposed ? depth : 1),
+MatrixSource::MatrixSource(const Weight &weight, bool isTurned)
+    : depth(weight.shape[isTurned ? 1 : 0]),
+      columns(weight.shape[isTurned ? 0 : 1]), type(weight.elementType),
+      rowStride(bool(weight.transposed) != isTurned ? 1 : columns),
+      columnStride(bool(weight.transposed) != isTurned ? depth : 1),
       isNarrow(hasNibbles(weight.elementType)),
       bytes((weight.transposed ? *weight.transposed : weight).bytes()) {}
 

@@ -14,7 +14,8 @@ char widenedNibble(uint32_t number, mlir::Type type);
 /// A matrix of a weight, which may be the transpose of one that is stored.
 class MatrixSource {
 public:
-  explicit MatrixSource(const Weight &weight);
+  /// The matrix itself, or its transpose.
+  explicit MatrixSource(const Weight &weight, bool isTurned = false);
 
   /// Bytes of an element of the tensor; nullopt for those that are no bytes.
   static std::optional<int64_t> widthOf(const Weight &weight);

@@ -16,6 +16,7 @@ using kernel::stepsOfWord;
 struct Layout {
   bool nibbles;
   int64_t parts;
+  bool isOfRows = false; // Of the matrix whose transpose lies in panels.
 };
 
 std::optional<Layout> parse(llvm::StringRef name) {
@@ -24,6 +25,8 @@ std::optional<Layout> parse(llvm::StringRef name) {
     return Layout{false, parts};
   if (name == kernel::nibblesLayout)
     return Layout{true, parts};
+  if (name == kernel::rowsLayout && parts == 1)
+    return Layout{false, parts, /*isOfRows=*/true};
   return std::nullopt;
 }
 
@@ -92,8 +95,9 @@ void tenon::widenNibbles(const Weight &weight, ByteSink sink) {
   }
 }
 
-bool tenon::isNarrowLayout(llvm::StringRef layout) {
-  return parse(layout).has_value();
+bool tenon::isNarrowLayout(llvm::StringRef layout, const Weight &weight) {
+  std::optional<Layout> parsed = parse(layout);
+  return parsed && (!parsed->isOfRows || weight.elementType.isInteger(8));
 }
 
 std::optional<uint64_t> tenon::narrowBytes(const Weight &weight,
@@ -103,10 +107,10 @@ std::optional<uint64_t> tenon::narrowBytes(const Weight &weight,
   if (!parsed || !width || weight.shape.size() != 2 ||
       weight.shape[1] % parsed->parts != 0 || (parsed->nibbles && *width != 1))
     return std::nullopt;
-  uint64_t panels =
-      llvm::divideCeil(weight.shape[1] / parsed->parts, panelColumns) *
-      parsed->parts;
-  uint64_t depth = weight.shape[0];
+  int64_t columns = weight.shape[parsed->isOfRows ? 0 : 1];
+  uint64_t panels = llvm::divideCeil(columns / parsed->parts, panelColumns) *
+                    uint64_t(parsed->parts);
+  uint64_t depth = uint64_t(weight.shape[parsed->isOfRows ? 1 : 0]);
   return parsed->nibbles
              ? panels * llvm::divideCeil(depth, stepsOfWord) * panelColumns * 4
              : panels * depth * panelColumns * *width;
@@ -114,7 +118,7 @@ std::optional<uint64_t> tenon::narrowBytes(const Weight &weight,
 
 void tenon::packNarrow(const PlacedWeight &placed, ByteSink sink) {
   Layout layout = *parse(placed.layout);
-  MatrixSource source(*placed.weight);
+  MatrixSource source(*placed.weight, layout.isOfRows);
   int64_t bytes = *MatrixSource::widthOf(*placed.weight);
   int64_t columns = source.columns / layout.parts;
   Lines lines(panelColumns * (layout.nibbles ? 4 : bytes), sink);

@@ -10,7 +10,8 @@
 //                padded with 0
 //
 // and both with "_halves" behind: of the left and the right half of the
-// columns, their panels in turn.
+// columns, their panels in turn. In "rows48" a matrix [N, K] of 8 bits lies as
+// its transpose does in "lines48".
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,8 @@
 
 namespace tenon {
 
-bool isNarrowLayout(llvm::StringRef layout);
+/// Whether that is such a layout, for the weight.
+bool isNarrowLayout(llvm::StringRef layout, const Weight &weight);
 
 /// Produces the bytes of the tensor of a weight whose numbers have 4 bits each
 /// in the store.

@@ -45,7 +45,7 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
     return uint64_t(elementCount(weight.shape).value_or(0));
   if (layout.empty())
     return weight.bytes().size();
-  if (isNarrowLayout(layout))
+  if (isNarrowLayout(layout, weight))
     if (std::optional<uint64_t> bytes = narrowBytes(weight, layout))
       return *bytes;
   if (auto fragments = kernel::FragmentLayout::parse(layout))
@@ -293,7 +293,9 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
   if (!weight)
     return llvm::createStringError("internal error: there is no weight '" +
                                    name + "'; please report this");
-  if (weight->transposed && layout == "packed48") {
+  bool areBytes =
+      layout == kernel::linesLayout && weight->elementType.isInteger(8);
+  if (weight->transposed && (layout == "packed48" || areBytes)) {
     weight = weight->transposed;
     layout = "rows48";
   }
@@ -334,7 +336,7 @@ void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
     packFilter(placed, *filter, sink);
   else if (auto winograd = kernel::WinogradLayout::parse(placed.layout))
     transformFilter(placed, *winograd, sink);
-  else if (isNarrowLayout(placed.layout))
+  else if (isNarrowLayout(placed.layout, *placed.weight))
     packNarrow(placed, sink);
   else if (auto fragments = kernel::FragmentLayout::parse(placed.layout))
     packFragments(placed, *fragments, sink);

@@ -7,7 +7,7 @@
 //   "packed48"  an f32 matrix [K, N] as [ceil(N / 48)][K][48], padded with 0,
 //               or matrices [B, K, N] one after the other
 //   "rows48"    an f32 matrix [N, K] as [ceil(N / 48)][K][48], padded with 0:
-//               its transpose in "packed48"
+//               its transpose in "packed48"; of 8 bits see NarrowPanels.h
 //   "packed48_halves" the same of the left and the right half of the columns,
 //               their panels in turn
 //               The three of a bf16 matrix lie in pairs of k, the last one

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Language models often multiply by the transpose of the table that they look
-// tokens up in. It is the largest of their weights.
+// tokens up in. It is the largest of their weights. So it is where both are of
+// the same numbers of 8 bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +31,7 @@ struct ShareTables : impl::ShareTablesPassBase<ShareTables> {
     forEachArgument([&](Value operand, kernel::FuncOp callee, unsigned i) {
       const Weight *weight = weightOf(operand);
       if (weight && weight->transposed &&
-          layoutOf(callee, i) == kernel::packedLayout)
+          isPacked(*weight, layoutOf(callee, i)))
         packed.insert(weight->transposed);
     });
     // A kernel may serve several calls.
@@ -67,6 +68,12 @@ private:
       for (auto [i, operand] : llvm::enumerate(call.getOperands()))
         body(operand, callee, unsigned(i));
     });
+  }
+
+  /// Whether its transpose can be read row by row.
+  static bool isPacked(const Weight &weight, StringRef layout) {
+    return layout == kernel::packedLayout ||
+           (layout == kernel::linesLayout && weight.elementType.isInteger(8));
   }
 
   static StringRef layoutOf(kernel::FuncOp function, unsigned i) {

@@ -188,9 +188,6 @@ struct LowerWeights : impl::LowerWeightsPassBase<LowerWeights> {
     SmallVector<graph::GatherOp> lookups;
     getOperation().walk([&](graph::MatmulOp op) { products.push_back(op); });
     getOperation().walk([&](graph::GatherOp op) { lookups.push_back(op); });
-    for (graph::GatherOp op : lookups)
-      if (isOfFewBits(precisionOf(op, *others)))
-        lowerTable(op);
     for (graph::MatmulOp op : products) {
       Precision wanted = precisionOf(op, *others);
       if (!isOfFewBits(wanted))
@@ -200,6 +197,9 @@ struct LowerWeights : impl::LowerWeightsPassBase<LowerWeights> {
       else if (failed(lower(op, wanted == Precision::Int8Weights ? 8 : 4)))
         return signalPassFailure();
     }
+    for (graph::GatherOp op : lookups)
+      if (isOfFewBits(precisionOf(op, *others)))
+        lowerTable(op);
   }
 
 private:
@@ -237,13 +237,11 @@ private:
     if (std::string why = refusal(op); !why.empty())
       return leaveInFp32(op, why, /*explain=*/false);
     const Weight &table = *tableOf(op);
-    const Weight &turned =
-        *weights->addTransposed(table.name + ".transposed", table);
     auto assigned = op->getAttrOfType<IntegerAttr>(blockAttribute);
     int64_t steps = assigned ? assigned.getInt() : block;
     auto [known, isNew] = tables.try_emplace({&table, steps});
     if (isNew)
-      known->second = Quantizer(turned, 8, steps, nullptr).run(*weights);
+      known->second = makeTable(table, steps);
     OpBuilder builder(op);
     if (explain)
       remark(op, "table", known->second);
@@ -254,6 +252,17 @@ private:
     op.erase();
     if (stored->use_empty())
       stored->erase();
+  }
+
+  /// By the transpose of which a product may multiply, in the same numbers.
+  QuantizedWeight makeTable(const Weight &table, int64_t steps) {
+    for (const auto &[key, result] : made)
+      if (std::get<0>(key)->transposed == &table && std::get<1>(key) == 8 &&
+          std::get<2>(key) == steps && !result.isCompensated)
+        return result.weight;
+    const Weight &turned =
+        *weights->addTransposed(table.name + ".transposed", table);
+    return Quantizer(turned, 8, steps, nullptr).run(*weights);
   }
 
   /// What a plan says of a lookup is said by that of its numbers.

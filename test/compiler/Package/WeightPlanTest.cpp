@@ -90,6 +90,32 @@ TEST_F(WeightPlanTest, StoresRowsAndTheirTransposeOnce) {
     }
 }
 
+TEST_F(WeightPlanTest, StoresBytesOnceForRowsAndForLines) {
+  constexpr int64_t rows = 50, columns = 300; // Chunks, and half a panel.
+  std::vector<char> numbers(rows * columns);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = char(i % 251);
+  const Weight *table = llvm::cantFail(
+      store.addOwned("table", mlir::IntegerType::get(&context, 8),
+                     {rows, columns}, std::vector<char>(numbers)));
+  const Weight *head = store.addTransposed("head", *table);
+  WeightPlan plan(store);
+  PlacedWeight lines = llvm::cantFail(plan.place(head->name, "lines48"));
+  PlacedWeight placed = llvm::cantFail(plan.place("table", "rows48"));
+  EXPECT_EQ(lines.offset, placed.offset);
+  EXPECT_EQ(plan.placed().size(), 1u);
+  ASSERT_EQ(placed.bytes, 2u * columns * 48);
+  std::vector<char> bytes;
+  layOut(placed, [&](llvm::ArrayRef<char> part) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  });
+  ASSERT_EQ(bytes.size(), placed.bytes);
+  for (int64_t row = 0; row < 96; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      EXPECT_EQ(bytes[size_t((row / 48 * columns + column) * 48 + row % 48)],
+                row < rows ? numbers[size_t(row * columns + column)] : 0);
+}
+
 TEST_F(WeightPlanTest, PacksNibblesInWordsOfEightRows) {
   constexpr int64_t rows = 300, columns = 50;
   // Of the transpose, as files have it.

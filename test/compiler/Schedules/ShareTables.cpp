@@ -24,11 +24,16 @@ struct ShareTablesTest : testing::Test {
       EXPECT_TRUE(bool(added));
     }
     weights.addTransposed("head", *weights.lookup("table"));
+    Type i8 = IntegerType::get(&context, 8);
+    auto added =
+        weights.addOwned("table_i8", i8, {50, 8}, std::vector<char>(50 * 8));
+    EXPECT_TRUE(bool(added));
+    weights.addTransposed("head_i8", **added);
   }
 
   /// The layout of a lookup's table, beside a product by "head" in `layout`.
   std::string layoutOf(const std::string &lookups, const std::string &layout,
-                       const std::string &axis = "0") {
+                       const std::string &axis = "0", bool isOfBytes = false) {
     std::string type =
         "(tensor<50x8xf32>, tensor<8xi64>) -> " +
         std::string(axis == "0" ? "tensor<8x8xf32>" : "tensor<50x8xf32>");
@@ -61,6 +66,8 @@ kernel.func @matmul symbols [] layouts ["", ")" +
       : (tensor<8x8xf32>, tensor<8x50xf32>) -> tensor<8x50xf32>
   kernel.yield %2 : tensor<8x50xf32>
 })";
+    if (isOfBytes)
+      text = ofBytes(text);
     auto module = parseSourceString<ModuleOp>(text, &context);
     if (!module)
       return "does not parse";
@@ -72,12 +79,31 @@ kernel.func @matmul symbols [] layouts ["", ")" +
     return cast<StringAttr>(gather.getLayouts()[0]).getValue().str();
   }
 
+  /// The same of tables of i8.
+  static std::string ofBytes(std::string text) {
+    auto replace = [&](StringRef from, StringRef to) {
+      for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;
+           at += to.size())
+        text.replace(at, from.size(), to);
+    };
+    replace("\"table\"", "\"table_i8\"");
+    replace("\"head\"", "\"head_i8\"");
+    replace("xf32>", "xi8>");
+    return text;
+  }
+
   MLIRContext context;
   WeightStore weights;
 };
 
 TEST_F(ShareTablesTest, ReadsRowsOfPackedTransposes) {
   EXPECT_EQ(layoutOf("table", "packed48"), "rows48");
+}
+
+TEST_F(ShareTablesTest, ReadsRowsOfBytesThatLieInLines) {
+  EXPECT_EQ(layoutOf("table", "lines48", "0", /*isOfBytes=*/true), "rows48");
+  EXPECT_EQ(layoutOf("table", "nibbles48", "0", /*isOfBytes=*/true), "");
+  EXPECT_EQ(layoutOf("table", "lines48"), "");
 }
 
 TEST_F(ShareTablesTest, LeavesWhatNoProductPacks) {

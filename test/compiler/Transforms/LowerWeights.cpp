@@ -372,6 +372,39 @@ func.func @f(%i: tensor<4x2xi64>, %j: tensor<3xi64>)
     }
 }
 
+TEST_F(LowerWeightsTest, TablesHaveTheNumbersOfAProductByTheirTranspose) {
+  add(normal(0), {depth, columns});
+  weights.addTransposed("t", *weights.lookup("w"));
+  const char *source = R"(
+func.func @f(%i: tensor<4xi64>, %x: tensor<4x70xf32>)
+    -> (tensor<4x70xf32>, tensor<4x100xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<100x70xf32>
+  %t = graph.weight {name = "t"} : () -> tensor<70x100xf32>
+  %0 = graph.gather %w, %i {axis = 0 : i64}
+      : (tensor<100x70xf32>, tensor<4xi64>) -> tensor<4x70xf32>
+  %1 = graph.matmul %x, %t : (tensor<4x70xf32>, tensor<70x100xf32>)
+      -> tensor<4x100xf32>
+  return %0, %1 : tensor<4x70xf32>, tensor<4x100xf32>
+})";
+  for (const char *precision : {"int8-weights", "int4-weights"}) {
+    auto module = parseSourceString<ModuleOp>(source, &context);
+    PassManager pm(&context);
+    LowerWeightsPassOptions options;
+    options.precision = precision;
+    pm.addNestedPass<func::FuncOp>(
+        createLowerWeightsPass(weights, nullptr, options));
+    ASSERT_TRUE(succeeded(pm.run(*module)));
+    graph::GatherOp gather;
+    module->walk([&](graph::GatherOp op) { gather = gather ? gather : op; });
+    auto table = gather.getInput().getDefiningOp<graph::WeightOp>();
+    auto numbers = quantizedOf(*module).front().numbers;
+    const Weight *packed =
+        weights.lookup(numbers.getDefiningOp<graph::WeightOp>().getName());
+    bool isSame = packed->transposed == weights.lookup(table.getName());
+    EXPECT_EQ(isSame, precision == StringRef("int8-weights"));
+  }
+}
+
 TEST_F(LowerWeightsTest, WhatChoosesExpertsStays) {
   add(normal(0), {depth, columns});
   auto module = parseSourceString<ModuleOp>(R"(
