@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/OpFamilies.h"
+#include "compiler/Import/Quantization.h"
 
 using namespace mlir;
 
@@ -108,14 +109,38 @@ struct Operands {
   Expr steps, batch, hidden, directions;
 };
 
+/// Weights [D, K, G*H] of a quantized cell as those of a float one, [D, G*H,
+/// K]: `at` is the input that has their scales, with zero points behind it, of
+/// each direction or of each of its columns.
+Value dequantizedWeights(NodeConverter &node, unsigned weights, unsigned at) {
+  Value value = node.input(weights), scale = node.input(at),
+        zero = node.optionalInput(at + 1);
+  if (node.failed() || failed(node.expectRank(value, 3, "a weight")))
+    return {};
+  for (Value *side : {&scale, &zero}) {
+    if (!*side)
+      continue;
+    Emitter::Exprs dims = node.dimsOf(*side);
+    if (dims.size() == 2)
+      *side = node.reshape(*side, {dims[0], node.size(1), dims[1]});
+    else
+      *side = alongAxis(node, *side, 0, 3);
+  }
+  return node.transpose(dequantized(node, value, scale, zero), {0, 2, 1});
+}
+
 /// Reads the inputs in the layout [S, B, ..] and holds their dims against each
 /// other.
 Operands readOperands(NodeConverter &node, const Cell &cell, bool batchFirst,
                       int64_t directions) {
+  constexpr unsigned scaleOfWeights = 8, scaleOfRecurrence = 10;
+  bool isQuantized = node.op() == "DynamicQuantizeLSTM";
   Operands ops;
   ops.input = node.input(0);
-  ops.weights = node.input(1);
-  ops.recurrence = node.input(2);
+  ops.weights =
+      isQuantized ? dequantizedWeights(node, 1, scaleOfWeights) : node.input(1);
+  ops.recurrence = isQuantized ? dequantizedWeights(node, 2, scaleOfRecurrence)
+                               : node.input(2);
   ops.bias = node.optionalInput(3);
   ops.lengths = node.optionalInput(4);
   ops.initialH = node.optionalInput(5);
@@ -226,6 +251,10 @@ ArrayRef<OpRow> recurrentRows() {
       {"", "GRU", {7, 14, 22}, convertRecurrent<CellKind::Gru>},
       {"", "LSTM", {7, 14, 22}, convertRecurrent<CellKind::Lstm>},
       {"", "RNN", {7, 14, 22}, convertRecurrent<CellKind::Rnn>},
+      {"com.microsoft",
+       "DynamicQuantizeLSTM",
+       {1},
+       convertRecurrent<CellKind::Lstm>},
   };
   return rows;
 }
