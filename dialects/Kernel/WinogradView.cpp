@@ -14,8 +14,10 @@ namespace {
 constexpr int64_t maxPatchBytes = 480 << 10;
 /// The same, where that is a whole image of few tiles.
 constexpr int64_t maxImageBytes = 640 << 10;
-/// Below, transforms cost more than products save.
-constexpr int64_t leastChannels = 32, leastMaps = 32;
+/// Below, transforms cost more than products save: those of tiles that know the
+/// image, or of PackedConv, whose panels are of 48 maps.
+constexpr int64_t leastChannels = 32, leastMaps = 24;
+constexpr int64_t leastOfAnySize = 16;
 /// Of a transformed filter: larger ones stream from memory for longer than the
 /// products of F(4) are less than those of F(2).
 constexpr int64_t maxFilterBytesF4 = 4 << 20;
@@ -107,8 +109,6 @@ std::optional<WinogradView> winogradViewOf(graph::ConvOp op, int64_t outputs,
   view.panels = llvm::divideCeil(view.maps, winogradColumns);
   if (view.channels % 16 != 0)
     return refuse("its channels do not fill whole vectors");
-  if (view.channels < leastChannels || view.maps < leastMaps)
-    return refuse("it has few channels");
   if (outputs > 2 && *WinogradLayout{outputs}.elements(filter.getShape()) * 4 >
                          maxFilterBytesF4)
     return refuse("its transformed filter is large");
@@ -140,6 +140,9 @@ std::optional<WinogradView> winogradViewOf(graph::ConvOp op, int64_t outputs,
   if (!view.tiles)
     return refuse("its number of tiles is beyond what an expression holds");
   cut(view);
+  if (view.channels < (view.hasAnySize ? leastOfAnySize : leastChannels) ||
+      view.maps < (view.hasAnySize ? leastOfAnySize : leastMaps))
+    return refuse("it has few channels");
   if (!view.blocks)
     return refuse("its number of blocks is beyond what an expression holds");
   if (view.scratchBytes() > 4 * maxImageBytes)

@@ -80,7 +80,7 @@ TEST_P(WinogradConv, TakesImagesOfAnySize) {
       {{"n", 0}, {"h", 8}, {"w", 8}},
   };
   std::vector<KernelCase> cases;
-  for (const char *channels : {"32", "208"})
+  for (const char *channels : {"16", "32", "208"})
     for (const char *schedule : {"WinogradF2", "WinogradF4"})
       for (bool isPadded : {true, false}) {
         Numbers pads(4, isPadded);
