@@ -106,7 +106,7 @@ TEST_P(PackedF16, TakesAMatrixPerBatch) {
   runF16(cases);
 }
 
-TENON_FOR_LEVELS_OF_PAIRS(PackedF16);
+TENON_FOR_ALL_LEVELS(PackedF16);
 
 } // namespace
 } // namespace tenon::test
