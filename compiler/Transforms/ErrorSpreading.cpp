@@ -16,7 +16,9 @@
 namespace tenon {
 namespace {
 
-constexpr float dampingShare = 0.01f;
+/// Of the mean of the diagonal: in any case, and where as many rows were seen
+/// as there are channels. Fewer say less of what goes together.
+constexpr double dampingShare = 0.01, shareOfFewRows = 0.1;
 /// Columns that one thread works on at once.
 constexpr int64_t columnsAtOnce = 256;
 constexpr int64_t stripRows = UpperTriangle::stripRows;
@@ -41,9 +43,12 @@ std::optional<ErrorSpreading> ErrorSpreading::of(const LhsSquares &squares) {
   double trace = 0;
   for (int64_t i = 0; i < squares.getChannels(); ++i)
     trace += double(sums.row(i)[i]);
+  auto channels = double(squares.getChannels());
+  double share =
+      dampingShare + shareOfFewRows * channels /
+                         double(std::max<int64_t>(squares.getRows(), 1));
   // No element is larger than the largest on the diagonal.
-  auto damping =
-      float(trace / double(squares.getChannels()) * double(dampingShare));
+  auto damping = float(trace / channels * share);
   if (!std::isfinite(trace) || !std::isnormal(damping))
     return std::nullopt;
   ErrorSpreading result(sums);

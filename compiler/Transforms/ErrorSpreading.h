@@ -21,8 +21,9 @@ namespace tenon {
 /// what its own rounding leaves costs costs[k] times its square.
 class ErrorSpreading {
 public:
-  /// Adds a hundredth of the mean of H's diagonal to it, which keeps few rows
-  /// of data from deciding everything. Nullopt where H is 0 or not finite.
+  /// Adds a share of the mean of H's diagonal to it, the larger the fewer rows
+  /// there were, which keeps these from deciding everything. Nullopt where H is
+  /// 0 or not finite.
   static std::optional<ErrorSpreading> of(const LhsSquares &squares);
 
   /// Rows and columns, completed to whole strips.

@@ -27,15 +27,16 @@ int64_t UpperTriangle::offsetOf(int64_t i) const {
   return above + (i - first) * (padded - first) - first;
 }
 
-void LhsSquares::add(llvm::ArrayRef<float> rows) {
-  int64_t size = sums.size(), count = int64_t(rows.size()) / channels;
+void LhsSquares::add(llvm::ArrayRef<float> added) {
+  int64_t size = sums.size(), count = int64_t(added.size()) / channels;
+  rows += count;
   std::vector<float> copy;
   for (int64_t begin = 0; begin < count; begin += rowsAtOnce) {
     int64_t some = std::min(rowsAtOnce, count - begin);
     copy.assign(size_t(some * size), 0);
     for (int64_t i = 0; i < some; ++i)
       for (int64_t k = 0; k < channels; ++k) {
-        float x = rows[size_t((begin + i) * channels + k)];
+        float x = added[size_t((begin + i) * channels + k)];
         copy[size_t(i * size + k)] = std::isfinite(x) ? x : 0;
       }
     constexpr int64_t height = UpperTriangle::stripRows;

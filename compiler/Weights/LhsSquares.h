@@ -43,13 +43,14 @@ public:
 
   /// Whole rows, one behind the other; what is not finite counts as 0. Runs on
   /// all threads; sums do not depend on how many there are.
-  void add(llvm::ArrayRef<float> rows);
+  void add(llvm::ArrayRef<float> added);
 
   int64_t getChannels() const { return channels; }
+  int64_t getRows() const { return rows; } // So many were added.
   const UpperTriangle &getSums() const { return sums; }
 
 private:
-  int64_t channels;
+  int64_t channels, rows = 0;
   UpperTriangle sums;
 };
 

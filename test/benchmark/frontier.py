@@ -8,14 +8,15 @@
     frontier.py write --setting TEXT-FILE [--embeddings JSON] -o PAGE JSON...
 
 `measure` compiles FOLDER/model.onnx in each precision ("auto:E" is auto with
---max-error E, "int8:static" int8 by scales, both calibrated on the other sets of
-inputs), then runs all of them in turn on
+--max-error E, "int8:static" int8 by scales, "int4-weights:inputs" weights rounded by
+inputs, all calibrated on the other sets of inputs), then runs all of them in turn on
 test_data_set_SET (0), N times. Of a program's runs the smallest median counts. Errors
 are differences from the first precision's outputs.
 
 `embeddings` is for a model that makes a row for each of 40 sentences, of which i and
 i + 20 mean the same: how far each row turns from that in fp32, and whether the
-order of all pairs of one sentence with another by their cosines stays.
+order of all pairs of one sentence with another by their cosines stays. What is
+calibrated has not seen the first set.
 
 `write` makes the page, and an SVG beside it for each model: time of a run against
 error.
@@ -39,7 +40,7 @@ def compile_model(tenon, folder, precision, artifact, calibrate):
                f"--precision={name}"]
     if option:
         command += ["--calibrate", calibrate]
-    if option and option != "static":
+    if option and option not in ("static", "inputs"):
         command += ["--max-error", option]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -149,9 +150,9 @@ def cosine(a, b):
     return dot / math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
 
 
-def embed(arguments, folder, precision, scratch):
+def embed(arguments, folder, precision, scratch, calibrate):
     artifact, rows = scratch / "a.tenon", []
-    compile_model(arguments.tenon, folder, precision, artifact, folder)
+    compile_model(arguments.tenon, folder, precision, artifact, calibrate)
     for data in sorted(folder.glob("test_data_set_*"), key=lambda path: int(path.name[14:])):
         subprocess.run([arguments.tenon, "run", artifact, "--inputs", data, "--outputs",
                         scratch], check=True, stdout=subprocess.DEVNULL)
@@ -170,11 +171,13 @@ def order_of_pairs(rows):
 def embeddings(arguments):
     folder, results = pathlib.Path(arguments.model), []
     with tempfile.TemporaryDirectory() as scratch:
-        exact = embed(arguments, folder, "fp32", pathlib.Path(scratch))
+        scratch = pathlib.Path(scratch)
+        calibrate = calibration_folder(folder, 0, scratch)
+        exact = embed(arguments, folder, "fp32", scratch, calibrate)
         nearest, pairs = order_of_pairs(exact)
         alike = sorted(pairs, key=pairs.get)[-100:]  # 100 pairs of sentences.
         for precision in arguments.precisions.split(","):
-            rows = embed(arguments, folder, precision, pathlib.Path(scratch))
+            rows = embed(arguments, folder, precision, scratch, calibrate)
             then_nearest, then = order_of_pairs(rows)
             swapped = sum(then[a] > then[b] for i, a in enumerate(alike)
                           for b in alike[i + 1:])

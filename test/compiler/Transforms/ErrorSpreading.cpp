@@ -53,7 +53,8 @@ TEST(ErrorSpreading, IsARootOfTheSums) {
       double trace = 0;
       for (int64_t i = 0; i < channels; ++i)
         trace += sumAt(rows, channels, i, i);
-      double damping = 0.01 * trace / double(channels);
+      double share = 0.01 + 0.1 * double(channels) / double(count);
+      double damping = share * trace / double(channels);
       const UpperTriangle &factor = spreading->getFactor();
       for (int64_t i = 0; i < channels; i += 3)
         for (int64_t j = i; j < channels; j += 5) {
