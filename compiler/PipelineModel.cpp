@@ -196,8 +196,8 @@ std::string arenaOf(exec::ProgramOp program) {
   }
   int64_t bytes =
       std::accumulate(plan->segments.begin(), plan->segments.end(), int64_t(0));
-  return names + ": " + std::to_string(bytes) +
-         " bytes where each is 128 or as near as it may be";
+  return names + ": " + std::to_string(bytes) + " bytes where each is " +
+         std::to_string(usualSize) + " or as near as it may be";
 }
 
 void countKernels(Compilation &compilation) {

@@ -113,25 +113,24 @@ void DimNames::announce(StringRef text) {
     symbols.try_emplace(text);
 }
 
+Expr DimNames::made(StringRef name) {
+  auto number = fixed.find(name);
+  return number == fixed.end()
+             ? Expr::symbol(state.context, state.uniqueSymbol(name))
+             : Expr::constant(state.context, number->second);
+}
+
 Expr DimNames::named(StringRef text) {
   Expr &symbol = symbols[text];
-  if (symbol)
-    return symbol;
-  auto number = fixed.find(text);
-  symbol = number == fixed.end()
-               ? Expr::symbol(state.context, state.uniqueSymbol(text))
-               : Expr::constant(state.context, number->second);
+  if (!symbol)
+    symbol = made(text);
   return symbol;
 }
 
 Expr DimNames::get(StringRef text, StringRef hint) {
   text = text.trim();
-  if (isMeaningless(text)) {
-    auto number = fixed.find(hint);
-    return number == fixed.end()
-               ? Expr::symbol(state.context, state.uniqueSymbol(hint))
-               : Expr::constant(state.context, number->second);
-  }
+  if (isMeaningless(text))
+    return made(hint);
   if (symbols.contains(text) || fixed.contains(text))
     return named(text);
   auto known = [&](StringRef name) {

@@ -25,6 +25,8 @@ public:
   graph::Expr get(llvm::StringRef text, llvm::StringRef hint);
 
 private:
+  /// The number that `fixed` gives to a name, else a new symbol.
+  graph::Expr made(llvm::StringRef name);
   graph::Expr named(llvm::StringRef text);
 
   ImportState &state;

@@ -141,8 +141,7 @@ std::string escaped(StringRef text) {
 } // namespace
 
 int64_t drawnSize(int64_t lo, int64_t hi) {
-  constexpr int64_t usual = 128;
-  return std::max(lo, std::min(hi, usual));
+  return std::max(lo, std::min(hi, usualSize));
 }
 
 llvm::Expected<DrawnPlan> planOf(exec::ProgramOp program) {

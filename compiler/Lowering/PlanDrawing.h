@@ -25,8 +25,10 @@ struct DrawnPlan {
   int64_t steps = 0;
 };
 
-/// The value of a symbol for which a plan is drawn: its only one, else 128 or
-/// what of its range is nearest.
+constexpr int64_t usualSize = 128;
+
+/// The value of a symbol for which a plan is drawn: its only one, else the
+/// usual one or what of its range is nearest.
 int64_t drawnSize(int64_t lo, int64_t hi);
 
 /// The plan of a program with drawnSize for each symbol; an error when a

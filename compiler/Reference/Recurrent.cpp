@@ -184,9 +184,9 @@ llvm::Expected<Direction> Cells::direction(int64_t d) {
 }
 
 Row Cells::project(const Direction &dir, const double *x) const {
-  Row result(gates * hidden);
   if (!dir.weights)
-    return Row(x, x + result.size());
+    return Row(x, x + gates * hidden);
+  Row result(gates * hidden);
   for (int64_t unit = 0; unit < gates * hidden; ++unit) {
     double sum = dir.bias ? dir.bias[unit] : 0;
     for (int64_t i = 0; i < width; ++i)

@@ -58,24 +58,20 @@ void readHalves(Type element, ArrayRef<char> bytes,
   }
 }
 
-/// A double rounded to a half float, to the nearest and from ties to even.
-/// Normal numbers, nearly all that there are, without APFloat: the tests of
-/// kernels round so many that it took a quarter of their time.
+/// A double as the nearest half float. Normal numbers, nearly all that there
+/// are, without APFloat: the tests of kernels round so many that it took a
+/// quarter of their time.
 uint16_t narrow(Type element, double value) {
   int mantissa = element.isBF16() ? 7 : 10;
   int bias = element.isBF16() ? 127 : 15;
-  uint64_t bits = llvm::bit_cast<uint64_t>(value);
+  uint64_t bits = llvm::bit_cast<uint64_t>(roundTo(element, value));
   int exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023;
-  // The largest exponent is left out: rounding up there gives an infinity.
-  if (exponent < 1 - bias || exponent >= bias)
+  if (exponent < 1 - bias || exponent > bias)
     return static_cast<uint16_t>(
         toApFloat(element, value).bitcastToAPInt().getZExtValue());
-  int dropped = 52 - mantissa;
-  uint64_t magnitude = (static_cast<uint64_t>(exponent + bias) << 52) |
-                       (bits & ((uint64_t(1) << 52) - 1));
-  uint64_t odd = magnitude >> dropped & 1;
-  magnitude += (uint64_t(1) << (dropped - 1)) - 1 + odd;
-  return static_cast<uint16_t>((bits >> 63 << 15) | magnitude >> dropped);
+  uint64_t fraction = (bits & ((uint64_t(1) << 52) - 1)) >> (52 - mantissa);
+  uint64_t biased = static_cast<uint64_t>(exponent + bias) << mantissa;
+  return static_cast<uint16_t>((bits >> 63 << 15) | biased | fraction);
 }
 
 void writeHalves(Type element, ArrayRef<double> words,

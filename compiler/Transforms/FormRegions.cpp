@@ -266,8 +266,7 @@ private:
   /// Whether kernels of a product read a quantized weight: on CUDA of those
   /// whose lhs is bf16.
   bool readsQuantized(graph::MatmulOp op) const {
-    Value lhs = kernel::behindWidening(op.getLhs());
-    return !isCuda || (lhs && graph::getElementType(lhs).isBF16());
+    return !isCuda || kernel::isWidenedBf16(op.getLhs());
   }
 
   /// Leaves a product what dequantizes its weight, which no other op reads.

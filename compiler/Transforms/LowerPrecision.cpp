@@ -141,7 +141,7 @@ private:
 
   static bool hasPairsOfLhs(graph::MatmulOp op) {
     std::optional<kernel::StridedView> lhs = kernel::stridedViewOf(op.getLhs());
-    return lhs && hasEvenDepth(op) &&
+    return lhs && hasDepthOf(op, 2) &&
            graph::getElementType(op.getLhs()).isF32() &&
            kernel::liesInPairs(*lhs, lhs->strides.size() - 1);
   }
@@ -158,11 +158,8 @@ private:
   /// Whether they could multiply it in 8 bits: rows of lhs lie in memory of
   /// their own then, and their steps of k are copied by fours at least.
   static bool readsBytes(graph::MatmulOp op) {
-    std::optional<int64_t> depth =
-        graph::getDims(op.getLhs()).back().asConstant();
     return isLargeWeight(op.getRhs()) && graph::getRank(op.getRhs()) == 2 &&
-           graph::getElementType(op.getLhs()).isF32() && depth &&
-           *depth % 4 == 0;
+           graph::getElementType(op.getLhs()).isF32() && hasDepthOf(op, 4);
   }
 
   /// Of a product whose weight will be of 8 or 4 bits, which are coarser: what
@@ -321,11 +318,11 @@ private:
     return "";
   }
 
-  /// Whether k is a number of which pairs can be made.
-  static bool hasEvenDepth(graph::MatmulOp op) {
+  /// Whether k is a number of which groups of `steps` can be made.
+  static bool hasDepthOf(graph::MatmulOp op, int64_t steps) {
     std::optional<int64_t> depth =
         graph::getDims(op.getLhs()).back().asConstant();
-    return depth && *depth % 2 == 0;
+    return depth && *depth % steps == 0;
   }
 
   /// Of two that are no weights: where it is not worth the roundings.
@@ -333,7 +330,7 @@ private:
     SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
     std::optional<int64_t> rows = dims[dims.size() - 2].asConstant();
     std::optional<int64_t> columns = dims.back().asConstant();
-    if (!hasEvenDepth(op))
+    if (!hasDepthOf(op, 2))
       return "k is odd or no number, and pairs of its steps lie together";
     if ((rows && *rows <= kernel::fewRows) || columns == 1)
       return "it is of few rows or of one column";
@@ -351,7 +348,7 @@ private:
       return "rhs is no weight of f32 of some size";
     if (!kernel::isMatrixOrOnePerBatch(op))
       return "rhs is neither a matrix nor one for each batch";
-    if (narrowType.isBF16() && !hasEvenDepth(op))
+    if (narrowType.isBF16() && !hasDepthOf(op, 2))
       return "k is odd, and pairs of its steps lie together";
     return refusalOfRange(op.getRhs());
   }

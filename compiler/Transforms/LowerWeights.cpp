@@ -222,9 +222,15 @@ private:
       return why;
     if (target == "cuda" && graph::getRank(op.getRhs()) != 2)
       return "rhs is not one matrix";
-    if (target == "cuda" && !isBf16(op.getLhs()))
+    if (target == "cuda" && !kernel::isWidenedBf16(op.getLhs()))
       return "lhs is not rounded to bf16";
     return weightOf(op) ? "" : "its weight is not at hand";
+  }
+
+  /// Steps of k with one scale: what the plan says of an op, else the option.
+  int64_t stepsOf(Operation *op) {
+    auto assigned = op->getAttrOfType<IntegerAttr>(blockAttribute);
+    return assigned ? assigned.getInt() : block;
   }
 
   const Weight *tableOf(graph::GatherOp op) {
@@ -237,8 +243,7 @@ private:
     if (std::string why = refusal(op); !why.empty())
       return leaveInFp32(op, why, /*explain=*/false);
     const Weight &table = *tableOf(op);
-    auto assigned = op->getAttrOfType<IntegerAttr>(blockAttribute);
-    int64_t steps = assigned ? assigned.getInt() : block;
+    int64_t steps = stepsOf(op);
     auto [known, isNew] = tables.try_emplace({&table, steps});
     if (isNew)
       known->second = makeTable(table, steps);
@@ -290,8 +295,7 @@ private:
       return op.emitError("its weight is to be rounded by inputs, as the "
                           "precision plan says: compile with --calibrate DIR, "
                           "or take \"compensated\" out of the plan");
-    auto assigned = op->getAttrOfType<IntegerAttr>(blockAttribute);
-    int64_t steps = assigned ? assigned.getInt() : block;
+    int64_t steps = stepsOf(op);
     const Made &result = make(*weightOf(op), bits, steps, isCompensated);
     OpBuilder builder(op);
     if (op->hasAttr(opNameAttribute))
@@ -331,11 +335,6 @@ private:
                                    : "each " + std::to_string(weight.block) +
                                          " steps of k")
                            << (weight.zeros ? ", with zero points" : "");
-  }
-
-  static bool isBf16(Value lhs) {
-    Value narrow = kernel::behindWidening(lhs);
-    return narrow && graph::getElementType(narrow).isBF16();
   }
 
   /// The matrices [K, N] that rhs is, of what it is stored as.

@@ -27,6 +27,17 @@ Type typeOf(const Weight &part) {
                  : part.elementType;
 }
 
+/// The first elements of each axis, without what completed the last block.
+Value firstOf(OpBuilder &builder, Value value, Type type) {
+  auto all = [&](int64_t each) {
+    SmallVector<int64_t> values(size_t(graph::getRank(value)), each);
+    return graph::DimsAttr::get(builder.getContext(),
+                                sizes(builder.getContext(), values));
+  };
+  return graph::SliceOp::create(builder, value.getLoc(), type, value, all(0),
+                                all(1));
+}
+
 /// Smaller weights stay.
 constexpr int64_t fewestElements = int64_t(1) << 12;
 /// Results that a router gives a token, at most, and ops from them to the
@@ -119,12 +130,8 @@ Value quantizedRhs(OpBuilder &builder, Location loc,
   if (depth == steps)
     return value;
   shape[shape.size() - 2] = depth;
-  Type first = graph::tensorOf(sizes(context, shape), builder.getF32Type());
-  auto all = [&](int64_t each) {
-    SmallVector<int64_t> values(shape.size(), each);
-    return graph::DimsAttr::get(context, sizes(context, values));
-  };
-  return graph::SliceOp::create(builder, loc, first, value, all(0), all(1));
+  return firstOf(builder, value,
+                 graph::tensorOf(sizes(context, shape), builder.getF32Type()));
 }
 
 Value quantizedLookup(OpBuilder &builder, graph::GatherOp op,
@@ -160,14 +167,9 @@ Value quantizedLookup(OpBuilder &builder, graph::GatherOp op,
       zero);
   int64_t steps = weight.blocks * weight.block;
   value = graph::ReshapeOp::create(builder, loc, typed(steps, f32), value);
-  if (value.getType() == op.getType())
-    return value;
-  auto all = [&](int64_t each) {
-    SmallVector<int64_t> values(lead.size() + 1, each);
-    return graph::DimsAttr::get(context, sizes(context, values));
-  };
-  return graph::SliceOp::create(builder, loc, op.getType(), value, all(0),
-                                all(1));
+  return value.getType() == op.getType()
+             ? value
+             : firstOf(builder, value, op.getType());
 }
 
 } // namespace tenon

@@ -9,14 +9,11 @@ using namespace mlir;
 namespace tenon::kernel {
 
 bool convolvesPairs(graph::ConvOp op) {
-  auto isHalf = [](Value operand) {
-    Value narrow = behindWidening(operand);
-    return narrow && graph::getElementType(narrow).isBF16();
-  };
   std::optional<int64_t> channels =
       graph::getDims(op.getFilter())[1].asConstant();
   return op.getChannelsLast() && op.getGroup() == 1 && channels &&
-         *channels % 2 == 0 && isHalf(op.getInput()) && isHalf(op.getFilter());
+         *channels % 2 == 0 && isWidenedBf16(op.getInput()) &&
+         isWidenedBf16(op.getFilter());
 }
 
 Value operandOf(graph::ConvOp op, Value operand) {

@@ -182,6 +182,11 @@ Value behindWidening(Value operand) {
   return narrow.isBF16() || narrow.isF16() ? cast.getInput() : Value();
 }
 
+bool isWidenedBf16(Value operand) {
+  Value narrow = behindWidening(operand);
+  return narrow && graph::getElementType(narrow).isBF16();
+}
+
 bool isMatrixOrOnePerBatch(graph::MatmulOp op) {
   int64_t rank = graph::getRank(op.getRhs());
   return rank == 2 ||

@@ -56,6 +56,7 @@ std::optional<SkippedRows> skippedRowsOf(graph::MatmulOp op);
 /// The bf16 or f16 tensor that an f32 operand is, element by element; null when
 /// it is none.
 mlir::Value behindWidening(mlir::Value operand);
+bool isWidenedBf16(mlir::Value operand);
 
 /// Whether rhs is a matrix, or has one for each batch of a result of three
 /// axes.

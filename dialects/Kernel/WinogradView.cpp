@@ -34,16 +34,14 @@ void cut(WinogradView &view) {
   };
   int64_t tileBytes = view.positions() * view.patchStride() * 4;
   int64_t most = std::max<int64_t>(maxPatchBytes / tileBytes, 1);
-  std::optional<int64_t> tiles = view.tiles.asConstant();
-  view.hasAnySize = !tiles;
-  if (view.hasAnySize) {
-    view.blockTiles =
-        std::max(most / winogradStrip, int64_t(1)) * winogradStrip;
-  } else {
+  if (std::optional<int64_t> tiles = view.tiles.asConstant()) {
     int64_t blocks = 1;
     if (*tiles * tileBytes > maxImageBytes)
       blocks = llvm::alignTo(llvm::divideCeil(*tiles, most), 2);
     view.blockTiles = llvm::divideCeil(*tiles, blocks);
+  } else {
+    view.blockTiles =
+        std::max(most / winogradStrip, int64_t(1)) * winogradStrip;
   }
   view.blocks = view.tiles.ceilDiv(number(view.blockTiles));
 }
@@ -139,10 +137,10 @@ std::optional<WinogradView> winogradViewOf(graph::ConvOp op, int64_t outputs,
   view.tiles = view.tilesX && lines ? view.tilesX * lines : graph::Expr();
   if (!view.tiles)
     return refuse("its number of tiles is beyond what an expression holds");
-  cut(view);
-  if (view.channels < (view.hasAnySize ? leastOfAnySize : leastChannels) ||
-      view.maps < (view.hasAnySize ? leastOfAnySize : leastMaps))
+  if (view.channels < (view.hasAnySize() ? leastOfAnySize : leastChannels) ||
+      view.maps < (view.hasAnySize() ? leastOfAnySize : leastMaps))
     return refuse("it has few channels");
+  cut(view);
   if (!view.blocks)
     return refuse("its number of blocks is beyond what an expression holds");
   if (view.scratchBytes() > 4 * maxImageBytes)

@@ -56,9 +56,10 @@ struct WinogradView {
   int64_t lowY, lowX;                // The input's pads before.
   graph::Expr outHeight, outWidth;   // Where the images' sizes are symbols
   graph::Expr tilesX, tiles, blocks; // these are formulas. Tiles of an image,
-  int64_t blockTiles;                // and how they are cut. If so, a block
-  bool hasAnySize;                   // has whole strips of them.
+  int64_t blockTiles;                // and how they are cut.
 
+  /// Whether sizes are symbols: then a block has whole strips of tiles.
+  bool hasAnySize() const { return !tiles.asConstant(); }
   int64_t side() const { return outputs + 2; }
   int64_t positions() const { return side() * side(); }
   /// Elements from one transformed patch to the next, and from one position to

@@ -296,6 +296,12 @@ void Recurrence::storeState(Value from, Value base, Value position) {
   });
 }
 
+void Recurrence::sequence(Value number) {
+  Value which = e.div(number, batch), entry = e.rem(number, batch);
+  for (int64_t d = 0; d < directions; ++d)
+    e.ifThen(e.equal(which, e.number(d)), [&] { sequence(d, entry); });
+}
+
 void Recurrence::sequence(int64_t d, Value entry) {
   readActivations(d);
   direction = e.number(d);

@@ -27,24 +27,17 @@ SmallVector<Value> yieldedBuffers(Emitter &e, Operation *root) {
 
 void emitWhole(Emitter &e, Operation *root,
                function_ref<void(ArrayRef<Value>)> body) {
-  SmallVector<Value> bases;
-  llvm::SmallDenseSet<unsigned> done;
-  for (auto [i, result] : llvm::enumerate(root->getResults())) {
-    Value base;
-    for (auto [y, yielded] : llvm::enumerate(e.kernel.getYielded()))
-      if (!base && kernel::behindReshapes(yielded) == result) {
-        base = e.resultBuffer(y);
-        done.insert(y);
-      }
-    bases.push_back(base ? base : e.scratch(i));
-  }
+  SmallVector<Value> bases = yieldedBuffers(e, root);
+  for (auto [i, base] : llvm::enumerate(bases))
+    if (!base)
+      base = e.scratch(i);
   // There is one row, and a launch without rows does nothing.
   e.loop(e.begin, e.end, [&](Value) {
     body(bases);
     for (auto [i, result] : llvm::enumerate(root->getResults()))
       e.place(result, bases[i]);
     for (auto [y, yielded] : llvm::enumerate(e.kernel.getYielded())) {
-      if (done.contains(y))
+      if (llvm::is_contained(bases, e.resultBuffer(y)))
         continue;
       Indices dims = e.dimsOf(yielded);
       e.loops(dims, [&](ArrayRef<Value> index) {

@@ -28,6 +28,8 @@ public:
              State state, mlir::Type type = {});
   virtual ~Recurrence() = default;
 
+  /// Sequence `number` of those of all directions, direction by direction.
+  void sequence(Value number);
   /// Entry `entry` of the batch in direction `d`.
   void sequence(int64_t d, Value entry);
 

@@ -154,12 +154,7 @@ LogicalResult emitRecurrentTiles(Emitter &e) {
   if (!view)
     return e.kernel.emitOpError("cannot run by tiles of units: ") << why;
   TiledRecurrence cells(e, op, yieldedBuffers(e, op), stateOf(e, *view), *view);
-  e.loop(e.begin, e.end, [&](Value row) {
-    Value direction = e.div(row, cells.batch), entry = e.rem(row, cells.batch);
-    for (int64_t d = 0; d < cells.directions; ++d)
-      e.ifThen(e.equal(direction, e.number(d)),
-               [&] { cells.sequence(d, entry); });
-  });
+  e.loop(e.begin, e.end, [&](Value row) { cells.sequence(row); });
   return success();
 }
 

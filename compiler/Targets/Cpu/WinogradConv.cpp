@@ -177,7 +177,7 @@ private:
                      element(c, e.mul(row, e.number(columns))), number},
                     pixels, strips);
     };
-    if (view.hasAnySize) {
+    if (view.hasAnySize()) {
       Value count = e.div(e.add(tiles, e.number(most - 1)), e.number(most));
       e.loop(e.number(0), count, [&](Value number) {
         strip(number, e.mul(number, e.number(most)), most);

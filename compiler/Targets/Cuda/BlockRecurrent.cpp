@@ -71,11 +71,7 @@ void emitBlockRecurrent(DeviceEmitter &e, Value ordinal) {
   }
   BlockRecurrence cells(e, op, cpu::yieldedBuffers(e, op),
                         {areas[0], areas[1], areas[2], areas[3]});
-  Value direction = e.div(ordinal, cells.batch);
-  Value entry = e.rem(ordinal, cells.batch);
-  for (int64_t d = 0; d < cells.directions; ++d)
-    e.ifThen(e.equal(direction, e.number(d)),
-             [&] { cells.sequence(d, entry); });
+  cells.sequence(ordinal);
 }
 
 } // namespace tenon::cuda

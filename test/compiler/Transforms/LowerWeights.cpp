@@ -343,13 +343,10 @@ func.func @f(%i: tensor<4x2xi64>, %j: tensor<3xi64>)
       : (tensor<100x70xf32>, tensor<2xi64>) -> tensor<100x2xf32>
   return %0, %1, %2 : tensor<4x2x70xf32>, tensor<3x70xf32>, tensor<100x2xf32>
 })";
-  auto module = parseSourceString<ModuleOp>(source, &context);
-  PassManager pm(&context);
   LowerWeightsPassOptions options;
   options.precision = "int4-weights";
-  pm.addNestedPass<func::FuncOp>(
-      createLowerWeightsPass(weights, nullptr, options));
-  ASSERT_TRUE(succeeded(pm.run(*module)));
+  auto module = loweredFrom(source, "", options);
+  ASSERT_TRUE(module);
   std::vector<std::string> read; // Tables by the order of lookups.
   module->walk([&](graph::GatherOp op) {
     auto table = op.getInput().getDefiningOp<graph::WeightOp>();
@@ -387,13 +384,10 @@ func.func @f(%i: tensor<4xi64>, %x: tensor<4x70xf32>)
   return %0, %1 : tensor<4x70xf32>, tensor<4x100xf32>
 })";
   for (const char *precision : {"int8-weights", "int4-weights"}) {
-    auto module = parseSourceString<ModuleOp>(source, &context);
-    PassManager pm(&context);
     LowerWeightsPassOptions options;
     options.precision = precision;
-    pm.addNestedPass<func::FuncOp>(
-        createLowerWeightsPass(weights, nullptr, options));
-    ASSERT_TRUE(succeeded(pm.run(*module)));
+    auto module = loweredFrom(source, "", options);
+    ASSERT_TRUE(module);
     graph::GatherOp gather;
     module->walk([&](graph::GatherOp op) { gather = gather ? gather : op; });
     auto table = gather.getInput().getDefiningOp<graph::WeightOp>();
@@ -407,7 +401,7 @@ func.func @f(%i: tensor<4xi64>, %x: tensor<4x70xf32>)
 
 TEST_F(LowerWeightsTest, WhatChoosesExpertsStays) {
   add(normal(0), {depth, columns});
-  auto module = parseSourceString<ModuleOp>(R"(
+  const char *source = R"(
 func.func @f(%x: tensor<4x100xf32>) -> (tensor<4x2xf32>, tensor<4x2xi64>) {
   %w = graph.weight {name = "w"} : () -> tensor<100x70xf32>
   %0 = graph.matmul %x, %w : (tensor<4x100xf32>, tensor<100x70xf32>)
@@ -417,14 +411,11 @@ func.func @f(%x: tensor<4x100xf32>) -> (tensor<4x2xf32>, tensor<4x2xi64>) {
   %v, %i = graph.topk %1 {axis = 1 : i64, largest = true}
       : (tensor<4x70xf32>) -> (tensor<4x2xf32>, tensor<4x2xi64>)
   return %v, %i : tensor<4x2xf32>, tensor<4x2xi64>
-})",
-                                            &context);
-  PassManager pm(&context);
+})";
   LowerWeightsPassOptions options;
   options.precision = "int4-weights";
-  pm.addNestedPass<func::FuncOp>(
-      createLowerWeightsPass(weights, nullptr, options));
-  ASSERT_TRUE(succeeded(pm.run(*module)));
+  auto module = loweredFrom(source, "", options);
+  ASSERT_TRUE(module);
   EXPECT_TRUE(quantizedOf(*module).empty());
 }
 
