@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cuda/TileAttention.h"
+#include "compiler/Targets/Cuda/Words.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -164,18 +165,14 @@ void TileAttention::meet(const Rows &rows) {
 /// What a thread copied it rounds itself, so that nobody waits for it.
 void TileAttention::roundRows(const Rows &rows) {
   auto four = VectorType::get({4}, f32);
-  auto two = VectorType::get({2}, e.b.getI32Type());
   eachChunk(rows, [&](Chunk chunk) {
     Value wide =
         LLVM::LoadOp::create(e.b, four, stagedAt(chunk.ordinal), chunkBytes);
-    auto part = [&](int64_t i) -> Value {
-      return LLVM::ExtractElementOp::create(e.b, wide, word(i));
+    auto pair = [&](int64_t i) {
+      return rounded(elementOf(e, wide, i), elementOf(e, wide, i + 1));
     };
-    Value pairs = LLVM::PoisonOp::create(e.b, two);
-    for (int64_t i : {0, 1})
-      pairs = LLVM::InsertElementOp::create(
-          e.b, pairs, rounded(part(2 * i), part(2 * i + 1)), word(i));
-    LLVM::StoreOp::create(e.b, pairs, chunk.place, chunkBytes / 2);
+    LLVM::StoreOp::create(e.b, together(e, {pair(0), pair(2)}), chunk.place,
+                          chunkBytes / 2);
   });
 }
 

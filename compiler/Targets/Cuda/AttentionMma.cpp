@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cuda/TileAttention.h"
+#include "compiler/Targets/Cuda/Words.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -46,7 +47,7 @@ protected:
         Value rhs = load(at(base, key * view.depthBytes() + k * 2));
         for (int64_t half : {0, 1}) {
           Value &sum = sums[key / 8 + half];
-          sum = ptx::MmaOp::create(e.b, kind, lhs, halfOf(rhs, half), sum);
+          sum = ptx::MmaOp::create(e.b, kind, lhs, halfOf(e, rhs, half), sum);
         }
       }
     }
@@ -54,17 +55,14 @@ protected:
     for (int64_t row : {0, 1})
       for (Value sum : sums)
         for (int64_t i : {0, 1})
-          all.push_back(elementOf(sum, 2 * row + i));
+          all.push_back(elementOf(e, sum, 2 * row + i));
     return all;
   }
 
   Values zeroSums() override { return Values(view.paddedWidth() / 8, zero()); }
 
   Values scaled(ValueRange sums, ArrayRef<Value> byRow) override {
-    Value factors = LLVM::PoisonOp::create(e.b, four);
-    for (int64_t i = 0; i < 4; ++i)
-      factors =
-          LLVM::InsertElementOp::create(e.b, factors, byRow[i / 2], word(i));
+    Value factors = together(e, {byRow[0], byRow[0], byRow[1], byRow[1]});
     Values now;
     for (Value sum : sums)
       now.push_back(multiply(sum, factors));
@@ -80,7 +78,7 @@ protected:
                          /*trans=*/true);
         for (int64_t half : {0, 1}) {
           Value &sum = sums[n / 8 + half];
-          sum = ptx::MmaOp::create(e.b, kind, lhs, halfOf(rhs, half), sum);
+          sum = ptx::MmaOp::create(e.b, kind, lhs, halfOf(e, rhs, half), sum);
         }
       }
     }
@@ -91,7 +89,7 @@ protected:
     for (int64_t row : {0, 1}) {
       Value base = sumAt(rowAt(row), firstColumn());
       for (auto [i, sum] : llvm::enumerate(sums))
-        LLVM::StoreOp::create(e.b, halfOf(sum, row), at(base, i * 8 * 4), 8);
+        LLVM::StoreOp::create(e.b, halfOf(e, sum, row), at(base, i * 8 * 4), 8);
     }
   }
 
@@ -135,30 +133,13 @@ private:
 
   /// The weights of 16 keys from `key` on.
   Value weightsFrom(ArrayRef<Value> weights, int64_t key) {
-    Type i32 = e.b.getI32Type();
-    Value words = LLVM::PoisonOp::create(e.b, VectorType::get({4}, i32));
+    Values words;
     for (int64_t i = 0; i < 4; ++i) {
       // By rows first, then by 8 columns.
       size_t from = (i % 2) * slots().columns + key / 4 + (i / 2) * 2;
-      words = LLVM::InsertElementOp::create(
-          e.b, words, rounded(weights[from], weights[from + 1]), word(i));
+      words.push_back(rounded(weights[from], weights[from + 1]));
     }
-    return words;
-  }
-
-  Value elementOf(Value vector, int64_t i) {
-    return LLVM::ExtractElementOp::create(e.b, vector, word(i));
-  }
-
-  /// Two of four elements.
-  Value halfOf(Value vector, int64_t half) {
-    auto type = cast<VectorType>(vector.getType());
-    Value pair = LLVM::PoisonOp::create(
-        e.b, VectorType::get({2}, type.getElementType()));
-    for (int64_t i : {0, 1})
-      pair = LLVM::InsertElementOp::create(
-          e.b, pair, elementOf(vector, 2 * half + i), word(i));
-    return pair;
+    return together(e, words);
   }
 
   const ptx::Mma kind;

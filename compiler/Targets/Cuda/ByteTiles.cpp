@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cuda/ColumnTile.h"
+#include "compiler/Targets/Cuda/Words.h"
 #include "dialects/Kernel/FragmentLayout.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -43,34 +44,25 @@ protected:
     SmallVector<SmallVector<Value>> columns;
     Value mine = sharedAt(partAt(stage, 0), e.mul(lane, e.number(16)));
     for (int64_t i = 0; i < 4; ++i)
-      columns.push_back(wordsAt(sharedAt(mine, e.number(i * 512))));
+      columns.push_back(loadWords(e, sharedAt(mine, e.number(i * 512)), 4));
     SmallVector<Value> now(before);
     for (auto [i, sum] : llvm::enumerate(now)) {
       int64_t row = int64_t(i) / groupSums * groupRows;
       size_t first = i % groupSums * 2; // Of the lane's columns.
       if (first == 0)
-        steps = centered(wordsAt(rowAt(stage, row)));
+        steps = centered(loadWords(e, rowAt(stage, row), 4));
       for (size_t step = 0; step < 4; step += 2)
         sum = ptx::MmaOp::create(
             e.b, ptx::Mma::S8,
-            together({columns[step][first], columns[step][first + 1],
+            together(e,
+                     {columns[step][first], columns[step][first + 1],
                       columns[step + 1][first], columns[step + 1][first + 1]}),
-            together({steps[step], steps[step + 1]}), sum);
+            together(e, {steps[step], steps[step + 1]}), sum);
     }
     return now;
   }
 
 private:
-  SmallVector<Value> wordsAt(Value address) {
-    auto type = VectorType::get({4}, e.b.getI32Type());
-    Value loaded = LLVM::LoadOp::create(e.b, type, address, 16);
-    SmallVector<Value> words;
-    for (int64_t i = 0; i < 4; ++i)
-      words.push_back(
-          LLVM::ExtractElementOp::create(e.b, loaded, word(e.number(i))));
-    return words;
-  }
-
   /// Of ui8, less 128: the upper bit, turned, is a sign. What is not there is
   /// not 0 then, but meets zeros of the weight.
   SmallVector<Value> centered(SmallVector<Value> words) {
@@ -80,15 +72,6 @@ private:
     for (Value &each : words)
       each = arith::XOrIOp::create(e.b, each, signs);
     return words;
-  }
-
-  Value together(ArrayRef<Value> words) {
-    auto type = VectorType::get({int64_t(words.size())}, e.b.getI32Type());
-    Value all = LLVM::PoisonOp::create(e.b, type);
-    for (auto [i, each] : llvm::enumerate(words))
-      all = LLVM::InsertElementOp::create(e.b, all, each,
-                                          word(e.number(int64_t(i))));
-    return all;
   }
 
   BlockArgument rhs;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/ColumnTile.h"
+#include "compiler/Targets/Cuda/Words.h"
 #include "dialects/Kernel/FragmentLayout.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -146,9 +147,8 @@ void ColumnTile::storeChunk(Value ordinal, Value thread) {
         int64_t group = int64_t(i) / groupSums, half = int64_t(i) % groupSums;
         int64_t place = (group * groupRows + each % 2) * chunkStride +
                         half * 16 + each / 2 * 8;
-        Value element =
-            LLVM::ExtractElementOp::create(e.b, sum, word(e.number(each)));
-        e.storeRaw(element, sharedMemory, e.add(corner, e.number(place)));
+        e.storeRaw(elementOf(e, sum, each), sharedMemory,
+                   e.add(corner, e.number(place)));
       }
   });
 }

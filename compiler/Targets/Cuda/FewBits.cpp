@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/FewBits.h"
+#include "compiler/Targets/Cuda/Words.h"
 #include "dialects/Kernel/FragmentLayout.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,27 +70,6 @@ Value FewBits::word(int64_t bits) {
   return arith::ConstantIntOp::create(e.b, int32_t(uint32_t(bits)), 32);
 }
 
-SmallVector<Value> FewBits::loadWords(Value address, int64_t count) {
-  Type i32 = e.b.getI32Type();
-  Type type = count == 1 ? i32 : Type(VectorType::get({count}, i32));
-  Value loaded = LLVM::LoadOp::create(e.b, type, address, unsigned(count * 4));
-  if (count == 1)
-    return {loaded};
-  SmallVector<Value> words;
-  for (int64_t i = 0; i < count; ++i)
-    words.push_back(LLVM::ExtractElementOp::create(e.b, loaded, word(i)));
-  return words;
-}
-
-/// Some words, or floats, as one value.
-Value FewBits::together(ArrayRef<Value> values) {
-  auto type = VectorType::get({int64_t(values.size())}, values[0].getType());
-  Value all = LLVM::PoisonOp::create(e.b, type);
-  for (auto [i, each] : llvm::enumerate(values))
-    all = LLVM::InsertElementOp::create(e.b, all, each, word(int64_t(i)));
-  return all;
-}
-
 /// The f32 that two bf16 in a word are.
 std::array<Value, 2> FewBits::floatsOf(Value pair) {
   Value low = arith::ShLIOp::create(e.b, pair, word(16));
@@ -114,15 +94,15 @@ FewBits::Words FewBits::load(Value numbers, Value scales, Value zeros,
   Words words;
   Value mine = behind(numbers, e.mul(lane, e.number(each)));
   for (int64_t from = 0; from < numberBytes(); from += ofWarp)
-    words.numbers.append(loadWords(behind(mine, e.number(from)), 4));
+    words.numbers.append(loadWords(e, behind(mine, e.number(from)), 4));
   Value group = e.div(lane, e.number(4));
   auto ofGroup = [&](Value from, int64_t bytes) {
     return behind(from, e.mul(group, e.number(bytes / groupRows)));
   };
   words.scales =
-      loadWords(ofGroup(scales, scaleBytes()), hasWideScales() ? 4 : 2);
+      loadWords(e, ofGroup(scales, scaleBytes()), hasWideScales() ? 4 : 2);
   if (zeros)
-    words.zeros = loadWords(ofGroup(zeros, zeroBytes()), 1)[0];
+    words.zeros = loadWords(e, ofGroup(zeros, zeroBytes()), 1)[0];
   return words;
 }
 
@@ -211,13 +191,14 @@ void FewBits::multiply(const Factors &columns, ArrayRef<Value> row,
     const auto &top = columns.pairs[2 * i], &bottom = columns.pairs[2 * i + 1];
     Value products = noSums();
     for (size_t step = 0; step < 4; step += 2)
-      products = ptx::MmaOp::create(
-          e.b, ptx::Mma::BF16,
-          together({top[step], bottom[step], top[step + 1], bottom[step + 1]}),
-          together({row[step], row[step + 1]}), products);
+      products =
+          ptx::MmaOp::create(e.b, ptx::Mma::BF16,
+                             together(e, {top[step], bottom[step],
+                                          top[step + 1], bottom[step + 1]}),
+                             together(e, {row[step], row[step + 1]}), products);
     Value low = columns.scales[2 * i], high = columns.scales[2 * i + 1];
-    sums[i] = cpu::emitMulAdd(e.b, products, together({low, low, high, high}),
-                              sums[i]);
+    sums[i] = cpu::emitMulAdd(e.b, products,
+                              together(e, {low, low, high, high}), sums[i]);
   }
 }
 

@@ -65,9 +65,6 @@ public:
   /// A fragment of zeros.
   Value noSums();
 
-  /// `count` words at an address that is a multiple of as many.
-  llvm::SmallVector<Value> loadWords(Value address, int64_t count);
-
   const kernel::QuantizedRhs rhs;
   const int64_t parts;
 
@@ -79,7 +76,6 @@ private:
   Value asFloat(Value bits);
   std::array<Value, 2> floatsOf(Value word);
   bool hasWideScales() const;
-  Value together(llvm::ArrayRef<Value> values);
   void setPairs(Factors &columns, const Words &words, int64_t column);
   Value behind128(Value bits, int64_t mask);
   Value minusOffset(const Words &words, int64_t column);

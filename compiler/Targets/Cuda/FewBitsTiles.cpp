@@ -10,6 +10,7 @@
 
 #include "compiler/Targets/Cuda/ColumnTile.h"
 #include "compiler/Targets/Cuda/FewBits.h"
+#include "compiler/Targets/Cuda/Words.h"
 
 using namespace mlir;
 
@@ -43,7 +44,7 @@ protected:
     SmallVector<Value> now(before);
     MutableArrayRef<Value> rest = now;
     for (int64_t row = 0; row < warpRows; row += groupRows) {
-      bits.multiply(columns, bits.loadWords(rowAt(stage, row), 4),
+      bits.multiply(columns, loadWords(e, rowAt(stage, row), 4),
                     rest.take_front(groupSums));
       rest = rest.drop_front(groupSums);
     }

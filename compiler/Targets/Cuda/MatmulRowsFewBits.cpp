@@ -9,6 +9,7 @@
 
 #include "compiler/Targets/Cuda/RowsMatmul.h"
 #include "compiler/Targets/Cuda/WideLoads.h"
+#include "compiler/Targets/Cuda/Words.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -34,7 +35,7 @@ SmallVector<Value> RowsMatmul::lhsPairs(Value offset, Value k, bool mayEnd) {
     }
     Value place = e.add(offset, e.mul(at, left.depthStride));
     Value from = e.address(left.base, e.memoryType(left.type), place);
-    for (Value word : fewBits->loadWords(from, wide / 2)) {
+    for (Value word : loadWords(e, from, wide / 2)) {
       if (mayEnd)
         word = arith::SelectOp::create(e.b, isThere, word,
                                        e.zero(e.b.getI32Type()));
@@ -132,9 +133,7 @@ void RowsMatmul::storeFewBitsSums(ArrayRef<Value> sums, int64_t groups) {
           e.add(e.div(lane, e.number(4)),
                 e.number(panel * fragmentColumns + half * 16 + each / 2 * 8));
       Value place = e.add(e.mul(line, e.number(plan.columns())), n);
-      Value element = LLVM::ExtractElementOp::create(
-          e.b, sum, arith::ConstantIntOp::create(e.b, each, 32));
-      e.storeRaw(element, sharedMemory, e.add(slab, place));
+      e.storeRaw(elementOf(e, sum, each), sharedMemory, e.add(slab, place));
     }
 }
 

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cuda/WarpTile.h"
+#include "compiler/Targets/Cuda/Words.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -149,23 +150,10 @@ private:
         for (size_t j = 0; j < 2 * right.size(); ++j) {
           Value &sum = now[i * 2 * right.size() + j];
           sum = ptx::MmaOp::create(e.b, kind, left[i],
-                                   halfOf(right[j / 2], j % 2), sum);
+                                   halfOf(e, right[j / 2], j % 2), sum);
         }
     }
     return now;
-  }
-
-  /// Registers of one of two neighbouring fragments of rhs.
-  Value halfOf(Value fragments, int64_t half) {
-    auto type = VectorType::get({2}, e.b.getI32Type());
-    Value pair = LLVM::PoisonOp::create(e.b, type);
-    for (int64_t i : {0, 1}) {
-      Value element = LLVM::ExtractElementOp::create(
-          e.b, fragments, word(e.number(2 * half + i)));
-      pair =
-          LLVM::InsertElementOp::create(e.b, pair, element, word(e.number(i)));
-    }
-    return pair;
   }
 
   const PanelLayout lhsLayout, rhsLayout;

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cuda/TileProduct.h"
+#include "compiler/Targets/Cuda/Words.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -137,11 +138,8 @@ private:
 
   /// Four columns of row `i` of this thread's, to row `inGroup` of its four.
   void storeGroup(int64_t i, int64_t inGroup, int64_t j) {
-    auto type = VectorType::get({group}, e.b.getF32Type());
-    Value four = LLVM::PoisonOp::create(e.b, type);
-    for (int64_t k = 0; k < group; ++k)
-      four = LLVM::InsertElementOp::create(
-          e.b, four, sums[i * threadColumns() + j + k], word(e.number(k)));
+    Value four = together(
+        e, ArrayRef(sums).slice(size_t(i * threadColumns() + j), group));
     Value row = e.add(e.mul(threadRow, e.number(group)), e.number(inGroup));
     Value at = e.add(e.mul(row, e.number(chunkStride)),
                      e.mul(threadColumn, e.number(group)));

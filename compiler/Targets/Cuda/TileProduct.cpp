@@ -7,6 +7,7 @@
 #include "compiler/Targets/Cuda/MemoryTiles.h"
 #include "compiler/Targets/Cuda/PieceSums.h"
 #include "compiler/Targets/Cuda/TileAttention.h"
+#include "compiler/Targets/Cuda/Words.h"
 #include "dialects/Kernel/ByteProduct.h"
 #include "dialects/Kernel/FewRows.h"
 #include "dialects/Ptx/Ptx.h"
@@ -118,9 +119,9 @@ void TileProduct::start(const PanelCopies &copies, Value panel, Value stage) {
 /// The hardware copies no two bytes: they pass through registers.
 void TileProduct::store(ArrayRef<Copy> parts, Type type, Value place) {
   Type memory = e.memoryType(type);
-  auto vector = VectorType::get({int64_t(parts.size())}, memory);
-  Value all = LLVM::PoisonOp::create(e.b, vector), zero = e.zero(memory);
-  for (auto [i, part] : llvm::enumerate(parts)) {
+  Value zero = e.zero(memory);
+  SmallVector<Value> elements;
+  for (const Copy &part : parts) {
     Value element = LLVM::LoadOp::create(e.b, memory, part.from);
     if (part.bytes) {
       Value none = arith::ConstantIntOp::create(e.b, 0, 32);
@@ -128,9 +129,10 @@ void TileProduct::store(ArrayRef<Copy> parts, Type type, Value place) {
                                             part.bytes, none);
       element = arith::SelectOp::create(e.b, isThere, element, zero);
     }
-    all = LLVM::InsertElementOp::create(e.b, all, element, word(e.number(i)));
+    elements.push_back(element);
   }
-  LLVM::StoreOp::create(e.b, all, place, parts.size() * graph::byteWidth(type));
+  LLVM::StoreOp::create(e.b, together(e, elements), place,
+                        parts.size() * graph::byteWidth(type));
 }
 
 SmallVector<Value> TileProduct::sumPanels(ValueRange zeros, int64_t stageBytes,

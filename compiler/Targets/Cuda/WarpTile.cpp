@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/WarpTile.h"
+#include "compiler/Targets/Cuda/Words.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -42,15 +43,9 @@ void WarpTile::storeChunk(Value ordinal, Value thread) {
 /// Both sums of a row of a fragment, `row` and `column` from the corner.
 void WarpTile::storePair(Value sum, int64_t half, Value base, int64_t row,
                          int64_t column) {
-  auto type = VectorType::get({2}, e.b.getF32Type());
-  Value pair = LLVM::PoisonOp::create(e.b, type);
-  for (int64_t i : {0, 1}) {
-    Value element =
-        LLVM::ExtractElementOp::create(e.b, sum, word(e.number(2 * half + i)));
-    pair = LLVM::InsertElementOp::create(e.b, pair, element, word(e.number(i)));
-  }
   int64_t place = ((row % kernel::chunkRows) * chunkStride + column) * 4;
-  LLVM::StoreOp::create(e.b, pair, sharedAt(base, e.number(place)), 8);
+  LLVM::StoreOp::create(e.b, halfOf(e, sum, half),
+                        sharedAt(base, e.number(place)), 8);
 }
 
 } // namespace tenon::cuda
