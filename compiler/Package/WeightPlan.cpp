@@ -5,6 +5,7 @@
 
 #include "compiler/Package/FragmentPanels.h"
 #include "compiler/Package/NarrowPanels.h"
+#include "compiler/Package/RowMajor.h"
 #include "compiler/Weights/WeightBlock.h"
 #include "dialects/Kernel/FilterLayout.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
@@ -43,8 +44,9 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
                                      llvm::StringRef layout) {
   if (layout.empty() && hasNibbles(weight.elementType))
     return uint64_t(elementCount(weight.shape).value_or(0));
+  int64_t ownBytes = tensorBytes(weight.elementType, weight.shape).value_or(0);
   if (layout.empty())
-    return weight.bytes().size();
+    return uint64_t(ownBytes);
   if (isNarrowLayout(layout, weight))
     if (std::optional<uint64_t> bytes = narrowBytes(weight, layout))
       return *bytes;
@@ -53,7 +55,7 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
       return *bytes;
   bool isFilter = weight.shape.size() > 2 && weight.elementType.isF32();
   if (isFilter && layout == "taps_first")
-    return weight.bytes().size();
+    return uint64_t(ownBytes);
   if (auto filter = kernel::FilterLayout::parse(layout);
       weight.shape.size() > 2 && weight.elementType.isFloat() && filter)
     if (std::optional<int64_t> count = filter->elements(weight.shape))
@@ -64,7 +66,7 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
       return uint64_t(*count) * sizeof(float);
   if (layout == kernel::cellsLayout && weight.elementType.isF32() &&
       kernel::RecurrentView::of(weight.shape))
-    return weight.bytes().size();
+    return uint64_t(ownBytes);
   if (layout == kernel::quadsLayout && weight.shape.size() == 2 &&
       weight.elementType.isInteger(8))
     return uint64_t(kernel::quadsBytes(weight.shape[0], weight.shape[1]));
@@ -327,7 +329,7 @@ void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
   if (placed.layout.empty() && hasNibbles(placed.weight->elementType))
     widenNibbles(*placed.weight, sink);
   else if (placed.layout.empty())
-    sink(placed.weight->bytes());
+    layRows(*placed.weight, sink);
   else if (placed.layout == kernel::quadsLayout)
     packQuads(placed, sink);
   else if (placed.layout == kernel::cellsLayout)

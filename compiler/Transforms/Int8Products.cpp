@@ -3,6 +3,7 @@
 
 #include "compiler/Transforms/Int8Products.h"
 #include "compiler/Transforms/Matching.h"
+#include "compiler/Weights/WeightBlock.h"
 #include <cmath>
 #include <cstring>
 
@@ -21,23 +22,22 @@ constexpr float smallest = 1e-30f;
 class ShiftedRows {
 public:
   ShiftedRows(const Weight &weight, ArrayRef<int8_t> shifts)
-      : source(weight.bytes().data()), depth(weight.shape[0]),
-        columns(weight.shape[1]), shifts(shifts) {}
+      : weight(weight), shifts(shifts) {}
 
   template <typename Body> void forEach(Body body) const {
-    for (int64_t k = 0; k < depth; ++k) {
-      float factor = shifts.empty() ? 1 : std::ldexp(1.0f, shifts[k]);
-      for (int64_t n = 0; n < columns; ++n) {
-        float each;
-        std::memcpy(&each, source + (k * columns + n) * 4, sizeof each);
-        body(k * columns + n, n, each * factor);
+    int64_t columns = weight.shape[1];
+    readRows(weight, [&](int64_t first, ArrayRef<float> rows) {
+      for (int64_t k = first; !rows.empty(); ++k) {
+        float factor = shifts.empty() ? 1 : std::ldexp(1.0f, shifts[k]);
+        for (int64_t n = 0; n < columns; ++n)
+          body(k * columns + n, n, rows[size_t(n)] * factor);
+        rows = rows.drop_front(size_t(columns));
       }
-    }
+    });
   }
 
 private:
-  const char *source;
-  int64_t depth, columns;
+  const Weight &weight;
   ArrayRef<int8_t> shifts;
 };
 

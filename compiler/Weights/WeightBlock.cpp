@@ -26,7 +26,7 @@ template <typename T>
 void readOwnBlock(const Weight &weight, const MatrixBlock &block, float *out,
                   int64_t stride) {
   const char *source = weight.bytes().data();
-  int64_t length = weight.shape.back();
+  int64_t length = weight.shape.empty() ? 1 : weight.shape.back();
   auto at = [&](int64_t row, int64_t column) {
     T element;
     std::memcpy(&element,
@@ -85,6 +85,27 @@ void readBlock(const Weight &weight, const MatrixBlock &block, float *out,
   if (weight.elementType.isInteger(8))
     return readOwnBlock<int8_t>(weight, block, out, stride);
   readOwnBlock<float>(weight, block, out, stride);
+}
+
+void readRows(
+    const Weight &weight,
+    llvm::function_ref<void(int64_t first, llvm::ArrayRef<float>)> body) {
+  // A transpose is read along columns: lines of the cache should be used.
+  constexpr int64_t pieceElements = int64_t(1) << 20, leastRows = 16;
+  int64_t count = elementCount(weight.shape).value_or(0);
+  if (count == 0)
+    return;
+  int64_t columns = weight.shape.empty() ? 1 : weight.shape.back();
+  int64_t rows = count / columns;
+  int64_t atOnce = std::max(pieceElements / columns, leastRows);
+  std::vector<float> piece;
+  for (int64_t row = 0; row < rows; row += atOnce) {
+    int64_t height = std::min(atOnce, rows - row);
+    piece.resize(size_t(height * columns));
+    readBlock(weight, {row, height, 0, columns, /*isTransposed=*/false},
+              piece.data(), columns);
+    body(row, piece);
+  }
 }
 
 } // namespace tenon

@@ -5,6 +5,7 @@
 #define TENON_COMPILER_WEIGHTS_WEIGHTBLOCK_H
 
 #include "compiler/Weights/WeightStore.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace tenon {
 
@@ -20,6 +21,12 @@ struct MatrixBlock {
 /// rounded from.
 void readBlock(const Weight &weight, const MatrixBlock &block, float *out,
                int64_t stride);
+
+/// Reads all of a weight that way, some megabytes at a time: whole rows of its
+/// last axis, from row `first` on.
+void readRows(
+    const Weight &weight,
+    llvm::function_ref<void(int64_t first, llvm::ArrayRef<float>)> body);
 
 } // namespace tenon
 

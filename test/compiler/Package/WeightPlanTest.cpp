@@ -419,6 +419,34 @@ TEST_F(WeightPlanTest, PacksPairsOfChannels) {
             std::string::npos);
 }
 
+/// Their own bytes are never made while they are written.
+TEST_F(WeightPlanTest, LaysRowsOfWhatIsMadeOfOthersInPieces) {
+  constexpr int64_t rows = 700, columns = 1031;
+  add("w", {rows, columns}, 0);
+  add("v", {rows, 999}, 7);
+  add("filter", {17, 31, 50, 45}, 3);
+  const Weight &w = *store.lookup("w");
+  const Weight *joined = store.addJoined("joined", {&w, store.lookup("v")});
+  mlir::Type bf16 = mlir::BFloat16Type::get(&context);
+  mlir::Type f16 = mlir::Float16Type::get(&context);
+  const Weight *turned = store.addTransposed("turned", *joined);
+  for (const Weight *weight :
+       {joined, turned, store.addRounded(*turned, bf16),
+        store.addRounded(*store.lookup("filter"), f16)}) {
+    WeightPlan plan(store);
+    PlacedWeight placed = llvm::cantFail(plan.place(weight->name, ""));
+    std::vector<char> bytes;
+    size_t largest = 0;
+    layOut(placed, [&](llvm::ArrayRef<char> part) {
+      bytes.insert(bytes.end(), part.begin(), part.end());
+      largest = std::max(largest, part.size());
+    });
+    EXPECT_LT(largest, bytes.size()) << weight->name;
+    EXPECT_EQ(placed.bytes, bytes.size()) << weight->name;
+    EXPECT_TRUE(llvm::ArrayRef(bytes) == weight->bytes()) << weight->name;
+  }
+}
+
 TEST_F(WeightPlanTest, RefusesWhatItDoesNotHave) {
   add("v", {3}, 0);
   WeightPlan plan(store);
