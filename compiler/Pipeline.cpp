@@ -83,6 +83,7 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
   if (isCuda) {
     function.addPass(createViewWeightsPass(weights));
   } else {
+    function.addPass(createWidenHalvesPass(weights));
     function.addPass(createIntegerProductsPass({options.explain}));
     function.addPass(createFoldConstantsPass(weights)); // their scales
   }
@@ -93,6 +94,8 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
         createRecogniseQuantizedWeightsPass(weights, {options.explain}));
   if (isRounded)
     addPrecision(function, weights, options, isCuda, precisions, probes);
+  if (!isCuda)
+    function.addPass(createKeepHalvesPass(weights));
   function.addPass(createAppendCachesPass({options.explain}));
 }
 

@@ -270,13 +270,14 @@ XXH128_hash_t contentOf(const Weight &weight) {
   };
   if (weight.transposed)
     add(*weight.transposed);
-  if (weight.rounded)
-    add(*weight.rounded);
+  if (const Weight *source = weight.rounded ? weight.rounded : weight.widened)
+    add(*source);
   for (const Weight *part : weight.joined)
     add(*part);
   return XXH3_128bits_withSeed(parts.data(), parts.size() * sizeof(Part),
                                weight.transposed             ? 1
-                               : !weight.rounded             ? 2
+                               : !weight.joined.empty()      ? 2
+                               : weight.widened              ? 5
                                : weight.elementType.isBF16() ? 3
                                                              : 4);
 }

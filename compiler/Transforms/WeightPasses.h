@@ -1,4 +1,4 @@
-//===- WeightPasses.h - Passes on weights of few bits ---------------------===//
+//===- WeightPasses.h - Passes on weights of fewer bits -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef TENON_COMPILER_TRANSFORMS_WEIGHTPASSES_H
@@ -20,6 +20,12 @@ class WeightStore;
 std::unique_ptr<mlir::Pass>
 createLowerWeightsPass(WeightStore &weights, const SquaresByWeight *squares,
                        LowerWeightsPassOptions options);
+
+/// Adds weights of 16 bits as f32 to `weights`.
+std::unique_ptr<mlir::Pass> createWidenHalvesPass(WeightStore &weights);
+
+/// Asks `weights` for what widen-halves made f32.
+std::unique_ptr<mlir::Pass> createKeepHalvesPass(WeightStore &weights);
 
 /// Reads numbers and scales from `weights`, and adds them in other shapes.
 std::unique_ptr<mlir::Pass> createRecogniseQuantizedWeightsPass(

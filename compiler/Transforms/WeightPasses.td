@@ -38,6 +38,46 @@ def LowerWeightsPass : Pass<"lower-weights", "::mlir::func::FuncOp"> {
                         "its weight is">];
 }
 
+def WidenHalvesPass : Pass<"widen-halves", "::mlir::func::FuncOp"> {
+  let summary = "What comes in f16 or bf16 is computed in f32";
+  let description = [{
+    Each op that computes of f16 or bf16 reads and makes f32. Values are rounded
+    where they leave the program, and where they are joined with what it is
+    given in 16 bits, which moves as it is. Weights become the same in f32. For
+    targets that compute in f32.
+
+    A cast to 16 bits stays where it has no readers but casts.
+
+    ```mlir
+    func.func @main(%x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
+      %0 = graph.add %x, %y : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+      %1 = graph.exp %0 : (tensor<4xf16>) -> tensor<4xf16>
+      return %1 : tensor<4xf16>
+    }
+    // becomes
+    func.func @main(%x: tensor<4xf16>, %y: tensor<4xf16>) -> tensor<4xf16> {
+      %0 = graph.cast %y : (tensor<4xf16>) -> tensor<4xf32>
+      %1 = graph.cast %x : (tensor<4xf16>) -> tensor<4xf32>
+      %2 = graph.add %1, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %3 = graph.exp %2 : (tensor<4xf32>) -> tensor<4xf32>
+      %4 = graph.cast %3 : (tensor<4xf32>) -> tensor<4xf16>
+      return %4 : tensor<4xf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
+def KeepHalvesPass : Pass<"keep-halves", "::mlir::func::FuncOp"> {
+  let summary = "Weights that came in 16 bits are read in them";
+  let description = [{
+    A weight of some size that widen-halves made f32 and that a product in f32
+    multiplies by is stored as it came: its kernel widens what it reads. Of bf16
+    where k is even.
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def RecogniseQuantizedWeightsPass
     : Pass<"recognise-quantized-weights", "::mlir::func::FuncOp"> {
   let summary = "One form of products by weights of few bits";

@@ -67,8 +67,8 @@ void readJoined(const Weight &weight, const MatrixBlock &block, float *out,
 
 void readBlock(const Weight &weight, const MatrixBlock &block, float *out,
                int64_t stride) {
-  if (weight.rounded)
-    return readBlock(*weight.rounded, block, out, stride);
+  if (const Weight *source = weight.rounded ? weight.rounded : weight.widened)
+    return readBlock(*source, block, out, stride);
   if (weight.transposed) {
     MatrixBlock other = block;
     other.isTransposed = !block.isTransposed;

@@ -3,6 +3,7 @@
 
 #include "compiler/Weights/WeightStore.h"
 #include "compiler/Weights/Printable.h"
+#include "compiler/Weights/WeightBlock.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/MathExtras.h"
@@ -119,6 +120,17 @@ std::vector<char> Weight::makeBytes() const {
     transpose(transposed->bytes().data(), to, shape[1], shape[0]);
     return result;
   }
+  if (widened) {
+    const char *from = widened->bytes().data();
+    auto widen = widened->elementType.isF16() ? widenF16 : widenBf16;
+    for (size_t i = 0; i < result.size() / sizeof(float); ++i) {
+      uint16_t bits;
+      std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
+      float value = widen(bits);
+      std::memcpy(to + i * sizeof value, &value, sizeof value);
+    }
+    return result;
+  }
   if (rounded) {
     const char *from = rounded->bytes().data();
     for (size_t i = 0; i < result.size() / sizeof(uint16_t); ++i) {
@@ -138,18 +150,21 @@ std::vector<char> Weight::makeBytes() const {
   return result;
 }
 
+mlir::Type Weight::widenedFrom() const {
+  if (transposed)
+    return transposed->widenedFrom();
+  return widened ? widened->elementType : mlir::Type();
+}
+
 float Weight::largestFinite() const {
   if (transposed)
     return transposed->largestFinite();
   float largest = 0;
-  for (const Weight *part : joined)
-    largest = std::max(largest, part->largestFinite());
-  for (size_t i = 0; joined.empty() && i < data.size(); i += sizeof(float)) {
-    float value;
-    std::memcpy(&value, data.data() + i, sizeof value);
-    if (std::isfinite(value))
-      largest = std::max(largest, std::fabs(value));
-  }
+  readRows(*this, [&](int64_t, ArrayRef<float> rows) {
+    for (float value : rows)
+      if (std::isfinite(value))
+        largest = std::max(largest, std::fabs(value));
+  });
   return largest;
 }
 
@@ -217,19 +232,36 @@ const Weight *WeightStore::addJoined(StringRef hint,
 }
 
 const Weight *WeightStore::addRounded(const Weight &source, mlir::Type type) {
-  if (const Weight *known = roundedOf.lookup({&source, type}))
+  if (source.widened && source.widened->elementType == type)
+    return source.widened;
+  return addConverted(source, type, type.isF16() ? "_f16" : "_bf16",
+                      &Weight::rounded);
+}
+
+const Weight *WeightStore::addWidened(const Weight &source) {
+  return addConverted(source,
+                      mlir::Float32Type::get(source.elementType.getContext()),
+                      "_f32", &Weight::widened);
+}
+
+const Weight *WeightStore::addConverted(const Weight &source, mlir::Type type,
+                                        StringRef suffix,
+                                        const Weight *Weight::*from) {
+  if (const Weight *known = convertedOf.lookup({&source, type}))
     return known;
   const Weight *result;
-  std::string name = source.name + (type.isF16() ? "_f16" : "_bf16");
+  std::string name = source.name + suffix.str();
   if (source.transposed) {
-    result = addTransposed(name, *addRounded(*source.transposed, type));
+    const Weight &stored = *source.transposed;
+    result = addTransposed(name, type.isF32() ? *addWidened(stored)
+                                              : *addRounded(stored, type));
   } else {
     Weight &weight = addEntry(name, type, source.shape,
                               tensorBytes(type, source.shape).value_or(0));
-    weight.rounded = &source;
+    weight.*from = &source;
     result = &weight;
   }
-  roundedOf[{&source, type}] = result;
+  convertedOf[{&source, type}] = result;
   return result;
 }
 

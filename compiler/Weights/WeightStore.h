@@ -6,7 +6,8 @@
 // any alignment (read them with memcpy). The bytes lie in a mapped file, in a
 // parsed model or in a buffer of their own; the entry keeps that owner alive.
 // An entry may also be the transpose of another, others side by side, or
-// another rounded to 16 bits; its bytes are made when somebody asks for them.
+// another rounded to 16 bits or widened to f32; its bytes are made when
+// somebody asks for them.
 //
 // Element types: f16, bf16, f32, f64, i1 (a byte, 0 or 1), signless i8..i64
 // (signed) and ui8..ui64; i4 and ui4, two in a byte, low bits first, which
@@ -111,13 +112,21 @@ public:
   /// The f32 weight that it holds rounded to its own type, bf16 or f16; null
   /// for one of bytes of its own.
   const Weight *rounded = nullptr;
+  /// The bf16 or f16 weight that it holds as f32; null for others.
+  const Weight *widened = nullptr;
 
   /// As the shape says; made at the first call where they are not its own.
   llvm::ArrayRef<char> bytes() const;
   std::shared_ptr<const void> owner() const;
 
   /// Whether its bytes come from other entries.
-  bool isMade() const { return transposed || rounded || !joined.empty(); }
+  bool isMade() const {
+    return transposed || rounded || widened || !joined.empty();
+  }
+
+  /// The type of 16 bits from which it was widened, through transposes; null
+  /// for others.
+  mlir::Type widenedFrom() const;
 
   /// The largest magnitude of the finite elements of an f32 weight, 0 without
   /// any; makes no bytes.
@@ -157,8 +166,12 @@ public:
                           std::vector<const Weight *> parts);
 
   /// An f32 entry rounded to `type`, bf16 or f16, ties to even; the same entry
-  /// at each call. That of a transpose is the transpose of what is rounded.
+  /// at each call. That of a transpose is the transpose of what is rounded, and
+  /// that of what was widened from `type` is what it was.
   const Weight *addRounded(const Weight &source, mlir::Type type);
+
+  /// A bf16 or f16 entry as f32, the same entry at each call.
+  const Weight *addWidened(const Weight &source);
 
   /// Null when there is no such weight.
   const Weight *lookup(llvm::StringRef name) const;
@@ -178,12 +191,16 @@ public:
   uint64_t totalBytes() const { return total; }
 
 private:
+  const Weight *addConverted(const Weight &source, mlir::Type type,
+                             llvm::StringRef suffix,
+                             const Weight *Weight::*from);
   Weight &addEntry(llvm::StringRef hint, mlir::Type type,
                    llvm::ArrayRef<int64_t> shape, uint64_t bytes);
 
   Entries entries;
+  /// What an entry is as another float type.
   llvm::DenseMap<std::pair<const Weight *, mlir::Type>, const Weight *>
-      roundedOf;
+      convertedOf;
   llvm::StringMap<const Weight *> byName;
   mutable llvm::StringMap<unsigned> nextSuffix;
   uint64_t total = 0;

@@ -143,6 +143,31 @@ TEST_F(WeightStoreTest, RoundedEntriesAreMadeOnce) {
   EXPECT_EQ(bits, 0x3c04); // Exact.
 }
 
+TEST_F(WeightStoreTest, WidensAndKnowsWhatItWas) {
+  mlir::Type f16 = mlir::Float16Type::get(&context);
+  // 1, -2, the largest number, a subnormal one, infinity and 0.
+  std::vector<uint16_t> halves = {0x3c00, 0xc000, 0x7bff, 0x0001, 0x7c00, 0};
+  std::vector<char> bytes(12);
+  std::memcpy(bytes.data(), halves.data(), 12);
+  const Weight *w = llvm::cantFail(store.addOwned("w", f16, {2, 3}, bytes));
+  const Weight *turned = store.addTransposed("turned", *w);
+  const Weight *wide = store.addWidened(*w);
+  EXPECT_EQ(store.addWidened(*w), wide);
+  EXPECT_TRUE(wide->elementType.isF32());
+  std::vector<float> values(6);
+  ASSERT_EQ(wide->bytes().size(), 24u);
+  std::memcpy(values.data(), wide->bytes().data(), 24);
+  EXPECT_EQ(values, std::vector<float>({1, -2, 65504, 0x1p-24f, INFINITY, 0}));
+  EXPECT_EQ(wide->largestFinite(), 65504);
+  EXPECT_EQ(wide->widenedFrom(), f16);
+  EXPECT_FALSE(w->widenedFrom());
+  EXPECT_EQ(store.addRounded(*wide, f16), w);
+  const Weight *both = store.addWidened(*turned);
+  EXPECT_EQ(both->transposed, wide);
+  EXPECT_EQ(both->widenedFrom(), f16);
+  EXPECT_EQ(store.addRounded(*both, f16)->transposed, w);
+}
+
 TEST_F(WeightStoreTest, KnowsTheLargestFiniteElement) {
   float infinity = std::numeric_limits<float>::infinity();
   std::vector<float> numbers = {1, -70000, infinity, -infinity, NAN, 5};
