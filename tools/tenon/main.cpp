@@ -3,9 +3,13 @@
 
 #include "tools/tenon/Commands.h"
 
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Signals.h"
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <new>
+#include <unistd.h>
 
 using namespace tenon;
 
@@ -290,7 +294,21 @@ void addInspections(CLI::App &app, Command &chosen) {
 
 } // namespace
 
+/// What has no memory left cannot unwind: the files that were being written are
+/// removed.
+[[noreturn]] static void runOutOfMemory() {
+  constexpr char text[] =
+      "tenon: there is not enough memory; give it more, or take fewer threads "
+      "or inputs to calibrate with\n";
+  (void)!write(STDERR_FILENO, text, sizeof text - 1);
+  llvm::sys::RunInterruptHandlers();
+  _exit(kFailure);
+}
+
 int main(int argc, char **argv) {
+  std::set_new_handler(runOutOfMemory);
+  llvm::install_bad_alloc_error_handler(
+      [](void *, const char *, bool) { runOutOfMemory(); });
   CLI::App app("Tenon compiles ONNX models to artifacts that run by "
                "themselves.");
   app.footer(kExitCodes);
