@@ -16,7 +16,8 @@ constexpr uint32_t ptxSm = 80; // What compilePtx writes for.
 /// Whether a kernel multiplies 8-bit numbers.
 bool hasQuads(ModuleOp module) {
   return llvm::any_of(module.getOps<kernel::FuncOp>(), [](auto function) {
-    return function.getSchedule() == "PackedMatmulInt8";
+    return function.getSchedule() == "PackedMatmulInt8" ||
+           function.getSchedule() == "PackedConvInt8";
   });
 }
 

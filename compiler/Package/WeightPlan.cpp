@@ -8,7 +8,7 @@
 #include "compiler/Package/RowMajor.h"
 #include "compiler/Weights/WeightBlock.h"
 #include "dialects/Kernel/FilterLayout.h"
-#include "dialects/Kernel/IntegerMatmulView.h"
+#include "dialects/Kernel/IntegerConvView.h"
 #include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/RecurrentView.h"
 #include "dialects/Kernel/WinogradView.h"
@@ -70,6 +70,9 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
   if (layout == kernel::quadsLayout && weight.shape.size() == 2 &&
       weight.elementType.isInteger(8))
     return uint64_t(kernel::quadsBytes(weight.shape[0], weight.shape[1]));
+  if (auto quads = kernel::QuadFilter::parse(layout);
+      quads && weight.shape.size() > 2 && weight.elementType.isInteger(8))
+    return uint64_t(quads->bytes(weight.shape));
   bool isRows = layout == "rows48", isHalves = layout == "packed48_halves";
   bool isBatch = layout == "packed48" && weight.shape.size() == 3;
   bool isPairs = weight.elementType.isBF16();
@@ -178,6 +181,36 @@ void packQuads(const PlacedWeight &placed, ByteSink sink) {
       sink({quads.data(), size_t(llvm::divideCeil(height, 4) * lineBytes)});
     }
     sink({reinterpret_cast<const char *>(sums.data()), size_t(lineBytes)});
+  }
+}
+
+/// A filter of ui8 or i8 by panels of quads, with the sums of their maps.
+void packQuadFilter(const PlacedWeight &placed,
+                    const kernel::QuadFilter &layout, ByteSink sink) {
+  const Weight &weight = *placed.weight;
+  llvm::ArrayRef<int64_t> shape = weight.shape;
+  int64_t channels = shape[1], depth = filterDepth(weight);
+  int64_t taps = depth / std::max<int64_t>(channels, 1);
+  int offset = weight.elementType.isUnsignedInteger() ? 128 : 0;
+  std::vector<char> panel(
+      size_t(layout.depth(shape) * panelColumns * kernel::quadSteps));
+  const char *source = weight.bytes().data();
+  auto numberOf = [&](int64_t at) {
+    return offset ? int(uint8_t(source[at])) - offset : int(int8_t(source[at]));
+  };
+  for (int64_t first = 0; first < shape[0]; first += panelColumns) {
+    std::fill(panel.begin(), panel.end(), 0);
+    std::vector<int32_t> sums(panelColumns);
+    int64_t width = std::min(panelColumns, shape[0] - first);
+    for (int64_t map = 0; map < width; ++map)
+      for (int64_t channel = 0; channel < channels; ++channel)
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          int number = numberOf((first + map) * depth + channel * taps + tap);
+          panel[layout.placeInPanel(shape, channel, tap, map)] = char(number);
+          sums[map] += number;
+        }
+    sink(panel);
+    sink(bytesOf(sums.data(), sums.size()));
   }
 }
 
@@ -333,6 +366,8 @@ void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
     layRows(*placed.weight, sink);
   else if (placed.layout == kernel::quadsLayout)
     packQuads(placed, sink);
+  else if (auto quads = kernel::QuadFilter::parse(placed.layout))
+    packQuadFilter(placed, *quads, sink);
   else if (placed.layout == kernel::cellsLayout)
     packCells(placed, sink);
   else if (auto filter = kernel::FilterLayout::parse(placed.layout))

@@ -19,6 +19,9 @@
 //               [ceil(M / 48)][taps..][C][48], padded with 0; the same of other
 //               widths, "conv48/G" of G groups, and "conv48_pairs" of pairs
 //               of channels (see dialects/Kernel/FilterLayout.h)
+//   "conv48_quads", "conv48_quad_taps" a filter of ui8 or i8 by panels in quads
+//               of a line's numbers, with the sums of maps (see
+//               dialects/Kernel/IntegerConvView.h)
 //   "winograd4" an f32 filter [M, C, 3, 3] transformed for tiles of
 //               4x4 outputs, and "winograd2" for those of 2x2 (see
 //               dialects/Kernel/WinogradView.h)

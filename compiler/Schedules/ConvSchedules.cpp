@@ -5,6 +5,7 @@
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/DepthwiseView.h"
 #include "dialects/Kernel/DirectConvView.h"
+#include "dialects/Kernel/IntegerConvView.h"
 #include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/WinogradView.h"
 
@@ -27,19 +28,9 @@ graph::ConvOp convOf(const KernelView &view) {
   return dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(view.body));
 }
 
-std::optional<std::string> refusalOfAll(const KernelView &view,
-                                        bool takesPairs = false) {
-  graph::ConvOp conv = convOf(view);
-  if (!conv)
-    return "its root is no convolution";
-  if (!conv.getChannelsLast())
-    return "channels are not the last axis";
-  if (!graph::getElementType(conv.getInput()).isF32())
-    return "its operands are not f32";
-  if (graph::getRank(conv.getInput()) < 3)
-    return "it has no spatial axis";
-  if (kernel::convolvesPairs(conv) && !takesPairs)
-    return "its operands are bf16";
+/// Why kernels cannot read the image in place, and the filter packed.
+std::optional<std::string> refusalOfOperands(const KernelView &view,
+                                             graph::ConvOp conv) {
   auto filter =
       dyn_cast<BlockArgument>(kernel::operandOf(conv, conv.getFilter()));
   if (!isa<BlockArgument>(kernel::operandOf(conv, conv.getInput())) || !filter)
@@ -54,6 +45,22 @@ std::optional<std::string> refusalOfAll(const KernelView &view,
   if (!filter.hasOneUse())
     return "the filter has another user in the kernel";
   return std::nullopt;
+}
+
+std::optional<std::string> refusalOfAll(const KernelView &view,
+                                        bool takesPairs = false) {
+  graph::ConvOp conv = convOf(view);
+  if (!conv)
+    return "its root is no convolution";
+  if (!conv.getChannelsLast())
+    return "channels are not the last axis";
+  if (!graph::getElementType(conv.getInput()).isF32())
+    return "its operands are not f32";
+  if (graph::getRank(conv.getInput()) < 3)
+    return "it has no spatial axis";
+  if (kernel::convolvesPairs(conv) && !takesPairs)
+    return "its operands are bf16";
+  return refusalOfOperands(view, conv);
 }
 
 /// Why the ops behind the convolution cannot run on sums that wait for them.
@@ -267,6 +274,33 @@ SmallVector<std::string> layoutsPackedConv(const KernelView &view) {
   return withFilter(view, kernel::convolvesPairs(convOf(view))
                               ? kernel::packedPairsLayout
                               : kernel::packedConvLayout);
+}
+
+//===--- PackedConvInt8 ---===//
+
+std::optional<std::string> refusalPackedConvInt8(const KernelView &view) {
+  graph::ConvOp conv = convOf(view);
+  if (!conv)
+    return "its root is no convolution";
+  if (!conv.getChannelsLast())
+    return "channels are not the last axis";
+  if (conv.getGroup() != 1)
+    return "it has several groups";
+  if (!kernel::integerConvViewOf(conv))
+    return "its operands are no images and filter of ui8 or i8 less zero "
+           "points: a byte for all images, a number for each map";
+  if (auto why = refusalOfOperands(view, conv))
+    return why;
+  return refusalOfBehind(view);
+}
+
+/// Units are those of PackedConv.
+kernel::Geometry geometryPackedConvInt8(const KernelView &view) {
+  return geometryPackedConv(view);
+}
+
+SmallVector<std::string> layoutsPackedConvInt8(const KernelView &view) {
+  return withFilter(view, kernel::QuadFilter::of(convOf(view)).name());
 }
 
 //===--- DepthwiseTiles ---===//

@@ -15,6 +15,10 @@ std::optional<std::string> refusalPackedConv(const KernelView &view);
 kernel::Geometry geometryPackedConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsPackedConv(const KernelView &view);
 
+std::optional<std::string> refusalPackedConvInt8(const KernelView &view);
+kernel::Geometry geometryPackedConvInt8(const KernelView &view);
+llvm::SmallVector<std::string> layoutsPackedConvInt8(const KernelView &view);
+
 std::optional<std::string> refusalWinogradF2(const KernelView &view);
 kernel::Geometry geometryWinogradF2(const KernelView &view);
 llvm::SmallVector<std::string> layoutsWinogradF2(const KernelView &view);

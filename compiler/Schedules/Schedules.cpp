@@ -33,7 +33,13 @@ bool isOnCuda(Target target) { return target == Target::Cuda; }
 bool isOnAny(Target) { return true; }
 
 bool isRootAttention(Operation *root) { return isa<graph::AttentionOp>(root); }
-bool isRootConv(Operation *root) { return isa<graph::ConvOp>(root); }
+bool isRootIntegerConv(Operation *root) {
+  return isa<graph::ConvOp>(root) &&
+         graph::getElementType(root->getResult(0)).isSignlessInteger(32);
+}
+bool isRootConv(Operation *root) {
+  return isa<graph::ConvOp>(root) && !isRootIntegerConv(root);
+}
 bool isRootIntegerMatmul(Operation *root) {
   return isa<graph::MatmulOp>(root) &&
          graph::getElementType(root->getResult(0)).isSignlessInteger(32);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/IntegerConvView.h"
 #include "dialects/Kernel/MatmulView.h"
 
 using namespace mlir;
@@ -17,17 +18,28 @@ bool convolvesPairs(graph::ConvOp op) {
 }
 
 Value operandOf(graph::ConvOp op, Value operand) {
-  return convolvesPairs(op) ? behindWidening(operand) : operand;
+  if (convolvesPairs(op))
+    return behindWidening(operand);
+  if (std::optional<IntegerConvView> bytes = integerConvViewOf(op))
+    return operand == op.getInput() ? bytes->input.view.base
+                                    : bytes->filter.view.base;
+  return operand;
 }
 
 ConvDepth::ConvDepth(graph::ConvOp op) {
   constexpr int64_t maxDepth = 768;
   auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  std::optional<IntegerConvView> bytes = integerConvViewOf(op);
   hasPairs = convolvesPairs(op);
+  hasQuads = bool(bytes);
   channels = run = filter.getDimSize(1) / (hasPairs ? 2 : 1);
   lineTaps.assign(filter.getShape().begin() + 2, filter.getShape().end());
   if (!lineTaps.empty() && op.getDilations().back() == 1)
     run *= lineTaps.pop_back_val();
+  bool isTap = run == channels;
+  numbers = run;
+  if (hasQuads)
+    run = llvm::divideCeil(numbers, quadSteps);
   lines = 1;
   for (int64_t taps : lineTaps)
     lines *= taps;
@@ -41,18 +53,22 @@ ConvDepth::ConvDepth(graph::ConvOp op) {
     blockRun = run;
   }
   auto isOne = [](int64_t value) { return value == 1; };
-  isMatrix = run == channels && llvm::all_of(lineTaps, isOne) &&
+  isMatrix = isTap && llvm::all_of(lineTaps, isOne) &&
              llvm::all_of(op.getStrides(), isOne) &&
              llvm::all_of(op.getPads().exprs(),
                           [](graph::Expr pad) { return pad.isConstant(0); });
   // Rows that lie pages apart meet in the same few sets of the caches.
-  isInput = isMatrix && channels % 1024 != 0;
+  isInput = isMatrix && run % 1024 != 0;
+  // Instructions take whole quads of ui8.
+  if (hasQuads && (numbers % quadSteps != 0 || bytes->input.isSigned()))
+    isInput = false;
   auto yieldsF32 = [](Operation *end) {
     return end->getNumOperands() > 0 &&
            graph::getElementType(end->getOperand(0)).isF32();
   };
   sumsWait =
-      hasPairs && !isOneBlock() && !yieldsF32(op->getBlock()->getTerminator());
+      !isOneBlock() &&
+      (hasQuads || (hasPairs && !yieldsF32(op->getBlock()->getTerminator())));
 }
 
 int64_t ConvDepth::copyBytes() const {

@@ -15,11 +15,12 @@
 //
 //   [ceil(M / panelColumns)][tap][channel / 2][panelColumns][2]
 //
-// and all that is said below of channels holds for such pairs. The schedule
-// goes through the
-// depth in blocks of whole lines, or of a part of one line, and copies what a
-// group of rows reads of a block to scratch memory, unless the rows lie in the
-// input as they are. Rows of the launch are those of PackedMatmul (Packing.h).
+// and all that is said below of channels holds for such pairs. Of bytes, four
+// numbers of a line are one element (see IntegerConvView.h). The schedule goes
+// through the depth in blocks of whole lines, or of a part of one line, and
+// copies what a group of rows reads of a block to scratch memory, unless the
+// rows lie in the input as they are. Rows of the launch are those of
+// PackedMatmul (Packing.h).
 //
 // The DepthwiseConv schedule wants the filter as [tap][channel].
 //
@@ -45,7 +46,7 @@ inline constexpr int64_t tilePixels = 4;
 /// even number of them, both operands widened from bf16.
 bool convolvesPairs(graph::ConvOp op);
 /// An operand of a convolution as its kernel reads it: that of bf16 where it
-/// convolves pairs.
+/// convolves pairs, and the numbers where it convolves bytes.
 mlir::Value operandOf(graph::ConvOp op, mlir::Value operand);
 
 struct ConvDepth {
@@ -57,13 +58,14 @@ struct ConvDepth {
   explicit ConvDepth(graph::ConvOp op);
 
   llvm::SmallVector<int64_t> lineTaps; // The taps of axes that are not in runs.
-  int64_t channels, lines, run;        // Channels may be pairs.
+  int64_t channels, lines, run; // Channels may be pairs, or bytes by quads.
   int64_t blockLines, blockRun;
   /// Whether the matrix on the left is the input, and whether it is read in
   /// place.
   bool isMatrix, isInput;
-  bool hasPairs;
-  bool sumsWait; // In scratch memory, as the result has no room for them.
+  bool hasPairs, hasQuads;
+  int64_t numbers; // Of a line, where it has quads.
+  bool sumsWait;   // In scratch memory, as the result has no room for them.
 
   int64_t depth() const { return lines * run; }
   bool isOneBlock() const { return blockLines == lines && blockRun == run; }

@@ -51,7 +51,7 @@ int64_t quadsBytes(int64_t depth, int64_t columns) {
          (llvm::divideCeil(depth, quadSteps) + 1) * panelColumns * 4;
 }
 
-std::optional<IntegerFactor> integerFactorOf(Value operand) {
+std::optional<IntegerFactor> integerFactorInPlace(Value operand) {
   IntegerFactor factor;
   Value wide = operand;
   if (auto sub = operand.getDefiningOp<graph::SubOp>()) {
@@ -61,13 +61,20 @@ std::optional<IntegerFactor> integerFactorOf(Value operand) {
     if (!isZero(sub.getRhs()))
       factor.zero = sub.getRhs();
   }
-  Value numbers = behindCast(wide);
-  std::optional<StridedView> view;
-  if (numbers)
-    view = stridedViewOf(numbers);
+  factor.view.base = behindCast(wide);
+  if (!factor.view.base)
+    return std::nullopt;
+  return factor;
+}
+
+std::optional<IntegerFactor> integerFactorOf(Value operand) {
+  std::optional<IntegerFactor> factor = integerFactorInPlace(operand);
+  if (!factor)
+    return std::nullopt;
+  std::optional<StridedView> view = stridedViewOf(factor->view.base);
   if (!view)
     return std::nullopt;
-  factor.view = std::move(*view);
+  factor->view = std::move(*view);
   return factor;
 }
 

@@ -39,6 +39,10 @@ struct IntegerFactor {
 /// nullopt where the operand is no such numbers.
 std::optional<IntegerFactor> integerFactorOf(mlir::Value operand);
 
+/// The same of numbers that are read as they lie: the view is of those that
+/// the cast is of, without strides.
+std::optional<IntegerFactor> integerFactorInPlace(mlir::Value operand);
+
 /// The ops between an operand and the memory of its numbers, its own first.
 llvm::SmallVector<mlir::Operation *> factorOpsOf(mlir::Value operand,
                                                  const IntegerFactor &factor);

@@ -9,7 +9,7 @@
 #include "compiler/Weights/Printable.h"
 #include "dialects/Kernel/FilterLayout.h"
 #include "dialects/Kernel/FragmentLayout.h"
-#include "dialects/Kernel/IntegerMatmulView.h"
+#include "dialects/Kernel/IntegerConvView.h"
 #include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/RecurrentView.h"
 #include "dialects/Kernel/WinogradView.h"
@@ -140,6 +140,26 @@ std::vector<char> unpackQuads(const char *packed, int64_t rows, int64_t columns,
           char(packed[quad * 4 + row % 4] + (isUnsigned ? 128 : 0));
     }
   return matrix;
+}
+
+/// A filter that lies in quads of its lines as it was: [M, C, taps..].
+std::vector<char> unpackQuadFilter(const char *packed, ArrayRef<int64_t> shape,
+                                   const kernel::QuadFilter &layout,
+                                   bool isUnsigned) {
+  int64_t taps = 1, channels = shape[1];
+  for (int64_t size : shape.drop_front(2))
+    taps *= size;
+  int64_t panelBytes = (layout.depth(shape) + 1) * panelColumns * 4;
+  std::vector<char> filter(size_t(shape[0] * channels * taps));
+  for (int64_t m = 0; m < shape[0]; ++m)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        int64_t at = m / panelColumns * panelBytes +
+                     layout.placeInPanel(shape, c, tap, m % panelColumns);
+        filter[size_t((m * channels + c) * taps + tap)] =
+            char(packed[at] + (isUnsigned ? 128 : 0));
+      }
+  return filter;
 }
 
 /// A rows48 weight as the matrix that it is.
@@ -354,6 +374,9 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
     tensor.bytes =
         unpackQuads(data, (*shape)[0], (*shape)[1],
                     graph::getElementType(value).isUnsignedInteger());
+  else if (auto quads = kernel::QuadFilter::parse(layout))
+    tensor.bytes = unpackQuadFilter(
+        data, *shape, *quads, graph::getElementType(value).isUnsignedInteger());
   else if (auto cells = kernel::RecurrentView::of(*shape);
            cells && layout == kernel::cellsLayout)
     tensor.bytes = unpackCells(data, *cells);

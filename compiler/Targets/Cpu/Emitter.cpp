@@ -45,7 +45,8 @@ LogicalResult Emitter::emitRows() {
     return emitPanelMatmul(*this, /*isPacked=*/false);
   if (kernel.getSchedule() == "PackedMatmulInt8")
     return emitIntegerMatmul(*this);
-  if (kernel.getSchedule() == "PackedConv")
+  if (kernel.getSchedule() == "PackedConv" ||
+      kernel.getSchedule() == "PackedConvInt8")
     return emitPackedConv(*this);
   if (kernel.getSchedule() == "WinogradF2")
     return emitWinogradConv(*this, 2);

@@ -10,6 +10,7 @@
 // Pairs of bf16 (see ConvDepth.h) are elements of 4 bytes as f32 are. There,
 // what follows runs over each tile behind its last block, whose sums come on
 // the stack; between blocks they wait in the result or in scratch memory.
+// Quads of bytes are such elements too, with sums of i32 (see QuadSums.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/QuadSums.h"
 #include "compiler/Targets/Cpu/WindowCopy.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/Packing.h"
@@ -38,13 +40,18 @@ public:
         columns(cast<RankedTensorType>(op.getFilter().getType()).getDimSize(0)),
         panels(llvm::divideCeil(columns, panelColumns)) {
     Value yielded = e.kernel.getYielded()[0];
-    sumsFit = graph::getElementType(yielded).isF32();
-    kind = depth.hasPairs ? StripKind::Pairs : StripKind::F32;
-    wholePanels = sumsFit || depth.hasPairs ? columns / panelColumns : 0;
-    chunkPanels = sumsFit || depth.hasPairs ? kernel::waitingPanels : 1;
+    sumsFit = graph::getElementType(yielded).isF32() && !depth.hasQuads;
+    kind = depth.hasPairs   ? StripKind::Pairs
+           : depth.hasQuads ? StripKind::Quads
+                            : StripKind::F32;
+    hasTiles = kind != StripKind::F32;
+    wholePanels = sumsFit || hasTiles ? columns / panelColumns : 0;
+    chunkPanels = sumsFit || hasTiles ? kernel::waitingPanels : 1;
     isBare = yielded == op.getResult();
-    interleaves =
-        depth.isMatrix && !depth.isInput && canInterleaveLhs(e.level, kind);
+    interleaves = depth.isMatrix && !depth.isInput && !depth.hasQuads &&
+                  canInterleaveLhs(e.level, kind);
+    if (depth.hasQuads)
+      quads.emplace(e, op, depth, groupBlocks * blockRows);
     auto bufferOf = [&](Value operand) {
       auto argument = cast<BlockArgument>(kernel::operandOf(op, operand));
       return e.argumentBuffer(argument.getArgNumber());
@@ -66,12 +73,11 @@ public:
   }
 
   void emit() {
-    if (depth.hasPairs)
+    if (hasTiles)
       sums = onStack(stripTileRows(e.level, kind) * panelColumns);
     if (wholePanels < panels && !depth.sumsWait)
-      tile = depth.isOneBlock() && depth.hasPairs
-                 ? sums
-                 : onStack(depth.groupElements);
+      tile =
+          depth.isOneBlock() && hasTiles ? sums : onStack(depth.groupElements);
     withAmx(e, usesAmx(e.level, kind), [&] { emitGroups(); });
   }
 
@@ -155,6 +161,8 @@ private:
     forEachBlock([&](const DepthBlock &block) {
       if (!depth.isInput)
         emitCopy(block);
+      if (quads && quads->needsRowSums())
+        sumRows(block);
       if (wholePanels > 0)
         e.loop(begin, e.min(end, whole), [&](Value panel) {
           emitStrip(begin, end, block, panel, /*isWhole=*/true);
@@ -184,6 +192,17 @@ private:
     });
   }
 
+  void sumRows(const DepthBlock &block) {
+    Value first = firstRow(e.number(0));
+    Value last = e.min(firstRow(groupSize), rows);
+    Value stride = e.number(depth.isInput ? depth.run : depth.copyStride());
+    Value from = depth.isInput
+                     ? element(input, e.add(e.mul(first, stride), block.k))
+                     : copy;
+    quads->sumRows(from, stride, e.sub(last, first), block.steps,
+                   e.less(e.number(0), block.k));
+  }
+
   Value firstRow(Value block) {
     return e.mul(e.add(firstBlock, block), blockHeight);
   }
@@ -196,6 +215,8 @@ private:
                  bool isWhole) {
     bool inResult = isWhole && sumsFit;
     Value whole = e.number(depth.depth());
+    // Behind those of quads lie the sums of their maps.
+    Value apart = e.number(depth.depth() + (quads ? 1 : 0));
     Value unit = e.mul(panel, groupSize);
     Value low = e.sub(e.max(from, unit), unit);
     Value high = e.min(e.sub(to, unit), groupSize);
@@ -203,7 +224,7 @@ private:
     Value n = e.mul(panel, e.number(panelColumns));
     auto packed = [&](Value panel, Value k) {
       return element(
-          filter, e.mul(e.add(e.mul(panel, whole), k), e.number(panelColumns)));
+          filter, e.mul(e.add(e.mul(panel, apart), k), e.number(panelColumns)));
     };
     Value follower = e.add(panel, e.number(1));
     Value wraps = e.equal(follower, end);
@@ -242,7 +263,9 @@ private:
       width = wholePanels > 0 ? e.number(columns % panelColumns)
                               : e.min(width, e.sub(e.number(columns), n));
     bool staysInResult = inResult && isBare;
-    if (depth.hasPairs)
+    if (quads)
+      mapSums = packed(panel, whole);
+    if (hasTiles)
       return emitTiles(work, block, m, n, width, staysInResult);
     callStrip(e, work);
     if (!staysInResult)
@@ -279,9 +302,12 @@ private:
     e.loop(m, mEnd, [&](Value row) {
       Value first = e.add(e.mul(row, e.number(columns)), n);
       Value waits = tile ? e.mul(e.sub(row, m), e.number(panelColumns)) : first;
-      storePanelRow(e, op.getResult(),
-                    {e.delinearise(row, leadDims), n, width, first,
-                     tile ? tile : e.resultBuffer(0), waits});
+      PanelRow panelRow = {e.delinearise(row, leadDims),    n,    width, first,
+                           tile ? tile : e.resultBuffer(0), waits};
+      if (quads)
+        return quads->storeRow(panelRow, e.sub(row, firstRow(e.number(0))),
+                               mapSums);
+      storePanelRow(e, op.getResult(), panelRow);
     });
   }
 
@@ -289,13 +315,16 @@ private:
   graph::ConvOp op;
   kernel::ConvDepth depth;
   int64_t columns, panels;
-  int64_t wholePanels; // Of pairs; else those whose sums wait in the result.
+  int64_t wholePanels; // With tiles; else those whose sums wait in the result.
   int64_t chunkPanels;
   bool sumsFit, isBare, interleaves;
   StripKind kind;
+  bool hasTiles; // What follows runs tile by tile.
+  std::optional<QuadSums> quads;
   Value input, filter, rows, blockHeight, copy;
   Value tile, sums, waiting; // Of a panel, of a tile, of a chunk's panels.
   Indices leadDims;
+  Value mapSums; // Of the current panel, behind it.
   // Of the current group.
   Value firstBlock, groupSize, from, to;
 };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/WindowCopy.h"
+#include "dialects/Kernel/IntegerConvView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -12,18 +13,62 @@ using namespace mlir;
 namespace tenon::cpu {
 namespace {
 
-constexpr int64_t lanes = 16;
+/// Of a vector.
+constexpr int64_t elements = 16;
 
 } // namespace
 
 WindowCopy::WindowCopy(Emitter &e, graph::ConvOp op,
                        const kernel::ConvDepth &depth)
-    : e(e), op(op), depth(depth),
-      vector(VectorType::get({lanes}, e.b.getF32Type())),
+    : e(e), op(op), depth(depth), unit(e.b.getF32Type()),
+      channels(depth.channels),
       input(e.argumentBuffer(
           cast<BlockArgument>(kernel::operandOf(op, op.getInput()))
               .getArgNumber())),
-      inputDims(e.dimsOf(op.getInput())) {}
+      inputDims(e.dimsOf(op.getInput())) {
+  if (depth.hasQuads && channels % kernel::quadSteps == 0) {
+    unit = e.b.getI32Type();
+    channels /= kernel::quadSteps;
+  } else if (depth.hasQuads) {
+    unit = e.b.getI8Type();
+    unitsOfElement = kernel::quadSteps;
+  }
+  lanes = elements * unitsOfElement;
+  vector = VectorType::get({lanes}, unit);
+  if (!depth.hasQuads) {
+    fill = arith::ConstantOp::create(e.b, SplatElementsAttr::get(vector, 0.0f));
+    return;
+  }
+  kernel::IntegerFactor numbers = kernel::integerConvViewOf(op)->input;
+  flips = numbers.isSigned();
+  fill = fillOf(numbers.zero);
+}
+
+Value WindowCopy::fillOf(Value zero) {
+  Type i32 = e.b.getI32Type();
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(e.b, i32, value);
+  };
+  Value byte = number(0);
+  if (zero)
+    byte = arith::AndIOp::create(
+        e.b, e.element(zero, Indices(graph::getRank(zero), e.number(0))),
+        number(0xff));
+  byte = unit.isInteger(8)
+             ? Value(arith::TruncIOp::create(e.b, unit, byte))
+             : Value(arith::MulIOp::create(e.b, byte, number(0x01010101)));
+  return vector::BroadcastOp::create(e.b, vector, byte);
+}
+
+Value WindowCopy::stored(Value lanes) {
+  if (!flips)
+    return lanes;
+  uint32_t bits = unit.isInteger(8) ? 0x80 : 0x80808080;
+  Value flip = arith::ConstantOp::create(
+      e.b, DenseElementsAttr::get(vector,
+                                  APInt(unit.getIntOrFloatBitWidth(), bits)));
+  return arith::XOrIOp::create(e.b, lanes, flip);
+}
 
 void WindowCopy::copyRow(ArrayRef<Value> pixel, Value line, Value lines,
                          Value start, Value length, Value to) {
@@ -37,7 +82,12 @@ void WindowCopy::copyRow(ArrayRef<Value> pixel, Value line, Value lines,
   Indices tapDims;
   for (int64_t taps : depth.lineTaps)
     tapDims.push_back(e.number(taps));
-  Value none = e.number(0), channels = e.number(depth.channels);
+  Value none = e.number(0), perPixel = e.number(channels);
+  // The last part of a line of bytes may end inside of an element.
+  Value ofElement = e.number(unitsOfElement), first = e.mul(start, ofElement);
+  Value count = e.mul(length, ofElement);
+  if (unitsOfElement > 1)
+    count = e.min(count, e.sub(e.number(depth.numbers), first));
   e.loop(none, lines, [&](Value i) {
     Indices taps =
         tapDims.empty() ? Indices() : e.delinearise(e.add(line, i), tapDims);
@@ -52,14 +102,14 @@ void WindowCopy::copyRow(ArrayRef<Value> pixel, Value line, Value lines,
     Value at = positionOf(last, isLineTap ? taps[last] : Value());
     Value width = inputDims[1 + last];
     offset = e.add(e.mul(offset, width), at);
-    offset = e.add(e.mul(offset, channels), start);
-    // Of the line's elements, those inside are [-at, width - at) * channels.
-    Value low = e.sub(e.mul(e.sub(none, at), channels), start);
-    Value high = e.sub(e.mul(e.sub(width, at), channels), start);
+    offset = e.add(e.mul(offset, perPixel), first);
+    // Of the line's units, those inside are [-at, width - at) * channels.
+    Value low = e.sub(e.mul(e.sub(none, at), perPixel), first);
+    Value high = e.sub(e.mul(e.sub(width, at), perPixel), first);
     low = e.max(low, none);
-    high = e.select(holds, e.min(high, length), none);
-    copyLine(element(input, offset), low, high, length,
-             element(to, e.mul(i, length)));
+    high = e.select(holds, e.min(high, count), none);
+    copyLine(unitAt(input, offset), low, high, count,
+             unitAt(to, e.mul(i, e.mul(length, ofElement))));
   });
 }
 
@@ -73,9 +123,10 @@ void WindowCopy::copyLine(Value from, Value low, Value high, Value length,
     e.loop(
         none, whole,
         [&](Value i) {
-          Value value = LLVM::LoadOp::create(e.b, vector, element(from, i),
-                                             /*alignment=*/4);
-          LLVM::StoreOp::create(e.b, value, element(to, i), /*alignment=*/4);
+          Value value = LLVM::LoadOp::create(e.b, vector, unitAt(from, i),
+                                             /*alignment=*/unitBytes());
+          LLVM::StoreOp::create(e.b, stored(value), unitAt(to, i),
+                                /*alignment=*/unitBytes());
         },
         lanes);
     e.ifThen(e.less(whole, length), [&] {
@@ -105,8 +156,8 @@ Value laneNumbers(Emitter &e, int64_t lanes) {
 }
 
 /// Addresses before and behind the image are made, but not read.
-Value WindowCopy::element(Value base, Value offset) {
-  return LLVM::GEPOp::create(e.b, base.getType(), e.b.getF32Type(), base,
+Value WindowCopy::unitAt(Value base, Value offset) {
+  return LLVM::GEPOp::create(e.b, base.getType(), unit, base,
                              ArrayRef<LLVM::GEPArg>{offset});
 }
 
@@ -128,11 +179,10 @@ Value WindowCopy::lanesIn(Value first, Value low, Value high) {
 }
 
 void WindowCopy::copyMasked(Value from, Value to, Value i, Value mask) {
-  Value zeros =
-      arith::ConstantOp::create(e.b, SplatElementsAttr::get(vector, 0.0f));
-  Value value = LLVM::MaskedLoadOp::create(e.b, vector, element(from, i), mask,
-                                           zeros, /*alignment=*/4);
-  LLVM::StoreOp::create(e.b, value, element(to, i), /*alignment=*/4);
+  Value value = LLVM::MaskedLoadOp::create(e.b, vector, unitAt(from, i), mask,
+                                           fill, /*alignment=*/unitBytes());
+  LLVM::StoreOp::create(e.b, stored(value), unitAt(to, i),
+                        /*alignment=*/unitBytes());
 }
 
 } // namespace tenon::cpu

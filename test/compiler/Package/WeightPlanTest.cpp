@@ -447,6 +447,39 @@ TEST_F(WeightPlanTest, LaysRowsOfWhatIsMadeOfOthersInPieces) {
   }
 }
 
+/// Nine numbers of a line are three quads; the sums of maps lie behind them.
+TEST_F(WeightPlanTest, PacksQuadsOfLines) {
+  constexpr int64_t maps = 50, channels = 3, taps = 6, quads = 2 * 3;
+  auto type = mlir::IntegerType::get(&context, 8, mlir::IntegerType::Unsigned);
+  std::vector<char> numbers(maps * channels * taps);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = char(i * 7);
+  llvm::cantFail(
+      store.addOwned("bytes", type, {maps, channels, 2, 3}, numbers));
+  WeightPlan plan(store);
+  PlacedWeight placed = llvm::cantFail(plan.place("bytes", "conv48_quads"));
+  EXPECT_EQ(placed.bytes, uint64_t(2 * (quads + 1) * 48 * 4));
+  std::vector<char> bytes;
+  layOut(placed, [&](llvm::ArrayRef<char> part) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  });
+  ASSERT_EQ(bytes.size(), placed.bytes);
+  for (int64_t m = 0; m < maps; ++m) {
+    int64_t panel = m / 48 * (quads + 1);
+    int32_t sum = 0, stored;
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        int64_t k = tap % 3 * channels + c, quad = panel + tap / 3 * 3 + k / 4;
+        int number =
+            int(uint8_t(numbers[(m * channels + c) * taps + tap])) - 128;
+        EXPECT_EQ(bytes[(quad * 48 + m % 48) * 4 + k % 4], char(number));
+        sum += number;
+      }
+    std::memcpy(&stored, &bytes[((panel + quads) * 48 + m % 48) * 4], 4);
+    EXPECT_EQ(stored, sum);
+  }
+}
+
 TEST_F(WeightPlanTest, RefusesWhatItDoesNotHave) {
   add("v", {3}, 0);
   WeightPlan plan(store);

@@ -58,3 +58,67 @@ kernel.func @zeros_along_k symbols [] layouts ["", "", ""] schedule "" geometry 
   %2 = graph.matmul %z, %1 : (tensor<4x64xi32>, tensor<64x8xi32>) -> tensor<4x8xi32>
   kernel.yield %2 : tensor<4x8xi32>
 }
+
+// -----
+
+// Convolutions read bytes by four: those of a line together, or of each tap
+// where lines are dilated.
+
+// CHECK-LABEL: @convolutions
+func.func @convolutions(%x: tensor<1x9x9x3xi8>, %z: tensor<i8>) {
+  %w = graph.weight {name = "w"} : () -> tensor<50x3x3x3xui8>
+  kernel.call @conv(%x, %z, %w) params <> : (tensor<1x9x9x3xi8>, tensor<i8>, tensor<50x3x3x3xui8>) -> tensor<1x9x9x50xi32>
+  kernel.call @dilated(%x, %w) params <> : (tensor<1x9x9x3xi8>, tensor<50x3x3x3xui8>) -> tensor<1x5x5x50xi32>
+  return
+}
+// CHECK: kernel.func @conv {{.*}} layouts ["", "", "conv48_quads"] schedule "PackedConvInt8"
+kernel.func @conv symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x9x9x3xi8>, %1: tensor<i8>, %2: tensor<50x3x3x3xui8>):
+  %3 = graph.cast %0 : (tensor<1x9x9x3xi8>) -> tensor<1x9x9x3xi32>
+  %4 = graph.cast %1 : (tensor<i8>) -> tensor<i32>
+  %5 = graph.sub %3, %4 : (tensor<1x9x9x3xi32>, tensor<i32>) -> tensor<1x9x9x3xi32>
+  %6 = graph.cast %2 : (tensor<50x3x3x3xui8>) -> tensor<50x3x3x3xi32>
+  %7 = graph.conv %5, %6 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<1x9x9x3xi32>, tensor<50x3x3x3xi32>) -> tensor<1x9x9x50xi32>
+  kernel.yield %7 : tensor<1x9x9x50xi32>
+}
+// CHECK: kernel.func @dilated {{.*}} layouts ["", "conv48_quad_taps"] schedule "PackedConvInt8"
+kernel.func @dilated symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x9x9x3xi8>, %1: tensor<50x3x3x3xui8>):
+  %2 = graph.cast %0 : (tensor<1x9x9x3xi8>) -> tensor<1x9x9x3xi32>
+  %3 = graph.cast %1 : (tensor<50x3x3x3xui8>) -> tensor<50x3x3x3xi32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 2>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x9x9x3xi32>, tensor<50x3x3x3xi32>) -> tensor<1x7x5x50xi32>
+  kernel.yield %4 : tensor<1x7x5x50xi32>
+}
+
+// -----
+
+// Borders are filled with a byte of the image: a zero point of another type may
+// be none. Groups have no such kernel.
+
+// CHECK-LABEL: @other_convolutions
+func.func @other_convolutions(%x: tensor<1x9x8xui8>, %z: tensor<i32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<8x8x3xi8>
+  %v = graph.weight {name = "v"} : () -> tensor<8x1x3xi8>
+  kernel.call @wide(%x, %z, %w) params <> : (tensor<1x9x8xui8>, tensor<i32>, tensor<8x8x3xi8>) -> tensor<1x9x8xi32>
+  kernel.call @groups(%x, %v) params <> : (tensor<1x9x8xui8>, tensor<8x1x3xi8>) -> tensor<1x9x8xi32>
+  return
+}
+// CHECK: kernel.func @wide {{.*}} schedule "Generic"
+// expected-remark@+1 {{by PackedConvInt8: its operands are no images and filter of ui8 or i8 less zero points: a byte for all images, a number for each map}}
+kernel.func @wide symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x9x8xui8>, %1: tensor<i32>, %2: tensor<8x8x3xi8>):
+  %3 = graph.cast %0 : (tensor<1x9x8xui8>) -> tensor<1x9x8xi32>
+  %4 = graph.sub %3, %1 : (tensor<1x9x8xi32>, tensor<i32>) -> tensor<1x9x8xi32>
+  %5 = graph.cast %2 : (tensor<8x8x3xi8>) -> tensor<8x8x3xi32>
+  %6 = graph.conv %4, %5 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 1, channels_last} : (tensor<1x9x8xi32>, tensor<8x8x3xi32>) -> tensor<1x9x8xi32>
+  kernel.yield %6 : tensor<1x9x8xi32>
+}
+// CHECK: kernel.func @groups {{.*}} schedule "Generic"
+// expected-remark@+1 {{by PackedConvInt8: it has several groups}}
+kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x9x8xui8>, %1: tensor<8x1x3xi8>):
+  %2 = graph.cast %0 : (tensor<1x9x8xui8>) -> tensor<1x9x8xi32>
+  %3 = graph.cast %1 : (tensor<8x1x3xi8>) -> tensor<8x1x3xi32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 8, channels_last} : (tensor<1x9x8xi32>, tensor<8x1x3xi32>) -> tensor<1x9x8xi32>
+  kernel.yield %4 : tensor<1x9x8xi32>
+}

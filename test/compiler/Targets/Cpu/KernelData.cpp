@@ -5,6 +5,7 @@
 #include "compiler/Schedules/Schedules.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/FilterLayout.h"
+#include "dialects/Kernel/IntegerConvView.h"
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -83,9 +84,42 @@ reference::Tensor randomTensor(Type element, ArrayRef<int64_t> shape,
   return reference::Tensor::fromInts(element, shape, numbers);
 }
 
+/// A filter [M, C, taps..] of bytes by panels of 48 maps: four numbers of a
+/// line together, behind them the sum of each map.
+static std::vector<char> inQuads(const reference::Tensor &tensor,
+                                 const kernel::QuadFilter &layout) {
+  std::vector<char> bytes = tensor.toBytes();
+  bool isUnsigned = tensor.element.isUnsignedInteger();
+  int64_t maps = tensor.shape[0], channels = tensor.shape[1], taps = 1;
+  for (int64_t size : ArrayRef(tensor.shape).drop_front(2))
+    taps *= size;
+  int64_t lineTaps = layout.isByTap ? 1 : tensor.shape.back();
+  int64_t quads = (lineTaps * channels + 3) / 4, width = kernel::panelColumns;
+  int64_t depth = taps / lineTaps * quads;
+  std::vector<char> packed((maps + width - 1) / width * (depth + 1) * width *
+                           4);
+  for (int64_t m = 0; m < maps; ++m) {
+    char *panel = &packed[m / width * (depth + 1) * width * 4];
+    int32_t sum = 0;
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t t = 0; t < taps; ++t) {
+        char byte = bytes[(m * channels + c) * taps + t];
+        int number = isUnsigned ? int(uint8_t(byte)) - 128 : int(byte);
+        int64_t k = t % lineTaps * channels + c;
+        int64_t quad = t / lineTaps * quads + k / 4;
+        panel[(quad * width + m % width) * 4 + k % 4] = char(number);
+        sum += number;
+      }
+    std::memcpy(panel + (depth * width + m % width) * 4, &sum, sizeof sum);
+  }
+  return packed;
+}
+
 std::vector<char> inFilterLayout(const reference::Tensor &tensor,
                                  StringRef layout) {
   std::vector<char> bytes = tensor.toBytes();
+  if (auto quads = kernel::QuadFilter::parse(layout))
+    return inQuads(tensor, *quads);
   auto filter = kernel::FilterLayout::parse(layout);
   if (layout == kernel::depthwiseLayout)
     filter = kernel::FilterLayout{tensor.shape[0]};

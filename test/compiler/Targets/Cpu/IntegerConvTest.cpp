@@ -1,0 +1,281 @@
+//===- IntegerConvTest.cpp - Convolutions of 8-bit numbers ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The evaluator convolves numbers of 32 bits: what kernels make of 8 must be
+// equal to the last bit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/compiler/Targets/Cpu/ConvCase.h"
+#include "test/compiler/Targets/Cpu/LevelTest.h"
+#include <algorithm>
+
+namespace tenon::test {
+namespace {
+
+/// The numbers' types, and whether they have zero points: one of the image, and
+/// "", "scalar" or "each" for one per map of the filter.
+struct Factors {
+  std::string image = "ui8", filter = "i8";
+  bool hasZero = true;
+  std::string filterZero = "";
+};
+
+/// %NAMEw: `name` as i32, less %NAMEzero if there is one.
+std::string centered(const std::string &name, const Dims &dims,
+                     const std::string &element, const std::string &zeros) {
+  std::string narrow = tensor(dims, element), wide = tensor(dims, "i32");
+  std::string cast = "graph.cast %" + name + " : (" + narrow + ") -> " + wide;
+  if (zeros.empty())
+    return "%" + name + "w = " + cast + "\n";
+  std::string wideZeros = zeros;
+  wideZeros.replace(wideZeros.find(element + ">"), element.size(), "i32");
+  return "%" + name + "c = " + cast + "\n%" + name + "z = graph.cast %" + name +
+         "zero : (" + zeros + ") -> " + wideZeros + "\n%" + name +
+         "w = graph.sub %" + name + "c, %" + name + "z : (" + wide + ", " +
+         wideZeros + ") -> " + wide + "\n";
+}
+
+/// A convolution of images [n, h.., channels] of any size with a weight. What
+/// is behind it calls the type of %sums INTEGERS.
+struct Conv {
+  int64_t channels, maps;
+  Numbers taps, strides, dilations, pads;
+  Factors factors = {};
+  Behind behind = {"", "", "i32"};
+
+  KernelCase at(const std::vector<Numbers> &images) const {
+    size_t axes = taps.size();
+    Dims input = {"n"}, result = {"n"},
+         filter = {std::to_string(maps), std::to_string(channels)};
+    for (size_t i = 0; i < axes; ++i) {
+      std::string size = "h" + std::to_string(i);
+      int64_t more =
+          pads[i] + pads[axes + i] - dilations[i] * (taps[i] - 1) - 1;
+      input.push_back(size);
+      filter.push_back(std::to_string(taps[i]));
+      std::string slid = size + " + " + std::to_string(more);
+      result.push_back(strides[i] == 1
+                           ? size + " + " + std::to_string(more + 1)
+                           : "floordiv(" + slid + ", " +
+                                 std::to_string(strides[i]) + ") + 1");
+      if (strides[i] == 1 && more == -1)
+        result.back() = size;
+    }
+    input.push_back(std::to_string(channels));
+    result.push_back(std::to_string(maps));
+    KernelCase test =
+        integers(convCase("PackedConvInt8",
+                          {strides, dilations, pads, /*groups=*/1, "i32"},
+                          input, filter, result, behind),
+                 input, filter, result);
+    test.sizes.clear();
+    for (const Numbers &image : images) {
+      Symbols symbols = {{"n", image[0]}};
+      for (size_t i = 0; i < axes; ++i)
+        symbols["h" + std::to_string(i)] = image[1 + i];
+      test.sizes.push_back(symbols);
+    }
+    return test;
+  }
+
+private:
+  /// The same case of i32 operands that are made of bytes.
+  KernelCase integers(KernelCase test, const Dims &input, const Dims &filter,
+                      const Dims &result) const {
+    std::string imageZeros =
+        factors.hasZero ? tensor({}, factors.image) : std::string();
+    Dims perMap = {std::to_string(maps)};
+    perMap.resize(filter.size(), "1");
+    std::string filterZeros = factors.filterZero.empty() ? ""
+                              : factors.filterZero == "scalar"
+                                  ? tensor({}, factors.filter)
+                                  : tensor(perMap, factors.filter);
+    test.name = factors.image + " less " + imageZeros + " by " +
+                factors.filter + " less " + filterZeros + test.name;
+    test.arguments = "%a: " + tensor(input, factors.image) +
+                     ", %b: " + tensor(filter, factors.filter);
+    if (!imageZeros.empty())
+      test.arguments += ", %azero: " + imageZeros;
+    if (!filterZeros.empty())
+      test.arguments += ", %bzero: " + filterZeros;
+    if (!behind.arguments.empty())
+      test.arguments += ", " + behind.arguments;
+    std::string sums = tensor(result, "i32");
+    size_t conv = test.body.find("%sums = ");
+    std::string rest = test.body.substr(conv);
+    std::string types = "(" + tensor(input, "f32") + ", " +
+                        tensor(filter, "f32") + ") -> " + tensor(result, "f32");
+    rest.replace(rest.find(types), types.size(),
+                 "(" + tensor(input, "i32") + ", " + tensor(filter, "i32") +
+                     ") -> " + sums);
+    for (size_t at; (at = rest.find("INTEGERS")) != std::string::npos;)
+      rest.replace(at, 8, sums);
+    test.body = centered("a", input, factors.image, imageZeros) +
+                centered("b", filter, factors.filter, filterZeros) + rest;
+    test.values = {{-128, 256}};
+    return test;
+  }
+};
+
+class IntegerConv : public LevelTest {
+protected:
+  void runAt(const std::vector<Conv> &convs,
+             const std::vector<Numbers> &images) {
+    std::vector<KernelCase> cases;
+    for (const Conv &conv : convs)
+      cases.push_back(conv.at(images));
+    run(cases);
+  }
+};
+
+const std::vector<Numbers> images = {{1, 1, 1},  {1, 7, 7},  {3, 5, 9},
+                                     {0, 5, 5},  {1, 13, 2}, {2, 2, 12},
+                                     {1, 17, 11}};
+
+const std::vector<Factors> allFactors = [] {
+  std::vector<Factors> all;
+  for (const char *image : {"ui8", "i8"})
+    for (const char *filter : {"ui8", "i8"})
+      for (bool hasZero : {false, true})
+        for (const char *filterZero : {"", "scalar", "each"})
+          all.push_back({image, filter, hasZero, filterZero});
+  return all;
+}();
+
+TEST_P(IntegerConv, TakesAllSignsAndZeroPoints) {
+  std::vector<Conv> convs;
+  for (const Factors &factors : allFactors)
+    for (int64_t channels : {3, 8}) {
+      convs.push_back(
+          {channels, 50, {3, 3}, {1, 2}, {1, 1}, {1, 1, 1, 1}, factors});
+      convs.push_back(
+          {channels, 7, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}, factors});
+    }
+  runAt(convs, {{2, 5, 6}});
+}
+
+TEST_P(IntegerConv, TakesAnyWindow) {
+  std::vector<Conv> convs;
+  for (int64_t channels : {3, 4})
+    for (const Conv &conv : std::vector<Conv>{
+             {channels, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+             {channels, 50, {1, 1}, {2, 3}, {1, 1}, {0, 0, 0, 0}},
+             {channels, 50, {1, 1}, {1, 1}, {1, 1}, {1, 0, 2, 1}},
+             {channels, 50, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+             {channels, 50, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+             {channels, 50, {3, 3}, {3, 1}, {1, 1}, {0, 2, 2, 1}},
+             {channels, 50, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+             {channels, 50, {3, 2}, {2, 1}, {1, 2}, {4, 0, 1, 2}},
+             {channels, 50, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}}})
+      convs.push_back(conv);
+  runAt(convs, images);
+}
+
+TEST_P(IntegerConv, TakesAnyNumberOfChannels) {
+  std::vector<Conv> convs;
+  for (int64_t channels : {1, 2, 3, 4, 5, 16, 20, 33, 64, 65})
+    for (int64_t dilation : {1, 2})
+      convs.push_back({channels,
+                       49,
+                       {3, 3},
+                       {1, 1},
+                       {1, dilation},
+                       {1, 1, 1, 1},
+                       {"i8", "ui8", true, "each"}});
+  runAt(convs, {{1, 6, 7}, {2, 3, 5}});
+}
+
+TEST_P(IntegerConv, TakesAnyNumberOfMaps) {
+  std::vector<Conv> convs;
+  for (int64_t maps : {1, 2, 15, 16, 17, 33, 47, 48, 49, 96, 100, 800})
+    convs.push_back({8, maps, {2, 2}, {1, 1}, {1, 1}, {0, 0, 0, 0}});
+  runAt(convs, {{1, 2, 2}, {1, 9, 9}, {1, 12, 13}});
+}
+
+TEST_P(IntegerConv, TakesOneAxisOrThree) {
+  std::vector<KernelCase> cases;
+  for (int64_t channels : {3, 8}) {
+    Conv line = {channels, 20, {5}, {2}, {1}, {2, 2}};
+    Conv block = {channels,  20,        {2, 3, 2},
+                  {1, 2, 1}, {1, 1, 1}, {1, 0, 1, 0, 1, 0}};
+    cases.push_back(line.at({{1, 1}, {2, 37}, {1, 300}}));
+    cases.push_back(block.at({{1, 3, 4, 5}, {2, 1, 3, 2}}));
+  }
+  run(cases);
+}
+
+TEST_P(IntegerConv, CutsTheDepthIntoBlocks) {
+  std::vector<Conv> convs;
+  for (const Factors &factors : {Factors{}, {"i8", "ui8", true, "each"}})
+    for (int64_t channels : {1030, 3076, 3079, 4096}) {
+      convs.push_back(
+          {channels, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}, factors});
+      convs.push_back(
+          {channels, 50, {3, 2}, {1, 1}, {1, 1}, {1, 1, 1, 0}, factors});
+    }
+  convs.push_back({600, 900, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  runAt(convs, {{1, 5, 7}});
+}
+
+/// Sums of two neighbours would not fit 16 bits.
+TEST_P(IntegerConv, TakesExtremes) {
+  std::vector<KernelCase> cases;
+  for (const char *image : {"ui8", "i8"})
+    for (const char *filter : {"ui8", "i8"})
+      for (int64_t channels : {3, 64}) {
+        Conv conv = {channels,
+                     50,
+                     {3, 3},
+                     {1, 1},
+                     {1, 1},
+                     {1, 1, 1, 1},
+                     {image, filter, true, "each"}};
+        cases.push_back(conv.at({{1, 3, 9}}));
+      }
+  for (KernelCase &test : cases)
+    test.values = {{-128, 256, /*special=*/true}};
+  run(cases);
+  for (KernelCase &test : cases) // All at an end.
+    test.values = {{255, 255}, {-128, -128}, {0, 0}};
+  run(cases);
+}
+
+/// As importers write it: a scale for each map, a bias, an activation, bytes.
+TEST_P(IntegerConv, GivesWhatFollows) {
+  std::vector<KernelCase> cases;
+  for (int64_t maps : {3, 48, 70}) {
+    std::string row = tensor({std::to_string(maps)}, "f32");
+    for (std::string element : {"f32", "ui8", "i8"}) {
+      Conv conv = {5, maps, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+      Dims result = {"n", "h0", "h1", std::to_string(maps)};
+      std::string wide = tensor(result, "f32");
+      conv.behind.element = element;
+      conv.behind.arguments = "%s: " + row + ", %c: " + row;
+      conv.behind.ops = "%f = graph.cast %sums : (INTEGERS) -> " + wide +
+                        "\n%u = graph.mul %f, %s : (" + wide + ", " + row +
+                        ") -> " + wide + "\n%v = graph.add %u, %c : (" + wide +
+                        ", " + row + ") -> " + wide + "\n";
+      if (element == "f32") {
+        conv.behind.ops += "%y = graph.tanh %v : (" + wide + ") -> " + wide;
+      } else {
+        conv.behind.arguments +=
+            ", %d: tensor<f32>, %z: " + tensor({}, element);
+        conv.behind.ops += "%y = graph.quantize %v, %d, %z : (" + wide +
+                           ", tensor<f32>, " + tensor({}, element) + ") -> " +
+                           tensor(result, element);
+      }
+      cases.push_back(conv.at(images));
+    }
+  }
+  run(cases);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, IntegerConv,
+                         testing::Values("x86-64-v3", "x86-64-v4",
+                                         "x86-64-v4-vnni", "x86-64-v4-bf16",
+                                         "x86-64-v4-amx", expandedAmx),
+                         nameOfLevel);
+
+} // namespace
+} // namespace tenon::test
