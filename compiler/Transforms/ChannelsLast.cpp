@@ -12,6 +12,7 @@
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Reordering.h"
 #include "compiler/Transforms/SimplifyMovement.h"
+#include "dialects/Kernel/IntegerMatmulView.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -24,6 +25,13 @@ namespace tenon {
 
 namespace {
 
+/// Whether both operands are 8-bit numbers less zero points.
+bool convolvesBytes(graph::ConvOp op) {
+  return graph::getElementType(op.getResult()).isSignlessInteger(32) &&
+         kernel::integerFactorOf(op.getInput()) &&
+         kernel::integerFactorOf(op.getFilter());
+}
+
 /// conv -> transpose(conv channels_last(transpose))
 struct PutChannelsLast : OpRewritePattern<graph::ConvOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -32,8 +40,10 @@ struct PutChannelsLast : OpRewritePattern<graph::ConvOp> {
                                 PatternRewriter &rewriter) const override {
     int64_t rank = graph::getRank(op.getInput());
     if (op.getChannelsLast() || rank < 3 ||
-        !isa<FloatType>(graph::getElementType(op.getInput())))
-      return rewriter.notifyMatchFailure(op, "is done, or not of floats");
+        !(isa<FloatType>(graph::getElementType(op.getInput())) ||
+          convolvesBytes(op)))
+      return rewriter.notifyMatchFailure(op,
+                                         "is done, or not of floats or bytes");
     AxisOrder order = toChannelsLast(rank);
     Value input =
         graph::TransposeOp::create(rewriter, op.getLoc(), op.getInput(), order);

@@ -33,18 +33,25 @@ int64_t countOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
+/// Whether an op multiplies a matrix, or a filter of one group.
+bool multipliesFactor(Operation *op, size_t rank) {
+  auto conv = dyn_cast<graph::ConvOp>(op);
+  return conv ? conv.getGroup() == 1 : isa<graph::MatmulOp>(op) && rank == 2;
+}
+
 /// Whether an op makes numbers of 32 bits of those of 8 that a product reads.
 bool widensFactor(Operation *op) {
-  auto multiplies = [](Operation *user) {
-    return isa<graph::MatmulOp>(user) ||
-           (isa<graph::SubOp>(user) &&
-            llvm::any_of(user->getUsers(), llvm::IsaPred<graph::MatmulOp>));
+  auto multiplies = [&](Operation *user) {
+    return multipliesFactor(user, size_t(graph::getRank(op->getResult(0))));
+  };
+  auto reaches = [&](Operation *user) {
+    return multiplies(user) || (isa<graph::SubOp>(user) &&
+                                llvm::any_of(user->getUsers(), multiplies));
   };
   auto cast = dyn_cast<graph::CastOp>(op);
   return cast && graph::getElementType(cast.getResult()).isInteger(32) &&
          graph::getElementType(cast.getInput()).isInteger(8) &&
-         graph::getRank(cast.getResult()) == 2 &&
-         llvm::any_of(op->getUsers(), multiplies);
+         llvm::any_of(op->getUsers(), reaches);
 }
 
 /// Whether an op belongs to the form in which kernels take in weights of few

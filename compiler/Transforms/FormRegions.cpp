@@ -6,6 +6,7 @@
 #include "compiler/Transforms/RowMoves.h"
 #include "dialects/Kernel/ByteProduct.h"
 #include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/IntegerConvView.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/QuantizedRhs.h"
@@ -74,8 +75,8 @@ public:
   void run() {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       auto matmul = dyn_cast<graph::MatmulOp>(&op);
-      if (matmul && multipliesBytes(matmul))
-        copyFactors(matmul);
+      if (multipliesBytes(&op))
+        copyFactors(&op);
       else if (readsThroughViews(&op) || readsNarrow(&op))
         copyViews(&op);
       if (matmul && readsQuantized(matmul))
@@ -90,6 +91,9 @@ public:
         place(&op);
     // Consumers come later in the block, so a group is built where its last
     // op stands; operands of the group all lie before.
+    for (auto &group : groups)
+      if (group->root && !group->ops.empty())
+        leaveWidening(*group);
     SmallVector<Group *> pending;
     for (auto &group : groups)
       if (!group->ops.empty())
@@ -235,19 +239,33 @@ private:
   }
 
   /// Whether kernels multiply the 8-bit numbers that a product of i32 is of.
-  bool multipliesBytes(graph::MatmulOp op) const {
-    std::optional<kernel::IntegerMatmulView> view =
-        kernel::integerMatmulViewOf(op);
-    return view && (!isCuda || kernel::byteProductOf(op)) &&
+  bool multipliesBytes(Operation *op) const {
+    if (auto conv = dyn_cast<graph::ConvOp>(op))
+      return convolvesBytes(conv);
+    auto matmul = dyn_cast<graph::MatmulOp>(op);
+    std::optional<kernel::IntegerMatmulView> view;
+    if (matmul)
+      view = kernel::integerMatmulViewOf(matmul);
+    return view && (!isCuda || kernel::byteProductOf(matmul)) &&
            view->rhs.view.base.getDefiningOp<graph::WeightOp>() &&
            view->lhs.view.base.getParentBlock() == &block;
   }
 
+  bool convolvesBytes(graph::ConvOp op) const {
+    std::optional<kernel::IntegerConvView> view = kernel::integerConvViewOf(op);
+    return view && !isCuda &&
+           view->filter.view.base.getDefiningOp<graph::WeightOp>() &&
+           view->input.view.base.getParentBlock() == &block;
+  }
+
   /// Gives a product casts and zero points of its own, for its kernel to read
   /// the numbers.
-  void copyFactors(graph::MatmulOp op) {
+  void copyFactors(Operation *op) {
     for (OpOperand &operand : op->getOpOperands()) {
-      kernel::IntegerFactor factor = *kernel::integerFactorOf(operand.get());
+      // A convolution reads its image in place only.
+      kernel::IntegerFactor factor =
+          isa<graph::ConvOp>(op) ? *kernel::integerFactorInPlace(operand.get())
+                                 : *kernel::integerFactorOf(operand.get());
       Chain chain = kernel::factorOpsOf(operand.get(), factor);
       copyChain(operand, chain, factor.view.base);
       auto cast = factor.zero ? factor.zero.getDefiningOp<graph::CastOp>()
@@ -412,6 +430,30 @@ private:
           storesThrough(*found->second, op))
         absorb(group, op, producer);
     }
+  }
+
+  /// Leaves what widens bytes at the end of a root's kernel to the one that
+  /// reads it, if that is one that computes element by element.
+  void leaveWidening(Group &group) {
+    auto widening = dyn_cast<graph::DequantizeOp>(group.ops.back());
+    auto bytes = widening
+                     ? widening.getInput().getDefiningOp<graph::QuantizeOp>()
+                     : graph::QuantizeOp();
+    if (!bytes || group.also || !group.ops.contains(bytes) ||
+        !bytes->hasOneUse())
+      return;
+    Group *reader = nullptr;
+    for (Operation *user : widening->getUsers()) {
+      Group *own = groupOf.lookup(user);
+      if (!own || (reader && own != reader) || !graph::isPointwise(user) ||
+          graph::getDims(user->getResult(0)) != graph::getDims(bytes))
+        return;
+      reader = own;
+    }
+    if (!reader || reader->ops.size() >= maxOps)
+      return;
+    group.ops.remove(widening);
+    takeView(*reader, widening);
   }
 
   void takeView(Group &group, Operation *op) {

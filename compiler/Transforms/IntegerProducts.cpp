@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What is not one number for all of k cannot leave the sum: a scale for each
-// row of the weight, or for blocks of them, keeps a product in f32.
+// row of the weight, or for blocks of them, keeps a product in f32. So do
+// groups of a convolution, whose kernels wait for memory or have lanes of f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,6 +33,14 @@ bool isOneNumber(Value value) {
 bool isPerColumn(Value value) {
   SmallVector<graph::Expr> dims = graph::getDims(value);
   return dims.size() < 2 || dims[dims.size() - 2].isConstant(1);
+}
+
+/// Whether there is one number for each map of a filter [M, ..].
+bool isPerMap(Value value, int64_t rank) {
+  SmallVector<graph::Expr> dims = graph::getDims(value);
+  size_t kept = int64_t(dims.size()) == rank ? 1 : 0;
+  return llvm::all_of(ArrayRef(dims).drop_front(kept),
+                      [](graph::Expr dim) { return dim.isConstant(1); });
 }
 
 /// Ops that change where elements are, on the way to what they are made of:
@@ -82,6 +91,56 @@ public:
     }
     if (!graph::getElementType(op.getResult()).isF32())
       return;
+    rewriteProduct(op);
+  }
+
+  void rewrite(graph::ConvOp op) {
+    if (graph::getElementType(op.getResult()).isSignlessInteger(32))
+      return lowerViews(op.getInputMutable());
+    if (!graph::getElementType(op.getResult()).isF32())
+      return;
+    Value input = op.getInput();
+    SmallVector<Operation *> views = viewsBehind(input);
+    auto image = input.getDefiningOp<graph::DequantizeOp>();
+    auto filter = op.getFilter().getDefiningOp<graph::DequantizeOp>();
+    if (!image || !filter)
+      return;
+    std::string why = refusal(op, image, filter);
+    if (why.empty())
+      makeInteger(op, image, views, filter);
+    else if (explain)
+      op.emitRemark("convolves f32: ") << why;
+  }
+
+  /// Quantizations behind convolutions of integers multiply by what they would
+  /// divide by, which no other op of their kernels takes as long as.
+  void multiplyByInverses(func::FuncOp function) {
+    if (!convolves)
+      return;
+    function.walk([](graph::QuantizeOp op) {
+      std::optional<double> scale = splatOf(op.getScale());
+      if (!graph::getElementType(op.getInput()).isF32() ||
+          !isOneNumber(op.getScale()) || !scale || *scale < smallestScale ||
+          *scale > 1 / smallestScale || *scale == 1)
+        return;
+      OpBuilder builder(op);
+      auto number = [&](double value) {
+        return scalarOf(builder, op.getLoc(),
+                        builder.getF32FloatAttr(float(value)));
+      };
+      Value scaled =
+          graph::MulOp::create(builder, op.getLoc(), op.getInput().getType(),
+                               op.getInput(), number(1 / *scale));
+      op.getInputMutable().assign(scaled);
+      op.getScaleMutable().assign(number(1));
+    });
+  }
+
+private:
+  /// Its inverse is a number.
+  static constexpr double smallestScale = 0x1p-100;
+
+  void rewriteProduct(graph::MatmulOp op) {
     Value lhs = op.getLhs(), rhs = op.getRhs();
     SmallVector<Operation *> lhsViews = viewsBehind(lhs);
     SmallVector<Operation *> rhsViews = viewsBehind(rhs);
@@ -96,7 +155,56 @@ public:
       op.emitRemark("multiplies f32: ") << why;
   }
 
-private:
+  static std::string refusal(graph::ConvOp op, graph::DequantizeOp image,
+                             graph::DequantizeOp filter) {
+    if (!op.getChannelsLast() || op.getGroup() != 1)
+      return "it has several groups, or channels that are not last";
+    if (!isByte(image.getInput()) || !isByte(filter.getInput()))
+      return "an operand is not of 8 bits";
+    if (!isOneNumber(image.getScale()) || !isOneNumber(image.getZeroPoint()))
+      return "the image has several scales";
+    if (!filter.getInput().getDefiningOp<graph::WeightOp>())
+      return "the filter is no weight";
+    for (Value value : {filter.getScale(), filter.getZeroPoint()})
+      if (!isPerMap(value, graph::getRank(op.getFilter())))
+        return "scales of the filter differ inside of a map";
+    return "";
+  }
+
+  void makeInteger(graph::ConvOp op, graph::DequantizeOp image,
+                   ArrayRef<Operation *> views, graph::DequantizeOp filter) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Quantized lhs = Quantized::of(image), rhs = Quantized::of(filter);
+    lhs.numbers = throughViews(builder, views, lhs.numbers);
+    for (Value *each : {&lhs.zero, &lhs.scale})
+      *each = *each ? asScalar(builder, *each) : Value();
+    Type sumsType =
+        graph::tensorOf(graph::getDims(op.getResult()), builder.getI32Type());
+    Value sums = graph::ConvOp::create(
+        builder, loc, sumsType, centered(builder, loc, lhs),
+        centered(builder, loc, rhs), op.getStrides(), op.getDilations(),
+        op.getPads(), op.getGroup(), op.getChannelsLast());
+    Value wide = castTo(builder, loc, sums, builder.getF32Type());
+    Value perMap = alongLast(builder, rhs.scale);
+    Value scale =
+        graph::MulOp::create(builder, loc, perMap.getType(), lhs.scale, perMap);
+    Value result =
+        graph::MulOp::create(builder, loc, op.getType(), wide, scale);
+    op.getResult().replaceAllUsesWith(result);
+    convolves = true;
+    eraseUnused(op);
+  }
+
+  /// One number, or [M, 1, ..] as [M].
+  static Value alongLast(OpBuilder &builder, Value value) {
+    if (isOneNumber(value))
+      return asScalar(builder, value);
+    Type type =
+        graph::tensorOf(graph::getDims(value)[0], graph::getElementType(value));
+    return graph::ReshapeOp::create(builder, value.getLoc(), type, value);
+  }
+
   static std::string refusal(graph::DequantizeOp left,
                              graph::DequantizeOp right,
                              ArrayRef<Operation *> rhsViews) {
@@ -207,7 +315,7 @@ private:
     eraseUnused(before);
   }
 
-  bool explain;
+  bool explain, convolves = false;
 };
 
 struct IntegerProducts : impl::IntegerProductsPassBase<IntegerProducts> {
@@ -215,10 +323,15 @@ struct IntegerProducts : impl::IntegerProductsPassBase<IntegerProducts> {
 
   void runOnOperation() override {
     SmallVector<graph::MatmulOp> products;
+    SmallVector<graph::ConvOp> convolutions;
     getOperation().walk([&](graph::MatmulOp op) { products.push_back(op); });
+    getOperation().walk([&](graph::ConvOp op) { convolutions.push_back(op); });
     Rewriter rewriter(explain);
     for (graph::MatmulOp op : products)
       rewriter.rewrite(op);
+    for (graph::ConvOp op : convolutions)
+      rewriter.rewrite(op);
+    rewriter.multiplyByInverses(getOperation());
   }
 };
 

@@ -49,8 +49,8 @@ def AppendCachesPass : Pass<"append-caches", "::mlir::func::FuncOp"> {
 def ChannelsLastPass : Pass<"channels-last", "::mlir::func::FuncOp"> {
   let summary = "Convolutions keep their channels together";
   let description = [{
-    Convolutions of floats read and write [N, d.., C], the order in which their
-    kernels are fast. The transposes that this takes are moved through the ops
+    Convolutions of floats, and of bytes less zero points, read and write
+    [N, d.., C], the order in which their kernels are fast. The transposes that this takes are moved through the ops
     around (which rename their axes; weights are transposed at compile time)
     until they meet and vanish, those that the model came with among them.
     Their number never grows in this. Pools follow the order around them.

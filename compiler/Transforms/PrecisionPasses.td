@@ -99,9 +99,12 @@ def IntegerProductsPass : Pass<"integer-products", "::mlir::func::FuncOp"> {
     A product of two dequantized operands, of which the left one has one scale
     and the right one is a weight of one scale or one for each column, becomes
     one of i32, times the scales: the same but for the rounding of f32. What
-    comes before and behind it stays, with all its saturation. Products of i32
-    come in one form for kernels: each operand is a cast of 8-bit numbers, seen
-    in any way, less their zero point if that is not 0.
+    comes before and behind it stays, with all its saturation. So does a
+    convolution of one group, of an image of one scale and a filter of one scale
+    or one for each map; where there are such, what divides by one number to
+    quantize multiplies by its inverse. Products of i32 come in one form for
+    kernels: each operand is a cast of 8-bit numbers, seen in any way, less
+    their zero point if that is not 0.
 
     ```mlir
     func.func @main(%x: tensor<?x64xui8, #graph.dims<s, 64>>)

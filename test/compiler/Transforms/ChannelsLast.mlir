@@ -166,3 +166,36 @@ func.func @pool_alone(%x: tensor<1x3x8xf32>) -> tensor<1x3x4xf32> {
   %0 = graph.max_pool %x {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>
   return %0 : tensor<1x3x4xf32>
 }
+
+// -----
+
+// Convolutions of bytes pass them on as they lie; one of other integers, which
+// has no kernel that would gain, stays.
+
+// CHECK-LABEL: @bytes
+// CHECK:      graph.conv {{.*}} {channels_last,
+// CHECK-NEXT: %[[Q:.*]] = graph.cast {{.*}} -> tensor<1x4x4x4xi8>
+// CHECK-NEXT: graph.cast %[[Q]]
+// CHECK-NEXT: graph.conv {{.*}} {channels_last,
+func.func @bytes(%x: tensor<1x3x6x6xui8>) -> tensor<1x5x2x2xi32> {
+  %w = graph.weight {name = "w"} : () -> tensor<4x3x3x3xi8>
+  %v = graph.weight {name = "v"} : () -> tensor<5x4x3x3xi8>
+  %0 = graph.cast %w : (tensor<4x3x3x3xi8>) -> tensor<4x3x3x3xi32>
+  %1 = graph.cast %v : (tensor<5x4x3x3xi8>) -> tensor<5x4x3x3xi32>
+  %2 = graph.cast %x : (tensor<1x3x6x6xui8>) -> tensor<1x3x6x6xi32>
+  // expected-remark @+1 {{transpose stays between}}
+  %3 = graph.conv %2, %0 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64} : (tensor<1x3x6x6xi32>, tensor<4x3x3x3xi32>) -> tensor<1x4x4x4xi32>
+  %4 = graph.cast %3 : (tensor<1x4x4x4xi32>) -> tensor<1x4x4x4xi8>
+  %5 = graph.cast %4 : (tensor<1x4x4x4xi8>) -> tensor<1x4x4x4xi32>
+  // expected-remark @+1 {{transpose stays between}}
+  %6 = graph.conv %5, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64} : (tensor<1x4x4x4xi32>, tensor<5x4x3x3xi32>) -> tensor<1x5x2x2xi32>
+  return %6 : tensor<1x5x2x2xi32>
+}
+
+// CHECK-LABEL: @integers
+// CHECK-NOT: channels_last
+func.func @integers(%x: tensor<1x3x6x6xi32>) -> tensor<1x4x4x4xi32> {
+  %w = graph.weight {name = "u"} : () -> tensor<4x3x3x3xi32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64} : (tensor<1x3x6x6xi32>, tensor<4x3x3x3xi32>) -> tensor<1x4x4x4xi32>
+  return %0 : tensor<1x4x4x4xi32>
+}

@@ -142,3 +142,23 @@ func.func @border() -> tensor<64x4x7x8xf32> {
       : (tensor<64x3x7x7xf32>, tensor<f32>) -> tensor<64x4x7x8xf32>
   return %0 : tensor<64x4x7x8xf32>
 }
+
+// -----
+
+// So does a filter of bytes that a convolution of one group widens; groups have
+// kernels of wide numbers.
+// CHECK-LABEL: @bytes_of_filters
+// CHECK:      %[[W:.*]] = graph.cast
+// CHECK-NOT:  graph.cast
+// CHECK:      graph.conv %arg0, %[[W]]
+// CHECK-NOT:  graph.cast
+// CHECK:      graph.conv
+func.func @bytes_of_filters(%x: tensor<1x4x9xi32>) -> (tensor<1x4x9xi32>, tensor<1x4x9xi32>) {
+  %w = graph.constant {value = dense<1> : tensor<4x4x1xi8>} : () -> tensor<4x4x1xi8>
+  %v = graph.constant {value = dense<2> : tensor<4x1x1xi8>} : () -> tensor<4x1x1xi8>
+  %0 = graph.cast %w : (tensor<4x4x1xi8>) -> tensor<4x4x1xi32>
+  %1 = graph.cast %v : (tensor<4x1x1xi8>) -> tensor<4x1x1xi32>
+  %2 = graph.conv %x, %0 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x4x9xi32>, tensor<4x4x1xi32>) -> tensor<1x4x9xi32>
+  %3 = graph.conv %x, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 4 : i64} : (tensor<1x4x9xi32>, tensor<4x1x1xi32>) -> tensor<1x4x9xi32>
+  return %2, %3 : tensor<1x4x9xi32>, tensor<1x4x9xi32>
+}

@@ -45,3 +45,44 @@ func.func @activations(%x: tensor<4x64xui8>, %y: tensor<64x32xui8>) -> tensor<4x
   %2 = graph.matmul %0, %1 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
   return %2 : tensor<4x32xi32>
 }
+
+// -----
+
+// A convolution takes in the casts of its numbers, but no transpose: it reads
+// its image as it lies. Of two that are added, one stores bytes, which the
+// kernel of the other widens.
+// CHECK-LABEL: @convolutions
+// CHECK:      %[[T:.*]] = kernel.region(%arg0)
+// CHECK:      kernel.yield {{.*}} : tensor<1x6x6x8xui8>
+// CHECK:      %[[Q:.*]] = kernel.region({{.*}}%[[T]]
+// CHECK:      graph.cast {{.*}} : (tensor<1x6x6x8xui8>) -> tensor<1x6x6x8xi32>
+// CHECK:      graph.conv
+// CHECK-NOT:  graph.dequantize
+// CHECK:      kernel.yield {{.*}} : tensor<1x6x6x8xui8>
+// CHECK:      kernel.region({{.*}}%[[Q]]
+// CHECK:      graph.conv
+// CHECK:      graph.dequantize
+// CHECK:      graph.dequantize
+// CHECK:      graph.add
+// CHECK:      kernel.yield {{.*}} : tensor<1x6x6x8xf32>
+// CHECK-NOT:  kernel.region
+func.func @convolutions(%x: tensor<1x8x6x6xui8>, %s: tensor<f32>, %z: tensor<ui8>) -> tensor<1x6x6x8xf32> {
+  %v = graph.weight {name = "v"} : () -> tensor<8x8x3x3xi8>
+  %w = graph.weight {name = "w"} : () -> tensor<8x8x3x3xi8>
+  %t = graph.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x8x6x6xui8>) -> tensor<1x6x6x8xui8>
+  %0 = graph.cast %t : (tensor<1x6x6x8xui8>) -> tensor<1x6x6x8xi32>
+  %1 = graph.cast %z : (tensor<ui8>) -> tensor<i32>
+  %2 = graph.sub %0, %1 : (tensor<1x6x6x8xi32>, tensor<i32>) -> tensor<1x6x6x8xi32>
+  %a3 = graph.cast %v : (tensor<8x8x3x3xi8>) -> tensor<8x8x3x3xi32>
+  %a4 = graph.conv %2, %a3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1 : i64, channels_last} : (tensor<1x6x6x8xi32>, tensor<8x8x3x3xi32>) -> tensor<1x6x6x8xi32>
+  %a5 = graph.cast %a4 : (tensor<1x6x6x8xi32>) -> tensor<1x6x6x8xf32>
+  %a6 = graph.quantize %a5, %s, %z : (tensor<1x6x6x8xf32>, tensor<f32>, tensor<ui8>) -> tensor<1x6x6x8xui8>
+  %a7 = graph.dequantize %a6, %s, %z : (tensor<1x6x6x8xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x6x6x8xf32>
+  %b3 = graph.cast %w : (tensor<8x8x3x3xi8>) -> tensor<8x8x3x3xi32>
+  %b4 = graph.conv %2, %b3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1 : i64, channels_last} : (tensor<1x6x6x8xi32>, tensor<8x8x3x3xi32>) -> tensor<1x6x6x8xi32>
+  %b5 = graph.cast %b4 : (tensor<1x6x6x8xi32>) -> tensor<1x6x6x8xf32>
+  %b6 = graph.quantize %b5, %s, %z : (tensor<1x6x6x8xf32>, tensor<f32>, tensor<ui8>) -> tensor<1x6x6x8xui8>
+  %b7 = graph.dequantize %b6, %s, %z : (tensor<1x6x6x8xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x6x6x8xf32>
+  %8 = graph.add %a7, %b7 : (tensor<1x6x6x8xf32>, tensor<1x6x6x8xf32>) -> tensor<1x6x6x8xf32>
+  return %8 : tensor<1x6x6x8xf32>
+}
