@@ -70,6 +70,18 @@ bool isOfQuantizedRhs(Operation *op) {
          });
 }
 
+/// Whether all that a value is for, seen through views, are kernels that have no
+/// weights of fewer bits: of recurrent cells, and of convolutions by groups.
+bool isForWideWeights(Value value) {
+  return !value.use_empty() &&
+         llvm::all_of(value.getUsers(), [](Operation *user) {
+           if (kernel::isViewOp(user))
+             return isForWideWeights(user->getResult(0));
+           auto conv = dyn_cast<graph::ConvOp>(user);
+           return conv ? conv.getGroup() != 1 : isa<graph::RecurrentOp>(user);
+         });
+}
+
 /// Whether an op computes the same at compile time as at run time.
 bool mayFold(Operation *op) {
   kernel::Role role = kernel::roleOf(op);
@@ -234,7 +246,8 @@ private:
       in += *bytes;
     }
     if (!out || countOf(op->getResult(0)) > maxElements ||
-        (*out > in && *out > smallBytes && !isa<graph::PadOp>(op)))
+        (*out > in && *out > smallBytes && !isa<graph::PadOp>(op) &&
+         !isForWideWeights(op->getResult(0))))
       return;
     SmallVector<reference::Tensor> operands;
     for (Value operand : op->getOperands()) {
