@@ -168,6 +168,38 @@ LogicalResult convertDynamicQuantizeMatmul(NodeConverter &node) {
       rescaled(node, sums, lhs.scale, rhsScale, node.optionalInput(4)));
 }
 
+/// alpha * A * B + C in quantized numbers, where C counts in what the sums of
+/// the product do. Without a scale of the result, it is f32.
+LogicalResult convertQuantizedGemm(NodeConverter &node) {
+  Value lhs = node.input(0), rhs = node.input(3);
+  if (failed(node.expectRank(lhs, 2, "A")) ||
+      failed(node.expectRank(rhs, 2, "B")))
+    return failure();
+  if (node.flagAttr("transA", false))
+    lhs = transposed(node, lhs);
+  if (node.flagAttr("transB", false))
+    rhs = transposed(node, rhs);
+  Value sums =
+      integerProduct(node, lhs, node.input(2), rhs, node.optionalInput(5));
+  Value bias = node.optionalInput(6);
+  Value multiplier = scaled(node,
+                            node.mul(alongAxis(node, node.input(1), 0, 1),
+                                     perColumn(node, node.input(4))),
+                            node.floatAttr("alpha", 1));
+  Value scale = node.optionalInput(7), zero = node.optionalInput(8);
+  if (node.failed())
+    return failure();
+  if (bias)
+    sums = node.add(sums, bias);
+  if (!scale)
+    return node.output(node.mul(node.cast(sums, node.f32()), multiplier));
+  if (!zero)
+    return node.invalid("a quantized result needs a zero point");
+  return node.output(
+      requantize(node, sums, node.div(multiplier, alongAxis(node, scale, 0, 1)),
+                 alongAxis(node, zero, 0, 1)));
+}
+
 } // namespace
 
 ArrayRef<OpRow> matrixRows() {
@@ -185,6 +217,7 @@ ArrayRef<OpRow> matrixRows() {
        "MatMulIntegerToFloat",
        {1},
        convertMatmulIntegerToFloat},
+      {"com.microsoft", "QGemm", {1}, convertQuantizedGemm},
   };
   return rows;
 }

@@ -67,6 +67,26 @@ TEST_F(OnnxQuantizeTest, AProductIsRequantized) {
   expect({8});
 }
 
+/// (2 - 1) * {4 - 2, 1 - 2} = {2, -1}, plus {3, -1} that count the same.
+TEST_F(OnnxQuantizeTest, ABiasCountsAsSumsDo) {
+  addInt(node("QGemm",
+              {bytes({1, 1}, {2}), floats({}, {0.5}), bytes({}, {1}),
+               bytes({2, 1}, {4, 1}), floats({}, {0.5}), bytes({}, {2}),
+               ints({2}, {3, -1}, 32), floats({}, {0.25}), bytes({}, {10})},
+              1, "com.microsoft"),
+         "transB", 1);
+  expect({15, 8});
+}
+
+TEST_F(OnnxQuantizeTest, WithoutAScaleAProductIsNotQuantized) {
+  auto *gemm = node("QGemm",
+                    {bytes({1, 1}, {2}), floats({}, {0.5}), bytes({}, {1}),
+                     bytes({1, 1}, {4}), floats({}, {0.5}), bytes({}, {2})},
+                    1, "com.microsoft");
+  addFloat(gemm, "alpha", 3);
+  expect({1.5});
+}
+
 TEST_F(OnnxQuantizeTest, WeightsOfFourBitsLieLowNibbleFirst) {
   // One row of 16 numbers in one block; all are 8 (zero) but the first two.
   std::vector<int64_t> packed(8, 0x88);
