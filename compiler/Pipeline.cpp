@@ -61,7 +61,7 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   if (!isCuda)
     function.addPass(createLowerStaticInt8Pass(weights, {options.explain}));
   // Rounded weights.
-  function.addPass(createFoldConstantsPass(weights, /*onlyRoundings=*/true));
+  function.addPass(createFoldConstantsPass(weights, Folding::Roundings));
   LowerWeightsPassOptions blocks;
   blocks.block = options.blockSize;
   blocks.explain = options.explain;
@@ -84,9 +84,10 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
     function.addPass(createViewWeightsPass(weights));
   } else {
     function.addPass(createWidenHalvesPass(weights));
-    function.addPass(createIntegerProductsPass({options.explain}));
+    function.addPass(createIntegerProductsPass(weights, {options.explain}));
     function.addPass(createFoldConstantsPass(weights)); // their scales
   }
+  function.addPass(createFoldConstantsPass(weights, Folding::Filters));
   // Of the products that are left: others would no longer be known. CUDA's
   // kernels multiply none of f32 by them.
   if (!isCuda || isRounded)

@@ -92,7 +92,6 @@ bool keepsTail(int64_t axis, ArrayRef<int64_t> order) {
 template <typename Op> bool canReorderPool(Op op, ArrayRef<int64_t> order) {
   AxisOrder last = toChannelsLast(order.size());
   return graph::getRank(op.getInput()) >= 3 &&
-         isa<FloatType>(graph::getElementType(op.getInput())) &&
          order == ArrayRef(op.getChannelsLast() ? inverse(last) : last);
 }
 

@@ -25,11 +25,11 @@ namespace tenon {
 
 namespace {
 
-/// Whether both operands are 8-bit numbers less zero points.
+/// Whether the image is of 8-bit numbers less a zero point, and the filter of
+/// the model's.
 bool convolvesBytes(graph::ConvOp op) {
   return graph::getElementType(op.getResult()).isSignlessInteger(32) &&
-         kernel::integerFactorOf(op.getInput()) &&
-         kernel::integerFactorOf(op.getFilter());
+         kernel::integerFactorOf(op.getInput()) && isStored(op.getFilter());
 }
 
 /// conv -> transpose(conv channels_last(transpose))

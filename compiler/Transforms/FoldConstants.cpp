@@ -70,15 +70,30 @@ bool isOfQuantizedRhs(Operation *op) {
          });
 }
 
-/// Whether all that a value is for, seen through views, are kernels that have no
-/// weights of fewer bits: of recurrent cells, and of convolutions by groups.
+/// Whether an op is what makes a filter of one group of 8-bit numbers, which
+/// may yet be convolved as they are.
+bool dequantizesFilter(Operation *op) {
+  auto dequantize = dyn_cast<graph::DequantizeOp>(op);
+  return dequantize &&
+         graph::getElementType(dequantize.getInput()).isInteger(8) &&
+         llvm::any_of(op->getUsers(), [](Operation *user) {
+           auto conv = dyn_cast<graph::ConvOp>(user);
+           return conv && conv.getGroup() == 1;
+         });
+}
+
+/// Whether all that a value is for, seen through views and in wider types, are
+/// kernels that have no weights of fewer bits: of recurrent cells, and of
+/// convolutions by groups.
 bool isForWideWeights(Value value) {
   return !value.use_empty() &&
          llvm::all_of(value.getUsers(), [](Operation *user) {
-           if (kernel::isViewOp(user))
+           if (kernel::isViewOp(user) || isa<graph::CastOp, graph::SubOp>(user))
              return isForWideWeights(user->getResult(0));
            auto conv = dyn_cast<graph::ConvOp>(user);
-           return conv ? conv.getGroup() != 1 : isa<graph::RecurrentOp>(user);
+           return conv ? conv.getGroup() != 1 &&
+                             graph::getElementType(conv.getResult()).isF32()
+                       : isa<graph::RecurrentOp>(user);
          });
 }
 
@@ -147,11 +162,12 @@ std::vector<char> concatenated(ArrayRef<const Weight *> parts, int64_t axis,
 
 class Folder {
 public:
-  explicit Folder(WeightStore &weights) : weights(weights) {}
+  Folder(WeightStore &weights, Folding folding)
+      : weights(weights), folding(folding) {}
 
   /// Replaces the op when its value can be computed now.
   void fold(Operation *op) {
-    if (!mayFold(op))
+    if (!mayFold(op) || (dequantizesFilter(op) && folding != Folding::Filters))
       return;
     const Weight *weight = weightOf(op->getOperand(0), weights);
     if (auto reshape = dyn_cast<graph::ReshapeOp>(op); reshape && weight)
@@ -247,7 +263,7 @@ private:
     }
     if (!out || countOf(op->getResult(0)) > maxElements ||
         (*out > in && *out > smallBytes && !isa<graph::PadOp>(op) &&
-         !isForWideWeights(op->getResult(0))))
+         !isForWideWeights(op->getResult(0)) && folding != Folding::Filters))
       return;
     SmallVector<reference::Tensor> operands;
     for (Value operand : op->getOperands()) {
@@ -280,31 +296,45 @@ private:
   }
 
   WeightStore &weights;
+  Folding folding;
 };
 
 struct FoldConstants : impl::FoldConstantsPassBase<FoldConstants> {
   FoldConstants() = default;
-  FoldConstants(WeightStore &weights, bool onlyRoundings)
-      : weights(&weights), onlyRoundings(onlyRoundings) {}
+  FoldConstants(WeightStore &weights, Folding folding)
+      : weights(&weights), folding(folding) {}
 
   void runOnOperation() override {
     WeightStore none;
-    Folder folder(weights ? *weights : none);
+    Folder folder(weights ? *weights : none, folding);
     // In order of the block, so that chains fold in one walk.
     getOperation().walk([&](Operation *op) {
-      if (!onlyRoundings || isa<graph::CastOp, graph::PadOp>(op))
+      if (isWanted(op))
         folder.fold(op);
     });
   }
 
+private:
+  bool isWanted(Operation *op) const {
+    switch (folding) {
+    case Folding::All:
+      return true;
+    case Folding::Roundings:
+      return isa<graph::CastOp, graph::PadOp>(op);
+    case Folding::Filters:
+      return dequantizesFilter(op);
+    }
+    llvm_unreachable("all kinds of folding");
+  }
+
   WeightStore *weights = nullptr;
-  bool onlyRoundings = false;
+  Folding folding = Folding::All;
 };
 
 } // namespace
 
 std::unique_ptr<Pass> createFoldConstantsPass(WeightStore &weights,
-                                              bool onlyRoundings) {
-  return std::make_unique<FoldConstants>(weights, onlyRoundings);
+                                              Folding folding) {
+  return std::make_unique<FoldConstants>(weights, folding);
 }
 } // namespace tenon

@@ -3,12 +3,14 @@
 //
 // What is not one number for all of k cannot leave the sum: a scale for each
 // row of the weight, or for blocks of them, keeps a product in f32. So do
-// groups of a convolution, whose kernels wait for memory or have lanes of f32.
+// groups of a convolution, whose kernels wait for memory or have lanes of f32:
+// those that come as integers become f32, where their sums are exact in it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/StoredTensors.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 
 using namespace mlir;
@@ -60,28 +62,33 @@ bool exchangesTwo(Operation *op) {
   return transpose && transpose.getPermutation() == ArrayRef<int64_t>{1, 0};
 }
 
-bool isZero(Value value) {
-  auto constant = value.getDefiningOp<graph::ConstantOp>();
-  auto numbers = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
-                          : DenseIntElementsAttr();
-  return numbers &&
-         llvm::all_of(numbers.getValues<APInt>(),
-                      [](const APInt &number) { return number.isZero(); });
+/// Whether the model says that integers are zeros, in a constant or, of many,
+/// in a weight.
+bool isZero(Value value, const WeightStore &weights) {
+  if (!isa<IntegerType>(graph::getElementType(value)))
+    return false;
+  std::optional<reference::Tensor> numbers = tensorOf(value, weights);
+  if (!numbers)
+    return false;
+  std::vector<char> bytes = numbers->toBytes();
+  return llvm::all_of(bytes, [](char byte) { return byte == 0; });
 }
 
 /// Numbers, what they count from unless that is 0, and what one of them is.
 struct Quantized {
   Value numbers, zero, scale;
 
-  static Quantized of(graph::DequantizeOp op) {
+  static Quantized of(graph::DequantizeOp op, const WeightStore &weights) {
     Value zero = op.getZeroPoint();
-    return {op.getInput(), isZero(zero) ? Value() : zero, op.getScale()};
+    return {op.getInput(), isZero(zero, weights) ? Value() : zero,
+            op.getScale()};
   }
 };
 
 class Rewriter {
 public:
-  explicit Rewriter(bool explain) : explain(explain) {}
+  Rewriter(WeightStore &weights, bool hasStore, bool explain)
+      : weights(weights), hasStore(hasStore), explain(explain) {}
 
   void rewrite(graph::MatmulOp op) {
     if (graph::getElementType(op.getResult()).isSignlessInteger(32)) {
@@ -95,8 +102,13 @@ public:
   }
 
   void rewrite(graph::ConvOp op) {
-    if (graph::getElementType(op.getResult()).isSignlessInteger(32))
-      return lowerViews(op.getInputMutable());
+    if (graph::getElementType(op.getResult()).isSignlessInteger(32)) {
+      narrowFilter(op);
+      lowerViews(op.getInputMutable());
+      if (op.getGroup() != 1)
+        widenGroups(op);
+      return;
+    }
     if (!graph::getElementType(op.getResult()).isF32())
       return;
     Value input = op.getInput();
@@ -110,6 +122,28 @@ public:
       makeInteger(op, image, views, filter);
     else if (explain)
       op.emitRemark("convolves f32: ") << why;
+  }
+
+  /// The largest of dequantized numbers is that of the numbers, if they grow
+  /// with them: of what a convolution stores in bytes, a pool reads bytes.
+  void rewrite(graph::MaxPoolOp op) {
+    auto dequantize = op.getInput().getDefiningOp<graph::DequantizeOp>();
+    if (!dequantize || !isByte(dequantize.getInput()) ||
+        !isOneNumber(dequantize.getScale()) ||
+        !isOneNumber(dequantize.getZeroPoint()) ||
+        splatOf(dequantize.getScale()).value_or(0) <= 0)
+      return;
+    OpBuilder builder(op);
+    auto pool = cast<graph::MaxPoolOp>(builder.clone(*op));
+    pool.getInputMutable().assign(dequantize.getInput());
+    pool.getResult().setType(
+        graph::tensorOf(graph::getDims(op.getResult()),
+                        graph::getElementType(dequantize.getInput())));
+    Value result = graph::DequantizeOp::create(
+        builder, op.getLoc(), op.getType(), pool.getResult(),
+        dequantize.getScale(), dequantize.getZeroPoint());
+    op.getResult().replaceAllUsesWith(result);
+    eraseUnused(op);
   }
 
   /// Quantizations behind convolutions of integers multiply by what they would
@@ -163,7 +197,7 @@ private:
       return "an operand is not of 8 bits";
     if (!isOneNumber(image.getScale()) || !isOneNumber(image.getZeroPoint()))
       return "the image has several scales";
-    if (!filter.getInput().getDefiningOp<graph::WeightOp>())
+    if (!isWeightOrConstant(filter.getInput()))
       return "the filter is no weight";
     for (Value value : {filter.getScale(), filter.getZeroPoint()})
       if (!isPerMap(value, graph::getRank(op.getFilter())))
@@ -175,8 +209,10 @@ private:
                    ArrayRef<Operation *> views, graph::DequantizeOp filter) {
     OpBuilder builder(op);
     Location loc = op.getLoc();
-    Quantized lhs = Quantized::of(image), rhs = Quantized::of(filter);
+    Quantized lhs = Quantized::of(image, weights),
+              rhs = Quantized::of(filter, weights);
     lhs.numbers = throughViews(builder, views, lhs.numbers);
+    rhs.numbers = asWeight(builder, rhs.numbers);
     for (Value *each : {&lhs.zero, &lhs.scale})
       *each = *each ? asScalar(builder, *each) : Value();
     Type sumsType =
@@ -193,6 +229,100 @@ private:
         graph::MulOp::create(builder, loc, op.getType(), wide, scale);
     op.getResult().replaceAllUsesWith(result);
     convolves = true;
+    eraseUnused(op);
+  }
+
+  /// Small tensors of integers come as constants; kernels read filters that
+  /// are stored.
+  Value asWeight(OpBuilder &builder, Value value) {
+    if (!hasStore || !value.getDefiningOp<graph::ConstantOp>())
+      return value;
+    auto type = cast<RankedTensorType>(value.getType());
+    const Weight *stored = llvm::cantFail(
+        weights.addOwned("filter", type.getElementType(), type.getShape(),
+                         tensorOf(value, weights)->toBytes()));
+    return graph::WeightOp::create(builder, value.getLoc(), type, stored->name);
+  }
+
+  /// Folding has made i32 of the bytes of small filters, less zero points:
+  /// these back, if they are such.
+  void narrowFilter(graph::ConvOp op) {
+    auto sub = op.getFilter().getDefiningOp<graph::SubOp>();
+    if (sub && sub.getLhs().getType() == sub.getType() &&
+        isZero(sub.getRhs(), weights)) {
+      op.getFilterMutable().assign(sub.getLhs());
+      eraseUnused(sub);
+    }
+    auto constant = op.getFilter().getDefiningOp<graph::ConstantOp>();
+    auto numbers = constant
+                       ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
+                       : DenseIntElementsAttr();
+    if (!numbers || numbers.empty())
+      return;
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    for (const APInt &number : numbers.getValues<APInt>()) {
+      low = std::min(low, number.getSExtValue());
+      high = std::max(high, number.getSExtValue());
+    }
+    bool isSigned = low >= -128 && high <= 127;
+    if (high - low > 255)
+      return;
+    if (isSigned)
+      low = 0;
+    OpBuilder builder(op);
+    auto narrow = IntegerType::get(op.getContext(), 8,
+                                   isSigned ? IntegerType::Signless
+                                            : IntegerType::Unsigned);
+    auto type = RankedTensorType::get(numbers.getType().getShape(), narrow);
+    SmallVector<APInt> bytes;
+    for (const APInt &number : numbers.getValues<APInt>())
+      bytes.push_back((number - uint64_t(low)).trunc(8));
+    Location loc = op.getLoc();
+    Value filter = graph::ConstantOp::create(
+        builder, loc, type, DenseElementsAttr::get(type, bytes));
+    filter =
+        castTo(builder, loc, asWeight(builder, filter), builder.getI32Type());
+    if (low != 0)
+      filter = graph::SubOp::create(
+          builder, loc, filter.getType(), filter,
+          scalarOf(builder, loc, builder.getI32IntegerAttr(int32_t(-low))));
+    op.getFilterMutable().assign(filter);
+    eraseUnused(constant);
+  }
+
+  /// A convolution of bytes by groups in f32, of numbers whose sums are
+  /// integers that it holds.
+  void widenGroups(graph::ConvOp op) {
+    auto image = kernel::integerFactorOf(op.getInput());
+    auto filter = kernel::integerFactorOf(op.getFilter());
+    auto type = cast<RankedTensorType>(op.getFilter().getType());
+    if (!image || !filter || !type.hasStaticShape() || type.getDimSize(0) == 0)
+      return;
+    int64_t depth = type.getNumElements() / type.getDimSize(0);
+    int64_t largest = 255 * (filter->isSigned() && !filter->zero ? 128 : 255);
+    if (depth * largest > int64_t(1) << 24) {
+      if (explain)
+        op.emitRemark("convolves i32: sums of so many products are not exact "
+                      "in f32");
+      return;
+    }
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Type f32 = builder.getF32Type();
+    Value sums = graph::ConvOp::create(
+        builder, loc, graph::tensorOf(graph::getDims(op.getResult()), f32),
+        castTo(builder, loc, op.getInput(), f32),
+        castTo(builder, loc, op.getFilter(), f32), op.getStrides(),
+        op.getDilations(), op.getPads(), op.getGroup(), op.getChannelsLast());
+    for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+      if (auto cast = dyn_cast<graph::CastOp>(user);
+          cast && cast.getType() == sums.getType()) {
+        cast.getResult().replaceAllUsesWith(sums);
+        cast->erase();
+      }
+    if (!op->use_empty())
+      op.getResult().replaceAllUsesWith(
+          castTo(builder, loc, sums, builder.getI32Type()));
     eraseUnused(op);
   }
 
@@ -233,7 +363,8 @@ private:
                    bool isTurned) {
     OpBuilder builder(op);
     Location loc = op.getLoc();
-    Quantized lhs = Quantized::of(left), rhs = Quantized::of(right);
+    Quantized lhs = Quantized::of(left, weights),
+              rhs = Quantized::of(right, weights);
     lhs.numbers = throughViews(builder, lhsViews, lhs.numbers);
     for (Value *each : {&lhs.zero, &lhs.scale})
       *each = *each ? asScalar(builder, *each) : Value();
@@ -315,25 +446,44 @@ private:
     eraseUnused(before);
   }
 
+  WeightStore &weights;
+  bool hasStore; // Else constants stay.
   bool explain, convolves = false;
 };
 
 struct IntegerProducts : impl::IntegerProductsPassBase<IntegerProducts> {
-  using IntegerProductsPassBase::IntegerProductsPassBase;
+  using Base = impl::IntegerProductsPassBase<IntegerProducts>;
+  using Base::Base;
+  IntegerProducts(WeightStore &weights, IntegerProductsPassOptions options)
+      : Base(options), weights(&weights) {}
 
   void runOnOperation() override {
     SmallVector<graph::MatmulOp> products;
     SmallVector<graph::ConvOp> convolutions;
     getOperation().walk([&](graph::MatmulOp op) { products.push_back(op); });
     getOperation().walk([&](graph::ConvOp op) { convolutions.push_back(op); });
-    Rewriter rewriter(explain);
+    WeightStore none;
+    SmallVector<graph::MaxPoolOp> pools;
+    getOperation().walk([&](graph::MaxPoolOp op) { pools.push_back(op); });
+    Rewriter rewriter(weights ? *weights : none, weights, explain);
     for (graph::MatmulOp op : products)
       rewriter.rewrite(op);
     for (graph::ConvOp op : convolutions)
       rewriter.rewrite(op);
+    for (graph::MaxPoolOp op : pools)
+      rewriter.rewrite(op);
     rewriter.multiplyByInverses(getOperation());
   }
+
+private:
+  WeightStore *weights = nullptr;
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+createIntegerProductsPass(WeightStore &weights,
+                          IntegerProductsPassOptions options) {
+  return std::make_unique<IntegerProducts>(weights, std::move(options));
+}
 } // namespace tenon

@@ -18,10 +18,18 @@ class WeightStore;
 #define GEN_PASS_DECL
 #include "compiler/Transforms/Passes.h.inc"
 
-/// Reads weights from, and adds results to, `weights`; of casts and borders
-/// alone, if wanted.
-std::unique_ptr<mlir::Pass> createFoldConstantsPass(WeightStore &weights,
-                                                    bool onlyRoundings = false);
+/// What is computed at compile time: casts and borders alone; or the filters of
+/// bytes that convolutions of f32 are left with, which the others keep.
+enum class Folding { All, Roundings, Filters };
+
+/// Reads weights from, and adds results to, `weights`.
+std::unique_ptr<mlir::Pass>
+createFoldConstantsPass(WeightStore &weights, Folding folding = Folding::All);
+
+/// Adds filters that are constants to `weights`.
+std::unique_ptr<mlir::Pass>
+createIntegerProductsPass(WeightStore &weights,
+                          IntegerProductsPassOptions options);
 
 /// Reads `plan`, which has a row for each op that is not to be f32.
 std::unique_ptr<mlir::Pass>

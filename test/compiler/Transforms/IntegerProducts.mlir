@@ -197,3 +197,58 @@ func.func @moved_image(%x: tensor<1x3x9xui8>, %z: tensor<i32>) -> tensor<1x9x8xi
   %4 = graph.conv %2, %3 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64, channels_last} : (tensor<1x9x3xi32>, tensor<8x3x1xi32>) -> tensor<1x9x8xi32>
   return %4 : tensor<1x9x8xi32>
 }
+
+// -----
+
+// The largest of numbers is found in bytes, where they grow with them.
+// CHECK-LABEL: @pools
+// CHECK:      %[[P:.*]] = graph.max_pool %arg0 {{.*}} -> tensor<1x2x2x4xui8>
+// CHECK:      graph.dequantize %[[P]],
+// CHECK:      %[[N:.*]] = graph.dequantize %arg0
+// CHECK:      graph.max_pool %[[N]] {{.*}} -> tensor<1x2x2x4xf32>
+func.func @pools(%x: tensor<1x4x4x4xui8>, %z: tensor<ui8>) -> (tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>) {
+  %s = graph.constant {value = dense<0.25> : tensor<f32>} : () -> tensor<f32>
+  %n = graph.constant {value = dense<-0.25> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.dequantize %x, %s, %z : (tensor<1x4x4x4xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x4x4x4xf32>
+  %1 = graph.max_pool %0 {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, channels_last} : (tensor<1x4x4x4xf32>) -> tensor<1x2x2x4xf32>
+  %2 = graph.dequantize %x, %n, %z : (tensor<1x4x4x4xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x4x4x4xf32>
+  %3 = graph.max_pool %2 {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, channels_last} : (tensor<1x4x4x4xf32>) -> tensor<1x2x2x4xf32>
+  return %1, %3 : tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>
+}
+
+// -----
+
+// Groups of integers are convolved in f32, where their sums are exact, and a
+// filter that folding has widened is bytes again, with a zero point if needed.
+// CHECK-LABEL: @groups_and_constants
+// CHECK:      %[[I:.*]] = graph.cast %{{.*}} : (tensor<1x9x8xi32>) -> tensor<1x9x8xf32>
+// CHECK:      %[[G:.*]] = graph.conv %[[I]], %{{.*}} {{{.*}}group = 8{{.*}} -> tensor<1x9x8xf32>
+// CHECK:      graph.constant {value = dense<{{\[\[\[}}0, 255]]]> : tensor<1x1x2xui8>}
+// CHECK:      graph.constant {value = dense<200> : tensor<i32>}
+// CHECK:      graph.conv {{.*}}group = 1{{.*}} -> tensor<1x8x1xi32>
+// CHECK:      return %[[G]],
+func.func @groups_and_constants(%x: tensor<1x9x8xui8>, %y: tensor<1x9x1xui8>) -> (tensor<1x9x8xf32>, tensor<1x8x1xi32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<8x1x3xi8>
+  %v = graph.constant {value = dense<[[[-200, 55]]]> : tensor<1x1x2xi32>} : () -> tensor<1x1x2xi32>
+  %0 = graph.cast %x : (tensor<1x9x8xui8>) -> tensor<1x9x8xi32>
+  %1 = graph.cast %w : (tensor<8x1x3xi8>) -> tensor<8x1x3xi32>
+  %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 8 : i64, channels_last} : (tensor<1x9x8xi32>, tensor<8x1x3xi32>) -> tensor<1x9x8xi32>
+  %3 = graph.cast %2 : (tensor<1x9x8xi32>) -> tensor<1x9x8xf32>
+  %4 = graph.cast %y : (tensor<1x9x1xui8>) -> tensor<1x9x1xi32>
+  %5 = graph.conv %4, %v {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64, channels_last} : (tensor<1x9x1xi32>, tensor<1x1x2xi32>) -> tensor<1x8x1xi32>
+  return %3, %5 : tensor<1x9x8xf32>, tensor<1x8x1xi32>
+}
+
+// -----
+
+// Of 600 products the sums might not be: those stay.
+// CHECK-LABEL: @deep_groups
+// CHECK-NOT: f32
+// WHY: remark: convolves i32: sums of so many products are not exact in f32
+func.func @deep_groups(%x: tensor<1x9x1200xui8>) -> tensor<1x9x2xi32> {
+  %w = graph.weight {name = "w"} : () -> tensor<2x600x1xi8>
+  %0 = graph.cast %x : (tensor<1x9x1200xui8>) -> tensor<1x9x1200xi32>
+  %1 = graph.cast %w : (tensor<2x600x1xi8>) -> tensor<2x600x1xi32>
+  %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 2 : i64, channels_last} : (tensor<1x9x1200xi32>, tensor<2x600x1xi32>) -> tensor<1x9x2xi32>
+  return %2 : tensor<1x9x2xi32>
+}
