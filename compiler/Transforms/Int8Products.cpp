@@ -69,20 +69,22 @@ Value numbersOf(OpBuilder &builder, Location loc, Value value, Value zero) {
       numberOf(builder, loc, builder.getF32Type(), 1), zero);
 }
 
-Quantized quantizeAlong(Value value, int64_t axis, Type type, int64_t zero) {
+Quantized quantizeAlong(Value value, ArrayRef<int64_t> axes, Type type,
+                        int64_t zero) {
   OpBuilder builder(value.getContext());
   builder.setInsertionPointAfterValue(value);
   Location loc = value.getLoc();
   Type f32 = builder.getF32Type();
   SmallVector<graph::Expr> kept = graph::getDims(value);
-  kept[axis] = graph::Expr::constant(value.getContext(), 1);
+  for (int64_t axis : axes)
+    kept[axis] = graph::Expr::constant(value.getContext(), 1);
   Type scales = graph::tensorOf(kept, f32);
   auto f32Number = [&](double each) {
     return numberOf(builder, loc, f32, each);
   };
   Value size = graph::AbsOp::create(builder, loc, value.getType(), value);
   Value most = graph::ReduceOp::create(
-      builder, loc, scales, size, builder.getDenseI64ArrayAttr({axis}),
+      builder, loc, scales, size, builder.getDenseI64ArrayAttr(axes),
       graph::ReduceKindAttr::get(builder.getContext(), graph::ReduceKind::Max));
   Value isNone = graph::LessOp::create(
       builder, loc, graph::tensorOf(kept, builder.getI1Type()), most,
@@ -102,6 +104,8 @@ Quantized quantizeAlong(Value value, int64_t axis, Type type, int64_t zero) {
 
 std::string Int8Products::refusal(Operation *op) {
   auto matmul = dyn_cast<graph::MatmulOp>(op);
+  if (isa<graph::ConvOp>(op))
+    return "convolutions multiply 8 bits of calibrated images alone";
   if (!matmul)
     return "only products by weights multiply 8 bits";
   auto type = cast<RankedTensorType>(matmul.getRhs().getType());
@@ -152,7 +156,7 @@ Quantized Int8Products::weightOf(Value rhs, ArrayRef<int8_t> shifts) {
   if (!shifts.empty())
     rhs = graph::MulOp::create(builder, loc, rhs.getType(), rhs,
                                factorsOf(builder, loc, shifts));
-  return found->second = quantizeAlong(rhs, 0, builder.getI8Type(), 0);
+  return found->second = quantizeAlong(rhs, {0}, builder.getI8Type(), 0);
 }
 
 Quantized Int8Products::quantizeStored(Value rhs, const Weight &weight,

@@ -20,9 +20,9 @@ mlir::Value numberOf(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Type element, double value);
 
 /// A tensor of f32 as numbers of `type` around `zero`, at its place in the
-/// graph: with a scale for all elements along an axis, found at run time.
-Quantized quantizeAlong(mlir::Value value, int64_t axis, mlir::Type type,
-                        int64_t zero);
+/// graph: with a scale for all elements along some axes, found at run time.
+Quantized quantizeAlong(mlir::Value value, llvm::ArrayRef<int64_t> axes,
+                        mlir::Type type, int64_t zero);
 
 /// f32 already in the unit of the numbers that it becomes: round(value) + zero,
 /// of the type of `zero`.

@@ -42,7 +42,7 @@ struct LowerInt8 : impl::LowerInt8PassBase<LowerInt8> {
       if (isNew) {
         Type byte = IntegerType::get(&getContext(), 8, IntegerType::Unsigned);
         found->second =
-            quantizeAlong(lhs, graph::getRank(lhs) - 1, byte, zeroOfRows);
+            quantizeAlong(lhs, {graph::getRank(lhs) - 1}, byte, zeroOfRows);
       }
       OpBuilder builder(op);
       Value zero = numberOf(builder, op->getLoc(), builder.getI32Type(),

@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What lhs counts in is known when it is made: so the kernel that makes it
-// stores bytes, and no other reads it for its largest magnitude.
+// stores bytes, and no other reads it for its largest magnitude. Of an image
+// that a convolution reads so, sums read the bytes as well: else its kernel
+// would have to store it in f32 beside them.
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Transforms/Int8Products.h"
+#include "compiler/Transforms/Int8Convs.h"
+#include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
+#include "llvm/ADT/MapVector.h"
 #include <cmath>
 #include <cstring>
 
@@ -28,17 +32,24 @@ struct LowerStaticInt8 : impl::LowerStaticInt8PassBase<LowerStaticInt8> {
 
   void runOnOperation() override {
     Int8Products products(weights);
+    Int8Convs convs(weights);
     SmallVector<Operation *> wanted;
     getOperation().walk([&](Operation *op) {
       if (op->hasAttr(lhsAttribute) &&
           precisionOf(op, Precision::Int8) == Precision::Int8)
         wanted.push_back(op);
     });
-    for (Operation *op : wanted)
-      if (std::string why = products.refusal(op); !why.empty())
+    for (Operation *op : wanted) {
+      auto conv = dyn_cast<graph::ConvOp>(op);
+      std::string why = conv ? convs.refusal(conv) : products.refusal(op);
+      if (!why.empty())
         leaveInFp32(op, why, explain);
-      else if (failed(lower(products, cast<graph::MatmulOp>(op))))
+      else if (failed(conv ? lower(convs, conv)
+                           : lower(products, cast<graph::MatmulOp>(op))))
         return signalPassFailure();
+    }
+    for (auto &[value, numbers] : images)
+      readBytes(value, numbers);
   }
 
 private:
@@ -60,9 +71,38 @@ private:
     return success();
   }
 
+  LogicalResult lower(Int8Convs &convs, graph::ConvOp op) {
+    StaticLhs lhs = *staticLhsOf(op);
+    if (!lhs.shifts.empty())
+      return op.emitOpError("has shifts of its image in the precision plan, "
+                            "which products alone have; calibrate again");
+    auto filter = cast<ShapedType>(op.getFilter().getType());
+    auto [found, isNew] = images.try_emplace(op.getInput(), StaticNumbers());
+    if (isNew)
+      found->second = quantize(op.getInput(), filter.getDimSize(1), lhs);
+    const StaticNumbers &numbers = found->second;
+    convs.convolve(op, {numbers.numbers, numbers.scale}, numbers.from);
+    return success();
+  }
+
   struct StaticNumbers {
-    Value numbers, scale, zero; // ui8, f32 and i32.
+    Value numbers, scale, zero, from; // ui8, f32, and in i32 and ui8.
   };
+
+  /// Gives other readers of an image what its bytes stand for.
+  void readBytes(Value image, const StaticNumbers &numbers) {
+    Operation *scaled =
+        numbers.numbers.getDefiningOp()->getOperand(0).getDefiningOp();
+    for (OpOperand &use : llvm::make_early_inc_range(image.getUses())) {
+      Operation *user = use.getOwner();
+      if (user == scaled || !isa<graph::AddOp>(user))
+        continue;
+      OpBuilder builder(user);
+      use.set(graph::DequantizeOp::create(builder, user->getLoc(),
+                                          image.getType(), numbers.numbers,
+                                          numbers.scale, numbers.from));
+    }
+  }
 
   StaticNumbers quantize(Value value, int64_t depth, const StaticLhs &lhs) {
     OpBuilder builder(&getContext());
@@ -83,7 +123,7 @@ private:
         stored<int32_t>(builder, loc, "zero", i32, {}, int32_t(lhs.zero));
     Value scaled =
         graph::MulOp::create(builder, loc, value.getType(), value, factor);
-    return {numbersOf(builder, loc, scaled, from), scale, zero};
+    return {numbersOf(builder, loc, scaled, from), scale, zero, from};
   }
 
   /// What calibration found is data, like weights: kernels of layers that
@@ -104,6 +144,7 @@ private:
 
   WeightStore *weights = nullptr;
   llvm::DenseMap<std::pair<Value, Attribute>, StaticNumbers> made;
+  llvm::MapVector<Value, StaticNumbers> images; // Of convolutions.
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 //===- ObserveProducts.cpp - The left operands of int8 products -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Transforms/Int8Products.h"
+#include "compiler/Transforms/Int8Convs.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
 #include "compiler/Transforms/PrecisionProbes.h"
@@ -36,8 +36,10 @@ struct ObserveProducts : impl::ObserveProductsPassBase<ObserveProducts> {
       if (!isWanted)
         continue;
       setFp32(op);
-      observe(op);
+      observe(op, op.getLhs(), op.getRhs());
     }
+    if (!ofWeights)
+      observeConvs();
     if (ofWeights)
       getOperation().walk([&](Operation *op) {
         if (op->hasAttr(precisionAttribute))
@@ -51,15 +53,27 @@ private:
                 StringAttr::get(&getContext(), nameOf(Precision::Fp32)));
   }
 
-  void observe(graph::MatmulOp op) {
+  void observeConvs() {
+    Int8Convs convs(weights);
+    for (graph::ConvOp op :
+         getOperation().getBody().front().getOps<graph::ConvOp>()) {
+      if (precisionOf(op, Precision::Fp32) != Precision::Int8 ||
+          !convs.refusal(op).empty())
+        continue;
+      setFp32(op);
+      observe(op, op.getInput(), op.getFilter());
+    }
+  }
+
+  void observe(Operation *op, Value lhs, Value rhs) {
     unsigned count = unsigned(outputs.size());
-    auto [found, isNew] = outputs.try_emplace(op.getLhs(), count);
+    auto [found, isNew] = outputs.try_emplace(lhs, count);
     if (isNew)
-      addResult(op.getLhs(), found->second);
+      addResult(lhs, found->second);
     auto name = op->getAttrOfType<StringAttr>(opNameAttribute);
-    auto rhs = op.getRhs().getDefiningOp<graph::WeightOp>();
+    auto weight = rhs.getDefiningOp<graph::WeightOp>();
     if (observed && name)
-      observed->push_back({name.str(), rhs.getName().str(), found->second});
+      observed->push_back({name.str(), weight.getName().str(), found->second});
   }
 
   void addResult(Value value, unsigned number) {

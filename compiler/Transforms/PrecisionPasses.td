@@ -315,7 +315,9 @@ def LowerStaticInt8Pass : Pass<"lower-static-int8", "::mlir::func::FuncOp"> {
     with one scale and one zero point, which calibration found. Each channel may
     be divided by a power of two before, `shifts`, that the weight's row is
     multiplied by. The rest is as lower-int8 has it. An operand that several
-    products read with the same numbers is quantized once.
+    products read with the same numbers is quantized once. Images of
+    convolutions are so, too, without shifts, and filters have a scale for each
+    map; sums that read the image as well read its bytes.
 
     ```mlir
     func.func @main(%x: tensor<4x128xf32>) -> tensor<4x64xf32> {
@@ -392,7 +394,7 @@ def ObserveProductsPass : Pass<"observe-products", "::mlir::func::FuncOp"> {
   let description = [{
     Products that ask for int8, and could have it, are to be f32, and the
     function returns the left operand of each behind its own results: what
-    calibration looks at. An operand of several products is returned once.
+    calibration looks at. So are convolutions, and their images. An operand of several products is returned once.
     Products in a branch of an If stay as they are. With `of-weights` it is
     those that ask for weights alone in few bits, and all other ops are to be
     f32 as well: what the model's products read, exactly.

@@ -292,6 +292,12 @@ def check_static_int8(folder):
         for output in outputs[1:]:
             expect({file.name: file.read_bytes() for file in output.iterdir()} == first,
                    f"{name} gives other results for other threads")
+    resnet, convs = MODELS / "resnet_ts17", folder / "convs.json"
+    run("compile", resnet / "model.onnx", "--precision=int8", "--calibrate", resnet,
+        "--precision-plan", convs, "-o", artifact, out="1 of 1 convolutions static")
+    run("compile", resnet / "model.onnx", "--precision-plan", convs, "--emit=kernels",
+        out='schedule "PackedConvInt8"')
+    run("verify", resnet, "--precision-plan", convs, "--max-error", 0.02, out="1 passed")
     model, compile_mlp = MLP / "model.onnx", ["compile", MLP / "model.onnx", "-o", artifact]
     for choice in ("minmax", "percentile"):
         run(*compile_mlp, "--precision=int8", "--calibrate", MLP, "--calibration", choice,

@@ -29,6 +29,9 @@ namespace {
 /// Errors of static scales over those of dynamic ones, beyond which a product
 /// stays dynamic.
 constexpr double mostTimesWorse = 1.25;
+/// Errors of a convolution's results over these, beyond which it stays f32:
+/// there are no dynamic ones.
+constexpr double mostOfConv = 0.05;
 /// What a weight and a row of lhs are quantized to on either side of 0.
 constexpr float largest = 127;
 
@@ -98,6 +101,7 @@ struct ObservedLhs {
   std::vector<const Weight *> weights;
   std::vector<float> most; // Of each channel.
   bool mayShift = true;    // Nobody else reads the weights.
+  bool isImage = false;    // Convolutions read it.
   std::vector<Candidate> candidates;
   double dynamicError = 0, whole = 0;
 
@@ -110,12 +114,39 @@ struct ObservedLhs {
     });
   }
   bool isStatic() const {
+    if (isImage)
+      return best().error <= square(mostOfConv) * whole;
     return best().error <= square(mostTimesWorse) * dynamicError;
   }
 };
 
-/// Calls body(k, row) for a stored matrix of f32.
+/// Channels of what a weight multiplies: rows of a matrix, but of a filter
+/// [M, C, taps..].
+int64_t channelsOf(const Weight &weight) {
+  return weight.shape[weight.shape.size() > 2 ? 1 : 0];
+}
+int64_t columnsOf(const Weight &weight) {
+  return weight.shape[weight.shape.size() > 2 ? 0 : 1];
+}
+
+/// What a filter's channel and tap are for all maps.
+template <typename Body> void forEachTap(const Weight &filter, Body body) {
+  size_t maps = size_t(filter.shape[0]), channels = size_t(filter.shape[1]);
+  std::vector<float> all(filter.bytes().size() / sizeof(float)), row(maps);
+  std::memcpy(all.data(), filter.bytes().data(), filter.bytes().size());
+  size_t depth = all.size() / maps, taps = depth / channels;
+  for (size_t k = 0; k < depth; ++k) {
+    for (size_t map = 0; map < maps; ++map)
+      row[map] = all[map * depth + k];
+    body(k / taps, Row(row));
+  }
+}
+
+/// Calls body(k, row) for a stored matrix of f32, and for a filter as that of
+/// its taps and channels, with k the channel.
 template <typename Body> void forEachRow(const Weight &weight, Body body) {
+  if (weight.shape.size() > 2)
+    return forEachTap(weight, body);
   std::vector<float> row(size_t(weight.shape[1]));
   const char *source = weight.bytes().data();
   for (int64_t k = 0; k < weight.shape[0]; ++k) {
@@ -129,16 +160,20 @@ WeightErrors ObservedLhs::weightErrors(llvm::ArrayRef<int8_t> shifts) const {
   WeightErrors errors;
   errors.rows.assign(most.size(), 0);
   for (const Weight *weight : weights) {
-    std::vector<float> columns(size_t(weight->shape[1]), 0);
+    std::vector<float> columns(size_t(columnsOf(*weight)), 0);
+    size_t rows = 0;
     forEachRow(*weight, [&](size_t k, Row row) {
       float factor = shifts.empty() ? 1 : std::ldexp(1.0f, shifts[k]);
+      ++rows;
       for (auto [column, each] : llvm::zip_equal(columns, row)) {
         errors.rows[k] += square(each * factor);
         column = std::max(column, std::fabs(each * factor));
       }
     });
+    // Each tap meets each number once.
+    double taps = double(rows) / double(channelsOf(*weight));
     for (float column : columns)
-      errors.steps += square(column / largest) / 12;
+      errors.steps += taps * square(column / largest) / 12;
   }
   return errors;
 }
@@ -154,19 +189,23 @@ std::vector<int8_t> ObservedLhs::smoothing() const {
 }
 
 void ObservedLhs::measureDynamic(Row row) {
+  const WeightErrors &plain = candidates.front().weights;
+  for (size_t k = 0; k < row.size(); ++k)
+    if (std::isfinite(row[k]))
+      whole += square(row[k]) * plain.rows[k];
+  if (isImage)
+    return;
   float extreme = 0;
   for (float x : row)
     extreme = std::max(extreme, std::isfinite(x) ? std::fabs(x) : 0);
   if (extreme == 0)
     return;
-  const WeightErrors &plain = candidates.front().weights;
   double ofLhs = 0, squares = 0;
   for (size_t k = 0; k < row.size(); ++k) {
     if (!std::isfinite(row[k]))
       continue;
     ofLhs += square(row[k] - throughBytes(row[k], extreme / largest, 128)) *
              plain.rows[k];
-    whole += square(row[k]) * plain.rows[k];
     squares += square(row[k]);
   }
   dynamicError += ofLhs + squares * plain.steps;
@@ -203,14 +242,16 @@ void Calibration::collect() {
     ObservedLhs &own = lhs[product.output];
     own.products.push_back(&product);
     own.weights.push_back(weight);
-    own.most.assign(size_t(weight->shape[0]), 0);
+    own.most.assign(size_t(channelsOf(*weight)), 0);
+    own.isImage |= weight->shape.size() > 2;
     ++readers[product.weight];
   }
   // With several readers, each by shifts of its own, it would be stored twice.
   for (ObservedLhs &each : lhs)
-    each.mayShift = llvm::all_of(each.products, [&](const auto *product) {
-      return readers[product->weight] == 1;
-    });
+    each.mayShift =
+        !each.isImage && llvm::all_of(each.products, [&](const auto *product) {
+          return readers[product->weight] == 1;
+        });
 }
 
 llvm::Error Calibration::forEachRow(
@@ -285,9 +326,10 @@ PrecisionPlan Calibration::plan() const {
     for (const ObservedProduct *product : each.products)
       observed[product->op] = &each;
   for (OpPrecision &row : plan.ops) {
-    const ObservedLhs *own =
-        row.kind == "matmul" ? observed.lookup(row.op) : nullptr;
-    if (!own)
+    const ObservedLhs *own = row.kind == "matmul" || row.kind == "conv"
+                                 ? observed.lookup(row.op)
+                                 : nullptr;
+    if (!own || (own->isImage && !own->isStatic()))
       continue;
     row.precision = Precision::Int8;
     if (own->isStatic())
@@ -297,9 +339,14 @@ PrecisionPlan Calibration::plan() const {
 }
 
 void Calibration::report() const {
-  size_t products = 0, smoothed = 0, dynamic = 0;
+  size_t products = 0, smoothed = 0, dynamic = 0, convs = 0, staticConvs = 0;
   double worst = 0;
   for (const ObservedLhs &each : lhs) {
+    if (each.isImage) {
+      convs += each.products.size();
+      staticConvs += each.isStatic() ? each.products.size() : 0;
+      continue;
+    }
     products += each.products.size();
     if (!each.isStatic()) {
       dynamic += each.products.size();
@@ -316,6 +363,9 @@ void Calibration::report() const {
   if (dynamic)
     llvm::outs() << "; " << dynamic << " dynamic, as static errs up to "
                  << llvm::format("%.2g", worst) << " times as much";
+  if (convs)
+    llvm::outs() << "; " << staticConvs << " of " << convs
+                 << " convolutions static";
   llvm::outs() << '\n';
 }
 

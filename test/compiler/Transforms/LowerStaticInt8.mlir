@@ -63,3 +63,46 @@ func.func @stays(%x: tensor<4x64xf32>) -> (tensor<4x64xf32>, tensor<4x8xf32>) {
       : (tensor<4x64xf32>, tensor<64x8xf32>) -> tensor<4x8xf32>
   return %0, %1 : tensor<4x64xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// An image in bytes, which the sum behind it reads too; a filter with a scale
+// for each map.
+// CHECK-LABEL: @convolution
+// CHECK:      %[[B:.*]] = graph.constant {{ *}}{value = dense<3> : tensor<ui8>}
+// CHECK:      %[[X:.*]] = graph.mul %arg0, {{.*}} : (tensor<1x64x64x16xf32>, tensor<16xf32>)
+// CHECK:      %[[Q:.*]] = graph.quantize %[[X]], {{.*}}, %[[B]]
+// CHECK:      %[[M:.*]] = graph.reduce {{.*}} -> tensor<16x1x1x1xf32>
+// CHECK:      %[[C:.*]] = graph.cast %[[Q]]
+// CHECK:      %[[Z:.*]] = graph.cast %[[B]] : (tensor<ui8>) -> tensor<i32>
+// CHECK:      %[[L:.*]] = graph.sub %[[C]], %[[Z]]
+// CHECK:      %[[P:.*]] = graph.conv %[[L]], {{.*}} {channels_last, {{.*}} -> tensor<1x64x64x16xi32>
+// CHECK:      graph.mul {{.*}} : (tensor<1x64x64x16xf32>, tensor<f32>)
+// CHECK:      %[[R:.*]] = graph.mul {{.*}} : (tensor<1x64x64x16xf32>, tensor<16xf32>)
+// CHECK:      %[[D:.*]] = graph.dequantize %[[Q]], {{.*}}, %[[B]]
+// CHECK:      graph.add %[[R]], %[[D]]
+func.func @convolution(%x: tensor<1x64x64x16xf32>) -> tensor<1x64x64x16xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<16x16x3x3xf32>
+  %0 = graph.conv %x, %w {graph.lhs = {scale = 0.25 : f32, zero = 3}, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1 : i64, channels_last}
+      : (tensor<1x64x64x16xf32>, tensor<16x16x3x3xf32>) -> tensor<1x64x64x16xf32>
+  %1 = graph.add %0, %x : (tensor<1x64x64x16xf32>, tensor<1x64x64x16xf32>) -> tensor<1x64x64x16xf32>
+  return %1 : tensor<1x64x64x16xf32>
+}
+
+// -----
+
+// Groups and small images stay, whatever a plan says.
+// CHECK-LABEL: @other_convolutions
+// CHECK-NOT: i8
+// WHY: remark: stays in f32: it has several groups, or channels that are not last
+// WHY: remark: stays in f32: it multiplies little
+func.func @other_convolutions(%x: tensor<1x64x64x16xf32>, %y: tensor<1x4x4x16xf32>)
+    -> (tensor<1x64x64x16xf32>, tensor<1x4x4x16xf32>) {
+  %v = graph.weight {name = "v"} : () -> tensor<16x1x3x3xf32>
+  %w = graph.weight {name = "w"} : () -> tensor<16x16x3x3xf32>
+  %0 = graph.conv %x, %v {graph.lhs = {scale = 0.25 : f32, zero = 3}, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 16 : i64, channels_last}
+      : (tensor<1x64x64x16xf32>, tensor<16x1x3x3xf32>) -> tensor<1x64x64x16xf32>
+  %1 = graph.conv %y, %w {graph.lhs = {scale = 0.25 : f32, zero = 3}, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1 : i64, channels_last}
+      : (tensor<1x4x4x16xf32>, tensor<16x16x3x3xf32>) -> tensor<1x4x4x16xf32>
+  return %0, %1 : tensor<1x64x64x16xf32>, tensor<1x4x4x16xf32>
+}

@@ -77,3 +77,25 @@ func.func @weights(%x: tensor<4x64xf32>)
       : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
   return %4, %3 : tensor<4x64xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// So does the image of a convolution, but not that of one by groups.
+// CHECK-LABEL: @convolutions
+// CHECK-SAME: -> (tensor<1x64x64x16xf32>, tensor<1x64x64x16xf32> {graph.name = "graph.lhs 0"})
+// CHECK:      %[[E:.*]] = graph.exp
+// CHECK:      graph.conv %[[E]], {{.*}}graph.precision = "fp32"
+// CHECK:      %[[Y:.*]] = graph.conv {{.*}}graph.precision = "int8"
+// CHECK:      return %[[Y]], %[[E]]
+// WEIGHTS-LABEL: @convolutions
+// WEIGHTS-SAME: -> tensor<1x64x64x16xf32> {
+func.func @convolutions(%x: tensor<1x64x64x16xf32>) -> tensor<1x64x64x16xf32> {
+  %v = graph.weight {name = "v"} : () -> tensor<16x16x3x3xf32>
+  %w = graph.weight {name = "w"} : () -> tensor<16x1x3x3xf32>
+  %e = graph.exp %x : (tensor<1x64x64x16xf32>) -> tensor<1x64x64x16xf32>
+  %0 = graph.conv %e, %v {graph.op = "a", graph.precision = "int8", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1 : i64, channels_last}
+      : (tensor<1x64x64x16xf32>, tensor<16x16x3x3xf32>) -> tensor<1x64x64x16xf32>
+  %1 = graph.conv %0, %w {graph.op = "b", graph.precision = "int8", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 16 : i64, channels_last}
+      : (tensor<1x64x64x16xf32>, tensor<16x1x3x3xf32>) -> tensor<1x64x64x16xf32>
+  return %1 : tensor<1x64x64x16xf32>
+}
