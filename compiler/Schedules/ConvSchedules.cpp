@@ -47,8 +47,11 @@ std::optional<std::string> refusalOfOperands(const KernelView &view,
   return std::nullopt;
 }
 
+/// What a schedule reads beside f32.
+enum class Narrow { None, Pairs, DepthwiseBytes };
+
 std::optional<std::string> refusalOfAll(const KernelView &view,
-                                        bool takesPairs = false) {
+                                        Narrow taken = Narrow::None) {
   graph::ConvOp conv = convOf(view);
   if (!conv)
     return "its root is no convolution";
@@ -58,8 +61,10 @@ std::optional<std::string> refusalOfAll(const KernelView &view,
     return "its operands are not f32";
   if (graph::getRank(conv.getInput()) < 3)
     return "it has no spatial axis";
-  if (kernel::convolvesPairs(conv) && !takesPairs)
+  if (kernel::convolvesPairs(conv) && taken != Narrow::Pairs)
     return "its operands are bf16";
+  if (kernel::depthwiseBytesOf(conv) && taken != Narrow::DepthwiseBytes)
+    return "its image is of bytes";
   return refusalOfOperands(view, conv);
 }
 
@@ -237,7 +242,7 @@ SmallVector<std::string> layoutsDirectConv(const KernelView &view) {
 //===--- PackedConv ---===//
 
 std::optional<std::string> refusalPackedConv(const KernelView &view) {
-  if (auto why = refusalOfAll(view, /*takesPairs=*/true))
+  if (auto why = refusalOfAll(view, Narrow::Pairs))
     return why;
   graph::ConvOp conv = convOf(view);
   if (conv.getGroup() != 1)
@@ -306,7 +311,7 @@ SmallVector<std::string> layoutsPackedConvInt8(const KernelView &view) {
 //===--- DepthwiseTiles ---===//
 
 std::optional<std::string> refusalDepthwiseTiles(const KernelView &view) {
-  if (auto why = refusalOfAll(view))
+  if (auto why = refusalOfAll(view, Narrow::DepthwiseBytes))
     return why;
   if (auto why = refusalOfBehind(view))
     return why;

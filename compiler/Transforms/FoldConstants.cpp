@@ -70,15 +70,16 @@ bool isOfQuantizedRhs(Operation *op) {
          });
 }
 
-/// Whether an op is what makes a filter of one group of 8-bit numbers, which
-/// may yet be convolved as they are.
+/// Whether an op is what makes a filter of 8-bit numbers, of one group or of
+/// each channel, which may yet be convolved as they are.
 bool dequantizesFilter(Operation *op) {
   auto dequantize = dyn_cast<graph::DequantizeOp>(op);
   return dequantize &&
          graph::getElementType(dequantize.getInput()).isInteger(8) &&
          llvm::any_of(op->getUsers(), [](Operation *user) {
            auto conv = dyn_cast<graph::ConvOp>(user);
-           return conv && conv.getGroup() == 1;
+           return conv && (conv.getGroup() == 1 ||
+                           graph::getDims(conv.getFilter())[1].isConstant(1));
          });
 }
 

@@ -6,6 +6,7 @@
 #include "compiler/Transforms/RowMoves.h"
 #include "dialects/Kernel/ByteProduct.h"
 #include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/DepthwiseView.h"
 #include "dialects/Kernel/IntegerConvView.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -77,6 +78,9 @@ public:
       auto matmul = dyn_cast<graph::MatmulOp>(&op);
       if (multipliesBytes(&op))
         copyFactors(&op);
+      else if (auto conv = dyn_cast<graph::ConvOp>(&op);
+               conv && readsDepthwiseBytes(conv))
+        copyBytes(conv);
       else if (readsThroughViews(&op) || readsNarrow(&op))
         copyViews(&op);
       if (matmul && readsQuantized(matmul))
@@ -258,6 +262,39 @@ private:
            view->input.view.base.getParentBlock() == &block;
   }
 
+  /// Whether a CPU's kernel of a convolution of each channel reads bytes.
+  bool readsDepthwiseBytes(graph::ConvOp op) const {
+    std::optional<kernel::IntegerFactor> bytes = kernel::depthwiseBytesOf(op);
+    return bytes && !isCuda &&
+           op.getFilter().getDefiningOp<graph::WeightOp>() &&
+           bytes->view.base.getParentBlock() == &block;
+  }
+
+  /// Gives such a convolution its own casts and zero point.
+  void copyBytes(graph::ConvOp op) {
+    kernel::IntegerFactor bytes = *kernel::depthwiseBytesOf(op);
+    auto wide = op.getInput().getDefiningOp<graph::CastOp>();
+    Chain chain = {wide};
+    llvm::append_range(chain, kernel::factorOpsOf(wide.getInput(), bytes));
+    copyChain(op.getInputMutable(), chain, bytes.view.base);
+    copyZero(op.getInput().getDefiningOp<graph::CastOp>().getInput(), bytes);
+  }
+
+  /// Gives a centered operand a cast of its zero point of its own.
+  void copyZero(Value centered, const kernel::IntegerFactor &factor) {
+    auto cast = factor.zero ? factor.zero.getDefiningOp<graph::CastOp>()
+                            : graph::CastOp();
+    if (!cast)
+      return;
+    Operation *sub = centered.getDefiningOp();
+    OpBuilder builder(sub);
+    Operation *copy = builder.clone(*cast);
+    views.insert(copy);
+    sub->setOperand(1, copy->getResult(0));
+    if (cast->use_empty())
+      cast->erase();
+  }
+
   /// Gives a product casts and zero points of its own, for its kernel to read
   /// the numbers.
   void copyFactors(Operation *op) {
@@ -268,16 +305,7 @@ private:
                                  : *kernel::integerFactorOf(operand.get());
       Chain chain = kernel::factorOpsOf(operand.get(), factor);
       copyChain(operand, chain, factor.view.base);
-      auto cast = factor.zero ? factor.zero.getDefiningOp<graph::CastOp>()
-                              : graph::CastOp();
-      if (!cast)
-        continue;
-      OpBuilder builder(operand.get().getDefiningOp());
-      Operation *copy = builder.clone(*cast);
-      views.insert(copy);
-      operand.get().getDefiningOp()->setOperand(1, copy->getResult(0));
-      if (cast->use_empty())
-        cast->erase();
+      copyZero(operand.get(), factor);
     }
   }
 

@@ -3,8 +3,9 @@
 //
 // What is not one number for all of k cannot leave the sum: a scale for each
 // row of the weight, or for blocks of them, keeps a product in f32. So do
-// groups of a convolution, whose kernels wait for memory or have lanes of f32:
-// those that come as integers become f32, where their sums are exact in it.
+// groups of a convolution, whose kernels have lanes of f32: those that come as
+// integers become f32, where their sums are exact in it, and so do those of
+// each channel, whose kernels read the image's bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -191,8 +192,13 @@ private:
 
   static std::string refusal(graph::ConvOp op, graph::DequantizeOp image,
                              graph::DequantizeOp filter) {
-    if (!op.getChannelsLast() || op.getGroup() != 1)
+    SmallVector<graph::Expr> dims = graph::getDims(op.getFilter());
+    bool isDepthwise =
+        dims[0].isConstant(op.getGroup()) && dims[1].isConstant(1);
+    if (!op.getChannelsLast() || (op.getGroup() != 1 && !isDepthwise))
       return "it has several groups, or channels that are not last";
+    if (isDepthwise && !hasExactSums(op, /*bound=*/255 * 255))
+      return "sums of so many products are not exact in f32";
     if (!isByte(image.getInput()) || !isByte(filter.getInput()))
       return "an operand is not of 8 bits";
     if (!isOneNumber(image.getScale()) || !isOneNumber(image.getZeroPoint()))
@@ -230,6 +236,16 @@ private:
     op.getResult().replaceAllUsesWith(result);
     convolves = true;
     eraseUnused(op);
+    if (auto conv = sums.getDefiningOp<graph::ConvOp>(); conv.getGroup() != 1)
+      widenGroups(conv);
+  }
+
+  /// Whether f32 holds the sums of a filter's steps, each of `bound` at most.
+  static bool hasExactSums(graph::ConvOp op, int64_t bound) {
+    auto type = cast<RankedTensorType>(op.getFilter().getType());
+    return type.hasStaticShape() && type.getDimSize(0) != 0 &&
+           type.getNumElements() / type.getDimSize(0) * bound <= int64_t(1)
+                                                                     << 24;
   }
 
   /// Small tensors of integers come as constants; kernels read filters that
@@ -295,12 +311,10 @@ private:
   void widenGroups(graph::ConvOp op) {
     auto image = kernel::integerFactorOf(op.getInput());
     auto filter = kernel::integerFactorOf(op.getFilter());
-    auto type = cast<RankedTensorType>(op.getFilter().getType());
-    if (!image || !filter || !type.hasStaticShape() || type.getDimSize(0) == 0)
+    if (!image || !filter)
       return;
-    int64_t depth = type.getNumElements() / type.getDimSize(0);
-    int64_t largest = 255 * (filter->isSigned() && !filter->zero ? 128 : 255);
-    if (depth * largest > int64_t(1) << 24) {
+    int64_t bound = 255 * (filter->isSigned() && !filter->zero ? 128 : 255);
+    if (!hasExactSums(op, bound)) {
       if (explain)
         op.emitRemark("convolves i32: sums of so many products are not exact "
                       "in f32");

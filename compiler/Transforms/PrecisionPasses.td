@@ -101,8 +101,10 @@ def IntegerProductsPass : Pass<"integer-products", "::mlir::func::FuncOp"> {
     one of i32, times the scales: the same but for the rounding of f32. What
     comes before and behind it stays, with all its saturation. So does a
     convolution of one group, of an image of one scale and a filter of one scale
-    or one for each map; where there are such, what divides by one number to
-    quantize multiplies by its inverse. Products of i32 come in one form for
+    or one for each map, and in f32 of exact sums one of each channel by itself;
+    where there are such, what divides by one number to quantize multiplies by
+    its inverse. Integers that are convolved by groups become f32, if that is
+    exact, and a max pool of dequantized bytes finds the largest byte. Products of i32 come in one form for
     kernels: each operand is a cast of 8-bit numbers, seen in any way, less
     their zero point if that is not 0.
 

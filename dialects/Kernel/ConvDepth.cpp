@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/DepthwiseView.h"
 #include "dialects/Kernel/IntegerConvView.h"
 #include "dialects/Kernel/MatmulView.h"
 
@@ -23,6 +24,9 @@ Value operandOf(graph::ConvOp op, Value operand) {
   if (std::optional<IntegerConvView> bytes = integerConvViewOf(op))
     return operand == op.getInput() ? bytes->input.view.base
                                     : bytes->filter.view.base;
+  if (std::optional<IntegerFactor> bytes = depthwiseBytesOf(op);
+      bytes && operand == op.getInput())
+    return bytes->view.base;
   return operand;
 }
 

@@ -46,7 +46,8 @@ inline constexpr int64_t tilePixels = 4;
 /// even number of them, both operands widened from bf16.
 bool convolvesPairs(graph::ConvOp op);
 /// An operand of a convolution as its kernel reads it: that of bf16 where it
-/// convolves pairs, and the numbers where it convolves bytes.
+/// convolves pairs, and the numbers where it convolves bytes (see
+/// IntegerConvView.h and DepthwiseView.h).
 mlir::Value operandOf(graph::ConvOp op, mlir::Value operand);
 
 struct ConvDepth {

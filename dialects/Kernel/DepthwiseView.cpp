@@ -57,4 +57,22 @@ std::optional<DepthwiseView> depthwiseViewOf(graph::ConvOp op,
   return view;
 }
 
+std::optional<IntegerFactor> depthwiseBytesOf(graph::ConvOp op) {
+  SmallVector<Expr> filter = graph::getDims(op.getFilter());
+  auto wide = op.getInput().getDefiningOp<graph::CastOp>();
+  if (!op.getChannelsLast() || !filter[0].isConstant(op.getGroup()) ||
+      !filter[1].isConstant(1) || !wide ||
+      !graph::getElementType(wide.getResult()).isF32() ||
+      !cast<ShapedType>(op.getFilter().getType()).hasStaticShape())
+    return std::nullopt;
+  std::optional<IntegerFactor> bytes = integerFactorInPlace(wide.getInput());
+  std::string why;
+  if (!bytes || !depthwiseViewOf(op, why) ||
+      (bytes->zero && !llvm::all_of(graph::getDims(bytes->zero), [](Expr dim) {
+         return dim.isConstant(1);
+       })))
+    return std::nullopt;
+  return bytes;
+}
+
 } // namespace tenon::kernel

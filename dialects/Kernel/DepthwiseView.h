@@ -11,12 +11,16 @@
 // lines of a block follow each other: what a filter reads again and again is
 // then small enough for the first level of the cache.
 //
+// An image that is a cast to f32 of bytes less a zero point, as integers of 32
+// bits between, is read as those bytes.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_DIALECTS_KERNEL_DEPTHWISEVIEW_H
 #define TENON_DIALECTS_KERNEL_DEPTHWISEVIEW_H
 
 #include "dialects/Kernel/DirectConvView.h"
+#include "dialects/Kernel/IntegerMatmulView.h"
 
 namespace tenon::kernel {
 
@@ -35,6 +39,9 @@ struct DepthwiseView {
 /// nullopt with a reason for convolutions that it does not suit.
 std::optional<DepthwiseView> depthwiseViewOf(graph::ConvOp op,
                                              std::string &why);
+
+/// The bytes that the image of such a convolution is of.
+std::optional<IntegerFactor> depthwiseBytesOf(graph::ConvOp op);
 
 } // namespace tenon::kernel
 

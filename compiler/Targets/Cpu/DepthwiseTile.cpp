@@ -10,6 +10,7 @@
 #include "compiler/Targets/Cpu/TileFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
@@ -28,11 +29,15 @@ public:
 
   LLVM::LLVMFuncOp write(StringRef name) {
     LLVM::LLVMFuncOp function = startTileFunction(
-        b, module, name, {pointer, pointer, pointer, b.getI64Type()});
+        b, module, name,
+        {pointer, pointer, pointer, b.getI64Type(), b.getF32Type()});
     function.setNoInline(true);
     zero = arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
     if (tile.count < lanes)
       mask = maskOfCount();
+    if (tile.image != DepthwiseTile::F32)
+      zeroPoint =
+          vector::BroadcastOp::create(b, vector, function.getArgument(4));
     SmallVector<Value> state(tile.pixels, zero);
     state.push_back(function.getArgument(0));
     state.push_back(function.getArgument(1));
@@ -76,13 +81,42 @@ private:
                                       /*alignment=*/4);
   }
 
+  Value columnOf(Value base, int64_t offset) {
+    if (tile.image == DepthwiseTile::F32)
+      return element(base, offset);
+    return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{number(offset)});
+  }
+
+  /// A column of the image as f32.
+  Value loadColumn(Value at) {
+    if (tile.image == DepthwiseTile::F32)
+      return load(at);
+    auto bytes = VectorType::get({lanes}, b.getI8Type());
+    Value narrow;
+    if (mask)
+      narrow = LLVM::MaskedLoadOp::create(
+          b, bytes, at, mask,
+          arith::ConstantOp::create(b,
+                                    DenseElementsAttr::get(bytes, APInt(8, 0))),
+          /*alignment=*/1);
+    else
+      narrow = LLVM::LoadOp::create(b, bytes, at, /*alignment=*/1);
+    auto wide = VectorType::get({lanes}, b.getI32Type());
+    Value numbers = tile.image == DepthwiseTile::Signed
+                        ? Value(arith::ExtSIOp::create(b, wide, narrow))
+                        : arith::ExtUIOp::create(b, wide, narrow);
+    Value values = arith::SIToFPOp::create(b, vector, numbers);
+    return arith::SubFOp::create(b, values, zeroPoint);
+  }
+
   /// The state is the sums, and where a and b go on.
   SmallVector<Value> addLine(ValueRange before) {
     SmallVector<Value> state(before);
     Value &a = state[tile.pixels], &filter = state[tile.pixels + 1];
     for (int64_t first = 0; first < tile.taps; first += mostTaps)
       addTaps(a, filter, first, std::min(tile.taps, first + mostTaps), state);
-    a = element(a, tile.lineStride);
+    a = columnOf(a, tile.lineStride);
     filter = element(filter, tile.taps * tile.channels);
     return state;
   }
@@ -99,7 +133,7 @@ private:
         if (apart < 0 || apart % tile.dilation != 0 || tap < from || tap >= to)
           continue;
         if (!input)
-          input = load(element(a, column * tile.channels));
+          input = loadColumn(columnOf(a, column * tile.channels));
         sums[p] = LLVM::FMAOp::create(b, input, factors[tap - from], sums[p]);
       }
     }
@@ -111,7 +145,7 @@ private:
   ImplicitLocOpBuilder b;
   Type pointer;
   VectorType vector;
-  Value zero, mask;
+  Value zero, zeroPoint, mask;
 };
 
 } // namespace
@@ -124,10 +158,12 @@ LLVM::LLVMFuncOp depthwiseTile(ModuleOp module, const CpuLevel &level,
                                const DepthwiseTile &tile) {
   std::string name;
   llvm::raw_string_ostream text(name);
-  text << "depthwise_tile_" << tile.pixels << "x" << tile.count << "of"
-       << tile.width << "_taps" << tile.taps << "_by" << tile.stride << "_"
-       << tile.dilation << "_in" << tile.low << "_" << tile.high << "_at"
-       << tile.channels << "_" << tile.lineStride << "." << level.name;
+  constexpr const char *images[] = {"", "ui8_", "i8_"};
+  text << "depthwise_tile_" << images[tile.image] << tile.pixels << "x"
+       << tile.count << "of" << tile.width << "_taps" << tile.taps << "_by"
+       << tile.stride << "_" << tile.dilation << "_in" << tile.low << "_"
+       << tile.high << "_at" << tile.channels << "_" << tile.lineStride << "."
+       << level.name;
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
   return TileWriter(module, level, tile).write(name);

@@ -16,18 +16,22 @@ namespace tenon::cpu {
 ///     out[p] = sum over i < lines and taps t of a[i][j] * b[i][t]
 ///     with j = p * stride + t * dilation, where j lies in [low, high),
 ///
-/// in f32, from zero by fused multiply-adds in the order of i and t. Elements
-/// apart from each other lie: columns of a, and taps of b, `channels`; lines of
+/// in f32, from zero by fused multiply-adds in the order of i and t. With
+/// bytes for a, what is multiplied are those less `zero`. Elements apart from
+/// each other lie: columns of a, and taps of b, `channels`; lines of
 /// a `lineStride`; pixels of out `width`.
 struct DepthwiseTile {
+  enum Image { F32, Unsigned, Signed };
+
   int64_t pixels, taps, stride, dilation, low, high, count;
   int64_t channels, lineStride, width;
+  Image image = F32;
 };
 
 /// The most pixels of a tile.
 int64_t depthwisePixels(const CpuLevel &level);
 
-/// The function (a, b, out, lines) of a tile, which all convolutions of a
+/// The function (a, b, out, lines, zero) of a tile, which all convolutions of a
 /// module share.
 mlir::LLVM::LLVMFuncOp depthwiseTile(mlir::ModuleOp module,
                                      const CpuLevel &level,

@@ -10,7 +10,9 @@
 #include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/DepthwiseTile.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/DepthwiseView.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
@@ -26,8 +28,21 @@ public:
   DepthwiseTiles(Emitter &e, graph::ConvOp op, const DepthwiseView &view)
       : e(e), op(op), view(view), lanes(e.level.vectorBits / 32) {
     auto bufferOf = [&](Value operand) {
-      return e.argumentBuffer(cast<BlockArgument>(operand).getArgNumber());
+      auto argument = cast<BlockArgument>(kernel::operandOf(op, operand));
+      return e.argumentBuffer(argument.getArgNumber());
     };
+    Type f32 = e.b.getF32Type();
+    zero = e.zero(f32);
+    if (auto bytes = kernel::depthwiseBytesOf(op)) {
+      kind =
+          bytes->isSigned() ? DepthwiseTile::Signed : DepthwiseTile::Unsigned;
+      if (bytes->zero)
+        zero = e.atEntry([&]() -> Value {
+          Indices index(graph::getRank(bytes->zero), e.number(0));
+          return arith::SIToFPOp::create(e.b, f32,
+                                         e.element(bytes->zero, index));
+        });
+    }
     input = bufferOf(op.getInput());
     filter = bufferOf(op.getFilter());
     sums = e.atEntry([&]() -> Value {
@@ -129,7 +144,7 @@ private:
         e.sub(e.mul(pixel, e.number(pixels.stride)), e.number(pixels.low));
     y = e.add(e.mul(image, e.number(lines.size)), y);
     x = e.add(e.mul(y, e.number(pixels.size)), x);
-    Value a = element(input, e.add(e.mul(x, e.number(view.channels)), channel));
+    Value a = imageAt(input, e.add(e.mul(x, e.number(view.channels)), channel));
     Value b = element(
         filter,
         e.add(e.mul(first, e.number(pixels.taps * view.channels)), channel));
@@ -144,11 +159,12 @@ private:
                          std::min(lanes, channels - c),
                          view.channels,
                          lines.dilation * pixels.size * view.channels,
-                         width};
+                         width,
+                         kind};
       LLVM::CallOp::create(e.b, depthwiseTile(e.module, e.level, tile),
-                           ValueRange{element(a, e.number(c)),
+                           ValueRange{imageAt(a, e.number(c)),
                                       element(b, e.number(c)),
-                                      element(sums, e.number(c)), count});
+                                      element(sums, e.number(c)), count, zero});
     }
     emitBehind(line, pixel, strip.pixels, channels);
   }
@@ -172,6 +188,12 @@ private:
   }
 
   /// Addresses outside of the image are made, but not read.
+  Value imageAt(Value base, Value offset) {
+    if (kind == DepthwiseTile::F32)
+      return element(base, offset);
+    return LLVM::GEPOp::create(e.b, base.getType(), e.b.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{offset});
+  }
   Value element(Value base, Value offset) {
     return LLVM::GEPOp::create(e.b, base.getType(), e.b.getF32Type(), base,
                                ArrayRef<LLVM::GEPArg>{offset});
@@ -182,7 +204,8 @@ private:
   DepthwiseView view;
   int64_t lanes, fewest, larger; // The first tiles have a pixel more.
   SmallVector<Strip> strips;
-  Value input, filter, sums;
+  DepthwiseTile::Image kind = DepthwiseTile::F32;
+  Value input, filter, sums, zero;
   // Of the current block of channels: its lines [from, to).
   Value image, channel, from, to;
 };

@@ -127,3 +127,27 @@ kernel.func @pairs symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x9x9x8xf32>, tensor<50x8x3x3xf32>) -> tensor<1x7x7x50xf32>
   kernel.yield %4 : tensor<1x7x7x50xf32>
 }
+
+// -----
+
+// Of each channel by itself a convolution reads bytes, in one schedule.
+
+// CHECK-LABEL: @by_bytes
+func.func @by_bytes(%x: tensor<1x9x9x8xui8>, %z: tensor<ui8>) {
+  %w = graph.weight {name = "w"} : () -> tensor<8x1x3x3xf32>
+  kernel.call @bytes(%x, %z, %w) params <> : (tensor<1x9x9x8xui8>, tensor<ui8>, tensor<8x1x3x3xf32>) -> tensor<1x9x9x8xf32>
+  return
+}
+// CHECK: kernel.func @bytes symbols [] layouts ["", "", "taps_first"] schedule "DepthwiseTiles"
+// expected-remark@+3 {{does not run by DirectConv: its image is of bytes}}
+// expected-remark@+2 {{does not run by SmallConv: its image is of bytes}}
+// expected-remark@+1 {{does not run by PackedConv: its image is of bytes}}
+kernel.func @bytes symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x9x9x8xui8>, %1: tensor<ui8>, %2: tensor<8x1x3x3xf32>):
+  %3 = graph.cast %0 : (tensor<1x9x9x8xui8>) -> tensor<1x9x9x8xi32>
+  %4 = graph.cast %1 : (tensor<ui8>) -> tensor<i32>
+  %5 = graph.sub %3, %4 : (tensor<1x9x9x8xi32>, tensor<i32>) -> tensor<1x9x9x8xi32>
+  %6 = graph.cast %5 : (tensor<1x9x9x8xi32>) -> tensor<1x9x9x8xf32>
+  %7 = graph.conv %6, %2 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 8, channels_last} : (tensor<1x9x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x9x9x8xf32>
+  kernel.yield %7 : tensor<1x9x9x8xf32>
+}

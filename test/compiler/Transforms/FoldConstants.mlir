@@ -168,17 +168,17 @@ func.func @bytes_of_filters(%x: tensor<1x4x9xi32>) -> (tensor<1x4x9xi32>, tensor
 // Quantized weights become wide ones where nothing multiplies them as they are:
 // in recurrent cells and groups of convolutions. A filter of one group stays.
 // CHECK-LABEL: @wide_weights
-// CHECK:      %[[V:.*]] = graph.weight {name = "folded{{.*}} -> tensor<512x1x9xf32>
+// CHECK:      %[[V:.*]] = graph.weight {name = "folded{{.*}} -> tensor<512x2x9xf32>
 // CHECK:      graph.conv %arg0, %[[V]]
 // CHECK:      %[[W:.*]] = graph.dequantize
 // CHECK:      graph.conv %arg0, %[[W]]
 func.func @wide_weights(%x: tensor<1x512x9xf32>) -> (tensor<1x512x1xf32>, tensor<1x9x1xf32>) {
-  %v = graph.constant {value = dense<1> : tensor<512x1x9xi8>} : () -> tensor<512x1x9xi8>
+  %v = graph.constant {value = dense<1> : tensor<512x2x9xi8>} : () -> tensor<512x2x9xi8>
   %w = graph.constant {value = dense<2> : tensor<9x512x9xi8>} : () -> tensor<9x512x9xi8>
   %s = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
   %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
-  %0 = graph.dequantize %v, %s, %z : (tensor<512x1x9xi8>, tensor<f32>, tensor<i8>) -> tensor<512x1x9xf32>
-  %1 = graph.conv %x, %0 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 512 : i64} : (tensor<1x512x9xf32>, tensor<512x1x9xf32>) -> tensor<1x512x1xf32>
+  %0 = graph.dequantize %v, %s, %z : (tensor<512x2x9xi8>, tensor<f32>, tensor<i8>) -> tensor<512x2x9xf32>
+  %1 = graph.conv %x, %0 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 256 : i64} : (tensor<1x512x9xf32>, tensor<512x2x9xf32>) -> tensor<1x512x1xf32>
   %2 = graph.dequantize %w, %s, %z : (tensor<9x512x9xi8>, tensor<f32>, tensor<i8>) -> tensor<9x512x9xf32>
   %3 = graph.conv %x, %2 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x512x9xf32>, tensor<9x512x9xf32>) -> tensor<1x9x1xf32>
   return %1, %3 : tensor<1x512x1xf32>, tensor<1x9x1xf32>

@@ -86,3 +86,29 @@ func.func @convolutions(%x: tensor<1x8x6x6xui8>, %s: tensor<f32>, %z: tensor<ui8
   %8 = graph.add %a7, %b7 : (tensor<1x6x6x8xf32>, tensor<1x6x6x8xf32>) -> tensor<1x6x6x8xf32>
   return %8 : tensor<1x6x6x8xf32>
 }
+
+// -----
+
+// A convolution of each channel takes in the casts of its image, the kernel in
+// front of it stores bytes; by groups of several channels it reads f32.
+// CHECK-LABEL: @depthwise
+// CHECK:      kernel.yield {{.*}} : tensor<1x6x6x8xui8>
+// CHECK:      kernel.yield {{.*}} : tensor<1x6x6x8xf32>
+// CHECK:      kernel.region({{.*}}) : (tensor<1x6x6x8xui8>, tensor<ui8>, tensor<8x1x3x3xf32>)
+// CHECK:      graph.cast {{.*}} : (tensor<1x6x6x8xi32>) -> tensor<1x6x6x8xf32>
+// CHECK-NEXT: graph.conv
+// CHECK:      kernel.region({{.*}}) : (tensor<1x6x6x8xf32>, tensor<8x2x1x1xf32>)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: graph.conv
+func.func @depthwise(%x: tensor<1x6x6x8xf32>, %s: tensor<f32>, %z: tensor<ui8>) -> (tensor<1x6x6x8xf32>, tensor<1x6x6x8xf32>) {
+  %v = graph.weight {name = "v"} : () -> tensor<8x1x3x3xf32>
+  %w = graph.weight {name = "w"} : () -> tensor<8x2x1x1xf32>
+  %q = graph.quantize %x, %s, %z : (tensor<1x6x6x8xf32>, tensor<f32>, tensor<ui8>) -> tensor<1x6x6x8xui8>
+  %0 = graph.cast %q : (tensor<1x6x6x8xui8>) -> tensor<1x6x6x8xi32>
+  %1 = graph.cast %z : (tensor<ui8>) -> tensor<i32>
+  %2 = graph.sub %0, %1 : (tensor<1x6x6x8xi32>, tensor<i32>) -> tensor<1x6x6x8xi32>
+  %3 = graph.cast %2 : (tensor<1x6x6x8xi32>) -> tensor<1x6x6x8xf32>
+  %4 = graph.conv %3, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 8 : i64, channels_last} : (tensor<1x6x6x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x6x6x8xf32>
+  %5 = graph.conv %3, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 4 : i64, channels_last} : (tensor<1x6x6x8xf32>, tensor<8x2x1x1xf32>) -> tensor<1x6x6x8xf32>
+  return %4, %5 : tensor<1x6x6x8xf32>, tensor<1x6x6x8xf32>
+}

@@ -157,8 +157,8 @@ func.func @convolution(%x: tensor<1x3x9x9xui8>) -> tensor<1x5x5x8xui8> {
 
 // -----
 
-// Scales that differ inside of a map do not leave its sum, and groups have
-// kernels of f32; their quantizations divide.
+// Scales that differ inside of a map do not leave its sum, and groups of several
+// channels have kernels of f32; their quantizations divide.
 // CHECK-LABEL: @convolutions_of_f32
 // CHECK-NOT: i32
 // CHECK-NOT: graph.mul
@@ -166,18 +166,38 @@ func.func @convolution(%x: tensor<1x3x9x9xui8>) -> tensor<1x5x5x8xui8> {
 // WHY: remark: convolves f32: it has several groups, or channels that are not last
 func.func @convolutions_of_f32(%x: tensor<1x9x8xui8>) -> (tensor<1x9x8xf32>, tensor<1x9x8xui8>) {
   %w = graph.weight {name = "w"} : () -> tensor<8x8x1xi8>
-  %v = graph.weight {name = "v"} : () -> tensor<8x1x1xi8>
+  %v = graph.weight {name = "v"} : () -> tensor<8x2x1xi8>
   %c = graph.weight {name = "c"} : () -> tensor<1x8x1xf32>
   %s = graph.constant {value = dense<0.25> : tensor<f32>} : () -> tensor<f32>
   %z = graph.constant {value = dense<3> : tensor<ui8>} : () -> tensor<ui8>
   %n = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
   %0 = graph.dequantize %x, %s, %z : (tensor<1x9x8xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x9x8xf32>
   %1 = graph.dequantize %w, %c, %n : (tensor<8x8x1xi8>, tensor<1x8x1xf32>, tensor<i8>) -> tensor<8x8x1xf32>
-  %2 = graph.dequantize %v, %s, %n : (tensor<8x1x1xi8>, tensor<f32>, tensor<i8>) -> tensor<8x1x1xf32>
+  %2 = graph.dequantize %v, %s, %n : (tensor<8x2x1xi8>, tensor<f32>, tensor<i8>) -> tensor<8x2x1xf32>
   %3 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64, channels_last} : (tensor<1x9x8xf32>, tensor<8x8x1xf32>) -> tensor<1x9x8xf32>
-  %4 = graph.conv %0, %2 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 8 : i64, channels_last} : (tensor<1x9x8xf32>, tensor<8x1x1xf32>) -> tensor<1x9x8xf32>
+  %4 = graph.conv %0, %2 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 4 : i64, channels_last} : (tensor<1x9x8xf32>, tensor<8x2x1xf32>) -> tensor<1x9x8xf32>
   %5 = graph.quantize %4, %s, %z : (tensor<1x9x8xf32>, tensor<f32>, tensor<ui8>) -> tensor<1x9x8xui8>
   return %3, %5 : tensor<1x9x8xf32>, tensor<1x9x8xui8>
+}
+
+// -----
+
+// Of each channel by itself the numbers are convolved in f32: its kernel reads
+// their bytes, and the scales stand behind.
+// CHECK-LABEL: @depthwise
+// CHECK:      %[[C:.*]] = graph.sub {{.*}} : (tensor<1x9x8xi32>, tensor<i32>)
+// CHECK:      %[[I:.*]] = graph.cast %[[C]] : (tensor<1x9x8xi32>) -> tensor<1x9x8xf32>
+// CHECK:      %[[S:.*]] = graph.conv %[[I]], {{.*}}group = 8
+// CHECK:      graph.mul %[[S]],
+func.func @depthwise(%x: tensor<1x9x8xui8>) -> tensor<1x9x8xf32> {
+  %v = graph.weight {name = "v"} : () -> tensor<8x1x3xi8>
+  %s = graph.constant {value = dense<0.25> : tensor<f32>} : () -> tensor<f32>
+  %z = graph.constant {value = dense<3> : tensor<ui8>} : () -> tensor<ui8>
+  %n = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %0 = graph.dequantize %x, %s, %z : (tensor<1x9x8xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x9x8xf32>
+  %1 = graph.dequantize %v, %s, %n : (tensor<8x1x3xi8>, tensor<f32>, tensor<i8>) -> tensor<8x1x3xf32>
+  %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 8 : i64, channels_last} : (tensor<1x9x8xf32>, tensor<8x1x3xf32>) -> tensor<1x9x8xf32>
+  return %2 : tensor<1x9x8xf32>
 }
 
 // -----

@@ -38,6 +38,44 @@ TEST_P(DepthwiseTiles, TakesAnyNumberOfChannels) {
   run(convs, {1, 2, 0});
 }
 
+/// An image of bytes, less a zero point or not, as importers leave it.
+KernelCase ofBytes(KernelCase test, const Dims &image, const std::string &type,
+                   bool hasZero) {
+  std::string bytes = tensor(image, type), wide = tensor(image, "i32"),
+              values = tensor(image, "f32"), zero = tensor({}, type);
+  test.name = type + (hasZero ? " less a zero point " : " ") + test.name;
+  test.arguments.replace(test.arguments.find("%a: " + values),
+                         ("%a: " + values).size(),
+                         "%image: " + bytes + ", %zero: " + zero);
+  std::string less = hasZero
+                         ? "%z = graph.cast %zero : (" + zero +
+                               ") -> tensor<i32>\n%l = graph.sub %w, %z : (" +
+                               wide + ", tensor<i32>) -> " + wide + "\n"
+                         : "";
+  test.body = "%w = graph.cast %image : (" + bytes + ") -> " + wide + "\n" +
+              less + "%a = graph.cast " + (hasZero ? "%l" : "%w") + " : (" +
+              wide + ") -> " + values + "\n" + test.body;
+  test.values = {{-128, 256}};
+  return test;
+}
+
+TEST_P(DepthwiseTiles, ReadsBytes) {
+  std::vector<KernelCase> cases;
+  for (const char *type : {"ui8", "i8"})
+    for (bool hasZero : {false, true})
+      for (int64_t channels : {1, 7, 16, 33, 64, 100})
+        for (int64_t width : {1, 9, 30}) {
+          Conv conv = {channels, {5, width}, {3, 3},
+                       {1, 2},   {1, 1},     {1, 1, 1, 1}};
+          Dims image = {"n", "5", std::to_string(width),
+                        std::to_string(channels)};
+          cases.push_back(ofBytes(conv.with({0, 1, 2}), image, type, hasZero));
+        }
+  Conv line = {20, {40}, {4}, {2}, {3}, {9, 0}};
+  cases.push_back(ofBytes(line.with({1, 3}), {"n", "40", "20"}, "i8", true));
+  run(cases);
+}
+
 TEST_P(DepthwiseTiles, TakesLinesOfAnyLength) {
   std::vector<Conv> convs;
   for (int64_t width : {1, 2, 6, 7, 8, 13, 14, 15, 16, 28, 29, 43, 56, 150})
