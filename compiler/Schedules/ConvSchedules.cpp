@@ -6,6 +6,7 @@
 #include "dialects/Kernel/DepthwiseView.h"
 #include "dialects/Kernel/DirectConvView.h"
 #include "dialects/Kernel/IntegerConvView.h"
+#include "dialects/Kernel/LineConvView.h"
 #include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/WinogradView.h"
 
@@ -237,6 +238,42 @@ SmallVector<std::string> layoutsDirectConv(const KernelView &view) {
   std::string why;
   auto sizes = kernel::directConvViewOf(convOf(view), why);
   return withFilter(view, sizes->layout.name());
+}
+
+//===--- LineConv ---===//
+
+std::optional<std::string> refusalLineConv(const KernelView &view) {
+  if (auto why = refusalOfAll(view, /*takesPairs=*/true))
+    return why;
+  if (auto why = refusalOfBehind(view))
+    return why;
+  std::string why;
+  if (!kernel::lineConvViewOf(convOf(view), why))
+    return why;
+  return std::nullopt;
+}
+
+kernel::Geometry geometryLineConv(const KernelView &view) {
+  graph::ConvOp conv = convOf(view);
+  std::string why;
+  auto sizes = kernel::lineConvViewOf(conv, why);
+  auto number = [&](int64_t value) {
+    return Expr::constant(conv.getContext(), value);
+  };
+  Expr images = graph::getDims(conv.getResult())[0];
+  int64_t panels = sizes->panels();
+  Expr rows = images * number(sizes->blocksOfImage() * panels);
+  if (!rows)
+    return {};
+  // Panels of a piece share the slab: two at least.
+  Expr grain = rows.floorDiv(number(16))
+                   .max(number(std::min<int64_t>(panels, 2)))
+                   .min(number(panels));
+  return {rows, grain, number(sizes->scratchBytes())};
+}
+
+SmallVector<std::string> layoutsLineConv(const KernelView &view) {
+  return withFilter(view, kernel::packedPairsLayout);
 }
 
 //===--- PackedConv ---===//

@@ -11,6 +11,10 @@ namespace tenon {
 /// Whether an op behind the root moves elements.
 bool movesBehind(const KernelView &view, mlir::Operation *root);
 
+std::optional<std::string> refusalLineConv(const KernelView &view);
+kernel::Geometry geometryLineConv(const KernelView &view);
+llvm::SmallVector<std::string> layoutsLineConv(const KernelView &view);
+
 std::optional<std::string> refusalPackedConv(const KernelView &view);
 kernel::Geometry geometryPackedConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsPackedConv(const KernelView &view);

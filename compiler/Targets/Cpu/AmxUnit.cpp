@@ -38,10 +38,12 @@ Value byteAt(ImplicitLocOpBuilder &b, Value base, LLVM::GEPArg offset) {
 }
 
 /// shape(rows, bytes), which all kernels of a module share.
-LLVM::LLVMFuncOp shapeFunction(ImplicitLocOpBuilder &b, const CpuLevel &level) {
+LLVM::LLVMFuncOp shapeFunction(ImplicitLocOpBuilder &b, const CpuLevel &level,
+                               bool below) {
   auto module =
       b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  std::string name = ("amx_shape." + level.name).str();
+  std::string name =
+      ((below ? "amx_shape_all." : "amx_shape.") + level.name).str();
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
   OpBuilder::InsertionGuard guard(b);
@@ -65,7 +67,8 @@ LLVM::LLVMFuncOp shapeFunction(ImplicitLocOpBuilder &b, const CpuLevel &level) {
     LLVM::StoreOp::create(b, byte, byteAt(b, area, int32_t(at)));
   };
   Value rows = function.getArgument(0), bytes = function.getArgument(1);
-  for (int64_t tile = 0; tile < AmxUnit::mostWidth; ++tile)
+  for (int64_t tile = 0; tile < (below ? AmxUnit::a : AmxUnit::mostWidth);
+       ++tile)
     put(rows, rowsAt + tile);
   put(rows, rowsAt + AmxUnit::a);
   put(bytes, bytesAt + 2 * AmxUnit::a);
@@ -79,9 +82,10 @@ LLVM::LLVMFuncOp shapeFunction(ImplicitLocOpBuilder &b, const CpuLevel &level) {
 } // namespace
 
 AmxUnit::AmxUnit(ImplicitLocOpBuilder &builder, const CpuLevel &level,
-                 bool isInt8, Value rowsOfA, Value linesOfB)
+                 bool isInt8, Value rowsOfA, Value linesOfB, Value rowsBelow)
     : builder(builder), isExpanded(level.amx == Amx::Expanded), isInt8(isInt8),
-      rowsOfA(rowsOfA), linesOfB(linesOfB) {
+      rowsOfA(rowsOfA), linesOfB(linesOfB),
+      rowsBelow(rowsBelow ? rowsBelow : number(rows)) {
   if (isExpanded)
     registers = onStack(builder, tiles * tileRows * rowBytes);
 }
@@ -184,9 +188,9 @@ Value AmxUnit::product(Value x, Value y, Value sum) {
 }
 
 void AmxUnit::shape(ImplicitLocOpBuilder &builder, const CpuLevel &level,
-                    Value rows, Value bytes) {
+                    Value rows, Value bytes, bool below) {
   if (level.amx == Amx::Native)
-    LLVM::CallOp::create(builder, shapeFunction(builder, level),
+    LLVM::CallOp::create(builder, shapeFunction(builder, level, below),
                          ValueRange{rows, bytes});
 }
 
@@ -202,7 +206,7 @@ Value AmxUnit::number(int64_t value) {
 Value AmxUnit::rowsOf(int64_t tile) {
   return tile == b                       ? linesOfB
          : tile < mostWidth || tile == a ? rowsOfA
-                                         : number(rows);
+                                         : rowsBelow;
 }
 
 Value AmxUnit::wordsOf(int64_t tile) {

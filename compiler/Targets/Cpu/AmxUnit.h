@@ -26,10 +26,11 @@ public:
   static constexpr int64_t mostWidth = 3, mostHeight = 2;
 
   /// To multiply ui8 by i8, or else pairs of bf16. Rows of A's register and
-  /// lines of B's are i64, and what they were shaped for. At the entry of a
-  /// function.
+  /// lines of B's are i64, and what they were shaped for; so are rows of the
+  /// lower sums, 16 if null. At the entry of a function.
   AmxUnit(mlir::ImplicitLocOpBuilder &builder, const CpuLevel &level,
-          bool isInt8, mlir::Value rowsOfA, mlir::Value linesOfB);
+          bool isInt8, mlir::Value rowsOfA, mlir::Value linesOfB,
+          mlir::Value rowsBelow = {});
 
   void zero(int64_t tile);
   /// Rows at `base`, which are `stride` bytes apart.
@@ -48,9 +49,10 @@ public:
                    mlir::Value bStride, int64_t width);
 
   /// Registers for A of `rows` rows of `bytes`, B of bytes / 4 lines, and sums
-  /// of rows of 64 bytes. What they held is lost.
+  /// of rows of 64 bytes: all of them if `below`, else the lower ones of 16.
+  /// What they held is lost.
   static void shape(mlir::ImplicitLocOpBuilder &builder, const CpuLevel &level,
-                    mlir::Value rows, mlir::Value bytes);
+                    mlir::Value rows, mlir::Value bytes, bool below = false);
   static void release(mlir::ImplicitLocOpBuilder &builder,
                       const CpuLevel &level);
 
@@ -72,7 +74,7 @@ private:
 
   mlir::ImplicitLocOpBuilder &builder;
   bool isExpanded, isInt8;
-  mlir::Value rowsOfA, linesOfB;
+  mlir::Value rowsOfA, linesOfB, rowsBelow;
   mlir::Value registers; // Expanded ones, of 1 KiB.
 };
 

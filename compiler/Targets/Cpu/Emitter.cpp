@@ -3,6 +3,7 @@
 
 #include "compiler/Targets/Cpu/Emitter.h"
 #include "compiler/Targets/Cpu/DepthwiseTiles.h"
+#include "compiler/Targets/Cpu/LineConv.h"
 #include "compiler/Targets/Cpu/RecurrentTiles.h"
 #include "compiler/Targets/Cpu/SmallConv.h"
 #include "compiler/Targets/Cpu/WinogradConv.h"
@@ -45,6 +46,8 @@ LogicalResult Emitter::emitRows() {
     return emitPanelMatmul(*this, /*isPacked=*/false);
   if (kernel.getSchedule() == "PackedMatmulInt8")
     return emitIntegerMatmul(*this);
+  if (kernel.getSchedule() == "LineConv")
+    return emitLineConv(*this);
   if (kernel.getSchedule() == "PackedConv" ||
       kernel.getSchedule() == "PackedConvInt8")
     return emitPackedConv(*this);

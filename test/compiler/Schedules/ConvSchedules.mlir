@@ -19,8 +19,9 @@ kernel.func @conv symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   kernel.yield %2 : tensor<1x7x7x50xf32>
 }
 // CHECK: kernel.func @depthwise symbols [] layouts ["", "taps_first"] schedule "DepthwiseTiles" geometry <7, 7, 0>
-// expected-remark@+3 {{does not run by DirectConv: each channel is a group with one map}}
-// expected-remark@+2 {{does not run by SmallConv: it has groups or three spatial axes}}
+// expected-remark@+4 {{does not run by DirectConv: each channel is a group with one map}}
+// expected-remark@+3 {{does not run by SmallConv: it has groups or three spatial axes}}
+// expected-remark@+2 {{does not run by LineConv: its operands are not pairs of bf16}}
 // expected-remark@+1 {{does not run by PackedConv: it has several groups}}
 kernel.func @depthwise symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x9x8xf32>, %1: tensor<8x1x3x3xf32>):
@@ -42,8 +43,9 @@ func.func @others(%x: tensor<1x8x9xf32>, %y: tensor<1x9x8xf32>, %f: tensor<4x8x3
   return
 }
 // CHECK: kernel.func @first {{.*}} schedule "Generic"
-// expected-remark@+5 {{does not run by DirectConv: channels are not the last axis}}
-// expected-remark@+4 {{does not run by SmallConv: channels are not the last axis}}
+// expected-remark@+6 {{does not run by DirectConv: channels are not the last axis}}
+// expected-remark@+5 {{does not run by SmallConv: channels are not the last axis}}
+// expected-remark@+4 {{does not run by LineConv: channels are not the last axis}}
 // expected-remark@+3 {{does not run by PackedConv: channels are not the last axis}}
 // expected-remark@+2 {{does not run by DepthwiseTiles: channels are not the last axis}}
 // expected-remark@+1 {{does not run by DepthwiseConv: channels are not the last axis}}
@@ -53,16 +55,18 @@ kernel.func @first symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   kernel.yield %2 : tensor<1x4x7xf32>
 }
 // CHECK: kernel.func @symbol {{.*}} schedule "PackedConv"
-// expected-remark@+2 {{does not run by DirectConv: heights, widths or pads are not numbers}}
-// expected-remark@+1 {{does not run by SmallConv: heights, widths or pads are not numbers}}
+// expected-remark@+3 {{does not run by DirectConv: heights, widths or pads are not numbers}}
+// expected-remark@+2 {{does not run by SmallConv: heights, widths or pads are not numbers}}
+// expected-remark@+1 {{does not run by LineConv: its operands are not pairs of bf16}}
 kernel.func @symbol symbols ["n"] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x?x8xf32, #graph.dims<1, n, 8>>, %1: tensor<4x8x3xf32>):
   %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1, channels_last} : (tensor<1x?x8xf32, #graph.dims<1, n, 8>>, tensor<4x8x3xf32>) -> tensor<1x?x4xf32, #graph.dims<1, n + -2, 4>>
   kernel.yield %2 : tensor<1x?x4xf32, #graph.dims<1, n + -2, 4>>
 }
 // CHECK: kernel.func @computed {{.*}} schedule "Generic"
-// expected-remark@+5 {{does not run by DirectConv: the filter is no weight}}
-// expected-remark@+4 {{does not run by SmallConv: the filter is no weight}}
+// expected-remark@+6 {{does not run by DirectConv: the filter is no weight}}
+// expected-remark@+5 {{does not run by SmallConv: the filter is no weight}}
+// expected-remark@+4 {{does not run by LineConv: the filter is no weight}}
 // expected-remark@+3 {{does not run by PackedConv: the filter is no weight}}
 // expected-remark@+2 {{does not run by DepthwiseTiles: the filter is no weight}}
 // expected-remark@+1 {{does not run by DepthwiseConv: the filter is no weight}}
@@ -108,24 +112,64 @@ kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 
 // -----
 
-// Pairs of bf16, widened in the kernel, are read as they are by one schedule;
-// its filter is packed in pairs of channels.
+// Pairs of bf16, widened in the kernel, are read as they are by two schedules,
+// whose filter is packed in pairs of channels. One reads lines of the image;
+// where runs of a window are no whole steps of a matrix unit, or lines are
+// short, windows are copied, and single pixels are read as they lie.
 
 // CHECK-LABEL: @by_pairs
-func.func @by_pairs(%x: tensor<1x9x9x8xbf16>) {
-  %w = graph.weight {name = "w"} : () -> tensor<50x8x3x3xbf16>
-  kernel.call @pairs(%x, %w) params <> : (tensor<1x9x9x8xbf16>, tensor<50x8x3x3xbf16>) -> tensor<1x7x7x50xf32>
+func.func @by_pairs(%x: tensor<3x14x14x64xbf16>, %y: tensor<3x14x14x8xbf16>, %z: tensor<3x7x7x64xbf16>) {
+  %w = graph.weight {name = "w"} : () -> tensor<100x64x3x3xbf16>
+  %v = graph.weight {name = "v"} : () -> tensor<50x8x3x3xbf16>
+  %u = graph.weight {name = "u"} : () -> tensor<100x64x1x1xbf16>
+  kernel.call @lines(%x, %w) params <> : (tensor<3x14x14x64xbf16>, tensor<100x64x3x3xbf16>) -> tensor<3x14x14x100xf32>
+  kernel.call @thin(%y, %v) params <> : (tensor<3x14x14x8xbf16>, tensor<50x8x3x3xbf16>) -> tensor<3x14x14x50xf32>
+  kernel.call @short(%z, %w) params <> : (tensor<3x7x7x64xbf16>, tensor<100x64x3x3xbf16>) -> tensor<3x7x7x100xf32>
+  kernel.call @matrix(%x, %u) params <> : (tensor<3x14x14x64xbf16>, tensor<100x64x1x1xbf16>) -> tensor<3x14x14x100xf32>
   return
 }
-// CHECK: kernel.func @pairs symbols [] layouts ["", "conv48_pairs"] schedule "PackedConv"
+// CHECK: kernel.func @lines symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <9, 2, 32832>
 // expected-remark@+2 {{does not run by DirectConv: its operands are bf16}}
 // expected-remark@+1 {{does not run by SmallConv: its operands are bf16}}
-kernel.func @pairs symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
-^bb0(%0: tensor<1x9x9x8xbf16>, %1: tensor<50x8x3x3xbf16>):
-  %2 = graph.cast %0 : (tensor<1x9x9x8xbf16>) -> tensor<1x9x9x8xf32>
+kernel.func @lines symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x14x14x64xbf16>, %1: tensor<100x64x3x3xbf16>):
+  %2 = graph.cast %0 : (tensor<3x14x14x64xbf16>) -> tensor<3x14x14x64xf32>
+  %3 = graph.cast %1 : (tensor<100x64x3x3xbf16>) -> tensor<100x64x3x3xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x14x14x64xf32>, tensor<100x64x3x3xf32>) -> tensor<3x14x14x100xf32>
+  kernel.yield %4 : tensor<3x14x14x100xf32>
+}
+// CHECK: kernel.func @thin symbols [] layouts ["", "conv48_pairs"] schedule "PackedConv"
+// expected-remark@+3 {{does not run by DirectConv: its operands are bf16}}
+// expected-remark@+2 {{does not run by SmallConv: its operands are bf16}}
+// expected-remark@+1 {{does not run by LineConv: a line of its windows is no multiple of 32 elements}}
+kernel.func @thin symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x14x14x8xbf16>, %1: tensor<50x8x3x3xbf16>):
+  %2 = graph.cast %0 : (tensor<3x14x14x8xbf16>) -> tensor<3x14x14x8xf32>
   %3 = graph.cast %1 : (tensor<50x8x3x3xbf16>) -> tensor<50x8x3x3xf32>
-  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x9x9x8xf32>, tensor<50x8x3x3xf32>) -> tensor<1x7x7x50xf32>
-  kernel.yield %4 : tensor<1x7x7x50xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x14x14x8xf32>, tensor<50x8x3x3xf32>) -> tensor<3x14x14x50xf32>
+  kernel.yield %4 : tensor<3x14x14x50xf32>
+}
+// CHECK: kernel.func @short symbols [] layouts ["", "conv48_pairs"] schedule "PackedConv"
+// expected-remark@+3 {{does not run by DirectConv: its operands are bf16}}
+// expected-remark@+2 {{does not run by SmallConv: its operands are bf16}}
+// expected-remark@+1 {{does not run by LineConv: its lines are short}}
+kernel.func @short symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x7x7x64xbf16>, %1: tensor<100x64x3x3xbf16>):
+  %2 = graph.cast %0 : (tensor<3x7x7x64xbf16>) -> tensor<3x7x7x64xf32>
+  %3 = graph.cast %1 : (tensor<100x64x3x3xbf16>) -> tensor<100x64x3x3xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x7x7x64xf32>, tensor<100x64x3x3xf32>) -> tensor<3x7x7x100xf32>
+  kernel.yield %4 : tensor<3x7x7x100xf32>
+}
+// CHECK: kernel.func @matrix symbols [] layouts ["", "conv48_pairs"] schedule "PackedConv"
+// expected-remark@+3 {{does not run by DirectConv: its operands are bf16}}
+// expected-remark@+2 {{does not run by SmallConv: its operands are bf16}}
+// expected-remark@+1 {{does not run by LineConv: its windows are a matrix as they lie}}
+kernel.func @matrix symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x14x14x64xbf16>, %1: tensor<100x64x1x1xbf16>):
+  %2 = graph.cast %0 : (tensor<3x14x14x64xbf16>) -> tensor<3x14x14x64xf32>
+  %3 = graph.cast %1 : (tensor<100x64x1x1xbf16>) -> tensor<100x64x1x1xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<3x14x14x64xf32>, tensor<100x64x1x1xf32>) -> tensor<3x14x14x100xf32>
+  kernel.yield %4 : tensor<3x14x14x100xf32>
 }
 
 // -----

@@ -1,0 +1,25 @@
+//===- AmxLines.h - Tiles whose rows are pixels of lines ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_AMXLINES_H
+#define TENON_COMPILER_TARGETS_CPU_AMXLINES_H
+
+#include "compiler/Targets/Cpu/AmxUnit.h"
+
+namespace tenon::cpu {
+
+/// lines(a, aLower, aStride, starts, runs, steps, b, out, outStride, rows):
+///
+///     out[2 * rows][columns] = sum over runs r of
+///         A[2 * rows][at r][16 * steps] * B[r][16 * steps][panelColumns]
+///
+/// of pairs of bf16. A's first `rows` rows begin at `a`, the others at
+/// `aLower`, at a stride; where run r begins in each is starts[r] bytes behind.
+/// Strides are bytes. All registers of A and of sums have been shaped for as
+/// many rows (AmxUnit::shape). All kernels of a module share it.
+mlir::LLVM::LLVMFuncOp amxLinesFunction(mlir::ModuleOp module,
+                                        const CpuLevel &level, int64_t columns);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_AMXLINES_H

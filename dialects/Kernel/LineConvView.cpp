@@ -1,0 +1,93 @@
+//===- LineConvView.cpp - Convolutions that read lines of an image --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/Kernel/LineConvView.h"
+
+using namespace mlir;
+
+namespace tenon::kernel {
+namespace {
+
+/// Pixels of a block, and bytes of its slab, which the second level of the
+/// cache holds beside a filter.
+constexpr int64_t blockPixels = 256, maxSlabBytes = 512 << 10;
+/// Of fewer rows, products wait for a panel to be loaded.
+constexpr int64_t shortLine = 9;
+
+bool isInside(const DirectConvAxis &axis) {
+  int64_t last = (axis.count - 1) * axis.stride +
+                 (axis.taps - 1) * axis.dilation - axis.low;
+  return axis.low <= 0 && last < axis.size;
+}
+
+/// Equal blocks of lines.
+void cut(DirectConvView &view) {
+  int64_t lines = view.lines().count;
+  int64_t most = std::max<int64_t>(blockPixels / view.pixels().count, 1);
+  auto cutInto = [&](int64_t blocks) {
+    view.blockLines = llvm::divideCeil(lines, blocks);
+  };
+  cutInto(llvm::divideCeil(lines, most));
+  while (view.blockLines > 1 && view.slabBytes() > maxSlabBytes)
+    cutInto(llvm::divideCeil(lines, view.blockLines - 1));
+}
+
+} // namespace
+
+int64_t LineConvView::lineSize() const {
+  return (slab.isInput ? slab.pixels().size : slab.slabPixels()) *
+         slab.channels;
+}
+
+SmallVector<int64_t> LineConvView::runStarts() const {
+  SmallVector<int64_t> starts;
+  const DirectConvAxis &lines = slab.lines(), &pixels = slab.pixels();
+  // Where the last axis is dilated, each of its taps is a run.
+  int64_t runs = depth.lines / lines.taps;
+  for (int64_t line = 0; line < lines.taps; ++line)
+    for (int64_t run = 0; run < runs; ++run)
+      starts.push_back(line * lines.dilation * lineSize() +
+                       run * pixels.dilation * slab.channels);
+  return starts;
+}
+
+std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
+  auto refuse = [&](const char *reason) {
+    why = reason;
+    return std::nullopt;
+  };
+  LineConvView view{ConvDepth(op), {}, 0, 0};
+  if (!view.depth.hasPairs)
+    return refuse("its operands are not pairs of bf16");
+  if (op.getStrides().size() != 2)
+    return refuse("it has not two spatial axes");
+  if (view.depth.isMatrix)
+    return refuse("its windows are a matrix as they lie");
+  if (view.depth.run % LineConvView::step != 0)
+    return refuse("a line of its windows is no multiple of 32 elements");
+  DirectConvView &slab = view.slab;
+  for (size_t i = 0; i < 2; ++i) {
+    std::optional<DirectConvAxis> axis = directConvAxisOf(op, i);
+    if (!axis)
+      return refuse("heights, widths or pads are not numbers");
+    slab.axes.push_back(*axis);
+  }
+  const DirectConvAxis &lines = slab.lines(), &pixels = slab.pixels();
+  if (pixels.count < shortLine || lines.count < 1)
+    return refuse("its lines are short");
+  slab.groups = 1;
+  slab.channels = slab.pixelStride = view.depth.channels;
+  slab.maps = cast<RankedTensorType>(op.getFilter().getType()).getDimSize(0);
+  slab.panels = llvm::divideCeil(slab.maps, panelColumns);
+  slab.isFlat = false;
+  slab.isInput = isInside(lines) && isInside(pixels);
+  slab.blocksOfLine = 1;
+  cut(slab);
+  if (slab.slabBytes() > maxSlabBytes)
+    return refuse("what a line reads does not fit the cache");
+  view.unitsOfLine = llvm::divideCeil(pixels.count, LineConvView::mostPixels);
+  view.unitPixels = llvm::divideCeil(pixels.count, view.unitsOfLine);
+  return view;
+}
+
+} // namespace tenon::kernel

@@ -1,0 +1,58 @@
+//===- LineConvView.h - Convolutions that read lines of an image ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A convolution of pairs of bf16 (see ConvDepth.h) with two spatial axes whose
+// sizes are numbers, as the LineConv schedule computes it: what a register of
+// rows reads under a tap are pixels of a line, at one distance from each other,
+// so windows need not be copied. A unit is such a register: some pixels side by
+// side of a line of the result. All units have as many, the last one of a line
+// some that the one before it has, too.
+//
+// A block is some lines of an image's result. What it reads is copied to
+// scratch memory, once, with zeros around it (the slab of DirectConvView.h),
+// unless all windows lie inside of the image. A row of the launch is a panel of
+// a block; panels are those of PackedConv.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_DIALECTS_KERNEL_LINECONVVIEW_H
+#define TENON_DIALECTS_KERNEL_LINECONVVIEW_H
+
+#include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/DirectConvView.h"
+
+namespace tenon::kernel {
+
+struct LineConvView {
+  /// Steps of k, in pairs, that matrix units take at once; and rows of one.
+  static constexpr int64_t step = 16, mostPixels = 16;
+
+  ConvDepth depth;
+  DirectConvView slab; // Its channels are pairs.
+  int64_t unitPixels, unitsOfLine;
+
+  int64_t panels() const { return slab.panels; }
+  int64_t blocksOfImage() const { return slab.blocksOfImage(); }
+  int64_t scratchBytes() const { return slab.slabBytes(); }
+
+  // Distances in what is read, in pairs.
+  int64_t pixelStride() const {
+    return strideOf(slab.pixels()) * slab.channels;
+  }
+  int64_t lineSize() const;
+  int64_t lineStride() const { return strideOf(slab.lines()) * lineSize(); }
+  /// Where the runs of a window begin, behind its first one.
+  llvm::SmallVector<int64_t> runStarts() const;
+
+private:
+  int64_t strideOf(const DirectConvAxis &axis) const {
+    return slab.isInput ? axis.stride : axis.slabStride();
+  }
+};
+
+/// nullopt with a reason for convolutions that it does not suit.
+std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why);
+
+} // namespace tenon::kernel
+
+#endif // TENON_DIALECTS_KERNEL_LINECONVVIEW_H

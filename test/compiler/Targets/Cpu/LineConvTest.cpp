@@ -1,0 +1,103 @@
+//===- LineConvTest.cpp - Convolutions that read lines of an image --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "test/compiler/Targets/Cpu/ConvCase.h"
+#include "test/compiler/Targets/Cpu/LevelTest.h"
+
+namespace tenon::test {
+namespace {
+
+using Conv = FixedConv;
+
+class LineConv : public LevelTest {
+protected:
+  using LevelTest::run;
+  void run(std::vector<Conv> convs, const Numbers &images = {1, 2}) {
+    std::vector<KernelCase> cases;
+    for (Conv &conv : convs) {
+      conv.element = "bf16";
+      cases.push_back(conv.with("LineConv", images));
+    }
+    run(cases);
+  }
+};
+
+TEST_P(LineConv, TakesAnyNumberOfMaps) {
+  std::vector<Conv> convs;
+  for (int64_t maps : {1, 3, 16, 17, 32, 47, 48, 49, 70, 96, 97, 144})
+    convs.push_back(
+        {1, 32, maps, {4, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  run(convs, {0, 1, 3});
+}
+
+/// A run of a window is a multiple of 32 elements: of its channels, or of
+/// those of all taps side by side.
+TEST_P(LineConv, TakesAnyWholeSteps) {
+  std::vector<Conv> convs;
+  for (int64_t channels : {32, 64, 96, 160, 512})
+    convs.push_back(
+        {1, channels, 20, {3, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  convs.push_back({1, 4, 50, {5, 23}, {7, 8}, {2, 2}, {1, 1}, {3, 3, 3, 4}});
+  convs.push_back({1, 6, 50, {3, 25}, {2, 16}, {1, 1}, {1, 1}, {0, 7, 1, 8}});
+  convs.push_back({1, 34, 50, {3, 27}, {1, 16}, {1, 1}, {1, 1}, {0, 0, 0, 0}});
+  convs.push_back({1, 16, 50, {3, 12}, {3, 2}, {1, 1}, {1, 1}, {1, 0, 1, 1}});
+  run(convs);
+}
+
+TEST_P(LineConv, TakesAnySizes) {
+  std::vector<Conv> convs;
+  for (Numbers image : std::vector<Numbers>{{1, 9},
+                                            {9, 10},
+                                            {2, 15},
+                                            {3, 16},
+                                            {5, 17},
+                                            {7, 31},
+                                            {4, 33},
+                                            {60, 9},
+                                            {1, 300}})
+    convs.push_back({1, 32, 50, image, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  run(convs, {1, 3});
+}
+
+/// With zeros around the image, and all inside of it.
+TEST_P(LineConv, TakesAnyWindow) {
+  run({{1, 32, 50, {19, 40}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
+       {1, 32, 50, {9, 30}, {1, 1}, {2, 3}, {1, 1}, {0, 1, 0, 2}},
+       {1, 32, 50, {5, 11}, {1, 1}, {1, 1}, {1, 1}, {1, 0, 2, 1}},
+       {1, 32, 50, {7, 12}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+       {1, 64, 50, {9, 21}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+       {1, 64, 50, {9, 22}, {3, 3}, {2, 2}, {1, 1}, {0, 0, 1, 1}},
+       {1, 32, 50, {19, 14}, {3, 3}, {3, 1}, {1, 1}, {0, 2, 2, 1}},
+       {1, 32, 50, {9, 15}, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+       {1, 32, 50, {9, 13}, {3, 2}, {1, 1}, {1, 2}, {4, 0, 1, 2}},
+       {1, 32, 50, {9, 14}, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}},
+       {1, 32, 50, {9, 14}, {3, 3}, {1, 1}, {1, 1}, {-1, -2, 0, 0}},
+       {1, 32, 50, {2, 3}, {3, 3}, {1, 1}, {1, 1}, {4, 8, 4, 9}}},
+      {1, 3});
+}
+
+TEST_P(LineConv, RunsWhatFollows) {
+  std::vector<Conv> convs;
+  Numbers image = {6, 17};
+  Dims result = {"n", "6", "17", "100"};
+  std::string half = tensor(result, "bf16");
+  std::vector<Behind> all = commonEpilogues(100);
+  all.push_back({"%c: " + half,
+                 "%d = graph.cast %c : (" + half +
+                     ") -> RESULT\n"
+                     "%e = graph.add %sums, %d : (RESULT, RESULT) -> RESULT\n"
+                     "%y = graph.cast %e : (RESULT) -> " +
+                     half,
+                 "bf16"});
+  for (std::string element : {"f16", "bf16", "f64"})
+    all.push_back(castTo(element, result));
+  for (const Behind &behind : all)
+    convs.push_back(
+        {1, 32, 100, image, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, behind});
+  run(convs);
+}
+
+TENON_FOR_LEVELS_OF_PAIRS(LineConv);
+
+} // namespace
+} // namespace tenon::test
