@@ -33,6 +33,8 @@ struct Lanes {
   Value first;
   int64_t width;
   Value count, mask; // Lanes that are there, and which; null when all are.
+  /// Whether what is rounded to bf16 may lose numbers that are not normal.
+  bool mayFlush = false;
 };
 
 class Emitter : public FormulaHost {
@@ -219,6 +221,7 @@ private:
   Value laneElement(Value tensor, const Indices &index);
   Value laneValue(Value tensor, const Indices &index);
   Value laneFormula(mlir::Operation *op, const Indices &index);
+  Value flushingCast(mlir::Operation *op, mlir::ValueRange operands);
   llvm::SmallVector<Value> steppingLoop(Value from, Value to, Value step,
                                         mlir::ValueRange initial,
                                         CarryBody body);

@@ -149,7 +149,25 @@ Value Emitter::laneFormula(Operation *op, const Indices &index) {
                    [](Value x) { return isa<VectorType>(x.getType()); }))
     for (Value &operand : operands)
       operand = spread(operand, laneState->lanes.width);
+  if (Value rounded = flushingCast(op, operands))
+    return rounded;
   return emitFormula(b, *this, op, operands);
+}
+
+/// f32 -> bf16 by the instruction, where lanes and level allow it.
+Value Emitter::flushingCast(Operation *op, ValueRange operands) {
+  auto wide = VectorType::get({16}, b.getF32Type());
+  if (!laneState->lanes.mayFlush || level.pairDots != PairDots::Native ||
+      !isa<graph::CastOp>(op) || operands[0].getType() != wide ||
+      !graph::getElementType(op->getResult(0)).isBF16())
+    return {};
+  Value narrow =
+      LLVM::CallIntrinsicOp::create(
+          b, wide.clone(b.getBF16Type()),
+          b.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"), operands)
+          .getResult(0);
+  narrow = LLVM::BitcastOp::create(b, wide.clone(b.getI16Type()), narrow);
+  return fromMemory(narrow, b.getBF16Type());
 }
 
 Value Emitter::laneLoad(Value base, Value tensor, const Indices &index) {

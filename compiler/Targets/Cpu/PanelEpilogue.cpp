@@ -2,13 +2,62 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/RowVectors.h"
+#include "dialects/Kernel/Geometry.h"
 
 using namespace mlir;
 
 namespace tenon::cpu {
+namespace {
+
+/// Whether a convolution's results are bf16, one behind the other as its sums
+/// are, and an instruction rounds them: LLVM takes it for too dear to make
+/// whole vectors of a loop that has it.
+bool roundsByVectors(Emitter &e, ArrayRef<Value> tensors) {
+  if (e.level.pairDots != PairDots::Native || tensors.size() != 1 ||
+      !tensors[0].getDefiningOp<graph::ConvOp>())
+    return false;
+  SmallVector<kernel::Expr> dims = graph::getDims(tensors[0]);
+  return !dims.back().isConstant(1) &&
+         llvm::all_of(e.kernel.getYielded(), [&](Value yielded) {
+           return graph::getElementType(yielded).isBF16() &&
+                  graph::getDims(kernel::behindReshapes(yielded)) == dims;
+         });
+}
+
+void storeVectors(Emitter &e, Value tensor, const PanelRow &row) {
+  constexpr int64_t mostUnrolled = 3;
+  auto type = VectorType::get({RowVectors::widthOf(e)}, e.b.getF32Type());
+  RowVectors vectors(e, row.width, mostUnrolled);
+  vectors.forEach(1, [&](const RowVectors::Step &step) {
+    Lanes lanes = step.lanes;
+    lanes.mayFlush = true; // As products of what is stored would.
+    e.inLanes(lanes, [&] {
+      Indices index = row.lead;
+      index.push_back(e.add(row.column, lanes.first));
+      for (auto [axis, dim] : llvm::enumerate(graph::getDims(tensor)))
+        if (dim.isConstant(1))
+          index[axis] = e.number(0);
+      Value from =
+          e.address(row.sums, e.b.getF32Type(), e.add(row.waits, lanes.first));
+      Value sums =
+          lanes.mask ? LLVM::MaskedLoadOp::create(e.b, type, from, lanes.mask,
+                                                  e.zero(type), /*alignment=*/4)
+                           .getResult()
+                     : LLVM::LoadOp::create(e.b, type, from, /*alignment=*/4)
+                           .getResult();
+      e.bind(tensor, index, sums);
+      e.storeYields(index, e.add(row.position, lanes.first));
+    });
+  });
+}
+
+} // namespace
 
 void storePanelRow(Emitter &e, ArrayRef<Value> tensors, const PanelRow &row,
                    int64_t apart) {
+  if (row.sums && roundsByVectors(e, tensors))
+    return storeVectors(e, tensors[0], row);
   e.loop(e.number(0), row.width, [&](Value i) {
     Value position = e.add(row.position, i);
     Indices index = row.lead;

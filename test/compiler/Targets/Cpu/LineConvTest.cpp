@@ -97,6 +97,22 @@ TEST_P(LineConv, RunsWhatFollows) {
   run(convs);
 }
 
+/// By vectors where an instruction rounds.
+TEST_P(LineConv, RoundsAnyNumberOfMaps) {
+  std::vector<Conv> convs;
+  for (int64_t maps : {1, 2, 15, 16, 17, 33, 48, 64, 70, 95})
+    convs.push_back({1,
+                     32,
+                     maps,
+                     {2, 11},
+                     {3, 3},
+                     {1, 1},
+                     {1, 1},
+                     {1, 1, 1, 1},
+                     castTo("bf16", {"n", "2", "11", std::to_string(maps)})});
+  run(convs);
+}
+
 TENON_FOR_LEVELS_OF_PAIRS(LineConv);
 
 } // namespace
