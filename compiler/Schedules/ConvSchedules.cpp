@@ -262,12 +262,15 @@ kernel::Geometry geometryLineConv(const KernelView &view) {
   };
   Expr images = graph::getDims(conv.getResult())[0];
   int64_t panels = sizes->panels();
-  Expr rows = images * number(sizes->blocksOfImage() * panels);
+  Expr blocks = images.ceilDiv(number(sizes->slab.blockImages));
+  Expr rows = blocks * number(sizes->blocksOfImage() * panels);
   if (!rows)
     return {};
-  // Panels of a piece share the slab: two at least.
+  // Panels of a piece share the slab: two at least, a fourth of those of
+  // several images.
+  int64_t least = sizes->slab.blockImages > 1 ? llvm::divideCeil(panels, 4) : 2;
   Expr grain = rows.floorDiv(number(16))
-                   .max(number(std::min<int64_t>(panels, 2)))
+                   .max(number(std::min(panels, least)))
                    .min(number(panels));
   return {rows, grain, number(sizes->scratchBytes())};
 }

@@ -11,8 +11,10 @@ namespace {
 /// Pixels of a block, and bytes of its slab, which the second level of the
 /// cache holds beside a filter.
 constexpr int64_t blockPixels = 256, maxSlabBytes = 512 << 10;
-/// Of fewer rows, products wait for a panel to be loaded.
-constexpr int64_t shortLine = 9;
+/// A filter that does not stay there, and what images read that share it.
+constexpr int64_t largeFilterBytes = 2 << 20, maxImagesBytes = 768 << 10;
+/// Of fewer pixels in a unit, products wait for a panel to be loaded.
+constexpr int64_t fewPixels = 9;
 
 bool isInside(const DirectConvAxis &axis) {
   int64_t last = (axis.count - 1) * axis.stride +
@@ -32,11 +34,29 @@ void cut(DirectConvView &view) {
     cutInto(llvm::divideCeil(lines, view.blockLines - 1));
 }
 
+/// Cuts a block of lines into units.
+void cutIntoUnits(LineConvView &view) {
+  const DirectConvAxis &lines = view.slab.lines(), &pixels = view.slab.pixels();
+  view.unitsOfLine = llvm::divideCeil(pixels.count, LineConvView::mostPixels);
+  view.unitPixels = llvm::divideCeil(pixels.count, view.unitsOfLine);
+  view.unitLines = 1;
+  int64_t line = view.lineStride(), pixel = view.pixelStride();
+  bool isWhole = view.slab.blockLines == lines.count;
+  if (view.unitsOfLine == 1 && isWhole && line % pixel == 0)
+    view.unitLines = std::clamp<int64_t>(
+        (LineConvView::mostPixels - pixels.count) / (line / pixel) + 1, 1,
+        lines.count);
+}
+
 } // namespace
 
 int64_t LineConvView::lineSize() const {
   return (slab.isInput ? slab.pixels().size : slab.slabPixels()) *
          slab.channels;
+}
+
+int64_t LineConvView::imageStride() const {
+  return slab.isInput ? slab.lines().size * lineSize() : slab.slabBytes() / 4;
 }
 
 SmallVector<int64_t> LineConvView::runStarts() const {
@@ -56,7 +76,7 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
     why = reason;
     return std::nullopt;
   };
-  LineConvView view{ConvDepth(op), {}, 0, 0};
+  LineConvView view{ConvDepth(op), {}, 0, 0, 0, false};
   if (!view.depth.hasPairs)
     return refuse("its operands are not pairs of bf16");
   if (op.getStrides().size() != 2)
@@ -73,20 +93,29 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
     slab.axes.push_back(*axis);
   }
   const DirectConvAxis &lines = slab.lines(), &pixels = slab.pixels();
-  if (pixels.count < shortLine || lines.count < 1)
-    return refuse("its lines are short");
+  if (pixels.count < 1 || lines.count < 1)
+    return refuse("its result is empty");
   slab.groups = 1;
   slab.channels = slab.pixelStride = view.depth.channels;
   slab.maps = cast<RankedTensorType>(op.getFilter().getType()).getDimSize(0);
   slab.panels = llvm::divideCeil(slab.maps, panelColumns);
   slab.isFlat = false;
-  slab.isInput = isInside(lines) && isInside(pixels);
+  // Lines of single taps that have been copied follow each other.
+  bool isShort = pixels.count < fewPixels;
+  slab.isInput = isInside(lines) && isInside(pixels) && !isShort;
   slab.blocksOfLine = 1;
   cut(slab);
   if (slab.slabBytes() > maxSlabBytes)
     return refuse("what a line reads does not fit the cache");
-  view.unitsOfLine = llvm::divideCeil(pixels.count, LineConvView::mostPixels);
-  view.unitPixels = llvm::divideCeil(pixels.count, view.unitsOfLine);
+  cutIntoUnits(view);
+  if (view.unitLines * view.unitPixels < fewPixels)
+    return refuse("its lines are short");
+  int64_t filterBytes =
+      slab.panels * panelColumns * view.depth.depth() * int64_t(4);
+  view.fetchesFilter = filterBytes > largeFilterBytes;
+  if (view.fetchesFilter && slab.blockLines == lines.count)
+    slab.blockImages =
+        std::clamp<int64_t>(maxImagesBytes / (4 * view.imageStride()), 1, 8);
   return view;
 }
 

@@ -5,10 +5,12 @@
 // sizes are numbers, as the LineConv schedule computes it: what a register of
 // rows reads under a tap are pixels of a line, at one distance from each other,
 // so windows need not be copied. A unit is such a register: some pixels side by
-// side of a line of the result. All units have as many, the last one of a line
-// some that the one before it has, too.
+// side of a line of the result, or short lines, one below the other, with what
+// is computed between them and not stored. All units are alike; the last one of
+// a line or an image has some pixels that the one before it has, too.
 //
-// A block is some lines of an image's result. What it reads is copied to
+// A block is some lines of an image's result, or some whole images that share a
+// filter too large for the cache. What it reads is copied to
 // scratch memory, once, with zeros around it (the slab of DirectConvView.h),
 // unless all windows lie inside of the image. A row of the launch is a panel of
 // a block; panels are those of PackedConv.
@@ -29,11 +31,18 @@ struct LineConvView {
 
   ConvDepth depth;
   DirectConvView slab; // Its channels are pairs.
-  int64_t unitPixels, unitsOfLine;
+  int64_t unitPixels, unitLines, unitsOfLine;
+  /// Whether the filter is fetched panel by panel, while the one before it is
+  /// multiplied.
+  bool fetchesFilter;
 
   int64_t panels() const { return slab.panels; }
   int64_t blocksOfImage() const { return slab.blocksOfImage(); }
-  int64_t scratchBytes() const { return slab.slabBytes(); }
+  int64_t scratchBytes() const { return slab.blockImages * slab.slabBytes(); }
+  /// Rows of a unit's register.
+  int64_t unitRows() const {
+    return (unitLines - 1) * (lineStride() / pixelStride()) + unitPixels;
+  }
 
   // Distances in what is read, in pairs.
   int64_t pixelStride() const {
@@ -41,6 +50,7 @@ struct LineConvView {
   }
   int64_t lineSize() const;
   int64_t lineStride() const { return strideOf(slab.lines()) * lineSize(); }
+  int64_t imageStride() const;
   /// Where the runs of a window begin, behind its first one.
   llvm::SmallVector<int64_t> runStarts() const;
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tile of AmxStrip.cpp, whose sums stay in registers over all runs of a
-// window. It fetches nothing ahead: of few pixels, many neighbours' windows
-// read the same lines of the cache, and panels stay in its second level from
-// one block of lines to the next.
+// window. It fetches nothing ahead unless a filter is large: what is in the
+// second level of the cache anyway, as panels of the others are from one block
+// of lines to the next, costs a tenth to a third of the loop to be fetched.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,18 +39,22 @@ void carry(ImplicitLocOpBuilder &b, Value count, SmallVector<Value> &values,
 } // namespace
 
 LLVM::LLVMFuncOp amxLinesFunction(ModuleOp module, const CpuLevel &level,
-                                  int64_t columns) {
+                                  int64_t columns, bool fetches) {
   int64_t width = llvm::divideCeil(columns, AmxUnit::rows);
-  std::string name = ("amx_lines_x" + Twine(width) + "." + level.name).str();
+  std::string name = ((fetches ? "amx_fetching_lines_x" : "amx_lines_x") +
+                      Twine(width) + "." + level.name)
+                         .str();
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
   ImplicitLocOpBuilder b(UnknownLoc::get(module.getContext()),
                          module.getContext());
   Type pointer = LLVM::LLVMPointerType::get(module.getContext());
   Type i64 = b.getI64Type();
-  LLVM::LLVMFuncOp function = startTileFunction(
-      b, module, name,
-      {pointer, pointer, i64, pointer, i64, i64, pointer, pointer, i64, i64});
+  SmallVector<Type> types = {pointer, pointer, i64,     pointer, i64,
+                             i64,     pointer, pointer, i64,     i64};
+  if (fetches)
+    types.append({pointer, i64});
+  LLVM::LLVMFuncOp function = startTileFunction(b, module, name, types);
   auto argument = [&](int i) { return function.getArgument(i); };
   auto number = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(b, value, 64);
@@ -69,21 +73,30 @@ LLVM::LLVMFuncOp amxLinesFunction(ModuleOp module, const CpuLevel &level,
   forEachSum([&](int64_t row, int64_t column) {
     unit.zero(AmxUnit::sumAt(row, column));
   });
-  SmallVector<Value> panel = {argument(6)};
-  carry(b, argument(4), panel, [&](Value run, SmallVector<Value> &panel) {
+  SmallVector<Value> panels = {argument(6)};
+  if (fetches)
+    panels.push_back(argument(10));
+  carry(b, argument(4), panels, [&](Value run, SmallVector<Value> &panels) {
     Value at = LLVM::GEPOp::create(b, pointer, i64, argument(3),
                                    ArrayRef<LLVM::GEPArg>{run});
     Value start = LLVM::LoadOp::create(b, i64, at);
     SmallVector<Value> all = {byte(argument(0), start),
-                              byte(argument(1), start), panel[0]};
+                              byte(argument(1), start)};
+    llvm::append_range(all, panels);
     carry(b, argument(5), all, [&](Value, SmallVector<Value> &all) {
       unit.multiplyAll(ArrayRef(all).take_front(2), argument(2), all[2], stride,
                        width);
-      all = {byte(all[0], int32_t(AmxUnit::rowBytes)),
-             byte(all[1], int32_t(AmxUnit::rowBytes)),
-             byte(all[2], int32_t(AmxUnit::rows * lineBytes))};
+      for (Value &a : MutableArrayRef(all).take_front(2))
+        a = byte(a, int32_t(AmxUnit::rowBytes));
+      all[2] = byte(all[2], int32_t(AmxUnit::rows * lineBytes));
+      if (!fetches)
+        return;
+      for (int64_t i = 0; i < amxFetchedLines; ++i)
+        // Read; to the second level; data.
+        LLVM::Prefetch::create(b, byte(all[3], int32_t(i * 64)), 0, 2, 1);
+      all[3] = byte(all[3], argument(11));
     });
-    panel[0] = all[2];
+    llvm::copy(ArrayRef(all).drop_front(2), panels.begin());
   });
   Value lower = byte(argument(7),
                      arith::MulIOp::create(b, rows, argument(8)).getResult());

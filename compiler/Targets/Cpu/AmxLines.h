@@ -8,7 +8,11 @@
 
 namespace tenon::cpu {
 
-/// lines(a, aLower, aStride, starts, runs, steps, b, out, outStride, rows):
+/// Lines of the cache that a step reads of a panel, and that one may fetch.
+inline constexpr int64_t amxStepLines = 48, amxFetchedLines = 4;
+
+/// lines(a, aLower, aStride, starts, runs, steps, b, out, outStride, rows
+/// [, next, nextStep]):
 ///
 ///     out[2 * rows][columns] = sum over runs r of
 ///         A[2 * rows][at r][16 * steps] * B[r][16 * steps][panelColumns]
@@ -16,9 +20,11 @@ namespace tenon::cpu {
 /// of pairs of bf16. A's first `rows` rows begin at `a`, the others at
 /// `aLower`, at a stride; where run r begins in each is starts[r] bytes behind.
 /// Strides are bytes. All registers of A and of sums have been shaped for as
-/// many rows (AmxUnit::shape). All kernels of a module share it.
+/// many rows (AmxUnit::shape). If it fetches, each step does from `next` on,
+/// which goes on by nextStep bytes. All kernels of a module share it.
 mlir::LLVM::LLVMFuncOp amxLinesFunction(mlir::ModuleOp module,
-                                        const CpuLevel &level, int64_t columns);
+                                        const CpuLevel &level, int64_t columns,
+                                        bool fetches);
 
 } // namespace tenon::cpu
 

@@ -1,9 +1,10 @@
 //===- LineConv.cpp - Convolutions that read lines of an image ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Per block of lines: its slab, then per panel of maps all tiles of two units,
-// whose sums go to the stack for what follows the convolution. Levels without
-// AMX take a unit as a strip, run by run, whose sums wait there as well.
+// Per block of lines or images: the slab, then per panel of maps all tiles of
+// two units, whose sums go to the stack for what follows the convolution.
+// Levels without AMX take a unit as a strip, run by run, whose sums wait there
+// as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,7 @@ using kernel::panelColumns;
 class LineConv {
 public:
   LineConv(Emitter &e, graph::ConvOp op, const LineConvView &view)
-      : e(e), op(op), view(view), depth(view.depth), pixels(view.unitPixels),
+      : e(e), op(op), view(view), depth(view.depth), rows(view.unitRows()),
         maps(view.slab.maps), hasUnit(usesAmx(e.level, StripKind::Pairs)) {
     auto bufferOf = [&](Value operand) {
       auto argument = cast<BlockArgument>(kernel::operandOf(op, operand));
@@ -37,7 +38,7 @@ public:
     if (!view.slab.isInput)
       slab = e.atEntry(
           [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
-    sums = onStack(e.b.getF32Type(), 2 * pixels * panelColumns);
+    sums = onStack(e.b.getF32Type(), 2 * rows * panelColumns);
     starts = onStack(e.b.getI64Type(), depth.lines);
   }
 
@@ -46,8 +47,8 @@ public:
     for (auto [run, start] : llvm::enumerate(view.runStarts()))
       e.storeRaw(e.number(4 * start), starts, e.number(int64_t(run)));
     if (hasUnit)
-      AmxUnit::shape(e.b, e.level, e.number(pixels),
-                     e.number(AmxUnit::rowBytes), /*below=*/true);
+      AmxUnit::shape(e.b, e.level, e.number(rows), e.number(AmxUnit::rowBytes),
+                     /*below=*/true);
     Value units = e.number(view.panels());
     Value blocks = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
     e.loop(e.div(e.begin, units), blocks, [&](Value number) {
@@ -55,6 +56,7 @@ public:
       Value from = e.sub(e.max(e.begin, first), first);
       Value to = e.min(e.sub(e.end, first), units);
       startBlock(number);
+      lastPanel = e.sub(to, e.number(1));
       e.loop(from, to, [&](Value panel) { emitPanel(panel); });
     });
     if (hasUnit)
@@ -73,20 +75,25 @@ private:
   void startBlock(Value number) {
     const kernel::DirectConvAxis &axis = view.slab.lines();
     Value blocks = e.number(view.blocksOfImage());
-    image = e.div(number, blocks);
+    Value most = e.number(view.slab.blockImages);
+    firstImage = e.mul(e.div(number, blocks), most);
+    images = e.min(most, e.sub(e.dimsOf(op.getResult())[0], firstImage));
     firstLine = e.mul(e.rem(number, blocks), e.number(view.slab.blockLines));
     lines = e.min(e.number(view.slab.blockLines),
                   e.sub(e.number(axis.count), firstLine));
     base = slab;
     if (!view.slab.isInput)
-      return ConvSlab(e, view.slab, input, slab)
-          .copy({{image},
-                 firstLine,
-                 lines,
-                 e.number(0),
-                 e.number(view.slab.pixels().count)});
+      return e.loop(e.number(0), images, [&](Value i) {
+        Value to = element(slab, e.mul(i, e.number(view.imageStride())));
+        ConvSlab(e, view.slab, input, to)
+            .copy({{e.add(firstImage, i)},
+                   firstLine,
+                   lines,
+                   e.number(0),
+                   e.number(view.slab.pixels().count)});
+      });
     Value line = e.add(
-        e.mul(image, e.number(axis.size)),
+        e.mul(firstImage, e.number(axis.size)),
         e.sub(e.mul(firstLine, e.number(axis.stride)), e.number(axis.low)));
     Value left = e.number(view.slab.pixels().low * view.slab.channels);
     base = element(input, e.sub(e.mul(line, e.number(view.lineSize())), left));
@@ -103,57 +110,107 @@ private:
   }
 
   struct Unit {
-    Value line, pixel; // The first one.
-    Value first;       // Of its pixels that are not the unit's before it.
+    Value image, line, pixel; // The first ones, in the block.
+    // Of its lines and pixels, those that are not the unit's before it.
+    Value firstLine, firstPixel;
   };
 
-  Unit unitOf(Value number) {
-    Value inLine = e.number(view.unitsOfLine);
-    Value from = e.mul(e.rem(number, inLine), e.number(pixels));
-    Value pixel = e.min(from, e.number(view.slab.pixels().count - pixels));
-    return {e.div(number, inLine), pixel, e.sub(from, pixel)};
+  /// Where a unit of so many begins, of `size` of `count`; and how far before
+  /// the end of the one before it.
+  std::pair<Value, Value> placeOf(Value number, int64_t size, Value count) {
+    Value from = e.mul(number, e.number(size));
+    Value place = e.min(from, e.sub(count, e.number(size)));
+    return {place, e.sub(from, place)};
+  }
+
+  Unit unitOf(Value number, Value ofImage) {
+    Value inLine = e.number(view.unitsOfLine), image = e.number(0);
+    if (view.slab.blockImages > 1) {
+      image = e.div(number, ofImage);
+      number = e.rem(number, ofImage);
+    }
+    auto [line, firstLine] =
+        placeOf(e.div(number, inLine), view.unitLines, lines);
+    auto [pixel, firstPixel] = placeOf(e.rem(number, inLine), view.unitPixels,
+                                       e.number(view.slab.pixels().count));
+    return {image, line, pixel, firstLine, firstPixel};
   }
 
   void emitColumns(Value panel, int64_t columns) {
-    Value panelSize = e.number(depth.depth() * panelColumns);
-    Value b = element(filter, e.mul(panel, panelSize));
-    Value units = e.mul(lines, e.number(view.unitsOfLine));
+    Value b = packed(panel);
+    Value high = e.number(view.unitLines);
+    Value ofImage = e.mul(e.div(e.add(lines, e.sub(high, e.number(1))), high),
+                          e.number(view.unitsOfLine));
+    Value units = e.mul(images, ofImage);
+    Value next = packed(e.min(e.add(panel, e.number(1)), lastPanel));
     e.loop(
         e.number(0), units,
         [&](Value number) {
           // Behind an odd number, the last one is computed twice.
-          Value next = e.add(number, e.number(1));
-          Value hasNext = e.less(next, units);
-          Unit both[] = {unitOf(number),
-                         unitOf(e.select(hasNext, next, number))};
-          emitSums(both, b, columns);
+          Value second = e.add(number, e.number(1));
+          Value isThere = e.less(second, units);
+          second = e.select(isThere, second, number);
+          Unit both[] = {unitOf(number, ofImage), unitOf(second, ofImage)};
+          emitSums(both, {b, next, number, units}, columns);
           emitBehind(both[0], panel, columns, e.number(0));
-          e.ifThen(hasNext, [&] {
-            emitBehind(both[1], panel, columns,
-                       e.number(pixels * panelColumns));
+          e.ifThen(isThere, [&] {
+            emitBehind(both[1], panel, columns, e.number(rows * panelColumns));
           });
         },
         /*step=*/2);
   }
 
-  void emitSums(ArrayRef<Unit> units, Value b, int64_t columns) {
+  Value packed(Value panel) {
+    return element(filter,
+                   e.mul(panel, e.number(depth.depth() * panelColumns)));
+  }
+
+  /// A panel and the next one, of which units from `number` on of so many fetch
+  /// their share.
+  struct Panels {
+    Value b, next, number, units;
+  };
+
+  void emitSums(ArrayRef<Unit> units, const Panels &panels, int64_t columns) {
     SmallVector<Value> a;
-    for (const Unit &unit : units)
-      a.push_back(element(
-          base, e.add(e.mul(unit.line, e.number(view.lineStride())),
-                      e.mul(unit.pixel, e.number(view.pixelStride())))));
+    for (const Unit &unit : units) {
+      Value image = e.mul(unit.image, e.number(view.imageStride()));
+      Value line = e.mul(unit.line, e.number(view.lineStride()));
+      Value pixel = e.mul(unit.pixel, e.number(view.pixelStride()));
+      a.push_back(element(base, e.add(image, e.add(line, pixel))));
+    }
     if (!hasUnit) {
       for (auto [i, from] : llvm::enumerate(a))
-        emitStrips(from, b, columns,
-                   element(sums, e.number(int64_t(i) * pixels * panelColumns)));
+        emitStrips(from, panels.b, columns,
+                   element(sums, e.number(int64_t(i) * rows * panelColumns)));
       return;
     }
+    SmallVector<Value> operands = {a[0],
+                                   a[1],
+                                   e.number(4 * view.pixelStride()),
+                                   starts,
+                                   e.number(depth.lines),
+                                   e.number(depth.run / LineConvView::step),
+                                   panels.b,
+                                   sums,
+                                   e.number(4 * panelColumns),
+                                   e.number(rows)};
+    if (view.fetchesFilter) {
+      // Whole lines of the cache, by tiles of two units.
+      Value tiles = e.div(e.add(panels.units, e.number(1)), e.number(2));
+      Value each =
+          e.min(e.div(e.add(e.number(amxStepLines), e.sub(tiles, e.number(1))),
+                      tiles),
+                e.number(amxFetchedLines));
+      int64_t steps = depth.depth() / LineConvView::step;
+      Value before = e.mul(e.div(panels.number, e.number(2)),
+                           e.mul(each, e.number(steps * 16)));
+      operands.push_back(element(panels.next, before));
+      operands.push_back(e.mul(each, e.number(64)));
+    }
     LLVM::CallOp::create(
-        e.b, amxLinesFunction(e.module, e.level, columns),
-        ValueRange{a[0], a[1], e.number(4 * view.pixelStride()), starts,
-                   e.number(depth.lines),
-                   e.number(depth.run / LineConvView::step), b, sums,
-                   e.number(4 * panelColumns), e.number(pixels)});
+        e.b, amxLinesFunction(e.module, e.level, columns, view.fetchesFilter),
+        operands);
   }
 
   /// The sums of a unit, a run of its windows at a time.
@@ -169,7 +226,7 @@ private:
       work.next = work.b;
       work.c = out;
       work.cStride = e.number(panelColumns);
-      work.rows = e.number(pixels);
+      work.rows = e.number(rows);
       work.accumulate = e.less(e.number(0), run);
       work.columns = columns;
       callStrip(e, work);
@@ -179,15 +236,21 @@ private:
   /// Everything behind the convolution, for a unit whose sums are in `waits`.
   void emitBehind(const Unit &unit, Value panel, int64_t columns, Value waits) {
     Value n = e.mul(panel, e.number(panelColumns));
-    Value line = e.add(firstLine, unit.line);
+    Value image = e.add(firstImage, unit.image);
     Indices dims = e.dimsOf(op.getResult());
-    e.loop(unit.first, e.number(pixels), [&](Value i) {
-      Indices index = {image, line, e.add(unit.pixel, i)};
-      Indices first = index;
-      first.push_back(n);
-      storePanelRow(e, op.getResult(),
-                    {index, n, e.number(columns), e.linearise(first, dims),
-                     sums, e.add(waits, e.mul(i, e.number(panelColumns)))});
+    int64_t rowsOfLine = view.lineStride() / view.pixelStride();
+    e.loop(unit.firstLine, e.number(view.unitLines), [&](Value i) {
+      Value line = e.add(e.add(firstLine, unit.line), i);
+      Value before = e.mul(i, e.number(rowsOfLine));
+      e.loop(unit.firstPixel, e.number(view.unitPixels), [&](Value j) {
+        Indices index = {image, line, e.add(unit.pixel, j)};
+        Indices first = index;
+        first.push_back(n);
+        Value row = e.mul(e.add(before, j), e.number(panelColumns));
+        storePanelRow(e, op.getResult(),
+                      {index, n, e.number(columns), e.linearise(first, dims),
+                       sums, e.add(waits, row)});
+      });
     });
   }
 
@@ -201,11 +264,11 @@ private:
   graph::ConvOp op;
   const LineConvView &view;
   const kernel::ConvDepth &depth;
-  int64_t pixels, maps; // Of a unit; of the convolution.
+  int64_t rows, maps; // Of a unit; of the convolution.
   bool hasUnit;
   Value input, filter, slab, sums, starts;
   // Of the current block; what it reads begins at `base`.
-  Value image, firstLine, lines, base;
+  Value firstImage, images, firstLine, lines, base, lastPanel;
 };
 
 } // namespace

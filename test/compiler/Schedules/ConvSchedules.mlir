@@ -114,17 +114,20 @@ kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 
 // Pairs of bf16, widened in the kernel, are read as they are by two schedules,
 // whose filter is packed in pairs of channels. One reads lines of the image;
-// where runs of a window are no whole steps of a matrix unit, or lines are
-// short, windows are copied, and single pixels are read as they lie.
+// where runs of a window are no whole steps of a matrix unit, or lines do not
+// fill its rows, windows are copied, and single pixels are read as they lie.
+// Images share a block whose filter is too large for the cache.
 
 // CHECK-LABEL: @by_pairs
-func.func @by_pairs(%x: tensor<3x14x14x64xbf16>, %y: tensor<3x14x14x8xbf16>, %z: tensor<3x7x7x64xbf16>) {
+func.func @by_pairs(%x: tensor<3x14x14x64xbf16>, %y: tensor<3x14x14x8xbf16>, %z: tensor<3x8x8x64xbf16>, %t: tensor<3x7x7x512xbf16>) {
   %w = graph.weight {name = "w"} : () -> tensor<100x64x3x3xbf16>
   %v = graph.weight {name = "v"} : () -> tensor<50x8x3x3xbf16>
   %u = graph.weight {name = "u"} : () -> tensor<100x64x1x1xbf16>
   kernel.call @lines(%x, %w) params <> : (tensor<3x14x14x64xbf16>, tensor<100x64x3x3xbf16>) -> tensor<3x14x14x100xf32>
   kernel.call @thin(%y, %v) params <> : (tensor<3x14x14x8xbf16>, tensor<50x8x3x3xbf16>) -> tensor<3x14x14x50xf32>
-  kernel.call @short(%z, %w) params <> : (tensor<3x7x7x64xbf16>, tensor<100x64x3x3xbf16>) -> tensor<3x7x7x100xf32>
+  kernel.call @short(%z, %w) params <> : (tensor<3x8x8x64xbf16>, tensor<100x64x3x3xbf16>) -> tensor<3x8x8x100xf32>
+  %s = graph.weight {name = "s"} : () -> tensor<512x512x3x3xbf16>
+  kernel.call @images(%t, %s) params <> : (tensor<3x7x7x512xbf16>, tensor<512x512x3x3xbf16>) -> tensor<3x7x7x512xf32>
   kernel.call @matrix(%x, %u) params <> : (tensor<3x14x14x64xbf16>, tensor<100x64x1x1xbf16>) -> tensor<3x14x14x100xf32>
   return
 }
@@ -154,11 +157,21 @@ kernel.func @thin symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 // expected-remark@+2 {{does not run by SmallConv: its operands are bf16}}
 // expected-remark@+1 {{does not run by LineConv: its lines are short}}
 kernel.func @short symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
-^bb0(%0: tensor<3x7x7x64xbf16>, %1: tensor<100x64x3x3xbf16>):
-  %2 = graph.cast %0 : (tensor<3x7x7x64xbf16>) -> tensor<3x7x7x64xf32>
+^bb0(%0: tensor<3x8x8x64xbf16>, %1: tensor<100x64x3x3xbf16>):
+  %2 = graph.cast %0 : (tensor<3x8x8x64xbf16>) -> tensor<3x8x8x64xf32>
   %3 = graph.cast %1 : (tensor<100x64x3x3xbf16>) -> tensor<100x64x3x3xf32>
-  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x7x7x64xf32>, tensor<100x64x3x3xf32>) -> tensor<3x7x7x100xf32>
-  kernel.yield %4 : tensor<3x7x7x100xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x8x8x64xf32>, tensor<100x64x3x3xf32>) -> tensor<3x8x8x100xf32>
+  kernel.yield %4 : tensor<3x8x8x100xf32>
+}
+// CHECK: kernel.func @images symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <11, 3, 664064>
+// expected-remark@+2 {{does not run by DirectConv: its operands are bf16}}
+// expected-remark@+1 {{does not run by SmallConv: its operands are bf16}}
+kernel.func @images symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x7x7x512xbf16>, %1: tensor<512x512x3x3xbf16>):
+  %2 = graph.cast %0 : (tensor<3x7x7x512xbf16>) -> tensor<3x7x7x512xf32>
+  %3 = graph.cast %1 : (tensor<512x512x3x3xbf16>) -> tensor<512x512x3x3xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x7x7x512xf32>, tensor<512x512x3x3xf32>) -> tensor<3x7x7x512xf32>
+  kernel.yield %4 : tensor<3x7x7x512xf32>
 }
 // CHECK: kernel.func @matrix symbols [] layouts ["", "conv48_pairs"] schedule "PackedConv"
 // expected-remark@+3 {{does not run by DirectConv: its operands are bf16}}

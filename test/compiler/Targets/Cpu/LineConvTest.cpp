@@ -59,6 +59,25 @@ TEST_P(LineConv, TakesAnySizes) {
   run(convs, {1, 3});
 }
 
+/// Lines of a few pixels, several to a register of rows.
+TEST_P(LineConv, TakesShortLines) {
+  std::vector<Conv> convs;
+  for (Numbers image : std::vector<Numbers>{
+           {7, 7}, {2, 7}, {6, 6}, {3, 5}, {13, 5}, {4, 4}, {5, 4}, {9, 3}})
+    convs.push_back({1, 32, 50, image, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  convs.push_back({1, 32, 50, {13, 14}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}});
+  convs.push_back({1, 32, 50, {5, 9}, {3, 1}, {1, 2}, {1, 1}, {1, 0, 1, 0}});
+  run(convs, {1, 3});
+}
+
+/// Whose images share a filter that is fetched panel by panel.
+TEST_P(LineConv, FetchesLargeFilters) {
+  run({{1, 1024, 1050, {6, 10}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
+       {1, 512, 336, {2, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}},
+      {0, 1, 11});
+  run({{1, 512, 340, {1, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}});
+}
+
 /// With zeros around the image, and all inside of it.
 TEST_P(LineConv, TakesAnyWindow) {
   run({{1, 32, 50, {19, 40}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
