@@ -11,6 +11,9 @@ namespace {
 /// Pixels of a block, and bytes of its slab, which the second level of the
 /// cache holds beside a filter.
 constexpr int64_t blockPixels = 256, maxSlabBytes = 512 << 10;
+/// Pairs of a pixel whose products are soon done: of smaller blocks, what is
+/// read and written then stays in the first level from panel to panel.
+constexpr int64_t shallow = 64;
 /// A filter that does not stay there, and what images read that share it.
 constexpr int64_t largeFilterBytes = 2 << 20, maxImagesBytes = 768 << 10;
 /// Of fewer pixels in a unit, products wait for a panel to be loaded.
@@ -22,10 +25,20 @@ bool isInside(const DirectConvAxis &axis) {
   return axis.low <= 0 && last < axis.size;
 }
 
-/// Equal blocks of lines.
-void cut(DirectConvView &view) {
+/// Pixels of lines that an image without windows is cut into; 0 where they
+/// would fill units badly.
+int64_t flatLine(int64_t pixels) {
+  constexpr int64_t least = 12;
+  for (int64_t line = LineConvView::mostPixels; line >= least; --line)
+    if (pixels % line == 0)
+      return line;
+  return pixels <= blockPixels ? pixels : 0;
+}
+
+/// Equal blocks of lines, of some pixels.
+void cut(DirectConvView &view, int64_t wanted) {
   int64_t lines = view.lines().count;
-  int64_t most = std::max<int64_t>(blockPixels / view.pixels().count, 1);
+  int64_t most = std::max<int64_t>(wanted / view.pixels().count, 1);
   auto cutInto = [&](int64_t blocks) {
     view.blockLines = llvm::divideCeil(lines, blocks);
   };
@@ -76,13 +89,11 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
     why = reason;
     return std::nullopt;
   };
-  LineConvView view{ConvDepth(op), {}, 0, 0, 0, false};
+  LineConvView view{ConvDepth(op), {}, 0, 0, 0, false, false};
   if (!view.depth.hasPairs)
     return refuse("its operands are not pairs of bf16");
   if (op.getStrides().size() != 2)
     return refuse("it has not two spatial axes");
-  if (view.depth.isMatrix)
-    return refuse("its windows are a matrix as they lie");
   if (view.depth.run % LineConvView::step != 0)
     return refuse("a line of its windows is no multiple of 32 elements");
   DirectConvView &slab = view.slab;
@@ -92,27 +103,36 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
       return refuse("heights, widths or pads are not numbers");
     slab.axes.push_back(*axis);
   }
-  const DirectConvAxis &lines = slab.lines(), &pixels = slab.pixels();
+  DirectConvAxis &lines = slab.axes[0], &pixels = slab.axes[1];
   if (pixels.count < 1 || lines.count < 1)
     return refuse("its result is empty");
   slab.groups = 1;
   slab.channels = slab.pixelStride = view.depth.channels;
   slab.maps = cast<RankedTensorType>(op.getFilter().getType()).getDimSize(0);
   slab.panels = llvm::divideCeil(slab.maps, panelColumns);
+  int64_t filterBytes =
+      slab.panels * panelColumns * view.depth.depth() * int64_t(4);
+  view.fetchesFilter = filterBytes > largeFilterBytes;
+  view.isFlat = view.depth.isMatrix;
+  if (view.isFlat) {
+    int64_t all = lines.count * pixels.count, line = flatLine(all);
+    if (line == 0 || view.fetchesFilter)
+      return refuse("its windows are a matrix as they lie");
+    lines.size = lines.count = all / line;
+    pixels.size = pixels.count = line;
+  }
   slab.isFlat = false;
   // Lines of single taps that have been copied follow each other.
   bool isShort = pixels.count < fewPixels;
   slab.isInput = isInside(lines) && isInside(pixels) && !isShort;
   slab.blocksOfLine = 1;
-  cut(slab);
+  bool isShallow = view.isFlat && view.depth.depth() <= shallow;
+  cut(slab, isShallow ? blockPixels / 2 : blockPixels);
   if (slab.slabBytes() > maxSlabBytes)
     return refuse("what a line reads does not fit the cache");
   cutIntoUnits(view);
   if (view.unitLines * view.unitPixels < fewPixels)
     return refuse("its lines are short");
-  int64_t filterBytes =
-      slab.panels * panelColumns * view.depth.depth() * int64_t(4);
-  view.fetchesFilter = filterBytes > largeFilterBytes;
   if (view.fetchesFilter && slab.blockLines == lines.count)
     slab.blockImages =
         std::clamp<int64_t>(maxImagesBytes / (4 * view.imageStride()), 1, 8);

@@ -35,6 +35,9 @@ struct LineConvView {
   /// Whether the filter is fetched panel by panel, while the one before it is
   /// multiplied.
   bool fetchesFilter;
+  /// Whether windows are pixels that follow each other: the axes are those of
+  /// lines cut anew, so that units are full.
+  bool isFlat;
 
   int64_t panels() const { return slab.panels; }
   int64_t blocksOfImage() const { return slab.blocksOfImage(); }

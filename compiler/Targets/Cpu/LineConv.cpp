@@ -244,6 +244,12 @@ private:
       Value before = e.mul(i, e.number(rowsOfLine));
       e.loop(unit.firstPixel, e.number(view.unitPixels), [&](Value j) {
         Indices index = {image, line, e.add(unit.pixel, j)};
+        if (view.isFlat) {
+          Value width = e.number(view.slab.pixels().count);
+          Value inImage = e.add(e.mul(line, width), index[2]);
+          index[1] = e.div(inImage, dims[2]);
+          index[2] = e.rem(inImage, dims[2]);
+        }
         Indices first = index;
         first.push_back(n);
         Value row = e.mul(e.add(before, j), e.number(panelColumns));

@@ -115,11 +115,12 @@ kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 // Pairs of bf16, widened in the kernel, are read as they are by two schedules,
 // whose filter is packed in pairs of channels. One reads lines of the image;
 // where runs of a window are no whole steps of a matrix unit, or lines do not
-// fill its rows, windows are copied, and single pixels are read as they lie.
+// fill its rows, windows are copied, and pixels read as they lie that cannot be
+// cut into lines which do.
 // Images share a block whose filter is too large for the cache.
 
 // CHECK-LABEL: @by_pairs
-func.func @by_pairs(%x: tensor<3x14x14x64xbf16>, %y: tensor<3x14x14x8xbf16>, %z: tensor<3x8x8x64xbf16>, %t: tensor<3x7x7x512xbf16>) {
+func.func @by_pairs(%x: tensor<3x14x14x64xbf16>, %y: tensor<3x14x14x8xbf16>, %z: tensor<3x8x8x64xbf16>, %t: tensor<3x7x7x512xbf16>, %r: tensor<3x17x19x64xbf16>) {
   %w = graph.weight {name = "w"} : () -> tensor<100x64x3x3xbf16>
   %v = graph.weight {name = "v"} : () -> tensor<50x8x3x3xbf16>
   %u = graph.weight {name = "u"} : () -> tensor<100x64x1x1xbf16>
@@ -129,6 +130,7 @@ func.func @by_pairs(%x: tensor<3x14x14x64xbf16>, %y: tensor<3x14x14x8xbf16>, %z:
   %s = graph.weight {name = "s"} : () -> tensor<512x512x3x3xbf16>
   kernel.call @images(%t, %s) params <> : (tensor<3x7x7x512xbf16>, tensor<512x512x3x3xbf16>) -> tensor<3x7x7x512xf32>
   kernel.call @matrix(%x, %u) params <> : (tensor<3x14x14x64xbf16>, tensor<100x64x1x1xbf16>) -> tensor<3x14x14x100xf32>
+  kernel.call @odd(%r, %u) params <> : (tensor<3x17x19x64xbf16>, tensor<100x64x1x1xbf16>) -> tensor<3x17x19x100xf32>
   return
 }
 // CHECK: kernel.func @lines symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <9, 2, 32832>
@@ -173,16 +175,26 @@ kernel.func @images symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x7x7x512xf32>, tensor<512x512x3x3xf32>) -> tensor<3x7x7x512xf32>
   kernel.yield %4 : tensor<3x7x7x512xf32>
 }
-// CHECK: kernel.func @matrix symbols [] layouts ["", "conv48_pairs"] schedule "PackedConv"
-// expected-remark@+3 {{does not run by DirectConv: its operands are bf16}}
-// expected-remark@+2 {{does not run by SmallConv: its operands are bf16}}
-// expected-remark@+1 {{does not run by LineConv: its windows are a matrix as they lie}}
+// CHECK: kernel.func @matrix symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <18, 2, 0>
+// expected-remark@+2 {{does not run by DirectConv: its operands are bf16}}
+// expected-remark@+1 {{does not run by SmallConv: its operands are bf16}}
 kernel.func @matrix symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<3x14x14x64xbf16>, %1: tensor<100x64x1x1xbf16>):
   %2 = graph.cast %0 : (tensor<3x14x14x64xbf16>) -> tensor<3x14x14x64xf32>
   %3 = graph.cast %1 : (tensor<100x64x1x1xbf16>) -> tensor<100x64x1x1xf32>
   %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<3x14x14x64xf32>, tensor<100x64x1x1xf32>) -> tensor<3x14x14x100xf32>
   kernel.yield %4 : tensor<3x14x14x100xf32>
+}
+// CHECK: kernel.func @odd symbols [] layouts ["", "conv48_pairs"] schedule "PackedConv"
+// expected-remark@+3 {{does not run by DirectConv: its operands are bf16}}
+// expected-remark@+2 {{does not run by SmallConv: its operands are bf16}}
+// expected-remark@+1 {{does not run by LineConv: its windows are a matrix as they lie}}
+kernel.func @odd symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x17x19x64xbf16>, %1: tensor<100x64x1x1xbf16>):
+  %2 = graph.cast %0 : (tensor<3x17x19x64xbf16>) -> tensor<3x17x19x64xf32>
+  %3 = graph.cast %1 : (tensor<100x64x1x1xbf16>) -> tensor<100x64x1x1xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<3x17x19x64xf32>, tensor<100x64x1x1xf32>) -> tensor<3x17x19x100xf32>
+  kernel.yield %4 : tensor<3x17x19x100xf32>
 }
 
 // -----

@@ -70,6 +70,30 @@ TEST_P(LineConv, TakesShortLines) {
   run(convs, {1, 3});
 }
 
+/// Images that are matrices as they lie, cut into lines of other lengths.
+TEST_P(LineConv, TakesPixelsAlone) {
+  std::vector<Conv> convs;
+  for (Numbers image : std::vector<Numbers>{{7, 7},
+                                            {1, 9},
+                                            {3, 5},
+                                            {16, 17},
+                                            {20, 21},
+                                            {14, 14},
+                                            {2, 113},
+                                            {51, 5}})
+    for (int64_t channels : {32, 160})
+      convs.push_back({1,
+                       channels,
+                       50,
+                       image,
+                       {1, 1},
+                       {1, 1},
+                       {1, 1},
+                       {0, 0, 0, 0},
+                       commonEpilogues(50)[1]});
+  run(convs, {0, 1, 3});
+}
+
 /// Whose images share a filter that is fetched panel by panel.
 TEST_P(LineConv, FetchesLargeFilters) {
   run({{1, 1024, 1050, {6, 10}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
