@@ -243,7 +243,7 @@ SmallVector<std::string> layoutsDirectConv(const KernelView &view) {
 //===--- LineConv ---===//
 
 std::optional<std::string> refusalLineConv(const KernelView &view) {
-  if (auto why = refusalOfAll(view, /*takesPairs=*/true))
+  if (auto why = refusalOfAll(view, Narrow::Pairs))
     return why;
   if (auto why = refusalOfBehind(view))
     return why;
