@@ -44,6 +44,48 @@ Value alongLast(OpBuilder &builder, Value value) {
   return graph::ReshapeOp::create(builder, value.getLoc(), type, value);
 }
 
+/// A filter of i32 as bytes, less a zero point for each map.
+struct NarrowFilter {
+  DenseElementsAttr bytes, zeros; // The latter null: i8 that count from 0.
+
+  /// nullopt where a map's numbers are no bytes less one.
+  static std::optional<NarrowFilter> of(DenseIntElementsAttr numbers);
+};
+
+std::optional<NarrowFilter> NarrowFilter::of(DenseIntElementsAttr numbers) {
+  ShapedType type = numbers.getType();
+  int64_t maps = type.getDimSize(0), depth = type.getNumElements() / maps;
+  SmallVector<int64_t> values, lows(maps, 255), highs(maps, -255);
+  for (const APInt &number : numbers.getValues<APInt>()) {
+    size_t map = values.size() / size_t(depth);
+    values.push_back(number.getSExtValue());
+    lows[map] = std::min(lows[map], values.back());
+    highs[map] = std::max(highs[map], values.back());
+  }
+  bool isSigned =
+      *llvm::min_element(lows) >= -128 && *llvm::max_element(highs) <= 127;
+  SmallVector<APInt> bytes;
+  SmallVector<int32_t> zeros;
+  for (auto [low, high] : llvm::zip(lows, highs)) {
+    if (low < -255 || high > 255 || high - low > 255)
+      return std::nullopt;
+    zeros.push_back(isSigned ? 0 : int32_t(-low));
+  }
+  for (auto [i, value] : llvm::enumerate(values))
+    bytes.push_back(APInt(8, uint64_t(value + zeros[i / size_t(depth)]) & 255));
+  MLIRContext *context = type.getContext();
+  auto narrow = IntegerType::get(
+      context, 8, isSigned ? IntegerType::Signless : IntegerType::Unsigned);
+  SmallVector<int64_t> perMap(type.getRank(), 1);
+  perMap[0] = maps;
+  auto zerosType = RankedTensorType::get(perMap, IntegerType::get(context, 32));
+  return NarrowFilter{
+      DenseElementsAttr::get(RankedTensorType::get(type.getShape(), narrow),
+                             bytes),
+      isSigned ? DenseElementsAttr()
+               : DenseElementsAttr::get(zerosType, ArrayRef(zeros))};
+}
+
 std::string refusal(graph::ConvOp op, graph::DequantizeOp image,
                     graph::DequantizeOp filter) {
   SmallVector<graph::Expr> dims = graph::getDims(op.getFilter());
@@ -182,33 +224,20 @@ void IntegerConvs::narrowFilter(graph::ConvOp op) {
                           : DenseIntElementsAttr();
   if (!numbers || numbers.empty())
     return;
-  int64_t low = INT64_MAX, high = INT64_MIN;
-  for (const APInt &number : numbers.getValues<APInt>()) {
-    low = std::min(low, number.getSExtValue());
-    high = std::max(high, number.getSExtValue());
-  }
-  bool isSigned = low >= -128 && high <= 127;
-  if (high - low > 255 || low < -255 || high > 255)
+  std::optional<NarrowFilter> narrow = NarrowFilter::of(numbers);
+  if (!narrow)
     return;
-  if (isSigned)
-    low = 0;
   OpBuilder builder(op);
-  auto narrow = IntegerType::get(op.getContext(), 8,
-                                 isSigned ? IntegerType::Signless
-                                          : IntegerType::Unsigned);
-  auto type = RankedTensorType::get(numbers.getType().getShape(), narrow);
-  SmallVector<APInt> bytes;
-  for (const APInt &number : numbers.getValues<APInt>())
-    bytes.push_back((number - uint64_t(low)).trunc(8));
   Location loc = op.getLoc();
-  Value filter = graph::ConstantOp::create(builder, loc, type,
-                                           DenseElementsAttr::get(type, bytes));
+  Value filter = graph::ConstantOp::create(
+      builder, loc, narrow->bytes.getType(), narrow->bytes);
   filter =
       castTo(builder, loc, asWeight(builder, filter), builder.getI32Type());
-  if (low != 0)
+  if (narrow->zeros)
     filter = graph::SubOp::create(
         builder, loc, filter.getType(), filter,
-        scalarOf(builder, loc, builder.getI32IntegerAttr(int32_t(-low))));
+        graph::ConstantOp::create(builder, loc, narrow->zeros.getType(),
+                                  narrow->zeros));
   op.getFilterMutable().assign(filter);
   eraseUnused(constant);
 }

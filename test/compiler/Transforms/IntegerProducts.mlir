@@ -239,24 +239,24 @@ func.func @pools(%x: tensor<1x4x4x4xui8>, %z: tensor<ui8>) -> (tensor<1x2x2x4xf3
 // -----
 
 // Groups of integers are convolved in f32, where their sums are exact, and a
-// filter that folding has widened is bytes again, with a zero point if needed.
+// filter that folding has widened is bytes again, with zero points if needed.
 // CHECK-LABEL: @groups_and_constants
 // CHECK:      %[[I:.*]] = graph.cast %{{.*}} : (tensor<1x9x8xi32>) -> tensor<1x9x8xf32>
 // CHECK:      %[[G:.*]] = graph.conv %[[I]], %{{.*}} {{{.*}}group = 8{{.*}} -> tensor<1x9x8xf32>
-// CHECK:      graph.constant {value = dense<{{\[\[\[}}0, 255]]]> : tensor<1x1x2xui8>}
-// CHECK:      graph.constant {value = dense<200> : tensor<i32>}
-// CHECK:      graph.conv {{.*}}group = 1{{.*}} -> tensor<1x8x1xi32>
+// CHECK:      graph.constant {value = dense<{{\[\[\[}}0, 255]], {{\[\[}}0, 252]]]> : tensor<2x1x2xui8>}
+// CHECK:      graph.constant {value = dense<{{\[\[\[}}200]], {{\[\[}}-3]]]> : tensor<2x1x1xi32>}
+// CHECK:      graph.conv {{.*}}group = 1{{.*}} -> tensor<1x8x2xi32>
 // CHECK:      return %[[G]],
-func.func @groups_and_constants(%x: tensor<1x9x8xui8>, %y: tensor<1x9x1xui8>) -> (tensor<1x9x8xf32>, tensor<1x8x1xi32>) {
+func.func @groups_and_constants(%x: tensor<1x9x8xui8>, %y: tensor<1x9x1xui8>) -> (tensor<1x9x8xf32>, tensor<1x8x2xi32>) {
   %w = graph.weight {name = "w"} : () -> tensor<8x1x3xi8>
-  %v = graph.constant {value = dense<[[[-200, 55]]]> : tensor<1x1x2xi32>} : () -> tensor<1x1x2xi32>
+  %v = graph.constant {value = dense<[[[-200, 55]], [[3, 255]]]> : tensor<2x1x2xi32>} : () -> tensor<2x1x2xi32>
   %0 = graph.cast %x : (tensor<1x9x8xui8>) -> tensor<1x9x8xi32>
   %1 = graph.cast %w : (tensor<8x1x3xi8>) -> tensor<8x1x3xi32>
   %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 8 : i64, channels_last} : (tensor<1x9x8xi32>, tensor<8x1x3xi32>) -> tensor<1x9x8xi32>
   %3 = graph.cast %2 : (tensor<1x9x8xi32>) -> tensor<1x9x8xf32>
   %4 = graph.cast %y : (tensor<1x9x1xui8>) -> tensor<1x9x1xi32>
-  %5 = graph.conv %4, %v {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64, channels_last} : (tensor<1x9x1xi32>, tensor<1x1x2xi32>) -> tensor<1x8x1xi32>
-  return %3, %5 : tensor<1x9x8xf32>, tensor<1x8x1xi32>
+  %5 = graph.conv %4, %v {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64, channels_last} : (tensor<1x9x1xi32>, tensor<2x1x2xi32>) -> tensor<1x8x2xi32>
+  return %3, %5 : tensor<1x9x8xf32>, tensor<1x8x2xi32>
 }
 
 // -----
