@@ -208,8 +208,9 @@ func.func @by_bytes(%x: tensor<1x9x9x8xui8>, %z: tensor<ui8>) {
   return
 }
 // CHECK: kernel.func @bytes symbols [] layouts ["", "", "taps_first"] schedule "DepthwiseTiles"
-// expected-remark@+3 {{does not run by DirectConv: its image is of bytes}}
-// expected-remark@+2 {{does not run by SmallConv: its image is of bytes}}
+// expected-remark@+4 {{does not run by DirectConv: its image is of bytes}}
+// expected-remark@+3 {{does not run by SmallConv: its image is of bytes}}
+// expected-remark@+2 {{does not run by LineConv: its image is of bytes}}
 // expected-remark@+1 {{does not run by PackedConv: its image is of bytes}}
 kernel.func @bytes symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x9x8xui8>, %1: tensor<ui8>, %2: tensor<8x1x3x3xf32>):
