@@ -11,6 +11,8 @@ namespace {
 /// Pixels of a block, and bytes of its slab, which the second level of the
 /// cache holds beside a filter.
 constexpr int64_t blockPixels = 256, maxSlabBytes = 512 << 10;
+/// Runs of a window: where they begin is stored for each piece.
+constexpr int64_t mostRuns = 128;
 /// Pairs of a pixel whose products are soon done: of smaller blocks, what is
 /// read and written then stays in the first level from panel to panel.
 constexpr int64_t shallow = 64;
@@ -96,6 +98,8 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
     return refuse("it has not two spatial axes");
   if (view.depth.run % LineConvView::step != 0)
     return refuse("a line of its windows is no multiple of 32 elements");
+  if (view.depth.lines > mostRuns)
+    return refuse("its windows have many lines");
   DirectConvView &slab = view.slab;
   for (size_t i = 0; i < 2; ++i) {
     std::optional<DirectConvAxis> axis = directConvAxisOf(op, i);

@@ -10,10 +10,10 @@
 // a line or an image has some pixels that the one before it has, too.
 //
 // A block is some lines of an image's result, or some whole images that share a
-// filter too large for the cache. What it reads is copied to
-// scratch memory, once, with zeros around it (the slab of DirectConvView.h),
-// unless all windows lie inside of the image. A row of the launch is a panel of
-// a block; panels are those of PackedConv.
+// filter too large for the cache. What it reads is copied to scratch memory,
+// once, with zeros around it (the slab of DirectConvView.h), unless all windows
+// lie inside of the image. A row of the launch is a panel of a block; panels
+// are those of PackedConv.
 //
 //===----------------------------------------------------------------------===//
 

@@ -15,7 +15,8 @@ struct ConvBlock {
   Value firstLine, lines, firstPixel, pixels;
 };
 
-/// Copies the slab of a block from an f32 image to scratch memory.
+/// Copies the slab of a block from an image, of f32 or of pairs of bf16 (see
+/// ConvDepth.h), to scratch memory.
 class ConvSlab {
 public:
   ConvSlab(Emitter &e, const kernel::DirectConvView &view, Value input,
