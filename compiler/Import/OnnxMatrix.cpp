@@ -60,9 +60,8 @@ Value scaled(NodeConverter &node, Value value, double factor) {
   return node.mul(value, factor);
 }
 
-LogicalResult convertGemm(NodeConverter &node) {
-  Value lhs = node.input(0), rhs = node.input(1),
-        addend = node.optionalInput(2);
+/// A and B of a Gemm as its product multiplies them.
+LogicalResult orderGemm(NodeConverter &node, Value &lhs, Value &rhs) {
   if (failed(node.expectRank(lhs, 2, "A")) ||
       failed(node.expectRank(rhs, 2, "B")))
     return failure();
@@ -70,6 +69,14 @@ LogicalResult convertGemm(NodeConverter &node) {
     lhs = transposed(node, lhs);
   if (node.flagAttr("transB", false))
     rhs = transposed(node, rhs);
+  return success();
+}
+
+LogicalResult convertGemm(NodeConverter &node) {
+  Value lhs = node.input(0), rhs = node.input(1),
+        addend = node.optionalInput(2);
+  if (failed(orderGemm(node, lhs, rhs)))
+    return failure();
   double alpha = node.floatAttr("alpha", 1), beta = node.floatAttr("beta", 1);
   Value sum = scaled(node, node.matmul(lhs, rhs), alpha);
   // Not even a NaN of C comes through a beta of zero.
@@ -172,13 +179,8 @@ LogicalResult convertDynamicQuantizeMatmul(NodeConverter &node) {
 /// the product do. Without a scale of the result, it is f32.
 LogicalResult convertQuantizedGemm(NodeConverter &node) {
   Value lhs = node.input(0), rhs = node.input(3);
-  if (failed(node.expectRank(lhs, 2, "A")) ||
-      failed(node.expectRank(rhs, 2, "B")))
+  if (failed(orderGemm(node, lhs, rhs)))
     return failure();
-  if (node.flagAttr("transA", false))
-    lhs = transposed(node, lhs);
-  if (node.flagAttr("transB", false))
-    rhs = transposed(node, rhs);
   Value sums =
       integerProduct(node, lhs, node.input(2), rhs, node.optionalInput(5));
   Value bias = node.optionalInput(6);

@@ -11,25 +11,9 @@ using namespace mlir;
 namespace tenon {
 namespace {
 
-/// Multiply-adds of an image: fewer take no longer in f32.
-constexpr int64_t fewestProducts = int64_t(1) << 20;
 constexpr float largest = 127;
 /// Maps of less than that are zeros: their scale has no inverse.
 constexpr float smallest = 1e-30f;
-
-/// Whether an image's sizes say that it is little work.
-bool hasFewProducts(graph::ConvOp op) {
-  int64_t products =
-      cast<ShapedType>(op.getFilter().getType()).getNumElements();
-  SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
-  for (graph::Expr dim : ArrayRef(dims).drop_front().drop_back()) {
-    std::optional<int64_t> size = dim.asConstant();
-    if (!size || products >= fewestProducts)
-      return false;
-    products *= *size;
-  }
-  return products < fewestProducts;
-}
 
 std::vector<float> elementsOf(const Weight &weight) {
   std::vector<float> elements(weight.bytes().size() / sizeof(float));

@@ -53,9 +53,6 @@ constexpr int64_t fewestColumns = 64;
 /// Of a product whose operands have to be rounded by kernels of their own, in a
 /// row and in a column for each of their elements.
 constexpr int64_t fewestSums = 256 * 256;
-/// Multiply-adds of an image on a CPU: fewer are a matter of a microsecond, and
-/// take no longer in f32.
-constexpr int64_t fewestProducts = int64_t(1) << 20;
 
 bool isLargeWeight(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -246,19 +243,6 @@ private:
         return "an operand is seen from a branch";
     }
     return "";
-  }
-
-  static bool hasFewProducts(graph::ConvOp op) {
-    auto filter = cast<RankedTensorType>(op.getFilter().getType());
-    int64_t products = filter.getNumElements();
-    SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
-    for (graph::Expr dim : ArrayRef(dims).drop_front().drop_back()) {
-      std::optional<int64_t> size = dim.asConstant();
-      if (!size || products >= fewestProducts)
-        return false;
-      products *= *size;
-    }
-    return products < fewestProducts;
   }
 
   std::string refusal(graph::ConvOp op) {

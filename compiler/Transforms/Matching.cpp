@@ -94,6 +94,20 @@ bool isGiven(Value memory) {
   return !producer || isa<graph::AppendOp, graph::ConcatOp>(producer);
 }
 
+bool hasFewProducts(graph::ConvOp op) {
+  constexpr int64_t fewest = int64_t(1) << 20; // A matter of a microsecond.
+  int64_t products =
+      cast<ShapedType>(op.getFilter().getType()).getNumElements();
+  SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
+  for (graph::Expr dim : ArrayRef(dims).drop_front().drop_back()) {
+    std::optional<int64_t> size = dim.asConstant();
+    if (!size || products >= fewest)
+      return false;
+    products *= *size;
+  }
+  return products < fewest;
+}
+
 void eraseUnused(Operation *op) {
   llvm::SetVector<Operation *> unused;
   unused.insert(op);

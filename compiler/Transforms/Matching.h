@@ -44,6 +44,10 @@ llvm::SetVector<mlir::Operation *> pointwiseTree(mlir::Operation *end);
 /// argument, or rows that are appended or joined.
 bool isGiven(mlir::Value memory);
 
+/// Whether the sizes of an image say that to convolve it with a filter of known
+/// size takes CPUs no longer in f32 than in fewer bits.
+bool hasFewProducts(graph::ConvOp op);
+
 /// Erases `op` if nothing uses it, then what only it used.
 void eraseUnused(mlir::Operation *op);
 

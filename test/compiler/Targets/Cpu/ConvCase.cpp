@@ -21,6 +21,43 @@ std::string withResult(std::string text, const std::string &type) {
 
 } // namespace
 
+AnyConv AnyConv::of(int64_t channels, int64_t groups, int64_t maps,
+                    const Numbers &taps, const Sliding &sliding) {
+  size_t axes = taps.size();
+  AnyConv conv = {
+      {"n"}, {std::to_string(maps), std::to_string(channels / groups)}, {"n"}};
+  for (size_t i = 0; i < axes; ++i) {
+    std::string size = "h" + std::to_string(i);
+    int64_t stride = sliding.strides[i];
+    int64_t more = sliding.pads[i] + sliding.pads[axes + i] -
+                   sliding.dilations[i] * (taps[i] - 1) - 1;
+    conv.input.push_back(size);
+    conv.filter.push_back(std::to_string(taps[i]));
+    std::string slid = size + " + " + std::to_string(more);
+    if (stride != 1)
+      slid = "floordiv(" + slid + ", " + std::to_string(stride) + ") + 1";
+    else if (more == -1)
+      slid = size;
+    else
+      slid = size + " + " + std::to_string(more + 1);
+    conv.result.push_back(slid);
+  }
+  conv.input.push_back(std::to_string(channels));
+  conv.result.push_back(std::to_string(maps));
+  return conv;
+}
+
+std::vector<Symbols> sizesOf(const std::vector<Numbers> &images) {
+  std::vector<Symbols> sizes;
+  for (const Numbers &image : images) {
+    Symbols &symbols = sizes.emplace_back();
+    symbols["n"] = image[0];
+    for (size_t i = 1; i < image.size(); ++i)
+      symbols["h" + std::to_string(i - 1)] = image[i];
+  }
+  return sizes;
+}
+
 KernelCase convCase(const std::string &schedule, const Sliding &sliding,
                     const Dims &input, const Dims &filter, const Dims &result,
                     const Behind &behind) {

@@ -30,6 +30,18 @@ KernelCase convCase(const std::string &schedule, const Sliding &sliding,
                     const Dims &input, const Dims &filter, const Dims &result,
                     const Behind &behind);
 
+/// A convolution of images [n, h0.., channels] of any size with a filter of
+/// such taps.
+struct AnyConv {
+  Dims input, filter, result;
+
+  static AnyConv of(int64_t channels, int64_t groups, int64_t maps,
+                    const Numbers &taps, const Sliding &sliding);
+};
+
+/// Sizes n, h0.. of images for a case of such a convolution.
+std::vector<Symbols> sizesOf(const std::vector<Numbers> &images);
+
 /// A convolution of some images [h.., groups * channels], whose sizes are
 /// numbers, with a weight.
 struct FixedConv {

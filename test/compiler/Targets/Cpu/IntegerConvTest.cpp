@@ -45,37 +45,12 @@ struct Conv {
   Behind behind = {"", "", "i32"};
 
   KernelCase at(const std::vector<Numbers> &images) const {
-    size_t axes = taps.size();
-    Dims input = {"n"}, result = {"n"},
-         filter = {std::to_string(maps), std::to_string(channels)};
-    for (size_t i = 0; i < axes; ++i) {
-      std::string size = "h" + std::to_string(i);
-      int64_t more =
-          pads[i] + pads[axes + i] - dilations[i] * (taps[i] - 1) - 1;
-      input.push_back(size);
-      filter.push_back(std::to_string(taps[i]));
-      std::string slid = size + " + " + std::to_string(more);
-      result.push_back(strides[i] == 1
-                           ? size + " + " + std::to_string(more + 1)
-                           : "floordiv(" + slid + ", " +
-                                 std::to_string(strides[i]) + ") + 1");
-      if (strides[i] == 1 && more == -1)
-        result.back() = size;
-    }
-    input.push_back(std::to_string(channels));
-    result.push_back(std::to_string(maps));
-    KernelCase test =
-        integers(convCase("PackedConvInt8",
-                          {strides, dilations, pads, /*groups=*/1, "i32"},
-                          input, filter, result, behind),
-                 input, filter, result);
-    test.sizes.clear();
-    for (const Numbers &image : images) {
-      Symbols symbols = {{"n", image[0]}};
-      for (size_t i = 0; i < axes; ++i)
-        symbols["h" + std::to_string(i)] = image[1 + i];
-      test.sizes.push_back(symbols);
-    }
+    Sliding sliding = {strides, dilations, pads, /*groups=*/1, "i32"};
+    AnyConv any = AnyConv::of(channels, 1, maps, taps, sliding);
+    KernelCase test = integers(convCase("PackedConvInt8", sliding, any.input,
+                                        any.filter, any.result, behind),
+                               any.input, any.filter, any.result);
+    test.sizes = sizesOf(images);
     return test;
   }
 

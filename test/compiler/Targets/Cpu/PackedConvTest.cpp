@@ -17,36 +17,13 @@ struct Conv {
 
   /// At sizes of images: n, h.. each.
   KernelCase at(const std::vector<Numbers> &images) const {
-    size_t axes = taps.size();
     int64_t groups = isDepthwise ? channels : 1;
-    Dims input = {"n"}, result = {"n"},
-         filter = {std::to_string(maps), std::to_string(channels / groups)};
-    for (size_t i = 0; i < axes; ++i) {
-      std::string size = "h" + std::to_string(i);
-      int64_t more =
-          pads[i] + pads[axes + i] - dilations[i] * (taps[i] - 1) - 1;
-      input.push_back(size);
-      filter.push_back(std::to_string(taps[i]));
-      std::string slid = size + " + " + std::to_string(more);
-      result.push_back(strides[i] == 1
-                           ? size + " + " + std::to_string(more + 1)
-                           : "floordiv(" + slid + ", " +
-                                 std::to_string(strides[i]) + ") + 1");
-      if (strides[i] == 1 && more == -1)
-        result.back() = size;
-    }
-    input.push_back(std::to_string(channels));
-    result.push_back(std::to_string(maps));
-    KernelCase test = convCase(isDepthwise ? "DepthwiseConv" : "PackedConv",
-                               {strides, dilations, pads, groups, element},
-                               input, filter, result, behind);
-    test.sizes.clear();
-    for (const Numbers &image : images) {
-      Symbols symbols = {{"n", image[0]}};
-      for (size_t i = 0; i < axes; ++i)
-        symbols["h" + std::to_string(i)] = image[1 + i];
-      test.sizes.push_back(symbols);
-    }
+    Sliding sliding = {strides, dilations, pads, groups, element};
+    AnyConv any = AnyConv::of(channels, groups, maps, taps, sliding);
+    KernelCase test =
+        convCase(isDepthwise ? "DepthwiseConv" : "PackedConv", sliding,
+                 any.input, any.filter, any.result, behind);
+    test.sizes = sizesOf(images);
     return test;
   }
 };
