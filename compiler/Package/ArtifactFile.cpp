@@ -18,6 +18,18 @@ constexpr size_t bufferBytes = size_t(2) << 20;
 Error refuse(StringRef path, const Twine &reason) {
   return createStringError("cannot write " + path + ": " + reason);
 }
+
+/// Zero, or an errno.
+int writeAll(int descriptor, ArrayRef<char> bytes) {
+  while (!bytes.empty()) {
+    ssize_t done = ::write(descriptor, bytes.data(), bytes.size());
+    if (done < 0 && errno != EINTR)
+      return errno;
+    if (done > 0)
+      bytes = bytes.drop_front(size_t(done));
+  }
+  return 0;
+}
 } // namespace
 
 Expected<std::unique_ptr<ArtifactFile>> ArtifactFile::create(StringRef path) {
@@ -34,23 +46,26 @@ Expected<std::unique_ptr<ArtifactFile>> ArtifactFile::create(StringRef path) {
 }
 
 ArtifactFile::~ArtifactFile() {
+  wait();
   if (file)
     consumeError(file->discard());
 }
 
+void ArtifactFile::wait() {
+  if (!onItsWay.valid())
+    return;
+  int error = onItsWay.get();
+  failure = failure ? failure : error;
+}
+
+/// Weights are packed and summed up while the system copies those before.
 void ArtifactFile::flush() {
-  const char *next = buffer.data();
-  size_t left = buffer.size();
-  while (left > 0 && failure == 0) {
-    ssize_t done = ::write(file->FD, next, left);
-    if (done < 0 && errno != EINTR)
-      failure = errno;
-    if (done > 0) {
-      next += done;
-      left -= size_t(done);
-    }
-  }
+  wait();
+  std::swap(buffer, leaving);
   buffer.clear();
+  if (failure == 0)
+    onItsWay = std::async(std::launch::async, writeAll, file->FD,
+                          ArrayRef<char>(leaving));
 }
 
 void ArtifactFile::write(ArrayRef<char> bytes) {
@@ -75,6 +90,7 @@ void ArtifactFile::align(uint64_t alignment) {
 
 Error ArtifactFile::keep() {
   flush();
+  wait();
   if (failure)
     return refuse(path, std::strerror(failure));
   Error error = file->keep(path);

@@ -9,6 +9,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
 
+#include <future>
 #include <optional>
 
 namespace tenon {
@@ -33,10 +34,12 @@ private:
   ArtifactFile(llvm::StringRef path, llvm::sys::fs::TempFile file)
       : path(path), file(std::move(file)) {}
   void flush();
+  void wait(); // Until nothing is on its way.
 
   std::string path;
   std::optional<llvm::sys::fs::TempFile> file;
-  std::vector<char> buffer;
+  std::vector<char> buffer, leaving;
+  std::future<int> onItsWay;
   uint64_t written = 0;
   int failure = 0; // errno
 };
