@@ -4,6 +4,7 @@
 #include "compiler/PipelineTargets.h"
 #include "compiler/Targets/Cpu/Compile.h"
 #include "compiler/Targets/Cuda/Compile.h"
+#include "dialects/Kernel/ConvDepth.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -13,37 +14,44 @@ namespace {
 
 constexpr uint32_t ptxSm = 80; // What compilePtx writes for.
 
-/// Whether a kernel multiplies 8-bit numbers.
-bool hasQuads(ModuleOp module) {
-  return llvm::any_of(module.getOps<kernel::FuncOp>(), [](auto function) {
-    return function.getSchedule() == "PackedMatmulInt8" ||
-           function.getSchedule() == "PackedConvInt8";
-  });
+/// What kernels multiply that some CPUs have instructions for.
+struct Multiplied {
+  bool pairs = false, quads = false; // Of bf16, and of 8-bit numbers.
+};
+
+Multiplied multipliedBy(ModuleOp module, const CompileOptions &options) {
+  Multiplied found;
+  // Many rows meet weights of few bits as pairs.
+  found.pairs = options.usesPrecision(Precision::Bf16) ||
+                options.usesPrecision(Precision::Int8Weights) ||
+                options.usesPrecision(Precision::Int4Weights);
+  for (auto function : module.getOps<kernel::FuncOp>())
+    found.quads |= function.getSchedule() == "PackedMatmulInt8" ||
+                   function.getSchedule() == "PackedConvInt8";
+  module.walk(
+      [&](graph::ConvOp op) { found.pairs |= kernel::convolvesPairs(op); });
+  return found;
 }
 
-/// Whether a program that multiplies pairs of bf16, or 8-bit numbers, has a use
-/// for a level's instructions.
-bool isWorthIt(const cpu::CpuLevel &level, bool hasPairs, bool hasQuads) {
+/// Whether a program that multiplies these has a use for a level's
+/// instructions.
+bool isWorthIt(const cpu::CpuLevel &level, Multiplied multiplied) {
   if (level.amx != cpu::Amx::None)
-    return hasPairs || hasQuads;
+    return multiplied.pairs || multiplied.quads;
   if (level.pairDots != cpu::PairDots::None)
-    return hasPairs;
-  return hasQuads || !level.quadDots;
+    return multiplied.pairs;
+  return multiplied.quads || !level.quadDots;
 }
 
 /// The CPU levels that code is made for; those that are unknown become errors.
 /// Unless some are named, the ones whose instructions a program needs.
 std::vector<cpu::CpuLevel> levelsOf(const CompileOptions &options,
-                                    bool hasQuads,
+                                    Multiplied multiplied,
                                     std::vector<std::string> &errors) {
   std::vector<cpu::CpuLevel> levels;
-  // Many rows meet weights of few bits as pairs.
-  bool hasPairs = options.usesPrecision(Precision::Bf16) ||
-                  options.usesPrecision(Precision::Int8Weights) ||
-                  options.usesPrecision(Precision::Int4Weights);
   if (options.levels.empty())
     for (const cpu::CpuLevel &level : cpu::cpuLevels())
-      if (isWorthIt(level, hasPairs, hasQuads))
+      if (isWorthIt(level, multiplied))
         levels.push_back(level);
   for (const std::string &name : options.levels) {
     std::optional<cpu::CpuLevel> level = cpu::findCpuLevel(name);
@@ -75,7 +83,7 @@ void checkTargets(const CompileOptions &options,
   bool hasCpu = llvm::is_contained(options.targets, Target::Cpu);
   bool hasCuda = llvm::is_contained(options.targets, Target::Cuda);
   if (hasCpu)
-    levelsOf(options, /*hasQuads=*/false, errors);
+    levelsOf(options, {}, errors);
   else if (!options.levels.empty())
     errors.push_back("CPU levels are given, but CPUs are no target");
   if (hasCuda && options.precisionPlan)
@@ -100,7 +108,7 @@ void checkTargets(const CompileOptions &options,
 std::string llvmIrOf(ModuleOp module, const CompileOptions &options) {
   std::vector<std::string> errors;
   FailureOr<std::string> ir = cpu::compileToLlvmIr(
-      module, levelsOf(options, hasQuads(module), errors).front());
+      module, levelsOf(options, multipliedBy(module, options), errors).front());
   return succeeded(ir) ? *ir : "";
 }
 
@@ -113,7 +121,7 @@ bool TargetCode::generate(const CompileOptions &options,
 bool TargetCode::generateForCpu(const CompileOptions &options,
                                 std::vector<std::string> &errors) {
   std::vector<cpu::CpuLevel> wanted =
-      levelsOf(options, hasQuads(*module), errors);
+      levelsOf(options, multipliedBy(*module, options), errors);
   FailureOr<std::vector<std::string>> made =
       cpu::compileObjects(*module, wanted);
   if (failed(made))

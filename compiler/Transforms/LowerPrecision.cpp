@@ -9,10 +9,11 @@
 // f16 ends at 65504: weights with more in them stay f32.
 //
 // On CPUs these are the products by weights, of those by weights of 8 or 4 bits
-// lhs alone; what attention multiplies, beside products in int8 too: its kernel
-// rounds that itself, for those CPUs that gain by it; and, where some level
-// multiplies pairs, products of two activations and convolutions of one group.
-// Sums between convolutions, and what pools take the largest of, are read in 16
+// lhs alone; what attention multiplies: its kernel rounds that itself, for
+// those CPUs that gain by it; and, where some level multiplies pairs, products
+// of two activations and convolutions of one group. Attention and convolutions
+// that have no kernel for the fewer bits that they ask for are such, too. Sums
+// between convolutions, and what pools take the largest of, are read in 16
 // bits: their kernels store one result. CPUs have no products of f16
 // with sums of f32: there it is weights and tables alone that become f16, which
 // kernels multiply as the f32 that they are.
@@ -117,15 +118,18 @@ private:
   /// Whether what meets a weight stays f32.
   bool isOfWeightsAlone() const { return !isCuda && narrowType.isF16(); }
 
-  /// Whether an op that is to have fewer bits has no kernel for them: attention
-  /// on CPUs, and on CUDA all but products by weights.
+  /// Whether an op that is to have fewer bits has no kernel for them: on CPUs
+  /// attention and convolutions whose images were not calibrated, on CUDA all
+  /// but products by weights.
   bool staysInBf16(Operation *op, Precision own) const {
     auto matmul = dyn_cast<graph::MatmulOp>(op);
     if (isCuda && own == Precision::Int8)
       return !(matmul && readsBytes(matmul));
     if (isCuda)
       return isOfFewBits(own) && !(matmul && readsFewBits(matmul));
-    return isa<graph::AttentionOp>(op) &&
+    if (isa<graph::ConvOp>(op) && own == Precision::Int8)
+      return !op->hasAttr(lhsAttribute);
+    return isa<graph::AttentionOp, graph::ConvOp>(op) &&
            (own == Precision::Int8 || isOfFewBits(own));
   }
 
@@ -391,7 +395,8 @@ private:
     OpBuilder builder(op);
     Value value = operand.get();
     // An image is read in place: what moves it does so before.
-    if (isa<graph::ConvOp>(op) && !isCuda && operand.getOperandNumber() == 0)
+    if (isa<graph::ConvOp>(op) && !isCuda && operand.getOperandNumber() == 0 &&
+        !isProbe(op))
       images.insert(value);
     if (value.getDefiningOp<graph::WeightOp>() || isa<graph::ConvOp>(op))
       return operand.set(

@@ -49,7 +49,8 @@ struct LowerStaticInt8 : impl::LowerStaticInt8PassBase<LowerStaticInt8> {
         return signalPassFailure();
     }
     for (auto &[value, numbers] : images)
-      readBytes(value, numbers);
+      if (numbers.isForAll)
+        readBytes(value, numbers);
   }
 
 private:
@@ -80,13 +81,15 @@ private:
     auto [found, isNew] = images.try_emplace(op.getInput(), StaticNumbers());
     if (isNew)
       found->second = quantize(op.getInput(), filter.getDimSize(1), lhs);
-    const StaticNumbers &numbers = found->second;
+    StaticNumbers &numbers = found->second;
+    numbers.isForAll |= !isProbe(op);
     convs.convolve(op, {numbers.numbers, numbers.scale}, numbers.from);
     return success();
   }
 
   struct StaticNumbers {
     Value numbers, scale, zero, from; // ui8, f32, and in i32 and ui8.
+    bool isForAll = false;            // Not for probes alone.
   };
 
   /// Gives other readers of an image what its bytes stand for.

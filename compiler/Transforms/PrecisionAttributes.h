@@ -29,6 +29,10 @@ Precision precisionOf(mlir::Operation *op, Precision otherwise);
 /// What `lhsAttribute` of an op says; none where there is no such attribute.
 std::optional<StaticLhs> staticLhsOf(mlir::Operation *op);
 
+/// Whether an op is a copy that probe-precision made. Others that read its
+/// operands show what the model does without it: they stay as they are.
+bool isProbe(mlir::Operation *op);
+
 /// For an op that a lowering does not take: says so in its attribute and, to
 /// explain, in a remark.
 void leaveInFp32(mlir::Operation *op, const llvm::Twine &why, bool explain);

@@ -127,6 +127,8 @@ private:
     for (Precision candidate : candidates) {
       Operation *copy = b.clone(*op);
       copy->setAttr(precisionAttribute, b.getStringAttr(nameOf(candidate)));
+      if (candidate != Precision::Int8)
+        copy->removeAttr(lhsAttribute);
       copy->setAttr(
           opNameAttribute,
           b.getStringAttr(Twine(probeName) + Twine(probes.probes.size())));
@@ -190,6 +192,11 @@ struct ProbePrecision : impl::ProbePrecisionPassBase<ProbePrecision> {
 std::unique_ptr<Pass> createProbePrecisionPass(ArrayRef<Precision> candidates,
                                                PrecisionProbes &probes) {
   return std::make_unique<ProbePrecision>(candidates, probes);
+}
+
+bool isProbe(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>(opNameAttribute);
+  return name && name.getValue().starts_with(probeName);
 }
 
 void markTaken(PrecisionProbes &probes, const PrecisionPlan &lowered) {

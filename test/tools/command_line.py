@@ -236,6 +236,14 @@ def check_auto_precision(folder):
     chosen, errors = precisions("--max-error", 0.5, "--calibrate", MLP)
     # Which of them is fastest is this CPU's affair.
     expect("fp32" not in chosen and min(errors) > 0, f"auto chose {chosen} {errors}")
+    # Convolutions have 8 bits only where their images were calibrated.
+    images = MLP.parent / "resnet_ts17"
+    run("compile", images / "model.onnx", "--precision=auto", "--max-error", 0.5,
+        "--calibrate", images, "--precision-plan", plan, "-o", artifact, out="1 of 1 conv")
+    rows = json.loads(plan.read_text())["ops"]
+    expect([row["op"] for row in rows if row["precision"] == "int8"] ==
+           [row["op"] for row in rows if "scale" in row] != [], f"auto chose {rows}")
+    run("verify", images, "--precision-plan", plan, "--max-error", 2e-2, out="1 passed")
     chosen, errors = precisions("--max-error", 0)
     expect(chosen == {"fp32"} and max(errors) == 0, f"auto chose {chosen} {errors}")
     run("verify", MLP, "--precision-plan", plan, "--max-error", 1e-4, out="1 passed")

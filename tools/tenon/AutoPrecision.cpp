@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/tenon/AutoPrecision.h"
+#include "tools/tenon/Calibration.h"
 #include "tools/tenon/Compare.h"
 #include "tools/tenon/CompiledModel.h"
 #include "tools/tenon/PrecisionChoice.h"
@@ -47,6 +48,7 @@ using Inputs = std::vector<Tensor>;
 /// An op, what it has to do and what other precisions do to its result.
 struct MeasuredOp {
   std::string op, kind;
+  std::optional<StaticLhs> lhs; // For int8, where it was calibrated.
   double flops = 0, weightElements = 0, dataElements = 0;
   /// Squares, relative to the result's; of the precisions that it takes.
   std::vector<std::pair<Precision, double>> errors;
@@ -89,6 +91,8 @@ public:
 
 private:
   llvm::Error readSets(Session &session);
+  llvm::Error calibrate();
+  std::optional<StaticLhs> calibratedLhs(const ProbedOp &op) const;
   llvm::Error seedSets(Session &session);
   llvm::Error add(Session &session, Inputs inputs);
   double worst(llvm::ArrayRef<Tensor> actual, size_t set) const;
@@ -103,6 +107,7 @@ private:
   std::string path;
   CompileOptions options;
   const PrecisionRequest &request;
+  PrecisionPlan calibrated; // How int8 is made of what each op reads.
   std::vector<Inputs> sets, expected;
   std::shared_ptr<CompiledModel> probing;
   bool seeded = false;
@@ -160,11 +165,34 @@ llvm::Error Measurement::prepare(llvm::ArrayRef<Precision> candidates) {
     return error;
   CompileOptions how = options;
   how.probes = candidates.vec();
+  if (!seeded && llvm::is_contained(candidates, Precision::Int8)) {
+    if (llvm::Error error = calibrate())
+      return error;
+    how.precisionPlan = calibrated;
+  }
   auto made = CompiledModel::make(path, how, request.threads);
   if (!made)
     return made.takeError();
   probing = std::move(*made);
   return llvm::Error::success();
+}
+
+/// Of the model in f32, as all of its ops stay but for their copies.
+llvm::Error Measurement::calibrate() {
+  auto made = calibrateInt8(path, options, request, /*keepsLast=*/true);
+  if (!made)
+    return made.takeError();
+  calibrated = std::move(*made);
+  for (OpPrecision &row : calibrated.ops)
+    row.precision = Precision::Fp32;
+  return llvm::Error::success();
+}
+
+std::optional<StaticLhs> Measurement::calibratedLhs(const ProbedOp &op) const {
+  for (const OpPrecision &row : calibrated.ops)
+    if (row.op == op.op && row.kind == op.kind)
+      return row.lhs;
+  return std::nullopt;
 }
 
 double Measurement::worst(llvm::ArrayRef<Tensor> actual, size_t set) const {
@@ -226,6 +254,7 @@ llvm::Expected<std::vector<MeasuredOp>> Measurement::ops() {
     };
     found.push_back({op.op,
                      op.kind,
+                     calibratedLhs(op),
                      2 * value(op.terms),
                      value(op.weightElements),
                      value(op.dataElements),
@@ -438,8 +467,11 @@ PrecisionPlan Planner::planOf(const Choice &choice) const {
   for (size_t i = 0; i < ops.size(); ++i) {
     plan.ops.push_back({ops[i].op, ops[i].kind, candidates[i][choice[i]],
                         std::sqrt(costs[i][choice[i]].error)});
-    if (isOfFewBits(plan.ops.back().precision))
-      plan.ops.back().block = measured.blockSize();
+    OpPrecision &row = plan.ops.back();
+    if (isOfFewBits(row.precision))
+      row.block = measured.blockSize();
+    if (row.precision == Precision::Int8)
+      row.lhs = ops[i].lhs;
   }
   return plan;
 }

@@ -213,7 +213,8 @@ void ObservedLhs::measureDynamic(Row row) {
 
 class Calibration {
 public:
-  explicit Calibration(const PrecisionRequest &request) : request(request) {}
+  Calibration(const PrecisionRequest &request, bool keepsLast)
+      : request(request), keepsLast(keepsLast) {}
 
   llvm::Expected<PrecisionPlan> run(const std::string &path,
                                     CompileOptions options);
@@ -229,6 +230,7 @@ private:
   void report() const;
 
   const PrecisionRequest &request;
+  const bool keepsLast;
   std::shared_ptr<CompiledModel> model;
   std::vector<InputSet> sets;
   std::vector<ObservedLhs> lhs; // As the program returns them.
@@ -372,6 +374,7 @@ void Calibration::report() const {
 llvm::Expected<PrecisionPlan> Calibration::run(const std::string &path,
                                                CompileOptions options) {
   options.stage = EmitStage::Artifact;
+  options.precision = Precision::Int8;
   options.observe = Observed::Int8;
   auto made = CompiledModel::make(path, options, request.threads);
   if (!made)
@@ -381,6 +384,8 @@ llvm::Expected<PrecisionPlan> Calibration::run(const std::string &path,
   if (!found)
     return found.takeError();
   sets = std::move(*found);
+  if (keepsLast && sets.size() > 1)
+    sets.pop_back();
   collect();
   if (llvm::Error error = chooseShifts())
     return error;
@@ -396,6 +401,6 @@ llvm::Expected<PrecisionPlan> Calibration::run(const std::string &path,
 
 llvm::Expected<PrecisionPlan>
 tenon::calibrateInt8(const std::string &path, const CompileOptions &options,
-                     const PrecisionRequest &request) {
-  return Calibration(request).run(path, options);
+                     const PrecisionRequest &request, bool keepsLast) {
+  return Calibration(request, keepsLast).run(path, options);
 }

@@ -139,3 +139,36 @@ func.func @shortcut(%x: tensor<1x16x16x64xf32>) -> tensor<1x16x16x64xf32> {
       -> tensor<1x16x16x64xf32>
   return %4 : tensor<1x16x16x64xf32>
 }
+
+// -----
+
+// What has no kernel for the bits that it asks for is multiplied in bf16; an
+// image that was calibrated is for lower-static-int8. A copy by which
+// probe-precision measures is no reason to round what others read.
+// CHECK-LABEL: @bits
+// CHECK:      %[[X:.*]] = graph.cast %{{.*}} : {{.*}} -> tensor<1x19x19x64xf32>
+// CHECK:      graph.conv %[[X]], %{{.*}} {{.*}}graph.precision = "bf16"
+// CHECK:      graph.conv %{{.*}}, %{{.*}} {{.*}}graph.precision = "bf16"
+// CHECK:      graph.conv %arg0, %{{.*}} {{.*}}graph.precision = "int8"
+// CHECK:      graph.add %{{.*}}, %arg0
+func.func @bits(%x: tensor<1x19x19x64xf32>)
+    -> (tensor<1x19x19x64xf32>, tensor<1x19x19x64xf32>,
+        tensor<1x19x19x64xf32>, tensor<1x19x19x64xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<64x64x1x1xf32>
+  %0 = graph.conv %x, %w {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>,
+      channels_last, graph.op = "probe 0", graph.precision = "int8"}
+      : (tensor<1x19x19x64xf32>, tensor<64x64x1x1xf32>) -> tensor<1x19x19x64xf32>
+  %1 = graph.conv %x, %w {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>,
+      channels_last, graph.op = "probe 1", graph.precision = "int4-weights"}
+      : (tensor<1x19x19x64xf32>, tensor<64x64x1x1xf32>) -> tensor<1x19x19x64xf32>
+  %2 = graph.conv %x, %w {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>,
+      channels_last, graph.lhs = {scale = 0.25 : f32, zero = 3}, graph.precision = "int8"}
+      : (tensor<1x19x19x64xf32>, tensor<64x64x1x1xf32>) -> tensor<1x19x19x64xf32>
+  %3 = graph.add %2, %x : (tensor<1x19x19x64xf32>, tensor<1x19x19x64xf32>)
+      -> tensor<1x19x19x64xf32>
+  return %0, %1, %2, %3 : tensor<1x19x19x64xf32>, tensor<1x19x19x64xf32>,
+      tensor<1x19x19x64xf32>, tensor<1x19x19x64xf32>
+}

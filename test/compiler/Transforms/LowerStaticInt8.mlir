@@ -91,6 +91,21 @@ func.func @convolution(%x: tensor<1x64x64x16xf32>) -> tensor<1x64x64x16xf32> {
 
 // -----
 
+// A copy by which probe-precision measures is no reason to sum bytes.
+// CHECK-LABEL: @probe
+// CHECK:      graph.conv {{.*}} -> tensor<1x64x64x16xi32>
+// CHECK-NOT:  graph.dequantize
+// CHECK:      graph.add %{{.*}}, %arg0
+func.func @probe(%x: tensor<1x64x64x16xf32>) -> tensor<1x64x64x16xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<16x16x3x3xf32>
+  %0 = graph.conv %x, %w {graph.op = "probe 7", graph.lhs = {scale = 0.25 : f32, zero = 3}, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1 : i64, channels_last}
+      : (tensor<1x64x64x16xf32>, tensor<16x16x3x3xf32>) -> tensor<1x64x64x16xf32>
+  %1 = graph.add %0, %x : (tensor<1x64x64x16xf32>, tensor<1x64x64x16xf32>) -> tensor<1x64x64x16xf32>
+  return %1 : tensor<1x64x64x16xf32>
+}
+
+// -----
+
 // Groups and small images stay, whatever a plan says.
 // CHECK-LABEL: @other_convolutions
 // CHECK-NOT: i8

@@ -56,3 +56,17 @@ func.func @none(%x: tensor<4x64xf32>, %y: tensor<4x64xf16>)
       : (tensor<4x64xf16>, tensor<64x4xf16>) -> tensor<4x4xf16>
   return %0, %1 : tensor<4x4xf32>, tensor<4x4xf16>
 }
+
+// -----
+
+// How lhs was calibrated is for the copy in int8 alone.
+// CHECK-LABEL: @calibrated
+// CHECK:      graph.matmul {{.*}} {graph.lhs = {{.*}}graph.precision = "fp32"}
+// CHECK:      graph.matmul {{.*}} {graph.op = "probe 0", graph.precision = "bf16"}
+// CHECK:      graph.matmul {{.*}} {graph.lhs = {scale = 2.500000e-01 : f32, zero = 3 : i64}, graph.op = "probe 1", graph.precision = "int8"}
+func.func @calibrated(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x64xf32>
+  %0 = graph.matmul %x, %w {graph.op = "a", graph.precision = "fp32", graph.lhs = {scale = 0.25 : f32, zero = 3}}
+      : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+  return %0 : tensor<4x64xf32>
+}
