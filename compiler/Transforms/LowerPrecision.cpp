@@ -85,7 +85,7 @@ public:
                     Builder(op).getStringAttr(nameOf(Precision::Bf16)));
       auto matmul = dyn_cast<graph::MatmulOp>(op);
       if (matmul && comesInFewBits(matmul))
-        lowerLhs(matmul);
+        roundLhs(matmul);
       else if (isWanted(op))
         lowerOrSay(op);
       else if (matmul && isOfFewBits(precisionOf(op, precision)))
@@ -148,12 +148,16 @@ private:
   }
 
   /// Whether the weight of a product that may round lhs to bf16 comes in few
-  /// bits, which CUDA's kernels read as they are.
+  /// bits, which kernels read as they are.
   bool comesInFewBits(graph::MatmulOp op) const {
     std::optional<kernel::QuantizedRhs> rhs =
         kernel::quantizedRhsOf(op.getRhs());
-    return isCuda && rhs && precisionOf(op, precision) == Precision::Bf16 &&
-           !kernel::refusalOfFragments(*rhs) && hasPairsOfLhs(op);
+    Precision own = precisionOf(op, precision);
+    if (!isCuda)
+      return rhs && own != Precision::Fp32 && own != Precision::Fp16 &&
+             hasDepthOf(op, 2);
+    return rhs && own == Precision::Bf16 && !kernel::refusalOfFragments(*rhs) &&
+           hasPairsOfLhs(op);
   }
 
   /// Whether they could multiply it in 8 bits: rows of lhs lie in memory of
@@ -169,6 +173,15 @@ private:
     narrowType = Builder(op).getBF16Type();
     if (isCuda || (refusal(op).empty() && refusalOfFewBits(op).empty()))
       lower(op.getLhsMutable());
+  }
+
+  /// Of one whose weight comes so.
+  void roundLhs(graph::MatmulOp op) {
+    Builder builder(op);
+    narrowType = builder.getBF16Type();
+    lower(op.getLhsMutable());
+    op->setAttr(precisionAttribute,
+                builder.getStringAttr(nameOf(Precision::Bf16)));
   }
 
   void lowerOrSay(Operation *op) {

@@ -213,9 +213,10 @@ def check_quantized_models():
     for name in ("bert_int8qdq", "vit_int8qdq", "bert_int8dynamic"):
         run("compile", MODELS / name / "model.onnx", "--emit=kernels",
             out='schedule "PackedMatmulInt8"')
-    text = run("compile", MODELS / "llama_int4" / "model.onnx", "--emit=kernels",
-               out="nibbles48")
-    expect("@dequantize" not in text, "llama_int4 has a kernel that dequantizes")
+    for how in ([], ["--precision=bf16"], ["--precision=int8"]):
+        text = run("compile", MODELS / "llama_int4" / "model.onnx", "--emit=kernels",
+                   *how, out="nibbles48")
+        expect("@dequantize" not in text, f"llama_int4 dequantizes with {how}")
     # GPUs multiply such weights by bf16; where f32 is asked for, by what they are.
     ours = [MODELS / "genai_llama_int4" / "model.onnx", "--target=cuda",
             "--emit=kernels"]

@@ -268,3 +268,31 @@ func.func @beside(%x: tensor<1x2x6x8xf32>, %y: tensor<1x2x6x8xf32>)
       -> tensor<1x2x6x8xf32>
   return %0, %1 : tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>
 }
+
+// -----
+
+// A weight that comes in few bits stays as it is, and what it meets is rounded;
+// where f32 is asked for that is not, either.
+// CHECK-LABEL: @comesQuantized
+// CHECK:      %[[N:.*]] = graph.cast %arg0 : (tensor<4x64xf32>) -> tensor<4x64xbf16>
+// CHECK:      %[[D:.*]] = graph.dequantize
+// CHECK-NOT:  graph.cast %[[D]]
+// CHECK:      graph.matmul %arg0, %[[B:.*]] {graph.precision = "fp32"}
+// CHECK:      %[[X:.*]] = graph.cast %[[N]] : (tensor<4x64xbf16>) -> tensor<4x64xf32>
+// CHECK:      graph.matmul %[[X]], %[[B]] {graph.precision = "bf16"}
+func.func @comesQuantized(%x: tensor<4x64xf32>)
+    -> (tensor<4x16xf32>, tensor<4x16xf32>) {
+  %q = graph.weight {name = "q"} : () -> tensor<64x16xi8>
+  %s = graph.weight {name = "s"} : () -> tensor<2x16xf32>
+  %q3 = graph.reshape %q : (tensor<64x16xi8>) -> tensor<2x32x16xi8>
+  %s3 = graph.reshape %s : (tensor<2x16xf32>) -> tensor<2x1x16xf32>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %d = graph.dequantize %q3, %s3, %z
+      : (tensor<2x32x16xi8>, tensor<2x1x16xf32>, tensor<i8>) -> tensor<2x32x16xf32>
+  %b = graph.reshape %d : (tensor<2x32x16xf32>) -> tensor<64x16xf32>
+  %0 = graph.matmul %x, %b {graph.precision = "fp32"}
+      : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  %1 = graph.matmul %x, %b {graph.precision = "int8-weights"}
+      : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  return %0, %1 : tensor<4x16xf32>, tensor<4x16xf32>
+}
