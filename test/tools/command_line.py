@@ -197,6 +197,7 @@ def check_compensated(folder):
         os.sched_setaffinity(0, mine)
         compiled(*again, code=1, err="compile with --calibrate DIR")
         run("verify", data, *again, out="compile with --calibrate DIR", code=1)
+        run("verify", data, *again, "--calibrate", data, out="1 passed")
         run("explain", model, *again, out="a scale for each")
         plain = [{key: row[key] for key in row if key != "compensated"} for row in rows]
         plan.write_text(json.dumps({"format": 1, "ops": plain}))
@@ -204,6 +205,10 @@ def check_compensated(folder):
         expect(error() == nearest, f"{name}: without inputs it errs {error()}")
     run("compile", model, "--precision=int4-weights", "--calibrate", data,
         "--target=cuda", "-o", artifact, code=2, err="for CPUs alone")
+    run("verify", data, "--precision=int8", "--calibrate", data, "--json",
+        out='"passed":1')
+    run("verify", data, "--precision=bf16", "--calibrate", data, code=1,
+        out="--calibrate is for")
     run("compile", model, "--precision=int4-weights", "--calibrate",
         MODELS / "bert_ts17", "-o", artifact, code=1, err="test_data_set_0")
 

@@ -179,9 +179,11 @@ llvm::Error Measurement::prepare(llvm::ArrayRef<Precision> candidates) {
 
 /// Of the model in f32, as all of its ops stay but for their copies.
 llvm::Error Measurement::calibrate() {
-  auto made = calibrateInt8(path, options, request, /*keepsLast=*/true);
+  std::string report;
+  auto made = calibrateInt8(path, options, request, report, /*keepsLast=*/true);
   if (!made)
     return made.takeError();
+  llvm::outs() << report;
   calibrated = std::move(*made);
   for (OpPrecision &row : calibrated.ops)
     row.precision = Precision::Fp32;

@@ -217,7 +217,7 @@ public:
       : request(request), keepsLast(keepsLast) {}
 
   llvm::Expected<PrecisionPlan> run(const std::string &path,
-                                    CompileOptions options);
+                                    CompileOptions options, std::string &says);
 
 private:
   void collect();
@@ -227,7 +227,7 @@ private:
   llvm::Error chooseRanges();
   llvm::Error measure();
   PrecisionPlan plan() const;
-  void report() const;
+  std::string report() const;
 
   const PrecisionRequest &request;
   const bool keepsLast;
@@ -340,7 +340,7 @@ PrecisionPlan Calibration::plan() const {
   return plan;
 }
 
-void Calibration::report() const {
+std::string Calibration::report() const {
   size_t products = 0, smoothed = 0, dynamic = 0, convs = 0, staticConvs = 0;
   double worst = 0;
   for (const ObservedLhs &each : lhs) {
@@ -357,22 +357,24 @@ void Calibration::report() const {
       smoothed += each.products.size();
     }
   }
-  llvm::outs() << "int8 by " << request.calibration << " of " << sets.size()
-               << (sets.size() == 1 ? " set" : " sets")
-               << " of inputs: " << products - dynamic << " of " << products
-               << " products static, " << smoothed
-               << " of them with channels smoothed";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "int8 by " << request.calibration << " of " << sets.size()
+     << (sets.size() == 1 ? " set" : " sets")
+     << " of inputs: " << products - dynamic << " of " << products
+     << " products static, " << smoothed << " of them with channels smoothed";
   if (dynamic)
-    llvm::outs() << "; " << dynamic << " dynamic, as static errs up to "
-                 << llvm::format("%.2g", worst) << " times as much";
+    os << "; " << dynamic << " dynamic, as static errs up to "
+       << llvm::format("%.2g", worst) << " times as much";
   if (convs)
-    llvm::outs() << "; " << staticConvs << " of " << convs
-                 << " convolutions static";
-  llvm::outs() << '\n';
+    os << "; " << staticConvs << " of " << convs << " convolutions static";
+  os << '\n';
+  return text;
 }
 
 llvm::Expected<PrecisionPlan> Calibration::run(const std::string &path,
-                                               CompileOptions options) {
+                                               CompileOptions options,
+                                               std::string &says) {
   options.stage = EmitStage::Artifact;
   options.precision = Precision::Int8;
   options.observe = Observed::Int8;
@@ -393,7 +395,7 @@ llvm::Expected<PrecisionPlan> Calibration::run(const std::string &path,
     return error;
   if (llvm::Error error = measure())
     return error;
-  report();
+  says += report();
   return plan();
 }
 
@@ -401,6 +403,7 @@ llvm::Expected<PrecisionPlan> Calibration::run(const std::string &path,
 
 llvm::Expected<PrecisionPlan>
 tenon::calibrateInt8(const std::string &path, const CompileOptions &options,
-                     const PrecisionRequest &request, bool keepsLast) {
-  return Calibration(request, keepsLast).run(path, options);
+                     const PrecisionRequest &request, std::string &report,
+                     bool keepsLast) {
+  return Calibration(request, keepsLast).run(path, options, report);
 }

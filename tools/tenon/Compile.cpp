@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/tenon/AutoPrecision.h"
-#include "tools/tenon/Calibration.h"
+#include "tools/tenon/CalibrationRequest.h"
 #include "tools/tenon/Commands.h"
 #include "tools/tenon/CompileRequest.h"
 #include "tools/tenon/Progress.h"
-#include "tools/tenon/RoundingCalibration.h"
 
 #include "compiler/Lowering/PlanDrawing.h"
 #include "compiler/Pipeline.h"
@@ -77,50 +76,16 @@ int writePlan(Compilation &compilation, const std::string &path) {
   return refuse({"there is no memory plan at this stage"}, kInvalid);
 }
 
-int takePlan(llvm::Expected<PrecisionPlan> plan, CompileOptions &options) {
-  if (!plan)
-    return refuse({llvm::toString(plan.takeError())}, kFailure);
-  options.precisionPlan = std::move(*plan);
+/// Sets what --calibrate says but for auto.
+int calibrateFor(const CompileCommand &command, CompileOptions &options) {
+  if (std::string why = refusalOfCalibration(options); !why.empty())
+    return refuse({why}, kInvalid);
+  std::string report;
+  if (llvm::Error error =
+          calibrate(command.model, options, command.precision, report))
+    return refuse({llvm::toString(std::move(error))}, kFailure);
+  llvm::outs() << report;
   return kSuccess;
-}
-
-/// Whether weights are to be rounded by inputs.
-bool isCompensated(const CompileOptions &options) {
-  return options.precisionPlan ? options.precisionPlan->countCompensated() != 0
-                               : isOfFewBits(options.precision);
-}
-
-/// Sets what is known of inputs to round by.
-int observe(const CompileCommand &command, CompileOptions &options) {
-  if (llvm::is_contained(options.targets, Target::Cuda))
-    return refuse({"--calibrate rounds weights in few bits for CPUs alone, and "
-                   "CUDA is a target: leave it out, or say --target=cpu"},
-                  kInvalid);
-  ProgressTimer progress("observing " + command.model);
-  auto squares = observeSquares(command.model, options, command.precision);
-  if (!squares)
-    return refuse({llvm::toString(squares.takeError())}, kFailure);
-  options.squares = std::move(*squares);
-  return kSuccess;
-}
-
-/// Sets the plan of --precision=int8 --calibrate.
-int calibrate(const CompileCommand &command, CompileOptions &options) {
-  if (isCompensated(options))
-    return observe(command, options);
-  if (options.precision != Precision::Int8)
-    return refuse({"--calibrate is for --precision=int8, whose scales it makes "
-                   "static, for int8-weights, int4-weights and plans with "
-                   "\"compensated\" ops, whose weights it rounds, and for "
-                   "--precision=auto"},
-                  kInvalid);
-  if (llvm::is_contained(options.targets, Target::Cuda))
-    return refuse({"--calibrate is for CPUs alone, and CUDA is a target: "
-                   "without it, int8 makes a scale for each row at run time"},
-                  kInvalid);
-  ProgressTimer progress("calibrating " + command.model);
-  return takePlan(calibrateInt8(command.model, options, command.precision),
-                  options);
 }
 
 /// Sets the plan of --precision=auto.
@@ -131,8 +96,11 @@ int choosePlan(const CompileCommand &command, CompileOptions &options) {
                    "compile for both with that plan"},
                   kInvalid);
   ProgressTimer progress("measuring " + command.model);
-  return takePlan(planPrecisions(command.model, options, command.precision),
-                  options);
+  auto plan = planPrecisions(command.model, options, command.precision);
+  if (!plan)
+    return refuse({llvm::toString(plan.takeError())}, kFailure);
+  options.precisionPlan = std::move(*plan);
+  return kSuccess;
 }
 
 /// What was assigned, as it was lowered in the end; of auto with errors.
@@ -170,7 +138,7 @@ int tenon::runCompile(const CompileCommand &command) {
     if (int code = choosePlan(command, *options))
       return code;
   if (command.precision.isCalibrated())
-    if (int code = calibrate(command, *options))
+    if (int code = calibrateFor(command, *options))
       return code;
   Compilation compilation;
   std::string text;

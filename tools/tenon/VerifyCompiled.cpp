@@ -1,6 +1,7 @@
 //===- VerifyCompiled.cpp - A model as compiled code ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "tools/tenon/CalibrationRequest.h"
 #include "tools/tenon/CompileRequest.h"
 #include "tools/tenon/CompiledModel.h"
 #include "tools/tenon/KernelCheck.h"
@@ -24,6 +25,19 @@ std::string compareKernels(CompiledModel &model,
   return check.difference();
 }
 
+/// Sets what --calibrate says; why it cannot, or nothing.
+std::string calibrateFor(const std::string &path, const VerifyCommand &command,
+                         CompileOptions &options) {
+  if (!command.precision.isCalibrated())
+    return "";
+  if (std::string why = refusalOfCalibration(options); !why.empty())
+    return why;
+  PrecisionRequest request = command.precision;
+  request.threads = command.threads;
+  std::string report;
+  return llvm::toString(calibrate(path, options, request, report));
+}
+
 } // namespace
 
 std::optional<Verdict> tenon::compiledExecution(const std::string &path,
@@ -39,6 +53,8 @@ std::optional<Verdict> tenon::compiledExecution(const std::string &path,
   options->generic = command.generic;
   if (llvm::Error error = setPrecision(*options, command.precision))
     return Verdict::fail(llvm::toString(std::move(error)));
+  if (std::string why = calibrateFor(path, command, *options); !why.empty())
+    return Verdict::fail(why);
   options->winograd = winogradOutputs(command.winograd);
   options->tf32 = parseTf32(command.tf32);
   auto made =

@@ -58,6 +58,28 @@ void addPrecision(CLI::App *command, PrecisionRequest &precision,
                       "JSON with a precision for each product: " + ofPlan);
 }
 
+/// `first` begins what --calibrate says.
+void addCalibration(CLI::App *command, PrecisionRequest &precision,
+                    const std::string &first) {
+  CLI::Option *calibrate =
+      command
+          ->add_option("--calibrate", precision.calibrate,
+                       first +
+                           "scales of --precision=int8 static, and that "
+                           "weights in 8 or 4 bits are rounded by: a folder "
+                           "with test_data_set_*, or with input_0.pb or "
+                           ".npy ...")
+          ->check(CLI::ExistingDirectory);
+  command
+      ->add_option("--calibration", precision.calibration,
+                   "How --precision=int8 --calibrate chooses ranges: all that "
+                   "was seen (minmax), without a ten-thousandth of the values "
+                   "(percentile), or that of the least squares of errors (mse, "
+                   "the default)")
+      ->check(CLI::IsMember({"minmax", "percentile", "mse"}))
+      ->needs(calibrate);
+}
+
 /// "cpu", "cuda" or "cuda:N".
 std::string checkDevice(const std::string &text) {
   if (text == "cpu" || text == "cuda")
@@ -134,23 +156,8 @@ void addCompile(CLI::App &app, Command &chosen) {
       ->add_option("--max-memory", options->precision.maxMemory,
                    "What the weights of --precision=auto may take: 200MB")
       ->transform(CLI::AsSizeValue(true));
-  CLI::Option *calibrate =
-      command
-          ->add_option(
-              "--calibrate", options->precision.calibrate,
-              "Inputs that --precision=auto measures by, that make the "
-              "scales of --precision=int8 static, and that weights in 8 or "
-              "4 bits are rounded by: a folder with test_data_set_*, or "
-              "with input_0.pb or .npy ...")
-          ->check(CLI::ExistingDirectory);
-  command
-      ->add_option("--calibration", options->precision.calibration,
-                   "How --precision=int8 --calibrate chooses ranges: all that "
-                   "was seen (minmax), without a ten-thousandth of the values "
-                   "(percentile), or that of the least squares of errors (mse, "
-                   "the default)")
-      ->check(CLI::IsMember({"minmax", "percentile", "mse"}))
-      ->needs(calibrate);
+  addCalibration(command, options->precision,
+                 "Inputs that --precision=auto measures by, that make the ");
   command
       ->add_option("--dim", options->dims,
                    "Range of a symbolic dim: NAME=LO..HI or NAME=N")
@@ -236,6 +243,7 @@ void addVerify(CLI::App &app, Command &chosen) {
   command->add_option("--cpu", options->cpu, "CPU level to compile for");
   addPrecision(command, options->precision,
                "read, in the place of --precision");
+  addCalibration(command, options->precision, "Inputs that make the ");
   command->add_option("--dim", options->dims, "Size of a symbolic dim: NAME=N")
       ->allow_extra_args(false);
   addWinograd(command, options->winograd);
