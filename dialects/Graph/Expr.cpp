@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
+#include <numeric>
 
 using namespace mlir;
 
@@ -351,6 +352,70 @@ Expr Expr::exactDiv(Expr rhs) const {
   return fromTerms(getContext(), std::move(terms));
 }
 
+/// Takes what all terms of both have in common, c*x/(c*y) -> x/y; false when
+/// that is nothing.
+static bool cancelCommonFactor(MutableArrayRef<Term> dividend,
+                               MutableArrayRef<Term> divisor) {
+  Term common = divisor.front();
+  if (common.coefficient == INT64_MIN)
+    return false;
+  common.coefficient = std::abs(common.coefficient);
+  auto share = [&](const Term &term) {
+    if (term.coefficient == INT64_MIN)
+      common.coefficient = 1;
+    common.coefficient =
+        std::gcd(common.coefficient, std::abs(term.coefficient));
+    SmallVector<Expr, 4> left = term.atoms;
+    llvm::erase_if(common.atoms, [&](Expr atom) {
+      auto *found = llvm::find(left, atom);
+      if (found == left.end())
+        return true;
+      left.erase(found);
+      return false;
+    });
+  };
+  llvm::for_each(dividend, share);
+  llvm::for_each(divisor, share);
+  if (common.coefficient == 1 && common.atoms.empty())
+    return false;
+  for (Term &term : dividend)
+    (void)divide(term, common, term);
+  for (Term &term : divisor)
+    (void)divide(term, common, term);
+  return true;
+}
+
+/// Adds to `whole` what the divisor goes into a term, and the others to `rest`:
+/// of a number, what is left when it is divided.
+static void splitTerm(const Term &term, const Term &divisor,
+                      SmallVector<Term> &whole, SmallVector<Term> &rest) {
+  Term quotient;
+  if (divide(term, divisor, quotient)) {
+    whole.push_back(std::move(quotient));
+    return;
+  }
+  if (!term.atoms.empty() || !divisor.atoms.empty() ||
+      divisor.coefficient <= 0) {
+    rest.push_back(term);
+    return;
+  }
+  int64_t number = *floorDivide(term.coefficient, divisor.coefficient);
+  rest.push_back({{}, *floorModulo(term.coefficient, divisor.coefficient)});
+  if (number != 0)
+    whole.push_back({{}, number});
+}
+
+/// The division and the number of a dividend floor(x / y) + number; a null
+/// Expr when it is none.
+static std::pair<Expr, int64_t> dividedDividend(ArrayRef<Term> dividend) {
+  bool hasNumber = dividend.size() == 2 && dividend[1].atoms.empty();
+  if (dividend.size() != (hasNumber ? 2 : 1) || dividend[0].coefficient != 1 ||
+      dividend[0].atoms.size() != 1 ||
+      dividend[0].atoms[0].kind() != ExprKind::FloorDiv)
+    return {};
+  return {dividend[0].atoms[0], hasNumber ? dividend[1].coefficient : 0};
+}
+
 Expr Expr::floorDiv(Expr rhs) const {
   if (!attr || !rhs || rhs.isConstant(0))
     return {};
@@ -360,20 +425,23 @@ Expr Expr::floorDiv(Expr rhs) const {
   }
   if (Expr exact = exactDiv(rhs))
     return exact;
+  SmallVector<Term> dividend = termsOf(*this), divisor = termsOf(rhs);
+  if (cancelCommonFactor(dividend, divisor))
+    return fromTerms(getContext(), std::move(dividend))
+        .floorDiv(fromTerms(getContext(), std::move(divisor)));
   // floor((c*x + r) / c) = x + floor(r / c)
-  SmallVector<Term> divisor = termsOf(rhs), whole, rest;
+  SmallVector<Term> whole, rest;
   if (divisor.size() == 1)
-    for (const Term &term : termsOf(*this)) {
-      Term quotient;
-      if (divide(term, divisor[0], quotient))
-        whole.push_back(std::move(quotient));
-      else
-        rest.push_back(term);
-    }
-  if (whole.empty())
-    return makeBinary(ExprKind::FloorDiv, *this, rhs);
-  return fromTerms(getContext(), std::move(whole)) +
-         fromTerms(getContext(), std::move(rest)).floorDiv(rhs);
+    for (const Term &term : dividend)
+      splitTerm(term, divisor[0], whole, rest);
+  if (!whole.empty())
+    return fromTerms(getContext(), std::move(whole)) +
+           fromTerms(getContext(), std::move(rest)).floorDiv(rhs);
+  if (auto [inner, number] = dividedDividend(dividend); inner)
+    if (rhs.isPositive() && inner.operand(1).isPositive())
+      return (inner.operand(0) + inner.operand(1) * number)
+          .floorDiv(inner.operand(1) * rhs);
+  return makeBinary(ExprKind::FloorDiv, *this, rhs);
 }
 
 Expr Expr::ceilDiv(Expr rhs) const { return (*this + rhs - 1).floorDiv(rhs); }
@@ -414,17 +482,31 @@ Expr Expr::max(Expr rhs) const {
 }
 
 /// Whether `from` adds nothing to a broadcast with `to`, given that the two do
-/// broadcast. `from` is min(to, c) with c > 1, which is 1 only when `to` is and
-/// else must be equal to it; or `to` is a broadcast of `from` already.
+/// broadcast: it is max(to, 0), which is `to` as no size is negative, or
+/// min(to, c) with c > 1, which is 1 only when `to` is and else must be equal
+/// to it.
 static bool broadcastsInto(Expr from, Expr to) {
-  auto holds = [&](Expr expr, llvm::function_ref<bool(Expr other)> other) {
-    return (expr.operand(0) == to && other(expr.operand(1))) ||
-           (expr.operand(1) == to && other(expr.operand(0)));
+  auto holds = [&](llvm::function_ref<bool(int64_t)> number) {
+    for (size_t i : {0, 1})
+      if (std::optional<int64_t> c = from.operand(1 - i).asConstant())
+        return from.operand(i) == to && number(*c);
+    return false;
   };
   if (from.kind() == ExprKind::Min)
-    return holds(from, [](Expr c) { return c.asConstant().value_or(0) > 1; });
-  return to.kind() == ExprKind::Broadcast &&
-         (to.operand(0) == from || to.operand(1) == from);
+    return holds([](int64_t c) { return c > 1; });
+  return from.kind() == ExprKind::Max &&
+         holds([](int64_t c) { return c <= 0; });
+}
+
+/// What is broadcast together, whatever the order: sizes that do broadcast are
+/// all equal or 1.
+static void broadcastParts(Expr expr, SmallVectorImpl<Expr> &parts) {
+  if (expr.kind() != ExprKind::Broadcast) {
+    parts.push_back(expr);
+    return;
+  }
+  broadcastParts(expr.operand(0), parts);
+  broadcastParts(expr.operand(1), parts);
 }
 
 Expr Expr::broadcast(Expr rhs) const {
@@ -439,11 +521,19 @@ Expr Expr::broadcast(Expr rhs) const {
     return *this;
   if (rhs.asConstant())
     return rhs;
-  if (broadcastsInto(rhs, *this))
-    return *this;
-  if (broadcastsInto(*this, rhs))
-    return rhs;
-  return makeBinary(ExprKind::Broadcast, *this, rhs);
+  SmallVector<Expr> parts;
+  broadcastParts(*this, parts);
+  broadcastParts(rhs, parts);
+  llvm::sort(parts, [](Expr a, Expr b) { return compare(a, b) < 0; });
+  parts.erase(llvm::unique(parts), parts.end());
+  SmallVector<Expr> needed = llvm::filter_to_vector(parts, [&](Expr from) {
+    return llvm::none_of(
+        parts, [&](Expr to) { return to != from && broadcastsInto(from, to); });
+  });
+  Expr result = needed.front();
+  for (Expr part : ArrayRef(needed).drop_front())
+    result = result ? makeBinary(ExprKind::Broadcast, result, part) : Expr();
+  return result;
 }
 
 void Expr::forEachSymbol(llvm::function_ref<void(Expr)> visit) const {

@@ -77,6 +77,15 @@ TEST_F(ExprTest, FloorDivision) {
   EXPECT_EQ(x.floorDiv(number(-1)), x * -1);
   EXPECT_EQ(x.ceilDiv(number(4)).str(), "floordiv(x + 3, 4)");
   EXPECT_EQ((x * 64).ceilDiv(number(64)), x);
+  // What both sides have in common cancels; numbers are less than the divisor.
+  EXPECT_EQ((x * y * 6 + y * 4).floorDiv(y * 8),
+            (x * 3 + 2).floorDiv(number(4)));
+  EXPECT_EQ((x - 1).floorDiv(number(2)), (x + 1).floorDiv(number(2)) - 1);
+  // Convolutions one after another are one division.
+  EXPECT_EQ((x.floorDiv(number(5)) - 3).floorDiv(number(2)),
+            (x - 15).floorDiv(number(10)));
+  EXPECT_NE(i.floorDiv(number(-5)).floorDiv(number(2)),
+            i.floorDiv(number(-10)));
   EXPECT_FALSE(x.floorDiv(number(0)));
   EXPECT_EQ(at(i.floorDiv(number(4)), -1), -1);
   EXPECT_EQ(at(i.floorDiv(number(-4)), 1), -1);
@@ -127,6 +136,12 @@ TEST_F(ExprTest, Broadcasting) {
   EXPECT_EQ(y.broadcast(both), both);
   EXPECT_EQ(both.broadcast(x), both);
   EXPECT_EQ(both.str(), "broadcast(x, y)");
+  Expr half = x.floorDiv(number(2));
+  EXPECT_EQ(x.broadcast(half).broadcast(y), half.broadcast(y.broadcast(x)));
+  EXPECT_EQ(half.broadcast((half - 3).max(number(0))).str(),
+            "broadcast(floordiv(x, 2), max(0, floordiv(x, 2) + -3))");
+  EXPECT_EQ((i - 3).broadcast((i - 3).max(number(0))), i - 3);
+  EXPECT_NE((i - 3).broadcast((i - 3).max(number(1))), i - 3);
   EXPECT_EQ(at(both, 1, 0), 0);
   EXPECT_EQ(at(both, 0, 1), 0);
   EXPECT_EQ(at(both, 4, 1), 4);
