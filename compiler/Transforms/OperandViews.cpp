@@ -3,6 +3,7 @@
 
 #include "compiler/Transforms/OperandViews.h"
 #include "compiler/Transforms/Matching.h"
+#include "dialects/Kernel/AttentionView.h"
 #include "dialects/Kernel/ByteProduct.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/DepthwiseView.h"
@@ -134,13 +135,26 @@ private:
 
   /// What kernels of a root read in the place of an operand.
   Value memoryOf(Operation *op, Value operand) const {
+    if (auto attention = dyn_cast<graph::AttentionOp>(op); attention && !isCuda)
+      return storedFactor(attention, operand);
     Value narrow = kernel::behindWidening(operand);
     if (!narrow ||
         !(isStoredIn16Bits(narrow, isCuda) || isHalfWeight(op, narrow)))
       return operand;
     if (readsRounding(op, narrow))
       return behindRounding(narrow);
-    return isCuda || !isa<graph::AttentionOp>(op) ? narrow : operand;
+    return narrow;
+  }
+
+  /// What a CPU's attention reads in the place of an operand: keys and values
+  /// of 16 bits as they are, where their rows are contiguous.
+  static Value storedFactor(graph::AttentionOp op, Value operand) {
+    if (!llvm::is_contained({op.getQuery(), op.getKey(), op.getValue()},
+                            operand))
+      return operand;
+    Value memory = kernel::storedOperandOf(op, operand).memory;
+    std::optional<kernel::StridedView> view = kernel::stridedViewOf(memory);
+    return view && view->strides.back().isConstant(1) ? memory : operand;
   }
 
   /// Gives `op` views of its own, made from the memory that they are views of,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/AttentionView.h"
+#include "dialects/Kernel/MatmulView.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -26,16 +27,25 @@ std::optional<int64_t> width(Value tensor) {
 /// An f32 operand before it is rounded to bf16 and widened; nothing where it is
 /// not.
 Value behindRounding(Value operand) {
-  auto widened = operand.getDefiningOp<graph::CastOp>();
-  auto rounded = widened ? widened.getInput().getDefiningOp<graph::CastOp>()
-                         : graph::CastOp();
-  if (!rounded || !graph::getElementType(rounded.getResult()).isBF16() ||
+  Value narrow = behindWidening(operand);
+  auto rounded = narrow ? narrow.getDefiningOp<graph::CastOp>() : nullptr;
+  if (!rounded || !graph::getElementType(narrow).isBF16() ||
       !graph::getElementType(rounded.getInput()).isF32())
     return {};
   return rounded.getInput();
 }
 
 } // namespace
+
+StoredOperand storedOperandOf(graph::AttentionOp op, Value operand) {
+  Value exact = behindRounding(operand);
+  StoredOperand result = {exact ? exact : operand, bool(exact)};
+  Value narrow =
+      operand == op.getQuery() ? Value() : behindWidening(result.memory);
+  if (!narrow)
+    return result;
+  return {narrow, result.isRounded || graph::getElementType(narrow).isBF16()};
+}
 
 bool isInMemory(const std::optional<StridedView> &view) {
   return view && isa<BlockArgument>(view->base);
@@ -87,9 +97,9 @@ std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
   for (auto [to, operand] : {std::pair(&view.query, op.getQuery()),
                              std::pair(&view.key, op.getKey()),
                              std::pair(&view.value, op.getValue())}) {
-    Value exact = behindRounding(operand);
-    view.isRounded &= bool(exact);
-    std::optional<StridedView> seen = stridedViewOf(exact ? exact : operand);
+    StoredOperand stored = storedOperandOf(op, operand);
+    view.isRounded &= stored.isRounded;
+    std::optional<StridedView> seen = stridedViewOf(stored.memory);
     if (!isInMemory(seen))
       return refuse("query, key or value is computed in the kernel");
     if (!seen->strides[3].isConstant(1))

@@ -27,6 +27,15 @@ inline constexpr int64_t keyPanel = 8;
 /// Wider heads do not fit in the cache with a block of queries.
 inline constexpr int64_t widestHead = 1024;
 
+/// What a CPU's kernel reads in the place of a query, key or value of f32: what
+/// lies in front of a rounding to bf16, if there is one, and of keys and values
+/// the 16 bits that were widened.
+struct StoredOperand {
+  mlir::Value memory; // With the operand's dims.
+  bool isRounded;     // What the operand is holds no more than bf16.
+};
+StoredOperand storedOperandOf(graph::AttentionOp op, mlir::Value operand);
+
 /// Operands and result in memory: the last axis of query, key, value and
 /// result is contiguous.
 struct AttentionView {

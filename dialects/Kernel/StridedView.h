@@ -20,6 +20,9 @@ struct StridedView {
   mlir::Value base;
   Expr offset;
   llvm::SmallVector<Expr> strides; // 0 along axes that only repeat.
+
+  /// The type of the memory's elements.
+  mlir::Type element() const { return graph::getElementType(base); }
 };
 
 /// Whether an op may stand between a view and its base: transposes, reshapes,

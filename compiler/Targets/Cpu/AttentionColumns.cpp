@@ -149,8 +149,9 @@ private:
           matrixSteps);
       if (whole < view.depth)
         turn(e.number(whole), [&](Value row) {
-          return vectors.round(loadHead(row, whole, view.depth),
-                               loadHead(row, whole + lanes, view.depth));
+          return vectors.round(
+              loadHead(view.query, row, whole, view.depth),
+              loadHead(view.query, row, whole + lanes, view.depth));
         });
     });
   }

@@ -90,7 +90,7 @@ void AttentionPanels::copyKeys(Value from, Value to) {
         SmallVector<Value> rows;
         for (int64_t i = 0; i < height; ++i) {
           Value at = e.min(e.add(key, e.number(i)), e.sub(to, e.number(1)));
-          rows.push_back(element(head, e.mul(at, stride)));
+          rows.push_back(behind(view.key, head, e.mul(at, stride)));
         }
         Value panel =
             element(keysAt(from),
@@ -102,7 +102,8 @@ void AttentionPanels::copyKeys(Value from, Value to) {
               Value d = e.min(next, e.number(view.depth - step));
               SmallVector<Value> in;
               for (Value row : rows)
-                in.push_back(vectors.load(type, element(row, d)));
+                in.push_back(vectors.loadAs(type, view.key.element(),
+                                            behind(view.key, row, d)));
               Value line = element(panel, e.mul(d, e.number(height)));
               for (auto [u, out] : llvm::enumerate(vectors.transpose(in)))
                 for (int64_t at = 0; at < step / height; ++at)
@@ -129,23 +130,26 @@ void AttentionPanels::copyValues(Value from, Value to) {
       from, to,
       [&](Value key) {
         Value next = e.min(e.add(key, e.number(1)), last);
-        Value rows[] = {element(head, e.mul(key, stride)),
-                        element(head, e.mul(next, stride))};
+        Value rows[] = {behind(view.value, head, e.mul(key, stride)),
+                        behind(view.value, head, e.mul(next, stride))};
         Value out = element(panels, e.mul(e.sub(key, from), e.number(height)));
         auto copy = [&](Value n, function_ref<Value(Value)> load) {
-          Value both = vectors.join(load(element(rows[0], n)),
-                                    load(element(rows[1], n)));
+          Value both = vectors.join(load(behind(view.value, rows[0], n)),
+                                    load(behind(view.value, rows[1], n)));
           store(both, element(out, e.mul(n, e.number(keyBlock))));
         };
         e.loop(
             e.number(0), e.number(whole),
             [&](Value n) {
-              copy(n, [&](Value at) { return vectors.load(narrow, at); });
+              copy(n, [&](Value at) {
+                return vectors.loadAs(narrow, view.value.element(), at);
+              });
             },
             height);
         if (whole < view.width)
           copy(e.number(whole), [&](Value at) {
-            return vectors.loadSome(narrow, at, e.number(view.width - whole));
+            return vectors.loadSomeAs(narrow, view.value.element(), at,
+                                      e.number(view.width - whole));
           });
       },
       2);

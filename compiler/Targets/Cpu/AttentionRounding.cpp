@@ -8,9 +8,20 @@ using namespace mlir;
 
 namespace tenon::cpu {
 
+/// Two vectors of a row, rounded, one behind the other.
+Value AttentionPanels::pairsAt(const kernel::StridedView &seen, Value at) {
+  if (seen.element().isBF16()) // As they are.
+    return LLVM::LoadOp::create(
+        e.b, VectorType::get({2 * lanes}, e.b.getI16Type()), at,
+        /*alignment=*/2);
+  return vectors.round(loadOf(seen, at),
+                       loadOf(seen, behind(seen, at, e.number(lanes))));
+}
+
 /// [keys][D] -> [keys / 16][D / 32][16][32]
 void AttentionPanels::roundKeys(Value from, Value to) {
-  Value head = headOf(view.key), stride = e.valueOf(view.key.strides[2]);
+  const kernel::StridedView &seen = view.key;
+  Value head = headOf(seen), stride = e.valueOf(seen.strides[2]);
   Value panels = keysAt(from), last = e.sub(to, e.number(1));
   Value step = e.number(matrixSteps);
   Value padded = e.add(e.sub(to, from), e.sub(step, e.number(1)));
@@ -19,7 +30,8 @@ void AttentionPanels::roundKeys(Value from, Value to) {
   int64_t whole = view.depth / matrixSteps * matrixSteps;
   e.loop(e.number(0), padded, [&](Value key) {
     // Those behind the last are it again: their scores will be dropped.
-    Value row = element(head, e.mul(e.min(e.add(from, key), last), stride));
+    Value row =
+        behind(seen, head, e.mul(e.min(e.add(from, key), last), stride));
     Value tile = e.div(key, e.number(matrixRows));
     Value line = e.rem(key, e.number(matrixRows));
     Value out = byte(panels, e.add(e.mul(tile, e.number(tileBytes)),
@@ -29,22 +41,19 @@ void AttentionPanels::roundKeys(Value from, Value to) {
     };
     e.loop(
         e.number(0), e.number(whole),
-        [&](Value d) {
-          Value at = element(row, d);
-          store(vectors.round(load(at), load(element(at, e.number(lanes)))),
-                place(d));
-        },
+        [&](Value d) { store(pairsAt(seen, behind(seen, row, d)), place(d)); },
         matrixSteps);
     if (whole < view.depth)
-      store(vectors.round(loadHead(row, whole, view.depth),
-                          loadHead(row, whole + lanes, view.depth)),
+      store(vectors.round(loadHead(seen, row, whole, view.depth),
+                          loadHead(seen, row, whole + lanes, view.depth)),
             place(e.number(whole)));
   });
 }
 
 /// [keys][E] -> [E / 16][keys / 32][16][32]
 void AttentionPanels::roundValues(Value from, Value to) {
-  Value head = headOf(view.value), stride = e.valueOf(view.value.strides[2]);
+  const kernel::StridedView &seen = view.value;
+  Value head = headOf(seen), stride = e.valueOf(seen.strides[2]);
   Value panels = valuesAt(from), count = e.sub(to, from);
   int64_t whole = view.width / matrixRows * matrixRows;
   auto turn = [&](Value key, Value n, int64_t columns, bool areAllThere) {
@@ -53,12 +62,13 @@ void AttentionPanels::roundValues(Value from, Value to) {
       Value pair[2];
       for (int64_t odd : {0, 1}) {
         Value at = e.add(key, e.number(i + odd));
-        Value row = element(head, e.add(e.mul(e.add(from, at), stride), n));
+        Value row =
+            behind(seen, head, e.add(e.mul(e.add(from, at), stride), n));
         Value isThere = e.less(at, count);
         pair[odd] = areAllThere && columns == matrixRows
-                        ? load(row)
-                        : vectors.loadSome(
-                              vector, row,
+                        ? loadOf(seen, row)
+                        : vectors.loadSomeAs(
+                              vector, seen.element(), row,
                               areAllThere ? e.number(columns)
                                           : e.select(isThere, e.number(columns),
                                                      e.number(0)));

@@ -94,9 +94,15 @@ private:
 
   /// As many as leave room for what else is in the fastest cache.
   int64_t keysOfBlock() const {
-    constexpr int64_t cached = 4096; // Elements.
-    int64_t keys = cached / std::max(view.depth, view.width) / lanes * lanes;
+    constexpr int64_t cached = 16384; // Bytes.
+    int64_t widest = std::max(bytesOf(view.key, view.depth),
+                              bytesOf(view.value, view.width));
+    int64_t keys = cached / widest / lanes * lanes;
     return view.group() > 1 ? std::clamp(keys, lanes, keyBlock) : keyBlock;
+  }
+
+  static int64_t bytesOf(const kernel::StridedView &seen, int64_t elements) {
+    return graph::byteWidth(seen.element()) * elements;
   }
 
   /// For each row that sees any keys of the block, with those.
@@ -135,7 +141,7 @@ private:
   /// Fetches a share of the next block of keys or values: while several queries
   /// go over this one, memory would be idle.
   void prefetch(const kernel::StridedView &seen, Value key) {
-    constexpr int64_t line = 16; // Elements.
+    int64_t line = 64 / bytesOf(seen, 1); // Elements.
     int64_t width = &seen == &view.key ? view.depth : view.width;
     int64_t linesOfKey = llvm::divideCeil(width, line);
     int64_t share = llvm::divideCeil(linesOfKey * lanes, view.group());
@@ -150,8 +156,8 @@ private:
       Value place =
           e.add(e.mul(ahead, stride), e.mul(e.rem(at, lines), e.number(line)));
       constexpr int64_t toRead = 0, intoSecondCache = 2, ofData = 1;
-      LLVM::Prefetch::create(e.b, element(head, place), toRead, intoSecondCache,
-                             ofData);
+      LLVM::Prefetch::create(e.b, behind(seen, head, place), toRead,
+                             intoSecondCache, ofData);
     }
   }
 
@@ -166,7 +172,8 @@ private:
       query.push_back(load(element(own, next(c))));
     for (auto [line, sum] : llvm::zip(lines, sums))
       for (auto [c, chunk] : llvm::enumerate(query))
-        sum = emitMulAdd(e.b, chunk, load(element(line, next(c))), sum);
+        sum = emitMulAdd(
+            e.b, chunk, loadOf(view.key, behind(view.key, line, next(c))), sum);
     return sums;
   }
 
@@ -178,7 +185,7 @@ private:
     SmallVector<Value> lines, products;
     for (int64_t i = 0; i < lanes; ++i) {
       Value at = e.min(e.add(key, e.number(i)), last);
-      lines.push_back(element(head, e.mul(e.add(from, at), stride)));
+      lines.push_back(behind(view.key, head, e.mul(e.add(from, at), stride)));
     }
     // Of wide heads, some vectors at a time.
     int64_t whole = view.depth / lanes;
@@ -253,7 +260,7 @@ private:
   void addValues(Value from, Value length) {
     Value factor = e.loadRaw(area(areas.factor), f32, row);
     Value stride = e.valueOf(view.value.strides[2]);
-    Value head = element(headOf(view.value), e.mul(from, stride));
+    Value head = behind(view.value, headOf(view.value), e.mul(from, stride));
     Value whole = e.sub(length, e.rem(length, e.number(2)));
     for (int64_t n = 0; n < view.width; n += sumVectors * lanes) {
       int64_t used = std::min(sumVectors, (view.width - n) / lanes);
@@ -262,10 +269,12 @@ private:
         for (int64_t k = 0; k < keys; ++k) {
           Value at = e.add(key, e.number(k));
           Value weight = vectors.loadSplat(vector, scores(at));
-          Value line = element(head, e.add(e.mul(at, stride), e.number(n)));
+          Value line =
+              behind(view.value, head, e.add(e.mul(at, stride), e.number(n)));
           for (int64_t v = 0; v < used; ++v) {
             Value &sum = sums[k * used + v];
-            Value value = load(element(line, e.number(v * lanes)));
+            Value value = loadOf(view.value,
+                                 behind(view.value, line, e.number(v * lanes)));
             sum = emitMulAdd(e.b, weight, value, sum);
           }
         }

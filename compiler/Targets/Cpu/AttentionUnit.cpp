@@ -101,14 +101,14 @@ void AttentionUnit::finishWith(Value floats, function_ref<void()> join,
 
 Value AttentionUnit::bufferOf(const kernel::StridedView &seen) {
   auto argument = cast<BlockArgument>(seen.base);
-  return element(e.argumentBuffer(argument.getArgNumber()),
-                 e.valueOf(seen.offset));
+  return behind(seen, e.argumentBuffer(argument.getArgNumber()),
+                e.valueOf(seen.offset));
 }
 
 Value AttentionUnit::headOf(const kernel::StridedView &seen) {
   Value offset = e.add(e.mul(batch, e.valueOf(seen.strides[0])),
                        e.mul(keyHead, e.valueOf(seen.strides[1])));
-  return element(bufferOf(seen), offset);
+  return behind(seen, bufferOf(seen), offset);
 }
 
 std::pair<Value, Value> AttentionUnit::queryAt(Value number) {
@@ -176,12 +176,12 @@ void AttentionUnit::fillDead(Value number) {
 Value AttentionUnit::meanOf(Value n) {
   Value head = headOf(view.value);
   Value stride = e.valueOf(view.value.strides[2]);
-  Value sum = e.loop(e.number(0), keys, e.zero(f32),
-                     [&](Value key, ValueRange carried) {
-                       Value at = e.add(e.mul(key, stride), n);
-                       return SmallVector<Value>{
-                           emitAdd(e.b, carried[0], e.loadRaw(head, f32, at))};
-                     })[0];
+  Value sum = e.loop(
+      e.number(0), keys, e.zero(f32), [&](Value key, ValueRange carried) {
+        Value at = e.add(e.mul(key, stride), n);
+        Value each = e.load(head, view.value.element(), at);
+        return SmallVector<Value>{emitAdd(e.b, carried[0], each)};
+      })[0];
   return arith::DivFOp::create(e.b, sum,
                                arith::SIToFPOp::create(e.b, f32, keys));
 }

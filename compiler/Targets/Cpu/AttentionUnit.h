@@ -51,10 +51,21 @@ struct AttentionUnit {
   }
   Value load(Value at) { return vectors.load(vector, at); }
   void store(Value value, Value at) { vectors.store(value, at); }
+  /// What lies `offset` elements behind some of a tensor that is read as it is
+  /// in memory, which for keys and values may be 16 bits.
+  Value behind(const kernel::StridedView &seen, Value base, Value offset) {
+    return e.address(base, Emitter::memoryType(seen.element()), offset);
+  }
+  /// A vector of it, in f32.
+  Value loadOf(const kernel::StridedView &seen, Value at) {
+    return vectors.loadAs(vector, seen.element(), at);
+  }
   /// A vector of a row that ends at `end`, from `at` on, and zeros behind it.
-  Value loadHead(Value row, int64_t at, int64_t end) {
-    return vectors.loadSome(vector, element(row, e.number(at)),
-                            e.number(end - at));
+  Value loadHead(const kernel::StridedView &seen, Value row, int64_t at,
+                 int64_t end) {
+    return vectors.loadSomeAs(vector, seen.element(),
+                              behind(seen, row, e.number(at)),
+                              e.number(end - at));
   }
   Value splat(double value) { return constantLike(e.b, vector, value); }
 

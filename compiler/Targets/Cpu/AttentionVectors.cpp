@@ -39,6 +39,21 @@ Value AttentionVectors::loadSome(VectorType type, Value at, Value count) {
                                     /*alignment=*/4);
 }
 
+Value AttentionVectors::loadAs(VectorType type, Type stored, Value at) {
+  VectorType memory = type.clone(Emitter::memoryType(stored));
+  return e.fromMemory(
+      LLVM::LoadOp::create(e.b, memory, at, graph::byteWidth(stored)), stored);
+}
+
+Value AttentionVectors::loadSomeAs(VectorType type, Type stored, Value at,
+                                   Value count) {
+  VectorType memory = type.clone(Emitter::memoryType(stored));
+  Value zero = constantLike(e.b, memory, 0);
+  Value some = LLVM::MaskedLoadOp::create(e.b, memory, at, isBelow(type, count),
+                                          zero, graph::byteWidth(stored));
+  return e.fromMemory(some, stored);
+}
+
 Value AttentionVectors::gatherSome(VectorType type, Value at, Value stride,
                                    Value count) {
   Value lanes = laneNumbers(e, type);

@@ -20,6 +20,10 @@ public:
   void store(Value value, Value at);
   /// The first `count` elements, 0 behind them; no others are read.
   Value loadSome(mlir::VectorType type, Value at, Value count);
+  /// The same two of elements that lie in memory as `stored`, widened to f32.
+  Value loadAs(mlir::VectorType type, mlir::Type stored, Value at);
+  Value loadSomeAs(mlir::VectorType type, mlir::Type stored, Value at,
+                   Value count);
   /// The same of elements that lie `stride` apart.
   Value gatherSome(mlir::VectorType type, Value at, Value stride, Value count);
   /// One element in all lanes.

@@ -50,3 +50,46 @@ func.func @others(%x: tensor<4x128xf32>, %h: tensor<128x64xf16>,
       -> tensor<2x3x4x64xf32>
   return %1, %3, %5 : tensor<4x64xf32>, tensor<4x64xf32>, tensor<2x3x4x64xf32>
 }
+
+// -----
+
+// Attention widens keys and values itself, and reads them where they lie; it
+// rounds what it is to multiply in bf16.
+
+// CHECK-LABEL: @caches
+// CHECK:      kernel.region(%arg1, %arg2, %arg0) : (tensor<1x2x9x8xf16>, tensor<1x2x9x8xbf16>, tensor<1x2x3x8xf32>) -> tensor<1x2x3x8xf32>
+// CHECK:        graph.slice %{{.*}} -> tensor<1x2x5x8xf16>
+// CHECK:        graph.cast {{.*}} -> tensor<1x2x5x8xf32>
+// CHECK:        graph.cast {{.*}} -> tensor<1x2x5x8xbf16>
+// CHECK:        graph.attention
+// CHECK-NOT:  kernel.region
+func.func @caches(%q: tensor<1x2x3x8xf32>, %k: tensor<1x2x9x8xf16>,
+                  %v: tensor<1x2x9x8xbf16>) -> tensor<1x2x3x8xf32> {
+  %0 = graph.slice %k {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x2x9x8xf16>) -> tensor<1x2x5x8xf16>
+  %1 = graph.cast %0 : (tensor<1x2x5x8xf16>) -> tensor<1x2x5x8xf32>
+  %2 = graph.cast %1 : (tensor<1x2x5x8xf32>) -> tensor<1x2x5x8xbf16>
+  %3 = graph.cast %2 : (tensor<1x2x5x8xbf16>) -> tensor<1x2x5x8xf32>
+  %4 = graph.slice %v {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x2x9x8xbf16>) -> tensor<1x2x5x8xbf16>
+  %5 = graph.cast %4 : (tensor<1x2x5x8xbf16>) -> tensor<1x2x5x8xf32>
+  %6 = graph.attention %q, %3, %5 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> tensor<1x2x3x8xf32>
+  return %6 : tensor<1x2x3x8xf32>
+}
+
+// -----
+
+// Queries of 16 bits, and keys whose elements lie apart, are widened before.
+
+// CHECK-LABEL: @no_caches
+// CHECK:      kernel.region{{.*}} -> tensor<1x2x3x8xf32>
+// CHECK:      kernel.region{{.*}} -> tensor<1x2x5x8xf32>
+// CHECK:      kernel.region{{.*}} (tensor<1x2x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>)
+// CHECK-NEXT: bb0
+// CHECK-NEXT:   graph.attention
+func.func @no_caches(%q: tensor<1x2x3x8xf16>, %k: tensor<1x2x8x5xf16>,
+                     %v: tensor<1x2x5x8xf32>) -> tensor<1x2x3x8xf32> {
+  %0 = graph.cast %q : (tensor<1x2x3x8xf16>) -> tensor<1x2x3x8xf32>
+  %1 = graph.transpose %k {permutation = array<i64: 0, 1, 3, 2>} : (tensor<1x2x8x5xf16>) -> tensor<1x2x5x8xf16>
+  %2 = graph.cast %1 : (tensor<1x2x5x8xf16>) -> tensor<1x2x5x8xf32>
+  %3 = graph.attention %0, %2, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> tensor<1x2x3x8xf32>
+  return %3 : tensor<1x2x3x8xf32>
+}

@@ -25,6 +25,17 @@ static void widen(KernelCase &test, const std::string &name,
     test.body = cast("n", "m", "(" + type + ") -> " + narrow) + test.body;
 }
 
+/// Lets an operand of f32 be 16 bits in memory.
+static void store(KernelCase &test, const std::string &name,
+                  const std::string &type, const std::string &stored) {
+  std::string narrow = type, argument = "%" + name + ": " + type;
+  narrow.replace(narrow.find("f32"), 3, stored);
+  test.arguments.replace(test.arguments.find(argument), argument.size(),
+                         "%" + name + "s: " + narrow);
+  test.body = "%" + name + " = graph.cast %" + name + "s : (" + narrow +
+              ") -> " + type + "\n" + test.body;
+}
+
 KernelCase attention(const Form &form, std::vector<Symbols> sizes) {
   auto text = [](int64_t value) { return std::to_string(value); };
   std::vector<std::string> operands = {
@@ -68,6 +79,10 @@ KernelCase attention(const Form &form, std::vector<Symbols> sizes) {
     for (size_t i = 0; i < 3; ++i)
       widen(test, std::string(1, 'a' + i), operands[i], form,
             form.isRounded || (form.isCache && i > 0));
+  if (!form.stored.empty())
+    for (size_t i : {1, 2})
+      store(test, std::string(1, 'a' + i) + (form.isRounded ? "m" : ""),
+            operands[i], form.stored);
   return test;
 }
 
