@@ -60,6 +60,8 @@ struct CompileOptions {
   /// Steps of k of a weight in few bits that share a scale; without a plan,
   /// which says so itself.
   int64_t blockSize = defaultBlock;
+  /// Of caches that attention reads.
+  CacheType kvCache = CacheType::AsGiven;
   /// Compute each product in these, too, and return how much they differ, to
   /// choose a plan by.
   std::vector<Precision> probes;

@@ -98,6 +98,10 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
   if (!isCuda)
     function.addPass(createKeepHalvesPass(weights));
   function.addPass(createAppendCachesPass({options.explain}));
+  if (options.kvCache != CacheType::AsGiven)
+    function.addPass(
+        createNarrowCachesPass({nameOf(options.kvCache).str(),
+                                isCuda ? "cuda" : "cpu", options.explain}));
 }
 
 void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,

@@ -27,6 +27,17 @@ constexpr NamedPrecision names[] = {
     {Precision::Int4Weights, "int4-weights"},
 };
 
+struct NamedCacheType {
+  CacheType type;
+  llvm::StringLiteral name;
+};
+constexpr NamedCacheType cacheTypes[] = {
+    {CacheType::AsGiven, ""},
+    {CacheType::F32, "f32"},
+    {CacheType::F16, "f16"},
+    {CacheType::Bf16, "bf16"},
+};
+
 constexpr int64_t formatVersion = 1;
 /// A line for each op of a model of a million nodes is less.
 constexpr uint64_t largestFile = uint64_t(256) << 20;
@@ -176,6 +187,20 @@ std::optional<Precision> findPrecision(llvm::StringRef name) {
   for (const NamedPrecision &each : names)
     if (each.name == name)
       return each.precision;
+  return std::nullopt;
+}
+
+llvm::StringRef nameOf(CacheType type) {
+  return llvm::find_if(
+             cacheTypes,
+             [&](const NamedCacheType &each) { return each.type == type; })
+      ->name;
+}
+
+std::optional<CacheType> findCacheType(llvm::StringRef name) {
+  for (const NamedCacheType &each : cacheTypes)
+    if (each.name == name)
+      return each.type;
   return std::nullopt;
 }
 

@@ -46,6 +46,13 @@ std::optional<Precision> findPrecision(llvm::StringRef name);
 /// All names, comma-separated.
 std::string precisionNames();
 
+/// What caches hold (see narrow-caches): by default what the model says.
+enum class CacheType { AsGiven, F32, F16, Bf16 };
+
+/// As the command line has it: "bf16"; "" is AsGiven.
+llvm::StringRef nameOf(CacheType type);
+std::optional<CacheType> findCacheType(llvm::StringRef name);
+
 /// How the lhs x of an int8 product becomes numbers from 0 to 255, the same for
 /// all inputs: round(x / 2^shift / scale) + zero, clamped. The weight's row for
 /// a channel of x is multiplied by 2^shift, which takes what is large in few

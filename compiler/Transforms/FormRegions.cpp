@@ -5,6 +5,7 @@
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/RowMoves.h"
 #include "dialects/Kernel/MatmulView.h"
+#include "dialects/Kernel/StridedView.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -211,7 +212,22 @@ private:
       if (found != groupOf.end() && producer->hasOneUse() &&
           storesThrough(*found->second, op))
         absorb(group, op, producer);
+    } else if (auto append = dyn_cast<graph::AppendOp>(op)) {
+      takeRounding(group, append);
     }
+  }
+
+  /// New rows of a cache in fewer bits are rounded as they are written, from
+  /// where they lie.
+  void takeRounding(Group &group, graph::AppendOp append) {
+    auto rounding = append.getRows().getDefiningOp<graph::CastOp>();
+    Group *other = rounding ? groupOf.lookup(rounding) : nullptr;
+    if (!other || other == &group || !rounding->hasOneUse() ||
+        !llvm::all_of(other->ops, [&](Operation *op) {
+          return op == rounding || kernel::isViewOp(op);
+        }))
+      return;
+    moveInto(group, *other);
   }
 
   /// Leaves what widens bytes at the end of a root's kernel to the one that

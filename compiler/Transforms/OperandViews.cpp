@@ -141,7 +141,9 @@ private:
     if (!narrow ||
         !(isStoredIn16Bits(narrow, isCuda) || isHalfWeight(op, narrow)))
       return operand;
-    if (readsRounding(op, narrow))
+    auto attention = dyn_cast<graph::AttentionOp>(op);
+    bool isQuery = attention && operand == attention.getQuery();
+    if (!isQuery && readsRounding(op, narrow))
       return behindRounding(narrow);
     return narrow;
   }

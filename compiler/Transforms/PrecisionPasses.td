@@ -391,6 +391,85 @@ def LowerStaticInt8Pass : Pass<"lower-static-int8", "::mlir::func::FuncOp"> {
                         "Remark on each product that stays in f32">];
 }
 
+def NarrowCachesPass : Pass<"narrow-caches", "::mlir::func::FuncOp"> {
+  let summary = "Caches are kept in fewer bits";
+  let description = [{
+    Each cache that append-caches has given room becomes one of `type`, as input
+    and as output: new rows are rounded when they are appended, and attention
+    widens what it reads. A cache that something else reads, or of which it
+    reads elements that lie apart, stays; where all do, that is an error. On
+    CUDA, whose kernels multiply numbers of one type, queries are rounded too.
+
+    ```mlir
+    func.func @main(%past: tensor<1x2x?x8xf32, #graph.dims<1, 2, room0, 8>>
+                        {graph.dims = #graph.dims<1, 2, P, 8>},
+                    %q: tensor<1x2x1x8xf32>, %k: tensor<1x2x1x8xf32>)
+        -> (tensor<1x2x?x8xf32, #graph.dims<1, 2, room1, 8>>
+                {graph.appends_to = 0 : i64,
+                 graph.dims = #graph.dims<1, 2, P + 1, 8>},
+            tensor<1x2x1x8xf32>) {
+      %0 = graph.append %past, %k {axis = 2 : i64, length = #graph.dims<P>}
+          : (tensor<1x2x?x8xf32, #graph.dims<1, 2, room0, 8>>,
+             tensor<1x2x1x8xf32>)
+          -> tensor<1x2x?x8xf32, #graph.dims<1, 2, room1, 8>>
+      %1 = graph.slice %0 {starts = #graph.dims<0, 0, 0, 0>,
+                           steps = #graph.dims<1, 1, 1, 1>}
+          : (tensor<1x2x?x8xf32, #graph.dims<1, 2, room1, 8>>)
+          -> tensor<1x2x?x8xf32, #graph.dims<1, 2, P + 1, 8>>
+      %2 = graph.attention %q, %1, %1 {
+          operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64,
+          softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>,
+          window = 0 : i64, dead_rows = #graph<dead_rows zero>}
+          : (tensor<1x2x1x8xf32>,
+             tensor<1x2x?x8xf32, #graph.dims<1, 2, P + 1, 8>>,
+             tensor<1x2x?x8xf32, #graph.dims<1, 2, P + 1, 8>>)
+          -> tensor<1x2x1x8xf32>
+      return %0, %2 : tensor<1x2x?x8xf32, #graph.dims<1, 2, room1, 8>>,
+                      tensor<1x2x1x8xf32>
+    }
+    // becomes
+    func.func @main(%past: tensor<1x2x?x8xbf16, #graph.dims<1, 2, room0, 8>>
+                        {graph.dims = #graph.dims<1, 2, P, 8>},
+                    %q: tensor<1x2x1x8xf32>, %k: tensor<1x2x1x8xf32>)
+        -> (tensor<1x2x?x8xbf16, #graph.dims<1, 2, room1, 8>>
+                {graph.appends_to = 0 : i64,
+                 graph.dims = #graph.dims<1, 2, P + 1, 8>},
+            tensor<1x2x1x8xf32>) {
+      %0 = graph.cast %k : (tensor<1x2x1x8xf32>) -> tensor<1x2x1x8xbf16>
+      %1 = graph.append %past, %0 {axis = 2 : i64, length = #graph.dims<P>}
+          : (tensor<1x2x?x8xbf16, #graph.dims<1, 2, room0, 8>>,
+             tensor<1x2x1x8xbf16>)
+          -> tensor<1x2x?x8xbf16, #graph.dims<1, 2, room1, 8>>
+      %2 = graph.slice %1 {starts = #graph.dims<0, 0, 0, 0>,
+                           steps = #graph.dims<1, 1, 1, 1>}
+          : (tensor<1x2x?x8xbf16, #graph.dims<1, 2, room1, 8>>)
+          -> tensor<1x2x?x8xbf16, #graph.dims<1, 2, P + 1, 8>>
+      %3 = graph.cast %2
+          : (tensor<1x2x?x8xbf16, #graph.dims<1, 2, P + 1, 8>>)
+          -> tensor<1x2x?x8xf32, #graph.dims<1, 2, P + 1, 8>>
+      %4 = graph.attention %q, %3, %3 {
+          operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64,
+          softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>,
+          window = 0 : i64, dead_rows = #graph<dead_rows zero>}
+          : (tensor<1x2x1x8xf32>,
+             tensor<1x2x?x8xf32, #graph.dims<1, 2, P + 1, 8>>,
+             tensor<1x2x?x8xf32, #graph.dims<1, 2, P + 1, 8>>)
+          -> tensor<1x2x1x8xf32>
+      return %1, %4 : tensor<1x2x?x8xbf16, #graph.dims<1, 2, room1, 8>>,
+                      tensor<1x2x1x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [
+    Option<"type", "type", "std::string", "\"bf16\"",
+           "What caches hold: f32, f16 or bf16">,
+    Option<"target", "target", "std::string", "\"cpu\"",
+           "What the program is for: cpu or cuda">,
+    Option<"explain", "explain", "bool", "false",
+           "Remark on caches that stay: why">];
+}
+
 def ObserveProductsPass : Pass<"observe-products", "::mlir::func::FuncOp"> {
   let summary = "Return the left operands of what could multiply 8 bits";
   let description = [{

@@ -5,7 +5,8 @@
 // then with caches in buffers that have room for more rows: one for a cache and
 // what becomes of it, and one for each. All outputs must have the same bits,
 // what lies behind the rows must stay as it was, and where the two share memory
-// so must the old rows. Every model must have a cache that grows.
+// so must the old rows. Every model must have a cache that grows. All that also
+// with caches that are kept in fewer bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -189,9 +190,11 @@ private:
   size_t caches = 0;
 };
 
-llvm::Error testModel(const std::string &folder, const std::string &artifact) {
+llvm::Error testModel(const std::string &folder, const std::string &artifact,
+                      CacheType type) {
   Compilation compilation;
   CompileOptions options;
+  options.kvCache = type;
   options.levels = {"native"};
   std::string text;
   if (!compileModel(compilation, modelFileOf(folder), options, artifact, text))
@@ -219,9 +222,10 @@ int main(int argc, char **argv) {
     return fail("cannot make a file");
   int bad = 0;
   for (int i = 1; i < argc; ++i)
-    if (llvm::Error error = testModel(argv[i], artifact.str().str()))
-      bad +=
-          fail(llvm::Twine(argv[i]) + ": " + llvm::toString(std::move(error)));
+    for (CacheType type : {CacheType::AsGiven, CacheType::Bf16})
+      if (llvm::Error error = testModel(argv[i], artifact.str().str(), type))
+        bad += fail(llvm::Twine(argv[i]) + " " + nameOf(type) + ": " +
+                    llvm::toString(std::move(error)));
   llvm::sys::fs::remove(artifact);
   llvm::outs() << argc - 1 << " models, " << bad << " failures\n";
   return bad != 0;

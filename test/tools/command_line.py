@@ -230,6 +230,35 @@ def check_quantized_models():
     expect("nibbles32" not in run("compile", *ours), "f32 meets numbers of 4 bits")
 
 
+def check_kv_cache(folder):
+    gpt2, artifact = MODELS / "gpt2_ts17", folder / "cache.tenon"
+    model, data = gpt2 / "model.onnx", gpt2 / "test_data_set_0"
+    devices = ["--device", "cuda", "--cuda-driver", DRIVER]
+    for kept in ("f16", "bf16"):
+        run("compile", model, f"--kv-cache={kept}", "--target=cpu,cuda", "-o", artifact)
+        info = json.loads(run("inspect", artifact, "--json"))
+        types = {value["name"]: value["type"] for value in info["inputs"]}
+        expect(types["past_k0"] == kept, f"inputs have types {types}")
+        # Data comes in f32, and is compared as such.
+        run("run", artifact, "--inputs", data, out=f"present_k0 {kept}[")
+        for device in ([], devices):
+            error = json.loads(run("bench", artifact, "--inputs", data, "--json",
+                                   "--seconds", 0.1, *device))["error"]
+            expect(error and error < 1e-2, f"bench: caches in {kept} err {error}")
+    run("verify", gpt2, "--kv-cache=bf16", "--max-error=1e-3", code=1,
+        out="of what --kv-cache rounds")
+    run("explain", model, "--kv-cache=bf16", out="Attention")
+    run("compile", model, "--kv-cache=bf16", "--precision=auto", "--max-error=0.5",
+        "-o", artifact, out="launches")
+    run("compile", MLP / "model.onnx", "--kv-cache=f16", "-o", artifact, code=1,
+        err="no cache can be kept in f16: no input comes back with rows behind it")
+    run("compile", model, "--kv-cache=f16", "--precision=bf16", "--target=cuda", "-o",
+        artifact, code=1, err="multiply bf16; keep it in that")
+    for bad in ("int4", "bf17", ""):
+        run("compile", model, f"--kv-cache={bad}", "-o", artifact, code=2,
+            err="--kv-cache")
+
+
 def check_auto_precision(folder):
     model, plan, artifact = MLP / "model.onnx", folder / "a.json", folder / "a.tenon"
 
@@ -570,6 +599,7 @@ def main():
         check_compensated(folder)
         check_quantized_models()
         check_auto_precision(folder)
+        check_kv_cache(folder)
         check_static_int8(folder)
         artifact = check_compile(folder)
         check_run(artifact, folder)

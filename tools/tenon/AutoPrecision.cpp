@@ -68,6 +68,8 @@ public:
     this->options.stage = EmitStage::Artifact;
     this->options.precision = Precision::Fp32;
     this->options.precisionPlan.reset();
+    // Products are chosen whatever caches are kept in.
+    this->options.kvCache = CacheType::AsGiven;
   }
 
   /// Reads inputs, or makes them, runs the model in f32 and compiles the other

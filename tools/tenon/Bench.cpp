@@ -1,6 +1,7 @@
 //===- Bench.cpp - tenon bench --------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "tools/tenon/CacheStorage.h"
 #include "tools/tenon/Commands.h"
 #include "tools/tenon/Compare.h"
 #include "tools/tenon/DataSet.h"
@@ -61,6 +62,7 @@ llvm::Error measureError(Session &session, const std::string &folder,
     return actual.takeError();
   result.error = 0;
   for (size_t i = 0; i < actual->size(); ++i) {
+    widenToCompare((*actual)[i], (*arranged)[i]);
     Agreement agreement = compare((*actual)[i], (*arranged)[i]);
     result.error = std::max(*result.error, agreement.error);
     if (result.mismatch.empty() && !agreement.mismatch.empty())

@@ -378,6 +378,7 @@ llvm::Expected<PrecisionPlan> Calibration::run(const std::string &path,
   options.stage = EmitStage::Artifact;
   options.precision = Precision::Int8;
   options.observe = Observed::Int8;
+  options.kvCache = CacheType::AsGiven;
   auto made = CompiledModel::make(path, options, request.threads);
   if (!made)
     return made.takeError();

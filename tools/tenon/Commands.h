@@ -28,6 +28,7 @@ struct PrecisionRequest {
   std::string plan; // A file: read without `all`, written with it.
   // Of int8-weights, int4-weights and auto; 0: by default.
   int64_t blockSize = 0;
+  std::string kvCache; // "bf16"; empty: caches are what the model says.
   // A folder with inputs. For auto (empty: seeded ones), for weights in few
   // bits (empty: to nearest), and for int8 (empty: scales are made at run
   // time), which chooses ranges by "minmax", "percentile" or "mse".

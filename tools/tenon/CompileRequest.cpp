@@ -40,6 +40,7 @@ std::vector<Target> tenon::parseTargets(const std::vector<std::string> &names) {
 llvm::Error tenon::setPrecision(CompileOptions &options,
                                 const PrecisionRequest &request) {
   options.precision = findPrecision(request.all).value_or(Precision::Fp32);
+  options.kvCache = findCacheType(request.kvCache).value_or(CacheType::AsGiven);
   if (request.blockSize != 0) {
     if (!request.isAuto() && !isOfFewBits(options.precision))
       return sentence("--block-size is for --precision=int8-weights, "

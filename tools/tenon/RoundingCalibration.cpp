@@ -35,6 +35,7 @@ tenon::observeSquares(const std::string &path, CompileOptions options,
                       const PrecisionRequest &request) {
   options.stage = EmitStage::Artifact;
   options.observe = Observed::Weights;
+  options.kvCache = CacheType::AsGiven;
   auto made = CompiledModel::make(path, options, request.threads);
   if (!made)
     return made.takeError();

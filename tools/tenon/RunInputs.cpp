@@ -1,6 +1,7 @@
 //===- RunInputs.cpp - The inputs that a command line asks for ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "tools/tenon/CacheStorage.h"
 #include "tools/tenon/DataSet.h"
 #include "tools/tenon/Session.h"
 
@@ -94,14 +95,11 @@ readFolder(const std::string &folder, const std::vector<std::string> &names) {
 
 } // namespace
 
-llvm::Expected<std::vector<Tensor>>
-tenon::readInputs(const Session &session,
-                  const std::vector<std::string> &inputs,
-                  const std::vector<std::string> &random) {
+/// Those of `name=file.npy` and `name=1x128`.
+static llvm::Expected<std::vector<Tensor>>
+readNamedInputs(const Session &session, const std::vector<std::string> &inputs,
+                const std::vector<std::string> &random) {
   std::vector<std::string> names = session.inputNames();
-  std::string folder = inputFolder(inputs);
-  if (!folder.empty())
-    return readFolder(folder, names);
   std::vector<Tensor> tensors(names.size());
   std::vector<bool> given(names.size());
   std::mt19937 noise(7);
@@ -136,6 +134,20 @@ tenon::readInputs(const Session &session,
                       "' has no value; give --inputs " + printable(names[i]) +
                       "=FILE.npy or --random " + printable(names[i]) +
                       "=SIZES");
+  return tensors;
+}
+
+llvm::Expected<std::vector<Tensor>>
+tenon::readInputs(const Session &session,
+                  const std::vector<std::string> &inputs,
+                  const std::vector<std::string> &random) {
+  std::string folder = inputFolder(inputs);
+  auto tensors = folder.empty() ? readNamedInputs(session, inputs, random)
+                                : readFolder(folder, session.inputNames());
+  if (!tensors)
+    return tensors.takeError();
+  if (llvm::Error error = storeCaches(session, *tensors))
+    return error;
   return tensors;
 }
 

@@ -1,6 +1,7 @@
 //===- VerifyCompiled.cpp - A model as compiled code ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "tools/tenon/CacheStorage.h"
 #include "tools/tenon/CalibrationRequest.h"
 #include "tools/tenon/CompileRequest.h"
 #include "tools/tenon/CompiledModel.h"
@@ -14,11 +15,14 @@ namespace {
 std::string compareKernels(CompiledModel &model,
                            const std::vector<Tensor> &inputs,
                            KernelsToCheck which, double tolerance) {
+  std::vector<Tensor> stored = inputs;
+  if (llvm::Error error = storeCaches(*model.session, stored))
+    return llvm::toString(std::move(error));
   KernelCheck check(*model.compilation.module, which, tolerance,
                     model.session->device());
   tenon_session_set_observer(model.session->handle(), KernelCheck::observe,
                              &check);
-  auto outputs = model.session->run(inputs);
+  auto outputs = model.session->run(stored);
   tenon_session_set_observer(model.session->handle(), nullptr, nullptr);
   if (!outputs)
     llvm::consumeError(outputs.takeError());
@@ -62,8 +66,12 @@ std::optional<Verdict> tenon::compiledExecution(const std::string &path,
   if (!made)
     return Verdict::fail(llvm::toString(made.takeError()));
   std::shared_ptr<CompiledModel> compiled = std::move(*made);
-  execution.run = [compiled](const std::vector<Tensor> &inputs) {
-    return compiled->session->run(inputs);
+  execution.run = [compiled](const std::vector<Tensor> &inputs)
+      -> llvm::Expected<std::vector<Tensor>> {
+    std::vector<Tensor> stored = inputs;
+    if (llvm::Error error = storeCaches(*compiled->session, stored))
+      return error;
+    return compiled->session->run(stored);
   };
   execution.compareKernels = [compiled](const std::vector<Tensor> &inputs,
                                         bool integersOnly, double tolerance) {

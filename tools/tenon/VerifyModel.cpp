@@ -1,6 +1,7 @@
 //===- VerifyModel.cpp - One model against what it should compute ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "tools/tenon/CacheStorage.h"
 #include "tools/tenon/Compare.h"
 #include "tools/tenon/DataSet.h"
 #include "tools/tenon/Tolerance.h"
@@ -111,15 +112,24 @@ Execution tenon::evaluation(ImportedModel &model) {
           nullptr};
 }
 
+/// How one model is judged.
+struct Standard {
+  double tolerance;
+  bool quantized;
+  bool convertsCaches; // By --kv-cache.
+};
+
 /// Takes in the agreement of one set's outputs; false when it fails.
-static bool judge(const std::vector<Tensor> &actual,
-                  const std::vector<Tensor> &expected,
-                  const std::vector<std::string> &names, double tolerance,
-                  const std::string &where, Verdict &verdict) {
+static bool judge(std::vector<Tensor> actual, std::vector<Tensor> expected,
+                  const std::vector<std::string> &names,
+                  const Standard &standard, const std::string &where,
+                  Verdict &verdict) {
   for (size_t i = 0; i < expected.size(); ++i) {
+    bool isKept =
+        standard.convertsCaches && widenToCompare(actual[i], expected[i]);
     Agreement agreement = compare(actual[i], expected[i]);
     verdict.error = std::max(verdict.error, agreement.error);
-    if (agreement.within(tolerance))
+    if (agreement.within(standard.tolerance))
       continue;
     verdict.status = Verdict::Fail;
     verdict.reason = where + "output '" + printable(names[i]) + "': ";
@@ -129,16 +139,12 @@ static bool judge(const std::vector<Tensor> &actual,
                           ? "relative error " + std::string(number) +
                                 " at element " + std::to_string(agreement.worst)
                           : agreement.mismatch;
+    if (isKept)
+      verdict.reason += ", of what --kv-cache rounds";
     return false;
   }
   return true;
 }
-
-/// How one model is judged.
-struct Standard {
-  double tolerance;
-  bool quantized;
-};
 
 /// Runs the model and judges it; false when it fails.
 static bool runAndJudge(const std::vector<Tensor> &inputs,
@@ -151,7 +157,7 @@ static bool runAndJudge(const std::vector<Tensor> &inputs,
     verdict = Verdict::fail(where + llvm::toString(actual.takeError()));
     return false;
   }
-  bool agrees = judge(*actual, expected, model.outputs, standard.tolerance,
+  bool agrees = judge(std::move(*actual), expected, model.outputs, standard,
                       where, verdict);
   if (!execution.compareKernels || (agrees && !standard.quantized))
     return agrees;
@@ -249,6 +255,20 @@ static double toleranceOf(Precision precision) {
   return 0;
 }
 
+/// What rounding caches may do to outputs.
+static double toleranceOf(CacheType type) {
+  switch (type) {
+  case CacheType::AsGiven:
+  case CacheType::F32:
+    return 0;
+  case CacheType::F16:
+    return 2e-3;
+  case CacheType::Bf16:
+    return 1e-2;
+  }
+  return 0;
+}
+
 /// That of the coarsest precision asked for.
 static double toleranceOf(const PrecisionRequest &request) {
   if (!request.readsPlan())
@@ -274,9 +294,13 @@ Verdict tenon::verifyModel(const std::string &path,
   if (std::optional<Verdict> verdict = import(file, model))
     return *verdict;
   Standard standard = {defaultTolerance(model.file->model()),
-                       isQuantized(model.file->model())};
+                       isQuantized(model.file->model()),
+                       !command.precision.kvCache.empty()};
+  CacheType caches =
+      findCacheType(command.precision.kvCache).value_or(CacheType::AsGiven);
   standard.tolerance =
-      std::max(standard.tolerance, toleranceOf(command.precision));
+      std::max({standard.tolerance, toleranceOf(command.precision),
+                toleranceOf(caches)});
   if (command.maxError >= 0)
     standard.tolerance = command.maxError;
   Execution execution;

@@ -56,6 +56,12 @@ void addPrecision(CLI::App *command, PrecisionRequest &precision,
       ->check(CLI::IsMember({16, 32, 64, 128, 256}));
   command->add_option("--precision-plan", precision.plan,
                       "JSON with a precision for each product: " + ofPlan);
+  command
+      ->add_option("--kv-cache", precision.kvCache,
+                   "What the keys and values of earlier tokens are kept in, at "
+                   "the interface too: f32, f16 or bf16 (by default what the "
+                   "model says)")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
 }
 
 /// `first` begins what --calibrate says.

@@ -93,3 +93,37 @@ func.func @no_caches(%q: tensor<1x2x3x8xf16>, %k: tensor<1x2x8x5xf16>,
   %3 = graph.attention %0, %2, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> tensor<1x2x3x8xf32>
   return %3 : tensor<1x2x3x8xf32>
 }
+
+// -----
+
+// New rows are rounded as they are written behind a cache, from where they lie.
+
+// CHECK-LABEL: @rounded_rows
+// CHECK:      kernel.region(%arg1, %arg0) : (tensor<1x4x2x8xf32>, tensor<1x2x9x8xf16>) -> tensor<1x2x9x8xf16>
+// CHECK:        graph.transpose
+// CHECK-NEXT:   graph.cast
+// CHECK-NEXT:   graph.append
+// CHECK-NOT:  kernel.region
+func.func @rounded_rows(%past: tensor<1x2x9x8xf16>, %x: tensor<1x4x2x8xf32>) -> tensor<1x2x9x8xf16> {
+  %0 = graph.transpose %x {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x4x2x8xf32>) -> tensor<1x2x4x8xf32>
+  %1 = graph.cast %0 : (tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf16>
+  %2 = graph.append %past, %1 {axis = 2 : i64, length = #graph.dims<5>} : (tensor<1x2x9x8xf16>, tensor<1x2x4x8xf16>) -> tensor<1x2x9x8xf16>
+  return %2 : tensor<1x2x9x8xf16>
+}
+
+// -----
+
+// Rows that others read rounded, and that a kernel computes, are not computed
+// again for each cache.
+
+// CHECK-LABEL: @computed_rows
+// CHECK:      kernel.region{{.*}} (tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf16>
+// CHECK:        graph.tanh
+// CHECK-NEXT:   graph.cast
+// CHECK:      kernel.region{{.*}} (tensor<1x2x9x8xf16>, tensor<1x2x4x8xf16>) -> tensor<1x2x9x8xf16>
+func.func @computed_rows(%past: tensor<1x2x9x8xf16>, %x: tensor<1x2x4x8xf32>) -> tensor<1x2x9x8xf16> {
+  %0 = graph.tanh %x : (tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf32>
+  %1 = graph.cast %0 : (tensor<1x2x4x8xf32>) -> tensor<1x2x4x8xf16>
+  %2 = graph.append %past, %1 {axis = 2 : i64, length = #graph.dims<5>} : (tensor<1x2x9x8xf16>, tensor<1x2x4x8xf16>) -> tensor<1x2x9x8xf16>
+  return %2 : tensor<1x2x9x8xf16>
+}
