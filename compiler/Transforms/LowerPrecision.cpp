@@ -26,15 +26,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Matching.h"
+#include "compiler/Transforms/NarrowRules.h"
 #include "compiler/Transforms/PadChannels.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
 #include "compiler/Transforms/QuantizedWeights.h"
 #include "compiler/Weights/WeightStore.h"
 #include "dialects/Kernel/ConvDepth.h"
-#include "dialects/Kernel/FewBitsRhs.h"
 #include "dialects/Kernel/MatmulView.h"
-#include "llvm/Support/Format.h"
 
 using namespace mlir;
 
@@ -44,30 +43,12 @@ namespace tenon {
 
 namespace {
 
-/// Smaller weights stay: fold-constants would only widen them again.
-constexpr int64_t fewestElements = int64_t(1) << 12;
-/// Of a group of a convolution: those with fewer wait for memory, and have
-/// kernels that multiply f32.
-constexpr int64_t fewestMaps = 8;
-/// Of a product whose rows are turned before.
-constexpr int64_t fewestColumns = 64;
-/// Of a product whose operands have to be rounded by kernels of their own, in a
-/// row and in a column for each of their elements.
-constexpr int64_t fewestSums = 256 * 256;
-
-bool isLargeWeight(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return value.getDefiningOp<graph::WeightOp>() && type.hasStaticShape() &&
-         type.getElementType().isF32() &&
-         type.getNumElements() >= fewestElements;
-}
-
 class Lowering {
 public:
   Lowering(func::FuncOp function, bool isCuda, bool hasPairDots,
            Precision precision, const WeightStore *weights, bool explain)
-      : function(function), isCuda(isCuda), hasPairDots(hasPairDots),
-        precision(precision), weights(weights), explain(explain) {}
+      : function(function), isCuda(isCuda), precision(precision),
+        explain(explain), rules(isCuda, hasPairDots, weights) {}
 
   void run() {
     SmallVector<Operation *> products;
@@ -80,11 +61,12 @@ public:
     });
     for (Operation *op : products) {
       // What products of fewer bits err by leaves room for that.
-      if (staysInBf16(op, precisionOf(op, precision)))
+      if (rules.staysInBf16(op, precisionOf(op, precision)))
         op->setAttr(precisionAttribute,
                     Builder(op).getStringAttr(nameOf(Precision::Bf16)));
       auto matmul = dyn_cast<graph::MatmulOp>(op);
-      if (matmul && comesInFewBits(matmul))
+      if (matmul &&
+          rules.comesInFewBits(matmul, precisionOf(matmul, precision)))
         roundLhs(matmul);
       else if (isWanted(op))
         lowerOrSay(op);
@@ -115,63 +97,12 @@ private:
     return wanted == Precision::Bf16 || wanted == Precision::Fp16;
   }
 
-  /// Whether what meets a weight stays f32.
-  bool isOfWeightsAlone() const { return !isCuda && narrowType.isF16(); }
-
-  /// Whether an op that is to have fewer bits has no kernel for them: on CPUs
-  /// attention and convolutions whose images were not calibrated, on CUDA all
-  /// but products by weights.
-  bool staysInBf16(Operation *op, Precision own) const {
-    auto matmul = dyn_cast<graph::MatmulOp>(op);
-    if (isCuda && own == Precision::Int8)
-      return !(matmul && readsBytes(matmul));
-    if (isCuda)
-      return isOfFewBits(own) && !(matmul && readsFewBits(matmul));
-    if (isa<graph::ConvOp>(op) && own == Precision::Int8)
-      return !op->hasAttr(lhsAttribute);
-    return isa<graph::AttentionOp, graph::ConvOp>(op) &&
-           (own == Precision::Int8 || isOfFewBits(own));
-  }
-
-  /// Whether CUDA's kernels could read the rhs of a product in few bits: pairs
-  /// of bf16 of lhs are what they multiply.
-  static bool readsFewBits(graph::MatmulOp op) {
-    return graph::getRank(op.getRhs()) == 2 && refusalOfFewBits(op).empty() &&
-           isLargeWeight(storedMatrixOf(op.getRhs())) && hasPairsOfLhs(op);
-  }
-
-  static bool hasPairsOfLhs(graph::MatmulOp op) {
-    std::optional<kernel::StridedView> lhs = kernel::stridedViewOf(op.getLhs());
-    return lhs && hasDepthOf(op, 2) &&
-           graph::getElementType(op.getLhs()).isF32() &&
-           kernel::liesInPairs(*lhs, lhs->strides.size() - 1);
-  }
-
-  /// Whether the weight of a product that may round lhs to bf16 comes in few
-  /// bits, which kernels read as they are.
-  bool comesInFewBits(graph::MatmulOp op) const {
-    std::optional<kernel::QuantizedRhs> rhs =
-        kernel::quantizedRhsOf(op.getRhs());
-    Precision own = precisionOf(op, precision);
-    if (!isCuda)
-      return rhs && own != Precision::Fp32 && own != Precision::Fp16 &&
-             hasDepthOf(op, 2);
-    return rhs && own == Precision::Bf16 && !kernel::refusalOfFragments(*rhs) &&
-           hasPairsOfLhs(op);
-  }
-
-  /// Whether they could multiply it in 8 bits: rows of lhs lie in memory of
-  /// their own then, and their steps of k are copied by fours at least.
-  static bool readsBytes(graph::MatmulOp op) {
-    return isLargeWeight(op.getRhs()) && graph::getRank(op.getRhs()) == 2 &&
-           graph::getElementType(op.getLhs()).isF32() && hasDepthOf(op, 4);
-  }
-
   /// Of a product whose weight will be of 8 or 4 bits, which are coarser: what
   /// it multiplies is rounded, so that many rows are multiplied in bf16.
   void lowerLhs(graph::MatmulOp op) {
     narrowType = Builder(op).getBF16Type();
-    if (isCuda || (refusal(op).empty() && refusalOfFewBits(op).empty()))
+    if (isCuda ||
+        (rules.refusal(op, narrowType).empty() && refusalOfFewBits(op).empty()))
       lower(op.getLhsMutable());
   }
 
@@ -185,7 +116,7 @@ private:
   }
 
   void lowerOrSay(Operation *op) {
-    std::string why = refusal(op);
+    std::string why = rules.refusal(op, narrowType);
     if (why.empty())
       lower(op);
     else
@@ -194,182 +125,12 @@ private:
 
   void lowerTable(graph::GatherOp op) {
     bool isLarge = isLargeWeight(op.getInput()) && op.getAxis() == 0;
-    std::string why = isLarge ? refusalOfRange(op.getInput()) : "";
+    std::string why =
+        isLarge ? rules.refusalOfRange(op.getInput(), narrowType) : "";
     if (isLarge && why.empty())
       lower(op);
     else
       leaveInFp32(op, why, explain && !why.empty());
-  }
-
-  std::string refusal(Operation *op) {
-    if (auto matmul = dyn_cast<graph::MatmulOp>(op))
-      return isCuda ? refusalOnCuda(matmul) : refusal(matmul);
-    if (auto attention = dyn_cast<graph::AttentionOp>(op))
-      return refusal(attention);
-    return refusal(cast<graph::ConvOp>(op));
-  }
-
-  std::string refusalOnCuda(graph::MatmulOp op) {
-    for (Value operand : {op.getLhs(), op.getRhs()}) {
-      if (!graph::getElementType(operand).isF32())
-        return "an operand is not f32";
-      if (operand.getDefiningOp<graph::WeightOp>()) {
-        if (!isLargeWeight(operand))
-          return "an operand is a small weight";
-        if (graph::getDims(operand).back().asConstant().value_or(1) % 2 != 0)
-          return "rows of a weight have an odd length";
-        if (std::string why = refusalOfRange(operand); !why.empty())
-          return why;
-        continue;
-      }
-      std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
-      if (!view || !hasPairs(*view))
-        return "an operand's elements do not lie in memory by twos";
-      if (view->base.getDefiningOp<graph::WeightOp>())
-        if (std::string why = refusalOfRange(view->base); !why.empty())
-          return why;
-    }
-    return "";
-  }
-
-  /// Whether one of the last two axes is contiguous, and pairs along it begin
-  /// at even places.
-  static bool hasPairs(const kernel::StridedView &view) {
-    size_t rank = view.strides.size();
-    return kernel::liesInPairs(view, rank - 1) ||
-           kernel::liesInPairs(view, rank - 2);
-  }
-
-  std::string refusal(graph::AttentionOp op) {
-    if (isOfWeightsAlone())
-      return "CPUs multiply what attention reads in bf16 or f32";
-    for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
-      std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
-      if (!view || !view->strides.back().isConstant(1))
-        return "rows of an operand are not contiguous";
-      if (!graph::getElementType(operand).isF32())
-        return "an operand is not f32";
-      if (isCuda && !isGiven(view->base))
-        continue;
-      if (isCuda && operand == op.getQuery())
-        return "no kernel that computes queries could round them";
-      if (!llvm::all_of(kernel::viewOpsOf(operand, *view),
-                        [&](Operation *link) {
-                          return link->getBlock() == op->getBlock();
-                        }))
-        return "an operand is seen from a branch";
-    }
-    return "";
-  }
-
-  std::string refusal(graph::ConvOp op) {
-    if (!isLargeWeight(op.getFilter()))
-      return "the filter is no weight of f32 of some size";
-    if (!graph::getElementType(op.getInput()).isF32())
-      return "the image is not f32";
-    auto filter = cast<RankedTensorType>(op.getFilter().getType());
-    if (isOfWeightsAlone())
-      return "CPUs convolve in bf16 or f32";
-    if (isCuda && filter.getDimSize(0) / op.getGroup() < fewestMaps)
-      return "a group has few maps";
-    if (!isCuda && !hasPairDots)
-      return "no CPU level of the program multiplies pairs of bf16";
-    if (!isCuda && op.getGroup() != 1)
-      return "it has several groups";
-    bool hasPairs = op.getChannelsLast() && filter.getDimSize(1) % 2 == 0;
-    if (!isCuda && !hasPairs && !canPadChannels(op))
-      return "channels do not lie in pairs";
-    if (!isCuda && hasFewProducts(op))
-      return "it multiplies little";
-    return refusalOfRange(op.getFilter());
-  }
-
-  /// Whether an operand is what the program is given, which a kernel of its own
-  /// would round.
-  static bool readsGiven(Value operand) {
-    std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
-    return isGiven(view ? view->base : operand);
-  }
-
-  /// Of a product of two that are no weights, or by one on the left.
-  std::string refusalOfTwo(graph::MatmulOp op) {
-    if (!narrowType.isBF16())
-      return "rhs is no weight";
-    if (!hasPairDots)
-      return "rhs is no weight, and no CPU level of the program multiplies "
-             "pairs of bf16";
-    if (std::string why = refusalOfSizes(op); !why.empty())
-      return why;
-    for (Value operand : {op.getLhs(), op.getRhs()}) {
-      if (operand.getDefiningOp<graph::WeightOp>()) {
-        if (!isLargeWeight(operand))
-          return "an operand is a small weight";
-        continue;
-      }
-      std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
-      if (!view || !graph::getElementType(operand).isF32())
-        return "an operand is not f32, or no view of memory";
-      bool canBePairs =
-          operand == op.getRhs()
-              ? kernel::canPackPairs(*view)
-              : kernel::liesInPairs(*view, view->strides.size() - 1);
-      if (!canBePairs)
-        return "pairs of steps of an operand do not lie together";
-    }
-    return "";
-  }
-
-  /// Whether k is a number of which groups of `steps` can be made.
-  static bool hasDepthOf(graph::MatmulOp op, int64_t steps) {
-    std::optional<int64_t> depth =
-        graph::getDims(op.getLhs()).back().asConstant();
-    return depth && *depth % steps == 0;
-  }
-
-  /// Of two that are no weights: where it is not worth the roundings.
-  static std::string refusalOfSizes(graph::MatmulOp op) {
-    SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
-    std::optional<int64_t> rows = dims[dims.size() - 2].asConstant();
-    std::optional<int64_t> columns = dims.back().asConstant();
-    if (!hasDepthOf(op, 2))
-      return "k is odd or no number, and pairs of its steps lie together";
-    if ((rows && *rows <= kernel::fewRows) || columns == 1)
-      return "it is of few rows or of one column";
-    bool isGivenOne = readsGiven(op.getLhs()) || readsGiven(op.getRhs());
-    if (isGivenOne && (!rows || !columns || *rows * *columns < fewestSums))
-      return "an operand is given to the program, and rounding it would take "
-             "longer";
-    return "";
-  }
-
-  std::string refusal(graph::MatmulOp op) {
-    if (!op.getRhs().getDefiningOp<graph::WeightOp>())
-      return refusalOfTwo(op);
-    if (!isLargeWeight(op.getRhs()))
-      return "rhs is no weight of f32 of some size";
-    if (!kernel::isMatrixOrOnePerBatch(op))
-      return "rhs is neither a matrix nor one for each batch";
-    if (narrowType.isBF16() && !hasDepthOf(op, 2))
-      return "k is odd, and pairs of its steps lie together";
-    return refusalOfRange(op.getRhs());
-  }
-
-  /// Of a weight: infinities would take the place of what is too large.
-  std::string refusalOfRange(Value value) {
-    StringRef name = value.getDefiningOp<graph::WeightOp>().getName();
-    const Weight *weight = weights ? weights->lookup(name) : nullptr;
-    if (!narrowType.isF16() || !weight)
-      return "";
-    auto [known, isNew] = largest.try_emplace(weight, 0.0f);
-    if (isNew)
-      known->second = weight->largestFinite();
-    if (known->second <= largestF16)
-      return "";
-    std::string text;
-    llvm::raw_string_ostream(text)
-        << "weight '" << name << "' has " << llvm::format("%g", known->second)
-        << " in it, and f16 ends at " << llvm::format("%g", largestF16);
-    return text;
   }
 
   /// The first operands: of attention three, of others two.
@@ -378,29 +139,12 @@ private:
     if (conv && !isCuda && canPadChannels(conv))
       padChannels(conv);
     auto matmul = dyn_cast<graph::MatmulOp>(op);
-    if (matmul && isOfWeightsAlone())
+    if (matmul && rules.isOfWeightsAlone(narrowType))
       return lower(matmul.getRhsMutable());
     unsigned count = isa<graph::AttentionOp>(op) ? 3 : 2;
     for (OpOperand &operand :
          llvm::reverse(op->getOpOperands().take_front(count)))
       lower(operand);
-  }
-
-  /// Whether rows of a product whose elements lie apart are to be rounded as
-  /// they are turned, by a kernel of its own: pairs are multiplied so much
-  /// faster that this takes less than to multiply f32.
-  bool isWorthTurning(OpOperand &operand) const {
-    if (isCuda || !hasPairDots || !narrowType.isBF16() ||
-        operand.getOperandNumber() != 0 ||
-        !operand.get().getDefiningOp<graph::TransposeOp>())
-      return false;
-    auto result = graph::getDims(operand.getOwner()->getResult(0));
-    auto isFewer = [](graph::Expr dim, int64_t than) {
-      std::optional<int64_t> size = dim.asConstant();
-      return size && *size < than;
-    };
-    return !isFewer(result[result.size() - 2], kernel::fewRows + 1) &&
-           !isFewer(result.back(), fewestColumns);
   }
 
   void lower(OpOperand &operand) {
@@ -430,7 +174,7 @@ private:
       operand.set(widened(op->getLoc(), builder, value, *view));
       if (Operation *link = value.getDefiningOp())
         eraseUnused(link);
-    } else if (isWorthTurning(operand)) {
+    } else if (rules.isWorthTurning(operand, narrowType)) {
       operand.set(
           castTo(builder, op->getLoc(), rounding(value), builder.getF32Type()));
     } else if (explain)
@@ -577,14 +321,13 @@ private:
   }
 
   func::FuncOp function;
-  bool isCuda, hasPairDots;
+  bool isCuda;
   llvm::SetVector<Value> images; // Of convolutions on CPUs.
   Precision precision;           // Of ops that none was assigned to.
   Type narrowType;               // Of the op that is looked at.
-  const WeightStore *weights;
   bool explain;
+  NarrowRules rules;
   llvm::DenseMap<std::pair<Value, Type>, Value> casts;
-  llvm::DenseMap<const Weight *, float> largest;
 };
 
 struct LowerPrecision : impl::LowerPrecisionPassBase<LowerPrecision> {

@@ -1,0 +1,265 @@
+//===- NarrowRules.cpp - What may be rounded to 16 bits -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Transforms/NarrowRules.h"
+#include "compiler/Transforms/Matching.h"
+#include "compiler/Transforms/PadChannels.h"
+#include "compiler/Transforms/PrecisionAttributes.h"
+#include "compiler/Transforms/QuantizedWeights.h"
+#include "compiler/Weights/WeightStore.h"
+#include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/FewBitsRhs.h"
+#include "dialects/Kernel/MatmulView.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+/// Smaller weights stay: fold-constants would only widen them again.
+constexpr int64_t fewestElements = int64_t(1) << 12;
+/// Of a group of a convolution: those with fewer wait for memory, and have
+/// kernels that multiply f32.
+constexpr int64_t fewestMaps = 8;
+/// Of a product whose rows are turned before.
+constexpr int64_t fewestColumns = 64;
+/// Of a product whose operands have to be rounded by kernels of their own, in a
+/// row and in a column for each of their elements.
+constexpr int64_t fewestSums = 256 * 256;
+
+/// Whether k is a number of which groups of `steps` can be made.
+bool hasDepthOf(graph::MatmulOp op, int64_t steps) {
+  std::optional<int64_t> depth =
+      graph::getDims(op.getLhs()).back().asConstant();
+  return depth && *depth % steps == 0;
+}
+
+bool hasPairsOfLhs(graph::MatmulOp op) {
+  std::optional<kernel::StridedView> lhs = kernel::stridedViewOf(op.getLhs());
+  return lhs && hasDepthOf(op, 2) &&
+         graph::getElementType(op.getLhs()).isF32() &&
+         kernel::liesInPairs(*lhs, lhs->strides.size() - 1);
+}
+
+/// Whether CUDA's kernels could read the rhs of a product in few bits: pairs
+/// of bf16 of lhs are what they multiply.
+bool readsFewBits(graph::MatmulOp op) {
+  return graph::getRank(op.getRhs()) == 2 && refusalOfFewBits(op).empty() &&
+         isLargeWeight(storedMatrixOf(op.getRhs())) && hasPairsOfLhs(op);
+}
+
+/// Whether they could multiply it in 8 bits: rows of lhs lie in memory of
+/// their own then, and their steps of k are copied by fours at least.
+bool readsBytes(graph::MatmulOp op) {
+  return isLargeWeight(op.getRhs()) && graph::getRank(op.getRhs()) == 2 &&
+         graph::getElementType(op.getLhs()).isF32() && hasDepthOf(op, 4);
+}
+
+/// Whether one of the last two axes is contiguous, and pairs along it begin
+/// at even places.
+bool hasPairs(const kernel::StridedView &view) {
+  size_t rank = view.strides.size();
+  return kernel::liesInPairs(view, rank - 1) ||
+         kernel::liesInPairs(view, rank - 2);
+}
+
+/// Whether an operand is what the program is given, which a kernel of its own
+/// would round.
+bool readsGiven(Value operand) {
+  std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
+  return isGiven(view ? view->base : operand);
+}
+
+/// Of two that are no weights: where it is not worth the roundings.
+std::string refusalOfSizes(graph::MatmulOp op) {
+  SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
+  std::optional<int64_t> rows = dims[dims.size() - 2].asConstant();
+  std::optional<int64_t> columns = dims.back().asConstant();
+  if (!hasDepthOf(op, 2))
+    return "k is odd or no number, and pairs of its steps lie together";
+  if ((rows && *rows <= kernel::fewRows) || columns == 1)
+    return "it is of few rows or of one column";
+  bool isGivenOne = readsGiven(op.getLhs()) || readsGiven(op.getRhs());
+  if (isGivenOne && (!rows || !columns || *rows * *columns < fewestSums))
+    return "an operand is given to the program, and rounding it would take "
+           "longer";
+  return "";
+}
+
+} // namespace
+
+bool isLargeWeight(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return value.getDefiningOp<graph::WeightOp>() && type.hasStaticShape() &&
+         type.getElementType().isF32() &&
+         type.getNumElements() >= fewestElements;
+}
+
+bool NarrowRules::staysInBf16(Operation *op, Precision own) const {
+  auto matmul = dyn_cast<graph::MatmulOp>(op);
+  if (isCuda && own == Precision::Int8)
+    return !(matmul && readsBytes(matmul));
+  if (isCuda)
+    return isOfFewBits(own) && !(matmul && readsFewBits(matmul));
+  if (isa<graph::ConvOp>(op) && own == Precision::Int8)
+    return !op->hasAttr(lhsAttribute);
+  return isa<graph::AttentionOp, graph::ConvOp>(op) &&
+         (own == Precision::Int8 || isOfFewBits(own));
+}
+
+bool NarrowRules::comesInFewBits(graph::MatmulOp op, Precision own) const {
+  std::optional<kernel::QuantizedRhs> rhs = kernel::quantizedRhsOf(op.getRhs());
+  if (!isCuda)
+    return rhs && own != Precision::Fp32 && own != Precision::Fp16 &&
+           hasDepthOf(op, 2);
+  return rhs && own == Precision::Bf16 && !kernel::refusalOfFragments(*rhs) &&
+         hasPairsOfLhs(op);
+}
+
+std::string NarrowRules::refusal(Operation *op, Type narrow) {
+  if (auto matmul = dyn_cast<graph::MatmulOp>(op))
+    return isCuda ? refusalOnCuda(matmul, narrow) : refusalOf(matmul, narrow);
+  if (auto attention = dyn_cast<graph::AttentionOp>(op))
+    return refusalOf(attention, narrow);
+  return refusalOf(cast<graph::ConvOp>(op), narrow);
+}
+
+std::string NarrowRules::refusalOnCuda(graph::MatmulOp op, Type narrow) {
+  for (Value operand : {op.getLhs(), op.getRhs()}) {
+    if (!graph::getElementType(operand).isF32())
+      return "an operand is not f32";
+    if (operand.getDefiningOp<graph::WeightOp>()) {
+      if (!isLargeWeight(operand))
+        return "an operand is a small weight";
+      if (graph::getDims(operand).back().asConstant().value_or(1) % 2 != 0)
+        return "rows of a weight have an odd length";
+      if (std::string why = refusalOfRange(operand, narrow); !why.empty())
+        return why;
+      continue;
+    }
+    std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
+    if (!view || !hasPairs(*view))
+      return "an operand's elements do not lie in memory by twos";
+    if (view->base.getDefiningOp<graph::WeightOp>())
+      if (std::string why = refusalOfRange(view->base, narrow); !why.empty())
+        return why;
+  }
+  return "";
+}
+
+std::string NarrowRules::refusalOf(graph::AttentionOp op, Type narrow) const {
+  if (isOfWeightsAlone(narrow))
+    return "CPUs multiply what attention reads in bf16 or f32";
+  for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
+    std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
+    if (!view || !view->strides.back().isConstant(1))
+      return "rows of an operand are not contiguous";
+    if (!graph::getElementType(operand).isF32())
+      return "an operand is not f32";
+    if (isCuda && !isGiven(view->base))
+      continue;
+    if (isCuda && operand == op.getQuery())
+      return "no kernel that computes queries could round them";
+    if (!llvm::all_of(kernel::viewOpsOf(operand, *view), [&](Operation *link) {
+          return link->getBlock() == op->getBlock();
+        }))
+      return "an operand is seen from a branch";
+  }
+  return "";
+}
+
+std::string NarrowRules::refusalOf(graph::ConvOp op, Type narrow) {
+  if (!isLargeWeight(op.getFilter()))
+    return "the filter is no weight of f32 of some size";
+  if (!graph::getElementType(op.getInput()).isF32())
+    return "the image is not f32";
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  if (isOfWeightsAlone(narrow))
+    return "CPUs convolve in bf16 or f32";
+  if (isCuda && filter.getDimSize(0) / op.getGroup() < fewestMaps)
+    return "a group has few maps";
+  if (!isCuda && !hasPairDots)
+    return "no CPU level of the program multiplies pairs of bf16";
+  if (!isCuda && op.getGroup() != 1)
+    return "it has several groups";
+  bool hasPairs = op.getChannelsLast() && filter.getDimSize(1) % 2 == 0;
+  if (!isCuda && !hasPairs && !canPadChannels(op))
+    return "channels do not lie in pairs";
+  if (!isCuda && hasFewProducts(op))
+    return "it multiplies little";
+  return refusalOfRange(op.getFilter(), narrow);
+}
+
+/// Of a product of two that are no weights, or by one on the left.
+std::string NarrowRules::refusalOfTwo(graph::MatmulOp op, Type narrow) const {
+  if (!narrow.isBF16())
+    return "rhs is no weight";
+  if (!hasPairDots)
+    return "rhs is no weight, and no CPU level of the program multiplies "
+           "pairs of bf16";
+  if (std::string why = refusalOfSizes(op); !why.empty())
+    return why;
+  for (Value operand : {op.getLhs(), op.getRhs()}) {
+    if (operand.getDefiningOp<graph::WeightOp>()) {
+      if (!isLargeWeight(operand))
+        return "an operand is a small weight";
+      continue;
+    }
+    std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
+    if (!view || !graph::getElementType(operand).isF32())
+      return "an operand is not f32, or no view of memory";
+    bool canBePairs =
+        operand == op.getRhs()
+            ? kernel::canPackPairs(*view)
+            : kernel::liesInPairs(*view, view->strides.size() - 1);
+    if (!canBePairs)
+      return "pairs of steps of an operand do not lie together";
+  }
+  return "";
+}
+
+std::string NarrowRules::refusalOf(graph::MatmulOp op, Type narrow) {
+  if (!op.getRhs().getDefiningOp<graph::WeightOp>())
+    return refusalOfTwo(op, narrow);
+  if (!isLargeWeight(op.getRhs()))
+    return "rhs is no weight of f32 of some size";
+  if (!kernel::isMatrixOrOnePerBatch(op))
+    return "rhs is neither a matrix nor one for each batch";
+  if (narrow.isBF16() && !hasDepthOf(op, 2))
+    return "k is odd, and pairs of its steps lie together";
+  return refusalOfRange(op.getRhs(), narrow);
+}
+
+std::string NarrowRules::refusalOfRange(Value value, Type narrow) {
+  StringRef name = value.getDefiningOp<graph::WeightOp>().getName();
+  const Weight *weight = weights ? weights->lookup(name) : nullptr;
+  if (!narrow.isF16() || !weight)
+    return "";
+  auto [known, isNew] = largest.try_emplace(weight, 0.0f);
+  if (isNew)
+    known->second = weight->largestFinite();
+  if (known->second <= largestF16)
+    return "";
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << "weight '" << name << "' has " << llvm::format("%g", known->second)
+      << " in it, and f16 ends at " << llvm::format("%g", largestF16);
+  return text;
+}
+
+bool NarrowRules::isWorthTurning(OpOperand &operand, Type narrow) const {
+  if (isCuda || !hasPairDots || !narrow.isBF16() ||
+      operand.getOperandNumber() != 0 ||
+      !operand.get().getDefiningOp<graph::TransposeOp>())
+    return false;
+  auto result = graph::getDims(operand.getOwner()->getResult(0));
+  auto isFewer = [](graph::Expr dim, int64_t than) {
+    std::optional<int64_t> size = dim.asConstant();
+    return size && *size < than;
+  };
+  return !isFewer(result[result.size() - 2], kernel::fewRows + 1) &&
+         !isFewer(result.back(), fewestColumns);
+}
+
+} // namespace tenon
