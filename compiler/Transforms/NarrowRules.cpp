@@ -1,4 +1,4 @@
-//===- NarrowRules.cpp - What may be rounded to 16 bits -----------------===//
+//===- NarrowRules.cpp - What may be rounded to 16 bits -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/NarrowRules.h"

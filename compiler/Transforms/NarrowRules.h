@@ -1,4 +1,4 @@
-//===- NarrowRules.h - What may be rounded to 16 bits -------------------===//
+//===- NarrowRules.h - What may be rounded to 16 bits ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef TENON_COMPILER_TRANSFORMS_NARROWRULES_H

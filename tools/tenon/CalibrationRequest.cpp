@@ -1,4 +1,4 @@
-//===- CalibrationRequest.cpp - What --calibrate asks for ---------------===//
+//===- CalibrationRequest.cpp - What --calibrate asks for -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/tenon/CalibrationRequest.h"

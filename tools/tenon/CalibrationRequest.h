@@ -1,4 +1,4 @@
-//===- CalibrationRequest.h - What --calibrate asks for -----------------===//
+//===- CalibrationRequest.h - What --calibrate asks for -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef TENON_TOOLS_TENON_CALIBRATIONREQUEST_H
