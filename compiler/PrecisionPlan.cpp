@@ -32,10 +32,9 @@ struct NamedCacheType {
   llvm::StringLiteral name;
 };
 constexpr NamedCacheType cacheTypes[] = {
-    {CacheType::AsGiven, ""},
-    {CacheType::F32, "f32"},
-    {CacheType::F16, "f16"},
-    {CacheType::Bf16, "bf16"},
+    {CacheType::AsGiven, ""},  {CacheType::F32, "f32"},
+    {CacheType::F16, "f16"},   {CacheType::Bf16, "bf16"},
+    {CacheType::Int8, "int8"},
 };
 
 constexpr int64_t formatVersion = 1;

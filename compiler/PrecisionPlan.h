@@ -47,7 +47,7 @@ std::optional<Precision> findPrecision(llvm::StringRef name);
 std::string precisionNames();
 
 /// What caches hold (see narrow-caches): by default what the model says.
-enum class CacheType { AsGiven, F32, F16, Bf16 };
+enum class CacheType { AsGiven, F32, F16, Bf16, Int8 };
 
 /// As the command line has it: "bf16"; "" is AsGiven.
 llvm::StringRef nameOf(CacheType type);

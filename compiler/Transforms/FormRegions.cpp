@@ -220,8 +220,10 @@ private:
   /// New rows of a cache in fewer bits are rounded as they are written, from
   /// where they lie.
   void takeRounding(Group &group, graph::AppendOp append) {
-    auto rounding = append.getRows().getDefiningOp<graph::CastOp>();
-    Group *other = rounding ? groupOf.lookup(rounding) : nullptr;
+    Operation *rounding = append.getRows().getDefiningOp();
+    if (!isa_and_present<graph::CastOp, graph::QuantizeOp>(rounding))
+      return;
+    Group *other = groupOf.lookup(rounding);
     if (!other || other == &group || !rounding->hasOneUse() ||
         !llvm::all_of(other->ops, [&](Operation *op) {
           return op == rounding || kernel::isViewOp(op);

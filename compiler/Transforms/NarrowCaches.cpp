@@ -5,10 +5,12 @@
 // long texts that is what a step waits for. In fewer bits it is less, at the
 // interface too, so that the caller holds what the program reads. New rows are
 // rounded once, when they are appended; what reads the cache widens it. Only
-// attention does so in its own kernel, so caches that others read stay.
+// attention does so in its own kernel, so caches that others read stay. Of
+// bytes each row has a scale (ByteCaches.h).
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Transforms/ByteCaches.h"
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "dialects/Kernel/AttentionView.h"
@@ -28,6 +30,8 @@ bool isOfFloats(Type type) {
 }
 
 std::string nameOf(Type type) {
+  if (type.isInteger(8))
+    return "int8";
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
@@ -45,6 +49,10 @@ public:
              << "no cache can be kept in " << nameOf(narrow) << ": "
              << (refusals.empty() ? "no input comes back with rows behind it"
                                   : refusals.front());
+    if (isCuda && narrow.isInteger(8))
+      return emitError(UnknownLoc::get(function.getContext()))
+             << "caches in int8 are for CPUs alone, and CUDA is a target: keep "
+                "them in bf16 or f16 (--kv-cache)";
     if (isCuda)
       for (graph::AppendOp cache : caches)
         if (failed(checkOnCuda(cache)))
@@ -90,7 +98,7 @@ private:
   }
 
   /// Why a cache stays as it is, on all targets; empty where it does not.
-  static std::string refusal(graph::AppendOp cache) {
+  std::string refusal(graph::AppendOp cache) {
     Type type = graph::getElementType(cache.getResult());
     if (!isOfFloats(type)) {
       return "it holds numbers of " + nameOf(type);
@@ -108,7 +116,7 @@ private:
           return why;
       }
     }
-    return "";
+    return narrow.isInteger(8) ? refusalOfBytes(cache) : "";
   }
 
   static std::string refusalOfUse(OpOperand &use) {
@@ -173,6 +181,8 @@ private:
     Type before = graph::getElementType(cache.getResult());
     if (before == narrow)
       return;
+    if (narrow.isInteger(8))
+      return keepInBytes(function, cache);
     auto past = cast<BlockArgument>(cache.getBuffer());
     retype(past);
     OpBuilder builder(cache);
@@ -275,6 +285,8 @@ struct NarrowCaches : impl::NarrowCachesPassBase<NarrowCaches> {
       narrow = Float16Type::get(context);
     else if (type == "bf16")
       narrow = BFloat16Type::get(context);
+    else if (type == "int8")
+      narrow = IntegerType::get(context, 8);
     if (!narrow) {
       function.emitError("caches cannot be kept in '") << type << "'";
       return signalPassFailure();

@@ -51,6 +51,8 @@ public:
         copyBytes(conv);
       else if (readsThroughViews(&op) || readsNarrow(&op))
         copyViews(&op);
+      if (auto attention = dyn_cast<graph::AttentionOp>(&op))
+        copyScales(attention);
       if (matmul && readsQuantized(matmul))
         takeQuantized(matmul);
     }
@@ -182,6 +184,21 @@ private:
           (mayRead && !mayRead(*view, chain)))
         continue;
       copyChain(operand, chain, view->base);
+    }
+  }
+
+  /// Gives keys and values that come as bytes views of their scales.
+  void copyScales(graph::AttentionOp op) {
+    for (Value operand : {op.getKey(), op.getValue()}) {
+      graph::DequantizeOp bytes =
+          kernel::storedOperandOf(op, operand).dequantize;
+      if (!bytes || !views.contains(bytes))
+        continue;
+      OpOperand &scale = bytes.getScaleMutable();
+      std::optional<kernel::StridedView> view =
+          kernel::stridedViewOf(scale.get());
+      if (view && view->base != scale.get())
+        copyChain(scale, kernel::viewOpsOf(scale.get(), *view), view->base);
     }
   }
 

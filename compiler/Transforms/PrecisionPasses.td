@@ -399,6 +399,8 @@ def NarrowCachesPass : Pass<"narrow-caches", "::mlir::func::FuncOp"> {
     widens what it reads. A cache that something else reads, or of which it
     reads elements that lie apart, stays; where all do, that is an error. On
     CUDA, whose kernels multiply numbers of one type, queries are rounded too.
+    Of int8 each row of the last axis has a scale; those are a cache of their
+    own, the last input and output, without that axis.
 
     ```mlir
     func.func @main(%past: tensor<1x2x?x8xf32, #graph.dims<1, 2, room0, 8>>
@@ -463,7 +465,7 @@ def NarrowCachesPass : Pass<"narrow-caches", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
   let options = [
     Option<"type", "type", "std::string", "\"bf16\"",
-           "What caches hold: f32, f16 or bf16">,
+           "What caches hold: f32, f16, bf16 or int8">,
     Option<"target", "target", "std::string", "\"cpu\"",
            "What the program is for: cpu or cuda">,
     Option<"explain", "explain", "bool", "false",

@@ -35,16 +35,39 @@ Value behindRounding(Value operand) {
   return rounded.getInput();
 }
 
+/// What makes a value of bytes around 0, each row of which has a scale; null
+/// for others.
+graph::DequantizeOp rowsOfBytes(Value value) {
+  auto op = value.getDefiningOp<graph::DequantizeOp>();
+  if (!op || !graph::getElementType(op.getInput()).isSignlessInteger(8) ||
+      !graph::getElementType(op.getScale()).isF32())
+    return {};
+  SmallVector<Expr> rows = graph::getDims(value);
+  rows.back() = Expr::constant(value.getContext(), 1);
+  auto zero = op.getZeroPoint().getDefiningOp<graph::ConstantOp>();
+  auto numbers =
+      zero ? dyn_cast<DenseIntElementsAttr>(zero.getValue()) : nullptr;
+  bool isAroundZero =
+      numbers && numbers.isSplat() && numbers.getSplatValue<APInt>().isZero();
+  return isAroundZero && graph::getDims(op.getScale()) == rows
+             ? op
+             : graph::DequantizeOp();
+}
+
 } // namespace
 
 StoredOperand storedOperandOf(graph::AttentionOp op, Value operand) {
   Value exact = behindRounding(operand);
-  StoredOperand result = {exact ? exact : operand, bool(exact)};
-  Value narrow =
-      operand == op.getQuery() ? Value() : behindWidening(result.memory);
+  StoredOperand result = {exact ? exact : operand, bool(exact), {}};
+  if (operand == op.getQuery())
+    return result;
+  if (graph::DequantizeOp bytes = rowsOfBytes(result.memory))
+    return {bytes.getInput(), result.isRounded, bytes};
+  Value narrow = behindWidening(result.memory);
   if (!narrow)
     return result;
-  return {narrow, result.isRounded || graph::getElementType(narrow).isBF16()};
+  return {
+      narrow, result.isRounded || graph::getElementType(narrow).isBF16(), {}};
 }
 
 bool isInMemory(const std::optional<StridedView> &view) {
@@ -93,6 +116,8 @@ std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
                      {},
                      {},
                      {},
+                     {},
+                     {},
                      {}};
   for (auto [to, operand] : {std::pair(&view.query, op.getQuery()),
                              std::pair(&view.key, op.getKey()),
@@ -105,6 +130,12 @@ std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
     if (!seen->strides[3].isConstant(1))
       return refuse("the heads' last axis is not contiguous");
     *to = std::move(*seen);
+    if (!stored.dequantize)
+      continue;
+    auto &scales = operand == op.getKey() ? view.keyScales : view.valueScales;
+    scales = stridedViewOf(stored.dequantize.getScale());
+    if (!isInMemory(scales))
+      return refuse("the scales of keys or values are computed in the kernel");
   }
   for (Value bias : op.getBiases()) {
     std::optional<StridedView> seen = biasViewOf(op, bias);

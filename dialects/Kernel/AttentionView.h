@@ -29,10 +29,12 @@ inline constexpr int64_t widestHead = 1024;
 
 /// What a CPU's kernel reads in the place of a query, key or value of f32: what
 /// lies in front of a rounding to bf16, if there is one, and of keys and values
-/// the 16 bits that were widened.
+/// the 16 bits that were widened, or the bytes that were dequantized.
 struct StoredOperand {
   mlir::Value memory; // With the operand's dims.
   bool isRounded;     // What the operand is holds no more than bf16.
+  graph::DequantizeOp
+      dequantize; // Of bytes around 0: has a scale for each row.
 };
 StoredOperand storedOperandOf(graph::AttentionOp op, mlir::Value operand);
 
@@ -58,6 +60,9 @@ struct AttentionView {
   }
   int64_t valueWords() const { return paddedWidth(); }
   StridedView query, key, value;
+  /// Of keys and values that are bytes: what each row is multiplied by, seen
+  /// from their axes.
+  std::optional<StridedView> keyScales, valueScales;
   llvm::SmallVector<StridedView> biases;
   llvm::SmallVector<Expr> result; // Strides in what is yielded.
 

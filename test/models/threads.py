@@ -17,7 +17,8 @@ FAMILIES = """bert_ts17 bert_int8dynamic clip_text_ts17 convnext_ts17 gemma2_ts1
     genai_llama_int4 gpt2_dy20 llama_ts17 mixer_dy20 mlp_dy20 moe_dy20
     opt_t5_decoder_merged phi3_ts17 qwen2_ts17 resnet_ts17 swin_ts17 vit_ts17
     whisper_encoder_ts17""".split()
-CASES = [(name, []) for name in FAMILIES] + [("llama_ts17", ["--kv-cache=bf16"])]
+CASES = [(name, []) for name in FAMILIES] + [
+    ("llama_ts17", ["--kv-cache=" + type]) for type in ("bf16", "int8")]
 
 
 def outputs(artifact, inputs, threads):

@@ -222,7 +222,8 @@ int main(int argc, char **argv) {
     return fail("cannot make a file");
   int bad = 0;
   for (int i = 1; i < argc; ++i)
-    for (CacheType type : {CacheType::AsGiven, CacheType::Bf16})
+    for (CacheType type :
+         {CacheType::AsGiven, CacheType::Bf16, CacheType::Int8})
       if (llvm::Error error = testModel(argv[i], artifact.str().str(), type))
         bad += fail(llvm::Twine(argv[i]) + " " + nameOf(type) + ": " +
                     llvm::toString(std::move(error)));

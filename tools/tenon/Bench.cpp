@@ -54,19 +54,21 @@ llvm::Error measureError(Session &session, const std::string &folder,
   if (expected->empty())
     return llvm::Error::success();
   auto arranged =
-      arrange(std::move(*expected), session.outputNames(), "output");
+      arrange(std::move(*expected), modelOutputNames(session), "output");
   if (!arranged)
     return arranged.takeError();
   auto actual = session.run(inputs);
   if (!actual)
     return actual.takeError();
+  readCaches(session, *actual);
   result.error = 0;
   for (size_t i = 0; i < actual->size(); ++i) {
     widenToCompare((*actual)[i], (*arranged)[i]);
     Agreement agreement = compare((*actual)[i], (*arranged)[i]);
     result.error = std::max(*result.error, agreement.error);
     if (result.mismatch.empty() && !agreement.mismatch.empty())
-      result.mismatch = session.outputNames()[i] + ": " + agreement.mismatch;
+      result.mismatch =
+          modelOutputNames(session)[i] + ": " + agreement.mismatch;
   }
   return llvm::Error::success();
 }

@@ -101,7 +101,6 @@ readNamedInputs(const Session &session, const std::vector<std::string> &inputs,
                 const std::vector<std::string> &random) {
   std::vector<std::string> names = session.inputNames();
   std::vector<Tensor> tensors(names.size());
-  std::vector<bool> given(names.size());
   std::mt19937 noise(7);
   auto assign = [&](const std::string &text, bool isRandom) -> llvm::Error {
     auto [name, value] = llvm::StringRef(text).rsplit('=');
@@ -119,7 +118,6 @@ readNamedInputs(const Session &session, const std::vector<std::string> &inputs,
     if (!tensor)
       return tensor.takeError();
     tensors[index] = std::move(*tensor);
-    given[index] = true;
     return llvm::Error::success();
   };
   for (const std::string &text : inputs)
@@ -128,8 +126,9 @@ readNamedInputs(const Session &session, const std::vector<std::string> &inputs,
   for (const std::string &text : random)
     if (llvm::Error error = assign(text, true))
       return error;
+  storeCaches(session, tensors);
   for (size_t i = 0; i < names.size(); ++i)
-    if (!given[i])
+    if (tensors[i].type == 0)
       return sentence("the input '" + printable(names[i]) +
                       "' has no value; give --inputs " + printable(names[i]) +
                       "=FILE.npy or --random " + printable(names[i]) +
@@ -142,12 +141,11 @@ tenon::readInputs(const Session &session,
                   const std::vector<std::string> &inputs,
                   const std::vector<std::string> &random) {
   std::string folder = inputFolder(inputs);
-  auto tensors = folder.empty() ? readNamedInputs(session, inputs, random)
-                                : readFolder(folder, session.inputNames());
-  if (!tensors)
-    return tensors.takeError();
-  if (llvm::Error error = storeCaches(session, *tensors))
-    return error;
+  if (folder.empty())
+    return readNamedInputs(session, inputs, random);
+  auto tensors = readFolder(folder, modelInputNames(session));
+  if (tensors)
+    storeCaches(session, *tensors);
   return tensors;
 }
 

@@ -265,6 +265,8 @@ static double toleranceOf(CacheType type) {
     return 2e-3;
   case CacheType::Bf16:
     return 1e-2;
+  case CacheType::Int8:
+    return 3e-2;
   }
   return 0;
 }

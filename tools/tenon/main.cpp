@@ -59,9 +59,9 @@ void addPrecision(CLI::App *command, PrecisionRequest &precision,
   command
       ->add_option("--kv-cache", precision.kvCache,
                    "What the keys and values of earlier tokens are kept in, at "
-                   "the interface too: f32, f16 or bf16 (by default what the "
-                   "model says)")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+                   "the interface too: f32, f16, bf16, or on CPUs int8 with a "
+                   "scale for each row (by default what the model says)")
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}));
 }
 
 /// `first` begins what --calibrate says.

@@ -87,9 +87,10 @@ void AttentionPanels::copyKeys(Value from, Value to) {
   e.loop(
       from, to,
       [&](Value key) {
-        SmallVector<Value> rows;
+        SmallVector<Value> rows, scales;
         for (int64_t i = 0; i < height; ++i) {
           Value at = e.min(e.add(key, e.number(i)), e.sub(to, e.number(1)));
+          scales.push_back(scaleOf(view.keyScales, at));
           rows.push_back(behind(view.key, head, e.mul(at, stride)));
         }
         Value panel =
@@ -101,9 +102,10 @@ void AttentionPanels::copyKeys(Value from, Value to) {
             [&](Value next) {
               Value d = e.min(next, e.number(view.depth - step));
               SmallVector<Value> in;
-              for (Value row : rows)
-                in.push_back(vectors.loadAs(type, view.key.element(),
-                                            behind(view.key, row, d)));
+              for (auto [row, scale] : llvm::zip(rows, scales))
+                in.push_back(times(vectors.loadAs(type, view.key.element(),
+                                                  behind(view.key, row, d)),
+                                   scale));
               Value line = element(panel, e.mul(d, e.number(height)));
               for (auto [u, out] : llvm::enumerate(vectors.transpose(in)))
                 for (int64_t at = 0; at < step / height; ++at)
@@ -132,10 +134,13 @@ void AttentionPanels::copyValues(Value from, Value to) {
         Value next = e.min(e.add(key, e.number(1)), last);
         Value rows[] = {behind(view.value, head, e.mul(key, stride)),
                         behind(view.value, head, e.mul(next, stride))};
+        Value scales[] = {scaleOf(view.valueScales, key),
+                          scaleOf(view.valueScales, next)};
         Value out = element(panels, e.mul(e.sub(key, from), e.number(height)));
         auto copy = [&](Value n, function_ref<Value(Value)> load) {
-          Value both = vectors.join(load(behind(view.value, rows[0], n)),
-                                    load(behind(view.value, rows[1], n)));
+          Value both = vectors.join(
+              times(load(behind(view.value, rows[0], n)), scales[0]),
+              times(load(behind(view.value, rows[1], n)), scales[1]));
           store(both, element(out, e.mul(n, e.number(keyBlock))));
         };
         e.loop(

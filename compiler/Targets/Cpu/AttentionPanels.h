@@ -36,7 +36,7 @@ private:
   // The same as matrices of bf16: keys that are not there have zeros as values.
   void roundKeys(Value from, Value to);
   void roundValues(Value from, Value to);
-  Value pairsAt(const kernel::StridedView &seen, Value at);
+  Value pairsAt(const kernel::StridedView &seen, Value at, Value scale);
 
   /// What is there: the list, its first key and the one behind the last.
   enum Fact { List, From, To };

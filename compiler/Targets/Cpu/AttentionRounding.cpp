@@ -9,13 +9,14 @@ using namespace mlir;
 namespace tenon::cpu {
 
 /// Two vectors of a row, rounded, one behind the other.
-Value AttentionPanels::pairsAt(const kernel::StridedView &seen, Value at) {
+Value AttentionPanels::pairsAt(const kernel::StridedView &seen, Value at,
+                               Value scale) {
   if (seen.element().isBF16()) // As they are.
     return LLVM::LoadOp::create(
         e.b, VectorType::get({2 * lanes}, e.b.getI16Type()), at,
         /*alignment=*/2);
-  return vectors.round(loadOf(seen, at),
-                       loadOf(seen, behind(seen, at, e.number(lanes))));
+  Value next = loadOf(seen, behind(seen, at, e.number(lanes)));
+  return vectors.round(times(loadOf(seen, at), scale), times(next, scale));
 }
 
 /// [keys][D] -> [keys / 16][D / 32][16][32]
@@ -30,8 +31,9 @@ void AttentionPanels::roundKeys(Value from, Value to) {
   int64_t whole = view.depth / matrixSteps * matrixSteps;
   e.loop(e.number(0), padded, [&](Value key) {
     // Those behind the last are it again: their scores will be dropped.
-    Value row =
-        behind(seen, head, e.mul(e.min(e.add(from, key), last), stride));
+    Value own = e.min(e.add(from, key), last);
+    Value row = behind(seen, head, e.mul(own, stride));
+    Value scale = scaleOf(view.keyScales, own);
     Value tile = e.div(key, e.number(matrixRows));
     Value line = e.rem(key, e.number(matrixRows));
     Value out = byte(panels, e.add(e.mul(tile, e.number(tileBytes)),
@@ -41,11 +43,14 @@ void AttentionPanels::roundKeys(Value from, Value to) {
     };
     e.loop(
         e.number(0), e.number(whole),
-        [&](Value d) { store(pairsAt(seen, behind(seen, row, d)), place(d)); },
+        [&](Value d) {
+          store(pairsAt(seen, behind(seen, row, d), scale), place(d));
+        },
         matrixSteps);
     if (whole < view.depth)
-      store(vectors.round(loadHead(seen, row, whole, view.depth),
-                          loadHead(seen, row, whole + lanes, view.depth)),
+      store(vectors.round(
+                times(loadHead(seen, row, whole, view.depth), scale),
+                times(loadHead(seen, row, whole + lanes, view.depth), scale)),
             place(e.number(whole)));
   });
 }
@@ -72,6 +77,9 @@ void AttentionPanels::roundValues(Value from, Value to) {
                               areAllThere ? e.number(columns)
                                           : e.select(isThere, e.number(columns),
                                                      e.number(0)));
+        // Behind the last key there are no scales.
+        Value own = e.min(e.add(from, at), e.sub(to, e.number(1)));
+        pair[odd] = times(pair[odd], scaleOf(view.valueScales, own));
       }
       words.push_back(vectors.roundPairs(pair[0], pair[1]));
     }

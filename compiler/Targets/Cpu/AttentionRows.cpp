@@ -43,7 +43,7 @@ public:
             copyMask();
           forKeys([&](Value from, Value length) {
             scoreKeys(from, length);
-            softmax(length);
+            softmax(from, length);
           });
           forKeys([&](Value from, Value length) { addValues(from, length); });
         },
@@ -202,6 +202,9 @@ private:
         multiply(lines, e.number(looped), whole - looped / lanes, products);
     Value score = vectors.sumEach(products);
     Value left = e.sub(length, key);
+    if (view.keyScales)
+      score = arith::MulFOp::create(
+          e.b, score, scalesFrom(view.keyScales, e.add(from, key), left));
     if (softcap > 0)
       score =
           arith::MulFOp::create(e.b, emitTanh(e.b, e, score), splat(softcap));
@@ -226,8 +229,16 @@ private:
                                        arith::FastMathFlags::reassoc);
   }
 
+  /// Weights of bytes, from a key on, take the bytes' scales.
+  Value scaledForValues(Value weights, Value key, Value count) {
+    if (!view.valueScales)
+      return weights;
+    return arith::MulFOp::create(e.b, weights,
+                                 scalesFrom(view.valueScales, key, count));
+  }
+
   /// Scores become weights.
-  void softmax(Value length) {
+  void softmax(Value from, Value length) {
     Value before = e.loadRaw(area(areas.largest), f32, row);
     Value all = e.loop(
         e.number(0), length, splat(before),
@@ -245,7 +256,8 @@ private:
         e.number(0), length, splat(0),
         [&](Value key, ValueRange carried) {
           Value weights = power(load(scores(key)), splat(shift));
-          store(weights, scores(key));
+          store(scaledForValues(weights, e.add(from, key), e.sub(length, key)),
+                scores(key));
           return SmallVector<Value>{emitAdd(e.b, carried[0], weights)};
         },
         lanes)[0];

@@ -3,6 +3,7 @@
 
 #include "compiler/Targets/Cpu/AttentionUnit.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "runtime/model_format.h"
 
 using namespace mlir;
@@ -111,6 +112,29 @@ Value AttentionUnit::headOf(const kernel::StridedView &seen) {
   return behind(seen, bufferOf(seen), offset);
 }
 
+Value AttentionUnit::scalesOf(const Scales &scales, Value key) {
+  return behind(*scales, headOf(*scales),
+                e.mul(key, e.valueOf(scales->strides[2])));
+}
+
+Value AttentionUnit::scaleOf(const Scales &scales, Value key) {
+  return scales ? e.loadRaw(scalesOf(scales, key), f32, e.number(0)) : Value();
+}
+
+Value AttentionUnit::scalesFrom(const Scales &scales, Value key, Value count) {
+  Value at = scalesOf(scales, key);
+  if (scales->strides[2].isConstant(1))
+    return vectors.loadSome(vector, at, count);
+  return vectors.gatherSome(vector, at, e.valueOf(scales->strides[2]), count);
+}
+
+Value AttentionUnit::times(Value elements, Value scale) {
+  if (!scale)
+    return elements;
+  Value factors = vector::BroadcastOp::create(e.b, elements.getType(), scale);
+  return arith::MulFOp::create(e.b, elements, factors);
+}
+
 std::pair<Value, Value> AttentionUnit::queryAt(Value number) {
   return {e.div(number, group),
           e.add(e.mul(keyHead, group), e.rem(number, group))};
@@ -176,10 +200,14 @@ void AttentionUnit::fillDead(Value number) {
 Value AttentionUnit::meanOf(Value n) {
   Value head = headOf(view.value);
   Value stride = e.valueOf(view.value.strides[2]);
+  auto one = VectorType::get({1}, f32);
   Value sum = e.loop(
       e.number(0), keys, e.zero(f32), [&](Value key, ValueRange carried) {
         Value at = e.add(e.mul(key, stride), n);
-        Value each = e.load(head, view.value.element(), at);
+        Value each = vectors.loadAs(one, view.value.element(),
+                                    behind(view.value, head, at));
+        each = times(each, scaleOf(view.valueScales, key));
+        each = vector::ExtractOp::create(e.b, each, 0);
         return SmallVector<Value>{emitAdd(e.b, carried[0], each)};
       })[0];
   return arith::DivFOp::create(e.b, sum,

@@ -69,6 +69,16 @@ struct AttentionUnit {
   }
   Value splat(double value) { return constantLike(e.b, vector, value); }
 
+  /// Where a key and value have their scale, from the head's on, and the scale
+  /// of one; null where they have none.
+  using Scales = std::optional<kernel::StridedView>;
+  Value scalesOf(const Scales &scales, Value key);
+  Value scaleOf(const Scales &scales, Value key);
+  /// Those of the keys from `key` on, of which there are `count`.
+  Value scalesFrom(const Scales &scales, Value key, Value count);
+  /// A row's elements times its scale, if there is one.
+  Value times(Value elements, Value scale);
+
   Value bufferOf(const kernel::StridedView &seen);
   /// Element 0 of key 0 of the unit's head.
   Value headOf(const kernel::StridedView &seen);

@@ -39,10 +39,18 @@ Value AttentionVectors::loadSome(VectorType type, Value at, Value count) {
                                     /*alignment=*/4);
 }
 
+/// What was loaded, of any type, as f32.
+static Value widened(Emitter &e, VectorType type, Value value, Type stored) {
+  if (isa<IntegerType>(stored))
+    return arith::SIToFPOp::create(e.b, type, value);
+  return e.fromMemory(value, stored);
+}
+
 Value AttentionVectors::loadAs(VectorType type, Type stored, Value at) {
   VectorType memory = type.clone(Emitter::memoryType(stored));
-  return e.fromMemory(
-      LLVM::LoadOp::create(e.b, memory, at, graph::byteWidth(stored)), stored);
+  return widened(
+      e, type, LLVM::LoadOp::create(e.b, memory, at, graph::byteWidth(stored)),
+      stored);
 }
 
 Value AttentionVectors::loadSomeAs(VectorType type, Type stored, Value at,
@@ -51,7 +59,7 @@ Value AttentionVectors::loadSomeAs(VectorType type, Type stored, Value at,
   Value zero = constantLike(e.b, memory, 0);
   Value some = LLVM::MaskedLoadOp::create(e.b, memory, at, isBelow(type, count),
                                           zero, graph::byteWidth(stored));
-  return e.fromMemory(some, stored);
+  return widened(e, type, some, stored);
 }
 
 Value AttentionVectors::gatherSome(VectorType type, Value at, Value stride,

@@ -127,3 +127,28 @@ func.func @computed_rows(%past: tensor<1x2x9x8xf16>, %x: tensor<1x2x4x8xf32>) ->
   %2 = graph.append %past, %1 {axis = 2 : i64, length = #graph.dims<5>} : (tensor<1x2x9x8xf16>, tensor<1x2x4x8xf16>) -> tensor<1x2x9x8xf16>
   return %2 : tensor<1x2x9x8xf16>
 }
+
+// -----
+
+// Bytes and what they are scaled by are read where they lie, for keys or values
+// only where each row has one scale.
+
+// CHECK-LABEL: @bytes
+// CHECK:      kernel.region(%arg3) : (tensor<1x2x5x8xi8>) -> tensor<1x2x5x8xf32>
+// CHECK:      kernel.region(%arg1, %arg2, %arg0, %{{.*}}) : (tensor<1x2x9x8xi8>, tensor<1x2x7xf32>, tensor<1x2x3x8xf32>, tensor<1x2x5x8xf32>)
+// CHECK:        graph.slice {{.*}} -> tensor<1x2x5x8xi8>
+// CHECK:        graph.dequantize
+// CHECK-NEXT:   graph.attention
+// CHECK-NOT:  kernel.region
+func.func @bytes(%q: tensor<1x2x3x8xf32>, %k: tensor<1x2x9x8xi8>, %s: tensor<1x2x7xf32>,
+                 %v: tensor<1x2x5x8xi8>) -> tensor<1x2x3x8xf32> {
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %h = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.slice %k {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x2x9x8xi8>) -> tensor<1x2x5x8xi8>
+  %1 = graph.slice %s {starts = #graph.dims<0, 0, 0>, steps = #graph.dims<1, 1, 1>} : (tensor<1x2x7xf32>) -> tensor<1x2x5xf32>
+  %2 = graph.reshape %1 : (tensor<1x2x5xf32>) -> tensor<1x2x5x1xf32>
+  %3 = graph.dequantize %0, %2, %z : (tensor<1x2x5x8xi8>, tensor<1x2x5x1xf32>, tensor<i8>) -> tensor<1x2x5x8xf32>
+  %4 = graph.dequantize %v, %h, %z : (tensor<1x2x5x8xi8>, tensor<f32>, tensor<i8>) -> tensor<1x2x5x8xf32>
+  %5 = graph.attention %q, %3, %4 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> tensor<1x2x3x8xf32>
+  return %5 : tensor<1x2x3x8xf32>
+}

@@ -25,6 +25,24 @@ static void widen(KernelCase &test, const std::string &name,
     test.body = cast("n", "m", "(" + type + ") -> " + narrow) + test.body;
 }
 
+/// Lets operand i of f32, [.., width], be bytes in memory with a scale for each
+/// row.
+static void quantize(KernelCase &test, const std::string &name, size_t i,
+                     const std::string &type, const std::string &scales) {
+  std::string bytes = type, argument = "%" + name + ": " + type;
+  bytes.replace(bytes.find("f32"), 3, "i8");
+  test.arguments.replace(test.arguments.find(argument), argument.size(),
+                         "%" + name + "s: " + bytes + ", %" + name +
+                             "t: " + scales);
+  test.values[i] = {-127, 127};
+  test.values.insert(test.values.begin() + i + 1, {0.002, 0.02});
+  test.body = "%" + name + "z = graph.constant {value = dense<0> : " +
+              "tensor<i8>} : () -> tensor<i8>\n%" + name +
+              " = graph.dequantize %" + name + "s, %" + name + "t, %" + name +
+              "z : (" + bytes + ", " + scales + ", tensor<i8>) -> " + type +
+              "\n" + test.body;
+}
+
 /// Lets an operand of f32 be 16 bits in memory.
 static void store(KernelCase &test, const std::string &name,
                   const std::string &type, const std::string &stored) {
@@ -80,9 +98,15 @@ KernelCase attention(const Form &form, std::vector<Symbols> sizes) {
       widen(test, std::string(1, 'a' + i), operands[i], form,
             form.isRounded || (form.isCache && i > 0));
   if (!form.stored.empty())
-    for (size_t i : {1, 2})
-      store(test, std::string(1, 'a' + i) + (form.isRounded ? "m" : ""),
-            operands[i], form.stored);
+    for (size_t i : {2, 1}) {
+      std::string name = std::string(1, 'a' + i) + (form.isRounded ? "m" : "");
+      if (form.stored == "i8")
+        quantize(test, name, i, operands[i],
+                 tensor({form.batch, text(form.keyHeads), form.keys, "1"},
+                        form.element));
+      else
+        store(test, name, operands[i], form.stored);
+    }
   return test;
 }
 
