@@ -227,6 +227,22 @@ Value Emitter::iota(Expr length, Type element) {
   return type ? emit<graph::IotaOp>({}, {}, type) : Value();
 }
 
+Value Emitter::nonzero(Value value) {
+  Exprs dims = dimsOf(value);
+  if (failed())
+    return {};
+  Value flags = cast(cast(value, boolean()), integer(64));
+  Value flat = reshape(flags, graph::elementCount(value));
+  Exprs count = readSizes(reduce(flat, 0, graph::ReduceKind::Sum));
+  if (failed())
+    return {};
+  // A scalar has the coordinates of its only element in one axis.
+  Type type =
+      typeOf({size(std::max<size_t>(dims.size(), 1)), count[0]}, integer(64));
+  return type ? emit<graph::NonzeroOp>(dims.empty() ? flat : value, {}, type)
+              : Value();
+}
+
 //===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//

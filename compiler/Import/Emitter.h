@@ -200,6 +200,9 @@ public:
   /// 0, 1, ..., size - 1.
   mlir::Value iota(Expr size, mlir::Type element);
 
+  /// The coordinates [rank, n] of what is not zero; n is bound first.
+  mlir::Value nonzero(mlir::Value value);
+
   mlir::Value add(mlir::Value lhs, mlir::Value rhs);
   mlir::Value sub(mlir::Value lhs, mlir::Value rhs);
   mlir::Value mul(mlir::Value lhs, mlir::Value rhs);

@@ -145,6 +145,73 @@ LogicalResult convertConvTranspose(NodeConverter &node) {
   return node.output(addBias(node, y, node.optionalInput(2)));
 }
 
+/// The filter that puts tap i of a window at its place: [channels * taps, 1,
+/// kernel..], one group per channel.
+Value placingFilter(NodeConverter &node, int64_t channels,
+                    ArrayRef<int64_t> kernel) {
+  int64_t taps = llvm::product_of(kernel);
+  SmallVector<int64_t> shape = {channels * taps, 1};
+  llvm::append_range(shape, kernel);
+  auto numbers =
+      std::make_shared<std::vector<float>>(channels * taps * taps, 0.0f);
+  for (int64_t i = 0; i < channels * taps; ++i)
+    (*numbers)[i * taps + i % taps] = 1;
+  ArrayRef<char> bytes(reinterpret_cast<const char *>(numbers->data()),
+                       numbers->size() * sizeof(float));
+  return node.tensor({node.f32(), shape, bytes, numbers},
+                     node.name() + ".places");
+}
+
+/// Windows that overlap add up, as in the transposed convolution of them by a
+/// filter that places each number.
+LogicalResult convertCol2Im(NodeConverter &node) {
+  Value x = node.input(0);
+  auto kernel = node.constantInts(node.input(2));
+  Emitter::Exprs image = node.readSizes(node.input(1));
+  if (failed(node.expectRank(x, 3, "the windows")))
+    return failure();
+  Emitter::Exprs dims = node.dimsOf(x);
+  std::optional<int64_t> columns = dims[1].asConstant();
+  if (!kernel || !columns)
+    return node.unsupported("its windows are not known before the run",
+                            "export the model with fixed windows and channels");
+  int64_t taps = 1;
+  for (int64_t size : *kernel)
+    taps *= std::clamp<int64_t>(size, 0, 256);
+  if (taps == 0 || taps > 1024 || *columns % taps != 0 ||
+      kernel->size() != image.size())
+    return node.invalid("its windows do not fit its channels and image");
+  Windows windows;
+  windows.kernel = node.sizes(*kernel);
+  windows.input = image;
+  windows.strides = perAxisAttr(node, "strides", image.size(), 1, 1);
+  windows.dilations = perAxisAttr(node, "dilations", image.size(), 1, 1);
+  SmallVector<int64_t> pads = perAxisAttr(node, "pads", 2 * image.size(), 0, 0);
+  if (node.failed())
+    return failure();
+  windows.low = node.sizes(ArrayRef(pads).take_front(image.size()));
+  windows.high = node.sizes(ArrayRef(pads).drop_front(image.size()));
+  Emitter::Exprs from = {dims[0], dims[1]},
+                 to = {dims[0], node.size(*columns / taps)};
+  llvm::append_range(from, countWindows(node, windows));
+  llvm::append_range(to, image);
+  if (node.failed())
+    return failure();
+  node.require(graph::product(node.context(), ArrayRef(from).drop_front(2)),
+               Relation::Equal, dims[2], "the windows must fill the image");
+  Type type = graph::tensorOf(to, node.f32());
+  if (!type)
+    return node.invalid("a size of the result is negative or overflows");
+  Value filter = placingFilter(node, *columns / taps, *kernel);
+  Value sum = node.emit<graph::ConvTransposeOp>(
+      {node.reshape(node.cast(x, node.f32()), from), filter},
+      {node.i64s("strides", windows.strides),
+       node.i64s("dilations", windows.dilations),
+       node.dims("pads", windows.pads()), node.i64("group", *columns / taps)},
+      type);
+  return node.output(node.cast(sum, node.elementOf(x)));
+}
+
 //===----------------------------------------------------------------------===//
 // Quantized
 //===----------------------------------------------------------------------===//
@@ -188,6 +255,7 @@ LogicalResult convertQLinearConv(NodeConverter &node) {
 
 ArrayRef<OpRow> convRows() {
   static constexpr OpRow rows[] = {
+      {"", "Col2Im", {18}, convertCol2Im},
       {"", "Conv", {1, 11, 22}, convertConv},
       {"", "ConvInteger", {10}, convertConvInteger},
       {"", "ConvTranspose", {1, 11, 22}, convertConvTranspose},

@@ -158,26 +158,9 @@ LogicalResult convertOneHot(NodeConverter &node) {
       node.select(isHit, node.reshape(on, {}), node.reshape(off, {})));
 }
 
-/// The coordinates of what is not zero; how many there are is bound first.
-Value nonzero(NodeConverter &node, Value input) {
-  Exprs dims = node.dimsOf(input);
-  if (node.failed())
-    return {};
-  Value flags = node.cast(node.cast(input, node.boolean()), node.integer(64));
-  Value flat = node.reshape(flags, graph::elementCount(input));
-  Exprs count = node.readSizes(node.reduce(flat, 0, graph::ReduceKind::Sum));
-  if (node.failed())
-    return {};
-  Type type =
-      graph::tensorOf({node.size(std::max<size_t>(dims.size(), 1)), count[0]},
-                      node.integer(64));
-  // A scalar has the coordinates of its only element in one axis.
-  return node.emit<graph::NonzeroOp>(dims.empty() ? flat : input, {}, type);
-}
-
 LogicalResult convertNonZero(NodeConverter &node) {
   Value input = node.input(0);
-  Value found = nonzero(node, input);
+  Value found = node.nonzero(input);
   if (found && graph::getRank(input) == 0)
     found = node.reshape(found, {node.size(0), graph::getDim(found, 1)});
   return node.output(found);
@@ -199,7 +182,7 @@ LogicalResult convertCompress(NodeConverter &node) {
     return failure();
   node.require(graph::getDim(condition, 0), Relation::LessEqual, dims[axis],
                "the condition must not be longer than the axis");
-  Value found = nonzero(node, condition);
+  Value found = node.nonzero(condition);
   if (node.failed())
     return failure();
   Value places = node.reshape(found, graph::getDim(found, 1));

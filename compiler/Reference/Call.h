@@ -117,7 +117,8 @@ llvm::Error evaluateReduce(Call &call); // Rows.cpp
 llvm::Error evaluateArgReduce(Call &call);
 llvm::Error evaluateCumulative(Call &call);
 llvm::Error evaluateTopk(Call &call);
-llvm::Error evaluateSoftmax(Call &call); // Normalize.cpp
+llvm::Error evaluateSuppress(Call &call); // Suppress.cpp
+llvm::Error evaluateSoftmax(Call &call);  // Normalize.cpp
 llvm::Error evaluateNorm(Call &call);
 llvm::Error evaluateRecurrent(Call &call); // Recurrent.cpp
 llvm::Error evaluateAttention(Call &call); // Attention.cpp

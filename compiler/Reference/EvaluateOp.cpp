@@ -131,6 +131,7 @@ constexpr Family families[] = {
     {"graph.sizes", evaluateSizes},
     {"graph.slice", evaluateSlice},
     {"graph.softmax", evaluateSoftmax},
+    {"graph.suppress", evaluateSuppress},
     {"graph.topk", evaluateTopk},
     {"graph.transpose", evaluateTranspose},
     {"graph.windows", evaluateWindows},

@@ -312,6 +312,26 @@ INFER_ALONG_AXIS(LayerNormOp)
 INFER_ALONG_AXIS(RmsNormOp)
 INFER_ALONG_AXIS(CumulativeOp)
 
+INFER(SuppressOp) {
+  SmallVector<Expr> boxes = getDims(op.getBoxes());
+  SmallVector<Expr> rows = getDims(op.getCandidates());
+  if (rows.empty() || boxes.size() != rows.size() + 1 ||
+      !boxes.back().isConstant(4))
+    return emitOptionalError(loc, "needs a box of 4 numbers per candidate");
+  for (auto [box, candidate] : llvm::zip(boxes, rows))
+    if (failed(checkEqual(loc, box, candidate, "boxes and candidates")))
+      return failure();
+  if (getRank(op.getThreshold()) != 0 || getRank(op.getLimit()) != 0)
+    return emitOptionalError(loc, "threshold and limit must be scalars");
+  if (!getElementType(op.getBoxes()).isF32() ||
+      !getElementType(op.getThreshold()).isF32() ||
+      !getElementType(op.getLimit()).isInteger(64))
+    return emitOptionalError(loc,
+                             "boxes and threshold must be f32, the limit i64");
+  types.push_back(op.getCandidates().getType());
+  return success();
+}
+
 INFER(RotaryOp) {
   SmallVector<Expr> dims = getDims(op.getInput());
   SmallVector<Expr> table = getDims(op.getCos());

@@ -551,6 +551,25 @@ def Graph_CumulativeOp : Graph_InferredOp<"cumulative"> {
                        BoolAttr:$reverse);
   let results = (outs Graph_NumberTensor:$result);
 }
+def Graph_SuppressOp : Graph_InferredOp<"suppress"> {
+  let summary = "Which candidates of a row of boxes overlap none kept before";
+  let description = [{
+    Along the last axis of `candidates` [..., n], in order: one is kept unless
+    `limit` of its row are kept before it, or the area that it shares with one
+    of these, divided by that of both together, is above `threshold`. `boxes`
+    [..., n, 4] are two opposite corners, in f32, as is the arithmetic; one
+    without area shares none.
+
+    ```mlir
+    %y = graph.suppress %boxes, %candidates, %threshold, %limit
+        : (tensor<2x9x4xf32>, tensor<2x9xi1>, tensor<f32>, tensor<i64>)
+        -> tensor<2x9xi1>
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$boxes, Graph_BoolTensor:$candidates,
+                       Graph_FloatTensor:$threshold, Graph_IndexTensor:$limit);
+  let results = (outs Graph_BoolTensor:$result);
+}
 def Graph_TopkOp : Graph_Op<"topk", [Pure]> {
   let summary = "The k largest or smallest along an axis, sorted, and where";
   let description = [{

@@ -104,6 +104,10 @@ Cut cutOf(Operation *op) {
           [&](auto along) {
             return cutAlongAxis(op, along.getAxis(), along.getResult());
           })
+      .Case<graph::SuppressOp>([&](graph::SuppressOp suppress) {
+        return cutAlongAxis(op, graph::getRank(suppress.getResult()) - 1,
+                            suppress.getResult());
+      })
       .Case<graph::TopkOp>([&](graph::TopkOp topk) {
         return cutAlongAxis(op, topk.getAxis(), topk.getInput());
       })
@@ -175,6 +179,10 @@ SmallVector<Expr> scratchAreas(Operation *root) {
           [&](auto) { return SmallVector<Expr>{area(cut.length, 8)}; })
       .Case<graph::ArgReduceOp, graph::MaxPoolIndicesOp>(
           [&](auto) { return SmallVector<Expr>{row, area(cut.length, 8)}; })
+      .Case<graph::SuppressOp>([&](auto) {
+        // Corners and areas of the boxes that are kept.
+        return SmallVector<Expr>(5, area(cut.length, 4));
+      })
       .Case<graph::TopkOp>([&](auto) {
         Expr indices = area(cut.length, 8);
         return SmallVector<Expr>{row, indices, indices};

@@ -78,9 +78,9 @@ LogicalResult Emitter::emitGeneric() {
     emitPointwiseRows(*this);
     return success();
   }
-  for (auto emitRoot :
-       {emitMatmul, emitWindows, emitReductions, emitNormalizations, emitAppend,
-        emitScans, emitScatters, emitResize, emitRecurrent, emitAttention})
+  for (auto emitRoot : {emitMatmul, emitWindows, emitReductions,
+                        emitNormalizations, emitAppend, emitScans, emitScatters,
+                        emitSuppress, emitResize, emitRecurrent, emitAttention})
     if (emitRoot(*this, root))
       return success();
   return root->emitOpError("has no emission; please report this");

@@ -244,6 +244,42 @@ func.func @case(%x: tensor<2x3xf32>, %v: tensor<f32>) {
 
 // -----
 
+func.func @case(%boxes: tensor<2x3xf32>, %rows: tensor<2x3xi1>, %t: tensor<f32>, %l: tensor<i64>) {
+  // expected-error@+2 {{needs a box of 4 numbers per candidate}}
+  // expected-error@+1 {{failed to infer returned types}}
+  graph.suppress %boxes, %rows, %t, %l : (tensor<2x3xf32>, tensor<2x3xi1>, tensor<f32>, tensor<i64>) -> tensor<2x3xi1>
+  return
+}
+
+// -----
+
+func.func @case(%boxes: tensor<2x5x4xf32>, %rows: tensor<2x3xi1>, %t: tensor<f32>, %l: tensor<i64>) {
+  // expected-error@+2 {{boxes and candidates: 5 is not 3}}
+  // expected-error@+1 {{failed to infer returned types}}
+  graph.suppress %boxes, %rows, %t, %l : (tensor<2x5x4xf32>, tensor<2x3xi1>, tensor<f32>, tensor<i64>) -> tensor<2x3xi1>
+  return
+}
+
+// -----
+
+func.func @case(%boxes: tensor<3x4xf32>, %rows: tensor<3xi1>, %t: tensor<1xf32>, %l: tensor<i64>) {
+  // expected-error@+2 {{threshold and limit must be scalars}}
+  // expected-error@+1 {{failed to infer returned types}}
+  graph.suppress %boxes, %rows, %t, %l : (tensor<3x4xf32>, tensor<3xi1>, tensor<1xf32>, tensor<i64>) -> tensor<3xi1>
+  return
+}
+
+// -----
+
+func.func @case(%boxes: tensor<3x4xf16>, %rows: tensor<3xi1>, %t: tensor<f32>, %l: tensor<i64>) {
+  // expected-error@+2 {{boxes and threshold must be f32, the limit i64}}
+  // expected-error@+1 {{failed to infer returned types}}
+  graph.suppress %boxes, %rows, %t, %l : (tensor<3x4xf16>, tensor<3xi1>, tensor<f32>, tensor<i64>) -> tensor<3xi1>
+  return
+}
+
+// -----
+
 func.func @case(%x: tensor<2x3xf32>) {
   // expected-error@+1 {{axis 2 is outside the input}}
   graph.topk %x {axis = 2 : i64, largest = true} : (tensor<2x3xf32>) -> (tensor<2x1xf32>, tensor<2x1xi64>)

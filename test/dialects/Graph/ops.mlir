@@ -263,6 +263,15 @@ func.func @rows(%x: tensor<?x4xf32, #graph.dims<N, 4>>) {
   return
 }
 
+// A row of boxes says which are kept.
+
+// CHECK-LABEL: @suppress
+func.func @suppress(%boxes: tensor<?x4xf32, #graph.dims<N, 4>>, %rows: tensor<?xi1, #graph.dims<N>>, %threshold: tensor<f32>, %limit: tensor<i64>) {
+  // CHECK: graph.suppress %
+  graph.suppress %boxes, %rows, %threshold, %limit : (tensor<?x4xf32, #graph.dims<N, 4>>, tensor<?xi1, #graph.dims<N>>, tensor<f32>, tensor<i64>) -> tensor<?xi1, #graph.dims<N>>
+  return
+}
+
 // Operands that are absent leave a zero in the segment sizes.
 
 // CHECK-LABEL: @recurrent

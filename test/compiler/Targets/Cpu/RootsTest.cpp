@@ -170,6 +170,23 @@ TEST(Roots, SelectsFewTopElements) {
   runCases(cases);
 }
 
+TEST(Roots, SuppressesBoxes) {
+  std::vector<KernelCase> cases;
+  for (const std::string &rows : {"m", "3"})
+    for (double threshold : {0.1, 0.6}) {
+      std::string mask = tensor({rows, "n"}, "i1");
+      cases.push_back(one(
+          "suppress", "",
+          {tensor({rows, "n", "4"}, "f32"), mask, "tensor<f32>", "tensor<i64>"},
+          {mask},
+          {{{"m", 2}, {"n", 0}},
+           {{"m", 1}, {"n", 7}},
+           {{"m", 5}, {"n", 150}}}));
+      cases.back().values = {{0, 9}, {0, 1}, {threshold, threshold}, {3, 60}};
+    }
+  runCases(cases);
+}
+
 TEST(Roots, Multiplies) {
   std::vector<KernelCase> cases;
   std::vector<Symbols> sizes;
