@@ -69,8 +69,8 @@ def segmentation(name, size=256):
     return model
 
 
-def detection(name, size=320):
-    module = torchvision.models.get_model(name, weights=None, weights_backbone=None)
+def detection(name, size=320, **options):
+    module = torchvision.models.get_model(name, weights=None, weights_backbone=None, **options)
 
     class Boxes(nn.Module):
         def __init__(self):
@@ -460,7 +460,8 @@ ZOO = {
     "lraspp": (segmentation, "lraspp_mobilenet_v3_large"),
     "ssdlite-ts": (detection, "ssdlite320_mobilenet_v3_large"),
     "retinanet-ts": (detection, "retinanet_resnet50_fpn"),
-    "fasterrcnn-ts": (detection, "fasterrcnn_mobilenet_v3_large_320_fpn"),
+    "fasterrcnn-ts": (detection, "fasterrcnn_mobilenet_v3_large_320_fpn", 320,
+                      ("box_score_thresh", 0.01)),
     "detr": (hf_image, "detr", ["logits", "pred_boxes"], 320,
              ("head", transformers.AutoModelForObjectDetection.from_config),
              ("encoder_layers", 2), ("decoder_layers", 2), ("use_pretrained_backbone", False)),
