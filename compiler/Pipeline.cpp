@@ -85,7 +85,8 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
   } else {
     function.addPass(createWidenHalvesPass(weights));
     function.addPass(createIntegerProductsPass(weights, {options.explain}));
-    function.addPass(createFoldConstantsPass(weights)); // their scales
+    function.addPass(createSplitConvGroupsPass({options.explain}));
+    function.addPass(createFoldConstantsPass(weights)); // scales, filters
   }
   function.addPass(createFoldConstantsPass(weights, Folding::Filters));
   // Of the products that are left: others would no longer be known. CUDA's

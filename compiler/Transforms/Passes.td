@@ -783,6 +783,62 @@ def SkipExpertsPass : Pass<"skip-experts", "::mlir::func::FuncOp"> {
                         "Remark on mixtures that compute all experts: why">];
 }
 
+def SplitConvGroupsPass : Pass<"split-conv-groups", "::mlir::func::FuncOp"> {
+  let summary = "Convolutions by groups become one for each";
+  let description = [{
+    For CPUs, whose kernel for groups needs images of sizes that are numbers.
+    Fires where that does not suit, and the filter is a weight of f32 with at
+    least 8 maps and 4 channels in each of at most 64 groups.
+
+    ```mlir
+    func.func @main(%x: tensor<1x?x8xf32, #graph.dims<1, s, 8>>)
+        -> tensor<1x?x16xf32, #graph.dims<1, s, 16>> {
+      %w = graph.weight {name = "w"} : () -> tensor<16x4x1xf32>
+      %0 = graph.conv %x, %w {channels_last, strides = array<i64: 1>,
+          dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 2 : i64}
+          : (tensor<1x?x8xf32, #graph.dims<1, s, 8>>, tensor<16x4x1xf32>)
+          -> tensor<1x?x16xf32, #graph.dims<1, s, 16>>
+      return %0 : tensor<1x?x16xf32, #graph.dims<1, s, 16>>
+    }
+    // becomes
+    func.func @main(%x: tensor<1x?x8xf32, #graph.dims<1, s, 8>>)
+        -> tensor<1x?x16xf32, #graph.dims<1, s, 16>> {
+      %w = graph.weight {name = "w"} : () -> tensor<16x4x1xf32>
+      %0 = graph.slice %x {starts = #graph.dims<0, 0, 0>,
+          steps = #graph.dims<1, 1, 1>}
+          : (tensor<1x?x8xf32, #graph.dims<1, s, 8>>)
+          -> tensor<1x?x4xf32, #graph.dims<1, s, 4>>
+      %1 = graph.slice %w {starts = #graph.dims<0, 0, 0>,
+          steps = #graph.dims<1, 1, 1>}
+          : (tensor<16x4x1xf32>) -> tensor<8x4x1xf32>
+      %2 = graph.conv %0, %1 {channels_last, strides = array<i64: 1>,
+          dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64}
+          : (tensor<1x?x4xf32, #graph.dims<1, s, 4>>, tensor<8x4x1xf32>)
+          -> tensor<1x?x8xf32, #graph.dims<1, s, 8>>
+      %3 = graph.slice %x {starts = #graph.dims<0, 0, 4>,
+          steps = #graph.dims<1, 1, 1>}
+          : (tensor<1x?x8xf32, #graph.dims<1, s, 8>>)
+          -> tensor<1x?x4xf32, #graph.dims<1, s, 4>>
+      %4 = graph.slice %w {starts = #graph.dims<8, 0, 0>,
+          steps = #graph.dims<1, 1, 1>}
+          : (tensor<16x4x1xf32>) -> tensor<8x4x1xf32>
+      %5 = graph.conv %3, %4 {channels_last, strides = array<i64: 1>,
+          dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64}
+          : (tensor<1x?x4xf32, #graph.dims<1, s, 4>>, tensor<8x4x1xf32>)
+          -> tensor<1x?x8xf32, #graph.dims<1, s, 8>>
+      %6 = graph.concat %2, %5 {axis = 2 : i64}
+          : (tensor<1x?x8xf32, #graph.dims<1, s, 8>>,
+             tensor<1x?x8xf32, #graph.dims<1, s, 8>>)
+          -> tensor<1x?x16xf32, #graph.dims<1, s, 16>>
+      return %6 : tensor<1x?x16xf32, #graph.dims<1, s, 16>>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on each that stays together: why">];
+}
+
 def SplitConvTransposesPass
     : Pass<"split-conv-transposes", "::mlir::func::FuncOp"> {
   let summary = "Transposed convolutions become convolutions";
