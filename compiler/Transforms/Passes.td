@@ -688,6 +688,42 @@ def SinkMovesPass : Pass<"sink-moves", "::mlir::func::FuncOp"> {
                         "Remark on ops that stay behind movement: why">];
 }
 
+def SinkRowTransposesPass
+    : Pass<"sink-row-transposes", "::mlir::func::FuncOp"> {
+  let summary = "Multiply rows first, then transpose them";
+  let description = [{
+    A transpose in front of a product by one matrix moves behind it and behind
+    pointwise ops that do the same to all rows. Fires where it keeps rows whole
+    and other rows are next to each other because of it: those of one batch are
+    what a kernel multiplies at once.
+
+    ```mlir
+    func.func @main(%x: tensor<2x9x16xf32>, %w: tensor<16x4xf32>,
+                    %c: tensor<4xf32>) -> tensor<9x2x4xf32> {
+      %0 = graph.transpose %x {permutation = array<i64: 1, 0, 2>}
+          : (tensor<2x9x16xf32>) -> tensor<9x2x16xf32>
+      %1 = graph.matmul %0, %w
+          : (tensor<9x2x16xf32>, tensor<16x4xf32>) -> tensor<9x2x4xf32>
+      %2 = graph.add %1, %c
+          : (tensor<9x2x4xf32>, tensor<4xf32>) -> tensor<9x2x4xf32>
+      return %2 : tensor<9x2x4xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<2x9x16xf32>, %w: tensor<16x4xf32>,
+                    %c: tensor<4xf32>) -> tensor<9x2x4xf32> {
+      %0 = graph.matmul %x, %w
+          : (tensor<2x9x16xf32>, tensor<16x4xf32>) -> tensor<2x9x4xf32>
+      %1 = graph.add %0, %c
+          : (tensor<2x9x4xf32>, tensor<4xf32>) -> tensor<2x9x4xf32>
+      %2 = graph.transpose %1 {permutation = array<i64: 1, 0, 2>}
+          : (tensor<2x9x4xf32>) -> tensor<9x2x4xf32>
+      return %2 : tensor<9x2x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def SinkWindowsPass : Pass<"sink-windows", "::mlir::func::FuncOp"> {
   let summary = "Multiply first what overlapping windows share";
   let description = [{
