@@ -1,0 +1,81 @@
+//===- StripProducts.cpp - Products of a strip in vector registers --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/StripProducts.h"
+#include "compiler/Targets/Cpu/MatmulOperands.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+
+Value StripProducts::bitcast(Type type, Value value) {
+  return LLVM::BitcastOp::create(b, type, value);
+}
+
+Value StripProducts::callIntrinsic(StringRef name, ArrayRef<Value> operands) {
+  return LLVM::CallIntrinsicOp::create(b, vector, b.getStringAttr(name),
+                                       operands)
+      .getResult(0);
+}
+
+Value StripProducts::add(Value x, Value y, Value sum) {
+  if (kind == StripKind::Quads)
+    return level.quadDots ? addQuads(x, y, sum) : addWidenedQuads(x, y, sum);
+  if (kind == StripKind::Pairs)
+    return addPairs(x, y, sum);
+  return LLVM::FMAOp::create(b, x, y, sum);
+}
+
+Value StripProducts::addPairs(Value x, Value y, Value sum) {
+  if (level.pairDots == PairDots::Native) {
+    auto pairs =
+        VectorType::get({2 * vector.getNumElements()}, b.getBF16Type());
+    return callIntrinsic("llvm.x86.avx512bf16.dpbf16ps.512",
+                         {sum, bitcast(pairs, x), bitcast(pairs, y)});
+  }
+  for (int64_t half = 0; half < 2; ++half)
+    sum =
+        LLVM::FMAOp::create(b, halfOf({x}, half)[0], halfOf({y}, half)[0], sum);
+  return sum;
+}
+
+/// Four products of ui8 by i8 to each sum.
+Value StripProducts::addQuads(Value x, Value y, Value sum) {
+  auto quads = VectorType::get({4 * vector.getNumElements()}, b.getI8Type());
+  return callIntrinsic("llvm.x86.avx512.vpdpbusd.512",
+                       {sum, bitcast(quads, x), bitcast(quads, y)});
+}
+
+/// The same where no instruction does it: products of even and of odd k in 16
+/// bits, which hold any of them.
+Value StripProducts::addWidenedQuads(Value x, Value y, Value sum) {
+  auto halves = VectorType::get({2 * vector.getNumElements()}, b.getI16Type());
+  auto splat = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(halves, b.getI16IntegerAttr(value)));
+  };
+  Value eight = splat(8);
+  x = bitcast(halves, x);
+  y = bitcast(halves, y);
+  Value even =
+      arith::ShRSIOp::create(b, arith::ShLIOp::create(b, y, eight), eight);
+  Value odd = arith::ShRSIOp::create(b, y, eight);
+  StringRef name = level.vectorBits >= 512 ? "llvm.x86.avx512.pmaddw.d.512"
+                                           : "llvm.x86.avx2.pmadd.wd";
+  Value low =
+      callIntrinsic(name, {arith::AndIOp::create(b, x, splat(0xff)), even});
+  Value high = callIntrinsic(name, {arith::ShRUIOp::create(b, x, eight), odd});
+  return arith::AddIOp::create(b, sum, arith::AddIOp::create(b, low, high));
+}
+
+SmallVector<Value> StripProducts::halfOf(ArrayRef<Value> pairs, int64_t half) {
+  auto bitsType = VectorType::get(vector.getShape(), b.getI32Type());
+  SmallVector<Value> result;
+  for (Value each : pairs)
+    result.push_back(
+        bitcast(vector, halfOfPairs(b, bitcast(bitsType, each), half == 1)));
+  return result;
+}
+
+} // namespace tenon::cpu
