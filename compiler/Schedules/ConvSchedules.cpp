@@ -348,6 +348,26 @@ SmallVector<std::string> layoutsPackedConvInt8(const KernelView &view) {
   return withFilter(view, kernel::QuadFilter::of(convOf(view)).name());
 }
 
+//===--- LineConvInt8 ---===//
+
+std::optional<std::string> refusalLineConvInt8(const KernelView &view) {
+  if (auto why = refusalPackedConvInt8(view))
+    return why;
+  std::string why;
+  if (!kernel::lineConvViewOf(convOf(view), why))
+    return why;
+  return std::nullopt;
+}
+
+/// Units are those of LineConv.
+kernel::Geometry geometryLineConvInt8(const KernelView &view) {
+  return geometryLineConv(view);
+}
+
+SmallVector<std::string> layoutsLineConvInt8(const KernelView &view) {
+  return layoutsPackedConvInt8(view);
+}
+
 //===--- DepthwiseTiles ---===//
 
 std::optional<std::string> refusalDepthwiseTiles(const KernelView &view) {

@@ -19,6 +19,10 @@ std::optional<std::string> refusalPackedConv(const KernelView &view);
 kernel::Geometry geometryPackedConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsPackedConv(const KernelView &view);
 
+std::optional<std::string> refusalLineConvInt8(const KernelView &view);
+kernel::Geometry geometryLineConvInt8(const KernelView &view);
+llvm::SmallVector<std::string> layoutsLineConvInt8(const KernelView &view);
+
 std::optional<std::string> refusalPackedConvInt8(const KernelView &view);
 kernel::Geometry geometryPackedConvInt8(const KernelView &view);
 llvm::SmallVector<std::string> layoutsPackedConvInt8(const KernelView &view);

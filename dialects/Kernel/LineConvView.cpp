@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/LineConvView.h"
+#include "dialects/Kernel/IntegerConvView.h"
 
 using namespace mlir;
 
@@ -13,7 +14,7 @@ namespace {
 constexpr int64_t blockPixels = 256, maxSlabBytes = 512 << 10;
 /// Runs of a window: where they begin is stored for each piece.
 constexpr int64_t mostRuns = 128;
-/// Pairs of a pixel whose products are soon done: of smaller blocks, what is
+/// Elements of a pixel whose products are soon done: of smaller blocks, what is
 /// read and written then stays in the first level from panel to panel.
 constexpr int64_t shallow = 64;
 /// A filter that does not stay there, and what images read that share it.
@@ -92,12 +93,17 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
     return std::nullopt;
   };
   LineConvView view{ConvDepth(op), {}, 0, 0, 0, false, false};
-  if (!view.depth.hasPairs)
-    return refuse("its operands are not pairs of bf16");
+  std::optional<IntegerConvView> bytes = integerConvViewOf(op);
+  if (!view.depth.hasPairs && !bytes)
+    return refuse("its operands are neither pairs of bf16 nor bytes");
+  if (bytes && bytes->needsRowSums())
+    return refuse("its filter is of ui8 or has zero points");
+  if (bytes && view.depth.channels % quadSteps != 0)
+    return refuse("channels are no multiple of four");
   if (op.getStrides().size() != 2)
     return refuse("it has not two spatial axes");
   if (view.depth.run % LineConvView::step != 0)
-    return refuse("a line of its windows is no multiple of 32 elements");
+    return refuse("a line of its windows is no multiple of 64 bytes");
   if (view.depth.lines > mostRuns)
     return refuse("its windows have many lines");
   DirectConvView &slab = view.slab;
@@ -111,7 +117,8 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
   if (pixels.count < 1 || lines.count < 1)
     return refuse("its result is empty");
   slab.groups = 1;
-  slab.channels = slab.pixelStride = view.depth.channels;
+  slab.channels = slab.pixelStride =
+      view.depth.channels / (bytes ? quadSteps : 1);
   slab.maps = cast<RankedTensorType>(op.getFilter().getType()).getDimSize(0);
   slab.panels = llvm::divideCeil(slab.maps, panelColumns);
   int64_t filterBytes =
@@ -128,7 +135,8 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
   slab.isFlat = false;
   // Lines of single taps that have been copied follow each other.
   bool isShort = pixels.count < fewPixels;
-  slab.isInput = isInside(lines) && isInside(pixels) && !isShort;
+  bool isAsRead = !bytes || !bytes->input.isSigned();
+  slab.isInput = isInside(lines) && isInside(pixels) && !isShort && isAsRead;
   slab.blocksOfLine = 1;
   bool isShallow = view.isFlat && view.depth.depth() <= shallow;
   cut(slab, isShallow ? blockPixels / 2 : blockPixels);

@@ -1,19 +1,21 @@
 //===- LineConvView.h - Convolutions that read lines of an image ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A convolution of pairs of bf16 (see ConvDepth.h) with two spatial axes whose
-// sizes are numbers, as the LineConv schedule computes it: what a register of
-// rows reads under a tap are pixels of a line, at one distance from each other,
-// so windows need not be copied. A unit is such a register: some pixels side by
-// side of a line of the result, or short lines, one below the other, with what
-// is computed between them and not stored. All units are alike; the last one of
-// a line or an image has some pixels that the one before it has, too.
+// A convolution of pairs of bf16, or of quads of bytes (see ConvDepth.h), with
+// two spatial axes whose sizes are numbers, as the LineConv schedule computes
+// it: what a register of rows reads under a tap are pixels of a line, at one
+// distance from each other, so windows need not be copied. A unit is such a
+// register: some pixels side by side of a line of the result, or short lines,
+// one below the other, with what is computed between them and not stored. All
+// units are alike; the last one of a line or an image has some pixels that the
+// one before it has, too.
 //
 // A block is some lines of an image's result, or some whole images that share a
 // filter too large for the cache. What it reads is copied to scratch memory,
-// once, with zeros around it (the slab of DirectConvView.h), unless all windows
-// lie inside of the image. A row of the launch is a panel of a block; panels
-// are those of PackedConv.
+// once, with zeros around it (the slab of DirectConvView.h) or the zero point
+// of bytes, unless all windows lie inside of the image. Bytes that are i8 are
+// copied always, as ui8 that count from 128 below. A row of the launch is a
+// panel of a block; panels are those of PackedConv.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +28,12 @@
 namespace tenon::kernel {
 
 struct LineConvView {
-  /// Steps of k, in pairs, that matrix units take at once; and rows of one.
+  /// Steps of k, in pairs or quads, that matrix units take at once; and rows of
+  /// one.
   static constexpr int64_t step = 16, mostPixels = 16;
 
   ConvDepth depth;
-  DirectConvView slab; // Its channels are pairs.
+  DirectConvView slab; // Its channels are pairs, or quads.
   int64_t unitPixels, unitLines, unitsOfLine;
   /// Whether the filter is fetched panel by panel, while the one before it is
   /// multiplied.
@@ -40,6 +43,11 @@ struct LineConvView {
   bool isFlat;
 
   int64_t panels() const { return slab.panels; }
+  /// Elements from one panel of the filter to the next: behind those of quads
+  /// lie the sums of their maps.
+  int64_t panelDepth() const {
+    return depth.depth() + (depth.hasQuads ? 1 : 0);
+  }
   int64_t blocksOfImage() const { return slab.blocksOfImage(); }
   int64_t scratchBytes() const { return slab.blockImages * slab.slabBytes(); }
   /// Rows of a unit's register.
@@ -47,7 +55,7 @@ struct LineConvView {
     return (unitLines - 1) * (lineStride() / pixelStride()) + unitPixels;
   }
 
-  // Distances in what is read, in pairs.
+  // Distances in what is read, in pairs or quads.
   int64_t pixelStride() const {
     return strideOf(slab.pixels()) * slab.channels;
   }

@@ -39,11 +39,12 @@ void carry(ImplicitLocOpBuilder &b, Value count, SmallVector<Value> &values,
 } // namespace
 
 LLVM::LLVMFuncOp amxLinesFunction(ModuleOp module, const CpuLevel &level,
-                                  int64_t columns, bool fetches) {
+                                  bool isInt8, int64_t columns, bool fetches) {
   int64_t width = llvm::divideCeil(columns, AmxUnit::rows);
-  std::string name = ((fetches ? "amx_fetching_lines_x" : "amx_lines_x") +
-                      Twine(width) + "." + level.name)
-                         .str();
+  std::string name =
+      ((fetches ? "amx_fetching_lines_x" : "amx_lines_x") + Twine(width) +
+       (isInt8 ? "_quads." : "_pairs.") + level.name)
+          .str();
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
   ImplicitLocOpBuilder b(UnknownLoc::get(module.getContext()),
@@ -64,7 +65,7 @@ LLVM::LLVMFuncOp amxLinesFunction(ModuleOp module, const CpuLevel &level,
                                ArrayRef<LLVM::GEPArg>{offset});
   };
   Value rows = argument(9), stride = number(lineBytes);
-  AmxUnit unit(b, level, /*isInt8=*/false, rows, number(AmxUnit::rows), rows);
+  AmxUnit unit(b, level, isInt8, rows, number(AmxUnit::rows), rows);
   auto forEachSum = [&](function_ref<void(int64_t row, int64_t column)> body) {
     for (int64_t row = 0; row < AmxUnit::mostHeight; ++row)
       for (int64_t column = 0; column < width; ++column)

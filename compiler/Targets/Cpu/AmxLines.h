@@ -17,14 +17,15 @@ inline constexpr int64_t amxStepLines = 48, amxFetchedLines = 4;
 ///     out[2 * rows][columns] = sum over runs r of
 ///         A[2 * rows][at r][16 * steps] * B[r][16 * steps][panelColumns]
 ///
-/// of pairs of bf16. A's first `rows` rows begin at `a`, the others at
-/// `aLower`, at a stride; where run r begins in each is starts[r] bytes behind.
-/// Strides are bytes. All registers of A and of sums have been shaped for as
-/// many rows (AmxUnit::shape). If it fetches, each step does from `next` on,
-/// which goes on by nextStep bytes. All kernels of a module share it.
+/// of pairs of bf16, or of quads of bytes (ui8 by i8, sums of i32). A's first
+/// `rows` rows begin at `a`, the others at `aLower`, at a stride; where run r
+/// begins in each is starts[r] bytes behind. Strides are bytes. All registers
+/// of A and of sums have been shaped for as many rows (AmxUnit::shape). If it
+/// fetches, each step does from `next` on, which goes on by nextStep bytes. All
+/// kernels of a module share it.
 mlir::LLVM::LLVMFuncOp amxLinesFunction(mlir::ModuleOp module,
-                                        const CpuLevel &level, int64_t columns,
-                                        bool fetches);
+                                        const CpuLevel &level, bool isInt8,
+                                        int64_t columns, bool fetches);
 
 } // namespace tenon::cpu
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/ConvSlab.h"
+#include "compiler/Targets/Cpu/QuadSums.h"
 #include "compiler/Targets/Cpu/WindowCopy.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -24,10 +25,22 @@ constexpr int64_t lanes = 16;
 } // namespace
 
 ConvSlab::ConvSlab(Emitter &e, const kernel::DirectConvView &view, Value input,
-                   Value slab)
+                   Value slab, const kernel::IntegerFactor *bytes)
     : e(e), view(view), input(input), slab(slab),
       channels(view.groups * view.channels),
-      vector(VectorType::get({lanes}, e.b.getF32Type())) {}
+      vector(VectorType::get({lanes}, e.b.getI32Type())) {
+  if (!bytes) {
+    around = e.zero(vector);
+    return;
+  }
+  flips = bytes->isSigned();
+  around = stored(
+      vector::BroadcastOp::create(e.b, vector, zeroPointQuad(e, *bytes)));
+}
+
+Value ConvSlab::stored(Value elements) {
+  return flips ? flippedToUnsigned(e, elements) : elements;
+}
 
 Value ConvSlab::positionOf(const DirectConvAxis &axis, Value index) {
   return e.sub(e.mul(index, e.number(axis.step())), e.number(axis.low));
@@ -58,7 +71,7 @@ void ConvSlab::gather(const ConvBlock &block) {
     e.ifThen(holds, [&] { copyElements(from, to, e.number(channels)); });
     Value one = arith::ConstantIntOp::create(e.b, 1, 1);
     e.ifThen(arith::XOrIOp::create(e.b, holds, one),
-             [&] { fillZeros(to, e.number(channels)); });
+             [&] { fillAround(to, e.number(channels)); });
   });
 }
 
@@ -122,7 +135,7 @@ void ConvSlab::copyLine(Value from, Value firstPixel, Value pixels,
   };
   Value low = e.select(isInside, firstFrom(0), pixels);
   Value high = e.select(isInside, firstFrom(axis.size), pixels);
-  fillZeros(to, e.mul(low, stride));
+  fillAround(to, e.mul(low, stride));
   auto pixelOf = [&](Value pixel) {
     Value position = e.add(start, e.mul(pixel, e.number(axis.step())));
     return element(from, e.mul(position, e.number(channels)));
@@ -135,17 +148,15 @@ void ConvSlab::copyLine(Value from, Value firstPixel, Value pixels,
       copyElements(pixelOf(pixel), element(to, e.mul(pixel, stride)),
                    e.number(channels));
     });
-  fillZeros(element(to, e.mul(high, stride)),
-            e.mul(e.sub(pixels, high), stride));
+  fillAround(element(to, e.mul(high, stride)),
+             e.mul(e.sub(pixels, high), stride));
 }
 
-void ConvSlab::fillZeros(Value to, Value count) {
-  Value zeros =
-      arith::ConstantOp::create(e.b, SplatElementsAttr::get(vector, 0.0f));
+void ConvSlab::fillAround(Value to, Value count) {
   e.loop(
       e.number(0), count,
       [&](Value i) {
-        LLVM::StoreOp::create(e.b, zeros, element(to, i), /*alignment=*/4);
+        LLVM::StoreOp::create(e.b, around, element(to, i), /*alignment=*/4);
       },
       lanes);
 }
@@ -157,16 +168,16 @@ void ConvSlab::copyElements(Value from, Value to, Value count) {
       [&](Value i) {
         Value value = LLVM::LoadOp::create(e.b, vector, element(from, i),
                                            /*alignment=*/4);
-        LLVM::StoreOp::create(e.b, value, element(to, i), /*alignment=*/4);
+        LLVM::StoreOp::create(e.b, stored(value), element(to, i),
+                              /*alignment=*/4);
       },
       lanes);
   e.ifThen(e.less(whole, count), [&] {
-    Value zeros =
-        arith::ConstantOp::create(e.b, SplatElementsAttr::get(vector, 0.0f));
     Value value = LLVM::MaskedLoadOp::create(e.b, vector, element(from, whole),
                                              maskBelow(e.sub(count, whole)),
-                                             zeros, /*alignment=*/4);
-    LLVM::StoreOp::create(e.b, value, element(to, whole), /*alignment=*/4);
+                                             e.zero(vector), /*alignment=*/4);
+    LLVM::StoreOp::create(e.b, stored(value), element(to, whole),
+                          /*alignment=*/4);
   });
 }
 
@@ -181,7 +192,7 @@ Value ConvSlab::maskBelow(Value count) {
 
 /// Addresses outside of the image are made, but not read.
 Value ConvSlab::element(Value base, Value offset) {
-  return LLVM::GEPOp::create(e.b, base.getType(), e.b.getF32Type(), base,
+  return LLVM::GEPOp::create(e.b, base.getType(), e.b.getI32Type(), base,
                              ArrayRef<LLVM::GEPArg>{offset});
 }
 

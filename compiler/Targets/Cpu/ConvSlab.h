@@ -6,6 +6,7 @@
 
 #include "compiler/Targets/Cpu/Emitter.h"
 #include "dialects/Kernel/DirectConvView.h"
+#include "dialects/Kernel/IntegerMatmulView.h"
 
 namespace tenon::cpu {
 
@@ -15,12 +16,13 @@ struct ConvBlock {
   Value firstLine, lines, firstPixel, pixels;
 };
 
-/// Copies the slab of a block from an image, of f32 or of pairs of bf16 (see
-/// ConvDepth.h), to scratch memory.
+/// Copies the slab of a block from an image, of f32, of pairs of bf16 or of
+/// quads of bytes (see ConvDepth.h), to scratch memory.
 class ConvSlab {
 public:
+  /// `bytes` are what quads are of, else null.
   ConvSlab(Emitter &e, const kernel::DirectConvView &view, Value input,
-           Value slab);
+           Value slab, const kernel::IntegerFactor *bytes = nullptr);
 
   void copy(const ConvBlock &block);
 
@@ -29,8 +31,11 @@ private:
   void copyLines(const ConvBlock &block, Value image, Value isInside, Value to);
   void copyLine(Value from, Value firstPixel, Value pixels, Value isInside,
                 Value to);
-  void fillZeros(Value to, Value count);
+  /// With what lies around the image.
+  void fillAround(Value to, Value count);
   void copyElements(Value from, Value to, Value count);
+  /// Elements as they are stored.
+  Value stored(Value elements);
   Value maskBelow(Value count);
   Value element(Value base, Value offset);
   /// Where position `index` of an axis of the slab lies in the input.
@@ -42,6 +47,8 @@ private:
   Value input, slab;
   int64_t channels;
   mlir::VectorType vector;
+  Value around;
+  bool flips = false; // To ui8.
 };
 
 } // namespace tenon::cpu

@@ -46,7 +46,8 @@ LogicalResult Emitter::emitRows() {
     return emitPanelMatmul(*this, /*isPacked=*/false);
   if (kernel.getSchedule() == "PackedMatmulInt8")
     return emitIntegerMatmul(*this);
-  if (kernel.getSchedule() == "LineConv")
+  if (kernel.getSchedule() == "LineConv" ||
+      kernel.getSchedule() == "LineConvInt8")
     return emitLineConv(*this);
   if (kernel.getSchedule() == "PackedConv" ||
       kernel.getSchedule() == "PackedConvInt8")

@@ -14,6 +14,7 @@
 #include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/ConvSlab.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/QuadSums.h"
 #include "dialects/Kernel/LineConvView.h"
 
 using namespace mlir;
@@ -28,7 +29,9 @@ class LineConv {
 public:
   LineConv(Emitter &e, graph::ConvOp op, const LineConvView &view)
       : e(e), op(op), view(view), depth(view.depth), rows(view.unitRows()),
-        maps(view.slab.maps), hasUnit(usesAmx(e.level, StripKind::Pairs)) {
+        maps(view.slab.maps),
+        kind(view.depth.hasQuads ? StripKind::Quads : StripKind::Pairs),
+        hasUnit(usesAmx(e.level, kind)) {
     auto bufferOf = [&](Value operand) {
       auto argument = cast<BlockArgument>(kernel::operandOf(op, operand));
       return e.argumentBuffer(argument.getArgNumber());
@@ -40,6 +43,10 @@ public:
           [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
     sums = onStack(e.b.getF32Type(), 2 * rows * panelColumns);
     starts = onStack(e.b.getI64Type(), depth.lines);
+    if (!depth.hasQuads)
+      return;
+    bytes = kernel::integerConvViewOf(op)->input;
+    quads.emplace(e, op, depth, /*groupRows=*/0);
   }
 
   /// Rows [begin, end): block after block, of each some panels.
@@ -85,7 +92,7 @@ private:
     if (!view.slab.isInput)
       return e.loop(e.number(0), images, [&](Value i) {
         Value to = element(slab, e.mul(i, e.number(view.imageStride())));
-        ConvSlab(e, view.slab, input, to)
+        ConvSlab(e, view.slab, input, to, bytes ? &*bytes : nullptr)
             .copy({{e.add(firstImage, i)},
                    firstLine,
                    lines,
@@ -162,7 +169,7 @@ private:
 
   Value packed(Value panel) {
     return element(filter,
-                   e.mul(panel, e.number(depth.depth() * panelColumns)));
+                   e.mul(panel, e.number(view.panelDepth() * panelColumns)));
   }
 
   /// A panel and the next one, of which units from `number` on of so many fetch
@@ -208,9 +215,10 @@ private:
       operands.push_back(element(panels.next, before));
       operands.push_back(e.mul(each, e.number(64)));
     }
-    LLVM::CallOp::create(
-        e.b, amxLinesFunction(e.module, e.level, columns, view.fetchesFilter),
-        operands);
+    LLVM::CallOp::create(e.b,
+                         amxLinesFunction(e.module, e.level, depth.hasQuads,
+                                          columns, view.fetchesFilter),
+                         operands);
   }
 
   /// The sums of a unit, a run of its windows at a time.
@@ -218,7 +226,7 @@ private:
     e.loop(e.number(0), e.number(depth.lines), [&](Value run) {
       Value start = e.loadRaw(starts, e.b.getI64Type(), run);
       Strip work;
-      work.kind = StripKind::Pairs;
+      work.kind = kind;
       work.a = e.address(a, e.b.getI8Type(), start);
       work.aStride = e.number(view.pixelStride());
       work.depth = e.number(depth.run);
@@ -236,6 +244,8 @@ private:
   /// Everything behind the convolution, for a unit whose sums are in `waits`.
   void emitBehind(const Unit &unit, Value panel, int64_t columns, Value waits) {
     Value n = e.mul(panel, e.number(panelColumns));
+    Value mapSums =
+        element(packed(panel), e.number(depth.depth() * panelColumns));
     Value image = e.add(firstImage, unit.image);
     Indices dims = e.dimsOf(op.getResult());
     int64_t rowsOfLine = view.lineStride() / view.pixelStride();
@@ -253,9 +263,15 @@ private:
         Indices first = index;
         first.push_back(n);
         Value row = e.mul(e.add(before, j), e.number(panelColumns));
-        storePanelRow(e, op.getResult(),
-                      {index, n, e.number(columns), e.linearise(first, dims),
-                       sums, e.add(waits, row)});
+        PanelRow panelRow = {index,
+                             n,
+                             e.number(columns),
+                             e.linearise(first, dims),
+                             sums,
+                             e.add(waits, row)};
+        if (quads)
+          return quads->storeRow(panelRow, /*inGroup=*/{}, mapSums);
+        storePanelRow(e, op.getResult(), panelRow);
       });
     });
   }
@@ -271,8 +287,11 @@ private:
   const LineConvView &view;
   const kernel::ConvDepth &depth;
   int64_t rows, maps; // Of a unit; of the convolution.
+  StripKind kind;
   bool hasUnit;
   Value input, filter, slab, sums, starts;
+  std::optional<kernel::IntegerFactor> bytes; // What quads are of.
+  std::optional<QuadSums> quads;
   // Of the current block; what it reads begins at `base`.
   Value firstImage, images, firstLine, lines, base, lastPanel;
 };

@@ -8,6 +8,27 @@ using namespace mlir;
 
 namespace tenon::cpu {
 
+Value zeroPointQuad(Emitter &e, const kernel::IntegerFactor &image) {
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(e.b, e.b.getI32Type(), value);
+  };
+  if (!image.zero)
+    return number(0);
+  Indices index(graph::getRank(image.zero), e.number(0));
+  Value byte =
+      arith::AndIOp::create(e.b, e.element(image.zero, index), number(0xff));
+  return arith::MulIOp::create(e.b, byte, number(0x01010101));
+}
+
+Value flippedToUnsigned(Emitter &e, Value bytes) {
+  auto type = cast<VectorType>(bytes.getType());
+  unsigned width = type.getElementTypeBitWidth();
+  APInt signs = APInt::getSplat(width, APInt(8, 0x80));
+  return arith::XOrIOp::create(
+      e.b, bytes,
+      arith::ConstantOp::create(e.b, DenseElementsAttr::get(type, signs)));
+}
+
 QuadSums::QuadSums(Emitter &e, graph::ConvOp op, const kernel::ConvDepth &depth,
                    int64_t groupRows)
     : e(e), op(op), view(*kernel::integerConvViewOf(op)), i32(e.b.getI32Type()),

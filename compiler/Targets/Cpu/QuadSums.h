@@ -22,6 +22,11 @@
 
 namespace tenon::cpu {
 
+/// The zero point of an image four times in an i32, or zero.
+Value zeroPointQuad(Emitter &e, const kernel::IntegerFactor &image);
+/// Bytes that are i8, in a vector of them or of i32, as ui8 from 128 below.
+Value flippedToUnsigned(Emitter &e, Value bytes);
+
 class QuadSums {
 public:
   /// Of a kernel whose groups have so many rows at most.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/WindowCopy.h"
+#include "compiler/Targets/Cpu/QuadSums.h"
 #include "dialects/Kernel/IntegerConvView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -41,33 +42,14 @@ WindowCopy::WindowCopy(Emitter &e, graph::ConvOp op,
   }
   kernel::IntegerFactor numbers = kernel::integerConvViewOf(op)->input;
   flips = numbers.isSigned();
-  fill = fillOf(numbers.zero);
-}
-
-Value WindowCopy::fillOf(Value zero) {
-  Type i32 = e.b.getI32Type();
-  auto number = [&](int64_t value) -> Value {
-    return arith::ConstantIntOp::create(e.b, i32, value);
-  };
-  Value byte = number(0);
-  if (zero)
-    byte = arith::AndIOp::create(
-        e.b, e.element(zero, Indices(graph::getRank(zero), e.number(0))),
-        number(0xff));
-  byte = unit.isInteger(8)
-             ? Value(arith::TruncIOp::create(e.b, unit, byte))
-             : Value(arith::MulIOp::create(e.b, byte, number(0x01010101)));
-  return vector::BroadcastOp::create(e.b, vector, byte);
+  Value zeros = zeroPointQuad(e, numbers);
+  if (unit.isInteger(8))
+    zeros = arith::TruncIOp::create(e.b, unit, zeros);
+  fill = vector::BroadcastOp::create(e.b, vector, zeros);
 }
 
 Value WindowCopy::stored(Value lanes) {
-  if (!flips)
-    return lanes;
-  uint32_t bits = unit.isInteger(8) ? 0x80 : 0x80808080;
-  Value flip = arith::ConstantOp::create(
-      e.b, DenseElementsAttr::get(vector,
-                                  APInt(unit.getIntOrFloatBitWidth(), bits)));
-  return arith::XOrIOp::create(e.b, lanes, flip);
+  return flips ? flippedToUnsigned(e, lanes) : lanes;
 }
 
 void WindowCopy::copyRow(ArrayRef<Value> pixel, Value line, Value lines,

@@ -27,8 +27,6 @@ public:
                Value start, Value length, Value to);
 
 private:
-  /// What is copied for an i32 or byte that the image does not have.
-  Value fillOf(Value zero);
   /// Lanes as they are stored.
   Value stored(Value lanes);
   /// Units [low, high) of `length` at `from` are inside.
@@ -47,7 +45,7 @@ private:
   mlir::VectorType vector;
   int64_t lanes;
   bool flips = false; // To ui8.
-  Value fill;
+  Value fill;         // For units that the image does not have.
   Value input;
   Indices inputDims;
 };

@@ -21,7 +21,7 @@ kernel.func @conv symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 // CHECK: kernel.func @depthwise symbols [] layouts ["", "taps_first"] schedule "DepthwiseTiles" geometry <7, 7, 0>
 // expected-remark@+4 {{does not run by DirectConv: each channel is a group with one map}}
 // expected-remark@+3 {{does not run by SmallConv: it has groups or three spatial axes}}
-// expected-remark@+2 {{does not run by LineConv: its operands are not pairs of bf16}}
+// expected-remark@+2 {{does not run by LineConv: its operands are neither pairs of bf16 nor bytes}}
 // expected-remark@+1 {{does not run by PackedConv: it has several groups}}
 kernel.func @depthwise symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x9x8xf32>, %1: tensor<8x1x3x3xf32>):
@@ -57,7 +57,7 @@ kernel.func @first symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 // CHECK: kernel.func @symbol {{.*}} schedule "PackedConv"
 // expected-remark@+3 {{does not run by DirectConv: heights, widths or pads are not numbers}}
 // expected-remark@+2 {{does not run by SmallConv: heights, widths or pads are not numbers}}
-// expected-remark@+1 {{does not run by LineConv: its operands are not pairs of bf16}}
+// expected-remark@+1 {{does not run by LineConv: its operands are neither pairs of bf16 nor bytes}}
 kernel.func @symbol symbols ["n"] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x?x8xf32, #graph.dims<1, n, 8>>, %1: tensor<4x8x3xf32>):
   %2 = graph.conv %0, %1 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1, channels_last} : (tensor<1x?x8xf32, #graph.dims<1, n, 8>>, tensor<4x8x3xf32>) -> tensor<1x?x4xf32, #graph.dims<1, n + -2, 4>>
@@ -146,7 +146,7 @@ kernel.func @lines symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 // CHECK: kernel.func @thin symbols [] layouts ["", "conv48_pairs"] schedule "PackedConv"
 // expected-remark@+3 {{does not run by DirectConv: its operands are bf16}}
 // expected-remark@+2 {{does not run by SmallConv: its operands are bf16}}
-// expected-remark@+1 {{does not run by LineConv: a line of its windows is no multiple of 32 elements}}
+// expected-remark@+1 {{does not run by LineConv: a line of its windows is no multiple of 64 bytes}}
 kernel.func @thin symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<3x14x14x8xbf16>, %1: tensor<50x8x3x3xbf16>):
   %2 = graph.cast %0 : (tensor<3x14x14x8xbf16>) -> tensor<3x14x14x8xf32>

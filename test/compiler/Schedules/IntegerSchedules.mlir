@@ -72,6 +72,7 @@ func.func @convolutions(%x: tensor<1x9x9x3xi8>, %z: tensor<i8>) {
   return
 }
 // CHECK: kernel.func @conv {{.*}} layouts ["", "", "conv48_quads"] schedule "PackedConvInt8"
+// expected-remark@+1 {{by LineConvInt8: its filter is of ui8 or has zero points}}
 kernel.func @conv symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x9x3xi8>, %1: tensor<i8>, %2: tensor<50x3x3x3xui8>):
   %3 = graph.cast %0 : (tensor<1x9x9x3xi8>) -> tensor<1x9x9x3xi32>
@@ -82,6 +83,7 @@ kernel.func @conv symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0>
   kernel.yield %7 : tensor<1x9x9x50xi32>
 }
 // CHECK: kernel.func @dilated {{.*}} layouts ["", "conv48_quad_taps"] schedule "PackedConvInt8"
+// expected-remark@+1 {{by LineConvInt8: its filter is of ui8 or has zero points}}
 kernel.func @dilated symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x9x3xi8>, %1: tensor<50x3x3x3xui8>):
   %2 = graph.cast %0 : (tensor<1x9x9x3xi8>) -> tensor<1x9x9x3xi32>
@@ -104,6 +106,7 @@ func.func @other_convolutions(%x: tensor<1x9x8xui8>, %z: tensor<i32>) {
   return
 }
 // CHECK: kernel.func @wide {{.*}} schedule "Generic"
+// expected-remark@+2 {{by LineConvInt8: its operands are no images and filter of ui8 or i8 less zero points: a byte for all images, a number for each map}}
 // expected-remark@+1 {{by PackedConvInt8: its operands are no images and filter of ui8 or i8 less zero points: a byte for all images, a number for each map}}
 kernel.func @wide symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x8xui8>, %1: tensor<i32>, %2: tensor<8x8x3xi8>):
@@ -114,6 +117,7 @@ kernel.func @wide symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0>
   kernel.yield %6 : tensor<1x9x8xi32>
 }
 // CHECK: kernel.func @groups {{.*}} schedule "Generic"
+// expected-remark@+2 {{by LineConvInt8: it has several groups}}
 // expected-remark@+1 {{by PackedConvInt8: it has several groups}}
 kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x8xui8>, %1: tensor<8x1x3xi8>):
@@ -121,4 +125,48 @@ kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   %3 = graph.cast %1 : (tensor<8x1x3xi8>) -> tensor<8x1x3xi32>
   %4 = graph.conv %2, %3 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 8, channels_last} : (tensor<1x9x8xi32>, tensor<8x1x3xi32>) -> tensor<1x9x8xi32>
   kernel.yield %4 : tensor<1x9x8xi32>
+}
+
+// -----
+
+// Lines of an image are read where they lie, by whole quads of channels and
+// whole steps of matrix units.
+
+// CHECK-LABEL: @lines
+func.func @lines(%x: tensor<3x14x14x64xui8>, %z: tensor<ui8>, %y: tensor<3x14x14x18xui8>, %t: tensor<3x14x14x20xui8>) {
+  %w = graph.weight {name = "w"} : () -> tensor<100x64x3x3xi8>
+  %v = graph.weight {name = "v"} : () -> tensor<100x18x3x3xi8>
+  %u = graph.weight {name = "u"} : () -> tensor<100x20x3x3xi8>
+  kernel.call @whole(%x, %z, %w) params <> : (tensor<3x14x14x64xui8>, tensor<ui8>, tensor<100x64x3x3xi8>) -> tensor<3x14x14x100xi32>
+  kernel.call @odd(%y, %v) params <> : (tensor<3x14x14x18xui8>, tensor<100x18x3x3xi8>) -> tensor<3x14x14x100xi32>
+  kernel.call @thin(%t, %u) params <> : (tensor<3x14x14x20xui8>, tensor<100x20x3x3xi8>) -> tensor<3x14x14x100xi32>
+  return
+}
+// CHECK: kernel.func @whole {{.*}} layouts ["", "", "conv48_quads"] schedule "LineConvInt8" geometry <9, 2, 16448>
+kernel.func @whole symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x14x14x64xui8>, %1: tensor<ui8>, %2: tensor<100x64x3x3xi8>):
+  %3 = graph.cast %0 : (tensor<3x14x14x64xui8>) -> tensor<3x14x14x64xi32>
+  %4 = graph.cast %1 : (tensor<ui8>) -> tensor<i32>
+  %5 = graph.sub %3, %4 : (tensor<3x14x14x64xi32>, tensor<i32>) -> tensor<3x14x14x64xi32>
+  %6 = graph.cast %2 : (tensor<100x64x3x3xi8>) -> tensor<100x64x3x3xi32>
+  %7 = graph.conv %5, %6 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x14x14x64xi32>, tensor<100x64x3x3xi32>) -> tensor<3x14x14x100xi32>
+  kernel.yield %7 : tensor<3x14x14x100xi32>
+}
+// CHECK: kernel.func @odd {{.*}} schedule "PackedConvInt8"
+// expected-remark@+1 {{by LineConvInt8: channels are no multiple of four}}
+kernel.func @odd symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x14x14x18xui8>, %1: tensor<100x18x3x3xi8>):
+  %2 = graph.cast %0 : (tensor<3x14x14x18xui8>) -> tensor<3x14x14x18xi32>
+  %3 = graph.cast %1 : (tensor<100x18x3x3xi8>) -> tensor<100x18x3x3xi32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x14x14x18xi32>, tensor<100x18x3x3xi32>) -> tensor<3x14x14x100xi32>
+  kernel.yield %4 : tensor<3x14x14x100xi32>
+}
+// CHECK: kernel.func @thin {{.*}} schedule "PackedConvInt8"
+// expected-remark@+1 {{by LineConvInt8: a line of its windows is no multiple of 64 bytes}}
+kernel.func @thin symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x14x14x20xui8>, %1: tensor<100x20x3x3xi8>):
+  %2 = graph.cast %0 : (tensor<3x14x14x20xui8>) -> tensor<3x14x14x20xi32>
+  %3 = graph.cast %1 : (tensor<100x20x3x3xi8>) -> tensor<100x20x3x3xi32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x14x14x20xi32>, tensor<100x20x3x3xi32>) -> tensor<3x14x14x100xi32>
+  kernel.yield %4 : tensor<3x14x14x100xi32>
 }

@@ -91,8 +91,14 @@ KernelCase convCase(const std::string &schedule, const Sliding &sliding,
   return test;
 }
 
-KernelCase FixedConv::with(const std::string &schedule,
-                           const Numbers &images) const {
+std::vector<Symbols> countsOf(const Numbers &images) {
+  std::vector<Symbols> sizes;
+  for (int64_t count : images)
+    sizes.push_back({{"n", count}});
+  return sizes;
+}
+
+AnyConv FixedConv::dims() const {
   size_t axes = taps.size();
   auto text = [](int64_t number) { return std::to_string(number); };
   Dims input = {"n"}, filter = {text(groups * maps), text(channels)},
@@ -106,12 +112,16 @@ KernelCase FixedConv::with(const std::string &schedule,
   }
   input.push_back(text(groups * channels));
   result.push_back(text(groups * maps));
+  return {input, filter, result};
+}
+
+KernelCase FixedConv::with(const std::string &schedule,
+                           const Numbers &images) const {
+  AnyConv own = dims();
   KernelCase test =
-      convCase(schedule, {strides, dilations, pads, groups, element}, input,
-               filter, result, behind);
-  test.sizes.clear();
-  for (int64_t count : images)
-    test.sizes.push_back({{"n", count}});
+      convCase(schedule, {strides, dilations, pads, groups, element}, own.input,
+               own.filter, own.result, behind);
+  test.sizes = countsOf(images);
   return test;
 }
 

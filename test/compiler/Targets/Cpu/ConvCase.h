@@ -30,14 +30,17 @@ KernelCase convCase(const std::string &schedule, const Sliding &sliding,
                     const Dims &input, const Dims &filter, const Dims &result,
                     const Behind &behind);
 
-/// A convolution of images [n, h0.., channels] of any size with a filter of
-/// such taps.
+/// The dims of a convolution's operands and result.
 struct AnyConv {
   Dims input, filter, result;
 
+  /// Of images [n, h0.., channels] of any size and a filter of such taps.
   static AnyConv of(int64_t channels, int64_t groups, int64_t maps,
                     const Numbers &taps, const Sliding &sliding);
 };
+
+/// Sizes n alone, for so many images.
+std::vector<Symbols> countsOf(const Numbers &images);
 
 /// Sizes n, h0.. of images for a case of such a convolution.
 std::vector<Symbols> sizesOf(const std::vector<Numbers> &images);
@@ -50,6 +53,7 @@ struct FixedConv {
   Behind behind = {};
   std::string element = "f32";
 
+  AnyConv dims() const;
   /// Of so many images.
   KernelCase with(const std::string &schedule, const Numbers &images) const;
 };

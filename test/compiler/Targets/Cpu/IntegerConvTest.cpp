@@ -36,28 +36,40 @@ std::string centered(const std::string &name, const Dims &dims,
          wideZeros + ") -> " + wide + "\n";
 }
 
-/// A convolution of images [n, h.., channels] of any size with a weight. What
-/// is behind it calls the type of %sums INTEGERS.
+/// A convolution of images [n, h.., channels] with a weight. What is behind it
+/// calls the type of %sums INTEGERS.
 struct Conv {
   int64_t channels, maps;
   Numbers taps, strides, dilations, pads;
   Factors factors = {};
   Behind behind = {"", "", "i32"};
 
+  /// Of any size.
   KernelCase at(const std::vector<Numbers> &images) const {
-    Sliding sliding = {strides, dilations, pads, /*groups=*/1, "i32"};
-    AnyConv any = AnyConv::of(channels, 1, maps, taps, sliding);
-    KernelCase test = integers(convCase("PackedConvInt8", sliding, any.input,
-                                        any.filter, any.result, behind),
-                               any.input, any.filter, any.result);
+    KernelCase test = integers("PackedConvInt8",
+                               AnyConv::of(channels, 1, maps, taps, sliding()));
     test.sizes = sizesOf(images);
+    return test;
+  }
+  /// By lines of so many images of one size.
+  KernelCase byLines(const Numbers &image, const Numbers &images) const {
+    FixedConv fixed = {1,    channels, maps,      image,
+                       taps, strides,  dilations, pads};
+    KernelCase test = integers("LineConvInt8", fixed.dims());
+    test.sizes = countsOf(images);
     return test;
   }
 
 private:
-  /// The same case of i32 operands that are made of bytes.
-  KernelCase integers(KernelCase test, const Dims &input, const Dims &filter,
-                      const Dims &result) const {
+  Sliding sliding() const {
+    return {strides, dilations, pads, /*groups=*/1, "i32"};
+  }
+
+  /// The case of i32 operands that are made of bytes.
+  KernelCase integers(const std::string &schedule, const AnyConv &dims) const {
+    const auto &[input, filter, result] = dims;
+    KernelCase test =
+        convCase(schedule, sliding(), input, filter, result, behind);
     std::string imageZeros =
         factors.hasZero ? tensor({}, factors.image) : std::string();
     Dims perMap = {std::to_string(maps)};
@@ -100,6 +112,15 @@ protected:
     std::vector<KernelCase> cases;
     for (const Conv &conv : convs)
       cases.push_back(conv.at(images));
+    run(cases);
+  }
+  void runByLines(const std::vector<Conv> &convs,
+                  const std::vector<Numbers> &sizes,
+                  const Numbers &images = {1, 3}) {
+    std::vector<KernelCase> cases;
+    for (const Conv &conv : convs)
+      for (const Numbers &size : sizes)
+        cases.push_back(conv.byLines(size, images));
     run(cases);
   }
 };
@@ -244,6 +265,72 @@ TEST_P(IntegerConv, GivesWhatFollows) {
     }
   }
   run(cases);
+}
+
+const std::vector<Factors> factorsOfLines = {{"ui8", "i8", false},
+                                             {"ui8", "i8", true},
+                                             {"i8", "i8", false},
+                                             {"i8", "i8", true}};
+
+TEST_P(IntegerConv, ReadsLinesOfAnySign) {
+  std::vector<Conv> convs;
+  for (const Factors &factors : factorsOfLines) {
+    convs.push_back({64, 50, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, factors});
+    convs.push_back({64, 50, {3, 3}, {2, 2}, {1, 1}, {0, 1, 1, 0}, factors});
+    convs.push_back({64, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}, factors});
+    convs.push_back({64, 50, {1, 1}, {1, 2}, {1, 1}, {0, 0, 0, 0}, factors});
+  }
+  runByLines(convs, {{5, 24}, {12, 18}}, {0, 1, 3});
+}
+
+TEST_P(IntegerConv, ReadsLinesOfAnySize) {
+  Conv conv = {64, 70, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  runByLines({conv}, {{1, 9},
+                      {9, 10},
+                      {2, 15},
+                      {3, 16},
+                      {5, 17},
+                      {7, 31},
+                      {60, 9},
+                      {1, 300},
+                      {7, 7},
+                      {3, 5},
+                      {4, 4}});
+}
+
+TEST_P(IntegerConv, ReadsLinesOfAnyChannelsAndMaps) {
+  std::vector<Conv> convs;
+  for (int64_t maps : {1, 16, 17, 47, 48, 49, 96, 144})
+    convs.push_back({64, maps, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  for (int64_t channels : {128, 192, 320})
+    convs.push_back({channels, 20, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  // Steps across the taps of a line.
+  convs.push_back({4, 50, {5, 16}, {2, 2}, {1, 1}, {3, 3, 3, 4}});
+  convs.push_back({12, 50, {2, 16}, {1, 1}, {1, 1}, {0, 7, 1, 8}});
+  convs.push_back({32, 50, {3, 2}, {1, 1}, {1, 1}, {1, 0, 1, 1}});
+  runByLines(convs, {{4, 26}});
+}
+
+TEST_P(IntegerConv, ReadsLinesOfAnyWindow) {
+  std::vector<Conv> convs;
+  for (const Factors &factors : {factorsOfLines[1], factorsOfLines[3]})
+    for (const Conv &conv :
+         std::vector<Conv>{{64, 50, {1, 1}, {1, 1}, {1, 1}, {1, 0, 2, 1}},
+                           {64, 50, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+                           {64, 50, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+                           {64, 50, {3, 2}, {1, 1}, {1, 2}, {4, 0, 1, 2}},
+                           {64, 50, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}},
+                           {64, 50, {3, 3}, {1, 1}, {1, 1}, {-1, -2, 0, 0}}}) {
+      convs.push_back(conv);
+      convs.back().factors = factors;
+    }
+  runByLines(convs, {{9, 14}});
+}
+
+/// Whose images share a filter that is fetched panel by panel.
+TEST_P(IntegerConv, ReadsLinesByLargeFilters) {
+  runByLines({{1024, 336, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}}, {{2, 7}},
+             {1, 11});
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, IntegerConv,
