@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/Power.h"
+#include "compiler/Targets/Cpu/QuantizeFormulas.h"
 #include "compiler/Targets/Cpu/WideFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -287,76 +288,11 @@ Value conversion(const Formula &f) {
 
 Value choice(const Formula &f) { return f.select(f.x, f.y, f.z); }
 
-/// A quotient as an integer of at most 16 bits. What these do not hold is cut
-/// off before it is rounded, which gives the same number in fewer steps.
-Value quantizeNarrow(const Formula &f, Value value, Type result) {
-  ImplicitLocOpBuilder &b = f.b;
-  unsigned width = result.getIntOrFloatBitWidth();
-  bool isSigned = !result.isUnsignedInteger();
-  double lowest = isSigned ? -std::ldexp(1, width - 1) : 0;
-  double highest = std::ldexp(1, isSigned ? width - 1 : width) - 1;
-  Value zero = emitCast(b, f.z, result, b.getF32Type());
-  auto bound = [&](double end) -> Value {
-    return arith::SubFOp::create(b, constantLike(b, zero.getType(), end), zero);
-  };
-  using P = arith::CmpFPredicate;
-  Value low = bound(lowest), high = bound(highest);
-  // NaN counts as 0, which lies between the two.
-  Value isNan = f.compare(P::UNO, value, value);
-  value = f.select(f.compare(P::OGT, value, low), value, low);
-  value = f.select(isNan, constantLike(b, value.getType(), 0), value);
-  value = f.select(f.compare(P::OLT, value, high), value, high);
-  // Behind this sum a bit is worth 1: it rounds, ties to even, and leaves the
-  // integer in the lower bits.
-  constexpr double roundingTerm = 12582912; // 1.5 * 2^23
-  Value sum = arith::AddFOp::create(
-      b, value, constantLike(b, value.getType(), roundingTerm));
-  Type i32 = b.getI32Type();
-  Value bits = arith::BitcastOp::create(b, sameShape(sum.getType(), i32), sum);
-  bits = arith::AddIOp::create(b, bits, emitCast(b, f.z, result, i32));
-  return emitCast(b, bits, i32, result);
+Value quantization(const Formula &f) {
+  return emitQuantize(f.b, cast<graph::QuantizeOp>(f.op), f.x, f.y, f.z);
 }
-
-Value quantize(const Formula &f) {
-  ImplicitLocOpBuilder &b = f.b;
-  Type scale = computeType(graph::getElementType(f.op->getOperand(1)));
-  Type result = graph::getElementType(f.op->getResult(0));
-  Value value =
-      emitCast(b, f.x, f.isFloat() ? computeType(f.element) : f.element, scale);
-  value = arith::DivFOp::create(b, value, f.y);
-  if (scale.isF32() && result.getIntOrFloatBitWidth() <= 16)
-    return quantizeNarrow(f, value, result);
-  // In f64 the sum with the zero point is exact where it matters.
-  Type sum = b.getF64Type();
-  value = math::RoundEvenOp::create(b, value);
-  // NaN counts as 0.
-  Value isNan = f.compare(arith::CmpFPredicate::UNO, value, value);
-  value = f.select(isNan, constantLike(b, value.getType(), 0), value);
-  value = emitCast(b, value, scale, sum);
-  value = arith::AddFOp::create(b, value, emitCast(b, f.z, result, sum));
-  return emitCast(b, value, sum, result);
-}
-
-Value dequantize(const Formula &f) {
-  ImplicitLocOpBuilder &b = f.b;
-  Type result = graph::getElementType(f.op->getResult(0));
-  Type compute = computeType(result);
-  unsigned width = f.element.getIntOrFloatBitWidth();
-  Type wide = width > 16 ? b.getI64Type() : b.getI32Type();
-  Value difference;
-  if (width == 64) {
-    difference =
-        arith::SubFOp::create(b, emitCast(b, f.x, f.element, b.getF64Type()),
-                              emitCast(b, f.z, f.element, b.getF64Type()));
-    difference = emitCast(b, difference, b.getF64Type(), compute);
-  } else {
-    difference = arith::SubIOp::create(b, emitCast(b, f.x, f.element, wide),
-                                       emitCast(b, f.z, f.element, wide));
-    difference = emitCast(b, difference, wide, compute);
-  }
-  Type scale = graph::getElementType(f.op->getOperand(1));
-  Value factor = emitCast(b, f.y, computeType(scale), compute);
-  return arith::MulFOp::create(b, difference, factor);
+Value dequantization(const Formula &f) {
+  return emitDequantize(f.b, cast<graph::DequantizeOp>(f.op), f.x, f.y, f.z);
 }
 
 //===----------------------------------------------------------------------===//
@@ -386,7 +322,7 @@ constexpr Row rows[] = {
     {"graph.ceil", unary<math::CeilOp>},
     {"graph.cos", smooth<emitCos>},
     {"graph.cosh", trigonometric<TENON_MATH_COSH>},
-    {"graph.dequantize", dequantize},
+    {"graph.dequantize", dequantization},
     {"graph.div", quotient},
     {"graph.equal", equal},
     {"graph.erf", smooth<emitErf>},
@@ -407,7 +343,7 @@ constexpr Row rows[] = {
     {"graph.not", complement},
     {"graph.or", binary<arith::OrIOp>},
     {"graph.pow", power},
-    {"graph.quantize", quantize},
+    {"graph.quantize", quantization},
     {"graph.reciprocal", reciprocal},
     {"graph.round", unary<math::RoundEvenOp>},
     {"graph.select", choice},

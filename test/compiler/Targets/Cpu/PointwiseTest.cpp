@@ -385,5 +385,42 @@ TEST(Pointwise, Quantizes) {
   runCases(cases);
 }
 
+/// Quantized and back in one kernel, by zero points that are given or constant:
+/// the lowest number, which NaN becomes without a case of its own, and another.
+TEST(Pointwise, QuantizesAndBack) {
+  std::vector<KernelCase> cases;
+  for (const auto &[type, zeros] :
+       std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"i8", {"", "-128", "5"}},
+           {"ui8", {"", "0", "131"}},
+           {"i16", {"", "-32768", "-7"}},
+           {"ui16", {"", "0", "9"}}})
+    for (const std::string &zero : zeros)
+      for (bool keepsInteger : {false, true}) {
+        std::string wide = tensor({"n"}, "f32"), narrow = tensor({"n"}, type),
+                    point = tensor({}, type);
+        std::string body =
+            zero.empty() ? ""
+                         : "%z = graph.constant {value = dense<" + zero +
+                               "> : " + point + "} : () -> " + point + "\n";
+        body += "%q = graph.quantize %x, %s, %z : (" + wide +
+                ", tensor<f32>, " + point + ") -> " + narrow +
+                "\n%r = graph.dequantize %q, %t, %z : (" + narrow +
+                ", tensor<f32>, " + point + ") -> " + wide + "\nkernel.yield " +
+                (keepsInteger ? "%q, " : "") +
+                "%r : " + (keepsInteger ? narrow + ", " : "") + wide;
+        std::string arguments =
+            "%x: " + wide + ", %s: tensor<f32>, %t: tensor<f32>";
+        if (zero.empty())
+          arguments += ", %z: " + point;
+        cases.push_back({"back from " + type + " " + zero,
+                         arguments,
+                         body,
+                         {{{"n", 0}}, {{"n", 1}}, {{"n", 61}}},
+                         {{-90, 90, true}, {0.2, 0.5}, {0.1, 2}, {0, 100}}});
+      }
+  runCases(cases);
+}
+
 } // namespace
 } // namespace tenon::test
