@@ -59,8 +59,10 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   lowering.hasPairDots = options.hasPairDots;
   function.addPass(createLowerPrecisionPass(weights, lowering));
   function.addPass(createLowerInt8Pass(weights, {options.explain}));
-  if (!isCuda)
+  if (!isCuda) {
     function.addPass(createLowerStaticInt8Pass(weights, {options.explain}));
+    function.addPass(createPadQuadsPass());
+  }
   // Rounded weights.
   function.addPass(createFoldConstantsPass(weights, Folding::Roundings));
   LowerWeightsPassOptions blocks;
@@ -86,6 +88,7 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
   } else {
     function.addPass(createWidenHalvesPass(weights));
     function.addPass(createIntegerProductsPass(weights, {options.explain}));
+    function.addPass(createPadQuadsPass());
     function.addPass(createSplitConvGroupsPass({options.explain}));
     function.addPass(createFoldConstantsPass(weights)); // scales, filters
   }

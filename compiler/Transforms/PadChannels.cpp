@@ -37,8 +37,10 @@ int64_t wholeTaps(int64_t taps, int64_t pairs) {
   return taps;
 }
 
-/// A value with zeros behind the elements of its axes, to these sizes.
-Value padded(OpBuilder &builder, Location loc, Value value, Exprs dims) {
+} // namespace
+
+Value padded(OpBuilder &builder, Location loc, Value value,
+             ArrayRef<Expr> dims) {
   Type element = graph::getElementType(value);
   Value zero =
       scalarOf(builder, loc, cast<TypedAttr>(builder.getZeroAttr(element)));
@@ -49,7 +51,11 @@ Value padded(OpBuilder &builder, Location loc, Value value, Exprs dims) {
                               graph::PadMode::Constant);
 }
 
-} // namespace
+bool canPadImage(Value image) {
+  while (auto move = image.getDefiningOp<graph::TransposeOp>())
+    image = move.getInput();
+  return isGiven(image) || graph::isPointwise(image.getDefiningOp());
+}
 
 bool canPadChannels(graph::ConvOp op) {
   std::optional<int64_t> channels =
@@ -57,11 +63,7 @@ bool canPadChannels(graph::ConvOp op) {
   if (!op.getChannelsLast() || op.getGroup() != 1 || !channels ||
       *channels % 2 == 0 || *channels > mostChannels)
     return false;
-  Value image = op.getInput();
-  while (auto move = image.getDefiningOp<graph::TransposeOp>())
-    image = move.getInput();
-  Operation *producer = image.getDefiningOp();
-  return isGiven(image) || graph::isPointwise(producer);
+  return canPadImage(op.getInput());
 }
 
 void padChannels(graph::ConvOp op) {

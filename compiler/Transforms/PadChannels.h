@@ -8,9 +8,15 @@
 
 namespace tenon {
 
+/// Whether an image is moved, or computed element by element, by a kernel that
+/// can write another channel.
+bool canPadImage(mlir::Value image);
+/// A value with zeros behind the elements of its axes, to these sizes.
+mlir::Value padded(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value value, llvm::ArrayRef<graph::Expr> dims);
+
 /// Whether a convolution with channels last and an odd number of them is the
-/// first of its network: its image is moved, or computed element by element, by
-/// a kernel that can write another channel, and is of few channels.
+/// first of its network: its image can be padded and has few channels.
 bool canPadChannels(graph::ConvOp op);
 
 /// Gives image and filter one channel more, of zeros, and the filter's last

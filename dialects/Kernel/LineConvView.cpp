@@ -28,6 +28,18 @@ bool isInside(const DirectConvAxis &axis) {
   return axis.low <= 0 && last < axis.size;
 }
 
+/// The largest equal parts of a run that matrix units take at once; 0 where
+/// they would take a half of what they can.
+int64_t stepOf(int64_t run) {
+  if (run <= LineConvView::mostElements)
+    return run;
+  for (int64_t step = LineConvView::mostElements;
+       2 * step > LineConvView::mostElements; --step)
+    if (run % step == 0)
+      return step;
+  return 0;
+}
+
 /// Pixels of lines that an image without windows is cut into; 0 where they
 /// would fill units badly.
 int64_t flatLine(int64_t pixels) {
@@ -92,7 +104,7 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
     why = reason;
     return std::nullopt;
   };
-  LineConvView view{ConvDepth(op), {}, 0, 0, 0, false, false};
+  LineConvView view{ConvDepth(op), {}, 0, 0, 0, 0, false, false};
   std::optional<IntegerConvView> bytes = integerConvViewOf(op);
   if (!view.depth.hasPairs && !bytes)
     return refuse("its operands are neither pairs of bf16 nor bytes");
@@ -102,8 +114,9 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
     return refuse("channels are no multiple of four");
   if (op.getStrides().size() != 2)
     return refuse("it has not two spatial axes");
-  if (view.depth.run % LineConvView::step != 0)
-    return refuse("a line of its windows is no multiple of 64 bytes");
+  view.step = stepOf(view.depth.run);
+  if (view.step == 0)
+    return refuse("a line of its windows has no parts that fill matrix units");
   if (view.depth.lines > mostRuns)
     return refuse("its windows have many lines");
   DirectConvView &slab = view.slab;

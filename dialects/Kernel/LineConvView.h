@@ -28,12 +28,13 @@
 namespace tenon::kernel {
 
 struct LineConvView {
-  /// Steps of k, in pairs or quads, that matrix units take at once; and rows of
-  /// one.
-  static constexpr int64_t step = 16, mostPixels = 16;
+  /// Elements of a run, pairs or quads, that matrix units take at once; and
+  /// rows of one.
+  static constexpr int64_t mostElements = 16, mostPixels = 16;
 
   ConvDepth depth;
   DirectConvView slab; // Its channels are pairs, or quads.
+  int64_t step;        // Elements at once, all of a run or an equal part of it.
   int64_t unitPixels, unitLines, unitsOfLine;
   /// Whether the filter is fetched panel by panel, while the one before it is
   /// multiplied.

@@ -39,12 +39,12 @@ void carry(ImplicitLocOpBuilder &b, Value count, SmallVector<Value> &values,
 } // namespace
 
 LLVM::LLVMFuncOp amxLinesFunction(ModuleOp module, const CpuLevel &level,
-                                  bool isInt8, int64_t columns, bool fetches) {
-  int64_t width = llvm::divideCeil(columns, AmxUnit::rows);
-  std::string name =
-      ((fetches ? "amx_fetching_lines_x" : "amx_lines_x") + Twine(width) +
-       (isInt8 ? "_quads." : "_pairs.") + level.name)
-          .str();
+                                  const AmxLines &lines) {
+  int64_t width = llvm::divideCeil(lines.columns, AmxUnit::rows);
+  std::string name = ((lines.fetches ? "amx_fetching_lines_" : "amx_lines_") +
+                      Twine(lines.step) + "x" + Twine(width) +
+                      (lines.isInt8 ? "_quads." : "_pairs.") + level.name)
+                         .str();
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
   ImplicitLocOpBuilder b(UnknownLoc::get(module.getContext()),
@@ -53,7 +53,7 @@ LLVM::LLVMFuncOp amxLinesFunction(ModuleOp module, const CpuLevel &level,
   Type i64 = b.getI64Type();
   SmallVector<Type> types = {pointer, pointer, i64,     pointer, i64,
                              i64,     pointer, pointer, i64,     i64};
-  if (fetches)
+  if (lines.fetches)
     types.append({pointer, i64});
   LLVM::LLVMFuncOp function = startTileFunction(b, module, name, types);
   auto argument = [&](int i) { return function.getArgument(i); };
@@ -65,7 +65,7 @@ LLVM::LLVMFuncOp amxLinesFunction(ModuleOp module, const CpuLevel &level,
                                ArrayRef<LLVM::GEPArg>{offset});
   };
   Value rows = argument(9), stride = number(lineBytes);
-  AmxUnit unit(b, level, isInt8, rows, number(AmxUnit::rows), rows);
+  AmxUnit unit(b, level, lines.isInt8, rows, number(lines.step), rows);
   auto forEachSum = [&](function_ref<void(int64_t row, int64_t column)> body) {
     for (int64_t row = 0; row < AmxUnit::mostHeight; ++row)
       for (int64_t column = 0; column < width; ++column)
@@ -75,7 +75,7 @@ LLVM::LLVMFuncOp amxLinesFunction(ModuleOp module, const CpuLevel &level,
     unit.zero(AmxUnit::sumAt(row, column));
   });
   SmallVector<Value> panels = {argument(6)};
-  if (fetches)
+  if (lines.fetches)
     panels.push_back(argument(10));
   carry(b, argument(4), panels, [&](Value run, SmallVector<Value> &panels) {
     Value at = LLVM::GEPOp::create(b, pointer, i64, argument(3),
@@ -88,9 +88,9 @@ LLVM::LLVMFuncOp amxLinesFunction(ModuleOp module, const CpuLevel &level,
       unit.multiplyAll(ArrayRef(all).take_front(2), argument(2), all[2], stride,
                        width);
       for (Value &a : MutableArrayRef(all).take_front(2))
-        a = byte(a, int32_t(AmxUnit::rowBytes));
-      all[2] = byte(all[2], int32_t(AmxUnit::rows * lineBytes));
-      if (!fetches)
+        a = byte(a, int32_t(4 * lines.step));
+      all[2] = byte(all[2], int32_t(lines.step * lineBytes));
+      if (!lines.fetches)
         return;
       for (int64_t i = 0; i < amxFetchedLines; ++i)
         // Read; to the second level; data.

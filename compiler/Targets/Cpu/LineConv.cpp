@@ -54,7 +54,7 @@ public:
     for (auto [run, start] : llvm::enumerate(view.runStarts()))
       e.storeRaw(e.number(4 * start), starts, e.number(int64_t(run)));
     if (hasUnit)
-      AmxUnit::shape(e.b, e.level, e.number(rows), e.number(AmxUnit::rowBytes),
+      AmxUnit::shape(e.b, e.level, e.number(rows), e.number(4 * view.step),
                      /*below=*/true);
     Value units = e.number(view.panels());
     Value blocks = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
@@ -197,7 +197,7 @@ private:
                                    e.number(4 * view.pixelStride()),
                                    starts,
                                    e.number(depth.lines),
-                                   e.number(depth.run / LineConvView::step),
+                                   e.number(depth.run / view.step),
                                    panels.b,
                                    sums,
                                    e.number(4 * panelColumns),
@@ -206,18 +206,19 @@ private:
       // Whole lines of the cache, by tiles of two units.
       Value tiles = e.div(e.add(panels.units, e.number(1)), e.number(2));
       Value each =
-          e.min(e.div(e.add(e.number(amxStepLines), e.sub(tiles, e.number(1))),
+          e.min(e.div(e.add(e.number(3 * view.step), e.sub(tiles, e.number(1))),
                       tiles),
                 e.number(amxFetchedLines));
-      int64_t steps = depth.depth() / LineConvView::step;
+      int64_t steps = depth.depth() / view.step;
       Value before = e.mul(e.div(panels.number, e.number(2)),
                            e.mul(each, e.number(steps * 16)));
       operands.push_back(element(panels.next, before));
       operands.push_back(e.mul(each, e.number(64)));
     }
     LLVM::CallOp::create(e.b,
-                         amxLinesFunction(e.module, e.level, depth.hasQuads,
-                                          columns, view.fetchesFilter),
+                         amxLinesFunction(e.module, e.level,
+                                          {depth.hasQuads, view.step, columns,
+                                           view.fetchesFilter}),
                          operands);
   }
 

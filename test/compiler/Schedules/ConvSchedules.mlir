@@ -120,12 +120,12 @@ kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 // Images share a block whose filter is too large for the cache.
 
 // CHECK-LABEL: @by_pairs
-func.func @by_pairs(%x: tensor<3x14x14x64xbf16>, %y: tensor<3x14x14x8xbf16>, %z: tensor<3x8x8x64xbf16>, %t: tensor<3x7x7x512xbf16>, %r: tensor<3x17x19x64xbf16>) {
+func.func @by_pairs(%x: tensor<3x14x14x64xbf16>, %y: tensor<3x14x14x34xbf16>, %z: tensor<3x8x8x64xbf16>, %t: tensor<3x7x7x512xbf16>, %r: tensor<3x17x19x64xbf16>) {
   %w = graph.weight {name = "w"} : () -> tensor<100x64x3x3xbf16>
-  %v = graph.weight {name = "v"} : () -> tensor<50x8x3x3xbf16>
+  %v = graph.weight {name = "v"} : () -> tensor<50x34x3x3xbf16>
   %u = graph.weight {name = "u"} : () -> tensor<100x64x1x1xbf16>
   kernel.call @lines(%x, %w) params <> : (tensor<3x14x14x64xbf16>, tensor<100x64x3x3xbf16>) -> tensor<3x14x14x100xf32>
-  kernel.call @thin(%y, %v) params <> : (tensor<3x14x14x8xbf16>, tensor<50x8x3x3xbf16>) -> tensor<3x14x14x50xf32>
+  kernel.call @thin(%y, %v) params <> : (tensor<3x14x14x34xbf16>, tensor<50x34x3x3xbf16>) -> tensor<3x14x14x50xf32>
   kernel.call @short(%z, %w) params <> : (tensor<3x8x8x64xbf16>, tensor<100x64x3x3xbf16>) -> tensor<3x8x8x100xf32>
   %s = graph.weight {name = "s"} : () -> tensor<512x512x3x3xbf16>
   kernel.call @images(%t, %s) params <> : (tensor<3x7x7x512xbf16>, tensor<512x512x3x3xbf16>) -> tensor<3x7x7x512xf32>
@@ -146,12 +146,12 @@ kernel.func @lines symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 // CHECK: kernel.func @thin symbols [] layouts ["", "conv48_pairs"] schedule "PackedConv"
 // expected-remark@+3 {{does not run by DirectConv: its operands are bf16}}
 // expected-remark@+2 {{does not run by SmallConv: its operands are bf16}}
-// expected-remark@+1 {{does not run by LineConv: a line of its windows is no multiple of 64 bytes}}
+// expected-remark@+1 {{does not run by LineConv: a line of its windows has no parts that fill matrix units}}
 kernel.func @thin symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
-^bb0(%0: tensor<3x14x14x8xbf16>, %1: tensor<50x8x3x3xbf16>):
-  %2 = graph.cast %0 : (tensor<3x14x14x8xbf16>) -> tensor<3x14x14x8xf32>
-  %3 = graph.cast %1 : (tensor<50x8x3x3xbf16>) -> tensor<50x8x3x3xf32>
-  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x14x14x8xf32>, tensor<50x8x3x3xf32>) -> tensor<3x14x14x50xf32>
+^bb0(%0: tensor<3x14x14x34xbf16>, %1: tensor<50x34x3x3xbf16>):
+  %2 = graph.cast %0 : (tensor<3x14x14x34xbf16>) -> tensor<3x14x14x34xf32>
+  %3 = graph.cast %1 : (tensor<50x34x3x3xbf16>) -> tensor<50x34x3x3xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x14x14x34xf32>, tensor<50x34x3x3xf32>) -> tensor<3x14x14x50xf32>
   kernel.yield %4 : tensor<3x14x14x50xf32>
 }
 // CHECK: kernel.func @short symbols [] layouts ["", "conv48_pairs"] schedule "PackedConv"

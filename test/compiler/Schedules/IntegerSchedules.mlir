@@ -130,16 +130,16 @@ kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 // -----
 
 // Lines of an image are read where they lie, by whole quads of channels and
-// whole steps of matrix units.
+// equal parts of a line that fill matrix units.
 
 // CHECK-LABEL: @lines
-func.func @lines(%x: tensor<3x14x14x64xui8>, %z: tensor<ui8>, %y: tensor<3x14x14x18xui8>, %t: tensor<3x14x14x20xui8>) {
+func.func @lines(%x: tensor<3x14x14x64xui8>, %z: tensor<ui8>, %y: tensor<3x14x14x18xui8>, %t: tensor<3x14x14x68xui8>) {
   %w = graph.weight {name = "w"} : () -> tensor<100x64x3x3xi8>
   %v = graph.weight {name = "v"} : () -> tensor<100x18x3x3xi8>
-  %u = graph.weight {name = "u"} : () -> tensor<100x20x3x3xi8>
+  %u = graph.weight {name = "u"} : () -> tensor<100x68x3x3xi8>
   kernel.call @whole(%x, %z, %w) params <> : (tensor<3x14x14x64xui8>, tensor<ui8>, tensor<100x64x3x3xi8>) -> tensor<3x14x14x100xi32>
   kernel.call @odd(%y, %v) params <> : (tensor<3x14x14x18xui8>, tensor<100x18x3x3xi8>) -> tensor<3x14x14x100xi32>
-  kernel.call @thin(%t, %u) params <> : (tensor<3x14x14x20xui8>, tensor<100x20x3x3xi8>) -> tensor<3x14x14x100xi32>
+  kernel.call @thin(%t, %u) params <> : (tensor<3x14x14x68xui8>, tensor<100x68x3x3xi8>) -> tensor<3x14x14x100xi32>
   return
 }
 // CHECK: kernel.func @whole {{.*}} layouts ["", "", "conv48_quads"] schedule "LineConvInt8" geometry <9, 2, 16448>
@@ -162,11 +162,11 @@ kernel.func @odd symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   kernel.yield %4 : tensor<3x14x14x100xi32>
 }
 // CHECK: kernel.func @thin {{.*}} schedule "PackedConvInt8"
-// expected-remark@+1 {{by LineConvInt8: a line of its windows is no multiple of 64 bytes}}
+// expected-remark@+1 {{by LineConvInt8: a line of its windows has no parts that fill matrix units}}
 kernel.func @thin symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
-^bb0(%0: tensor<3x14x14x20xui8>, %1: tensor<100x20x3x3xi8>):
-  %2 = graph.cast %0 : (tensor<3x14x14x20xui8>) -> tensor<3x14x14x20xi32>
-  %3 = graph.cast %1 : (tensor<100x20x3x3xi8>) -> tensor<100x20x3x3xi32>
-  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x14x14x20xi32>, tensor<100x20x3x3xi32>) -> tensor<3x14x14x100xi32>
+^bb0(%0: tensor<3x14x14x68xui8>, %1: tensor<100x68x3x3xi8>):
+  %2 = graph.cast %0 : (tensor<3x14x14x68xui8>) -> tensor<3x14x14x68xi32>
+  %3 = graph.cast %1 : (tensor<100x68x3x3xi8>) -> tensor<100x68x3x3xi32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x14x14x68xi32>, tensor<100x68x3x3xi32>) -> tensor<3x14x14x100xi32>
   kernel.yield %4 : tensor<3x14x14x100xi32>
 }

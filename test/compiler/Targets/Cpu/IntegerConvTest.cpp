@@ -302,8 +302,10 @@ TEST_P(IntegerConv, ReadsLinesOfAnyChannelsAndMaps) {
   std::vector<Conv> convs;
   for (int64_t maps : {1, 16, 17, 47, 48, 49, 96, 144})
     convs.push_back({64, maps, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
-  for (int64_t channels : {128, 192, 320})
+  for (int64_t channels : {4, 8, 12, 20, 24, 36, 128, 192, 320})
     convs.push_back({channels, 20, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  for (int64_t channels : {4, 60, 72, 80})
+    convs.push_back({channels, 50, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}});
   // Steps across the taps of a line.
   convs.push_back({4, 50, {5, 16}, {2, 2}, {1, 1}, {3, 3, 3, 4}});
   convs.push_back({12, 50, {2, 16}, {1, 1}, {1, 1}, {0, 7, 1, 8}});

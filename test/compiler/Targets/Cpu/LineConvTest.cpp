@@ -30,13 +30,16 @@ TEST_P(LineConv, TakesAnyNumberOfMaps) {
   run(convs, {0, 1, 3});
 }
 
-/// A run of a window is a multiple of 32 elements: of its channels, or of
-/// those of all taps side by side.
+/// A run of a window, of its channels or of those of all taps side by side, is
+/// cut into equal steps, of 32 elements at most.
 TEST_P(LineConv, TakesAnyWholeSteps) {
   std::vector<Conv> convs;
-  for (int64_t channels : {32, 64, 96, 160, 512})
+  for (int64_t channels : {2, 4, 6, 8, 10, 12, 16, 18, 24, 32, 48, 64, 96, 512})
     convs.push_back(
         {1, channels, 20, {3, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+  for (int64_t channels : {2, 16, 30, 36, 40, 72})
+    convs.push_back(
+        {1, channels, 50, {5, 12}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}});
   convs.push_back({1, 4, 50, {5, 23}, {7, 8}, {2, 2}, {1, 1}, {3, 3, 3, 4}});
   convs.push_back({1, 6, 50, {3, 25}, {2, 16}, {1, 1}, {1, 1}, {0, 7, 1, 8}});
   convs.push_back({1, 34, 50, {3, 27}, {1, 16}, {1, 1}, {1, 1}, {0, 0, 0, 0}});

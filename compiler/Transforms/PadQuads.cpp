@@ -1,0 +1,76 @@
+//===- PadQuads.cpp - Images of bytes whose channels are whole quads ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels read four bytes at once. A network's first image has three channels,
+// and lines of its windows would be copied byte by byte: with a fourth one they
+// are read where they lie.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Transforms/Matching.h"
+#include "compiler/Transforms/PadChannels.h"
+#include "compiler/Transforms/Passes.h"
+#include "dialects/Kernel/IntegerConvView.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_PADQUADSPASS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+/// Beyond these the channels more would be little of a window, but copying the
+/// image much.
+constexpr int64_t mostChannels = 15;
+
+bool canPad(graph::ConvOp op, const kernel::IntegerConvView &view) {
+  int64_t channels =
+      cast<RankedTensorType>(op.getFilter().getType()).getDimSize(1);
+  // A zero point is no number of the filter: to it zeros are not nothing.
+  return channels % kernel::quadSteps != 0 && channels <= mostChannels &&
+         !view.filter.zero && canPadImage(view.input.view.base);
+}
+
+/// The numbers behind a cast, with zeros behind their channels, as i32 less the
+/// zero point.
+Value widened(OpBuilder &b, Location loc, const kernel::IntegerFactor &factor,
+              size_t axis, int64_t channels) {
+  SmallVector<graph::Expr> dims = graph::getDims(factor.view.base);
+  dims[axis] = graph::Expr::constant(b.getContext(), channels);
+  Value numbers =
+      castTo(b, loc, padded(b, loc, factor.view.base, dims), b.getI32Type());
+  if (!factor.zero)
+    return numbers;
+  return graph::SubOp::create(b, loc, numbers.getType(), numbers, factor.zero);
+}
+
+void pad(graph::ConvOp op, const kernel::IntegerConvView &view) {
+  OpBuilder b(op);
+  Value image = op.getInput(), filter = op.getFilter();
+  int64_t channels =
+      llvm::alignTo(cast<RankedTensorType>(filter.getType()).getDimSize(1),
+                    kernel::quadSteps);
+  size_t last = size_t(graph::getRank(image) - 1);
+  op.getInputMutable().assign(
+      widened(b, op.getLoc(), view.input, last, channels));
+  op.getFilterMutable().assign(
+      widened(b, op.getLoc(), view.filter, /*axis=*/1, channels));
+  for (Value before : {image, filter})
+    eraseUnused(before.getDefiningOp());
+}
+
+struct PadQuads : impl::PadQuadsPassBase<PadQuads> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<graph::ConvOp> convs;
+    getOperation().walk([&](graph::ConvOp op) { convs.push_back(op); });
+    for (graph::ConvOp op : convs)
+      if (auto view = kernel::integerConvViewOf(op); view && canPad(op, *view))
+        pad(op, *view);
+  }
+};
+
+} // namespace
+} // namespace tenon
