@@ -12,6 +12,7 @@
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -35,6 +36,33 @@ bool hasChoice(Operation *op) {
     return gather.getAxis() == 0 && isTable(gather.getInput());
   return isa<graph::AttentionOp, graph::ConvOp, graph::MatmulOp>(op) &&
          isa<FloatType>(graph::getElementType(op->getOperand(0)));
+}
+
+/// Columns that experts are as many as at most; a vocabulary's are more.
+constexpr int64_t mostExperts = 512;
+/// Ops between a product and a choice.
+constexpr size_t mostBetween = 16;
+
+/// Whether what a product gives is compared, to take the largest: a router,
+/// whose rounding would not change a result by a little, but send a token to
+/// another expert.
+bool isRouter(Operation *op) {
+  auto matmul = dyn_cast<graph::MatmulOp>(op);
+  if (!matmul || !isTable(matmul.getRhs()) ||
+      graph::getRank(matmul.getRhs()) != 2 ||
+      *graph::getDims(matmul.getRhs()).back().asConstant() > mostExperts)
+    return false;
+  llvm::SmallSetVector<Operation *, 16> behind;
+  behind.insert(op);
+  for (size_t i = 0; i < behind.size() && i < mostBetween; ++i)
+    for (Operation *user : behind[i]->getUsers()) {
+      if (isa<graph::TopkOp, graph::ArgReduceOp>(user))
+        return true;
+      if (graph::isPointwise(user) ||
+          isa<graph::ReshapeOp, graph::SoftmaxOp, graph::LogSoftmaxOp>(user))
+        behind.insert(user);
+    }
+  return false;
 }
 
 StringRef kindOf(Operation *op) { return op->getName().stripDialect(); }
@@ -81,8 +109,8 @@ struct AssignPrecision : impl::AssignPrecisionPassBase<AssignPrecision> {
       if (!hasChoice(op))
         return;
       std::string name = names.next(op);
-      Precision wanted = *all;
-      bool isCompensated = compensates && isOfFewBits(*all);
+      Precision wanted = isRouter(op) ? Precision::Fp32 : *all;
+      bool isCompensated = compensates && isOfFewBits(wanted);
       if (plan) {
         const OpPrecision *row = take(rows, name, kindOf(op));
         wanted = row ? row->precision : Precision::Fp32;

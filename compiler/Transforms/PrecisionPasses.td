@@ -11,7 +11,8 @@ def AssignPrecisionPass : Pass<"assign-precision", "::mlir::func::FuncOp"> {
   let description = [{
     Products, attention, convolutions and tables that are looked up are given
     the precision that a plan has for them, or all the same one, and the name
-    that plans call them by. Passes that lower precision go by that.
+    that plans call them by. Passes that lower precision go by that. Without a
+    plan a product whose few columns are compared, to choose experts, is fp32.
 
     ```mlir
     func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>)

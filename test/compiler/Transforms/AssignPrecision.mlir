@@ -24,6 +24,12 @@
 // CHECK-NOT: graph.precision
 // CHECK: return
 
+// A product by few columns that a choice is made by stays f32, whatever is
+// between; a vocabulary's does not.
+// CHECK-LABEL: @experts
+// CHECK: graph.matmul {{.*}}graph.op = "router", graph.precision = "fp32"
+// CHECK: graph.matmul {{.*}}graph.op = "head", graph.precision = "bf16"
+
 // INT8-LABEL: @f
 // INT8-COUNT-3: graph.precision = "int8-weights"
 
@@ -66,4 +72,18 @@ func.func @f(%i: tensor<4xi64>, %q: tensor<4x4xi32>)
   %4 = graph.matmul %q, %q : (tensor<4x4xi32>, tensor<4x4xi32>)
       -> tensor<4x4xi32>
   return %3, %4 : tensor<4x4xf32>, tensor<4x4xi32>
+}
+
+func.func @experts(%x: tensor<4x64xf32>) -> (tensor<4x2xi64>, tensor<4x1xi64>) {
+  %v = graph.weight {name = "v8"} : () -> tensor<64x8xf32>
+  %w = graph.weight {name = "w1000"} : () -> tensor<64x1000xf32>
+  %0 = graph.matmul %x, %v : (tensor<4x64xf32>, tensor<64x8xf32>)
+      -> tensor<4x8xf32> loc("router")
+  %1 = graph.softmax %0 {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = graph.reshape %1 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3, %4 = graph.topk %2 {axis = 1 : i64, largest = true} : (tensor<4x8xf32>) -> (tensor<4x2xf32>, tensor<4x2xi64>)
+  %5 = graph.matmul %x, %w : (tensor<4x64xf32>, tensor<64x1000xf32>)
+      -> tensor<4x1000xf32> loc("head")
+  %6 = graph.arg_reduce %5 {axis = 1 : i64, kind = #graph<reduce_kind max>, last = false} : (tensor<4x1000xf32>) -> tensor<4x1xi64>
+  return %4, %6 : tensor<4x2xi64>, tensor<4x1xi64>
 }
