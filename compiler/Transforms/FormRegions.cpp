@@ -5,6 +5,7 @@
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/RowMoves.h"
 #include "dialects/Kernel/MatmulView.h"
+#include "dialects/Kernel/PointwiseView.h"
 #include "dialects/Kernel/StridedView.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -214,7 +215,17 @@ private:
         absorb(group, op, producer);
     } else if (auto append = dyn_cast<graph::AppendOp>(op)) {
       takeRounding(group, append);
+    } else if (padsTurned(op)) {
+      Group *other = groupOf.lookup(producer);
+      if (other && other != &group && other->ops.size() == 1)
+        moveInto(group, *other);
     }
+  }
+
+  /// Whether an op pads channels of planes that CPUs turn, which write more of
+  /// them as they do.
+  bool padsTurned(Operation *op) const {
+    return !isCuda && isa<graph::PadOp>(op) && kernel::turnedChannelsOf(op);
   }
 
   /// New rows of a cache in fewer bits are rounded as they are written, from
@@ -343,7 +354,7 @@ private:
       return "the sizes of its user are not proven to be its own";
     bool isRotation = isa<graph::RotaryOp>(producer) && roundsWhole(consumer);
     if (roleOf(producer) == Role::Movement && !isCheapMovement(producer) &&
-        !isRotation)
+        !isRotation && !padsTurned(producer))
       return "its elements are found by a search";
     if (group.ops.size() + other.ops.size() >= maxOps)
       return "the kernel would have more than " + std::to_string(maxOps) +

@@ -10,7 +10,9 @@
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/PadChannels.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/QuantizedFactors.h"
 #include "dialects/Kernel/IntegerConvView.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -32,14 +34,53 @@ bool canPad(graph::ConvOp op, const kernel::IntegerConvView &view) {
          !view.filter.zero && canPadImage(view.input.view.base);
 }
 
+/// The one operand of a pointwise op that has its sizes, where all others are
+/// one number and nothing else reads the op; null for other ops.
+Value onlyInput(Operation *op) {
+  if (!op || !graph::isPointwise(op) || !op->hasOneUse())
+    return {};
+  SmallVector<graph::Expr> dims = graph::getDims(op->getResult(0));
+  Value input;
+  for (Value operand : op->getOperands()) {
+    if (isOneNumber(operand))
+      continue;
+    if (input || graph::getDims(operand) != dims)
+      return {};
+    input = operand;
+  }
+  return input;
+}
+
+/// An image with zeros behind its channels, in front of what computes its
+/// elements from those of another one: a kernel turns, pads and computes, but
+/// none does so in another order.
+Value paddedImage(OpBuilder &b, Location loc, Value image,
+                  ArrayRef<graph::Expr> dims, graph::TransposeOp turn) {
+  Operation *op = image.getDefiningOp();
+  if (auto next = dyn_cast_if_present<graph::TransposeOp>(op);
+      next && !turn && next->hasOneUse())
+    return paddedImage(b, loc, next.getInput(), dims, next);
+  if (Value input = onlyInput(op)) {
+    IRMapping map;
+    map.map(input, paddedImage(b, loc, input, dims, turn));
+    Operation *computed = b.clone(*op, map);
+    computed->getResult(0).setType(
+        graph::tensorOf(dims, graph::getElementType(image)));
+    return computed->getResult(0);
+  }
+  if (turn)
+    image = graph::TransposeOp::create(b, loc, image, turn.getPermutation());
+  return padded(b, loc, image, dims);
+}
+
 /// The numbers behind a cast, with zeros behind their channels, as i32 less the
 /// zero point.
 Value widened(OpBuilder &b, Location loc, const kernel::IntegerFactor &factor,
               size_t axis, int64_t channels) {
   SmallVector<graph::Expr> dims = graph::getDims(factor.view.base);
   dims[axis] = graph::Expr::constant(b.getContext(), channels);
-  Value numbers =
-      castTo(b, loc, padded(b, loc, factor.view.base, dims), b.getI32Type());
+  Value numbers = castTo(
+      b, loc, paddedImage(b, loc, factor.view.base, dims, {}), b.getI32Type());
   if (!factor.zero)
     return numbers;
   return graph::SubOp::create(b, loc, numbers.getType(), numbers, factor.zero);

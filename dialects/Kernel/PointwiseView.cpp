@@ -154,4 +154,34 @@ std::optional<TurnedPlane> turnedPlaneOf(Block &body,
   return std::nullopt;
 }
 
+std::optional<TurnedChannels> turnedChannelsOf(Operation *op) {
+  constexpr int64_t most = 8;
+  auto pad = dyn_cast<graph::PadOp>(op);
+  auto turn = dyn_cast_if_present<graph::TransposeOp>(
+      pad ? pad.getInput().getDefiningOp() : op);
+  if (!turn || graph::getRank(turn.getResult()) < 2)
+    return std::nullopt;
+  // Rows of planes become columns of pixels.
+  ArrayRef<int64_t> permutation = turn.getPermutation();
+  if (permutation[permutation.size() - 2] != int64_t(permutation.size()) - 1)
+    return std::nullopt;
+  SmallVector<Expr> dims = graph::getDims(turn.getResult());
+  std::optional<int64_t> channels = dims.back().asConstant(), padded = channels;
+  if (pad) {
+    SmallVector<Expr> wider = graph::getDims(pad.getResult());
+    padded = wider.back().asConstant();
+    bool isBehind = pad.getMode() == graph::PadMode::Constant &&
+                    turn->hasOneUse() &&
+                    ArrayRef(dims).drop_back() == ArrayRef(wider).drop_back() &&
+                    llvm::all_of(pad.getLow().exprs(),
+                                 [](Expr low) { return low.isConstant(0); });
+    if (!isBehind)
+      return std::nullopt;
+  }
+  if (!channels || !padded || *channels < 2 || *padded < *channels ||
+      *padded > most)
+    return std::nullopt;
+  return TurnedChannels{turn, pad, op, *channels, *padded};
+}
+
 } // namespace tenon::kernel

@@ -51,6 +51,18 @@ constexpr int64_t turnedSide = 32, turnedThreads = 256;
 std::optional<TurnedPlane> turnedPlaneOf(mlir::Block &body,
                                          const PointwiseView &view);
 
+/// Planes of a few channels that become pixels with their channels side by
+/// side; `pad`, if any, gives them some channels more.
+struct TurnedChannels {
+  graph::TransposeOp turn;
+  graph::PadOp pad;
+  mlir::Operation *end;     // The last one of these.
+  int64_t channels, padded; // The latter with those that the pad adds.
+};
+
+/// nullopt for an op that is neither such a transposition nor its pad.
+std::optional<TurnedChannels> turnedChannelsOf(mlir::Operation *op);
+
 } // namespace tenon::kernel
 
 #endif // TENON_DIALECTS_KERNEL_POINTWISEVIEW_H

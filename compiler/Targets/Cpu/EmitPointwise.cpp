@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/PointwiseTiles.h"
+#include "compiler/Targets/Cpu/TurnedChannels.h"
 #include "dialects/Kernel/PointwiseView.h"
 
 using namespace mlir;
@@ -125,7 +126,7 @@ void emitPointwiseRows(Emitter &e) {
   auto elements = [&](Value begin, Value end) {
     emitElements(e, space, begin, end);
   };
-  if (!emitTransposedTiles(e, space, elements))
+  if (!emitTransposedTiles(e, space, elements) && !emitTurnedChannels(e, space))
     elements(e.begin, e.end);
 }
 

@@ -858,3 +858,31 @@ func.func @convolution_of_pairs(%x: tensor<1x9x9x8xbf16>) -> tensor<1x7x7x16xbf1
   %3 = graph.cast %2 : (tensor<1x7x7x16xf32>) -> tensor<1x7x7x16xbf16>
   return %3 : tensor<1x7x7x16xbf16>
 }
+
+// -----
+
+// Planes that become pixels of a few channels are padded and rounded by the
+// kernel that turns them; others are padded by one of its own.
+
+// CHECK-LABEL: @turned_channels
+// CHECK:      kernel.region(%arg0) : (tensor<1x3x8x9xf32>) -> tensor<1x8x9x4xbf16>
+// CHECK:        graph.transpose
+// CHECK-NEXT:   graph.pad
+// CHECK-NEXT:   graph.cast
+// CHECK-NEXT:   kernel.yield
+// CHECK:      kernel.region(%arg1) : (tensor<1x8x9x3xf32>) -> tensor<1x8x9x4xf32>
+// CHECK:        graph.pad
+// CHECK-NEXT:   kernel.yield
+// CHECK:        graph.cast
+func.func @turned_channels(%x: tensor<1x3x8x9xf32>, %y: tensor<1x8x9x3xf32>) -> (tensor<1x8x9x4xbf16>, tensor<1x8x9x4xbf16>) {
+  %z = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x3x8x9xf32>) -> tensor<1x8x9x3xf32>
+  %1 = graph.pad %0, %z {low = #graph.dims<0, 0, 0, 0>, mode = #graph<pad_mode constant>} : (tensor<1x8x9x3xf32>, tensor<f32>) -> tensor<1x8x9x4xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %2 = graph.cast %1 : (tensor<1x8x9x4xf32>) -> tensor<1x8x9x4xbf16>
+  // expected-remark@+1 {{kernel ends here: its elements are found by a search}}
+  %3 = graph.pad %y, %z {low = #graph.dims<0, 0, 0, 0>, mode = #graph<pad_mode constant>} : (tensor<1x8x9x3xf32>, tensor<f32>) -> tensor<1x8x9x4xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %4 = graph.cast %3 : (tensor<1x8x9x4xf32>) -> tensor<1x8x9x4xbf16>
+  return %2, %4 : tensor<1x8x9x4xbf16>, tensor<1x8x9x4xbf16>
+}

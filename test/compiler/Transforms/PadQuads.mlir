@@ -23,6 +23,25 @@ func.func @first(%x: tensor<1x3x9x9xui8>, %p: tensor<ui8>) -> tensor<1x5x5x8xi32
   return %3 : tensor<1x5x5x8xi32>
 }
 
+// What is quantized in front of the turn is behind it and the pad.
+
+// CHECK-LABEL: @quantized
+// CHECK: %[[T:.*]] = graph.transpose %arg0
+// CHECK: %[[P:.*]] = graph.pad %[[T]], %{{.*}} -> tensor<1x9x9x4xf32>
+// CHECK: %[[Q:.*]] = graph.quantize %[[P]], %{{.*}} -> tensor<1x9x9x4xui8>
+// CHECK: graph.cast %[[Q]]
+func.func @quantized(%x: tensor<1x3x9x9xf32>) -> tensor<1x7x7x8xi32> {
+  %s = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %p = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
+  %w = graph.weight {name = "q"} : () -> tensor<8x3x3x3xi8>
+  %q = graph.quantize %x, %s, %p : (tensor<1x3x9x9xf32>, tensor<f32>, tensor<ui8>) -> tensor<1x3x9x9xui8>
+  %t = graph.transpose %q {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x3x9x9xui8>) -> tensor<1x9x9x3xui8>
+  %0 = graph.cast %t : (tensor<1x9x9x3xui8>) -> tensor<1x9x9x3xi32>
+  %1 = graph.cast %w : (tensor<8x3x3x3xi8>) -> tensor<8x3x3x3xi32>
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x9x9x3xi32>, tensor<8x3x3x3xi32>) -> tensor<1x7x7x8xi32>
+  return %2 : tensor<1x7x7x8xi32>
+}
+
 // Another convolution's result would be copied, zero points of a filter make
 // numbers of its zeros, and whole quads want nothing.
 

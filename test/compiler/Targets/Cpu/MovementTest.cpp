@@ -106,6 +106,61 @@ TEST(Movement, TransposesBroadcastsAndSlices) {
   runCases(cases);
 }
 
+/// Planes of a few channels become pixels, with some channels more or none;
+/// lines are more and less than a tile.
+TEST(Movement, TurnsChannels) {
+  std::vector<Symbols> images;
+  for (int64_t w : {0, 1, 63, 64, 65, 200})
+    images.push_back({{"n", 2}, {"h", 3}, {"w", w}});
+  std::vector<KernelCase> cases;
+  for (const std::string &type : types)
+    for (int64_t channels : {2, 3, 4, 7}) {
+      std::string planes =
+                      tensor({"n", std::to_string(channels), "h", "w"}, type),
+                  pixels =
+                      tensor({"n", "h", "w", std::to_string(channels)}, type),
+                  wider = tensor({"n", "h", "w", std::to_string(channels + 1)},
+                                 type),
+                  zero = tensor({}, type),
+                  turn = "%t = graph.transpose %x {permutation = "
+                         "array<i64: 0, 2, 3, 1>} : (" +
+                         planes + ") -> " + pixels;
+      cases.push_back({"turn " + pixels, "%x: " + planes,
+                       turn + "\nkernel.yield %t : " + pixels, images});
+      cases.push_back(
+          {"turn and pad " + pixels, "%x: " + planes + ", %z: " + zero,
+           turn +
+               "\n%p = graph.pad %t, %z {low = #graph.dims<0, 0, 0, "
+               "0>, mode = #graph<pad_mode constant>} : (" +
+               pixels + ", " + zero + ") -> " + wider +
+               "\nkernel.yield %p : " + wider,
+           images});
+    }
+  // With something before and behind it that counts the channels.
+  std::string planes = tensor({"n", "3", "h", "w"}, "f32"),
+              pixels = tensor({"n", "h", "w", "3"}, "f32"),
+              wider = tensor({"n", "h", "w", "4"}, "f32"),
+              half = tensor({"n", "h", "w", "4"}, "bf16"),
+              row = tensor({"4"}, "f32");
+  cases.push_back(
+      {"add, turn, pad, mul, cast",
+       "%x: " + planes + ", %y: " + planes + ", %z: tensor<f32>, %c: " + row,
+       "%s = graph.add %x, %y : (" + planes + ", " + planes + ") -> " + planes +
+           "\n%t = graph.transpose %s {permutation = array<i64: 0, 2, 3, 1>} "
+           ": (" +
+           planes + ") -> " + pixels +
+           "\n%p = graph.pad %t, %z {low = #graph.dims<0, 0, 0, 0>, mode = "
+           "#graph<pad_mode constant>} : (" +
+           pixels + ", tensor<f32>) -> " + wider +
+           "\n%m = graph.mul %p, %c : (" + wider + ", " + row + ") -> " +
+           wider + "\n%r = graph.cast %m : (" + wider + ") -> " + half +
+           "\nkernel.yield %m, %r : " + wider + ", " + half,
+       images});
+  runCases(cases);
+  if (canRun("x86-64-v3"))
+    runCases(cases, "x86-64-v3");
+}
+
 /// Planes of more and less than a tile, of every width of element; pieces end
 /// anywhere.
 TEST(Movement, TransposesInTiles) {
