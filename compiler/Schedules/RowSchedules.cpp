@@ -1,7 +1,8 @@
-//===- RowSchedules.cpp - Schedules of norms, softmax and reductions ------===//
+//===- RowSchedules.cpp - Norms, softmax, reductions, resampling ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Schedules/RowSchedules.h"
+#include "dialects/Kernel/ResizeView.h"
 #include "dialects/Kernel/RowView.h"
 
 using namespace mlir;
@@ -24,6 +25,22 @@ kernel::Geometry geometryRowProgram(const KernelView &view) {
 }
 
 SmallVector<std::string> layoutsRowProgram(const KernelView &view) {
+  return SmallVector<std::string>(view.body.getNumArguments());
+}
+
+std::optional<std::string> refusalResizeRows(const KernelView &view) {
+  std::string why;
+  if (kernel::resizeViewOf(view.body, why))
+    return std::nullopt;
+  return why;
+}
+
+kernel::Geometry geometryResizeRows(const KernelView &view) {
+  std::string why;
+  return kernel::resizeViewOf(view.body, why)->geometry(view.body);
+}
+
+SmallVector<std::string> layoutsResizeRows(const KernelView &view) {
   return SmallVector<std::string>(view.body.getNumArguments());
 }
 

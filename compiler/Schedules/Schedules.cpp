@@ -49,6 +49,7 @@ bool isRootMatmul(Operation *root) {
 }
 bool isRootNonzero(Operation *root) { return isa<graph::NonzeroOp>(root); }
 bool isRootRecurrent(Operation *root) { return isa<graph::RecurrentOp>(root); }
+bool isRootResize(Operation *root) { return isa<graph::ResizeOp>(root); }
 bool isRootRow(Operation *root) {
   return isa<graph::ArgReduceOp, graph::CumulativeOp, graph::LayerNormOp,
              graph::LogSoftmaxOp, graph::ReduceOp, graph::RmsNormOp,

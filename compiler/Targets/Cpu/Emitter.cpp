@@ -5,6 +5,7 @@
 #include "compiler/Targets/Cpu/DepthwiseTiles.h"
 #include "compiler/Targets/Cpu/LineConv.h"
 #include "compiler/Targets/Cpu/RecurrentTiles.h"
+#include "compiler/Targets/Cpu/ResizeRows.h"
 #include "compiler/Targets/Cpu/SmallConv.h"
 #include "compiler/Targets/Cpu/WinogradConv.h"
 #include "dialects/Kernel/Geometry.h"
@@ -68,6 +69,8 @@ LogicalResult Emitter::emitRows() {
     return emitAttentionBlocks(*this);
   if (kernel.getSchedule() == "RowProgram")
     return emitRowProgram(*this);
+  if (kernel.getSchedule() == "ResizeRows")
+    return emitResizeRows(*this);
   if (kernel.getSchedule() == "RecurrentTiles")
     return emitRecurrentTiles(*this);
   return emitGeneric();

@@ -129,24 +129,6 @@ TEST(Windows, Resizes) {
       add(mode, coordinates, "floor", ": 1.0, 1.0, 1.9, 2.1", plain, "f32");
     }
   }
-  // The last axis stays: its elements share their taps.
-  for (const std::string &mode : {"linear", "cubic"})
-    for (const std::string &coordinates : {"half_pixel", "align_corners"})
-      for (const std::string &channels : {"1", "19"}) {
-        cases.push_back(one(
-            "resize",
-            "{mode = #graph<resize_mode " + mode + ">, coordinates = \"" +
-                coordinates +
-                "\", nearest = \"floor\", scales = array<f64>, roi = "
-                "array<f64>, cubic_coefficient = -0.75, extrapolation = 2.5, " +
-                plain + "}",
-            {tensor({"2", "5", "8", channels}, "f32")},
-            {tensor({"2", "9", "w", channels}, "f32")},
-            {{{"w", 15}}, {{"w", 3}}}));
-        cases.push_back(cases.back());
-        cases.back().name += " special";
-        cases.back().values = {{-4, 4, /*special=*/true}};
-      }
   for (KernelCase &test : cases)
     if (test.name.find("ui8") != std::string::npos)
       test.values = {{0, 200}};

@@ -1,0 +1,134 @@
+//===- ResampledAxes.cpp - What elements of a resize are made of ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/ResampledAxes.h"
+#include "dialects/Kernel/ResizeView.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+
+using P = arith::CmpFPredicate;
+
+// Arithmetic of f64.
+static Value plus(Emitter &e, Value x, Value y) {
+  return arith::AddFOp::create(e.b, x, y);
+}
+static Value minus(Emitter &e, Value x, Value y) {
+  return arith::SubFOp::create(e.b, x, y);
+}
+static Value times(Emitter &e, Value x, Value y) {
+  return arith::MulFOp::create(e.b, x, y);
+}
+static Value over(Emitter &e, Value x, Value y) {
+  return arith::DivFOp::create(e.b, x, y);
+}
+static Value compare(Emitter &e, P predicate, Value x, Value y) {
+  return arith::CmpFOp::create(e.b, predicate, x, y);
+}
+
+Value ResampledAxes::real(double value) const {
+  return constantLike(e.b, f64, value);
+}
+Value ResampledAxes::toReal(Value value) const {
+  return arith::SIToFPOp::create(e.b, f64, value);
+}
+Value ResampledAxes::toInt(Value value) const {
+  return emitCast(e.b, value, f64, e.b.getI64Type());
+}
+
+Value ResampledAxes::scale(size_t axis) const {
+  if (!op.getScales().empty())
+    return real(op.getScales()[axis]);
+  return over(e, toReal(result[axis]), toReal(input[axis]));
+}
+
+Value ResampledAxes::clamped(size_t axis, Value position) const {
+  return e.max(e.number(0), e.min(position, e.sub(input[axis], e.number(1))));
+}
+
+Value ResampledAxes::coordinate(size_t axis, Value position) const {
+  StringRef mode = op.getCoordinates();
+  Value x = toReal(position), in = toReal(input[axis]);
+  Value by = scale(axis), one = real(1), half = real(0.5);
+  if (mode == "align_corners") {
+    Value resized = times(e, by, in);
+    Value stretched =
+        over(e, times(e, x, minus(e, in, one)), minus(e, resized, one));
+    return e.select(compare(e, P::OEQ, resized, one), real(0), stretched);
+  }
+  if (mode == "asymmetric")
+    return over(e, x, by);
+  Value halfPixel = minus(e, over(e, plus(e, x, half), by), half);
+  if (mode == "pytorch_half_pixel")
+    return e.select(e.less(result[axis], e.number(2)), real(0), halfPixel);
+  if (mode == "half_pixel_symmetric") {
+    Value adjustment = over(e, toReal(result[axis]), times(e, by, in));
+    Value shift = times(e, over(e, in, real(2)), minus(e, one, adjustment));
+    return plus(e, shift, halfPixel);
+  }
+  return halfPixel;
+}
+
+Value ResampledAxes::bounded(size_t axis, Value coordinate, Value reach) const {
+  Value isNone = compare(e, P::UNO, coordinate, coordinate);
+  Value at = e.select(isNone, real(0), coordinate);
+  at = emitMin(e.b, at, plus(e, toReal(input[axis]), reach), f64);
+  return emitMax(e.b, at, minus(e, real(-1), reach), f64);
+}
+
+Value ResampledAxes::nearest(size_t axis, Value at) const {
+  StringRef mode = op.getNearest();
+  auto floor = [&](Value x) { return math::FloorOp::create(e.b, x); };
+  auto ceil = [&](Value x) { return math::CeilOp::create(e.b, x); };
+  Value half = real(0.5);
+  Value rounded = mode == "floor"  ? floor(at).getResult()
+                  : mode == "ceil" ? ceil(at).getResult()
+                  : mode == "round_prefer_ceil"
+                      ? floor(plus(e, at, half)).getResult()
+                      : ceil(minus(e, at, half)).getResult();
+  return clamped(axis, toInt(rounded));
+}
+
+Value ResampledAxes::weight(Value distance) const {
+  Value x = math::AbsFOp::create(e.b, distance);
+  if (op.getMode() == graph::ResizeMode::Linear)
+    return emitMax(e.b, minus(e, real(1), x), real(0), f64);
+  double a = op.getCubicCoefficient().convertToDouble();
+  auto cubic = [&](double c3, double c2, double c1, double c0) {
+    Value sum = plus(e, times(e, real(c3), x), real(c2));
+    sum = plus(e, times(e, sum, x), real(c1));
+    return plus(e, times(e, sum, x), real(c0));
+  };
+  Value near = cubic(a + 2, -(a + 3), 0, 1);
+  Value far = cubic(a, -5 * a, 8 * a, -4 * a);
+  far = e.select(compare(e, P::OLT, x, real(2)), far, real(0));
+  return e.select(compare(e, P::OLE, x, real(1)), near, far);
+}
+
+SmallVector<ResampledAxes::Tap> ResampledAxes::taps(size_t axis,
+                                                    Value position) const {
+  Value at = coordinate(axis, position);
+  int64_t count = kernel::tapsOf(op);
+  if (count == 1)
+    return {{nearest(axis, at), Value(), Value()}};
+  Value reach = real(double(count) / 2), total = real(0);
+  at = bounded(axis, at, reach);
+  Value low = math::FloorOp::create(e.b, minus(e, at, reach));
+  Value high = math::CeilOp::create(e.b, plus(e, at, reach));
+  Value first = e.add(toInt(low), e.number(1)), end = toInt(high);
+  SmallVector<Tap> taps;
+  for (int64_t t = 0; t < count; ++t) {
+    Value i = e.add(first, e.number(t)), holds = e.less(i, end);
+    Value w = weight(minus(e, toReal(i), at));
+    total = plus(e, total, e.select(holds, w, real(0)));
+    taps.push_back({clamped(axis, i), w, holds});
+  }
+  for (Tap &tap : taps)
+    tap.weight = over(e, tap.weight, total);
+  return taps;
+}
+
+} // namespace tenon::cpu
