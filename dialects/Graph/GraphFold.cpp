@@ -190,6 +190,10 @@ Expr truncatingDiv(Expr lhs, Expr rhs) {
   }
   if (lhs.isNonNegative() && rhs.isPositive())
     return lhs.floorDiv(rhs);
+  // What is negative and closer to zero than rhs becomes zero.
+  if (Expr above = lhs + rhs - 1;
+      above && rhs.isPositive() && above.isNonNegative())
+    return lhs.max(Expr::constant(lhs.getContext(), 0)).floorDiv(rhs);
   // A quotient without rest is the same either way.
   return rhs.isConstant(0) ? Expr() : lhs.exactDiv(rhs);
 }
