@@ -1,7 +1,8 @@
-//===- RowSchedules.cpp - Norms, softmax, reductions, resampling ----------===//
+//===- RowSchedules.cpp - Norms, softmax, reductions, pools, resampling ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Schedules/RowSchedules.h"
+#include "dialects/Kernel/PoolView.h"
 #include "dialects/Kernel/ResizeView.h"
 #include "dialects/Kernel/RowView.h"
 
@@ -25,6 +26,22 @@ kernel::Geometry geometryRowProgram(const KernelView &view) {
 }
 
 SmallVector<std::string> layoutsRowProgram(const KernelView &view) {
+  return SmallVector<std::string>(view.body.getNumArguments());
+}
+
+std::optional<std::string> refusalPoolRows(const KernelView &view) {
+  std::string why;
+  if (kernel::poolViewOf(view.body, why))
+    return std::nullopt;
+  return why;
+}
+
+kernel::Geometry geometryPoolRows(const KernelView &view) {
+  std::string why;
+  return kernel::poolViewOf(view.body, why)->geometry(view.body);
+}
+
+SmallVector<std::string> layoutsPoolRows(const KernelView &view) {
   return SmallVector<std::string>(view.body.getNumArguments());
 }
 

@@ -1,4 +1,4 @@
-//===- RowSchedules.h - Norms, softmax, reductions, resampling ------------===//
+//===- RowSchedules.h - Norms, softmax, reductions, pools, resampling -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef TENON_COMPILER_SCHEDULES_ROWSCHEDULES_H
@@ -11,6 +11,10 @@ namespace tenon {
 std::optional<std::string> refusalRowProgram(const KernelView &view);
 kernel::Geometry geometryRowProgram(const KernelView &view);
 llvm::SmallVector<std::string> layoutsRowProgram(const KernelView &view);
+
+std::optional<std::string> refusalPoolRows(const KernelView &view);
+kernel::Geometry geometryPoolRows(const KernelView &view);
+llvm::SmallVector<std::string> layoutsPoolRows(const KernelView &view);
 
 std::optional<std::string> refusalResizeRows(const KernelView &view);
 kernel::Geometry geometryResizeRows(const KernelView &view);

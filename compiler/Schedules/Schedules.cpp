@@ -48,6 +48,9 @@ bool isRootMatmul(Operation *root) {
   return isa<graph::MatmulOp>(root) && !isRootIntegerMatmul(root);
 }
 bool isRootNonzero(Operation *root) { return isa<graph::NonzeroOp>(root); }
+bool isRootPool(Operation *root) {
+  return isa<graph::AveragePoolOp, graph::MaxPoolOp>(root);
+}
 bool isRootRecurrent(Operation *root) { return isa<graph::RecurrentOp>(root); }
 bool isRootResize(Operation *root) { return isa<graph::ResizeOp>(root); }
 bool isRootRow(Operation *root) {

@@ -4,6 +4,7 @@
 #include "compiler/Targets/Cpu/Emitter.h"
 #include "compiler/Targets/Cpu/DepthwiseTiles.h"
 #include "compiler/Targets/Cpu/LineConv.h"
+#include "compiler/Targets/Cpu/PoolRows.h"
 #include "compiler/Targets/Cpu/RecurrentTiles.h"
 #include "compiler/Targets/Cpu/ResizeRows.h"
 #include "compiler/Targets/Cpu/SmallConv.h"
@@ -69,6 +70,8 @@ LogicalResult Emitter::emitRows() {
     return emitAttentionBlocks(*this);
   if (kernel.getSchedule() == "RowProgram")
     return emitRowProgram(*this);
+  if (kernel.getSchedule() == "PoolRows")
+    return emitPoolRows(*this);
   if (kernel.getSchedule() == "ResizeRows")
     return emitResizeRows(*this);
   if (kernel.getSchedule() == "RecurrentTiles")

@@ -38,7 +38,7 @@ public:
           weights.push_back(behind(start + bytes * (view.taps + t)));
       }
     }
-    line = behind(view.tableStart(view.axes.size()));
+    held = behind(view.tableStart(view.axes.size()));
   }
 
   void emit() {
@@ -136,31 +136,26 @@ private:
   /// The last axis stays: line by line of the axis before it, along which the
   /// others' rows are the same.
   void emitPixels() {
-    Value pixels = e.max(dims[dims.size() - 2], e.number(1));
-    Value stop = e.div(e.add(e.end, e.sub(pixels, e.number(1))), pixels);
     size_t inner = view.axes.size();
     if (size_t(view.axes.back()) + 2 == dims.size())
       --inner;
-    e.loop(e.div(e.begin, pixels), stop, [&](Value of) {
-      Value firstRow = e.mul(of, pixels);
-      Indices lead = e.delinearise(of, ArrayRef(dims).drop_back(2));
+    forEachLine(e, dims, [&](const Line &line) {
+      Indices lead = line.outer;
       lead.push_back(e.number(0));
       std::vector<Source> ofLine = {{lead, {}}};
       for (size_t i = 0; i < inner; ++i)
         ofLine = sourcesAlong(i, ofLine);
-      Value from = e.sub(e.max(e.begin, firstRow), firstRow);
-      Value to = e.min(e.sub(e.end, firstRow), pixels);
-      e.loop(from, to, [&](Value x) {
+      e.loop(line.from, line.to, [&](Value x) {
         std::vector<Source> sources = ofLine;
         for (Source &source : sources)
           source.lead.back() = x;
         for (size_t i = inner; i < view.axes.size(); ++i)
           sources = sourcesAlong(i, sources);
-        Indices at = lead;
-        at.back() = x;
+        Indices at = line.outer;
+        at.push_back(x);
         RowVectors(e, dims.back(), mostUnrolled)
             .forEach(1, [&](const RowVectors::Step &step) {
-              store(at, e.add(firstRow, x), step.lanes,
+              store(at, e.add(line.firstRow, x), step.lanes,
                     summed(sources, step.lanes.first));
             });
       });
@@ -177,7 +172,7 @@ private:
       RowVectors(e, length, mostUnrolled)
           .forEach(1, [&](const RowVectors::Step &step) {
             Value sum = summed(sources, step.lanes.first);
-            Value at = e.address(line, f32, step.lanes.first);
+            Value at = e.address(held, f32, step.lanes.first);
             if (step.lanes.mask)
               LLVM::MaskedStoreOp::create(e.b, sum, at, step.lanes.mask, 4);
             else
@@ -237,7 +232,7 @@ private:
     Value halves[2];
     for (int64_t i : {0, 1})
       halves[i] = LLVM::LoadOp::create(
-          e.b, vector, e.address(line, f32, e.add(start, e.number(i * width))),
+          e.b, vector, e.address(held, f32, e.add(start, e.number(i * width))),
           /*alignment=*/4);
     at = arith::SubIOp::create(e.b, at, spread(first));
     auto call = [&](StringRef name, ValueRange operands) -> Value {
@@ -259,8 +254,8 @@ private:
   /// All lanes read, so that there is no branch for each.
   Value gathered(Value at) {
     auto vector = VectorType::get({width}, f32);
-    auto pointers = VectorType::get({width}, line.getType());
-    Value places = LLVM::GEPOp::create(e.b, pointers, f32, line,
+    auto pointers = VectorType::get({width}, held.getType());
+    Value places = LLVM::GEPOp::create(e.b, pointers, f32, held,
                                        ArrayRef<LLVM::GEPArg>{at});
     Value all = constantLike(e.b, vector.clone(e.b.getI1Type()), 1);
     return LLVM::masked_gather::create(e.b, vector, places, all,
@@ -278,7 +273,7 @@ private:
   Indices dims;
   // Of the taps of each axis in turn, and a row as wide as the input.
   SmallVector<Value> indices, weights;
-  Value line;
+  Value held;
 };
 
 } // namespace

@@ -126,6 +126,18 @@ void RowVectors::forEach(int64_t copies,
       [](ValueRange, ValueRange) { return Values(); });
 }
 
+void forEachLine(Emitter &e, ArrayRef<Value> dims,
+                 function_ref<void(const Line &)> body) {
+  Value rows = e.max(dims[dims.size() - 2], e.number(1));
+  Value stop = e.div(e.add(e.end, e.sub(rows, e.number(1))), rows);
+  e.loop(e.div(e.begin, rows), stop, [&](Value line) {
+    Value first = e.mul(line, rows);
+    body({e.delinearise(line, dims.drop_back(2)), first,
+          e.sub(e.max(e.begin, first), first),
+          e.min(e.sub(e.end, first), rows)});
+  });
+}
+
 Value foldLanes(Emitter &e, Value vector,
                 function_ref<Value(Value, Value)> join) {
   int32_t count = cast<VectorType>(vector.getType()).getNumElements();

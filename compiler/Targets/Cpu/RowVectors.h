@@ -54,6 +54,17 @@ private:
   Values firsts;                // Of a resident row.
 };
 
+/// Some rows of a line: those of the axis in front of the last one, at `outer`,
+/// the index of all axes before.
+struct Line {
+  Indices outer;
+  Value firstRow, from, to;
+};
+/// Rows [begin, end) of a kernel whose rows are the last of some axes, line by
+/// line.
+void forEachLine(Emitter &e, llvm::ArrayRef<Value> dims,
+                 llvm::function_ref<void(const Line &line)> body);
+
 /// Halves of a vector joined until one lane is left.
 Value foldLanes(Emitter &e, Value vector,
                 llvm::function_ref<Value(Value, Value)> join);
