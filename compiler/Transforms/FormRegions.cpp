@@ -45,6 +45,13 @@ bool readsOnce(Operation *op) {
 /// Roots that store their result through a transpose as well as without.
 bool writesThroughViews(Operation *op) { return isa<graph::AttentionOp>(op); }
 
+/// Whether elements of a transpose's last axis stay one behind the other.
+bool keepsRows(Operation *transpose) {
+  ArrayRef<int64_t> order =
+      cast<graph::TransposeOp>(transpose).getPermutation();
+  return !order.empty() && order.back() == int64_t(order.size()) - 1;
+}
+
 /// Movement that is as cheap inside a pointwise loop as by itself.
 bool isCheapMovement(Operation *op) {
   return isa<graph::BroadcastOp, graph::SliceOp, graph::TransposeOp,
@@ -277,7 +284,7 @@ private:
   bool storesThrough(const Group &group, Operation *transpose) const {
     if (auto matmul = dyn_cast_if_present<graph::MatmulOp>(group.root))
       return kernel::turnBehind(matmul) == transpose;
-    if (!group.root || !writesThroughViews(group.root))
+    if (!group.root || !writesThroughViews(group.root) || !keepsRows(transpose))
       return false;
     Operation *producer = transpose->getOperand(0).getDefiningOp();
     if (roundsWhole(producer))

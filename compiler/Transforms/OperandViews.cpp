@@ -124,6 +124,13 @@ private:
     return !stride.isConstant(0) && !stride.isConstant(1);
   }
 
+  /// Whether an operand is the query, key or value of an attention: no schedule
+  /// reads those but by whole rows.
+  static bool isHead(OpOperand &operand) {
+    return isa<graph::AttentionOp>(operand.getOwner()) &&
+           operand.getOperandNumber() < 3;
+  }
+
   /// Whether a product's rhs is a weight of f16, of a shape that CPUs' kernels
   /// read packed.
   bool isHalfWeight(Operation *op, Value narrow) const {
@@ -175,7 +182,9 @@ private:
           copyChain(operand, {link}, seen);
         continue;
       }
-      std::optional<kernel::StridedView> view = kernel::stridedViewOf(seen);
+      std::optional<kernel::StridedView> view =
+          isHead(operand) ? kernel::rowViewOf(seen)
+                          : kernel::stridedViewOf(seen);
       if (!view || view->base == operand.get())
         continue;
       Chain chain = kernel::viewOpsOf(operand.get(), *view);

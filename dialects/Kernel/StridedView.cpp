@@ -172,7 +172,9 @@ bool isViewOp(Operation *op) {
              graph::BroadcastOp, graph::WindowsOp>(op);
 }
 
-std::optional<StridedView> stridedViewOf(Value value) {
+/// `value` seen through as many ops as give a view that `suits`.
+static std::optional<StridedView>
+farthestView(Value value, function_ref<bool(const StridedView &)> suits) {
   // The longest chain of ops that can be seen through, tried from its far end:
   // what is no view from there may be one from nearer by.
   SmallVector<Operation *> chain;
@@ -189,10 +191,20 @@ std::optional<StridedView> stridedViewOf(Value value) {
                        graph::BroadcastOp, graph::WindowsOp>(
                      [&](auto op) { return step.through(op); });
     }
-    if (view)
+    if (view && suits(*view))
       return view;
   }
   return wholeView(value);
+}
+
+std::optional<StridedView> stridedViewOf(Value value) {
+  return farthestView(value, [](const StridedView &) { return true; });
+}
+
+std::optional<StridedView> rowViewOf(Value value) {
+  return farthestView(value, [](const StridedView &view) {
+    return !view.strides.empty() && view.strides.back().isConstant(1);
+  });
 }
 
 SmallVector<Operation *> viewOpsOf(Value value, const StridedView &view) {

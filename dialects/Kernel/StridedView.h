@@ -35,6 +35,9 @@ bool isViewOp(mlir::Operation *op);
 /// expressed.
 std::optional<StridedView> stridedViewOf(mlir::Value value);
 
+/// The same only as far as elements of the last axis lie one behind the other.
+std::optional<StridedView> rowViewOf(mlir::Value value);
+
 /// The ops between a value and the base of its view, the value's own first.
 llvm::SmallVector<mlir::Operation *> viewOpsOf(mlir::Value value,
                                                const StridedView &view);

@@ -349,6 +349,45 @@ func.func @heads(%q: tensor<1x6x8xf32>, %kv: tensor<1x6x4x4xf32>) -> (tensor<1x6
 
 // -----
 
+// Heads whose elements lie apart are brought together by kernels of their own,
+// and the result goes apart in one: attention reads and writes rows. What lies
+// nearer by and keeps them is read through.
+
+// CHECK-LABEL: @heads_apart
+func.func @heads_apart(%q: tensor<1x4x6x2xf32>, %kv: tensor<1x2x8x6xf32>) -> tensor<1x4x6x2xf32> {
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT: graph.transpose
+  // CHECK-NEXT: kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT: graph.transpose
+  // CHECK-NEXT: kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT: graph.slice
+  // CHECK-NEXT: graph.slice
+  // CHECK-NEXT: graph.attention
+  // CHECK-NEXT: kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT: graph.transpose
+  // CHECK-NEXT: kernel.yield
+  // expected-remark@+1 {{does not read it element by element}}
+  %0 = graph.transpose %q {permutation = array<i64: 0, 3, 2, 1>} : (tensor<1x4x6x2xf32>) -> tensor<1x2x6x4xf32>
+  // expected-remark@+1 {{its result has several users}}
+  %1 = graph.transpose %kv {permutation = array<i64: 0, 1, 3, 2>} : (tensor<1x2x8x6xf32>) -> tensor<1x2x6x8xf32>
+  %2 = graph.slice %1 {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x4xf32>
+  %3 = graph.slice %1 {starts = #graph.dims<0, 0, 0, 4>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x4xf32>
+  // expected-remark@+1 {{does not read it element by element}}
+  %4 = graph.attention %0, %2, %3 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x6x4xf32>, tensor<1x2x6x4xf32>, tensor<1x2x6x4xf32>) -> tensor<1x2x6x4xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %5 = graph.transpose %4 {permutation = array<i64: 0, 3, 2, 1>} : (tensor<1x2x6x4xf32>) -> tensor<1x4x6x2xf32>
+  return %5 : tensor<1x4x6x2xf32>
+}
+
+// -----
+
 // A rotation and an append read rows where a merged projection left them.
 
 // CHECK-LABEL: @rotation_and_append
