@@ -52,6 +52,16 @@ bool keepsRows(Operation *transpose) {
   return !order.empty() && order.back() == int64_t(order.size()) - 1;
 }
 
+/// Roots whose kernels read vectors of the last axis.
+bool worksAlongRows(Operation *op) {
+  int64_t last = graph::getRank(op->getResult(0)) - 1;
+  if (auto softmax = dyn_cast<graph::SoftmaxOp>(op))
+    return softmax.getAxis() == last;
+  if (auto softmax = dyn_cast<graph::LogSoftmaxOp>(op))
+    return softmax.getAxis() == last;
+  return isa<graph::LayerNormOp, graph::RmsNormOp>(op);
+}
+
 /// Movement that is as cheap inside a pointwise loop as by itself.
 bool isCheapMovement(Operation *op) {
   return isa<graph::BroadcastOp, graph::SliceOp, graph::TransposeOp,
@@ -363,6 +373,10 @@ private:
     if (roleOf(producer) == Role::Movement && !isCheapMovement(producer) &&
         !isRotation && !padsTurned(producer))
       return "its elements are found by a search";
+    if (worksAlongRows(consumer) && llvm::any_of(other.ops, [](Operation *op) {
+          return isa<graph::TransposeOp>(op) && !keepsRows(op);
+        }))
+      return quoted(consumer) + " would read its rows element by element";
     if (group.ops.size() + other.ops.size() >= maxOps)
       return "the kernel would have more than " + std::to_string(maxOps) +
              " ops";

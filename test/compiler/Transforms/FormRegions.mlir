@@ -349,6 +349,36 @@ func.func @heads(%q: tensor<1x6x8xf32>, %kv: tensor<1x6x4x4xf32>) -> (tensor<1x6
 
 // -----
 
+// A norm reads rows: a transpose that takes their elements apart is brought
+// together before, one that keeps them is read through.
+
+// CHECK-LABEL: @norm_of_columns
+func.func @norm_of_columns(%x: tensor<1x40x8xf32>, %y: tensor<2x40x8xf32>) -> (tensor<1x8x40xf32>, tensor<40x2x8xf32>) {
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT: graph.transpose
+  // CHECK-NEXT: kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT: graph.layer_norm
+  // CHECK-NEXT: kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT: graph.transpose
+  // CHECK-NEXT: graph.layer_norm
+  // CHECK-NEXT: kernel.yield
+  // expected-remark@+1 {{'graph.layer_norm' would read its rows element by element}}
+  %0 = graph.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<1x40x8xf32>) -> tensor<1x8x40xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %1 = graph.layer_norm %0 {axis = 2, epsilon = 1.0e-5} : (tensor<1x8x40xf32>) -> tensor<1x8x40xf32>
+  %2 = graph.transpose %y {permutation = array<i64: 1, 0, 2>} : (tensor<2x40x8xf32>) -> tensor<40x2x8xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %3 = graph.layer_norm %2 {axis = 2, epsilon = 1.0e-5} : (tensor<40x2x8xf32>) -> tensor<40x2x8xf32>
+  return %1, %3 : tensor<1x8x40xf32>, tensor<40x2x8xf32>
+}
+
+// -----
+
 // Heads whose elements lie apart are brought together by kernels of their own,
 // and the result goes apart in one: attention reads and writes rows. What lies
 // nearer by and keeps them is read through.
