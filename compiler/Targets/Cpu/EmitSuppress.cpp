@@ -1,21 +1,23 @@
 //===- EmitSuppress.cpp - Boxes that overlap a better one -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/Targets/Cpu/Emitter.h"
+#include "compiler/Targets/Cpu/RowVectors.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
 namespace tenon::cpu {
 namespace {
 
-/// A row of boxes: each is compared with all that are kept before it, whose
-/// corners lie together, number by number, so that LLVM compares many at once.
+/// A row of boxes: each is compared with those that are kept before it, whose
+/// corners lie together, number by number: a vector of them at a time, until
+/// one overlaps.
 class BoxRow {
 public:
   BoxRow(Emitter &e, graph::SuppressOp op, Indices index)
       : e(e), op(op), index(std::move(index)), f32(e.b.getF32Type()),
-        zero(e.zero(f32)), threshold(e.element(op.getThreshold(), {})),
+        width(e.level.lanes(4)), threshold(e.element(op.getThreshold(), {})),
         limit(e.element(op.getLimit(), {})) {}
 
   void emit(Value size, function_ref<void(ArrayRef<Value>, Value)> put) {
@@ -61,12 +63,15 @@ private:
 
   Value keep(Value count) {
     Box box = boxHere();
-    Value isFree = e.loop(e.number(0), count, e.zero(e.b.getI1Type()),
-                          [&](Value i, ValueRange carried) {
-                            return SmallVector<Value>{e.either(
-                                carried[0], overlaps(keptBox(i), box))};
-                          })[0];
-    isFree = e.equal(isFree, e.zero(e.b.getI1Type()));
+    Value isTaken = e.loop(
+        e.number(0), count, e.zero(e.b.getI1Type()),
+        [&](Value i, ValueRange carried) {
+          return SmallVector<Value>{e.branch(
+              carried[0], [&] { return carried[0]; },
+              [&] { return overlapsAny(i, count, box); })};
+        },
+        width)[0];
+    Value isFree = e.equal(isTaken, e.zero(e.b.getI1Type()));
     e.ifThen(isFree, [&] {
       for (auto [i, number] : llvm::enumerate(box))
         e.storeRaw(number, e.scratch(i), count);
@@ -74,22 +79,63 @@ private:
     return isFree;
   }
 
-  Box keptBox(Value i) {
-    Box box;
+  /// Whether a box overlaps one of those kept from the i-th on, as many as a
+  /// vector holds.
+  Value overlapsAny(Value i, Value count, const Box &box) {
+    Box kept, here = box;
     for (unsigned number = 0; number < 5; ++number)
-      box.push_back(e.loadRaw(e.scratch(number), f32, i));
-    return box;
+      kept.push_back(width == 1 ? e.loadRaw(e.scratch(number), f32, i)
+                                : keptVector(number, i));
+    if (width == 1) {
+      auto [height, breadth] = sharedSides(kept, here);
+      return both(meets(height, breadth),
+                  overlaps(kept, here, height, breadth));
+    }
+    for (Value &number : here)
+      number = e.spread(number, width);
+    auto [height, breadth] = sharedSides(kept, here);
+    // Most boxes are apart, and divisions are slow.
+    Value candidates = both(meets(height, breadth),
+                            RowVectors::lanesBelow(e, i, width, count).mask);
+    return e.branch(
+        any(candidates),
+        [&] {
+          return any(both(candidates, overlaps(kept, here, height, breadth)));
+        },
+        [&] { return e.zero(e.b.getI1Type()); });
   }
 
-  Value overlaps(const Box &a, const Box &b) {
+  /// Areas of scratch memory are whole vectors.
+  Value keptVector(unsigned number, Value i) {
+    return LLVM::LoadOp::create(e.b, VectorType::get({width}, f32),
+                                e.address(e.scratch(number), f32, i),
+                                /*alignment=*/4);
+  }
+
+  Value both(Value x, Value y) { return arith::AndIOp::create(e.b, x, y); }
+  Value any(Value lanes) {
+    return vector::ReductionOp::create(e.b, vector::CombiningKind::OR, lanes);
+  }
+  Value isPositive(Value x) { return isLess(e.zero(x.getType()), x); }
+
+  std::pair<Value, Value> sharedSides(const Box &a, const Box &b) {
     Value height = sub(lesser(a[2], b[2]), greater(a[0], b[0]));
-    Value width = sub(lesser(a[3], b[3]), greater(a[1], b[1]));
-    Value shared = mul(height, width);
+    Value breadth = sub(lesser(a[3], b[3]), greater(a[1], b[1]));
+    return {height, breadth};
+  }
+  Value meets(Value height, Value breadth) {
+    return both(isPositive(height), isPositive(breadth));
+  }
+
+  /// Of boxes that meet.
+  Value overlaps(const Box &a, const Box &b, Value height, Value breadth) {
+    Value shared = mul(height, breadth);
     Value together = sub(arith::AddFOp::create(e.b, a[4], b[4]), shared);
-    Value isAbove =
-        isLess(threshold, arith::DivFOp::create(e.b, shared, together));
-    for (Value number : {height, width, a[4], b[4], together})
-      isAbove = e.both(isAbove, isLess(zero, number));
+    Value least = isa<VectorType>(shared.getType()) ? e.spread(threshold, width)
+                                                    : threshold;
+    Value isAbove = isLess(least, arith::DivFOp::create(e.b, shared, together));
+    for (Value number : {a[4], b[4], together})
+      isAbove = both(isAbove, isPositive(number));
     return isAbove;
   }
 
@@ -97,7 +143,8 @@ private:
   graph::SuppressOp op;
   Indices index;
   Type f32;
-  Value zero, threshold, limit;
+  int64_t width;
+  Value threshold, limit;
 };
 
 } // namespace
