@@ -12,6 +12,9 @@
 // the stack; between blocks they wait in the result or in scratch memory.
 // Quads of bytes are such elements too, with sums of i32 (see QuadSums.h).
 //
+// Where windows are dilated, blocks of rows leave out blocks of the depth whose
+// taps all lie beside the image.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/AmxStrip.h"
@@ -20,6 +23,7 @@
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/QuadSums.h"
+#include "compiler/Targets/Cpu/ReachedLines.h"
 #include "compiler/Targets/Cpu/WindowCopy.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/Packing.h"
@@ -50,6 +54,8 @@ public:
     isBare = yielded == op.getResult();
     interleaves = depth.isMatrix && !depth.isInput && !depth.hasQuads &&
                   canInterleaveLhs(e.level, kind);
+    if (kind == StripKind::F32 && ReachedLines::mayMiss(op, depth))
+      reached.emplace(e, op, depth);
     if (depth.hasQuads)
       quads.emplace(e, op, depth, groupBlocks * blockRows);
     auto bufferOf = [&](Value operand) {
@@ -184,11 +190,23 @@ private:
       return copyLhs(e, {from, stride, e.number(1)}, copy, e.sub(last, first),
                      block.steps, /*interleaved=*/true);
     }
+    if (!reached)
+      return copyWindows(block, first, last);
+    e.loop(e.number(0), groupSize, [&](Value i) {
+      Value from = firstRow(i),
+            to = e.min(firstRow(e.add(i, e.number(1))), rows);
+      auto reach = reached->of(from, to, block.line, block.lines);
+      e.ifThen(reach.here, [&] { copyWindows(block, from, to); });
+    });
+  }
+
+  void copyWindows(const DepthBlock &block, Value from, Value to) {
+    Value first = firstRow(e.number(0));
     WindowCopy windows(e, op, depth);
-    e.loop(first, last, [&](Value row) {
-      Value to = e.mul(e.sub(row, first), e.number(depth.copyStride()));
+    e.loop(from, to, [&](Value row) {
+      Value place = e.mul(e.sub(row, first), e.number(depth.copyStride()));
       windows.copyRow(e.delinearise(row, leadDims), block.line, block.lines,
-                      block.start, block.length, element(copy, to));
+                      block.start, block.length, element(copy, place));
     });
   }
 
@@ -211,15 +229,39 @@ private:
     return e.address(base, e.b.getF32Type(), offset);
   }
 
+  /// The blocks of rows that a piece has of a panel.
   void emitStrip(Value begin, Value end, const DepthBlock &block, Value panel,
                  bool isWhole) {
+    Value unit = e.mul(panel, groupSize);
+    Value low = e.sub(e.max(from, unit), unit);
+    Value high = e.min(e.sub(to, unit), groupSize);
+    Value accumulates = e.less(e.number(0), block.k);
+    if (!reached)
+      return emitStripOf(begin, end, block, panel, isWhole, low, high,
+                         accumulates);
+    e.loop(low, high, [&](Value i) {
+      Value next = e.add(i, e.number(1));
+      auto reach = reached->of(firstRow(i), e.min(firstRow(next), rows),
+                               block.line, block.lines);
+      DepthBlock own = block;
+      Value isBehind =
+          e.equal(reach.after, constantLike(e.b, e.b.getI1Type(), 0));
+      Value isEnd =
+          e.equal(e.add(block.start, block.length), e.number(depth.run));
+      own.isLast = e.both(isBehind, isEnd);
+      e.ifThen(reach.here, [&] {
+        emitStripOf(begin, end, own, panel, isWhole, i, next,
+                    e.either(reach.before, e.less(e.number(0), block.start)));
+      });
+    });
+  }
+
+  void emitStripOf(Value begin, Value end, const DepthBlock &block, Value panel,
+                   bool isWhole, Value low, Value high, Value accumulates) {
     bool inResult = isWhole && sumsFit;
     Value whole = e.number(depth.depth());
     // Behind those of quads lie the sums of their maps.
     Value apart = e.number(depth.depth() + (quads ? 1 : 0));
-    Value unit = e.mul(panel, groupSize);
-    Value low = e.sub(e.max(from, unit), unit);
-    Value high = e.min(e.sub(to, unit), groupSize);
     Value m = firstRow(low), mEnd = e.min(firstRow(high), rows);
     Value n = e.mul(panel, e.number(panelColumns));
     auto packed = [&](Value panel, Value k) {
@@ -244,11 +286,11 @@ private:
              : depth.sumsWait
                  ? element(waiting, e.mul(e.sub(panel, begin),
                                           e.number(depth.groupElements)))
-             : tile ? tile
+             : tile ? tileOf(m)
                     : sums;
     work.cStride = stride;
     work.rows = e.sub(mEnd, m);
-    work.accumulate = e.less(e.number(0), block.k);
+    work.accumulate = accumulates;
     // Behind all blocks comes the next chunk, of this piece or another one.
     Value more = e.less(e.add(block.k, block.steps), whole);
     Value behind = e.select(more, e.add(block.k, block.steps), e.number(0));
@@ -270,7 +312,7 @@ private:
     callStrip(e, work);
     if (!staysInResult)
       e.ifThen(block.isLast, [&] {
-        emitBehind(m, mEnd, n, width, inResult ? Value() : tile);
+        emitBehind(m, mEnd, n, width, inResult ? Value() : tileOf(m));
       });
   }
 
@@ -294,6 +336,15 @@ private:
         emitBehind(first, e.add(first, tile.rows), n, width, sums);
       });
     });
+  }
+
+  /// Where the sums of a strip from row m on wait: those of a group's blocks
+  /// that are strips of their own, one behind the other.
+  Value tileOf(Value m) {
+    if (!reached)
+      return tile;
+    Value before = e.sub(m, firstRow(e.number(0)));
+    return element(tile, e.mul(before, e.number(panelColumns)));
   }
 
   /// Everything behind the convolution, for some rows of a panel: their sums
@@ -321,6 +372,7 @@ private:
   StripKind kind;
   bool hasTiles; // What follows runs tile by tile.
   std::optional<QuadSums> quads;
+  std::optional<ReachedLines> reached;
   Value input, filter, rows, blockHeight, copy;
   Value tile, sums, waiting; // Of a panel, of a tile, of a chunk's panels.
   Indices leadDims;

@@ -46,6 +46,33 @@ std::vector<Conv> windows(int64_t channels) {
           {channels, 50, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}}};
 }
 
+// Dilated windows as wide as the image and wider, of which blocks of rows leave
+// out most taps, or all of them.
+TEST_P(PackedConv, LeavesOutTapsBesideTheImage) {
+  std::vector<Numbers> images = {
+      {1, 16, 16}, {2, 5, 9}, {1, 33, 7}, {3, 1, 1}, {2, 20, 13}};
+  std::vector<KernelCase> cases;
+  for (int64_t maps : {20, 48, 70, 112})
+    for (int64_t reach : {2, 12, 24})
+      cases.push_back(Conv{
+          400,
+          maps,
+          {3, 3},
+          {1, 1},
+          {reach, reach},
+          {reach, reach, reach,
+           reach}}.at(images));
+  cases.push_back(
+      Conv{900, 50, {3, 3}, {2, 1}, {6, 1}, {6, 1, 6, 1}}.at(images));
+  cases.push_back(
+      Conv{300, 50, {2, 3}, {1, 2}, {9, 5}, {12, 30, 3, 30}}.at(images));
+  for (const Behind &behind : commonEpilogues(70))
+    cases.push_back(
+        Conv{400, 70, {3, 3}, {1, 1}, {8, 8}, {8, 8, 8, 8}, false, behind}.at(
+            images));
+  run(cases);
+}
+
 TEST_P(PackedConv, TakesAnyNumberOfChannels) {
   std::vector<KernelCase> cases;
   for (int64_t channels : {1, 3, 16, 47, 48, 49, 70})
