@@ -19,6 +19,7 @@ llvm::ArrayRef<OpRow> convRows();           // OnnxConv.cpp
 llvm::ArrayRef<OpRow> detectionRows();      // OnnxDetection.cpp
 llvm::ArrayRef<OpRow> einsumRows();         // OnnxEinsum.cpp
 llvm::ArrayRef<OpRow> elementwiseRows();    // OnnxElementwise.cpp
+llvm::ArrayRef<OpRow> fewBitsRows();        // OnnxFewBits.cpp
 llvm::ArrayRef<OpRow> fusedAttentionRows(); // OnnxFusedAttention.cpp
 llvm::ArrayRef<OpRow> fusedNormalizeRows(); // OnnxFusedNormalize.cpp
 llvm::ArrayRef<OpRow> groupQueryRows();     // OnnxGroupQuery.cpp
@@ -29,6 +30,7 @@ llvm::ArrayRef<OpRow> movementRows();       // OnnxMovement.cpp
 llvm::ArrayRef<OpRow> normalizeRows();      // OnnxNormalize.cpp
 llvm::ArrayRef<OpRow> padRows();            // OnnxPad.cpp
 llvm::ArrayRef<OpRow> poolRows();           // OnnxPool.cpp
+llvm::ArrayRef<OpRow> qlinearRows();        // OnnxQLinear.cpp
 llvm::ArrayRef<OpRow> quantizeRows();       // OnnxQuantize.cpp
 llvm::ArrayRef<OpRow> recurrentRows();      // OnnxRecurrent.cpp
 llvm::ArrayRef<OpRow> reductionRows();      // OnnxReduction.cpp

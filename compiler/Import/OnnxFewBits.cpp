@@ -1,0 +1,181 @@
+//===- OnnxFewBits.cpp - Weights of few bits ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Import/OpFamilies.h"
+#include "compiler/Import/Quantization.h"
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+/// Bytes [.., n] as numbers of `bits` bits [.., n * 8 / bits], low bits first.
+Value unpacked(NodeConverter &node, Value bytes, int64_t bits) {
+  if (bits == 8 || node.failed())
+    return bytes;
+  Type byte = node.unsignedInteger(8);
+  int64_t rank = node.dimsOf(bytes).size(), perByte = 8 / bits;
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < perByte; ++i) {
+    Value shifted = node.emit<graph::ShiftRightOp>(
+        {bytes, node.scalar(byte, double(i * bits))});
+    Value part = node.emit<graph::BitAndOp>(
+        {shifted, node.scalar(byte, double((1 << bits) - 1))});
+    parts.push_back(node.unsqueeze(part, rank));
+  }
+  Emitter::Exprs to = node.dimsOf(bytes);
+  if (node.failed() || to.empty())
+    return {};
+  to.back() = to.back() * perByte;
+  return node.reshape(node.concat(parts, rank), to);
+}
+
+/// The bytes of a weight, exactly so many; null for other values.
+const Weight *bytesOfWeight(NodeConverter &node, Value value, int64_t count) {
+  auto op = value ? value.getDefiningOp<graph::WeightOp>() : graph::WeightOp();
+  const Weight *weight = op ? node.state.weights.lookup(op.getName()) : nullptr;
+  return weight && !weight->isMade() &&
+                 elementBytes(weight->elementType) == 1 &&
+                 weight->bytes().size() == uint64_t(count)
+             ? weight
+             : nullptr;
+}
+
+Value weightOf(NodeConverter &node, llvm::Expected<const Weight *> weight,
+               ArrayRef<int64_t> shape) {
+  if (!weight) {
+    (void)node.invalid(llvm::toString(weight.takeError()));
+    return {};
+  }
+  return node.emit<graph::WeightOp>(
+      {}, node.text("name", (*weight)->name),
+      RankedTensorType::get(shape, node.unsignedInteger(8)));
+}
+
+/// The numbers of 4 bits of a weight's bytes, which stay as they are. Null
+/// where `bytes` is something else.
+Value nibblesOf(NodeConverter &node, Value bytes, ArrayRef<int64_t> shape) {
+  int64_t count = *elementCount(shape);
+  const Weight *weight = bytesOfWeight(node, bytes, count / 2);
+  if (!weight)
+    return {};
+  return weightOf(node,
+                  node.state.weights.add(weight->name, node.unsignedInteger(4),
+                                         shape, weight->bytes(),
+                                         weight->owner()),
+                  shape);
+}
+
+/// The first `count` numbers of 4 bits of each row of a weight's bytes, a byte
+/// each. Null where `bytes` is something else.
+Value widenedNibbles(NodeConverter &node, Value bytes, int64_t rows,
+                     int64_t count) {
+  int64_t stride = (count + 1) / 2;
+  const Weight *weight = bytesOfWeight(node, bytes, rows * stride);
+  if (!weight)
+    return {};
+  std::vector<char> numbers;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t i = 0; i < count; ++i)
+      numbers.push_back(char(
+          weight->bytes()[size_t(row * stride + i / 2)] >> (i % 2 * 4) & 15));
+  return weightOf(
+      node,
+      node.state.weights.addOwned(weight->name, node.unsignedInteger(8),
+                                  {rows, count}, std::move(numbers)),
+      {rows, count});
+}
+
+/// The shape of a weight of MatMulNBits.
+struct BlockedWeight {
+  int64_t rows, columns, bits, block, blocks;
+};
+
+std::optional<BlockedWeight> readBlockedWeight(NodeConverter &node) {
+  BlockedWeight shape;
+  shape.rows = node.intAttr("N");
+  shape.columns = node.intAttr("K");
+  shape.bits = node.intAttr("bits", 4);
+  shape.block = node.intAttr("block_size");
+  if (node.failed())
+    return std::nullopt;
+  auto inRange = [](int64_t value) { return value > 0 && value <= INT32_MAX; };
+  if (!inRange(shape.rows) || !inRange(shape.columns) ||
+      !inRange(shape.block) || shape.block % 8 != 0) {
+    (void)node.invalid("N, K and block_size must be positive, and block_size a "
+                       "multiple of 8");
+    return std::nullopt;
+  }
+  if (shape.bits != 2 && shape.bits != 4 && shape.bits != 8) {
+    (void)node.unsupported("only 2, 4 and 8 bits are supported, not " +
+                           Twine(shape.bits));
+    return std::nullopt;
+  }
+  shape.blocks = (shape.columns + shape.block - 1) / shape.block;
+  return shape;
+}
+
+/// Zero points [rows, blocks, 1]: numbers like the scales, or packed like the
+/// weight with each row padded to a byte.
+Value blockZeroPoints(NodeConverter &node, const BlockedWeight &shape,
+                      Value given) {
+  Emitter::Exprs to = node.sizes({shape.rows, shape.blocks, 1});
+  if (!given)
+    return node.scalar(node.unsignedInteger(8), double(1 << (shape.bits - 1)));
+  if (node.failed() || isa<FloatType>(node.elementOf(given)))
+    return node.reshape(given, to);
+  if (shape.bits == 4)
+    if (Value all = widenedNibbles(node, given, shape.rows, shape.blocks))
+      return node.reshape(all, to);
+  int64_t bytes = (shape.blocks * shape.bits + 7) / 8;
+  Value packed = node.reshape(given, node.sizes({shape.rows, bytes}));
+  Value all = unpacked(node, packed, shape.bits);
+  return node.reshape(node.slice(all, 1, node.size(0), node.size(shape.blocks)),
+                      to);
+}
+
+/// y = A * W^T with W[n, k] = (B[n, k] - zero point) * scale, by block of k.
+LogicalResult convertMatmulNBits(NodeConverter &node) {
+  Value lhs = node.input(0), packed = node.input(1), scale = node.input(2);
+  if (node.hasInput(4))
+    return node.unsupported("reordered columns (g_idx) are not supported",
+                            "quantize without act_order");
+  std::optional<BlockedWeight> shape = readBlockedWeight(node);
+  if (!shape)
+    return failure();
+  int64_t bytes = shape->blocks * shape->block * shape->bits / 8;
+  int64_t sizes[] = {shape->rows, shape->blocks, shape->block};
+  Value numbers = shape->bits == 4 ? nibblesOf(node, packed, sizes) : Value();
+  if (!numbers) {
+    packed = node.reshape(packed, node.sizes({shape->rows, bytes}));
+    numbers =
+        node.reshape(unpacked(node, packed, shape->bits), node.sizes(sizes));
+  }
+  scale = node.reshape(scale, node.sizes({shape->rows, shape->blocks, 1}));
+  Value zero = blockZeroPoints(node, *shape, node.optionalInput(3));
+  if (node.failed())
+    return failure();
+  Value weight =
+      isa<FloatType>(node.elementOf(zero))
+          ? node.mul(node.sub(node.cast(numbers, node.elementOf(zero)), zero),
+                     scale)
+          : dequantized(node, numbers, scale, zero);
+  weight = node.reshape(
+      weight, node.sizes({shape->rows, shape->blocks * shape->block}));
+  weight = node.slice(weight, 1, node.size(0), node.size(shape->columns));
+  Value y = node.matmul(lhs, node.transpose(weight, {1, 0}));
+  if (Value bias = node.optionalInput(5))
+    y = node.add(y, bias);
+  return node.output(y);
+}
+
+} // namespace
+
+ArrayRef<OpRow> fewBitsRows() {
+  static constexpr OpRow rows[] = {
+      {"com.microsoft", "MatMulNBits", {1}, convertMatmulNBits},
+  };
+  return rows;
+}
+
+} // namespace tenon
