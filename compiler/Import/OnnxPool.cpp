@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/OpFamilies.h"
+#include "compiler/Import/Quantization.h"
 #include "compiler/Import/Windows.h"
 
 using namespace mlir;
@@ -69,16 +70,38 @@ LogicalResult convertMaxPool(NodeConverter &node) {
   return node.result();
 }
 
-LogicalResult convertAveragePool(NodeConverter &node) {
-  Value x = node.input(0);
+Value averagePool(NodeConverter &node, Value x) {
   std::optional<Pool> pool = readPool(node, x);
   if (!pool)
-    return failure();
+    return {};
   SmallVector<NamedAttribute> attributes = pool->attributes(node);
   attributes.push_back(
       node.flag("count_pads", node.flagAttr("count_include_pad", false)));
-  return node.output(node.emit<graph::AveragePoolOp>(
-      {x}, attributes, graph::tensorOf(pool->dims, node.elementOf(x))));
+  return node.emit<graph::AveragePoolOp>(
+      {x}, attributes, graph::tensorOf(pool->dims, node.elementOf(x)));
+}
+
+LogicalResult convertAveragePool(NodeConverter &node) {
+  return node.output(averagePool(node, node.input(0)));
+}
+
+/// Of quantized numbers; the channels may be the last axis.
+LogicalResult convertQLinearAveragePool(NodeConverter &node) {
+  Value x = readQuantized(node, 0);
+  int64_t rank = node.dimsOf(x).size();
+  bool last = node.flagAttr("channels_last", false);
+  if (node.failed())
+    return failure();
+  if (rank < 3)
+    return node.invalid("the input must have rank 3 or more");
+  if (!last)
+    return writeQuantized(node, averagePool(node, x), 3);
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  std::rotate(order.begin() + 1, order.end() - 1, order.end());
+  Value pooled = averagePool(node, node.transpose(x, order));
+  order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return writeQuantized(node, node.transpose(pooled, order), 3);
 }
 
 int64_t normAttr(NodeConverter &node) {
@@ -175,6 +198,7 @@ ArrayRef<OpRow> poolRows() {
       {"", "LpPool", {2, 11, 18, 22}, convertLpPool},
       {"", "MaxPool", {1, 8, 10, 11, 12, 22}, convertMaxPool},
       {"", "MaxUnpool", {9, 11, 22}, convertMaxUnpool},
+      {"com.microsoft", "QLinearAveragePool", {1}, convertQLinearAveragePool},
   };
   return rows;
 }

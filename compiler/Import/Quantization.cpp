@@ -91,4 +91,27 @@ Value alongAxis(NodeConverter &node, Value value, int64_t axis, int64_t rank) {
   return node.reshape(value, to);
 }
 
+Value readQuantized(NodeConverter &node, unsigned i) {
+  Value value = node.input(i), scale = node.input(i + 1);
+  Value zero = node.optionalInput(i + 2);
+  return dequantized(node, value, alongAxis(node, scale, 0, 1),
+                     alongAxis(node, zero, 0, 1));
+}
+
+Value quantizedAs(NodeConverter &node, Value value, unsigned i, unsigned like) {
+  Value scale = node.input(i), zero = node.optionalInput(i + 1);
+  Type element = node.elementOf(node.input(like));
+  if (node.failed())
+    return {};
+  if (!zero)
+    zero = node.scalar(element, 0);
+  return quantized(node, value, alongAxis(node, scale, 0, 1),
+                   alongAxis(node, zero, 0, 1));
+}
+
+LogicalResult writeQuantized(NodeConverter &node, Value result, unsigned i,
+                             unsigned like) {
+  return node.output(quantizedAs(node, result, i, like));
+}
+
 } // namespace tenon

@@ -44,6 +44,18 @@ DynamicQuantization dynamicallyQuantized(NodeConverter &node, mlir::Value x);
 mlir::Value alongAxis(NodeConverter &node, mlir::Value value, int64_t axis,
                       int64_t rank);
 
+/// The quantized tensor whose value, scale and zero point begin at input i.
+mlir::Value readQuantized(NodeConverter &node, unsigned i);
+
+/// The value quantized by the scale and zero point that begin at input i. A
+/// zero point left out is 0 in the type of input `like`.
+mlir::Value quantizedAs(NodeConverter &node, mlir::Value value, unsigned i,
+                        unsigned like = 0);
+
+/// The same as the only output.
+mlir::LogicalResult writeQuantized(NodeConverter &node, mlir::Value result,
+                                   unsigned i, unsigned like = 0);
+
 } // namespace tenon
 
 #endif // TENON_COMPILER_IMPORT_QUANTIZATION_H
