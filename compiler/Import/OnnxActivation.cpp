@@ -1,37 +1,47 @@
 //===- OnnxActivation.cpp - Activations of several steps ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Import/FusedActivation.h"
 #include "compiler/Import/OpFamilies.h"
+
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
 namespace tenon {
 namespace {
 
-/// An activation of several steps: f16 and bf16 go through f32, so that the
-/// result is rounded once.
-using Activation = Value (*)(NodeConverter &, Value);
+/// An activation whose numbers (alpha, beta, ..) come from `number`.
+using Activation = Value (*)(NodeConverter &, Value, ActivationNumber number);
+
+/// f16 and bf16 go through f32, so that several steps round once.
+Value inSinglePrecision(NodeConverter &node, Value x, Activation f,
+                        ActivationNumber number) {
+  Type element = node.elementOf(x);
+  if (node.failed())
+    return {};
+  bool narrow = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+  return node.cast(f(node, narrow ? node.cast(x, node.f32()) : x, number),
+                   element);
+}
 
 template <Activation f> LogicalResult convertActivation(NodeConverter &node) {
-  Value x = node.input(0);
-  if (node.failed())
-    return failure();
-  Type element = node.elementOf(x);
-  bool narrow = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
-  return node.output(
-      node.cast(f(node, narrow ? node.cast(x, node.f32()) : x), element));
+  auto number = [&](StringRef name, double missing) {
+    return node.floatAttr(name, missing);
+  };
+  return node.output(inSinglePrecision(node, node.input(0), f, number));
 }
 
 Value less(NodeConverter &node, Value lhs, Value rhs) {
   return node.emit<graph::LessOp>({lhs, rhs});
 }
 
-Value number(NodeConverter &node, Value like, double value) {
+Value scalarLike(NodeConverter &node, Value like, double value) {
   return like ? node.scalar(node.elementOf(like), value) : Value();
 }
 
 Value isNegative(NodeConverter &node, Value x) {
-  return less(node, x, number(node, x, 0));
+  return less(node, x, scalarLike(node, x, 0));
 }
 
 /// exp(x) - 1
@@ -39,45 +49,47 @@ Value expMinusOne(NodeConverter &node, Value x) {
   return node.sub(node.emit<graph::ExpOp>(x), 1);
 }
 
-Value relu(NodeConverter &node, Value x) { return node.maximum(x, 0.0); }
+Value relu(NodeConverter &node, Value x, ActivationNumber) {
+  return node.maximum(x, 0.0);
+}
 
-Value leakyRelu(NodeConverter &node, Value x) {
-  double alpha = node.floatAttr("alpha", 0.01);
+Value leakyRelu(NodeConverter &node, Value x, ActivationNumber number) {
+  double alpha = number("alpha", 0.01);
   return node.select(isNegative(node, x), node.mul(x, alpha), x);
 }
 
-Value thresholdedRelu(NodeConverter &node, Value x) {
-  Value alpha = number(node, x, node.floatAttr("alpha", 1.0));
-  return node.select(less(node, alpha, x), x, number(node, x, 0));
+Value thresholdedRelu(NodeConverter &node, Value x, ActivationNumber number) {
+  Value alpha = scalarLike(node, x, number("alpha", 1.0));
+  return node.select(less(node, alpha, x), x, scalarLike(node, x, 0));
 }
 
-Value elu(NodeConverter &node, Value x) {
-  Value curve = node.mul(expMinusOne(node, x), node.floatAttr("alpha", 1.0));
+Value elu(NodeConverter &node, Value x, ActivationNumber number) {
+  Value curve = node.mul(expMinusOne(node, x), number("alpha", 1.0));
   return node.select(isNegative(node, x), curve, x);
 }
 
-Value selu(NodeConverter &node, Value x) {
-  double alpha = node.floatAttr("alpha", 1.67326319217681884765625);
-  double gamma = node.floatAttr("gamma", 1.05070102214813232421875);
+Value selu(NodeConverter &node, Value x, ActivationNumber number) {
+  double alpha = number("alpha", 1.67326319217681884765625);
+  double gamma = number("gamma", 1.05070102214813232421875);
   Value curve = node.mul(expMinusOne(node, x), alpha);
   return node.mul(node.select(isNegative(node, x), curve, x), gamma);
 }
 
-Value celu(NodeConverter &node, Value x) {
-  double alpha = node.floatAttr("alpha", 1.0);
+Value celu(NodeConverter &node, Value x, ActivationNumber number) {
+  double alpha = number("alpha", 1.0);
   if (alpha == 0)
     (void)node.invalid("alpha must not be 0");
   Value curve = node.mul(expMinusOne(node, node.div(x, alpha)), alpha);
   return node.add(node.maximum(x, 0.0), node.minimum(curve, 0.0));
 }
 
-Value mish(NodeConverter &node, Value x) {
+Value mish(NodeConverter &node, Value x, ActivationNumber) {
   Value softplus = node.emit<graph::SoftplusOp>(x);
   return node.mul(x, node.emit<graph::TanhOp>(softplus));
 }
 
-Value swish(NodeConverter &node, Value x) {
-  double alpha = node.floatAttr("alpha", 1.0);
+Value swish(NodeConverter &node, Value x, ActivationNumber number) {
+  double alpha = number("alpha", 1.0);
   Value scaled = alpha == 1.0 ? x : node.mul(x, alpha);
   return node.mul(x, node.emit<graph::SigmoidOp>(scaled));
 }
@@ -87,30 +99,41 @@ Value hardSigmoidOf(NodeConverter &node, Value x, double alpha, double beta) {
                       0.0);
 }
 
-Value hardSigmoid(NodeConverter &node, Value x) {
-  double alpha = node.floatAttr("alpha", 0.2);
-  double beta = node.floatAttr("beta", 0.5);
+Value hardSigmoid(NodeConverter &node, Value x, ActivationNumber number) {
+  double alpha = number("alpha", 0.2);
+  double beta = number("beta", 0.5);
   return hardSigmoidOf(node, x, alpha, beta);
 }
 
-Value hardSwish(NodeConverter &node, Value x) {
+Value hardSwish(NodeConverter &node, Value x, ActivationNumber) {
   return node.mul(x, hardSigmoidOf(node, x, 1.0 / 6, 0.5));
 }
 
-Value softsign(NodeConverter &node, Value x) {
+Value softsign(NodeConverter &node, Value x, ActivationNumber) {
   return node.div(x, node.add(node.emit<graph::AbsOp>(x), 1.0));
 }
 
-Value shrink(NodeConverter &node, Value x) {
-  double lambda = node.floatAttr("lambd", 0.5);
-  double bias = node.floatAttr("bias", 0.0);
+Value shrink(NodeConverter &node, Value x, ActivationNumber number) {
+  double lambda = number("lambd", 0.5);
+  double bias = number("bias", 0.0);
   // Integers are compared with a bound that need not be one.
   if (!isa<FloatType>(node.elementOf(x)))
     x = node.cast(x, node.builder.getF64Type());
-  Value positive = node.select(less(node, number(node, x, lambda), x),
-                               node.sub(x, bias), number(node, x, 0));
-  return node.select(less(node, x, number(node, x, -lambda)), node.add(x, bias),
-                     positive);
+  Value positive = node.select(less(node, scalarLike(node, x, lambda), x),
+                               node.sub(x, bias), scalarLike(node, x, 0));
+  return node.select(less(node, x, scalarLike(node, x, -lambda)),
+                     node.add(x, bias), positive);
+}
+
+Value clip(NodeConverter &node, Value x, ActivationNumber number) {
+  constexpr double largest = std::numeric_limits<float>::max();
+  return node.minimum(node.maximum(x, number("min", -largest)),
+                      number("max", largest));
+}
+
+template <typename Op>
+Value single(NodeConverter &node, Value x, ActivationNumber) {
+  return node.emit<Op>({x});
 }
 
 LogicalResult convertPRelu(NodeConverter &node) {
@@ -158,6 +181,31 @@ LogicalResult convertQuickGelu(NodeConverter &node) {
 }
 
 } // namespace
+
+Value activated(NodeConverter &node, Value x, StringRef name,
+                ActivationNumber number) {
+  auto f = llvm::StringSwitch<Activation>(name)
+               .Case("Clip", clip)
+               .Case("Elu", elu)
+               .Case("HardSigmoid", hardSigmoid)
+               .Case("HardSwish", hardSwish)
+               .Case("LeakyRelu", leakyRelu)
+               .Case("Relu", relu)
+               .Case("Selu", selu)
+               .Case("Sigmoid", single<graph::SigmoidOp>)
+               .Case("Softplus", single<graph::SoftplusOp>)
+               .Case("Softsign", softsign)
+               .Case("Tanh", single<graph::TanhOp>)
+               .Case("ThresholdedRelu", thresholdedRelu)
+               .Default(nullptr);
+  if (!f) {
+    (void)node.unsupported("has the activation '" + name +
+                               "', which is not known here",
+                           "write the model without fusing activations");
+    return {};
+  }
+  return inSinglePrecision(node, x, f, number);
+}
 
 ArrayRef<OpRow> activationRows() {
   static constexpr OpRow rows[] = {

@@ -1,6 +1,7 @@
 //===- OnnxConv.cpp - Convolutions ----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Import/FusedActivation.h"
 #include "compiler/Import/OpFamilies.h"
 #include "compiler/Import/Quantization.h"
 #include "compiler/Import/Windows.h"
@@ -69,6 +70,24 @@ Value addBias(NodeConverter &node, Value y, Value bias) {
 LogicalResult convertConv(NodeConverter &node) {
   Value y = convolution(node, node.input(0), node.input(1));
   return node.output(addBias(node, y, node.optionalInput(2)));
+}
+
+/// activation(convolution + bias + addend). The activation's numbers are a
+/// list, in the order of its attributes.
+LogicalResult convertFusedConv(NodeConverter &node) {
+  Value y = convolution(node, node.input(0), node.input(1));
+  y = addBias(node, y, node.optionalInput(2));
+  if (Value addend = node.optionalInput(3))
+    y = node.add(y, addend);
+  std::string name = node.stringAttr("activation", "");
+  SmallVector<double> numbers = node.floatsAttr("activation_params");
+  if (name.empty())
+    return node.output(y);
+  auto number = [&](StringRef attribute, double missing) {
+    size_t i = attribute == "beta" || attribute == "max";
+    return i < numbers.size() ? numbers[i] : missing;
+  };
+  return node.output(activated(node, y, name, number));
 }
 
 //===----------------------------------------------------------------------===//
@@ -260,6 +279,7 @@ ArrayRef<OpRow> convRows() {
       {"", "ConvInteger", {10}, convertConvInteger},
       {"", "ConvTranspose", {1, 11, 22}, convertConvTranspose},
       {"", "QLinearConv", {10}, convertQLinearConv},
+      {"com.microsoft", "FusedConv", {1}, convertFusedConv},
   };
   return rows;
 }

@@ -1,6 +1,7 @@
 //===- OnnxMatrix.cpp - Matrix products -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Import/FusedActivation.h"
 #include "compiler/Import/OpFamilies.h"
 #include "compiler/Import/Quantization.h"
 
@@ -72,11 +73,12 @@ LogicalResult orderGemm(NodeConverter &node, Value &lhs, Value &rhs) {
   return success();
 }
 
-LogicalResult convertGemm(NodeConverter &node) {
+/// alpha * A * B + beta * C
+Value gemm(NodeConverter &node) {
   Value lhs = node.input(0), rhs = node.input(1),
         addend = node.optionalInput(2);
   if (failed(orderGemm(node, lhs, rhs)))
-    return failure();
+    return {};
   double alpha = node.floatAttr("alpha", 1), beta = node.floatAttr("beta", 1);
   Value sum = scaled(node, node.matmul(lhs, rhs), alpha);
   // Not even a NaN of C comes through a beta of zero.
@@ -84,7 +86,20 @@ LogicalResult convertGemm(NodeConverter &node) {
     Emitter::Exprs dims = node.dimsOf(sum);
     sum = node.add(sum, node.broadcast(scaled(node, addend, beta), dims));
   }
-  return node.output(sum);
+  return sum;
+}
+
+LogicalResult convertGemm(NodeConverter &node) {
+  return node.output(gemm(node));
+}
+
+LogicalResult convertFusedGemm(NodeConverter &node) {
+  Value sum = gemm(node);
+  std::string name = node.stringAttr("activation", "");
+  auto number = [&](StringRef attribute, double missing) {
+    return node.floatAttr(("activation_" + attribute).str(), missing);
+  };
+  return node.output(name.empty() ? sum : activated(node, sum, name, number));
 }
 
 LogicalResult convertFusedMatmul(NodeConverter &node) {
@@ -214,6 +229,7 @@ ArrayRef<OpRow> matrixRows() {
        "DynamicQuantizeMatMul",
        {1},
        convertDynamicQuantizeMatmul},
+      {"com.microsoft", "FusedGemm", {1}, convertFusedGemm},
       {"com.microsoft", "FusedMatMul", {1}, convertFusedMatmul},
       {"com.microsoft",
        "MatMulIntegerToFloat",

@@ -1,0 +1,21 @@
+//===- FusedActivation.h - Activations inside of other operators ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_IMPORT_FUSEDACTIVATION_H
+#define TENON_COMPILER_IMPORT_FUSEDACTIVATION_H
+
+#include "compiler/Import/NodeConverter.h"
+
+namespace tenon {
+
+/// The number of an activation that its operator has as an attribute of that
+/// name; the second argument where it is left out.
+using ActivationNumber = llvm::function_ref<double(llvm::StringRef, double)>;
+
+/// The activation of this ONNX name; a problem for a name that is not known.
+mlir::Value activated(NodeConverter &node, mlir::Value x, llvm::StringRef name,
+                      ActivationNumber number);
+
+} // namespace tenon
+
+#endif // TENON_COMPILER_IMPORT_FUSEDACTIVATION_H

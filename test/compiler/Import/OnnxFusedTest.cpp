@@ -1,0 +1,81 @@
+//===- OnnxFusedTest.cpp - Operators that swallow the next one ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The numbers expected are those of ONNX Runtime.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/compiler/Import/OperatorTest.h"
+
+namespace tenon {
+namespace {
+
+class OnnxFusedTest : public OperatorTest {
+protected:
+  onnx::NodeProto *conv(const std::string &activation,
+                        std::vector<float> numbers, Tensor addend = {}) {
+    auto *made = node("FusedConv",
+                      {floats({1, 1, 3, 3}, {-4, -3, -2, -1, 0, 1, 2, 3, 4}),
+                       floats({1, 1, 2, 2}, {1, -1, 0, 0.5}),
+                       floats({1}, {0.25}), addend},
+                      1, "com.microsoft");
+    addText(made, "activation", activation);
+    addFloats(made, "activation_params", numbers);
+    return made;
+  }
+  /// Of {-9.5, 8}.
+  onnx::NodeProto *gemm(const std::string &activation) {
+    auto *made = node("FusedGemm",
+                      {floats({1, 2}, {1, -2}), floats({2, 2}, {1, 2, 3, -1}),
+                       floats({2}, {0.5, 0})},
+                      1, "com.microsoft");
+    addText(made, "activation", activation);
+    addFloat(made, "alpha", 2);
+    return made;
+  }
+};
+
+TEST_F(OnnxFusedTest, AConvolutionClips) {
+  conv("Clip", {-0.5, 1});
+  expect({-0.5, -0.25, 0.75, 1});
+}
+
+TEST_F(OnnxFusedTest, NumbersOfAnActivationAreAList) {
+  conv("HardSigmoid", {0.3f, 0.4f});
+  expect({0.175, 0.325, 0.625, 0.775});
+}
+
+TEST_F(OnnxFusedTest, AConvolutionLeaks) {
+  conv("LeakyRelu", {0.5});
+  expect({-0.375, -0.125, 0.75, 1.25});
+}
+
+TEST_F(OnnxFusedTest, AConvolutionAddsBeforeItsActivation) {
+  conv("Relu", {}, floats({1, 1, 2, 2}, {-3, -1, 1, 2}));
+  expect({0, 0, 1.75, 3.25});
+}
+
+TEST_F(OnnxFusedTest, AnActivationThatIsNotKnownIsRefused) {
+  conv("Gelu", {});
+  expectReason("has the activation 'Gelu', which is not known here");
+}
+
+TEST_F(OnnxFusedTest, NumbersOfAnActivationAreAttributes) {
+  auto *product = gemm("Selu");
+  addFloat(product, "activation_alpha", 1.5);
+  addFloat(product, "activation_gamma", 1.1f);
+  expect({-1.6498766, 8.8});
+}
+
+TEST_F(OnnxFusedTest, EachActivationOfAProductIsKnown) {
+  gemm("Softsign");
+  expect({-0.9047619, 0.8888889});
+}
+
+TEST_F(OnnxFusedTest, AProductMayHaveNoActivation) {
+  gemm("");
+  expect({-9.5, 8});
+}
+
+} // namespace
+} // namespace tenon
