@@ -33,13 +33,16 @@ constexpr StringLiteral training[] = {"Adagrad", "Adam", "Gradient",
                                       "Momentum"};
 constexpr StringLiteral images[] = {"ImageDecoder"};
 constexpr StringLiteral experts[] = {"MoE", "QMoE"};
-constexpr StringLiteral missing[] = {"BitCast",         "CausalConvWithState",
-                                     "Col2Im",          "DFT",
-                                     "DeformConv",      "Det",
-                                     "GridSample",      "GatherBlockQuantized",
-                                     "LinearAttention", "MaxRoiPool",
-                                     "MelWeightMatrix", "NonMaxSuppression",
-                                     "RoiAlign",        "STFT",
+constexpr StringLiteral missing[] = {"BitCast",
+                                     "CausalConvWithState",
+                                     "DFT",
+                                     "DeformConv",
+                                     "Det",
+                                     "GridSample",
+                                     "LinearAttention",
+                                     "MaxRoiPool",
+                                     "MelWeightMatrix",
+                                     "STFT",
                                      "Unique"};
 
 constexpr StringLiteral tensorsOnly = "export the model with tensors only";
@@ -72,6 +75,11 @@ Refusal findRefusal(StringRef domain, StringRef op) {
     return {"is an operator of classical machine learning, which is not "
             "supported",
             ""};
+  if (domain == "com.microsoft.nchwc")
+    return {"is in the blocked layout of the CPU that onnxruntime optimized "
+            "the model on",
+            "save the model at graph optimization level ORT_ENABLE_EXTENDED "
+            "instead of ORT_ENABLE_ALL"};
   for (const Group &group : groups)
     if (is_contained(group.ops, op))
       return group.refusal;

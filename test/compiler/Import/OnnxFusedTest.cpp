@@ -77,5 +77,11 @@ TEST_F(OnnxFusedTest, AProductMayHaveNoActivation) {
   expect({-9.5, 8});
 }
 
+TEST_F(OnnxFusedTest, LayoutsOfACpuAreRefused) {
+  node("Conv", {floats({1, 1}, {0})}, 1, "com.microsoft.nchwc");
+  expectReason("save the model at graph optimization level "
+               "ORT_ENABLE_EXTENDED");
+}
+
 } // namespace
 } // namespace tenon
