@@ -169,10 +169,112 @@ LogicalResult convertMatmulNBits(NodeConverter &node) {
   return node.output(y);
 }
 
+//===----------------------------------------------------------------------===//
+// GatherBlockQuantized
+//===----------------------------------------------------------------------===//
+
+/// How a table lies whose rows are gathered.
+struct BlockedTable {
+  int64_t gatherAxis, quantizeAxis, block;
+  int64_t bits; // Of the numbers of a byte along the last axis.
+};
+
+std::optional<BlockedTable> readBlockedTable(NodeConverter &node, Value data) {
+  int64_t rank = node.dimsOf(data).size();
+  BlockedTable table;
+  table.gatherAxis = node.axisAttr("gather_axis", 0, rank);
+  table.quantizeAxis = node.axisAttr("quantize_axis", 1, rank);
+  table.block = node.intAttr("block_size", 128);
+  table.bits = node.intAttr("bits", 4);
+  if (node.failed())
+    return std::nullopt;
+  Type element = node.elementOf(data);
+  if (node.isNarrow(data) || !element.isUnsignedInteger(8))
+    table.bits = 8; // The type says how they lie.
+  if (!isa<IntegerType>(element)) {
+    (void)node.unsupported("only tables of integers are supported");
+    return std::nullopt;
+  }
+  if (table.block < 1 || table.block > INT32_MAX) {
+    (void)node.invalid("block_size must be positive");
+    return std::nullopt;
+  }
+  if (table.bits != 2 && table.bits != 4 && table.bits != 8) {
+    (void)node.unsupported("only 2, 4 and 8 bits are supported, not " +
+                           Twine(table.bits));
+    return std::nullopt;
+  }
+  if (table.bits < 8 && table.gatherAxis == rank - 1) {
+    (void)node.invalid("numbers that share a byte cannot be gathered from");
+    return std::nullopt;
+  }
+  return table;
+}
+
+/// The zero points that stand for one left out: the middle of unsigned bytes
+/// that hold numbers, zero of the types of few bits.
+Value middleOf(NodeConverter &node, Value data, int64_t bits) {
+  Type element = node.elementOf(data);
+  bool isBytes = element.isUnsignedInteger(8) && !node.isNarrow(data);
+  return node.scalar(element, isBytes ? double(1 << (bits - 1)) : 0.0);
+}
+
+/// The rows of a table of numbers in blocks that have a scale each: gathered
+/// first, then dequantized.
+LogicalResult convertGatherBlocks(NodeConverter &node) {
+  Value data = node.input(0), indices = node.input(1), scale = node.input(2);
+  Value zero = node.optionalInput(3);
+  if (node.failed())
+    return failure();
+  auto table = readBlockedTable(node, data);
+  if (!table)
+    return failure();
+  auto [gatherAxis, axis, block, bits] = *table;
+  int64_t rank = node.dimsOf(data).size();
+  if (failed(node.expectRank(scale, rank, "the scale")))
+    return failure();
+  Value middle = middleOf(node, data, bits);
+  auto gathered = [&](Value value) {
+    return node.emit<graph::GatherOp>({value, indices},
+                                      node.i64("axis", gatherAxis));
+  };
+  // Blocks of what is gathered would be torn apart.
+  bool first = gatherAxis != axis;
+  if (first) {
+    node.require(node.dimOf(scale, gatherAxis), graph::Relation::Equal,
+                 node.dimOf(data, gatherAxis),
+                 "there must be one scale per block");
+    data = gathered(data);
+    scale = gathered(scale);
+    zero = zero ? gathered(zero) : zero;
+    if (axis > gatherAxis)
+      axis += int64_t(node.dimsOf(indices).size()) - 1;
+  }
+  data = unpacked(node, data, bits);
+  Emitter::Exprs dims = node.dimsOf(data);
+  if (node.failed())
+    return failure();
+  if (zero) {
+    zero = unpacked(node, zero, bits);
+    graph::Expr blocks = dims[axis].ceilDiv(node.size(block));
+    zero = node.slice(zero, axis, node.size(0), blocks);
+  }
+  Value result =
+      dequantizedBlocks(node, data, scale, zero ? zero : middle, axis, block);
+  if (!result) {
+    auto each = [&](Value value) {
+      return blockwise(node, value, axis, block, dims[axis]);
+    };
+    result = dequantized(node, data, each(scale), zero ? each(zero) : middle);
+  }
+  return node.output(first ? result : gathered(result));
+}
+
 } // namespace
 
 ArrayRef<OpRow> fewBitsRows() {
   static constexpr OpRow rows[] = {
+      {"com.microsoft", "GatherBlockQuantized", {1}, convertGatherBlocks},
       {"com.microsoft", "MatMulNBits", {1}, convertMatmulNBits},
   };
   return rows;

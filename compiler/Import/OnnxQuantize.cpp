@@ -11,25 +11,6 @@ namespace {
 
 using graph::Expr;
 
-/// Repeats each number `block` times along an axis, up to `size` of them.
-Value blockwise(NodeConverter &node, Value value, int64_t axis, int64_t block,
-                Expr size) {
-  Emitter::Exprs dims = node.dimsOf(value);
-  if (node.failed() || !value)
-    return value;
-  node.require(dims[axis], graph::Relation::Equal,
-               size.ceilDiv(node.size(block)),
-               "there must be one scale per block");
-  Value repeated = node.unsqueeze(value, axis + 1);
-  Emitter::Exprs to = node.dimsOf(repeated);
-  if (node.failed())
-    return {};
-  to[axis + 1] = node.size(block);
-  dims[axis] = dims[axis] * block;
-  Value all = node.reshape(node.broadcast(repeated, to), dims);
-  return node.slice(all, axis, node.size(0), size);
-}
-
 /// Shapes a scale or zero point to broadcast against x, by the granularity
 /// that its rank and `block_size` say.
 Value granular(NodeConverter &node, Value value, Value x) {
@@ -81,43 +62,6 @@ LogicalResult convertQuantize(NodeConverter &node) {
                                granular(node, zeroPoint, x)));
 }
 
-/// The shape in which an axis is blocks of `block` each; empty when it is not
-/// known to be whole ones.
-Emitter::Exprs inBlocks(NodeConverter &node, Emitter::Exprs dims, int64_t axis,
-                        int64_t block) {
-  std::optional<int64_t> size = dims[axis].asConstant();
-  if (!size || *size == 0 || *size % block != 0)
-    return {};
-  dims[axis] = node.size(*size / block);
-  dims.insert(dims.begin() + axis + 1, node.size(block));
-  return dims;
-}
-
-/// DequantizeLinear by blocks, with the blocks as an axis: no scale is
-/// repeated. Null where that has no such form.
-Value dequantizedBlocks(NodeConverter &node, Value x, Value scale, Value zero,
-                        Type element) {
-  Emitter::Exprs dims = node.dimsOf(x), own = node.dimsOf(scale);
-  int64_t block = node.intAttr("block_size", 0);
-  if (node.failed() || block <= 0 || block > INT32_MAX || dims.empty() ||
-      own.size() != dims.size())
-    return {};
-  int64_t axis = node.axisAttr("axis", 1, int64_t(dims.size()));
-  if (node.failed())
-    return {};
-  Emitter::Exprs split = inBlocks(node, dims, axis, block);
-  Emitter::Exprs wanted = dims;
-  if (split.empty())
-    return {};
-  wanted[axis] = split[axis];
-  if (own != wanted || (zero && node.dimsOf(zero) != wanted))
-    return {};
-  Value result =
-      dequantized(node, node.reshape(x, split), node.unsqueeze(scale, axis + 1),
-                  zero ? node.unsqueeze(zero, axis + 1) : zero, element);
-  return node.reshape(result, dims);
-}
-
 LogicalResult convertDequantize(NodeConverter &node) {
   Value x = node.input(0), scale = node.input(1);
   Value zeroPoint = node.optionalInput(2);
@@ -126,7 +70,10 @@ LogicalResult convertDequantize(NodeConverter &node) {
                      : Type();
   if (node.failed())
     return failure();
-  if (Value value = dequantizedBlocks(node, x, scale, zeroPoint, element))
+  int64_t rank = node.dimsOf(x).size(), block = node.intAttr("block_size", 0);
+  int64_t axis = block > 0 ? node.axisAttr("axis", 1, rank) : 0;
+  if (Value value =
+          dequantizedBlocks(node, x, scale, zeroPoint, axis, block, element))
     return node.output(value);
   return node.output(dequantized(node, x, granular(node, scale, x),
                                  granular(node, zeroPoint, x), element));

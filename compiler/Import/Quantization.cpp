@@ -19,6 +19,18 @@ Value zeroOr(NodeConverter &node, Value zeroPoint, Type element) {
   return node.scalar(element, 0);
 }
 
+/// The shape in which an axis is blocks of `block` each; empty when it is not
+/// known to be whole ones.
+Emitter::Exprs inBlocks(NodeConverter &node, Emitter::Exprs dims, int64_t axis,
+                        int64_t block) {
+  std::optional<int64_t> size = dims[axis].asConstant();
+  if (!size || *size == 0 || *size % block != 0)
+    return {};
+  dims[axis] = node.size(*size / block);
+  dims.insert(dims.begin() + axis + 1, node.size(block));
+  return dims;
+}
+
 } // namespace
 
 Value centered(NodeConverter &node, Value value, Value zeroPoint) {
@@ -89,6 +101,44 @@ Value alongAxis(NodeConverter &node, Value value, int64_t axis, int64_t rank) {
   Emitter::Exprs to(rank - axis, node.size(1));
   to[0] = dims[0];
   return node.reshape(value, to);
+}
+
+Value blockwise(NodeConverter &node, Value value, int64_t axis, int64_t block,
+                graph::Expr size) {
+  Emitter::Exprs dims = node.dimsOf(value);
+  if (node.failed() || !value)
+    return value;
+  node.require(dims[axis], graph::Relation::Equal,
+               size.ceilDiv(node.size(block)),
+               "there must be one scale per block");
+  Value repeated = node.unsqueeze(value, axis + 1);
+  Emitter::Exprs to = node.dimsOf(repeated);
+  if (node.failed())
+    return {};
+  to[axis + 1] = node.size(block);
+  dims[axis] = dims[axis] * block;
+  Value all = node.reshape(node.broadcast(repeated, to), dims);
+  return node.slice(all, axis, node.size(0), size);
+}
+
+Value dequantizedBlocks(NodeConverter &node, Value x, Value scale, Value zero,
+                        int64_t axis, int64_t block, Type element) {
+  Emitter::Exprs dims = node.dimsOf(x), own = node.dimsOf(scale);
+  if (node.failed() || block <= 0 || block > INT32_MAX || dims.empty() ||
+      own.size() != dims.size())
+    return {};
+  Emitter::Exprs split = inBlocks(node, dims, axis, block);
+  Emitter::Exprs wanted = dims;
+  if (split.empty())
+    return {};
+  wanted[axis] = split[axis];
+  bool zeroPerBlock = zero && !node.dimsOf(zero).empty();
+  if (own != wanted || (zeroPerBlock && node.dimsOf(zero) != wanted))
+    return {};
+  Value result = dequantized(
+      node, node.reshape(x, split), node.unsqueeze(scale, axis + 1),
+      zeroPerBlock ? node.unsqueeze(zero, axis + 1) : zero, element);
+  return node.reshape(result, dims);
 }
 
 Value readQuantized(NodeConverter &node, unsigned i) {

@@ -44,6 +44,16 @@ DynamicQuantization dynamicallyQuantized(NodeConverter &node, mlir::Value x);
 mlir::Value alongAxis(NodeConverter &node, mlir::Value value, int64_t axis,
                       int64_t rank);
 
+/// Repeats each number `block` times along an axis, up to `size` of them.
+mlir::Value blockwise(NodeConverter &node, mlir::Value value, int64_t axis,
+                      int64_t block, graph::Expr size);
+
+/// `dequantized` by blocks along an axis, with the blocks as an axis: no scale
+/// is repeated. Null where that has no such form.
+mlir::Value dequantizedBlocks(NodeConverter &node, mlir::Value x,
+                              mlir::Value scale, mlir::Value zero, int64_t axis,
+                              int64_t block, mlir::Type element = {});
+
 /// The quantized tensor whose value, scale and zero point begin at input i.
 mlir::Value readQuantized(NodeConverter &node, unsigned i);
 

@@ -151,5 +151,59 @@ TEST_F(OnnxQuantizeTest, WeightsOfAnOddNumberOfBitsAreRefused) {
   expectReason("only 2, 4 and 8 bits are supported, not 3");
 }
 
+/// Two rows of 24 numbers in blocks of 16: the second block is half a one.
+class GatherBlocksTest : public OperatorTest {
+protected:
+  onnx::NodeProto *gather(Tensor zero, int64_t bits = 4) {
+    auto *made = node("GatherBlockQuantized",
+                      {bytes({2, 12}, std::vector<int64_t>(24, 0x21)),
+                       ints({2}, {1, 0}), floats({2, 2}, {1, 2, 0.5, 3}), zero},
+                      1, "com.microsoft");
+    addInt(made, "bits", bits);
+    addInt(made, "block_size", 16);
+    return made;
+  }
+  /// Both rows, whose numbers are 1, 2, 1, 2, ..: those of the blocks in turn.
+  static Numbers rows(std::vector<std::pair<double, double>> blocks) {
+    Numbers all;
+    for (auto [i, pair] : llvm::enumerate(blocks))
+      for (int n = 0; n < (i % 2 ? 4 : 8); ++n)
+        all.insert(all.end(), {pair.first, pair.second});
+    return all;
+  }
+};
+
+TEST_F(GatherBlocksTest, ZeroPointsShareBytes) {
+  gather(bytes({2, 1}, {0x10, 0x32}));
+  expect(rows({{-0.5, 0}, {-6, -3}, {1, 2}, {0, 2}}));
+}
+
+TEST_F(GatherBlocksTest, BytesHaveTheirMiddleAsZero) {
+  gather({});
+  expect(rows({{-3.5, -3}, {-21, -18}, {-7, -6}, {-14, -12}}));
+}
+
+TEST_F(GatherBlocksTest, NumbersOfAByteAreNotGatheredFrom) {
+  auto *made = gather({});
+  addInt(made, "gather_axis", 1);
+  addInt(made, "quantize_axis", 0);
+  expectReason("numbers that share a byte cannot be gathered from");
+}
+
+TEST_F(GatherBlocksTest, AnOddNumberOfBitsIsRefused) {
+  gather({}, 3);
+  expectReason("only 2, 4 and 8 bits are supported, not 3");
+}
+
+TEST_F(GatherBlocksTest, AnAxisThatIsGatheredIsDequantizedFirst) {
+  auto *made = node("GatherBlockQuantized",
+                    {ints({4, 1}, {1, 2, 3, 4}, 8), ints({2}, {3, 0}),
+                     floats({2, 1}, {1, 10})},
+                    1, "com.microsoft");
+  addInt(made, "quantize_axis", 0);
+  addInt(made, "block_size", 2);
+  expect({40, 1});
+}
+
 } // namespace
 } // namespace tenon
