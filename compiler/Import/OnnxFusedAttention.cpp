@@ -3,6 +3,7 @@
 
 #include "compiler/Import/AttentionParts.h"
 #include "compiler/Import/OpFamilies.h"
+#include "compiler/Import/Quantization.h"
 
 #include <limits>
 
@@ -117,19 +118,12 @@ LogicalResult refuseUncommon(NodeConverter &node) {
   return node.result();
 }
 
-LogicalResult convertFusedAttention(NodeConverter &node) {
-  Value x = node.input(0), weight = node.input(1), bias = node.optionalInput(2);
-  Value mask = node.optionalInput(3), past = node.optionalInput(4);
-  Value addend = node.optionalInput(5);
+/// What Attention does with q, k and v that lie beside each other in `packed`
+/// [B, S, widths].
+LogicalResult attendPacked(NodeConverter &node, Value packed, Value mask,
+                           Value past, Value addend) {
   int64_t heads = headsAttr(node, "num_heads");
-  if (node.failed() || failed(refuseUncommon(node)) ||
-      failed(node.expectRank(x, 3, "the input")) ||
-      failed(node.expectRank(weight, 2, "the weight")))
-    return failure();
-  Value packed = node.matmul(x, weight);
-  if (bias)
-    packed = node.add(packed, bias);
-  auto widths = packedWidths(node, node.dimOf(weight, 1));
+  auto widths = packedWidths(node, node.dimOf(packed, 2));
   if (!widths || node.failed())
     return failure();
   Value parts[3];
@@ -158,6 +152,48 @@ LogicalResult convertFusedAttention(NodeConverter &node) {
         1, node.concat(
                {node.unsqueeze(parts[1], 0), node.unsqueeze(parts[2], 0)}, 0));
   return node.result();
+}
+
+/// The input [B, S, in] and the weight [in, widths], checked.
+LogicalResult readPacked(NodeConverter &node, Value &x, Value &weight) {
+  x = node.input(0);
+  weight = node.input(1);
+  if (node.failed() || failed(refuseUncommon(node)) ||
+      failed(node.expectRank(x, 3, "the input")) ||
+      failed(node.expectRank(weight, 2, "the weight")))
+    return failure();
+  return success();
+}
+
+LogicalResult convertFusedAttention(NodeConverter &node) {
+  Value x, weight, bias = node.optionalInput(2);
+  if (failed(readPacked(node, x, weight)))
+    return failure();
+  Value packed = node.matmul(x, weight);
+  if (bias)
+    packed = node.add(packed, bias);
+  return attendPacked(node, packed, node.optionalInput(3),
+                      node.optionalInput(4), node.optionalInput(5));
+}
+
+/// The product that makes q, k and v is of bytes, and exact.
+LogicalResult convertQuantizedAttention(NodeConverter &node) {
+  Value x, weight, bias = node.input(2);
+  if (failed(readPacked(node, x, weight)))
+    return failure();
+  auto scalarOrColumns = [&](Value value) {
+    return alongAxis(node, value, 0, 1);
+  };
+  Value sums = node.matmul(
+      centered(node, x, scalarOrColumns(node.optionalInput(6))),
+      centered(node, weight, scalarOrColumns(node.optionalInput(7))));
+  Value scale =
+      node.mul(scalarOrColumns(node.input(3)), scalarOrColumns(node.input(4)));
+  if (node.failed())
+    return failure();
+  Value packed = node.mul(node.cast(sums, node.elementOf(scale)), scale);
+  return attendPacked(node, node.add(packed, bias), node.optionalInput(5),
+                      node.optionalInput(8), {});
 }
 
 /// Query, key and value of MultiHeadAttention as [B, H, S, D].
@@ -268,6 +304,7 @@ ArrayRef<OpRow> fusedAttentionRows() {
   static constexpr OpRow rows[] = {
       {"com.microsoft", "Attention", {1}, convertFusedAttention},
       {"com.microsoft", "MultiHeadAttention", {1}, convertMultiHead},
+      {"com.microsoft", "QAttention", {1}, convertQuantizedAttention},
   };
   return rows;
 }

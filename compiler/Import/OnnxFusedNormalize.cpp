@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Import/OpFamilies.h"
+#include "compiler/Import/Quantization.h"
 
 using namespace mlir;
 
@@ -51,45 +52,75 @@ template <typename Op> LogicalResult convertSkipNorm(NodeConverter &node) {
   return node.result();
 }
 
-Value lookUp(NodeConverter &node, Value table, Value indices) {
-  if (node.failed() || failed(node.expectRank(table, 2, "a table")))
-    return {};
-  return node.emit<graph::GatherOp>({table, indices}, node.i64("axis", 0));
+/// A table of an embedding or a vector, in floats, or in bytes with a scale and
+/// a zero point.
+struct Table {
+  Value values, scale = {}, zero = {};
+
+  Value dequantized(NodeConverter &node, Value picked) const {
+    return scale
+               ? tenon::dequantized(node, picked, alongAxis(node, scale, 0, 1),
+                                    alongAxis(node, zero, 0, 1))
+               : picked;
+  }
+  /// The rows that `indices` name, dequantized after they are picked.
+  Value rows(NodeConverter &node, Value indices) const {
+    if (node.failed() || failed(node.expectRank(values, 2, "a table")))
+      return {};
+    return dequantized(node, node.emit<graph::GatherOp>({values, indices},
+                                                        node.i64("axis", 0)));
+  }
+};
+
+/// How many tokens of each sequence the mask keeps.
+Value keptTokens(NodeConverter &node, Value mask, graph::Expr sequences) {
+  Type count = node.integer(32);
+  if (!mask)
+    return node.broadcast(node.scalar(count, 0), sequences);
+  Value isKept =
+      node.emit<graph::EqualOp>({mask, node.scalar(node.elementOf(mask), 1)});
+  return node.reduce(node.cast(isKept, count), 1, graph::ReduceKind::Sum,
+                     /*keepDims=*/false);
 }
 
 /// The sum of word, position and segment embeddings, normalized; and how many
-/// tokens of each sequence the mask keeps.
-LogicalResult convertEmbedNorm(NodeConverter &node) {
+/// tokens the mask keeps. `table` gives inputs 2 to 6.
+LogicalResult embedAndNormalize(NodeConverter &node, Value positions,
+                                llvm::function_ref<Table(unsigned)> table) {
   Value ids = node.input(0), segments = node.optionalInput(1);
-  Value mask = node.optionalInput(7), positions = node.optionalInput(8);
+  Value mask = node.optionalInput(7);
   if (node.failed() || failed(node.expectRank(ids, 2, "the ids")))
     return failure();
   Emitter::Exprs dims = node.dimsOf(ids);
   if (!positions)
     positions = node.iota(dims[1], node.integer(64));
-  Value sum = node.add(lookUp(node, node.input(2), ids),
-                       lookUp(node, node.input(3), positions));
+  Value sum =
+      node.add(table(2).rows(node, ids), table(3).rows(node, positions));
   if (segments)
-    sum = node.add(sum, lookUp(node, node.input(4), segments));
-  Value y =
-      node.mul(normalizeRows<graph::LayerNormOp>(node, sum), node.input(5));
-  node.setOutput(0, node.add(y, node.input(6)));
-  if (node.wantsOutput(1)) {
-    Type count = node.integer(32);
-    Value zero = node.scalar(count, 0);
-    if (!mask) {
-      node.setOutput(1, node.broadcast(zero, dims[0]));
-    } else {
-      Value isKept = node.emit<graph::EqualOp>(
-          {mask, node.scalar(node.elementOf(mask), 1)});
-      node.setOutput(1, node.reduce(node.cast(isKept, count), 1,
-                                    graph::ReduceKind::Sum,
-                                    /*keepDims=*/false));
-    }
-  }
+    sum = node.add(sum, table(4).rows(node, segments));
+  auto whole = [&](unsigned i) {
+    Table vector = table(i);
+    return vector.dequantized(node, vector.values);
+  };
+  Value y = node.mul(normalizeRows<graph::LayerNormOp>(node, sum), whole(5));
+  node.setOutput(0, node.add(y, whole(6)));
+  if (node.wantsOutput(1))
+    node.setOutput(1, keptTokens(node, mask, dims[0]));
   if (node.wantsOutput(2))
     node.setOutput(2, sum);
   return node.result();
+}
+
+LogicalResult convertEmbedNorm(NodeConverter &node) {
+  return embedAndNormalize(node, node.optionalInput(8),
+                           [&](unsigned i) { return Table{node.input(i)}; });
+}
+
+/// Scales and zero points come behind the mask, in the order of the tables.
+LogicalResult convertQuantizedEmbedNorm(NodeConverter &node) {
+  return embedAndNormalize(node, {}, [&](unsigned i) {
+    return Table{node.input(i), node.input(i + 6), node.optionalInput(i + 11)};
+  });
 }
 
 } // namespace
@@ -97,6 +128,10 @@ LogicalResult convertEmbedNorm(NodeConverter &node) {
 ArrayRef<OpRow> fusedNormalizeRows() {
   static constexpr OpRow rows[] = {
       {"com.microsoft", "EmbedLayerNormalization", {1}, convertEmbedNorm},
+      {"com.microsoft",
+       "QEmbedLayerNormalization",
+       {1},
+       convertQuantizedEmbedNorm},
       {"com.microsoft",
        "SkipLayerNormalization",
        {1},

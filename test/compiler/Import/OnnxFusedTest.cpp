@@ -77,6 +77,55 @@ TEST_F(OnnxFusedTest, AProductMayHaveNoActivation) {
   expect({-9.5, 8});
 }
 
+/// Two tokens of two numbers, one head of one.
+class QAttentionTest : public OperatorTest {
+protected:
+  onnx::NodeProto *attention(Tensor weightScale, Tensor weightZero) {
+    auto *made = node("QAttention",
+                      {bytes({1, 2, 2}, {130, 120, 140, 128}),
+                       ints({2, 3}, {2, -1, 3, 4, 5, -6}, 8),
+                       floats({3}, {0.1, 0.2, 0.3}),
+                       floats({}, {0.1}),
+                       weightScale,
+                       {},
+                       bytes({}, {128}),
+                       weightZero},
+                      1, "com.microsoft");
+    addInt(made, "num_heads", 1);
+    return made;
+  }
+};
+
+TEST_F(QAttentionTest, AWeightMayHaveAScalePerColumn) {
+  attention(floats({3}, {0.5, 0.25, 1}), ints({3}, {0, 0, 0}, 8));
+  expect({5.207007, 4.392993});
+}
+
+TEST_F(QAttentionTest, ATokenMaySeeThoseBeforeItOnly) {
+  addInt(attention(floats({}, {0.5}), ints({}, {1}, 8)), "unidirectional", 1);
+  expect({3.3, 2.21373});
+}
+
+TEST_F(QAttentionTest, RotationIsRefused) {
+  addInt(attention(floats({}, {0.5}), {}), "do_rotary", 1);
+  expectReason("do_rotary is not computed here");
+}
+
+TEST_F(OnnxFusedTest, TablesOfBytesAreEmbedded) {
+  node("QEmbedLayerNormalization",
+       {ints({1, 2}, {1, 0}, 32), ints({1, 2}, {0, 1}, 32),
+        bytes({2, 2}, {1, 5, 9, 4}), bytes({2, 2}, {0, 3, 7, 2}),
+        bytes({2, 2}, {1, 1, 2, 8}), bytes({2}, {12, 14}), bytes({2}, {10, 11}),
+        ints({1, 2}, {1, 0}, 32), floats({}, {0.5}), floats({}, {0.25}),
+        floats({}, {1}), floats({}, {0.5}), floats({}, {0.1}), bytes({}, {2}),
+        bytes({}, {1}), bytes({}, {0}), bytes({}, {10}), bytes({}, {10})},
+       2, "com.microsoft");
+  auto found = results();
+  ASSERT_EQ(found.size(), 2u);
+  expectNear(found[0], {1, -1.9, -1, 2.1});
+  expectNear(found[1], {1});
+}
+
 TEST_F(OnnxFusedTest, LayoutsOfACpuAreRefused) {
   node("Conv", {floats({1, 1}, {0})}, 1, "com.microsoft.nchwc");
   expectReason("save the model at graph optimization level "
