@@ -72,6 +72,30 @@ LogicalResult convertConv(NodeConverter &node) {
   return node.output(addBias(node, y, node.optionalInput(2)));
 }
 
+/// Moves axis `from` of x to `to`.
+Value movedAxis(NodeConverter &node, Value x, int64_t from, int64_t to) {
+  auto order =
+      llvm::to_vector(llvm::seq<int64_t>(0, int64_t(node.dimsOf(x).size())));
+  if (node.failed())
+    return {};
+  order.erase(order.begin() + from);
+  order.insert(order.begin() + to, from);
+  return node.transpose(x, order);
+}
+
+/// Images [N, H, W, C] and filters [M, kH, kW, C / group].
+LogicalResult convertNhwcConv(NodeConverter &node) {
+  Value x = node.input(0), filter = node.input(1);
+  if (failed(node.expectRank(x, 4, "the input")) ||
+      failed(node.expectRank(filter, 4, "the filter")))
+    return failure();
+  Value y = convolution(node, movedAxis(node, x, 3, 1),
+                        movedAxis(node, filter, 3, 1));
+  y = movedAxis(node, y, 1, 3);
+  Value bias = node.optionalInput(2);
+  return node.output(bias ? node.add(y, bias) : y);
+}
+
 /// activation(convolution + bias + addend). The activation's numbers are a
 /// list, in the order of its attributes.
 LogicalResult convertFusedConv(NodeConverter &node) {
@@ -280,6 +304,7 @@ ArrayRef<OpRow> convRows() {
       {"", "ConvTranspose", {1, 11, 22}, convertConvTranspose},
       {"", "QLinearConv", {10}, convertQLinearConv},
       {"com.microsoft", "FusedConv", {1}, convertFusedConv},
+      {"com.microsoft", "NhwcConv", {1}, convertNhwcConv},
   };
   return rows;
 }

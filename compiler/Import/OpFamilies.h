@@ -17,6 +17,7 @@ llvm::ArrayRef<OpRow> attentionRows();      // OnnxAttention.cpp
 llvm::ArrayRef<OpRow> controlRows();        // OnnxControl.cpp
 llvm::ArrayRef<OpRow> convRows();           // OnnxConv.cpp
 llvm::ArrayRef<OpRow> detectionRows();      // OnnxDetection.cpp
+llvm::ArrayRef<OpRow> diffusionRows();      // OnnxDiffusion.cpp
 llvm::ArrayRef<OpRow> einsumRows();         // OnnxEinsum.cpp
 llvm::ArrayRef<OpRow> elementwiseRows();    // OnnxElementwise.cpp
 llvm::ArrayRef<OpRow> fewBitsRows();        // OnnxFewBits.cpp
