@@ -132,6 +132,8 @@ void Emitter::startFunctions() {
   faultSlot = LLVM::AllocaOp::create(b, pointer, b.getI32Type(), one);
   LLVM::StoreOp::create(b, arith::ConstantIntOp::create(b, 0, 32), faultSlot);
   entryEnd = arith::ConstantIntOp::create(b, 0, 1);
+  // What the body computes lies behind the entry, which must not use it.
+  scopes.emplace_back();
 }
 
 void Emitter::finishFunctions() {
