@@ -37,6 +37,7 @@ llvm::ArrayRef<OpRow> quantizeRows();       // OnnxQuantize.cpp
 llvm::ArrayRef<OpRow> recurrentRows();      // OnnxRecurrent.cpp
 llvm::ArrayRef<OpRow> reductionRows();      // OnnxReduction.cpp
 llvm::ArrayRef<OpRow> resizeRows();         // OnnxResize.cpp
+llvm::ArrayRef<OpRow> samplingRows();       // OnnxSampling.cpp
 llvm::ArrayRef<OpRow> shapeRows();          // OnnxShape.cpp
 llvm::ArrayRef<OpRow> sliceRows();          // OnnxSlice.cpp
 llvm::ArrayRef<OpRow> squeezeRows();        // OnnxSqueeze.cpp

@@ -33,8 +33,8 @@ ArrayRef<ArrayRef<OpRow>> allRows() {
       matrixRows(),     movementRows(),       normalizeRows(),
       padRows(),        poolRows(),           qlinearRows(),
       quantizeRows(),   recurrentRows(),      reductionRows(),
-      resizeRows(),     shapeRows(),          sliceRows(),
-      squeezeRows(),
+      resizeRows(),     samplingRows(),       shapeRows(),
+      sliceRows(),      squeezeRows(),
   };
   return families;
 }
