@@ -56,9 +56,9 @@ bool keepsRows(Operation *transpose) {
 bool worksAlongRows(Operation *op) {
   int64_t last = graph::getRank(op->getResult(0)) - 1;
   if (auto softmax = dyn_cast<graph::SoftmaxOp>(op))
-    return softmax.getAxis() == last;
+    return int64_t(softmax.getAxis()) == last;
   if (auto softmax = dyn_cast<graph::LogSoftmaxOp>(op))
-    return softmax.getAxis() == last;
+    return int64_t(softmax.getAxis()) == last;
   return isa<graph::LayerNormOp, graph::RmsNormOp>(op);
 }
 
