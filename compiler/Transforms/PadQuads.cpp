@@ -34,15 +34,23 @@ bool canPad(graph::ConvOp op, const kernel::IntegerConvView &view) {
          !view.filter.zero && canPadImage(view.input.view.base);
 }
 
+/// Whether a value holds one number per channel, as smoothing's scales do.
+bool isPerChannel(Value value, ArrayRef<graph::Expr> dims) {
+  return graph::getRank(value) == 1 && !isOneNumber(value) &&
+         graph::getDims(value)[0] == dims.back();
+}
+
 /// The one operand of a pointwise op that has its sizes, where all others are
-/// one number and nothing else reads the op; null for other ops.
-Value onlyInput(Operation *op) {
+/// one number, or factors of the channels where these are last, and nothing
+/// else reads the op; null for other ops.
+Value onlyInput(Operation *op, bool channelsLast) {
   if (!op || !graph::isPointwise(op) || !op->hasOneUse())
     return {};
   SmallVector<graph::Expr> dims = graph::getDims(op->getResult(0));
   Value input;
   for (Value operand : op->getOperands()) {
-    if (isOneNumber(operand))
+    if (isOneNumber(operand) ||
+        (channelsLast && isa<graph::MulOp>(op) && isPerChannel(operand, dims)))
       continue;
     if (input || graph::getDims(operand) != dims)
       return {};
@@ -60,9 +68,12 @@ Value paddedImage(OpBuilder &b, Location loc, Value image,
   if (auto next = dyn_cast_if_present<graph::TransposeOp>(op);
       next && !turn && next->hasOneUse())
     return paddedImage(b, loc, next.getInput(), dims, next);
-  if (Value input = onlyInput(op)) {
+  if (Value input = onlyInput(op, /*channelsLast=*/!turn)) {
     IRMapping map;
     map.map(input, paddedImage(b, loc, input, dims, turn));
+    for (Value operand : op->getOperands())
+      if (operand != input && isPerChannel(operand, graph::getDims(image)))
+        map.map(operand, padded(b, loc, operand, dims.back()));
     Operation *computed = b.clone(*op, map);
     computed->getResult(0).setType(
         graph::tensorOf(dims, graph::getElementType(image)));

@@ -352,7 +352,7 @@ def check_static_int8(folder):
     run("compile", resnet / "model.onnx", "--precision=int8", "--calibrate", resnet,
         "--precision-plan", convs, "-o", artifact, out="1 of 1 convolutions static")
     run("compile", resnet / "model.onnx", "--precision-plan", convs, "--emit=kernels",
-        out='schedule "PackedConvInt8"')
+        out='ConvInt8"')
     run("verify", resnet, "--precision-plan", convs, "--max-error", 0.02, out="1 passed")
     model, compile_mlp = MLP / "model.onnx", ["compile", MLP / "model.onnx", "-o", artifact]
     for choice in ("minmax", "percentile"):

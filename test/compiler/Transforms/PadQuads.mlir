@@ -42,6 +42,28 @@ func.func @quantized(%x: tensor<1x3x9x9xf32>) -> tensor<1x7x7x8xi32> {
   return %2 : tensor<1x7x7x8xi32>
 }
 
+// Factors of the channels, as smoothing multiplies with, have one more too.
+
+// CHECK-LABEL: @smoothed
+// CHECK: %[[T:.*]] = graph.transpose %arg0
+// CHECK: %[[P:.*]] = graph.pad %[[T]], %{{.*}} -> tensor<1x9x9x4xf32>
+// CHECK: %[[F:.*]] = graph.pad %{{.*}} -> tensor<4xf32>
+// CHECK: %[[M:.*]] = graph.mul %[[P]], %[[F]]
+// CHECK: graph.quantize %[[M]], %{{.*}} -> tensor<1x9x9x4xui8>
+func.func @smoothed(%x: tensor<1x3x9x9xf32>) -> tensor<1x7x7x8xi32> {
+  %s = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %p = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
+  %f = graph.weight {name = "f"} : () -> tensor<3xf32>
+  %w = graph.weight {name = "s"} : () -> tensor<8x3x3x3xi8>
+  %t = graph.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x3x9x9xf32>) -> tensor<1x9x9x3xf32>
+  %m = graph.mul %t, %f : (tensor<1x9x9x3xf32>, tensor<3xf32>) -> tensor<1x9x9x3xf32>
+  %q = graph.quantize %m, %s, %p : (tensor<1x9x9x3xf32>, tensor<f32>, tensor<ui8>) -> tensor<1x9x9x3xui8>
+  %0 = graph.cast %q : (tensor<1x9x9x3xui8>) -> tensor<1x9x9x3xi32>
+  %1 = graph.cast %w : (tensor<8x3x3x3xi8>) -> tensor<8x3x3x3xi32>
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x9x9x3xi32>, tensor<8x3x3x3xi32>) -> tensor<1x7x7x8xi32>
+  return %2 : tensor<1x7x7x8xi32>
+}
+
 // Another convolution's result would be copied, zero points of a filter make
 // numbers of its zeros, and whole quads want nothing.
 
