@@ -17,6 +17,7 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createSimplifyPass());             // debris of exporters
   function.addPass(createFoldConstantsPass(weights)); // what weights decide
   function.addPass(createSimplifyPass());             // what that exposed
+  function.addPass(createSinkDequantizePass());       // bytes stay bytes
   function.addPass(createRecogniseNormsPass({options.explain}));
   function.addPass(createRecogniseActivationsPass({options.explain}));
   function.addPass(createRecogniseRotaryPass({options.explain}));

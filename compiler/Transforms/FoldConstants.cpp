@@ -98,6 +98,12 @@ bool isForWideWeights(Value value) {
          });
 }
 
+/// Whether an op makes a vector of f32 of one of few bits: little beside the
+/// matrix whose product it is added to, but a kernel of its own.
+bool widensVector(Operation *op) {
+  return isa<graph::DequantizeOp>(op) && graph::getRank(op->getResult(0)) == 1;
+}
+
 /// Whether an op computes the same at compile time as at run time.
 bool mayFold(Operation *op) {
   kernel::Role role = kernel::roleOf(op);
@@ -264,7 +270,8 @@ private:
     }
     if (!out || countOf(op->getResult(0)) > maxElements ||
         (*out > in && *out > smallBytes && !isa<graph::PadOp>(op) &&
-         !isForWideWeights(op->getResult(0)) && folding != Folding::Filters))
+         !widensVector(op) && !isForWideWeights(op->getResult(0)) &&
+         folding != Folding::Filters))
       return;
     SmallVector<reference::Tensor> operands;
     for (Value operand : op->getOperands()) {

@@ -286,7 +286,7 @@ private:
       // A convolution reads its image in place only.
       kernel::IntegerFactor factor =
           isa<graph::ConvOp>(op) ? *kernel::integerFactorInPlace(operand.get())
-                                 : *kernel::integerFactorOf(operand.get());
+                                 : *kernel::integerRowsOf(operand.get());
       Chain chain = kernel::factorOpsOf(operand.get(), factor);
       copyChain(operand, chain, factor.view.base);
       copyZero(operand.get(), factor);

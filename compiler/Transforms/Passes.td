@@ -573,6 +573,37 @@ def SimplifyPass : Pass<"simplify", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def SinkDequantizePass : Pass<"sink-dequantize", "::mlir::func::FuncOp"> {
+  let summary = "Move bytes, and do not quantize them again";
+  let description = [{
+    What is dequantized, moved, and quantized again by the same scale and zero
+    point moves as it is, also where a factor in between makes the one scale the
+    other; a table of bytes is gathered from before it is dequantized. Fires for
+    scales that are constant numbers, of tables for any that are one number.
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xui8>) -> tensor<3x2xui8> {
+      %s = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+      %z = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
+      %0 = graph.dequantize %x, %s, %z
+          : (tensor<2x3xui8>, tensor<f32>, tensor<ui8>) -> tensor<2x3xf32>
+      %1 = graph.transpose %0 {permutation = array<i64: 1, 0>}
+          : (tensor<2x3xf32>) -> tensor<3x2xf32>
+      %2 = graph.quantize %1, %s, %z
+          : (tensor<3x2xf32>, tensor<f32>, tensor<ui8>) -> tensor<3x2xui8>
+      return %2 : tensor<3x2xui8>
+    }
+    // becomes
+    func.func @main(%x: tensor<2x3xui8>) -> tensor<3x2xui8> {
+      %0 = graph.transpose %x {permutation = array<i64: 1, 0>}
+          : (tensor<2x3xui8>) -> tensor<3x2xui8>
+      return %0 : tensor<3x2xui8>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def SinkMovesPass : Pass<"sink-moves", "::mlir::func::FuncOp"> {
   let summary = "Compute first, then put rows elsewhere";
   let description = [{

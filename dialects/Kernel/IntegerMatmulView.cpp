@@ -78,6 +78,20 @@ std::optional<IntegerFactor> integerFactorOf(Value operand) {
   return factor;
 }
 
+std::optional<IntegerFactor> integerRowsOf(Value operand) {
+  std::optional<IntegerFactor> factor = integerFactorInPlace(operand);
+  if (!factor || graph::getRank(operand) < 2)
+    return std::nullopt;
+  std::optional<StridedView> view =
+      farthestView(factor->view.base, [&](const StridedView &view) {
+        return rowsFold(graph::getDims(operand), view.strides);
+      });
+  if (!view || !rowsFold(graph::getDims(operand), view->strides))
+    return std::nullopt;
+  factor->view = std::move(*view);
+  return factor;
+}
+
 SmallVector<Operation *> factorOpsOf(Value operand,
                                      const IntegerFactor &factor) {
   SmallVector<Operation *> ops;
@@ -107,14 +121,13 @@ int64_t IntegerMatmulView::scratchBytes() const {
 std::optional<IntegerMatmulView> integerMatmulViewOf(graph::MatmulOp op) {
   if (!graph::getElementType(op.getResult()).isSignlessInteger(32))
     return std::nullopt;
-  std::optional<IntegerFactor> lhs = integerFactorOf(op.getLhs());
-  std::optional<IntegerFactor> rhs = integerFactorOf(op.getRhs());
+  std::optional<IntegerFactor> lhs = integerRowsOf(op.getLhs());
+  std::optional<IntegerFactor> rhs = integerRowsOf(op.getRhs());
   if (!lhs || !rhs || !isSameAlong(lhs->zero, 1) || !isSameAlong(rhs->zero, 2))
     return std::nullopt;
   auto matrix = cast<RankedTensorType>(op.getRhs().getType());
   if (matrix.getRank() != 2 || !matrix.hasStaticShape() ||
-      matrix.getNumElements() == 0 || graph::getRank(op.getLhs()) < 2 ||
-      !rowsFold(graph::getDims(op.getLhs()), lhs->view.strides))
+      matrix.getNumElements() == 0)
     return std::nullopt;
   SmallVector<Expr> result = graph::getDims(op.getResult());
   Expr rows = graph::product(op.getContext(), ArrayRef(result).drop_back());

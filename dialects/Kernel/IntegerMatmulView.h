@@ -39,6 +39,10 @@ struct IntegerFactor {
 /// nullopt where the operand is no such numbers.
 std::optional<IntegerFactor> integerFactorOf(mlir::Value operand);
 
+/// The same, seen through views as far as all axes but the last one can be
+/// counted as one.
+std::optional<IntegerFactor> integerRowsOf(mlir::Value operand);
+
 /// The same of numbers that are read as they lie: the view is of those that
 /// the cast is of, without strides.
 std::optional<IntegerFactor> integerFactorInPlace(mlir::Value operand);

@@ -172,8 +172,7 @@ bool isViewOp(Operation *op) {
              graph::BroadcastOp, graph::WindowsOp>(op);
 }
 
-/// `value` seen through as many ops as give a view that `suits`.
-static std::optional<StridedView>
+std::optional<StridedView>
 farthestView(Value value, function_ref<bool(const StridedView &)> suits) {
   // The longest chain of ops that can be seen through, tried from its far end:
   // what is no view from there may be one from nearer by.

@@ -35,6 +35,11 @@ bool isViewOp(mlir::Operation *op);
 /// expressed.
 std::optional<StridedView> stridedViewOf(mlir::Value value);
 
+/// The same as far as a view `suits`.
+std::optional<StridedView>
+farthestView(mlir::Value value,
+             llvm::function_ref<bool(const StridedView &)> suits);
+
 /// The same only as far as elements of the last axis lie one behind the other.
 std::optional<StridedView> rowViewOf(mlir::Value value);
 

@@ -4,6 +4,8 @@
 #include "compiler/Targets/Cpu/QuantizeFormulas.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
+#include <optional>
 
 using namespace mlir;
 
@@ -26,26 +28,80 @@ double highestOf(Type element) {
   return lowestOf(element) + std::ldexp(1, element.getIntOrFloatBitWidth()) - 1;
 }
 
-/// Whether numbers count from the lowest one.
-bool startsAtZeroPoint(graph::QuantizeOp op, Type element) {
-  auto constant = op.getZeroPoint().getDefiningOp<graph::ConstantOp>();
-  auto zeros = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
-                        : DenseIntElementsAttr();
-  if (!zeros || !zeros.isSplat())
-    return false;
-  APInt zero = zeros.getSplatValue<APInt>();
-  double number = element.isUnsignedInteger() ? double(zero.getZExtValue())
-                                              : double(zero.getSExtValue());
-  return number == lowestOf(element);
+/// The number of all elements of a constant; nullopt for other values.
+std::optional<double> splatOf(Value value) {
+  auto constant = value.getDefiningOp<graph::ConstantOp>();
+  if (!constant || constant.getValue().empty() ||
+      !constant.getValue().isSplat())
+    return std::nullopt;
+  Attribute all = constant.getValue().getSplatValue<Attribute>();
+  if (auto number = dyn_cast<FloatAttr>(all))
+    return number.getValueAsDouble();
+  APInt number = cast<IntegerAttr>(all).getValue();
+  return graph::getElementType(value).isUnsignedInteger()
+             ? double(number.getZExtValue())
+             : double(number.getSExtValue());
 }
 
-/// A quotient as an integer of at most 16 bits. What these do not hold is cut
-/// off before it is rounded, which gives the same number in fewer steps.
+/// Numbers between which quotients by a scale are integers that the result can
+/// hold, and what divides by it.
+struct KnownScale {
+  float low, high;
+  float scale, reciprocal;
+};
+
+/// An element of which all quotients beyond `bound` are cut off, as its own is.
+float elementOf(float bound, float scale) {
+  float element = bound * scale;
+  while (bound > 0 && element / scale < bound)
+    element = std::nextafter(element, HUGE_VALF);
+  while (bound < 0 && element / scale > bound)
+    element = std::nextafter(element, -HUGE_VALF);
+  return element;
+}
+
+/// The scale and the zero point of f32 as integers of at most 16 bits, if they
+/// are known and none of the steps of a division overflows or loses bits.
+std::optional<KnownScale> knownScaleOf(graph::QuantizeOp op) {
+  Type element = graph::getElementType(op.getResult());
+  std::optional<double> scale = splatOf(op.getScale());
+  std::optional<double> zero = splatOf(op.getZeroPoint());
+  constexpr double least = 0x1p-60, most = 0x1p60;
+  if (!scale || !zero || !(*scale >= least && *scale <= most))
+    return std::nullopt;
+  auto by = float(*scale);
+  return KnownScale{elementOf(float(lowestOf(element) - *zero), by),
+                    elementOf(float(highestOf(element) - *zero), by), by,
+                    1 / by};
+}
+
+/// x / scale, rounded as a division rounds it, which takes several times as
+/// long: a quotient by the rounded reciprocal is mended by its remainder, which
+/// is exact, until it errs by less than a unit of its last bit; mended once
+/// more it is the rounded one (Markstein's theorem).
+Value emitQuotient(ImplicitLocOpBuilder &b, const KnownScale &by, Value x) {
+  Value minusScale = constantLike(b, x.getType(), -by.scale);
+  Value reciprocal = constantLike(b, x.getType(), by.reciprocal);
+  Value quotient = emitMul(b, x, reciprocal);
+  for (int step = 0; step < 2; ++step) {
+    Value remainder = emitMulAdd(b, quotient, minusScale, x);
+    quotient = emitMulAdd(b, remainder, reciprocal, quotient);
+  }
+  return quotient;
+}
+
+/// An integer of at most 16 bits. What these do not hold is cut off before it
+/// is rounded, which gives the same number in fewer steps.
 Value quantizeNarrow(ImplicitLocOpBuilder &b, graph::QuantizeOp op, Value value,
-                     Value zeroPoint) {
+                     Value scale, Value zeroPoint) {
   Type result = graph::getElementType(op.getResult());
-  Value zero = emitCast(b, zeroPoint, result, b.getF32Type());
-  auto bound = [&](double end) -> Value {
+  std::optional<KnownScale> known = knownScaleOf(op);
+  if (!known)
+    value = arith::DivFOp::create(b, value, scale);
+  auto bound = [&](double end, float element) -> Value {
+    if (known)
+      return constantLike(b, value.getType(), element);
+    Value zero = emitCast(b, zeroPoint, result, b.getF32Type());
     return arith::SubFOp::create(b, constantLike(b, zero.getType(), end), zero);
   };
   auto choose = [&](arith::CmpFPredicate predicate, Value x, Value y,
@@ -54,16 +110,19 @@ Value quantizeNarrow(ImplicitLocOpBuilder &b, graph::QuantizeOp op, Value value,
     return arith::SelectOp::create(b, condition, then, otherwise);
   };
   using P = arith::CmpFPredicate;
-  Value low = bound(lowestOf(result)), high = bound(highestOf(result));
+  Value low = bound(lowestOf(result), known ? known->low : 0);
+  Value high = bound(highestOf(result), known ? known->high : 0);
   // NaN counts as 0, which lies between the two or is the lower one.
   Value none = constantLike(b, value.getType(), 0);
-  if (startsAtZeroPoint(op, result)) {
+  if (splatOf(op.getZeroPoint()) == lowestOf(result)) {
     value = choose(P::OGT, value, none, value, none);
   } else {
     Value above = choose(P::OGT, value, low, value, low);
     value = choose(P::UNO, value, value, none, above);
   }
   value = choose(P::OLT, value, high, value, high);
+  if (known)
+    value = emitQuotient(b, *known, value);
   Value sum = arith::AddFOp::create(
       b, value, constantLike(b, value.getType(), roundingTerm));
   Type i32 = b.getI32Type();
@@ -112,9 +171,9 @@ Value emitQuantize(ImplicitLocOpBuilder &b, graph::QuantizeOp op, Value x,
   Type result = graph::getElementType(op.getResult());
   Value value = emitCast(
       b, x, isa<FloatType>(element) ? computeType(element) : element, compute);
-  value = arith::DivFOp::create(b, value, scale);
   if (compute.isF32() && isNarrow(result))
-    return quantizeNarrow(b, op, value, zero);
+    return quantizeNarrow(b, op, value, scale, zero);
+  value = arith::DivFOp::create(b, value, scale);
   // In f64 the sum with the zero point is exact where it matters.
   Type sum = b.getF64Type();
   value = math::RoundEvenOp::create(b, value);

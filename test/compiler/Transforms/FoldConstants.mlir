@@ -183,3 +183,20 @@ func.func @wide_weights(%x: tensor<1x512x9xf32>) -> (tensor<1x512x1xf32>, tensor
   %3 = graph.conv %x, %2 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x512x9xf32>, tensor<9x512x9xf32>) -> tensor<1x9x1xf32>
   return %1, %3 : tensor<1x512x1xf32>, tensor<1x9x1xf32>
 }
+
+// -----
+
+// A vector of bytes is widened, a table of them is not.
+// CHECK-LABEL: @vector
+// CHECK:     graph.weight {name = "folded{{.*}}-> tensor<3072xf32>
+// CHECK:     graph.dequantize {{.*}} -> tensor<64x96xf32>
+// CHECK-NOT: graph.dequantize
+func.func @vector() -> (tensor<3072xf32>, tensor<64x96xf32>) {
+  %b = graph.constant {value = dense<1> : tensor<3072xui8>} : () -> tensor<3072xui8>
+  %t = graph.constant {value = dense<2> : tensor<64x96xui8>} : () -> tensor<64x96xui8>
+  %s = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %z = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
+  %0 = graph.dequantize %b, %s, %z : (tensor<3072xui8>, tensor<f32>, tensor<ui8>) -> tensor<3072xf32>
+  %1 = graph.dequantize %t, %s, %z : (tensor<64x96xui8>, tensor<f32>, tensor<ui8>) -> tensor<64x96xf32>
+  return %0, %1 : tensor<3072xf32>, tensor<64x96xf32>
+}

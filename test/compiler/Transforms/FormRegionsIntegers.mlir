@@ -112,3 +112,23 @@ func.func @depthwise(%x: tensor<1x6x6x8xf32>, %s: tensor<f32>, %z: tensor<ui8>) 
   %5 = graph.conv %3, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 4 : i64, channels_last} : (tensor<1x6x6x8xf32>, tensor<8x2x1x1xf32>) -> tensor<1x6x6x8xf32>
   return %4, %5 : tensor<1x6x6x8xf32>, tensor<1x6x6x8xf32>
 }
+
+// -----
+
+// Rows that a transpose turned are no rows of their memory: bytes are turned,
+// and the product reads those.
+// CHECK-LABEL: @turned
+// CHECK:      kernel.region(%arg0)
+// CHECK:      kernel.yield {{.*}} : tensor<2x9x64xui8>
+// CHECK:      graph.cast {{.*}} : (tensor<2x9x64xui8>) -> tensor<2x9x64xi32>
+// CHECK:      graph.matmul
+func.func @turned(%x: tensor<2x64x9xui8>, %z: tensor<ui8>) -> tensor<2x9x32xi32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+  %t = graph.transpose %x {permutation = array<i64: 0, 2, 1>} : (tensor<2x64x9xui8>) -> tensor<2x9x64xui8>
+  %0 = graph.cast %t : (tensor<2x9x64xui8>) -> tensor<2x9x64xi32>
+  %1 = graph.cast %z : (tensor<ui8>) -> tensor<i32>
+  %2 = graph.sub %0, %1 : (tensor<2x9x64xi32>, tensor<i32>) -> tensor<2x9x64xi32>
+  %3 = graph.cast %w : (tensor<64x32xi8>) -> tensor<64x32xi32>
+  %4 = graph.matmul %2, %3 : (tensor<2x9x64xi32>, tensor<64x32xi32>) -> tensor<2x9x32xi32>
+  return %4 : tensor<2x9x32xi32>
+}

@@ -3,6 +3,8 @@
 
 #include "test/compiler/Targets/Cpu/KernelTest.h"
 #include <gtest/gtest.h>
+#include <iomanip>
+#include <sstream>
 
 namespace tenon::test {
 namespace {
@@ -419,6 +421,47 @@ TEST(Pointwise, QuantizesAndBack) {
                          {{{"n", 0}}, {{"n", 1}}, {{"n", 61}}},
                          {{-90, 90, true}, {0.2, 0.5}, {0.1, 2}, {0, 100}}});
       }
+  runCases(cases);
+}
+
+/// By scales that are known: also of half steps, which a division rounds to the
+/// middle between two integers or beside it.
+TEST(Pointwise, QuantizesByAKnownScale) {
+  std::vector<KernelCase> cases;
+  for (const auto &[type, zero] :
+       std::vector<std::pair<std::string, std::string>>{{"i8", "-128"},
+                                                        {"i8", "5"},
+                                                        {"ui8", "0"},
+                                                        {"ui8", "255"},
+                                                        {"ui8", "131"},
+                                                        {"i16", "0"},
+                                                        {"ui16", "9"}})
+    for (double scale : {0.103602804, 0.0129503505, 0.5, 3.7e-9, 2.9e17}) {
+      std::string wide = tensor({"n"}, "f32"), narrow = tensor({"n"}, type),
+                  counts = tensor({"n"}, "i32"), point = tensor({}, type);
+      auto number = [](const std::string &name, double value) {
+        std::ostringstream text;
+        text << "%" << name << " = graph.constant {value = dense<"
+             << std::scientific << std::setprecision(9) << value
+             << "> : tensor<f32>} : () -> tensor<f32>\n";
+        return text.str();
+      };
+      std::string body = number("s", scale) + number("h", scale / 2) +
+                         "%z = graph.constant {value = dense<" + zero +
+                         "> : " + point + "} : () -> " + point +
+                         "\n%f = graph.cast %i : (" + counts + ") -> " + wide +
+                         "\n%m = graph.mul %f, %h : (" + wide +
+                         ", tensor<f32>) -> " + wide + "\n";
+      for (const std::string &from : {"x", "m"})
+        body += "%q" + from + " = graph.quantize %" + from + ", %s, %z : (" +
+                wide + ", tensor<f32>, " + point + ") -> " + narrow + "\n";
+      cases.push_back(
+          {type + " " + zero + " by " + std::to_string(scale),
+           "%x: " + wide + ", %i: " + counts,
+           body + "kernel.yield %qx, %qm : " + narrow + ", " + narrow,
+           {{{"n", 0}}, {{"n", 1}}, {{"n", 997}}},
+           {{-150 * scale, 150 * scale, true}, {-600, 600}}});
+    }
   runCases(cases);
 }
 
