@@ -57,7 +57,9 @@ uint64_t tenon::runtime::machineFeatures() {
   if (has(seven.ecx, bit_AVX512VNNI))
     features |= TENON_CPU_AVX512_VNNI;
   // Leaf 7.1 exists only where leaf 7.0 says so.
-  if (seven.eax >= 1 && has(sevenOne.eax, bit_AVX512BF16))
+  // What looks up bytes is part of the level: all but its first CPUs have it.
+  if (seven.eax >= 1 && has(sevenOne.eax, bit_AVX512BF16) &&
+      has(seven.ecx, bit_AVX512VBMI))
     features |= TENON_CPU_AVX512_BF16;
   constexpr uint64_t amxState = 0x60000;
   // BF16, TILE and INT8, which compilers call differently.

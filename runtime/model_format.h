@@ -128,8 +128,8 @@ enum {
   TENON_CPU_AVX2 = 1 << 0,   // and FMA, F16C, BMI1/2, LZCNT, MOVBE: v3
   TENON_CPU_AVX512 = 1 << 1, // F, BW, CD, DQ, VL: v4
   TENON_CPU_AVX512_VNNI = 1 << 2,
-  TENON_CPU_AVX512_BF16 = 1 << 3,
-  TENON_CPU_AMX = 1 << 4, // TILE, BF16, INT8
+  TENON_CPU_AVX512_BF16 = 1 << 3, // and VBMI
+  TENON_CPU_AMX = 1 << 4,         // TILE, BF16, INT8
 };
 
 typedef struct tenon_kernel_t {

@@ -88,6 +88,8 @@ FailureOr<Work> emitLevel(ModuleOp module, const CpuLevel &level) {
       features += ",+avx512bf16";
     if (level.quadDots)
       features += ",+avx512vnni";
+    if (level.byteTables)
+      features += ",+avx512vbmi";
     if (level.amx == Amx::Native)
       features += ",+amx-tile,+amx-bf16,+amx-int8";
     if (!features.empty())

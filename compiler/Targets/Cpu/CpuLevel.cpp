@@ -19,11 +19,12 @@ constexpr CpuLevel levels[] = {
     {"x86-64-v4-bf16", "x86-64-v4",
      TENON_CPU_AVX2 | TENON_CPU_AVX512 | TENON_CPU_AVX512_VNNI |
          TENON_CPU_AVX512_BF16,
-     512, PairDots::Native, /*quadDots=*/true},
+     512, PairDots::Native, /*quadDots=*/true, Amx::None, /*byteTables=*/true},
     {"x86-64-v4-amx", "x86-64-v4",
      TENON_CPU_AVX2 | TENON_CPU_AVX512 | TENON_CPU_AVX512_VNNI |
          TENON_CPU_AVX512_BF16 | TENON_CPU_AMX,
-     512, PairDots::Native, /*quadDots=*/true, Amx::Native},
+     512, PairDots::Native, /*quadDots=*/true, Amx::Native,
+     /*byteTables=*/true},
 };
 
 uint64_t hostFeatures() {
@@ -39,7 +40,8 @@ uint64_t hostFeatures() {
     features |= TENON_CPU_AVX512;
   if (have({"avx512vnni"}))
     features |= TENON_CPU_AVX512_VNNI;
-  if (have({"avx512bf16"}))
+  // All but the first CPUs with the one have the other.
+  if (have({"avx512bf16", "avx512vbmi"}))
     features |= TENON_CPU_AVX512_BF16;
   if (have({"amx-tile", "amx-bf16", "amx-int8"}))
     features |= TENON_CPU_AMX;

@@ -31,6 +31,8 @@ struct CpuLevel {
   /// Whether an instruction adds four products of ui8 by i8 to a sum of i32.
   bool quadDots = false;
   Amx amx = Amx::None;
+  /// Whether an instruction looks bytes up in two registers.
+  bool byteTables = false;
 
   bool hasVectors() const { return vectorBits > 0; }
 

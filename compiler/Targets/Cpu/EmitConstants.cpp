@@ -44,10 +44,13 @@ Value splat(Emitter &e, DenseElementsAttr elements) {
 } // namespace
 
 Value Emitter::constantBase(Operation *op) {
+  auto constant = cast<graph::ConstantOp>(op);
+  return bytesBase(op, bytesOf(cast<DenseElementsAttr>(constant.getValue())));
+}
+
+Value Emitter::bytesBase(Operation *op, StringRef bytes) {
   return atEntry([&] {
     return memo({&constantTag, op}, [&]() -> Value {
-      std::string bytes = bytesOf(
-          cast<DenseElementsAttr>(cast<graph::ConstantOp>(op).getValue()));
       auto type = LLVM::LLVMArrayType::get(b.getI8Type(), bytes.size());
       int64_t ordinal =
           std::distance(op->getBlock()->begin(), Block::iterator(op));

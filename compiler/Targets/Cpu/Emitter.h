@@ -15,6 +15,7 @@
 #ifndef TENON_COMPILER_TARGETS_CPU_EMITTER_H
 #define TENON_COMPILER_TARGETS_CPU_EMITTER_H
 
+#include "compiler/Targets/Cpu/ByteTable.h"
 #include "compiler/Targets/Cpu/CpuLevel.h"
 #include "compiler/Targets/Cpu/Formulas.h"
 #include "dialects/Kernel/Kernel.h"
@@ -75,6 +76,9 @@ public:
   /// Runs `make` at the kernel's entry, so that its result can be used
   /// anywhere.
   Value atEntry(llvm::function_ref<Value()> make);
+
+  /// Whether something of the kernel is looked up in a table of bytes.
+  bool looksUp();
 
   // ---- Control ----------------------------------------------------------
   /// for (i = from; i < to; i += step)
@@ -233,10 +237,16 @@ private:
   Value loadRowMajor(Value base, Value tensor, llvm::ArrayRef<Value> index);
   Value loadPackedRow(Value base, Value tensor, llvm::ArrayRef<Value> index);
   Value constantBase(mlir::Operation *op);
+  /// The code's own bytes that belong to an op, aligned to 64.
+  Value bytesBase(mlir::Operation *op, llvm::StringRef bytes);
+  /// What a level with permutes of bytes looks up; null for what it computes.
+  const ByteTable *tableOf(mlir::Operation *op);
+  Value lookUp(mlir::Operation *op, const ByteTable &table, Value byte);
   Value sizesBase(mlir::Operation *op);
 
   std::vector<std::map<Key, Value>> scopes;
   LaneState *laneState = nullptr;
+  llvm::DenseMap<mlir::Operation *, std::unique_ptr<ByteTable>> tables;
   llvm::DenseMap<Value, Value> placed;
   Value params;
   bool failedAlready = false;

@@ -139,6 +139,11 @@ Value Emitter::laneFormula(Operation *op, const Indices &index) {
   if (isa<graph::DivOp, graph::FmodOp, graph::ModOp>(op) &&
       !isa<FloatType>(graph::getElementType(op->getOperand(0))))
     return {};
+  const ByteTable *table = laneState->lanes.width <= 64 ? tableOf(op) : nullptr;
+  if (table) {
+    Value byte = element(table->leaf, index);
+    return laneState->isTorn ? Value() : lookUp(op, *table, byte);
+  }
   SmallVector<Expr> dims = graph::getDims(op->getResult(0));
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())

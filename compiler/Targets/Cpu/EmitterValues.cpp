@@ -457,6 +457,8 @@ Value Emitter::scalarElement(Value tensor, Indices index) {
     Operation *op = tensor.getDefiningOp();
     switch (kernel::roleOf(op)) {
     case kernel::Role::Pointwise: {
+      if (const ByteTable *table = tableOf(op))
+        return lookUp(op, *table, element(table->leaf, index));
       SmallVector<Expr> dims = graph::getDims(tensor);
       SmallVector<Value> operands;
       for (Value operand : op->getOperands())

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/AmxStrip.h"
+#include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -218,24 +219,28 @@ private:
     }
     Value first = e.add(e.mul(row, e.number(view.columns)), n);
     Value from = e.mul(i, e.number(panelColumns));
-    e.loop(e.number(0), width, [&](Value j) {
-      Value sum = e.loadRaw(sums, i32, e.add(from, j));
-      if (y)
-        sum = subFrom(sum, times(y, e.loadRaw(columnSums, i32, j)));
-      Value column = e.add(n, j);
-      if (rest) {
-        Value z = zeroPoint(op.getRhs(), view.rhs.zero, {e.number(0), column},
-                            view.rhs.isSigned() ? 0 : -128);
-        sum = subFrom(sum, times(z, rest));
-      }
-      Indices index = lead;
-      index.push_back(column);
-      for (auto [axis, dim] : llvm::enumerate(graph::getDims(op.getResult())))
-        if (dim.isConstant(1))
-          index[axis] = e.number(0);
-      e.bind(op.getResult(), index, sum);
-      e.storeYields(index, e.add(first, j));
-    });
+    forEachElement(
+        e, op.getResult(), width, [&](Value j, const RowElements &elements) {
+          Value sum = elements.load(sums, i32, e.add(from, j));
+          if (y)
+            sum = subFrom(
+                sum, times(elements.all(y), elements.load(columnSums, i32, j)));
+          Value column = e.add(n, j);
+          if (rest) {
+            Value z =
+                zeroPoint(op.getRhs(), view.rhs.zero, {e.number(0), column},
+                          view.rhs.isSigned() ? 0 : -128);
+            sum = subFrom(sum, times(elements.all(z), elements.all(rest)));
+          }
+          Indices index = lead;
+          index.push_back(column);
+          for (auto [axis, dim] :
+               llvm::enumerate(graph::getDims(op.getResult())))
+            if (dim.isConstant(1))
+              index[axis] = e.number(0);
+          e.bind(op.getResult(), index, sum);
+          e.storeYields(index, e.add(first, j));
+        });
   }
 
   Emitter &e;

@@ -10,6 +10,17 @@ using namespace mlir;
 namespace tenon::cpu {
 namespace {
 
+/// Whether what is yielded lies as the elements of a tensor do, of which there
+/// are rows.
+bool yieldsRowsOf(Emitter &e, Value tensor) {
+  SmallVector<kernel::Expr> dims = graph::getDims(tensor);
+  return !dims.back().isConstant(1) &&
+         e.kernel.getBlock().getOps<graph::TransposeOp>().empty() &&
+         llvm::all_of(e.kernel.getYielded(), [&](Value yielded) {
+           return graph::getDims(kernel::behindReshapes(yielded)) == dims;
+         });
+}
+
 /// Whether a convolution's results are bf16, one behind the other as its sums
 /// are, and an instruction rounds them: LLVM takes it for too dear to make
 /// whole vectors of a loop that has it.
@@ -53,6 +64,29 @@ void storeVectors(Emitter &e, Value tensor, const PanelRow &row) {
 }
 
 } // namespace
+
+Value RowElements::load(Value base, Type element, Value at) const {
+  if (!lanes)
+    return e.loadRaw(base, element, at);
+  auto type = VectorType::get({lanes->width}, element);
+  Value from = e.address(base, element, at);
+  if (!lanes->mask)
+    return LLVM::LoadOp::create(e.b, type, from, graph::byteWidth(element));
+  return LLVM::MaskedLoadOp::create(e.b, type, from, lanes->mask, e.zero(type),
+                                    graph::byteWidth(element));
+}
+
+void forEachElement(Emitter &e, Value tensor, Value width,
+                    function_ref<void(Value, const RowElements &)> body) {
+  if (!yieldsRowsOf(e, tensor) || !e.looksUp())
+    return e.loop(e.number(0), width,
+                  [&](Value i) { body(i, RowElements(e, /*lanes=*/nullptr)); });
+  constexpr int64_t mostUnrolled = 3;
+  RowVectors(e, width, mostUnrolled)
+      .forEach(1, [&](const RowVectors::Step &step) {
+        body(step.lanes.first, RowElements(e, &step.lanes));
+      });
+}
 
 void storePanelRow(Emitter &e, ArrayRef<Value> tensors, const PanelRow &row,
                    int64_t apart) {

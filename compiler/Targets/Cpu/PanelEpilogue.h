@@ -21,6 +21,30 @@ struct PanelRow {
 void storePanelRow(Emitter &e, llvm::ArrayRef<Value> tensors,
                    const PanelRow &row, int64_t apart = 0);
 
+/// One element of a row, or those of the lanes of a vector.
+class RowElements {
+public:
+  RowElements(Emitter &e, const Lanes *lanes) : e(e), lanes(lanes) {}
+
+  /// Of memory, the first one at `at`.
+  Value load(Value base, mlir::Type element, Value at) const;
+  /// What is the same for all.
+  Value all(Value value) const {
+    return lanes ? e.spread(value, lanes->width) : value;
+  }
+
+private:
+  Emitter &e;
+  const Lanes *lanes;
+};
+
+/// Runs `body` for elements [0, width) of a row of a tensor, whose values it
+/// binds and stores: for vectors of them, the first one given, where bytes are
+/// looked up, else for one in a loop that LLVM vectorises.
+void forEachElement(
+    Emitter &e, Value tensor, Value width,
+    llvm::function_ref<void(Value i, const RowElements &elements)> body);
+
 } // namespace tenon::cpu
 
 #endif // TENON_COMPILER_TARGETS_CPU_PANELEPILOGUE_H

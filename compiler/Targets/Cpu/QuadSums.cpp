@@ -95,23 +95,27 @@ void QuadSums::storeRow(const PanelRow &row, Value inGroup, Value mapSums) {
       rest =
           arith::SubIOp::create(e.b, rest, times(imageZero, i32Number(window)));
   }
-  e.loop(e.number(0), row.width, [&](Value i) {
-    Value sum = e.loadRaw(row.sums, i32, e.add(row.waits, i));
-    Value map = e.add(row.column, i);
-    if (imageZero)
-      sum = arith::SubIOp::create(e.b, sum,
-                                  times(imageZero, e.loadRaw(mapSums, i32, i)));
-    if (rest)
-      sum = arith::SubIOp::create(e.b, sum, times(filterZero(map), rest));
-    Indices index = row.lead;
-    index.push_back(map);
-    // As operands that broadcast see it.
-    for (auto [axis, dim] : llvm::enumerate(graph::getDims(op.getResult())))
-      if (dim.isConstant(1))
-        index[axis] = e.number(0);
-    e.bind(op.getResult(), index, sum);
-    e.storeYields(index, e.add(row.position, i));
-  });
+  forEachElement(
+      e, op.getResult(), row.width, [&](Value i, const RowElements &elements) {
+        Value sum = elements.load(row.sums, i32, e.add(row.waits, i));
+        Value map = e.add(row.column, i);
+        if (imageZero)
+          sum = arith::SubIOp::create(
+              e.b, sum,
+              times(elements.all(imageZero), elements.load(mapSums, i32, i)));
+        if (rest)
+          sum = arith::SubIOp::create(
+              e.b, sum,
+              times(elements.all(filterZero(map)), elements.all(rest)));
+        Indices index = row.lead;
+        index.push_back(map);
+        // As operands that broadcast see it.
+        for (auto [axis, dim] : llvm::enumerate(graph::getDims(op.getResult())))
+          if (dim.isConstant(1))
+            index[axis] = e.number(0);
+        e.bind(op.getResult(), index, sum);
+        e.storeYields(index, e.add(row.position, i));
+      });
 }
 
 } // namespace tenon::cpu

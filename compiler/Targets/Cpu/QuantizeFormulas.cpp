@@ -82,8 +82,12 @@ std::optional<KnownScale> knownScaleOf(graph::QuantizeOp op) {
 Value emitQuotient(ImplicitLocOpBuilder &b, const KnownScale &by, Value x) {
   Value minusScale = constantLike(b, x.getType(), -by.scale);
   Value reciprocal = constantLike(b, x.getType(), by.reciprocal);
+  if (by.scale == 1)
+    return x;
   Value quotient = emitMul(b, x, reciprocal);
-  for (int step = 0; step < 2; ++step) {
+  int exponent;
+  bool isExact = std::frexp(by.scale, &exponent) == 0.5; // Of a power of 2.
+  for (int step = 0; step < 2 && !isExact; ++step) {
     Value remainder = emitMulAdd(b, quotient, minusScale, x);
     quotient = emitMulAdd(b, remainder, reciprocal, quotient);
   }

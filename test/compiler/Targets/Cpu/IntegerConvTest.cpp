@@ -237,16 +237,33 @@ TEST_P(IntegerConv, TakesExtremes) {
   run(cases);
 }
 
+/// %y, bytes of what is rounded to bytes before an activation.
+std::string throughBytes(const std::string &wide, const std::string &bytes) {
+  std::string half = "dense<0.5> : tensor<f32>", six = "dense<6> : tensor<ui8>",
+              none = "dense<0.0> : tensor<f32>", text;
+  for (const auto &[name, value] :
+       {std::pair("by", half), std::pair("from", six), std::pair("none", none)})
+    text += std::string("%") + name + " = graph.constant {value = " + value +
+            "} : () -> " + value.substr(value.find(": ") + 2) + "\n";
+  std::string numbers = ", tensor<f32>, tensor<ui8>) -> ";
+  return text + "%bytes = graph.quantize %v, %by, %from : (" + wide + numbers +
+         bytes + "\n%widened = graph.dequantize %bytes, %by, %from : (" +
+         bytes + numbers + wide + "\n%above = graph.max %widened, %none : (" +
+         wide + ", tensor<f32>) -> " + wide +
+         "\n%y = graph.quantize %above, %by, %from : (" + wide + numbers +
+         bytes;
+}
+
 /// As importers write it: a scale for each map, a bias, an activation, bytes.
 TEST_P(IntegerConv, GivesWhatFollows) {
   std::vector<KernelCase> cases;
   for (int64_t maps : {3, 48, 70}) {
     std::string row = tensor({std::to_string(maps)}, "f32");
-    for (std::string element : {"f32", "ui8", "i8"}) {
+    for (std::string element : {"f32", "ui8", "i8", "table"}) {
       Conv conv = {5, maps, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
       Dims result = {"n", "h0", "h1", std::to_string(maps)};
       std::string wide = tensor(result, "f32");
-      conv.behind.element = element;
+      conv.behind.element = element == "table" ? "ui8" : element;
       conv.behind.arguments = "%s: " + row + ", %c: " + row;
       conv.behind.ops = "%f = graph.cast %sums : (INTEGERS) -> " + wide +
                         "\n%u = graph.mul %f, %s : (" + wide + ", " + row +
@@ -254,6 +271,8 @@ TEST_P(IntegerConv, GivesWhatFollows) {
                         ", " + row + ") -> " + wide + "\n";
       if (element == "f32") {
         conv.behind.ops += "%y = graph.tanh %v : (" + wide + ") -> " + wide;
+      } else if (element == "table") {
+        conv.behind.ops += throughBytes(wide, tensor(result, "ui8"));
       } else {
         conv.behind.arguments +=
             ", %d: tensor<f32>, %z: " + tensor({}, element);

@@ -1,0 +1,144 @@
+//===- ByteTableTest.cpp - Bytes computed of bytes ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Levels with permutes of bytes look up what others compute: all must give the
+// evaluator's numbers. The formulas here are exact in f32 on both ways.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/compiler/Targets/Cpu/LevelTest.h"
+
+namespace tenon::test {
+namespace {
+
+using Dims = std::vector<std::string>;
+
+class ByteTable : public LevelTest {};
+
+/// Names of a chain of ops and the types that it is written with.
+struct Chain {
+  std::string from, to; // Of bytes.
+  Dims dims;
+};
+
+std::string constant(const std::string &name, const std::string &value,
+                     const std::string &type) {
+  return "%" + name + " = graph.constant {value = dense<" + value +
+         "> : tensor<" + type + ">} : () -> tensor<" + type + ">\n";
+}
+
+/// %y, bytes of the bytes %q: x * min(max(x / 8 + 1/2, 0), 1), which reads its
+/// operand twice.
+std::string activation(const Chain &chain) {
+  std::string bytes = tensor(chain.dims, chain.from),
+              wide = tensor(chain.dims, "f32"),
+              result = tensor(chain.dims, chain.to);
+  std::string text =
+      constant("c0", "0.25", "f32") + constant("c1", "7", chain.from) +
+      constant("c2", "0.125", "f32") + constant("c3", "0.5", "f32") +
+      constant("c4", "0.0", "f32") + constant("c5", "1.0", "f32") +
+      constant("c6", "3", chain.to) + "%a = graph.dequantize %q, %c0, %c1 : (" +
+      bytes + ", tensor<f32>, tensor<" + chain.from + ">) -> " + wide + "\n";
+  auto binary = [&](const std::string &name, const std::string &op,
+                    const std::string &x, const std::string &y) {
+    std::string other = y[0] == 'c' ? "tensor<f32>" : wide;
+    text += "%" + name + " = graph." + op + " %" + x + ", %" + y + " : (" +
+            wide + ", " + other + ") -> " + wide + "\n";
+  };
+  binary("b", "mul", "a", "c2");
+  binary("d", "add", "b", "c3");
+  binary("e", "max", "d", "c4");
+  binary("f", "min", "e", "c5");
+  binary("g", "mul", "a", "f");
+  return text + "%y = graph.quantize %g, %c3, %c6 : (" + wide +
+         ", tensor<f32>, tensor<" + chain.to + ">) -> " + result + "\n";
+}
+
+const std::vector<Chain> chains = {
+    {"ui8", "ui8", {}}, {"i8", "ui8", {}}, {"ui8", "i8", {}}, {"i8", "i8", {}}};
+
+TEST_P(ByteTable, OfAnOperand) {
+  std::vector<KernelCase> cases;
+  for (Chain chain : chains) {
+    chain.dims = {"m", "n"};
+    cases.push_back({chain.from + " " + chain.to,
+                     "%q: " + tensor(chain.dims, chain.from),
+                     activation(chain) +
+                         "kernel.yield %y : " + tensor(chain.dims, chain.to),
+                     {{{"m", 0}, {"n", 3}},
+                      {{"m", 1}, {"n", 1}},
+                      {{"m", 3}, {"n", 15}},
+                      {{"m", 7}, {"n", 64}},
+                      {{"m", 1}, {"n", 999}}},
+                     {{-128, 256}}});
+  }
+  run(cases);
+}
+
+/// What a kernel rounded itself, and stores too.
+TEST_P(ByteTable, OfWhatIsQuantized) {
+  std::vector<KernelCase> cases;
+  for (Chain chain : chains) {
+    chain.dims = {"n"};
+    std::string bytes = tensor(chain.dims, chain.from),
+                wide = tensor(chain.dims, "f32");
+    cases.push_back(
+        {chain.from + " " + chain.to,
+         "%x: " + wide + ", %s: tensor<f32>",
+         constant("z", "9", chain.from) + "%q = graph.quantize %x, %s, %z : (" +
+             wide + ", tensor<f32>, tensor<" + chain.from + ">) -> " + bytes +
+             "\n" + activation(chain) + "kernel.yield %q, %y : " + bytes +
+             ", " + tensor(chain.dims, chain.to),
+         {{{"n", 0}}, {{"n", 1}}, {{"n", 61}}, {{"n", 640}}},
+         {{-90, 90, true}, {0.2, 0.5}}});
+  }
+  run(cases);
+}
+
+/// Behind sums of products, in whole vectors of a row and the rest of it.
+TEST_P(ByteTable, BehindAProduct) {
+  std::vector<KernelCase> cases;
+  for (int64_t columns : {1, 3, 16, 48, 70, 100})
+    for (Chain chain : chains) {
+      std::string n = std::to_string(columns);
+      chain.dims = {"m", n};
+      std::string sums = tensor(chain.dims, "i32"),
+                  wide = tensor(chain.dims, "f32");
+      cases.push_back(
+          {chain.from + " " + chain.to + " " + n,
+           "%lhs: " + tensor({"m", "40"}, "ui8") + ", %z: tensor<ui8>, %rhs: " +
+               tensor({"40", n}, "i8") + ", %s: " + tensor({n}, "f32"),
+           "%l = graph.cast %lhs : (" + tensor({"m", "40"}, "ui8") + ") -> " +
+               tensor({"m", "40"}, "i32") +
+               "\n%zw = graph.cast %z : (tensor<ui8>) -> tensor<i32>\n"
+               "%lz = graph.sub %l, %zw : (" +
+               tensor({"m", "40"}, "i32") + ", tensor<i32>) -> " +
+               tensor({"m", "40"}, "i32") + "\n%r = graph.cast %rhs : (" +
+               tensor({"40", n}, "i8") + ") -> " + tensor({"40", n}, "i32") +
+               "\n%sums = graph.matmul %lz, %r : (" +
+               tensor({"m", "40"}, "i32") + ", " + tensor({"40", n}, "i32") +
+               ") -> " + sums + "\n%w = graph.cast %sums : (" + sums + ") -> " +
+               wide + "\n%x = graph.mul %w, %s : (" + wide + ", " +
+               tensor({n}, "f32") + ") -> " + wide + "\n" +
+               constant("t", "0.5", "f32") + constant("p", "5", chain.from) +
+               "%q = graph.quantize %x, %t, %p : (" + wide +
+               ", tensor<f32>, tensor<" + chain.from + ">) -> " +
+               tensor(chain.dims, chain.from) + "\n" + activation(chain) +
+               "kernel.yield %y : " + tensor(chain.dims, chain.to),
+           {{{"m", 0}}, {{"m", 1}}, {{"m", 7}}, {{"m", 70}}},
+           {{0, 255}, {0, 255}, {-128, 127}, {0.0005, 0.002}},
+           0,
+           0,
+           "PackedMatmulInt8"});
+    }
+  run(cases);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, ByteTable,
+                         testing::Values("x86-64-v3", "x86-64-v4",
+                                         "x86-64-v4-vnni", "x86-64-v4-bf16",
+                                         "x86-64-v4-amx"),
+                         nameOfLevel);
+
+} // namespace
+} // namespace tenon::test
