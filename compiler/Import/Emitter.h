@@ -154,6 +154,9 @@ public:
   }
   /// The elements of an integer or bool tensor that are known now, as sizes.
   std::optional<Exprs> knownSizes(mlir::Value value);
+  /// The same where some are; null stands for the others, and there are none
+  /// where not even their number is known or small.
+  Exprs partlyKnownSizes(mlir::Value value);
   /// The same where all are numbers.
   std::optional<llvm::SmallVector<int64_t>> constantInts(mlir::Value value);
   /// The elements of a small constant of any type.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/Emitter.h"
+#include "compiler/Import/PartialSizes.h"
 
 #include <cstring>
 
@@ -125,6 +126,11 @@ std::optional<SmallVector<double>> Emitter::constantFloats(Value value) {
   });
 }
 
+Emitter::Exprs Emitter::partlyKnownSizes(Value value) {
+  auto ofLeaf = [&](Value leaf) { return knownSizes(leaf); };
+  return PartialSizes(ofLeaf).of(value);
+}
+
 Emitter::Exprs Emitter::readSizes(Value value, int64_t lo, int64_t hi) {
   if (auto known = knownSizes(value))
     return *known;
@@ -145,6 +151,9 @@ Emitter::Exprs Emitter::readSizes(Value value, int64_t lo, int64_t hi) {
                       "export the model with a fixed rank");
     return {};
   }
+  Exprs known = partlyKnownSizes(value);
+  if (*number > 0 && llvm::all_of(known, [](Expr expr) { return bool(expr); }))
+    return known;
   Type element = elementOf(value);
   Value index = element.isSignlessInteger(32) || element.isSignlessInteger(64)
                     ? value
@@ -160,6 +169,9 @@ Emitter::Exprs Emitter::readSizes(Value value, int64_t lo, int64_t hi) {
                           i64s("lo", SmallVector<int64_t>(*number, lo)),
                           i64s("hi", SmallVector<int64_t>(*number, hi))},
                          {});
+  for (auto [symbol, expr] : llvm::zip(symbols, known))
+    if (expr)
+      symbol = expr;
   state.known.bound[value] = symbols;
   return symbols;
 }

@@ -44,6 +44,60 @@ TEST_F(ShapesTest, OneValueIsBoundOnce) {
   EXPECT_EQ(count("graph.require"), 0);
 }
 
+TEST_F(ShapesTest, ListsMayBeKnownInPart) {
+  // Pads of [n, 8, 5] as TorchScript makes them: pairs from the last axis to
+  // the first, of which one number is known when the model runs.
+  graph.input("x", {"n", 8, 5});
+  graph.input("extra", {1}, onnx::TensorProto::INT64);
+  graph.ints("low", {2});
+  graph.ints("zeros", {0, 0, 0, 0});
+  graph.ints("pairs", {3, 2});
+  graph.ints("from", {-1});
+  graph.ints("to", {-4});
+  graph.ints("axis", {0});
+  graph.ints("step", {-1});
+  graph.ints("flat", {-1});
+  addInt(graph.node("Concat", {"low", "extra", "zeros"}, {"list"}), "axis", 0);
+  graph.node("Reshape", {"list", "pairs"}, {"table"});
+  graph.node("Slice", {"table", "from", "to", "axis", "step"}, {"turned"});
+  onnx::AttributeProto *order =
+      graph.node("Transpose", {"turned"}, {"sides"})->add_attribute();
+  order->set_name("perm");
+  order->set_type(onnx::AttributeProto::INTS);
+  for (int64_t axis : {1, 0})
+    order->add_ints(axis);
+  graph.node("Reshape", {"sides", "flat"}, {"pads"});
+  graph.node("Pad", {"x", "pads"}, {"y"});
+  expectText("low = #graph.dims<0, 0, 2>");
+  EXPECT_TRUE(llvm::StringRef(text()).contains("#graph.dims<n, 8, "));
+}
+
+TEST_F(ShapesTest, NumbersOfTheRunReachTheirWholeList) {
+  // Each pad is multiplied by a number of the run; that it is 0 for a pad of 0
+  // is not for sizes to see.
+  graph.input("x", {"n", 8});
+  graph.input("factor", {1}, onnx::TensorProto::INT64);
+  graph.ints("sides", {0, 1, 0, 2});
+  graph.node("Mul", {"sides", "factor"}, {"pads"});
+  graph.node("Pad", {"x", "pads"}, {"y"});
+  ASSERT_TRUE(run()) << report.str();
+  EXPECT_EQ(count("graph.bind"), 2);
+  EXPECT_FALSE(llvm::StringRef(text()).contains("low = #graph.dims<0"));
+}
+
+TEST_F(ShapesTest, SumsThatAllEndKnownNeedNoBinding) {
+  // The number of the run is sliced away again.
+  graph.input("x", {"n", 8});
+  graph.input("extra", {1}, onnx::TensorProto::INT64);
+  graph.ints("sides", {0, 1, 0, 2});
+  graph.ints("from", {0});
+  graph.ints("to", {4});
+  addInt(graph.node("Concat", {"sides", "extra"}, {"list"}), "axis", 0);
+  graph.node("Slice", {"list", "from", "to"}, {"pads"});
+  graph.node("Pad", {"x", "pads"}, {"y"});
+  expectText("low = #graph.dims<0, 1>");
+}
+
 TEST_F(ShapesTest, SliceOfASumOfSizesIsExact) {
   // mask[past : past + seq] has seq elements, without a clamp.
   graph.input("x", {"seq"});
