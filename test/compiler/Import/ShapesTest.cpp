@@ -98,6 +98,34 @@ TEST_F(ShapesTest, SumsThatAllEndKnownNeedNoBinding) {
   expectText("low = #graph.dims<0, 1>");
 }
 
+/// y with as many rows as two thirds of those of x, computed in floats.
+void twoThirdsOfRows(GraphBuilder &graph) {
+  graph.ints("first", {0});
+  graph.floats("third", {1}, {1.5f});
+  graph.node("Shape", {"x"}, {"s"});
+  graph.node("Gather", {"s", "first"}, {"rows"});
+  addInt(graph.node("Cast", {"rows"}, {"real"}), "to",
+         onnx::TensorProto::FLOAT);
+  graph.node("Div", {"real", "third"}, {"part"});
+  graph.node("Ceil", {"part"}, {"up"});
+  addInt(graph.node("Cast", {"up"}, {"size"}), "to", onnx::TensorProto::INT64);
+  graph.node("ConstantOfShape", {"size"}, {"y"});
+}
+
+TEST_F(ShapesTest, SizesInFloatsAreComputed) {
+  graph.input("x", {10});
+  twoThirdsOfRows(graph);
+  expectText("tensor<7xf32>");
+  EXPECT_EQ(count("graph.bind"), 0);
+}
+
+TEST_F(ShapesTest, OpenSizesInFloatsAreBound) {
+  graph.input("x", {"n"});
+  twoThirdsOfRows(graph);
+  ASSERT_TRUE(run()) << report.str();
+  EXPECT_EQ(count("graph.bind"), 1);
+}
+
 TEST_F(ShapesTest, SliceOfASumOfSizesIsExact) {
   // mask[past : past + seq] has seq elements, without a clamp.
   graph.input("x", {"seq"});
