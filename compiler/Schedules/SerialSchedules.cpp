@@ -163,10 +163,17 @@ std::optional<std::string> refusalRecurrentTiles(const KernelView &view) {
 kernel::Geometry geometryRecurrentTiles(const KernelView &view) {
   auto op = rootOf<graph::RecurrentOp>(view);
   std::string why;
-  kernel::Geometry rows = geometryBlockRecurrent(view);
-  if (rows)
-    rows.scratch = Expr::constant(
-        op.getContext(), kernel::recurrentViewOf(op, why)->scratchBytes());
+  kernel::RecurrentView cells = *kernel::recurrentViewOf(op, why);
+  auto number = [&](int64_t value) {
+    return Expr::constant(op.getContext(), value);
+  };
+  Expr sequences = geometryBlockRecurrent(view).rows;
+  if (!sequences)
+    return {};
+  kernel::Geometry rows = blocks(sequences * number(cells.parts()));
+  rows.scratch = number(cells.scratchBytes());
+  if (cells.parts() > 1)
+    rows.shared = number(cells.stateAt + cells.stateBytes());
   return rows;
 }
 

@@ -218,10 +218,16 @@ void Recurrence::sumGated() {
   });
 }
 
+/// A unit's state behind the current step, which is also a result.
+void Recurrence::setState(Value next, Value i) {
+  put(next, state.h, i);
+  if (bases[0])
+    putResult(next, bases[0], e.add(e.mul(position, hidden), i));
+}
+
 void Recurrence::stepRnn() {
-  overUnits(hidden, [&](Value i) {
-    put(activate(0, load(state.sums, i)), state.h, i);
-  });
+  overUnits(hidden,
+            [&](Value i) { setState(activate(0, load(state.sums, i)), i); });
 }
 
 /// Gates z, r, h.
@@ -248,9 +254,9 @@ void Recurrence::stepGru() {
       past = times(load(state.sums, unit(1, i)), past);
     Value update = load(state.sums, i);
     Value next = activate(1, plus(load(state.sums, u), past));
-    put(plus(times(minus(real(1), update), next),
-             times(update, load(state.h, i))),
-        state.h, i);
+    setState(plus(times(minus(real(1), update), next),
+                  times(update, load(state.h, i))),
+             i);
   });
 }
 
@@ -266,7 +272,7 @@ void Recurrence::stepLstm() {
     Value next = plus(times(forget, old), times(input, activate(1, gate(3))));
     Value output = activate(0, plus(gate(1), peep(1, i, next)));
     put(next, state.c, i);
-    put(times(output, activate(2, next)), state.h, i);
+    setState(times(output, activate(2, next)), i);
   });
 }
 
@@ -316,6 +322,7 @@ void Recurrence::sequence(int64_t d, Value entry) {
   Value length = lengthOf(entry);
   e.loop(e.number(0), length, [&](Value i) {
     Value step = isReverse ? e.sub(e.sub(length, e.number(1)), i) : i;
+    position = positionOf(step, entry);
     sumGates(step, entry);
     meet();
     if (gates == 4)
@@ -324,7 +331,6 @@ void Recurrence::sequence(int64_t d, Value entry) {
       stepGru();
     else
       stepRnn();
-    storeState(state.h, bases[0], positionOf(step, entry));
     meet();
   });
   e.loop(length, steps, [&](Value step) {

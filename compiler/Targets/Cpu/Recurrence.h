@@ -90,6 +90,7 @@ private:
   Value optional(Value tensor, llvm::ArrayRef<Value> index);
   Value recur(Value u, Value state);
   Value peep(int64_t which, Value i, Value state);
+  void setState(Value next, Value i);
   void stepRnn();
   void stepGru();
   void stepLstm();
@@ -100,6 +101,7 @@ private:
   ImplicitLocOpBuilder &b;
   const llvm::SmallVector<Value> bases;
   llvm::SmallVector<Activation> activations;
+  Value position; // Of the current step's state among all states.
 };
 
 } // namespace tenon::cpu

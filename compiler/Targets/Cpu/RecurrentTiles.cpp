@@ -1,14 +1,16 @@
 //===- RecurrentTiles.cpp - RNN, GRU and LSTM by vectors of units ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thread has a sequence of one direction, and computes with vectors of hidden
-// units. The sums of all gates of such a vector are one loop over the state, an
-// element of which multiplies what lies together in the recurrence's layout.
+// A thread has a sequence of one direction, or takes part in it, and computes
+// with vectors of hidden units. The sums of all gates of such a vector
+// are one loop over the state, an element of which multiplies what lies
+// together in the recurrence's layout.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/RecurrentTiles.h"
 #include "compiler/Targets/Cpu/Recurrence.h"
+#include "compiler/Targets/Cpu/RecurrentTeam.h"
 #include "compiler/Targets/Cpu/WholeRoots.h"
 #include "dialects/Kernel/RecurrentView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,16 +27,19 @@ constexpr int64_t floatBytes = 4;
 class TiledRecurrence : public Recurrence {
 public:
   TiledRecurrence(Emitter &e, graph::RecurrentOp op, ArrayRef<Value> bases,
-                  State state, const kernel::RecurrentView &view)
+                  State state, const kernel::RecurrentView &view,
+                  RecurrentTeam *team)
       : Recurrence(e, op, bases, state,
                    VectorType::get({cellUnits}, e.b.getF32Type())),
-        view(view), recurrence(bufferOf(op.getRecurrence())),
+        view(view), team(team), recurrence(bufferOf(op.getRecurrence())),
         // Products that do not wait for each other hide how long one takes.
         chains(e.level.vectorBits == 512 ? std::max<int64_t>(8 / gates, 1)
                                          : 1) {}
 
 protected:
   void overUnits(Value count, Body body) override {
+    if (team)
+      return team->round({}, body);
     e.loop(e.number(0), count, body, cellUnits);
   }
 
@@ -55,9 +60,7 @@ protected:
     // There and back again: what one step read last the next one finds in the
     // cache, which has not room for all of the recurrence.
     Value isOdd = e.equal(e.rem(step, e.number(2)), e.number(1));
-    Value last = e.number(view.hidden - cellUnits);
-    overUnits(hidden, [&](Value number) {
-      Value i = e.select(isOdd, e.sub(last, number), number);
+    thereAndBack(isOdd, [&](Value i) {
       auto all = llvm::to_vector(llvm::seq<int64_t>(0, gates));
       SmallVector<Value> sums = recurTile(i, all, state.h);
       for (int64_t gate : all) {
@@ -79,6 +82,15 @@ protected:
   }
 
 private:
+  void thereAndBack(Value isBack, Body body) {
+    if (team)
+      return team->round(isBack, body);
+    Value last = e.number(view.hidden - cellUnits);
+    overUnits(hidden, [&](Value number) {
+      body(e.select(isBack, e.sub(last, number), number));
+    });
+  }
+
   Value bufferOf(Value tensor) {
     return e.argumentBuffer(cast<BlockArgument>(tensor).getArgNumber());
   }
@@ -126,20 +138,60 @@ private:
   }
 
   kernel::RecurrentView view;
+  RecurrentTeam *team; // Null: a thread has all of a sequence.
   Value recurrence;
   int64_t chains;
 };
 
-/// The areas of a sequence's state in a thread's scratch memory.
-Recurrence::State stateOf(Emitter &e, const kernel::RecurrentView &view) {
+/// The areas of a sequence's state, `base` is a function for the entry.
+Recurrence::State stateAt(Emitter &e, const kernel::RecurrentView &view,
+                          function_ref<Value()> base) {
   auto area = [&](int64_t floats) {
-    return e.atEntry([&] {
-      Value scratch = e.loadRaw(e.context, e.context.getType(), e.number(0));
-      return e.address(scratch, e.b.getF32Type(), e.number(floats));
-    });
+    return e.atEntry(
+        [&] { return e.address(base(), e.b.getF32Type(), e.number(floats)); });
   };
   int64_t sums = view.sumsCount(), hidden = view.hidden;
   return {area(0), area(sums), area(sums + hidden), area(sums + 2 * hidden)};
+}
+
+Value scratchOf(Emitter &e) {
+  return e.loadRaw(e.context, e.context.getType(), e.number(0));
+}
+
+void computeAlone(Emitter &e, graph::RecurrentOp op,
+                  const kernel::RecurrentView &view) {
+  auto state = stateAt(e, view, [&] { return scratchOf(e); });
+  TiledRecurrence cells(e, op, yieldedBuffers(e, op), state, view, nullptr);
+  e.loop(e.begin, e.end, [&](Value row) { cells.sequence(row); });
+}
+
+/// Few sequences one after another, all by all threads; of many, each by one.
+void computeTogether(Emitter &e, graph::RecurrentOp op,
+                     const kernel::RecurrentView &view) {
+  Value zero = e.number(0), one = e.number(1);
+  Value sequences = e.atEntry([&] {
+    return e.mul(e.dimsOf(op.getInput())[1], e.number(view.directions));
+  });
+  Value isShared = e.atEntry(
+      [&] { return e.less(sequences, e.number(view.mostTogether() + 1)); });
+  auto state = stateAt(e, view, [&] {
+    Value shared = e.address(e.shared(), e.b.getI8Type(),
+                             e.number(kernel::RecurrentView::stateAt));
+    return e.select(isShared, shared, scratchOf(e));
+  });
+  RecurrentTeam team(e, view, isShared);
+  TiledRecurrence cells(e, op, yieldedBuffers(e, op), state, view, &team);
+  // Some rows have work, at equal distances, so that all threads find some.
+  Value distance = e.select(isShared, sequences, e.number(view.parts()));
+  e.loop(e.begin, e.end, [&](Value row) {
+    e.ifThen(e.equal(e.rem(row, distance), zero), [&] {
+      Value number = e.div(row, distance);
+      team.join(e.select(isShared, number, zero));
+      Value from = e.select(isShared, zero, number);
+      Value to = e.add(from, e.select(isShared, sequences, one));
+      e.loop(from, to, [&](Value each) { cells.sequence(each); });
+    });
+  });
 }
 
 } // namespace
@@ -153,8 +205,10 @@ LogicalResult emitRecurrentTiles(Emitter &e) {
     view = kernel::recurrentViewOf(op, why);
   if (!view)
     return e.kernel.emitOpError("cannot run by tiles of units: ") << why;
-  TiledRecurrence cells(e, op, yieldedBuffers(e, op), stateOf(e, *view), *view);
-  e.loop(e.begin, e.end, [&](Value row) { cells.sequence(row); });
+  if (view->parts() > 1)
+    computeTogether(e, op, *view);
+  else
+    computeAlone(e, op, *view);
   return success();
 }
 

@@ -16,11 +16,13 @@
 #include "runtime/model_format.h"
 #include "test/compiler/Targets/Cpu/KernelData.h"
 #include "llvm/Support/FileSystem.h"
+#include <atomic>
 #include <cstring>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <random>
 #include <sys/mman.h>
+#include <thread>
 
 using namespace mlir;
 
@@ -286,11 +288,44 @@ private:
     for (int64_t piece : {rows, int64_t(1), int64_t(3)})
       if (piece == rows || piece < rows)
         launch(inputs, *expected, piece, sizes);
+    if (shares() && rows > 1)
+      launch(inputs, *expected, 1, sizes, /*threads=*/4);
+  }
+
+  bool shares() { return kernel.getGeometry().size() > 3; }
+
+  /// Runs pieces of so many rows, of which each thread takes the next: a fault.
+  int32_t runRows(void *const *buffers, const int64_t *params, int64_t piece,
+                  unsigned threads) {
+    int64_t rows = size(kernel.getRows());
+    int64_t scratchBytes = size(kernel.getGeometry()[2]);
+    GuardedBuffer shared(shares() ? size(kernel.getGeometry()[3]) : 0);
+    memset(shared.data(), 0,
+           std::min<size_t>(shared.bytes, TENON_SHARED_ZEROS));
+    std::atomic<int64_t> next{0};
+    std::atomic<int32_t> status{0};
+    auto work = [&] {
+      GuardedBuffer scratch(scratchBytes);
+      tenon_kernel_context_t context = {
+          scratch.data(),        runtime::unaryMath,     runtime::binaryMath,
+          runtime::unaryMathF32, runtime::binaryMathF32, shared.data()};
+      for (int64_t row; (row = next.fetch_add(piece)) < rows;)
+        if (int32_t fault = code(buffers, params, row,
+                                 std::min(row + piece, rows), &context))
+          status = fault;
+    };
+    std::vector<std::thread> others;
+    while (others.size() + 1 < threads)
+      others.emplace_back(work);
+    work();
+    for (std::thread &other : others)
+      other.join();
+    return status;
   }
 
   void launch(ArrayRef<reference::Tensor> inputs,
               ArrayRef<reference::Tensor> expected, int64_t piece,
-              const Symbols &sizes) {
+              const Symbols &sizes, unsigned threads = 1) {
     std::vector<GuardedBuffer> buffers;
     std::vector<void *> pointers;
     for (auto [i, input] : llvm::enumerate(inputs)) {
@@ -311,21 +346,10 @@ private:
     std::vector<int64_t> params;
     for (const auto &[name, value] : sizes)
       params.push_back(value);
-    GuardedBuffer scratch(size(kernel.getGeometry()[2]));
-    bool shares = kernel.getGeometry().size() > 3;
-    GuardedBuffer shared(shares ? size(kernel.getGeometry()[3]) : 0);
-    memset(shared.data(), 0,
-           std::min<size_t>(shared.bytes, TENON_SHARED_ZEROS));
-    tenon_kernel_context_t context = {
-        scratch.data(),        runtime::unaryMath,     runtime::binaryMath,
-        runtime::unaryMathF32, runtime::binaryMathF32, shared.data()};
     int64_t rows = size(kernel.getRows());
-    int32_t status = 0;
     if (piece == 0)
       piece = rows;
-    for (int64_t row = 0; row < rows; row += piece)
-      status = std::max(status, code(pointers.data(), params.data(), row,
-                                     std::min(row + piece, rows), &context));
+    int32_t status = runRows(pointers.data(), params.data(), piece, threads);
     EXPECT_EQ(status, test.fault) << describe(sizes);
     if (piece == rows)
       whole.clear();

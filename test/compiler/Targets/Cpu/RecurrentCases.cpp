@@ -92,6 +92,31 @@ std::vector<KernelCase> recurrentCells(const Cells &cells) {
   return cases;
 }
 
+std::vector<KernelCase> recurrentTogether() {
+  auto cell = [](const std::string &kind, int gates, int64_t hidden,
+                 bool isFull, const std::string &activations, bool isLinear) {
+    KernelCase test = recurrent(
+        kind, gates, isFull ? "reverse" : "forward", "f32", isFull, activations,
+        std::string("clip = 0.0, linear_before_reset = ") +
+            (isLinear ? "true" : "false") + ", input_forget = false",
+        {hidden, true, "RecurrentTiles"});
+    test.sizes = {{{"b", 1}, {"s", 9}},
+                  {{"b", 3}, {"s", 2}},
+                  {{"b", 9}, {"s", 2}},
+                  {{"b", 1}, {"s", 1}},
+                  {{"b", 1}, {"s", 0}}};
+    test.values = {{-1, 1}, {-0.1, 0.1}};
+    return test;
+  };
+  std::string lstm = "\"Sigmoid\", \"Tanh\", \"Tanh\"";
+  std::string gru = "\"Sigmoid\", \"Tanh\"";
+  return {cell("lstm", 4, 272, false, lstm, false),
+          cell("lstm", 4, 528, true, lstm, false),
+          cell("gru", 3, 304, true, gru, false),
+          cell("gru", 3, 400, false, gru, true),
+          cell("rnn", 1, 560, true, "\"Tanh\"", false)};
+}
+
 std::vector<KernelCase> recurrentLengths(const Cells &cells) {
   KernelCase test = recurrent("rnn", 1, "reverse", "f32", false, "\"Tanh\"",
                               "clip = 0.0, linear_before_reset = false, "

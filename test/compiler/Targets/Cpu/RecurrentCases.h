@@ -19,6 +19,9 @@ struct Cells {
 /// with each activation.
 std::vector<KernelCase> recurrentCells(const Cells &cells);
 
+/// Cells of RecurrentTiles so large that threads compute a sequence together.
+std::vector<KernelCase> recurrentTogether();
+
 /// A cell with the lengths of its sequences, which are right or too large.
 std::vector<KernelCase> recurrentLengths(const Cells &cells);
 

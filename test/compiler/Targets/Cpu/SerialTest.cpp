@@ -92,6 +92,8 @@ TEST_P(RecurrentTiles, SequencesHaveLengths) {
   run(recurrentLengths({32, true, "RecurrentTiles"}));
 }
 
+TEST_P(RecurrentTiles, ThreadsShareASequence) { run(recurrentTogether()); }
+
 TENON_FOR_ALL_LEVELS(RecurrentTiles);
 
 } // namespace
