@@ -26,15 +26,43 @@ SmallVector<AxisRun> axisRuns(Emitter &e, const kernel::PointwiseView &view) {
   return runs;
 }
 
-/// Where along the last axis a rotation goes on in another way: its first
-/// elements, its second ones, and what it leaves.
-SmallVector<Value> rotationCuts(Emitter &e) {
+/// More loops than this would be much code for few elements each.
+constexpr size_t maxJoined = 16;
+
+/// Where a rotation goes on in another way: behind its first elements, its
+/// second ones, and what it leaves.
+SmallVector<Value> rotationCuts(Emitter &e, graph::RotaryOp op) {
+  if (op.getInterleaved())
+    return {};
+  Value half = e.valueOf(graph::getDim(op.getCos(), 2));
+  return {half, e.mul(half, e.number(2))};
+}
+
+/// Where a row's elements come from another operand than before.
+SmallVector<Value> joints(Emitter &e, graph::ConcatOp op, Value length) {
+  SmallVector<Value> ends;
+  int64_t last = graph::getRank(op.getResult()) - 1;
+  if (int64_t(op.getAxis()) != last || op.getInputs().size() > maxJoined ||
+      e.valueOf(graph::getDim(op.getResult(), last)) != length)
+    return {};
+  Value end = e.number(0);
+  for (Value input : op.getInputs().drop_back()) {
+    end = e.add(end, e.valueOf(graph::getDim(input, last)));
+    ends.push_back(end);
+  }
+  return ends;
+}
+
+/// Where along the last axis, of so many elements, loops begin anew.
+SmallVector<Value> cutsOf(Emitter &e, Value length) {
   SmallVector<Value> cuts;
-  for (auto op : e.kernel.getBlock().getOps<graph::RotaryOp>()) {
-    if (op.getInterleaved() || !cuts.empty())
-      continue;
-    Value half = e.valueOf(graph::getDim(op.getCos(), 2));
-    cuts = {half, e.mul(half, e.number(2))};
+  for (Operation &op : e.kernel.getBlock()) {
+    if (auto rotary = dyn_cast<graph::RotaryOp>(op))
+      cuts = rotationCuts(e, rotary);
+    else if (auto concat = dyn_cast<graph::ConcatOp>(op))
+      cuts = joints(e, concat, length);
+    if (!cuts.empty())
+      break;
   }
   return cuts;
 }
@@ -61,7 +89,7 @@ void emitElements(Emitter &e, const PointwiseSpace &space, Value begin,
   bool isRow = getConstantIntValue(rows) == 1;
   SmallVector<Value> cuts;
   if (isRow)
-    cuts = rotationCuts(e);
+    cuts = cutsOf(e, length);
   e.loop(e.div(begin, rows), stop, [&](Value run) {
     Value base = e.mul(run, inner.size);
     Indices lead = e.delinearise(run, sizesOf(outer));

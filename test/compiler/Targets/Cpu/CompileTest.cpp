@@ -19,6 +19,18 @@ constexpr const char *gelu = R"(
     kernel.yield %r : tensor<?xf32, #graph.dims<n>>
   })";
 
+constexpr const char *join = R"(
+  kernel.func @join symbols ["n"] layouts ["", ""] schedule "Generic"
+      geometry <n, 1, 0> {
+  ^bb0(%a: tensor<?x64xf32, #graph.dims<n, 64>>,
+       %b: tensor<?x64xf32, #graph.dims<n, 64>>):
+    %r = graph.concat %a, %b {axis = 1 : i64}
+        : (tensor<?x64xf32, #graph.dims<n, 64>>,
+           tensor<?x64xf32, #graph.dims<n, 64>>)
+        -> tensor<?x128xf32, #graph.dims<n, 128>>
+    kernel.yield %r : tensor<?x128xf32, #graph.dims<n, 128>>
+  })";
+
 class Compile : public testing::Test {
 protected:
   Compile() {
@@ -50,6 +62,14 @@ TEST_F(Compile, VectorisesForTheLevel) {
     std::string vector = "<" + std::to_string(level.lanes(4)) + " x float>";
     EXPECT_NE(text->find(vector), std::string::npos) << *text;
   }
+}
+
+TEST_F(Compile, JoinsRowsByVectors) {
+  module = mlir::parseSourceString<mlir::ModuleOp>(join, &context);
+  auto text = cpu::compileToLlvmIr(*module, *cpu::findCpuLevel("x86-64-v3"));
+  ASSERT_TRUE(succeeded(text));
+  EXPECT_NE(text->find("load <8 x float>"), std::string::npos) << *text;
+  EXPECT_EQ(text->find("insertelement"), std::string::npos) << *text;
 }
 
 TEST_F(Compile, KnowsItsLevels) {

@@ -252,6 +252,16 @@ TEST(Movement, Concatenates) {
     cases.push_back(one("concat", "{axis = 0 : i64}",
                         {tensor({"m", "4"}, type), tensor({"n", "4"}, type)},
                         {tensor({"m + n", "4"}, type)}, sizes));
+    // Loops of their own for each operand, and too many for that.
+    cases.push_back(
+        one("concat", "{axis = 2 : i64}",
+            {tensor({"m", "n", "5"}, type), tensor({"m", "n", "64"}, type),
+             tensor({"m", "n", "7"}, type)},
+            {tensor({"m", "n", "76"}, type)}, sizes));
+    cases.push_back(
+        one("concat", "{axis = 2 : i64}",
+            std::vector<std::string>(17, tensor({"m", "n", "3"}, type)),
+            {tensor({"m", "n", "51"}, type)}, sizes));
   }
   runCases(cases);
 }
