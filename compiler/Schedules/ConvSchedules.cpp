@@ -294,22 +294,17 @@ kernel::Geometry geometryPackedConv(const KernelView &view) {
   graph::ConvOp conv = convOf(view);
   MLIRContext *context = conv.getContext();
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
-  SmallVector<Expr> result = graph::getDims(conv.getResult());
-  int64_t columns = *result.back().asConstant();
+  int64_t columns = *graph::getDims(conv.getResult()).back().asConstant();
   int64_t panels = llvm::divideCeil(columns, kernel::panelColumns);
-  Expr rows = graph::product(context, ArrayRef(result).drop_back());
-  if (!rows)
-    return {};
-  Expr blocks = rows.ceilDiv(number(kernel::blockRows));
-  Expr units = blocks * panels;
-  if (!units)
+  kernel::ConvBlocks blocks(conv);
+  Expr units = blocks.count ? blocks.count * panels : Expr();
+  if (!units || !blocks.ofGroup)
     return {};
   // The panels of a piece share the copy of what they read, which costs about a
   // tenth of a panel: two at least, more where that leaves some eight pieces.
   kernel::ConvDepth depth(conv);
-  Expr least =
-      blocks.min(number(kernel::groupBlocks)) * (depth.isInput ? 1 : 2);
-  Expr all = number(kernel::groupBlocks * std::min<int64_t>(panels, 16));
+  Expr least = blocks.count.min(blocks.ofGroup) * (depth.isInput ? 1 : 2);
+  Expr all = blocks.ofGroup * std::min<int64_t>(panels, 16);
   Expr grain =
       units.floorDiv(number(depth.isInput ? 16 : 8)).max(least).min(all);
   return {units, grain, number(depth.scratchBytes())};

@@ -30,6 +30,24 @@ Value operandOf(graph::ConvOp op, Value operand) {
   return operand;
 }
 
+ConvBlocks::ConvBlocks(graph::ConvOp op) {
+  auto number = [&](int64_t value) {
+    return graph::Expr::constant(op.getContext(), value);
+  };
+  SmallVector<graph::Expr> result = graph::getDims(op.getResult());
+  graph::Expr rows =
+      graph::product(op.getContext(), ArrayRef(result).drop_back());
+  if (!rows)
+    return;
+  bool isOnePanel = *result.back().asConstant() <= panelColumns;
+  count = rows.ceilDiv(number(blockRows));
+  ofGroup = number(groupBlocks);
+  if (!isOnePanel)
+    return;
+  count = count.max(number(2).min(rows.ceilDiv(number(blockRows / 2))));
+  ofGroup = count.floorDiv(number(4)).max(number(1)).min(ofGroup);
+}
+
 ConvDepth::ConvDepth(graph::ConvOp op) {
   constexpr int64_t maxDepth = 768;
   auto filter = cast<RankedTensorType>(op.getFilter().getType());

@@ -50,6 +50,16 @@ bool convolvesPairs(graph::ConvOp op);
 /// IntegerConvView.h and DepthwiseView.h).
 mlir::Value operandOf(graph::ConvOp op, mlir::Value operand);
 
+/// How the rows of a convolution's matrix are cut: into blocks, of which a
+/// group shares the copy of what it reads. A result of one panel has no other
+/// work for a second thread, so that it has two blocks as soon as each is a
+/// tile.
+struct ConvBlocks {
+  graph::Expr count, ofGroup; // Null where there are too many.
+
+  explicit ConvBlocks(graph::ConvOp op);
+};
+
 struct ConvDepth {
   /// Sums of a group's rows in a panel.
   static constexpr int64_t groupElements =

@@ -97,15 +97,15 @@ private:
   }
 
   void emitGroups() {
-    Value blocks =
-        e.div(e.add(rows, e.number(blockRows - 1)), e.number(blockRows));
+    kernel::ConvBlocks cut(op);
+    Value blocks = e.valueOf(cut.count), most = e.valueOf(cut.ofGroup);
     blockHeight = heightOfBlocks(e, rows, blocks, kind, interleaves);
-    Value units = e.number(groupBlocks * panels);
+    Value units = e.mul(most, e.number(panels));
     Value groups = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
     e.loop(e.div(e.begin, units), groups, [&](Value group) {
       Value first = e.mul(group, units);
-      firstBlock = e.mul(group, e.number(groupBlocks));
-      groupSize = e.min(e.number(groupBlocks), e.sub(blocks, firstBlock));
+      firstBlock = e.mul(group, most);
+      groupSize = e.min(most, e.sub(blocks, firstBlock));
       from = e.sub(e.max(e.begin, first), first);
       to = e.min(e.sub(e.end, first), e.mul(groupSize, e.number(panels)));
       emitGroup();

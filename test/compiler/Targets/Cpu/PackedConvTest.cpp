@@ -86,6 +86,20 @@ TEST_P(PackedConv, TakesAnyNumberOfChannels) {
   run(cases);
 }
 
+// Up to 48 maps, where few pixels are cut in two for a second thread.
+TEST_P(PackedConv, CutsFewPixelsOfOnePanel) {
+  std::vector<Numbers> lines;
+  for (int64_t pixels : {31, 32, 33, 47, 63, 64, 65, 97, 300, 600})
+    lines.push_back({1, pixels});
+  std::vector<KernelCase> cases;
+  for (int64_t maps : {5, 48})
+    for (const std::string &element : {"f32", "bf16"})
+      cases.push_back(
+          Conv{20, maps, {31}, {1}, {1}, {15, 15}, false, {}, element}.at(
+              lines));
+  run(cases);
+}
+
 TEST_P(PackedConv, TakesAnyWindow) {
   std::vector<KernelCase> cases;
   for (int64_t channels : {3, 16})
