@@ -95,6 +95,33 @@ static std::vector<char> inNibbles(ArrayRef<char> numbers) {
   return packed;
 }
 
+Value Emitter::tensor(const onnx::TensorProto &proto, StringRef name) {
+  if (failed())
+    return {};
+  auto noted = [&](Value value, bool isNarrow) {
+    if (isNarrow && value)
+      state.narrow.insert(value);
+    return value;
+  };
+  auto known = state.stored.find(&proto);
+  if (known != state.stored.end()) {
+    const ImportState::Stored &stored = known->second;
+    return noted(
+        emit<graph::WeightOp>({}, text("name", stored.weight), stored.type),
+        stored.isNarrow);
+  }
+  auto data = readTensor(proto, state.file, context());
+  if (!data) {
+    (void)unsupported(llvm::toString(data.takeError()));
+    return {};
+  }
+  Value value = tensor(*data, name);
+  if (auto weight = value ? value.getDefiningOp<graph::WeightOp>() : nullptr)
+    state.stored[&proto] = {weight.getName().str(), weight.getType(),
+                            data->isNarrow};
+  return value;
+}
+
 Value Emitter::tensor(const TensorData &data, StringRef name) {
   if (failed())
     return {};

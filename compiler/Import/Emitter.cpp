@@ -151,7 +151,9 @@ SmallVector<Value> Emitter::emitOp(StringRef name, ValueRange operands,
     return {};
   }
   SmallVector<Value> folded;
-  if (succeeded(builder.tryFold(op, folded)) && !folded.empty()) {
+  if (mlir::failed(builder.tryFold(op, folded)) && state.loops)
+    computeNow(op, folded);
+  if (!folded.empty()) {
     op->erase();
     return folded;
   }

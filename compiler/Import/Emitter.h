@@ -53,6 +53,19 @@ struct ImportState {
   /// Constants of 2- or 4-bit integers, whose type says 8 bits.
   llvm::DenseSet<mlir::Value> narrow;
 
+  /// Tensors of the model that are weights already: a loop reads them again.
+  struct Stored {
+    std::string weight;
+    mlir::RankedTensorType type;
+    bool isNarrow;
+  };
+  llvm::DenseMap<const onnx::TensorProto *, Stored> stored;
+
+  /// How many loops are being unrolled around the builder, and how many nodes
+  /// all loops have become so far.
+  int loops = 0;
+  uint64_t unrolledNodes = 0;
+
   /// Text of the last error that MLIR reported.
   std::string lastError;
 
@@ -161,6 +174,9 @@ public:
   std::optional<llvm::SmallVector<int64_t>> constantInts(mlir::Value value);
   /// The elements of a small constant of any type.
   std::optional<llvm::SmallVector<double>> constantFloats(mlir::Value value);
+  /// The only element of an integer or bool tensor, computed where it depends
+  /// on constants alone.
+  std::optional<int64_t> computedInt(mlir::Value value);
   /// The elements of an i32 or i64 tensor: those known, else symbols bound at
   /// run time, each within lo..hi. A problem when their number is not known.
   Exprs readSizes(mlir::Value value, int64_t lo = 0, int64_t hi = INT32_MAX);
@@ -180,7 +196,9 @@ public:
   /// Values of a constant, row-major; element integer or float.
   mlir::Value constant(mlir::Type element, llvm::ArrayRef<int64_t> shape,
                        llvm::ArrayRef<double> values);
-  /// A tensor of the model: graph.constant when small, else graph.weight.
+  /// A tensor of the model: graph.constant when small, else graph.weight, which
+  /// is the same wherever the tensor is read.
+  mlir::Value tensor(const onnx::TensorProto &proto, llvm::StringRef name);
   mlir::Value tensor(const TensorData &data, llvm::StringRef name);
   /// Sizes as an i64 (or other integer) vector.
   mlir::Value sizesVector(llvm::ArrayRef<Expr> values, mlir::Type element = {});
@@ -225,6 +243,8 @@ private:
   llvm::SmallVector<mlir::Value> emitOp(llvm::StringRef name,
                                         mlir::ValueRange operands, Attrs attrs,
                                         mlir::TypeRange types, bool infer);
+  /// The result of an op on small constants, computed.
+  void computeNow(mlir::Operation *op, llvm::SmallVector<mlir::Value> &folded);
   mlir::Type typeOf(llvm::ArrayRef<Expr> dims, mlir::Type element);
   void checkSize(mlir::RankedTensorType type);
 

@@ -160,20 +160,16 @@ void GraphImporter::importInitializers(const onnx::GraphProto &graph,
     forEachUse(body.nodes[index], [&](NameId name) { used.insert(name); });
   for (auto [id, tensor] :
        llvm::zip_equal(body.initializers, graph.initializer())) {
-    if (!used.contains(id))
+    // What the operator gives to an input of its body comes before a default.
+    if (!used.contains(id) || scope->values.contains(id))
       continue;
     std::string name = printable(tensor.name());
     Emitter emitter(state, builder, NameLoc::get(builder.getStringAttr(name)),
                     "initializer '" + name + "'");
-    auto data = readTensor(tensor, state.file, state.context);
-    if (!data) {
-      report.issues.push_back({NodeIssue::Kind::Unsupported, name,
-                               "initializer", "ai.onnx", 0,
-                               llvm::toString(data.takeError()), ""});
-      define(id, {});
-      continue;
-    }
-    define(id, emitter.tensor(*data, tensor.name()));
+    define(id, emitter.tensor(tensor, tensor.name()));
+    if (const auto &problem = emitter.getProblem())
+      report.issues.push_back({problem->kind, name, "initializer", "ai.onnx", 0,
+                               problem->reason, problem->fix});
   }
 }
 
@@ -226,6 +222,10 @@ void GraphImporter::importCall(const NamedNode &named,
     return poison(named);
   }
   const Body &body = names.body(function);
+  if (state.loops && !mayUnroll(body)) {
+    addIssue(node, callee.opset, tooManySteps());
+    return poison(named);
+  }
   Scope inner;
   for (auto [i, formal] : llvm::enumerate(body.inputs))
     inner.values[formal] = i < named.inputs.size() && named.inputs[i] != kNoName
@@ -253,11 +253,25 @@ void GraphImporter::importCall(const NamedNode &named,
       define(name, *next++);
 }
 
+bool GraphImporter::mayUnroll(const Body &body) {
+  state.unrolledNodes += body.size + 1;
+  return state.unrolledNodes <= kMaxUnrolledNodes;
+}
+
+Problem GraphImporter::tooManySteps() {
+  return {NodeIssue::Kind::Unsupported,
+          "the steps of the model's loops come to more than " +
+              std::to_string(kMaxUnrolledNodes) + " nodes",
+          "export one step of the loop as a model, and repeat it outside"};
+}
+
 std::optional<SmallVector<Value>>
-GraphImporter::importBody(const onnx::GraphProto &graph) {
+GraphImporter::importBody(const onnx::GraphProto &graph, ValueRange inputs) {
   const Body &body = names.body(graph);
   Scope inner;
   inner.outer = scope;
+  for (auto [name, value] : llvm::zip_equal(body.inputs, inputs))
+    inner.values[name] = {NamedValue::State::Present, value};
   Scope *outer = std::exchange(scope, &inner);
   auto live = liveNodes(body, orderNodes(body).nodes, body.outputs);
   importInitializers(graph, live);

@@ -44,9 +44,17 @@ public:
   /// An attribute of a node, followed through calls where it is a reference.
   const onnx::AttributeProto *attribute(const onnx::NodeProto &node,
                                         llvm::StringRef name) const;
-  /// Imports a body here; nothing when a node of it has a problem.
+  /// Imports a body here, on these values for its inputs; nothing when a node
+  /// of it has a problem.
   std::optional<llvm::SmallVector<mlir::Value>>
-  importBody(const onnx::GraphProto &graph);
+  importBody(const onnx::GraphProto &graph, mlir::ValueRange inputs);
+
+  /// Counts one more step of a loop, or a call within one; false when that
+  /// makes too many nodes.
+  bool mayUnroll(const onnx::GraphProto &body) {
+    return mayUnroll(names.body(body));
+  }
+  static Problem tooManySteps();
 
   ImportState state;
   mlir::OpBuilder builder;
@@ -64,7 +72,7 @@ private:
     std::string prefix; // Of the names of its nodes.
   };
 
-  bool importInputs(mlir::Block &block, mlir::NamedAttrList *attrs);
+  bool mayUnroll(const Body &body);
   void importMain(mlir::ModuleOp module);
   void importInitializers(const onnx::GraphProto &graph,
                           llvm::ArrayRef<int> live);

@@ -29,6 +29,9 @@ class WeightStore;
 /// The most nodes that a model may have once its functions are expanded.
 inline constexpr uint64_t kMaxNodes = 1'000'000;
 
+/// How many nodes all loops of a model may become.
+inline constexpr uint64_t kMaxUnrolledNodes = 16384;
+
 struct ImportOptions {
   /// Symbolic dims, by dim_param, that shall be numbers.
   llvm::StringMap<int64_t> dims;

@@ -3,6 +3,8 @@
 
 #include "compiler/Import/Emitter.h"
 #include "compiler/Import/PartialSizes.h"
+#include "compiler/Reference/Evaluate.h"
+#include "mlir/IR/Matchers.h"
 
 #include <cstring>
 
@@ -13,6 +15,10 @@ namespace {
 
 /// The most elements of a weight that importing looks at.
 constexpr size_t maxKnownElements = 1024;
+/// The most elements of what importing computes, and the most ops it does so
+/// for one number.
+constexpr int64_t maxComputedElements = 64;
+constexpr int maxComputedOps = 64;
 
 template <typename T> T load(ArrayRef<char> bytes, size_t i) {
   T value;
@@ -66,6 +72,25 @@ std::optional<SmallVector<llvm::APInt>> constantBits(Value value,
 
 bool isSignedInteger(Type type) {
   return !type.isUnsignedInteger() && !type.isInteger(1);
+}
+
+/// The value of what at most `budget` ops make of small constants; null
+/// otherwise.
+Attribute valueOf(Value value, int &budget) {
+  Attribute known;
+  Operation *op = value.getDefiningOp();
+  if (!op || matchPattern(value, m_Constant(&known)))
+    return known;
+  SmallVector<Attribute> operands;
+  for (Value operand : op->getOperands()) {
+    if (--budget < 0)
+      return {};
+    operands.push_back(valueOf(operand, budget));
+    if (!operands.back())
+      return {};
+  }
+  auto computed = reference::foldToAttr(op, operands, maxComputedElements);
+  return computed ? *computed : Attribute();
 }
 
 } // namespace
@@ -129,6 +154,33 @@ std::optional<SmallVector<double>> Emitter::constantFloats(Value value) {
 Emitter::Exprs Emitter::partlyKnownSizes(Value value) {
   auto ofLeaf = [&](Value leaf) { return knownSizes(leaf); };
   return PartialSizes(ofLeaf).of(value);
+}
+
+void Emitter::computeNow(Operation *op, SmallVector<Value> &folded) {
+  SmallVector<Attribute> operands(op->getNumOperands());
+  for (auto [attr, operand] : llvm::zip_equal(operands, op->getOperands()))
+    if (!matchPattern(operand, m_Constant(&attr)))
+      return;
+  if (operands.empty())
+    return;
+  if (auto value = reference::foldToAttr(op, operands, maxComputedElements))
+    folded.push_back(graph::ConstantOp::create(
+        builder, loc, op->getResult(0).getType(), *value));
+}
+
+std::optional<int64_t> Emitter::computedInt(Value value) {
+  if (!value || failed() || !isa<IntegerType>(elementOf(value)))
+    return std::nullopt;
+  if (auto known = constantInts(value))
+    return known->size() == 1 ? std::optional(known->front()) : std::nullopt;
+  int budget = maxComputedOps;
+  auto elements =
+      dyn_cast_if_present<DenseIntElementsAttr>(valueOf(value, budget));
+  if (!elements || elements.getNumElements() != 1)
+    return std::nullopt;
+  llvm::APInt number = *elements.value_begin<llvm::APInt>();
+  return isSignedInteger(elementOf(value)) ? number.getSExtValue()
+                                           : int64_t(number.getZExtValue());
 }
 
 Emitter::Exprs Emitter::readSizes(Value value, int64_t lo, int64_t hi) {

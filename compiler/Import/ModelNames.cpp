@@ -16,9 +16,14 @@ void define(Body &body, ArrayRef<NameId> names) {
       body.own.insert(name);
 }
 
-void defineOutputs(Body &body) {
-  for (const NamedNode &node : body.nodes)
+/// What follows from the nodes of a body.
+void defineNodes(Body &body) {
+  body.size = body.nodes.size();
+  for (const NamedNode &node : body.nodes) {
     define(body, node.outputs);
+    for (const Body *inner : node.bodies)
+      body.size += inner->size;
+  }
 }
 
 } // namespace
@@ -80,7 +85,7 @@ const Body &ModelNames::body(const onnx::GraphProto &graph) {
   define(*body, ids(graph.sparse_initializer(), [](const auto &each) {
     return StringRef(each.values().name());
   }));
-  defineOutputs(*body);
+  defineNodes(*body);
   return *(bodies[&graph] = std::move(body));
 }
 
@@ -93,7 +98,7 @@ const Body &ModelNames::body(const onnx::FunctionProto &function) {
   body->nodes = nodes(function.node());
   body->outputs = ids(function.output());
   define(*body, body->inputs);
-  defineOutputs(*body);
+  defineNodes(*body);
   return *(bodies[&function] = std::move(body));
 }
 

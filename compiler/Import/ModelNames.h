@@ -41,6 +41,8 @@ struct Body {
   llvm::ArrayRef<NameId> inputs, initializers, outputs;
   /// All names that are defined here: what else is read, is read from outside.
   llvm::DenseSet<NameId> own;
+  /// How many nodes it has, with those of the bodies among their attributes.
+  uint64_t size = 0;
 };
 
 /// The names of one model, which must outlive it.

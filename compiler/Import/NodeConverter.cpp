@@ -193,20 +193,52 @@ void NodeConverter::setOutput(unsigned i, Value value) {
     outputs[i] = value;
 }
 
-SmallVector<Value> NodeConverter::importBody(const onnx::GraphProto &body) {
+SmallVector<Value> NodeConverter::importBody(const onnx::GraphProto &body,
+                                             ValueRange inputs) {
   // Of an If with two bad branches, both are to be reported.
   if (failed() && !getProblem()->reason.empty())
     return {};
-  if (body.input_size()) {
-    (void)invalid("has a body with inputs, which the operator does not give");
+  if (size_t(body.input_size()) != inputs.size()) {
+    (void)invalid("has a body of " + Twine(body.input_size()) +
+                  " inputs where the operator gives " + Twine(inputs.size()));
     return {};
   }
-  std::optional<SmallVector<Value>> values = importer.importBody(body);
+  std::optional<SmallVector<Value>> values = importer.importBody(body, inputs);
   if (values)
     return *values;
   // The nodes of the body have reported themselves.
   (void)unsupported("");
   return {};
+}
+
+SmallVector<Value> NodeConverter::importStep(const onnx::GraphProto &body,
+                                             ValueRange inputs) {
+  if (failed())
+    return {};
+  if (!importer.mayUnroll(body)) {
+    Problem problem = GraphImporter::tooManySteps();
+    (void)unsupported(problem.reason, problem.fix);
+    return {};
+  }
+  ++state.loops;
+  SmallVector<Value> values = importBody(body, inputs);
+  --state.loops;
+  return values;
+}
+
+SmallVector<RankedTensorType>
+NodeConverter::stepTypes(const onnx::GraphProto &body, ValueRange inputs) {
+  Region scratch;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&scratch.emplaceBlock());
+  ImportState::Known known = state.known;
+  llvm::DenseSet<Value> narrow = state.narrow;
+  SmallVector<RankedTensorType> types;
+  for (Value value : importStep(body, inputs))
+    types.push_back(cast<RankedTensorType>(value.getType()));
+  state.known = std::move(known);
+  state.narrow = std::move(narrow);
+  return types;
 }
 
 } // namespace tenon

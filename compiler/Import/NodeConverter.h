@@ -104,9 +104,17 @@ public:
 
   //===--- Bodies ---===//
 
-  /// Imports a body at the builder's place, without inputs (as If has them),
-  /// and gives its outputs; empty after a problem.
-  llvm::SmallVector<mlir::Value> importBody(const onnx::GraphProto &body);
+  /// Imports a body at the builder's place, on these values for its inputs
+  /// (none for those of If), and gives its outputs; empty after a problem.
+  llvm::SmallVector<mlir::Value> importBody(const onnx::GraphProto &body,
+                                            mlir::ValueRange inputs = {});
+  /// The same for one step of a loop; a problem when all loops of the model
+  /// come to too many nodes.
+  llvm::SmallVector<mlir::Value> importStep(const onnx::GraphProto &body,
+                                            mlir::ValueRange inputs);
+  /// The types of what a step would give, which does not join the model.
+  llvm::SmallVector<mlir::RankedTensorType>
+  stepTypes(const onnx::GraphProto &body, mlir::ValueRange inputs);
 
 private:
   friend class GraphImporter;

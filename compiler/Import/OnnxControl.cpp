@@ -13,12 +13,8 @@ namespace {
 /// Constant in each of its forms: one attribute says which.
 LogicalResult convertConstant(NodeConverter &node) {
   Type f32 = node.f32(), i64 = node.integer(64);
-  if (const onnx::TensorProto *tensor = node.tensorAttr("value")) {
-    auto data = readTensor(*tensor, node.state.file, node.context());
-    if (!data)
-      return node.unsupported(llvm::toString(data.takeError()));
-    return node.output(node.tensor(*data, node.name()));
-  }
+  if (const onnx::TensorProto *tensor = node.tensorAttr("value"))
+    return node.output(node.tensor(*tensor, node.name()));
   if (node.hasAttr("value_float"))
     return node.output(node.scalar(f32, node.floatAttr("value_float", 0)));
   if (node.hasAttr("value_int")) {

@@ -26,6 +26,7 @@ llvm::ArrayRef<OpRow> fusedAttentionRows(); // OnnxFusedAttention.cpp
 llvm::ArrayRef<OpRow> fusedNormalizeRows(); // OnnxFusedNormalize.cpp
 llvm::ArrayRef<OpRow> groupQueryRows();     // OnnxGroupQuery.cpp
 llvm::ArrayRef<OpRow> indexingRows();       // OnnxIndexing.cpp
+llvm::ArrayRef<OpRow> loopRows();           // OnnxLoop.cpp
 llvm::ArrayRef<OpRow> lossRows();           // OnnxLoss.cpp
 llvm::ArrayRef<OpRow> matrixRows();         // OnnxMatrix.cpp
 llvm::ArrayRef<OpRow> movementRows();       // OnnxMovement.cpp
@@ -38,6 +39,7 @@ llvm::ArrayRef<OpRow> recurrentRows();      // OnnxRecurrent.cpp
 llvm::ArrayRef<OpRow> reductionRows();      // OnnxReduction.cpp
 llvm::ArrayRef<OpRow> resizeRows();         // OnnxResize.cpp
 llvm::ArrayRef<OpRow> samplingRows();       // OnnxSampling.cpp
+llvm::ArrayRef<OpRow> scanRows();           // OnnxScan.cpp
 llvm::ArrayRef<OpRow> shapeRows();          // OnnxShape.cpp
 llvm::ArrayRef<OpRow> sliceRows();          // OnnxSlice.cpp
 llvm::ArrayRef<OpRow> squeezeRows();        // OnnxSqueeze.cpp

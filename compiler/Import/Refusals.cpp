@@ -16,7 +16,6 @@ struct Group {
   ArrayRef<StringLiteral> ops;
 };
 
-constexpr StringLiteral loops[] = {"Loop", "Scan"};
 constexpr StringLiteral sequences[] = {
     "ConcatFromSequence", "SequenceAt",    "SequenceConstruct",
     "SequenceEmpty",      "SequenceErase", "SequenceInsert",
@@ -41,9 +40,6 @@ constexpr StringLiteral tensorsOnly = "export the model with tensors only";
 constexpr StringLiteral outside = "do this before or after the model";
 
 const Group groups[] = {
-    {{"is a loop, which is not supported yet",
-      "export the model with the loop unrolled, or one step of it"},
-     loops},
     {{"works on sequences, and only tensors are supported", tensorsOnly},
      sequences},
     {{"works on optional values, and only tensors are supported", tensorsOnly},

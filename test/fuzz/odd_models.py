@@ -208,6 +208,46 @@ def structure():
     put("268_3000_readers", model(deep, outs=[info("t2999")]))
 
 
+def loops():
+    def body(nodes, state="r", name="b"):
+        return h.make_graph(
+            nodes, name,
+            [info(f"{name}_i", (), T.INT64), info(f"{name}_c", (), T.BOOL),
+             info(f"{name}_v", None)],
+            [info(f"{name}_c", (), T.BOOL), info(state, None)],
+        )
+
+    def loop(name, steps, inner, flag="", ins=None, rank=2):
+        put(name, model(
+            [node("Loop", ["n", flag, "x"], ["y"], name[4:], body=inner)],
+            ins=ins,
+            outs=[out(rank)],
+            inits=[constant("n", T.INT64, [], [steps]),
+                   constant("two", T.INT64, [], [2])],
+        ))
+
+    negate = [node("Neg", ["b_v"], ["r"])]
+    loop("290_loop_2^62_times", 1 << 62, body(negate))
+    nested = body([node("Neg", ["b0_v"], ["r0"])], "r0", "b0")
+    for i in range(1, 30):
+        nested = body([node("Loop", ["two", "", f"b{i}_v"], [f"r{i}"],
+                            body=nested)], f"r{i}", f"b{i}")
+    loop("291_30_loops_in_each_other", 2, nested)
+    long = [node("Neg", [f"t{i - 1}" if i else "b_v"], [f"t{i}"])
+            for i in range(50_000)]
+    loop("292_loop_of_50k_nodes", 3, body(long, "t49999"))
+    double = [node("Concat", ["b_v", "b_v"], ["r"], axis=0)]
+    loop("293_loop_doubles_62_times", 62, body(double))
+    loop("294_loop_no_times", 0, body(negate))
+    loop("295_loop_while_an_input_says_so", 9, body(negate), "flag",
+         [info("x"), info("flag", (), T.BOOL)])
+    loop("296_loop_reads_its_result", 2, body([node("Neg", ["y"], ["r"])]))
+    step = h.make_graph([node("Neg", ["e"], ["o"])], "b", [info("e", (0,))],
+                        [info("o", (0,))])
+    one("297_scan_of_2^40_steps", "Scan", ["x"],
+        given=[info("x", (1 << 40, 0))], body=step, num_scan_inputs=1)
+
+
 def functions():
     imports = [h.make_opsetid("", 17)]
 
@@ -266,7 +306,8 @@ def main():
     directory = sys.argv[1]
     os.makedirs(directory, exist_ok=True)
     for section in (
-        attention, quantized, extents, dims, structure, functions, files,
+        attention, quantized, extents, dims, structure, loops, functions,
+        files,
     ):
         section()
     for name, data in MODELS.items():
