@@ -62,9 +62,12 @@ struct ImportState {
   llvm::DenseMap<const onnx::TensorProto *, Stored> stored;
 
   /// How many loops are being unrolled around the builder, and how many nodes
-  /// all loops have become so far.
+  /// all loops and sequences have become so far.
   int loops = 0;
-  uint64_t unrolledNodes = 0;
+  uint64_t repeatedNodes = 0;
+
+  /// How many elements all sequences have that were made so far.
+  uint64_t sequenceElements = 0;
 
   /// Text of the last error that MLIR reported.
   std::string lastError;

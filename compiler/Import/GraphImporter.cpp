@@ -7,6 +7,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -75,15 +76,14 @@ NamedValue GraphImporter::lookup(NameId name) const {
   return {};
 }
 
-void GraphImporter::define(NameId name, Value value) {
-  auto state = value ? NamedValue::State::Present : NamedValue::State::Poisoned;
+void GraphImporter::define(NameId name, const NamedValue &value) {
   if (name != kNoName)
-    scope->values[name] = {state, value};
+    scope->values[name] = value;
 }
 
 void GraphImporter::poison(const NamedNode &node) {
   for (NameId output : node.outputs)
-    define(output, {});
+    define(output, Value());
 }
 
 bool GraphImporter::usesPoison(const NamedNode &node) const {
@@ -207,7 +207,8 @@ void GraphImporter::convert(const NamedNode &named, const OpRow &row,
     return poison(named);
   }
   for (auto [name, value] : llvm::zip(named.outputs, converter.outputs))
-    define(name, value);
+    if (value)
+      define(name, *value);
 }
 
 void GraphImporter::importCall(const NamedNode &named,
@@ -222,8 +223,8 @@ void GraphImporter::importCall(const NamedNode &named,
     return poison(named);
   }
   const Body &body = names.body(function);
-  if (state.loops && !mayUnroll(body)) {
-    addIssue(node, callee.opset, tooManySteps());
+  if (state.loops && !mayRepeat(body.size + 1)) {
+    addIssue(node, callee.opset, repeatsTooMuch());
     return poison(named);
   }
   Scope inner;
@@ -241,9 +242,9 @@ void GraphImporter::importCall(const NamedNode &named,
   Scope *outer = std::exchange(scope, &inner);
   const Frame *caller = std::exchange(frame, &called);
   importNodes(body, liveNodes(body, orderNodes(body).nodes, wanted));
-  SmallVector<Value> values;
+  SmallVector<NamedValue> values;
   for (NameId name : wanted)
-    values.push_back(lookup(name).value);
+    values.push_back(lookup(name));
   scope = outer;
   frame = caller;
 
@@ -253,34 +254,37 @@ void GraphImporter::importCall(const NamedNode &named,
       define(name, *next++);
 }
 
-bool GraphImporter::mayUnroll(const Body &body) {
-  state.unrolledNodes += body.size + 1;
-  return state.unrolledNodes <= kMaxUnrolledNodes;
+bool GraphImporter::mayRepeat(uint64_t nodes) {
+  state.repeatedNodes = llvm::SaturatingAdd(state.repeatedNodes, nodes);
+  return state.repeatedNodes <= kMaxRepeatedNodes;
 }
 
-Problem GraphImporter::tooManySteps() {
+Problem GraphImporter::repeatsTooMuch() {
   return {NodeIssue::Kind::Unsupported,
-          "the steps of the model's loops come to more than " +
-              std::to_string(kMaxUnrolledNodes) + " nodes",
-          "export one step of the loop as a model, and repeat it outside"};
+          "the model's loops and sequences come to more than " +
+              std::to_string(kMaxRepeatedNodes) + " nodes",
+          "export one step as a model, and repeat it outside"};
 }
 
-std::optional<SmallVector<Value>>
-GraphImporter::importBody(const onnx::GraphProto &graph, ValueRange inputs) {
+std::optional<SmallVector<NamedValue>>
+GraphImporter::importBody(const onnx::GraphProto &graph,
+                          ArrayRef<NamedValue> inputs) {
   const Body &body = names.body(graph);
   Scope inner;
   inner.outer = scope;
   for (auto [name, value] : llvm::zip_equal(body.inputs, inputs))
-    inner.values[name] = {NamedValue::State::Present, value};
+    inner.values[name] = value;
   Scope *outer = std::exchange(scope, &inner);
   auto live = liveNodes(body, orderNodes(body).nodes, body.outputs);
   importInitializers(graph, live);
   importNodes(body, live);
-  SmallVector<Value> values;
+  SmallVector<NamedValue> values;
   for (NameId name : body.outputs)
-    values.push_back(lookup(name).value);
+    values.push_back(lookup(name));
   scope = outer;
-  if (llvm::is_contained(values, Value()))
+  if (llvm::any_of(values, [](const NamedValue &value) {
+        return value.state == NamedValue::State::Poisoned;
+      }))
     return std::nullopt;
   return values;
 }

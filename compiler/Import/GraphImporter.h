@@ -17,17 +17,6 @@
 
 namespace tenon {
 
-/// What a name of the model stands for where it is used.
-struct NamedValue {
-  enum class State {
-    Present,
-    Absent,   // An optional input of a function that its call left out.
-    Poisoned, // The output of a node that has a problem.
-  };
-  State state = State::Absent;
-  mlir::Value value; // When present.
-};
-
 /// The node's name in printable form, or "Op:first_output".
 std::string nodeName(const onnx::NodeProto &node);
 
@@ -46,15 +35,16 @@ public:
                                         llvm::StringRef name) const;
   /// Imports a body here, on these values for its inputs; nothing when a node
   /// of it has a problem.
-  std::optional<llvm::SmallVector<mlir::Value>>
-  importBody(const onnx::GraphProto &graph, mlir::ValueRange inputs);
+  std::optional<llvm::SmallVector<NamedValue>>
+  importBody(const onnx::GraphProto &graph, llvm::ArrayRef<NamedValue> inputs);
 
-  /// Counts one more step of a loop, or a call within one; false when that
-  /// makes too many nodes.
-  bool mayUnroll(const onnx::GraphProto &body) {
-    return mayUnroll(names.body(body));
+  /// Nodes of a body, with those of the bodies inside.
+  uint64_t sizeOf(const onnx::GraphProto &body) {
+    return names.body(body).size;
   }
-  static Problem tooManySteps();
+  /// Counts nodes that loops or sequences make; false when that is too many.
+  bool mayRepeat(uint64_t nodes);
+  static Problem repeatsTooMuch();
 
   ImportState state;
   mlir::OpBuilder builder;
@@ -72,7 +62,6 @@ private:
     std::string prefix; // Of the names of its nodes.
   };
 
-  bool mayUnroll(const Body &body);
   void importMain(mlir::ModuleOp module);
   void importInitializers(const onnx::GraphProto &graph,
                           llvm::ArrayRef<int> live);
@@ -80,7 +69,10 @@ private:
   void importNode(const NamedNode &node);
   void importCall(const NamedNode &node, const onnx::FunctionProto &function);
   void convert(const NamedNode &node, const OpRow &row, int64_t opset);
-  void define(NameId name, mlir::Value value);
+  void define(NameId name, const NamedValue &value);
+  void define(NameId name, mlir::Value value) {
+    define(name, NamedValue::of(value));
+  }
   void poison(const NamedNode &node);
   bool usesPoison(const NamedNode &node) const;
   void addIssue(const onnx::NodeProto &node, int64_t opset,

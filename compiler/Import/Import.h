@@ -29,8 +29,12 @@ class WeightStore;
 /// The most nodes that a model may have once its functions are expanded.
 inline constexpr uint64_t kMaxNodes = 1'000'000;
 
-/// How many nodes all loops of a model may become.
-inline constexpr uint64_t kMaxUnrolledNodes = 16384;
+/// How many nodes all loops and sequences of a model may become.
+inline constexpr uint64_t kMaxRepeatedNodes = 16384;
+
+/// How many elements all sequences of a model may have, each of which is a list
+/// of its own.
+inline constexpr uint64_t kMaxSequenceElements = 4 << 20;
 
 struct ImportOptions {
   /// Symbolic dims, by dim_param, that shall be numbers.

@@ -25,12 +25,13 @@ Collected collectorOf(NodeConverter &node, const onnx::GraphProto &body,
   return {};
 }
 
-void take(ArrayRef<Value> given, MutableArrayRef<Value> state,
-          Collected &collected) {
+void take(NodeConverter &node, ArrayRef<NamedValue> given,
+          MutableArrayRef<NamedValue> state, Collected &collected) {
   llvm::copy(given.take_front(state.size()), state.begin());
-  for (auto [steps, value] :
-       llvm::zip_equal(collected, given.drop_front(state.size())))
-    steps.push_back(value);
+  for (auto [i, steps] : llvm::enumerate(collected)) {
+    size_t at = state.size() + i;
+    steps.push_back(node.tensorOf(given[at], "result " + Twine(at)));
+  }
 }
 
 Value stacked(NodeConverter &node, ArrayRef<Value> steps, int64_t axis) {
@@ -41,6 +42,10 @@ Value stacked(NodeConverter &node, ArrayRef<Value> steps, int64_t axis) {
 }
 
 Value emptyStack(NodeConverter &node, RankedTensorType type, int64_t axis) {
+  if (!type)
+    (void)node.invalid("its body gives what is no tensor");
+  if (node.failed())
+    return {};
   SmallVector<graph::Expr> dims;
   for (int64_t size : type.getShape())
     dims.push_back(node.size(ShapedType::isDynamic(size) ? 0 : size));

@@ -26,8 +26,8 @@ Collected collectorOf(NodeConverter &node, const onnx::GraphProto &body,
                       size_t before, size_t state);
 
 /// Takes what a step gave: the state, then the others.
-void take(llvm::ArrayRef<mlir::Value> given,
-          llvm::MutableArrayRef<mlir::Value> state, Collected &collected);
+void take(NodeConverter &node, llvm::ArrayRef<NamedValue> given,
+          llvm::MutableArrayRef<NamedValue> state, Collected &collected);
 
 /// What every step gave, one behind the other along an axis.
 mlir::Value stacked(NodeConverter &node, llvm::ArrayRef<mlir::Value> steps,

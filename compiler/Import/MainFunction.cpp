@@ -128,9 +128,16 @@ void GraphImporter::importMain(ModuleOp module) {
   for (auto [id, output] : llvm::zip_equal(body.outputs, graph.output())) {
     if (llvm::Error error = checkName("output", output.name()))
       return refuse(std::move(error));
-    Value value = lookup(id).value;
-    if (!value)
+    NamedValue named = lookup(id);
+    if (named.state == NamedValue::State::Poisoned)
       continue; // Its node has been reported.
+    Value value = named.value;
+    if (!value) {
+      report.invalid = "the graph output '" + printable(output.name()) +
+                       "' is no tensor; sequences, maps and optionals are not "
+                       "supported; give their tensors instead";
+      return;
+    }
     const onnx::TypeProto::Tensor &stated = output.type().tensor_type();
     Type element = elementType(state.context, stated.elem_type());
     if (stated.elem_type() && element != graph::getElementType(value)) {

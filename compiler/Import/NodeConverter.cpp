@@ -28,8 +28,25 @@ bool NodeConverter::hasInput(unsigned i) const {
          importer.lookup(inputNames[i]).state != NamedValue::State::Absent;
 }
 
+NamedValue NodeConverter::anyInput(unsigned i) const {
+  return i < numInputs() ? importer.lookup(inputNames[i]) : NamedValue();
+}
+
+const Sequence &NodeConverter::sequence(unsigned i) {
+  static const Sequence none;
+  NamedValue found = anyInput(i);
+  if (found.sequence && !failed())
+    return *found.sequence;
+  (void)invalid("its input " + Twine(i) + " is no sequence");
+  return none;
+}
+
 Value NodeConverter::optionalInput(unsigned i) {
-  return hasInput(i) ? importer.lookup(inputNames[i]).value : Value();
+  NamedValue found = anyInput(i);
+  if (found.sequence)
+    (void)invalid("its input " + Twine(i) +
+                  " is a sequence where the operator takes a tensor");
+  return found.value;
 }
 
 Value NodeConverter::input(unsigned i) {
@@ -188,13 +205,30 @@ bool NodeConverter::wantsOutput(unsigned i) const {
   return i < numOutputs() && !node.output(i).empty();
 }
 
-void NodeConverter::setOutput(unsigned i, Value value) {
+void NodeConverter::setOutput(unsigned i, NamedValue value) {
   if (i < outputs.size())
-    outputs[i] = value;
+    outputs[i] = std::move(value);
 }
 
-SmallVector<Value> NodeConverter::importBody(const onnx::GraphProto &body,
-                                             ValueRange inputs) {
+void NodeConverter::setOutput(unsigned i, Value value) {
+  if (value)
+    setOutput(i, NamedValue::of(value));
+}
+
+NamedValue NodeConverter::sequenceOf(Sequence sequence) {
+  state.sequenceElements += sequence.values.size();
+  if (state.sequenceElements > kMaxSequenceElements)
+    (void)unsupported("the model's sequences come to more than " +
+                          Twine(kMaxSequenceElements) + " elements",
+                      "join the tensors with Concat instead");
+  if (failed())
+    return NamedValue();
+  return {NamedValue::State::Sequence, Value(),
+          std::make_shared<Sequence>(std::move(sequence))};
+}
+
+SmallVector<NamedValue> NodeConverter::importBody(const onnx::GraphProto &body,
+                                                  ArrayRef<NamedValue> inputs) {
   // Of an If with two bad branches, both are to be reported.
   if (failed() && !getProblem()->reason.empty())
     return {};
@@ -203,7 +237,7 @@ SmallVector<Value> NodeConverter::importBody(const onnx::GraphProto &body,
                   " inputs where the operator gives " + Twine(inputs.size()));
     return {};
   }
-  std::optional<SmallVector<Value>> values = importer.importBody(body, inputs);
+  auto values = importer.importBody(body, inputs);
   if (values)
     return *values;
   // The nodes of the body have reported themselves.
@@ -211,34 +245,47 @@ SmallVector<Value> NodeConverter::importBody(const onnx::GraphProto &body,
   return {};
 }
 
-SmallVector<Value> NodeConverter::importStep(const onnx::GraphProto &body,
-                                             ValueRange inputs) {
+SmallVector<NamedValue> NodeConverter::importStep(const onnx::GraphProto &body,
+                                                  ArrayRef<NamedValue> inputs) {
   if (failed())
     return {};
-  if (!importer.mayUnroll(body)) {
-    Problem problem = GraphImporter::tooManySteps();
-    (void)unsupported(problem.reason, problem.fix);
+  if (!mayRepeat(importer.sizeOf(body) + 1))
     return {};
-  }
   ++state.loops;
-  SmallVector<Value> values = importBody(body, inputs);
+  SmallVector<NamedValue> values = importBody(body, inputs);
   --state.loops;
   return values;
 }
 
+bool NodeConverter::mayRepeat(uint64_t nodes) {
+  if (importer.mayRepeat(nodes))
+    return true;
+  Problem problem = GraphImporter::repeatsTooMuch();
+  (void)unsupported(problem.reason, problem.fix);
+  return false;
+}
+
 SmallVector<RankedTensorType>
-NodeConverter::stepTypes(const onnx::GraphProto &body, ValueRange inputs) {
+NodeConverter::stepTypes(const onnx::GraphProto &body,
+                         ArrayRef<NamedValue> inputs) {
   Region scratch;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(&scratch.emplaceBlock());
   ImportState::Known known = state.known;
   llvm::DenseSet<Value> narrow = state.narrow;
   SmallVector<RankedTensorType> types;
-  for (Value value : importStep(body, inputs))
-    types.push_back(cast<RankedTensorType>(value.getType()));
+  for (const NamedValue &made : importStep(body, inputs))
+    types.push_back(made.value ? cast<RankedTensorType>(made.value.getType())
+                               : RankedTensorType());
   state.known = std::move(known);
   state.narrow = std::move(narrow);
   return types;
+}
+
+Value NodeConverter::tensorOf(const NamedValue &value, const Twine &what) {
+  if (!value.value)
+    (void)invalid(what + " of its body is no tensor");
+  return value.value;
 }
 
 } // namespace tenon

@@ -22,6 +22,7 @@
 
 #include "compiler/Import/Emitter.h"
 #include "compiler/Import/ModelNames.h"
+#include "compiler/Import/NamedValue.h"
 
 namespace tenon {
 
@@ -49,6 +50,10 @@ public:
   mlir::Value input(unsigned i);
   /// Input i, null when it is left out.
   mlir::Value optionalInput(unsigned i);
+  /// Input i, whatever it is.
+  NamedValue anyInput(unsigned i) const;
+  /// Input i, which must be a sequence; empty after a problem.
+  const Sequence &sequence(unsigned i);
   /// All inputs; each must be there.
   llvm::SmallVector<mlir::Value> inputs();
   /// A problem unless lo <= number of inputs <= hi.
@@ -96,6 +101,9 @@ public:
   bool wantsOutput(unsigned i) const;
   /// Sets output i; a null value after a problem is accepted.
   void setOutput(unsigned i, mlir::Value value);
+  void setOutput(unsigned i, NamedValue value);
+  /// A sequence, of which a model may not have too many; empty after a problem.
+  NamedValue sequenceOf(Sequence sequence);
   /// Sets the only output and ends the converter.
   mlir::LogicalResult output(mlir::Value value) {
     setOutput(0, value);
@@ -106,15 +114,22 @@ public:
 
   /// Imports a body at the builder's place, on these values for its inputs
   /// (none for those of If), and gives its outputs; empty after a problem.
-  llvm::SmallVector<mlir::Value> importBody(const onnx::GraphProto &body,
-                                            mlir::ValueRange inputs = {});
+  llvm::SmallVector<NamedValue>
+  importBody(const onnx::GraphProto &body,
+             llvm::ArrayRef<NamedValue> inputs = {});
   /// The same for one step of a loop; a problem when all loops of the model
   /// come to too many nodes.
-  llvm::SmallVector<mlir::Value> importStep(const onnx::GraphProto &body,
-                                            mlir::ValueRange inputs);
-  /// The types of what a step would give, which does not join the model.
+  llvm::SmallVector<NamedValue> importStep(const onnx::GraphProto &body,
+                                           llvm::ArrayRef<NamedValue> inputs);
+  /// Counts what a node makes so often that it may be too much; false, with a
+  /// problem, where it is.
+  bool mayRepeat(uint64_t nodes);
+  /// The types of what a step would give, which does not join the model; null
+  /// for what is no tensor.
   llvm::SmallVector<mlir::RankedTensorType>
-  stepTypes(const onnx::GraphProto &body, mlir::ValueRange inputs);
+  stepTypes(const onnx::GraphProto &body, llvm::ArrayRef<NamedValue> inputs);
+  /// The tensor that a body gives as `what`; a problem when it is none.
+  mlir::Value tensorOf(const NamedValue &value, const llvm::Twine &what);
 
 private:
   friend class GraphImporter;
@@ -127,7 +142,7 @@ private:
   const onnx::NodeProto &node;
   llvm::ArrayRef<NameId> inputNames;
   int64_t opsetVersion;
-  llvm::SmallVector<mlir::Value> outputs;
+  llvm::SmallVector<std::optional<NamedValue>> outputs;
 };
 
 /// One row of the importer's table.

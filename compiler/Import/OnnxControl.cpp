@@ -38,7 +38,10 @@ LogicalResult convertConstant(NodeConverter &node) {
 
 /// Dropout outside of training, and other ways to do nothing.
 LogicalResult convertIdentity(NodeConverter &node) {
-  return node.output(node.input(0));
+  if (!node.hasInput(0))
+    return node.output(node.input(0));
+  node.setOutput(0, node.anyInput(0));
+  return node.result();
 }
 
 LogicalResult convertDropout(NodeConverter &node) {
@@ -63,10 +66,21 @@ LogicalResult convertDropout(NodeConverter &node) {
   return node.result();
 }
 
+/// Values for what a branch gives: a sequence is all of its elements.
+SmallVector<Value> flattened(ArrayRef<NamedValue> given) {
+  SmallVector<Value> values;
+  for (const NamedValue &each : given)
+    if (each.sequence)
+      llvm::append_range(values, each.sequence->values);
+    else if (each.value)
+      values.push_back(each.value);
+  return values;
+}
+
 /// Imports one branch of an If into a block of its own.
 std::unique_ptr<Region> importBranch(NodeConverter &node,
                                      const onnx::GraphProto &body,
-                                     SmallVector<Value> &values) {
+                                     SmallVector<NamedValue> &values) {
   auto region = std::make_unique<Region>();
   Block &block = region->emplaceBlock();
   OpBuilder::InsertionGuard guard(node.builder);
@@ -75,8 +89,43 @@ std::unique_ptr<Region> importBranch(NodeConverter &node,
   values = node.importBody(body);
   node.state.known = std::move(known);
   if (!node.failed())
-    graph::YieldOp::create(node.builder, node.loc, values);
+    graph::YieldOp::create(node.builder, node.loc, flattened(values));
   return region;
+}
+
+/// Whether the branches give as many tensors in each place, so that one op
+/// gives them whichever runs.
+LogicalResult checkBranches(NodeConverter &node, ArrayRef<NamedValue> lhs,
+                            ArrayRef<NamedValue> rhs) {
+  if (lhs.size() != node.numOutputs() || rhs.size() != node.numOutputs())
+    return node.invalid("its branches do not have as many outputs as the node");
+  for (auto [a, b] : llvm::zip_equal(lhs, rhs)) {
+    bool sameLength = a.sequence && b.sequence &&
+                      a.sequence->values.size() == b.sequence->values.size();
+    if (a.state != b.state || (a.sequence && !sameLength))
+      return node.unsupported("its branches give sequences of different "
+                              "lengths, or one gives no value",
+                              "export the model with one of its branches");
+  }
+  return success();
+}
+
+/// Sets the outputs to what the op gives in the places that `like` has.
+void setOutputs(NodeConverter &node, ValueRange results,
+                ArrayRef<NamedValue> like) {
+  for (auto [i, each] : llvm::enumerate(like)) {
+    if (!each.sequence && !each.value) {
+      node.setOutput(i, each);
+      continue;
+    }
+    size_t count = each.sequence ? each.sequence->values.size() : 1;
+    SmallVector<Value> own(results.take_front(count));
+    results = results.drop_front(count);
+    if (each.sequence)
+      node.setOutput(i, node.sequenceOf({each.sequence->element, own}));
+    else
+      node.setOutput(i, own[0]);
+  }
 }
 
 /// The input of the only node that computes in a body, when it has this type
@@ -160,8 +209,8 @@ LogicalResult convertIf(NodeConverter &node) {
   if (!graph::getElementType(condition).isInteger(1))
     return node.invalid("its condition is not a bool");
   const onnx::GraphProto *taken = nullptr;
-  if (auto known = node.constantInts(condition); known && known->size() == 1)
-    taken = known->front() ? thenBody : elseBody;
+  if (auto known = node.computedInt(condition))
+    taken = *known ? thenBody : elseBody;
   else if (isSqueezeWhereOne(node, condition, *thenBody, *elseBody))
     taken = thenBody;
   if (taken) {
@@ -170,17 +219,17 @@ LogicalResult convertIf(NodeConverter &node) {
       node.setOutput(i, value);
     return node.result();
   }
-  SmallVector<Value> thenValues, elseValues;
-  auto thenRegion = importBranch(node, *thenBody, thenValues);
+  SmallVector<NamedValue> thenGives, elseGives;
+  auto thenRegion = importBranch(node, *thenBody, thenGives);
   // Both branches are imported, so that the problems of both are reported.
-  auto elseRegion = importBranch(node, *elseBody, elseValues);
+  auto elseRegion = importBranch(node, *elseBody, elseGives);
   if (node.failed())
     return failure();
-  if (thenValues.size() != node.numOutputs() ||
-      elseValues.size() != node.numOutputs())
-    return node.invalid("its branches do not have as many outputs as the node");
+  if (failed(checkBranches(node, thenGives, elseGives)))
+    return failure();
   SmallVector<Type> types;
-  for (auto [lhs, rhs] : llvm::zip(thenValues, elseValues)) {
+  for (auto [lhs, rhs] :
+       llvm::zip_equal(flattened(thenGives), flattened(elseGives))) {
     types.push_back(mergeTypes(node, lhs, rhs));
     if (node.failed())
       return failure();
@@ -194,9 +243,8 @@ LogicalResult convertIf(NodeConverter &node) {
   state.addRegion(std::move(thenRegion));
   state.addRegion(std::move(elseRegion));
   Operation *op = node.builder.create(state);
-  for (auto [i, value] : llvm::enumerate(op->getResults()))
-    node.setOutput(i, value);
-  return success();
+  setOutputs(node, op->getResults(), thenGives);
+  return node.result();
 }
 
 } // namespace

@@ -31,28 +31,31 @@ std::optional<int64_t> tripCount(NodeConverter &node) {
 }
 
 /// What the body is given at a step.
-SmallVector<Value> loopInputs(NodeConverter &node, int64_t step,
-                              ArrayRef<Value> state) {
+SmallVector<NamedValue> loopInputs(NodeConverter &node, int64_t step,
+                                   ArrayRef<NamedValue> state) {
   Value number = node.sizesVector(node.size(step), node.integer(64));
-  SmallVector<Value> inputs = {node.reshape(number, {}),
-                               node.scalar(node.boolean(), 1)};
+  SmallVector<NamedValue> inputs = {
+      NamedValue::of(node.reshape(number, {})),
+      NamedValue::of(node.scalar(node.boolean(), 1))};
   llvm::append_range(inputs, state);
   return inputs;
 }
 
 /// Steps from `state` on, which becomes that after the last one.
 LogicalResult runLoop(NodeConverter &node, const onnx::GraphProto &body,
-                      int64_t count, SmallVector<Value> &state,
+                      int64_t count, SmallVector<NamedValue> &state,
                       Collected &collected) {
   for (int64_t step = 0; count < 0 || step < count; ++step) {
-    SmallVector<Value> given =
+    SmallVector<NamedValue> given =
         node.importStep(body, loopInputs(node, step, state));
     if (node.failed())
       return failure();
-    take(ArrayRef(given).drop_front(), state, collected);
+    take(node, ArrayRef(given).drop_front(), state, collected);
     // Nobody asks what the last step says.
     auto goesOn =
-        step + 1 == count ? std::optional(false) : knownFlag(node, given[0]);
+        step + 1 == count
+            ? std::optional(false)
+            : knownFlag(node, node.tensorOf(given[0], "the condition"));
     if (!goesOn)
       return failure();
     if (!*goesOn)
@@ -67,9 +70,9 @@ LogicalResult convertLoop(NodeConverter &node) {
   auto begins = node.failed() || !node.hasInput(1)
                     ? true
                     : knownFlag(node, node.input(1));
-  SmallVector<Value> state;
+  SmallVector<NamedValue> state;
   for (unsigned i = 2; i < node.numInputs(); ++i)
-    state.push_back(node.input(i));
+    state.push_back(node.anyInput(i));
   if (node.failed())
     return failure();
   Collected collected = collectorOf(node, *body, 1, state.size());
@@ -81,11 +84,11 @@ LogicalResult convertLoop(NodeConverter &node) {
   SmallVector<RankedTensorType> types;
   if (collected.size() && collected[0].empty())
     types = node.stepTypes(*body, loopInputs(node, 0, state));
-  for (size_t i = 0; i < collected.size() && !node.failed(); ++i)
-    node.setOutput(state.size() + i,
-                   types.empty()
-                       ? stacked(node, collected[i], 0)
-                       : emptyStack(node, types[1 + state.size() + i], 0));
+  for (size_t i = 0; i < collected.size() && !node.failed(); ++i) {
+    size_t at = state.size() + i;
+    node.setOutput(at, types.empty() ? stacked(node, collected[i], 0)
+                                     : emptyStack(node, types[1 + at], 0));
+  }
   return node.result();
 }
 

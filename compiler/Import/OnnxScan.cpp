@@ -87,24 +87,24 @@ struct ScanSteps {
 /// Steps from `state` on, which becomes that after the last one; gives what
 /// they wrote.
 SmallVector<Value> runScan(NodeConverter &node, const ScanSteps &scan,
-                           ArrayRef<Value> inputs, SmallVector<Value> &state) {
+                           ArrayRef<Value> inputs,
+                           SmallVector<NamedValue> &state) {
   Collected collected(scan.written.axes.size());
   for (int64_t step = 0; step < scan.count && !node.failed(); ++step) {
-    SmallVector<Value> given = state;
+    SmallVector<NamedValue> given = state;
     for (auto [input, axis, backwards] :
          llvm::zip_equal(inputs, scan.read.axes, scan.read.directions))
-      given.push_back(elementAt(node, input, axis,
-                                backwards ? scan.count - 1 - step : step));
-    SmallVector<Value> results = node.importStep(scan.body, given);
-    if (node.failed())
-      return {};
-    take(results, state, collected);
+      given.push_back(NamedValue::of(elementAt(
+          node, input, axis, backwards ? scan.count - 1 - step : step)));
+    SmallVector<NamedValue> results = node.importStep(scan.body, given);
+    if (!node.failed())
+      take(node, results, state, collected);
   }
   SmallVector<RankedTensorType> types;
   if (scan.count == 0 && !node.failed()) {
-    SmallVector<Value> given = state;
+    SmallVector<NamedValue> given = state;
     for (auto [input, axis] : llvm::zip_equal(inputs, scan.read.axes))
-      given.push_back(noElement(node, input, axis));
+      given.push_back(NamedValue::of(noElement(node, input, axis)));
     types = node.stepTypes(scan.body, given);
   }
   SmallVector<Value> results;
@@ -112,12 +112,13 @@ SmallVector<Value> runScan(NodeConverter &node, const ScanSteps &scan,
     SmallVector<Value> &steps = collected[i];
     if (scan.written.directions[i])
       std::reverse(steps.begin(), steps.end());
-    RankedTensorType type = types.empty()
-                                ? cast<RankedTensorType>(steps[0].getType())
-                                : types[state.size() + i];
-    int64_t axis = node.normalizeAxis(scan.written.axes[i], type.getRank() + 1);
-    results.push_back(types.empty() ? stacked(node, steps, axis)
-                                    : emptyStack(node, type, axis));
+    Type type =
+        types.empty() ? steps[0].getType() : Type(types[state.size() + i]);
+    int64_t rank = type ? cast<RankedTensorType>(type).getRank() + 1 : 1;
+    int64_t axis = node.normalizeAxis(scan.written.axes[i], rank);
+    results.push_back(types.empty()
+                          ? stacked(node, steps, axis)
+                          : emptyStack(node, types[state.size() + i], axis));
   }
   return results;
 }
@@ -149,8 +150,9 @@ LogicalResult convertScan(NodeConverter &node) {
   if (!steps)
     return failure();
   scan.count = *steps;
-  SmallVector<Value> written = runScan(node, scan, inputs, state);
-  for (auto [i, value] : llvm::enumerate(state))
+  auto last = llvm::map_to_vector(state, NamedValue::of);
+  SmallVector<Value> written = runScan(node, scan, inputs, last);
+  for (auto [i, value] : llvm::enumerate(last))
     node.setOutput(i, value);
   for (auto [i, value] : llvm::enumerate(written))
     node.setOutput(state.size() + i, value);
@@ -189,12 +191,14 @@ LogicalResult convertBatchedScan(NodeConverter &node) {
   Collected results(state.size() + others);
   for (int64_t each = 0; each < *batch && !node.failed(); ++each) {
     auto own = [&](Value value) { return elementAt(node, value, 0, each); };
-    SmallVector<Value> last = llvm::map_to_vector(state, own);
+    SmallVector<NamedValue> last = llvm::map_to_vector(
+        state, [&](Value value) { return NamedValue::of(own(value)); });
     SmallVector<Value> written =
         runScan(node, scan, llvm::map_to_vector(inputs, own), last);
-    llvm::append_range(last, written);
-    for (auto [values, value] : llvm::zip(results, last))
-      values.push_back(value);
+    for (Value value : written)
+      last.push_back(NamedValue::of(value));
+    for (auto [i, value] : llvm::enumerate(last))
+      results[i].push_back(node.tensorOf(value, "result " + Twine(i)));
   }
   if (*batch == 0)
     return node.unsupported("has an empty batch", "leave it out");

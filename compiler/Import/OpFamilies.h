@@ -40,6 +40,7 @@ llvm::ArrayRef<OpRow> reductionRows();      // OnnxReduction.cpp
 llvm::ArrayRef<OpRow> resizeRows();         // OnnxResize.cpp
 llvm::ArrayRef<OpRow> samplingRows();       // OnnxSampling.cpp
 llvm::ArrayRef<OpRow> scanRows();           // OnnxScan.cpp
+llvm::ArrayRef<OpRow> sequenceRows();       // OnnxSequence.cpp
 llvm::ArrayRef<OpRow> shapeRows();          // OnnxShape.cpp
 llvm::ArrayRef<OpRow> sliceRows();          // OnnxSlice.cpp
 llvm::ArrayRef<OpRow> squeezeRows();        // OnnxSqueeze.cpp

@@ -39,8 +39,8 @@ ArrayRef<ArrayRef<OpRow>> allRows() {
       quantizeRows(),       recurrentRows(),
       reductionRows(),      resizeRows(),
       samplingRows(),       scanRows(),
-      shapeRows(),          sliceRows(),
-      squeezeRows(),
+      sequenceRows(),       shapeRows(),
+      sliceRows(),          squeezeRows(),
   };
   return families;
 }

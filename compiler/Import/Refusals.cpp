@@ -16,12 +16,6 @@ struct Group {
   ArrayRef<StringLiteral> ops;
 };
 
-constexpr StringLiteral sequences[] = {
-    "ConcatFromSequence", "SequenceAt",    "SequenceConstruct",
-    "SequenceEmpty",      "SequenceErase", "SequenceInsert",
-    "SequenceLength",     "SequenceMap",   "SplitToSequence"};
-constexpr StringLiteral optionals[] = {"Optional", "OptionalGetElement",
-                                       "OptionalHasElement"};
 constexpr StringLiteral strings[] = {"RegexFullMatch", "StringConcat",
                                      "StringNormalizer", "StringSplit",
                                      "TfIdfVectorizer"};
@@ -36,14 +30,9 @@ constexpr StringLiteral missing[] = {"BitCast",    "CausalConvWithState",
                                      "Det",        "LinearAttention",
                                      "MaxRoiPool", "Unique"};
 
-constexpr StringLiteral tensorsOnly = "export the model with tensors only";
 constexpr StringLiteral outside = "do this before or after the model";
 
 const Group groups[] = {
-    {{"works on sequences, and only tensors are supported", tensorsOnly},
-     sequences},
-    {{"works on optional values, and only tensors are supported", tensorsOnly},
-     optionals},
     {{"works on strings, and only numbers are supported", outside}, strings},
     {{"draws random numbers, so its inputs do not define its result",
       "make the numbers outside and give them to the model as an input"},

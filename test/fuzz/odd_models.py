@@ -248,6 +248,42 @@ def loops():
         given=[info("x", (1 << 40, 0))], body=step, num_scan_inputs=1)
 
 
+def sequences():
+    def listed(name, nodes, inits=(), ins=None, rank=2):
+        put(name, model(
+            [node("SequenceConstruct", ["x", "x"], ["q"]), *nodes], ins=ins,
+            outs=[out(rank)], inits=inits,
+        ))
+
+    def place(value):
+        return [constant("p", T.INT64, [], [value])]
+
+    join = node("ConcatFromSequence", ["r"], ["y"], axis=0)
+    listed("300_sequence_is_the_output", [node("Identity", ["q"], ["y"])])
+    listed("301_sequence_at_2^62", [node("SequenceAt", ["q", "p"], ["y"])],
+           place(1 << 62))
+    listed("302_sequence_erased_to_nothing",
+           [node("SequenceErase", ["q"], ["a"]),
+            node("SequenceErase", ["a"], ["b"]),
+            node("SequenceErase", ["b"], ["r"]), join])
+    listed("303_sequence_of_sequences",
+           [node("SequenceConstruct", ["q", "q"], ["r"]), join])
+    listed("304_split_to_2^30_tensors",
+           [node("SplitToSequence", ["h"], ["r"], keepdims=0), join],
+           ins=[info("x"), info("h", (1 << 30,))], rank=1)
+    listed("305_split_by_minus_2^63",
+           [node("SplitToSequence", ["x", "p"], ["r"]), join],
+           place(-1 << 63))
+    body = h.make_graph([node("Add", ["a", "b"], ["c"])], "b",
+                        [info("a", None), info("b", None)], [info("c", None)])
+    listed("306_map_of_two_lengths",
+           [node("SequenceErase", ["q"], ["s"]),
+            node("SequenceMap", ["q", "s"], ["r"], body=body), join])
+    listed("307_optional_of_nothing",
+           [node("Optional", [], ["o"]),
+            node("OptionalGetElement", ["o"], ["y"])])
+
+
 def functions():
     imports = [h.make_opsetid("", 17)]
 
@@ -306,8 +342,8 @@ def main():
     directory = sys.argv[1]
     os.makedirs(directory, exist_ok=True)
     for section in (
-        attention, quantized, extents, dims, structure, loops, functions,
-        files,
+        attention, quantized, extents, dims, structure, loops, sequences,
+        functions, files,
     ):
         section()
     for name, data in MODELS.items():

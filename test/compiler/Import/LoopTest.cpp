@@ -156,8 +156,8 @@ TEST_F(LoopTest, TheLastStepIsNotAsked) {
 TEST_F(LoopTest, TooManyStepsAreRefused) {
   count(INT64_MAX);
   loop("m", "");
-  expectReason("the steps of the model's loops come to more than 16384 nodes; "
-               "export one step");
+  expectReason("the model's loops and sequences come to more than 16384 "
+               "nodes; export one step");
 }
 
 TEST_F(LoopTest, EmptyBodiesHaveABoundToo) {
@@ -204,7 +204,7 @@ TEST_F(LoopTest, CallsInStepsCount) {
   loop("m", "");
   body.node("Many", {"next"}, {"called"}, "my");
   body.graph->mutable_output(1)->set_name("called");
-  expectReason("(my.Many, opset 1): the steps of the model's loops come to "
+  expectReason("(my.Many, opset 1): the model's loops and sequences come to "
                "more than 16384 nodes");
 }
 
