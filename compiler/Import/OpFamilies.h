@@ -17,6 +17,7 @@ llvm::ArrayRef<OpRow> attentionRows();      // OnnxAttention.cpp
 llvm::ArrayRef<OpRow> controlRows();        // OnnxControl.cpp
 llvm::ArrayRef<OpRow> convRows();           // OnnxConv.cpp
 llvm::ArrayRef<OpRow> detectionRows();      // OnnxDetection.cpp
+llvm::ArrayRef<OpRow> determinantRows();    // OnnxDeterminant.cpp
 llvm::ArrayRef<OpRow> diffusionRows();      // OnnxDiffusion.cpp
 llvm::ArrayRef<OpRow> einsumRows();         // OnnxEinsum.cpp
 llvm::ArrayRef<OpRow> elementwiseRows();    // OnnxElementwise.cpp
@@ -44,6 +45,7 @@ llvm::ArrayRef<OpRow> sequenceRows();       // OnnxSequence.cpp
 llvm::ArrayRef<OpRow> shapeRows();          // OnnxShape.cpp
 llvm::ArrayRef<OpRow> sliceRows();          // OnnxSlice.cpp
 llvm::ArrayRef<OpRow> squeezeRows();        // OnnxSqueeze.cpp
+llvm::ArrayRef<OpRow> uniqueRows();         // OnnxUnique.cpp
 
 } // namespace tenon
 

@@ -25,22 +25,18 @@ constexpr StringLiteral changedIn28[] = {
 
 ArrayRef<ArrayRef<OpRow>> allRows() {
   static const ArrayRef<OpRow> families[] = {
-      activationRows(),     attentionRows(),
-      controlRows(),        convRows(),
-      detectionRows(),      diffusionRows(),
-      einsumRows(),         elementwiseRows(),
-      fewBitsRows(),        fourierRows(),
-      fusedAttentionRows(), fusedNormalizeRows(),
-      groupQueryRows(),     indexingRows(),
-      loopRows(),           lossRows(),
-      matrixRows(),         movementRows(),
-      normalizeRows(),      padRows(),
-      poolRows(),           qlinearRows(),
-      quantizeRows(),       recurrentRows(),
-      reductionRows(),      resizeRows(),
-      samplingRows(),       scanRows(),
-      sequenceRows(),       shapeRows(),
-      sliceRows(),          squeezeRows(),
+      activationRows(),     attentionRows(),  controlRows(),
+      convRows(),           detectionRows(),  determinantRows(),
+      diffusionRows(),      einsumRows(),     elementwiseRows(),
+      fewBitsRows(),        fourierRows(),    fusedAttentionRows(),
+      fusedNormalizeRows(), groupQueryRows(), indexingRows(),
+      loopRows(),           lossRows(),       matrixRows(),
+      movementRows(),       normalizeRows(),  padRows(),
+      poolRows(),           qlinearRows(),    quantizeRows(),
+      recurrentRows(),      reductionRows(),  resizeRows(),
+      samplingRows(),       scanRows(),       sequenceRows(),
+      shapeRows(),          sliceRows(),      squeezeRows(),
+      uniqueRows(),
   };
   return families;
 }
