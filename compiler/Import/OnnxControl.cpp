@@ -1,6 +1,7 @@
 //===- OnnxControl.cpp - Constant, Identity and If ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Import/Branches.h"
 #include "compiler/Import/OpFamilies.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -66,68 +67,6 @@ LogicalResult convertDropout(NodeConverter &node) {
   return node.result();
 }
 
-/// Values for what a branch gives: a sequence is all of its elements.
-SmallVector<Value> flattened(ArrayRef<NamedValue> given) {
-  SmallVector<Value> values;
-  for (const NamedValue &each : given)
-    if (each.sequence)
-      llvm::append_range(values, each.sequence->values);
-    else if (each.value)
-      values.push_back(each.value);
-  return values;
-}
-
-/// Imports one branch of an If into a block of its own.
-std::unique_ptr<Region> importBranch(NodeConverter &node,
-                                     const onnx::GraphProto &body,
-                                     SmallVector<NamedValue> &values) {
-  auto region = std::make_unique<Region>();
-  Block &block = region->emplaceBlock();
-  OpBuilder::InsertionGuard guard(node.builder);
-  node.builder.setInsertionPointToEnd(&block);
-  ImportState::Known known = node.state.known;
-  values = node.importBody(body);
-  node.state.known = std::move(known);
-  if (!node.failed())
-    graph::YieldOp::create(node.builder, node.loc, flattened(values));
-  return region;
-}
-
-/// Whether the branches give as many tensors in each place, so that one op
-/// gives them whichever runs.
-LogicalResult checkBranches(NodeConverter &node, ArrayRef<NamedValue> lhs,
-                            ArrayRef<NamedValue> rhs) {
-  if (lhs.size() != node.numOutputs() || rhs.size() != node.numOutputs())
-    return node.invalid("its branches do not have as many outputs as the node");
-  for (auto [a, b] : llvm::zip_equal(lhs, rhs)) {
-    bool sameLength = a.sequence && b.sequence &&
-                      a.sequence->values.size() == b.sequence->values.size();
-    if (a.state != b.state || (a.sequence && !sameLength))
-      return node.unsupported("its branches give sequences of different "
-                              "lengths, or one gives no value",
-                              "export the model with one of its branches");
-  }
-  return success();
-}
-
-/// Sets the outputs to what the op gives in the places that `like` has.
-void setOutputs(NodeConverter &node, ValueRange results,
-                ArrayRef<NamedValue> like) {
-  for (auto [i, each] : llvm::enumerate(like)) {
-    if (!each.sequence && !each.value) {
-      node.setOutput(i, each);
-      continue;
-    }
-    size_t count = each.sequence ? each.sequence->values.size() : 1;
-    SmallVector<Value> own(results.take_front(count));
-    results = results.drop_front(count);
-    if (each.sequence)
-      node.setOutput(i, node.sequenceOf({each.sequence->element, own}));
-    else
-      node.setOutput(i, own[0]);
-  }
-}
-
 /// The input of the only node that computes in a body, when it has this type
 /// and makes the body's only output; empty otherwise.
 std::string onlyInput(const onnx::GraphProto &body, StringRef opType) {
@@ -176,28 +115,6 @@ bool isSqueezeWhereOne(NodeConverter &node, Value condition,
   return true;
 }
 
-/// The type for both branches: where dims differ, a symbol that the branch
-/// which ran will set.
-Type mergeTypes(NodeConverter &node, Value lhs, Value rhs) {
-  auto left = graph::getDims(lhs), right = graph::getDims(rhs);
-  if (left.size() != right.size()) {
-    (void)node.unsupported("its branches give tensors of rank " +
-                               Twine(left.size()) + " and " +
-                               Twine(right.size()),
-                           "where its condition is about sizes, fix them with "
-                           "--dim NAME=N");
-    return {};
-  }
-  if (graph::getElementType(lhs) != graph::getElementType(rhs)) {
-    (void)node.invalid("its branches give tensors of different element types");
-    return {};
-  }
-  for (auto [a, b] : llvm::zip(left, right))
-    if (a != b)
-      a = node.freshSymbol("branch");
-  return graph::tensorOf(left, graph::getElementType(lhs));
-}
-
 LogicalResult convertIf(NodeConverter &node) {
   const onnx::GraphProto *thenBody = node.graphAttr("then_branch");
   const onnx::GraphProto *elseBody = node.graphAttr("else_branch");
@@ -219,31 +136,13 @@ LogicalResult convertIf(NodeConverter &node) {
       node.setOutput(i, value);
     return node.result();
   }
-  SmallVector<NamedValue> thenGives, elseGives;
-  auto thenRegion = importBranch(node, *thenBody, thenGives);
-  // Both branches are imported, so that the problems of both are reported.
-  auto elseRegion = importBranch(node, *elseBody, elseGives);
-  if (node.failed())
-    return failure();
-  if (failed(checkBranches(node, thenGives, elseGives)))
-    return failure();
-  SmallVector<Type> types;
-  for (auto [lhs, rhs] :
-       llvm::zip_equal(flattened(thenGives), flattened(elseGives))) {
-    types.push_back(mergeTypes(node, lhs, rhs));
-    if (node.failed())
-      return failure();
-  }
-  auto flag = node.reshape(condition, {});
-  if (node.failed())
-    return failure();
-  OperationState state(node.loc, graph::IfOp::getOperationName());
-  state.addOperands(flag);
-  state.addTypes(types);
-  state.addRegion(std::move(thenRegion));
-  state.addRegion(std::move(elseRegion));
-  Operation *op = node.builder.create(state);
-  setOutputs(node, op->getResults(), thenGives);
+  auto given = eitherOf(
+      node, condition, [&] { return node.importBody(*thenBody); },
+      [&] { return node.importBody(*elseBody); });
+  if (!node.failed() && given.size() != node.numOutputs())
+    return node.invalid("its branches do not have as many outputs as the node");
+  for (auto [i, value] : llvm::enumerate(given))
+    node.setOutput(i, value);
   return node.result();
 }
 

@@ -1,6 +1,7 @@
 //===- OnnxLoop.cpp - Loop, step by step ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Import/Branches.h"
 #include "compiler/Import/LoopSteps.h"
 #include "compiler/Import/OpFamilies.h"
 
@@ -8,15 +9,6 @@ using namespace mlir;
 
 namespace tenon {
 namespace {
-
-/// A bool that must be known now.
-std::optional<bool> knownFlag(NodeConverter &node, Value flag) {
-  if (auto known = node.computedInt(flag))
-    return *known != 0;
-  (void)node.unsupported("whether it goes on is known only at run time",
-                         "export the model with a fixed number of steps");
-  return std::nullopt;
-}
 
 /// How often it runs at most; -1 where it does not say.
 std::optional<int64_t> tripCount(NodeConverter &node) {
@@ -41,43 +33,88 @@ SmallVector<NamedValue> loopInputs(NodeConverter &node, int64_t step,
   return inputs;
 }
 
-/// Steps from `state` on, which becomes that after the last one.
-LogicalResult runLoop(NodeConverter &node, const onnx::GraphProto &body,
-                      int64_t count, SmallVector<NamedValue> &state,
-                      Collected &collected) {
-  for (int64_t step = 0; count < 0 || step < count; ++step) {
-    SmallVector<NamedValue> given =
-        node.importStep(body, loopInputs(node, step, state));
+/// A loop between its inputs and its outputs.
+struct LoopRun {
+  const onnx::GraphProto &body;
+  int64_t count; // At most; -1 where only the condition ends it.
+  SmallVector<NamedValue> state;
+  Collected collected;
+};
+
+/// The steps from `step` on, each where a flag of the run holds; it holds no
+/// more after the last one. Only then are the number of steps and the sizes of
+/// what they collect not known.
+LogicalResult runWhile(NodeConverter &node, LoopRun &loop, int64_t step,
+                       Value goesOn) {
+  if (loop.count < 0 || !loop.collected.empty())
+    return node.unsupported("whether it goes on is known only at run time, and "
+                            "it has no trip count or collects a result of "
+                            "each step",
+                            "export the model with a fixed number of steps");
+  for (; step < loop.count && !node.failed(); ++step) {
+    SmallVector<NamedValue> given = eitherOf(
+        node, goesOn,
+        [&] {
+          return node.importStep(loop.body, loopInputs(node, step, loop.state));
+        },
+        [&] {
+          SmallVector<NamedValue> same = {
+              NamedValue::of(node.scalar(node.boolean(), 0))};
+          llvm::append_range(same, loop.state);
+          return same;
+        });
     if (node.failed())
       return failure();
-    take(node, ArrayRef(given).drop_front(), state, collected);
-    // Nobody asks what the last step says.
-    auto goesOn =
-        step + 1 == count
-            ? std::optional(false)
-            : knownFlag(node, node.tensorOf(given[0], "the condition"));
-    if (!goesOn)
+    goesOn = given[0].value;
+    take(node, ArrayRef(given).drop_front(), loop.state, loop.collected);
+  }
+  return node.result();
+}
+
+/// The steps, each on the state that the one before left.
+LogicalResult runLoop(NodeConverter &node, LoopRun &loop) {
+  for (int64_t step = 0; step != loop.count; ++step) {
+    SmallVector<NamedValue> given =
+        node.importStep(loop.body, loopInputs(node, step, loop.state));
+    if (node.failed())
       return failure();
+    take(node, ArrayRef(given).drop_front(), loop.state, loop.collected);
+    Value flag = node.tensorOf(given[0], "the condition");
+    // Nobody asks what the last step says.
+    if (node.failed() || step + 1 == loop.count)
+      break;
+    auto goesOn = node.computedInt(flag);
+    if (!goesOn)
+      return runWhile(node, loop, step + 1, flag);
     if (!*goesOn)
       break;
   }
-  return success();
+  return node.result();
+}
+
+/// All of it, from its first flag on.
+LogicalResult run(NodeConverter &node, LoopRun &loop) {
+  if (!node.hasInput(1))
+    return runLoop(node, loop);
+  Value flag = node.input(1);
+  auto begins = node.computedInt(flag);
+  if (!begins && !node.failed())
+    return runWhile(node, loop, 0, flag);
+  return node.failed() || !*begins ? node.result() : runLoop(node, loop);
 }
 
 LogicalResult convertLoop(NodeConverter &node) {
   const onnx::GraphProto *body = bodyOf(node);
   std::optional<int64_t> count = node.failed() ? std::nullopt : tripCount(node);
-  auto begins = node.failed() || !node.hasInput(1)
-                    ? true
-                    : knownFlag(node, node.input(1));
-  SmallVector<NamedValue> state;
+  if (!count)
+    return failure();
+  LoopRun loop = {*body, *count, {}, {}};
+  SmallVector<NamedValue> &state = loop.state;
   for (unsigned i = 2; i < node.numInputs(); ++i)
     state.push_back(node.anyInput(i));
-  if (node.failed())
-    return failure();
-  Collected collected = collectorOf(node, *body, 1, state.size());
-  if (node.failed() ||
-      failed(runLoop(node, *body, *begins ? *count : 0, state, collected)))
+  Collected &collected = loop.collected;
+  collected = collectorOf(node, *body, 1, state.size());
+  if (node.failed() || failed(run(node, loop)))
     return failure();
   for (auto [i, value] : llvm::enumerate(state))
     node.setOutput(i, value);

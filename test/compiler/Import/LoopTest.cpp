@@ -137,12 +137,61 @@ TEST_F(LoopTest, ACountOfTheRunIsRefused) {
   expectReason("its trip count is known only at run time; make it a constant");
 }
 
-TEST_F(LoopTest, AConditionOfTheRunIsRefused) {
+TEST_F(LoopTest, AConditionOfTheRunNeedsACount) {
+  loop("", "");
+  graph.input("flag", {}, onnx::TensorProto::BOOL);
+  body.graph->mutable_output(0)->set_name("flag");
+  body.graph->mutable_output()->RemoveLast();
+  graph.graph->mutable_node(0)->mutable_output()->RemoveLast();
+  graph.graph->mutable_output()->RemoveLast();
+  expectReason("whether it goes on is known only at run time, and it has no "
+               "trip count");
+}
+
+TEST_F(LoopTest, AConditionOfTheRunCollectsNothing) {
   count(3);
   graph.input("flag", {}, onnx::TensorProto::BOOL);
   loop("m", "");
   body.graph->mutable_output(0)->set_name("flag");
-  expectReason("whether it goes on is known only at run time");
+  expectReason("or collects a result of each step; export the model with a "
+               "fixed number of steps");
+}
+
+/// As `loop` with three steps and nothing collected, while the sum of v is
+/// below 12.
+class LoopUntilTest : public LoopTest {
+protected:
+  void build(Tensor start, const std::string &flag = "") {
+    count(3);
+    onnx::NodeProto *made = loop("m", flag);
+    made->mutable_output()->RemoveLast();
+    graph.graph->mutable_output()->RemoveLast();
+    body.graph->mutable_output()->RemoveLast();
+    body.graph->mutable_output(0)->set_name("small");
+    body.floats("end", {}, {12});
+    addInt(body.node("ReduceSum", {"next"}, {"sum"}), "keepdims", 0);
+    body.node("Less", {"sum", "end"}, {"small"});
+    given(0, start);
+  }
+};
+
+TEST_F(LoopUntilTest, StepsBehindTheEndAreSkipped) {
+  build(floats({2}, {1, 2}));
+  expect({5, 9});
+  EXPECT_EQ(ImportTest::count("graph.if"), 2) << "the first is always run";
+}
+
+TEST_F(LoopUntilTest, AllStepsAreRunWhereItHolds) {
+  build(floats({2}, {-1, -2}));
+  expect({-4, -12});
+}
+
+TEST_F(LoopUntilTest, AFlagOfTheRunMayAllowNoStep) {
+  build(floats({2}, {1, 2}), "flag");
+  graph.input("flag", {}, onnx::TensorProto::BOOL);
+  given(1, ints({}, {0}, 1));
+  expect({1, 2});
+  EXPECT_EQ(ImportTest::count("graph.if"), 3);
 }
 
 TEST_F(LoopTest, TheLastStepIsNotAsked) {

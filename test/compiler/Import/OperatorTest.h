@@ -57,6 +57,12 @@ protected:
     return graph.node(op, inputNames, outputNames, domain);
   }
 
+  /// Another value for input i, or one for an input of the graph's own.
+  void given(size_t i, Tensor value) {
+    inputs.resize(std::max(inputs.size(), i + 1));
+    inputs[i] = value;
+  }
+
   /// All outputs; none after a failure, which fails the test.
   std::vector<Tensor> results() {
     if (!run()) {
