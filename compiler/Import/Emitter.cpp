@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/Emitter.h"
-#include "compiler/Reference/Evaluate.h"
 
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "llvm/ADT/StringExtras.h"
@@ -86,18 +84,6 @@ NamedAttribute Emitter::dims(StringRef name, ArrayRef<Expr> values) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// The result of a formula of a few numbers: exporters compute sizes in floats,
-/// and whoever reads them wants to know them.
-static std::optional<DenseElementsAttr> computed(Operation *op) {
-  if (!graph::isPointwise(op) || op->getNumOperands() == 0)
-    return std::nullopt;
-  SmallVector<Attribute> operands(op->getNumOperands());
-  for (auto [operand, value] : llvm::zip(op->getOperands(), operands))
-    if (!matchPattern(operand, m_Constant(&value)))
-      return std::nullopt;
-  return reference::foldToAttr(op, operands, graph::Expr::maxTerms);
-}
-
 SmallVector<Value> Emitter::emitOp(StringRef name, ValueRange operands,
                                    Attrs attrs, TypeRange types, bool infer) {
   if (failed())
@@ -151,16 +137,14 @@ SmallVector<Value> Emitter::emitOp(StringRef name, ValueRange operands,
     return {};
   }
   SmallVector<Value> folded;
-  if (mlir::failed(builder.tryFold(op, folded)) && state.loops)
+  // Exporters compute sizes in floats, and whoever reads them wants to know
+  // them; steps of loops want all that they can.
+  if (mlir::failed(builder.tryFold(op, folded)) &&
+      (state.loops || graph::isPointwise(op)))
     computeNow(op, folded);
   if (!folded.empty()) {
     op->erase();
     return folded;
-  }
-  if (std::optional<DenseElementsAttr> value = computed(op)) {
-    Type type = op->getResult(0).getType();
-    op->erase();
-    return {emit<graph::ConstantOp>({}, attr("value", *value), type)};
   }
   return llvm::to_vector_of<Value>(op->getResults());
 }
