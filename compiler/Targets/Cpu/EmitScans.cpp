@@ -33,47 +33,115 @@ void emitCumulative(Emitter &e, graph::CumulativeOp op) {
   });
 }
 
-/// The order of a row's values, best first, equal ones by position: a merge
-/// sort of positions.
+/// The order of the best of a row's values, equal ones by position: a merge
+/// sort of positions. Where few are kept of many, it is one of twice as many at
+/// a time: what is no better than the last that is kept so far is left out, a
+/// vector of elements by one comparison.
 class TopkRow {
 public:
-  TopkRow(Emitter &e, graph::TopkOp op, Value count)
+  TopkRow(Emitter &e, graph::TopkOp op, Value count, Value kept)
       : e(e), op(op), element(graph::getElementType(op.getInput())),
-        values(e.scratch(0)), count(count) {}
+        type(computeType(element)), values(e.scratch(0)), places(e.scratch(1)),
+        count(count), kept(kept), lanes(e.level.lanes(graph::byteWidth(type))) {
+  }
 
-  /// Loads the row and returns where its sorted positions lie.
+  /// Loads the row and returns where the positions of its best lie.
   Value sort(function_ref<Indices(Value)> indexOf) {
-    Value from = e.scratch(1), to = e.scratch(2);
     e.loop(e.number(0), count, [&](Value i) {
       e.storeRaw(e.element(op.getInput(), indexOf(i)), values, i);
-      e.storeRaw(i, from, i);
     });
+    Value twice = e.mul(kept, e.number(2));
+    Value room = e.add(twice, e.number(lanes));
+    SmallVector<Value> held = e.loop(
+        e.number(0), count, ValueRange{e.number(0)},
+        [&](Value i, ValueRange carried) -> SmallVector<Value> {
+          // All before the first sort, which comes when this is full.
+          Value areAll = e.less(i, e.add(room, e.number(1)));
+          Value isAny = anyOf(areAll, [&] { return anyIsBetter(i); });
+          Value size = e.branch(
+              isAny, [&] { return take(i, carried[0], areAll); },
+              [&] { return carried[0]; });
+          return {e.branch(
+              e.less(room, size), [&] { return keepBest(size); },
+              [&] { return size; })};
+        },
+        lanes);
+    keepBest(held[0]);
+    return places;
+  }
+
+  Value valueAt(Value position) { return e.loadRaw(values, type, position); }
+
+private:
+  Value anyOf(Value condition, function_ref<Value()> otherwise) {
+    return e.branch(
+        condition, [&] { return constantLike(e.b, condition.getType(), 1); },
+        otherwise);
+  }
+
+  /// The last that is kept, if there is one.
+  Value worst() {
+    Value last = e.max(e.sub(kept, e.number(1)), e.number(0));
+    return valueAt(e.loadRaw(places, e.b.getI64Type(), last));
+  }
+
+  /// What lies behind the row's end does no harm.
+  Value anyIsBetter(Value i) {
+    if (lanes == 1)
+      return isBetter(e, valueAt(i), worst(), element, op.getLargest());
+    auto vector = VectorType::get({lanes}, type);
+    Value x = LLVM::LoadOp::create(e.b, vector, e.address(values, type, i),
+                                   graph::byteWidth(type));
+    Value better =
+        isBetter(e, x, e.spread(worst(), lanes), element, op.getLargest());
+    return vector::ReductionOp::create(e.b, vector::CombiningKind::OR, better);
+  }
+
+  /// Adds to `size` positions those of a vector's elements that are better.
+  Value take(Value i, Value size, Value areAll) {
+    Value end = e.min(e.add(i, e.number(lanes)), count);
+    return e.loop(i, end, ValueRange{size},
+                  [&](Value at, ValueRange carried) -> SmallVector<Value> {
+                    e.storeRaw(at, places, carried[0]);
+                    Value isTaken = anyOf(areAll, [&] {
+                      return isBetter(e, valueAt(at), worst(), element,
+                                      op.getLargest());
+                    });
+                    return {e.add(carried[0],
+                                  e.select(isTaken, e.number(1), e.number(0)))};
+                  })[0];
+  }
+
+  /// Sorts `size` positions, and says how many of them are kept.
+  Value keepBest(Value size) {
+    Value left = e.min(size, kept);
     // Runs of 1, 2, 4, ... positions are in order already.
     Value passes = arith::SubIOp::create(
         e.b, e.number(64),
         LLVM::CountLeadingZerosOp::create(
-            e.b, e.b.getI64Type(),
-            e.max(e.sub(count, e.number(1)), e.number(0)), false));
-    return e.loop(e.number(0), passes, ValueRange{from, to},
-                  [&](Value pass, ValueRange buffers) {
-                    Value width = arith::ShLIOp::create(e.b, e.number(1), pass);
-                    mergeAll(buffers[0], buffers[1], width);
-                    return SmallVector<Value>{buffers[1], buffers[0]};
-                  })[0];
-  }
-
-  Value valueAt(Value position) {
-    return e.loadRaw(values, computeType(element), position);
+            e.b, e.b.getI64Type(), e.max(e.sub(size, e.number(1)), e.number(0)),
+            false));
+    Value sorted = e.loop(e.number(0), passes, ValueRange{places, e.scratch(2)},
+                          [&](Value pass, ValueRange buffers) {
+                            Value width =
+                                arith::ShLIOp::create(e.b, e.number(1), pass);
+                            mergeAll(buffers[0], buffers[1], width, size);
+                            return SmallVector<Value>{buffers[1], buffers[0]};
+                          })[0];
+    e.loop(e.number(0), left, [&](Value i) {
+      e.storeRaw(e.loadRaw(sorted, e.b.getI64Type(), i), places, i);
+    });
+    return left;
   }
 
 private:
-  void mergeAll(Value from, Value to, Value width) {
+  void mergeAll(Value from, Value to, Value width, Value size) {
     Value both = e.mul(width, e.number(2));
-    Value runs = e.div(e.add(count, e.sub(both, e.number(1))), both);
+    Value runs = e.div(e.add(size, e.sub(both, e.number(1))), both);
     e.loop(e.number(0), runs, [&](Value run) {
       Value low = e.mul(run, both);
-      Value middle = e.min(e.add(low, width), count);
-      Value high = e.min(e.add(low, both), count);
+      Value middle = e.min(e.add(low, width), size);
+      Value high = e.min(e.add(low, both), size);
       e.loop(low, high, ValueRange{low, middle},
              [&](Value out, ValueRange heads) {
                return merge(from, to, out, heads[0], heads[1], middle, high);
@@ -84,7 +152,7 @@ private:
   /// Moves the better of two heads; the left one when they are equal.
   SmallVector<Value> merge(Value from, Value to, Value out, Value left,
                            Value right, Value middle, Value high) {
-    Value last = e.sub(count, e.number(1));
+    Value last = e.sub(high, e.number(1));
     auto load = [&](Value head) {
       return e.loadRaw(from, e.b.getI64Type(), e.min(head, last));
     };
@@ -102,8 +170,9 @@ private:
 
   Emitter &e;
   graph::TopkOp op;
-  Type element;
-  Value values, count;
+  Type element, type;
+  Value values, places, count, kept;
+  int64_t lanes;
 };
 
 /// The best few of a row in order, equal ones by position: while the row
@@ -208,8 +277,8 @@ void emitTopk(Emitter &e, graph::TopkOp op) {
       return at;
     };
     e.fault(e.less(count, dims[axis]), TENON_FAULT_COUNT, op);
-    TopkRow sorted(e, op, count);
     Value kept = e.min(dims[axis], count);
+    TopkRow sorted(e, op, count, kept);
     Value order = isFew ? FewBest(e, op, count, kept).select(indexOf)
                         : sorted.sort(indexOf);
     e.loop(e.number(0), kept, [&](Value i) {

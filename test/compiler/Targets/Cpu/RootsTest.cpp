@@ -129,6 +129,9 @@ TEST(Roots, SelectsTopElements) {
     for (int64_t k : {0, 1, 3, 8, 100})
       if (k <= n)
         sizes.push_back({{"m", 2}, {"n", n}, {"k", k}});
+  // Kept while the row passes, sorted once or many times.
+  for (int64_t k : {0, 1, 7, 70, 333, 480, 499, 997})
+    sizes.push_back({{"m", 2}, {"n", 997}, {"k", k}});
   for (const std::string &type : numbers)
     for (const std::string &largest : {"true", "false"}) {
       cases.push_back(one("topk", "{axis = 1, largest = " + largest + "}",
@@ -137,6 +140,8 @@ TEST(Roots, SelectsTopElements) {
                           sizes));
       cases.back().values = {{0, 9, type[0] == 'f' || type[0] == 'b'}};
     }
+  cases.push_back(cases.front()); // Hardly any are equal.
+  cases.back().values = {{-1e6, 1e6}};
   cases.push_back(
       one("topk", "{axis = 0, largest = true}", {tensor({"n", "m"}, "f32")},
           {tensor({"k", "m"}, "f32"), tensor({"k", "m"}, "i64")}, sizes));
