@@ -56,8 +56,7 @@ Value ChosenAxes::drop(Value value, ArrayRef<Expr> dims) {
       {key}, {node.i64("axis", 0), node.flag("largest", false)}, {type, type});
   if (lowest.size() != 2)
     return {};
-  Value sizes = node.emit<graph::GatherOp>({node.sizesVector(dims), lowest[1]},
-                                           node.i64("axis", 0));
+  Value sizes = node.gather(node.sizesVector(dims), lowest[1]);
   return node.reshape(value, node.readSizes(sizes));
 }
 

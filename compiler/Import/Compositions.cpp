@@ -249,6 +249,10 @@ Value Emitter::concat(ArrayRef<Value> values, int64_t axis) {
   return emit<graph::ConcatOp>(values, i64("axis", axis));
 }
 
+Value Emitter::gather(Value value, Value places, int64_t axis) {
+  return emit<graph::GatherOp>({value, places}, i64("axis", axis));
+}
+
 Value Emitter::iota(Expr length, Type element) {
   Type type = typeOf(length, element);
   return type ? emit<graph::IotaOp>({}, {}, type) : Value();

@@ -217,6 +217,8 @@ public:
   /// Elements [start, start + size) of one axis.
   mlir::Value slice(mlir::Value value, int64_t axis, Expr start, Expr size);
   mlir::Value concat(llvm::ArrayRef<mlir::Value> values, int64_t axis);
+  /// What lies at these places of one axis.
+  mlir::Value gather(mlir::Value value, mlir::Value places, int64_t axis = 0);
   mlir::Value reduce(mlir::Value value, llvm::ArrayRef<int64_t> axes,
                      graph::ReduceKind kind, bool keepDims = true);
   mlir::Value softmax(mlir::Value value, int64_t axis);

@@ -158,7 +158,7 @@ Value pickRows(NodeConverter &node, Value table, Value indices) {
   if (node.failed() ||
       failed(node.expectRank(table, 2, "the cos or sin table")))
     return {};
-  return node.emit<graph::GatherOp>({table, indices}, node.i64("axis", 0));
+  return node.gather(table, indices);
 }
 
 /// x as [B, S, heads, D], whether it came as that transposed or packed.

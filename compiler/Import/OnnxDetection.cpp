@@ -138,8 +138,7 @@ Value weighted(NodeConverter &node, const Regions &regions, bool isLow,
   Value weight = node.mul(
       node.unsqueeze(isLow ? down.lowWeight : down.highWeight, {2}),
       node.unsqueeze(isLeft ? across.lowWeight : across.highWeight, {1}));
-  Value picked =
-      node.emit<graph::GatherOp>({regions.pixels, place}, node.i64("axis", 0));
+  Value picked = node.gather(regions.pixels, place);
   return node.mul(picked, node.unsqueeze(weight, {3}));
 }
 

@@ -90,9 +90,7 @@ LogicalResult convertDeterminant(NodeConverter &node) {
   Type type = node.elementOf(input);
   bool isDouble = type.isF64();
   Value wide = isDouble ? input : node.cast(input, node.f32());
-  Expr batch = node.size(1), n = node.size(*size);
-  for (Expr dim : dims)
-    batch = batch * dim;
+  Expr batch = graph::product(node.context(), dims), n = node.size(*size);
   Value one = node.scalar(isDouble ? type : node.f32(), 1);
   Elimination at = {node.reshape(wide, {batch, n, n}),
                     node.broadcast(one, {batch, node.size(1), node.size(1)}),

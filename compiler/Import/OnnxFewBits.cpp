@@ -235,8 +235,7 @@ LogicalResult convertGatherBlocks(NodeConverter &node) {
     return failure();
   Value middle = middleOf(node, data, bits);
   auto gathered = [&](Value value) {
-    return node.emit<graph::GatherOp>({value, indices},
-                                      node.i64("axis", gatherAxis));
+    return node.gather(value, indices, gatherAxis);
   };
   // Blocks of what is gathered would be torn apart.
   bool first = gatherAxis != axis;

@@ -67,8 +67,7 @@ struct Table {
   Value rows(NodeConverter &node, Value indices) const {
     if (node.failed() || failed(node.expectRank(values, 2, "a table")))
       return {};
-    return dequantized(node, node.emit<graph::GatherOp>({values, indices},
-                                                        node.i64("axis", 0)));
+    return dequantized(node, node.gather(values, indices));
   }
 };
 

@@ -111,9 +111,7 @@ LogicalResult GroupQuery::rotate(Value pastLength) {
   if (!position)
     position =
         node.add(perBatch(pastLength, 2), node.iota(length, node.integer(64)));
-  auto rows = [&](Value table) {
-    return node.emit<graph::GatherOp>({table, position}, node.i64("axis", 0));
-  };
+  auto rows = [&](Value table) { return node.gather(table, position); };
   if (node.failed() || failed(node.expectRank(cosines, 2, "the cos table")) ||
       failed(node.expectRank(sines, 2, "the sin table")))
     return failure();

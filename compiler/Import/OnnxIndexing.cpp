@@ -40,8 +40,7 @@ LogicalResult convertGather(NodeConverter &node) {
   int64_t axis = node.axisAttr("axis", 0, dims.size());
   if (node.failed() || failed(checkIndices(node, picked, dims[axis])))
     return failure();
-  return node.output(
-      node.emit<graph::GatherOp>({input, picked}, node.i64("axis", axis)));
+  return node.output(node.gather(input, picked, axis));
 }
 
 LogicalResult convertGatherElements(NodeConverter &node) {
@@ -186,8 +185,7 @@ LogicalResult convertCompress(NodeConverter &node) {
   if (node.failed())
     return failure();
   Value places = node.reshape(found, graph::getDim(found, 1));
-  return node.output(
-      node.emit<graph::GatherOp>({input, places}, node.i64("axis", axis)));
+  return node.output(node.gather(input, places, axis));
 }
 
 } // namespace

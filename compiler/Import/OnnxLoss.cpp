@@ -43,8 +43,7 @@ Picked pickClasses(NodeConverter &node, Value logs, Value classes,
   Picked picked;
   picked.loss = node.emit<graph::NegOp>(node.squeeze(chosen, 1));
   if (weights)
-    picked.weight =
-        node.emit<graph::GatherOp>({weights, index}, node.i64("axis", 0));
+    picked.weight = node.gather(weights, index);
   if (isIgnored) {
     Value one = node.scalar(element, 1), zero = node.scalar(element, 0);
     picked.weight =

@@ -90,9 +90,8 @@ LogicalResult unsqueezeChosen(NodeConverter &node, Value input, Value axes) {
   if (dims.empty())
     return node.output(node.reshape(input, Exprs(rank, node.size(1))));
   Value old = mark(node, rank, 1, 0, axes);
-  Value sizes = node.emit<graph::GatherOp>(
-      {node.sizesVector(dims), placesOf(node, old, dims.size() - 1)},
-      node.i64("axis", 0));
+  Value sizes =
+      node.gather(node.sizesVector(dims), placesOf(node, old, dims.size() - 1));
   Value isOld = node.cast(old, node.boolean());
   sizes = node.select(isOld, sizes, node.scalar(node.integer(64), 1));
   return node.output(node.reshape(input, node.readSizes(sizes)));

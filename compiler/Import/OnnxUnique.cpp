@@ -14,11 +14,6 @@ using Exprs = SmallVector<Expr>;
 /// Rows are sorted column by column.
 constexpr int64_t maxColumns = 64;
 
-Value gathered(NodeConverter &node, Value value, Value places,
-               int64_t axis = 0) {
-  return node.emit<graph::GatherOp>({value, places}, node.i64("axis", axis));
-}
-
 /// Where the elements of a vector lie in ascending order; of equal ones the
 /// first is first.
 Value placesInOrder(NodeConverter &node, Value vector) {
@@ -54,9 +49,9 @@ Value rowsInOrder(NodeConverter &node, Value rows, int64_t columns) {
     Value key = node.reshape(
         node.slice(rows, 1, node.size(column), node.size(1)), count);
     if (order)
-      key = gathered(node, key, order);
+      key = node.gather(key, order);
     Value places = placesInOrder(node, key);
-    order = order ? gathered(node, order, places) : places;
+    order = order ? node.gather(order, places) : places;
   }
   return order;
 }
@@ -65,7 +60,7 @@ Value rowsInOrder(NodeConverter &node, Value rows, int64_t columns) {
 /// included.
 Value startsOfGroups(NodeConverter &node, Value sorted) {
   Value index = node.iota(node.dimOf(sorted, 0), node.integer(64));
-  Value before = gathered(node, sorted, node.maximum(node.sub(index, 1), 0));
+  Value before = node.gather(sorted, node.maximum(node.sub(index, 1), 0));
   Value differs =
       node.emit<graph::NotOp>(node.emit<graph::EqualOp>({sorted, before}));
   Value any = node.reduce(node.cast(differs, node.integer(64)), 1,
@@ -85,7 +80,7 @@ struct Groups {
 /// The groups in the order of their rows.
 Groups groupsOf(NodeConverter &node, Value rows, int64_t columns) {
   Value order = rowsInOrder(node, rows, columns);
-  Value starts = startsOfGroups(node, gathered(node, rows, order));
+  Value starts = startsOfGroups(node, node.gather(rows, order));
   Value found = node.nonzero(starts);
   if (node.failed())
     return {};
@@ -96,7 +91,7 @@ Groups groupsOf(NodeConverter &node, Value rows, int64_t columns) {
       {node.i64("axis", 0), node.attr("kind", sum),
        node.flag("exclusive", false), node.flag("reverse", false)});
   Value group = node.sub(begun, 1);
-  return {gathered(node, order, node.reshape(found, number)),
+  return {node.gather(order, node.reshape(found, number)),
           scattered(node, filled(node, count, 0), order, group,
                     graph::ScatterKind::Assign),
           scattered(node, filled(node, number, 0), group,
@@ -112,9 +107,8 @@ void sortByPlace(NodeConverter &node, Groups &groups) {
   Value rank = scattered(node, filled(node, number, 0), byPlace,
                          node.iota(number, node.integer(64)),
                          graph::ScatterKind::Assign);
-  groups = {gathered(node, groups.first, byPlace),
-            gathered(node, rank, groups.ofRow),
-            gathered(node, groups.sizes, byPlace)};
+  groups = {node.gather(groups.first, byPlace), node.gather(rank, groups.ofRow),
+            node.gather(groups.sizes, byPlace)};
 }
 
 /// The matrix whose rows are compared, of numbers.
@@ -132,9 +126,7 @@ Value rowsOf(NodeConverter &node, Value input, std::optional<int64_t> axis) {
   Exprs dims = node.dimsOf(front);
   if (node.failed())
     return {};
-  Expr columns = node.size(1);
-  for (Expr dim : ArrayRef(dims).drop_front())
-    columns = columns * dim;
+  Expr columns = graph::product(node.context(), ArrayRef(dims).drop_front());
   return node.reshape(front, {dims[0], columns});
 }
 
@@ -158,7 +150,7 @@ LogicalResult convertUnique(NodeConverter &node) {
   Value flat = axis || node.failed()
                    ? input
                    : node.reshape(input, graph::elementCount(input));
-  node.setOutput(0, gathered(node, flat, groups.first, axis.value_or(0)));
+  node.setOutput(0, node.gather(flat, groups.first, axis.value_or(0)));
   node.setOutput(1, groups.first);
   node.setOutput(2, groups.ofRow);
   node.setOutput(3, groups.sizes);

@@ -139,8 +139,7 @@ struct Samples {
     if (node.failed())
       return {};
     if (i == axes.size()) {
-      Value picked =
-          node.emit<graph::GatherOp>({rows, before.place}, node.i64("axis", 0));
+      Value picked = node.gather(rows, before.place);
       return before.weight ? node.mul(picked, node.unsqueeze(before.weight, 2))
                            : picked;
     }

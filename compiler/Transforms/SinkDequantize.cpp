@@ -10,6 +10,7 @@
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/QuantizedFactors.h"
+#include "dialects/Kernel/StridedView.h"
 #include <cmath>
 
 using namespace mlir;
@@ -19,12 +20,6 @@ namespace tenon {
 #include "compiler/Transforms/Passes.h.inc"
 
 namespace {
-
-/// Whether an op gives elements of its first operand other places.
-bool isMove(Operation *op) {
-  return isa_and_present<graph::ReshapeOp, graph::TransposeOp, graph::SliceOp,
-                         graph::BroadcastOp>(op);
-}
 
 /// Whether two values are the same constant number.
 bool areEqual(Value a, Value b) {
@@ -82,7 +77,7 @@ struct Requantized {
 private:
   bool lookThrough(Value &value) {
     Operation *op = value.getDefiningOp();
-    if (isMove(op)) {
+    if (op && kernel::isViewOp(op)) {
       moves.push_back(op);
       value = op->getOperand(0);
       return true;

@@ -33,6 +33,22 @@ void emitCumulative(Emitter &e, graph::CumulativeOp op) {
   });
 }
 
+/// Whether one of the elements at `i` and behind it, a vector of them, is
+/// better than `bound`.
+Value anyIsBetter(Emitter &e, graph::TopkOp op, Value values, Value i,
+                  Value bound) {
+  Type type = bound.getType();
+  unsigned bytes = graph::byteWidth(type);
+  int64_t lanes = e.level.lanes(bytes);
+  auto vector = VectorType::get({lanes}, type);
+  Value x =
+      LLVM::LoadOp::create(e.b, vector, e.address(values, type, i), bytes);
+  Value better =
+      isBetter(e, x, e.spread(bound, lanes),
+               graph::getElementType(op.getInput()), op.getLargest());
+  return vector::ReductionOp::create(e.b, vector::CombiningKind::OR, better);
+}
+
 /// The order of the best of a row's values, equal ones by position: a merge
 /// sort of positions. Where few are kept of many, it is one of twice as many at
 /// a time: what is no better than the last that is kept so far is left out, a
@@ -57,7 +73,9 @@ public:
         [&](Value i, ValueRange carried) -> SmallVector<Value> {
           // All before the first sort, which comes when this is full.
           Value areAll = e.less(i, e.add(room, e.number(1)));
-          Value isAny = anyOf(areAll, [&] { return anyIsBetter(i); });
+          // What lies behind the row's end does no harm.
+          Value isAny = anyOf(
+              areAll, [&] { return anyIsBetter(e, op, values, i, worst()); });
           Value size = e.branch(
               isAny, [&] { return take(i, carried[0], areAll); },
               [&] { return carried[0]; });
@@ -83,18 +101,6 @@ private:
   Value worst() {
     Value last = e.max(e.sub(kept, e.number(1)), e.number(0));
     return valueAt(e.loadRaw(places, e.b.getI64Type(), last));
-  }
-
-  /// What lies behind the row's end does no harm.
-  Value anyIsBetter(Value i) {
-    if (lanes == 1)
-      return isBetter(e, valueAt(i), worst(), element, op.getLargest());
-    auto vector = VectorType::get({lanes}, type);
-    Value x = LLVM::LoadOp::create(e.b, vector, e.address(values, type, i),
-                                   graph::byteWidth(type));
-    Value better =
-        isBetter(e, x, e.spread(worst(), lanes), element, op.getLargest());
-    return vector::ReductionOp::create(e.b, vector::CombiningKind::OR, better);
   }
 
   /// Adds to `size` positions those of a vector's elements that are better.
@@ -134,7 +140,6 @@ private:
     return left;
   }
 
-private:
   void mergeAll(Value from, Value to, Value width, Value size) {
     Value both = e.mul(width, e.number(2));
     Value runs = e.div(e.add(size, e.sub(both, e.number(1))), both);
@@ -206,7 +211,7 @@ public:
       e.loop(
           kept, stop,
           [&](Value i) {
-            e.ifThen(anyIsBetter(i, lanes), [&] {
+            e.ifThen(anyIsBetter(e, op, values, i, lastBest()), [&] {
               e.loop(i, e.add(i, e.number(lanes)),
                      [&](Value at) { consider(at); });
             });
@@ -219,15 +224,6 @@ public:
 
 private:
   Value lastBest() { return e.loadRaw(bests, type, e.sub(kept, e.number(1))); }
-
-  Value anyIsBetter(Value i, int64_t lanes) {
-    auto vector = VectorType::get({lanes}, type);
-    Value x = LLVM::LoadOp::create(e.b, vector, e.address(values, type, i),
-                                   type.getIntOrFloatBitWidth() / 8);
-    Value better =
-        isBetter(e, x, e.spread(lastBest(), lanes), element, op.getLargest());
-    return vector::ReductionOp::create(e.b, vector::CombiningKind::OR, better);
-  }
 
   void consider(Value i) {
     Value x = e.loadRaw(values, type, i);

@@ -232,14 +232,7 @@ private:
                           view.rhs.isSigned() ? 0 : -128);
             sum = subFrom(sum, times(elements.all(z), elements.all(rest)));
           }
-          Indices index = lead;
-          index.push_back(column);
-          for (auto [axis, dim] :
-               llvm::enumerate(graph::getDims(op.getResult())))
-            if (dim.isConstant(1))
-              index[axis] = e.number(0);
-          e.bind(op.getResult(), index, sum);
-          e.storeYields(index, e.add(first, j));
+          storeElements(e, op.getResult(), lead, column, sum, e.add(first, j));
         });
   }
 

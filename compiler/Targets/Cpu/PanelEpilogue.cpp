@@ -38,32 +38,32 @@ bool roundsByVectors(Emitter &e, ArrayRef<Value> tensors) {
 
 void storeVectors(Emitter &e, Value tensor, const PanelRow &row) {
   constexpr int64_t mostUnrolled = 3;
-  auto type = VectorType::get({RowVectors::widthOf(e)}, e.b.getF32Type());
   RowVectors vectors(e, row.width, mostUnrolled);
   vectors.forEach(1, [&](const RowVectors::Step &step) {
     Lanes lanes = step.lanes;
     lanes.mayFlush = true; // As products of what is stored would.
     e.inLanes(lanes, [&] {
-      Indices index = row.lead;
-      index.push_back(e.add(row.column, lanes.first));
-      for (auto [axis, dim] : llvm::enumerate(graph::getDims(tensor)))
-        if (dim.isConstant(1))
-          index[axis] = e.number(0);
-      Value from =
-          e.address(row.sums, e.b.getF32Type(), e.add(row.waits, lanes.first));
-      Value sums =
-          lanes.mask ? LLVM::MaskedLoadOp::create(e.b, type, from, lanes.mask,
-                                                  e.zero(type), /*alignment=*/4)
-                           .getResult()
-                     : LLVM::LoadOp::create(e.b, type, from, /*alignment=*/4)
-                           .getResult();
-      e.bind(tensor, index, sums);
-      e.storeYields(index, e.add(row.position, lanes.first));
+      Value sums = RowElements(e, &lanes).load(row.sums, e.b.getF32Type(),
+                                               e.add(row.waits, lanes.first));
+      storeElements(e, tensor, row.lead, e.add(row.column, lanes.first), sums,
+                    e.add(row.position, lanes.first));
     });
   });
 }
 
 } // namespace
+
+void storeElements(Emitter &e, Value tensor, Indices lead, Value column,
+                   Value elements, Value position) {
+  Indices index = std::move(lead);
+  index.push_back(column);
+  // As operands that broadcast see it.
+  for (auto [axis, dim] : llvm::enumerate(graph::getDims(tensor)))
+    if (dim.isConstant(1))
+      index[axis] = e.number(0);
+  e.bind(tensor, index, elements);
+  e.storeYields(index, position);
+}
 
 Value RowElements::load(Value base, Type element, Value at) const {
   if (!lanes)

@@ -21,6 +21,11 @@ struct PanelRow {
 void storePanelRow(Emitter &e, llvm::ArrayRef<Value> tensors,
                    const PanelRow &row, int64_t apart = 0);
 
+/// Binds elements of a tensor, from `column` on of the row that `lead` is the
+/// index of, and stores at `position` on what is yielded for them.
+void storeElements(Emitter &e, Value tensor, Indices lead, Value column,
+                   Value elements, Value position);
+
 /// One element of a row, or those of the lanes of a vector.
 class RowElements {
 public:

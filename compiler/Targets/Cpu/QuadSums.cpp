@@ -107,14 +107,8 @@ void QuadSums::storeRow(const PanelRow &row, Value inGroup, Value mapSums) {
           sum = arith::SubIOp::create(
               e.b, sum,
               times(elements.all(filterZero(map)), elements.all(rest)));
-        Indices index = row.lead;
-        index.push_back(map);
-        // As operands that broadcast see it.
-        for (auto [axis, dim] : llvm::enumerate(graph::getDims(op.getResult())))
-          if (dim.isConstant(1))
-            index[axis] = e.number(0);
-        e.bind(op.getResult(), index, sum);
-        e.storeYields(index, e.add(row.position, i));
+        storeElements(e, op.getResult(), row.lead, map, sum,
+                      e.add(row.position, i));
       });
 }
 

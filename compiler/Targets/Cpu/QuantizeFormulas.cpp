@@ -80,10 +80,10 @@ std::optional<KnownScale> knownScaleOf(graph::QuantizeOp op) {
 /// is exact, until it errs by less than a unit of its last bit; mended once
 /// more it is the rounded one (Markstein's theorem).
 Value emitQuotient(ImplicitLocOpBuilder &b, const KnownScale &by, Value x) {
-  Value minusScale = constantLike(b, x.getType(), -by.scale);
-  Value reciprocal = constantLike(b, x.getType(), by.reciprocal);
   if (by.scale == 1)
     return x;
+  Value minusScale = constantLike(b, x.getType(), -by.scale);
+  Value reciprocal = constantLike(b, x.getType(), by.reciprocal);
   Value quotient = emitMul(b, x, reciprocal);
   int exponent;
   bool isExact = std::frexp(by.scale, &exponent) == 0.5; // Of a power of 2.

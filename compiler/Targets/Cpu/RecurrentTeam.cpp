@@ -24,8 +24,7 @@ RecurrentTeam::RecurrentTeam(Emitter &e, const kernel::RecurrentView &view,
     : e(e), view(view), isShared(isShared) {
   Type byte = e.b.getI8Type();
   facts = e.atEntry([&] {
-    Value scratch = e.loadRaw(e.context, e.context.getType(), e.number(0));
-    return e.address(scratch, byte, e.number(view.stateBytes()));
+    return e.address(e.scratch(0), byte, e.number(view.stateBytes()));
   });
   claims = e.shared();
   done = e.atEntry([&] {

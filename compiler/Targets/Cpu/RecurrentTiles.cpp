@@ -154,13 +154,9 @@ Recurrence::State stateAt(Emitter &e, const kernel::RecurrentView &view,
   return {area(0), area(sums), area(sums + hidden), area(sums + 2 * hidden)};
 }
 
-Value scratchOf(Emitter &e) {
-  return e.loadRaw(e.context, e.context.getType(), e.number(0));
-}
-
 void computeAlone(Emitter &e, graph::RecurrentOp op,
                   const kernel::RecurrentView &view) {
-  auto state = stateAt(e, view, [&] { return scratchOf(e); });
+  auto state = stateAt(e, view, [&] { return e.scratch(0); });
   TiledRecurrence cells(e, op, yieldedBuffers(e, op), state, view, nullptr);
   e.loop(e.begin, e.end, [&](Value row) { cells.sequence(row); });
 }
@@ -177,7 +173,7 @@ void computeTogether(Emitter &e, graph::RecurrentOp op,
   auto state = stateAt(e, view, [&] {
     Value shared = e.address(e.shared(), e.b.getI8Type(),
                              e.number(kernel::RecurrentView::stateAt));
-    return e.select(isShared, shared, scratchOf(e));
+    return e.select(isShared, shared, e.scratch(0));
   });
   RecurrentTeam team(e, view, isShared);
   TiledRecurrence cells(e, op, yieldedBuffers(e, op), state, view, &team);

@@ -44,12 +44,6 @@ protected:
     body.node("Mul", {"step", "part"}, {"parts"});
     body.node("Less", {"parts", "end"}, {"still"});
   }
-  void expectBoth(const Numbers &last, const Numbers &all) {
-    auto found = results();
-    ASSERT_EQ(found.size(), 2u);
-    expectNear(found[0], last);
-    expectNear(found[1], all);
-  }
 
   GraphBuilder body{nullptr};
 };

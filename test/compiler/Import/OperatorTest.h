@@ -96,6 +96,13 @@ protected:
     ASSERT_FALSE(found.empty());
     expectNear(found[0], expected);
   }
+  /// The outputs are these two.
+  void expectBoth(const Numbers &first, const Numbers &second) {
+    auto found = results();
+    ASSERT_EQ(found.size(), 2u);
+    expectNear(found[0], first);
+    expectNear(found[1], second);
+  }
 
   static void addInts(onnx::NodeProto *node, const std::string &name,
                       std::vector<int64_t> values) {

@@ -28,12 +28,6 @@ protected:
     setType(graph.graph->mutable_input(1), "x1", {length, 2},
             onnx::TensorProto::FLOAT);
   }
-  void expectBoth(const Numbers &last, const Numbers &all) {
-    auto found = results();
-    ASSERT_EQ(found.size(), 2u);
-    expectNear(found[0], last);
-    expectNear(found[1], all);
-  }
 
   GraphBuilder body{nullptr};
 };
