@@ -6,7 +6,7 @@
 // sums over values. Queries lie along the vectors throughout: maxima and sums
 // of a row go down a column.
 //
-// Where AMX multiplies, operands are rounded to bf16 while they are copied, and
+// Where bf16 is multiplied, operands are rounded while they are copied, and
 // weights when they are made. Queries are rounded as they are, and the scores
 // scaled: a scaled query would be rounded to other numbers than the body says.
 //
@@ -14,7 +14,7 @@
 
 #include "compiler/Targets/Cpu/AttentionMatrices.h"
 #include "compiler/Targets/Cpu/AttentionPanels.h"
-#include "compiler/Targets/Cpu/MatmulOperands.h"
+#include "compiler/Targets/Cpu/StripProducts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -35,7 +35,7 @@ public:
   }
 
   void emit() {
-    if (usesMatrices())
+    if (rounds())
       roundQueries();
     else
       copyQueries();
@@ -171,26 +171,30 @@ private:
     work.a = panels.keysAt(block);
     work.aStep = panels.keyStep();
     work.b = area(areas.query);
-    work.depth = e.number(view.paddedDepth());
+    work.depth = e.number(panels.depthSteps());
     work.c = area(areas.scores);
     work.tiles = tilesOf(padded);
     work.columns = columns;
     work.factor = area(areas.factor); // Not read.
     work.after = panels.valuesAt(block);
-    callAttentionProduct(
-        e.b, attentionProduct(e.module, e.level, AttentionProduct::Scores),
-        work);
+    callAttentionProduct(e.b,
+                         attentionProduct(e.module, e.level,
+                                          AttentionProduct::Scores,
+                                          usesPairs()),
+                         work);
     makeWeights(padded);
     work.a = panels.valuesAt(block);
     work.aStep = panels.valueStep();
     work.b = area(areas.scores);
-    work.depth = padded;
+    work.depth = usesPairs() ? e.div(padded, e.number(2)) : padded;
     work.c = area(areas.sums);
     work.tiles = tilesOf(e.number(view.paddedWidth()));
     work.after = panels.keysAt(e.add(block, e.number(keyBlock)));
-    callAttentionProduct(
-        e.b, attentionProduct(e.module, e.level, AttentionProduct::Values),
-        work);
+    callAttentionProduct(e.b,
+                         attentionProduct(e.module, e.level,
+                                          AttentionProduct::Values,
+                                          usesPairs()),
+                         work);
   }
 
   void emitMatrices(Value padded) {
@@ -216,7 +220,7 @@ private:
 
   /// Scores become weights.
   void makeWeights(Value padded) {
-    if (usesMatrices() && isPlain && !scalesLast())
+    if (rounds() && isPlain && !scalesLast())
       scaleScores();
     if (softcap > 0)
       cap();
@@ -234,10 +238,10 @@ private:
 
   /// Whether scores are scaled when weights are made of them, to which nothing
   /// is done before that. The largest one must stay so.
-  bool scalesLast() const { return usesMatrices() && isPlain && scale > 0; }
+  bool scalesLast() const { return rounds() && isPlain && scale > 0; }
   /// Of what is done to scores first.
   Value scaled(Value score) {
-    return usesMatrices() ? emitMul(e.b, score, splat(scale)) : score;
+    return rounds() ? emitMul(e.b, score, splat(scale)) : score;
   }
 
   void scaleScores() {
@@ -289,7 +293,7 @@ private:
                 cell(areas.scores, e.add(key, e.number(at * tile + u)), column);
             Value score = vectors.load(tileType, to);
             Value bias = vectors.part(out, at, tile);
-            bool isScaled = !usesMatrices() || softcap > 0;
+            bool isScaled = !rounds() || softcap > 0;
             store(isScaled
                       ? emitAdd(e.b, score, bias)
                       : emitMulAdd(e.b, score,
@@ -373,7 +377,7 @@ private:
   //===--- Softmax --------------------------------------------------------===//
 
   Value weight(Value score, Value shift) {
-    if (!usesMatrices())
+    if (!rounds())
       return power(score, shift);
     if (scalesLast())
       return vectors.roughPowerOfTwo(emitMulAdd(
@@ -384,26 +388,25 @@ private:
                                            : emitMul(e.b, y, splat(log2OfE)));
   }
 
-  /// A weight rounded to bf16; halfway, the larger neighbour is as good as the
-  /// even one.
-  Value rounded(Value weight) {
-    auto wide = VectorType::get({lanes}, e.b.getI32Type());
-    Value bits = LLVM::BitcastOp::create(e.b, wide, weight);
-    // The NaN with all bits set, which comes from biases only, would be 0.
-    if (!view.biases.empty())
-      bits = arith::MinUIOp::create(e.b, bits,
-                                    constantLike(e.b, wide, 0x7fc00000));
-    bits = arith::AddIOp::create(e.b, bits, constantLike(e.b, wide, 0x8000));
-    bits = arith::AndIOp::create(e.b, bits, constantLike(e.b, wide, -0x10000));
-    return LLVM::BitcastOp::create(e.b, vector, bits);
+  /// Rounds the weights of some keys to pairs, in the place of scores that have
+  /// been read, and adds up what they have become: that takes the mean of their
+  /// errors out again.
+  Value storePairs(ArrayRef<Value> weights, Value key, Value column) {
+    StripProducts products(e.b, e.level, StripKind::Pairs, vector);
+    auto words = VectorType::get({lanes}, e.b.getI32Type());
+    Value ones = constantLike(e.b, words, 0x3f803f80), sum = splat(0);
+    Value line = e.div(key, e.number(2));
+    for (size_t i = 0; i < weights.size(); i += 2) {
+      Value pairs = vectors.roundPairs(weights[i], weights[i + 1]);
+      store(pairs, cell(areas.scores, e.add(line, e.number(i / 2)), column));
+      sum = products.add(pairs, ones, sum);
+    }
+    return sum;
   }
 
   /// Multiplies the sums so far by their factors, unless no maximum has
-  /// changed; gives 1 where it has not.
-  Value scaleSums(Value column, Value before, Value largest, Value factor) {
-    Value changes =
-        arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNE, before, largest);
-    factor = arith::SelectOp::create(e.b, changes, factor, splat(1));
+  /// changed.
+  void scaleSums(Value column, Value changes, Value factor) {
     Type bits = e.b.getIntegerType(lanes);
     Value isAny = arith::CmpIOp::create(
         e.b, arith::CmpIPredicate::ne,
@@ -414,7 +417,6 @@ private:
         store(emitMul(e.b, load(at), factor), at);
       });
     });
-    return factor;
   }
 
   /// Scores of a block become weights; the block joins those before.
@@ -443,20 +445,13 @@ private:
         e.number(0), padded, splat(0),
         [&](Value key, ValueRange carried) {
           SmallVector<Value> weights;
-          for (int64_t i = 0; i < unroll; ++i) {
+          for (int64_t i = 0; i < unroll; ++i)
             weights.push_back(weight(load(at(key, i)), shift));
-            // Their sum is of what is multiplied: it takes errors out again.
-            if (usesMatrices())
-              weights[i] = rounded(weights[i]);
-            else
-              store(weights[i], at(key, i));
-          }
-          // In the place of scores that have been read.
-          if (usesMatrices())
-            for (int64_t i = 0; i < unroll; i += 2)
-              store(pairsOf(e.b, weights[i], weights[i + 1]),
-                    cell(areas.scores,
-                         e.div(e.add(key, e.number(i)), e.number(2)), column));
+          if (rounds())
+            return SmallVector<Value>{
+                emitAdd(e.b, carried[0], storePairs(weights, key, column))};
+          for (int64_t i = 0; i < unroll; ++i)
+            store(weights[i], at(key, i));
           Value upper = emitAdd(e.b, weights[0], weights[1]);
           Value lower = emitAdd(e.b, weights[2], weights[3]);
           Value all = emitAdd(e.b, upper, lower);
@@ -464,8 +459,13 @@ private:
         },
         unroll)[0];
     Value factor = weight(before, shift);
-    if (usesMatrices())
-      factor = scaleSums(column, before, largest, factor);
+    if (rounds()) { // A rough power of 0 is not 1.
+      Value changes = arith::CmpFOp::create(e.b, arith::CmpFPredicate::UNE,
+                                            before, largest);
+      factor = arith::SelectOp::create(e.b, changes, factor, splat(1));
+      if (usesMatrices())
+        scaleSums(column, changes, factor);
+    }
     Value total = load(cell(areas.total, column));
     store(emitMulAdd(e.b, total, factor, sum), cell(areas.total, column));
     store(factor, cell(areas.factor, column));

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/AttentionPanels.h"
-#include "compiler/Targets/Cpu/AttentionTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -60,7 +59,10 @@ void AttentionPanels::provide(Value block) {
       roundValues(block, end);
     } else {
       copyKeys(block, end);
-      copyValues(block, end);
+      if (usesPairs())
+        pairValues(block, end);
+      else
+        copyValues(block, end);
     }
     // With a gap between them, what was there is forgotten.
     Value isGap = e.either(e.less(block, from), e.less(to, block));
@@ -70,19 +72,28 @@ void AttentionPanels::provide(Value block) {
 }
 
 Value AttentionPanels::keysAt(Value block) {
-  int64_t each = view.keyWords() + view.valueWords();
-  return element(area(areas.keys), e.mul(block, e.number(each)));
+  return element(area(areas.keys),
+                 e.mul(block, e.number(keyWords() + valueWords())));
 }
 
 Value AttentionPanels::valuesAt(Value block) {
-  return element(keysAt(block), e.number(keyBlock * view.keyWords()));
+  return element(keysAt(block), e.number(keyBlock * keyWords()));
 }
 
-/// [keys][D] -> [keys / height][D][height]
+/// [keys][D] -> [keys / height][D][height], or of pairs of D.
 void AttentionPanels::copyKeys(Value from, Value to) {
   Value head = headOf(view.key), stride = e.valueOf(view.key.strides[2]);
-  int64_t step = view.depth < lanes ? AttentionVectors::tile : lanes;
+  int64_t words = steps(view.depth);
+  int64_t step = words < lanes ? AttentionVectors::tile : lanes;
   auto type = VectorType::get({step}, f32);
+  auto loadWords = [&](Value row, Value d, Value scale) {
+    if (usesPairs())
+      return pairsAt(view.key, behind(view.key, row, e.mul(d, e.number(2))),
+                     scale);
+    return times(
+        vectors.loadAs(type, view.key.element(), behind(view.key, row, d)),
+        scale);
+  };
   auto narrow = VectorType::get({height}, f32);
   e.loop(
       from, to,
@@ -93,19 +104,16 @@ void AttentionPanels::copyKeys(Value from, Value to) {
           scales.push_back(scaleOf(view.keyScales, at));
           rows.push_back(behind(view.key, head, e.mul(at, stride)));
         }
-        Value panel =
-            element(keysAt(from),
-                    e.mul(e.sub(key, from), e.number(view.paddedDepth())));
+        Value panel = element(keysAt(from),
+                              e.mul(e.sub(key, from), e.number(depthSteps())));
         // The last step may overlap the one before.
         e.loop(
-            e.number(0), e.number(view.depth),
+            e.number(0), e.number(words),
             [&](Value next) {
-              Value d = e.min(next, e.number(view.depth - step));
+              Value d = e.min(next, e.number(words - step));
               SmallVector<Value> in;
               for (auto [row, scale] : llvm::zip(rows, scales))
-                in.push_back(times(vectors.loadAs(type, view.key.element(),
-                                                  behind(view.key, row, d)),
-                                   scale));
+                in.push_back(loadWords(row, d, scale));
               Value line = element(panel, e.mul(d, e.number(height)));
               for (auto [u, out] : llvm::enumerate(vectors.transpose(in)))
                 for (int64_t at = 0; at < step / height; ++at)
@@ -113,7 +121,7 @@ void AttentionPanels::copyKeys(Value from, Value to) {
                         element(line, e.number((at * height + u) * height)));
             },
             step);
-        for (int64_t d = view.depth; d < view.paddedDepth(); ++d)
+        for (int64_t d = words; d < depthSteps(); ++d)
           store(constantLike(e.b, narrow, 0),
                 element(panel, e.number(d * height)));
       },

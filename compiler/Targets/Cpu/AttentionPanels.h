@@ -4,6 +4,7 @@
 #ifndef TENON_COMPILER_TARGETS_CPU_ATTENTIONPANELS_H
 #define TENON_COMPILER_TARGETS_CPU_ATTENTIONPANELS_H
 
+#include "compiler/Targets/Cpu/AttentionTiles.h"
 #include "compiler/Targets/Cpu/AttentionUnit.h"
 
 namespace tenon::cpu {
@@ -25,18 +26,27 @@ public:
 
   /// A block's first panel of keys, and the distance to the next.
   Value keysAt(Value block);
-  Value keyStep() { return e.number(view.paddedDepth() * height); }
+  Value keyStep() { return e.number(depthSteps() * height); }
   /// The same of its values.
   Value valuesAt(Value block);
-  Value valueStep() { return e.number(keyBlock * height); }
+  Value valueStep() { return e.number(steps(keyBlock) * height); }
+
+  /// The steps that so many of a depth are, pairs where those are multiplied;
+  /// and those of the keys' own, padded.
+  int64_t steps(int64_t depth) { return usesPairs() ? depth / 2 : depth; }
+  int64_t depthSteps() { return llvm::alignTo(steps(view.depth), depthStep); }
 
 private:
   void copyKeys(Value from, Value to);
   void copyValues(Value from, Value to);
+  void pairValues(Value from, Value to);
   // The same as matrices of bf16: keys that are not there have zeros as values.
   void roundKeys(Value from, Value to);
   void roundValues(Value from, Value to);
   Value pairsAt(const kernel::StridedView &seen, Value at, Value scale);
+  /// Of what a key and its value take here, in words.
+  int64_t keyWords() { return usesPairs() ? depthSteps() : view.keyWords(); }
+  int64_t valueWords() { return steps(view.valueWords()); }
 
   /// What is there: the list, its first key and the one behind the last.
   enum Fact { List, From, To };

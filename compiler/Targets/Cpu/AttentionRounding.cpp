@@ -1,4 +1,4 @@
-//===- AttentionRounding.cpp - Keys and values as matrices of bf16 --------===//
+//===- AttentionRounding.cpp - Keys and values rounded to bf16 ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/AttentionMatrices.h"
@@ -8,13 +8,13 @@ using namespace mlir;
 
 namespace tenon::cpu {
 
-/// Two vectors of a row, rounded, one behind the other.
+/// Two vectors of a row, rounded, one behind the other: words of two.
 Value AttentionPanels::pairsAt(const kernel::StridedView &seen, Value at,
                                Value scale) {
   if (seen.element().isBF16()) // As they are.
-    return LLVM::LoadOp::create(
-        e.b, VectorType::get({2 * lanes}, e.b.getI16Type()), at,
-        /*alignment=*/2);
+    return LLVM::LoadOp::create(e.b, VectorType::get({lanes}, e.b.getI32Type()),
+                                at,
+                                /*alignment=*/2);
   Value next = loadOf(seen, behind(seen, at, e.number(lanes)));
   return vectors.round(times(loadOf(seen, at), scale), times(next, scale));
 }
@@ -101,6 +101,55 @@ void AttentionPanels::roundValues(Value from, Value to) {
   e.loop(
       e.number(0), full, [&](Value key) { turnAll(key, true); }, matrixSteps);
   e.loop(full, count, [&](Value key) { turnAll(key, false); }, matrixSteps);
+}
+
+/// [keys][E] -> [E / height][keys / 2][height][2]
+void AttentionPanels::pairValues(Value from, Value to) {
+  const kernel::StridedView &seen = view.value;
+  Value head = headOf(seen), stride = e.valueOf(seen.strides[2]);
+  Value panels = valuesAt(from), count = e.sub(to, from);
+  auto narrow = VectorType::get({height}, f32);
+  int64_t whole = view.width / height * height;
+  constexpr int64_t step = 4; // Two pairs fill a vector.
+  auto copy = [&](Value key, bool areAllThere) {
+    SmallVector<Value> rows, scales, isThere;
+    for (int64_t i = 0; i < step; ++i) {
+      Value at = e.add(key, e.number(i));
+      Value own = e.min(at, e.sub(count, e.number(1)));
+      rows.push_back(behind(seen, head, e.mul(e.add(from, own), stride)));
+      scales.push_back(scaleOf(view.valueScales, e.add(from, own)));
+      isThere.push_back(e.less(at, count));
+    }
+    // Weights of keys behind the last are 0, and so must be what they meet.
+    auto copyColumns = [&](Value n, int64_t columns) {
+      SmallVector<Value> in;
+      for (int64_t i = 0; i < step; ++i) {
+        Value at = behind(seen, rows[i], n), some = e.number(columns);
+        if (!areAllThere)
+          some = e.select(isThere[i], some, e.number(0));
+        Value each = areAllThere && columns == height
+                         ? vectors.loadAs(narrow, seen.element(), at)
+                         : vectors.loadSomeAs(narrow, seen.element(), at, some);
+        in.push_back(times(each, scales[i]));
+      }
+      Value words = vectors.roundPairs(vectors.join(in[0], in[2]),
+                                       vectors.join(in[1], in[3]));
+      Value place = e.add(e.mul(n, e.number(keyBlock / 2)),
+                          e.mul(key, e.number(height / 2)));
+      store(words, element(panels, place));
+    };
+    e.loop(
+        e.number(0), e.number(whole), [&](Value n) { copyColumns(n, height); },
+        height);
+    if (whole < view.width)
+      copyColumns(e.number(whole), view.width - whole);
+  };
+  Value full = e.sub(count, e.rem(count, e.number(step)));
+  Value panel = e.number(kernel::keyPanel);
+  Value padded =
+      e.mul(e.div(e.add(count, e.sub(panel, e.number(1))), panel), panel);
+  e.loop(e.number(0), full, [&](Value key) { copy(key, true); }, step);
+  e.loop(full, padded, [&](Value key) { copy(key, false); }, step);
 }
 
 } // namespace tenon::cpu

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/AttentionTiles.h"
+#include "compiler/Targets/Cpu/StripProducts.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
 #include "dialects/Kernel/AttentionView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,13 +41,15 @@ Shapes shapesOf(const CpuLevel &level) {
 class ProductWriter {
 public:
   ProductWriter(ModuleOp module, const CpuLevel &level,
-                AttentionProduct product, StringRef name)
+                AttentionProduct product, bool inPairs, StringRef name)
       : module(module), name(name),
         isScores(product == AttentionProduct::Scores), shapes(shapesOf(level)),
         b(UnknownLoc::get(module.getContext()), module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
         i64(b.getI64Type()), f32(b.getF32Type()),
-        vector(VectorType::get({shapes.lanes}, f32)) {}
+        vector(VectorType::get({shapes.lanes}, f32)),
+        products(b, level, inPairs ? StripKind::Pairs : StripKind::F32,
+                 vector) {}
 
   LLVM::LLVMFuncOp write() {
     for (int64_t vectors : shapes.vectors)
@@ -100,7 +103,7 @@ private:
             b, vector, LLVM::LoadOp::create(b, f32, from));
         for (int64_t v = 0; v < vectors; ++v) {
           Value &sum = sums[i * vectors + v];
-          sum = LLVM::FMAOp::create(b, factor, columns[v], sum);
+          sum = products.add(factor, columns[v], sum);
         }
       }
     }
@@ -210,6 +213,7 @@ private:
   ImplicitLocOpBuilder b;
   Type pointer, i64, f32;
   VectorType vector;
+  StripProducts products;
   SmallVector<LLVM::LLVMFuncOp> tiles; // By vectors.
 };
 
@@ -219,13 +223,14 @@ int64_t tileRows(const CpuLevel &level) { return shapesOf(level).height; }
 int64_t columnStep(const CpuLevel &level) { return shapesOf(level).step(); }
 
 LLVM::LLVMFuncOp attentionProduct(ModuleOp module, const CpuLevel &level,
-                                  AttentionProduct product) {
-  std::string name = product == AttentionProduct::Scores ? "attention_scores."
-                                                         : "attention_values.";
+                                  AttentionProduct product, bool inPairs) {
+  std::string name = product == AttentionProduct::Scores ? "attention_scores"
+                                                         : "attention_values";
+  name += inPairs ? "_pairs." : ".";
   name += level.name;
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
-  return ProductWriter(module, level, product, name).write();
+  return ProductWriter(module, level, product, inPairs, name).write();
 }
 
 void callAttentionProduct(OpBuilder &b, LLVM::LLVMFuncOp function,

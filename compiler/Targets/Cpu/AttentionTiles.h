@@ -17,6 +17,8 @@ namespace tenon::cpu {
 ///   Scores: C[key][query] = sum over d of keys[d][key] * B[d][query]
 ///   Values: C[n][query] = C[n][query] * factor[query]
 ///                       + sum over key of values[key][n] * B[key][query]
+///
+/// In pairs, a step of the depth is two of bf16 side by side, of A and of B.
 enum class AttentionProduct { Scores, Values };
 
 struct AttentionTileWork {
@@ -38,7 +40,7 @@ constexpr int64_t depthStep = 4;
 /// is made at the first call.
 mlir::LLVM::LLVMFuncOp attentionProduct(mlir::ModuleOp module,
                                         const CpuLevel &level,
-                                        AttentionProduct product);
+                                        AttentionProduct product, bool inPairs);
 
 /// Calls it.
 void callAttentionProduct(mlir::OpBuilder &b, mlir::LLVM::LLVMFuncOp function,

@@ -21,10 +21,17 @@ constexpr double log2OfE = 1.4426950408889634;
 struct AttentionUnit {
   AttentionUnit(Emitter &e, const AttentionView &view);
 
-  /// Whether products of many queries are those of AttentionMatrices.h.
+  /// Whether products of many queries are those of AttentionMatrices.h, or of
+  /// pairs of bf16 in vectors; else they are of f32.
   bool usesMatrices() const {
     return view.isRounded && e.level.amx != Amx::None;
   }
+  bool usesPairs() const {
+    return view.isRounded && e.level.amx == Amx::None &&
+           e.level.pairDots != PairDots::None && view.depth % 2 == 0 &&
+           view.depth >= 2 * lanes;
+  }
+  bool rounds() const { return usesMatrices() || usesPairs(); }
 
   /// Makes a row of the launch the current one.
   void start(Value row);
