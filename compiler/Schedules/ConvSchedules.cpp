@@ -268,7 +268,9 @@ kernel::Geometry geometryLineConv(const KernelView &view) {
     return {};
   // Panels of a piece share the slab: two at least, a fourth of those of
   // several images.
-  int64_t least = sizes->slab.blockImages > 1 ? llvm::divideCeil(panels, 4) : 2;
+  int64_t least = sizes->slab.blockImages > 1 ? llvm::divideCeil(panels, 4)
+                  : sizes->slab.isInput       ? 1
+                                              : 2;
   Expr grain = rows.floorDiv(number(16))
                    .max(number(std::min(panels, least)))
                    .min(number(panels));

@@ -50,16 +50,42 @@ int64_t flatLine(int64_t pixels) {
   return pixels <= blockPixels ? pixels : 0;
 }
 
-/// Equal blocks of lines, of some pixels.
+/// How much longer two threads take for an image that is cut into blocks of so
+/// many lines than if they shared its work evenly: one has the first half of
+/// all panels of blocks.
+double unevenness(const DirectConvView &view, int64_t blockLines) {
+  int64_t lines = view.lines().count, panels = view.panels;
+  int64_t last = llvm::alignTo(view.maps - (panels - 1) * panelColumns, 16);
+  int64_t all = (panels - 1) * panelColumns + last;
+  int64_t half = llvm::divideCeil(lines, blockLines) * panels / 2;
+  int64_t whole = half / panels * blockLines, rest = half % panels;
+  int64_t first =
+      whole * all + std::min(blockLines, lines - whole) * rest * panelColumns;
+  return double(std::max(first, lines * all - first)) / (lines * all / 2);
+}
+
+/// Equal blocks of lines, of some pixels: of few blocks some more, where two
+/// threads share those more evenly. Units may take several short lines, of
+/// whole images.
 void cut(DirectConvView &view, int64_t wanted) {
+  constexpr double even = 1.04;
   int64_t lines = view.lines().count;
   int64_t most = std::max<int64_t>(wanted / view.pixels().count, 1);
-  auto cutInto = [&](int64_t blocks) {
-    view.blockLines = llvm::divideCeil(lines, blocks);
+  auto linesOf = [&](int64_t blocks) {
+    return int64_t(llvm::divideCeil(lines, blocks));
   };
-  cutInto(llvm::divideCeil(lines, most));
+  int64_t fewest = llvm::divideCeil(lines, most);
+  view.blockLines = linesOf(fewest);
+  double best = unevenness(view, view.blockLines);
+  for (int64_t blocks = fewest + 1;
+       best > even && view.pixels().count >= fewPixels && blocks <= 2 * fewest;
+       ++blocks)
+    if (double each = unevenness(view, linesOf(blocks)); each < best) {
+      best = each;
+      view.blockLines = linesOf(blocks);
+    }
   while (view.blockLines > 1 && view.slabBytes() > maxSlabBytes)
-    cutInto(llvm::divideCeil(lines, view.blockLines - 1));
+    view.blockLines = linesOf(llvm::divideCeil(lines, view.blockLines - 1));
 }
 
 /// Cuts a block of lines into units.
@@ -160,7 +186,7 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
     return refuse("its lines are short");
   if (view.fetchesFilter && slab.blockLines == lines.count)
     slab.blockImages =
-        std::clamp<int64_t>(maxImagesBytes / (4 * view.imageStride()), 1, 8);
+        std::clamp<int64_t>(maxImagesBytes / (4 * view.imageStride()), 1, 4);
   return view;
 }
 

@@ -26,16 +26,17 @@ void fetchOperands(Emitter &e, graph::ConvOp op, Value first, int64_t pixels,
   int locality = maps % 512 == 0 ? 2 : 3;
   for (BlockArgument argument : e.kernel.getBlock().getArguments()) {
     if (argument == op.getInput() || argument == op.getFilter() ||
-        !graph::getElementType(argument).isF32() ||
+        !isa<FloatType>(graph::getElementType(argument)) ||
         graph::getDims(argument) != graph::getDims(op.getResult()))
       continue;
+    Type type = Emitter::memoryType(graph::getElementType(argument));
+    int64_t line = 64 / graph::byteWidth(type);
     Value buffer = e.argumentBuffer(argument.getArgNumber());
     for (int64_t pixel = 0; pixel < pixels; ++pixel)
-      for (int64_t n = 0; n < columns; n += 16)
+      for (int64_t n = 0; n < columns; n += line)
         LLVM::Prefetch::create(
             e.b,
-            e.address(buffer, e.b.getF32Type(),
-                      e.add(first, e.number(pixel * maps + n))),
+            e.address(buffer, type, e.add(first, e.number(pixel * maps + n))),
             0, locality, 1);
   }
 }

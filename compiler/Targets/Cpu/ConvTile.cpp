@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/ConvTile.h"
+#include "compiler/Targets/Cpu/StripProducts.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -29,14 +30,16 @@ public:
         vectors(tile.columns / lanes),
         b(UnknownLoc::get(module.getContext()), module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
-        vector(VectorType::get({lanes}, b.getF32Type())) {}
+        each(tile.kind == StripKind::Quads ? Type(b.getI32Type())
+                                           : b.getF32Type()),
+        vector(VectorType::get({lanes}, each)),
+        products(b, level, tile.kind, vector) {}
 
   LLVM::LLVMFuncOp write(StringRef name) {
     LLVM::LLVMFuncOp function = startTileFunction(
         b, module, name, {pointer, pointer, pointer, pointer});
     function.setNoInline(true);
-    Value zero =
-        arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(vector));
     SmallVector<Value> state(tile.pixels * vectors, zero);
     state.push_back(function.getArgument(1));
     state.push_back(function.getArgument(3));
@@ -45,9 +48,12 @@ public:
       Value at = element(function.getArgument(2),
                          i / vectors * tile.width + i % vectors * lanes);
       Value sum = state[i];
-      if (tile.accumulates)
-        sum = arith::AddFOp::create(
-            b, LLVM::LoadOp::create(b, vector, at, /*alignment=*/4), sum);
+      if (tile.accumulates) {
+        Value before = LLVM::LoadOp::create(b, vector, at, /*alignment=*/4);
+        sum = tile.kind == StripKind::Quads
+                  ? arith::AddIOp::create(b, before, sum).getResult()
+                  : arith::AddFOp::create(b, before, sum).getResult();
+      }
       LLVM::StoreOp::create(b, sum, at, /*alignment=*/4);
     }
     LLVM::ReturnOp::create(b, ValueRange());
@@ -114,13 +120,14 @@ private:
             b, vector, element(panel, k * tile.width + v * lanes),
             /*alignment=*/4));
       for (int64_t p = 0; p < tile.pixels; ++p) {
-        Value scalar = LLVM::LoadOp::create(b, b.getF32Type(),
-                                            element(a, tile.offsetOf(p) + k),
-                                            /*alignment=*/4);
+        // Rows of quads begin anywhere.
+        Value scalar =
+            LLVM::LoadOp::create(b, each, element(a, tile.offsetOf(p) + k),
+                                 tile.kind == StripKind::Quads ? 1 : 4);
         Value factor = vector::BroadcastOp::create(b, vector, scalar);
         for (int64_t v = 0; v < vectors; ++v) {
           Value &sum = state[p * vectors + v];
-          sum = LLVM::FMAOp::create(b, factor, columns[v], sum);
+          sum = products.add(factor, columns[v], sum);
         }
       }
     }
@@ -137,8 +144,9 @@ private:
   const ConvTile &tile;
   int64_t lanes, vectors;
   ImplicitLocOpBuilder b;
-  Type pointer;
+  Type pointer, each;
   VectorType vector;
+  StripProducts products;
 };
 
 } // namespace
@@ -172,7 +180,10 @@ LLVM::LLVMFuncOp convTile(ModuleOp module, const CpuLevel &level,
   if (tile.lines.length > 0)
     text << "_from" << tile.lines.first << "of" << tile.lines.length << "_"
          << tile.lines.stride;
-  text << (tile.accumulates ? "_more" : "") << "_fetch" << tile.fetch << "."
+  text << (tile.kind == StripKind::Pairs   ? "_pairs"
+           : tile.kind == StripKind::Quads ? "_quads"
+                                           : "")
+       << (tile.accumulates ? "_more" : "") << "_fetch" << tile.fetch << "."
        << level.name;
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;

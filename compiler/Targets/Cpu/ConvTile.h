@@ -4,7 +4,7 @@
 #ifndef TENON_COMPILER_TARGETS_CPU_CONVTILE_H
 #define TENON_COMPILER_TARGETS_CPU_CONVTILE_H
 
-#include "compiler/Targets/Cpu/CpuLevel.h"
+#include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -20,14 +20,16 @@ struct TapLoop {
 ///     out[p][n] = sum over taps t and k < run of
 ///                 a[p * pixelStride + offset(t) + k] * b[t][k][n]
 ///
-/// in f32, from zero by fused multiply-adds in the order of t and k. Rows of b
-/// and out are `width` elements apart. It fetches `fetch` bytes per four steps
-/// of k from another address meanwhile. It may add to what out holds, and its
-/// pixels may be on several lines.
+/// in f32, from zero by fused multiply-adds in the order of t and k; of pairs
+/// or quads, by what a level has for them. Rows of b and out are `width`
+/// elements apart. It fetches `fetch` bytes per four steps of k from another
+/// address meanwhile. It may add to what out holds, and its pixels may be on
+/// several lines.
 struct ConvTile {
   int64_t pixels, columns, width, pixelStride, run, fetch;
   llvm::SmallVector<TapLoop> loops; // Outermost first.
   bool accumulates = false;
+  StripKind kind = StripKind::F32;
   /// Where a line has `length` pixels, the first of the tile is number `first`
   /// of one, and the next line starts `stride` elements behind.
   struct Lines {

@@ -3,8 +3,7 @@
 //
 // Per block of lines or images: the slab, then per panel of maps all tiles of
 // two units, whose sums go to the stack for what follows the convolution.
-// Levels without AMX take a unit as a strip, run by run, whose sums wait there
-// as well.
+// Levels without AMX cut a unit into tiles of sums in vectors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +12,10 @@
 #include "compiler/Targets/Cpu/AmxStrip.h"
 #include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/ConvSlab.h"
+#include "compiler/Targets/Cpu/ConvTile.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/QuadSums.h"
+#include "compiler/Targets/Cpu/VectorStrip.h"
 #include "dialects/Kernel/LineConvView.h"
 
 using namespace mlir;
@@ -22,8 +23,16 @@ using namespace mlir;
 namespace tenon::cpu {
 namespace {
 
+using kernel::DirectConvView;
 using kernel::LineConvView;
 using kernel::panelColumns;
+
+/// Steps between which a tile fetches (see ConvTile.h).
+constexpr int64_t unroll = 4;
+/// A filter that stays in the cache while blocks pass.
+constexpr int64_t residentBytes = 512 << 10;
+/// Pixels of a line that are enough for a tile.
+constexpr int64_t fewestTileRows = 6;
 
 class LineConv {
 public:
@@ -31,7 +40,9 @@ public:
       : e(e), op(op), view(view), depth(view.depth), rows(view.unitRows()),
         maps(view.slab.maps),
         kind(view.depth.hasQuads ? StripKind::Quads : StripKind::Pairs),
-        hasUnit(usesAmx(e.level, kind)) {
+        hasUnit(usesAmx(e.level, kind)),
+        unitLines(hasUnit || view.unitPixels < fewestTileRows ? view.unitLines
+                                                              : 1) {
     auto bufferOf = [&](Value operand) {
       auto argument = cast<BlockArgument>(kernel::operandOf(op, operand));
       return e.argumentBuffer(argument.getArgNumber());
@@ -51,11 +62,12 @@ public:
 
   /// Rows [begin, end): block after block, of each some panels.
   void emit() {
-    for (auto [run, start] : llvm::enumerate(view.runStarts()))
-      e.storeRaw(e.number(4 * start), starts, e.number(int64_t(run)));
-    if (hasUnit)
+    if (hasUnit) {
+      for (auto [run, start] : llvm::enumerate(view.runStarts()))
+        e.storeRaw(e.number(4 * start), starts, e.number(int64_t(run)));
       AmxUnit::shape(e.b, e.level, e.number(rows), e.number(4 * view.step),
                      /*below=*/true);
+    }
     Value units = e.number(view.panels());
     Value blocks = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
     e.loop(e.div(e.begin, units), blocks, [&](Value number) {
@@ -136,8 +148,7 @@ private:
       image = e.div(number, ofImage);
       number = e.rem(number, ofImage);
     }
-    auto [line, firstLine] =
-        placeOf(e.div(number, inLine), view.unitLines, lines);
+    auto [line, firstLine] = placeOf(e.div(number, inLine), unitLines, lines);
     auto [pixel, firstPixel] = placeOf(e.rem(number, inLine), view.unitPixels,
                                        e.number(view.slab.pixels().count));
     return {image, line, pixel, firstLine, firstPixel};
@@ -145,11 +156,17 @@ private:
 
   void emitColumns(Value panel, int64_t columns) {
     Value b = packed(panel);
-    Value high = e.number(view.unitLines);
+    Value high = e.number(unitLines);
     Value ofImage = e.mul(e.div(e.add(lines, e.sub(high, e.number(1))), high),
                           e.number(view.unitsOfLine));
     Value units = e.mul(images, ofImage);
     Value next = packed(e.min(e.add(panel, e.number(1)), lastPanel));
+    if (!hasUnit)
+      return e.loop(e.number(0), units, [&](Value number) {
+        Unit unit = unitOf(number, ofImage);
+        emitTiles(unit, {panel, b, next, number, units}, columns);
+        emitBehind(unit, panel, columns, e.number(0));
+      });
     e.loop(
         e.number(0), units,
         [&](Value number) {
@@ -158,7 +175,7 @@ private:
           Value isThere = e.less(second, units);
           second = e.select(isThere, second, number);
           Unit both[] = {unitOf(number, ofImage), unitOf(second, ofImage)};
-          emitSums(both, {b, next, number, units}, columns);
+          emitSums(both, {panel, b, next, number, units}, columns);
           emitBehind(both[0], panel, columns, e.number(0));
           e.ifThen(isThere, [&] {
             emitBehind(both[1], panel, columns, e.number(rows * panelColumns));
@@ -175,25 +192,29 @@ private:
   /// A panel and the next one, of which units from `number` on of so many fetch
   /// their share.
   struct Panels {
-    Value b, next, number, units;
+    Value panel, b, next, number, units;
   };
 
+  /// What a unit's first pixel reads under the first tap.
+  Value startOf(const Unit &unit) {
+    Value image = e.mul(unit.image, e.number(view.imageStride()));
+    Value line = e.mul(unit.line, e.number(view.lineStride()));
+    Value pixel = e.mul(unit.pixel, e.number(view.pixelStride()));
+    return element(base, e.add(image, e.add(line, pixel)));
+  }
+
+  /// The row of the result of its first pixel.
+  Value rowOf(const Unit &unit) {
+    const DirectConvView &slab = view.slab;
+    Value row =
+        e.mul(e.add(firstImage, unit.image), e.number(slab.lines().count));
+    row = e.add(row, e.add(firstLine, unit.line));
+    return e.add(e.mul(row, e.number(slab.pixels().count)), unit.pixel);
+  }
+
   void emitSums(ArrayRef<Unit> units, const Panels &panels, int64_t columns) {
-    SmallVector<Value> a;
-    for (const Unit &unit : units) {
-      Value image = e.mul(unit.image, e.number(view.imageStride()));
-      Value line = e.mul(unit.line, e.number(view.lineStride()));
-      Value pixel = e.mul(unit.pixel, e.number(view.pixelStride()));
-      a.push_back(element(base, e.add(image, e.add(line, pixel))));
-    }
-    if (!hasUnit) {
-      for (auto [i, from] : llvm::enumerate(a))
-        emitStrips(from, panels.b, columns,
-                   element(sums, e.number(int64_t(i) * rows * panelColumns)));
-      return;
-    }
-    SmallVector<Value> operands = {a[0],
-                                   a[1],
+    SmallVector<Value> operands = {startOf(units[0]),
+                                   startOf(units[1]),
                                    e.number(4 * view.pixelStride()),
                                    starts,
                                    e.number(depth.lines),
@@ -222,24 +243,79 @@ private:
                          operands);
   }
 
-  /// The sums of a unit, a run of its windows at a time.
-  void emitStrips(Value a, Value b, int64_t columns, Value out) {
-    e.loop(e.number(0), e.number(depth.lines), [&](Value run) {
-      Value start = e.loadRaw(starts, e.b.getI64Type(), run);
-      Strip work;
-      work.kind = kind;
-      work.a = e.address(a, e.b.getI8Type(), start);
-      work.aStride = e.number(view.pixelStride());
-      work.depth = e.number(depth.run);
-      work.b = element(b, e.mul(run, e.number(depth.run * panelColumns)));
-      work.next = work.b;
-      work.c = out;
-      work.cStride = e.number(panelColumns);
-      work.rows = e.number(rows);
-      work.accumulate = e.less(e.number(0), run);
-      work.columns = columns;
-      callStrip(e, work);
-    });
+  /// Rows of a tile whose sums, with a row of the panel and one element of the
+  /// image, fill the registers.
+  int64_t mostTileRows(int64_t columns) {
+    constexpr int64_t all = 8, registers = 28;
+    int64_t least = vectorStripRows(e.level, kind);
+    if (least < all)
+      return least;
+    return std::min<int64_t>(registers / llvm::divideCeil(columns, 16),
+                             LineConvView::mostPixels);
+  }
+
+  int64_t unitsOfBlock() const {
+    return view.slab.blockImages * view.unitsOfLine *
+           llvm::divideCeil(view.slab.blockLines, unitLines);
+  }
+
+  /// The sums of a unit by tiles of vectors, of its pixels alone.
+  void emitTiles(const Unit &unit, const Panels &panels, int64_t columns) {
+    int64_t pixels = unitLines * view.unitPixels;
+    int64_t count = llvm::divideCeil(pixels, mostTileRows(columns));
+    const kernel::DirectConvAxis &lines = view.slab.lines();
+    int64_t vectors = llvm::alignTo(columns, 16);
+    ConvTile tile;
+    tile.kind = kind;
+    tile.width = panelColumns;
+    tile.columns = tileColumns(e.level, vectors);
+    tile.pixelStride = view.pixelStride();
+    tile.run = depth.run;
+    tile.loops = {{lines.taps, lines.dilation * view.lineSize()},
+                  {depth.lines / lines.taps,
+                   view.slab.pixels().dilation * view.slab.channels}};
+    llvm::erase_if(tile.loops,
+                   [](const TapLoop &loop) { return loop.taps == 1; });
+    int64_t tiles = unitsOfBlock() * count;
+    int64_t groups = depth.lines * (depth.run / unroll);
+    bool fetchesInput =
+        view.slab.isInput && groups > 0 &&
+        view.panels() * view.panelDepth() * panelColumns * 4 <= residentBytes;
+    int64_t inputBytes = view.slab.blockLines * view.lineStride() * 4;
+    // So that the tiles of a block fetch the next panel; or where the filter
+    // stays in the cache, all of its panels' tiles what the next block reads.
+    tile.fetch =
+        fetchesInput
+            ? llvm::divideCeil(inputBytes, tiles * view.panels() * groups)
+            : llvm::divideCeil(unroll * panelColumns * 4, tiles);
+    Value a = startOf(unit);
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t first = i * pixels / count;
+      tile.pixels = (i + 1) * pixels / count - first;
+      int64_t line = first / view.unitPixels, pixel = first % view.unitPixels;
+      if (unitLines > 1)
+        tile.lines = {view.unitPixels, pixel, view.lineStride()};
+      LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
+      Value from = element(
+          a, e.number(line * view.lineStride() + pixel * view.pixelStride()));
+      Value before = e.add(e.mul(panels.number, e.number(count)), e.number(i));
+      Value next = panels.next;
+      if (fetchesInput) {
+        before = e.add(before, e.mul(panels.panel, e.number(tiles)));
+        next = byte(base, e.number(inputBytes));
+      }
+      next = byte(next, e.mul(before, e.number(groups * tile.fetch)));
+      Value row = e.add(rowOf(unit), e.number(line * view.unitPixels + pixel));
+      Value at = e.add(e.mul(row, e.number(maps)),
+                       e.mul(panels.panel, e.number(panelColumns)));
+      fetchOperands(e, op, at, tile.pixels, columns);
+      for (int64_t n = 0; n < vectors; n += tile.columns)
+        LLVM::CallOp::create(
+            e.b, function,
+            ValueRange{from, element(panels.b, e.number(n)),
+                       element(sums, e.number(first * panelColumns + n)),
+                       next});
+    }
   }
 
   /// Everything behind the convolution, for a unit whose sums are in `waits`.
@@ -249,8 +325,9 @@ private:
         element(packed(panel), e.number(depth.depth() * panelColumns));
     Value image = e.add(firstImage, unit.image);
     Indices dims = e.dimsOf(op.getResult());
-    int64_t rowsOfLine = view.lineStride() / view.pixelStride();
-    e.loop(unit.firstLine, e.number(view.unitLines), [&](Value i) {
+    int64_t rowsOfLine =
+        hasUnit ? view.lineStride() / view.pixelStride() : view.unitPixels;
+    e.loop(unit.firstLine, e.number(unitLines), [&](Value i) {
       Value line = e.add(e.add(firstLine, unit.line), i);
       Value before = e.mul(i, e.number(rowsOfLine));
       e.loop(unit.firstPixel, e.number(view.unitPixels), [&](Value j) {
@@ -277,6 +354,10 @@ private:
     });
   }
 
+  Value byte(Value base, Value offset) {
+    return LLVM::GEPOp::create(e.b, base.getType(), e.b.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{offset});
+  }
   /// Addresses around a buffer are made, but not read.
   Value element(Value base, Value offset) {
     return LLVM::GEPOp::create(e.b, base.getType(), e.b.getF32Type(), base,
@@ -290,6 +371,7 @@ private:
   int64_t rows, maps; // Of a unit; of the convolution.
   StripKind kind;
   bool hasUnit;
+  int64_t unitLines; // Of a matrix unit, or of what tiles are cut from.
   Value input, filter, slab, sums, starts;
   std::optional<kernel::IntegerFactor> bytes; // What quads are of.
   std::optional<QuadSums> quads;
