@@ -6,6 +6,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
+#include <algorithm>
+#include <unistd.h>
 
 namespace tenon::cpu {
 namespace {
@@ -59,6 +61,11 @@ std::optional<CpuLevel> findCpuLevel(llvm::StringRef name) {
     if (level.name == name ||
         (name == "native" && (level.features & ~host) == 0))
       found = level;
+#ifdef _SC_LEVEL1_DCACHE_ASSOC
+  if (found && name == "native")
+    found->cacheWays =
+        std::max<int>(found->cacheWays, int(sysconf(_SC_LEVEL1_DCACHE_ASSOC)));
+#endif
   return found;
 }
 

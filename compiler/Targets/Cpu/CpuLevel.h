@@ -33,6 +33,9 @@ struct CpuLevel {
   Amx amx = Amx::None;
   /// Whether an instruction looks bytes up in two registers.
   bool byteTables = false;
+  /// Lines of the first level of the cache that addresses a multiple of 4 KiB
+  /// apart share: at least so many; those of this machine for "native".
+  int cacheWays = 8;
 
   bool hasVectors() const { return vectorBits > 0; }
 

@@ -42,9 +42,9 @@ public:
                                     64);
     });
     int64_t most = tilePixels(e.level, width);
-    // Pixels that lie pages apart share a set of the first level, of 8 ways.
+    // Pixels that lie pages apart share a set of the first level.
     if (view.isInput && view.pixelStride % 1024 == 0)
-      most = std::min<int64_t>(most, 8);
+      most = std::min<int64_t>(most, e.level.cacheWays);
     tilesOfLine = llvm::divideCeil(view.pixels().count, most);
     fewest = view.pixels().count / tilesOfLine;
     larger = view.pixels().count % tilesOfLine;

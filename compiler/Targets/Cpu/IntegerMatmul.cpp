@@ -60,8 +60,8 @@ public:
 
   void emit() {
     Value blocks = ceilDiv(rows, blockRows);
-    Value blockHeight = heightOfBlocks(e, rows, blocks, StripKind::Quads,
-                                       /*interleaved=*/false);
+    RowBlocks rowBlocks(e, rows, blocks, StripKind::Quads,
+                        /*interleaved=*/false);
     Value units = e.number(panels * groupBlocks);
     Value groups = ceilDiv(e.end, panels * groupBlocks);
     e.loop(e.div(e.begin, units), groups, [&](Value group) {
@@ -69,7 +69,7 @@ public:
       Value block = e.mul(group, e.number(groupBlocks));
       groupSize = e.min(e.number(groupBlocks), e.sub(blocks, block));
       auto rowOf = [&](Value i) {
-        return e.min(e.mul(e.add(block, i), blockHeight), rows);
+        return e.min(rowBlocks.first(e.add(block, i)), rows);
       };
       Value from = e.sub(e.max(e.begin, first), first);
       Value to = e.min(e.sub(e.end, first), e.mul(groupSize, e.number(panels)));

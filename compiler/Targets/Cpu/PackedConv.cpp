@@ -99,7 +99,7 @@ private:
   void emitGroups() {
     kernel::ConvBlocks cut(op);
     Value blocks = e.valueOf(cut.count), most = e.valueOf(cut.ofGroup);
-    blockHeight = heightOfBlocks(e, rows, blocks, kind, interleaves);
+    rowBlocks.emplace(e, rows, blocks, kind, interleaves);
     Value units = e.mul(most, e.number(panels));
     Value groups = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
     e.loop(e.div(e.begin, units), groups, [&](Value group) {
@@ -222,7 +222,7 @@ private:
   }
 
   Value firstRow(Value block) {
-    return e.mul(e.add(firstBlock, block), blockHeight);
+    return rowBlocks->first(e.add(firstBlock, block));
   }
 
   Value element(Value base, Value offset) {
@@ -373,7 +373,8 @@ private:
   bool hasTiles; // What follows runs tile by tile.
   std::optional<QuadSums> quads;
   std::optional<ReachedLines> reached;
-  Value input, filter, rows, blockHeight, copy;
+  Value input, filter, rows, copy;
+  std::optional<RowBlocks> rowBlocks;
   Value tile, sums, waiting; // Of a panel, of a tile, of a chunk's panels.
   Indices leadDims;
   Value mapSums; // Of the current panel, behind it.

@@ -82,7 +82,8 @@ public:
     rowPadding = widensLhs ? kernel::widenedRowPadding : 0;
     copies = listed || widensLhs ||
              !this->view.lhsDepthStride().isConstant(1) ||
-             (this->view.rowsLiePagesApart() && interleaves && mostPanels > 1);
+             (this->view.rowsLiePagesApart() && interleaves && mostPanels > 1 &&
+              e.level.cacheWays <= kernel::interleavedRows);
     auto behind = [&](Value area, int64_t bytes) {
       if (bytes == 0)
         return area;
@@ -116,9 +117,9 @@ public:
 private:
   void emitBatches() {
     blocks = ceilDiv(rows, blockRows);
-    blockHeight =
-        listed ? e.number(blockRows)
-               : heightOfBlocks(e, rows, blocks, kind, copies && interleaves);
+    rowBlocks = listed
+                    ? RowBlocks::whole(e)
+                    : RowBlocks(e, rows, blocks, kind, copies && interleaves);
     if (view.batchDims.empty())
       return emitBatch(e.number(0), e.begin, e.end);
     Value count = e.mul(blocks, panels), units = e.max(count, e.number(1));
@@ -330,7 +331,7 @@ private:
   Value strideOfCopy(Value steps) { return e.add(steps, e.number(rowPadding)); }
 
   Value firstRow(Value block) {
-    return e.mul(e.add(firstBlock, block), blockHeight);
+    return rowBlocks->first(e.add(firstBlock, block));
   }
 
   Value element(Value base, Value offset) {
@@ -477,7 +478,8 @@ private:
   bool isBare, isOneBlock, interleaves;
   bool hasScratch; // For sums that wait.
   bool copies;     // The group's slice of lhs, to scratch memory.
-  Value copy, blocks, blockHeight;
+  Value copy, blocks;
+  std::optional<RowBlocks> rowBlocks;
   Value sums, waiting; // Of a tile, of a group.
   Indices leadDims;
   std::optional<ListedRows> listed; // Where not all rows are computed.

@@ -20,15 +20,27 @@ int64_t stripTileRows(const CpuLevel &level, StripKind kind) {
   return vectorStripRows(level, kind);
 }
 
-Value heightOfBlocks(Emitter &e, Value rows, Value blocks, StripKind kind,
-                     bool interleaved) {
+RowBlocks::RowBlocks(Emitter &e, Value rows, Value blocks, StripKind kind,
+                     bool interleaved)
+    : e(&e), step(interleaved              ? kernel::interleavedRows
+                  : usesAmx(e.level, kind) ? amxTileRows
+                                           : 1) {
   Value some = e.max(blocks, e.number(1));
-  Value height = e.div(e.add(rows, e.sub(some, e.number(1))), some);
-  if (!interleaved && !usesAmx(e.level, kind))
-    return height;
-  int64_t step = interleaved ? kernel::interleavedRows : amxTileRows;
-  return e.mul(e.div(e.add(height, e.number(step - 1)), e.number(step)),
-               e.number(step));
+  Value tiles = e.div(e.add(rows, e.number(step - 1)), e.number(step));
+  low = e.mul(e.div(tiles, some), e.number(step));
+  smaller = e.sub(some, e.rem(tiles, some));
+}
+
+RowBlocks RowBlocks::whole(Emitter &e) {
+  return RowBlocks(e, e.number(kernel::blockRows));
+}
+
+Value RowBlocks::first(Value block) const {
+  Value row = e->mul(block, low);
+  if (!smaller)
+    return row;
+  Value larger = e->max(e->sub(block, smaller), e->number(0));
+  return e->add(row, e->mul(larger, e->number(step)));
 }
 
 void forEachStripTile(Emitter &e, const Strip &strip,

@@ -63,11 +63,28 @@ struct StripTarget {
   mlir::Value out, stride;
 };
 
-/// The rows of each of so many equal blocks, of whole tiles where those are
-/// interleaved or made of registers: a last block of a few rows would leave a
-/// thread without work.
-mlir::Value heightOfBlocks(Emitter &e, mlir::Value rows, mlir::Value blocks,
-                           StripKind kind, bool interleaved);
+/// Rows cut into so many blocks that differ by a row at most, or by a tile
+/// where those are interleaved or made of registers: a last block of a few rows
+/// would leave a thread without work. The larger ones, one of which may have a
+/// tile that is not full, come last.
+class RowBlocks {
+public:
+  RowBlocks(Emitter &e, mlir::Value rows, mlir::Value blocks, StripKind kind,
+            bool interleaved);
+  /// Blocks of `blockRows`.
+  static RowBlocks whole(Emitter &e);
+
+  /// The first row of a block, or one behind all.
+  mlir::Value first(mlir::Value block) const;
+
+private:
+  RowBlocks(Emitter &e, mlir::Value low) : e(&e), low(low) {}
+
+  Emitter *e;
+  mlir::Value low;     // Rows of the smaller blocks,
+  mlir::Value smaller; // of which there are so many, or only such if null.
+  int64_t step = 1;    // By which the others are larger.
+};
 
 /// Cuts a strip into tiles.
 void forEachStripTile(Emitter &e, const Strip &strip,
