@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes docs/benchmarks/cpu.md from measurements.
+"""Writes docs/benchmarks/cpu.md or cpu-amx.md from measurements.
 
     page.py profile --tenon TENON --models DIR --out DIR [--seconds S] [...]
     page.py write --setting TEXT-FILE [--full CSV] [--micro CSV]
@@ -177,7 +177,7 @@ def products(path):
 
 def write_page(arguments):
     profiles = read_profiles(arguments.profiles) if arguments.profiles else {}
-    lines = ["# Speed on the CPU", "",
+    lines = [f"# {arguments.title}", "",
              pathlib.Path(arguments.setting).read_text().strip(), "",
              "Written by [page.py](../../test/benchmark/page.py); do not edit. Times are medians in "
              "milliseconds; all peers run the same files and inputs with as many threads, in one run. "
@@ -248,6 +248,7 @@ def main():
     command = commands.add_parser("write")
     command.set_defaults(run=write_page)
     command.add_argument("--setting", required=True)
+    command.add_argument("--title", default="Speed on the CPU")
     for option in ("--full", "--micro", "--profiles", "--products"):
         command.add_argument(option)
     command.add_argument("-o", "--output", required=True)

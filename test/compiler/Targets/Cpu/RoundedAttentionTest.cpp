@@ -1,8 +1,8 @@
 //===- RoundedAttentionTest.cpp - Attention of what is rounded to bf16 ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Levels with AMX multiply what is rounded, and round weights; others and few
-// queries take operands as they are.
+// Levels that multiply bf16 round weights, too; others and few queries take
+// operands as they are.
 //
 //===----------------------------------------------------------------------===//
 
