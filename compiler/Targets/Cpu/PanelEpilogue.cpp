@@ -21,18 +21,14 @@ bool yieldsRowsOf(Emitter &e, Value tensor) {
          });
 }
 
-/// Whether a convolution's results are bf16, one behind the other as its sums
-/// are, and an instruction rounds them: LLVM takes it for too dear to make
-/// whole vectors of a loop that has it.
+/// Whether results are bf16, one behind the other as the sums are, and an
+/// instruction rounds them: LLVM takes it for too dear to make whole vectors of
+/// a loop that has it.
 bool roundsByVectors(Emitter &e, ArrayRef<Value> tensors) {
-  if (e.level.pairDots != PairDots::Native || tensors.size() != 1 ||
-      !tensors[0].getDefiningOp<graph::ConvOp>())
-    return false;
-  SmallVector<kernel::Expr> dims = graph::getDims(tensors[0]);
-  return !dims.back().isConstant(1) &&
-         llvm::all_of(e.kernel.getYielded(), [&](Value yielded) {
-           return graph::getElementType(yielded).isBF16() &&
-                  graph::getDims(kernel::behindReshapes(yielded)) == dims;
+  return e.level.pairDots == PairDots::Native && tensors.size() == 1 &&
+         yieldsRowsOf(e, tensors[0]) &&
+         llvm::all_of(e.kernel.getYielded(), [](Value yielded) {
+           return graph::getElementType(yielded).isBF16();
          });
 }
 
