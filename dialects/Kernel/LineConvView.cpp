@@ -186,7 +186,7 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
     return refuse("its lines are short");
   if (view.fetchesFilter && slab.blockLines == lines.count)
     slab.blockImages =
-        std::clamp<int64_t>(maxImagesBytes / (4 * view.imageStride()), 1, 4);
+        std::clamp<int64_t>(maxImagesBytes / (4 * view.imageStride()), 1, 8);
   return view;
 }
 

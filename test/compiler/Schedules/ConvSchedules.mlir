@@ -133,7 +133,8 @@ func.func @by_pairs(%x: tensor<3x14x14x64xbf16>, %y: tensor<3x14x14x34xbf16>, %z
   kernel.call @odd(%r, %u) params <> : (tensor<3x17x19x64xbf16>, tensor<100x64x1x1xbf16>) -> tensor<3x17x19x100xf32>
   return
 }
-// CHECK: kernel.func @lines symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <9, 2, 32832>
+// Two blocks of lines: of three panels of one block, two would be one thread's.
+// CHECK: kernel.func @lines symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <18, 2, 18496>
 // expected-remark@+2 {{does not run by DirectConv: its operands are bf16}}
 // expected-remark@+1 {{does not run by SmallConv: its operands are bf16}}
 kernel.func @lines symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
@@ -175,7 +176,7 @@ kernel.func @images symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x7x7x512xf32>, tensor<512x512x3x3xf32>) -> tensor<3x7x7x512xf32>
   kernel.yield %4 : tensor<3x7x7x512xf32>
 }
-// CHECK: kernel.func @matrix symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <18, 2, 0>
+// CHECK: kernel.func @matrix symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <18, 1, 0>
 // expected-remark@+2 {{does not run by DirectConv: its operands are bf16}}
 // expected-remark@+1 {{does not run by SmallConv: its operands are bf16}}
 kernel.func @matrix symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
