@@ -177,11 +177,8 @@ private:
     work.columns = columns;
     work.factor = area(areas.factor); // Not read.
     work.after = panels.valuesAt(block);
-    callAttentionProduct(e.b,
-                         attentionProduct(e.module, e.level,
-                                          AttentionProduct::Scores,
-                                          usesPairs()),
-                         work);
+    callAttentionProduct(e.b, e.module, e.level, AttentionProduct::Scores,
+                         usesPairs(), work);
     makeWeights(padded);
     work.a = panels.valuesAt(block);
     work.aStep = panels.valueStep();
@@ -190,11 +187,8 @@ private:
     work.c = area(areas.sums);
     work.tiles = tilesOf(e.number(view.paddedWidth()));
     work.after = panels.keysAt(e.add(block, e.number(keyBlock)));
-    callAttentionProduct(e.b,
-                         attentionProduct(e.module, e.level,
-                                          AttentionProduct::Values,
-                                          usesPairs()),
-                         work);
+    callAttentionProduct(e.b, e.module, e.level, AttentionProduct::Values,
+                         usesPairs(), work);
   }
 
   void emitMatrices(Value padded) {

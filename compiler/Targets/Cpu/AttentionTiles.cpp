@@ -222,19 +222,16 @@ private:
 int64_t tileRows(const CpuLevel &level) { return shapesOf(level).height; }
 int64_t columnStep(const CpuLevel &level) { return shapesOf(level).step(); }
 
-LLVM::LLVMFuncOp attentionProduct(ModuleOp module, const CpuLevel &level,
-                                  AttentionProduct product, bool inPairs) {
+void callAttentionProduct(OpBuilder &b, ModuleOp module, const CpuLevel &level,
+                          AttentionProduct product, bool inPairs,
+                          const AttentionTileWork &work) {
   std::string name = product == AttentionProduct::Scores ? "attention_scores"
                                                          : "attention_values";
   name += inPairs ? "_pairs." : ".";
   name += level.name;
-  if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
-    return function;
-  return ProductWriter(module, level, product, inPairs, name).write();
-}
-
-void callAttentionProduct(OpBuilder &b, LLVM::LLVMFuncOp function,
-                          const AttentionTileWork &work) {
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (!function)
+    function = ProductWriter(module, level, product, inPairs, name).write();
   LLVM::CallOp::create(b, UnknownLoc::get(b.getContext()), function,
                        ValueRange{work.a, work.aStep, work.b, work.depth,
                                   work.c, work.tiles, work.columns, work.factor,

@@ -36,15 +36,11 @@ int64_t tileRows(const CpuLevel &level);
 int64_t columnStep(const CpuLevel &level);
 constexpr int64_t depthStep = 4;
 
-/// The function that does it at a level. All kernels of a module share it: it
-/// is made at the first call.
-mlir::LLVM::LLVMFuncOp attentionProduct(mlir::ModuleOp module,
-                                        const CpuLevel &level,
-                                        AttentionProduct product, bool inPairs);
-
-/// Calls it.
-void callAttentionProduct(mlir::OpBuilder &b, mlir::LLVM::LLVMFuncOp function,
-                          const AttentionTileWork &work);
+/// Calls the function that does it at a level, which all kernels of a module
+/// share: it is made at the first call.
+void callAttentionProduct(mlir::OpBuilder &b, mlir::ModuleOp module,
+                          const CpuLevel &level, AttentionProduct product,
+                          bool inPairs, const AttentionTileWork &work);
 
 } // namespace tenon::cpu
 

@@ -9,6 +9,7 @@
 #include "compiler/Targets/Cpu/ConvTile.h"
 #include "compiler/Targets/Cpu/StripProducts.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
+#include "compiler/Targets/Cpu/VectorStrip.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -165,12 +166,8 @@ int64_t tilePixels(const CpuLevel &level, int64_t width) {
   return width == 48 ? 8 : width == 32 ? 12 : 14;
 }
 
-int64_t tileColumns(const CpuLevel &level, int64_t columns) {
-  return level.vectorBits < 512 ? 16 : columns;
-}
-
-LLVM::LLVMFuncOp convTile(ModuleOp module, const CpuLevel &level,
-                          const ConvTile &tile) {
+static LLVM::LLVMFuncOp convTile(ModuleOp module, const CpuLevel &level,
+                                 const ConvTile &tile) {
   std::string name;
   llvm::raw_string_ostream text(name);
   text << "conv_tile_" << tile.pixels << "x" << tile.columns << "of"
@@ -180,14 +177,26 @@ LLVM::LLVMFuncOp convTile(ModuleOp module, const CpuLevel &level,
   if (tile.lines.length > 0)
     text << "_from" << tile.lines.first << "of" << tile.lines.length << "_"
          << tile.lines.stride;
-  text << (tile.kind == StripKind::Pairs   ? "_pairs"
-           : tile.kind == StripKind::Quads ? "_quads"
-                                           : "")
-       << (tile.accumulates ? "_more" : "") << "_fetch" << tile.fetch << "."
-       << level.name;
+  text << suffixOf(tile.kind) << (tile.accumulates ? "_more" : "") << "_fetch"
+       << tile.fetch << "." << level.name;
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
   return TileWriter(module, level, tile).write(name);
+}
+
+void callConvTile(Emitter &e, ConvTile tile, const ConvTilePlaces &places,
+                  int64_t columns) {
+  int64_t vectors = llvm::alignTo(columns, 16);
+  tile.columns = e.level.vectorBits < 512 ? 16 : vectors;
+  LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
+  auto behind = [&](Value base, int64_t offset) {
+    return LLVM::GEPOp::create(e.b, base.getType(), e.b.getF32Type(), base,
+                               ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+  };
+  for (int64_t n = 0; n < vectors; n += tile.columns)
+    LLVM::CallOp::create(e.b, function,
+                         ValueRange{places.a, behind(places.b, n),
+                                    behind(places.out, n), places.next});
 }
 
 } // namespace tenon::cpu

@@ -42,13 +42,17 @@ struct ConvTile {
 
 /// The most pixels of a tile with panels of `width` columns.
 int64_t tilePixels(const CpuLevel &level, int64_t width);
-/// Columns that one tile has of a panel's.
-int64_t tileColumns(const CpuLevel &level, int64_t columns);
 
-/// The function (a, b, out, next) of a tile, which all convolutions of a module
-/// share.
-mlir::LLVM::LLVMFuncOp convTile(mlir::ModuleOp module, const CpuLevel &level,
-                                const ConvTile &tile);
+/// Where a tile's operands and sums lie, and what it fetches.
+struct ConvTilePlaces {
+  mlir::Value a, b, out, next;
+};
+
+/// Computes that many of a panel's columns, rounded up to vectors: as often as
+/// a level's registers want it, by a function that all convolutions of a module
+/// share. `tile.columns` need not be set.
+void callConvTile(Emitter &e, ConvTile tile, const ConvTilePlaces &places,
+                  int64_t columns);
 
 } // namespace tenon::cpu
 

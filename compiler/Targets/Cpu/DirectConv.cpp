@@ -140,13 +140,10 @@ private:
     ConvTile tile;
     tile.pixels = pixels;
     tile.width = width;
-    int64_t vectors = llvm::alignTo(columns, 16);
-    tile.columns = tileColumns(e.level, vectors);
     tile.pixelStride = axis.slabStride() * view.pixelStride;
     tile.run = view.channels * (isRunOverTaps ? axis.taps : 1);
     tile.loops = tapLoops();
     tile.fetch = fetchBytes();
-    LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
     Value a = tileInput(line, first);
     Value next = fetchesPixels() ? nextInput(number, tile)
                                  : nextPanel(line, number, tile);
@@ -154,10 +151,7 @@ private:
     fetchOperands(e, op,
                   e.add(e.mul(row, e.number(view.allMaps())), work.column),
                   pixels, columns);
-    for (int64_t n = 0; n < vectors; n += tile.columns)
-      LLVM::CallOp::create(e.b, function,
-                           ValueRange{a, element(work.b, e.number(n)),
-                                      element(sums, e.number(n)), next});
+    callConvTile(e, tile, {a, work.b, sums, next}, columns);
     emitBehind(e.add(block.firstLine, line), first, pixels, columns);
   }
 

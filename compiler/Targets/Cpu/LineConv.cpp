@@ -53,7 +53,8 @@ public:
       slab = e.atEntry(
           [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
     sums = onStack(e.b.getF32Type(), 2 * rows * panelColumns);
-    starts = onStack(e.b.getI64Type(), depth.lines);
+    if (hasUnit)
+      starts = onStack(e.b.getI64Type(), depth.lines);
     if (!depth.hasQuads)
       return;
     bytes = kernel::integerConvViewOf(op)->input;
@@ -264,11 +265,9 @@ private:
     int64_t pixels = unitLines * view.unitPixels;
     int64_t count = llvm::divideCeil(pixels, mostTileRows(columns));
     const kernel::DirectConvAxis &lines = view.slab.lines();
-    int64_t vectors = llvm::alignTo(columns, 16);
     ConvTile tile;
     tile.kind = kind;
     tile.width = panelColumns;
-    tile.columns = tileColumns(e.level, vectors);
     tile.pixelStride = view.pixelStride();
     tile.run = depth.run;
     tile.loops = {{lines.taps, lines.dilation * view.lineSize()},
@@ -295,7 +294,6 @@ private:
       int64_t line = first / view.unitPixels, pixel = first % view.unitPixels;
       if (unitLines > 1)
         tile.lines = {view.unitPixels, pixel, view.lineStride()};
-      LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
       Value from = element(
           a, e.number(line * view.lineStride() + pixel * view.pixelStride()));
       Value before = e.add(e.mul(panels.number, e.number(count)), e.number(i));
@@ -309,12 +307,8 @@ private:
       Value at = e.add(e.mul(row, e.number(maps)),
                        e.mul(panels.panel, e.number(panelColumns)));
       fetchOperands(e, op, at, tile.pixels, columns);
-      for (int64_t n = 0; n < vectors; n += tile.columns)
-        LLVM::CallOp::create(
-            e.b, function,
-            ValueRange{from, element(panels.b, e.number(n)),
-                       element(sums, e.number(first * panelColumns + n)),
-                       next});
+      Value out = element(sums, e.number(first * panelColumns));
+      callConvTile(e, tile, {from, panels.b, out, next}, columns);
     }
   }
 
@@ -354,11 +348,11 @@ private:
     });
   }
 
+  /// Addresses around a buffer are made, but not read.
   Value byte(Value base, Value offset) {
     return LLVM::GEPOp::create(e.b, base.getType(), e.b.getI8Type(), base,
                                ArrayRef<LLVM::GEPArg>{offset});
   }
-  /// Addresses around a buffer are made, but not read.
   Value element(Value base, Value offset) {
     return LLVM::GEPOp::create(e.b, base.getType(), e.b.getF32Type(), base,
                                ArrayRef<LLVM::GEPArg>{offset});

@@ -49,14 +49,18 @@ void storeVectors(Emitter &e, Value tensor, const PanelRow &row) {
 
 } // namespace
 
-void storeElements(Emitter &e, Value tensor, Indices lead, Value column,
-                   Value elements, Value position) {
-  Indices index = std::move(lead);
-  index.push_back(column);
-  // As operands that broadcast see it.
+/// Of an element in a row, as operands that broadcast see it.
+static Indices indexOf(Emitter &e, Value tensor, Indices lead, Value column) {
+  lead.push_back(column);
   for (auto [axis, dim] : llvm::enumerate(graph::getDims(tensor)))
     if (dim.isConstant(1))
-      index[axis] = e.number(0);
+      lead[axis] = e.number(0);
+  return lead;
+}
+
+void storeElements(Emitter &e, Value tensor, Indices lead, Value column,
+                   Value elements, Value position) {
+  Indices index = indexOf(e, tensor, std::move(lead), column);
   e.bind(tensor, index, elements);
   e.storeYields(index, position);
 }
@@ -90,12 +94,7 @@ void storePanelRow(Emitter &e, ArrayRef<Value> tensors, const PanelRow &row,
     return storeVectors(e, tensors[0], row);
   e.loop(e.number(0), row.width, [&](Value i) {
     Value position = e.add(row.position, i);
-    Indices index = row.lead;
-    index.push_back(e.add(row.column, i));
-    // As operands that broadcast see it.
-    for (auto [axis, dim] : llvm::enumerate(graph::getDims(tensors[0])))
-      if (dim.isConstant(1))
-        index[axis] = e.number(0);
+    Indices index = indexOf(e, tensors[0], row.lead, e.add(row.column, i));
     if (!row.sums) {
       e.bind(tensors[0], index, e.zero(e.b.getF32Type()));
       return e.storeYields(index, position);

@@ -115,11 +115,9 @@ private:
     const DirectConvAxis &lines = view.lines(), &axis = view.pixels();
     int64_t first = pixelsBefore(number);
     int64_t line = view.isInput ? 0 : view.slabPixels() * view.pixelStride;
-    int64_t vectors = llvm::alignTo(columns, 16);
     ConvTile tile;
     tile.pixels = pixelsBefore(number + 1) - first;
     tile.width = width;
-    tile.columns = tileColumns(e.level, vectors);
     tile.pixelStride = axis.slabStride() * view.pixelStride;
     tile.run = view.channels;
     tile.accumulates = accumulates;
@@ -150,11 +148,7 @@ private:
     if (!accumulates)
       fetchOperands(e, op, positionOf(row), tile.pixels, columns);
     Value out = element(sums, e.mul(row, e.number(width)));
-    LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
-    for (int64_t n = 0; n < vectors; n += tile.columns)
-      LLVM::CallOp::create(e.b, function,
-                           ValueRange{a, element(b, e.number(n)),
-                                      element(out, e.number(n)), next});
+    callConvTile(e, tile, {a, b, out, next}, columns);
   }
 
   /// Of a pixel of the block, its first element of the panel in the result.

@@ -419,6 +419,8 @@ private:
   SmallVector<LLVM::LLVMFuncOp> tiles[Fetches]; // By height - 1.
 };
 
+} // namespace
+
 StringRef suffixOf(StripKind kind) {
   switch (kind) {
   case StripKind::F32:
@@ -436,8 +438,6 @@ StringRef suffixOf(StripKind kind) {
   }
   llvm_unreachable("all kinds of strips");
 }
-
-} // namespace
 
 int64_t vectorStripRows(const CpuLevel &level, StripKind kind) {
   return tileShape(level, kind, kernel::panelColumns).height;

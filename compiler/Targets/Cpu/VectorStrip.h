@@ -11,6 +11,9 @@ namespace tenon::cpu {
 /// The most rows of such a tile.
 int64_t vectorStripRows(const CpuLevel &level, StripKind kind);
 
+/// Of the names of functions that multiply and add by a kind.
+llvm::StringRef suffixOf(StripKind kind);
+
 /// The function that callStripTile calls: strip(a, aStride, b, depth, c,
 /// cStride, rows, accumulate, next, out, outStride, index, count,
 /// nextBytes[, kept]).

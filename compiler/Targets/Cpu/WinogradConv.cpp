@@ -204,21 +204,16 @@ private:
     ConvTile tile;
     tile.pixels = pixels;
     tile.width = columns;
-    tile.columns = tileColumns(e.level, columns);
     tile.pixelStride = view.patchStride();
     tile.run = view.channels;
     // Together, all strips fetch the next slice.
     tile.fetch = llvm::divideCeil(4 * columns * 4, strips);
-    LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
     Value ahead =
         e.add(e.number(4 * steps),
               e.mul(strip.number, e.number(tile.fetch * (view.channels / 4))));
     Value next = LLVM::GEPOp::create(e.b, strip.b.getType(), e.b.getI8Type(),
                                      strip.b, ArrayRef<LLVM::GEPArg>{ahead});
-    for (int64_t n = 0; n < columns; n += tile.columns)
-      LLVM::CallOp::create(e.b, function,
-                           ValueRange{strip.a, element(strip.b, e.number(n)),
-                                      element(strip.c, e.number(n)), next});
+    callConvTile(e, tile, {strip.a, strip.b, strip.c, next}, columns);
   }
 
   void emitOutputs(Value panel, const Tile &tile) {
