@@ -83,6 +83,15 @@ bool dequantizesFilter(Operation *op) {
          });
 }
 
+/// Whether an op only changes how a convolution's filter lies.
+bool movesFilter(Operation *op) {
+  return isa<graph::ReshapeOp, graph::TransposeOp>(op) &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           return isa<graph::ConvOp>(user) || isa<graph::CastOp>(user) ||
+                  movesFilter(user);
+         });
+}
+
 /// Whether all that a value is for, seen through views and in wider types, are
 /// kernels that have no weights of fewer bits: of recurrent cells, and of
 /// convolutions by groups.
@@ -328,7 +337,7 @@ private:
     case Folding::All:
       return true;
     case Folding::Roundings:
-      return isa<graph::CastOp, graph::PadOp>(op);
+      return isa<graph::CastOp, graph::PadOp>(op) || movesFilter(op);
     case Folding::Filters:
       return dequantizesFilter(op);
     }

@@ -152,9 +152,18 @@ private:
     OpBuilder builder(op);
     Value value = operand.get();
     // An image is read in place: what moves it does so before.
+    auto reshape = value.getDefiningOp<graph::ReshapeOp>();
     if (isa<graph::ConvOp>(op) && !isCuda && operand.getOperandNumber() == 0 &&
         !isProbe(op))
-      images.insert(value);
+      images.insert(reshape ? reshape.getInput() : value);
+    if (isa<graph::ConvOp>(op) && reshape) {
+      Value narrow = rounding(reshape.getInput());
+      narrow = graph::ReshapeOp::create(
+          builder, op->getLoc(),
+          graph::tensorOf(graph::getDims(value), narrowType), narrow);
+      operand.set(castTo(builder, op->getLoc(), narrow, builder.getF32Type()));
+      return eraseUnused(reshape);
+    }
     if (value.getDefiningOp<graph::WeightOp>() || isa<graph::ConvOp>(op))
       return operand.set(
           castTo(builder, op->getLoc(), rounding(value), builder.getF32Type()));

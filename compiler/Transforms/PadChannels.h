@@ -11,17 +11,20 @@ namespace tenon {
 /// Whether an image is moved, or computed element by element, by a kernel that
 /// can write another channel.
 bool canPadImage(mlir::Value image);
-/// A value with zeros behind the elements of its axes, to these sizes.
+/// A value with zeros behind the elements of its axes, to these sizes; and so
+/// many in front of them.
 mlir::Value padded(mlir::OpBuilder &builder, mlir::Location loc,
-                   mlir::Value value, llvm::ArrayRef<graph::Expr> dims);
+                   mlir::Value value, llvm::ArrayRef<graph::Expr> dims,
+                   llvm::ArrayRef<graph::Expr> before = {});
 
 /// Whether a convolution with channels last and an odd number of them is the
 /// first of its network: its image can be padded and has few channels.
 bool canPadChannels(graph::ConvOp op);
 
-/// Gives image and filter one channel more, of zeros, and the filter's last
-/// axis some taps more, of zeros too, where that makes windows of whole steps
-/// of a matrix unit.
+/// Makes channels of the pixels of a stride, where that is an even number of
+/// them and no more work; else gives image and filter one channel more, of
+/// zeros, and the filter's last axis some taps more, of zeros too, where that
+/// makes windows of whole steps of a matrix unit.
 void padChannels(graph::ConvOp op);
 
 } // namespace tenon

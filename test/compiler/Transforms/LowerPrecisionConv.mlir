@@ -77,15 +77,19 @@ func.func @others(%x: tensor<1x9x9x512xf32>, %y: tensor<1x9x9x17xf32>,
 
 // -----
 
-// The first convolution of a network: image and filter get a fourth channel,
-// and the filter an eighth tap, of zeros, with room for it behind the image. Of
-// the numbers behind it the largest is taken of rounded ones.
+// The first convolution of a network, whose lines its stride divides: two
+// pixels become one of six channels, which has pairs. Windows start with a tap
+// of zeros, at such a pixel. Of the numbers behind it the largest is taken of
+// rounded ones.
 // CHECK-LABEL: @first
-// CHECK:      %[[I:.*]] = graph.pad %arg0, {{.*}} -> tensor<1x64x64x4xf32>
-// CHECK:      graph.cast %[[I]] : {{.*}} -> tensor<1x64x64x4xbf16>
-// CHECK:      %[[F:.*]] = graph.pad %{{.*}} : (tensor<64x3x7x7xf32>, tensor<f32>) -> tensor<64x4x7x8xf32>
-// CHECK:      graph.cast %[[F]] : {{.*}} -> tensor<64x4x7x8xbf16>
-// CHECK:      %[[Y:.*]] = graph.conv {{.*}} pads = #graph.dims<3, 3, 3, 4>, {{.*}} -> tensor<1x32x32x64xf32>
+// CHECK:      %[[I:.*]] = graph.cast %arg0 : {{.*}} -> tensor<1x64x64x3xbf16>
+// CHECK:      %[[F:.*]] = graph.pad %{{.*}} {low = #graph.dims<0, 0, 0, 1>, {{.*}} : (tensor<64x3x7x7xf32>, tensor<f32>) -> tensor<64x3x7x8xf32>
+// CHECK:      %[[S:.*]] = graph.reshape %[[F]] : {{.*}} -> tensor<64x3x7x4x2xf32>
+// CHECK:      %[[T:.*]] = graph.transpose %[[S]] {permutation = array<i64: 0, 4, 1, 2, 3>}
+// CHECK:      %[[C:.*]] = graph.cast %[[T]] : {{.*}} -> tensor<64x2x3x7x4xbf16>
+// CHECK:      graph.reshape %[[C]] : {{.*}} -> tensor<64x6x7x4xbf16>
+// CHECK:      graph.reshape %[[I]] : {{.*}} -> tensor<1x64x32x6xbf16>
+// CHECK:      %[[Y:.*]] = graph.conv {{.*}} pads = #graph.dims<3, 2, 3, 1>, strides = array<i64: 2, 1>{{.*}} -> tensor<1x32x32x64xf32>
 // CHECK:      %[[N:.*]] = graph.cast %[[Y]] : {{.*}} -> tensor<1x32x32x64xbf16>
 // CHECK-NEXT: %[[P:.*]] = graph.max_pool %[[N]] {{.*}} -> tensor<1x16x16x64xbf16>
 // CHECK-NOT:  graph.max_pool
@@ -106,6 +110,41 @@ func.func @first(%x: tensor<1x64x64x3xf32>) -> tensor<1x16x16x64xf32> {
       channels_last}
       : (tensor<1x16x16x64xf32>, tensor<64x64x1x1xf32>) -> tensor<1x16x16x64xf32>
   return %2 : tensor<1x16x16x64xf32>
+}
+
+// -----
+
+// Lines of an odd number of pixels: image and filter get a fourth channel, and
+// the filter an eighth tap, of zeros, with room for it behind the image.
+// CHECK-LABEL: @odd
+// CHECK:      %[[I:.*]] = graph.pad %arg0, {{.*}} -> tensor<1x64x63x4xf32>
+// CHECK:      graph.cast %[[I]] : {{.*}} -> tensor<1x64x63x4xbf16>
+// CHECK:      %[[F:.*]] = graph.pad %{{.*}} : (tensor<64x3x7x7xf32>, tensor<f32>) -> tensor<64x4x7x8xf32>
+// CHECK:      graph.cast %[[F]] : {{.*}} -> tensor<64x4x7x8xbf16>
+// CHECK:      graph.conv {{.*}} pads = #graph.dims<3, 3, 3, 4>, {{.*}} -> tensor<1x32x32x64xf32>
+func.func @odd(%x: tensor<1x64x63x3xf32>) -> tensor<1x32x32x64xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x3x7x7xf32>
+  %0 = graph.conv %x, %w {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<3, 3, 3, 3>, strides = array<i64: 2, 2>,
+      channels_last}
+      : (tensor<1x64x63x3xf32>, tensor<64x3x7x7xf32>) -> tensor<1x32x32x64xf32>
+  return %0 : tensor<1x32x32x64xf32>
+}
+
+// -----
+
+// Pixels of a stride of three have nine channels, an odd number.
+// CHECK-LABEL: @stride_of_three
+// CHECK:      graph.pad %arg0, {{.*}} -> tensor<1x63x63x4xf32>
+// CHECK:      graph.conv {{.*}} strides = array<i64: 3, 3>
+func.func @stride_of_three(%x: tensor<1x63x63x3xf32>)
+    -> tensor<1x20x20x64xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x3x5x5xf32>
+  %0 = graph.conv %x, %w {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 3, 3>,
+      channels_last}
+      : (tensor<1x63x63x3xf32>, tensor<64x3x5x5xf32>) -> tensor<1x20x20x64xf32>
+  return %0 : tensor<1x20x20x64xf32>
 }
 
 // -----
