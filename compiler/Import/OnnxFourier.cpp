@@ -179,6 +179,11 @@ Value frameFilters(NodeConverter &node, const Transform &transform,
 
 LogicalResult convertStft(NodeConverter &node) {
   Value x = node.input(0), window = node.optionalInput(2);
+  // Real numbers may have no axis of their own: a row for each signal.
+  if (Emitter::Exprs dims = node.dimsOf(x); dims.size() == 2) {
+    dims.push_back(node.size(1));
+    x = node.reshape(x, dims);
+  }
   int64_t parts = partsOf(node, x), step = fixedInput(node, 1, "frame_step");
   if (node.failed() || failed(node.expectRank(x, 3, "the signal")) ||
       (window && failed(node.expectRank(window, 1, "the window"))))

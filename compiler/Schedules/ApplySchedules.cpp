@@ -65,8 +65,11 @@ struct ApplySchedules : impl::ApplySchedulesPassBase<ApplySchedules> {
         if (!when || when.isConstant(0))
           why = "it is for other sizes";
       }
+      kernel::Geometry geometry;
+      if (!why && !(geometry = schedule.geometry(view)))
+        why = "its sizes overflow, or are too long an expression";
       if (!why) {
-        choices.push_back({&schedule, schedule.geometry(view), when});
+        choices.push_back({&schedule, geometry, when});
         if (!when || when.isConstant(1))
           return choices;
         continue;

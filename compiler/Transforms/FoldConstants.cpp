@@ -92,6 +92,24 @@ bool movesFilter(Operation *op) {
          });
 }
 
+/// Whether all that a value is for, element by element, are filters: kernels of
+/// convolutions want them packed, however little they are computed of.
+bool isForFilters(Value value) {
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i)
+    for (OpOperand &use : values[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (auto conv = dyn_cast<graph::ConvOp>(user);
+          conv && conv.getFilter() == values[i])
+        continue;
+      if (!kernel::isViewOp(user) && !graph::isPointwise(user))
+        return false;
+      values.insert(user->getResult(0));
+    }
+  return !value.use_empty();
+}
+
 /// Whether all that a value is for, seen through views and in wider types, are
 /// kernels that have no weights of fewer bits: of recurrent cells, and of
 /// convolutions by groups.
@@ -280,6 +298,7 @@ private:
     if (!out || countOf(op->getResult(0)) > maxElements ||
         (*out > in && *out > smallBytes && !isa<graph::PadOp>(op) &&
          !widensVector(op) && !isForWideWeights(op->getResult(0)) &&
+         !isForFilters(op->getResult(0)) &&
          folding != Folding::Filters))
       return;
     SmallVector<reference::Tensor> operands;

@@ -104,6 +104,10 @@ bool NarrowRules::staysInBf16(Operation *op, Precision own) const {
     return isOfFewBits(own) && !(matmul && readsFewBits(matmul));
   if (isa<graph::ConvOp>(op) && own == Precision::Int8)
     return !op->hasAttr(lhsAttribute);
+  // Of two that are no weights, or by a stack of matrices: experts.
+  if (matmul && own == Precision::Int8)
+    return !matmul.getRhs().getDefiningOp<graph::WeightOp>() ||
+           graph::getRank(matmul.getRhs()) != 2;
   return isa<graph::AttentionOp, graph::ConvOp>(op) &&
          (own == Precision::Int8 || isOfFewBits(own));
 }

@@ -42,7 +42,7 @@ enum class ExprKind : uint32_t {
 class Expr {
 public:
   static constexpr size_t maxTerms = 48;
-  static constexpr unsigned maxDepth = 12;
+  static constexpr unsigned maxDepth = 24;
   static constexpr size_t maxNodes = 4096; // As a tree.
 
   Expr() = default;

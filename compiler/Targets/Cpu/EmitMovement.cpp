@@ -139,38 +139,6 @@ Value wrapped(Emitter &e, Value position, Value size, graph::PadMode mode) {
   llvm_unreachable("all modes");
 }
 
-Value pad(Emitter &e, graph::PadOp op, ArrayRef<Value> index) {
-  Indices from, dims = e.dimsOf(op.getInput());
-  Value inside;
-  SmallVector<Expr> sizes = graph::getDims(op.getInput());
-  SmallVector<Expr> results = graph::getDims(op.getResult());
-  for (size_t i = 0; i < index.size(); ++i) {
-    Expr low = op.getLow()[i];
-    if (low.isConstant(0) && sizes[i] == results[i]) {
-      from.push_back(index[i]);
-      continue;
-    }
-    Value position =
-        wrapped(e, e.sub(index[i], e.valueOf(low)), dims[i], op.getMode());
-    from.push_back(position);
-    // Other modes leave the input only where it has no element.
-    if (op.getMode() != graph::PadMode::Constant && sizes[i].isPositive())
-      continue;
-    Value holds =
-        e.both(e.less(e.number(-1), position), e.less(position, dims[i]));
-    inside = inside ? e.both(inside, holds) : holds;
-  }
-  if (!inside)
-    return e.element(op.getInput(), from);
-  return e.branch(
-      inside, [&] { return e.element(op.getInput(), from); },
-      [&] {
-        return op.getMode() == graph::PadMode::Constant
-                   ? e.element(op.getValue(), {})
-                   : e.zero(computeType(graph::getElementType(op.getInput())));
-      });
-}
-
 /// The element at an index that has been checked, unless an axis that was
 /// indexed has no element at all.
 Value guarded(Emitter &e, Value input, ArrayRef<Value> index,
@@ -296,6 +264,46 @@ Value Emitter::checkedIndex(Value tensor, ArrayRef<Value> index, Value size,
   return select(bad, number(0), value);
 }
 
+Value emitPad(Emitter &e, graph::PadOp op, ArrayRef<Value> index,
+              PadPart part) {
+  bool isConstant = op.getMode() == graph::PadMode::Constant;
+  if (isConstant && part == PadPart::Outside)
+    return e.element(op.getValue(), {});
+  Indices from, dims = e.dimsOf(op.getInput());
+  Value inside;
+  SmallVector<Expr> sizes = graph::getDims(op.getInput());
+  SmallVector<Expr> results = graph::getDims(op.getResult());
+  for (size_t i = 0; i < index.size(); ++i) {
+    Expr low = op.getLow()[i];
+    if (low.isConstant(0) && sizes[i] == results[i]) {
+      from.push_back(index[i]);
+      continue;
+    }
+    Value position = e.sub(index[i], e.valueOf(low));
+    if (i + 1 == index.size() && part == PadPart::Inside) {
+      from.push_back(position);
+      continue;
+    }
+    position = wrapped(e, position, dims[i], op.getMode());
+    from.push_back(position);
+    // Other modes leave the input only where it has no element.
+    if (!isConstant && sizes[i].isPositive())
+      continue;
+    Value holds =
+        e.both(e.less(e.number(-1), position), e.less(position, dims[i]));
+    inside = inside ? e.both(inside, holds) : holds;
+  }
+  if (!inside)
+    return e.element(op.getInput(), from);
+  return e.branch(
+      inside, [&] { return e.element(op.getInput(), from); },
+      [&] {
+        return isConstant
+                   ? e.element(op.getValue(), {})
+                   : e.zero(computeType(graph::getElementType(op.getInput())));
+      });
+}
+
 Value emitMovement(Emitter &e, Operation *op, ArrayRef<Value> index) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](graph::ReshapeOp op) { return reshape(e, op, index); })
@@ -309,7 +317,7 @@ Value emitMovement(Emitter &e, Operation *op, ArrayRef<Value> index) {
       .Case([&](graph::ConcatOp op) {
         return concat(e, op, index, 0, op.getInputs().size());
       })
-      .Case([&](graph::PadOp op) { return pad(e, op, index); })
+      .Case([&](graph::PadOp op) { return emitPad(e, op, index); })
       .Case([&](graph::GatherOp op) { return gather(e, op, index); })
       .Case([&](graph::GatherElementsOp op) {
         return gatherElements(e, op, index);

@@ -53,15 +53,35 @@ SmallVector<Value> joints(Emitter &e, graph::ConcatOp op, Value length) {
   return ends;
 }
 
-/// Where along the last axis, of so many elements, loops begin anew.
-SmallVector<Value> cutsOf(Emitter &e, Value length) {
-  SmallVector<Value> cuts;
+/// Where what is padded begins and ends in a row of the result.
+SmallVector<Value> borders(Emitter &e, graph::PadOp op, Value length) {
+  int64_t last = graph::getRank(op.getResult()) - 1;
+  Value low = e.valueOf(op.getLow()[last]);
+  Value end = e.add(low, e.valueOf(graph::getDim(op.getInput(), last)));
+  Value first = e.min(e.max(low, e.number(0)), length);
+  return {first, e.max(first, e.min(end, length))};
+}
+
+/// Where along the last axis, of so many elements, loops begin anew; and the op
+/// that pads it, whose own elements are between the two.
+struct Cuts {
+  SmallVector<Value> ends;
+  graph::PadOp pad;
+};
+
+Cuts cutsOf(Emitter &e, ArrayRef<Expr> dims) {
+  Value length = e.valueOf(dims.back());
+  Cuts cuts;
   for (Operation &op : e.kernel.getBlock()) {
     if (auto rotary = dyn_cast<graph::RotaryOp>(op))
-      cuts = rotationCuts(e, rotary);
+      cuts.ends = rotationCuts(e, rotary);
     else if (auto concat = dyn_cast<graph::ConcatOp>(op))
-      cuts = joints(e, concat, length);
-    if (!cuts.empty())
+      cuts.ends = joints(e, concat, length);
+    else if (auto pad = dyn_cast<graph::PadOp>(op);
+             pad && graph::getDims(pad.getResult()) == dims &&
+             graph::getDims(pad.getInput()).back() != dims.back())
+      cuts = {borders(e, pad, length), pad};
+    if (!cuts.ends.empty())
       break;
   }
   return cuts;
@@ -73,23 +93,27 @@ void emitElements(Emitter &e, const PointwiseSpace &space, Value begin,
   Value length = e.valueOf(space.dims.back());
   ArrayRef<AxisRun> outer = ArrayRef(space.runs).drop_back();
   const AxisRun &inner = space.runs.back();
-  auto span = [&](Value base, ArrayRef<Value> lead, Value from, Value to) {
+  Cuts cuts;
+  auto span = [&](Value base, ArrayRef<Value> lead, Value from, Value to,
+                  PadPart part = PadPart::Unknown) {
     if (getConstantIntValue(from) && from == to)
       return;
     e.loop(from, to, [&](Value i) {
       Indices at(lead);
       at.push_back(i);
-      e.storeYields(space.index(e, at), e.add(base, i));
+      Indices index = space.index(e, at);
+      if (part != PadPart::Unknown)
+        e.bind(cuts.pad.getResult(), index, emitPad(e, cuts.pad, index, part));
+      e.storeYields(index, e.add(base, i));
     });
   };
-  if (outer.empty())
-    return span(e.number(0), {}, e.mul(begin, length), e.mul(end, length));
   Value rows = space.rowsOfInner(e);
-  Value stop = e.div(e.add(end, e.sub(rows, e.number(1))), rows);
   bool isRow = getConstantIntValue(rows) == 1;
-  SmallVector<Value> cuts;
+  if (outer.empty() && !isRow)
+    return span(e.number(0), {}, e.mul(begin, length), e.mul(end, length));
+  Value stop = e.div(e.add(end, e.sub(rows, e.number(1))), rows);
   if (isRow)
-    cuts = cutsOf(e, length);
+    cuts = cutsOf(e, space.dims);
   e.loop(e.div(begin, rows), stop, [&](Value run) {
     Value base = e.mul(run, inner.size);
     Indices lead = e.delinearise(run, sizesOf(outer));
@@ -99,11 +123,14 @@ void emitElements(Emitter &e, const PointwiseSpace &space, Value begin,
     from = e.mul(from, length);
     to = e.mul(to, length);
     // Loops of their own, in which the vectoriser sees neighbours.
-    for (Value cut : cuts) {
-      span(base, lead, from, e.min(cut, to));
+    for (auto [i, cut] : llvm::enumerate(cuts.ends)) {
+      PadPart part = i == 0 ? PadPart::Outside : PadPart::Inside;
+      span(base, lead, from, e.min(cut, to),
+           cuts.pad ? part : PadPart::Unknown);
       from = e.min(cut, to);
     }
-    span(base, lead, from, to);
+    span(base, lead, from, to,
+         cuts.pad ? PadPart::Outside : PadPart::Unknown);
   });
 }
 

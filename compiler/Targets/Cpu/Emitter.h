@@ -256,6 +256,13 @@ private:
 Value emitMovement(Emitter &e, mlir::Operation *op,
                    llvm::ArrayRef<Value> index);
 
+/// Where an index of the last axis is known to be: of what is padded, or of
+/// what is put around it.
+enum class PadPart { Unknown, Inside, Outside };
+/// An element of a padded tensor.
+Value emitPad(Emitter &e, graph::PadOp op, llvm::ArrayRef<Value> index,
+              PadPart part = PadPart::Unknown);
+
 /// An element of a resized tensor that has some, still to be rounded.
 Value resizedElement(Emitter &e, graph::ResizeOp op,
                      llvm::ArrayRef<Value> index);

@@ -119,6 +119,14 @@ TEST_P(OpenFourierTest, FramesAreWeighed) {
   expectOf({10, 0, -2, -2, -2, 0, 23.5, 0, -2, -6.5, -3.5, 0});
 }
 
+TEST_F(OnnxFourierTest, RealSignalsNeedNoAxisOfTheirOwn) {
+  addFloats(graph.node("Constant", {}, {"window"}), "value_floats",
+            {1, 2, 1, 0.5});
+  transform("STFT", floats({1, 7}, {1, 2, 3, 4, 5, 6, 7}),
+            {constant("step", int64_t(3)), "window"});
+  expectOf({10, 0, -2, -2, -2, 0, 23.5, 0, -2, -6.5, -3.5, 0});
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, OpenFourierTest, testing::Bool(),
                          [](const auto &info) {
                            return info.param ? "Open" : "Fixed";

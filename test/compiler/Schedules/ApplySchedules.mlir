@@ -116,6 +116,20 @@ kernel.func @overflows symbols ["d0"] layouts [""] schedule "" geometry <0, 0, 0
 
 // -----
 
+// A schedule whose pieces would be too long an expression leaves it to one that
+// needs none.
+
+// CHECK-LABEL: kernel.func @deep {{.*}} schedule "Generic"
+// expected-remark@+2 {{kernel 'deep' does not run by PackedMatmul: rhs is no weight}}
+// expected-remark@+1 {{kernel 'deep' does not run by BatchedMatmul: its sizes overflow, or are too long an expression}}
+kernel.func @deep symbols ["d0"] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<?x64xf32, #graph.dims<mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(d0, 100), 99), 98), 97), 96), 95), 94), 93), 92), 91), 90), 89), 88), 87), 86), 85), 84), 83), 82), 81), 80), 79), 78), 77), 64>>, %1: tensor<64x64xf32>):
+  %2 = graph.matmul %0, %1 : (tensor<?x64xf32, #graph.dims<mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(d0, 100), 99), 98), 97), 96), 95), 94), 93), 92), 91), 90), 89), 88), 87), 86), 85), 84), 83), 82), 81), 80), 79), 78), 77), 64>>, tensor<64x64xf32>) -> tensor<?x64xf32, #graph.dims<mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(d0, 100), 99), 98), 97), 96), 95), 94), 93), 92), 91), 90), 89), 88), 87), 86), 85), 84), 83), 82), 81), 80), 79), 78), 77), 64>>
+  kernel.yield %2 : tensor<?x64xf32, #graph.dims<mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(mod(d0, 100), 99), 98), 97), 96), 95), 94), 93), 92), 91), 90), 89), 88), 87), 86), 85), 84), 83), 82), 81), 80), 79), 78), 77), 64>>
+}
+
+// -----
+
 // A quantized weight: numbers in words of eight, scales in lines.
 
 // CHECK-LABEL: @by_quantized_weight

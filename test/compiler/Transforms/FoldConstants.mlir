@@ -131,6 +131,29 @@ func.func @quantized_rhs(%x: tensor<2x64xf32>) -> tensor<2x8xf32> {
 
 // -----
 
+// A filter is computed, however little it is computed of: a convolution packs
+// it. What is for anything else, too, is not.
+// CHECK-LABEL: @computed_filter
+// CHECK-NOT:  graph.sin
+// CHECK:      %[[W:.*]] = graph.weight {name = "folded_2"} : () -> tensor<64x1x512xf32>
+// CHECK:      graph.conv %arg0, %[[W]]
+// CHECK:      graph.add
+// CHECK:      graph.conv
+func.func @computed_filter(%x: tensor<1x1x4096xf32>)
+    -> (tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<64x1x512xf32>) {
+  %a = graph.constant {value = dense<0.5> : tensor<64x1x1xf32>} : () -> tensor<64x1x1xf32>
+  %b = graph.constant {value = dense<0.25> : tensor<512xf32>} : () -> tensor<512xf32>
+  %0 = graph.add %a, %b : (tensor<64x1x1xf32>, tensor<512xf32>) -> tensor<64x1x512xf32>
+  %1 = graph.sin %0 : (tensor<64x1x512xf32>) -> tensor<64x1x512xf32>
+  %2 = graph.mul %0, %1 : (tensor<64x1x512xf32>, tensor<64x1x512xf32>) -> tensor<64x1x512xf32>
+  %3 = graph.conv %x, %2 {strides = array<i64: 512>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x1x4096xf32>, tensor<64x1x512xf32>) -> tensor<1x64x8xf32>
+  %4 = graph.add %a, %b : (tensor<64x1x1xf32>, tensor<512xf32>) -> tensor<64x1x512xf32>
+  %5 = graph.conv %x, %4 {strides = array<i64: 512>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x1x4096xf32>, tensor<64x1x512xf32>) -> tensor<1x64x8xf32>
+  return %3, %5, %4 : tensor<1x64x8xf32>, tensor<1x64x8xf32>, tensor<64x1x512xf32>
+}
+
+// -----
+
 // A filter with a border of zeros is a weight, though a larger one.
 // CHECK-LABEL: @border
 // CHECK-NOT:  graph.pad

@@ -271,6 +271,26 @@ func.func @beside(%x: tensor<1x2x6x8xf32>, %y: tensor<1x2x6x8xf32>)
 
 // -----
 
+// So do products by a stack of matrices, which have no kernel of 8 bits; one by
+// a matrix is for lower-int8.
+// CHECK-LABEL: @experts
+// CHECK-DAG:  graph.cast %{{.*}} : (tensor<4x64x64xf32>) -> tensor<4x64x64xbf16>
+// CHECK-DAG:  graph.cast %arg0 : (tensor<4x32x64xf32>) -> tensor<4x32x64xbf16>
+// CHECK:      graph.matmul %{{.*}} {graph.precision = "bf16"}
+// CHECK:      graph.matmul %arg1, %{{[0-9]+}} {graph.precision = "int8"} : (tensor<32x64xf32>, tensor<64x64xf32>)
+func.func @experts(%x: tensor<4x32x64xf32>, %y: tensor<32x64xf32>)
+    -> (tensor<4x32x64xf32>, tensor<32x64xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<4x64x64xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<64x64xf32>
+  %0 = graph.matmul %x, %w {graph.precision = "int8"}
+      : (tensor<4x32x64xf32>, tensor<4x64x64xf32>) -> tensor<4x32x64xf32>
+  %1 = graph.matmul %y, %v {graph.precision = "int8"}
+      : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
+  return %0, %1 : tensor<4x32x64xf32>, tensor<32x64xf32>
+}
+
+// -----
+
 // A weight that comes in few bits stays as it is, and what it meets is rounded;
 // where f32 is asked for that is not, either.
 // CHECK-LABEL: @comesQuantized
