@@ -92,11 +92,14 @@ bool movesFilter(Operation *op) {
          });
 }
 
-/// Whether all that a value is for, element by element, are filters: kernels of
-/// convolutions want them packed, however little they are computed of.
-bool isForFilters(Value value) {
+/// Whether all that an op's result is for, element by element, are filters:
+/// kernels of convolutions want them packed, however little they are computed
+/// of. They take in those of narrow types themselves.
+bool computesFilters(Operation *op) {
+  if (isa<graph::CastOp>(op))
+    return false;
   llvm::SetVector<Value> values;
-  values.insert(value);
+  values.insert(op->getResult(0));
   for (size_t i = 0; i < values.size(); ++i)
     for (OpOperand &use : values[i].getUses()) {
       Operation *user = use.getOwner();
@@ -107,7 +110,7 @@ bool isForFilters(Value value) {
         return false;
       values.insert(user->getResult(0));
     }
-  return !value.use_empty();
+  return !op->use_empty();
 }
 
 /// Whether all that a value is for, seen through views and in wider types, are
@@ -298,7 +301,7 @@ private:
     if (!out || countOf(op->getResult(0)) > maxElements ||
         (*out > in && *out > smallBytes && !isa<graph::PadOp>(op) &&
          !widensVector(op) && !isForWideWeights(op->getResult(0)) &&
-         !isForFilters(op->getResult(0)) &&
+         !computesFilters(op) &&
          folding != Folding::Filters))
       return;
     SmallVector<reference::Tensor> operands;

@@ -154,6 +154,18 @@ func.func @computed_filter(%x: tensor<1x1x4096xf32>)
 
 // -----
 
+// One of few bits is widened by the convolution's kernel.
+// CHECK-LABEL: @narrow_filter
+// CHECK:      graph.cast {{.*}} -> tensor<64x2x512xf32>
+func.func @narrow_filter(%x: tensor<1x2x4096xf32>) -> tensor<1x64x8xf32> {
+  %w = graph.constant {value = dense<0.5> : tensor<64x2x512xbf16>} : () -> tensor<64x2x512xbf16>
+  %0 = graph.cast %w : (tensor<64x2x512xbf16>) -> tensor<64x2x512xf32>
+  %1 = graph.conv %x, %0 {strides = array<i64: 512>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x2x4096xf32>, tensor<64x2x512xf32>) -> tensor<1x64x8xf32>
+  return %1 : tensor<1x64x8xf32>
+}
+
+// -----
+
 // A filter with a border of zeros is a weight, though a larger one.
 // CHECK-LABEL: @border
 // CHECK-NOT:  graph.pad
