@@ -114,12 +114,13 @@ LogicalResult convertSqueeze(NodeConverter &node) {
     return squeezeChosen(node, input, axes.chosen);
   SmallVector<int64_t> ones;
   for (auto [i, dim] : llvm::enumerate(dims)) {
-    if (!dim.asConstant())
-      return node.unsupported("names no axes, and the size of axis " +
-                                  Twine(i) + " is not known before the run",
-                              "name the axes to remove");
     if (dim.isConstant(1))
       ones.push_back(i);
+    else if (!dim.asConstant() && !(dim - 2).isNonNegative())
+      return node.unsupported(
+          "names no axes, and the size of axis " + Twine(i) +
+              " is not known before the run",
+          "name the axes to remove, or fix that size with --dim NAME=N");
   }
   return node.output(node.squeeze(input, ones));
 }

@@ -221,6 +221,10 @@ std::optional<DirectConvView> directConvViewOf(graph::ConvOp op,
     why = "what a line reads does not fit the cache";
     return std::nullopt;
   }
+  if (view.groups == 1 && view.copiesLinesBetween()) {
+    why = "its taps lie many lines apart";
+    return std::nullopt;
+  }
   return view;
 }
 

@@ -66,6 +66,11 @@ struct DirectConvView {
 
   // The slab: [outer taps][lines][pixels][pixelStride].
   int64_t slabLines() const { return lines().slabSize(blockLines); }
+  /// Whether most of what is copied for a block is lines between those that it
+  /// reads, as of filters whose taps lie far apart.
+  bool copiesLinesBetween() const {
+    return !isInput && slabLines() > 2 * blockLines * lines().taps;
+  }
   int64_t slabPixels() const;
   int64_t outerTaps() const;
   /// With what vectors may write behind its end.

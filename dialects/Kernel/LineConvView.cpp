@@ -181,6 +181,8 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
   cut(slab, isShallow ? blockPixels / 2 : blockPixels);
   if (slab.slabBytes() > maxSlabBytes)
     return refuse("what a line reads does not fit the cache");
+  if (slab.copiesLinesBetween())
+    return refuse("its taps lie many lines apart");
   cutIntoUnits(view);
   if (view.unitLines * view.unitPixels < fewPixels)
     return refuse("its lines are short");

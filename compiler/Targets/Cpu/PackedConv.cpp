@@ -296,14 +296,15 @@ private:
     Value behind = e.select(more, e.add(block.k, block.steps), e.number(0));
     work.next = packed(e.select(e.both(wraps, more), begin, follower),
                        e.select(wraps, behind, block.k));
+    // A number wherever it can be, for the vectoriser and for tiles that leave
+    // out what is not there: of the last panel, when it is known to be that.
+    bool isLastPanel = !isWhole && (wholePanels > 0 || panels == 1);
     work.columns =
-        isWhole || wholePanels == 0 ? panelColumns : columns % panelColumns;
+        isLastPanel ? columns - (panels - 1) * panelColumns : panelColumns;
     work.isInterleaved = interleaves;
-    // A number wherever it can be, for the vectoriser.
-    Value width = e.number(panelColumns);
-    if (!isWhole)
-      width = wholePanels > 0 ? e.number(columns % panelColumns)
-                              : e.min(width, e.sub(e.number(columns), n));
+    Value width = e.number(work.columns);
+    if (!isWhole && !isLastPanel)
+      width = e.min(width, e.sub(e.number(columns), n));
     bool staysInResult = inResult && isBare;
     if (quads)
       mapSums = packed(panel, whole);

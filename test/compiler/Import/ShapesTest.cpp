@@ -172,6 +172,21 @@ TEST_F(ShapesTest, ShortRangesAreSizes) {
   expectReason("the size of a squeezed axis must be 1");
 }
 
+TEST_F(ShapesTest, AxesThatCannotBeOneAreNotSqueezed) {
+  graph.input("x", {1, "n", 3});
+  graph.ints("pads", {0, 1, 0, 0, 1, 0});
+  graph.node("Pad", {"x", "pads"}, {"p"});
+  graph.node("Squeeze", {"p"}, {"y"});
+  expectText("#graph.dims<n + 2, 3>");
+}
+
+TEST_F(ShapesTest, AxesThatMayBeOneAreNamed) {
+  graph.input("x", {1, "n", 3});
+  graph.node("Squeeze", {"x"}, {"y"});
+  expectReason("the size of axis 1 is not known before the run; name the axes "
+               "to remove, or fix that size with --dim NAME=N");
+}
+
 TEST_F(ShapesTest, CountsOfTheDataAreBound) {
   graph.input("x", {"n"});
   graph.node("NonZero", {"x"}, {"y"});

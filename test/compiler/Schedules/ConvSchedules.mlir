@@ -222,3 +222,43 @@ kernel.func @bytes symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0
   %7 = graph.conv %6, %2 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 8, channels_last} : (tensor<1x9x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x9x9x8xf32>
   kernel.yield %7 : tensor<1x9x9x8xf32>
 }
+
+// -----
+
+// Where taps lie many lines apart, most of what is between those that a block
+// reads would be copied in vain. Those of two lines are not far.
+
+func.func @apart(%x: tensor<1x128x128x12xf32>, %y: tensor<1x128x128x12xbf16>) {
+  %w = graph.weight {name = "w"} : () -> tensor<12x12x7x3xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<12x12x7x3xbf16>
+  kernel.call @far(%x, %w) params <> : (tensor<1x128x128x12xf32>, tensor<12x12x7x3xf32>) -> tensor<1x128x128x12xf32>
+  kernel.call @far_pairs(%y, %v) params <> : (tensor<1x128x128x12xbf16>, tensor<12x12x7x3xbf16>) -> tensor<1x128x128x12xf32>
+  kernel.call @near(%x, %w) params <> : (tensor<1x128x128x12xf32>, tensor<12x12x7x3xf32>) -> tensor<1x128x128x12xf32>
+  return
+}
+// CHECK: kernel.func @far symbols [] layouts ["", "conv48"] schedule "PackedConv"
+// expected-remark@+3 {{does not run by DirectConv: its taps lie many lines apart}}
+// expected-remark@+2 {{does not run by SmallConv: its images do not have 16 to 128 pixels}}
+// expected-remark@+1 {{does not run by LineConv: its operands are neither pairs of bf16 nor bytes}}
+kernel.func @far symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x128x128x12xf32>, %1: tensor<12x12x7x3xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 17, 1>, pads = #graph.dims<51, 1, 51, 1>, group = 1, channels_last} : (tensor<1x128x128x12xf32>, tensor<12x12x7x3xf32>) -> tensor<1x128x128x12xf32>
+  kernel.yield %2 : tensor<1x128x128x12xf32>
+}
+// CHECK: kernel.func @far_pairs symbols [] layouts ["", "conv48_pairs"] schedule "PackedConv"
+// expected-remark@+3 {{does not run by DirectConv: its operands are bf16}}
+// expected-remark@+2 {{does not run by SmallConv: its operands are bf16}}
+// expected-remark@+1 {{does not run by LineConv: its taps lie many lines apart}}
+kernel.func @far_pairs symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x128x128x12xbf16>, %1: tensor<12x12x7x3xbf16>):
+  %2 = graph.cast %0 : (tensor<1x128x128x12xbf16>) -> tensor<1x128x128x12xf32>
+  %3 = graph.cast %1 : (tensor<12x12x7x3xbf16>) -> tensor<12x12x7x3xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 17, 1>, pads = #graph.dims<51, 1, 51, 1>, group = 1, channels_last} : (tensor<1x128x128x12xf32>, tensor<12x12x7x3xf32>) -> tensor<1x128x128x12xf32>
+  kernel.yield %4 : tensor<1x128x128x12xf32>
+}
+// CHECK: kernel.func @near symbols [] layouts ["", "conv16"] schedule "DirectConv"
+kernel.func @near symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x128x128x12xf32>, %1: tensor<12x12x7x3xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 2, 1>, pads = #graph.dims<6, 1, 6, 1>, group = 1, channels_last} : (tensor<1x128x128x12xf32>, tensor<12x12x7x3xf32>) -> tensor<1x128x128x12xf32>
+  kernel.yield %2 : tensor<1x128x128x12xf32>
+}
