@@ -204,6 +204,8 @@ public:
 
   /// Replaces the op when its value can be computed now.
   void fold(Operation *op) {
+    if (auto conv = dyn_cast<graph::ConvOp>(op))
+      return storeFilter(conv);
     if (!mayFold(op) || (dequantizesFilter(op) && folding != Folding::Filters))
       return;
     const Weight *weight = weightOf(op->getOperand(0), weights);
@@ -232,6 +234,25 @@ private:
         builder, op->getLoc(), op->getResult(0).getType(), (*weight)->name);
     op->getResult(0).replaceAllUsesWith(value);
     op->erase();
+  }
+
+  /// Makes a weight of a filter that is few enough numbers for a constant:
+  /// kernels of convolutions pack weights alone.
+  void storeFilter(graph::ConvOp op) {
+    auto constant = op.getFilter().getDefiningOp<graph::ConstantOp>();
+    if (!constant || !isa<FloatType>(graph::getElementType(op.getFilter())))
+      return;
+    std::optional<reference::Tensor> tensor = tensorOf(op.getFilter(), weights);
+    if (!tensor)
+      return;
+    auto type = cast<RankedTensorType>(op.getFilter().getType());
+    auto weight = weights.addOwned("filter", type.getElementType(),
+                                   type.getShape(), tensor->toBytes());
+    if (!weight)
+      return llvm::consumeError(weight.takeError()); // It stays a constant.
+    OpBuilder builder(op);
+    op.getFilterMutable().assign(graph::WeightOp::create(
+        builder, op.getLoc(), type, (*weight)->name));
   }
 
   void foldReshape(graph::ReshapeOp op, const Weight &weight) {

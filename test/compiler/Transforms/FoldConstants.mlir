@@ -154,6 +154,23 @@ func.func @computed_filter(%x: tensor<1x1x4096xf32>)
 
 // -----
 
+// One of few numbers is a weight, too, for the same reason; what else reads it
+// has the constant.
+// CHECK-LABEL: @small_filter
+// CHECK:      %[[C:.*]] = graph.constant
+// CHECK:      %[[W:.*]] = graph.weight {name = "filter"} : () -> tensor<1x1x3xf32>
+// CHECK:      graph.conv %arg0, %[[W]]
+// CHECK:      graph.mul %arg1, %[[C]]
+func.func @small_filter(%x: tensor<1x1x9xf32>, %y: tensor<1x1x3xf32>)
+    -> (tensor<1x1x7xf32>, tensor<1x1x3xf32>) {
+  %w = graph.constant {value = dense<[[[0.25, 0.5, 0.25]]]> : tensor<1x1x3xf32>} : () -> tensor<1x1x3xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x1x9xf32>, tensor<1x1x3xf32>) -> tensor<1x1x7xf32>
+  %1 = graph.mul %y, %w : (tensor<1x1x3xf32>, tensor<1x1x3xf32>) -> tensor<1x1x3xf32>
+  return %0, %1 : tensor<1x1x7xf32>, tensor<1x1x3xf32>
+}
+
+// -----
+
 // One of few bits is widened by the convolution's kernel.
 // CHECK-LABEL: @narrow_filter
 // CHECK:      graph.cast {{.*}} -> tensor<64x2x512xf32>
