@@ -108,8 +108,18 @@ Value isInf(const Formula &f) {
   return constantLike(f.b, sameShape(f.x.getType(), f.b.getI1Type()), 0);
 }
 
+/// Whether nothing but a rounding to bf16 sees what an op makes of f32.
+bool isForBf16(Operation *op) {
+  return graph::getElementType(op->getResult(0)).isF32() && !op->use_empty() &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           return isa<graph::CastOp>(user) &&
+                  graph::getElementType(user->getResult(0)).isBF16();
+         });
+}
+
 Value gelu(const Formula &f) {
-  return emitGelu(f.b, f.host, cast<graph::GeluOp>(f.op).getKind(), f.x);
+  return emitGelu(f.b, f.host, cast<graph::GeluOp>(f.op).getKind(), f.x,
+                  isForBf16(f.op));
 }
 
 //===----------------------------------------------------------------------===//

@@ -80,8 +80,9 @@ mlir::Value emitTanh(ImplicitLocOpBuilder &b, FormulaHost &host, mlir::Value x);
 mlir::Value emitErf(ImplicitLocOpBuilder &b, FormulaHost &host, mlir::Value x);
 mlir::Value emitSigmoid(ImplicitLocOpBuilder &b, FormulaHost &host,
                         mlir::Value x);
+/// To the last digits, or as well as bf16 needs it.
 mlir::Value emitGelu(ImplicitLocOpBuilder &b, FormulaHost &host,
-                     graph::GeluKind kind, mlir::Value x);
+                     graph::GeluKind kind, mlir::Value x, bool isRough);
 mlir::Value emitSoftplus(ImplicitLocOpBuilder &b, FormulaHost &host,
                          mlir::Value x);
 
