@@ -251,8 +251,8 @@ private:
     if (!weight)
       return llvm::consumeError(weight.takeError()); // It stays a constant.
     OpBuilder builder(op);
-    op.getFilterMutable().assign(graph::WeightOp::create(
-        builder, op.getLoc(), type, (*weight)->name));
+    op.getFilterMutable().assign(
+        graph::WeightOp::create(builder, op.getLoc(), type, (*weight)->name));
   }
 
   void foldReshape(graph::ReshapeOp op, const Weight &weight) {
@@ -322,8 +322,7 @@ private:
     if (!out || countOf(op->getResult(0)) > maxElements ||
         (*out > in && *out > smallBytes && !isa<graph::PadOp>(op) &&
          !widensVector(op) && !isForWideWeights(op->getResult(0)) &&
-         !computesFilters(op) &&
-         folding != Folding::Filters))
+         !computesFilters(op) && folding != Folding::Filters))
       return;
     SmallVector<reference::Tensor> operands;
     for (Value operand : op->getOperands()) {

@@ -44,8 +44,8 @@ int64_t wholeTaps(int64_t taps, int64_t pairs) {
 
 } // namespace
 
-Value padded(OpBuilder &builder, Location loc, Value value,
-             ArrayRef<Expr> dims, ArrayRef<Expr> before) {
+Value padded(OpBuilder &builder, Location loc, Value value, ArrayRef<Expr> dims,
+             ArrayRef<Expr> before) {
   Type element = graph::getElementType(value);
   Value zero =
       scalarOf(builder, loc, cast<TypedAttr>(builder.getZeroAttr(element)));

@@ -129,8 +129,7 @@ void emitElements(Emitter &e, const PointwiseSpace &space, Value begin,
            cuts.pad ? part : PadPart::Unknown);
       from = e.min(cut, to);
     }
-    span(base, lead, from, to,
-         cuts.pad ? PadPart::Outside : PadPart::Unknown);
+    span(base, lead, from, to, cuts.pad ? PadPart::Outside : PadPart::Unknown);
   });
 }
 

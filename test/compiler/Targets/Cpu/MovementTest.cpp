@@ -273,11 +273,11 @@ TEST(Movement, Pads) {
   for (const std::string &type : types)
     for (const std::string &mode : {"constant", "edge", "reflect", "wrap"}) {
       // One row; more is put around it than it has.
-      cases.push_back(one(
-          "pad",
-          "{low = #graph.dims<0, 9>, mode = #graph<pad_mode " + mode + ">}",
-          {tensor({"1", "n"}, type), tensor({}, type)},
-          {tensor({"1", "n + 20"}, type)}, some));
+      cases.push_back(
+          one("pad",
+              "{low = #graph.dims<0, 9>, mode = #graph<pad_mode " + mode + ">}",
+              {tensor({"1", "n"}, type), tensor({}, type)},
+              {tensor({"1", "n + 20"}, type)}, some));
       cases.push_back(
           one("pad",
               "{low = #graph.dims<0, 2>, mode = #graph<pad_mode " + mode + ">}",
