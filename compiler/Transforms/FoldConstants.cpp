@@ -83,15 +83,6 @@ bool dequantizesFilter(Operation *op) {
          });
 }
 
-/// Whether an op only changes how a convolution's filter lies.
-bool movesFilter(Operation *op) {
-  return isa<graph::ReshapeOp, graph::TransposeOp>(op) &&
-         llvm::all_of(op->getUsers(), [](Operation *user) {
-           return isa<graph::ConvOp>(user) || isa<graph::CastOp>(user) ||
-                  movesFilter(user);
-         });
-}
-
 /// Whether all that an op's result is for, element by element, are filters:
 /// kernels of convolutions want them packed, however little they are computed
 /// of. They take in those of narrow types themselves.
@@ -379,7 +370,9 @@ private:
     case Folding::All:
       return true;
     case Folding::Roundings:
-      return isa<graph::CastOp, graph::PadOp>(op) || movesFilter(op);
+      return isa<graph::CastOp, graph::PadOp>(op) ||
+             (isa<graph::ReshapeOp, graph::TransposeOp>(op) &&
+              computesFilters(op));
     case Folding::Filters:
       return dequantizesFilter(op);
     }

@@ -147,24 +147,33 @@ private:
       lower(operand);
   }
 
+  /// An image is read in place: what moves it does so before it is rounded. A
+  /// reshape moves nothing, and stays behind that.
+  void lowerOfConv(OpOperand &operand) {
+    Operation *op = operand.getOwner();
+    OpBuilder builder(op);
+    Value value = operand.get();
+    auto reshape = value.getDefiningOp<graph::ReshapeOp>();
+    Value source = reshape ? reshape.getInput() : value;
+    if (!isCuda && operand.getOperandNumber() == 0 && !isProbe(op))
+      images.insert(source);
+    Value narrow = rounding(source);
+    if (reshape)
+      narrow = graph::ReshapeOp::create(
+          builder, op->getLoc(),
+          graph::tensorOf(graph::getDims(value), narrowType), narrow);
+    operand.set(castTo(builder, op->getLoc(), narrow, builder.getF32Type()));
+    if (reshape)
+      eraseUnused(reshape);
+  }
+
   void lower(OpOperand &operand) {
     Operation *op = operand.getOwner();
     OpBuilder builder(op);
     Value value = operand.get();
-    // An image is read in place: what moves it does so before.
-    auto reshape = value.getDefiningOp<graph::ReshapeOp>();
-    if (isa<graph::ConvOp>(op) && !isCuda && operand.getOperandNumber() == 0 &&
-        !isProbe(op))
-      images.insert(reshape ? reshape.getInput() : value);
-    if (isa<graph::ConvOp>(op) && reshape) {
-      Value narrow = rounding(reshape.getInput());
-      narrow = graph::ReshapeOp::create(
-          builder, op->getLoc(),
-          graph::tensorOf(graph::getDims(value), narrowType), narrow);
-      operand.set(castTo(builder, op->getLoc(), narrow, builder.getF32Type()));
-      return eraseUnused(reshape);
-    }
-    if (value.getDefiningOp<graph::WeightOp>() || isa<graph::ConvOp>(op))
+    if (isa<graph::ConvOp>(op))
+      return lowerOfConv(operand);
+    if (value.getDefiningOp<graph::WeightOp>())
       return operand.set(
           castTo(builder, op->getLoc(), rounding(value), builder.getF32Type()));
     if (!graph::getElementType(value).isF32())

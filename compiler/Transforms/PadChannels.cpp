@@ -42,21 +42,6 @@ int64_t wholeTaps(int64_t taps, int64_t pairs) {
   return taps;
 }
 
-} // namespace
-
-Value padded(OpBuilder &builder, Location loc, Value value, ArrayRef<Expr> dims,
-             ArrayRef<Expr> before) {
-  Type element = graph::getElementType(value);
-  Value zero =
-      scalarOf(builder, loc, cast<TypedAttr>(builder.getZeroAttr(element)));
-  Exprs low(before);
-  low.resize(dims.size(), Expr::constant(builder.getContext(), 0));
-  return graph::PadOp::create(builder, loc, graph::tensorOf(dims, element),
-                              value, zero,
-                              graph::DimsAttr::get(builder.getContext(), low),
-                              graph::PadMode::Constant);
-}
-
 /// The last axis of a convolution whose strides are channels.
 struct FoldedAxis {
   int64_t stride, before, taps; // Taps of zeros in front; all, a multiple.
@@ -65,8 +50,7 @@ struct FoldedAxis {
 
 /// nullopt where sizes or pads are no numbers, such pixels have an odd number
 /// of channels, or windows would have more of them than `mostElements`.
-static std::optional<FoldedAxis> foldedAxisOf(graph::ConvOp op,
-                                              int64_t mostElements) {
+std::optional<FoldedAxis> foldedAxisOf(graph::ConvOp op, int64_t mostElements) {
   if (op.getStrides().empty() || op.getDilations().back() != 1)
     return std::nullopt;
   SmallVector<Expr> filter = graph::getDims(op.getFilter());
@@ -89,24 +73,9 @@ static std::optional<FoldedAxis> foldedAxisOf(graph::ConvOp op,
   return axis;
 }
 
-bool canPadImage(Value image) {
-  while (auto move = image.getDefiningOp<graph::TransposeOp>())
-    image = move.getInput();
-  return isGiven(image) || graph::isPointwise(image.getDefiningOp());
-}
-
-bool canPadChannels(graph::ConvOp op) {
-  std::optional<int64_t> channels =
-      graph::getDims(op.getFilter())[1].asConstant();
-  if (!op.getChannelsLast() || op.getGroup() != 1 || !channels ||
-      *channels % 2 == 0 || *channels > mostChannels)
-    return false;
-  return canPadImage(op.getInput());
-}
-
 /// Makes channels of the pixels of a stride: in the image, which stays as it
 /// lies, and in the filter.
-static void foldStrides(graph::ConvOp op, const FoldedAxis &axis) {
+void foldStrides(graph::ConvOp op, const FoldedAxis &axis) {
   OpBuilder builder(op);
   auto number = [&](int64_t value) {
     return Expr::constant(builder.getContext(), value);
@@ -145,6 +114,36 @@ static void foldStrides(graph::ConvOp op, const FoldedAxis &axis) {
   SmallVector<int64_t> strides(op.getStrides());
   strides.back() = 1;
   op.setStrides(strides);
+}
+
+} // namespace
+
+Value padded(OpBuilder &builder, Location loc, Value value, ArrayRef<Expr> dims,
+             ArrayRef<Expr> before) {
+  Type element = graph::getElementType(value);
+  Value zero =
+      scalarOf(builder, loc, cast<TypedAttr>(builder.getZeroAttr(element)));
+  Exprs low(before);
+  low.resize(dims.size(), Expr::constant(builder.getContext(), 0));
+  return graph::PadOp::create(builder, loc, graph::tensorOf(dims, element),
+                              value, zero,
+                              graph::DimsAttr::get(builder.getContext(), low),
+                              graph::PadMode::Constant);
+}
+
+bool canPadImage(Value image) {
+  while (auto move = image.getDefiningOp<graph::TransposeOp>())
+    image = move.getInput();
+  return isGiven(image) || graph::isPointwise(image.getDefiningOp());
+}
+
+bool canPadChannels(graph::ConvOp op) {
+  std::optional<int64_t> channels =
+      graph::getDims(op.getFilter())[1].asConstant();
+  if (!op.getChannelsLast() || op.getGroup() != 1 || !channels ||
+      *channels % 2 == 0 || *channels > mostChannels)
+    return false;
+  return canPadImage(op.getInput());
 }
 
 void padChannels(graph::ConvOp op) {

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/AttentionUnit.h"
+#include "compiler/Targets/Cpu/FloatTerm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -17,7 +18,6 @@ using namespace mlir;
 namespace tenon::cpu {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Vectors of sums over values in registers, for even and for odd keys.
 constexpr int64_t sumVectors = 4;
 /// Vectors of a query in registers, beside the sums of as many keys as lanes.

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/AttentionKeys.h"
+#include "compiler/Targets/Cpu/FloatTerm.h"
 #include "compiler/Targets/Cpu/Reduction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -38,8 +39,6 @@ std::pair<Value, Value> keyRange(Emitter &e, graph::AttentionOp op, Value first,
 }
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class AttentionRow {
 public:

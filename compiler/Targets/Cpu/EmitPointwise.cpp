@@ -95,14 +95,14 @@ void emitElements(Emitter &e, const PointwiseSpace &space, Value begin,
   const AxisRun &inner = space.runs.back();
   Cuts cuts;
   auto span = [&](Value base, ArrayRef<Value> lead, Value from, Value to,
-                  PadPart part = PadPart::Unknown) {
+                  PadPart part = PadPart::Outside) {
     if (getConstantIntValue(from) && from == to)
       return;
     e.loop(from, to, [&](Value i) {
       Indices at(lead);
       at.push_back(i);
       Indices index = space.index(e, at);
-      if (part != PadPart::Unknown)
+      if (cuts.pad)
         e.bind(cuts.pad.getResult(), index, emitPad(e, cuts.pad, index, part));
       e.storeYields(index, e.add(base, i));
     });
@@ -124,12 +124,11 @@ void emitElements(Emitter &e, const PointwiseSpace &space, Value begin,
     to = e.mul(to, length);
     // Loops of their own, in which the vectoriser sees neighbours.
     for (auto [i, cut] : llvm::enumerate(cuts.ends)) {
-      PadPart part = i == 0 ? PadPart::Outside : PadPart::Inside;
       span(base, lead, from, e.min(cut, to),
-           cuts.pad ? part : PadPart::Unknown);
+           i == 0 ? PadPart::Outside : PadPart::Inside);
       from = e.min(cut, to);
     }
-    span(base, lead, from, to, cuts.pad ? PadPart::Outside : PadPart::Unknown);
+    span(base, lead, from, to);
   });
 }
 
