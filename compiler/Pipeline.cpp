@@ -59,7 +59,8 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   lowering.target = isCuda ? "cuda" : "cpu";
   lowering.hasPairDots = options.hasPairDots;
   function.addPass(createLowerPrecisionPass(weights, lowering));
-  function.addPass(createLowerInt8Pass(weights, {options.explain}));
+  function.addPass(
+      createLowerInt8Pass(weights, {options.explain, lowering.target}));
   if (!isCuda) {
     function.addPass(createLowerStaticInt8Pass(weights, {options.explain}));
     function.addPass(createPadQuadsPass());

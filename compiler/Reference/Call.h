@@ -93,6 +93,7 @@ llvm::Error evaluatePointwise(Call &call); // Pointwise.cpp
 llvm::Error evaluateCast(Call &call);      // Convert.cpp
 llvm::Error evaluateQuantize(Call &call);
 llvm::Error evaluateDequantize(Call &call);
+llvm::Error evaluateQuantizeRows(Call &call);
 llvm::Error evaluateReshape(Call &call); // Movement.cpp
 llvm::Error evaluateBroadcast(Call &call);
 llvm::Error evaluateTranspose(Call &call);

@@ -125,6 +125,40 @@ llvm::Error evaluateQuantize(Call &call) {
   });
 }
 
+llvm::Error evaluateQuantizeRows(Call &call) {
+  const Tensor &input = call.operands[0];
+  int64_t n = input.shape.back();
+  if (input.shape != call.results[0].shape)
+    return fault("the input has shape " + str(input.shape) +
+                 " but the result " + str(call.results[0].shape));
+  MutableArrayRef<int64_t> numbers = call.make(0).writeInts();
+  MutableArrayRef<double> scales = call.make(1).writeFloats();
+  MutableArrayRef<int64_t> zeros = call.make(2).writeInts();
+  auto byte = [](float value) {
+    return std::isnan(value) ? 0.0f
+                             : std::clamp(std::nearbyint(value), 0.0f, 255.0f);
+  };
+  for (size_t row = 0; row < scales.size(); ++row) {
+    float low = 0, high = 0;
+    bool isFinite = true;
+    ArrayRef<double> from = input.floats().slice(row * n, n);
+    for (double each : from) {
+      isFinite &= std::isfinite(each);
+      low = std::fmin(low, static_cast<float>(each));
+      high = std::fmax(high, static_cast<float>(each));
+    }
+    float range = isFinite ? high - low : NAN;
+    float scale = range < 1e-30f ? 1 : range / 255, inverse = 1 / scale;
+    float zero = byte(-low * inverse);
+    scales[row] = scale;
+    zeros[row] = static_cast<int64_t>(zero);
+    for (int64_t i = 0; i < n; ++i)
+      numbers[row * n + i] = static_cast<int64_t>(
+          byte(std::fma(static_cast<float>(from[i]), inverse, zero)));
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error evaluateDequantize(Call &call) {
   const Tensor &input = call.operands[0];
   Tensor &result = call.make();

@@ -119,6 +119,7 @@ constexpr Family families[] = {
     {"graph.nonzero", evaluateNonzero},
     {"graph.pad", evaluatePad},
     {"graph.quantize", evaluateQuantize},
+    {"graph.quantize_rows", evaluateQuantizeRows},
     {"graph.recurrent", evaluateRecurrent},
     {"graph.reduce", evaluateReduce},
     {"graph.require", evaluateRequire},

@@ -61,6 +61,8 @@ std::optional<std::string> refusalBlockRows(const KernelView &view) {
     return why;
   if (isa<graph::CumulativeOp>(rows->root))
     return "its sums run along the row";
+  if (rows->quantize)
+    return "its rows become bytes";
   if (!rows->combinesRun)
     return "it works along columns";
   if (rows->length.isConstant(0))

@@ -55,8 +55,8 @@ bool isRootRecurrent(Operation *root) { return isa<graph::RecurrentOp>(root); }
 bool isRootResize(Operation *root) { return isa<graph::ResizeOp>(root); }
 bool isRootRow(Operation *root) {
   return isa<graph::ArgReduceOp, graph::CumulativeOp, graph::LayerNormOp,
-             graph::LogSoftmaxOp, graph::ReduceOp, graph::RmsNormOp,
-             graph::SoftmaxOp>(root);
+             graph::LogSoftmaxOp, graph::QuantizeRowsOp, graph::ReduceOp,
+             graph::RmsNormOp, graph::SoftmaxOp>(root);
 }
 bool isRootScan(Operation *root) { return isa<graph::CumulativeOp>(root); }
 bool isRootScatter(Operation *root) {

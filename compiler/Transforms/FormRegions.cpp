@@ -39,7 +39,8 @@ bool formsKernel(Operation *op) {
 /// Roots that compute each element of their operand once.
 bool readsOnce(Operation *op) {
   return isa<graph::SoftmaxOp, graph::LogSoftmaxOp, graph::LayerNormOp,
-             graph::RmsNormOp, graph::ReduceOp, graph::ArgReduceOp>(op);
+             graph::RmsNormOp, graph::ReduceOp, graph::ArgReduceOp,
+             graph::QuantizeRowsOp>(op);
 }
 
 /// Roots that store their result through a transpose as well as without.
@@ -59,7 +60,7 @@ bool worksAlongRows(Operation *op) {
     return int64_t(softmax.getAxis()) == last;
   if (auto softmax = dyn_cast<graph::LogSoftmaxOp>(op))
     return int64_t(softmax.getAxis()) == last;
-  return isa<graph::LayerNormOp, graph::RmsNormOp>(op);
+  return isa<graph::LayerNormOp, graph::QuantizeRowsOp, graph::RmsNormOp>(op);
 }
 
 /// Movement that is as cheap inside a pointwise loop as by itself.
@@ -157,9 +158,34 @@ private:
     return true;
   }
 
+  /// Puts what makes bytes of a norm's rows into the norm's kernel, which
+  /// stores the rows too where others read them.
+  bool joinBytes(Operation *op) {
+    auto bytes = dyn_cast<graph::QuantizeRowsOp>(op);
+    Value rows = bytes ? bytes.getInput() : Value();
+    Operation *producer = rows ? rows.getDefiningOp() : nullptr;
+    auto found = groupOf.find(producer);
+    if (isCuda || !producer || found == groupOf.end())
+      return false;
+    Group &group = *found->second;
+    Operation *root = group.root;
+    bool isRead = !producer->hasOneUse();
+    if (!root || !kernel::givesRows(root) || group.also ||
+        group.ops.back() != producer ||
+        !graph::getElementType(root->getResult(0)).isF32() ||
+        graph::getDims(root->getResult(0)) != graph::getDims(rows) ||
+        (isRead && !isBehind(producer, op)) || group.ops.size() >= maxOps)
+      return false;
+    group.ops.insert(op);
+    groupOf[op] = &group;
+    if (isRead)
+      group.also = rows;
+    return true;
+  }
+
   /// Starts a group with `op`, then takes in the groups of its producers.
   void place(Operation *op) {
-    if (joinRounding(op))
+    if (joinRounding(op) || joinBytes(op))
       return;
     groups.push_back(std::make_unique<Group>());
     Group &group = *groups.back();

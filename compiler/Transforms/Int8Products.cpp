@@ -6,6 +6,7 @@
 #include "compiler/Weights/WeightBlock.h"
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 using namespace mlir;
 
@@ -15,6 +16,8 @@ namespace {
 /// Smaller weights stay: reading them is not what takes time.
 constexpr int64_t fewestElements = int64_t(1) << 12;
 constexpr float largest = 127;
+/// Steps of k whose products of ui8 by i8 have a sum in 32 bits.
+constexpr int64_t mostSteps = std::numeric_limits<int32_t>::max() / (255 * 127);
 /// Rows of less than that are zeros: their scale has no inverse.
 constexpr float smallest = 1e-30f;
 
@@ -102,6 +105,21 @@ Quantized quantizeAlong(Value value, ArrayRef<int64_t> axes, Type type,
   return {numbersOf(builder, loc, scaled, from), scale};
 }
 
+QuantizedRows quantizeRows(Value value) {
+  OpBuilder b(value.getContext());
+  b.setInsertionPointAfterValue(value);
+  Location loc = value.getLoc();
+  SmallVector<graph::Expr> dims = graph::getDims(value), kept = dims;
+  kept.back() = graph::Expr::constant(value.getContext(), 1);
+  Type byte = b.getIntegerType(8, /*isSigned=*/false);
+  auto rows =
+      graph::QuantizeRowsOp::create(b, loc, graph::tensorOf(dims, byte),
+                                    graph::tensorOf(kept, b.getF32Type()),
+                                    graph::tensorOf(kept, byte), value);
+  return {{rows.getNumbers(), rows.getScale()},
+          castTo(b, loc, rows.getZeroPoint(), b.getI32Type())};
+}
+
 std::string Int8Products::refusal(Operation *op) {
   auto matmul = dyn_cast<graph::MatmulOp>(op);
   if (isa<graph::ConvOp>(op))
@@ -115,6 +133,8 @@ std::string Int8Products::refusal(Operation *op) {
   if (!rhs || !type.hasStaticShape() || type.getRank() != 2 ||
       type.getNumElements() < fewestElements)
     return "rhs is no matrix of weights of some size";
+  if (type.getDimSize(0) > mostSteps)
+    return "sums over so much of k do not fit 32 bits";
   const Weight *weight = weights ? weights->lookup(rhs.getName()) : nullptr;
   if (weight && !llvm::all_of(scalesOf(*weight, {}),
                               [](float scale) { return std::isfinite(scale); }))

@@ -15,6 +15,11 @@ struct Quantized {
   mlir::Value numbers, scale;
 };
 
+/// Rows, and the number in i32 that each of them counts from.
+struct QuantizedRows : Quantized {
+  mlir::Value zero;
+};
+
 /// A constant of rank 0 that is a float or an integer.
 mlir::Value numberOf(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Type element, double value);
@@ -23,6 +28,11 @@ mlir::Value numberOf(mlir::OpBuilder &builder, mlir::Location loc,
 /// graph: with a scale for all elements along some axes, found at run time.
 Quantized quantizeAlong(mlir::Value value, llvm::ArrayRef<int64_t> axes,
                         mlir::Type type, int64_t zero);
+
+/// A tensor of f32 as ui8, at its place in the graph: each row (the last axis)
+/// in 255 steps from its least element to its greatest, and zero is one of
+/// them.
+QuantizedRows quantizeRows(mlir::Value value);
 
 /// f32 already in the unit of the numbers that it becomes: round(value) + zero,
 /// of the type of `zero`.

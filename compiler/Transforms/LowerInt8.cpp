@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Scales are what leaves the sum over k: one for each row of lhs, found at run
-// time, and one for each column of the weight. Both are symmetric. So lhs
-// counts from 128, which needs nothing but the sums of the weight's columns.
+// time, and one for each column of the weight. The weight's numbers have a
+// sign. Those of lhs use all 255 steps between a row's least and greatest
+// element, since what GELU or SiLU gives is hardly ever below zero: with the
+// sums of the weight's columns that costs a multiplication for each sum.
+// Kernels of devices multiply signed numbers on both sides, so there lhs counts
+// from 128.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +23,7 @@ namespace tenon {
 
 namespace {
 
-constexpr int64_t zeroOfRows = 128;
+constexpr int64_t middle = 128;
 
 struct LowerInt8 : impl::LowerInt8PassBase<LowerInt8> {
   using Base = impl::LowerInt8PassBase<LowerInt8>;
@@ -29,7 +33,7 @@ struct LowerInt8 : impl::LowerInt8PassBase<LowerInt8> {
 
   void runOnOperation() override {
     Int8Products products(weights);
-    llvm::DenseMap<Value, Quantized> rows;
+    llvm::DenseMap<Value, QuantizedRows> rows;
     for (Operation *op : wanted()) {
       std::string why = products.refusal(op);
       if (!why.empty()) {
@@ -39,16 +43,22 @@ struct LowerInt8 : impl::LowerInt8PassBase<LowerInt8> {
       auto matmul = cast<graph::MatmulOp>(op);
       Value lhs = matmul.getLhs();
       auto [found, isNew] = rows.try_emplace(lhs);
-      if (isNew) {
-        Type byte = IntegerType::get(&getContext(), 8, IntegerType::Unsigned);
+      if (isNew)
         found->second =
-            quantizeAlong(lhs, {graph::getRank(lhs) - 1}, byte, zeroOfRows);
-      }
-      OpBuilder builder(op);
-      Value zero = numberOf(builder, op->getLoc(), builder.getI32Type(),
-                            double(zeroOfRows));
-      products.multiply(matmul, found->second, zero);
+            target == "cuda" ? aroundMiddle(lhs) : quantizeRows(lhs);
+      products.multiply(matmul, found->second, found->second.zero);
     }
+  }
+
+  static QuantizedRows aroundMiddle(Value lhs) {
+    Builder types(lhs.getContext());
+    Quantized numbers =
+        quantizeAlong(lhs, {graph::getRank(lhs) - 1},
+                      types.getIntegerType(8, /*isSigned=*/false), middle);
+    OpBuilder builder(lhs.getContext());
+    builder.setInsertionPointAfterValue(numbers.numbers);
+    return {numbers, numberOf(builder, lhs.getLoc(), builder.getI32Type(),
+                              double(middle))};
   }
 
   SmallVector<Operation *> wanted() {

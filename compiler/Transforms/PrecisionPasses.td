@@ -165,10 +165,12 @@ def LowerInt8Pass : Pass<"lower-int8", "::mlir::func::FuncOp"> {
   let summary = "Products by weights of 8-bit numbers";
   let description = [{
     The weight of a product of f32 is quantized to i8, with a scale for each
-    column, and its left operand at run time to ui8 around 128, with a scale for
-    each row: the largest magnitude over 127, or 1 of zeros. The product is then
-    one of i32, times both scales. Fires where the weight is of some size;
-    whoever else reads the left operand sees it as it was.
+    column, and its left operand at run time to ui8, with a scale and a zero
+    point for each row: from its least element to its greatest, zero among them,
+    there are 255 steps. On cuda all rows count from 128, in steps of the largest
+    magnitude over 127. The product is then one of i32, times both scales. Fires
+    where the weight is of some size; whoever else reads the left operand sees
+    it as it was.
 
     ```mlir
     func.func @main(%x: tensor<4x128xf32>) -> tensor<4x64xf32> {
@@ -179,79 +181,55 @@ def LowerInt8Pass : Pass<"lower-int8", "::mlir::func::FuncOp"> {
     }
     // becomes
     func.func @main(%x: tensor<4x128xf32>) -> tensor<4x64xf32> {
-      %0 = graph.abs %x : (tensor<4x128xf32>) -> tensor<4x128xf32>
-      %1 = graph.reduce %0
-          {axes = array<i64: 1>, kind = #graph<reduce_kind max>}
-          : (tensor<4x128xf32>) -> tensor<4x1xf32>
-      %2 = graph.constant {value = dense<1.000000e-30> : tensor<f32>}
-          : () -> tensor<f32>
-      %3 = graph.less %1, %2 : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xi1>
-      %4 = graph.constant {value = dense<1.270000e+02> : tensor<f32>}
-          : () -> tensor<f32>
-      %5 = graph.div %1, %4 : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
-      %6 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
-          : () -> tensor<f32>
-      %7 = graph.select %3, %6, %5
-          : (tensor<4x1xi1>, tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
-      %8 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
-          : () -> tensor<f32>
-      %9 = graph.div %8, %7 : (tensor<f32>, tensor<4x1xf32>) -> tensor<4x1xf32>
-      %10 = graph.mul %x, %9
-          : (tensor<4x128xf32>, tensor<4x1xf32>) -> tensor<4x128xf32>
-      %11 = graph.constant {value = dense<128> : tensor<ui8>}
-          : () -> tensor<ui8>
-      %12 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
-          : () -> tensor<f32>
-      %13 = graph.quantize %10, %12, %11
-          : (tensor<4x128xf32>, tensor<f32>, tensor<ui8>) -> tensor<4x128xui8>
-      %14 = graph.weight {name = "w"} : () -> tensor<128x64xf32>
-      %15 = graph.abs %14 : (tensor<128x64xf32>) -> tensor<128x64xf32>
-      %16 = graph.reduce %15
+      %numbers, %scale, %zero_point = graph.quantize_rows %x
+          : (tensor<4x128xf32>)
+          -> (tensor<4x128xui8>, tensor<4x1xf32>, tensor<4x1xui8>)
+      %0 = graph.cast %zero_point : (tensor<4x1xui8>) -> tensor<4x1xi32>
+      %1 = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+      %2 = graph.abs %1 : (tensor<128x64xf32>) -> tensor<128x64xf32>
+      %3 = graph.reduce %2
           {axes = array<i64: 0>, kind = #graph<reduce_kind max>}
           : (tensor<128x64xf32>) -> tensor<1x64xf32>
-      %17 = graph.constant {value = dense<1.000000e-30> : tensor<f32>}
+      %4 = graph.constant {value = dense<1.000000e-30> : tensor<f32>}
           : () -> tensor<f32>
-      %18 = graph.less %16, %17
-          : (tensor<1x64xf32>, tensor<f32>) -> tensor<1x64xi1>
-      %19 = graph.constant {value = dense<1.270000e+02> : tensor<f32>}
+      %5 = graph.less %3, %4 : (tensor<1x64xf32>, tensor<f32>) -> tensor<1x64xi1>
+      %6 = graph.constant {value = dense<1.270000e+02> : tensor<f32>}
           : () -> tensor<f32>
-      %20 = graph.div %16, %19
-          : (tensor<1x64xf32>, tensor<f32>) -> tensor<1x64xf32>
-      %21 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
+      %7 = graph.div %3, %6 : (tensor<1x64xf32>, tensor<f32>) -> tensor<1x64xf32>
+      %8 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
           : () -> tensor<f32>
-      %22 = graph.select %18, %21, %20
+      %9 = graph.select %5, %8, %7
           : (tensor<1x64xi1>, tensor<f32>, tensor<1x64xf32>) -> tensor<1x64xf32>
-      %23 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
+      %10 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
           : () -> tensor<f32>
-      %24 = graph.div %23, %22
-          : (tensor<f32>, tensor<1x64xf32>) -> tensor<1x64xf32>
-      %25 = graph.mul %14, %24
+      %11 = graph.div %10, %9 : (tensor<f32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+      %12 = graph.mul %1, %11
           : (tensor<128x64xf32>, tensor<1x64xf32>) -> tensor<128x64xf32>
-      %26 = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
-      %27 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
+      %13 = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+      %14 = graph.constant {value = dense<1.000000e+00> : tensor<f32>}
           : () -> tensor<f32>
-      %28 = graph.quantize %25, %27, %26
+      %15 = graph.quantize %12, %14, %13
           : (tensor<128x64xf32>, tensor<f32>, tensor<i8>) -> tensor<128x64xi8>
-      %29 = graph.constant {value = dense<128> : tensor<i32>}
-          : () -> tensor<i32>
-      %30 = graph.cast %13 : (tensor<4x128xui8>) -> tensor<4x128xi32>
-      %31 = graph.sub %30, %29
-          : (tensor<4x128xi32>, tensor<i32>) -> tensor<4x128xi32>
-      %32 = graph.cast %28 : (tensor<128x64xi8>) -> tensor<128x64xi32>
-      %33 = graph.matmul %31, %32
+      %16 = graph.cast %numbers : (tensor<4x128xui8>) -> tensor<4x128xi32>
+      %17 = graph.sub %16, %0
+          : (tensor<4x128xi32>, tensor<4x1xi32>) -> tensor<4x128xi32>
+      %18 = graph.cast %15 : (tensor<128x64xi8>) -> tensor<128x64xi32>
+      %19 = graph.matmul %17, %18
           : (tensor<4x128xi32>, tensor<128x64xi32>) -> tensor<4x64xi32>
-      %34 = graph.cast %33 : (tensor<4x64xi32>) -> tensor<4x64xf32>
-      %35 = graph.mul %34, %7
+      %20 = graph.cast %19 : (tensor<4x64xi32>) -> tensor<4x64xf32>
+      %21 = graph.mul %20, %scale
           : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
-      %36 = graph.mul %35, %22
+      %22 = graph.mul %21, %9
           : (tensor<4x64xf32>, tensor<1x64xf32>) -> tensor<4x64xf32>
-      return %36 : tensor<4x64xf32>
+      return %22 : tensor<4x64xf32>
     }
     ```
   }];
   let dependentDialects = ["::tenon::graph::GraphDialect"];
   let options = [Option<"explain", "explain", "bool", "false",
-                        "Remark on each product that stays in f32">];
+                        "Remark on each product that stays in f32">,
+                 Option<"target", "target", "std::string", "\"cpu\"",
+                        "What the kernels are for: cpu or cuda">];
 }
 
 def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {

@@ -244,6 +244,26 @@ LogicalResult TopkOp::verify() {
   return checkSameDims(*this, getValues(), getIndices(), "both results");
 }
 
+LogicalResult QuantizeRowsOp::verify() {
+  SmallVector<Expr> dims = getDims(getInput());
+  if (dims.empty())
+    return emitOpError("needs an axis");
+  if (failed(
+          checkSameDims(*this, getInput(), getNumbers(), "input and numbers")))
+    return failure();
+  dims.back() = Expr::constant(getContext(), 1);
+  if (getDims(getScale()) != dims || getDims(getZeroPoint()) != dims)
+    return emitOpError("needs a scale and a zero point for each row");
+  auto isByte = [](Value value) {
+    return getElementType(value).isUnsignedInteger(8);
+  };
+  if (!getElementType(getInput()).isF32() ||
+      !getElementType(getScale()).isF32() || !isByte(getNumbers()) ||
+      !isByte(getZeroPoint()))
+    return emitOpError("makes ui8 of f32, with scales of f32");
+  return success();
+}
+
 void YieldOp::build(OpBuilder &, OperationState &) {}
 
 LogicalResult MaxPoolOp::verify() { return checkPool(*this); }

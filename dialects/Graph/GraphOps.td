@@ -586,6 +586,28 @@ def Graph_TopkOp : Graph_Op<"topk", [Pure]> {
   let results = (outs Graph_NumberTensor:$values, Graph_IndexTensor:$indices);
   let hasVerifier = 1;
 }
+def Graph_QuantizeRowsOp : Graph_Op<"quantize_rows", [Pure]> {
+  let summary = "Each row as bytes, from its least element to its greatest";
+  let description = [{
+    A row is the last axis. Its low and high end are those of its elements and
+    of 0; a NaN or an infinity makes its scale NaN. In f32,
+
+        scale = (high - low) / 255, or 1 where high - low < 1e-30
+        zero_point = saturate(round(-low * (1 / scale)))
+        numbers = saturate(round(fma(input, 1 / scale, zero_point)))
+
+    with halves rounded to even, and 0 for NaN.
+
+    ```mlir
+    %numbers, %scale, %zero = graph.quantize_rows %x : (tensor<4x8xf32>)
+        -> (tensor<4x8xui8>, tensor<4x1xf32>, tensor<4x1xui8>)
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$input);
+  let results = (outs Graph_IntTensor:$numbers, Graph_FloatTensor:$scale,
+                      Graph_IntTensor:$zero_point);
+  let hasVerifier = 1;
+}
 def Graph_RecurrentOp : Graph_Op<"recurrent",
     [Pure, AttrSizedOperandSegments]> {
   let summary = "RNN, GRU or LSTM over a sequence, by ONNX's equations";

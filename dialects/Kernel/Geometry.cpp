@@ -113,6 +113,9 @@ Cut cutOf(Operation *op) {
       })
       .Case<graph::LayerNormOp, graph::RmsNormOp>(
           [&](auto norm) { return cutFromAxis(op, norm.getAxis()); })
+      .Case<graph::QuantizeRowsOp>([&](graph::QuantizeRowsOp rows) {
+        return cutFromAxis(op, graph::getRank(rows.getInput()) - 1);
+      })
       .Case<graph::AttentionOp>([&](graph::AttentionOp attention) {
         return cutLastAxis(op, getDim(attention.getKey(), 2) * 2);
       })

@@ -27,6 +27,13 @@ Role roleOf(mlir::Operation *op);
 /// The only root among the ops of a block; null when there is none.
 mlir::Operation *findRoot(mlir::Block &block);
 
+/// What makes bytes of the rows that a body computes: the root itself, or what
+/// is behind a norm of rows. Null if nothing does.
+graph::QuantizeRowsOp quantizedRowsOf(mlir::Block &block);
+
+/// Whether rows that an op gives can become bytes in its kernel.
+bool givesRows(mlir::Operation *root);
+
 } // namespace tenon::kernel
 
 #define GET_OP_CLASSES

@@ -176,6 +176,9 @@ Axes workedAxes(Operation *root) {
         return llvm::to_vector(
             llvm::seq<int64_t>(op.getAxis(), graph::getRank(op.getResult())));
       })
+      .Case([](graph::QuantizeRowsOp op) {
+        return Axes{graph::getRank(op.getInput()) - 1};
+      })
       .Case([](graph::ReduceOp op) { return Axes(op.getAxes()); })
       .Case<graph::ArgReduceOp, graph::CumulativeOp>(
           [](auto op) { return Axes{int64_t(op.getAxis())}; })
@@ -227,7 +230,10 @@ bool isAligned(Block &body, const RowView &view) {
   if (isReduction(view.root) && view.combinesRun)
     return true; // What is yielded is one element for the run.
   Value result = view.root->getResult(0);
+  graph::QuantizeRowsOp bytes = view.quantize;
   return llvm::all_of(body.getTerminator()->getOperands(), [&](Value yielded) {
+    if (bytes && yielded.getDefiningOp() == bytes)
+      return neighbours.hold(bytes.getInput(), view.run);
     // The one of its names that is stored by the root's index.
     Value named = behindReshapes(yielded);
     if (getDims(named) != getDims(result))
@@ -284,8 +290,8 @@ std::optional<RowView> rowViewOf(Block &body, std::string &why) {
     return std::nullopt;
   };
   if (!root || !isa<graph::ArgReduceOp, graph::CumulativeOp, graph::LayerNormOp,
-                    graph::LogSoftmaxOp, graph::ReduceOp, graph::RmsNormOp,
-                    graph::SoftmaxOp>(root))
+                    graph::LogSoftmaxOp, graph::QuantizeRowsOp, graph::ReduceOp,
+                    graph::RmsNormOp, graph::SoftmaxOp>(root))
     return refuse("its root is no norm, softmax, reduction or running sum");
   Type element = getElementType(root->getOperand(0));
   if (!element.isF32() && !element.isF16() && !element.isBF16())
@@ -298,6 +304,9 @@ std::optional<RowView> rowViewOf(Block &body, std::string &why) {
     RowView view = splitAxes(root, mergesRun);
     if (view.run.empty())
       return refuse("its rows are single elements");
+    view.quantize = quantizedRowsOf(body);
+    if (view.quantize && !view.combinesRun)
+      return refuse("its bytes are rows of single elements");
     if (!view.length)
       return refuse("the sizes of its rows overflow");
     if (isa<graph::LayerNormOp, graph::RmsNormOp>(root) &&

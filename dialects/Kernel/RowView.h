@@ -25,6 +25,7 @@ constexpr int64_t rowsTogether = 2;
 /// of `run` but the last has index 0: the last one's counts them all.
 struct RowView {
   mlir::Operation *root = nullptr;
+  graph::QuantizeRowsOp quantize;   // The root or behind it; null: none.
   llvm::SmallVector<int64_t> lead;  // Units count them, outermost first.
   llvm::SmallVector<int64_t> steps; // Worked along, an index at a time.
   llvm::SmallVector<int64_t> run;   // Neighbours, along which vectors lie.

@@ -32,7 +32,7 @@ constexpr double mostTimesWorse = 1.25;
 /// Errors of a convolution's results over these, beyond which it stays f32:
 /// there are no dynamic ones.
 constexpr double mostOfConv = 0.05;
-/// What a weight and a row of lhs are quantized to on either side of 0.
+/// What a weight is quantized to on either side of 0.
 constexpr float largest = 127;
 
 using Row = llvm::ArrayRef<float>;
@@ -195,17 +195,22 @@ void ObservedLhs::measureDynamic(Row row) {
       whole += square(row[k]) * plain.rows[k];
   if (isImage)
     return;
-  float extreme = 0;
+  // The steps of graph.quantize_rows.
+  float low = 0, high = 0;
   for (float x : row)
-    extreme = std::max(extreme, std::isfinite(x) ? std::fabs(x) : 0);
-  if (extreme == 0)
+    if (std::isfinite(x)) {
+      low = std::min(low, x);
+      high = std::max(high, x);
+    }
+  if (low == high)
     return;
+  float scale = (high - low) / 255;
+  float zero = std::nearbyint(-low / scale);
   double ofLhs = 0, squares = 0;
   for (size_t k = 0; k < row.size(); ++k) {
     if (!std::isfinite(row[k]))
       continue;
-    ofLhs += square(row[k] - throughBytes(row[k], extreme / largest, 128)) *
-             plain.rows[k];
+    ofLhs += square(row[k] - throughBytes(row[k], scale, zero)) * plain.rows[k];
     squares += square(row[k]);
   }
   dynamicError += ofLhs + squares * plain.steps;

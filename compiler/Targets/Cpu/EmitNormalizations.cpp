@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/Reduction.h"
+#include "compiler/Targets/Cpu/RowBytes.h"
 #include "dialects/Kernel/Geometry.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -47,12 +48,40 @@ struct ScratchRow {
   /// Stores what is yielded, the root's elements being `body(element)`.
   void finish(ArrayRef<Value> dims, function_ref<Value(Value)> body) const {
     Value result = op->getResult(0);
+    graph::QuantizeRowsOp bytes = kernel::quantizedRowsOf(e.kernel.getBlock());
     e.columns(e.number(0), length, [&](Value i) {
       Indices index = indexOf(i);
       Value value = body(load(i));
       e.bind(result, index, roundTo(e.b, value, graph::getElementType(result)));
       e.storeYields(index, e.linearise(index, dims));
+      if (bytes)
+        e.storeRaw(e.element(bytes.getInput(), index), base, i);
     });
+    if (bytes)
+      storeBytes(bytes);
+  }
+
+  /// Stores its elements as bytes.
+  void storeBytes(graph::QuantizeRowsOp bytes) const {
+    Value zero = e.zero(type);
+    auto fold = [&](Value RowEnds::*end) {
+      return e.foldColumns(
+          e.number(0), length, zero,
+          [&](Value i, Value carried) {
+            RowEnds sofar = {zero, zero, zero};
+            sofar.*end = carried;
+            return sofar.with(e, load(i)).*end;
+          },
+          [&](Value x, Value y) {
+            return RowEnds{x, x, x}.joined(e, {y, y, y}).*end;
+          });
+    };
+    RowBytes row(
+        e, bytes,
+        {fold(&RowEnds::low), fold(&RowEnds::high), fold(&RowEnds::none)});
+    row.storeSides(indexOf(e.number(0)));
+    e.columns(e.number(0), length,
+              [&](Value i) { row.store(indexOf(i), load(i)); });
   }
 };
 
@@ -156,6 +185,26 @@ template <typename NormOp> void emitNorm(Emitter &e, NormOp op, bool hasMean) {
   });
 }
 
+void emitQuantizeRows(Emitter &e, graph::QuantizeRowsOp op) {
+  Indices dims = e.dimsOf(op.getInput());
+  Value length = dims.back();
+  dims.back() = e.number(1);
+  e.loop(e.begin, e.end, [&](Value row) {
+    Indices lead = e.delinearise(row, dims);
+    auto indexOf = [&](Value i) {
+      Indices index = lead;
+      index.back() = i;
+      return index;
+    };
+    Type f32 = e.b.getF32Type();
+    ScratchRow elements = {e, op, f32, e.scratch(0), length, indexOf};
+    e.columns(e.number(0), length, [&](Value i) {
+      e.storeRaw(e.element(op.getInput(), indexOf(i)), elements.base, i);
+    });
+    elements.storeBytes(op);
+  });
+}
+
 } // namespace
 
 bool emitNormalizations(Emitter &e, Operation *root) {
@@ -167,6 +216,8 @@ bool emitNormalizations(Emitter &e, Operation *root) {
     emitNorm(e, op, /*hasMean=*/true);
   else if (auto op = dyn_cast<graph::RmsNormOp>(root))
     emitNorm(e, op, /*hasMean=*/false);
+  else if (auto op = dyn_cast<graph::QuantizeRowsOp>(root))
+    emitQuantizeRows(e, op);
   else
     return false;
   return true;

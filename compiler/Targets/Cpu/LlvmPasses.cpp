@@ -3,10 +3,60 @@
 
 #include "compiler/Targets/Cpu/LlvmPasses.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 
 namespace tenon::cpu {
+namespace {
+
+/// The only lane of a mask that is there, where it is known to be one.
+std::optional<unsigned> singleLane(const llvm::Value *mask) {
+  auto *known = llvm::dyn_cast<llvm::Constant>(mask);
+  auto *type = llvm::dyn_cast<llvm::FixedVectorType>(mask->getType());
+  std::optional<unsigned> found;
+  for (unsigned lane = 0; known && type && lane < type->getNumElements();
+       ++lane) {
+    const llvm::Constant *bit = known->getAggregateElement(lane);
+    if (!bit || !(bit->isZeroValue() || bit->isOneValue()))
+      return std::nullopt;
+    if (bit->isZeroValue())
+      continue;
+    if (found)
+      return std::nullopt;
+    found = lane;
+  }
+  return found;
+}
+
+/// Makes masked stores of one lane stores of a number. LLVM 22 does the same,
+/// but where it narrows the vector on its way to memory it stores the lane as
+/// wide as it was before, over what follows.
+void storeSingleLanes(llvm::Module &code) {
+  llvm::SmallVector<llvm::IntrinsicInst *> stores;
+  for (llvm::Function &function : code)
+    for (llvm::Instruction &each : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&each);
+          call && call->getIntrinsicID() == llvm::Intrinsic::masked_store)
+        stores.push_back(call);
+  for (llvm::IntrinsicInst *store : stores) {
+    unsigned maskAt = store->arg_size() - 1;
+    std::optional<unsigned> lane = singleLane(store->getArgOperand(maskAt));
+    if (!lane)
+      continue;
+    llvm::IRBuilder<> builder(store);
+    llvm::Value *value =
+        builder.CreateExtractElement(store->getArgOperand(0), *lane);
+    llvm::Value *at = builder.CreateConstGEP1_32(
+        value->getType(), store->getArgOperand(1), *lane);
+    builder.CreateAlignedStore(value, at, llvm::Align(1));
+    store->eraseFromParent();
+  }
+}
+
+} // namespace
 
 void runPasses(llvm::Module &code, llvm::TargetMachine &machine,
                llvm::StringRef pipeline) {
@@ -26,6 +76,7 @@ void runPasses(llvm::Module &code, llvm::TargetMachine &machine,
   llvm::ModulePassManager passes;
   llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
   passes.run(code, modules);
+  storeSingleLanes(code);
 }
 
 std::string writeCode(llvm::Module &code, llvm::TargetMachine &machine,

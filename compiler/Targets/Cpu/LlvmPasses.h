@@ -11,7 +11,8 @@
 namespace tenon::cpu {
 
 /// Runs the passes that `pipeline` names, as opt's -passes does. No library
-/// function is known to them, so none is called.
+/// function is known to them, so none is called. Leaves no masked stores of one
+/// lane that is known.
 void runPasses(llvm::Module &code, llvm::TargetMachine &machine,
                llvm::StringRef pipeline);
 

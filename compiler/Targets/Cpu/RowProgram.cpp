@@ -9,7 +9,7 @@
 #include "compiler/Targets/Cpu/RowProgram.h"
 #include "compiler/Targets/Cpu/Reduction.h"
 #include "compiler/Targets/Cpu/RowReduction.h"
-#include "compiler/Targets/Cpu/RowVectors.h"
+#include "compiler/Targets/Cpu/RowsTogether.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -67,145 +67,16 @@ Value RowProgram::workedCount() const {
 
 namespace {
 
-using Values = RowVectors::Values;
-using Step = RowVectors::Step;
+using Values = RowsTogether::Values;
+using Step = RowsTogether::Step;
 
-/// Vectors that stay in registers: of the norms, and where each of them takes
 /// Vectors of a row that stay in registers: of the norms, and where each of
 /// them takes an exponential.
 constexpr int64_t mostOfNorm = 6, mostOfSoftmax = 4;
 
-/// Some rows side by side, their values held from pass to pass: what one of
-/// them waits for, the others hide.
-class Rows {
-public:
-  Rows(RowProgram &program, ArrayRef<Indices> leads, int64_t mostResident)
-      : program(program), e(program.e), leads(leads),
-        width(RowVectors::widthOf(e)),
-        type(VectorType::get({width}, e.b.getF32Type())),
-        vectors(e, program.length, mostResident), registers(leads.size()) {}
-
-  size_t size() const { return leads.size(); }
-  Value zero() const { return constantLike(e.b, type, 0); }
-  Value splat(Value number) const { return e.spread(number, width); }
-  /// Of lanes that are not there, `neutral`.
-  Value alive(const Step &step, Value value, Value neutral) const {
-    if (!step.lanes.mask)
-      return value;
-    return arith::SelectOp::create(e.b, step.lanes.mask, value, neutral);
-  }
-
-  /// The operand, for the first time; it is held where that saves something.
-  Value first(const Step &step, size_t row) {
-    Value value = program.input(indexAt(step, row), width);
-    if (vectors.isResident() || !program.isPlain())
-      hold(step, row, value);
-    return value;
-  }
-  /// The operand again.
-  Value again(const Step &step, size_t row) {
-    if (!vectors.isResident() && program.isPlain())
-      return program.input(indexAt(step, row), width);
-    return held(step, row);
-  }
-  void hold(const Step &step, size_t row, Value value) {
-    if (!vectors.isResident()) {
-      LLVM::StoreOp::create(e.b, value, place(step, row), /*alignment=*/4);
-      return;
-    }
-    Values &own = registers[row];
-    if (own.size() <= size_t(step.ordinal))
-      own.resize(step.ordinal + 1);
-    own[step.ordinal] = value;
-  }
-  Value held(const Step &step, size_t row) {
-    if (vectors.isResident())
-      return registers[row][step.ordinal];
-    return LLVM::LoadOp::create(e.b, type, place(step, row), /*alignment=*/4);
-  }
-
-  /// Asks for the elements of the next rows, which memory has the time for
-  /// while these ones are in the nearest cache.
-  void prefetchNext(const Step &step) {
-    Value operand = program.root->getOperand(0);
-    auto pointer = LLVM::LLVMPointerType::get(e.b.getContext());
-    Value next = e.mul(program.length, e.number(size()));
-    for (BlockArgument argument : e.kernel.getBlock().getArguments()) {
-      if (graph::getDims(argument) != graph::getDims(operand))
-        continue;
-      Type memory = Emitter::memoryType(graph::getElementType(argument));
-      Value base = e.argumentBuffer(argument.getArgNumber());
-      for (size_t row = 0; row < size(); ++row) {
-        Value offset = e.linearise(indexAt(step, row), e.dimsOf(operand));
-        Value at =
-            LLVM::GEPOp::create(e.b, pointer, memory, base,
-                                ArrayRef<LLVM::GEPArg>{e.add(offset, next)});
-        LLVM::Prefetch::create(e.b, at, /*rw=*/0, /*hint=*/3, /*cache=*/1);
-      }
-    }
-  }
-
-  /// Carries one vector for each row, in some chains that `join` makes one,
-  /// and then its lanes: a number for each row. As many chains whatever the
-  /// number of rows, for sums must not depend on how rows are cut.
-  Values pass(Value start,
-              function_ref<Value(const Step &, size_t row, Value)> body,
-              function_ref<Value(Value, Value)> join, int64_t chains = 2) {
-    Values all = vectors.pass(
-        chains, Values(size(), start),
-        [&](const Step &step, ValueRange carried) {
-          Values next;
-          for (size_t row = 0; row < size(); ++row)
-            next.push_back(body(step, row, carried[row]));
-          return next;
-        },
-        [&](ValueRange x, ValueRange y) {
-          Values joined;
-          for (auto [left, right] : llvm::zip_equal(x, y))
-            joined.push_back(join(left, right));
-          return joined;
-        });
-    for (Value &value : all)
-      value = foldLanes(e, value, join);
-    return all;
-  }
-  /// Stores what is yielded, the root's elements being `body(step, row)`.
-  void finish(function_ref<Value(const Step &, size_t row)> body) {
-    Type element = graph::getElementType(program.result);
-    vectors.forEach(2, [&](const Step &step) {
-      for (size_t row = 0; row < size(); ++row)
-        program.store(indexAt(step, row),
-                      roundTo(e.b, body(step, row), element));
-    });
-  }
-
-  RowProgram &program;
-  Emitter &e;
-  ArrayRef<Indices> leads;
-  int64_t width;
-  VectorType type;
-  RowVectors vectors;
-
-private:
-  Indices indexAt(const Step &step, size_t row) const {
-    return program.indexOf(leads[row], {}, step.lanes.first);
-  }
-  Value place(const Step &step, size_t row) {
-    Value line = e.number(16);
-    Value padded = e.atEntry([&] {
-      Value lines = e.div(e.add(program.length, e.number(15)), line);
-      return e.mul(e.mul(lines, line), e.number(row));
-    });
-    return e.address(e.scratch(0), e.b.getF32Type(),
-                     e.add(padded, step.lanes.first));
-  }
-
-  SmallVector<Values> registers;
-};
-
 /// exp(x - max) / sum, or x - max - log(sum). NaN passes by the maximum, but
 /// not by the sum.
-void softmaxRows(Rows &rows, bool isLog) {
+void softmaxRows(RowsTogether &rows, bool isLog) {
   Emitter &e = rows.e;
   double infinity = std::numeric_limits<double>::infinity();
   Value lowest = constantLike(e.b, rows.type, -infinity);
@@ -242,7 +113,7 @@ void softmaxRows(Rows &rows, bool isLog) {
 }
 
 /// (x - mean) / sqrt(mean of squares + epsilon); the mean is 0 for rms_norm.
-void normRows(Rows &rows, double epsilon, bool hasMean) {
+void normRows(RowsTogether &rows, double epsilon, bool hasMean) {
   Emitter &e = rows.e;
   Type f32 = e.b.getF32Type();
   Value count = arith::SIToFPOp::create(e.b, f32, rows.program.length);
@@ -287,10 +158,13 @@ void normRows(Rows &rows, double epsilon, bool hasMean) {
 void emitRows(RowProgram &program, ArrayRef<Indices> leads) {
   Operation *root = program.root;
   if (isa<graph::SoftmaxOp, graph::LogSoftmaxOp>(root)) {
-    Rows rows(program, leads, mostOfSoftmax);
+    RowsTogether rows(program, leads, mostOfSoftmax);
     return softmaxRows(rows, isa<graph::LogSoftmaxOp>(root));
   }
-  Rows rows(program, leads, mostOfNorm);
+  RowsTogether rows(program, leads, mostOfNorm);
+  if (isa<graph::QuantizeRowsOp>(root))
+    return rows.finishBytes(
+        [&](const Step &step, size_t row) { return rows.first(step, row); });
   if (auto op = dyn_cast<graph::LayerNormOp>(root))
     return normRows(rows, op.getEpsilon().convertToDouble(), true);
   auto op = cast<graph::RmsNormOp>(root);

@@ -60,6 +60,28 @@ TEST_F(ConvertTest, QuantizeRoundsHalvesToEvenAndSaturates) {
             Numbers({1, 3, 3, 1, 127, -128}));
 }
 
+TEST_F(ConvertTest, RowsUseAllStepsBetweenTheirEnds) {
+  Tensor input = floats({5, 3}, {0, 51, 255,     // From 0 up.
+                                 -1, 0, 1.5,     // Zero is a number.
+                                 -255, -51, -25, // Its end is 0.
+                                 0, 0, 0,        // No range.
+                                 1, infinity, 2});
+  std::vector<Tensor> results =
+      op("graph.quantize_rows", "", {input},
+         {"tensor<5x3xui8>", "tensor<5x1xf32>", "tensor<5x1xui8>"});
+  EXPECT_EQ(numbers({results[0]}), Numbers({0, 51, 255,  //
+                                            0, 102, 255, //
+                                            0, 204, 230, //
+                                            0, 0, 0,     //
+                                            0, 0, 0}));
+  auto scales = results[1].floats();
+  EXPECT_EQ(scales[0], 1);
+  EXPECT_EQ(scales[1], double(2.5f / 255));
+  EXPECT_EQ(scales[3], 1);
+  EXPECT_TRUE(std::isnan(scales[4]));
+  EXPECT_EQ(numbers({results[2]}), Numbers({0, 102, 255, 0, 0}));
+}
+
 TEST_F(ConvertTest, QuantizeDividesInSinglePrecision) {
   // In float32 the quotient is 2.5 exactly, in float64 slightly more.
   float scale = 0.7f, value = 1.75f;

@@ -254,6 +254,35 @@ func.func @several_results(%x: tensor<8xf32>) -> (tensor<2xf32>, tensor<2xi64>) 
 
 // -----
 
+// A norm's rows become bytes in its kernel, which stores them for others too;
+// those of a softmax are read again.
+
+// CHECK-LABEL: @rows_as_bytes
+func.func @rows_as_bytes(%x: tensor<4x64xf32>) -> (tensor<4x64xui8>, tensor<4x1xf32>, tensor<4x1xui8>, tensor<4x64xf32>, tensor<4x64xui8>, tensor<4x1xf32>, tensor<4x1xui8>) {
+  // CHECK:      kernel.region(%{{.*}}) : (tensor<4x64xf32>) -> (tensor<4x64xf32>, tensor<4x64xui8>, tensor<4x1xf32>, tensor<4x1xui8>)
+  // CHECK:        graph.layer_norm
+  // CHECK-NEXT:   %[[N:.*]] = graph.neg
+  // CHECK-NEXT:   %[[B:.*]], %[[S:.*]], %[[Z:.*]] = graph.quantize_rows %[[N]]
+  // CHECK-NEXT:   kernel.yield %[[N]], %[[B]], %[[S]], %[[Z]]
+  // CHECK:      kernel.region
+  // CHECK:        graph.softmax
+  // CHECK-NEXT:   kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NOT:    graph.softmax
+  // CHECK:        graph.quantize_rows
+  %0 = graph.layer_norm %x {axis = 1 : i64, epsilon = 1.0e-5 : f64} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  %1 = graph.neg %0 : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %2:3 = graph.quantize_rows %1 : (tensor<4x64xf32>) -> (tensor<4x64xui8>, tensor<4x1xf32>, tensor<4x1xui8>)
+  // expected-remark@+1 {{kernel ends here: its user already shares a kernel}}
+  %3 = graph.softmax %x {axis = 1 : i64} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %4:3 = graph.quantize_rows %3 : (tensor<4x64xf32>) -> (tensor<4x64xui8>, tensor<4x1xf32>, tensor<4x1xui8>)
+  return %2#0, %2#1, %2#2, %1, %4#0, %4#1, %4#2 : tensor<4x64xui8>, tensor<4x1xf32>, tensor<4x1xui8>, tensor<4x64xf32>, tensor<4x64xui8>, tensor<4x1xf32>, tensor<4x1xui8>
+}
+
+// -----
+
 // Sizes are made where they are read, and are gone where nobody reads them;
 // what else needs them gets them from a kernel.
 

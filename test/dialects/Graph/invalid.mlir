@@ -281,6 +281,38 @@ func.func @case(%boxes: tensor<3x4xf16>, %rows: tensor<3xi1>, %t: tensor<f32>, %
 // -----
 
 func.func @case(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{input and numbers must have the same sizes}}
+  graph.quantize_rows %x : (tensor<2x3xf32>) -> (tensor<2x1xui8>, tensor<2x1xf32>, tensor<2x1xui8>)
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{needs a scale and a zero point for each row}}
+  graph.quantize_rows %x : (tensor<2x3xf32>) -> (tensor<2x3xui8>, tensor<1x3xf32>, tensor<2x1xui8>)
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{makes ui8 of f32, with scales of f32}}
+  graph.quantize_rows %x : (tensor<2x3xf32>) -> (tensor<2x3xi8>, tensor<2x1xf32>, tensor<2x1xui8>)
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<f32>) {
+  // expected-error@+1 {{needs an axis}}
+  graph.quantize_rows %x : (tensor<f32>) -> (tensor<ui8>, tensor<f32>, tensor<ui8>)
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<2x3xf32>) {
   // expected-error@+1 {{axis 2 is outside the input}}
   graph.topk %x {axis = 2 : i64, largest = true} : (tensor<2x3xf32>) -> (tensor<2x1xf32>, tensor<2x1xi64>)
   return

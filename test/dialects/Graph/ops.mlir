@@ -258,6 +258,8 @@ func.func @rows(%x: tensor<?x4xf32, #graph.dims<N, 4>>) {
   graph.rms_norm %x {axis = 1 : i64, epsilon = 1.0e-05 : f64} : (tensor<?x4xf32, #graph.dims<N, 4>>) -> tensor<?x4xf32, #graph.dims<N, 4>>
   // CHECK: graph.cumulative %
   graph.cumulative %x {axis = 1 : i64, kind = #graph<reduce_kind sum>, exclusive = true, reverse = false} : (tensor<?x4xf32, #graph.dims<N, 4>>) -> tensor<?x4xf32, #graph.dims<N, 4>>
+  // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = graph.quantize_rows %
+  %n, %s, %z = graph.quantize_rows %x : (tensor<?x4xf32, #graph.dims<N, 4>>) -> (tensor<?x4xui8, #graph.dims<N, 4>>, tensor<?x1xf32, #graph.dims<N, 1>>, tensor<?x1xui8, #graph.dims<N, 1>>)
   // CHECK: %{{.*}}, %{{.*}} = graph.topk %
   %v, %i = graph.topk %x {axis = 1 : i64, largest = true} : (tensor<?x4xf32, #graph.dims<N, 4>>) -> (tensor<?x2xf32, #graph.dims<N, 2>>, tensor<?x2xi64, #graph.dims<N, 2>>)
   return

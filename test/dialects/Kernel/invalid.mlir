@@ -37,6 +37,27 @@ func.func @case() {
 
 // -----
 
+// Rows that a norm gives may become bytes in its kernel, those of softmax not.
+
+func.func @case(%x: tensor<4x4xf32>) {
+  %r:3 = kernel.region(%x) : (tensor<4x4xf32>) -> (tensor<4x4xui8>, tensor<4x1xf32>, tensor<4x1xui8>) {
+  ^bb0(%a: tensor<4x4xf32>):
+    %1 = graph.rms_norm %a {axis = 1 : i64, epsilon = 1.0e-05 : f64} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2:3 = graph.quantize_rows %1 : (tensor<4x4xf32>) -> (tensor<4x4xui8>, tensor<4x1xf32>, tensor<4x1xui8>)
+    kernel.yield %2#0, %2#1, %2#2 : tensor<4x4xui8>, tensor<4x1xf32>, tensor<4x1xui8>
+  }
+  // expected-error@+1 {{has two roots: 'graph.softmax' and 'graph.quantize_rows'}}
+  %s:3 = kernel.region(%x) : (tensor<4x4xf32>) -> (tensor<4x4xui8>, tensor<4x1xf32>, tensor<4x1xui8>) {
+  ^bb0(%b: tensor<4x4xf32>):
+    %3 = graph.softmax %b {axis = 1 : i64} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %4:3 = graph.quantize_rows %3 : (tensor<4x4xf32>) -> (tensor<4x4xui8>, tensor<4x1xf32>, tensor<4x1xui8>)
+    kernel.yield %4#0, %4#1, %4#2 : tensor<4x4xui8>, tensor<4x1xf32>, tensor<4x1xui8>
+  }
+  return
+}
+
+// -----
+
 // One root only: two reductions are two kernels.
 
 func.func @case(%x: tensor<4x4xf32>) {

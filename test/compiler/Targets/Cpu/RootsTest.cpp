@@ -50,6 +50,13 @@ TEST(Roots, Reduces) {
   runCases(cases);
 }
 
+TEST(Roots, RowsBecomeBytes) {
+  std::vector<KernelCase> cases = rowsAsBytes({"m", "n"}, grid);
+  for (KernelCase &test : rowsAsBytes({"m", "2", "1"}, {{{"m", 3}}}))
+    cases.push_back(std::move(test));
+  runCases(cases);
+}
+
 TEST(Roots, ReducesBoolsSpecialValuesAndScalars) {
   std::vector<KernelCase> cases;
   for (const std::string &kind : {"max", "min"}) {

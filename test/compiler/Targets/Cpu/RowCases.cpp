@@ -97,4 +97,41 @@ void addRowRoots(std::vector<KernelCase> &cases, const std::string &whole,
   }
 }
 
+std::vector<KernelCase> rowsAsBytes(std::vector<std::string> dims,
+                                    const std::vector<Symbols> &sizes) {
+  std::string whole = tensor(dims, "f32"), bytes = tensor(dims, "ui8"),
+              row = tensor({dims.back()}, "f32");
+  std::string axis = std::to_string(dims.size() - 1);
+  dims.back() = "1";
+  std::vector<std::string> results = {bytes, tensor(dims, "f32"),
+                                      tensor(dims, "ui8")};
+  std::string types = results[0] + ", " + results[1] + ", " + results[2];
+  KernelCase plain = one("quantize_rows", "", {whole}, results, sizes);
+  std::vector<KernelCase> cases = {plain, plain, plain};
+  cases[0].values = {{-0.5, 4}};
+  cases[1].values = {{-3, -2}};
+  cases[2].values = {{-2, 2, true}};
+  KernelCase sum = plain;
+  sum.name += " of a sum";
+  sum.arguments += ", %b: " + row;
+  sum.body = "%s = graph.add %a, %b : (" + whole + ", " + row + ") -> " +
+             whole + "\n%n, %c, %z = graph.quantize_rows %s : (" + whole +
+             ") -> (" + types + ")\nkernel.yield %n, %c, %z : " + types;
+  cases.push_back(sum);
+  for (const std::string &op : {"layer_norm", "rms_norm"})
+    for (bool isRead : {false, true}) {
+      KernelCase norm = sum;
+      norm.name = op + (isRead ? " and" : " as") + " bytes of rows";
+      norm.body = "%r = graph." + op + " %a {axis = " + axis +
+                  ", epsilon = 1.0e-5} : (" + whole + ") -> " + whole +
+                  "\n%s = graph.mul %r, %b : (" + whole + ", " + row + ") -> " +
+                  whole + "\n%n, %c, %z = graph.quantize_rows %s : (" + whole +
+                  ") -> (" + types + ")\nkernel.yield " +
+                  (isRead ? "%s, " : "") +
+                  "%n, %c, %z : " + (isRead ? whole + ", " : "") + types;
+      cases.push_back(norm);
+    }
+  return cases;
+}
+
 } // namespace tenon::test

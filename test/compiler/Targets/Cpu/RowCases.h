@@ -43,6 +43,11 @@ void addRowRoots(std::vector<KernelCase> &cases, const std::string &whole,
                  const std::string &columns, const std::string &axis,
                  const std::vector<Symbols> &sizes);
 
+/// graph.quantize_rows of an operand, of a sum of two, and of what two norms
+/// give, which others read or not; `length` is the last of `dims`.
+std::vector<KernelCase> rowsAsBytes(std::vector<std::string> dims,
+                                    const std::vector<Symbols> &sizes);
+
 } // namespace tenon::test
 
 #endif // TENON_TEST_COMPILER_TARGETS_CPU_ROWCASES_H

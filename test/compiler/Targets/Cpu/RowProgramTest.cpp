@@ -82,6 +82,18 @@ TEST_P(RowProgram, StoresBytesBesideTheResult) {
   runRows(cases);
 }
 
+TEST_P(RowProgram, RowsBecomeBytes) {
+  std::vector<Symbols> sizes;
+  for (int64_t n : {0, 1, 7, 15, 16, 33, 65, 200})
+    sizes.push_back({{"m", 5}, {"n", n}});
+  sizes.push_back({{"m", 0}, {"n", 9}});
+  std::vector<KernelCase> cases = rowsAsBytes({"m", "n"}, sizes);
+  for (const std::string &n : {"8", "33", "96", "193"})
+    for (KernelCase &test : rowsAsBytes({"m", "2", n}, {{{"m", 3}}}))
+      cases.push_back(std::move(test));
+  runRows(cases);
+}
+
 TEST_P(RowProgram, SoftmaxOfSpecialValues) {
   std::string whole = tensor({"m", "n"}, "f32");
   std::vector<KernelCase> cases;
