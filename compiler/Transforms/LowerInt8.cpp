@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Int8Products.h"
+#include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
 
@@ -45,9 +46,36 @@ struct LowerInt8 : impl::LowerInt8PassBase<LowerInt8> {
       auto [found, isNew] = rows.try_emplace(lhs);
       if (isNew)
         found->second =
-            target == "cuda" ? aroundMiddle(lhs) : quantizeRows(lhs);
+            target == "cuda" ? aroundMiddle(lhs) : quantizeRows(stored(lhs));
       products.multiply(matmul, found->second, found->second.zero);
     }
+  }
+
+  /// Rows that a product's kernel makes lie in memory between that and the one
+  /// that finds their ends: in bf16, which errs less than bytes do.
+  static Value stored(Value lhs) {
+    if (!endsProduct(lhs) || !llvm::all_of(lhs.getUsers(), isInt8Product))
+      return lhs;
+    OpBuilder builder(lhs.getContext());
+    builder.setInsertionPointAfterValue(lhs);
+    Value rounded = castTo(builder, lhs.getLoc(), lhs, builder.getBF16Type());
+    return castTo(builder, lhs.getLoc(), rounded, builder.getF32Type());
+  }
+
+  /// Whether a value is what element by element becomes of a product.
+  static bool endsProduct(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !graph::isPointwise(op))
+      return false;
+    while (op && (graph::isPointwise(op) || isa<graph::SliceOp>(op)))
+      op = op->getOperand(0).getDefiningOp();
+    return isa_and_present<graph::MatmulOp>(op);
+  }
+
+  static bool isInt8Product(Operation *op) {
+    return isa<graph::MatmulOp>(op) &&
+           precisionOf(op, Precision::Int8) == Precision::Int8 &&
+           !op->hasAttr(lhsAttribute);
   }
 
   static QuantizedRows aroundMiddle(Value lhs) {

@@ -167,8 +167,9 @@ def LowerInt8Pass : Pass<"lower-int8", "::mlir::func::FuncOp"> {
     The weight of a product of f32 is quantized to i8, with a scale for each
     column, and its left operand at run time to ui8, with a scale and a zero
     point for each row: from its least element to its greatest, zero among them,
-    there are 255 steps. On cuda all rows count from 128, in steps of the largest
-    magnitude over 127. The product is then one of i32, times both scales. Fires
+    there are 255 steps. What is computed of a product for such products alone is
+    rounded to bf16 before. On cuda all rows count from 128, in steps of the
+    largest magnitude over 127. The product is then one of i32, times both scales. Fires
     where the weight is of some size; whoever else reads the left operand sees
     it as it was.
 

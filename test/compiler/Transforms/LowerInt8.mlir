@@ -42,6 +42,31 @@ func.func @shared(%x: tensor<4x128xf32>)
 
 // -----
 
+// What a product's kernel makes for products alone lies in memory in bf16; not
+// what others read.
+// CHECK-LABEL: @chain
+// CHECK:      %[[G:.*]] = graph.gelu
+// CHECK-NEXT: %[[B:.*]] = graph.cast %[[G]] : (tensor<4x128xf32>) -> tensor<4x128xbf16>
+// CHECK-NEXT: %[[W:.*]] = graph.cast %[[B]] : (tensor<4x128xbf16>) -> tensor<4x128xf32>
+// CHECK-NEXT: graph.quantize_rows %[[W]]
+// CHECK:      %[[T:.*]] = graph.tanh
+// CHECK-NEXT: graph.quantize_rows %[[T]]
+// CHECK:      graph.add %[[T]],
+func.func @chain(%x: tensor<4x128xf32>) -> (tensor<4x128xf32>, tensor<4x128xf32>) {
+  %u = graph.weight {name = "u"} : () -> tensor<128x128xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<128x128xf32>
+  %w = graph.weight {name = "w"} : () -> tensor<128x128xf32>
+  %0 = graph.matmul %x, %u : (tensor<4x128xf32>, tensor<128x128xf32>) -> tensor<4x128xf32>
+  %1 = graph.gelu %0 {kind = #graph<gelu_kind erf>} : (tensor<4x128xf32>) -> tensor<4x128xf32>
+  %2 = graph.matmul %1, %v : (tensor<4x128xf32>, tensor<128x128xf32>) -> tensor<4x128xf32>
+  %3 = graph.tanh %2 : (tensor<4x128xf32>) -> tensor<4x128xf32>
+  %4 = graph.matmul %3, %w : (tensor<4x128xf32>, tensor<128x128xf32>) -> tensor<4x128xf32>
+  %5 = graph.add %3, %x : (tensor<4x128xf32>, tensor<4x128xf32>) -> tensor<4x128xf32>
+  return %4, %5 : tensor<4x128xf32>, tensor<4x128xf32>
+}
+
+// -----
+
 // Small weights, products of two activations and other types stay.
 // CHECK-LABEL: @stays
 // CHECK-NOT:  i32
