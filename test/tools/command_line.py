@@ -326,7 +326,8 @@ def check_static_int8(folder):
         static = ["--precision=int8", "--calibrate", MODELS / name]
         text = run("compile", model, *static, "--precision-plan", plan, "-o", artifact)
         counts = re.search(r"int8 by mse of \d sets of inputs: (\d+) of (\d+) prod", text)
-        expect(counts and 2 * int(counts[1]) > int(counts[2]), f"{name}: {text}")
+        # One scale errs more than those of rows: not all products can have it.
+        expect(counts and 5 * int(counts[1]) > 2 * int(counts[2]), f"{name}: {text}")
         rows = [row for row in json.loads(plan.read_text())["ops"] if "scale" in row]
         expect(len(rows) == int(counts[1]), f"{name}: the plan has {len(rows)} scales")
         expect(name != "bert_ts17" or any("shifts" in row for row in rows),
@@ -336,7 +337,7 @@ def check_static_int8(folder):
         expect(artifact.read_bytes() == by_data, f"{name}: a plan makes something else")
         text = run("compile", model, "--precision-plan", plan, "--emit=kernels",
                    out='schedule "PackedMatmulInt8"')
-        expect(counts[1] != counts[2] or "@abs_reduce" not in text,
+        expect(counts[1] != counts[2] or "quantize_rows" not in text,
                f"{name} looks for rows' scales")
         run("verify", MODELS / name, "--precision-plan", plan, "--max-error", most,
             out="1 passed")
@@ -358,6 +359,12 @@ def check_static_int8(folder):
     for choice in ("minmax", "percentile"):
         run(*compile_mlp, "--precision=int8", "--calibrate", MLP, "--calibration", choice,
             out=f"int8 by {choice} of 2 sets of inputs: 3 of 3 products static")
+    few = folder / "few"
+    few.mkdir()
+    write_npy(few / "input_0.npy", 15, 64)
+    run(*compile_mlp, "--precision=int8", "--calibrate", few,
+        out="0 of 3 products static, 0 of them with channels smoothed; 3 dynamic, as "
+            "inputs have fewer than 16 rows")
     run(*compile_mlp, "--precision=int8", "--calibration=mse", code=2, err="--calibrate")
     for others in (["--precision=bf16"], ["--precision-plan", plan], []):
         run(*compile_mlp, *others, "--calibrate", MLP, code=2,

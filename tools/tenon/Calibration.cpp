@@ -29,6 +29,9 @@ namespace {
 /// Errors of static scales over those of dynamic ones, beyond which a product
 /// stays dynamic.
 constexpr double mostTimesWorse = 1.25;
+/// Of fewer rows than that a product stays dynamic: the ends of so few, and the
+/// channels that stand out in them, say nothing of those to come.
+constexpr int64_t fewestRows = 16;
 /// Errors of a convolution's results over these, beyond which it stays f32:
 /// there are no dynamic ones.
 constexpr double mostOfConv = 0.05;
@@ -104,6 +107,7 @@ struct ObservedLhs {
   bool isImage = false;    // Convolutions read it.
   std::vector<Candidate> candidates;
   double dynamicError = 0, whole = 0;
+  int64_t rows = 0; // That were seen.
 
   WeightErrors weightErrors(llvm::ArrayRef<int8_t> shifts) const;
   std::vector<int8_t> smoothing() const;
@@ -113,10 +117,11 @@ struct ObservedLhs {
       return one.error < other.error;
     });
   }
+  bool isKnown() const { return isImage || rows >= fewestRows; }
   bool isStatic() const {
     if (isImage)
       return best().error <= square(mostOfConv) * whole;
-    return best().error <= square(mostTimesWorse) * dynamicError;
+    return isKnown() && best().error <= square(mostTimesWorse) * dynamicError;
   }
 };
 
@@ -320,6 +325,7 @@ llvm::Error Calibration::chooseRanges() {
 
 llvm::Error Calibration::measure() {
   return forEachRow([](ObservedLhs &own, Row row) {
+    ++own.rows;
     own.measureDynamic(row);
     for (Candidate &candidate : own.candidates)
       candidate.measure(row);
@@ -346,7 +352,8 @@ PrecisionPlan Calibration::plan() const {
 }
 
 std::string Calibration::report() const {
-  size_t products = 0, smoothed = 0, dynamic = 0, convs = 0, staticConvs = 0;
+  size_t products = 0, smoothed = 0, dynamic = 0, unknown = 0;
+  size_t convs = 0, staticConvs = 0;
   double worst = 0;
   for (const ObservedLhs &each : lhs) {
     if (each.isImage) {
@@ -355,7 +362,9 @@ std::string Calibration::report() const {
       continue;
     }
     products += each.products.size();
-    if (!each.isStatic()) {
+    if (!each.isKnown()) {
+      unknown += each.products.size();
+    } else if (!each.isStatic()) {
       dynamic += each.products.size();
       worst = std::max(worst, std::sqrt(each.best().error / each.dynamicError));
     } else if (!each.best().lhs.shifts.empty()) {
@@ -366,11 +375,14 @@ std::string Calibration::report() const {
   llvm::raw_string_ostream os(text);
   os << "int8 by " << request.calibration << " of " << sets.size()
      << (sets.size() == 1 ? " set" : " sets")
-     << " of inputs: " << products - dynamic << " of " << products
+     << " of inputs: " << products - dynamic - unknown << " of " << products
      << " products static, " << smoothed << " of them with channels smoothed";
   if (dynamic)
     os << "; " << dynamic << " dynamic, as static errs up to "
        << llvm::format("%.2g", worst) << " times as much";
+  if (unknown)
+    os << "; " << unknown << " dynamic, as inputs have fewer than "
+       << fewestRows << " rows for them";
   if (convs)
     os << "; " << staticConvs << " of " << convs << " convolutions static";
   os << '\n';
