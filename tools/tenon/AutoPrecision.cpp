@@ -36,9 +36,9 @@ constexpr int halvings = 7;
 /// bound when one errs too much.
 constexpr int mostPlans = 6;
 constexpr double caution = 0.5;
-/// What may be used of the bound where there is one set of inputs, and none to
-/// see what others err by: a tenth to a third more, on the panel.
-constexpr double shareOfOneSet = 0.75;
+/// What may be used of the bound where there is no set of inputs to see what
+/// others err by: a tenth to a third more, on the panel.
+constexpr double shareOfUnseen = 0.75;
 
 /// What a row of the report says.
 struct Outcome {
@@ -67,13 +67,22 @@ private:
   /// the others as their own errors say.
   llvm::Error addErrors();
   llvm::Error addErrors(size_t op);
-  /// Rows of the report: all ops in one precision.
+  /// Rows of the report, and plans: all ops in one precision.
   llvm::Error measureAlone();
   /// The fastest choice that was measured to keep the error and is thought to
   /// keep the bytes.
   llvm::Expected<std::optional<Choice>> bestWithin(double mostError);
   double mostBytes() const;
+  /// On what the inputs that choose may show.
+  double boundOnErrors() const {
+    return request.maxError * (measured.keepsSetApart() ? 1 : shareOfUnseen);
+  }
   llvm::Expected<PrecisionPlan> choosePlan();
+  /// The plan of a choice if it keeps the bounds when it is compiled.
+  llvm::Expected<std::optional<PrecisionPlan>> tryPlan(const Choice &choice);
+  /// The same of one precision for all ops that is faster than `other`, which
+  /// is what a choice made more careful than need be may end behind.
+  llvm::Expected<std::optional<PrecisionPlan>> tryFasterAlone(Choice other);
   std::vector<Precision> precisionsOf(const Choice &choice) const;
   PrecisionPlan planOf(const Choice &choice) const;
   Outcome outcomeOf(std::string name, const Choice &choice, double error) const;
@@ -87,6 +96,9 @@ private:
   std::vector<std::vector<PrecisionCost>> costs;
   std::vector<std::vector<Precision>> candidates; // What costs are of.
   uint64_t bytesInF32 = 0;
+  /// One precision for all, within the bound in the probing program, and not
+  /// yet compiled.
+  std::vector<Choice> alone;
   std::vector<Outcome> outcomes;
 };
 
@@ -171,7 +183,12 @@ llvm::Error Planner::measureAlone() {
       return error.takeError();
     outcomes.push_back(
         outcomeOf(nameOf(speed.precision).str(), choice, *error));
+    if (*error > 0 && *error <= boundOnErrors())
+      alone.push_back(std::move(choice));
   }
+  llvm::sort(alone, [&](const Choice &one, const Choice &other) {
+    return costOf(costs, one).time < costOf(costs, other).time;
+  });
   return llvm::Error::success();
 }
 
@@ -222,27 +239,47 @@ PrecisionPlan Planner::planOf(const Choice &choice) const {
   return plan;
 }
 
+llvm::Expected<std::optional<PrecisionPlan>>
+Planner::tryPlan(const Choice &choice) {
+  PrecisionPlan plan = planOf(choice);
+  auto error = measured.errorOf(plan);
+  if (!error)
+    return error.takeError();
+  bool fits = !request.maxMemory || measured.weightBytes() <= request.maxMemory;
+  if (*error > request.maxError || !fits)
+    return std::nullopt;
+  outcomes.push_back(outcomeOf("auto", choice, *error));
+  outcomes.back().weightBytes = measured.weightBytes();
+  return plan;
+}
+
+llvm::Expected<std::optional<PrecisionPlan>>
+Planner::tryFasterAlone(Choice other) {
+  double time = costOf(costs, other).time;
+  while (!alone.empty() && costOf(costs, alone.front()).time < time) {
+    auto plan = tryPlan(alone.front());
+    if (!plan || *plan)
+      return plan;
+    alone.erase(alone.begin());
+  }
+  return std::nullopt;
+}
+
 llvm::Expected<PrecisionPlan> Planner::choosePlan() {
-  double mostError = request.maxError;
-  if (measured.setCount() == 1)
-    mostError *= shareOfOneSet;
-  for (int i = 0; i < mostPlans; ++i, mostError *= caution) {
+  double mostError = boundOnErrors();
+  bool hasChoice = true;
+  for (int i = 0; i < mostPlans && hasChoice; ++i, mostError *= caution) {
     auto choice = bestWithin(mostError);
     if (!choice)
       return choice.takeError();
-    if (!*choice)
-      break;
-    PrecisionPlan plan = planOf(**choice);
-    auto error = measured.errorOf(plan);
-    if (!error)
-      return error.takeError();
-    bool fits =
-        !request.maxMemory || measured.weightBytes() <= request.maxMemory;
-    if (*error > request.maxError || !fits)
-      continue;
-    outcomes.push_back(outcomeOf("auto", **choice, *error));
-    outcomes.back().weightBytes = measured.weightBytes();
-    return plan;
+    hasChoice = choice->has_value();
+    auto plan = tryFasterAlone(hasChoice ? **choice : Choice(ops.size(), 0));
+    if (plan && !*plan && hasChoice)
+      plan = tryPlan(**choice);
+    if (!plan)
+      return plan.takeError();
+    if (*plan)
+      return **plan;
   }
   if (request.maxMemory && bytesInF32 > request.maxMemory)
     return sentence("no precisions keep both --max-error " +
@@ -260,7 +297,7 @@ void Planner::report(const PrecisionPlan &plan) const {
   llvm::outs() << "precisions on " << count
                << (measured.isSeeded() ? " seeded" : "") << " set"
                << (count == 1 ? "" : "s") << " of inputs"
-               << (count == 1 ? "" : ", the last for auto alone")
+               << (measured.keepsSetApart() ? ", one for auto alone" : "")
                << ":\n                   error    time     weights\n";
   for (const Outcome &row : outcomes)
     llvm::outs() << llvm::format("  %-13s %8.2g %6.0f%% %8.1f MB\n",

@@ -13,13 +13,13 @@ namespace tenon {
 /// The plan of int8 in which products have the scales, zero points and shifts
 /// that suit the inputs in `request.calibrate`; those that would err much more
 /// with them stay dynamic. Compiles the model once, runs all inputs three
-/// times, and adds what came of it to `report`. Of several sets, `keepsLast`
-/// leaves the last out, to try on what is not known.
+/// times, and adds what came of it to `report`. The set of the index `without`
+/// is left out, to try on what is not known.
 llvm::Expected<PrecisionPlan> calibrateInt8(const std::string &path,
                                             const CompileOptions &options,
                                             const PrecisionRequest &request,
                                             std::string &report,
-                                            bool keepsLast = false);
+                                            std::optional<size_t> without = {});
 
 } // namespace tenon
 

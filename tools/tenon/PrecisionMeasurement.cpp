@@ -78,6 +78,19 @@ llvm::Error Measurement::seedSets(Session &session) {
   return llvm::Error::success();
 }
 
+static bool haveSameShapes(const Inputs &one, const Inputs &other) {
+  return llvm::equal(one, other, [](const Tensor &a, const Tensor &b) {
+    return a.dims == b.dims;
+  });
+}
+
+void Measurement::keepSetApart() {
+  for (size_t i = sets.size(); i-- > 0 && !keptApart;)
+    for (size_t other = 0; other < sets.size(); ++other)
+      if (other != i && haveSameShapes(sets[i], sets[other]))
+        keptApart = i;
+}
+
 llvm::Error Measurement::prepare(llvm::ArrayRef<Precision> candidates) {
   auto model = CompiledModel::make(path, options, request.threads);
   if (!model)
@@ -87,6 +100,7 @@ llvm::Error Measurement::prepare(llvm::ArrayRef<Precision> candidates) {
   Session &session = *(*model)->session;
   if (llvm::Error error = seeded ? seedSets(session) : readSets(session))
     return error;
+  keepSetApart();
   CompileOptions how = options;
   how.probes = candidates.vec();
   if (!seeded && llvm::is_contained(candidates, Precision::Int8)) {
@@ -104,7 +118,7 @@ llvm::Error Measurement::prepare(llvm::ArrayRef<Precision> candidates) {
 /// Of the model in f32, as all of its ops stay but for their copies.
 llvm::Error Measurement::calibrate() {
   std::string report;
-  auto made = calibrateInt8(path, options, request, report, /*keepsLast=*/true);
+  auto made = calibrateInt8(path, options, request, report, keptApart);
   if (!made)
     return made.takeError();
   llvm::outs() << report;
@@ -163,7 +177,9 @@ static double valueOf(graph::Expr expr, const PrecisionProbes &probes,
 
 llvm::Expected<std::vector<MeasuredOp>> Measurement::ops() {
   std::vector<double> errors(probes().probes.size(), 0);
-  for (size_t set = 0; set < calibrationSets() && !errors.empty(); ++set) {
+  for (size_t set = 0; set < sets.size() && !errors.empty(); ++set) {
+    if (!chooses(set))
+      continue;
     auto outputs = runProbes(set, {});
     if (!outputs)
       return outputs.takeError();
@@ -194,7 +210,9 @@ llvm::Expected<std::vector<MeasuredOp>> Measurement::ops() {
 
 llvm::Expected<double> Measurement::errorOf(llvm::ArrayRef<Precision> ofOps) {
   double error = 0;
-  for (size_t set = 0; set < calibrationSets(); ++set) {
+  for (size_t set = 0; set < sets.size(); ++set) {
+    if (!chooses(set))
+      continue;
     auto outputs = runProbes(set, ofOps);
     if (!outputs)
       return outputs.takeError();

@@ -42,6 +42,8 @@ public:
   /// Of the model in f32, or of the plan that was compiled last.
   uint64_t weightBytes() const { return lastWeightBytes; }
   size_t setCount() const { return sets.size(); }
+  /// One set is not used but for errorOf(plan).
+  bool keepsSetApart() const { return keptApart.has_value(); }
   bool isSeeded() const { return seeded; }
 
 private:
@@ -54,16 +56,17 @@ private:
   const PrecisionProbes &probes() const { return probing->compilation.probes; }
   llvm::Expected<std::vector<Tensor>>
   runProbes(size_t set, llvm::ArrayRef<Precision> ofOps);
-  /// Of several sets, the last is kept to try plans on.
-  size_t calibrationSets() const {
-    return std::max<size_t>(sets.size() - 1, 1);
-  }
+  void keepSetApart();
+  bool chooses(size_t set) const { return set != keptApart; }
 
   std::string path;
   CompileOptions options;
   const PrecisionRequest &request;
   PrecisionPlan calibrated; // How int8 is made of what each op reads.
   std::vector<std::vector<Tensor>> sets, expected;
+  /// The last set of which another one has the shapes: a prompt says nothing
+  /// of a decoder's steps, so what is the only one of its kind has to choose.
+  std::optional<size_t> keptApart;
   std::shared_ptr<CompiledModel> probing;
   bool seeded = false;
   uint64_t lastWeightBytes = 0;
