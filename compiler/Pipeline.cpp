@@ -126,6 +126,7 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
   pm.addNestedPass<func::FuncOp>(createFormRegionsPass(regions));
   if (options.stage == EmitStage::Regions)
     return;
+  pm.addNestedPass<func::FuncOp>(createLiftConstantsPass(weights));
   // kernel.region -> kernel.func: each once, and how it runs.
   pm.addPass(createOutlineKernelsPass());
   ApplySchedulesPassOptions schedules;

@@ -73,6 +73,9 @@ std::unique_ptr<mlir::Pass>
 createRecogniseWindowsPass(const WeightStore &weights,
                            RecogniseWindowsPassOptions options);
 
+/// Adds scales and zero points to `weights`.
+std::unique_ptr<mlir::Pass> createLiftConstantsPass(WeightStore &weights);
+
 /// Looks into `weights` for what a weight is the transpose of.
 std::unique_ptr<mlir::Pass> createViewWeightsPass(const WeightStore &weights);
 

@@ -277,6 +277,39 @@ def MergeMatmulsPass : Pass<"merge-matmuls", "::mlir::func::FuncOp"> {
                         "Remark on each product that stays alone: why">];
 }
 
+def LiftConstantsPass : Pass<"lift-constants", "::mlir::func::FuncOp"> {
+  let summary = "Scales in which kernels differ become operands";
+  let description = [{
+    Regions that differ by scales and zero points alone take them as operands,
+    which are weights, so that outline-kernels makes one function of them. What
+    a byte is looked up by stays, since the table is made when kernels are
+    compiled, and so do the zero points of convolutions, whose borders are made
+    of them. Of a quantization the attribute `kernel.normal_scale` says that its
+    scale is one that needs no division.
+
+    ```mlir
+    %1 = kernel.region(%x) : (tensor<4xf32>) -> tensor<4xui8> {
+    ^bb0(%a: tensor<4xf32>):
+      %s = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+      %z = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
+      %q = graph.quantize %a, %s, %z
+          : (tensor<4xf32>, tensor<f32>, tensor<ui8>) -> tensor<4xui8>
+      kernel.yield %q : tensor<4xui8>
+    }
+    // beside another with the scale 0.25 becomes
+    %0 = graph.weight {name = "step"} : () -> tensor<f32>
+    %1 = kernel.region(%x, %0) : (tensor<4xf32>, tensor<f32>) -> tensor<4xui8> {
+    ^bb0(%a: tensor<4xf32>, %s: tensor<f32>):
+      %z = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
+      %q = graph.quantize %a, %s, %z {kernel.normal_scale}
+          : (tensor<4xf32>, tensor<f32>, tensor<ui8>) -> tensor<4xui8>
+      kernel.yield %q : tensor<4xui8>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def OutlineKernelsPass : Pass<"outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Make equal regions one kernel.func";
   let description = [{

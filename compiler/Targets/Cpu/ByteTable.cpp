@@ -9,9 +9,9 @@
 #include "compiler/Targets/Cpu/ByteTable.h"
 #include "compiler/Reference/Evaluate.h"
 #include "compiler/Targets/Cpu/Emitter.h"
+#include "dialects/Kernel/ByteChain.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -19,114 +19,54 @@ namespace tenon::cpu {
 namespace {
 
 constexpr int64_t tableSize = 256;
-/// Steps, of which two are the scales, that take longer than a look.
-constexpr size_t leastSteps = 3;
-constexpr size_t mostSteps = 24;
 
-bool isByte(Value value) { return graph::getElementType(value).isInteger(8); }
-
-/// The number that all elements of a constant are, without axes; null for other
-/// values.
-DenseElementsAttr numberOf(Value value) {
-  auto constant = value.getDefiningOp<graph::ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
-                           : DenseElementsAttr();
-  if (!elements || elements.getNumElements() != 1)
-    return {};
-  return elements.reshape(RankedTensorType::get({}, elements.getElementType()));
+RankedTensorType typeOf(Value value) {
+  return RankedTensorType::get({tableSize}, graph::getElementType(value));
 }
 
-/// The ops between a byte and one that is computed of it.
-class Steps {
-public:
-  explicit Steps(graph::QuantizeOp end) : end(end) {}
-
-  /// Whether all lead to one byte, of which they are enough.
-  bool find() { return visit(end) && leaf && ops.size() >= leastSteps; }
-
-  std::optional<ByteTable> evaluate() {
-    SmallVector<char> bytes;
-    for (int64_t i = 0; i < tableSize; ++i)
-      bytes.push_back(char(i));
-    llvm::DenseMap<Value, DenseElementsAttr> known;
-    known[leaf] = DenseElementsAttr::getFromRawBuffer(typeOf(leaf), bytes);
-    for (Operation *op : ops) {
-      std::optional<DenseElementsAttr> result = evaluateForAll(op, known);
-      if (!result)
-        return std::nullopt;
-      known[op->getResult(0)] = *result;
-    }
-    ByteTable table{leaf, {}};
-    for (const APInt &number : known[end.getResult()].getValues<APInt>())
-      table.numbers.push_back(char(number.getZExtValue()));
-    return table;
+/// What a copy of an op gives, on operands of the table's size.
+std::optional<DenseElementsAttr>
+evaluateForAll(Operation *op,
+               const llvm::DenseMap<Value, DenseElementsAttr> &known) {
+  Block block;
+  SmallVector<Attribute> operands;
+  IRMapping map;
+  for (Value operand : op->getOperands()) {
+    DenseElementsAttr number = tenon::kernel::knownNumberOf(operand);
+    operands.push_back(number ? number : known.lookup(operand));
+    map.map(operand,
+            block.addArgument(cast<TypedAttr>(operands.back()).getType(),
+                              op->getLoc()));
   }
-
-private:
-  static RankedTensorType typeOf(Value value) {
-    return RankedTensorType::get({tableSize}, graph::getElementType(value));
-  }
-
-  /// What a copy of an op gives, on operands of the table's size.
-  static std::optional<DenseElementsAttr>
-  evaluateForAll(Operation *op,
-                 const llvm::DenseMap<Value, DenseElementsAttr> &known) {
-    Block block;
-    SmallVector<Attribute> operands;
-    IRMapping map;
-    for (Value operand : op->getOperands()) {
-      DenseElementsAttr number = numberOf(operand);
-      operands.push_back(number ? number : known.lookup(operand));
-      map.map(operand,
-              block.addArgument(cast<TypedAttr>(operands.back()).getType(),
-                                op->getLoc()));
-    }
-    Operation *copy = op->clone(map);
-    block.push_back(copy);
-    copy->getResult(0).setType(typeOf(op->getResult(0)));
-    return reference::foldToAttr(copy, operands, tableSize);
-  }
-
-  /// Adds an op behind those that it reads.
-  bool visit(Operation *op) {
-    if (ops.contains(op))
-      return true;
-    // Integers may be divided by a zero, which is a fault of the data.
-    Type type = graph::getElementType(op->getResult(0));
-    bool isTotal = op == end || isa<FloatType>(type) || type.isInteger(1);
-    if (!graph::isPointwise(op) || op->getNumResults() != 1 ||
-        ops.size() >= mostSteps || !isTotal ||
-        !llvm::all_of(op->getOperands(), [&](Value x) { return reads(x); }))
-      return false;
-    ops.insert(op);
-    return true;
-  }
-
-  bool reads(Value value) {
-    if (numberOf(value))
-      return true;
-    if (graph::getDims(value) != graph::getDims(end.getResult()))
-      return false;
-    if (isByte(value)) {
-      if (!leaf)
-        leaf = value;
-      return leaf == value;
-    }
-    return value.getDefiningOp() && visit(value.getDefiningOp());
-  }
-
-  graph::QuantizeOp end;
-  Value leaf;
-  llvm::SetVector<Operation *> ops;
-};
+  Operation *copy = op->clone(map);
+  block.push_back(copy);
+  copy->getResult(0).setType(typeOf(op->getResult(0)));
+  return reference::foldToAttr(copy, operands, tableSize);
+}
 
 } // namespace
 
 std::optional<ByteTable> byteTableOf(graph::QuantizeOp op) {
-  if (!isByte(op.getResult()))
+  std::optional<tenon::kernel::ByteChain> chain =
+      tenon::kernel::byteChainOf(op);
+  if (!chain)
     return std::nullopt;
-  Steps steps(op);
-  return steps.find() ? steps.evaluate() : std::nullopt;
+  SmallVector<char> bytes;
+  for (int64_t i = 0; i < tableSize; ++i)
+    bytes.push_back(char(i));
+  llvm::DenseMap<Value, DenseElementsAttr> known;
+  known[chain->leaf] =
+      DenseElementsAttr::getFromRawBuffer(typeOf(chain->leaf), bytes);
+  for (Operation *step : chain->ops) {
+    std::optional<DenseElementsAttr> result = evaluateForAll(step, known);
+    if (!result)
+      return std::nullopt;
+    known[step->getResult(0)] = *result;
+  }
+  ByteTable table{chain->leaf, {}};
+  for (const APInt &number : known[op.getResult()].getValues<APInt>())
+    table.numbers.push_back(char(number.getZExtValue()));
+  return table;
 }
 
 const ByteTable *Emitter::tableOf(Operation *op) {

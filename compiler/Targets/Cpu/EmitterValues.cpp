@@ -394,6 +394,12 @@ Value Emitter::loadArgument(BlockArgument argument, ArrayRef<Value> index) {
     return loadPackedRow(buffers[i], argument, index);
   if (!layout.empty())
     return giveUp("cannot read an operand in a layout of its own"), index[0];
+  // One number for the whole kernel, unless that is what it replaces.
+  if (index.empty() && argumentBuffer(i) == buffers[i])
+    return atEntry([&] {
+      return memo(elementKey(argument, index),
+                  [&] { return loadRowMajor(buffers[i], argument, index); });
+    });
   return loadRowMajor(buffers[i], argument, index);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/QuantizeFormulas.h"
+#include "dialects/Kernel/NormalScale.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
@@ -43,53 +44,75 @@ std::optional<double> splatOf(Value value) {
              : double(number.getSExtValue());
 }
 
-/// Numbers between which quotients by a scale are integers that the result can
-/// hold, and what divides by it.
-struct KnownScale {
-  float low, high;
-  float scale, reciprocal;
+/// Of f32 as integers of at most 16 bits: what divides by the scale, and the
+/// elements whose quotients are the first and the last integer. A quotient of
+/// one of these may be off by a few units of its last bit, which rounding takes
+/// off.
+struct Steps {
+  Value low, high;
+  Value minusScale, reciprocal; // Null where the scale is 1.
+  bool isExact = false;         // Of a power of 2.
 };
 
-/// An element of which all quotients beyond `bound` are cut off, as its own is.
-float elementOf(float bound, float scale) {
-  float element = bound * scale;
-  while (bound > 0 && element / scale < bound)
-    element = std::nextafter(element, HUGE_VALF);
-  while (bound < 0 && element / scale > bound)
-    element = std::nextafter(element, -HUGE_VALF);
-  return element;
+Steps knownSteps(ImplicitLocOpBuilder &b, Type type, Type element, float scale,
+                 double zero) {
+  auto number = [&](double value) { return constantLike(b, type, value); };
+  Steps steps = {number(float(lowestOf(element) - zero) * scale),
+                 number(float(highestOf(element) - zero) * scale),
+                 {},
+                 {}};
+  if (scale == 1)
+    return steps;
+  int exponent;
+  steps.isExact = std::frexp(scale, &exponent) == 0.5;
+  steps.minusScale = number(-scale);
+  steps.reciprocal = number(1 / scale);
+  return steps;
 }
 
-/// The scale and the zero point of f32 as integers of at most 16 bits, if they
-/// are known and none of the steps of a division overflows or loses bits.
-std::optional<KnownScale> knownScaleOf(graph::QuantizeOp op) {
+/// Numbers that are the same for a whole kernel, and move out of its loops.
+Steps runSteps(ImplicitLocOpBuilder &b, Type element, Value scale, Value zero,
+               bool isOne) {
+  Type type = scale.getType();
+  zero = emitCast(b, zero, element, b.getF32Type());
+  auto bound = [&](double end) -> Value {
+    Value places = arith::SubFOp::create(b, constantLike(b, type, end), zero);
+    return arith::MulFOp::create(b, places, scale);
+  };
+  Steps steps = {bound(lowestOf(element)), bound(highestOf(element)), {}, {}};
+  if (isOne)
+    return steps;
+  steps.minusScale = arith::NegFOp::create(b, scale);
+  steps.reciprocal = arith::DivFOp::create(b, constantLike(b, type, 1), scale);
+  return steps;
+}
+
+/// nullopt where a step of a division might overflow or lose bits.
+std::optional<Steps> stepsOf(ImplicitLocOpBuilder &b, graph::QuantizeOp op,
+                             Value scale, Value zeroPoint) {
   Type element = graph::getElementType(op.getResult());
-  std::optional<double> scale = splatOf(op.getScale());
+  std::optional<double> known = splatOf(op.getScale());
   std::optional<double> zero = splatOf(op.getZeroPoint());
-  constexpr double least = 0x1p-60, most = 0x1p60;
-  if (!scale || !zero || !(*scale >= least && *scale <= most))
+  bool isNormal = known ? tenon::kernel::isNormalScale(float(*known))
+                        : op->hasAttr(tenon::kernel::normalScaleAttr);
+  if (!isNormal)
     return std::nullopt;
-  auto by = float(*scale);
-  return KnownScale{elementOf(float(lowestOf(element) - *zero), by),
-                    elementOf(float(highestOf(element) - *zero), by), by,
-                    1 / by};
+  return known && zero
+             ? knownSteps(b, scale.getType(), element, float(*known), *zero)
+             : runSteps(b, element, scale, zeroPoint, known == 1);
 }
 
 /// x / scale, rounded as a division rounds it, which takes several times as
 /// long: a quotient by the rounded reciprocal is mended by its remainder, which
 /// is exact, until it errs by less than a unit of its last bit; mended once
 /// more it is the rounded one (Markstein's theorem).
-Value emitQuotient(ImplicitLocOpBuilder &b, const KnownScale &by, Value x) {
-  if (by.scale == 1)
+Value emitQuotient(ImplicitLocOpBuilder &b, const Steps &by, Value x) {
+  if (!by.reciprocal)
     return x;
-  Value minusScale = constantLike(b, x.getType(), -by.scale);
-  Value reciprocal = constantLike(b, x.getType(), by.reciprocal);
-  Value quotient = emitMul(b, x, reciprocal);
-  int exponent;
-  bool isExact = std::frexp(by.scale, &exponent) == 0.5; // Of a power of 2.
-  for (int step = 0; step < 2 && !isExact; ++step) {
-    Value remainder = emitMulAdd(b, quotient, minusScale, x);
-    quotient = emitMulAdd(b, remainder, reciprocal, quotient);
+  Value quotient = emitMul(b, x, by.reciprocal);
+  for (int step = 0; step < 2 && !by.isExact; ++step) {
+    Value remainder = emitMulAdd(b, quotient, by.minusScale, x);
+    quotient = emitMulAdd(b, remainder, by.reciprocal, quotient);
   }
   return quotient;
 }
@@ -99,12 +122,10 @@ Value emitQuotient(ImplicitLocOpBuilder &b, const KnownScale &by, Value x) {
 Value quantizeNarrow(ImplicitLocOpBuilder &b, graph::QuantizeOp op, Value value,
                      Value scale, Value zeroPoint) {
   Type result = graph::getElementType(op.getResult());
-  std::optional<KnownScale> known = knownScaleOf(op);
-  if (!known)
+  std::optional<Steps> steps = stepsOf(b, op, scale, zeroPoint);
+  if (!steps)
     value = arith::DivFOp::create(b, value, scale);
-  auto bound = [&](double end, float element) -> Value {
-    if (known)
-      return constantLike(b, value.getType(), element);
+  auto bound = [&](double end) -> Value {
     Value zero = emitCast(b, zeroPoint, result, b.getF32Type());
     return arith::SubFOp::create(b, constantLike(b, zero.getType(), end), zero);
   };
@@ -114,8 +135,8 @@ Value quantizeNarrow(ImplicitLocOpBuilder &b, graph::QuantizeOp op, Value value,
     return arith::SelectOp::create(b, condition, then, otherwise);
   };
   using P = arith::CmpFPredicate;
-  Value low = bound(lowestOf(result), known ? known->low : 0);
-  Value high = bound(highestOf(result), known ? known->high : 0);
+  Value low = steps ? steps->low : bound(lowestOf(result));
+  Value high = steps ? steps->high : bound(highestOf(result));
   // NaN counts as 0, which lies between the two or is the lower one.
   Value none = constantLike(b, value.getType(), 0);
   if (splatOf(op.getZeroPoint()) == lowestOf(result)) {
@@ -125,8 +146,8 @@ Value quantizeNarrow(ImplicitLocOpBuilder &b, graph::QuantizeOp op, Value value,
     value = choose(P::UNO, value, value, none, above);
   }
   value = choose(P::OLT, value, high, value, high);
-  if (known)
-    value = emitQuotient(b, *known, value);
+  if (steps)
+    value = emitQuotient(b, *steps, value);
   Value sum = arith::AddFOp::create(
       b, value, constantLike(b, value.getType(), roundingTerm));
   Type i32 = b.getI32Type();

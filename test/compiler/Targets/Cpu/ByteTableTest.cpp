@@ -75,6 +75,58 @@ TEST_P(ByteTable, OfAnOperand) {
   run(cases);
 }
 
+/// x * clamp(x / 8 + 1/2), rounded to bytes between the two, so that bytes of
+/// the chain are read along with the first one.
+TEST_P(ByteTable, ThroughOtherBytes) {
+  std::vector<KernelCase> cases;
+  for (const std::string &type : {"ui8", "i8"}) {
+    std::string bytes = tensor({"m", "n"}, type),
+                wide = tensor({"m", "n"}, "f32"),
+                point = "tensor<" + type + ">";
+    auto dequantize = [&](const std::string &to, const std::string &from,
+                          const std::string &scale) {
+      return "%" + to + " = graph.dequantize %" + from + ", %" + scale +
+             ", %z : (" + bytes + ", tensor<f32>, " + point + ") -> " + wide +
+             "\n";
+    };
+    auto quantize = [&](const std::string &to, const std::string &from,
+                        const std::string &scale) {
+      return "%" + to + " = graph.quantize %" + from + ", %" + scale +
+             ", %z : (" + wide + ", tensor<f32>, " + point + ") -> " + bytes +
+             "\n";
+    };
+    auto binary = [&](const std::string &to, const std::string &op,
+                      const std::string &x, const std::string &y) {
+      std::string other = y[0] == 'c' ? "tensor<f32>" : wide;
+      return "%" + to + " = graph." + op + " %" + x + ", %" + y + " : (" +
+             wide + ", " + other + ") -> " + wide + "\n";
+    };
+    std::string body =
+        constant("c0", "0.25", "f32") + constant("c1", "0.125", "f32") +
+        constant("c2", "0.5", "f32") + constant("c3", "0.0", "f32") +
+        constant("z", "7", type) + dequantize("a", "q", "c0") +
+        binary("b", "mul", "a", "c1") + binary("d", "add", "b", "c2") +
+        quantize("d8", "d", "c1") + dequantize("e", "d8", "c1") +
+        binary("f", "max", "e", "c3") + quantize("f8", "f", "c1") +
+        dequantize("g", "f8", "c1") + dequantize("a2", "q", "c1") +
+        binary("h", "mul", "a2", "g") + quantize("y", "h", "c2") +
+        "kernel.yield %y : " + bytes;
+    cases.push_back({type,
+                     "%q: " + bytes,
+                     body,
+                     {{{"m", 1}, {"n", 1}}, {{"m", 3}, {"n", 79}}},
+                     {{-128, 256}}});
+    // Of an integer that the kernel makes itself, and of both.
+    cases.push_back({type + " of sums",
+                     "%p: " + bytes + ", %r: " + bytes,
+                     "%q = graph.add %p, %r : (" + bytes + ", " + bytes +
+                         ") -> " + bytes + "\n" + body,
+                     {{{"m", 3}, {"n", 79}}},
+                     {{-60, 60}, {-60, 60}}});
+  }
+  run(cases);
+}
+
 /// What a kernel rounded itself, and stores too.
 TEST_P(ByteTable, OfWhatIsQuantized) {
   std::vector<KernelCase> cases;

@@ -448,46 +448,64 @@ TEST(Pointwise, QuantizesAndBack) {
   runCases(cases);
 }
 
-/// By scales that are known: also of half steps, which a division rounds to the
-/// middle between two integers or beside it.
-TEST(Pointwise, QuantizesByAKnownScale) {
+/// By scales that are known, or are said to be normal: also of half steps,
+/// which a division rounds to the middle between two integers or beside it.
+class QuantizesByANormalScale : public testing::TestWithParam<bool> {};
+
+TEST_P(QuantizesByANormalScale, LikeADivision) {
+  bool isKnown = GetParam();
   std::vector<KernelCase> cases;
   for (const auto &[type, zero] :
-       std::vector<std::pair<std::string, std::string>>{{"i8", "-128"},
-                                                        {"i8", "5"},
-                                                        {"ui8", "0"},
-                                                        {"ui8", "255"},
-                                                        {"ui8", "131"},
-                                                        {"i16", "0"},
-                                                        {"ui16", "9"}})
-    for (double scale : {0.103602804, 0.0129503505, 0.5, 3.7e-9, 2.9e17}) {
+       std::vector<std::pair<std::string, int>>{{"i8", -128},
+                                                {"i8", 5},
+                                                {"ui8", 0},
+                                                {"ui8", 255},
+                                                {"ui8", 131},
+                                                {"i16", 0},
+                                                {"ui16", 9},
+                                                {"ui16", 65535}})
+    for (double scale : {0.103602804, 0.0129503505, 0.5, 1.0, 3.7e-9, 2.9e17}) {
       std::string wide = tensor({"n"}, "f32"), narrow = tensor({"n"}, type),
-                  counts = tensor({"n"}, "i32"), point = tensor({}, type);
-      auto number = [](const std::string &name, double value) {
-        std::ostringstream text;
-        text << "%" << name << " = graph.constant {value = dense<"
-             << std::scientific << std::setprecision(9) << value
-             << "> : tensor<f32>} : () -> tensor<f32>\n";
-        return text.str();
-      };
-      std::string body = number("s", scale) + number("h", scale / 2) +
-                         "%z = graph.constant {value = dense<" + zero +
-                         "> : " + point + "} : () -> " + point +
-                         "\n%f = graph.cast %i : (" + counts + ") -> " + wide +
-                         "\n%m = graph.mul %f, %h : (" + wide +
-                         ", tensor<f32>) -> " + wide + "\n";
+                  counts = tensor({"n"}, "i32"), point = tensor({}, type),
+                  attribute = isKnown ? "" : " {kernel.normal_scale}";
+      std::ostringstream body;
+      body << std::scientific << std::setprecision(9);
+      if (isKnown)
+        body << "%s = graph.constant {value = dense<" << scale
+             << "> : tensor<f32>} : () -> tensor<f32>\n"
+             << "%z = graph.constant {value = dense<" << zero << "> : " << point
+             << "} : () -> " << point << "\n";
+      body << "%half = graph.constant {value = dense<0.5> : tensor<f32>} : () "
+              "-> tensor<f32>\n"
+           << "%h = graph.mul %s, %half : (tensor<f32>, tensor<f32>) -> "
+              "tensor<f32>\n"
+           << "%f = graph.cast %i : (" << counts << ") -> " << wide
+           << "\n%m = graph.mul %f, %h : (" << wide << ", tensor<f32>) -> "
+           << wide << "\n";
       for (const std::string &from : {"x", "m"})
-        body += "%q" + from + " = graph.quantize %" + from + ", %s, %z : (" +
-                wide + ", tensor<f32>, " + point + ") -> " + narrow + "\n";
+        body << "%q" << from << " = graph.quantize %" << from << ", %s, %z"
+             << attribute << " : (" << wide << ", tensor<f32>, " << point
+             << ") -> " << narrow << "\n";
+      body << "kernel.yield %qx, %qm : " << narrow << ", " << narrow;
+      std::string arguments = "%x: " + wide + ", %i: " + counts;
+      std::vector<Values> ranges = {{-150 * scale, 150 * scale, true},
+                                    {-600, 600}};
+      if (!isKnown) {
+        arguments += ", %s: tensor<f32>, %z: " + point;
+        ranges.push_back({scale, scale});
+        ranges.push_back({double(zero), double(zero)});
+      }
       cases.push_back(
-          {type + " " + zero + " by " + std::to_string(scale),
-           "%x: " + wide + ", %i: " + counts,
-           body + "kernel.yield %qx, %qm : " + narrow + ", " + narrow,
+          {type + " " + std::to_string(zero) + " by " + std::to_string(scale),
+           arguments,
+           body.str(),
            {{{"n", 0}}, {{"n", 1}}, {{"n", 997}}},
-           {{-150 * scale, 150 * scale, true}, {-600, 600}}});
+           ranges});
     }
   runCases(cases);
 }
+
+INSTANTIATE_TEST_SUITE_P(Scales, QuantizesByANormalScale, testing::Bool());
 
 } // namespace
 } // namespace tenon::test
