@@ -56,33 +56,40 @@ func.func @steps(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf
 
 // -----
 
-// What a product of integers takes off is a zero point, too.
+// What a product of integers takes off is a zero point, too, and what its sums
+// are multiplied by is a scale.
 
 // CHECK-LABEL: @products
-func.func @products(%x: tensor<4x8xui8>, %w: tensor<8x6xi8>) -> (tensor<4x6xi32>, tensor<4x6xi32>) {
-  // CHECK:      kernel.region(%{{.*}}, %{{.*}}, %{{.*}}) : (tensor<4x8xui8>, tensor<8x6xi8>, tensor<i32>)
+func.func @products(%x: tensor<4x8xui8>, %w: tensor<8x6xi8>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
+  // CHECK:      kernel.region({{.*}}) : (tensor<4x8xui8>, tensor<8x6xi8>, tensor<i32>, tensor<f32>)
   // CHECK-NOT:    graph.constant
-  // CHECK:      kernel.region(%{{.*}}, %{{.*}}, %{{.*}}) : (tensor<4x8xui8>, tensor<8x6xi8>, tensor<i32>)
+  // CHECK:      kernel.region({{.*}}) : (tensor<4x8xui8>, tensor<8x6xi8>, tensor<i32>, tensor<f32>)
   // CHECK-NOT:    graph.constant
-  %a = kernel.region(%x, %w) : (tensor<4x8xui8>, tensor<8x6xi8>) -> tensor<4x6xi32> {
+  %a = kernel.region(%x, %w) : (tensor<4x8xui8>, tensor<8x6xi8>) -> tensor<4x6xf32> {
   ^bb0(%0: tensor<4x8xui8>, %1: tensor<8x6xi8>):
     %z = graph.constant {value = dense<130> : tensor<i32>} : () -> tensor<i32>
     %2 = graph.cast %0 : (tensor<4x8xui8>) -> tensor<4x8xi32>
     %3 = graph.sub %2, %z : (tensor<4x8xi32>, tensor<i32>) -> tensor<4x8xi32>
     %4 = graph.cast %1 : (tensor<8x6xi8>) -> tensor<8x6xi32>
     %5 = graph.matmul %3, %4 : (tensor<4x8xi32>, tensor<8x6xi32>) -> tensor<4x6xi32>
-    kernel.yield %5 : tensor<4x6xi32>
+    %s = graph.constant {value = dense<0.126953125> : tensor<f32>} : () -> tensor<f32>
+    %6 = graph.cast %5 : (tensor<4x6xi32>) -> tensor<4x6xf32>
+    %7 = graph.mul %6, %s : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x6xf32>
+    kernel.yield %7 : tensor<4x6xf32>
   }
-  %b = kernel.region(%x, %w) : (tensor<4x8xui8>, tensor<8x6xi8>) -> tensor<4x6xi32> {
+  %b = kernel.region(%x, %w) : (tensor<4x8xui8>, tensor<8x6xi8>) -> tensor<4x6xf32> {
   ^bb0(%0: tensor<4x8xui8>, %1: tensor<8x6xi8>):
     %z = graph.constant {value = dense<127> : tensor<i32>} : () -> tensor<i32>
     %2 = graph.cast %0 : (tensor<4x8xui8>) -> tensor<4x8xi32>
     %3 = graph.sub %2, %z : (tensor<4x8xi32>, tensor<i32>) -> tensor<4x8xi32>
     %4 = graph.cast %1 : (tensor<8x6xi8>) -> tensor<8x6xi32>
     %5 = graph.matmul %3, %4 : (tensor<4x8xi32>, tensor<8x6xi32>) -> tensor<4x6xi32>
-    kernel.yield %5 : tensor<4x6xi32>
+    %s = graph.constant {value = dense<0.1240234375> : tensor<f32>} : () -> tensor<f32>
+    %6 = graph.cast %5 : (tensor<4x6xi32>) -> tensor<4x6xf32>
+    %7 = graph.mul %6, %s : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x6xf32>
+    kernel.yield %7 : tensor<4x6xf32>
   }
-  return %a, %b : tensor<4x6xi32>, tensor<4x6xi32>
+  return %a, %b : tensor<4x6xf32>, tensor<4x6xf32>
 }
 
 // -----
