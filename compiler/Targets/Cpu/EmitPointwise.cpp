@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/PointwiseTiles.h"
+#include "compiler/Targets/Cpu/RowVectors.h"
 #include "compiler/Targets/Cpu/TurnedChannels.h"
 #include "dialects/Kernel/PointwiseView.h"
 
@@ -87,6 +88,27 @@ Cuts cutsOf(Emitter &e, ArrayRef<Expr> dims) {
   return cuts;
 }
 
+/// Whether what a kernel looks up can be stored by vectors.
+bool looksUpRows(Emitter &e, ArrayRef<Expr> dims) {
+  return e.looksUp() && llvm::all_of(e.kernel.getYielded(), [&](Value value) {
+           return graph::getDims(value) == dims;
+         });
+}
+
+/// Elements [from, to) of the inner run by vectors: of a loop over elements
+/// LLVM would not make permutes of bytes.
+void emitLookedUp(Emitter &e, const PointwiseSpace &space, Value base,
+                  ArrayRef<Value> lead, Value from, Value to) {
+  Value count = e.max(e.sub(to, from), e.number(0));
+  RowVectors(e, count, /*mostResident=*/0)
+      .forEach(1, [&](const RowVectors::Step &step) {
+        Value i = e.add(from, step.lanes.first);
+        Indices at(lead);
+        at.push_back(i);
+        e.storeYields(space.index(e, at), e.add(base, i));
+      });
+}
+
 /// Rows [begin, end), element by element. A row is the last axis.
 void emitElements(Emitter &e, const PointwiseSpace &space, Value begin,
                   Value end) {
@@ -98,6 +120,8 @@ void emitElements(Emitter &e, const PointwiseSpace &space, Value begin,
                   PadPart part = PadPart::Outside) {
     if (getConstantIntValue(from) && from == to)
       return;
+    if (looksUpRows(e, space.dims) && !cuts.pad)
+      return emitLookedUp(e, space, base, lead, from, to);
     e.loop(from, to, [&](Value i) {
       Indices at(lead);
       at.push_back(i);

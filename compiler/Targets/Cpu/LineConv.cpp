@@ -92,12 +92,26 @@ private:
     });
   }
 
+  /// The least number that makes no more blocks: behind one of 7 images, one of
+  /// a single one would leave a thread without work. None is empty.
+  Value imagesOfBlock(Value all) {
+    if (view.slab.blockImages == 1)
+      return e.number(1);
+    auto ceilDiv = [&](Value x, Value y) {
+      return e.div(e.add(x, e.sub(y, e.number(1))), y);
+    };
+    return e.atEntry([&] {
+      Value blocks = ceilDiv(all, e.number(view.slab.blockImages));
+      return ceilDiv(all, e.max(blocks, e.number(1)));
+    });
+  }
+
   void startBlock(Value number) {
     const kernel::DirectConvAxis &axis = view.slab.lines();
     Value blocks = e.number(view.blocksOfImage());
-    Value most = e.number(view.slab.blockImages);
+    Value all = e.dimsOf(op.getResult())[0], most = imagesOfBlock(all);
     firstImage = e.mul(e.div(number, blocks), most);
-    images = e.min(most, e.sub(e.dimsOf(op.getResult())[0], firstImage));
+    images = e.min(most, e.sub(all, firstImage));
     firstLine = e.mul(e.rem(number, blocks), e.number(view.slab.blockLines));
     lines = e.min(e.number(view.slab.blockLines),
                   e.sub(e.number(axis.count), firstLine));

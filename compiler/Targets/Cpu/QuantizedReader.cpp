@@ -1,0 +1,280 @@
+//===- QuantizedReader.cpp - Numbers of quantized weights as f32 ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/QuantizedReader.h"
+#include "dialects/Kernel/Packing.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+namespace {
+
+using kernel::panelColumns;
+using kernel::QuantizedRhs;
+using kernel::stepsOfWord;
+
+/// How far ahead numbers are fetched, and scales by as many steps.
+constexpr int64_t streamAhead = 4096;
+constexpr int64_t cacheLine = 64;
+/// Steps of k of numbers of 8 bits per iteration.
+constexpr int64_t unrolledBytes = 4;
+
+} // namespace
+
+QuantizedReader::QuantizedReader(MLIRContext *context, const QuantizedRhs &rhs,
+                                 const CpuLevel &level)
+    : isSigned(rhs.isSigned()), bits(rhs.bits),
+      block(rhs.blocks == 1 ? 0 : rhs.block), zeroPoint(rhs.zeroPoint),
+      hasZeros(rhs.zeros), lanes(level.lanes(4)), vectors(lanes == 16 ? 3 : 2),
+      columns(lanes * vectors), b(UnknownLoc::get(context), context),
+      pointer(LLVM::LLVMPointerType::get(context)), i64(b.getI64Type()),
+      f32(b.getF32Type()), i32(b.getI32Type()),
+      vector(VectorType::get({lanes}, f32)),
+      unit(bits == 4 ? stepsOfWord : unrolledBytes),
+      words(VectorType::get({lanes}, i32)),
+      scaleType(graph::getElementType(rhs.scales)) {
+  hasTable = bits == 4 && lanes == 16;
+  hasOffset = hasZeros || (zeroPoint != 0 && !hasTable);
+}
+
+//===--- Numbers ---===//
+
+Value QuantizedReader::number(int64_t value) {
+  return arith::ConstantIntOp::create(b, value, 64);
+}
+Value QuantizedReader::add(Value x, Value y) {
+  return arith::AddIOp::create(b, x, y);
+}
+Value QuantizedReader::sub(Value x, Value y) {
+  return arith::SubIOp::create(b, x, y);
+}
+Value QuantizedReader::mul(Value x, Value y) {
+  return arith::MulIOp::create(b, x, y);
+}
+Value QuantizedReader::div(Value x, int64_t y) {
+  return arith::DivUIOp::create(b, x, number(y));
+}
+Value QuantizedReader::splat(float value) {
+  return arith::ConstantOp::create(b, SplatElementsAttr::get(vector, value));
+}
+Value QuantizedReader::word(int32_t value) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(words, ArrayRef<int32_t>{value}));
+}
+
+//===--- Memory ---===//
+
+Value QuantizedReader::at(Value base, Type type, LLVM::GEPArg offset) {
+  return LLVM::GEPOp::create(b, pointer, type, base,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+Value QuantizedReader::byte(Value base, LLVM::GEPArg offset) {
+  return at(base, b.getI8Type(), offset);
+}
+Value QuantizedReader::load(Type element, Value base, int64_t offset) {
+  return LLVM::LoadOp::create(b, VectorType::get({lanes}, element),
+                              at(base, element, int32_t(offset)), 1);
+}
+void QuantizedReader::storeVector(Value value, Value base, int64_t offset) {
+  LLVM::StoreOp::create(b, value, at(base, f32, int32_t(offset)), 4);
+}
+void QuantizedReader::prefetch(Value base, int64_t offset) {
+  // Read; expected to be needed again soon; data.
+  LLVM::Prefetch::create(b, byte(base, int32_t(offset)), 0, 3, 1);
+}
+
+void QuantizedReader::begin(Value numbers, Value scales, Value zeros) {
+  this->numbers = numbers;
+  this->scales = scales;
+  this->zeros = zeros;
+  if (!hasTable)
+    return;
+  SmallVector<float> values;
+  for (int64_t i = 0; i < 16; ++i) {
+    int64_t value = isSigned && i > 7 ? i - 16 : i;
+    values.push_back(float(value - (hasZeros ? 0 : zeroPoint)));
+  }
+  table = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(vector, ArrayRef<float>(values)));
+}
+
+//===--- Loops ---===//
+
+QuantizedReader::Values QuantizedReader::loop(Value from, Value to,
+                                              ValueRange carried, Carry body) {
+  auto made = scf::ForOp::create(b, from, to, number(1), carried);
+  OpBuilder::InsertionGuard guard(b);
+  // A loop that carries nothing comes with a terminator.
+  if (carried.empty())
+    b.setInsertionPoint(made.getBody()->getTerminator());
+  else
+    b.setInsertionPointToStart(made.getBody());
+  SmallVector<Value> after =
+      body(made.getInductionVar(), made.getRegionIterArgs());
+  if (!carried.empty())
+    scf::YieldOp::create(b, after);
+  return SmallVector<Value>(made.getResults());
+}
+
+QuantizedReader::Values
+QuantizedReader::forEachBlock(Value depth, ValueRange carried, OnBlock body) {
+  if (block == 0)
+    return body({number(0), number(0), depth, 0}, carried);
+  Value whole = div(depth, block);
+  SmallVector<Value> sums =
+      loop(number(0), whole, carried, [&](Value i, ValueRange in) {
+        return body({i, mul(i, number(block)), number(block), block}, in);
+      });
+  // What is left of a last block.
+  Value first = mul(whole, number(block)), rest = sub(depth, first);
+  Value isThere = arith::MinUIOp::create(b, rest, number(1));
+  return loop(number(0), isThere, sums, [&](Value, ValueRange in) {
+    return body({whole, first, rest, 0}, in);
+  });
+}
+
+QuantizedReader::Values
+QuantizedReader::forEachStep(const Block &of, ValueRange carried, OnStep body) {
+  Value units = of.known ? number(of.known / unit) : div(of.count, unit);
+  SmallVector<Value> sums =
+      loop(number(0), units, carried, [&](Value i, ValueRange in) {
+        Value k = add(of.first, mul(i, number(unit)));
+        Value line = lineAt(k);
+        for (int64_t at = 0; at < lineBytes(); at += cacheLine)
+          prefetch(line, streamAhead + at);
+        SmallVector<Value> carry(in), read;
+        for (int64_t j = 0; j < unit; ++j) {
+          if (j == 0 && bits == 4)
+            for (int64_t v = 0; v < vectors; ++v)
+              read.push_back(load(i32, line, v * lanes));
+          carry = body(add(k, number(j)), numbersAt(line, read, j), carry);
+        }
+        return carry;
+      });
+  if (of.known)
+    return sums;
+  Value first = mul(units, number(unit));
+  return loop(first, of.count, sums, [&](Value i, ValueRange in) {
+    Value k = add(of.first, i);
+    SmallVector<Value> carry(in);
+    return body(k, numberAt(add(of.first, first), sub(i, first)), carry);
+  });
+}
+
+/// Bytes of a tile's columns in `unit` steps that lie one behind the other.
+int64_t QuantizedReader::lineBytes() const {
+  return bits == 4 ? columns * 4 : unit * panelColumns;
+}
+
+/// Where the line of a step begins, the first one of its word.
+Value QuantizedReader::lineAt(Value k) {
+  if (bits == 4)
+    return byte(numbers, mul(div(k, stepsOfWord), number(panelColumns * 4)));
+  return byte(numbers, mul(k, number(panelColumns)));
+}
+
+/// The numbers of step j of a line as f32.
+QuantizedReader::Values
+QuantizedReader::numbersAt(Value line, ArrayRef<Value> read, int64_t j) {
+  SmallVector<Value> result;
+  for (int64_t v = 0; v < vectors; ++v) {
+    if (bits == 4) {
+      result.push_back(fromWord(read[v], j));
+      continue;
+    }
+    result.push_back(
+        fromByte(load(b.getI8Type(), line, j * panelColumns + v * lanes)));
+  }
+  return result;
+}
+
+/// The same of a step j that is counted at run time, from step k on.
+QuantizedReader::Values QuantizedReader::numberAt(Value k, Value j) {
+  SmallVector<Value> result;
+  Value line = bits == 4 ? lineAt(k) : lineAt(add(k, j));
+  for (int64_t v = 0; v < vectors; ++v) {
+    if (bits == 8) {
+      result.push_back(fromByte(load(b.getI8Type(), line, v * lanes)));
+      continue;
+    }
+    Value narrow = arith::TruncIOp::create(b, i32, mul(j, number(4)));
+    Value shift = vector::BroadcastOp::create(b, words, narrow);
+    Value shifted =
+        arith::ShRUIOp::create(b, load(i32, line, v * lanes), shift);
+    result.push_back(fromWord(shifted, 0));
+  }
+  return result;
+}
+
+Value QuantizedReader::fromByte(Value bytes) {
+  Value wide = isSigned ? arith::ExtSIOp::create(b, words, bytes).getResult()
+                        : arith::ExtUIOp::create(b, words, bytes);
+  return arith::SIToFPOp::create(b, vector, wide);
+}
+
+/// Number j of a vector of words.
+Value QuantizedReader::fromWord(Value value, int64_t j) {
+  if (hasTable) {
+    Value low = j == 0 ? value : arith::ShRUIOp::create(b, value, word(4 * j));
+    return LLVM::CallIntrinsicOp::create(
+               b, vector, b.getStringAttr("llvm.x86.avx512.permvar.sf.512"),
+               ValueRange{table, low})
+        .getResult(0);
+  }
+  int32_t above = int32_t(28 - 4 * j);
+  Value high =
+      above == 0 ? value : arith::ShLIOp::create(b, value, word(above));
+  Value low = isSigned ? arith::ShRSIOp::create(b, high, word(28)).getResult()
+                       : arith::ShRUIOp::create(b, high, word(28));
+  return arith::SIToFPOp::create(b, vector, low);
+}
+
+//===--- Scales ---===//
+
+Value QuantizedReader::widened(Value value) {
+  Type element = cast<VectorType>(value.getType()).getElementType();
+  if (element.isF32())
+    return value;
+  if (isa<FloatType>(element))
+    return arith::ExtFOp::create(b, vector, value);
+  return fromByte(value);
+}
+
+QuantizedReader::Sides QuantizedReader::sidesOf(Value index) {
+  Sides sides;
+  Value place = mul(index, number(panelColumns));
+  Value scaleLine = at(scales, scaleType, place);
+  if (block != 0) {
+    // As far ahead in steps of k as numbers are fetched in bytes.
+    int64_t width = scaleType.getIntOrFloatBitWidth() / 8;
+    int64_t steps = streamAhead * (bits == 4 ? 2 : 1) / panelColumns;
+    int64_t ahead = (steps + block - 1) / block * panelColumns;
+    for (int64_t i = 0; i < columns * width; i += cacheLine)
+      prefetch(scaleLine, ahead * width + i);
+    if (hasZeros)
+      prefetch(byte(zeros, place), ahead);
+  }
+  for (int64_t v = 0; v < vectors; ++v) {
+    sides.scales.push_back(widened(load(scaleType, scaleLine, v * lanes)));
+    if (!hasOffset)
+      continue;
+    sides.zeros.push_back(
+        hasZeros ? widened(load(b.getI8Type(), byte(zeros, place), v * lanes))
+                 : splat(float(zeroPoint)));
+    Value negative = arith::NegFOp::create(b, sides.zeros.back());
+    sides.offsets.push_back(
+        arith::MulFOp::create(b, negative, sides.scales.back()));
+  }
+  return sides;
+}
+
+Value QuantizedReader::scaled(Value numbers, const Sides &sides, int64_t v) {
+  if (!hasOffset)
+    return arith::MulFOp::create(b, numbers, sides.scales[v]);
+  return LLVM::FMAOp::create(b, numbers, sides.scales[v], sides.offsets[v]);
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,105 @@
+//===- QuantizedReader.h - Numbers of quantized weights as f32 ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_QUANTIZEDREADER_H
+#define TENON_COMPILER_TARGETS_CPU_QUANTIZEDREADER_H
+
+#include "compiler/Targets/Cpu/CpuLevel.h"
+#include "dialects/Kernel/QuantizedRhs.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace tenon::cpu {
+
+/// Writes code that reads the columns of a panel, as many as fit the registers
+/// of a tile, block after block of steps of k with scales in common.
+///
+/// Numbers of 4 bits: with vectors of 16 elements a table in a register says
+/// what each is, its zero point included where all have one. Elsewhere they are
+/// shifted into place and converted.
+class QuantizedReader {
+public:
+  QuantizedReader(mlir::MLIRContext *context, const kernel::QuantizedRhs &rhs,
+                  const CpuLevel &level);
+
+  int64_t getColumns() const { return columns; }
+
+protected:
+  using Value = mlir::Value;
+  using Values = llvm::SmallVector<Value>;
+
+  /// Steps of k that have scales in common.
+  struct Block {
+    Value index;        // Of its scales.
+    Value first, count; // Steps; a whole block has `known` many.
+    int64_t known;      // 0: `count` says.
+  };
+  /// Scales and what is subtracted, or times the scales added.
+  struct Sides {
+    Values scales, zeros, offsets;
+  };
+
+  /// Where a panel's columns begin.
+  void begin(Value numbers, Value scales, Value zeros);
+
+  using OnBlock =
+      llvm::function_ref<Values(const Block &of, mlir::ValueRange carried)>;
+  Values forEachBlock(Value depth, mlir::ValueRange carried, OnBlock body);
+
+  using OnStep = llvm::function_ref<Values(
+      Value k, llvm::ArrayRef<Value> numbers, mlir::ValueRange carried)>;
+  /// Steps of a block, `unit` at a time, then one by one.
+  Values forEachStep(const Block &of, mlir::ValueRange carried, OnStep body);
+
+  Sides sidesOf(Value index);
+  /// Vector v of numbers as what they stand for.
+  Value scaled(Value numbers, const Sides &sides, int64_t v);
+
+  Value number(int64_t value);
+  Value mul(Value x, Value y);
+  Value splat(float value);
+  Value at(Value base, mlir::Type type, mlir::LLVM::GEPArg offset);
+  Value load(mlir::Type element, Value base, int64_t offset);
+  void storeVector(Value value, Value base, int64_t offset);
+
+private:
+  Value add(Value x, Value y);
+  Value sub(Value x, Value y);
+  Value div(Value x, int64_t y);
+  Value word(int32_t value);
+  Value byte(Value base, mlir::LLVM::GEPArg offset);
+  void prefetch(Value base, int64_t offset);
+  using Carry = llvm::function_ref<Values(Value, mlir::ValueRange)>;
+  Values loop(Value from, Value to, mlir::ValueRange carried, Carry body);
+
+  int64_t lineBytes() const;
+  Value lineAt(Value k);
+  Values numbersAt(Value line, llvm::ArrayRef<Value> read, int64_t j);
+  Values numberAt(Value k, Value j);
+  Value fromByte(Value bytes);
+  Value fromWord(Value value, int64_t j);
+  Value widened(Value value);
+
+  bool isSigned;
+  int64_t bits, block, zeroPoint; // Block: 0 where there is one.
+  bool hasZeros;                  // For each block and column.
+
+protected:
+  int64_t lanes, vectors, columns;
+  mlir::ImplicitLocOpBuilder b;
+  mlir::Type pointer, i64, f32, i32;
+  mlir::VectorType vector;
+  bool hasOffset; // What no table takes in must come off.
+
+private:
+  int64_t unit; // Steps of an iteration.
+  mlir::VectorType words;
+  mlir::Type scaleType;
+  bool hasTable;
+  // Of the function.
+  Value numbers, scales, zeros, table;
+};
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_QUANTIZEDREADER_H
