@@ -178,17 +178,21 @@ void countOps(Compilation &compilation) {
 /// The bytes of all segments: their formula, or where that is beyond reading,
 /// what it gives for the sizes that plans are drawn for.
 std::string arenaOf(exec::ProgramOp program) {
-  constexpr size_t longest = 100;
+  constexpr size_t longest = 100, mostNames = 8;
   graph::Expr total = graph::Expr::constant(program.getContext(), 0);
-  for (graph::Expr bytes : program.getSegments().exprs())
-    total = total + bytes;
-  std::string formula = total.str();
-  if (formula.size() <= longest)
-    return formula + " bytes";
   llvm::SetVector<StringRef> symbols;
-  total.forEachSymbol(
-      [&](graph::Expr symbol) { symbols.insert(symbol.name()); });
-  std::string names = "grows with " + llvm::join(symbols, ", ");
+  for (graph::Expr bytes : program.getSegments().exprs()) {
+    total = total ? total + bytes : total;
+    bytes.forEachSymbol(
+        [&](graph::Expr symbol) { symbols.insert(symbol.name()); });
+  }
+  std::string formula = total.str();
+  if (total && formula.size() <= longest)
+    return formula + " bytes";
+  std::string names =
+      "grows with " + (symbols.size() <= mostNames
+                           ? llvm::join(symbols, ", ")
+                           : std::to_string(symbols.size()) + " sizes");
   auto plan = planOf(program);
   if (!plan) {
     llvm::consumeError(plan.takeError());

@@ -246,7 +246,22 @@ Value Emitter::slice(Value value, int64_t axis, Expr start, Expr length) {
 }
 
 Value Emitter::concat(ArrayRef<Value> values, int64_t axis) {
-  return emit<graph::ConcatOp>(values, i64("axis", axis));
+  Expr all = size(0);
+  for (Value value : values)
+    all = all && size_t(axis) < dimsOf(value).size() ? all + dimOf(value, axis)
+                                                     : Expr();
+  if (failed())
+    return {};
+  if (all || values.size() < 3)
+    return emit<graph::ConcatOp>(values, i64("axis", axis));
+  // A sum of more sizes than an expression holds: of two halves each gets a
+  // name.
+  size_t half = values.size() / 2;
+  Value parts[] = {concat(values.take_front(half), axis),
+                   concat(values.drop_front(half), axis)};
+  for (Value &part : parts)
+    part = named(part, axis);
+  return concat(parts, axis);
 }
 
 Value Emitter::gather(Value value, Value places, int64_t axis) {

@@ -216,7 +216,11 @@ public:
   mlir::Value cast(mlir::Value value, mlir::Type element);
   /// Elements [start, start + size) of one axis.
   mlir::Value slice(mlir::Value value, int64_t axis, Expr start, Expr size);
+  /// Where the sum of sizes is more than an expression holds, a part of it has
+  /// a symbol of its own.
   mlir::Value concat(llvm::ArrayRef<mlir::Value> values, int64_t axis);
+  /// The value with a symbol, bound at run time, as the size of an axis.
+  mlir::Value named(mlir::Value value, int64_t axis);
   /// What lies at these places of one axis.
   mlir::Value gather(mlir::Value value, mlir::Value places, int64_t axis = 0);
   mlir::Value reduce(mlir::Value value, llvm::ArrayRef<int64_t> axes,

@@ -228,4 +228,17 @@ Emitter::Exprs Emitter::readSizes(Value value, int64_t lo, int64_t hi) {
   return symbols;
 }
 
+Value Emitter::named(Value value, int64_t axis) {
+  Exprs dims = dimsOf(value);
+  if (failed() || size_t(axis) >= dims.size() || dims[axis].asConstant())
+    return value;
+  Expr symbol = freshSymbol("size");
+  emitAll<graph::BindOp>(sizesVector(dims[axis]),
+                         {texts("symbols", symbol.name()), i64s("lo", 0),
+                          i64s("hi", std::numeric_limits<int64_t>::max())},
+                         {});
+  dims[axis] = symbol;
+  return reshape(value, dims);
+}
+
 } // namespace tenon

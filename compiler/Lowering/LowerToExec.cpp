@@ -318,8 +318,8 @@ private:
         else if (dim != actual)
           requireEqual(branch, dim, actual);
       }
-    if (std::optional<unsigned> segment = storages.segmentOfResults(branch))
-      exec::SegmentOp::create(builder, branch.getLoc(), *segment);
+    for (unsigned segment : storages.segmentsOfResults(branch))
+      exec::SegmentOp::create(builder, branch.getLoc(), segment);
     for (auto [result, value] : llvm::zip(branch.getResults(), yielded))
       copy(value, storages.bufferOf(result));
   }

@@ -53,12 +53,39 @@ Slot *findSlot(MutableArrayRef<Slot> slots, const Storage &storage,
   return best;
 }
 
-Expr planSegment(MLIRContext *context, ArrayRef<Storage *> storages) {
+/// Slots one after the other, in one more segment where their sum would be more
+/// than an expression holds.
+void placeSlots(MLIRContext *context, ArrayRef<Slot> slots, unsigned segment,
+                SegmentPlan &plan) {
+  Expr none = Expr::constant(context, 0), total = none;
+  unsigned here = segment;
+  for (const Slot &slot : slots) {
+    Expr after = total + slot.bytes;
+    bool areKnown = total.asConstant() && slot.bytes.asConstant();
+    if (!after && !areKnown) {
+      plan.sizes[here] = total;
+      here = plan.sizes.size();
+      plan.sizes.push_back({});
+      plan.continues.push_back(segment);
+      total = none;
+      after = slot.bytes;
+    }
+    for (Storage *member : slot.members) {
+      member->offset = total;
+      member->segment = here;
+    }
+    total = after;
+  }
+  plan.sizes[here] = total;
+}
+
+void planSegment(MLIRContext *context, ArrayRef<Storage *> storages,
+                 unsigned segment, SegmentPlan &plan) {
   SmallVector<Slot> slots;
   for (Storage *storage : storages) {
     Expr bytes = alignedBytes(storage->bytes);
     if (!bytes)
-      return {};
+      return;
     Slot *slot = findSlot(slots, *storage, bytes);
     if (!slot) {
       slots.push_back({bytes, 0, {}});
@@ -68,32 +95,33 @@ Expr planSegment(MLIRContext *context, ArrayRef<Storage *> storages) {
     slot->freeFrom = storage->end + 1;
     slot->members.push_back(storage);
   }
-  Expr total = Expr::constant(context, 0);
-  for (Slot &slot : slots) {
-    for (Storage *member : slot.members)
-      member->offset = total;
-    total = total + slot.bytes;
-  }
-  return total;
+  placeSlots(context, slots, segment, plan);
 }
 
 } // namespace
 
-SmallVector<Expr> planMemory(MLIRContext *context,
-                             MutableArrayRef<Storage *> storages,
-                             unsigned segments) {
+SmallVector<unsigned> SegmentPlan::withAll(unsigned segment) const {
+  SmallVector<unsigned> all;
+  for (auto [i, first] : llvm::enumerate(continues))
+    if (first == segment)
+      all.push_back(i);
+  return all;
+}
+
+SegmentPlan planMemory(MLIRContext *context,
+                       MutableArrayRef<Storage *> storages, unsigned segments) {
   llvm::sort(storages, [](const Storage *a, const Storage *b) {
     return std::tie(a->begin, a->id) < std::tie(b->begin, b->id);
   });
-  SmallVector<Expr> sizes;
-  for (unsigned segment = 0; segment < segments; ++segment) {
-    SmallVector<Storage *> inside;
-    for (Storage *storage : storages)
-      if (storage->segment == segment)
-        inside.push_back(storage);
-    sizes.push_back(planSegment(context, inside));
-  }
-  return sizes;
+  SegmentPlan plan;
+  plan.sizes.resize(segments);
+  plan.continues = llvm::to_vector(llvm::seq(segments));
+  std::vector<SmallVector<Storage *>> inside(segments);
+  for (Storage *storage : storages)
+    inside[storage->segment].push_back(storage);
+  for (unsigned segment = 0; segment < segments; ++segment)
+    planSegment(context, inside[segment], segment, plan);
+  return plan;
 }
 
 } // namespace tenon

@@ -30,11 +30,22 @@ struct Storage {
 /// Rounds up to TENON_BUFFER_ALIGN.
 graph::Expr alignedBytes(graph::Expr bytes);
 
-/// Places storages in slots of their segments; gives the segments' sizes, null
-/// where one overflows.
-llvm::SmallVector<graph::Expr>
-planMemory(mlir::MLIRContext *context,
-           llvm::MutableArrayRef<Storage *> storages, unsigned segments);
+/// The segments' sizes, null where one overflows. Behind those that were asked
+/// for come some that continue others, of whose slots the sum is more than an
+/// expression holds: they are made where these are.
+struct SegmentPlan {
+  llvm::SmallVector<graph::Expr> sizes;
+  llvm::SmallVector<unsigned>
+      continues; // By segment; itself where it does not.
+
+  /// A segment and all that continue it.
+  llvm::SmallVector<unsigned> withAll(unsigned segment) const;
+};
+
+/// Places storages in slots of their segments.
+SegmentPlan planMemory(mlir::MLIRContext *context,
+                       llvm::MutableArrayRef<Storage *> storages,
+                       unsigned segments);
 
 } // namespace tenon
 

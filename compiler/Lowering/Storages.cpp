@@ -184,7 +184,7 @@ void Storages::assignSegments() {
     if (home.storage)
       inArena.insert(home.storage);
   SmallVector<Storage *> list = inArena.takeVector();
-  sizes = planMemory(context, list, count);
+  segments = planMemory(context, list, count);
 }
 
 /// Symbols that are set before the first step.
@@ -212,7 +212,7 @@ LogicalResult Storages::plan() {
   takeOutputs();
   function.walk([&](kernel::CallOp call) { reuseInPlace(call); });
   assignSegments();
-  for (Expr size : sizes)
+  for (Expr size : segments.sizes)
     if (!size)
       return function.emitError("the size of the arena overflows");
   return success();
@@ -220,17 +220,16 @@ LogicalResult Storages::plan() {
 
 SmallVector<unsigned> Storages::segmentsAfter(Operation *op) const {
   if (!op)
-    return {0};
+    return segments.withAll(0);
   auto found = segmentAfter.find(op);
   return found == segmentAfter.end() ? SmallVector<unsigned>{}
-                                     : SmallVector<unsigned>{found->second};
+                                     : segments.withAll(found->second);
 }
 
-std::optional<unsigned> Storages::segmentOfResults(Operation *op) const {
+SmallVector<unsigned> Storages::segmentsOfResults(Operation *op) const {
   auto found = resultSegment.find(op);
-  if (found == resultSegment.end())
-    return std::nullopt;
-  return found->second;
+  return found == resultSegment.end() ? SmallVector<unsigned>{}
+                                      : segments.withAll(found->second);
 }
 
 StringRef Storages::weightName(Value source) {

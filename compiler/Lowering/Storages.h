@@ -33,11 +33,11 @@ public:
   /// Whether a returned value has to be copied to its output at the end.
   bool needsCopy(unsigned output) const { return copies[output]; }
 
-  llvm::ArrayRef<graph::Expr> segmentSizes() const { return sizes; }
+  llvm::ArrayRef<graph::Expr> segmentSizes() const { return segments.sizes; }
   /// The segments to make right after an op (null: at the start); the segment
   /// of an `if`'s own results is made inside its branches.
   llvm::SmallVector<unsigned> segmentsAfter(mlir::Operation *op) const;
-  std::optional<unsigned> segmentOfResults(mlir::Operation *op) const;
+  llvm::SmallVector<unsigned> segmentsOfResults(mlir::Operation *op) const;
 
   /// The operand in whose memory a call leaves its result, if any.
   std::optional<unsigned> inPlaceOperand(kernel::CallOp call) const;
@@ -80,7 +80,7 @@ private:
   llvm::DenseMap<mlir::Operation *, std::string> constantNames;
   llvm::DenseMap<mlir::Operation *, unsigned> inPlace;
   llvm::SmallVector<bool> copies;
-  llvm::SmallVector<graph::Expr> sizes;
+  SegmentPlan segments;
 };
 
 } // namespace tenon

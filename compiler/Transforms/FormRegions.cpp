@@ -121,10 +121,22 @@ private:
       if (isa<graph::SizesOp, graph::IotaOp>(op) && !op.use_empty())
         left.push_back(&op);
     for (Operation *op : left) {
+      sink(op);
       KernelGroup group;
       group.ops.insert(op);
       build(group);
     }
+  }
+
+  /// In front of its first reader: what folds to constants is moved to the
+  /// block's beginning, where symbols of the run have no value yet.
+  void sink(Operation *op) {
+    Operation *first = block.getTerminator();
+    for (Operation *user : op->getUsers())
+      if (Operation *own = block.findAncestorOpInBlock(*user);
+          own && own->isBeforeInBlock(first))
+        first = own;
+    op->moveBefore(first);
   }
 
   void dropDeadConstants() {

@@ -288,22 +288,44 @@ def LiftConstantsPass : Pass<"lift-constants", "::mlir::func::FuncOp"> {
     scale is one that needs no division.
 
     ```mlir
-    %1 = kernel.region(%x) : (tensor<4xf32>) -> tensor<4xui8> {
-    ^bb0(%a: tensor<4xf32>):
-      %s = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
-      %z = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
-      %q = graph.quantize %a, %s, %z
-          : (tensor<4xf32>, tensor<f32>, tensor<ui8>) -> tensor<4xui8>
-      kernel.yield %q : tensor<4xui8>
+    func.func @main(%x: tensor<4xf32>) -> (tensor<4xui8>, tensor<4xui8>) {
+      %a = kernel.region(%x) : (tensor<4xf32>) -> tensor<4xui8> {
+      ^bb0(%1: tensor<4xf32>):
+        %s = graph.constant {value = dense<5.0e-01> : tensor<f32>} : () -> tensor<f32>
+        %z = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
+        %2 = graph.quantize %1, %s, %z
+            : (tensor<4xf32>, tensor<f32>, tensor<ui8>) -> tensor<4xui8>
+        kernel.yield %2 : tensor<4xui8>
+      }
+      %b = kernel.region(%x) : (tensor<4xf32>) -> tensor<4xui8> {
+      ^bb0(%1: tensor<4xf32>):
+        %s = graph.constant {value = dense<2.5e-01> : tensor<f32>} : () -> tensor<f32>
+        %z = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
+        %2 = graph.quantize %1, %s, %z
+            : (tensor<4xf32>, tensor<f32>, tensor<ui8>) -> tensor<4xui8>
+        kernel.yield %2 : tensor<4xui8>
+      }
+      return %a, %b : tensor<4xui8>, tensor<4xui8>
     }
-    // beside another with the scale 0.25 becomes
-    %0 = graph.weight {name = "step"} : () -> tensor<f32>
-    %1 = kernel.region(%x, %0) : (tensor<4xf32>, tensor<f32>) -> tensor<4xui8> {
-    ^bb0(%a: tensor<4xf32>, %s: tensor<f32>):
-      %z = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
-      %q = graph.quantize %a, %s, %z {kernel.normal_scale}
-          : (tensor<4xf32>, tensor<f32>, tensor<ui8>) -> tensor<4xui8>
-      kernel.yield %q : tensor<4xui8>
+    // becomes
+    func.func @main(%x: tensor<4xf32>) -> (tensor<4xui8>, tensor<4xui8>) {
+      %q = graph.weight {name = "step_1"} : () -> tensor<f32>
+      %p = graph.weight {name = "step"} : () -> tensor<f32>
+      %a = kernel.region(%x, %p) : (tensor<4xf32>, tensor<f32>) -> tensor<4xui8> {
+      ^bb0(%1: tensor<4xf32>, %2: tensor<f32>):
+        %z = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
+        %3 = graph.quantize %1, %2, %z {kernel.normal_scale}
+            : (tensor<4xf32>, tensor<f32>, tensor<ui8>) -> tensor<4xui8>
+        kernel.yield %3 : tensor<4xui8>
+      }
+      %b = kernel.region(%x, %q) : (tensor<4xf32>, tensor<f32>) -> tensor<4xui8> {
+      ^bb0(%1: tensor<4xf32>, %2: tensor<f32>):
+        %z = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
+        %3 = graph.quantize %1, %2, %z {kernel.normal_scale}
+            : (tensor<4xf32>, tensor<f32>, tensor<ui8>) -> tensor<4xui8>
+        kernel.yield %3 : tensor<4xui8>
+      }
+      return %a, %b : tensor<4xui8>, tensor<4xui8>
     }
     ```
   }];

@@ -195,6 +195,20 @@ TEST_F(ShapesTest, CountsOfTheDataAreBound) {
   EXPECT_EQ(count("graph.nonzero"), 1);
 }
 
+/// An expression holds 48 terms: the halves of 91 sizes have names.
+TEST_F(ShapesTest, SumsOfManySizesAreNamed) {
+  Names names;
+  for (int i = 0; i < 91; ++i) {
+    names.push_back("x" + std::to_string(i));
+    std::string size = "n" + std::to_string(i);
+    graph.input(names.back(), {size.c_str(), 4});
+  }
+  addInt(graph.node("Concat", names, {"y"}), "axis", 0);
+  ASSERT_TRUE(run()) << report.str();
+  EXPECT_EQ(count("graph.concat"), 3);
+  EXPECT_EQ(count("graph.bind"), 2);
+}
+
 TEST_F(ShapesTest, TensorsThatNoMachineHoldsAreRefused) {
   graph.ints("shape", {1 << 30, 1 << 30});
   graph.node("ConstantOfShape", {"shape"}, {"y"});

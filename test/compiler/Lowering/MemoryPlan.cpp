@@ -29,7 +29,7 @@ struct MemoryPlanTest : testing::Test {
     SmallVector<Storage *> pointers;
     for (Storage &storage : storages)
       pointers.push_back(&storage);
-    return planMemory(&context, pointers, segments);
+    return planMemory(&context, pointers, segments).sizes;
   }
 
   int64_t at(Expr expr, int64_t sValue, int64_t tValue) {
@@ -49,6 +49,29 @@ TEST_F(MemoryPlanTest, AlignedBytes) {
   EXPECT_EQ(at(alignedBytes(s * 4), 17, 0), 2 * TENON_BUFFER_ALIGN);
   EXPECT_FALSE(alignedBytes(Expr()));
   EXPECT_FALSE(alignedBytes(number(INT64_MAX)));
+}
+
+/// More slots than a sum of their sizes can have terms.
+TEST_F(MemoryPlanTest, ManySizesAreSeveralSegments) {
+  std::vector<Storage> storages;
+  for (unsigned i = 0; i < 100; ++i) {
+    storages.push_back(
+        {Expr::symbol(&context, "n" + std::to_string(i)) * 64, 0, 200, i});
+    storages.back().segment = i < 10 ? 0 : 1;
+  }
+  SmallVector<Storage *> pointers;
+  for (Storage &storage : storages)
+    pointers.push_back(&storage);
+  SegmentPlan plan = planMemory(&context, pointers, 2);
+  EXPECT_EQ(plan.withAll(0), SmallVector<unsigned>{0});
+  EXPECT_EQ(plan.withAll(1), (SmallVector<unsigned>{1, 2}));
+  // All of a segment, one after the other.
+  SmallVector<Expr> ends(plan.sizes.size(), number(0));
+  for (const Storage &storage : storages) {
+    EXPECT_EQ(storage.offset, ends[storage.segment]);
+    ends[storage.segment] = storage.offset + storage.bytes;
+  }
+  EXPECT_EQ(ends, plan.sizes);
 }
 
 TEST_F(MemoryPlanTest, DisjointLifetimesShareASlot) {

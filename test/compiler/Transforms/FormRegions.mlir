@@ -288,11 +288,11 @@ func.func @rows_as_bytes(%x: tensor<4x64xf32>) -> (tensor<4x64xui8>, tensor<4x1x
 
 // CHECK-LABEL: @constants
 func.func @constants(%x: tensor<?xi64, #graph.dims<B>>) -> (tensor<?xi64, #graph.dims<B>>, tensor<1xi64>) {
-  // CHECK-NEXT: %[[S:.*]] = kernel.region() : () -> tensor<1xi64>
-  // CHECK-NEXT:   graph.sizes
   // CHECK:      %[[SUM:.*]] = kernel.region(%{{[^)]*}})
   // CHECK:        graph.sizes
   // CHECK-NEXT:   graph.add
+  // CHECK:      %[[S:.*]] = kernel.region() : () -> tensor<1xi64>
+  // CHECK-NEXT:   graph.sizes
   // CHECK:      return %[[SUM]], %[[S]]
   %dead = graph.sizes {value = #graph.dims<B, B>} : () -> tensor<2xi64>
   %0 = graph.sizes {value = #graph.dims<B>} : () -> tensor<1xi64>
@@ -983,4 +983,25 @@ func.func @turned_channels(%x: tensor<1x3x8x9xf32>, %y: tensor<1x8x9x3xf32>) -> 
   // expected-remark@+1 {{kernel ends here: its result is returned}}
   %4 = graph.cast %3 : (tensor<1x8x9x4xf32>) -> tensor<1x8x9x4xbf16>
   return %2, %4 : tensor<1x8x9x4xbf16>, tensor<1x8x9x4xbf16>
+}
+
+// -----
+
+// Sizes of the run are written behind what binds them, wherever folding has
+// left them.
+
+// CHECK-LABEL: @late_sizes
+func.func @late_sizes(%n: tensor<1xi64>) -> (tensor<2xi64>, tensor<1xi64>) {
+  // CHECK-NEXT: graph.bind
+  // CHECK-NEXT: %[[NEXT:.*]] = kernel.region
+  // CHECK-NEXT:   %{{.*}} = graph.sizes {{.*}}#graph.dims<2 * n>
+  // CHECK:      graph.bind %[[NEXT]]
+  // CHECK-NEXT: %[[SIZES:.*]] = kernel.region
+  // CHECK-NEXT:   %{{.*}} = graph.sizes {{.*}}#graph.dims<2, n>
+  // CHECK:      return %[[SIZES]], %[[NEXT]]
+  %0 = graph.sizes {value = #graph.dims<2, n>} : () -> tensor<2xi64>
+  %1 = graph.sizes {value = #graph.dims<n * 2>} : () -> tensor<1xi64>
+  graph.bind %n {symbols = ["n"], lo = array<i64: 0>, hi = array<i64: 9>} : (tensor<1xi64>) -> ()
+  graph.bind %1 {symbols = ["m"], lo = array<i64: 0>, hi = array<i64: 99>} : (tensor<1xi64>) -> ()
+  return %0, %1 : tensor<2xi64>, tensor<1xi64>
 }
