@@ -37,8 +37,9 @@ constexpr int halvings = 7;
 constexpr int mostPlans = 6;
 constexpr double caution = 0.5;
 /// What may be used of the bound where there is no set of inputs to see what
-/// others err by: a tenth to a third more, on the panel.
-constexpr double shareOfUnseen = 0.75;
+/// others err by: on the panel a tenth to a third more than one set, and a
+/// tenth more than the worst of several.
+constexpr double shareOfOneSet = 0.75, shareOfSeveral = 0.9;
 
 /// What a row of the report says.
 struct Outcome {
@@ -75,7 +76,10 @@ private:
   double mostBytes() const;
   /// On what the inputs that choose may show.
   double boundOnErrors() const {
-    return request.maxError * (measured.keepsSetApart() ? 1 : shareOfUnseen);
+    if (measured.keepsSetApart())
+      return request.maxError;
+    return request.maxError *
+           (measured.setCount() > 1 ? shareOfSeveral : shareOfOneSet);
   }
   llvm::Expected<PrecisionPlan> choosePlan();
   /// The plan of a choice if it keeps the bounds when it is compiled.
