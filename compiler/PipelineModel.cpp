@@ -182,7 +182,7 @@ std::string arenaOf(exec::ProgramOp program) {
   graph::Expr total = graph::Expr::constant(program.getContext(), 0);
   llvm::SetVector<StringRef> symbols;
   for (graph::Expr bytes : program.getSegments().exprs()) {
-    total = total ? total + bytes : total;
+    total = total + bytes;
     bytes.forEachSymbol(
         [&](graph::Expr symbol) { symbols.insert(symbol.name()); });
   }

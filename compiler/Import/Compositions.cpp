@@ -248,8 +248,7 @@ Value Emitter::slice(Value value, int64_t axis, Expr start, Expr length) {
 Value Emitter::concat(ArrayRef<Value> values, int64_t axis) {
   Expr all = size(0);
   for (Value value : values)
-    all = all && size_t(axis) < dimsOf(value).size() ? all + dimOf(value, axis)
-                                                     : Expr();
+    all = all + dimOf(value, axis);
   if (failed())
     return {};
   if (all || values.size() < 3)

@@ -65,7 +65,7 @@ private:
   /// where it is, and several such may be read.
   bool isBehindLeaf(Value value) {
     Operation *op = value.getDefiningOp();
-    if (!op || value == leaf || isFirst.contains(op))
+    if (!op || value == leaf || tried.contains(op))
       return false;
     size_t before = ops.size();
     Value leafBefore = leaf;
@@ -74,14 +74,14 @@ private:
     while (ops.size() > before)
       ops.pop_back();
     leaf = leafBefore;
-    isFirst.insert(op); // Not to be tried again.
+    tried.insert(op);
     return false;
   }
 
   graph::QuantizeOp end;
   Value leaf;
   llvm::SetVector<Operation *, SmallVector<Operation *>> ops;
-  llvm::SmallDenseSet<Operation *> isFirst;
+  llvm::SmallDenseSet<Operation *> tried; // Bytes of more than the leaf.
 };
 
 } // namespace

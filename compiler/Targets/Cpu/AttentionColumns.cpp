@@ -12,7 +12,7 @@ namespace tenon::cpu {
 AttentionColumns::AttentionColumns(const AttentionUnit &unit)
     : AttentionUnit(unit), panels(unit) {
   Value step = e.number(columnStep(e.level));
-  columns = e.mul(e.div(e.add(count, e.sub(step, e.number(1))), step), step);
+  columns = e.mul(e.ceilDiv(count, step), step);
 }
 
 void AttentionColumns::emit() {
@@ -122,7 +122,7 @@ Value AttentionColumns::tilesOf(Value rows) {
 }
 Value AttentionColumns::ceil(Value count) {
   Value step = e.number(usesMatrices() ? matrixSteps : kernel::keyPanel);
-  return e.mul(e.div(e.add(count, e.sub(step, e.number(1))), step), step);
+  return e.mul(e.ceilDiv(count, step), step);
 }
 
 void AttentionColumns::emitBlock() {

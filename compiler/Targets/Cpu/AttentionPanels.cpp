@@ -168,8 +168,7 @@ void AttentionPanels::copyValues(Value from, Value to) {
       2);
   // Weights of keys behind the last are 0.
   Value count = e.sub(to, from), panel = e.number(kernel::keyPanel);
-  Value padded =
-      e.mul(e.div(e.add(count, e.sub(panel, e.number(1))), panel), panel);
+  Value padded = e.mul(e.ceilDiv(count, panel), panel);
   e.loop(count, padded, [&](Value key) {
     e.loop(
         e.number(0), e.number(view.paddedWidth()),

@@ -146,8 +146,7 @@ void AttentionPanels::pairValues(Value from, Value to) {
   };
   Value full = e.sub(count, e.rem(count, e.number(step)));
   Value panel = e.number(kernel::keyPanel);
-  Value padded =
-      e.mul(e.div(e.add(count, e.sub(panel, e.number(1))), panel), panel);
+  Value padded = e.mul(e.ceilDiv(count, panel), panel);
   e.loop(e.number(0), full, [&](Value key) { copy(key, true); }, step);
   e.loop(full, padded, [&](Value key) { copy(key, false); }, step);
 }

@@ -28,8 +28,7 @@ AttentionUnit::AttentionUnit(Emitter &e, const AttentionView &view)
   listLength = e.mul(e.dimsOf(op.getQuery())[2], group);
   pieces = e.valueOf(view.pieces());
   units = e.valueOf(view.units());
-  blocks =
-      e.div(e.add(listLength, e.number(queryBlock - 1)), e.number(queryBlock));
+  blocks = e.ceilDiv(listLength, e.number(queryBlock));
 }
 
 void AttentionUnit::start(Value row) {
@@ -49,12 +48,9 @@ std::pair<Value, Value> AttentionUnit::keysOf(Value first, Value last) {
     from = e.mul(e.div(from, e.number(keyBlock)), e.number(keyBlock));
   if (view.pieces().isConstant(1))
     return {from, to};
-  auto ceilDiv = [&](Value x, Value y) {
-    return e.div(e.add(x, e.sub(y, e.number(1))), y);
-  };
   Value block = e.number(keyBlock);
   Value length = e.max(e.sub(to, from), e.number(0));
-  length = e.mul(ceilDiv(ceilDiv(length, pieces), block), block);
+  length = e.mul(e.ceilDiv(e.ceilDiv(length, pieces), block), block);
   from = e.add(from, e.mul(piece, length));
   return {from, e.min(to, e.add(from, length))};
 }

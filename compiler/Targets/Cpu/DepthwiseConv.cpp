@@ -42,7 +42,7 @@ public:
   void emit() {
     Indices dims = e.dimsOf(op.getResult());
     Value width = e.max(dims[dims.size() - 2], e.number(1));
-    Value lineEnd = e.div(e.add(e.end, e.sub(width, e.number(1))), width);
+    Value lineEnd = e.ceilDiv(e.end, width);
     e.loop(e.div(e.begin, width), lineEnd, [&](Value line) {
       firstRow = e.mul(line, width);
       Value from = e.sub(e.max(e.begin, firstRow), firstRow);
@@ -81,8 +81,7 @@ private:
     Value stride = e.number(axis.stride), none = e.number(0);
     Value reach = e.mul(e.sub(axis.taps, e.number(1)), e.number(axis.dilation));
     Value most = e.sub(e.add(axis.size, axis.low), e.add(reach, e.number(1)));
-    Value first =
-        e.div(e.add(e.max(axis.low, none), e.number(axis.stride - 1)), stride);
+    Value first = e.ceilDiv(e.max(axis.low, none), stride);
     Value behind = e.floorDiv(e.add(most, stride), stride);
     first = e.min(e.max(first, from), to);
     behind = e.max(e.min(behind, to), first);

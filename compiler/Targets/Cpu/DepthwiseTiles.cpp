@@ -62,7 +62,7 @@ public:
   /// Rows [begin, end): block after block, of each some lines.
   void emit() {
     Value units = e.number(view.lines.count);
-    Value last = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
+    Value last = e.ceilDiv(e.end, units);
     e.loop(e.div(e.begin, units), last, [&](Value number) {
       Value first = e.mul(number, units);
       from = e.sub(e.max(e.begin, first), first);

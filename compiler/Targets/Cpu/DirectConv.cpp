@@ -53,7 +53,7 @@ public:
   /// Rows [begin, end): block after block, of each all panels or some.
   void emit() {
     Value units = e.number(view.rowsOfBlock());
-    Value blocks = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
+    Value blocks = e.ceilDiv(e.end, units);
     e.loop(e.div(e.begin, units), blocks, [&](Value number) {
       Value first = e.mul(number, units);
       Value from = e.sub(e.max(e.begin, first), first);

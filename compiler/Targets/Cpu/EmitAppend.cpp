@@ -33,7 +33,7 @@ public:
                                         addressOf(from), addressOf(to));
     Value added = e.dimsOf(op.getRows())[axis];
     Value count = e.max(e.add(length, added), e.number(1));
-    Value stop = e.div(e.add(e.end, e.sub(count, e.number(1))), count);
+    Value stop = e.ceilDiv(e.end, count);
     e.loop(e.div(e.begin, count), stop, [&](Value outer) {
       Value first = e.mul(outer, count);
       Value low = e.sub(e.max(e.begin, first), first);

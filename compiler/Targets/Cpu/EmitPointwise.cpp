@@ -135,7 +135,7 @@ void emitElements(Emitter &e, const PointwiseSpace &space, Value begin,
   bool isRow = getConstantIntValue(rows) == 1;
   if (outer.empty() && !isRow)
     return span(e.number(0), {}, e.mul(begin, length), e.mul(end, length));
-  Value stop = e.div(e.add(end, e.sub(rows, e.number(1))), rows);
+  Value stop = e.ceilDiv(end, rows);
   if (isRow)
     cuts = cutsOf(e, space.dims);
   e.loop(e.div(begin, rows), stop, [&](Value run) {

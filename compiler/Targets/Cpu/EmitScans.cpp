@@ -142,7 +142,7 @@ private:
 
   void mergeAll(Value from, Value to, Value width, Value size) {
     Value both = e.mul(width, e.number(2));
-    Value runs = e.div(e.add(size, e.sub(both, e.number(1))), both);
+    Value runs = e.ceilDiv(size, both);
     e.loop(e.number(0), runs, [&](Value run) {
       Value low = e.mul(run, both);
       Value middle = e.min(e.add(low, width), size);

@@ -60,6 +60,7 @@ public:
   Value mul(Value x, Value y);
   Value div(Value x, Value y);      // x >= 0, y > 0.
   Value rem(Value x, Value y);      // x >= 0, y > 0.
+  Value ceilDiv(Value x, Value y);  // x >= 0, y > 0.
   Value floorDiv(Value x, Value y); // y > 0.
   Value floorMod(Value x, Value y); // y > 0.
   Value min(Value x, Value y);

@@ -104,6 +104,10 @@ Value Emitter::rem(Value x, Value y) {
                 [&]() -> Value { return arith::RemUIOp::create(b, x, y); });
 }
 
+Value Emitter::ceilDiv(Value x, Value y) {
+  return div(add(x, sub(y, number(1))), y);
+}
+
 Value Emitter::floorMod(Value x, Value y) {
   return binary(&floorModTag, x, y, graph::floorModulo, [&]() -> Value {
     Value rest = arith::RemSIOp::create(b, x, y);
@@ -381,7 +385,7 @@ Value Emitter::loadPackedRow(Value base, Value tensor, ArrayRef<Value> index) {
   Type element = graph::getElementType(tensor);
   Value width = number(tenon::kernel::panelColumns);
   Value each = number(element.isBF16() ? 2 : 1);
-  Value lines = div(add(dimsOf(tensor)[1], sub(each, number(1))), each);
+  Value lines = ceilDiv(dimsOf(tensor)[1], each);
   Value line = add(mul(div(index[0], width), lines), div(index[1], each));
   Value place = add(mul(line, width), rem(index[0], width));
   return load(base, element, add(mul(place, each), rem(index[1], each)));

@@ -59,11 +59,11 @@ public:
   }
 
   void emit() {
-    Value blocks = ceilDiv(rows, blockRows);
+    Value blocks = e.ceilDiv(rows, e.number(blockRows));
     RowBlocks rowBlocks(e, rows, blocks, StripKind::Quads,
                         /*interleaved=*/false);
     Value units = e.number(panels * groupBlocks);
-    Value groups = ceilDiv(e.end, panels * groupBlocks);
+    Value groups = e.ceilDiv(e.end, e.number(panels * groupBlocks));
     e.loop(e.div(e.begin, units), groups, [&](Value group) {
       Value first = e.mul(group, units);
       Value block = e.mul(group, e.number(groupBlocks));
@@ -76,7 +76,7 @@ public:
       groupRow = rowOf(e.number(0));
       if (copy)
         copyRows(groupRow, rowOf(groupSize));
-      Value last = e.div(e.add(to, e.sub(groupSize, e.number(1))), groupSize);
+      Value last = e.ceilDiv(to, groupSize);
       forEachPanel(e.div(from, groupSize), last,
                    [&](Value panel, Value next, Value width) {
                      Value unit = e.mul(panel, groupSize);
@@ -88,9 +88,6 @@ public:
   }
 
 private:
-  Value ceilDiv(Value x, int64_t y) {
-    return e.div(e.add(x, e.number(y - 1)), e.number(y));
-  }
   Value byteAt(Value base, Value offset) { return e.address(base, i8, offset); }
   Value onStack(int64_t count) {
     return e.atEntry([&]() -> Value {

@@ -70,7 +70,7 @@ public:
                      /*below=*/true);
     }
     Value units = e.number(view.panels());
-    Value blocks = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
+    Value blocks = e.ceilDiv(e.end, units);
     e.loop(e.div(e.begin, units), blocks, [&](Value number) {
       Value first = e.mul(number, units);
       Value from = e.sub(e.max(e.begin, first), first);
@@ -97,12 +97,9 @@ private:
   Value imagesOfBlock(Value all) {
     if (view.slab.blockImages == 1)
       return e.number(1);
-    auto ceilDiv = [&](Value x, Value y) {
-      return e.div(e.add(x, e.sub(y, e.number(1))), y);
-    };
     return e.atEntry([&] {
-      Value blocks = ceilDiv(all, e.number(view.slab.blockImages));
-      return ceilDiv(all, e.max(blocks, e.number(1)));
+      Value blocks = e.ceilDiv(all, e.number(view.slab.blockImages));
+      return e.ceilDiv(all, e.max(blocks, e.number(1)));
     });
   }
 
@@ -172,8 +169,7 @@ private:
   void emitColumns(Value panel, int64_t columns) {
     Value b = packed(panel);
     Value high = e.number(unitLines);
-    Value ofImage = e.mul(e.div(e.add(lines, e.sub(high, e.number(1))), high),
-                          e.number(view.unitsOfLine));
+    Value ofImage = e.mul(e.ceilDiv(lines, high), e.number(view.unitsOfLine));
     Value units = e.mul(images, ofImage);
     Value next = packed(e.min(e.add(panel, e.number(1)), lastPanel));
     if (!hasUnit)
@@ -240,11 +236,9 @@ private:
                                    e.number(rows)};
     if (view.fetchesFilter) {
       // Whole lines of the cache, by tiles of two units.
-      Value tiles = e.div(e.add(panels.units, e.number(1)), e.number(2));
-      Value each =
-          e.min(e.div(e.add(e.number(3 * view.step), e.sub(tiles, e.number(1))),
-                      tiles),
-                e.number(amxFetchedLines));
+      Value tiles = e.ceilDiv(panels.units, e.number(2));
+      Value each = e.min(e.ceilDiv(e.number(3 * view.step), tiles),
+                         e.number(amxFetchedLines));
       int64_t steps = depth.depth() / view.step;
       Value before = e.mul(e.div(panels.number, e.number(2)),
                            e.mul(each, e.number(steps * 16)));

@@ -101,7 +101,7 @@ private:
     Value blocks = e.valueOf(cut.count), most = e.valueOf(cut.ofGroup);
     rowBlocks.emplace(e, rows, blocks, kind, interleaves);
     Value units = e.mul(most, e.number(panels));
-    Value groups = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
+    Value groups = e.ceilDiv(e.end, units);
     e.loop(e.div(e.begin, units), groups, [&](Value group) {
       Value first = e.mul(group, units);
       firstBlock = e.mul(group, most);
@@ -123,7 +123,7 @@ private:
   /// u / groupSize.
   void emitGroup() {
     Value begin = e.div(from, groupSize);
-    Value end = e.div(e.add(to, e.sub(groupSize, e.number(1))), groupSize);
+    Value end = e.ceilDiv(to, groupSize);
     e.loop(
         begin, end,
         [&](Value panel) {

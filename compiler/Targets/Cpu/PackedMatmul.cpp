@@ -73,7 +73,7 @@ public:
                  : hasScratch          ? kernel::waitingPairs
                                        : 1;
     mostBlocks = packed ? groupBlocks : kernel::blocksOfGroup(op, this->view);
-    panels = ceilDiv(columns, panelColumns);
+    panels = e.ceilDiv(columns, e.number(panelColumns));
     wholePanels = e.div(columns, e.number(panelColumns));
     kind = rhsPanels.multipliesPairs() ? StripKind::Pairs : StripKind::F32;
     bool widensLhs = this->view.hasHalfLhs() && !rhsPanels.multipliesPairs();
@@ -116,14 +116,14 @@ public:
 
 private:
   void emitBatches() {
-    blocks = ceilDiv(rows, blockRows);
+    blocks = e.ceilDiv(rows, e.number(blockRows));
     rowBlocks = listed
                     ? RowBlocks::whole(e)
                     : RowBlocks(e, rows, blocks, kind, copies && interleaves);
     if (view.batchDims.empty())
       return emitBatch(e.number(0), e.begin, e.end);
     Value count = e.mul(blocks, panels), units = e.max(count, e.number(1));
-    Value batches = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
+    Value batches = e.ceilDiv(e.end, units);
     e.loop(e.div(e.begin, units), batches, [&](Value batch) {
       Value first = e.mul(batch, units);
       emitBatch(batch, e.sub(e.max(e.begin, first), first),
@@ -144,10 +144,6 @@ private:
           e.b, LLVM::LLVMPointerType::get(e.b.getContext()), e.b.getF32Type(),
           e.number(count), 64);
     });
-  }
-
-  Value ceilDiv(Value x, int64_t y) {
-    return e.div(e.add(x, e.number(y - 1)), e.number(y));
   }
 
   /// Where an operand's matrix of a batch lies; its elements may be pairs.
@@ -198,7 +194,7 @@ private:
     resultRow = e.mul(batch, rows);
     this->batch = batch;
     Value units = e.max(e.mul(panels, e.number(mostBlocks)), e.number(1));
-    Value groups = e.div(e.add(end, e.sub(units, e.number(1))), units);
+    Value groups = e.ceilDiv(end, units);
     e.loop(e.div(begin, units), groups, [&](Value group) {
       Value first = e.mul(group, units);
       firstBlock = e.mul(group, e.number(mostBlocks));
@@ -215,8 +211,9 @@ private:
     if (listed)
       listed->list(batch, firstRow(e.number(0)), rows);
     Value begin = e.div(from, groupSize);
-    Value end = e.div(e.add(to, e.sub(groupSize, e.number(1))), groupSize);
-    Value count = e.sub(end, begin), chunks = ceilDiv(count, mostPanels);
+    Value end = e.ceilDiv(to, groupSize);
+    Value count = e.sub(end, begin),
+          chunks = e.ceilDiv(count, e.number(mostPanels));
     e.loop(e.number(0), chunks, [&](Value chunk) {
       auto firstOf = [&](Value i) {
         return e.add(begin, e.div(e.mul(i, count), chunks));
@@ -277,7 +274,8 @@ private:
     Value isOne = e.equal(e.sub(end, begin), e.number(1));
     Value first =
         e.select(isOne, e.div(low, e.number(groupBlocks)), e.number(0));
-    Value last = ceilDiv(e.select(isOne, high, groupSize), groupBlocks);
+    Value last =
+        e.ceilDiv(e.select(isOne, high, groupSize), e.number(groupBlocks));
     e.loop(first, last, [&](Value slice) {
       sliceBegin = e.mul(slice, e.number(groupBlocks));
       sliceEnd = e.min(e.add(sliceBegin, e.number(groupBlocks)), groupSize);

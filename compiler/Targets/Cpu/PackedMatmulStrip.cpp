@@ -26,7 +26,7 @@ RowBlocks::RowBlocks(Emitter &e, Value rows, Value blocks, StripKind kind,
                   : usesAmx(e.level, kind) ? amxTileRows
                                            : 1) {
   Value some = e.max(blocks, e.number(1));
-  Value tiles = e.div(e.add(rows, e.number(step - 1)), e.number(step));
+  Value tiles = e.ceilDiv(rows, e.number(step));
   low = e.mul(e.div(tiles, some), e.number(step));
   smaller = e.sub(some, e.rem(tiles, some));
 }
@@ -47,7 +47,7 @@ void forEachStripTile(Emitter &e, const Strip &strip,
                       function_ref<void(const StripTile &)> body) {
   Value most = strip.mostRows ? strip.mostRows
                               : e.number(stripTileRows(e.level, strip.kind));
-  Value count = e.div(e.add(strip.rows, e.sub(most, e.number(1))), most);
+  Value count = e.ceilDiv(strip.rows, most);
   // Interleaved rows come in tiles of the full height, and those of whole
   // registers; else heights differ by one at most.
   bool areFull = strip.isInterleaved || usesAmx(e.level, strip.kind);

@@ -43,7 +43,7 @@ public:
   void emit(Value from, Value to) {
     ArrayRef<AxisRun> outer = ArrayRef(space.runs).drop_back(2);
     Value size = e.atEntry([&] { return e.max(height, e.number(1)); });
-    Value stop = e.div(e.add(to, e.sub(size, e.number(1))), size);
+    Value stop = e.ceilDiv(to, size);
     e.loop(e.div(from, size), stop, [&](Value group) {
       firstUnit = e.mul(group, size);
       lead = e.delinearise(group, sizesOf(outer));
@@ -197,7 +197,7 @@ bool emitTransposedTiles(Emitter &e, const PointwiseSpace &space,
       continue;
     Value rows = space.rowsOfInner(e);
     // Rows that are no whole run, at either end.
-    Value from = e.div(e.add(e.begin, e.sub(rows, e.number(1))), rows);
+    Value from = e.ceilDiv(e.begin, rows);
     Value to = e.max(e.div(e.end, rows), from);
     if (getConstantIntValue(rows) != 1)
       e.loop(e.number(0), e.number(2), [&](Value end) {

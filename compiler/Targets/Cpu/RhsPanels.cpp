@@ -308,7 +308,7 @@ void RhsPanels::callWidth(Strip work, const StripTile &tile,
   if (packed)
     return call(panelColumns);
   constexpr int64_t step = 16;
-  Value steps = e.div(e.add(width, e.number(step - 1)), e.number(step));
+  Value steps = e.ceilDiv(width, e.number(step));
   for (int64_t i = 1; i * step <= panelColumns; ++i)
     e.ifThen(e.equal(steps, e.number(i)), [&] { call(i * step); });
 }

@@ -27,10 +27,8 @@ public:
 
   void emit() {
     Value columns = e.number(kernel::rowColumns);
-    Value blocks = e.atEntry([&] {
-      Value last = e.sub(columns, e.number(1));
-      return e.max(e.div(e.add(program.length, last), columns), e.number(1));
-    });
+    Value blocks = e.atEntry(
+        [&] { return e.max(e.ceilDiv(program.length, columns), e.number(1)); });
     e.loop(e.begin, e.end, [&](Value unit) {
       lead = e.delinearise(e.div(unit, blocks), program.leadDims);
       blockStart = e.mul(e.rem(unit, blocks), columns);

@@ -129,7 +129,7 @@ void RowVectors::forEach(int64_t copies,
 void forEachLine(Emitter &e, ArrayRef<Value> dims,
                  function_ref<void(const Line &)> body) {
   Value rows = e.max(dims[dims.size() - 2], e.number(1));
-  Value stop = e.div(e.add(e.end, e.sub(rows, e.number(1))), rows);
+  Value stop = e.ceilDiv(e.end, rows);
   e.loop(e.div(e.begin, rows), stop, [&](Value line) {
     Value first = e.mul(line, rows);
     body({e.delinearise(line, dims.drop_back(2)), first,

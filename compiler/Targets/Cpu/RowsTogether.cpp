@@ -167,7 +167,7 @@ Indices RowsTogether::indexAt(const Step &step, size_t row) const {
 Value RowsTogether::place(const Step &step, size_t row) {
   Value line = e.number(16);
   Value padded = e.atEntry([&] {
-    Value lines = e.div(e.add(program.length, e.number(15)), line);
+    Value lines = e.ceilDiv(program.length, line);
     return e.mul(e.mul(lines, line), e.number(row));
   });
   return e.address(e.scratch(0), e.b.getF32Type(),

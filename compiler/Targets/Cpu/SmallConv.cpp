@@ -54,7 +54,7 @@ public:
   /// Rows [begin, end): block after block, of each some panels.
   void emit() {
     Value units = e.number(view.panels);
-    Value blocks = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
+    Value blocks = e.ceilDiv(e.end, units);
     Value all = e.dimsOf(op.getResult())[0];
     e.loop(e.div(e.begin, units), blocks, [&](Value number) {
       Value first = e.mul(number, units);

@@ -38,7 +38,7 @@ public:
   void emit() {
     ArrayRef<AxisRun> outer = ArrayRef(space.runs).drop_back(2);
     Value size = e.atEntry([&] { return e.max(width, e.number(1)); });
-    Value stop = e.div(e.add(e.end, e.sub(size, e.number(1))), size);
+    Value stop = e.ceilDiv(e.end, size);
     e.loop(e.div(e.begin, size), stop, [&](Value line) {
       firstPixel = e.mul(line, size);
       lead = e.delinearise(line, sizesOf(outer));

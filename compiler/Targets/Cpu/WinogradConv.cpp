@@ -56,7 +56,7 @@ public:
   /// Rows [begin, end): block after block, of each some panels.
   void emit() {
     Value units = e.number(view.panels);
-    Value blocks = e.div(e.add(e.end, e.sub(units, e.number(1))), units);
+    Value blocks = e.ceilDiv(e.end, units);
     e.loop(e.div(e.begin, units), blocks, [&](Value number) {
       Value first = e.mul(number, units);
       Value from = e.sub(e.max(e.begin, first), first);
@@ -178,7 +178,7 @@ private:
                     pixels, strips);
     };
     if (view.hasAnySize()) {
-      Value count = e.div(e.add(tiles, e.number(most - 1)), e.number(most));
+      Value count = e.ceilDiv(tiles, e.number(most));
       e.loop(e.number(0), count, [&](Value number) {
         strip(number, e.mul(number, e.number(most)), most);
       });

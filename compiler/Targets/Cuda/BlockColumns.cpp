@@ -54,10 +54,8 @@ public:
 private:
   void locate(Value ordinal) {
     Value wide = e.number(warp * width);
-    Value blocks = e.atEntry([&] {
-      Value last = e.sub(wide, e.number(1));
-      return e.max(e.div(e.add(program.length, last), wide), e.number(1));
-    });
+    Value blocks = e.atEntry(
+        [&] { return e.max(e.ceilDiv(program.length, wide), e.number(1)); });
     lead = e.delinearise(e.div(ordinal, blocks), program.leadDims);
     Value column = e.add(e.mul(e.rem(ordinal, blocks), wide),
                          e.mul(lane, e.number(width)));

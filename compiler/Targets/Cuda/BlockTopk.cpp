@@ -151,8 +151,7 @@ public:
 
   void emit(Value ordinal) {
     Value width = e.number(e.threads);
-    Value parts =
-        e.max(e.div(e.add(count, e.number(e.threads - 1)), width), e.number(1));
+    Value parts = e.max(e.ceilDiv(count, width), e.number(1));
     locate(e.div(ordinal, parts));
     // A row without elements has a block, for what is asked of it.
     e.ifThen(e.less(e.number(0), count),

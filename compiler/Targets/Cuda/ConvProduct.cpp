@@ -71,8 +71,7 @@ Value WindowOperand::insideBits(const kernel::ConvTilesAxis &axis,
   // The taps before `behind` lie before position `position`.
   auto maskTo = [&](Value position) {
     Value distance = e.max(e.sub(position, start), e.number(0));
-    Value behind =
-        e.div(e.add(distance, e.number(axis.dilation - 1)), dilation);
+    Value behind = e.ceilDiv(distance, dilation);
     Value one = arith::ShLIOp::create(e.b, e.number(1), e.min(behind, taps));
     return e.sub(one, e.number(1));
   };

@@ -54,8 +54,7 @@ private:
     for (const ConvTilesAxis &axis : ArrayRef(view.axes).drop_back())
       sizes.push_back(e.valueOf(axis.count));
     Value count = e.valueOf(line().count);
-    sizes.push_back(
-        e.div(e.add(count, e.number(pixels - 1)), e.number(pixels)));
+    sizes.push_back(e.ceilDiv(count, e.number(pixels)));
     place = e.delinearise(position, sizes);
     place.back() = e.mul(place.back(), e.number(pixels));
   }
@@ -74,8 +73,7 @@ private:
     // The first tap at or behind a position.
     auto tapAt = [&](Value position) {
       Value distance = e.max(e.sub(position, start), e.number(0));
-      Value first = e.div(e.add(distance, e.number(axis.dilation - 1)),
-                          e.number(axis.dilation));
+      Value first = e.ceilDiv(distance, e.number(axis.dilation));
       return e.min(first, e.number(axis.taps));
     };
     return e.loop(

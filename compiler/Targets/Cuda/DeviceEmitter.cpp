@@ -103,7 +103,7 @@ LogicalResult DeviceEmitter::emitRows() {
     });
     return result;
   }
-  Value pieces = div(add(rows, sub(grain, number(1))), grain);
+  Value pieces = ceilDiv(rows, grain);
   loop(block, pieces, blocks, [&](Value piece) {
     LLVM::StoreOp::create(b, arith::ConstantIntOp::create(b, 0, 32), faultSlot);
     Value first = mul(piece, grain);

@@ -52,22 +52,18 @@ void RowsMatmul::barrier() {
   ptx::NamedBarrierOp::create(e.b, 0, FewRows::threads, /*arrive=*/false);
 }
 
-Value RowsMatmul::ceilDiv(Value x, int64_t by) {
-  return e.div(e.add(x, e.number(by - 1)), e.number(by));
-}
-
 /// Pieces of k lie together, then groups of rows, columns and batches.
 void RowsMatmul::locate(Value ordinal) {
   piece = e.rem(ordinal, pieces);
   part = e.div(ordinal, pieces);
-  Value groups = ceilDiv(product.rows, plan.rows);
-  Value wide = ceilDiv(product.columns, outColumns);
+  Value groups = e.ceilDiv(product.rows, e.number(plan.rows));
+  Value wide = e.ceilDiv(product.columns, e.number(outColumns));
   Value rest = e.div(part, groups);
   row = e.mul(e.rem(part, groups), e.number(plan.rows));
   column = e.mul(e.rem(rest, wide), e.number(outColumns));
   height = e.min(e.number(plan.rows), e.sub(product.rows, row));
   product.enter(e.div(rest, wide));
-  Value steps = ceilDiv(product.depth, plan.depth());
+  Value steps = e.ceilDiv(product.depth, e.number(plan.depth()));
   auto bound = [&](Value ordinal) {
     Value step = e.div(e.mul(ordinal, steps), pieces);
     return e.min(e.mul(step, e.number(plan.depth())), product.depth);

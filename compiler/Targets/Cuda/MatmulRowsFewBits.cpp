@@ -111,10 +111,11 @@ void RowsMatmul::sumFewBits(int64_t lines) {
   Value most = e.sub(whole, e.number(further - FewRows::warps));
   if (atOnce > 1) {
     sumBlocks(first, most, atOnce, /*mayEnd=*/false);
-    Value rounds = ceilDiv(e.max(e.sub(most, first), e.number(0)), further);
+    Value rounds =
+        e.ceilDiv(e.max(e.sub(most, first), e.number(0)), e.number(further));
     first = e.add(first, e.mul(rounds, e.number(further)));
   }
-  sumBlocks(first, ceilDiv(to, fragmentSteps), 1, mayEnd);
+  sumBlocks(first, e.ceilDiv(to, e.number(fragmentSteps)), 1, mayEnd);
   storeFewBitsSums(sums, lines / FewBits::groupRows);
 }
 

@@ -123,7 +123,8 @@ void RowsMatmul::sumAlongColumns(int64_t lines) {
                          before);
         },
         2 * further);
-    Value pairs = ceilDiv(e.max(e.sub(most, k), e.number(0)), 2 * further);
+    Value pairs =
+        e.ceilDiv(e.max(e.sub(most, k), e.number(0)), e.number(2 * further));
     k = e.add(k, e.mul(pairs, e.number(2 * further)));
   }
   // Of many rows, elements of lhs take the registers of two steps at most.

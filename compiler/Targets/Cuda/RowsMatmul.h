@@ -19,7 +19,6 @@ public:
 
 private:
   void barrier();
-  Value ceilDiv(Value x, int64_t by);
   void locate(Value ordinal);
   void sumRows();
 

@@ -32,8 +32,7 @@ TileAttention::TileAttention(DeviceEmitter &e, kernel::DeviceAttention seen)
   keys = e.dimsOf(op.getKey())[2];
   pieces = e.valueOf(view.pieces());
   units = e.valueOf(view.units());
-  blocks =
-      e.div(e.add(listLength, e.number(view.rows - 1)), e.number(view.rows));
+  blocks = e.ceilDiv(listLength, e.number(view.rows));
 }
 
 void TileAttention::readThread() {
@@ -100,12 +99,9 @@ void TileAttention::findKeys() {
                                      e.add(queryAt(last).first, offset));
   if (view.pieces().isConstant(1))
     return;
-  auto ceilDiv = [&](Value x, Value y) {
-    return e.div(e.add(x, e.sub(y, e.number(1))), y);
-  };
   Value tile = e.number(view.keys);
   Value length = e.max(e.sub(to, from), e.number(0));
-  length = e.mul(ceilDiv(ceilDiv(length, pieces), tile), tile);
+  length = e.mul(e.ceilDiv(e.ceilDiv(length, pieces), tile), tile);
   from = e.add(from, e.mul(piece, length));
   to = e.min(to, e.add(from, length));
 }

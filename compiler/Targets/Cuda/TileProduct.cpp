@@ -43,11 +43,8 @@ void TileProduct::emit(Value ordinal) {
 /// the same time share what they read.
 void TileProduct::locate(Value ordinal) {
   constexpr int64_t groupHeight = 8;
-  auto tiles = [&](Value size, int64_t of) {
-    return e.div(e.add(size, e.number(of - 1)), e.number(of));
-  };
-  Value high = tiles(product.rows, tile.rows);
-  Value wide = tiles(product.columns, tileColumns());
+  Value high = e.ceilDiv(product.rows, e.number(tile.rows));
+  Value wide = e.ceilDiv(product.columns, e.number(tileColumns()));
   Value batch = e.number(0);
   if (product.hasBatches) {
     Value count = e.max(e.mul(high, wide), e.number(1));
@@ -137,8 +134,7 @@ void TileProduct::store(ArrayRef<Copy> parts, Type type, Value place) {
 
 SmallVector<Value> TileProduct::sumPanels(ValueRange zeros, int64_t stageBytes,
                                           Fetch fetch, Add add) {
-  Value panels = e.div(e.add(product.depth, e.number(tile.depth - 1)),
-                       e.number(tile.depth));
+  Value panels = e.ceilDiv(product.depth, e.number(tile.depth));
   Value first = e.number(0), end = panels;
   if (product.pieces) {
     auto bound = [&](Value ordinal) {

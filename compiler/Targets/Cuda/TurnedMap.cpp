@@ -55,8 +55,7 @@ public:
 
 private:
   Value tiles(Value size) {
-    return e.max(e.div(e.add(size, e.number(side - 1)), e.number(side)),
-                 e.number(1));
+    return e.max(e.ceilDiv(size, e.number(side)), e.number(1));
   }
 
   void locate(Value ordinal) {

@@ -288,7 +288,7 @@ func.func @rows_as_bytes(%x: tensor<4x64xf32>) -> (tensor<4x64xui8>, tensor<4x1x
 
 // CHECK-LABEL: @constants
 func.func @constants(%x: tensor<?xi64, #graph.dims<B>>) -> (tensor<?xi64, #graph.dims<B>>, tensor<1xi64>) {
-  // CHECK:      %[[SUM:.*]] = kernel.region(%{{[^)]*}})
+  // CHECK-NEXT: %[[SUM:.*]] = kernel.region(%{{[^)]*}})
   // CHECK:        graph.sizes
   // CHECK-NEXT:   graph.add
   // CHECK:      %[[S:.*]] = kernel.region() : () -> tensor<1xi64>
