@@ -26,8 +26,9 @@ constexpr StringLiteral pipeline =
     "loop-mssa(loop-simplifycfg,loop-rotate,licm,"
     "simple-loop-unswitch<nontrivial>),instcombine<no-verify-fixpoint>,"
     "simplifycfg,gvn,"
-    "loop-mssa(licm),loop(indvars),loop-simplify,lcssa,loop-vectorize,"
-    "instcombine<no-verify-fixpoint>,simplifycfg,early-cse<memssa>,loop-mssa("
+    "loop-mssa(licm),loop(indvars),loop-simplify,lcssa,hide-bases,"
+    "loop-vectorize,show-bases,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "early-cse<memssa>,loop-mssa("
     "licm),gvn,"
     "instcombine<no-verify-fixpoint>,simplifycfg)";
 
