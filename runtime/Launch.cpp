@@ -10,6 +10,7 @@
 
 #include "runtime/Error.h"
 #include "runtime/FloatMode.h"
+#include "runtime/Level.h"
 #include "runtime/Math.h"
 #include "runtime/Session.h"
 #include <string.h>
@@ -18,6 +19,7 @@ using namespace tenon::runtime;
 
 namespace {
 constexpr int64_t maxPieces = 64;
+const int64_t ways = cacheWays();
 
 /// Kernels get through pieces together; a participant that comes late finds
 /// all of them taken.
@@ -63,7 +65,8 @@ struct Job {
             binaryMath,
             unaryMathF32,
             binaryMathF32,
-            shared};
+            shared,
+            ways};
   }
 
   void split() {

@@ -75,6 +75,19 @@ bool tenon::runtime::requestAmx() {
   return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
 }
 
+int64_t tenon::runtime::cacheWays() {
+  // Intel's and AMD's leaves tell the same of each level, the first by 0.
+  constexpr unsigned leaves[] = {0x4, 0x8000001d}, typeMask = 0x1f, data = 1;
+  for (unsigned leaf : leaves) {
+    Registers level = cpuid(leaf, 0);
+    unsigned line = (level.ebx & 0xfff) + 1, ways = (level.ebx >> 22) + 1;
+    unsigned sets = level.ecx + 1;
+    if ((level.eax & typeMask) == data && line * sets == 4096)
+      return ways;
+  }
+  return 8;
+}
+
 const char *tenon::runtime::featureName(uint64_t features) {
   if (features & TENON_CPU_AVX2)
     return "AVX2 and FMA";

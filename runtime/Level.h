@@ -17,6 +17,10 @@ uint64_t machineFeatures();
 /// signal stack has no room for them.
 bool requestAmx();
 
+/// Lines of the first level of the data cache that addresses a multiple of
+/// 4 KiB apart share; where the CPU does not say, as few as any has.
+int64_t cacheWays();
+
 /// "AVX-512 VNNI": the first bit of `features` by name; never null.
 const char *featureName(uint64_t features);
 

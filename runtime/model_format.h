@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define TENON_FORMAT_MAJOR 2 // A reader refuses another major.
-#define TENON_FORMAT_MINOR 2 // A reader refuses a newer minor.
+#define TENON_FORMAT_MINOR 3 // A reader refuses a newer minor.
 #define TENON_FOOTER_MAGIC UINT64_C(0x315f4e4f4e45545f) // "_TENON_1"
 #define TENON_WEIGHTS_BLOCK (UINT64_C(1) << 20) // One checksum per block.
 #define TENON_WEIGHTS_ALIGN 4096                // Of the weights in the file.
@@ -316,6 +316,9 @@ typedef struct tenon_kernel_context_t {
   float (*const *unary_f32)(float);
   float (*const *binary_f32)(float, float);
   void *shared; // Of the launch; its first TENON_SHARED_ZEROS bytes start as 0.
+  // Since format 2.3. Lines of the first level of the cache that addresses a
+  // multiple of 4 KiB apart share on this machine.
+  int64_t cache_ways;
 } tenon_kernel_context_t;
 
 // Computes rows [begin, end). Returns 0, or a fault: code | ordinal << 8,

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 using namespace tenon;
 using namespace tenon::test;
@@ -58,6 +59,14 @@ TEST(Level, ItIsWhatTheCpuSays) {
   EXPECT_EQ(bool(features & TENON_CPU_AMX),
             __builtin_cpu_supports("amx-bf16") &&
                 __builtin_cpu_supports("amx-int8"));
+}
+
+TEST(Level, WaysOfTheCacheAreWhatTheSystemSays) {
+  int64_t ways = runtime::cacheWays();
+  EXPECT_GE(ways, 1);
+  // 0 where the system does not know either.
+  if (long known = sysconf(_SC_LEVEL1_DCACHE_ASSOC); known > 0)
+    EXPECT_EQ(ways, known);
 }
 
 TEST(Level, AmxIsAskedFor) {

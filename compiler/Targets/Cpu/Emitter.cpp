@@ -180,6 +180,12 @@ Value Emitter::sharedBase() {
                  number(place));
 }
 
+Value Emitter::cacheWays() {
+  constexpr int64_t place = 6; // In tenon_kernel_context_t.
+  return atEntry(
+      [&] { return loadRaw(context, b.getI64Type(), number(place)); });
+}
+
 Value Emitter::argumentBuffer(unsigned i) {
   // An argument that the result overwrites has the result's address: read
   // through one pointer, so that the code knows that they are the same.

@@ -128,6 +128,8 @@ public:
   void storeRaw(Value value, Value base, Value offset);
   /// Byte areas of scratch memory, as kernel::scratchAreas lists them.
   Value scratch(unsigned area);
+  /// Of the machine that runs the kernel: see CpuLevel.
+  Value cacheWays();
   /// What all pieces of the launch share.
   Value shared();
   /// The buffer of a block argument, or of yielded value i.

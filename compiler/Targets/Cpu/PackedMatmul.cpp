@@ -28,6 +28,7 @@
 
 #include "compiler/Targets/Cpu/AmxStrip.h"
 #include "compiler/Targets/Cpu/ListedRows.h"
+#include "compiler/Targets/Cpu/MatmulBatches.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
@@ -80,10 +81,9 @@ public:
     interleaves = canInterleaveLhs(e.level, kind) &&
                   rhsPanels.takesInterleaved() && !widensLhs;
     rowPadding = widensLhs ? kernel::widenedRowPadding : 0;
-    copies = listed || widensLhs ||
-             !this->view.lhsDepthStride().isConstant(1) ||
-             (this->view.rowsLiePagesApart() && interleaves && mostPanels > 1 &&
-              e.level.cacheWays <= kernel::interleavedRows);
+    copies = listed || widensLhs || !this->view.lhsDepthStride().isConstant(1);
+    mayCopy = !copies && this->view.rowsLiePagesApart() && interleaves &&
+              mostPanels > 1 && e.level.cacheWays <= kernel::interleavedRows;
     auto behind = [&](Value area, int64_t bytes) {
       if (bytes == 0)
         return area;
@@ -111,7 +111,15 @@ public:
   }
 
   void emit() {
-    withAmx(e, usesAmx(e.level, kind), [&] { emitBatches(); });
+    withAmx(e, usesAmx(e.level, kind), [&] {
+      if (!mayCopy)
+        return emitBatches();
+      Value ways = e.cacheWays(), most = e.number(kernel::interleavedRows);
+      copies = true;
+      e.ifThen(e.less(ways, e.add(most, e.number(1))), [&] { emitBatches(); });
+      copies = false;
+      e.ifThen(e.less(most, ways), [&] { emitBatches(); });
+    });
   }
 
 private:
@@ -122,13 +130,9 @@ private:
                     : RowBlocks(e, rows, blocks, kind, copies && interleaves);
     if (view.batchDims.empty())
       return emitBatch(e.number(0), e.begin, e.end);
-    Value count = e.mul(blocks, panels), units = e.max(count, e.number(1));
-    Value batches = e.ceilDiv(e.end, units);
-    e.loop(e.div(e.begin, units), batches, [&](Value batch) {
-      Value first = e.mul(batch, units);
-      emitBatch(batch, e.sub(e.max(e.begin, first), first),
-                e.min(e.sub(e.end, first), count));
-    });
+    forEachBatch(
+        e, e.mul(blocks, panels),
+        [&](Value batch, Value from, Value to) { emitBatch(batch, from, to); });
   }
 
   bool isTall() const { return mostBlocks > groupBlocks; }
@@ -151,25 +155,13 @@ private:
                   bool inPairs) {
     auto argument = cast<BlockArgument>(operand.base);
     bool isHalf = graph::getElementType(argument).isBF16();
+    int64_t elements = inPairs ? 2 : 1;
     auto valueOf = [&](Expr expr) {
-      Value value = e.valueOf(expr);
-      return inPairs ? e.div(value, e.number(2)) : value;
+      return e.div(e.valueOf(expr), e.number(elements));
     };
-    Value offset = valueOf(operand.offset);
-    SmallVector<Expr> dims = graph::getDims(tensor);
-    size_t own = dims.size() - 2;
-    if (!view.batchDims.empty() && own > 0) {
-      Indices sizes;
-      for (Expr dim : view.batchDims)
-        sizes.push_back(e.valueOf(dim));
-      Indices index = e.delinearise(batch, sizes);
-      size_t skip = sizes.size() - own;
-      for (size_t i = 0; i < own; ++i) {
-        Value at =
-            e.broadcastAxis(index[skip + i], view.batchDims[skip + i], dims[i]);
-        offset = e.add(offset, e.mul(at, valueOf(operand.strides[i])));
-      }
-    }
+    Value offset =
+        batchOffset(e, operand, tensor, view.batchDims, batch, elements);
+    size_t own = operand.strides.size() - 2;
     Matrix matrix;
     matrix.isHalf = isHalf && !inPairs;
     matrix.base = e.argumentBuffer(argument.getArgNumber());
@@ -476,6 +468,7 @@ private:
   bool isBare, isOneBlock, interleaves;
   bool hasScratch; // For sums that wait.
   bool copies;     // The group's slice of lhs, to scratch memory.
+  bool mayCopy;    // It, where eight of its rows share too few lines.
   Value copy, blocks;
   std::optional<RowBlocks> rowBlocks;
   Value sums, waiting; // Of a tile, of a group.

@@ -1,0 +1,27 @@
+//===- MatmulBatches.h - Products of many pairs of matrices ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_MATMULBATCHES_H
+#define TENON_COMPILER_TARGETS_CPU_MATMULBATCHES_H
+
+#include "compiler/Targets/Cpu/Emitter.h"
+#include "dialects/Kernel/StridedView.h"
+
+namespace tenon::cpu {
+
+/// Runs `body` for what of each batch, of so many rows of the launch, is in
+/// rows [begin, end) of the kernel: its part [from, to).
+void forEachBatch(
+    Emitter &e, Value rowsOfBatch,
+    llvm::function_ref<void(Value batch, Value from, Value to)> body);
+
+/// Where the matrix of a batch begins in the memory of `tensor`, which is an
+/// operand of a product whose other axes are `batchDims`: in units of
+/// `elements`, which all strides are multiples of.
+Value batchOffset(Emitter &e, const kernel::StridedView &view, Value tensor,
+                  llvm::ArrayRef<Expr> batchDims, Value batch,
+                  int64_t elements = 1);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_MATMULBATCHES_H
