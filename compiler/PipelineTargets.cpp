@@ -27,6 +27,7 @@ Multiplied multipliedBy(ModuleOp module, const CompileOptions &options) {
                 options.usesPrecision(Precision::Int4Weights);
   for (auto function : module.getOps<kernel::FuncOp>())
     found.quads |= function.getSchedule() == "PackedMatmulInt8" ||
+                   function.getSchedule() == "BatchedMatmulInt8" ||
                    function.getSchedule() == "LineConvInt8" ||
                    function.getSchedule() == "PackedConvInt8";
   module.walk(

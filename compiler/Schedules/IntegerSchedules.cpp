@@ -27,49 +27,84 @@ kernel::IntegerMatmulView sizesOf(const KernelView &view) {
 
 } // namespace
 
-std::optional<std::string> refusalPackedMatmulInt8(const KernelView &view) {
+/// Why a kernel cannot run over panels of bytes.
+static std::optional<std::string> refusalOfQuads(const KernelView &view) {
   graph::MatmulOp matmul = matmulOf(view);
   if (!matmul)
     return "its root is no matmul";
   std::optional<kernel::IntegerMatmulView> sizes =
       kernel::integerMatmulViewOf(matmul);
   if (!sizes)
-    return "its operands are no rows and matrix of ui8 or i8 less zero points";
+    return "its operands are no matrices of ui8 or i8 less zero points";
   if (!isa<BlockArgument>(sizes->lhs.view.base))
     return "lhs is computed in the kernel";
-  auto rhs = dyn_cast<BlockArgument>(sizes->rhs.view.base);
-  if (!rhs || !view.isWeight[rhs.getArgNumber()] ||
-      graph::getDims(rhs) != graph::getDims(matmul.getRhs()))
-    return "rhs is no weight";
-  if (!rhs.hasOneUse())
-    return "rhs has another user in the kernel";
+  if (!isa<BlockArgument>(sizes->rhs.view.base))
+    return "rhs is computed in the kernel";
   if (movesBehind(view, matmul))
     return "it moves data behind the matmul";
   return std::nullopt;
 }
 
+std::optional<std::string> refusalPackedMatmulInt8(const KernelView &view) {
+  if (std::optional<std::string> why = refusalOfQuads(view))
+    return why;
+  graph::MatmulOp matmul = matmulOf(view);
+  kernel::IntegerMatmulView sizes = sizesOf(view);
+  auto rhs = cast<BlockArgument>(sizes.rhs.view.base);
+  if (!view.isWeight[rhs.getArgNumber()] ||
+      graph::getDims(rhs) != graph::getDims(matmul.getRhs()))
+    return "rhs is no weight";
+  if (!sizes.batchDims.empty() || graph::getRank(rhs) != 2)
+    return "rhs is not one matrix";
+  if (sizes.columns.asConstant().value_or(0) == 0 ||
+      sizes.depth.asConstant().value_or(0) == 0)
+    return "rhs is empty, or has a size that is no number";
+  if (!rhs.hasOneUse())
+    return "rhs has another user in the kernel";
+  return std::nullopt;
+}
+
+namespace {
+
+/// What blocks of rows and panels make units of.
+struct Units {
+  Expr blocks, panels;
+  Expr least; // Units that are worth a thread's while: some microseconds.
+
+  explicit Units(const kernel::IntegerMatmulView &sizes) {
+    constexpr int64_t pieceProducts = 600000;
+    auto number = [&](int64_t value) {
+      return Expr::constant(sizes.rows.getContext(), value);
+    };
+    blocks = sizes.rows.ceilDiv(number(kernel::blockRows));
+    panels = sizes.columns.ceilDiv(number(kernel::panelColumns));
+    Expr products = sizes.rows.min(number(kernel::blockRows)) * sizes.depth *
+                    kernel::panelColumns;
+    if (products)
+      least = number(pieceProducts).ceilDiv(products.max(number(1)));
+  }
+};
+
+} // namespace
+
 /// A unit is a panel of a block of rows, as in Packing.h. A copy of lhs is for
 /// all panels of a piece.
 kernel::Geometry geometryPackedMatmulInt8(const KernelView &view) {
-  constexpr int64_t pieceProducts = 600000; // Some microseconds.
   kernel::IntegerMatmulView sizes = sizesOf(view);
+  Units of(sizes);
   auto number = [&](int64_t value) {
     return Expr::constant(sizes.rows.getContext(), value);
   };
-  Expr blocks = sizes.rows.ceilDiv(number(kernel::blockRows));
-  Expr panels = number(llvm::divideCeil(sizes.columns, kernel::panelColumns));
-  Expr units = blocks * panels;
-  Expr height = sizes.rows.min(number(kernel::blockRows));
-  Expr products = height * number(kernel::panelColumns * sizes.depth);
-  if (!units || !products)
+  Expr units = of.blocks * of.panels;
+  if (!units || !of.least)
     return {};
-  Expr least = number(pieceProducts).ceilDiv(products.max(number(1)));
   int64_t fewest = sizes.copiesLhs() ? 8 : 4;
-  Expr wanted = panels.floorDiv(number(8)).max(number(fewest)).min(number(16));
-  Expr grain = blocks.min(number(kernel::groupBlocks)) * wanted;
+  Expr wanted =
+      of.panels.floorDiv(number(8)).max(number(fewest)).min(number(16));
+  Expr grain = of.blocks.min(number(kernel::groupBlocks)) * wanted;
   Expr share = units.ceilDiv(number(sizes.copiesLhs() ? 2 : 4));
-  grain = grain.min(share.max(least));
-  return {units, grain, number(sizes.scratchBytes())};
+  grain = grain.min(share.max(of.least));
+  return {units, grain, sizes.scratch(/*packsRhs=*/false).all()};
 }
 
 SmallVector<std::string> layoutsPackedMatmulInt8(const KernelView &view) {
@@ -77,6 +112,35 @@ SmallVector<std::string> layoutsPackedMatmulInt8(const KernelView &view) {
   auto rhs = cast<BlockArgument>(sizesOf(view).rhs.view.base);
   layouts[rhs.getArgNumber()] = kernel::quadsLayout.str();
   return layouts;
+}
+
+//===--- BatchedMatmulInt8 ---===//
+
+std::optional<std::string> refusalBatchedMatmulInt8(const KernelView &view) {
+  return refusalOfQuads(view);
+}
+
+/// Pieces are whole groups of rows by all panels, which share a copy and what
+/// is packed, or some groups; of few, parts of them.
+kernel::Geometry geometryBatchedMatmulInt8(const KernelView &view) {
+  kernel::IntegerMatmulView sizes = sizesOf(view);
+  Units of(sizes);
+  auto number = [&](int64_t value) {
+    return Expr::constant(sizes.rows.getContext(), value);
+  };
+  Expr batches = graph::product(sizes.rows.getContext(), sizes.batchDims);
+  Expr group =
+      of.blocks.min(number(sizes.blocksOfGroup(/*packsRhs=*/true))) * of.panels;
+  if (!batches || !group || !of.least)
+    return {};
+  Expr units = batches * of.blocks * of.panels;
+  Expr share = units.ceilDiv(number(4));
+  return {units, group.min(share).max(of.least),
+          sizes.scratch(/*packsRhs=*/true).all()};
+}
+
+SmallVector<std::string> layoutsBatchedMatmulInt8(const KernelView &view) {
+  return SmallVector<std::string>(view.body.getNumArguments());
 }
 
 //===--- MatmulMmaInt8 ---===//

@@ -12,6 +12,10 @@ std::optional<std::string> refusalPackedMatmulInt8(const KernelView &view);
 kernel::Geometry geometryPackedMatmulInt8(const KernelView &view);
 llvm::SmallVector<std::string> layoutsPackedMatmulInt8(const KernelView &view);
 
+std::optional<std::string> refusalBatchedMatmulInt8(const KernelView &view);
+kernel::Geometry geometryBatchedMatmulInt8(const KernelView &view);
+llvm::SmallVector<std::string> layoutsBatchedMatmulInt8(const KernelView &view);
+
 std::optional<std::string> refusalMatmulMmaInt8(const KernelView &view);
 kernel::Geometry geometryMatmulMmaInt8(const KernelView &view);
 llvm::SmallVector<std::string> layoutsMatmulMmaInt8(const KernelView &view);

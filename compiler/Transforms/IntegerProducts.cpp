@@ -1,9 +1,10 @@
 //===- IntegerProducts.cpp - Products of quantized numbers ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is not one number for all of k cannot leave the sum: a scale for each
-// row of the weight, or for blocks of them, keeps a product in f32. So do
-// groups of a convolution (see IntegerConvs.cpp).
+// Of two activations as of one and a weight. What is not one number for all of
+// k cannot leave the sum: a scale for each row of the weight, or for blocks of
+// them, keeps a product in f32. So do groups of a convolution (see
+// IntegerConvs.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +58,7 @@ private:
       return;
     std::string why = refusal(left, right, rhsViews);
     if (why.empty())
-      makeInteger(op, left, lhsViews, right, !rhsViews.empty());
+      makeInteger(op, left, lhsViews, right, rhsViews);
     else if (explain)
       op.emitRemark("multiplies f32: ") << why;
   }
@@ -69,8 +70,12 @@ private:
       return "an operand is not of 8 bits";
     if (!isOneNumber(left.getScale()) || !isOneNumber(left.getZeroPoint()))
       return "lhs has several scales";
-    Value weight = right.getInput();
-    if (!weight.getDefiningOp<graph::WeightOp>() || graph::getRank(weight) != 2)
+    Value numbers = right.getInput();
+    if (!numbers.getDefiningOp<graph::WeightOp>())
+      return isOneNumber(right.getScale()) && isOneNumber(right.getZeroPoint())
+                 ? ""
+                 : "rhs is no weight and has several scales";
+    if (graph::getRank(numbers) != 2)
       return "rhs is no matrix of weights";
     bool turned = rhsViews.size() == 1 && exchangesTwo(rhsViews[0]);
     if (!rhsViews.empty() && !turned)
@@ -87,17 +92,17 @@ private:
 
   void makeInteger(graph::MatmulOp op, graph::DequantizeOp left,
                    ArrayRef<Operation *> lhsViews, graph::DequantizeOp right,
-                   bool isTurned) {
+                   ArrayRef<Operation *> rhsViews) {
     OpBuilder builder(op);
     Location loc = op.getLoc();
     QuantizedFactor lhs = QuantizedFactor::of(left, weights),
                     rhs = QuantizedFactor::of(right, weights);
-    lhs.numbers = throughViews(builder, lhsViews, lhs.numbers);
-    for (Value *each : {&lhs.zero, &lhs.scale})
-      *each = *each ? asScalar(builder, *each) : Value();
-    for (Value *each : {&rhs.numbers, &rhs.zero, &rhs.scale})
-      if (isTurned && *each)
-        *each = turned(builder, *each);
+    see(builder, lhs, lhsViews);
+    if (!rhs.numbers.getDefiningOp<graph::WeightOp>())
+      see(builder, rhs, rhsViews);
+    else if (!rhsViews.empty())
+      for (Value *each : {&rhs.numbers, &rhs.zero, &rhs.scale})
+        *each = *each ? turned(builder, *each) : Value();
     SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
     Value first = lhs.centered(builder, loc);
     Value second = rhs.centered(builder, loc);
@@ -113,6 +118,14 @@ private:
         graph::MulOp::create(builder, loc, op.getType(), wide, scale);
     op.getResult().replaceAllUsesWith(result);
     eraseUnused(op);
+  }
+
+  /// Brings views in front of a factor that has one scale and zero point.
+  static void see(OpBuilder &builder, QuantizedFactor &factor,
+                  ArrayRef<Operation *> views) {
+    factor.numbers = throughViews(builder, views, factor.numbers);
+    for (Value *each : {&factor.zero, &factor.scale})
+      *each = *each ? asScalar(builder, *each) : Value();
   }
 
   /// The transpose of a matrix; what is one number or a vector stays.

@@ -234,9 +234,12 @@ private:
     std::optional<kernel::IntegerMatmulView> view;
     if (matmul)
       view = kernel::integerMatmulViewOf(matmul);
-    return view && (!isCuda || kernel::byteProductOf(matmul)) &&
-           view->rhs.view.base.getDefiningOp<graph::WeightOp>() &&
-           view->lhs.view.base.getParentBlock() == &block;
+    if (!view || view->lhs.view.base.getParentBlock() != &block)
+      return false;
+    bool isByWeight = view->rhs.view.base.getDefiningOp<graph::WeightOp>();
+    if (isCuda)
+      return isByWeight && kernel::byteProductOf(matmul);
+    return isByWeight || view->rhs.view.base.getParentBlock() == &block;
   }
 
   bool convolvesBytes(graph::ConvOp op) const {
@@ -282,11 +285,15 @@ private:
   /// Gives a product casts and zero points of its own, for its kernel to read
   /// the numbers.
   void copyFactors(Operation *op) {
-    for (OpOperand &operand : op->getOpOperands()) {
-      // A convolution reads its image in place only.
-      kernel::IntegerFactor factor =
-          isa<graph::ConvOp>(op) ? *kernel::integerFactorInPlace(operand.get())
-                                 : *kernel::integerRowsOf(operand.get());
+    SmallVector<kernel::IntegerFactor, 2> factors;
+    if (auto matmul = dyn_cast<graph::MatmulOp>(op)) {
+      auto view = *kernel::integerMatmulViewOf(matmul);
+      factors = {std::move(view.lhs), std::move(view.rhs)};
+    } else { // A convolution reads its image in place only.
+      for (Value operand : op->getOperands())
+        factors.push_back(*kernel::integerFactorInPlace(operand));
+    }
+    for (auto [operand, factor] : llvm::zip(op->getOpOperands(), factors)) {
       Chain chain = kernel::factorOpsOf(operand.get(), factor);
       copyChain(operand, chain, factor.view.base);
       copyZero(operand.get(), factor);

@@ -34,20 +34,20 @@ bool isCentered(const IntegerFactor &factor) {
 
 std::optional<MatmulView> byteProductOf(graph::MatmulOp op) {
   std::optional<IntegerMatmulView> bytes = integerMatmulViewOf(op);
-  if (!bytes || !isCentered(bytes->lhs) || !bytes->rhs.isSigned() ||
-      bytes->rhs.zero || !bytes->lhs.view.strides.back().isConstant(1) ||
+  if (!bytes || !bytes->batchDims.empty() ||
+      bytes->columns.asConstant().value_or(0) == 0 ||
+      bytes->depth.asConstant().value_or(0) == 0 || !isCentered(bytes->lhs) ||
+      !bytes->rhs.isSigned() || bytes->rhs.zero ||
+      !bytes->lhs.view.strides.back().isConstant(1) ||
       graph::getDims(bytes->rhs.view.base) != graph::getDims(op.getRhs()) ||
       !bytes->rhs.view.strides.back().isConstant(1))
     return std::nullopt;
-  auto number = [&](int64_t value) {
-    return Expr::constant(op.getContext(), value);
-  };
   MatmulView view{bytes->lhs.view,
                   bytes->rhs.view,
                   {},
                   bytes->rows,
-                  number(bytes->columns),
-                  number(bytes->depth),
+                  bytes->columns,
+                  bytes->depth,
                   {},
                   {},
                   {},

@@ -39,6 +39,14 @@ bool isSameAlong(Value zero, size_t fromLast) {
   return dims.size() < fromLast || dims[dims.size() - fromLast].isConstant(1);
 }
 
+/// Whether a zero point, if there is one, has no axes but of size 1.
+bool isOneNumber(Value zero) {
+  return !zero || llvm::all_of(graph::getDims(zero),
+                               [](Expr dim) { return dim.isConstant(1); });
+}
+
+constexpr int64_t lineBytes = 64, setBytes = 4096;
+
 bool isMultipleOf(Expr expr, int64_t number) {
   return expr.isConstant(0) ||
          bool(expr.exactDiv(Expr::constant(expr.getContext(), number)));
@@ -102,39 +110,80 @@ SmallVector<Operation *> factorOpsOf(Value operand,
 
 bool IntegerMatmulView::copiesLhs() const {
   Expr stride = lhsRowStride();
-  return lhs.isSigned() || depth % quadSteps != 0 ||
+  return lhs.isSigned() || !isMultipleOf(depth, quadSteps) ||
          !lhs.view.strides.back().isConstant(1) ||
          !isMultipleOf(stride, quadSteps) ||
-         (!stride.isConstant(0) && isMultipleOf(stride, 4096));
+         (!stride.isConstant(0) && isMultipleOf(stride, setBytes));
 }
 
-int64_t IntegerMatmulView::copyStride() const {
-  int64_t stride = llvm::alignTo(depth, 64);
-  // Eight rows 4 KiB apart would meet in one set of the cache.
-  return stride % 4096 == 0 ? stride + 64 : stride;
+/// Eight rows a multiple of `setBytes` apart would meet in one set of the
+/// cache.
+Expr IntegerMatmulView::copyStride() const {
+  MLIRContext *context = depth.getContext();
+  if (std::optional<int64_t> known = depth.asConstant()) {
+    int64_t stride = llvm::alignTo(*known, lineBytes);
+    return Expr::constant(context,
+                          stride % setBytes == 0 ? stride + lineBytes : stride);
+  }
+  // An odd number of lines.
+  return depth.ceilDiv(Expr::constant(context, 2 * lineBytes)) *
+             (2 * lineBytes) +
+         lineBytes;
 }
 
-int64_t IntegerMatmulView::scratchBytes() const {
-  return copiesLhs() ? groupBlocks * blockRows * copyStride() : 0;
+bool IntegerMatmulView::rhsLiesInQuads() const {
+  ArrayRef<Expr> strides = rhs.view.strides;
+  return isMultipleOf(depth, quadSteps) &&
+         strides[strides.size() - 2].isConstant(1) &&
+         isMultipleOf(strides.back(), quadSteps);
+}
+
+int64_t IntegerMatmulView::blocksOfGroup(bool packsRhs) const {
+  return packsRhs && !copiesLhs() ? tallGroupBlocks : groupBlocks;
+}
+
+IntegerMatmulView::Scratch IntegerMatmulView::scratch(bool packsRhs) const {
+  MLIRContext *context = depth.getContext();
+  int64_t height = blocksOfGroup(packsRhs) * blockRows;
+  Expr none = Expr::constant(context, 0);
+  Expr lines = depth.ceilDiv(Expr::constant(context, quadSteps)) + 1;
+  return {copiesLhs() ? copyStride() * height : none,
+          needsRowSums() ? Expr::constant(context, height * 4) : none,
+          packsRhs ? lines * (panelColumns * 4) : none};
+}
+
+/// Both operands as they lie.
+static std::optional<IntegerMatmulView> batchesOf(graph::MatmulOp op) {
+  std::optional<IntegerFactor> lhs = integerFactorOf(op.getLhs());
+  std::optional<IntegerFactor> rhs = integerFactorOf(op.getRhs());
+  if (!lhs || !rhs || !isOneNumber(lhs->zero) || !isOneNumber(rhs->zero))
+    return std::nullopt;
+  SmallVector<Expr> result = graph::getDims(op.getResult());
+  SmallVector<Expr> batchDims(ArrayRef(result).drop_back(2));
+  return IntegerMatmulView{
+      std::move(*lhs),      std::move(*rhs),
+      std::move(batchDims), result[result.size() - 2],
+      result.back(),        graph::getDims(op.getLhs()).back()};
 }
 
 std::optional<IntegerMatmulView> integerMatmulViewOf(graph::MatmulOp op) {
-  if (!graph::getElementType(op.getResult()).isSignlessInteger(32))
+  SmallVector<Expr> result = graph::getDims(op.getResult());
+  if (!graph::getElementType(op.getResult()).isSignlessInteger(32) ||
+      graph::getRank(op.getLhs()) < 2 || graph::getRank(op.getRhs()) < 2)
     return std::nullopt;
   std::optional<IntegerFactor> lhs = integerRowsOf(op.getLhs());
   std::optional<IntegerFactor> rhs = integerRowsOf(op.getRhs());
-  if (!lhs || !rhs || !isSameAlong(lhs->zero, 1) || !isSameAlong(rhs->zero, 2))
-    return std::nullopt;
-  auto matrix = cast<RankedTensorType>(op.getRhs().getType());
-  if (matrix.getRank() != 2 || !matrix.hasStaticShape() ||
-      matrix.getNumElements() == 0)
-    return std::nullopt;
-  SmallVector<Expr> result = graph::getDims(op.getResult());
   Expr rows = graph::product(op.getContext(), ArrayRef(result).drop_back());
-  if (!rows)
+  if (!lhs || !rhs || !rows || graph::getRank(op.getRhs()) != 2)
+    return batchesOf(op);
+  if (!isSameAlong(lhs->zero, 1) || !isSameAlong(rhs->zero, 2))
     return std::nullopt;
-  return IntegerMatmulView{std::move(*lhs), std::move(*rhs), rows,
-                           matrix.getDimSize(1), matrix.getDimSize(0)};
+  return IntegerMatmulView{std::move(*lhs),
+                           std::move(*rhs),
+                           {},
+                           rows,
+                           result.back(),
+                           graph::getDims(op.getLhs()).back()};
 }
 
 } // namespace tenon::kernel

@@ -10,6 +10,8 @@
 // [ceil(K / 4) + 1][panelColumns][4], where the last line of a panel is of i32.
 // The numbers are i8, those of a ui8 less 128; what is beyond K or N is zero.
 //
+// Of other operands on the right, panels are packed so on the way.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_DIALECTS_KERNEL_INTEGERMATMULVIEW_H
@@ -51,11 +53,14 @@ std::optional<IntegerFactor> integerFactorInPlace(mlir::Value operand);
 llvm::SmallVector<mlir::Operation *> factorOpsOf(mlir::Value operand,
                                                  const IntegerFactor &factor);
 
-/// A product by a matrix, all of whose other axes are counted as rows.
+/// A product of bytes, as batches of [rows, depth] x [depth, columns]. The
+/// result is row-major: row r of batch b is its row b * rows + r.
 struct IntegerMatmulView {
   IntegerFactor lhs, rhs;
-  Expr rows;
-  int64_t columns, depth;
+  /// The result's axes before the last two; none where rhs is a matrix and the
+  /// axes of lhs but the last can all be counted as rows.
+  llvm::SmallVector<Expr> batchDims;
+  Expr rows, columns, depth;
 
   Expr lhsRowStride() const {
     return lhs.view.strides[lhs.view.strides.size() - 2];
@@ -63,15 +68,27 @@ struct IntegerMatmulView {
   /// Whether the instructions cannot take rows of lhs as they lie.
   bool copiesLhs() const;
   /// Bytes from row to row of a copy.
-  int64_t copyStride() const;
-  /// Bytes of a copy of a group's rows, or 0.
-  int64_t scratchBytes() const;
+  Expr copyStride() const;
+  /// Whether four steps of k of each column of rhs lie where a word can.
+  bool rhsLiesInQuads() const;
   /// Whether sums of rows of lhs are needed beside the product.
   bool needsRowSums() const { return rhs.zero || !rhs.isSigned(); }
+
+  /// Blocks of rows in a group: many where they share a panel that is packed
+  /// on the way, and no copy has to have room for them.
+  int64_t blocksOfGroup(bool packsRhs) const;
+  /// Bytes of scratch memory: for a copy of a group's rows of lhs, for their
+  /// sums, and for a panel that is packed on the way. An expression that
+  /// overflowed is null.
+  struct Scratch {
+    Expr copy, sums, panel;
+    Expr all() const { return copy + sums + panel; }
+  };
+  Scratch scratch(bool packsRhs) const;
 };
 
-/// nullopt where the operands are no such numbers, a zero point differs along
-/// k, sizes of rhs are no numbers, or rows do not lie one behind the other.
+/// nullopt where the operands are no such numbers, or a zero point differs
+/// along k; where there are batches, it is one number.
 std::optional<IntegerMatmulView> integerMatmulViewOf(graph::MatmulOp op);
 
 } // namespace tenon::kernel

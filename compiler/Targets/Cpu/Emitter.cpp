@@ -47,7 +47,9 @@ LogicalResult Emitter::emitRows() {
   if (kernel.getSchedule() == "BatchedMatmul")
     return emitPanelMatmul(*this, /*isPacked=*/false);
   if (kernel.getSchedule() == "PackedMatmulInt8")
-    return emitIntegerMatmul(*this);
+    return emitIntegerMatmul(*this, /*isPacked=*/true);
+  if (kernel.getSchedule() == "BatchedMatmulInt8")
+    return emitIntegerMatmul(*this, /*isPacked=*/false);
   if (kernel.getSchedule() == "LineConv" ||
       kernel.getSchedule() == "LineConvInt8")
     return emitLineConv(*this);

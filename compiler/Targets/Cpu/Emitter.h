@@ -273,8 +273,8 @@ Value resizedElement(Emitter &e, graph::ResizeOp op,
 /// The loop nest of the PackedMatmul schedule, and of BatchedMatmul.
 mlir::LogicalResult emitPanelMatmul(Emitter &e, bool isPacked);
 
-/// That of the PackedMatmulInt8 schedule.
-mlir::LogicalResult emitIntegerMatmul(Emitter &e);
+/// That of PackedMatmulInt8, and of BatchedMatmulInt8.
+mlir::LogicalResult emitIntegerMatmul(Emitter &e, bool isPacked);
 
 /// Those of the schedules of convolutions.
 mlir::LogicalResult emitPackedConv(Emitter &e);

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Units, groups and panels are those of Packing.h, and all of k is one block.
+// Of two activations, the one on the right is packed on the way, a panel for
+// all rows of a group.
+//
 // The instructions multiply ui8 by i8. So numbers of lhs that are i8 count from
 // 128 below, and those of rhs that are ui8 from 128 above, as do their zero
 // points. With a and b for what is multiplied, y and z for the zero points,
@@ -9,7 +12,7 @@
 //   sum (a - y) (b - z) = sum a b - y sum b - z (sum a - K y)
 //
 // modulo 2^32, of which sum b lies packed behind each panel, and sum a is made
-// where z can differ from zero.
+// where z can differ from zero: once for all panels of a piece.
 //
 // Rows of lhs that the instructions cannot take as they lie are first copied to
 // scratch memory, a group's at a time.
@@ -17,7 +20,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/AmxStrip.h"
+#include "compiler/Targets/Cpu/MatmulBatches.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/QuadPanel.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -34,50 +39,62 @@ using kernel::quadSteps;
 
 class IntegerMatmul {
 public:
-  IntegerMatmul(Emitter &e, graph::MatmulOp op, kernel::IntegerMatmulView view)
-      : e(e), op(op), view(std::move(view)), i8(e.b.getI8Type()),
-        i32(e.b.getI32Type()), rows(e.valueOf(this->view.rows)),
-        lines(llvm::divideCeil(this->view.depth, quadSteps)),
-        panels(llvm::divideCeil(this->view.columns, panelColumns)) {
+  IntegerMatmul(Emitter &e, graph::MatmulOp op, kernel::IntegerMatmulView view,
+                bool isPacked)
+      : e(e), op(op), view(std::move(view)), isPacked(isPacked),
+        i8(e.b.getI8Type()), i32(e.b.getI32Type()),
+        mostBlocks(this->view.blocksOfGroup(!isPacked)),
+        rows(e.valueOf(this->view.rows)),
+        columns(e.valueOf(this->view.columns)),
+        depth(e.valueOf(this->view.depth)),
+        lines(e.ceilDiv(depth, e.number(quadSteps))),
+        panels(e.ceilDiv(columns, e.number(panelColumns))),
+        blocks(e.ceilDiv(rows, e.number(blockRows))),
+        rowBlocks(e, rows, blocks, StripKind::Quads, /*interleaved=*/false),
+        copies(this->view.copiesLhs()) {
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
-    height = stripTileRows(e.level, StripKind::Quads);
-    sums = onStack(height * panelColumns);
-    if (this->view.needsRowSums())
-      rowSums = onStack(height);
-    auto argumentOf = [](const kernel::IntegerFactor &factor) {
-      return cast<BlockArgument>(factor.view.base).getArgNumber();
-    };
-    packed = e.argumentBuffer(argumentOf(this->view.rhs));
-    lhs = byteAt(e.argumentBuffer(argumentOf(this->view.lhs)),
-                 e.valueOf(this->view.lhs.view.offset));
-    rowStride = e.valueOf(this->view.lhsRowStride());
-    if (this->view.copiesLhs()) {
-      copy = e.scratch(0);
-      copyStride = e.number(this->view.copyStride());
-    }
+    sums = e.atEntry([&]() -> Value {
+      return LLVM::AllocaOp::create(
+          e.b, LLVM::LLVMPointerType::get(e.b.getContext()), i32,
+          e.number(stripTileRows(e.level, StripKind::Quads) * panelColumns),
+          64);
+    });
+    stride =
+        e.valueOf(copies ? this->view.copyStride() : this->view.lhsRowStride());
+    kernel::IntegerMatmulView::Scratch areas = this->view.scratch(!isPacked);
+    copy = e.scratch(0);
+    rowSums = behind(copy, areas.copy);
+    panelArea = behind(rowSums, areas.sums);
   }
 
   void emit() {
-    Value blocks = e.ceilDiv(rows, e.number(blockRows));
-    RowBlocks rowBlocks(e, rows, blocks, StripKind::Quads,
-                        /*interleaved=*/false);
-    Value units = e.number(panels * groupBlocks);
-    Value groups = e.ceilDiv(e.end, e.number(panels * groupBlocks));
-    e.loop(e.div(e.begin, units), groups, [&](Value group) {
+    if (view.batchDims.empty())
+      return emitBatch(e.number(0), e.begin, e.end);
+    forEachBatch(
+        e, e.mul(blocks, panels),
+        [&](Value batch, Value from, Value to) { emitBatch(batch, from, to); });
+  }
+
+private:
+  void emitBatch(Value batch, Value begin, Value end) {
+    lhs = baseOf(view.lhs, op.getLhs(), batch);
+    if (!isPacked)
+      rhs = baseOf(view.rhs, op.getRhs(), batch);
+    resultRow = e.mul(batch, rows);
+    Value units = e.max(e.mul(panels, e.number(mostBlocks)), e.number(1));
+    e.loop(e.div(begin, units), e.ceilDiv(end, units), [&](Value group) {
       Value first = e.mul(group, units);
-      Value block = e.mul(group, e.number(groupBlocks));
-      groupSize = e.min(e.number(groupBlocks), e.sub(blocks, block));
-      auto rowOf = [&](Value i) {
-        return e.min(rowBlocks.first(e.add(block, i)), rows);
-      };
-      Value from = e.sub(e.max(e.begin, first), first);
-      Value to = e.min(e.sub(e.end, first), e.mul(groupSize, e.number(panels)));
+      firstBlock = e.mul(group, e.number(mostBlocks));
+      groupSize = e.min(e.number(mostBlocks), e.sub(blocks, firstBlock));
+      Value from = e.sub(e.max(begin, first), first);
+      Value to = e.min(e.sub(end, first), e.mul(groupSize, panels));
       groupRow = rowOf(e.number(0));
-      if (copy)
+      if (copies)
         copyRows(groupRow, rowOf(groupSize));
-      Value last = e.ceilDiv(to, groupSize);
-      forEachPanel(e.div(from, groupSize), last,
+      if (view.needsRowSums())
+        sumRows(groupRow, rowOf(groupSize));
+      forEachPanel(e.div(from, groupSize), e.ceilDiv(to, groupSize),
                    [&](Value panel, Value next, Value width) {
                      Value unit = e.mul(panel, groupSize);
                      Value low = e.sub(e.max(from, unit), unit);
@@ -87,15 +104,25 @@ public:
     });
   }
 
-private:
-  Value byteAt(Value base, Value offset) { return e.address(base, i8, offset); }
-  Value onStack(int64_t count) {
-    return e.atEntry([&]() -> Value {
-      return LLVM::AllocaOp::create(
-          e.b, LLVM::LLVMPointerType::get(e.b.getContext()), i32,
-          e.number(count), 64);
-    });
+  /// The first row of a block of the group, or one behind all.
+  Value rowOf(Value block) {
+    return e.min(rowBlocks.first(e.add(firstBlock, block)), rows);
   }
+
+  /// Where a batch's matrix of an operand begins.
+  Value baseOf(const kernel::IntegerFactor &factor, Value operand,
+               Value batch) {
+    Value buffer =
+        e.argumentBuffer(cast<BlockArgument>(factor.view.base).getArgNumber());
+    return byteAt(buffer,
+                  batchOffset(e, factor.view, operand, view.batchDims, batch));
+  }
+
+  Value behind(Value area, kernel::Expr bytes) {
+    return e.atEntry([&] { return byteAt(area, e.valueOf(bytes)); });
+  }
+
+  Value byteAt(Value base, Value offset) { return e.address(base, i8, offset); }
   Value i32Number(int64_t value) {
     return arith::ConstantIntOp::create(e.b, i32, value);
   }
@@ -107,84 +134,106 @@ private:
   void
   forEachPanel(Value begin, Value end,
                function_ref<void(Value panel, Value next, Value width)> body) {
-    int64_t whole = view.columns / panelColumns;
-    auto run = [&](Value from, Value to, int64_t width) {
+    Value whole = e.div(columns, e.number(panelColumns));
+    auto run = [&](Value from, Value to, Value width) {
       e.loop(from, to, [&](Value panel) {
-        Value next = e.min(e.add(panel, e.number(1)), e.number(panels - 1));
-        body(panel, next, e.number(width));
+        Value last = e.sub(panels, e.number(1));
+        body(panel, e.min(e.add(panel, e.number(1)), last), width);
       });
     };
-    if (whole > 0)
-      run(begin, e.min(end, e.number(whole)), panelColumns);
-    if (whole < panels)
-      run(e.max(begin, e.number(whole)), end, view.columns % panelColumns);
+    if (getConstantIntValue(whole) != 0)
+      run(begin, e.min(end, whole), e.number(panelColumns));
+    Value rest = e.sub(columns, e.mul(whole, e.number(panelColumns)));
+    if (getConstantIntValue(rest) != 0)
+      run(e.max(begin, whole), end, rest);
+  }
+
+  Value lhsRow(Value row) {
+    return copies ? byteAt(copy, e.mul(e.sub(row, groupRow), stride))
+                  : byteAt(lhs, e.mul(row, stride));
   }
 
   /// Rows [from, to) of lhs to scratch memory, as ui8.
   void copyRows(Value from, Value to) {
-    Value step = view.lhs.view.strides.back().isConstant(1)
-                     ? e.number(1)
-                     : e.valueOf(view.lhs.view.strides.back());
+    auto strideOf = [&](Expr stride) {
+      return stride.isConstant(1) ? e.number(1) : e.valueOf(stride);
+    };
+    Value step = strideOf(view.lhs.view.strides.back());
+    Value rowStride = strideOf(view.lhsRowStride());
     Value flip = arith::ConstantIntOp::create(e.b, i8, -128);
     Value zero = arith::ConstantIntOp::create(e.b, i8, 0);
     e.loop(from, to, [&](Value row) {
       Value source = byteAt(lhs, e.mul(row, rowStride));
-      Value target = byteAt(copy, e.mul(e.sub(row, groupRow), copyStride));
-      e.loop(e.number(0), e.number(view.depth), [&](Value k) {
+      Value target = lhsRow(row);
+      e.loop(e.number(0), depth, [&](Value k) {
         Value number = e.loadRaw(source, i8, e.mul(k, step));
         if (view.lhs.isSigned())
           number = arith::XOrIOp::create(e.b, number, flip);
         e.storeRaw(number, target, k);
       });
       // Times the zeros that complete a panel.
-      for (int64_t k = view.depth; k < lines * quadSteps; ++k)
-        e.storeRaw(zero, target, e.number(k));
+      e.loop(depth, e.mul(lines, e.number(quadSteps)),
+             [&](Value k) { e.storeRaw(zero, target, k); });
     });
   }
 
+  void sumRows(Value from, Value to) {
+    e.loop(from, to, [&](Value row) {
+      Value line = lhsRow(row);
+      SmallVector<Value> sum =
+          e.loop(e.number(0), depth, ValueRange{i32Number(0)},
+                 [&](Value k, ValueRange carried) -> SmallVector<Value> {
+                   Value number =
+                       arith::ExtUIOp::create(e.b, i32, e.loadRaw(line, i8, k));
+                   return {addTo(carried[0], number)};
+                 });
+      e.storeRaw(sum[0], rowSums, e.sub(row, groupRow));
+    });
+  }
+
+  /// Elements of 4 bytes from panel to panel where they lie packed.
   Value panelAt(Value panel) {
-    return e.address(packed, i32,
-                     e.mul(panel, e.number((lines + 1) * panelColumns)));
+    Value words = e.mul(e.add(lines, e.number(1)), e.number(panelColumns));
+    Value packed = e.argumentBuffer(
+        cast<BlockArgument>(view.rhs.view.base).getArgNumber());
+    return e.address(packed, i32, e.mul(panel, words));
+  }
+
+  void packPanel(Value panel, Value width) {
+    ArrayRef<Expr> strides = view.rhs.view.strides;
+    Value first = e.mul(panel, e.number(panelColumns));
+    Value columnStride = e.valueOf(strides.back());
+    packQuads(e,
+              {byteAt(rhs, e.mul(first, columnStride)),
+               e.valueOf(strides[strides.size() - 2]), columnStride, depth,
+               width, view.rhs.isSigned(), view.rhsLiesInQuads()},
+              panelArea);
   }
 
   void emitStrip(Value m, Value mEnd, Value panel, Value next, Value width) {
     Strip work;
     work.kind = StripKind::Quads;
-    work.b = panelAt(panel);
-    work.next = panelAt(next);
-    work.depth = e.number(lines);
-    work.a = copy ? byteAt(copy, e.mul(e.sub(m, groupRow), copyStride))
-                  : byteAt(lhs, e.mul(m, rowStride));
-    stride = copy ? copyStride : rowStride;
+    if (!isPacked)
+      packPanel(panel, width);
+    work.b = isPacked ? panelAt(panel) : panelArea;
+    work.next = isPacked ? panelAt(next) : panelArea;
+    work.depth = lines;
+    work.a = lhsRow(m);
     work.aStride = e.div(stride, e.number(quadSteps));
     work.c = sums;
     work.cStride = e.number(panelColumns);
     work.rows = e.sub(mEnd, m);
     work.accumulate = e.less(e.number(1), e.number(0));
-    work.columns = *getConstantIntValue(width);
-    Value columnSums = e.address(work.b, i32, e.number(lines * panelColumns));
+    work.columns = getConstantIntValue(width).value_or(panelColumns);
+    Value columnSums =
+        e.address(work.b, i32, e.mul(lines, e.number(panelColumns)));
     Value n = e.mul(panel, e.number(panelColumns));
     forEachStripTile(e, work, [&](const StripTile &tile) {
       callStripTile(e, work, tile, {sums, e.number(panelColumns)});
-      Value a = byteAt(work.a, e.mul(tile.row, stride));
-      if (rowSums)
-        e.loop(e.number(0), tile.rows, [&](Value i) { sumRow(a, i); });
       e.loop(e.number(0), tile.rows, [&](Value i) {
         storeRow(e.add(e.add(m, tile.row), i), i, n, width, columnSums);
       });
     });
-  }
-
-  void sumRow(Value a, Value i) {
-    Value row = byteAt(a, e.mul(i, stride));
-    SmallVector<Value> sum =
-        e.loop(e.number(0), e.number(view.depth), ValueRange{i32Number(0)},
-               [&](Value k, ValueRange carried) -> SmallVector<Value> {
-                 Value number =
-                     arith::ExtUIOp::create(e.b, i32, e.loadRaw(row, i8, k));
-                 return {addTo(carried[0], number)};
-               });
-    e.storeRaw(sum[0], rowSums, i);
   }
 
   /// What is added to the numbers that the instructions multiply.
@@ -203,18 +252,21 @@ private:
     return shifted ? addTo(own, shifted) : own;
   }
 
-  /// Row `i` of the tile, which is `row` of the result, from column n on.
+  /// Row `i` of the tile, which is `row` of the batch, from column n on.
   void storeRow(Value row, Value i, Value n, Value width, Value columnSums) {
-    Indices lead = e.delinearise(row, leadDims), at = lead;
+    Value inResult = e.add(resultRow, row);
+    Indices lead = e.delinearise(inResult, leadDims), at = lead;
     at.push_back(e.number(0));
+    at.erase(at.begin(), at.end() - graph::getRank(op.getLhs()));
     Value y = zeroPoint(op.getLhs(), view.lhs.zero, at, lhsShift(view));
     Value rest; // sum a - K y
-    if (rowSums) {
-      rest = e.loadRaw(rowSums, i32, i);
+    if (view.needsRowSums()) {
+      rest = e.loadRaw(rowSums, i32, e.sub(row, groupRow));
       if (y)
-        rest = subFrom(rest, times(y, i32Number(view.depth)));
+        rest =
+            subFrom(rest, times(y, arith::TruncIOp::create(e.b, i32, depth)));
     }
-    Value first = e.add(e.mul(row, e.number(view.columns)), n);
+    Value first = e.add(e.mul(inResult, columns), n);
     Value from = e.mul(i, e.number(panelColumns));
     forEachElement(
         e, op.getResult(), width, [&](Value j, const RowElements &elements) {
@@ -224,9 +276,10 @@ private:
                 sum, times(elements.all(y), elements.load(columnSums, i32, j)));
           Value column = e.add(n, j);
           if (rest) {
-            Value z =
-                zeroPoint(op.getRhs(), view.rhs.zero, {e.number(0), column},
-                          view.rhs.isSigned() ? 0 : -128);
+            Indices index(graph::getRank(op.getRhs()), e.number(0));
+            index.back() = column;
+            Value z = zeroPoint(op.getRhs(), view.rhs.zero, index,
+                                view.rhs.isSigned() ? 0 : -128);
             sum = subFrom(sum, times(elements.all(z), elements.all(rest)));
           }
           storeElements(e, op.getResult(), lead, column, sum, e.add(first, j));
@@ -236,21 +289,25 @@ private:
   Emitter &e;
   graph::MatmulOp op;
   kernel::IntegerMatmulView view;
+  bool isPacked; // Whether rhs is.
   Type i8, i32;
-  Value rows;
-  int64_t lines, panels; // Of a panel without its sums; of the matrix.
-  int64_t height;        // Of a tile.
+  int64_t mostBlocks;          // Of a group.
+  Value rows, columns, depth;  // Of a batch.
+  Value lines, panels, blocks; // Of a panel without its sums; of the batch.
+  RowBlocks rowBlocks;
+  bool copies; // Rows of lhs, a group's at a time.
   Indices leadDims;
-  Value sums, rowSums;          // Of a tile; null where none are needed.
-  Value packed, lhs, rowStride; // Strides are bytes.
-  Value copy, copyStride;       // Null where lhs is read as it lies.
-  // Of the current group, and strip.
-  Value groupSize, groupRow, stride;
+  Value sums;                     // Of a tile.
+  Value copy, rowSums, panelArea; // Scratch memory.
+  Value stride;                   // Bytes between rows that are multiplied.
+  // Of the current batch, and group.
+  Value lhs, rhs, resultRow;
+  Value firstBlock, groupSize, groupRow;
 };
 
 } // namespace
 
-LogicalResult emitIntegerMatmul(Emitter &e) {
+LogicalResult emitIntegerMatmul(Emitter &e, bool isPacked) {
   auto op = dyn_cast_if_present<graph::MatmulOp>(
       kernel::findRoot(e.kernel.getBlock()));
   std::optional<kernel::IntegerMatmulView> view;
@@ -260,7 +317,7 @@ LogicalResult emitIntegerMatmul(Emitter &e) {
       !isa<BlockArgument>(view->rhs.view.base))
     return e.kernel.emitOpError("is no matmul of two operands of 8 bits");
   withAmx(e, usesAmx(e.level, StripKind::Quads),
-          [&] { IntegerMatmul(e, op, std::move(*view)).emit(); });
+          [&] { IntegerMatmul(e, op, std::move(*view), isPacked).emit(); });
   return success();
 }
 

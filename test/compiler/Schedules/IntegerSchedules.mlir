@@ -31,7 +31,7 @@ func.func @refusals(%x: tensor<4x64xui8>, %y: tensor<64x8xi8>, %i: tensor<4x64xi
   kernel.call @zeros_along_k(%x, %c, %w) params <> : (tensor<4x64xui8>, tensor<1x64xi32>, tensor<64x8xi8>) -> tensor<4x8xi32>
   return
 }
-// CHECK: kernel.func @activations {{.*}} schedule "Generic"
+// CHECK: kernel.func @activations {{.*}} schedule "BatchedMatmulInt8"
 // expected-remark@+1 {{by PackedMatmulInt8: rhs is no weight}}
 kernel.func @activations symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%x: tensor<4x64xui8>, %y: tensor<64x8xi8>):
@@ -41,7 +41,8 @@ kernel.func @activations symbols [] layouts ["", ""] schedule "" geometry <0, 0,
   kernel.yield %2 : tensor<4x8xi32>
 }
 // CHECK: kernel.func @wide {{.*}} schedule "Generic"
-// expected-remark@+1 {{by PackedMatmulInt8: its operands are no rows and matrix of ui8 or i8 less zero points}}
+// expected-remark@+2 {{by PackedMatmulInt8: its operands are no matrices of ui8 or i8 less zero points}}
+// expected-remark@+1 {{by BatchedMatmulInt8: its operands are no matrices of ui8 or i8 less zero points}}
 kernel.func @wide symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%x: tensor<4x64xi32>, %w: tensor<64x8xi8>):
   %1 = graph.cast %w : (tensor<64x8xi8>) -> tensor<64x8xi32>
@@ -49,7 +50,8 @@ kernel.func @wide symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   kernel.yield %2 : tensor<4x8xi32>
 }
 // CHECK: kernel.func @zeros_along_k {{.*}} schedule "Generic"
-// expected-remark@+1 {{by PackedMatmulInt8: its operands are no rows and matrix of ui8 or i8 less zero points}}
+// expected-remark@+2 {{by PackedMatmulInt8: its operands are no matrices of ui8 or i8 less zero points}}
+// expected-remark@+1 {{by BatchedMatmulInt8: its operands are no matrices of ui8 or i8 less zero points}}
 kernel.func @zeros_along_k symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%x: tensor<4x64xui8>, %c: tensor<1x64xi32>, %w: tensor<64x8xi8>):
   %0 = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
@@ -57,6 +59,43 @@ kernel.func @zeros_along_k symbols [] layouts ["", "", ""] schedule "" geometry 
   %1 = graph.cast %w : (tensor<64x8xi8>) -> tensor<64x8xi32>
   %2 = graph.matmul %z, %1 : (tensor<4x64xi32>, tensor<64x8xi32>) -> tensor<4x8xi32>
   kernel.yield %2 : tensor<4x8xi32>
+}
+
+// -----
+
+// Two activations, one of them seen through a transpose: i8 rows are copied, and
+// a panel serves a group of two blocks; ui8 rows are read as they lie, and a
+// panel serves many.
+
+// CHECK-LABEL: @heads
+func.func @heads(%q: tensor<12x?x64xi8, #graph.dims<12, S, 64>>, %u: tensor<12x?x64xui8, #graph.dims<12, S, 64>>, %k: tensor<12x?x64xi8, #graph.dims<12, T, 64>>, %z: tensor<i8>) {
+  kernel.call @copied(%q, %k, %z) params <S, T> : (tensor<12x?x64xi8, #graph.dims<12, S, 64>>, tensor<12x?x64xi8, #graph.dims<12, T, 64>>, tensor<i8>) -> tensor<12x?x?xi32, #graph.dims<12, S, T>>
+  kernel.call @in_place(%u, %k, %z) params <S, T> : (tensor<12x?x64xui8, #graph.dims<12, S, 64>>, tensor<12x?x64xi8, #graph.dims<12, T, 64>>, tensor<i8>) -> tensor<12x?x?xi32, #graph.dims<12, S, T>>
+  return
+}
+// CHECK: kernel.func @copied {{.*}} schedule "BatchedMatmulInt8" geometry <{{.*}}, 11968>
+// expected-remark@+1 {{by PackedMatmulInt8: rhs is no weight}}
+kernel.func @copied symbols ["s", "t"] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%q: tensor<12x?x64xi8, #graph.dims<12, s, 64>>, %k: tensor<12x?x64xi8, #graph.dims<12, t, 64>>, %z: tensor<i8>):
+  %0 = graph.transpose %k {permutation = array<i64: 0, 2, 1>} : (tensor<12x?x64xi8, #graph.dims<12, t, 64>>) -> tensor<12x64x?xi8, #graph.dims<12, 64, t>>
+  %1 = graph.cast %q : (tensor<12x?x64xi8, #graph.dims<12, s, 64>>) -> tensor<12x?x64xi32, #graph.dims<12, s, 64>>
+  %2 = graph.cast %0 : (tensor<12x64x?xi8, #graph.dims<12, 64, t>>) -> tensor<12x64x?xi32, #graph.dims<12, 64, t>>
+  %3 = graph.cast %z : (tensor<i8>) -> tensor<i32>
+  %4 = graph.sub %2, %3 : (tensor<12x64x?xi32, #graph.dims<12, 64, t>>, tensor<i32>) -> tensor<12x64x?xi32, #graph.dims<12, 64, t>>
+  %5 = graph.matmul %1, %4 : (tensor<12x?x64xi32, #graph.dims<12, s, 64>>, tensor<12x64x?xi32, #graph.dims<12, 64, t>>) -> tensor<12x?x?xi32, #graph.dims<12, s, t>>
+  kernel.yield %5 : tensor<12x?x?xi32, #graph.dims<12, s, t>>
+}
+// CHECK: kernel.func @in_place {{.*}} schedule "BatchedMatmulInt8" geometry <{{.*}}, 11456>
+// expected-remark@+1 {{by PackedMatmulInt8: rhs is no weight}}
+kernel.func @in_place symbols ["s", "t"] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%q: tensor<12x?x64xui8, #graph.dims<12, s, 64>>, %k: tensor<12x?x64xi8, #graph.dims<12, t, 64>>, %z: tensor<i8>):
+  %0 = graph.transpose %k {permutation = array<i64: 0, 2, 1>} : (tensor<12x?x64xi8, #graph.dims<12, t, 64>>) -> tensor<12x64x?xi8, #graph.dims<12, 64, t>>
+  %1 = graph.cast %q : (tensor<12x?x64xui8, #graph.dims<12, s, 64>>) -> tensor<12x?x64xi32, #graph.dims<12, s, 64>>
+  %2 = graph.cast %0 : (tensor<12x64x?xi8, #graph.dims<12, 64, t>>) -> tensor<12x64x?xi32, #graph.dims<12, 64, t>>
+  %3 = graph.cast %z : (tensor<i8>) -> tensor<i32>
+  %4 = graph.sub %2, %3 : (tensor<12x64x?xi32, #graph.dims<12, 64, t>>, tensor<i32>) -> tensor<12x64x?xi32, #graph.dims<12, 64, t>>
+  %5 = graph.matmul %1, %4 : (tensor<12x?x64xi32, #graph.dims<12, s, 64>>, tensor<12x64x?xi32, #graph.dims<12, 64, t>>) -> tensor<12x?x?xi32, #graph.dims<12, s, t>>
+  kernel.yield %5 : tensor<12x?x?xi32, #graph.dims<12, s, t>>
 }
 
 // -----
@@ -142,7 +181,7 @@ func.func @lines(%x: tensor<3x14x14x64xui8>, %z: tensor<ui8>, %y: tensor<3x14x14
   kernel.call @thin(%t, %u) params <> : (tensor<3x14x14x68xui8>, tensor<100x68x3x3xi8>) -> tensor<3x14x14x100xi32>
   return
 }
-// CHECK: kernel.func @whole {{.*}} layouts ["", "", "conv48_quads"] schedule "LineConvInt8" geometry <18, 2, 9280>
+// CHECK: kernel.func @whole {{.*}} layouts ["", "", "conv48_quads_even"] schedule "LineConvInt8" geometry <18, 2, 9280>
 kernel.func @whole symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<3x14x14x64xui8>, %1: tensor<ui8>, %2: tensor<100x64x3x3xi8>):
   %3 = graph.cast %0 : (tensor<3x14x14x64xui8>) -> tensor<3x14x14x64xi32>

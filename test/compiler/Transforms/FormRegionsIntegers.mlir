@@ -34,14 +34,19 @@ func.func @two_products(%x: tensor<4x64xf32>, %s: tensor<f32>, %z: tensor<ui8>) 
 
 // -----
 
-// Products of two activations have no such kernel: they stay as they were.
+// So do products of two activations, each of which it may see through a view.
 // CHECK-LABEL: @activations
-// CHECK:      kernel.yield {{.*}} : tensor<4x64xi32>
-// CHECK:      kernel.yield {{.*}} : tensor<64x32xi32>
+// CHECK:      kernel.region(%arg0, %arg1)
+// CHECK-DAG:  graph.transpose {{.*}} -> tensor<64x32xui8>
+// CHECK-DAG:  graph.cast {{.*}} -> tensor<4x64xi32>
+// CHECK-DAG:  graph.cast {{.*}} -> tensor<64x32xi32>
 // CHECK:      graph.matmul
-func.func @activations(%x: tensor<4x64xui8>, %y: tensor<64x32xui8>) -> tensor<4x32xi32> {
+// CHECK:      kernel.yield {{.*}} : tensor<4x32xi32>
+// CHECK-NOT:  kernel.region
+func.func @activations(%x: tensor<4x64xui8>, %y: tensor<32x64xui8>) -> tensor<4x32xi32> {
   %0 = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
-  %1 = graph.cast %y : (tensor<64x32xui8>) -> tensor<64x32xi32>
+  %t = graph.transpose %y {permutation = array<i64: 1, 0>} : (tensor<32x64xui8>) -> tensor<64x32xui8>
+  %1 = graph.cast %t : (tensor<64x32xui8>) -> tensor<64x32xi32>
   %2 = graph.matmul %0, %1 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
   return %2 : tensor<4x32xi32>
 }

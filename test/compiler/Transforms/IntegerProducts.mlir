@@ -78,18 +78,38 @@ func.func @scales_of_lhs(%x: tensor<6x64xui8>, %s: tensor<64xf32>, %z: tensor<ui
 
 // -----
 
-// Products of two activations stay; so do those whose operand is clamped or
-// otherwise computed behind its numbers.
+// Two activations, of which the second one has moved on the way.
+// CHECK-LABEL: @activations
+// CHECK-DAG:  %[[T:.*]] = graph.transpose %arg1 {permutation = array<i64: 0, 2, 1>} : {{.*}} -> tensor<3x64x7xi8>
+// CHECK-DAG:  %[[L:.*]] = graph.cast %arg0 : (tensor<3x5x64xui8>) -> tensor<3x5x64xi32>
+// CHECK-DAG:  %[[R:.*]] = graph.cast %[[T]] : (tensor<3x64x7xi8>) -> tensor<3x64x7xi32>
+// CHECK:      %[[S:.*]] = graph.matmul {{.*}} -> tensor<3x5x7xi32>
+// CHECK:      %[[F:.*]] = graph.cast %[[S]]
+// CHECK:      %[[P:.*]] = graph.mul %arg2, %arg4 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+// CHECK:      graph.mul %[[F]], %[[P]]
+// CHECK-NOT:  graph.dequantize
+func.func @activations(%x: tensor<3x5x64xui8>, %y: tensor<3x7x64xi8>, %s: tensor<f32>, %z: tensor<ui8>, %c: tensor<f32>, %n: tensor<i8>) -> tensor<3x5x7xf32> {
+  %0 = graph.dequantize %x, %s, %z : (tensor<3x5x64xui8>, tensor<f32>, tensor<ui8>) -> tensor<3x5x64xf32>
+  %1 = graph.dequantize %y, %c, %n : (tensor<3x7x64xi8>, tensor<f32>, tensor<i8>) -> tensor<3x7x64xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1>} : (tensor<3x7x64xf32>) -> tensor<3x64x7xf32>
+  %3 = graph.matmul %0, %2 : (tensor<3x5x64xf32>, tensor<3x64x7xf32>) -> tensor<3x5x7xf32>
+  return %3 : tensor<3x5x7xf32>
+}
+
+// -----
+
+// Activations with a scale for each column stay; so do products whose operand is
+// clamped or otherwise computed behind its numbers.
 // CHECK-LABEL: @others
 // CHECK-NOT: i32
-// WHY: remark: multiplies f32: rhs is no matrix of weights
+// WHY: remark: multiplies f32: rhs is no weight and has several scales
 // WHY: remark: multiplies f32: an operand is not of 8 bits
-func.func @others(%x: tensor<6x64xui8>, %y: tensor<64x32xui8>, %v: tensor<6x64xui16>, %s: tensor<f32>, %z: tensor<ui8>, %zz: tensor<ui16>)
+func.func @others(%x: tensor<6x64xui8>, %y: tensor<64x32xui8>, %ys: tensor<32xf32>, %v: tensor<6x64xui16>, %s: tensor<f32>, %z: tensor<ui8>, %zz: tensor<ui16>)
     -> (tensor<6x32xf32>, tensor<6x32xf32>, tensor<6x32xf32>) {
   %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
   %n = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
   %0 = graph.dequantize %x, %s, %z : (tensor<6x64xui8>, tensor<f32>, tensor<ui8>) -> tensor<6x64xf32>
-  %1 = graph.dequantize %y, %s, %z : (tensor<64x32xui8>, tensor<f32>, tensor<ui8>) -> tensor<64x32xf32>
+  %1 = graph.dequantize %y, %ys, %z : (tensor<64x32xui8>, tensor<32xf32>, tensor<ui8>) -> tensor<64x32xf32>
   %2 = graph.dequantize %w, %s, %n : (tensor<64x32xi8>, tensor<f32>, tensor<i8>) -> tensor<64x32xf32>
   %3 = graph.dequantize %v, %s, %zz : (tensor<6x64xui16>, tensor<f32>, tensor<ui16>) -> tensor<6x64xf32>
   %4 = graph.tanh %0 : (tensor<6x64xf32>) -> tensor<6x64xf32>

@@ -182,6 +182,121 @@ TEST_P(IntegerMatmul, ReadsLhsThroughSlices) {
   run(cases);
 }
 
+/// Two activations, [b, h, m, k] by [b, h, k, n], as they lie: `lies` says how
+/// the axes of rhs do in memory.
+KernelCase activations(const Dims &sizesOf, std::vector<Symbols> sizes,
+                       const Factors &factors,
+                       const std::string &lies = "0, 1, 2, 3") {
+  const std::string &m = sizesOf[0], &k = sizesOf[1], &n = sizesOf[2];
+  Dims lhs = {"b", "3", m, k}, rhs = {"b", "3", k, n},
+       result = {"b", "3", m, n};
+  Dims memory(4);
+  for (size_t axis = 0; axis < 4; ++axis) // The transpose's axis is that one.
+    memory[size_t(lies[3 * axis] - '0')] = rhs[axis];
+  KernelCase test;
+  test.schedule = "BatchedMatmulInt8";
+  test.sizes = std::move(sizes);
+  test.name = factors.lhs + " less " + factors.lhsZero + " by " + factors.rhs +
+              " less " + factors.rhsZero + " " + m + "x" + k + "x" + n +
+              " from " + lies;
+  test.arguments = "%a: " + tensor(lhs, factors.lhs) +
+                   ", %bmemory: " + tensor(memory, factors.rhs);
+  if (!factors.lhsZero.empty())
+    test.arguments += ", %azero: " + tensor({}, factors.lhs);
+  if (!factors.rhsZero.empty())
+    test.arguments += ", %bzero: " + tensor({}, factors.rhs);
+  auto nameOf = [](const std::string &name, const std::string &zero) {
+    return "%" + name + (zero.empty() ? "wide" : "less");
+  };
+  test.body =
+      "%b = graph.transpose %bmemory {permutation = array<i64: " + lies +
+      ">} : (" + tensor(memory, factors.rhs) + ") -> " +
+      tensor(rhs, factors.rhs) + "\n" +
+      centered("a", lhs, factors.lhs, factors.lhsZero, {}) +
+      centered("b", rhs, factors.rhs, factors.rhsZero, {}) +
+      "%sums = graph.matmul " + nameOf("a", factors.lhsZero) + ", " +
+      nameOf("b", factors.rhsZero) + " : (" + tensor(lhs, "i32") + ", " +
+      tensor(rhs, "i32") + ") -> " + tensor(result, "i32") +
+      "\nkernel.yield %sums : " + tensor(result, "i32");
+  test.values = {{-128, 256}};
+  return test;
+}
+
+std::vector<Symbols> sizesOf(const char *symbol,
+                             std::initializer_list<int64_t> counts) {
+  std::vector<Symbols> sizes;
+  for (int64_t count : counts)
+    sizes.push_back({{"b", 2}, {symbol, count}});
+  return sizes;
+}
+
+TEST_P(IntegerMatmul, TakesTwoActivationsOfAllSigns) {
+  std::vector<KernelCase> cases;
+  for (const char *lhs : {"ui8", "i8"})
+    for (const char *rhs : {"ui8", "i8"})
+      for (const char *zero : {"", "scalar"})
+        for (const char *depth : {"8", "21"})
+          for (const char *lies : {"0, 1, 2, 3", "0, 1, 3, 2"})
+            cases.push_back(activations({"m", depth, "50"},
+                                        sizesOf("m", {0, 1, 9, 70}),
+                                        {lhs, rhs, zero, zero}, lies));
+  run(cases);
+}
+
+TEST_P(IntegerMatmul, PacksAnyMatrixOnTheWay) {
+  std::vector<KernelCase> cases;
+  std::vector<int64_t> few = {0, 1, 2, 3, 4, 7, 47, 48, 49, 64, 97, 131};
+  for (const char *lies :
+       {"0, 1, 2, 3", "0, 1, 3, 2", "0, 2, 1, 3", "0, 2, 3, 1", "3, 1, 2, 0"})
+    for (const char *form : {"ui8", "i8"}) {
+      std::vector<Symbols> columns, depths;
+      for (int64_t count : few) {
+        columns.push_back({{"b", 2}, {"n", count}});
+        depths.push_back({{"b", 2}, {"k", count}});
+      }
+      Factors factors = {form, form, "scalar", "scalar"};
+      cases.push_back(activations({"9", "64", "n"}, columns, factors, lies));
+      cases.push_back(activations({"9", "k", "64"}, depths, factors, lies));
+    }
+  run(cases);
+}
+
+TEST_P(IntegerMatmul, SharesPackedPanelsAmongRows) {
+  std::vector<KernelCase> cases;
+  for (const char *lhs : {"ui8", "i8"}) { // As it lies, and copied.
+    std::vector<Symbols> sizes;
+    for (int64_t m : {63, 64, 65, 128, 129, 200, 2049})
+      sizes.push_back({{"b", 1}, {"m", m}});
+    cases.push_back(activations({"m", "20", "49"}, sizes,
+                                {lhs, "ui8", "scalar", "scalar"}));
+  }
+  run(cases);
+  std::vector<KernelCase> deep;
+  for (const char *lhs : {"ui8", "i8"})
+    deep.push_back(activations({"5", "k", "50"}, sizesOf("k", {4095, 4096}),
+                               {lhs, "ui8", "scalar", "scalar"}, "0, 1, 3, 2"));
+  for (KernelCase &test : deep)
+    test.values = {{-128, 256, /*special=*/true}};
+  run(deep);
+}
+
+/// Keys of a group of heads, and a matrix that all batches share.
+TEST_P(IntegerMatmul, BroadcastsMatrices) {
+  KernelCase test = activations({"m", "16", "n"}, {}, {"i8", "ui8"});
+  test.name = "one matrix for three heads";
+  for (int64_t n : {0, 5, 50})
+    test.sizes.push_back({{"b", 2}, {"m", 7}, {"n", n}});
+  std::string all = tensor({"b", "3", "16", "n"}, "ui8");
+  std::string one = tensor({"b", "1", "16", "n"}, "ui8");
+  for (std::string *text : {&test.arguments, &test.body})
+    for (size_t at; (at = text->find(all)) != std::string::npos;)
+      text->replace(at, all.size(), one);
+  std::string wide = tensor({"b", "3", "16", "n"}, "i32");
+  for (size_t at; (at = test.body.find(wide)) != std::string::npos;)
+    test.body.replace(at, wide.size(), tensor({"b", "1", "16", "n"}, "i32"));
+  run({test});
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, IntegerMatmul,
                          testing::Values("x86-64-v3", "x86-64-v4",
                                          "x86-64-v4-vnni", "x86-64-v4-bf16",
