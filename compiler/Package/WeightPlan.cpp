@@ -198,10 +198,11 @@ void packQuadFilter(const PlacedWeight &placed,
   auto numberOf = [&](int64_t at) {
     return offset ? int(uint8_t(source[at])) - offset : int(int8_t(source[at]));
   };
-  for (int64_t first = 0; first < shape[0]; first += panelColumns) {
+  kernel::PanelCut cut = layout.panelsOf(shape[0]);
+  for (int64_t number = 0; number < cut.count(); ++number) {
     std::fill(panel.begin(), panel.end(), 0);
     std::vector<int32_t> sums(panelColumns);
-    int64_t width = std::min(panelColumns, shape[0] - first);
+    int64_t first = cut.first(number), width = cut.width(number);
     for (int64_t map = 0; map < width; ++map)
       for (int64_t channel = 0; channel < channels; ++channel)
         for (int64_t tap = 0; tap < taps; ++tap) {
@@ -234,8 +235,10 @@ void packFilter(const PlacedWeight &placed, const kernel::FilterLayout &layout,
     }
   };
   for (int64_t group = 0; group < layout.groups; ++group)
-    for (int64_t map = 0; map < maps; map += width)
-      packPanel(group * maps + map, std::min(width, maps - map));
+    for (int64_t panel = 0; panel < layout.panels(maps); ++panel) {
+      int64_t first = layout.firstMap(maps, panel);
+      packPanel(group * maps + first, layout.firstMap(maps, panel + 1) - first);
+    }
 }
 
 /// The recurrence of a cell by tiles of units, a direction at a time.

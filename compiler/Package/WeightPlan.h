@@ -18,7 +18,9 @@
 //   "conv48"    a filter [M, C, taps..] of any floats as
 //               [ceil(M / 48)][taps..][C][48], padded with 0; the same of other
 //               widths, "conv48/G" of G groups, and "conv48_pairs" of pairs
-//               of channels (see dialects/Kernel/FilterLayout.h)
+//               of channels (see dialects/Kernel/FilterLayout.h); with "_even"
+//               the last two panels have equal shares (PanelCut.h), as with
+//               those of the next two
 //   "conv48_quads", "conv48_quad_taps" a filter of ui8 or i8 by panels in quads
 //               of a line's numbers, with the sums of maps (see
 //               dialects/Kernel/IntegerConvView.h)

@@ -277,8 +277,17 @@ kernel::Geometry geometryLineConv(const KernelView &view) {
   return {rows, grain, number(sizes->scratchBytes())};
 }
 
+/// Whether the panels of a convolution by lines are none of PackedConv's.
+static bool hasEvenPanels(graph::ConvOp conv) {
+  std::string why;
+  return kernel::lineConvViewOf(conv, why)->cut().moved() > 0;
+}
+
 SmallVector<std::string> layoutsLineConv(const KernelView &view) {
-  return withFilter(view, kernel::packedPairsLayout);
+  bool isEven = hasEvenPanels(convOf(view));
+  return withFilter(
+      view, kernel::FilterLayout{kernel::panelColumns, 1, /*steps=*/2, isEven}
+                .name());
 }
 
 //===--- PackedConv ---===//
@@ -362,7 +371,9 @@ kernel::Geometry geometryLineConvInt8(const KernelView &view) {
 }
 
 SmallVector<std::string> layoutsLineConvInt8(const KernelView &view) {
-  return layoutsPackedConvInt8(view);
+  graph::ConvOp conv = convOf(view);
+  return withFilter(view,
+                    kernel::QuadFilter::of(conv, hasEvenPanels(conv)).name());
 }
 
 //===--- DepthwiseTiles ---===//

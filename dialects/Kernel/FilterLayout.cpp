@@ -9,10 +9,11 @@ namespace tenon::kernel {
 
 std::optional<FilterLayout> FilterLayout::parse(llvm::StringRef name) {
   FilterLayout layout;
+  layout.isEven = name.consume_back("_even");
   if (name.consume_back("_pairs"))
     layout.steps = 2;
   if (!name.consume_front("conv") || name.consumeInteger(10, layout.width) ||
-      layout.width < 1)
+      layout.width < 1 || (layout.isEven && layout.width != panelColumns))
     return std::nullopt;
   if (name.empty())
     return layout;
@@ -26,7 +27,9 @@ std::string FilterLayout::name() const {
   std::string name = "conv" + std::to_string(width);
   if (groups > 1)
     name += "/" + std::to_string(groups);
-  return steps == 1 ? name : name + "_pairs";
+  if (steps > 1)
+    name += "_pairs";
+  return isEven ? name + "_even" : name;
 }
 
 std::optional<int64_t>
@@ -36,7 +39,7 @@ FilterLayout::elements(llvm::ArrayRef<int64_t> shape) const {
   int64_t depth = 1;
   for (int64_t size : shape.drop_front())
     depth *= size;
-  return groups * llvm::divideCeil(shape[0] / groups, width) * width * depth;
+  return groups * panels(shape[0] / groups) * width * depth;
 }
 
 } // namespace tenon::kernel

@@ -8,13 +8,15 @@
 //
 // with zeros past a group's last map. The layout's name is "convWIDTH", or
 // "convWIDTH/GROUPS" where there are several. "convWIDTH_pairs" has two
-// channels, of an even number, where that has one: [..][C / 2][width][2].
+// channels, of an even number, where that has one: [..][C / 2][width][2]. With
+// "_even" behind it, the last two panels of 48 are those of PanelCut.h.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_DIALECTS_KERNEL_FILTERLAYOUT_H
 #define TENON_DIALECTS_KERNEL_FILTERLAYOUT_H
 
+#include "dialects/Kernel/PanelCut.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
@@ -25,6 +27,7 @@ namespace tenon::kernel {
 struct FilterLayout {
   int64_t width, groups = 1;
   int64_t steps = 1; // Channels that lie together.
+  bool isEven = false;
 
   /// nullopt for any other layout.
   static std::optional<FilterLayout> parse(llvm::StringRef name);
@@ -33,6 +36,17 @@ struct FilterLayout {
   /// Elements of a packed filter; nullopt where a filter of that shape has not
   /// such groups.
   std::optional<int64_t> elements(llvm::ArrayRef<int64_t> shape) const;
+
+  /// Panels of the maps of a group.
+  int64_t panels(int64_t maps) const { return llvm::divideCeil(maps, width); }
+  /// The first map of one of them, or one behind all, and the one with a map.
+  int64_t firstMap(int64_t maps, int64_t panel) const {
+    return isEven ? PanelCut{maps, true}.first(panel)
+                  : std::min(panel * width, maps);
+  }
+  int64_t panelOf(int64_t maps, int64_t map) const {
+    return isEven ? PanelCut{maps, true}.panelOf(map) : map / width;
+  }
 
   /// Where an element lies behind a panel's begin: of its tap and channel, of
   /// so many, and its map in the panel.

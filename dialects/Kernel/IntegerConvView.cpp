@@ -9,6 +9,7 @@ using namespace mlir;
 namespace tenon::kernel {
 namespace {
 
+constexpr StringLiteral evenSuffix = "_even";
 constexpr StringLiteral byLines = "conv48_quads";
 constexpr StringLiteral byTaps = "conv48_quad_taps";
 
@@ -69,16 +70,20 @@ std::optional<IntegerConvView> integerConvViewOf(graph::ConvOp op) {
 }
 
 std::optional<QuadFilter> QuadFilter::parse(StringRef layout) {
+  bool isEven = layout.consume_back(evenSuffix);
   if (layout == byLines || layout == byTaps)
-    return QuadFilter{layout == byTaps};
+    return QuadFilter{layout == byTaps, isEven};
   return std::nullopt;
 }
 
-QuadFilter QuadFilter::of(graph::ConvOp op) {
-  return {op.getDilations().back() != 1};
+QuadFilter QuadFilter::of(graph::ConvOp op, bool isEven) {
+  return {op.getDilations().back() != 1, isEven};
 }
 
-StringRef QuadFilter::name() const { return isByTap ? byTaps : byLines; }
+std::string QuadFilter::name() const {
+  std::string name = (isByTap ? byTaps : byLines).str();
+  return isEven ? name + evenSuffix.str() : name;
+}
 
 int64_t QuadFilter::tapsOfLine(ArrayRef<int64_t> shape) const {
   return isByTap ? 1 : shape.back();

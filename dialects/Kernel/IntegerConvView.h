@@ -23,6 +23,7 @@
 #define TENON_DIALECTS_KERNEL_INTEGERCONVVIEW_H
 
 #include "dialects/Kernel/IntegerMatmulView.h"
+#include "dialects/Kernel/PanelCut.h"
 
 namespace tenon::kernel {
 
@@ -40,11 +41,13 @@ std::optional<IntegerConvView> integerConvViewOf(graph::ConvOp op);
 /// How a filter lies that is packed for these.
 struct QuadFilter {
   bool isByTap = false; // A line is one tap.
+  bool isEven = false;  // The last two panels are those of PanelCut.h.
 
   /// nullopt for any other layout.
   static std::optional<QuadFilter> parse(llvm::StringRef layout);
-  static QuadFilter of(graph::ConvOp op);
-  llvm::StringRef name() const;
+  static QuadFilter of(graph::ConvOp op, bool isEven = false);
+  std::string name() const;
+  PanelCut panelsOf(int64_t maps) const { return {maps, isEven}; }
 
   /// Of a filter [M, C, taps..]: taps and numbers of a line, and lines.
   int64_t tapsOfLine(llvm::ArrayRef<int64_t> shape) const;

@@ -55,12 +55,12 @@ int64_t flatLine(int64_t pixels) {
 /// all panels of blocks.
 double unevenness(const DirectConvView &view, int64_t blockLines) {
   int64_t lines = view.lines().count, panels = view.panels;
-  int64_t last = llvm::alignTo(view.maps - (panels - 1) * panelColumns, 16);
-  int64_t all = (panels - 1) * panelColumns + last;
+  PanelCut columns = {view.maps, /*isEven=*/true};
+  int64_t all = llvm::alignTo(view.maps, 16);
   int64_t half = llvm::divideCeil(lines, blockLines) * panels / 2;
   int64_t whole = half / panels * blockLines, rest = half % panels;
   int64_t first =
-      whole * all + std::min(blockLines, lines - whole) * rest * panelColumns;
+      whole * all + std::min(blockLines, lines - whole) * columns.first(rest);
   return double(std::max(first, lines * all - first)) / (lines * all / 2);
 }
 

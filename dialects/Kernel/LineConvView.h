@@ -15,7 +15,8 @@
 // once, with zeros around it (the slab of DirectConvView.h) or the zero point
 // of bytes, unless all windows lie inside of the image. Bytes that are i8 are
 // copied always, as ui8 that count from 128 below. A row of the launch is a
-// panel of a block; panels are those of PackedConv.
+// panel of a block; panels are those of PackedConv, but the last two (see
+// PanelCut.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +25,7 @@
 
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/DirectConvView.h"
+#include "dialects/Kernel/PanelCut.h"
 
 namespace tenon::kernel {
 
@@ -44,6 +46,7 @@ struct LineConvView {
   bool isFlat;
 
   int64_t panels() const { return slab.panels; }
+  PanelCut cut() const { return {slab.maps, /*isEven=*/true}; }
   /// Elements from one panel of the filter to the next: behind those of quads
   /// lie the sums of their maps.
   int64_t panelDepth() const {

@@ -150,12 +150,14 @@ std::vector<char> unpackQuadFilter(const char *packed, ArrayRef<int64_t> shape,
   for (int64_t size : shape.drop_front(2))
     taps *= size;
   int64_t panelBytes = (layout.depth(shape) + 1) * panelColumns * 4;
+  kernel::PanelCut cut = layout.panelsOf(shape[0]);
   std::vector<char> filter(size_t(shape[0] * channels * taps));
   for (int64_t m = 0; m < shape[0]; ++m)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t tap = 0; tap < taps; ++tap) {
-        int64_t at = m / panelColumns * panelBytes +
-                     layout.placeInPanel(shape, c, tap, m % panelColumns);
+        int64_t panel = cut.panelOf(m);
+        int64_t at = panel * panelBytes +
+                     layout.placeInPanel(shape, c, tap, m - cut.first(panel));
         filter[size_t((m * channels + c) * taps + tap)] =
             char(packed[at] + (isUnsigned ? 128 : 0));
       }
@@ -181,16 +183,17 @@ std::vector<char> unpackFilter(const char *packed, ArrayRef<int64_t> shape,
                                int64_t bytes) {
   int64_t maps = shape[0], channels = shape[1], taps = 1, width = layout.width;
   int64_t own = std::max<int64_t>(maps / layout.groups, 1);
-  int64_t panels = llvm::divideCeil(own, width);
+  int64_t panels = layout.panels(own);
   for (int64_t size : shape.drop_front(2))
     taps *= size;
   std::vector<char> filter(size_t(maps * channels * taps) * bytes);
   for (int64_t m = 0; m < maps; ++m)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t t = 0; t < taps; ++t) {
-        int64_t panel = m / own * panels + m % own / width;
-        int64_t place = panel * taps * channels * width +
-                        layout.placeInPanel(t, c, channels, m % own % width);
+        int64_t panel = layout.panelOf(own, m % own);
+        int64_t lane = m % own - layout.firstMap(own, panel);
+        int64_t place = (m / own * panels + panel) * taps * channels * width +
+                        layout.placeInPanel(t, c, channels, lane);
         std::memcpy(filter.data() + ((m * channels + c) * taps + t) * bytes,
                     packed + place * bytes, bytes);
       }

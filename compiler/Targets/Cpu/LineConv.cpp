@@ -131,13 +131,23 @@ private:
   }
 
   void emitPanel(Value panel) {
-    int64_t rest = maps % panelColumns;
-    Value last = e.number(view.panels() - 1);
-    if (rest == 0)
+    kernel::PanelCut cut = view.cut();
+    int64_t last = cut.count() - 1;
+    // The last ones that differ from those before them.
+    int64_t different = last;
+    while (different > 0 && cut.width(different - 1) != panelColumns)
+      --different;
+    firstMap = e.mul(panel, e.number(panelColumns));
+    if (cut.width(last) == panelColumns)
       return emitColumns(panel, panelColumns);
-    if (view.panels() > 1)
-      e.ifThen(e.less(panel, last), [&] { emitColumns(panel, panelColumns); });
-    e.ifThen(e.equal(panel, last), [&] { emitColumns(panel, rest); });
+    if (different > 0)
+      e.ifThen(e.less(panel, e.number(different)),
+               [&] { emitColumns(panel, panelColumns); });
+    for (int64_t i = different; i <= last; ++i)
+      e.ifThen(e.equal(panel, e.number(i)), [&] {
+        firstMap = e.number(cut.first(i));
+        emitColumns(panel, cut.width(i));
+      });
   }
 
   struct Unit {
@@ -312,8 +322,7 @@ private:
       }
       next = byte(next, e.mul(before, e.number(groups * tile.fetch)));
       Value row = e.add(rowOf(unit), e.number(line * view.unitPixels + pixel));
-      Value at = e.add(e.mul(row, e.number(maps)),
-                       e.mul(panels.panel, e.number(panelColumns)));
+      Value at = e.add(e.mul(row, e.number(maps)), firstMap);
       fetchOperands(e, op, at, tile.pixels, columns);
       Value out = element(sums, e.number(first * panelColumns));
       callConvTile(e, tile, {from, panels.b, out, next}, columns);
@@ -322,7 +331,6 @@ private:
 
   /// Everything behind the convolution, for a unit whose sums are in `waits`.
   void emitBehind(const Unit &unit, Value panel, int64_t columns, Value waits) {
-    Value n = e.mul(panel, e.number(panelColumns));
     Value mapSums =
         element(packed(panel), e.number(depth.depth() * panelColumns));
     Value image = e.add(firstImage, unit.image);
@@ -341,10 +349,10 @@ private:
           index[2] = e.rem(inImage, dims[2]);
         }
         Indices first = index;
-        first.push_back(n);
+        first.push_back(firstMap);
         Value row = e.mul(e.add(before, j), e.number(panelColumns));
         PanelRow panelRow = {index,
-                             n,
+                             firstMap,
                              e.number(columns),
                              e.linearise(first, dims),
                              sums,
@@ -379,6 +387,7 @@ private:
   std::optional<QuadSums> quads;
   // Of the current block; what it reads begins at `base`.
   Value firstImage, images, firstLine, lines, base, lastPanel;
+  Value firstMap; // Of the current panel.
 };
 
 } // namespace

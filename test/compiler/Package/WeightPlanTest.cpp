@@ -30,6 +30,14 @@ struct WeightPlanTest : testing::Test {
                                 floats(size_t(*elementCount(shape)), first));
     ASSERT_TRUE(bool(added)) << llvm::toString(added.takeError());
   }
+
+  static std::vector<char> laidOut(const PlacedWeight &placed) {
+    std::vector<char> bytes;
+    layOut(placed, [&](llvm::ArrayRef<char> part) {
+      bytes.insert(bytes.end(), part.begin(), part.end());
+    });
+    return bytes;
+  }
 };
 
 TEST_F(WeightPlanTest, AlignsAndStoresEqualBytesOnce) {
@@ -51,10 +59,7 @@ TEST_F(WeightPlanTest, PacksColumnsIntoPaddedPanels) {
   WeightPlan plan(store);
   PlacedWeight placed = llvm::cantFail(plan.place("w", "packed48"));
   EXPECT_EQ(placed.bytes, 2u * rows * 48 * 4);
-  std::vector<char> bytes;
-  layOut(placed, [&](llvm::ArrayRef<char> part) {
-    bytes.insert(bytes.end(), part.begin(), part.end());
-  });
+  std::vector<char> bytes = laidOut(placed);
   ASSERT_EQ(bytes.size(), placed.bytes);
   for (int64_t column = 0; column < 96; ++column)
     for (int64_t row = 0; row < rows; ++row) {
@@ -76,10 +81,7 @@ TEST_F(WeightPlanTest, StoresRowsAndTheirTransposeOnce) {
   EXPECT_EQ(packed.offset, placed.offset);
   EXPECT_EQ(plan.placed().size(), 1u);
   ASSERT_EQ(placed.bytes, 2u * columns * 48 * 4);
-  std::vector<char> bytes;
-  layOut(placed, [&](llvm::ArrayRef<char> part) {
-    bytes.insert(bytes.end(), part.begin(), part.end());
-  });
+  std::vector<char> bytes = laidOut(placed);
   ASSERT_EQ(bytes.size(), placed.bytes);
   for (int64_t row = 0; row < 96; ++row)
     for (int64_t column = 0; column < columns; ++column) {
@@ -105,10 +107,7 @@ TEST_F(WeightPlanTest, StoresBytesOnceForRowsAndForLines) {
   EXPECT_EQ(lines.offset, placed.offset);
   EXPECT_EQ(plan.placed().size(), 1u);
   ASSERT_EQ(placed.bytes, 2u * columns * 48);
-  std::vector<char> bytes;
-  layOut(placed, [&](llvm::ArrayRef<char> part) {
-    bytes.insert(bytes.end(), part.begin(), part.end());
-  });
+  std::vector<char> bytes = laidOut(placed);
   ASSERT_EQ(bytes.size(), placed.bytes);
   for (int64_t row = 0; row < 96; ++row)
     for (int64_t column = 0; column < columns; ++column)
@@ -325,10 +324,7 @@ TEST_F(WeightPlanTest, PacksHalvesOfColumnsInTurn) {
   WeightPlan plan(store);
   PlacedWeight placed = llvm::cantFail(plan.place("w", "packed48_halves"));
   EXPECT_EQ(placed.bytes, 4u * rows * 48 * 4);
-  std::vector<char> bytes;
-  layOut(placed, [&](llvm::ArrayRef<char> part) {
-    bytes.insert(bytes.end(), part.begin(), part.end());
-  });
+  std::vector<char> bytes = laidOut(placed);
   ASSERT_EQ(bytes.size(), placed.bytes);
   for (int64_t panel = 0; panel < 4; ++panel)
     for (int64_t row = 0; row < rows; ++row)
@@ -400,10 +396,7 @@ TEST_F(WeightPlanTest, PacksPairsOfChannels) {
   WeightPlan plan(store);
   PlacedWeight placed = llvm::cantFail(plan.place("w", "conv48_pairs"));
   EXPECT_EQ(placed.bytes, uint64_t(96 * channels * taps * 4));
-  std::vector<char> bytes;
-  layOut(placed, [&](llvm::ArrayRef<char> part) {
-    bytes.insert(bytes.end(), part.begin(), part.end());
-  });
+  std::vector<char> bytes = laidOut(placed);
   ASSERT_EQ(bytes.size(), placed.bytes);
   for (int64_t m = 0; m < maps; ++m)
     for (int64_t c = 0; c < channels; ++c)
@@ -415,6 +408,29 @@ TEST_F(WeightPlanTest, PacksPairsOfChannels) {
         EXPECT_EQ(value, float((m * channels + c) * taps + tap));
       }
   EXPECT_NE(llvm::toString(plan.place("odd", "conv48_pairs").takeError())
+                .find("cannot have the layout"),
+            std::string::npos);
+}
+
+/// Of 50 maps, the last panel has two of its own and 16 of the one before it.
+TEST_F(WeightPlanTest, PacksEvenPanels) {
+  constexpr int64_t maps = 50, channels = 2, taps = 3;
+  add("w", {maps, channels, 1, 3}, 0);
+  WeightPlan plan(store);
+  PlacedWeight placed = llvm::cantFail(plan.place("w", "conv48_pairs_even"));
+  EXPECT_EQ(placed.bytes, uint64_t(96 * channels * taps * 4));
+  std::vector<char> bytes = laidOut(placed);
+  ASSERT_EQ(bytes.size(), placed.bytes);
+  for (int64_t m = 0; m < maps; ++m)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        float value;
+        int64_t panel = m >= 32, lane = m - 32 * panel;
+        int64_t place = ((panel * taps + tap) * 48 + lane) * 2 + c;
+        std::memcpy(&value, bytes.data() + place * 4, 4);
+        EXPECT_EQ(value, float((m * channels + c) * taps + tap)) << m;
+      }
+  EXPECT_NE(llvm::toString(plan.place("w", "conv32_pairs_even").takeError())
                 .find("cannot have the layout"),
             std::string::npos);
 }
@@ -459,10 +475,7 @@ TEST_F(WeightPlanTest, PacksQuadsOfLines) {
   WeightPlan plan(store);
   PlacedWeight placed = llvm::cantFail(plan.place("bytes", "conv48_quads"));
   EXPECT_EQ(placed.bytes, uint64_t(2 * (quads + 1) * 48 * 4));
-  std::vector<char> bytes;
-  layOut(placed, [&](llvm::ArrayRef<char> part) {
-    bytes.insert(bytes.end(), part.begin(), part.end());
-  });
+  std::vector<char> bytes = laidOut(placed);
   ASSERT_EQ(bytes.size(), placed.bytes);
   for (int64_t m = 0; m < maps; ++m) {
     int64_t panel = m / 48 * (quads + 1);

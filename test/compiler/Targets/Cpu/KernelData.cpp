@@ -98,8 +98,10 @@ static std::vector<char> inQuads(const reference::Tensor &tensor,
   int64_t depth = taps / lineTaps * quads;
   std::vector<char> packed((maps + width - 1) / width * (depth + 1) * width *
                            4);
+  kernel::PanelCut cut = layout.panelsOf(maps);
   for (int64_t m = 0; m < maps; ++m) {
-    char *panel = &packed[m / width * (depth + 1) * width * 4];
+    int64_t number = cut.panelOf(m), lane = m - cut.first(number);
+    char *panel = &packed[number * (depth + 1) * width * 4];
     int32_t sum = 0;
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t t = 0; t < taps; ++t) {
@@ -107,10 +109,10 @@ static std::vector<char> inQuads(const reference::Tensor &tensor,
         int number = isUnsigned ? int(uint8_t(byte)) - 128 : int(byte);
         int64_t k = t % lineTaps * channels + c;
         int64_t quad = t / lineTaps * quads + k / 4;
-        panel[(quad * width + m % width) * 4 + k % 4] = char(number);
+        panel[(quad * width + lane) * 4 + k % 4] = char(number);
         sum += number;
       }
-    std::memcpy(panel + (depth * width + m % width) * 4, &sum, sizeof sum);
+    std::memcpy(panel + (depth * width + lane) * 4, &sum, sizeof sum);
   }
   return packed;
 }
@@ -136,8 +138,10 @@ std::vector<char> inFilterLayout(const reference::Tensor &tensor,
     for (int64_t m = 0; m < maps; ++m)
       for (int64_t c = 0; c < channels; ++c)
         for (int64_t t = 0; t < taps; ++t) {
-          int64_t panel = (g * panels + m / width) * taps * channels * width;
-          int64_t to = panel + filter->placeInPanel(t, c, channels, m % width);
+          int64_t panel = filter->panelOf(maps, m);
+          int64_t lane = m - filter->firstMap(maps, panel);
+          int64_t to = (g * panels + panel) * taps * channels * width +
+                       filter->placeInPanel(t, c, channels, lane);
           int64_t from = ((g * maps + m) * channels + c) * taps + t;
           std::memcpy(&packed[to * element], &bytes[from * element], element);
         }
