@@ -217,7 +217,7 @@ private:
   }
 
   /// Leaves what widens bytes at the end of a root's kernel to the one that
-  /// reads it, if that is one that computes element by element.
+  /// reads it, if that is one that computes element by element or row by row.
   void leaveWidening(KernelGroup &group) {
     auto widening = dyn_cast<graph::DequantizeOp>(group.ops.back());
     auto bytes = widening
@@ -229,7 +229,8 @@ private:
     KernelGroup *reader = nullptr;
     for (Operation *user : widening->getUsers()) {
       KernelGroup *own = groupOf.lookup(user);
-      if (!own || (reader && own != reader) || !graph::isPointwise(user) ||
+      if (!own || (reader && own != reader) ||
+          !(graph::isPointwise(user) || worksAlongRows(user)) ||
           graph::getDims(user->getResult(0)) != graph::getDims(bytes))
         return;
       reader = own;

@@ -137,3 +137,36 @@ func.func @turned(%x: tensor<2x64x9xui8>, %z: tensor<ui8>) -> tensor<2x9x32xi32>
   %4 = graph.matmul %2, %3 : (tensor<2x9x64xi32>, tensor<64x32xi32>) -> tensor<2x9x32xi32>
   return %4 : tensor<2x9x32xi32>
 }
+
+// -----
+
+// Scores that are quantized are stored as bytes, which the softmax widens as it
+// reads rows of them; not one along another axis.
+// CHECK-LABEL: @scores
+// CHECK:      graph.matmul
+// CHECK-NOT:  graph.dequantize
+// CHECK:      kernel.yield {{.*}} : tensor<3x5x7xui8>
+// CHECK:      graph.dequantize
+// CHECK:      graph.softmax
+// CHECK:      kernel.yield {{.*}} : tensor<3x5x7xf32>
+// CHECK:      graph.matmul
+// CHECK:      graph.dequantize
+// CHECK:      kernel.yield {{.*}} : tensor<3x5x7xf32>
+// CHECK:      kernel.region
+// CHECK-NOT:  graph.dequantize
+// CHECK:      graph.softmax
+func.func @scores(%x: tensor<3x5x64xui8>, %y: tensor<3x64x7xui8>, %s: tensor<f32>, %z: tensor<ui8>) -> (tensor<3x5x7xf32>, tensor<3x5x7xf32>) {
+  %0 = graph.cast %x : (tensor<3x5x64xui8>) -> tensor<3x5x64xi32>
+  %1 = graph.cast %y : (tensor<3x64x7xui8>) -> tensor<3x64x7xi32>
+  %2 = graph.matmul %0, %1 : (tensor<3x5x64xi32>, tensor<3x64x7xi32>) -> tensor<3x5x7xi32>
+  %3 = graph.cast %2 : (tensor<3x5x7xi32>) -> tensor<3x5x7xf32>
+  %4 = graph.quantize %3, %s, %z : (tensor<3x5x7xf32>, tensor<f32>, tensor<ui8>) -> tensor<3x5x7xui8>
+  %5 = graph.dequantize %4, %s, %z : (tensor<3x5x7xui8>, tensor<f32>, tensor<ui8>) -> tensor<3x5x7xf32>
+  %6 = graph.softmax %5 {axis = 2 : i64} : (tensor<3x5x7xf32>) -> tensor<3x5x7xf32>
+  %a = graph.matmul %0, %1 : (tensor<3x5x64xi32>, tensor<3x64x7xi32>) -> tensor<3x5x7xi32>
+  %b = graph.cast %a : (tensor<3x5x7xi32>) -> tensor<3x5x7xf32>
+  %c = graph.quantize %b, %s, %z : (tensor<3x5x7xf32>, tensor<f32>, tensor<ui8>) -> tensor<3x5x7xui8>
+  %d = graph.dequantize %c, %s, %z : (tensor<3x5x7xui8>, tensor<f32>, tensor<ui8>) -> tensor<3x5x7xf32>
+  %e = graph.softmax %d {axis = 1 : i64} : (tensor<3x5x7xf32>) -> tensor<3x5x7xf32>
+  return %6, %e : tensor<3x5x7xf32>, tensor<3x5x7xf32>
+}

@@ -82,6 +82,31 @@ TEST_P(RowProgram, StoresBytesBesideTheResult) {
   runRows(cases);
 }
 
+TEST_P(RowProgram, RowsAreReadAsBytes) {
+  std::vector<Symbols> sizes;
+  for (int64_t n : {0, 1, 8, 15, 16, 17, 65, 200})
+    sizes.push_back({{"m", 5}, {"n", n}});
+  std::string whole = tensor({"m", "n"}, "f32");
+  std::vector<KernelCase> cases;
+  for (const std::string &byte : {"ui8", "i8"})
+    for (const std::string &root :
+         {"softmax %x {axis = 1}", "layer_norm %x {axis = 1, epsilon = 0.1}",
+          "rms_norm %x {axis = 1, epsilon = 0.1}"}) {
+      KernelCase test;
+      test.name = root + " of " + byte;
+      test.sizes = sizes;
+      test.arguments = "%b: " + tensor({"m", "n"}, byte) +
+                       ", %s: tensor<f32>, %z: tensor<" + byte + ">";
+      test.body = "%x = graph.dequantize %b, %s, %z : (" +
+                  tensor({"m", "n"}, byte) + ", tensor<f32>, tensor<" + byte +
+                  ">) -> " + whole + "\n%y = graph." + root + " : (" + whole +
+                  ") -> " + whole + "\nkernel.yield %y : " + whole;
+      test.values = {{-128, 256}, {0.01, 0.1}, {0, 9}};
+      cases.push_back(test);
+    }
+  runRows(cases);
+}
+
 TEST_P(RowProgram, RowsBecomeBytes) {
   std::vector<Symbols> sizes;
   for (int64_t n : {0, 1, 7, 15, 16, 33, 65, 200})
