@@ -4,8 +4,8 @@
 #ifndef TENON_COMPILER_TARGETS_CPU_MATMULBATCHES_H
 #define TENON_COMPILER_TARGETS_CPU_MATMULBATCHES_H
 
-#include "compiler/Targets/Cpu/Emitter.h"
-#include "dialects/Kernel/StridedView.h"
+#include "compiler/Targets/Cpu/PackedMatmulStrip.h"
+#include "dialects/Kernel/MatmulView.h"
 
 namespace tenon::cpu {
 
@@ -21,6 +21,25 @@ void forEachBatch(
 Value batchOffset(Emitter &e, const kernel::StridedView &view, Value tensor,
                   llvm::ArrayRef<Expr> batchDims, Value batch,
                   int64_t elements = 1);
+
+/// What tiles of a batch fetch of the next one, where both matrices are small
+/// and lie dense: the hardware, which follows lines, begins anew with each.
+class NextBatch {
+public:
+  /// nullopt where the matrices are none such.
+  static std::optional<NextBatch> of(graph::MatmulOp op,
+                                     const kernel::MatmulView &view);
+
+  /// A batch begins, behind which the next one's matrices are.
+  void start(Value lhs, Value rhs);
+  /// Has the tiles of a panel's strip fetch its share.
+  void share(Emitter &e, Strip &work, Value panel) const;
+
+private:
+  int64_t lhsBytes, rhsBytes, depth;
+  int64_t panels, rhsPanels; // The first ones fetch rhs, the others lhs.
+  Value lhs, rhs;
+};
 
 } // namespace tenon::cpu
 

@@ -77,6 +77,8 @@ public:
     panels = e.ceilDiv(columns, e.number(panelColumns));
     wholePanels = e.div(columns, e.number(panelColumns));
     kind = rhsPanels.multipliesPairs() ? StripKind::Pairs : StripKind::F32;
+    if (!packed)
+      next = NextBatch::of(op, this->view);
     bool widensLhs = this->view.hasHalfLhs() && !rhsPanels.multipliesPairs();
     interleaves = canInterleaveLhs(e.level, kind) &&
                   rhsPanels.takesInterleaved() && !widensLhs;
@@ -183,6 +185,11 @@ private:
     if (!isPacked)
       rhs = matrixOf(view.rhs, op.getRhs(), batch, /*inPairs=*/false);
     rhsPanels.startBatch(batch, panels, rhs);
+    if (next) {
+      Value follower = e.add(batch, e.number(1));
+      next->start(matrixOf(view.lhs, op.getLhs(), follower, false).base,
+                  matrixOf(view.rhs, op.getRhs(), follower, false).base);
+    }
     resultRow = e.mul(batch, rows);
     this->batch = batch;
     Value units = e.max(e.mul(panels, e.number(mostBlocks)), e.number(1));
@@ -371,6 +378,8 @@ private:
       if (!isOneBlock)
         works.back().c = element(work.c, e.number(part * groupElements));
     }
+    if (next)
+      next->share(e, works.back(), panel);
     Value isLast = e.equal(kEnd, depth);
     forEachStripTile(e, work, [&](const StripTile &tile) {
       bool staysInResult = inResult && isBare;
@@ -471,6 +480,7 @@ private:
   bool mayCopy;    // It, where eight of its rows share too few lines.
   Value copy, blocks;
   std::optional<RowBlocks> rowBlocks;
+  std::optional<NextBatch> next;
   Value sums, waiting; // Of a tile, of a group.
   Indices leadDims;
   std::optional<ListedRows> listed; // Where not all rows are computed.
