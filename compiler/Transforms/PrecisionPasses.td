@@ -98,9 +98,9 @@ def IntegerProductsPass : Pass<"integer-products", "::mlir::func::FuncOp"> {
   let summary = "Products of quantized numbers multiply integers";
   let description = [{
     A product of two dequantized operands, of which the left one has one scale
-    and the right one is a weight of one scale or one for each column, becomes
-    one of i32, times the scales: the same but for the rounding of f32. What
-    comes before and behind it stays, with all its saturation. So does a
+    and the right one has one, too, or is a weight with one for each column,
+    becomes one of i32, times the scales: the same but for the rounding of f32.
+    What comes before and behind it stays, with all its saturation. So does a
     convolution of one group, of an image of one scale and a filter of one scale
     or one for each map, and in f32 of exact sums one of each channel by itself;
     where there are such, what divides by one number to quantize multiplies by
