@@ -10,7 +10,6 @@
 
 #include "runtime/Error.h"
 #include "runtime/FloatMode.h"
-#include "runtime/Level.h"
 #include "runtime/Math.h"
 #include "runtime/Session.h"
 #include <string.h>
@@ -19,7 +18,6 @@ using namespace tenon::runtime;
 
 namespace {
 constexpr int64_t maxPieces = 64;
-const int64_t ways = cacheWays();
 
 /// Kernels get through pieces together; a participant that comes late finds
 /// all of them taken.
@@ -36,6 +34,7 @@ struct Job {
   char *scratch;
   uint64_t scratchStride;
   char *shared;
+  int64_t cacheWays;
   // The failing piece << 32 | its fault: the first by position, whoever ran.
   std::atomic<uint64_t> fault{UINT64_MAX};
   Part part[maxPieces];
@@ -66,7 +65,7 @@ struct Job {
             unaryMathF32,
             binaryMathF32,
             shared,
-            ways};
+            cacheWays};
   }
 
   void split() {
@@ -191,6 +190,7 @@ tenon_status_t tenon_session_t::launch(const tenon_step_t &step) {
     return launchOnDevice(step, rows, grain);
   Job job;
   job.kernel = model->functions[step.a];
+  job.cacheWays = model->cacheWays;
   job.buffers = pointers.begin();
   job.parameters = parameters.begin();
   job.rows = rows;

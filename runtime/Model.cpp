@@ -89,6 +89,7 @@ tenon_status_t tenon_model_t::loadCode(const Image &image, Artifact &artifact,
 
 tenon_status_t tenon_model_t::chooseLevel(const char *path,
                                           const char *wanted) {
+  cacheWays = tenon::runtime::cacheWays();
   uint64_t features = machineFeatures(), used = 0;
   for (uint32_t i = 0; i < metadata.levels.count; ++i)
     used |= metadata.levels[i].features;

@@ -39,6 +39,7 @@ struct tenon_model_t {
   bool described = false; // There is no code.
   uint32_t programCount = 0;
   uint32_t level = noLevel; // In use.
+  int64_t cacheWays = 0;    // Of this machine: see Level.h.
   tenon::runtime::Array<tenon_kernel_fn_t> functions;
   tenon::cuda::Program program;                  // On a device, if it has one.
   tenon::runtime::Array<Formula> formulas;       // Of each expression.
