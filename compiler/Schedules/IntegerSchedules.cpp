@@ -54,11 +54,8 @@ std::optional<std::string> refusalPackedMatmulInt8(const KernelView &view) {
   if (!view.isWeight[rhs.getArgNumber()] ||
       graph::getDims(rhs) != graph::getDims(matmul.getRhs()))
     return "rhs is no weight";
-  if (!sizes.batchDims.empty() || graph::getRank(rhs) != 2)
-    return "rhs is not one matrix";
-  if (sizes.columns.asConstant().value_or(0) == 0 ||
-      sizes.depth.asConstant().value_or(0) == 0)
-    return "rhs is empty, or has a size that is no number";
+  if (!sizes.isByKnownMatrix())
+    return "rhs is not one matrix, is empty, or has a size that is no number";
   if (!rhs.hasOneUse())
     return "rhs has another user in the kernel";
   return std::nullopt;

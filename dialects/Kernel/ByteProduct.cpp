@@ -34,9 +34,7 @@ bool isCentered(const IntegerFactor &factor) {
 
 std::optional<MatmulView> byteProductOf(graph::MatmulOp op) {
   std::optional<IntegerMatmulView> bytes = integerMatmulViewOf(op);
-  if (!bytes || !bytes->batchDims.empty() ||
-      bytes->columns.asConstant().value_or(0) == 0 ||
-      bytes->depth.asConstant().value_or(0) == 0 || !isCentered(bytes->lhs) ||
+  if (!bytes || !bytes->isByKnownMatrix() || !isCentered(bytes->lhs) ||
       !bytes->rhs.isSigned() || bytes->rhs.zero ||
       !bytes->lhs.view.strides.back().isConstant(1) ||
       graph::getDims(bytes->rhs.view.base) != graph::getDims(op.getRhs()) ||

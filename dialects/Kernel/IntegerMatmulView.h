@@ -65,6 +65,11 @@ struct IntegerMatmulView {
   Expr lhsRowStride() const {
     return lhs.view.strides[lhs.view.strides.size() - 2];
   }
+  /// Whether rhs is one matrix that is not empty, with numbers as sizes.
+  bool isByKnownMatrix() const {
+    return batchDims.empty() && columns.asConstant().value_or(0) > 0 &&
+           depth.asConstant().value_or(0) > 0;
+  }
   /// Whether the instructions cannot take rows of lhs as they lie.
   bool copiesLhs() const;
   /// Bytes from row to row of a copy.

@@ -155,11 +155,8 @@ private:
 
   /// Rows [from, to) of lhs to scratch memory, as ui8.
   void copyRows(Value from, Value to) {
-    auto strideOf = [&](Expr stride) {
-      return stride.isConstant(1) ? e.number(1) : e.valueOf(stride);
-    };
-    Value step = strideOf(view.lhs.view.strides.back());
-    Value rowStride = strideOf(view.lhsRowStride());
+    Value step = e.valueOf(view.lhs.view.strides.back());
+    Value rowStride = e.valueOf(view.lhsRowStride());
     Value flip = arith::ConstantIntOp::create(e.b, i8, -128);
     Value zero = arith::ConstantIntOp::create(e.b, i8, 0);
     e.loop(from, to, [&](Value row) {
@@ -179,15 +176,8 @@ private:
 
   void sumRows(Value from, Value to) {
     e.loop(from, to, [&](Value row) {
-      Value line = lhsRow(row);
-      SmallVector<Value> sum =
-          e.loop(e.number(0), depth, ValueRange{i32Number(0)},
-                 [&](Value k, ValueRange carried) -> SmallVector<Value> {
-                   Value number =
-                       arith::ExtUIOp::create(e.b, i32, e.loadRaw(line, i8, k));
-                   return {addTo(carried[0], number)};
-                 });
-      e.storeRaw(sum[0], rowSums, e.sub(row, groupRow));
+      e.storeRaw(sumOfBytes(e, lhsRow(row), depth), rowSums,
+                 e.sub(row, groupRow));
     });
   }
 

@@ -133,10 +133,8 @@ private:
   void emitPanel(Value panel) {
     kernel::PanelCut cut = view.cut();
     int64_t last = cut.count() - 1;
-    // The last ones that differ from those before them.
-    int64_t different = last;
-    while (different > 0 && cut.width(different - 1) != panelColumns)
-      --different;
+    // The first one that differs from those before it.
+    int64_t different = cut.moved() > 0 ? last - 1 : last;
     firstMap = e.mul(panel, e.number(panelColumns));
     if (cut.width(last) == panelColumns)
       return emitColumns(panel, panelColumns);

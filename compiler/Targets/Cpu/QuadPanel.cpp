@@ -134,4 +134,15 @@ void packQuads(Emitter &e, const ByteColumns &source, Value out) {
   QuadPacker(e, source, out).pack();
 }
 
+Value sumOfBytes(Emitter &e, Value line, Value count) {
+  Type i32 = e.b.getI32Type();
+  Value zero = arith::ConstantIntOp::create(e.b, i32, 0);
+  return e.loop(e.number(0), count, ValueRange{zero},
+                [&](Value k, ValueRange carried) -> SmallVector<Value> {
+                  Value number = arith::ExtUIOp::create(
+                      e.b, i32, e.loadRaw(line, e.b.getI8Type(), k));
+                  return {arith::AddIOp::create(e.b, carried[0], number)};
+                })[0];
+}
+
 } // namespace tenon::cpu

@@ -24,6 +24,9 @@ struct ByteColumns {
 /// of four steps is zero, and columns that are not there are anything.
 void packQuads(Emitter &e, const ByteColumns &source, Value out);
 
+/// The sum of `count` ui8 from `line` on, as i32.
+Value sumOfBytes(Emitter &e, Value line, Value count);
+
 } // namespace tenon::cpu
 
 #endif // TENON_COMPILER_TARGETS_CPU_QUADPANEL_H

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/QuadSums.h"
+#include "compiler/Targets/Cpu/QuadPanel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -59,16 +60,10 @@ void QuadSums::sumRows(Value from, Value stride, Value rows, Value steps,
   Value bytes = e.mul(steps, e.number(kernel::quadSteps));
   e.loop(e.number(0), rows, [&](Value row) {
     Value line = e.address(from, i32, e.mul(row, stride));
-    SmallVector<Value> sum =
-        e.loop(e.number(0), bytes, ValueRange{i32Number(0)},
-               [&](Value k, ValueRange carried) -> SmallVector<Value> {
-                 Value number = arith::ExtUIOp::create(
-                     e.b, i32, e.loadRaw(line, e.b.getI8Type(), k));
-                 return {arith::AddIOp::create(e.b, carried[0], number)};
-               });
+    Value sum = sumOfBytes(e, line, bytes);
     Value before = arith::SelectOp::create(
         e.b, more, e.loadRaw(rowSums, i32, row), i32Number(0));
-    e.storeRaw(arith::AddIOp::create(e.b, before, sum[0]), rowSums, row);
+    e.storeRaw(arith::AddIOp::create(e.b, before, sum), rowSums, row);
   });
 }
 

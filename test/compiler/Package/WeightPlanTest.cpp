@@ -389,47 +389,42 @@ TEST_F(WeightPlanTest, PacksFilters) {
   }
 }
 
-TEST_F(WeightPlanTest, PacksPairsOfChannels) {
-  constexpr int64_t maps = 50, channels = 4, taps = 6;
-  add("w", {maps, channels, 2, 3}, 0);
-  add("odd", {maps, 3, 2}, 0);
-  WeightPlan plan(store);
-  PlacedWeight placed = llvm::cantFail(plan.place("w", "conv48_pairs"));
+/// A filter of 50 maps, [M, C, taps], by pairs of channels in two panels of
+/// 48, the second one from map `second` on.
+void expectPairs(const PlacedWeight &placed, llvm::ArrayRef<char> bytes,
+                 int64_t channels, int64_t taps, int64_t second) {
+  constexpr int64_t maps = 50;
   EXPECT_EQ(placed.bytes, uint64_t(96 * channels * taps * 4));
-  std::vector<char> bytes = laidOut(placed);
   ASSERT_EQ(bytes.size(), placed.bytes);
   for (int64_t m = 0; m < maps; ++m)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t tap = 0; tap < taps; ++tap) {
         float value;
-        int64_t row = (m / 48 * taps + tap) * channels / 2 + c / 2;
-        int64_t place = (row * 48 + m % 48) * 2 + c % 2;
+        int64_t panel = m >= second, lane = m - second * panel;
+        int64_t row = (panel * taps + tap) * channels / 2 + c / 2;
+        int64_t place = (row * 48 + lane) * 2 + c % 2;
         std::memcpy(&value, bytes.data() + place * 4, 4);
-        EXPECT_EQ(value, float((m * channels + c) * taps + tap));
+        EXPECT_EQ(value, float((m * channels + c) * taps + tap)) << m;
       }
+}
+
+TEST_F(WeightPlanTest, PacksPairsOfChannels) {
+  add("w", {50, 4, 2, 3}, 0);
+  add("odd", {50, 3, 2}, 0);
+  WeightPlan plan(store);
+  PlacedWeight placed = llvm::cantFail(plan.place("w", "conv48_pairs"));
+  expectPairs(placed, laidOut(placed), 4, 6, /*second=*/48);
   EXPECT_NE(llvm::toString(plan.place("odd", "conv48_pairs").takeError())
                 .find("cannot have the layout"),
             std::string::npos);
 }
 
-/// Of 50 maps, the last panel has two of its own and 16 of the one before it.
+/// The last panel has two of its own and 16 of the one before it.
 TEST_F(WeightPlanTest, PacksEvenPanels) {
-  constexpr int64_t maps = 50, channels = 2, taps = 3;
-  add("w", {maps, channels, 1, 3}, 0);
+  add("w", {50, 2, 1, 3}, 0);
   WeightPlan plan(store);
   PlacedWeight placed = llvm::cantFail(plan.place("w", "conv48_pairs_even"));
-  EXPECT_EQ(placed.bytes, uint64_t(96 * channels * taps * 4));
-  std::vector<char> bytes = laidOut(placed);
-  ASSERT_EQ(bytes.size(), placed.bytes);
-  for (int64_t m = 0; m < maps; ++m)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        float value;
-        int64_t panel = m >= 32, lane = m - 32 * panel;
-        int64_t place = ((panel * taps + tap) * 48 + lane) * 2 + c;
-        std::memcpy(&value, bytes.data() + place * 4, 4);
-        EXPECT_EQ(value, float((m * channels + c) * taps + tap)) << m;
-      }
+  expectPairs(placed, laidOut(placed), 2, 3, /*second=*/32);
   EXPECT_NE(llvm::toString(plan.place("w", "conv32_pairs_even").takeError())
                 .find("cannot have the layout"),
             std::string::npos);
