@@ -261,7 +261,7 @@ kernel::Geometry geometryLineConv(const KernelView &view) {
     return Expr::constant(conv.getContext(), value);
   };
   Expr images = graph::getDims(conv.getResult())[0];
-  int64_t panels = sizes->panels();
+  int64_t panels = sizes->rowsOfBlock();
   Expr blocks = images.ceilDiv(number(sizes->slab.blockImages));
   Expr rows = blocks * number(sizes->blocksOfImage() * panels);
   if (!rows)

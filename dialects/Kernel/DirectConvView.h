@@ -28,6 +28,11 @@ namespace tenon::kernel {
 struct DirectConvAxis {
   int64_t size, count, taps, stride, dilation, low;
 
+  /// Whether no window reads beside the image.
+  bool isInside() const {
+    int64_t last = (count - 1) * stride + (taps - 1) * dilation - low;
+    return low <= 0 && last < size;
+  }
   int64_t step() const { return taps == 1 ? stride : 1; }
   int64_t slabStride() const { return taps == 1 ? 1 : stride; }
   /// What `outputs` of them read.

@@ -21,12 +21,8 @@ constexpr int64_t shallow = 64;
 constexpr int64_t largeFilterBytes = 2 << 20, maxImagesBytes = 768 << 10;
 /// Of fewer pixels in a unit, products wait for a panel to be loaded.
 constexpr int64_t fewPixels = 9;
-
-bool isInside(const DirectConvAxis &axis) {
-  int64_t last = (axis.count - 1) * axis.stride +
-                 (axis.taps - 1) * axis.dilation - axis.low;
-  return axis.low <= 0 && last < axis.size;
-}
+/// Threads that share work better are worth more copies.
+constexpr double even = 1.04;
 
 /// The largest equal parts of a run that matrix units take at once; 0 where
 /// they would take a half of what they can.
@@ -68,7 +64,6 @@ double unevenness(const DirectConvView &view, int64_t blockLines) {
 /// threads share those more evenly. Units may take several short lines, of
 /// whole images.
 void cut(DirectConvView &view, int64_t wanted) {
-  constexpr double even = 1.04;
   int64_t lines = view.lines().count;
   int64_t most = std::max<int64_t>(wanted / view.pixels().count, 1);
   auto linesOf = [&](int64_t blocks) {
@@ -175,7 +170,7 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
   // Lines of single taps that have been copied follow each other.
   bool isShort = pixels.count < fewPixels;
   bool isAsRead = !bytes || !bytes->input.isSigned();
-  slab.isInput = isInside(lines) && isInside(pixels) && !isShort && isAsRead;
+  slab.isInput = lines.isInside() && pixels.isInside() && !isShort && isAsRead;
   slab.blocksOfLine = 1;
   bool isShallow = view.isFlat && view.depth.depth() <= shallow;
   cut(slab, isShallow ? blockPixels / 2 : blockPixels);
@@ -189,6 +184,9 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
   if (view.fetchesFilter && slab.blockLines == lines.count)
     slab.blockImages =
         std::clamp<int64_t>(maxImagesBytes / (4 * view.imageStride()), 1, 8);
+  if (slab.blockLines == lines.count && lines.count >= 2 * view.unitLines &&
+      unevenness(slab, slab.blockLines) > even)
+    view.panelParts = 2;
   return view;
 }
 

@@ -15,8 +15,8 @@
 // once, with zeros around it (the slab of DirectConvView.h) or the zero point
 // of bytes, unless all windows lie inside of the image. Bytes that are i8 are
 // copied always, as ui8 that count from 128 below. A row of the launch is a
-// panel of a block; panels are those of PackedConv, but the last two (see
-// PanelCut.h).
+// panel of a block, or a part of the units of one; panels are those of
+// PackedConv, but the last two (see PanelCut.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,6 +44,9 @@ struct LineConvView {
   /// Whether windows are pixels that follow each other: the axes are those of
   /// lines cut anew, so that units are full.
   bool isFlat;
+  /// Of a panel's units, each of which is a row of the launch: two where a
+  /// block is whole images and two threads would share its panels badly.
+  int64_t panelParts = 1;
 
   int64_t panels() const { return slab.panels; }
   PanelCut cut() const { return {slab.maps, /*isEven=*/true}; }
@@ -53,6 +56,7 @@ struct LineConvView {
     return depth.depth() + (depth.hasQuads ? 1 : 0);
   }
   int64_t blocksOfImage() const { return slab.blocksOfImage(); }
+  int64_t rowsOfBlock() const { return panels() * panelParts; }
   int64_t scratchBytes() const { return slab.blockImages * slab.slabBytes(); }
   /// Rows of a unit's register.
   int64_t unitRows() const {

@@ -20,15 +20,20 @@ using namespace mlir;
 namespace tenon::cpu {
 namespace {
 
-/// Steps of k per iteration.
-constexpr int64_t unroll = 4;
+/// Steps of k between which a tile fetches.
+constexpr int64_t fetchSteps = 4;
 constexpr int64_t cacheLine = 64;
+/// Sums beside which registers are left for factors of two steps, whose loads
+/// the code generator puts side by side: a sum would go to the stack.
+constexpr int64_t roomySums = 24;
 
 class TileWriter {
 public:
-  TileWriter(ModuleOp module, const CpuLevel &level, const ConvTile &tile)
+  TileWriter(ModuleOp module, const CpuLevel &level, const ConvTile &tile,
+             bool countsTaps)
       : module(module), tile(tile), lanes(level.vectorBits / 32),
-        vectors(tile.columns / lanes),
+        vectors(tile.columns / lanes), countsTaps(countsTaps),
+        unroll(tile.pixels * vectors > roomySums ? 1 : fetchSteps),
         b(UnknownLoc::get(module.getContext()), module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
         each(tile.kind == StripKind::Quads ? Type(b.getI32Type())
@@ -37,8 +42,12 @@ public:
         products(b, level, tile.kind, vector) {}
 
   LLVM::LLVMFuncOp write(StringRef name) {
-    LLVM::LLVMFuncOp function = startTileFunction(
-        b, module, name, {pointer, pointer, pointer, pointer});
+    SmallVector<Type> types(4, pointer);
+    if (countsTaps)
+      types.push_back(b.getI64Type());
+    LLVM::LLVMFuncOp function = startTileFunction(b, module, name, types);
+    if (countsTaps)
+      taps = function.getArgument(4);
     function.setNoInline(true);
     Value zero = arith::ConstantOp::create(b, b.getZeroAttr(vector));
     SmallVector<Value> state(tile.pixels * vectors, zero);
@@ -77,20 +86,38 @@ private:
   SmallVector<Value> overTaps(size_t depth, Value a, ValueRange before) {
     if (depth == tile.loops.size())
       return overRun(a, before);
-    const TapLoop &taps = tile.loops[depth];
-    auto loop =
-        scf::ForOp::create(b, number(0), number(taps.taps), number(1), before);
+    const TapLoop &each = tile.loops[depth];
+    Value end = depth == 0 && taps ? taps : number(each.taps);
+    auto loop = scf::ForOp::create(b, number(0), end, number(1), before);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value offset =
-        arith::MulIOp::create(b, loop.getInductionVar(), number(taps.stride));
+        arith::MulIOp::create(b, loop.getInductionVar(), number(each.stride));
     scf::YieldOp::create(
         b, overTaps(depth + 1, element(a, offset), loop.getRegionIterArgs()));
     return SmallVector<Value>(loop.getResults());
   }
 
   SmallVector<Value> overRun(Value a, ValueRange before) {
-    int64_t whole = tile.run / unroll * unroll;
+    SmallVector<uint32_t> parts = tile.reached;
+    if (parts.empty())
+      parts.push_back(~0u);
+    int64_t length = tile.run / int64_t(parts.size());
+    SmallVector<Value> state(before);
+    for (size_t first = 0, last; first < parts.size(); first = last) {
+      for (last = first + 1; last < parts.size(); ++last)
+        if (parts[last] != parts[first])
+          break;
+      state = overPart(element(a, int64_t(first) * length),
+                       int64_t(last - first) * length, parts[first], state);
+    }
+    return state;
+  }
+
+  /// Steps of k that the same pixels take part in.
+  SmallVector<Value> overPart(Value a, int64_t length, uint32_t reached,
+                              ValueRange before) {
+    int64_t whole = length / unroll * unroll;
     SmallVector<Value> state(before);
     if (whole > unroll) {
       auto loop = scf::ForOp::create(b, number(0), number(whole),
@@ -98,21 +125,23 @@ private:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       scf::YieldOp::create(b, steps(element(a, loop.getInductionVar()), unroll,
-                                    loop.getRegionIterArgs()));
+                                    reached, loop.getRegionIterArgs()));
       state.assign(loop.getResults().begin(), loop.getResults().end());
     } else if (whole) {
-      state = steps(a, unroll, state);
+      state = steps(a, unroll, reached, state);
     }
-    return steps(element(a, whole), tile.run - whole, state);
+    return steps(element(a, whole), length - whole, reached, state);
   }
 
-  SmallVector<Value> steps(Value a, int64_t count, ValueRange before) {
+  SmallVector<Value> steps(Value a, int64_t count, uint32_t reached,
+                           ValueRange before) {
     SmallVector<Value> state(before);
     Value &panel = state[state.size() - 2], &next = state.back();
-    if (count == unroll && tile.fetch > 0) {
-      for (int64_t at = 0; at < tile.fetch; at += cacheLine)
+    int64_t fetch = llvm::divideCeil(tile.fetch * unroll, fetchSteps);
+    if (count == unroll && fetch > 0) {
+      for (int64_t at = 0; at < fetch; at += cacheLine)
         LLVM::Prefetch::create(b, byte(next, at), 0, 3, 1);
-      next = byte(next, tile.fetch);
+      next = byte(next, fetch);
     }
     for (int64_t k = 0; k < count; ++k) {
       SmallVector<Value> columns;
@@ -121,6 +150,8 @@ private:
             b, vector, element(panel, k * tile.width + v * lanes),
             /*alignment=*/4));
       for (int64_t p = 0; p < tile.pixels; ++p) {
+        if (!(reached >> p & 1))
+          continue;
         // Rows of quads begin anywhere.
         Value scalar =
             LLVM::LoadOp::create(b, each, element(a, tile.offsetOf(p) + k),
@@ -144,6 +175,9 @@ private:
   ModuleOp module;
   const ConvTile &tile;
   int64_t lanes, vectors;
+  bool countsTaps;
+  int64_t unroll; // Steps of k per iteration.
+  Value taps;     // Of the outermost loop, where they are counted.
   ImplicitLocOpBuilder b;
   Type pointer, each;
   VectorType vector;
@@ -167,7 +201,7 @@ int64_t tilePixels(const CpuLevel &level, int64_t width) {
 }
 
 static LLVM::LLVMFuncOp convTile(ModuleOp module, const CpuLevel &level,
-                                 const ConvTile &tile) {
+                                 const ConvTile &tile, bool countsTaps) {
   std::string name;
   llvm::raw_string_ostream text(name);
   text << "conv_tile_" << tile.pixels << "x" << tile.columns << "of"
@@ -177,26 +211,33 @@ static LLVM::LLVMFuncOp convTile(ModuleOp module, const CpuLevel &level,
   if (tile.lines.length > 0)
     text << "_from" << tile.lines.first << "of" << tile.lines.length << "_"
          << tile.lines.stride;
-  text << suffixOf(tile.kind) << (tile.accumulates ? "_more" : "") << "_fetch"
-       << tile.fetch << "." << level.name;
+  for (uint32_t pixels : tile.reached)
+    text << "_reach" << llvm::utohexstr(pixels, /*LowerCase=*/true);
+  text << suffixOf(tile.kind) << (tile.accumulates ? "_more" : "")
+       << (countsTaps ? "_counted" : "") << "_fetch" << tile.fetch << "."
+       << level.name;
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
-  return TileWriter(module, level, tile).write(name);
+  return TileWriter(module, level, tile, countsTaps).write(name);
 }
 
 void callConvTile(Emitter &e, ConvTile tile, const ConvTilePlaces &places,
                   int64_t columns) {
   int64_t vectors = llvm::alignTo(columns, 16);
   tile.columns = e.level.vectorBits < 512 ? 16 : vectors;
-  LLVM::LLVMFuncOp function = convTile(e.module, e.level, tile);
+  LLVM::LLVMFuncOp function =
+      convTile(e.module, e.level, tile, /*countsTaps=*/bool(places.taps));
   auto behind = [&](Value base, int64_t offset) {
     return LLVM::GEPOp::create(e.b, base.getType(), e.b.getF32Type(), base,
                                ArrayRef<LLVM::GEPArg>{int32_t(offset)});
   };
-  for (int64_t n = 0; n < vectors; n += tile.columns)
-    LLVM::CallOp::create(e.b, function,
-                         ValueRange{places.a, behind(places.b, n),
-                                    behind(places.out, n), places.next});
+  for (int64_t n = 0; n < vectors; n += tile.columns) {
+    SmallVector<Value> operands = {places.a, behind(places.b, n),
+                                   behind(places.out, n), places.next};
+    if (places.taps)
+      operands.push_back(places.taps);
+    LLVM::CallOp::create(e.b, function, operands);
+  }
 }
 
 } // namespace tenon::cpu

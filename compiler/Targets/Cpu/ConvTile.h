@@ -23,8 +23,8 @@ struct TapLoop {
 /// in f32, from zero by fused multiply-adds in the order of t and k; of pairs
 /// or quads, by what a level has for them. Rows of b and out are `width`
 /// elements apart. It fetches `fetch` bytes per four steps of k from another
-/// address meanwhile. It may add to what out holds, and its pixels may be on
-/// several lines.
+/// address meanwhile. It may add to what out holds, its pixels may be on
+/// several lines, and it may leave out products by zeros beside an image.
 struct ConvTile {
   int64_t pixels, columns, width, pixelStride, run, fetch;
   llvm::SmallVector<TapLoop> loops; // Outermost first.
@@ -35,6 +35,9 @@ struct ConvTile {
   struct Lines {
     int64_t length = 0, first = 0, stride = 0;
   } lines = {};
+  /// Of each of the equal parts that taps cut a run into, the pixels whose
+  /// products are not left out: bit p is pixel p. None: all of all.
+  llvm::SmallVector<uint32_t> reached = {};
 
   /// Of a pixel, from the first one on.
   int64_t offsetOf(int64_t pixel) const;
@@ -46,6 +49,9 @@ int64_t tilePixels(const CpuLevel &level, int64_t width);
 /// Where a tile's operands and sums lie, and what it fetches.
 struct ConvTilePlaces {
   mlir::Value a, b, out, next;
+  /// How many taps of the outermost loop there are, if it is not the tile's
+  /// number.
+  mlir::Value taps = nullptr;
 };
 
 /// Computes that many of a panel's columns, rounded up to vectors: as often as

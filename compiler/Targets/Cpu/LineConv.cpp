@@ -15,8 +15,10 @@
 #include "compiler/Targets/Cpu/ConvTile.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/QuadSums.h"
+#include "compiler/Targets/Cpu/ReachedTaps.h"
 #include "compiler/Targets/Cpu/VectorStrip.h"
 #include "dialects/Kernel/LineConvView.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
@@ -31,6 +33,8 @@ using kernel::panelColumns;
 constexpr int64_t unroll = 4;
 /// A filter that stays in the cache while blocks pass.
 constexpr int64_t residentBytes = 512 << 10;
+/// Steps of a tap that are worth leaving out for some of a tile's pixels.
+constexpr int64_t fewestSteps = 16;
 /// Pixels of a line that are enough for a tile.
 constexpr int64_t fewestTileRows = 6;
 
@@ -61,7 +65,8 @@ public:
     quads.emplace(e, op, depth, /*groupRows=*/0);
   }
 
-  /// Rows [begin, end): block after block, of each some panels.
+  /// Rows [begin, end): block after block, of each some panels or parts of
+  /// some.
   void emit() {
     if (hasUnit) {
       for (auto [run, start] : llvm::enumerate(view.runStarts()))
@@ -69,15 +74,19 @@ public:
       AmxUnit::shape(e.b, e.level, e.number(rows), e.number(4 * view.step),
                      /*below=*/true);
     }
-    Value units = e.number(view.panels());
-    Value blocks = e.ceilDiv(e.end, units);
-    e.loop(e.div(e.begin, units), blocks, [&](Value number) {
-      Value first = e.mul(number, units);
+    Value rows = e.number(view.rowsOfBlock());
+    Value blocks = e.ceilDiv(e.end, rows);
+    e.loop(e.div(e.begin, rows), blocks, [&](Value number) {
+      Value first = e.mul(number, rows);
       Value from = e.sub(e.max(e.begin, first), first);
-      Value to = e.min(e.sub(e.end, first), units);
+      Value to = e.min(e.sub(e.end, first), rows);
       startBlock(number);
-      lastPanel = e.sub(to, e.number(1));
-      e.loop(from, to, [&](Value panel) { emitPanel(panel); });
+      Value parts = e.number(view.panelParts);
+      lastPanel = e.div(e.sub(to, e.number(1)), parts);
+      e.loop(from, to, [&](Value row) {
+        part = e.rem(row, parts);
+        emitPanel(e.div(row, parts));
+      });
     });
     if (hasUnit)
       AmxUnit::release(e.b, e.level);
@@ -180,18 +189,22 @@ private:
     Value ofImage = e.mul(e.ceilDiv(lines, high), e.number(view.unitsOfLine));
     Value units = e.mul(images, ofImage);
     Value next = packed(e.min(e.add(panel, e.number(1)), lastPanel));
+    auto firstOf = [&](Value part) {
+      return e.div(e.mul(units, part), e.number(view.panelParts));
+    };
+    Value from = firstOf(part), to = firstOf(e.add(part, e.number(1)));
     if (!hasUnit)
-      return e.loop(e.number(0), units, [&](Value number) {
+      return e.loop(from, to, [&](Value number) {
         Unit unit = unitOf(number, ofImage);
         emitTiles(unit, {panel, b, next, number, units}, columns);
         emitBehind(unit, panel, columns, e.number(0));
       });
     e.loop(
-        e.number(0), units,
+        from, to,
         [&](Value number) {
           // Behind an odd number, the last one is computed twice.
           Value second = e.add(number, e.number(1));
-          Value isThere = e.less(second, units);
+          Value isThere = e.less(second, to);
           second = e.select(isThere, second, number);
           Unit both[] = {unitOf(number, ofImage), unitOf(second, ofImage)};
           emitSums(both, {panel, b, next, number, units}, columns);
@@ -303,7 +316,13 @@ private:
         fetchesInput
             ? llvm::divideCeil(inputBytes, tiles * view.panels() * groups)
             : llvm::divideCeil(unroll * panelColumns * 4, tiles);
-    Value a = startOf(unit);
+    Value a = startOf(unit), b = panels.b;
+    auto [start, taps] = tapsOf(unit);
+    if (taps) {
+      a = element(a, e.mul(start, e.number(tile.loops[0].stride)));
+      int64_t each = depth.depth() / lines.taps * panelColumns;
+      b = element(b, e.mul(start, e.number(each)));
+    }
     for (int64_t i = 0; i < count; ++i) {
       int64_t first = i * pixels / count;
       tile.pixels = (i + 1) * pixels / count - first;
@@ -323,8 +342,53 @@ private:
       Value at = e.add(e.mul(row, e.number(maps)), firstMap);
       fetchOperands(e, op, at, tile.pixels, columns);
       Value out = element(sums, e.number(first * panelColumns));
-      callConvTile(e, tile, {from, panels.b, out, next}, columns);
+      callTile(unit, pixel, tile, {from, b, out, next, taps}, columns);
     }
+  }
+
+  /// Products by zeros beside the image are left out; those by zero points are
+  /// not, for which sums of a filter's maps make up.
+  bool mayLeaveOut() const {
+    return kind == StripKind::Pairs && !view.slab.isInput;
+  }
+
+  /// The taps of lines that read the image for a unit; null where no taps
+  /// are left out.
+  TapRange tapsOf(const Unit &unit) {
+    const kernel::DirectConvAxis &axis = view.slab.lines();
+    if (!mayLeaveOut() || axis.taps == 1 || unitLines > 1 || axis.isInside())
+      return {};
+    return reachedTaps(e, axis, e.add(firstLine, unit.line));
+  }
+
+  /// A tile whose first pixel is that of a number in its unit; one at an end of
+  /// a line leaves out products.
+  void callTile(const Unit &unit, int64_t pixel, ConvTile tile,
+                const ConvTilePlaces &places, int64_t columns) {
+    const kernel::DirectConvAxis &axis = view.slab.pixels();
+    int64_t lastUnit = axis.count - view.unitPixels;
+    Value isElsewhere = arith::ConstantIntOp::create(e.b, 1, 1);
+    auto callAt = [&](int64_t unitPixel) {
+      SmallVector<int64_t> pixels;
+      for (int64_t i = 0; i < tile.pixels; ++i)
+        pixels.push_back(unitPixel + (pixel + i) % view.unitPixels);
+      ConvTile some = tile;
+      some.reached = reachedPixels(axis, pixels);
+      if (some.reached.empty())
+        return;
+      Value isHere = e.equal(unit.pixel, e.number(unitPixel));
+      e.ifThen(isHere, [&] { callConvTile(e, some, places, columns); });
+      Value no = constantLike(e.b, e.b.getI1Type(), 0);
+      isElsewhere = e.both(isElsewhere, e.equal(isHere, no));
+    };
+    // A run is that of several taps, each enough for a loop.
+    int64_t channels = view.slab.channels;
+    if (mayLeaveOut() && depth.run > channels && channels >= fewestSteps) {
+      callAt(0);
+      if (lastUnit > 0)
+        callAt(lastUnit);
+    }
+    e.ifThen(isElsewhere, [&] { callConvTile(e, tile, places, columns); });
   }
 
   /// Everything behind the convolution, for a unit whose sums are in `waits`.
@@ -386,6 +450,7 @@ private:
   // Of the current block; what it reads begins at `base`.
   Value firstImage, images, firstLine, lines, base, lastPanel;
   Value firstMap; // Of the current panel.
+  Value part;     // Of its units.
 };
 
 } // namespace

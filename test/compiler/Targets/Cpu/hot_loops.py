@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 
+import numpy as np
 import onnx
 
 LANES = {"x86-64-v3": 8, "x86-64-v4": 16, "x86-64-v4-vnni": 16, "x86-64-v4-bf16": 16,
@@ -60,9 +61,14 @@ EXPECTED = {
         "x86-64-v3": ["depthwise_tile_6x8of32_taps7"],
         "x86-64-v4": ["depthwise_tile_8x16of32_taps7"],
     },
-    (None, "fp32"): {  # BatchedMatmul, of two inputs
+    ("batched", "fp32"): {  # BatchedMatmul, of two inputs
         "x86-64-v3": ["matmul_tile_6x16"],
         "x86-64-v4": ["matmul_tile_8x48"],
+    },
+    ("lines", "bf16"): {  # LineConv, whose tiles at borders leave out products
+        "x86-64-v4-bf16": [f"conv_tile_14x32of48_at32_run96_3x1856_{taps}pairs_counted"
+                           for taps in ("", "reach3ffe_reach3fff_reach3fff_",
+                                        "reach3fff_reach3fff_reach1fff_")],
     },
 }
 # A pointer or a stride may come from the stack once a loop: x86 has 16
@@ -125,7 +131,10 @@ def innermost_loops(code):
 def complaints(name, code, lanes):
     """What is wrong with the loops of a function that computes a tile."""
     height, width = map(int, TILE.search(name).groups()[2:])
-    sums = height * (width if name.startswith("amx") else -(-width // lanes))
+    vectors = width if name.startswith("amx") else -(-width // lanes)
+    # Loops of taps that some pixels of a tile do not have.
+    reached = {height} | {int(pixels, 16).bit_count()
+                          for pixels in re.findall(r"_reach([0-9a-f]+)", name)}
     frame_pointer = any(
         i.name == "mov" and i.operands == ["rbp", "rsp"] for i in code
     )
@@ -134,6 +143,9 @@ def complaints(name, code, lanes):
         multiply_adds = [i for i in loop if i.is_multiply_add()]
         if not multiply_adds:
             continue
+        sums = vectors * max((pixels for pixels in reached
+                              if len(multiply_adds) % (pixels * vectors) == 0),
+                             default=height)
         # Near borders, some sums of a depthwise tile have fewer taps.
         if len(multiply_adds) % sums and not name.startswith("depthwise"):
             yield f"{len(multiply_adds)} multiply-adds for {sums} vectors of sums"
@@ -201,17 +213,32 @@ def planted_failures():
             yield f"a planted failure, '{sentence}', is not seen: {problems}"
 
 
-def write_batched(path):
-    """[b, m, 768] x [b, 768, n]"""
+def write_model(path, node, inputs, result, weights=()):
     def tensor(name, dims):
         return onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, dims)
-    node = onnx.helper.make_node("MatMul", ["x", "y"], ["z"])
     graph = onnx.helper.make_graph(
-        [node], "batched", [tensor("x", ["b", "m", 768]), tensor("y", ["b", 768, "n"])],
-        [tensor("z", ["b", "m", "n"])])
+        [node], "one_node", [tensor(*value) for value in inputs], [tensor(*result)],
+        initializer=weights)
     opsets = [onnx.helper.make_opsetid("", 20)]
     model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10)
     onnx.save(model, path)
+
+
+def write_batched(path):
+    """[b, m, 768] x [b, 768, n]"""
+    write_model(path, onnx.helper.make_node("MatMul", ["x", "y"], ["z"]),
+                [("x", ["b", "m", 768]), ("y", ["b", 768, "n"])], ("z", ["b", "m", "n"]))
+
+
+def write_lines(path):
+    """3x3 taps with a border around 56 pixels, 64 channels."""
+    filters = np.random.default_rng(1).normal(size=(64, 64, 3, 3)).astype(np.float32)
+    write_model(path, onnx.helper.make_node("Conv", ["x", "w"], ["y"], pads=[1] * 4),
+                [("x", ["n", 64, 56, 56])], ("y", ["n", 64, 56, 56]),
+                [onnx.numpy_helper.from_array(filters, "w")])
+
+
+WRITTEN = {"batched": write_batched, "lines": write_lines}
 
 
 def main():
@@ -219,11 +246,10 @@ def main():
     problems = list(planted_failures())
     with tempfile.TemporaryDirectory() as folder:
         for (model, precision), levels in EXPECTED.items():
-            source = pathlib.Path(folder) / "batched.onnx"
-            if model:
-                source = models / model / "model.onnx"
-            else:
-                write_batched(source)
+            source = models / model / "model.onnx"
+            if model in WRITTEN:
+                source = pathlib.Path(folder) / "model.onnx"
+                WRITTEN[model](source)
             for level, expected in levels.items():
                 target = pathlib.Path(folder) / "a.o"
                 subprocess.run(
@@ -233,7 +259,7 @@ def main():
                     [objdump, "-d", "--no-show-raw-insn",
                      "--x86-asm-syntax=intel", target],
                     check=True, capture_output=True, text=True).stdout
-                problems += [f"{model or 'batched'} for {level}: {problem}"
+                problems += [f"{model} for {level}: {problem}"
                              for problem in check(listing, level, expected)]
     print("\n".join(problems) or "hot loops ok")
     return bool(problems)

@@ -1,0 +1,40 @@
+//===- ReachedTaps.cpp - Taps of a tile that read the image ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/ReachedTaps.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+
+using kernel::DirectConvAxis;
+
+SmallVector<uint32_t> reachedPixels(const DirectConvAxis &axis,
+                                    ArrayRef<int64_t> pixels) {
+  uint32_t all = llvm::maskTrailingOnes<uint32_t>(pixels.size());
+  SmallVector<uint32_t> reached(axis.taps, 0);
+  for (int64_t tap = 0; tap < axis.taps; ++tap)
+    for (auto [i, pixel] : llvm::enumerate(pixels)) {
+      int64_t at = pixel * axis.stride + tap * axis.dilation - axis.low;
+      if (at >= 0 && at < axis.size)
+        reached[tap] |= 1u << i;
+    }
+  if (llvm::all_of(reached, [&](uint32_t tap) { return tap == all; }))
+    reached.clear();
+  return reached;
+}
+
+TapRange reachedTaps(Emitter &e, const DirectConvAxis &axis, Value output) {
+  Value start = e.mul(output, e.number(axis.stride));
+  // Taps that lie before a position of the image.
+  auto before = [&](int64_t position) {
+    Value distance = e.sub(e.number(position + axis.low), start);
+    Value taps =
+        e.ceilDiv(e.max(distance, e.number(0)), e.number(axis.dilation));
+    return e.min(taps, e.number(axis.taps));
+  };
+  Value first = before(0);
+  return {first, e.sub(before(axis.size), first)};
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,27 @@
+//===- ReachedTaps.h - Taps of a tile that read the image -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_REACHEDTAPS_H
+#define TENON_COMPILER_TARGETS_CPU_REACHEDTAPS_H
+
+#include "compiler/Targets/Cpu/Emitter.h"
+#include "dialects/Kernel/DirectConvView.h"
+
+namespace tenon::cpu {
+
+/// Of each tap of an axis, the pixels that it has read the image and not beside
+/// it: bit i is the pixel of number pixels[i]. Empty where that is all of all.
+llvm::SmallVector<uint32_t> reachedPixels(const kernel::DirectConvAxis &axis,
+                                          llvm::ArrayRef<int64_t> pixels);
+
+/// The taps of an axis that read the image for an output, which follow each
+/// other: the first one, and how many.
+struct TapRange {
+  Value first, count;
+};
+TapRange reachedTaps(Emitter &e, const kernel::DirectConvAxis &axis,
+                     Value output);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_REACHEDTAPS_H
