@@ -39,9 +39,11 @@ struct Job {
   std::atomic<uint64_t> fault{UINT64_MAX};
   Part part[maxPieces];
 
+  /// The last pieces have a row more where they are not even: the last rows
+  /// often have less to do, as panels and blocks of what is left over.
   int64_t begin(uint32_t piece) const {
-    int64_t whole = rows / pieces, more = rows % pieces;
-    return piece * whole + (piece < more ? piece : more);
+    int64_t whole = rows / pieces, equal = pieces - rows % pieces;
+    return piece * whole + (piece < equal ? 0 : piece - equal);
   }
 
   // The sanitizer would look for a type before the kernel's first byte.

@@ -95,9 +95,13 @@ kernel::Geometry geometryPackedMatmulInt8(const KernelView &view) {
   Expr units = of.blocks * of.panels;
   if (!units || !of.least)
     return {};
-  int64_t fewest = sizes.copiesLhs() ? 8 : 4;
-  Expr wanted =
-      of.panels.floorDiv(number(8)).max(number(fewest)).min(number(16));
+  Expr wanted = of.panels.floorDiv(number(8)).max(number(4)).min(number(16));
+  // A copy is for many panels, and for all where there are groups enough.
+  if (sizes.copiesLhs()) {
+    wanted = of.panels.floorDiv(number(4)).max(number(8)).min(number(32));
+    wanted =
+        wanted.max((of.blocks.floorDiv(number(8)) * of.panels).min(of.panels));
+  }
   Expr grain = of.blocks.min(number(kernel::groupBlocks)) * wanted;
   Expr share = units.ceilDiv(number(sizes.copiesLhs() ? 2 : 4));
   grain = grain.min(share.max(of.least));

@@ -78,13 +78,16 @@ Value RowElements::load(Value base, Type element, Value at) const {
 
 void forEachElement(Emitter &e, Value tensor, Value width,
                     function_ref<void(Value, const RowElements &)> body) {
-  if (!yieldsRowsOf(e, tensor) || !e.looksUp())
+  bool rounds = roundsByVectors(e, tensor);
+  if (!rounds && (!yieldsRowsOf(e, tensor) || !e.looksUp()))
     return e.loop(e.number(0), width,
                   [&](Value i) { body(i, RowElements(e, /*lanes=*/nullptr)); });
   constexpr int64_t mostUnrolled = 3;
   RowVectors(e, width, mostUnrolled)
       .forEach(1, [&](const RowVectors::Step &step) {
-        body(step.lanes.first, RowElements(e, &step.lanes));
+        Lanes lanes = step.lanes;
+        lanes.mayFlush = rounds;
+        e.inLanes(lanes, [&] { body(lanes.first, RowElements(e, &lanes)); });
       });
 }
 
