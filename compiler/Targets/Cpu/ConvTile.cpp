@@ -103,12 +103,13 @@ private:
     if (parts.empty())
       parts.push_back(~0u);
     int64_t length = tile.run / int64_t(parts.size());
+    int64_t stride = tile.partStride > 0 ? tile.partStride : length;
     SmallVector<Value> state(before);
     for (size_t first = 0, last; first < parts.size(); first = last) {
       for (last = first + 1; last < parts.size(); ++last)
-        if (parts[last] != parts[first])
+        if (parts[last] != parts[first] || stride != length)
           break;
-      state = overPart(element(a, int64_t(first) * length),
+      state = overPart(element(a, int64_t(first) * stride),
                        int64_t(last - first) * length, parts[first], state);
     }
     return state;
@@ -211,6 +212,8 @@ static LLVM::LLVMFuncOp convTile(ModuleOp module, const CpuLevel &level,
   if (tile.lines.length > 0)
     text << "_from" << tile.lines.first << "of" << tile.lines.length << "_"
          << tile.lines.stride;
+  if (tile.partStride > 0)
+    text << "by" << tile.partStride;
   for (uint32_t pixels : tile.reached)
     text << "_reach" << llvm::utohexstr(pixels, /*LowerCase=*/true);
   text << suffixOf(tile.kind) << (tile.accumulates ? "_more" : "")

@@ -38,6 +38,8 @@ struct ConvTile {
   /// Of each of the equal parts that taps cut a run into, the pixels whose
   /// products are not left out: bit p is pixel p. None: all of all.
   llvm::SmallVector<uint32_t> reached = {};
+  /// From one of these parts to the next, where they do not follow each other.
+  int64_t partStride = 0;
 
   /// Of a pixel, from the first one on.
   int64_t offsetOf(int64_t pixel) const;

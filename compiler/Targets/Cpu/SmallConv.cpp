@@ -3,8 +3,9 @@
 //
 // Per block of images: their slabs, then per panel of maps all tiles of all
 // images, part by part of a panel that is large for the cache. Tiles are cut
-// regardless of lines: where their pixels lie is known for each of them. The
-// sums of a panel wait on the stack for what follows the convolution.
+// regardless of lines: where their pixels lie is known for each of them, and so
+// which taps read zeros beside the image, whose products are left out. The sums
+// of a panel wait on the stack for what follows the convolution.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +14,7 @@
 #include "compiler/Targets/Cpu/ConvSlab.h"
 #include "compiler/Targets/Cpu/ConvTile.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/ReachedTaps.h"
 
 using namespace mlir;
 
@@ -24,6 +26,8 @@ using kernel::DirectConvView;
 
 /// Of a part of a panel, which the second level holds beside the next one.
 constexpr int64_t maxPartBytes = 320 << 10;
+/// Steps of a line of taps for which sums may come from the stack and go back.
+constexpr int64_t fewestSteps = 384;
 
 class SmallConv {
 public:
@@ -47,7 +51,8 @@ public:
     });
     tiles = llvm::divideCeil(pixels, tilePixels(e.level, width));
     bool isLarge = view.depth() * width * 4 > maxPartBytes;
-    parts = isLarge ? view.lines().taps : 1;
+    leavesOut = mayLeaveOut();
+    parts = isLarge || leavesOut ? view.lines().taps : 1;
     partSize = view.depth() / parts * width;
   }
 
@@ -90,18 +95,31 @@ private:
     e.ifThen(e.equal(panel, last), [&] { emitColumns(panel, rest); });
   }
 
+  /// Whether products by zeros beside the image are left out: parts are lines
+  /// of taps then, of which each tile has a function that knows its pixels.
+  bool mayLeaveOut() const {
+    const DirectConvAxis &lines = view.lines(), &axis = view.pixels();
+    return view.axes.size() == 2 && !view.isInput &&
+           !(lines.isInside() && axis.isInside()) &&
+           view.channels * axis.taps >= fewestSteps;
+  }
+
   void emitColumns(Value panel, int64_t columns) {
     Value whole = e.mul(panel, e.number(parts * partSize));
-    auto emitPart = [&](Value part, bool accumulates) {
+    auto emitPart = [&](Value part, bool accumulates, int64_t lineTap) {
       Value b = element(filter, e.add(whole, e.mul(part, e.number(partSize))));
       e.loop(e.number(0), images, [&](Value image) {
         for (int64_t tile = 0; tile < tiles; ++tile)
-          emitTile(image, part, b, tile, columns, accumulates);
+          emitTile(image, part, b, {tile, lineTap, accumulates}, columns);
       });
     };
-    emitPart(e.number(0), /*accumulates=*/false);
-    e.loop(e.number(1), e.number(parts),
-           [&](Value part) { emitPart(part, /*accumulates=*/true); });
+    emitPart(e.number(0), /*accumulates=*/false, /*lineTap=*/0);
+    for (int64_t part = 1; leavesOut && part < parts; ++part)
+      emitPart(e.number(part), /*accumulates=*/true, part);
+    if (!leavesOut)
+      e.loop(e.number(1), e.number(parts), [&](Value part) {
+        emitPart(part, /*accumulates=*/true, /*lineTap=*/0);
+      });
     e.loop(e.number(0), e.mul(images, e.number(pixels)),
            [&](Value pixel) { emitBehind(pixel, columns); });
   }
@@ -110,9 +128,38 @@ private:
     return tile * (pixels / tiles) + std::min(tile, pixels % tiles);
   }
 
-  void emitTile(Value image, Value part, Value b, int64_t number,
-                int64_t columns, bool accumulates) {
+  /// Of a tile at a line of taps, for each tap the pixels that read the image;
+  /// empty where all do.
+  SmallVector<uint32_t> reachedBy(int64_t first, int64_t count,
+                                  int64_t lineTap) const {
     const DirectConvAxis &lines = view.lines(), &axis = view.pixels();
+    SmallVector<int64_t> inLine, line;
+    for (int64_t pixel = first; pixel < first + count; ++pixel) {
+      inLine.push_back(pixel % axis.count);
+      line.push_back(pixel / axis.count);
+    }
+    uint32_t all = llvm::maskTrailingOnes<uint32_t>(count);
+    SmallVector<uint32_t> reached = reachedPixels(axis, inLine);
+    SmallVector<uint32_t> byLine = reachedPixels(lines, line);
+    uint32_t here = byLine.empty() ? all : byLine[lineTap];
+    if (here == all)
+      return reached;
+    if (reached.empty())
+      reached.assign(axis.taps, all);
+    for (uint32_t &tap : reached)
+      tap &= here;
+    return reached;
+  }
+
+  struct TilePart {
+    int64_t number, lineTap; // The latter where products are left out.
+    bool accumulates;
+  };
+
+  void emitTile(Value image, Value part, Value b, const TilePart &which,
+                int64_t columns) {
+    const DirectConvAxis &lines = view.lines(), &axis = view.pixels();
+    int64_t number = which.number;
     int64_t first = pixelsBefore(number);
     int64_t line = view.isInput ? 0 : view.slabPixels() * view.pixelStride;
     ConvTile tile;
@@ -120,15 +167,19 @@ private:
     tile.width = width;
     tile.pixelStride = axis.slabStride() * view.pixelStride;
     tile.run = view.channels;
-    tile.accumulates = accumulates;
+    tile.accumulates = which.accumulates;
+    if (leavesOut)
+      tile.reached = reachedBy(first, tile.pixels, which.lineTap);
     if (lines.count > 1)
       tile.lines = {axis.count, first % axis.count, lines.slabStride() * line};
     if (parts == 1 && lines.taps > 1)
       tile.loops.push_back({lines.taps, lines.dilation * line});
-    if (axis.dilation == 1 && view.pixelStride == view.channels)
+    int64_t tapStride = axis.dilation * view.pixelStride;
+    if (tapStride == view.channels || !tile.reached.empty()) {
       tile.run *= axis.taps;
-    else if (axis.taps > 1)
-      tile.loops.push_back({axis.taps, axis.dilation * view.pixelStride});
+      tile.partStride = tapStride == view.channels ? 0 : tapStride;
+    } else if (axis.taps > 1)
+      tile.loops.push_back({axis.taps, tapStride});
     // All tiles of an image fetch the next part, or the next panel.
     tile.fetch = llvm::divideCeil(4 * width * 4, tiles);
     int64_t before = number * (tile.run / 4 * tile.fetch);
@@ -145,7 +196,7 @@ private:
     a = element(a,
                 e.add(inImage, e.mul(part, e.number(lines.dilation * line))));
     Value row = e.add(e.mul(image, e.number(pixels)), e.number(first));
-    if (!accumulates)
+    if (!which.accumulates)
       fetchOperands(e, op, positionOf(row), tile.pixels, columns);
     Value out = element(sums, e.mul(row, e.number(width)));
     callConvTile(e, tile, {a, b, out, next}, columns);
@@ -178,6 +229,7 @@ private:
   graph::ConvOp op;
   DirectConvView view;
   int64_t width, pixels, imageStride, tiles;
+  bool leavesOut;
   int64_t parts, partSize; // Of a panel, and their elements.
   Value input, filter, slab, sums;
   // Of the current block and panel.

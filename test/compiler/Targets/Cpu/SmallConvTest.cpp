@@ -48,9 +48,10 @@ TEST_P(SmallConv, TakesAnySizes) {
   run(convs, {1, 5});
 }
 
+/// With channels enough for zeros beside the image to be left out, too.
 TEST_P(SmallConv, TakesAnyWindow) {
   std::vector<Conv> convs;
-  for (int64_t channels : {3, 16})
+  for (int64_t channels : {3, 16, 200})
     for (const Conv &conv : std::vector<Conv>{
              {1, 0, 50, {14, 14}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
              {1, 0, 50, {13, 27}, {1, 1}, {2, 3}, {1, 1}, {0, 1, 0, 2}},

@@ -133,7 +133,7 @@ def complaints(name, code, lanes):
     height, width = map(int, TILE.search(name).groups()[2:])
     vectors = width if name.startswith("amx") else -(-width // lanes)
     # Loops of taps that some pixels of a tile do not have.
-    reached = {height} | {int(pixels, 16).bit_count()
+    reached = {height} | {int(pixels, 16).bit_count() or height
                           for pixels in re.findall(r"_reach([0-9a-f]+)", name)}
     frame_pointer = any(
         i.name == "mov" and i.operands == ["rbp", "rsp"] for i in code
@@ -143,14 +143,16 @@ def complaints(name, code, lanes):
         multiply_adds = [i for i in loop if i.is_multiply_add()]
         if not multiply_adds:
             continue
+        registers = len({i.operands[0] for i in multiply_adds})
         sums = vectors * max((pixels for pixels in reached
-                              if len(multiply_adds) % (pixels * vectors) == 0),
+                              if len(multiply_adds) % (pixels * vectors) == 0
+                              and registers >= pixels * vectors),
                              default=height)
         # Near borders, some sums of a depthwise tile have fewer taps.
         if len(multiply_adds) % sums and not name.startswith("depthwise"):
             yield f"{len(multiply_adds)} multiply-adds for {sums} vectors of sums"
         steps.append(len(multiply_adds) // sums)
-        if len({i.operands[0] for i in multiply_adds}) < sums:
+        if registers < sums:
             yield f"{sums} vectors of sums share registers"
         stack = [i for i in loop if i.uses_stack(frame_pointer)]
         if any(i.is_vector() for i in stack):
