@@ -26,10 +26,6 @@ void appendLastDims(Dims &dims, ArrayRef<Expr> from) {
   llvm::append_range(dims, from.take_back(2));
 }
 
-bool isOnes(ArrayRef<Expr> dims) {
-  return llvm::all_of(dims, [](Expr dim) { return dim.isConstant(1); });
-}
-
 class HeadUnfolder {
 public:
   explicit HeadUnfolder(graph::SoftmaxOp softmax)
@@ -236,7 +232,7 @@ Value HeadUnfolder::grouped(Value value, ArrayRef<Expr> stage, size_t split) {
   for (auto [from, end] :
        {std::pair(size_t(0), split), {split, stage.size()}}) {
     auto axes = ArrayRef(dims).slice(from, end - from);
-    bool ones = isOnes(axes);
+    bool ones = graph::areOnes(axes);
     to.push_back(ones ? Expr::constant(b.getContext(), 1)
                       : product(stage.slice(from, end - from)));
     for (size_t axis = from; axis < end && !ones; ++axis)
@@ -278,7 +274,7 @@ Value HeadUnfolder::regroup(Value value, ArrayRef<Expr> stage, bool copies) {
     if (product(stage.take_front(split)) == heads[0] &&
         product(stage.drop_front(split)) == heads[1])
       return grouped(value, stage, split);
-  if (isOnes(ArrayRef(padded).drop_back(2)))
+  if (graph::areOnes(ArrayRef(padded).drop_back(2)))
     return value;
   // Batch and heads are mixed in a way that shows in no axis.
   std::copy(stage.begin(), stage.end(), padded.begin());

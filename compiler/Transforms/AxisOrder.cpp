@@ -186,8 +186,7 @@ Operation *reorder(OpBuilder &builder, Operation *op, ArrayRef<int64_t> order,
 
 Value inOrder(OpBuilder &builder, Value value, ArrayRef<int64_t> order) {
   SmallVector<graph::Expr> dims = graph::getDims(value);
-  if (llvm::all_of(dims, [](graph::Expr dim) { return dim.isConstant(1); }) &&
-      dims.size() < order.size())
+  if (graph::areOnes(dims) && dims.size() < order.size())
     return value;
   Location loc = value.getLoc();
   size_t missing = order.size() - dims.size();

@@ -24,8 +24,7 @@ constexpr double smallestScale = 0x1p-100;
 bool isPerMap(Value value, int64_t rank) {
   SmallVector<graph::Expr> dims = graph::getDims(value);
   size_t kept = int64_t(dims.size()) == rank ? 1 : 0;
-  return llvm::all_of(ArrayRef(dims).drop_front(kept),
-                      [](graph::Expr dim) { return dim.isConstant(1); });
+  return graph::areOnes(ArrayRef(dims).drop_front(kept));
 }
 
 /// Whether f32 holds the sums of a filter's steps, each of `bound` at most.
@@ -37,7 +36,7 @@ bool hasExactSums(graph::ConvOp op, int64_t bound) {
 
 /// One number, or [M, 1, ..] as [M].
 Value alongLast(OpBuilder &builder, Value value) {
-  if (isOneNumber(value))
+  if (graph::isOneNumber(value))
     return asScalar(builder, value);
   Type type =
       graph::tensorOf(graph::getDims(value)[0], graph::getElementType(value));
@@ -96,7 +95,8 @@ std::string refusal(graph::ConvOp op, graph::DequantizeOp image,
     return "sums of so many products are not exact in f32";
   if (!isByte(image.getInput()) || !isByte(filter.getInput()))
     return "an operand is not of 8 bits";
-  if (!isOneNumber(image.getScale()) || !isOneNumber(image.getZeroPoint()))
+  if (!graph::isOneNumber(image.getScale()) ||
+      !graph::isOneNumber(image.getZeroPoint()))
     return "the image has several scales";
   if (!isWeightOrConstant(filter.getInput()))
     return "the filter is no weight";
@@ -134,8 +134,8 @@ void IntegerConvs::rewrite(graph::ConvOp op) {
 void IntegerConvs::rewrite(graph::MaxPoolOp op) {
   auto dequantize = op.getInput().getDefiningOp<graph::DequantizeOp>();
   if (!dequantize || !isByte(dequantize.getInput()) ||
-      !isOneNumber(dequantize.getScale()) ||
-      !isOneNumber(dequantize.getZeroPoint()) ||
+      !graph::isOneNumber(dequantize.getScale()) ||
+      !graph::isOneNumber(dequantize.getZeroPoint()) ||
       splatOf(dequantize.getScale()).value_or(0) <= 0)
     return;
   OpBuilder builder(op);
@@ -157,8 +157,8 @@ void IntegerConvs::multiplyByInverses(Operation *function) {
   function->walk([](graph::QuantizeOp op) {
     std::optional<double> scale = splatOf(op.getScale());
     if (!graph::getElementType(op.getInput()).isF32() ||
-        !isOneNumber(op.getScale()) || !scale || *scale < smallestScale ||
-        *scale > 1 / smallestScale || *scale == 1)
+        !graph::isOneNumber(op.getScale()) || !scale ||
+        *scale < smallestScale || *scale > 1 / smallestScale || *scale == 1)
       return;
     OpBuilder builder(op);
     auto number = [&](double value) {

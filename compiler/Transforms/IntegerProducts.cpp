@@ -68,11 +68,13 @@ private:
                              ArrayRef<Operation *> rhsViews) {
     if (!isByte(left.getInput()) || !isByte(right.getInput()))
       return "an operand is not of 8 bits";
-    if (!isOneNumber(left.getScale()) || !isOneNumber(left.getZeroPoint()))
+    if (!graph::isOneNumber(left.getScale()) ||
+        !graph::isOneNumber(left.getZeroPoint()))
       return "lhs has several scales";
     Value numbers = right.getInput();
     if (!numbers.getDefiningOp<graph::WeightOp>())
-      return isOneNumber(right.getScale()) && isOneNumber(right.getZeroPoint())
+      return graph::isOneNumber(right.getScale()) &&
+                     graph::isOneNumber(right.getZeroPoint())
                  ? ""
                  : "rhs is no weight and has several scales";
     if (graph::getRank(numbers) != 2)
@@ -132,7 +134,7 @@ private:
   static Value turned(OpBuilder &builder, Value value) {
     SmallVector<graph::Expr> dims = graph::getDims(value);
     if (dims.size() != 2)
-      return isOneNumber(value) ? asScalar(builder, value) : value;
+      return graph::isOneNumber(value) ? asScalar(builder, value) : value;
     std::swap(dims[0], dims[1]);
     return graph::TransposeOp::create(
         builder, value.getLoc(),

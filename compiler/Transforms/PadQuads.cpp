@@ -36,7 +36,7 @@ bool canPad(graph::ConvOp op, const kernel::IntegerConvView &view) {
 
 /// Whether a value holds one number per channel, as smoothing's scales do.
 bool isPerChannel(Value value, ArrayRef<graph::Expr> dims) {
-  return graph::getRank(value) == 1 && !isOneNumber(value) &&
+  return graph::getRank(value) == 1 && !graph::isOneNumber(value) &&
          graph::getDims(value)[0] == dims.back();
 }
 
@@ -49,7 +49,7 @@ Value onlyInput(Operation *op, bool channelsLast) {
   SmallVector<graph::Expr> dims = graph::getDims(op->getResult(0));
   Value input;
   for (Value operand : op->getOperands()) {
-    if (isOneNumber(operand) ||
+    if (graph::isOneNumber(operand) ||
         (channelsLast && isa<graph::MulOp>(op) && isPerChannel(operand, dims)))
       continue;
     if (input || graph::getDims(operand) != dims)

@@ -15,11 +15,6 @@ bool isByte(Value value) {
   return type && type.getWidth() == 8;
 }
 
-bool isOneNumber(Value value) {
-  return llvm::all_of(graph::getDims(value),
-                      [](graph::Expr dim) { return dim.isConstant(1); });
-}
-
 bool isZero(Value value, const WeightStore &weights) {
   if (!isa<IntegerType>(graph::getElementType(value)))
     return false;
@@ -74,7 +69,7 @@ void lowerViews(OpOperand &operand) {
   }
   auto cast = value.getDefiningOp<graph::CastOp>();
   if (views.empty() || !cast || !isByte(cast.getInput()) ||
-      (found.zero && !isOneNumber(found.zero)))
+      (found.zero && !graph::isOneNumber(found.zero)))
     return;
   OpBuilder builder(operand.getOwner());
   Location loc = operand.getOwner()->getLoc();

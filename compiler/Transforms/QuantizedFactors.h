@@ -12,9 +12,6 @@ namespace tenon {
 /// Whether numbers have 8 bits.
 bool isByte(mlir::Value value);
 
-/// Whether all axes have size 1.
-bool isOneNumber(mlir::Value value);
-
 /// Whether the model says that integers are zeros, in a constant or, of many,
 /// in a weight.
 bool isZero(mlir::Value value, const WeightStore &weights);

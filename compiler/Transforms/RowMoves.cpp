@@ -61,8 +61,7 @@ bool permutesRows(Operation *op) {
 
 bool repeatsPerRow(Value operand) {
   SmallVector<graph::Expr> dims = graph::getDims(operand);
-  return llvm::all_of(ArrayRef(dims).drop_back(dims.empty() ? 0 : 1),
-                      [](graph::Expr dim) { return dim.isConstant(1); });
+  return graph::areOnes(ArrayRef(dims).drop_back(dims.empty() ? 0 : 1));
 }
 
 Value reshapeRows(OpBuilder &builder, Value value, ArrayRef<graph::Expr> dims) {

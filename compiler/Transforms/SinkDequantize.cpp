@@ -25,7 +25,7 @@ namespace {
 bool areEqual(Value a, Value b) {
   auto first = a.getDefiningOp<graph::ConstantOp>();
   auto second = b.getDefiningOp<graph::ConstantOp>();
-  return first && second && isOneNumber(a) && isOneNumber(b) &&
+  return first && second && graph::isOneNumber(a) && graph::isOneNumber(b) &&
          first.getValue() == second.getValue();
 }
 
@@ -33,7 +33,8 @@ bool areEqual(Value a, Value b) {
 /// an overflow or a loss of bits, integers of 16 bits being the others.
 std::optional<double> scaleOf(Value value) {
   std::optional<double> number = splatOf(value);
-  return number && isOneNumber(value) && *number >= 0x1p-30 && *number <= 0x1p30
+  return number && graph::isOneNumber(value) && *number >= 0x1p-30 &&
+                 *number <= 0x1p30
              ? number
              : std::nullopt;
 }
@@ -113,8 +114,8 @@ graph::DequantizeOp tableOf(Operation *op) {
     return {};
   auto table = op->getOperand(0).getDefiningOp<graph::DequantizeOp>();
   return table && table.getInput().getDefiningOp<graph::WeightOp>() &&
-                 isOneNumber(table.getScale()) &&
-                 isOneNumber(table.getZeroPoint())
+                 graph::isOneNumber(table.getScale()) &&
+                 graph::isOneNumber(table.getZeroPoint())
              ? table
              : graph::DequantizeOp();
 }

@@ -68,7 +68,7 @@ public:
     for (Operation *op : ops)
       for (Value operand : op->getOperands())
         if (!ops.contains(operand.getDefiningOp()))
-          (isNumber(operand) ? numbers : leaves).insert(operand);
+          (graph::isOneNumber(operand) ? numbers : leaves).insert(operand);
   }
 
   /// Whether something that it reads was moved.
@@ -129,11 +129,6 @@ public:
   }
 
 private:
-  static bool isNumber(Value value) {
-    return llvm::all_of(graph::getDims(value),
-                        [](graph::Expr dim) { return dim.isConstant(1); });
-  }
-
   /// What a leaf was before the moves.
   Value source(Value leaf) const {
     for (size_t i = 0; i < moves.size(); ++i)

@@ -28,6 +28,10 @@ Expr getDim(mlir::Value value, int64_t axis);
 mlir::Type getElementType(mlir::Value value);
 int64_t getRank(mlir::Value value);
 
+/// Whether all of some dims are 1; and so all of a tensor's.
+bool areOnes(llvm::ArrayRef<Expr> dims);
+bool isOneNumber(mlir::Value value);
+
 /// The tensor type with these dims; null when a dim is null or a negative
 /// number. Only types with a symbolic dim carry an encoding.
 mlir::RankedTensorType tensorOf(llvm::ArrayRef<Expr> dims, mlir::Type element);

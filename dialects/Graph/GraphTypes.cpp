@@ -34,6 +34,12 @@ int64_t getRank(Value value) {
   return cast<RankedTensorType>(value.getType()).getRank();
 }
 
+bool areOnes(ArrayRef<Expr> dims) {
+  return llvm::all_of(dims, [](Expr dim) { return dim.isConstant(1); });
+}
+
+bool isOneNumber(Value value) { return areOnes(getDims(value)); }
+
 RankedTensorType tensorOf(ArrayRef<Expr> dims, Type element) {
   SmallVector<int64_t> shape;
   bool isStatic = true;

@@ -13,14 +13,12 @@ constexpr StringLiteral evenSuffix = "_even";
 constexpr StringLiteral byLines = "conv48_quads";
 constexpr StringLiteral byTaps = "conv48_quad_taps";
 
-bool isOne(Expr dim) { return dim.isConstant(1); }
-
 /// Whether a zero point is one number that a byte of the image can have, so
 /// that borders can be filled with it.
 bool isByteOf(Value zero, Type element) {
   if (!zero)
     return true;
-  if (!llvm::all_of(graph::getDims(zero), isOne))
+  if (!graph::isOneNumber(zero))
     return false;
   if (auto cast = zero.getDefiningOp<graph::CastOp>())
     return graph::getElementType(cast.getInput()) == element;
@@ -40,7 +38,7 @@ bool isPerMap(Value zero, size_t rank) {
     return true;
   SmallVector<Expr> dims = graph::getDims(zero);
   size_t kept = dims.size() == rank ? 1 : 0;
-  return llvm::all_of(ArrayRef(dims).drop_front(kept), isOne);
+  return graph::areOnes(ArrayRef(dims).drop_front(kept));
 }
 
 int64_t allTaps(ArrayRef<int64_t> shape) {

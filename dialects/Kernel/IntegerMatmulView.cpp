@@ -39,11 +39,7 @@ bool isSameAlong(Value zero, size_t fromLast) {
   return dims.size() < fromLast || dims[dims.size() - fromLast].isConstant(1);
 }
 
-/// Whether a zero point, if there is one, has no axes but of size 1.
-bool isOneNumber(Value zero) {
-  return !zero || llvm::all_of(graph::getDims(zero),
-                               [](Expr dim) { return dim.isConstant(1); });
-}
+bool isOneIfAny(Value zero) { return !zero || graph::isOneNumber(zero); }
 
 constexpr int64_t lineBytes = 64, setBytes = 4096;
 
@@ -156,7 +152,7 @@ IntegerMatmulView::Scratch IntegerMatmulView::scratch(bool packsRhs) const {
 static std::optional<IntegerMatmulView> batchesOf(graph::MatmulOp op) {
   std::optional<IntegerFactor> lhs = integerFactorOf(op.getLhs());
   std::optional<IntegerFactor> rhs = integerFactorOf(op.getRhs());
-  if (!lhs || !rhs || !isOneNumber(lhs->zero) || !isOneNumber(rhs->zero))
+  if (!lhs || !rhs || !isOneIfAny(lhs->zero) || !isOneIfAny(rhs->zero))
     return std::nullopt;
   SmallVector<Expr> result = graph::getDims(op.getResult());
   SmallVector<Expr> batchDims(ArrayRef(result).drop_back(2));

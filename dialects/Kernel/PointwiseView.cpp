@@ -42,8 +42,7 @@ private:
     if (first < 0 || second <= first)
       return false;
     SmallVector<Expr> dims = graph::getDims(tensor);
-    return llvm::all_of(ArrayRef(dims).slice(first + 1, second - first - 1),
-                        [](Expr dim) { return dim.isConstant(1); });
+    return graph::areOnes(ArrayRef(dims).slice(first + 1, second - first - 1));
   }
 
   /// The operand's axis that an axis of the result runs along; none where that

@@ -47,9 +47,7 @@ private:
     if (own.size() > dims.size())
       return false;
     ArrayRef<Expr> lines = ArrayRef(own).drop_back(own.empty() ? 0 : 1);
-    bool isForAll =
-        llvm::all_of(lines, [](Expr dim) { return dim.isConstant(1); });
-    if (!isForAll && lines != ArrayRef(dims).drop_back())
+    if (!graph::areOnes(lines) && lines != ArrayRef(dims).drop_back())
       return false;
     Operation *op = value.getDefiningOp();
     return !op || isa<graph::ConstantOp>(op) ||
