@@ -297,9 +297,11 @@ private:
       locs.push_back(member.matmul.getLoc());
       weights.push_back(member.matmul.getRhs());
       columns += member.columns();
+      // Only up: what stands before it may read a bias, too.
       for (Value constant : {Value(member.matmul.getRhs()), member.bias})
         if (constant &&
-            constant.getDefiningOp()->getBlock() == first->getBlock())
+            constant.getDefiningOp()->getBlock() == first->getBlock() &&
+            first->isBeforeInBlock(constant.getDefiningOp()))
           constant.getDefiningOp()->moveBefore(first);
     }
     OpBuilder builder(first);

@@ -33,6 +33,33 @@ func.func @merges(%x: tensor<1x1x4x8xf32>) -> tensor<1x1x4x8xf32> {
 
 // -----
 
+// A bias that something before the products reads, too, stays where it is.
+
+// CHECK-LABEL: @shared_bias
+func.func @shared_bias(%x: tensor<1x1x4x8xf32>) -> tensor<1x1x4x8xf32> {
+  // CHECK: %[[B:.*]] = graph.weight {name = "b"}
+  // CHECK: %[[X:.*]] = graph.add %arg0, %[[B]]
+  // CHECK: graph.matmul %[[X]], %{{.*}} -> tensor<1x1x4x16xf32>
+  // CHECK: graph.concat %[[B]], %[[B]] {axis = 0 : i64}
+  // CHECK-NOT: graph.matmul
+  %b = graph.weight {name = "b"} : () -> tensor<8xf32>
+  %0 = graph.add %x, %b : (tensor<1x1x4x8xf32>, tensor<8xf32>) -> tensor<1x1x4x8xf32>
+  %q = graph.weight {name = "q"} : () -> tensor<8x8xf32>
+  %1 = graph.matmul %0, %q : (tensor<1x1x4x8xf32>, tensor<8x8xf32>) -> tensor<1x1x4x8xf32>
+  %2 = graph.add %1, %b : (tensor<1x1x4x8xf32>, tensor<8xf32>) -> tensor<1x1x4x8xf32>
+  %k = graph.weight {name = "k"} : () -> tensor<8x8xf32>
+  %3 = graph.matmul %0, %k : (tensor<1x1x4x8xf32>, tensor<8x8xf32>) -> tensor<1x1x4x8xf32>
+  %4 = graph.add %3, %b : (tensor<1x1x4x8xf32>, tensor<8xf32>) -> tensor<1x1x4x8xf32>
+  %y = graph.attention %2, %4, %x {
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 1.0 : f64,
+      softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>,
+      window = 0 : i64, dead_rows = #graph<dead_rows zero>}
+      : (tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>) -> tensor<1x1x4x8xf32>
+  return %y : tensor<1x1x4x8xf32>
+}
+
+// -----
+
 // Whisper scales its queries before it splits heads: that goes into the
 // attention, and the bias joins its product.
 
