@@ -113,7 +113,9 @@ Emitter::Exprs countWindows(NodeConverter &node, const Windows &windows,
     }
     Expr padded = input + windows.low[i] + windows.high[i];
     Expr reach = windows.reach(i);
-    node.require(reach, Relation::LessEqual, padded,
+    // Rounded up, a stride may begin a window that is larger than all.
+    Expr most = ceil ? padded + (windows.strides[i] - 1) : padded;
+    node.require(reach, Relation::LessEqual, most,
                  "the kernel must not exceed the padded input");
     Expr room = padded - reach;
     counts.push_back(ceil ? (room.ceilDiv(stride) + 1)

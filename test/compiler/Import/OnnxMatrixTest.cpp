@@ -118,6 +118,23 @@ TEST_F(OnnxMatrixTest, PoolsRoundUpWhereAWindowBeginsInside) {
   expectNear(found[1], {4, 5, 7, 8});
 }
 
+/// As those behind EfficientNets are, which average an image of any size.
+TEST_F(OnnxMatrixTest, AWindowThatIsRoundedUpToMayBeLargerThanTheImage) {
+  auto *pool = node("AveragePool", {image()});
+  addInts(pool, "kernel_shape", {32, 5});
+  addInts(pool, "strides", {32, 3});
+  addInt(pool, "ceil_mode", 1);
+  expect({5});
+}
+
+TEST_F(OnnxMatrixTest, AWindowThatNoStrideBeginsIsRefused) {
+  auto *pool = node("AveragePool", {image()});
+  addInts(pool, "kernel_shape", {32, 5});
+  addInts(pool, "strides", {32, 2});
+  addInt(pool, "ceil_mode", 1);
+  expectReason("the kernel must not exceed the padded input");
+}
+
 TEST_F(OnnxMatrixTest, AveragePoolCountsItsPadsWhenAsked) {
   auto *pool = node("AveragePool", {floats({1, 1, 2}, {2, 4})});
   addInts(pool, "kernel_shape", {2});
