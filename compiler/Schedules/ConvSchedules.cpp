@@ -261,19 +261,19 @@ kernel::Geometry geometryLineConv(const KernelView &view) {
     return Expr::constant(conv.getContext(), value);
   };
   Expr images = graph::getDims(conv.getResult())[0];
-  int64_t panels = sizes->rowsOfBlock();
+  int64_t ofBlock = sizes->rowsOfBlock();
   Expr blocks = images.ceilDiv(number(sizes->slab.blockImages));
-  Expr rows = blocks * number(sizes->blocksOfImage() * panels);
+  Expr rows = blocks * number(sizes->blocksOfImage() * ofBlock);
   if (!rows)
     return {};
   // Panels of a piece share the slab: two at least, a fourth of those of
   // several images.
-  int64_t least = sizes->slab.blockImages > 1 ? llvm::divideCeil(panels, 4)
+  int64_t least = sizes->slab.blockImages > 1 ? llvm::divideCeil(ofBlock, 4)
                   : sizes->slab.isInput       ? 1
                                               : 2;
   Expr grain = rows.floorDiv(number(16))
-                   .max(number(std::min(panels, least)))
-                   .min(number(panels));
+                   .max(number(std::min(ofBlock, least)))
+                   .min(number(ofBlock));
   return {rows, grain, number(sizes->scratchBytes())};
 }
 

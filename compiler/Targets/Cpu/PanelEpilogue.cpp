@@ -32,21 +32,6 @@ bool roundsByVectors(Emitter &e, ArrayRef<Value> tensors) {
          });
 }
 
-void storeVectors(Emitter &e, Value tensor, const PanelRow &row) {
-  constexpr int64_t mostUnrolled = 3;
-  RowVectors vectors(e, row.width, mostUnrolled);
-  vectors.forEach(1, [&](const RowVectors::Step &step) {
-    Lanes lanes = step.lanes;
-    lanes.mayFlush = true; // As products of what is stored would.
-    e.inLanes(lanes, [&] {
-      Value sums = RowElements(e, &lanes).load(row.sums, e.b.getF32Type(),
-                                               e.add(row.waits, lanes.first));
-      storeElements(e, tensor, row.lead, e.add(row.column, lanes.first), sums,
-                    e.add(row.position, lanes.first));
-    });
-  });
-}
-
 } // namespace
 
 /// Of an element in a row, as operands that broadcast see it.
@@ -86,7 +71,7 @@ void forEachElement(Emitter &e, Value tensor, Value width,
   RowVectors(e, width, mostUnrolled)
       .forEach(1, [&](const RowVectors::Step &step) {
         Lanes lanes = step.lanes;
-        lanes.mayFlush = rounds;
+        lanes.mayFlush = rounds; // As products of what is stored would.
         e.inLanes(lanes, [&] { body(lanes.first, RowElements(e, &lanes)); });
       });
 }
@@ -94,7 +79,13 @@ void forEachElement(Emitter &e, Value tensor, Value width,
 void storePanelRow(Emitter &e, ArrayRef<Value> tensors, const PanelRow &row,
                    int64_t apart) {
   if (row.sums && roundsByVectors(e, tensors))
-    return storeVectors(e, tensors[0], row);
+    return forEachElement(
+        e, tensors[0], row.width, [&](Value i, const RowElements &elements) {
+          Value sums =
+              elements.load(row.sums, e.b.getF32Type(), e.add(row.waits, i));
+          storeElements(e, tensors[0], row.lead, e.add(row.column, i), sums,
+                        e.add(row.position, i));
+        });
   e.loop(e.number(0), row.width, [&](Value i) {
     Value position = e.add(row.position, i);
     Indices index = indexOf(e, tensors[0], row.lead, e.add(row.column, i));
