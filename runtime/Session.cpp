@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/Session.h"
+#include "runtime/Cores.h"
 #include "runtime/Error.h"
 #include "runtime/Options.h"
 
@@ -62,7 +63,7 @@ tenon_status_t tenon_session_t::create(tenon_model_t *ofModel,
     if (step.param_count > parameterCount)
       parameterCount = step.param_count;
   }
-  threads = options.threads > 0 ? uint32_t(options.threads) : visibleCpus();
+  threads = options.threads > 0 ? uint32_t(options.threads) : usableCores();
   uint32_t spin = options.spin_microseconds < 0 ? 0
                   : options.spin_microseconds == 0
                       ? defaultSpinMicroseconds

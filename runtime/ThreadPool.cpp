@@ -32,14 +32,6 @@ uint64_t tenon::runtime::nanosecondsNow() {
   return uint64_t(now.tv_sec) * 1000000000 + uint64_t(now.tv_nsec);
 }
 
-uint32_t tenon::runtime::visibleCpus() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    return uint32_t(CPU_COUNT(&set));
-  long online = sysconf(_SC_NPROCESSORS_ONLN); // Over 1024 CPUs.
-  return online > 0 ? uint32_t(online) : 1;
-}
-
 bool ThreadPool::start(uint32_t threads, uint32_t spinMicroseconds) {
   spinNanoseconds = uint64_t(spinMicroseconds) * 1000;
   owner = getpid();

@@ -76,9 +76,6 @@ private:
 /// A clock that never goes back.
 uint64_t nanosecondsNow();
 
-/// CPUs that this thread may run on; at least 1.
-uint32_t visibleCpus();
-
 } // namespace tenon::runtime
 
 #endif // TENON_RUNTIME_THREADPOOL_H

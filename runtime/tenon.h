@@ -270,7 +270,8 @@ typedef void (*tenon_parallel_for_t)(void *user, int32_t count,
 
 typedef struct tenon_session_options_t {
   size_t struct_size;
-  int32_t threads;           // With the caller's; 0: every CPU we may use.
+  int32_t threads;           // With the caller's; 0: a thread for each core
+                             // that we may use and our group's quota allows.
   int32_t spin_microseconds; // Before an idle worker sleeps; 0: default 100;
                              // -1: none.
   uint64_t memory_limit;     // Bytes; 0: the machine's memory.

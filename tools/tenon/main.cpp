@@ -202,7 +202,8 @@ void addRun(CLI::App &app, Command &chosen) {
   command->add_option("--outputs", options->outputs,
                       "Folder for output_0.npy ...");
   command->add_option("--level", options->level, "CPU level to use");
-  command->add_option("--threads", options->threads, "Threads; 0: one per CPU");
+  command->add_option("--threads", options->threads,
+                      "Threads; 0: one per core");
   addDevice(command, options->device);
 }
 
@@ -216,7 +217,8 @@ void addBench(CLI::App &app, Command &chosen) {
   command->add_option("--random", options->random,
                       "Noise for an input: NAME=1x128");
   command->add_option("--level", options->level, "CPU level to use");
-  command->add_option("--threads", options->threads, "Threads; 0: one per CPU");
+  command->add_option("--threads", options->threads,
+                      "Threads; 0: one per core");
   addDevice(command, options->device);
   command->add_option("--seconds", options->seconds, "How long to measure");
   command
