@@ -1,10 +1,11 @@
 //===- Launch.cpp - Run one kernel, split over threads --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows are split into pieces by their number alone, never by the number of
-// threads, so that results do not depend on it. Each participant takes the
-// pieces of its own part in order (the same rows as in the last launch, which
-// its cache may hold), then those that others have not yet begun.
+// Rows are split into pieces, as many for each participant. Whatever a piece
+// holds, kernels compute a row alike, so that results do not depend on the
+// number of threads. Each participant takes the pieces of its own part in order
+// (the same rows as in the last launch, which its cache may hold), then those
+// that others have not yet begun.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,10 @@
 using namespace tenon::runtime;
 
 namespace {
-constexpr int64_t maxPieces = 64;
+/// By grain; and of launches that have one for each thread.
+constexpr int64_t maxPieces = 64, maxParts = 256;
+/// What is worth a thread's while: some microseconds.
+constexpr int64_t leastOperations = 400000, leastWeightBytes = 65536;
 
 /// Kernels get through pieces together; a participant that comes late finds
 /// all of them taken.
@@ -29,7 +33,8 @@ struct Job {
   tenon_kernel_fn_t kernel;
   void *const *buffers;
   const int64_t *parameters;
-  int64_t rows;
+  int64_t perPiece;  // Rows,
+  uint32_t leftOver; // and that some have one more of.
   uint32_t pieces, parts;
   char *scratch;
   uint64_t scratchStride;
@@ -37,13 +42,12 @@ struct Job {
   int64_t cacheWays;
   // The failing piece << 32 | its fault: the first by position, whoever ran.
   std::atomic<uint64_t> fault{UINT64_MAX};
-  Part part[maxPieces];
+  Part part[maxParts];
 
-  /// The last pieces have a row more where they are not even: the last rows
-  /// often have less to do, as panels and blocks of what is left over.
+  /// Any first pieces have what is theirs or a row less: the last rows often
+  /// have less to do, as panels and blocks of what is left over.
   int64_t begin(uint32_t piece) const {
-    int64_t whole = rows / pieces, equal = pieces - rows % pieces;
-    return piece * whole + (piece < equal ? 0 : piece - equal);
+    return piece * perPiece + piece * leftOver / pieces;
   }
 
   // The sanitizer would look for a type before the kernel's first byte.
@@ -166,6 +170,32 @@ tenon_status_t tenon_session_t::reserveScratch(const tenon_step_t &step,
               static_cast<unsigned long long>(budget.limit), orOfDevice());
 }
 
+/// By grain, which is what a kernel likes best, but as many for each thread:
+/// what is left over would keep one of them at work alone. Where that would
+/// leave threads without any, one for each that has enough to do.
+uint32_t tenon_session_t::piecesOf(const tenon_step_t &step, int64_t rows,
+                                   int64_t grain) {
+  int64_t wanted = threads < maxParts ? threads : maxParts;
+  int64_t most = wanted > maxPieces ? wanted : maxPieces;
+  int64_t pieces = grain > rows ? 1 : grain > 1 ? rows / grain : rows;
+  if (pieces >= wanted) {
+    uint32_t count = uint32_t(pieces < most ? pieces : most);
+    return count - count % uint32_t(wanted);
+  }
+  // A grain leaves two threads a piece each wherever that is worth it.
+  if (wanted > 2 && rows > pieces && model->metadata.costs.count != 0) {
+    const tenon_cost_t &known =
+        model->metadata.costs[&step - model->metadata.steps.data];
+    int64_t byWork = cost(known.flops) / leastOperations;
+    int64_t byWeights = cost(known.weight_bytes) / leastWeightBytes;
+    int64_t worth = byWork > byWeights ? byWork : byWeights;
+    worth = worth < rows ? worth : rows;
+    worth = worth < wanted ? worth : wanted;
+    pieces = pieces > worth ? pieces : worth;
+  }
+  return uint32_t(pieces);
+}
+
 tenon_status_t tenon_session_t::launch(const tenon_step_t &step) {
   int64_t rows, grain;
   if (tenon_status_t status = size(step, "its rows", step.b, rows))
@@ -195,14 +225,9 @@ tenon_status_t tenon_session_t::launch(const tenon_step_t &step) {
   job.cacheWays = model->cacheWays;
   job.buffers = pointers.begin();
   job.parameters = parameters.begin();
-  job.rows = rows;
-  int64_t pieces = grain > 1 ? rows / grain : rows;
-  // As many for each of two or four threads: what is left over would keep one
-  // of them at work alone.
-  pieces -= pieces % (pieces >= 8 ? 4 : pieces >= 2 ? 2 : 1);
-  job.pieces = uint32_t(pieces < 1           ? 1
-                        : pieces > maxPieces ? maxPieces
-                                             : pieces);
+  job.pieces = piecesOf(step, rows, grain);
+  job.perPiece = rows / job.pieces;
+  job.leftOver = uint32_t(rows % job.pieces);
   job.parts = threads < job.pieces ? threads : job.pieces;
   uint64_t shared;
   if (tenon_status_t status =

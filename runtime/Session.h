@@ -140,6 +140,7 @@ private:
   tenon_status_t reserveScratch(const tenon_step_t &step, uint64_t users,
                                 uint64_t &stride, uint64_t &shared);
   tenon_status_t fault(const tenon_step_t &step, uint32_t code) const;
+  uint32_t piecesOf(const tenon_step_t &step, int64_t rows, int64_t grain);
   void observe(const tenon_step_t &step, int64_t rows, uint32_t pieces,
                uint64_t start, uint64_t nanoseconds);
   int64_t cost(uint32_t number);

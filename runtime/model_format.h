@@ -81,7 +81,7 @@ typedef struct tenon_metadata_t {
   tenon_table_t nodes;    // tenon_string_t: ONNX node names of launches
   tenon_table_t weights;  // tenon_weight_t: for `inspect` only
   // Since format 2.1; before, the header ends here.
-  tenon_table_t costs; // tenon_cost_t of each step, or none: for observers
+  tenon_table_t costs; // tenon_cost_t of each step, or none
   // Since format 2.2; before, the header ends here and the target is a CPU.
   uint32_t target; // tenon_target_t
   uint32_t reserved;
@@ -228,8 +228,9 @@ typedef enum tenon_step_kind_t {
   TENON_STEP_SEGMENT = 1,
   // Runs kernel `a` on buffers[first_buffer, +buffer_count) with parameters
   // params[first_param, +param_count) over rows [0, expr b), in pieces of
-  // at least expr c rows; expr d: scratch bytes per thread; expr shared - 1,
-  // unless shared is 0: bytes of memory that all pieces share.
+  // some expr c rows or more, or fewer where threads would have none; expr d:
+  // scratch bytes per thread; expr shared - 1, unless shared is 0: bytes of
+  // memory that all pieces share.
   TENON_STEP_LAUNCH = 2,
   // Reads `b` integers of dtype `c` from buffers[first_buffer] into the
   // symbols a, a+1, ..., a+b-1, each checked against its range.

@@ -26,9 +26,10 @@ namespace tenon::kernel {
 /// Elements in a row of a kernel without root over a single axis.
 constexpr int64_t flatBlock = 256;
 
-/// Rows of a launch, rows that one piece should have at least, and bytes of
-/// scratch memory per thread. An expression that overflowed is null. Where
-/// pieces give something to each other, `shared` bytes are for that.
+/// Rows of a launch, rows that one piece should have at least unless threads
+/// would have none, and bytes of scratch memory per thread. An expression that
+/// overflowed is null. Where pieces give something to each other, `shared`
+/// bytes are for that.
 struct Geometry {
   Expr rows, grain, scratch;
   std::optional<Expr> shared;

@@ -4,8 +4,9 @@
 
     threads.py TENON TEST-MODELS
 
-Runs a model of each family with 1, 2 and 4 threads, the last several times: on
-a machine with fewer cores, threads then come late and find pieces taken.
+Runs a model of each family with 1, 2, 3 and more threads, which cut launches
+into other pieces: on a machine with fewer cores, threads then come late and
+find pieces taken.
 """
 import pathlib
 import subprocess
@@ -45,7 +46,7 @@ with tempfile.TemporaryDirectory() as folder:
             alone = outputs(artifact, inputs, 1)
             if not alone:
                 failures.append(f"{name} {options}: no outputs")
-            for threads in (2, 4, 4, 4):
+            for threads in (2, 3, 4, 4, 7, 16):
                 if outputs(artifact, inputs, threads) != alone:
                     failures.append(
                         f"{name} {options}, {inputs.name}: {threads} threads give "

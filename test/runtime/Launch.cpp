@@ -51,9 +51,10 @@ TEST(Launch, FaultsNameTheNode) {
   }
 }
 
-std::vector<int64_t> pieces(int64_t rows, int64_t grain,
+/// Where the piece of each row begins.
+std::vector<int64_t> pieces(ArtifactBuilder builder, int64_t rows,
                             const tenon_session_options_t &options) {
-  Loaded model(piecesModel(grain), &options);
+  Loaded model(std::move(builder), &options);
   std::vector<int8_t> x(rows);
   std::vector<tenon_tensor_t> outputs = {result()};
   EXPECT_EQ(model.run({tensor(TENON_I8, {rows}, x.data())}, outputs), TENON_OK);
@@ -61,19 +62,76 @@ std::vector<int64_t> pieces(int64_t rows, int64_t grain,
   return {data, data + rows};
 }
 
-TEST(Launch, SplitsDependOnTheShapeAlone) {
+/// How many rows each piece has.
+std::vector<int64_t> sizesOfPieces(ArtifactBuilder builder, int64_t rows,
+                                   int threads) {
+  std::vector<int64_t> all =
+      pieces(std::move(builder), rows, withThreads(threads));
+  std::vector<int64_t> sizes;
+  for (int64_t row = 0; row < rows; ++row)
+    if (all[row] == row)
+      sizes.push_back(1);
+    else
+      ++sizes.back();
+  return sizes;
+}
+
+TEST(Launch, EachThreadHasAsManyPieces) {
   for (int64_t rows : {0, 1, 2, 63, 64, 65, 100, 1000, 4099})
-    for (int64_t grain : {-1, 0, 1, 3, 64, 5000}) {
-      std::vector<int64_t> one = pieces(rows, grain, withThreads(1));
-      std::set<int64_t> begins(one.begin(), one.end());
-      EXPECT_LE(begins.size(), 64u);
-      begins.insert(rows);
-      for (auto at = begins.begin(); rows && std::next(at) != begins.end();
-           ++at)
-        EXPECT_GE(*std::next(at) - *at, std::min(grain, rows));
-      EXPECT_EQ(pieces(rows, grain, withThreads(2)), one);
-      EXPECT_EQ(pieces(rows, grain, withThreads(4)), one);
-    }
+    for (int64_t grain : {-1, 0, 1, 3, 64, 5000})
+      for (int threads : {1, 2, 3, 4, 16, 70}) {
+        std::vector<int64_t> sizes =
+            sizesOfPieces(piecesModel(grain), rows, threads);
+        int64_t count = int64_t(sizes.size());
+        int64_t byGrain = rows / std::max<int64_t>(grain, 1);
+        std::string what = std::to_string(rows) + " rows of grain " +
+                           std::to_string(grain) + " on " +
+                           std::to_string(threads) + " threads";
+        if (byGrain < threads) {
+          EXPECT_EQ(count, rows ? std::max<int64_t>(byGrain, 1) : 0) << what;
+          continue;
+        }
+        EXPECT_EQ(count % threads, 0) << what;
+        EXPECT_LE(count, std::min<int64_t>(byGrain, std::max(threads, 64)))
+            << what;
+        // No thread has more than its share, but the later ones a row.
+        int64_t before = 0;
+        for (int64_t i = 0; i < count; ++i) {
+          EXPECT_GE(sizes[i], grain) << what;
+          before += sizes[i];
+          EXPECT_EQ(before, rows * (i + 1) / count) << what;
+        }
+      }
+}
+
+/// Rows of such a launch cost `flops` operations each, and all of them
+/// `weightBytes`.
+ArtifactBuilder costlyModel(int64_t grain, int64_t flops, int64_t weightBytes) {
+  ArtifactBuilder b = piecesModel(grain);
+  b.costs.resize(b.steps.size());
+  b.costs.back() = {b.linear(0, flops) + 1, TENON_F32,
+                    b.constant(weightBytes) + 1, 0};
+  return b;
+}
+
+TEST(Launch, IdleThreadsGetPiecesBelowTheGrain) {
+  auto count = [](ArtifactBuilder b, int threads) {
+    return sizesOfPieces(std::move(b), 32, threads).size();
+  };
+  // As many as the grain gives are enough for so few threads.
+  EXPECT_EQ(count(costlyModel(16, 1000000, 0), 1), 2u);
+  EXPECT_EQ(count(costlyModel(16, 1000000, 0), 2), 2u);
+  EXPECT_EQ(count(costlyModel(16, 1000000, 0), 4), 4u);
+  EXPECT_EQ(count(costlyModel(16, 1000000, 0), 7), 7u);
+  // A piece has a row, and some microseconds to do.
+  EXPECT_EQ(count(costlyModel(16, 1000000, 0), 100), 32u);
+  EXPECT_EQ(count(costlyModel(16, 100000, 0), 16), 8u);
+  EXPECT_EQ(count(costlyModel(16, 1000, 0), 16), 2u);
+  // To read counts, too.
+  EXPECT_EQ(count(costlyModel(16, 1000, 1000000), 16), 15u);
+  // Costs that nobody can compute say nothing.
+  EXPECT_EQ(count(costlyModel(16, INT64_MAX, -1), 16), 2u);
+  EXPECT_EQ(count(piecesModel(16), 16), 2u);
 }
 
 ArtifactBuilder scratchModel() {
@@ -188,7 +246,8 @@ TEST(Launch, AHostMayBringItsThreads) {
   options.parallel_user = &calls;
   expectScratchWorks(options);
   EXPECT_EQ(calls, 5);
-  EXPECT_EQ(pieces(1000, 3, options), pieces(1000, 3, withThreads(1)));
+  EXPECT_EQ(pieces(piecesModel(3), 1000, options),
+            pieces(piecesModel(3), 1000, withThreads(3)));
 }
 
 TEST(Launch, KernelsGetTheMathTheyAskFor) {
