@@ -5,6 +5,7 @@
 #include "compiler/Schedules/ConvSchedules.h"
 #include "dialects/Kernel/ByteProduct.h"
 #include "dialects/Kernel/DeviceTiles.h"
+#include "dialects/Kernel/FineUnits.h"
 #include "dialects/Kernel/FragmentLayout.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
@@ -68,15 +69,17 @@ struct Units {
   Expr blocks, panels;
   Expr least; // Units that are worth a thread's while: some microseconds.
 
-  explicit Units(const kernel::IntegerMatmulView &sizes) {
+  explicit Units(const kernel::IntegerMatmulView &sizes,
+                 int64_t unitRows = kernel::blockRows,
+                 int64_t unitColumns = kernel::panelColumns) {
     constexpr int64_t pieceProducts = 600000;
     auto number = [&](int64_t value) {
       return Expr::constant(sizes.rows.getContext(), value);
     };
     blocks = sizes.rows.ceilDiv(number(kernel::blockRows));
     panels = sizes.columns.ceilDiv(number(kernel::panelColumns));
-    Expr products = sizes.rows.min(number(kernel::blockRows)) * sizes.depth *
-                    kernel::panelColumns;
+    Expr products =
+        sizes.rows.min(number(unitRows)) * sizes.depth * unitColumns;
     if (products)
       least = number(pieceProducts).ceilDiv(products.max(number(1)));
   }
@@ -84,15 +87,15 @@ struct Units {
 
 } // namespace
 
-/// A unit is a panel of a block of rows, as in Packing.h. A copy of lhs is for
-/// all panels of a piece.
+/// A copy of lhs is for all panels of a piece.
 kernel::Geometry geometryPackedMatmulInt8(const KernelView &view) {
   kernel::IntegerMatmulView sizes = sizesOf(view);
-  Units of(sizes);
+  Units of(sizes, kernel::unitRows, kernel::unitColumns);
   auto number = [&](int64_t value) {
     return Expr::constant(sizes.rows.getContext(), value);
   };
-  Expr units = of.blocks * of.panels;
+  kernel::FineUnits fine(sizes.rows, sizes.columns);
+  Expr units = fine.all();
   if (!units || !of.least)
     return {};
   Expr wanted = of.panels.floorDiv(number(8)).max(number(4)).min(number(16));
@@ -102,7 +105,7 @@ kernel::Geometry geometryPackedMatmulInt8(const KernelView &view) {
     wanted =
         wanted.max((of.blocks.floorDiv(number(8)) * of.panels).min(of.panels));
   }
-  Expr grain = of.blocks.min(number(kernel::groupBlocks)) * wanted;
+  Expr grain = fine.ofPanels(wanted);
   Expr share = units.ceilDiv(number(sizes.copiesLhs() ? 2 : 4));
   grain = grain.min(share.max(of.least));
   return {units, grain, sizes.scratch(/*packsRhs=*/false).all()};

@@ -11,6 +11,7 @@
 #include "compiler/Schedules/MemorySchedules.h"
 #include "compiler/Schedules/RowSchedules.h"
 #include "dialects/Kernel/AttentionView.h"
+#include "dialects/Kernel/FineUnits.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/QuantizedRhs.h"
@@ -134,14 +135,22 @@ std::optional<std::string> refusalOfPanels(const KernelView &view) {
   return std::nullopt;
 }
 
+/// Rows and columns of a unit (see Packing.h).
+struct UnitSize {
+  int64_t rows, columns;
+};
+constexpr UnitSize blockUnit = {kernel::blockRows, kernel::panelColumns};
+constexpr UnitSize fineUnit = {kernel::unitRows, kernel::unitColumns};
+
 /// Units of a product that are worth a thread's while: some microseconds.
-Expr unitsOfPiece(graph::MatmulOp matmul, const kernel::MatmulView &view) {
+Expr unitsOfPiece(graph::MatmulOp matmul, const kernel::MatmulView &view,
+                  UnitSize size) {
   constexpr int64_t pieceProducts = 200000;
   auto number = [&](int64_t value) {
     return Expr::constant(matmul.getContext(), value);
   };
-  Expr products = view.rows.min(number(kernel::blockRows)) *
-                  view.columns.min(number(kernel::panelColumns));
+  Expr products =
+      view.rows.min(number(size.rows)) * view.columns.min(number(size.columns));
   // Beyond all numbers: one unit is enough.
   if (!products || !(products = products * view.depth))
     return number(1);
@@ -154,6 +163,7 @@ Expr unitsOfPiece(graph::MatmulOp matmul, const kernel::MatmulView &view) {
 /// enough. Where that leaves few, four threads get one if it is worth it, or
 /// two where each piece makes a copy.
 kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch,
+                                  bool isFine,
                                   int64_t groupBlocks = kernel::groupBlocks) {
   std::optional<kernel::MatmulView> view = kernel::matmulViewOf(matmul);
   if (view->halves || view->skipped || kernel::sumsWait(matmul))
@@ -162,18 +172,22 @@ kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch,
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
   Expr blocks = view->rows.ceilDiv(number(kernel::blockRows));
   Expr panels = view->columns.ceilDiv(number(kernel::panelColumns));
-  Expr units = graph::product(context, view->batchDims);
   int64_t fewest = view->mayCopyLhs() ? 8 : 4;
   Expr wanted = panels.floorDiv(number(8)).max(number(fewest)).min(number(16));
   if (view->mayCopyLhs())
     wanted = wanted.max((blocks.floorDiv(number(8)) * panels).min(panels));
   if (groupBlocks > kernel::groupBlocks)
     wanted = panels.floorDiv(number(2)).max(number(fewest)).min(number(32));
-  Expr grain = blocks.min(number(groupBlocks)) * wanted;
-  if (!units || !(units = units * blocks) || !(units = units * panels))
+  kernel::FineUnits fine(view->rows, view->columns);
+  Expr grain =
+      isFine ? fine.ofPanels(wanted) : blocks.min(number(groupBlocks)) * wanted;
+  Expr units = isFine ? fine.all() : blocks * panels;
+  Expr batches = graph::product(context, view->batchDims);
+  if (!grain || !units || !batches || !(units = units * batches))
     return {};
   Expr share = units.ceilDiv(number(view->mayCopyLhs() ? 2 : 4));
-  grain = grain.min(share.max(unitsOfPiece(matmul, *view)));
+  grain = grain.min(
+      share.max(unitsOfPiece(matmul, *view, isFine ? fineUnit : blockUnit)));
   return {units, grain, number(scratch)};
 }
 
@@ -198,8 +212,8 @@ Value packedOperand(graph::MatmulOp matmul) {
 /// Of a product by a quantized weight.
 std::optional<std::string> refusalOfBlocks(const KernelView &view,
                                            const kernel::QuantizedRhs &rhs) {
-  if (rhs.blocks > 1 &&
-      (rhs.block % 16 != 0 || rhs.blockDepth({}) > kernel::maxDepthAtOnce))
+  int64_t depth = rhs.blockDepth(rhs.blocks * rhs.block);
+  if (rhs.blocks > 1 && (rhs.block % 16 != 0 || depth > kernel::maxDepthAtOnce))
     return "blocks of so many steps of k do not fit those of the kernel";
   if (rhs.batches > 1 && rhs.bits == 4 &&
       rhs.blocks * rhs.block % kernel::stepsOfWord != 0)
@@ -250,7 +264,7 @@ kernel::Geometry geometryPackedMatmul(const KernelView &view) {
   int64_t scratch = sizes->lhsScratchBytes(depth);
   if (sizes->hasPairs() || sizes->hasF16Rhs() || quantized)
     scratch += kernel::panelBytes(depth) * (sizes->halves ? 2 : 1);
-  return geometryOfPanels(matmul, scratch);
+  return geometryOfPanels(matmul, scratch, /*isFine=*/!sizes->skipped);
 }
 
 SmallVector<std::string> layoutsPackedMatmul(const KernelView &view) {
@@ -313,7 +327,8 @@ kernel::Geometry geometryBatchedMatmul(const KernelView &view) {
     if (blocks.asConstant().value_or(groupBlocks) > kernel::groupBlocks)
       places = panels.min(number(kernel::chunkPanels));
   }
-  kernel::Geometry geometry = geometryOfPanels(matmul, scratch, groupBlocks);
+  kernel::Geometry geometry =
+      geometryOfPanels(matmul, scratch, /*isFine=*/false, groupBlocks);
   if (!geometry || !panels)
     return {};
   geometry.scratch =
@@ -324,7 +339,8 @@ kernel::Geometry geometryBatchedMatmul(const KernelView &view) {
   Expr group = blocks.min(number(groupBlocks)) * panels;
   if (!group || !geometry.scratch)
     return {};
-  geometry.grain = geometry.grain.min(group).max(unitsOfPiece(matmul, *sizes));
+  geometry.grain =
+      geometry.grain.min(group).max(unitsOfPiece(matmul, *sizes, blockUnit));
   return geometry;
 }
 

@@ -32,6 +32,12 @@
 // may be tall: a packed block then serves all slices of a group, `groupBlocks`
 // high.
 //
+// Where panels come packed and all rows are computed, rows of the launch are
+// finer: as much work as `unitRows` by `unitColumns` are (see FineUnits.h), so
+// that pieces are equal whatever the last panel holds. A group is then what a
+// block is above, of `groupBlocks` blocks' rows at most, and a panel's rows in
+// it are cut where a piece ends.
+//
 // K is cut into blocks of `blockDepth` steps. Where the left operand does not
 // lie as the inner loops want it (see MatmulView.h), a group's slice of it is
 // first copied to scratch memory.
@@ -59,6 +65,8 @@ inline constexpr int64_t stepsOfWord = 8;
 inline constexpr int64_t panelColumns = 48;
 inline constexpr int64_t blockRows = 64;
 inline constexpr int64_t groupBlocks = 2;
+inline constexpr int64_t unitRows = 8;
+inline constexpr int64_t unitColumns = 16;
 /// Of a tall group.
 inline constexpr int64_t tallGroupBlocks = 32;
 /// Panels that a piece takes through a block of k before it begins the next:
@@ -68,7 +76,7 @@ inline constexpr int64_t chunkPanels = 24;
 inline constexpr int64_t interleavedRows = 8;
 
 /// The most steps of k in a block that is alone, and in one of several.
-inline constexpr int64_t maxDepthAtOnce = 768;
+inline constexpr int64_t maxDepthAtOnce = 896;
 inline constexpr int64_t maxBlockDepth = 512;
 
 /// The steps of k in a block: equal blocks, of a multiple of 16 unless there is

@@ -22,6 +22,7 @@
 #include "compiler/Targets/Cpu/AmxStrip.h"
 #include "compiler/Targets/Cpu/MatmulBatches.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/PanelUnits.h"
 #include "compiler/Targets/Cpu/QuadPanel.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
@@ -32,8 +33,6 @@ using namespace mlir;
 namespace tenon::cpu {
 namespace {
 
-using kernel::blockRows;
-using kernel::groupBlocks;
 using kernel::panelColumns;
 using kernel::quadSteps;
 
@@ -43,14 +42,11 @@ public:
                 bool isPacked)
       : e(e), op(op), view(std::move(view)), isPacked(isPacked),
         i8(e.b.getI8Type()), i32(e.b.getI32Type()),
-        mostBlocks(this->view.blocksOfGroup(!isPacked)),
         rows(e.valueOf(this->view.rows)),
         columns(e.valueOf(this->view.columns)),
         depth(e.valueOf(this->view.depth)),
         lines(e.ceilDiv(depth, e.number(quadSteps))),
-        panels(e.ceilDiv(columns, e.number(panelColumns))),
-        blocks(e.ceilDiv(rows, e.number(blockRows))),
-        rowBlocks(e, rows, blocks, StripKind::Quads, /*interleaved=*/false),
+        panels(e.ceilDiv(columns, e.number(panelColumns))), units(makeUnits()),
         copies(this->view.copiesLhs()) {
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
@@ -71,42 +67,41 @@ public:
   void emit() {
     if (view.batchDims.empty())
       return emitBatch(e.number(0), e.begin, e.end);
-    forEachBatch(
-        e, e.mul(blocks, panels),
-        [&](Value batch, Value from, Value to) { emitBatch(batch, from, to); });
+    forEachBatch(e, units.ofBatch(), [&](Value batch, Value from, Value to) {
+      emitBatch(batch, from, to);
+    });
   }
 
 private:
+  PanelUnits makeUnits() {
+    if (isPacked)
+      return PanelUnits::fine(e, view.rows, view.columns, StripKind::Quads,
+                              /*interleaved=*/false);
+    RowBlocks blocks(e, rows, e.ceilDiv(rows, e.number(kernel::blockRows)),
+                     StripKind::Quads, /*interleaved=*/false);
+    return PanelUnits::blocks(e, rows, columns, blocks,
+                              view.blocksOfGroup(/*packsRhs=*/true));
+  }
+
   void emitBatch(Value batch, Value begin, Value end) {
     lhs = baseOf(view.lhs, op.getLhs(), batch);
     if (!isPacked)
       rhs = baseOf(view.rhs, op.getRhs(), batch);
     resultRow = e.mul(batch, rows);
-    Value units = e.max(e.mul(panels, e.number(mostBlocks)), e.number(1));
-    e.loop(e.div(begin, units), e.ceilDiv(end, units), [&](Value group) {
-      Value first = e.mul(group, units);
-      firstBlock = e.mul(group, e.number(mostBlocks));
-      groupSize = e.min(e.number(mostBlocks), e.sub(blocks, firstBlock));
-      Value from = e.sub(e.max(begin, first), first);
-      Value to = e.min(e.sub(end, first), e.mul(groupSize, panels));
-      groupRow = rowOf(e.number(0));
+    units.forEachGroup(begin, end, [&] {
+      groupRow = units.rowOf(e.number(0));
+      Value groupEnd = units.rowOf(units.size());
       if (copies)
-        copyRows(groupRow, rowOf(groupSize));
+        copyRows(groupRow, groupEnd);
       if (view.needsRowSums())
-        sumRows(groupRow, rowOf(groupSize));
-      forEachPanel(e.div(from, groupSize), e.ceilDiv(to, groupSize),
+        sumRows(groupRow, groupEnd);
+      forEachPanel(units.beginPanel(), units.endPanel(),
                    [&](Value panel, Value next, Value width) {
-                     Value unit = e.mul(panel, groupSize);
-                     Value low = e.sub(e.max(from, unit), unit);
-                     Value high = e.min(e.sub(to, unit), groupSize);
-                     emitStrip(rowOf(low), rowOf(high), panel, next, width);
+                     auto [low, high] = units.blocksOf(panel);
+                     emitStrip(units.rowOf(low), units.rowOf(high), panel, next,
+                               width);
                    });
     });
-  }
-
-  /// The first row of a block of the group, or one behind all.
-  Value rowOf(Value block) {
-    return e.min(rowBlocks.first(e.add(firstBlock, block)), rows);
   }
 
   /// Where a batch's matrix of an operand begins.
@@ -281,10 +276,9 @@ private:
   kernel::IntegerMatmulView view;
   bool isPacked; // Whether rhs is.
   Type i8, i32;
-  int64_t mostBlocks;          // Of a group.
-  Value rows, columns, depth;  // Of a batch.
-  Value lines, panels, blocks; // Of a panel without its sums; of the batch.
-  RowBlocks rowBlocks;
+  Value rows, columns, depth; // Of a batch.
+  Value lines, panels;        // Of a panel without its sums; of the batch.
+  PanelUnits units;
   bool copies; // Rows of lhs, a group's at a time.
   Indices leadDims;
   Value sums;                     // Of a tile.
@@ -292,7 +286,7 @@ private:
   Value stride;                   // Bytes between rows that are multiplied.
   // Of the current batch, and group.
   Value lhs, rhs, resultRow;
-  Value firstBlock, groupSize, groupRow;
+  Value groupRow;
 };
 
 } // namespace

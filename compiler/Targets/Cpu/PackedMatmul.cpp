@@ -32,6 +32,7 @@
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/PanelUnits.h"
 #include "compiler/Targets/Cpu/RhsPanels.h"
 #include "compiler/Targets/Cpu/TurnedTile.h"
 #include "dialects/Kernel/Geometry.h"
@@ -126,15 +127,23 @@ public:
 
 private:
   void emitBatches() {
-    blocks = e.ceilDiv(rows, e.number(blockRows));
-    rowBlocks = listed
-                    ? RowBlocks::whole(e)
-                    : RowBlocks(e, rows, blocks, kind, copies && interleaves);
+    units = makeUnits();
     if (view.batchDims.empty())
       return emitBatch(e.number(0), e.begin, e.end);
-    forEachBatch(
-        e, e.mul(blocks, panels),
-        [&](Value batch, Value from, Value to) { emitBatch(batch, from, to); });
+    forEachBatch(e, units->ofBatch(), [&](Value batch, Value from, Value to) {
+      emitBatch(batch, from, to);
+    });
+  }
+
+  PanelUnits makeUnits() {
+    bool tiles = copies && interleaves;
+    if (isPacked && !listed)
+      return PanelUnits::fine(e, view.rows, view.columns, kind, tiles);
+    Value blocks = e.ceilDiv(rows, e.number(blockRows));
+    return PanelUnits::blocks(e, rows, columns,
+                              listed ? RowBlocks::whole(e, blockRows)
+                                     : RowBlocks(e, rows, blocks, kind, tiles),
+                              mostBlocks);
   }
 
   bool isTall() const { return mostBlocks > groupBlocks; }
@@ -192,26 +201,14 @@ private:
     }
     resultRow = e.mul(batch, rows);
     this->batch = batch;
-    Value units = e.max(e.mul(panels, e.number(mostBlocks)), e.number(1));
-    Value groups = e.ceilDiv(end, units);
-    e.loop(e.div(begin, units), groups, [&](Value group) {
-      Value first = e.mul(group, units);
-      firstBlock = e.mul(group, e.number(mostBlocks));
-      groupSize = e.min(e.number(mostBlocks), e.sub(blocks, firstBlock));
-      from = e.sub(e.max(begin, first), first);
-      to = e.min(e.sub(end, first), e.mul(groupSize, panels));
-      emitGroup();
-    });
+    units->forEachGroup(begin, end, [&] { emitGroup(); });
   }
 
-  /// Units [from, to) of the group: unit u is block u % groupSize of panel
-  /// u / groupSize.
   void emitGroup() {
     if (listed)
-      listed->list(batch, firstRow(e.number(0)), rows);
-    Value begin = e.div(from, groupSize);
-    Value end = e.ceilDiv(to, groupSize);
-    Value count = e.sub(end, begin),
+      listed->list(batch, units->rowOf(e.number(0)), rows);
+    Value begin = units->beginPanel();
+    Value count = e.sub(units->endPanel(), begin),
           chunks = e.ceilDiv(count, e.number(mostPanels));
     e.loop(e.number(0), chunks, [&](Value chunk) {
       auto firstOf = [&](Value i) {
@@ -266,41 +263,33 @@ private:
   void forEachSlice(Value begin, Value end, function_ref<void()> body) {
     if (!isTall()) {
       sliceBegin = e.number(0);
-      sliceEnd = groupSize;
+      sliceEnd = units->size();
       return body();
     }
-    auto [low, high] = blocksOf(begin);
+    auto [low, high] = units->blocksOf(begin);
     Value isOne = e.equal(e.sub(end, begin), e.number(1));
     Value first =
         e.select(isOne, e.div(low, e.number(groupBlocks)), e.number(0));
     Value last =
-        e.ceilDiv(e.select(isOne, high, groupSize), e.number(groupBlocks));
+        e.ceilDiv(e.select(isOne, high, units->size()), e.number(groupBlocks));
     e.loop(first, last, [&](Value slice) {
       sliceBegin = e.mul(slice, e.number(groupBlocks));
-      sliceEnd = e.min(e.add(sliceBegin, e.number(groupBlocks)), groupSize);
+      sliceEnd = e.min(e.add(sliceBegin, e.number(groupBlocks)), units->size());
       body();
     });
   }
 
   /// What is stored for a panel of rows that are not computed.
   void emitSkipped(Value panel, bool isWhole) {
-    auto [low, high] = blocksOf(panel);
+    auto [low, high] = units->blocksOf(panel);
     Value n = e.mul(panel, e.number(panelColumns));
     Value width = widthOf(isWhole);
-    listed->forEachSkipped(
-        e.min(firstRow(low), rows), e.min(firstRow(high), rows), [&](Value m) {
-          Value row = e.add(resultRow, m);
-          Value first = e.add(e.mul(row, columns), n);
-          storePanelRow(
-              e, view.skipped->select.getResult(),
-              {e.delinearise(row, leadDims), n, width, first, {}, {}});
-        });
-  }
-
-  /// The blocks of the group that belong to the piece.
-  std::pair<Value, Value> blocksOf(Value panel) {
-    Value unit = e.mul(panel, groupSize);
-    return {e.sub(e.max(from, unit), unit), e.min(e.sub(to, unit), groupSize)};
+    listed->forEachSkipped(units->rowOf(low), units->rowOf(high), [&](Value m) {
+      Value row = e.add(resultRow, m);
+      Value first = e.add(e.mul(row, columns), n);
+      storePanelRow(e, view.skipped->select.getResult(),
+                    {e.delinearise(row, leadDims), n, width, first, {}, {}});
+    });
   }
 
   /// A number wherever it can be, for the vectoriser.
@@ -314,8 +303,8 @@ private:
     Value steps = e.sub(kEnd, k), stride = strideOfCopy(steps);
     if (listed)
       return listed->copy(lhs, k, steps, copy, stride);
-    Value m = firstRow(sliceBegin);
-    Value count = e.sub(e.min(firstRow(sliceEnd), rows), m);
+    Value m = units->rowOf(sliceBegin);
+    Value count = e.sub(units->rowOf(sliceEnd), m);
     Matrix slice = lhs;
     slice.base = lhs.at(e, m, k);
     if (lhs.isHalf)
@@ -327,17 +316,13 @@ private:
   /// From row to row.
   Value strideOfCopy(Value steps) { return e.add(steps, e.number(rowPadding)); }
 
-  Value firstRow(Value block) {
-    return rowBlocks->first(e.add(firstBlock, block));
-  }
-
   Value element(Value base, Value offset) {
     return e.address(base, e.b.getF32Type(), offset);
   }
 
   void emitStrip(Value begin, Value end, Value k, Value kEnd, Value panel,
                  bool isWhole) {
-    auto [low, high] = blocksOf(panel);
+    auto [low, high] = units->blocksOf(panel);
     PanelBlock block = {panel, begin, end, k, kEnd, widthOf(isWhole)};
     Value width = block.width;
     if (!isPacked)
@@ -346,9 +331,9 @@ private:
       low = e.max(low, sliceBegin);
       high = e.max(low, e.min(high, sliceEnd));
     }
-    Value first = firstRow(sliceBegin);
+    Value first = units->rowOf(sliceBegin);
     // Rows of the batch, or of the list.
-    Value m = firstRow(low), mEnd = e.min(firstRow(high), rows);
+    Value m = units->rowOf(low), mEnd = units->rowOf(high);
     if (listed) {
       first = e.number(0);
       m = listed->before(low);
@@ -416,7 +401,7 @@ private:
       return;
     Value follower = e.add(block.panel, e.number(1));
     Value isLast = e.equal(follower, block.end);
-    Value isShort = e.less(groupSize, e.number(groupBlocks + 1));
+    Value isShort = e.less(units->size(), e.number(groupBlocks + 1));
     block.place = e.select(isShort, none, e.sub(block.panel, block.begin));
     block.nextPlace = e.select(
         isShort, none, e.select(isLast, none, e.sub(follower, block.begin)));
@@ -428,7 +413,7 @@ private:
   /// block of k.
   Value waitingAt(Value panelOfChunk, Value m) {
     if (isTall())
-      return element(waiting, e.mul(e.sub(m, firstRow(e.number(0))),
+      return element(waiting, e.mul(e.sub(m, units->rowOf(e.number(0))),
                                     e.number(panelColumns)));
     if (!hasScratch)
       return waiting;
@@ -478,8 +463,8 @@ private:
   bool hasScratch; // For sums that wait.
   bool copies;     // The group's slice of lhs, to scratch memory.
   bool mayCopy;    // It, where eight of its rows share too few lines.
-  Value copy, blocks;
-  std::optional<RowBlocks> rowBlocks;
+  Value copy;
+  std::optional<PanelUnits> units;
   std::optional<NextBatch> next;
   Value sums, waiting; // Of a tile, of a group.
   Indices leadDims;
@@ -487,9 +472,8 @@ private:
   // Of the current batch.
   Matrix lhs;
   Value batch, resultRow;
-  // Of the current group.
-  Value firstBlock, groupSize, from, to;
-  Value sliceBegin, sliceEnd; // Of its blocks.
+  // Of the current group's blocks.
+  Value sliceBegin, sliceEnd;
 };
 
 } // namespace

@@ -31,8 +31,8 @@ RowBlocks::RowBlocks(Emitter &e, Value rows, Value blocks, StripKind kind,
   smaller = e.sub(some, e.rem(tiles, some));
 }
 
-RowBlocks RowBlocks::whole(Emitter &e) {
-  return RowBlocks(e, e.number(kernel::blockRows));
+RowBlocks RowBlocks::whole(Emitter &e, int64_t height) {
+  return RowBlocks(e, e.number(height));
 }
 
 Value RowBlocks::first(Value block) const {

@@ -71,8 +71,8 @@ class RowBlocks {
 public:
   RowBlocks(Emitter &e, mlir::Value rows, mlir::Value blocks, StripKind kind,
             bool interleaved);
-  /// Blocks of `blockRows`.
-  static RowBlocks whole(Emitter &e);
+  /// Blocks of `height` rows.
+  static RowBlocks whole(Emitter &e, int64_t height);
 
   /// The first row of a block, or one behind all.
   mlir::Value first(mlir::Value block) const;

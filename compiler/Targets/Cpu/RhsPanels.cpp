@@ -237,19 +237,22 @@ Value RhsPanels::stepsAtOnce(Value rows) {
 }
 
 /// Tiles of few rows scale sums of a block, others its numbers, which makes
-/// other bits. Of rows that are listed a piece may have any part of a group's
-/// list, and with it few or many, but where a group is one block.
+/// other bits: so all rows decide, not those of the piece. Of rows that are
+/// listed a piece may have any part of a group's list, and with it few or many,
+/// but where a group is one block.
 Value RhsPanels::isFew(Value rows) {
-  Value isFew = e.less(rows, e.number(kernel::fewRows + 1));
+  Value all = e.valueOf(view.rows);
+  Value isFew =
+      e.less(view.skipped ? rows : all, e.number(kernel::fewRows + 1));
   if (!quantized || !view.skipped)
     return isFew;
-  Value all = e.valueOf(view.rows);
   return e.both(isFew, e.less(all, e.number(kernel::blockRows + 1)));
 }
 
 Value RhsPanels::isMany(Value rows) {
   if (!quantized || !view.skipped)
-    return e.less(e.number(kernel::fewRows), rows);
+    return e.less(e.number(kernel::fewRows),
+                  view.skipped ? rows : e.valueOf(view.rows));
   Value one = arith::ConstantIntOp::create(e.b, 1, 1);
   return arith::XOrIOp::create(e.b, isFew(rows), one);
 }

@@ -533,10 +533,10 @@ func.func @both_orders(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>) -> (tensor<4x6x
 // The sums of a deep product wait in its result between blocks of k.
 
 // CHECK-LABEL: @deep
-func.func @deep(%x: tensor<4x769xf32>, %w: tensor<769x6xf32>) -> tensor<6x4xf32> {
+func.func @deep(%x: tensor<4x897xf32>, %w: tensor<897x6xf32>) -> tensor<6x4xf32> {
   // CHECK-COUNT-2: kernel.region
   // expected-remark@+1 {{kernel ends here: its user 'graph.transpose' does not read it element by element}}
-  %0 = graph.matmul %x, %w : (tensor<4x769xf32>, tensor<769x6xf32>) -> tensor<4x6xf32>
+  %0 = graph.matmul %x, %w : (tensor<4x897xf32>, tensor<897x6xf32>) -> tensor<4x6xf32>
   // expected-remark@+1 {{kernel ends here: its result is returned}}
   %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<4x6xf32>) -> tensor<6x4xf32>
   return %1 : tensor<6x4xf32>

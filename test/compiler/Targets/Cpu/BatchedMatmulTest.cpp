@@ -128,7 +128,7 @@ TEST_P(BatchedMatmul, TakesAnySizes) {
       sizes.push_back({{"m", m}, {"k", (m + n) % 20}, {"n", n}});
   for (int64_t size = 0; size <= 65; ++size)
     sizes.push_back({{"m", size}, {"k", size}, {"n", size}});
-  for (int64_t k : {0, 1, 3, 4, 767, 768, 769, 1540})
+  for (int64_t k : {0, 1, 3, 4, 895, 896, 897, 1540})
     sizes.push_back({{"m", 9}, {"k", k}, {"n", 50}});
   run({product({{"m", "k"}}, {{"k", "n"}}, {"m", "n"}, sizes)});
 }
@@ -221,7 +221,7 @@ TEST_P(BatchedMatmul, PacksForManyRows) {
     for (int64_t n : {3, 48, 50, 1210})
       sizes.push_back({{"m", m}, {"k", 5}, {"n", n}});
   for (int64_t n : {48, 50, 100})
-    sizes.push_back({{"m", 260}, {"k", 800}, {"n", n}});
+    sizes.push_back({{"m", 260}, {"k", 900}, {"n", n}});
   std::string doubled = "%y = graph.add %sums, %sums : (RESULT, RESULT) -> "
                         "RESULT";
   std::vector<Symbols> few = {{{"m", 140}}, {{"m", 330}}};
@@ -298,7 +298,7 @@ TEST_P(BatchedPairs, TakesAnySizes) {
     for (int64_t n : {0, 1, 16, 47, 48, 49, 97})
       sizes.push_back({{"m", m}, {"n", n}});
   std::vector<KernelCase> cases;
-  for (const char *depth : {"2", "30", "32", "66", "770", "1540"}) {
+  for (const char *depth : {"2", "30", "32", "66", "898", "1540"}) {
     cases.push_back(pairs({{"m", depth}}, {{depth, "n"}}, {"m", "n"}, sizes));
     cases.push_back(pairs({{"m", depth}},
                           {{"n", depth}, transpose("b", "1, 0"), {depth, "n"}},

@@ -25,7 +25,7 @@ TEST_P(PackedMatmul, TakesAnyNumberOfColumns) {
 
 TEST_P(PackedMatmul, TakesAnyDepth) {
   std::vector<KernelCase> cases;
-  for (int64_t depth : {1, 2, 3, 4, 5, 64, 512, 513, 768, 1100})
+  for (int64_t depth : {1, 2, 3, 4, 5, 64, 512, 513, 896, 1100})
     for (int64_t columns : {48, 50})
       cases.push_back(product({"m"}, depth, columns, rows({3, 13})));
   run(cases);
@@ -102,7 +102,7 @@ TEST_P(PackedMatmul, CombinesTwoHalvesOfItsColumns) {
   cases.push_back(gated({"m"}, 7, 49, sizes, silu));
   for (int64_t columns : {1, 15, 16, 47, 48, 49, 95, 96, 97, 1000})
     cases.push_back(gated({"m"}, 13, columns, rows({1, 9, 67, 140}), silu));
-  for (int64_t depth : {1, 3, 64, 768, 769, 1100, 2048})
+  for (int64_t depth : {1, 3, 64, 896, 897, 1100, 2048})
     cases.push_back(gated({"m"}, depth, 300, rows({0, 1, 13, 130}), silu));
   cases.push_back(gated({"b", "s"}, 20, 50,
                         {{{"b", 2}, {"s", 5}}, {{"b", 3}, {"s", 50}}}, silu));
@@ -116,7 +116,7 @@ TEST_P(PackedMatmul, CombinesHalvesByAnyPointwiseOps) {
                      "(HALF) -> HALF\n";
   run({gated({"m"}, 20, 100, sizes,
              gelu + "%y = graph.mul %g, %h : (HALF, HALF) -> HALF"),
-       gated({"m"}, 800, 100, sizes,
+       gated({"m"}, 900, 100, sizes,
              gelu +
                  "%u = graph.mul %h, %g : (HALF, HALF) -> HALF\n"
                  "%y = graph.cast %u : (HALF) -> " +
@@ -133,7 +133,7 @@ TEST_P(PackedMatmul, CombinesHalvesByAnyPointwiseOps) {
 TEST(BatchedMatmul, CombinesTwoHalvesOfItsColumns) {
   std::vector<KernelCase> cases;
   for (const char *schedule : {"BatchedMatmul", "Generic"})
-    for (int64_t depth : {7, 800})
+    for (int64_t depth : {7, 900})
       for (int64_t columns : {1, 48, 50, 250}) {
         KernelCase test =
             gated({"m"}, depth, columns, rows({0, 1, 9, 70, 140}), silu);

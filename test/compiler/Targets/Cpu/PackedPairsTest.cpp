@@ -36,7 +36,7 @@ TEST_P(PackedPairs, TakesAnyNumberOfColumns) {
 TEST_P(PackedPairs, TakesAnyEvenDepth) {
   std::vector<KernelCase> cases;
   for (int64_t depth :
-       {2, 4, 6, 8, 32, 34, 64, 514, 768, 1022, 1536, 1538, 3072})
+       {2, 4, 6, 8, 32, 34, 64, 514, 896, 1022, 1792, 1794, 3072})
     cases.push_back(product({"m"}, depth, 50, rows({3, 30})));
   runPairs(cases);
 }
@@ -70,7 +70,7 @@ TEST_P(PackedPairs, GivesBf16) {
 TEST_P(PackedPairs, CombinesTwoHalvesOfItsColumns) {
   std::vector<KernelCase> cases;
   for (int64_t columns : {1, 48, 150})
-    for (int64_t depth : {2, 770, 2048})
+    for (int64_t depth : {2, 898, 2048})
       cases.push_back(gated({"m"}, depth, columns, rows({0, 1, 13, 70}), silu));
   for (KernelCase &test : cases)
     test.values = {{-0.5, 0.5}};

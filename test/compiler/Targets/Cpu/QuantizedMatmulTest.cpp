@@ -39,8 +39,8 @@ TEST_P(QuantizedMatmul, TakesAnyNumberOfColumns) {
 
 TEST_P(QuantizedMatmul, TakesAnyDepth) {
   std::vector<KernelCase> cases;
-  // Beyond 768 steps, of many rows, there are several blocks in the kernel.
-  for (int64_t depth : {7, 33, 172, 800, 1555})
+  // Beyond 896 steps, of many rows, there are several blocks in the kernel.
+  for (int64_t depth : {7, 33, 172, 960, 1555})
     cases.push_back(product({"m"}, depth, 50, rows({1, 3, 30})));
   runForms(cases, bothWidths);
 }
@@ -88,7 +88,7 @@ TEST_P(QuantizedMatmul, RunsWhatFollows) {
 
 TEST_P(QuantizedMatmul, CombinesTwoHalvesOfItsColumns) {
   std::vector<KernelCase> cases;
-  for (auto [depth, columns] : {std::pair<int64_t, int64_t>(32, 1), {800, 100}})
+  for (auto [depth, columns] : {std::pair<int64_t, int64_t>(32, 1), {960, 100}})
     cases.push_back(gated({"m"}, depth, columns, rows({0, 1, 13, 70}), silu));
   for (KernelCase &test : cases)
     test.values = {{-0.5, 0.5}};
@@ -101,7 +101,7 @@ TEST_P(QuantizedMatmul, ReadsRowsThatLiePagesApart) {
 
 TEST_P(QuantizedMatmul, TakesAMatrixForEachBatch) {
   std::vector<KernelCase> cases;
-  for (const char *depth : {"40", "800"})
+  for (const char *depth : {"40", "960"})
     for (const char *columns : {"49", "96"})
       cases.push_back(batches(depth, columns, rows({0, 1, 9, 66})));
   runForms(cases, {{4, 32, "i8", "bf16"},
@@ -135,7 +135,7 @@ TEST_P(QuantizedPairs, TakesAnyNumberOfRows) {
 
 TEST_P(QuantizedPairs, TakesAnyDepth) {
   std::vector<KernelCase> cases;
-  for (int64_t depth : {6, 33, 64, 70, 96, 172, 800, 1554})
+  for (int64_t depth : {6, 33, 64, 70, 96, 172, 960, 1554})
     cases.push_back(product({"m"}, depth, 50, rows({1, 30, 129})));
   runPairs(cases, bothWidths);
 }
@@ -151,14 +151,14 @@ TEST_P(QuantizedPairs, TakesBlocksOfAnySize) {
 
 TEST_P(QuantizedPairs, CombinesTwoHalvesOfItsColumns) {
   std::vector<KernelCase> cases = {
-      gated({"m"}, 800, 100, rows({0, 1, 30, 70}), silu)};
+      gated({"m"}, 960, 100, rows({0, 1, 30, 70}), silu)};
   cases[0].values = {{-0.5, 0.5}};
   runPairs(cases, {{4, 32, "i8", "bf16"}});
 }
 
 TEST_P(QuantizedPairs, TakesAMatrixForEachBatch) {
   std::vector<KernelCase> cases;
-  for (const char *depth : {"40", "800"})
+  for (const char *depth : {"40", "960"})
     cases.push_back(batches(depth, "49", rows({0, 1, 30, 66})));
   runPairs(cases, {{4, 32, "i8", "bf16"},
                    {8, 32, "i8", "bf16"},

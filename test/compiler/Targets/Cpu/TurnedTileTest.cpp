@@ -83,7 +83,7 @@ TEST_P(TurnedTile, StoresColumnsOfAnyNumber) {
 
 TEST_P(TurnedTile, TakesADepthOfOneBlock) {
   std::vector<KernelCase> cases;
-  for (const char *depth : {"1", "13", "384", "768"})
+  for (const char *depth : {"1", "13", "384", "896"})
     cases.push_back(turned("PackedMatmul", {.depth = depth}));
   run(cases);
 }
