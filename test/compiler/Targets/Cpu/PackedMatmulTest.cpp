@@ -133,7 +133,7 @@ TEST_P(PackedMatmul, CombinesHalvesByAnyPointwiseOps) {
 TEST(BatchedMatmul, CombinesTwoHalvesOfItsColumns) {
   std::vector<KernelCase> cases;
   for (const char *schedule : {"BatchedMatmul", "Generic"})
-    for (int64_t depth : {7, 900})
+    for (int64_t depth : {7, 1000})
       for (int64_t columns : {1, 48, 50, 250}) {
         KernelCase test =
             gated({"m"}, depth, columns, rows({0, 1, 9, 70, 140}), silu);
