@@ -62,6 +62,11 @@ uint32_t coresOfMask(const cpu_set_t &mask, const char *root) {
   return cores;
 }
 
+/// Of two numbers that limit unless they are 0.
+uint32_t lesserLimit(uint32_t x, uint32_t y) {
+  return x && (!y || x < y) ? x : y;
+}
+
 /// Whole CPUs of a quota of microseconds in each period; 0: no limit.
 uint32_t cpusOfQuota(const char *quota, const char *period) {
   long long each = atoll(quota), all = atoll(period);
@@ -101,9 +106,7 @@ uint32_t quotaOfGroup(const char *root, const char *line) {
   char *outermost = folder + length - strlen(group + 1);
   uint32_t least = 0;
   for (;;) {
-    uint32_t quota = quotaOf(root, folder, isUnified);
-    if (quota && (!least || quota < least))
-      least = quota;
+    least = lesserLimit(least, quotaOf(root, folder, isUnified));
     char *last = strrchr(outermost, '/');
     if (!last)
       return least;
@@ -115,20 +118,15 @@ uint32_t quotaOfProcess(const char *root) {
   SystemFile groups(root, "/proc/self/cgroup");
   uint32_t least = 0;
   char *rest = groups.text;
-  while (char *line = strsep(&rest, "\n")) {
-    uint32_t quota = quotaOfGroup(root, line);
-    if (quota && (!least || quota < least))
-      least = quota;
-  }
+  while (char *line = strsep(&rest, "\n"))
+    least = lesserLimit(least, quotaOfGroup(root, line));
   return least;
 }
 } // namespace
 
 uint32_t tenon::runtime::coresOf(const cpu_set_t &mask, const char *root) {
-  uint32_t cores = coresOfMask(mask, root), quota = quotaOfProcess(root);
-  if (quota && quota < cores)
-    cores = quota;
-  return cores ? cores : 1;
+  uint32_t cores = coresOfMask(mask, root);
+  return lesserLimit(cores ? cores : 1, quotaOfProcess(root));
 }
 
 uint32_t tenon::runtime::usableCores() {

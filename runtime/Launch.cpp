@@ -33,8 +33,8 @@ struct Job {
   tenon_kernel_fn_t kernel;
   void *const *buffers;
   const int64_t *parameters;
-  int64_t perPiece;  // Rows,
-  uint32_t leftOver; // and that some have one more of.
+  int64_t perPiece;  // Rows of each piece,
+  uint32_t leftOver; // and of some one more: so many in all.
   uint32_t pieces, parts;
   char *scratch;
   uint64_t scratchStride;
@@ -44,8 +44,8 @@ struct Job {
   std::atomic<uint64_t> fault{UINT64_MAX};
   Part part[maxParts];
 
-  /// Any first pieces have what is theirs or a row less: the last rows often
-  /// have less to do, as panels and blocks of what is left over.
+  /// Rows more are spread over the pieces, the last of which has one: the last
+  /// rows often have less to do, as panels and blocks of what is left over.
   int64_t begin(uint32_t piece) const {
     return piece * perPiece + piece * leftOver / pieces;
   }

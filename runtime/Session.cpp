@@ -63,7 +63,10 @@ tenon_status_t tenon_session_t::create(tenon_model_t *ofModel,
     if (step.param_count > parameterCount)
       parameterCount = step.param_count;
   }
-  threads = options.threads > 0 ? uint32_t(options.threads) : usableCores();
+  tenon_device_t *onDevice = ofModel->program.getDevice();
+  threads = onDevice              ? 1
+            : options.threads > 0 ? uint32_t(options.threads)
+                                  : usableCores();
   uint32_t spin = options.spin_microseconds < 0 ? 0
                   : options.spin_microseconds == 0
                       ? defaultSpinMicroseconds
@@ -72,9 +75,6 @@ tenon_status_t tenon_session_t::create(tenon_model_t *ofModel,
   parallelUser = options.parallel_user;
   weights = ofModel->weights.get();
   nothing = emptyPlace;
-  tenon_device_t *onDevice = ofModel->program.getDevice();
-  if (onDevice)
-    threads = 1;
   budget.device = onDevice;
   budget.limit = options.memory_limit ? options.memory_limit
                  : onDevice           ? onDevice->memoryBytes

@@ -70,8 +70,7 @@ struct Units {
   Expr least; // Units that are worth a thread's while: some microseconds.
 
   explicit Units(const kernel::IntegerMatmulView &sizes,
-                 int64_t unitRows = kernel::blockRows,
-                 int64_t unitColumns = kernel::panelColumns) {
+                 kernel::UnitSize size) {
     constexpr int64_t pieceProducts = 600000;
     auto number = [&](int64_t value) {
       return Expr::constant(sizes.rows.getContext(), value);
@@ -79,7 +78,7 @@ struct Units {
     blocks = sizes.rows.ceilDiv(number(kernel::blockRows));
     panels = sizes.columns.ceilDiv(number(kernel::panelColumns));
     Expr products =
-        sizes.rows.min(number(unitRows)) * sizes.depth * unitColumns;
+        sizes.rows.min(number(size.rows)) * sizes.depth * size.columns;
     if (products)
       least = number(pieceProducts).ceilDiv(products.max(number(1)));
   }
@@ -90,7 +89,7 @@ struct Units {
 /// A copy of lhs is for all panels of a piece.
 kernel::Geometry geometryPackedMatmulInt8(const KernelView &view) {
   kernel::IntegerMatmulView sizes = sizesOf(view);
-  Units of(sizes, kernel::unitRows, kernel::unitColumns);
+  Units of(sizes, kernel::fineUnit);
   auto number = [&](int64_t value) {
     return Expr::constant(sizes.rows.getContext(), value);
   };
@@ -128,7 +127,7 @@ std::optional<std::string> refusalBatchedMatmulInt8(const KernelView &view) {
 /// is packed, or some groups; of few, parts of them.
 kernel::Geometry geometryBatchedMatmulInt8(const KernelView &view) {
   kernel::IntegerMatmulView sizes = sizesOf(view);
-  Units of(sizes);
+  Units of(sizes, kernel::blockUnit);
   auto number = [&](int64_t value) {
     return Expr::constant(sizes.rows.getContext(), value);
   };

@@ -135,16 +135,9 @@ std::optional<std::string> refusalOfPanels(const KernelView &view) {
   return std::nullopt;
 }
 
-/// Rows and columns of a unit (see Packing.h).
-struct UnitSize {
-  int64_t rows, columns;
-};
-constexpr UnitSize blockUnit = {kernel::blockRows, kernel::panelColumns};
-constexpr UnitSize fineUnit = {kernel::unitRows, kernel::unitColumns};
-
 /// Units of a product that are worth a thread's while: some microseconds.
 Expr unitsOfPiece(graph::MatmulOp matmul, const kernel::MatmulView &view,
-                  UnitSize size) {
+                  kernel::UnitSize size) {
   constexpr int64_t pieceProducts = 200000;
   auto number = [&](int64_t value) {
     return Expr::constant(matmul.getContext(), value);
@@ -186,8 +179,8 @@ kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch,
   if (!grain || !units || !batches || !(units = units * batches))
     return {};
   Expr share = units.ceilDiv(number(view->mayCopyLhs() ? 2 : 4));
-  grain = grain.min(
-      share.max(unitsOfPiece(matmul, *view, isFine ? fineUnit : blockUnit)));
+  grain = grain.min(share.max(unitsOfPiece(
+      matmul, *view, isFine ? kernel::fineUnit : kernel::blockUnit)));
   return {units, grain, number(scratch)};
 }
 
@@ -339,8 +332,8 @@ kernel::Geometry geometryBatchedMatmul(const KernelView &view) {
   Expr group = blocks.min(number(groupBlocks)) * panels;
   if (!group || !geometry.scratch)
     return {};
-  geometry.grain =
-      geometry.grain.min(group).max(unitsOfPiece(matmul, *sizes, blockUnit));
+  geometry.grain = geometry.grain.min(group).max(
+      unitsOfPiece(matmul, *sizes, kernel::blockUnit));
   return geometry;
 }
 

@@ -9,6 +9,13 @@
 
 namespace tenon::kernel {
 
+/// Rows and columns of a unit.
+struct UnitSize {
+  int64_t rows, columns;
+};
+inline constexpr UnitSize blockUnit = {blockRows, panelColumns};
+inline constexpr UnitSize fineUnit = {unitRows, unitColumns};
+
 /// How a product [rows, columns] is cut into units of `unitRows` by
 /// `unitColumns` (see Packing.h). An expression that overflowed is null.
 struct FineUnits {

@@ -8,7 +8,6 @@
 #include <cfenv>
 #include <chrono>
 #include <cmath>
-#include <set>
 #include <thread>
 #include <xmmintrin.h>
 
