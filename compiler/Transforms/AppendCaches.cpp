@@ -5,12 +5,15 @@
 // with new rows behind it. As dense tensors all rows of but the first head move
 // at each step. So both get room along the axis that grows, a symbol of its own
 // that the caller sets, and readers see a slice: where the caller gives one
-// buffer for both, only the new rows are written.
+// buffer for both, only the new rows are written. Where a model in 16 bits has
+// caches of f32 at its interface alone, new rows are widened instead of all
+// being rounded and widened again, and readers round: what was given comes back
+// as it was.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
-#include "dialects/Graph/Graph.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -28,7 +31,14 @@ struct Cache {
   graph::ConcatOp concat;
   BlockArgument past;
   unsigned result;
+  graph::CastOp rounding, widening; // Around the concat, or null.
 };
+
+bool isRounding(graph::CastOp cast) {
+  Type to = graph::getElementType(cast.getResult());
+  return graph::getElementType(cast.getInput()).isF32() &&
+         (to.isF16() || to.isBF16());
+}
 
 class Appender {
 public:
@@ -52,18 +62,17 @@ public:
   void run() {
     Operation *end = function.getBody().front().getTerminator();
     for (unsigned i = 0; i < end->getNumOperands(); ++i) {
-      auto concat = end->getOperand(i).getDefiningOp<graph::ConcatOp>();
-      auto past = concat && concat.getInputs().size() == 2
-                      ? dyn_cast<BlockArgument>(concat.getInputs()[0])
-                      : BlockArgument();
-      if (!past || past.getOwner() != &function.getBody().front())
+      Cache cache = cacheOf(end->getOperand(i), i);
+      if (!cache.past || cache.past.getOwner() != &function.getBody().front())
         continue;
-      Cache cache = {concat, past, i};
       if (std::optional<StringRef> why = refusal(cache)) {
         if (explain)
-          concat.emitRemark() << "no cache that grows where it lies: " << *why;
+          cache.concat.emitRemark()
+              << "no cache that grows where it lies: " << *why;
         continue;
       }
+      if (cache.rounding)
+        cache.concat = widened(cache);
       rewrite(cache);
     }
     SmallVector<Type> results(end->getOperandTypes());
@@ -72,11 +81,54 @@ public:
   }
 
 private:
+  /// Without a past where an output is no cache.
+  static Cache cacheOf(Value output, unsigned result) {
+    auto widening = output.getDefiningOp<graph::CastOp>();
+    Value whole = widening ? widening.getInput() : output;
+    auto concat = whole.getDefiningOp<graph::ConcatOp>();
+    if (!concat || concat.getInputs().size() != 2)
+      return {};
+    Value past = concat.getInputs()[0];
+    auto rounding = past.getDefiningOp<graph::CastOp>();
+    bool isBetween = rounding && widening && isRounding(rounding) &&
+                     rounding->hasOneUse() &&
+                     rounding.getInput().getType() ==
+                         graph::tensorOf(graph::getDims(past),
+                                         graph::getElementType(output));
+    if (bool(rounding) != isBetween || bool(widening) != isBetween)
+      return {};
+    if (rounding)
+      past = rounding.getInput();
+    return {concat, dyn_cast<BlockArgument>(past), result, rounding, widening};
+  }
+
+  /// The concat of a cache in the type that its interface has.
+  graph::ConcatOp widened(Cache cache) {
+    graph::ConcatOp concat = cache.concat;
+    Value output = cache.widening.getResult();
+    Location loc = concat.getLoc();
+    builder.setInsertionPoint(concat);
+    Value rows = castTo(builder, loc, concat.getInputs()[1],
+                        graph::getElementType(output));
+    auto wide =
+        graph::ConcatOp::create(builder, loc, output.getType(),
+                                ValueRange{cache.past, rows}, concat.getAxis());
+    Value narrow =
+        castTo(builder, loc, wide, graph::getElementType(concat.getResult()));
+    output.replaceAllUsesWith(wide);
+    cache.widening.erase();
+    concat.getResult().replaceAllUsesWith(narrow);
+    concat.erase();
+    cache.rounding.erase();
+    eraseUnused(narrow.getDefiningOp());
+    return wide;
+  }
+
   std::optional<StringRef> refusal(Cache cache) {
     if (!cache.past.hasOneUse())
       return "what came before is read elsewhere too";
     Operation *end = function.getBody().front().getTerminator();
-    if (llvm::count(end->getOperands(), cache.concat.getResult()) != 1)
+    if (llvm::count(end->getOperands(), end->getOperand(cache.result)) != 1)
       return "it is several outputs";
     bool isKnown = true;
     for (Expr dim : graph::getDims(cache.concat.getResult()))

@@ -38,7 +38,8 @@ class ByteCache {
 public:
   ByteCache(func::FuncOp function, graph::AppendOp cache)
       : function(function), cache(cache), builder(function.getContext()),
-        loc(cache.getLoc()), f32(builder.getF32Type()) {}
+        loc(cache.getLoc()), f32(builder.getF32Type()),
+        element(graph::getElementType(cache.getResult())) {}
 
   void keep() {
     Value rows = cache.getRows();
@@ -184,6 +185,14 @@ private:
     return copy->getResult(0);
   }
 
+  /// The same in the type that a reader expects; a cast has rounded it anyway.
+  Value inElement(Value wide, bool isCast) {
+    if (isCast || element.isF32())
+      return wide;
+    builder.setInsertionPointAfterValue(wide);
+    return castTo(builder, loc, wide, element);
+  }
+
   /// What moves bytes does so, what reads them gets f32.
   void dequantize(Operation *view, Value scale) {
     Value value = view->getResult(0);
@@ -203,7 +212,7 @@ private:
       else if (cast && graph::getElementType(cast.getResult()).isF32())
         cast.getResult().replaceAllUsesWith(wide), cast.erase();
       else
-        use->set(wide);
+        use->set(inElement(wide, isa<graph::CastOp>(user)));
     }
     eraseUnused(wide.getDefiningOp());
   }
@@ -212,7 +221,7 @@ private:
   graph::AppendOp cache;
   OpBuilder builder;
   Location loc;
-  Type f32;
+  Type f32, element; // What readers have had.
 };
 
 } // namespace

@@ -49,11 +49,7 @@ public:
              << "no cache can be kept in " << nameOf(narrow) << ": "
              << (refusals.empty() ? "no input comes back with rows behind it"
                                   : refusals.front());
-    if (isCuda && narrow.isInteger(8))
-      return emitError(UnknownLoc::get(function.getContext()))
-             << "caches in int8 are for CPUs alone, and CUDA is a target: keep "
-                "them in bf16 or f16 (--kv-cache)";
-    if (isCuda)
+    if (isCuda && !narrow.isInteger(8))
       for (graph::AppendOp cache : caches)
         if (failed(checkOnCuda(cache)))
           return failure();
@@ -144,7 +140,8 @@ private:
   }
 
   /// Devices multiply numbers of one type: that of the cache, to which queries
-  /// can be rounded if nothing else has been decided.
+  /// can be rounded if nothing else has been decided. Bytes become what queries
+  /// are.
   LogicalResult checkOnCuda(graph::AppendOp cache) {
     Type type = graph::getElementType(cache.getResult());
     if (type == narrow)
@@ -160,6 +157,12 @@ private:
         auto attention = dyn_cast<graph::AttentionOp>(user);
         if (!attention)
           continue;
+        if (!graph::getElementType(attention.getQuery()).isF32()) {
+          if (graph::getElementType(attention.getQuery()) != narrow)
+            return refuseOnCuda(cache, "the model's attention multiplies ",
+                                graph::getElementType(attention.getQuery()));
+          continue;
+        }
         readers.insert(attention);
         Value query = kernel::behindWidening(attention.getQuery());
         if (query && graph::getElementType(query) != narrow)

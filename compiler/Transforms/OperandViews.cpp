@@ -7,6 +7,7 @@
 #include "dialects/Kernel/ByteProduct.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/DepthwiseView.h"
+#include "dialects/Kernel/DeviceAttention.h"
 #include "dialects/Kernel/IntegerConvView.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -146,6 +147,9 @@ private:
   Value memoryOf(Operation *op, Value operand) const {
     if (auto attention = dyn_cast<graph::AttentionOp>(op); attention && !isCuda)
       return storedFactor(attention, operand);
+    else if (attention)
+      if (Value bytes = bytesOf(attention, operand))
+        return bytes;
     Value narrow = kernel::behindWidening(operand);
     if (!narrow ||
         !(isStoredIn16Bits(narrow, isCuda) || isHalfWeight(op, narrow)))
@@ -166,6 +170,19 @@ private:
     Value memory = kernel::storedOperandOf(op, operand).memory;
     std::optional<kernel::StridedView> view = kernel::stridedViewOf(memory);
     return view && view->strides.back().isConstant(1) ? memory : operand;
+  }
+
+  /// Of keys and values on devices: the bytes that they are in memory, row by
+  /// row; null for others.
+  static Value bytesOf(graph::AttentionOp op, Value operand) {
+    if (!llvm::is_contained({op.getKey(), op.getValue()}, operand))
+      return {};
+    kernel::DeviceOperand stored = kernel::deviceOperandOf(op, operand);
+    if (!stored.dequantize)
+      return {};
+    std::optional<kernel::StridedView> view =
+        kernel::stridedViewOf(stored.memory);
+    return view && view->strides.back().isConstant(1) ? stored.memory : Value();
   }
 
   /// Gives `op` views of its own, made from the memory that they are views of,
@@ -200,7 +217,8 @@ private:
   void copyScales(graph::AttentionOp op) {
     for (Value operand : {op.getKey(), op.getValue()}) {
       graph::DequantizeOp bytes =
-          kernel::storedOperandOf(op, operand).dequantize;
+          isCuda ? kernel::deviceOperandOf(op, operand).dequantize
+                 : kernel::storedOperandOf(op, operand).dequantize;
       if (!bytes || !views.contains(bytes))
         continue;
       OpOperand &scale = bytes.getScaleMutable();

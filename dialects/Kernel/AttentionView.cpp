@@ -35,8 +35,8 @@ Value behindRounding(Value operand) {
   return rounded.getInput();
 }
 
-/// What makes a value of bytes around 0, each row of which has a scale; null
-/// for others.
+} // namespace
+
 graph::DequantizeOp rowsOfBytes(Value value) {
   auto op = value.getDefiningOp<graph::DequantizeOp>();
   if (!op || !graph::getElementType(op.getInput()).isSignlessInteger(8) ||
@@ -53,8 +53,6 @@ graph::DequantizeOp rowsOfBytes(Value value) {
              ? op
              : graph::DequantizeOp();
 }
-
-} // namespace
 
 StoredOperand storedOperandOf(graph::AttentionOp op, Value operand) {
   Value exact = behindRounding(operand);

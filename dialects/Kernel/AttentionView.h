@@ -27,6 +27,10 @@ inline constexpr int64_t keyPanel = 8;
 /// Wider heads do not fit in the cache with a block of queries.
 inline constexpr int64_t widestHead = 1024;
 
+/// What makes a value of bytes around 0, each row of which has a scale; null
+/// for others.
+graph::DequantizeOp rowsOfBytes(mlir::Value value);
+
 /// What a CPU's kernel reads in the place of a query, key or value of f32: what
 /// lies in front of a rounding to bf16, if there is one, and of keys and values
 /// the 16 bits that were widened, or the bytes that were dequantized.

@@ -51,10 +51,11 @@ void chooseTile(DeviceAttention &view, bool hasFewRows) {
     view.rows = fewRows;
     view.keys = head <= 64 ? 64 : head <= 128 ? 32 : 16;
   } else if (view.isMma) {
-    bool isRounded = view.isRounded(view.key) || view.isRounded(view.value);
+    bool isWide = (view.isConverted(view.key) && !view.keyScales) ||
+                  (view.isConverted(view.value) && !view.valueScales);
     view.rows = 64;
     view.keys = head <= 128 ? 64 : 32;
-    if (isRounded && head > 64)
+    if (isWide && head > 64)
       view.keys /= 2;
   } else {
     view.rows = head <= 128 ? 64 : 32;
@@ -63,6 +64,18 @@ void chooseTile(DeviceAttention &view, bool hasFewRows) {
 }
 
 } // namespace
+
+DeviceOperand deviceOperandOf(graph::AttentionOp op, Value operand) {
+  Value narrow = behindCast(operand);
+  DeviceOperand result = {narrow, graph::getElementType(narrow), {}};
+  if (operand == op.getQuery())
+    return result;
+  result.memory = behindRounding(narrow);
+  result.dequantize = rowsOfBytes(result.memory);
+  if (result.dequantize)
+    result.memory = result.dequantize.getInput();
+  return result;
+}
 
 std::optional<DeviceAttention>
 deviceAttentionOf(Block &body, StringRef schedule, std::string &why) {
@@ -89,22 +102,28 @@ deviceAttentionOf(Block &body, StringRef schedule, std::string &why) {
                        {},
                        {},
                        {},
+                       {},
+                       {},
                        0,
                        0};
   SmallPtrSet<Type, 3> types; // Of what is multiplied.
   for (auto [to, operand] : {std::pair(&view.query, op.getQuery()),
                              std::pair(&view.key, op.getKey()),
                              std::pair(&view.value, op.getValue())}) {
-    Value narrow = behindCast(operand);
-    types.insert(graph::getElementType(narrow));
-    if (operand != op.getQuery())
-      narrow = behindRounding(narrow);
-    std::optional<StridedView> seen = stridedViewOf(narrow);
+    DeviceOperand stored = deviceOperandOf(op, operand);
+    types.insert(stored.element);
+    std::optional<StridedView> seen = stridedViewOf(stored.memory);
     if (!isInMemory(seen))
       return refuse("query, key or value is computed in the kernel");
     if (!seen->strides[3].isConstant(1))
       return refuse("the heads' last axis is not contiguous");
     *to = std::move(*seen);
+    if (!stored.dequantize)
+      continue;
+    auto &scales = operand == op.getKey() ? view.keyScales : view.valueScales;
+    scales = stridedViewOf(stored.dequantize.getScale());
+    if (!isInMemory(scales))
+      return refuse("the scales of keys or values are computed in the kernel");
   }
   Type element = view.element();
   if (isMma ? !element.isBF16() && !element.isF16() : !element.isF32())
@@ -153,15 +172,24 @@ int64_t DeviceAttention::weightStart() const {
 }
 int64_t DeviceAttention::statStart() const { return rows * sumStride() * 4; }
 
+int64_t DeviceAttention::stagedStart() const {
+  return weightStart() + (isMma ? 0 : rows * weightStride() * 4);
+}
+
 int64_t DeviceAttention::stagedBytes() const {
-  int64_t key = isRounded(this->key) ? paddedDepth() : 0;
-  int64_t value = isRounded(this->value) ? paddedWidth() : 0;
-  return keys * std::max(key, value) * 4;
+  auto ofRow = [&](const StridedView &operand, int64_t elements) {
+    return isConverted(operand)
+               ? elements *
+                     graph::byteWidth(graph::getElementType(operand.base))
+               : 0;
+  };
+  return keys *
+         std::max(ofRow(key, paddedDepth()), ofRow(value, paddedWidth()));
 }
 
 int64_t DeviceAttention::sharedBytes() const {
-  int64_t tiles =
-      weightStart() + (isMma ? stagedBytes() : rows * weightStride() * 4);
+  bool hasScales = keyScales || valueScales;
+  int64_t tiles = stagedScaleStart() + (hasScales ? stagedBytes() / 4 : 0);
   // And a word for whether this piece is the last.
   return std::max(tiles, statStart() + rows * 8 + 16);
 }

@@ -20,14 +20,28 @@ constexpr llvm::StringLiteral attentionMmaSchedule = "AttentionMma";
 constexpr llvm::StringLiteral attentionRowsSchedule = "AttentionRows";
 constexpr llvm::StringLiteral attentionSimtSchedule = "AttentionSimt";
 
+/// What a device's kernel reads in the place of a key or value: what lies in
+/// front of a widening from 16 bits and of a rounding to those, and the bytes
+/// that were dequantized.
+struct DeviceOperand {
+  mlir::Value memory; // With the operand's dims.
+  mlir::Type element; // What is multiplied.
+  graph::DequantizeOp
+      dequantize; // Of bytes around 0: has a scale for each row.
+};
+DeviceOperand deviceOperandOf(graph::AttentionOp op, mlir::Value operand);
+
 /// Query, key and value in memory, with their last axes contiguous, all of one
-/// type or rounded to the queries' on the way; how a block computes a tile of
+/// type or converted to the queries' on the way; how a block computes a tile of
 /// `rows` queries by `keys` keys.
 struct DeviceAttention {
   graph::AttentionOp op;
   bool isMma;                            // Else by FMAs of f32.
   int64_t heads, keyHeads, depth, width; // H, KV, D, E
   StridedView query, key, value;
+  /// Of keys and values that are bytes: what each row is multiplied by, seen
+  /// from their axes.
+  std::optional<StridedView> keyScales, valueScales;
   /// Where a bias lies in memory, seen from [n, H, S, T]; nothing where it is
   /// computed in the kernel.
   llvm::SmallVector<std::optional<StridedView>> biases;
@@ -36,8 +50,9 @@ struct DeviceAttention {
   static constexpr int64_t warps = 4;
   int64_t group() const { return heads / keyHeads; }
   mlir::Type element() const { return graph::getElementType(query.base); }
-  /// Whether keys or values lie in memory as f32: a cache.
-  bool isRounded(const StridedView &operand) const {
+  /// Whether keys or values are a cache of another type than is multiplied: of
+  /// f32, or bytes.
+  bool isConverted(const StridedView &operand) const {
     return graph::getElementType(operand.base) != element();
   }
   // What is behind the head sizes in shared memory is zero.
@@ -58,8 +73,10 @@ struct DeviceAttention {
   int64_t valueStart() const;
   int64_t weightStart() const;
   int64_t statStart() const;
-  /// Where what is to be rounded waits, 16 bytes of each thread side by side.
-  int64_t stagedStart() const { return weightStart(); }
+  /// Where what is to be converted waits, 16 bytes of each thread side by side,
+  /// and the scales of bytes, one for each 16.
+  int64_t stagedStart() const;
+  int64_t stagedScaleStart() const { return stagedStart() + stagedBytes(); }
   int64_t stagedBytes() const;
   int64_t sharedBytes() const;
 

@@ -59,7 +59,7 @@ void addPrecision(CLI::App *command, PrecisionRequest &precision,
   command
       ->add_option("--kv-cache", precision.kvCache,
                    "What the keys and values of earlier tokens are kept in, at "
-                   "the interface too: f32, f16, bf16, or on CPUs int8 with a "
+                   "the interface too: f32, f16, bf16, or int8 with a "
                    "scale for each row (by default what the model says)")
       ->check(CLI::IsMember({"f32", "f16", "bf16", "int8"}));
 }

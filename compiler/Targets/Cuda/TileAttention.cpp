@@ -53,11 +53,11 @@ void TileAttention::emit(Value row) {
   locate(row);
   findKeys();
   copyRows(
-      queryRows(),
-      [&](Value i) {
+      queryRows(), /*head=*/{},
+      [&](const kernel::StridedView &seen, Value i) {
         auto [position, head] = queryAt(e.add(first, i));
-        return e.add(e.mul(head, e.valueOf(view.query.strides[1])),
-                     e.mul(position, e.valueOf(view.query.strides[2])));
+        return e.add(e.mul(head, e.valueOf(seen.strides[1])),
+                     e.mul(position, e.valueOf(seen.strides[2])));
       },
       count);
   copyKeyed(keyRows(), from);

@@ -92,28 +92,37 @@ private:
     int64_t size, padded; // Elements.
     int64_t count;        // Of a tile.
     int64_t place, bytes; // Of the first one, and from row to row.
+    const kernel::StridedView *scales = nullptr; // Of rows of bytes.
   };
-  /// 16 bytes of a row in memory; `place` is where they go in shared memory,
-  /// and `ordinal` how many the thread has before it.
+  /// 16 bytes of a row in memory; `place` is where they go in shared memory.
+  /// All threads have one before they have their next: `before` are of others.
   struct Chunk {
     Value row, element, place;
-    int64_t ordinal;
+    int64_t before;
   };
   Rows queryRows();
   Rows keyRows();
   Rows valueRows();
   int64_t elementsOfChunk(const Rows &rows);
   void eachChunk(const Rows &rows, llvm::function_ref<void(Chunk)> body);
-  void copyRows(const Rows &rows, llvm::function_ref<Value(Value)> offsetOf,
-                Value there);
+  /// Where row i of a tile is in memory, behind the first one of its head, or
+  /// of its batch where no head is given.
+  using OffsetOf =
+      llvm::function_ref<Value(const kernel::StridedView &seen, Value i)>;
+  void copyRows(const Rows &rows, Value head, OffsetOf offsetOf, Value there);
   void copyChunk(const Rows &rows, Value from, Value to, Value size);
+  Value inBatch(const kernel::StridedView &seen, Value head);
   void copyKeyed(const Rows &rows, Value start);
   void copyNextKeys(Value start);
   void commit();
   void meet();
   void meet(const Rows &rows);
-  Value stagedAt(int64_t ordinal);
-  void roundRows(const Rows &rows);
+  Value stagedAt(int64_t before);
+  Value stagedScaleAt(int64_t before);
+  void convertRows(const Rows &rows);
+  Values floatsOf(const Rows &rows, const Chunk &chunk);
+  Values floatsOfBytes(Value four, Value scale);
+  void storeConverted(llvm::ArrayRef<Value> four, Value place);
   void barrier();
 
   // AttentionScores.cpp

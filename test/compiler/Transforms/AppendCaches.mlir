@@ -93,3 +93,37 @@ func.func @others(%past: tensor<2x3xf32>, %k: tensor<2x1xf32>) -> (tensor<2x4xf3
   %2 = graph.concat %0, %k, %k {axis = 1 : i64} : (tensor<2x3xf32>, tensor<2x1xf32>, tensor<2x1xf32>) -> tensor<2x5xf32>
   return %1, %2 : tensor<2x4xf32>, tensor<2x5xf32>
 }
+
+// -----
+
+// A model in 16 bits whose interface is f32: new rows are widened, readers
+// round, and no other row is touched.
+
+// CHECK-LABEL: func.func @interface
+// CHECK-SAME:  %arg0: tensor<1x?x4xf32, #graph.dims<1, room0, 4>>
+func.func @interface(%past: tensor<1x?x4xf32, #graph.dims<1, P, 4>>, %k: tensor<1x1x4xf16>)
+    -> (tensor<1x?x4xf32, #graph.dims<1, P + 1, 4>>, tensor<1x?x4xf16, #graph.dims<1, P + 1, 4>>) {
+  // CHECK:      %[[ROWS:.*]] = graph.cast %arg1 : (tensor<1x1x4xf16>) -> tensor<1x1x4xf32>
+  // CHECK-NEXT: %[[ALL:.*]] = graph.append %arg0, %[[ROWS]]
+  // CHECK-NEXT: %[[HELD:.*]] = graph.slice %[[ALL]]
+  // CHECK-NEXT: %[[ROUNDED:.*]] = graph.cast %[[HELD]] : {{.*}} -> tensor<1x?x4xf16
+  // CHECK-NEXT: %[[Y:.*]] = graph.tanh %[[ROUNDED]]
+  // CHECK-NEXT: return %[[ALL]], %[[Y]]
+  %0 = graph.cast %past : (tensor<1x?x4xf32, #graph.dims<1, P, 4>>) -> tensor<1x?x4xf16, #graph.dims<1, P, 4>>
+  %1 = graph.concat %0, %k {axis = 1 : i64} : (tensor<1x?x4xf16, #graph.dims<1, P, 4>>, tensor<1x1x4xf16>) -> tensor<1x?x4xf16, #graph.dims<1, P + 1, 4>>
+  %2 = graph.tanh %1 : (tensor<1x?x4xf16, #graph.dims<1, P + 1, 4>>) -> tensor<1x?x4xf16, #graph.dims<1, P + 1, 4>>
+  %3 = graph.cast %1 : (tensor<1x?x4xf16, #graph.dims<1, P + 1, 4>>) -> tensor<1x?x4xf32, #graph.dims<1, P + 1, 4>>
+  return %3, %2 : tensor<1x?x4xf32, #graph.dims<1, P + 1, 4>>, tensor<1x?x4xf16, #graph.dims<1, P + 1, 4>>
+}
+
+// -----
+
+// What comes in is rounded and what goes out is not: those bits would differ.
+
+// CHECK-LABEL: func.func @narrower
+func.func @narrower(%past: tensor<2x3xf32>, %k: tensor<2x1xf16>) -> tensor<2x4xf16> {
+  // CHECK-NOT: graph.append
+  %0 = graph.cast %past : (tensor<2x3xf32>) -> tensor<2x3xf16>
+  %1 = graph.concat %0, %k {axis = 1 : i64} : (tensor<2x3xf16>, tensor<2x1xf16>) -> tensor<2x4xf16>
+  return %1 : tensor<2x4xf16>
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: tenon-opt %s --narrow-caches="type=int8 explain=true" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: tenon-opt %s --narrow-caches="type=int8 target=cuda explain=true" --split-input-file --verify-diagnostics | FileCheck %s
 
 // Bytes, and behind all inputs and outputs a scale for each row, which moves as
 // rows do. Where rows are rounded before, what they were rounded from is read.
@@ -64,4 +65,21 @@ func.func @parts(%k: tensor<1x?x16xf32, #graph.dims<1, room2, 16>> {graph.dims =
   %5 = graph.slice %4 {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x2x?x8xf32, #graph.dims<1, 2, room1, 8>>) -> tensor<1x2x?x8xf32, #graph.dims<1, 2, P + 1, 8>>
   %6 = graph.attention %q, %3, %5 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x1x8xf32>, tensor<1x2x?x8xf32, #graph.dims<1, 2, P + 1, 8>>, tensor<1x2x?x8xf32, #graph.dims<1, 2, P + 1, 8>>) -> tensor<1x2x1x8xf32>
   return %0, %4, %6 : tensor<1x?x16xf32, #graph.dims<1, room3, 16>>, tensor<1x2x?x8xf32, #graph.dims<1, 2, room1, 8>>, tensor<1x2x1x8xf32>
+}
+
+// -----
+
+// Readers get the type that they had.
+
+// CHECK-LABEL: func.func @halves
+// CHECK-SAME:  %arg0: tensor<1x2x?x8xi8
+func.func @halves(%k: tensor<1x2x?x8xf16, #graph.dims<1, 2, room0, 8>> {graph.dims = #graph.dims<1, 2, P, 8>}, %q: tensor<1x2x1x8xf16>, %r: tensor<1x2x1x8xf16>)
+    -> (tensor<1x2x?x8xf16, #graph.dims<1, 2, room1, 8>> {graph.appends_to = 0 : i64, graph.dims = #graph.dims<1, 2, P + 1, 8>}, tensor<1x2x1x8xf16>) {
+  // CHECK:      %[[WIDE:.*]] = graph.dequantize {{.*}} -> tensor<1x2x?x8xf32
+  // CHECK-NEXT: %[[KEY:.*]] = graph.cast %[[WIDE]] : {{.*}} -> tensor<1x2x?x8xf16
+  // CHECK:      graph.attention %arg1, %[[KEY]],
+  %0 = graph.append %k, %r {axis = 2 : i64, length = #graph.dims<P>} : (tensor<1x2x?x8xf16, #graph.dims<1, 2, room0, 8>>, tensor<1x2x1x8xf16>) -> tensor<1x2x?x8xf16, #graph.dims<1, 2, room1, 8>>
+  %2 = graph.slice %0 {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x2x?x8xf16, #graph.dims<1, 2, room1, 8>>) -> tensor<1x2x?x8xf16, #graph.dims<1, 2, P + 1, 8>>
+  %4 = graph.attention %q, %2, %2 {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64, softcap = 0.0 : f64, causal = false, offset = #graph.dims<0>, window = 0 : i64, dead_rows = #graph<dead_rows zero>} : (tensor<1x2x1x8xf16>, tensor<1x2x?x8xf16, #graph.dims<1, 2, P + 1, 8>>, tensor<1x2x?x8xf16, #graph.dims<1, 2, P + 1, 8>>) -> tensor<1x2x1x8xf16>
+  return %0, %4 : tensor<1x2x?x8xf16, #graph.dims<1, 2, room1, 8>>, tensor<1x2x1x8xf16>
 }

@@ -3,7 +3,7 @@
 """Holds every kernel of compiled models to limits, in all precisions.
 
     models_lint.py --tenon TENON [--sm 80,90] [--precision fp32,bf16,fp16]
-                   [--limits models.csv] [--print] MODEL...
+                   [--kv-cache TYPE] [--limits models.csv] [--print] MODEL...
 
 MODEL is a folder with a model.onnx. Kernels of the same PTX are assembled once.
 A kernel is named SCHEDULE/NAME in the limits, whose last row for a measure is
@@ -52,12 +52,13 @@ def split(module):
     return module[: starts[0]], {ENTRY.match(p)[1]: p for p in parts}
 
 
-def compile_model(tenon, folder, precision):
+def compile_model(tenon, folder, precision, cache):
     """The header of the module and its kernels."""
     with tempfile.TemporaryDirectory() as scratch:
         artifact = pathlib.Path(scratch, "model.tenon")
         command = [tenon, "compile", folder / "model.onnx", "-o", artifact,
-                   "--target=cuda", f"--precision={precision}"]
+                   "--target=cuda", f"--precision={precision}",
+                   *([f"--kv-cache={cache}"] if cache else [])]
         subprocess.run(command, check=True, capture_output=True, text=True)
         held = subprocess.run([tenon, "inspect", "--json", artifact],
                               check=True, capture_output=True, text=True)
@@ -138,6 +139,7 @@ def arguments():
     parser.add_argument("--tenon", required=True)
     parser.add_argument("--sm", default="80,90")
     parser.add_argument("--precision", default="fp32,bf16,fp16")
+    parser.add_argument("--kv-cache")
     parser.add_argument("--limits", default=here / "models.csv")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--print", action="store_true")
@@ -155,7 +157,8 @@ def main():
              for precision in options.precision.split(",")]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         compiled = list(pool.map(
-            lambda task: compile_model(options.tenon, *task), tasks))
+            lambda task: compile_model(options.tenon, *task, options.kv_cache),
+            tasks))
     kernels = distinct(compiled)
     # They differ in whether there is shared memory.
     header = max((header for header, _ in compiled), key=len)

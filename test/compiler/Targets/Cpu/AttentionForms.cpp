@@ -99,7 +99,9 @@ KernelCase attention(const Form &form, std::vector<Symbols> sizes) {
             form.isRounded || (form.isCache && i > 0));
   if (!form.stored.empty())
     for (size_t i : {2, 1}) {
-      std::string name = std::string(1, 'a' + i) + (form.isRounded ? "m" : "");
+      bool isBehindRounding = form.isRounded || form.isCache;
+      std::string name =
+          std::string(1, 'a' + i) + (isBehindRounding ? "m" : "");
       if (form.stored == "i8")
         quantize(test, name, i, operands[i],
                  tensor({form.batch, text(form.keyHeads), form.keys, "1"},

@@ -166,6 +166,44 @@ TEST(AttentionTiles, Caches) {
   runCases(cases);
 }
 
+/// Keys and values of bytes with a scale for each row, which are multiplied in
+/// 16 bits and in f32, of head sizes that begin at multiples of 16, 8, 4, 2 and
+/// 1 bytes.
+TEST(AttentionTiles, CachesOfBytes) {
+  std::vector<KernelCase> cases;
+  auto add = [&](Form form, int64_t heads, const std::string &narrow,
+                 const Sizes &sizes) {
+    form.stored = "i8";
+    form.heads = heads, form.keyHeads = heads == 14 ? 2 : 1;
+    form.causal = true;
+    form.offset = "-1 * s + t";
+    form.schedule = narrow.empty() ? "AttentionSimt" : "AttentionMma";
+    form.isWidened = form.isCache = !narrow.empty();
+    form.narrow = narrow.empty() ? form.narrow : narrow;
+    cases.push_back(attention(form, sizesOf(sizes)));
+    if (!narrow.empty())
+      cases.back().tolerance = narrow == "f16" ? 1e-3 : 8e-3;
+    if (!narrow.empty() && heads == 14)
+      storeForProducts(cases.back(), form);
+  };
+  add(ofHeads(64, 64), 14, "bf16", {{1, 1, 300}, {2, 9, 70}});
+  add(ofHeads(64, 64), 1, "f16", {{1, 70, 130}, {1, 1, 0}});
+  add(ofHeads(64, 64), 14, "", {{1, 1, 300}, {2, 9, 70}});
+  add(ofHeads(128, 96), 1, "", {{2, 1, 33}, {1, 66, 67}});
+  add(ofHeads(128, 96), 1, "bf16", {{2, 1, 33}, {1, 66, 67}});
+  add(ofHeads(256, 256), 1, "f16", {{1, 3, 40}});
+  add(ofHeads(256, 256), 1, "", {{1, 3, 40}});
+  add(ofHeads(18, 9), 2, "bf16", {{1, 2, 300}});
+  add(ofHeads(9, 18), 2, "", {{1, 2, 70}});
+  Form masked = ofHeads(20, 16);
+  masked.keyMask = true, masked.dead = "uniform";
+  masked.biases = {{"1", "1", "s", "t"}};
+  masked.window = 50;
+  add(masked, 1, "bf16", {{2, 5, 90}});
+  add(masked, 1, "", {{2, 5, 90}});
+  runCases(cases);
+}
+
 TEST(AttentionRows, MasksAndPieces) {
   std::vector<KernelCase> cases;
   auto add = [&](Form form, const Sizes &sizes) {
@@ -183,6 +221,9 @@ TEST(AttentionRows, MasksAndPieces) {
   form.biases = {{"1", "1", "s", "t"}};
   add(form, {{1, 8, 100}, {1, 2, 0}});
   add(ofHeads(256, 200), {{1, 5, 33}});
+  form = ofHeads(80, 64);
+  form.stored = "i8";
+  add(form, {{1, 1, 300}, {2, 8, 70}});
   runCases(cases);
 }
 
