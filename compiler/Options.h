@@ -52,6 +52,9 @@ struct CompileOptions {
   /// CPU levels, lowest first; "native" is the best of this machine. Empty:
   /// all that make a difference to the precision.
   std::vector<std::string> levels;
+  /// Code for the highest of the levels that this machine runs, alone: for
+  /// programs that run here at once and are not kept.
+  bool isForThisMachine = false;
   /// Whether one of the levels multiplies pairs of bf16; compiling sets it.
   bool hasPairDots = true;
   /// Of all products; or, if given, what the plan says of each.

@@ -45,6 +45,17 @@ bool isWorthIt(const cpu::CpuLevel &level, Multiplied multiplied) {
   return multiplied.quads || !level.quadDots;
 }
 
+/// Where this machine runs none, all stay, and loading says why none does.
+void keepBestOfThisMachine(std::vector<cpu::CpuLevel> &levels) {
+  std::optional<cpu::CpuLevel> machine = cpu::findCpuLevel("native");
+  uint64_t features = machine ? machine->features : 0;
+  for (const cpu::CpuLevel &level : llvm::reverse(levels))
+    if ((level.features & ~features) == 0) {
+      levels = {cpu::CpuLevel(level)};
+      return;
+    }
+}
+
 /// The CPU levels that code is made for; those that are unknown become errors.
 /// Unless some are named, the ones whose instructions a program needs.
 std::vector<cpu::CpuLevel> levelsOf(const CompileOptions &options,
@@ -67,6 +78,8 @@ std::vector<cpu::CpuLevel> levelsOf(const CompileOptions &options,
     errors.push_back("there is no CPU level '" + name +
                      "'; say native or one of " + known);
   }
+  if (options.isForThisMachine)
+    keepBestOfThisMachine(levels);
   return levels;
 }
 

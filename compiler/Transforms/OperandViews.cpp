@@ -252,27 +252,22 @@ private:
     std::optional<kernel::IntegerMatmulView> view;
     if (matmul)
       view = kernel::integerMatmulViewOf(matmul);
-    if (!view || view->lhs.view.base.getParentBlock() != &block)
-      return false;
-    bool isByWeight = view->rhs.view.base.getDefiningOp<graph::WeightOp>();
-    if (isCuda)
-      return isByWeight && kernel::byteProductOf(matmul);
-    return isByWeight || view->rhs.view.base.getParentBlock() == &block;
+    if (!view || !isCuda)
+      return view.has_value();
+    return view->rhs.view.base.getDefiningOp<graph::WeightOp>() &&
+           kernel::byteProductOf(matmul);
   }
 
   bool convolvesBytes(graph::ConvOp op) const {
     std::optional<kernel::IntegerConvView> view = kernel::integerConvViewOf(op);
     return view && !isCuda &&
-           view->filter.view.base.getDefiningOp<graph::WeightOp>() &&
-           view->input.view.base.getParentBlock() == &block;
+           view->filter.view.base.getDefiningOp<graph::WeightOp>();
   }
 
   /// Whether a CPU's kernel of a convolution of each channel reads bytes.
   bool readsDepthwiseBytes(graph::ConvOp op) const {
     std::optional<kernel::IntegerFactor> bytes = kernel::depthwiseBytesOf(op);
-    return bytes && !isCuda &&
-           op.getFilter().getDefiningOp<graph::WeightOp>() &&
-           bytes->view.base.getParentBlock() == &block;
+    return bytes && !isCuda && op.getFilter().getDefiningOp<graph::WeightOp>();
   }
 
   /// Gives such a convolution its own casts and zero point.

@@ -41,10 +41,12 @@ def AssignPrecisionPass : Pass<"assign-precision", "::mlir::func::FuncOp"> {
 def ProbePrecisionPass : Pass<"probe-precision", "::mlir::func::FuncOp"> {
   let summary = "Copies of ops in other precisions, to see what that does";
   let description = [{
-    Each op that assign-precision names gets a copy for each candidate. A last
-    result of the function has, for each copy, the square of its difference from
-    the op's result over the square of that. A last argument says which copies
-    take their op's place.
+    Each op that assign-precision names gets a copy for each candidate, in a
+    branch of its own, so that only copies run that a last argument says. A last
+    result of the function has, for each copy that ran, the square of its
+    difference from the op's result over the square of that. The argument has a
+    bit for each copy, one for each op of which any runs, and one that leaves
+    ops' own results in place, for errors of exact inputs.
 
     ```mlir
     func.func @main(%x: tensor<1x4xf32>, %w: tensor<4x4xf32>)
@@ -55,37 +57,56 @@ def ProbePrecisionPass : Pass<"probe-precision", "::mlir::func::FuncOp"> {
     }
     // becomes
     func.func @main(%x: tensor<1x4xf32>, %w: tensor<4x4xf32>,
-        %mask: tensor<1xi1> {graph.name = "graph.precision_mask"})
-        -> (tensor<1x4xf32>,
-            tensor<1xf32> {graph.name = "graph.precision_errors"}) {
+        %mask: tensor<3xi1> {graph.name = "graph.precision_mask"})
+            -> (tensor<1x4xf32>,
+                tensor<1xf32> {graph.name = "graph.precision_errors"}) {
       %0 = graph.matmul %x, %w {graph.op = "fc", graph.precision = "fp32"}
           : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
-      %1 = graph.mul %0, %0
-          : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
-      %2 = graph.reduce %1 {axes = array<i64: 0, 1>,
-          kind = #graph<reduce_kind sum>}
-          : (tensor<1x4xf32>) -> tensor<1x1xf32>
-      %3 = graph.reshape %2 : (tensor<1x1xf32>) -> tensor<1xf32>
-      %4 = graph.matmul %x, %w {graph.op = "probe 0", graph.precision = "bf16"}
-          : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
-      %5 = graph.sub %4, %0
-          : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
-      %6 = graph.mul %5, %5
-          : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
-      %7 = graph.reduce %6 {axes = array<i64: 0, 1>,
-          kind = #graph<reduce_kind sum>}
-          : (tensor<1x4xf32>) -> tensor<1x1xf32>
-      %8 = graph.reshape %7 : (tensor<1x1xf32>) -> tensor<1xf32>
-      %9 = graph.div %8, %3 : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
-      %10 = graph.slice %mask {starts = #graph.dims<0>, steps = #graph.dims<1>}
-          : (tensor<1xi1>) -> tensor<1xi1>
-      %11 = graph.reshape %10 : (tensor<1xi1>) -> tensor<1x1xi1>
-      %12 = graph.select %11, %4, %0
-          : (tensor<1x1xi1>, tensor<1x4xf32>, tensor<1x4xf32>)
-          -> tensor<1x4xf32>
-      %13 = graph.concat %9 {axis = 0 : i64}
-          : (tensor<1xf32>) -> tensor<1xf32>
-      return %12, %13 : tensor<1x4xf32>, tensor<1xf32>
+      %1 = graph.constant {value = dense<0.0> : tensor<1xf32>}
+          : () -> tensor<1xf32>
+      %2 = graph.slice %mask {starts = #graph.dims<1>,
+          steps = #graph.dims<1>} : (tensor<3xi1>) -> tensor<1xi1>
+      %3 = graph.reshape %2 : (tensor<1xi1>) -> tensor<i1>
+      %4:2 = graph.if %3 : (tensor<i1>) -> (tensor<1x4xf32>, tensor<1xf32>) {
+        %6 = graph.slice %mask {starts = #graph.dims<0>,
+            steps = #graph.dims<1>} : (tensor<3xi1>) -> tensor<1xi1>
+        %7 = graph.reshape %6 : (tensor<1xi1>) -> tensor<i1>
+        %8:2 = graph.if %7 : (tensor<i1>) -> (tensor<1x4xf32>, tensor<1xf32>) {
+          %9 = graph.matmul %x, %w {graph.op = "probe 0",
+              graph.precision = "bf16"}
+                  : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+          %10 = graph.mul %0, %0
+              : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+          %11 = graph.reduce %10
+              {axes = array<i64: 0, 1>, kind = #graph<reduce_kind sum>}
+                  : (tensor<1x4xf32>) -> tensor<1x1xf32>
+          %12 = graph.reshape %11 : (tensor<1x1xf32>) -> tensor<1xf32>
+          %13 = graph.sub %9, %0
+              : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+          %14 = graph.mul %13, %13
+              : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+          %15 = graph.reduce %14
+              {axes = array<i64: 0, 1>, kind = #graph<reduce_kind sum>}
+                  : (tensor<1x4xf32>) -> tensor<1x1xf32>
+          %16 = graph.reshape %15 : (tensor<1x1xf32>) -> tensor<1xf32>
+          %17 = graph.div %16, %12
+              : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+          %18 = graph.slice %mask {starts = #graph.dims<2>,
+              steps = #graph.dims<1>} : (tensor<3xi1>) -> tensor<1xi1>
+          %19 = graph.reshape %18 : (tensor<1xi1>) -> tensor<1x1xi1>
+          %20 = graph.select %19, %0, %9
+              : (tensor<1x1xi1>, tensor<1x4xf32>, tensor<1x4xf32>)
+                  -> tensor<1x4xf32>
+          graph.yield %20, %17 : tensor<1x4xf32>, tensor<1xf32>
+        } else {
+          graph.yield %0, %1 : tensor<1x4xf32>, tensor<1xf32>
+        }
+        graph.yield %8#0, %8#1 : tensor<1x4xf32>, tensor<1xf32>
+      } else {
+        graph.yield %0, %1 : tensor<1x4xf32>, tensor<1xf32>
+      }
+      %5 = graph.concat %4#1 {axis = 0 : i64} : (tensor<1xf32>) -> tensor<1xf32>
+      return %4#0, %5 : tensor<1x4xf32>, tensor<1xf32>
     }
     ```
   }];

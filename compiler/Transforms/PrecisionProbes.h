@@ -17,11 +17,10 @@ struct ProbedOp {
   graph::Expr dataElements;   // Of all else that it reads or writes.
 };
 
-/// An op that is also computed in another precision. The program's last output,
-/// f32[number of probes], has the square of how much the results differ, each
-/// over the square of the op's result. Where its last input, bool[number of
-/// probes], is true, that result takes the place of the op's; of several, the
-/// last does.
+/// An op that is also computed in another precision, where the program's last
+/// input asks for that: then the program's last output, f32[number of probes],
+/// has the square of how much the results differ, over the square of the op's
+/// result.
 struct PrecisionProbe {
   size_t op; // Index in `ops`.
   Precision precision;
@@ -42,6 +41,22 @@ struct PrecisionProbes {
   std::vector<ObservedProduct> observed;
   /// The dims of the model's own inputs: what the symbols of `ops` are.
   std::vector<llvm::SmallVector<graph::Expr>> inputDims;
+};
+
+/// The program's last input, bool[..]: which probes run, then in which ops any
+/// does, and last whether ops' own results stay, so that errors are of exact
+/// inputs. Else that of the last probe that runs takes the place of an op's.
+struct PrecisionMask {
+  /// None runs.
+  explicit PrecisionMask(const PrecisionProbes &probes);
+  static PrecisionMask ofErrors(const PrecisionProbes &probes); // Of all.
+  /// Ops in these precisions; what an op does not take stays f32.
+  static PrecisionMask ofChoice(const PrecisionProbes &probes,
+                                llvm::ArrayRef<Precision> ofOps);
+  static size_t ofOp(const PrecisionProbes &probes, size_t op);
+  static size_t measures(const PrecisionProbes &probes);
+
+  std::vector<bool> bits;
 };
 
 /// How the copies are named in plans, before the number of the probe.

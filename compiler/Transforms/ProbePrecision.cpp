@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Beside an op stand copies of it that ask for other precisions, which the
-// passes behind lower as they would lower the op itself. What a copy gives is
-// compared with the op's result, and takes its place where an input of the
-// program says so: one program measures what any choice of precisions does, to
-// each op and to the outputs.
+// passes behind lower as they would lower the op itself. An input of the
+// program says which of them run: what such a copy gives is compared with the
+// op's result, and takes its place. So one program measures what any choice of
+// precisions does, to each op and to the outputs, and a run takes little longer
+// than the copies that it is about.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +14,7 @@
 #include "compiler/Transforms/PrecisionAttributes.h"
 #include "compiler/Transforms/PrecisionProbes.h"
 #include "dialects/Graph/Terms.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -65,7 +67,8 @@ class Probing {
 public:
   Probing(func::FuncOp function, ArrayRef<Precision> candidates,
           PrecisionProbes &probes)
-      : function(function), candidates(candidates), probes(probes) {}
+      : function(function), candidates(candidates), probes(probes),
+        b(function.getContext()) {}
 
   void run() {
     for (Type type : function.getArgumentTypes())
@@ -78,88 +81,141 @@ public:
     });
     if (ops.empty() || candidates.empty())
       return;
-    addMask(ops.size() * candidates.size());
     for (Operation *op : ops)
-      probe(op);
+      addProbes(op);
+    addMask();
+    for (auto [i, op] : llvm::enumerate(ops))
+      probe(op, i);
     returnErrors();
   }
 
 private:
-  void addMask(int64_t count) {
-    OpBuilder b(function.getContext());
+  void addProbes(Operation *op) {
+    for (Precision candidate : candidates)
+      probes.probes.push_back({probes.ops.size(), candidate, false});
+    probes.ops.push_back(
+        probedOp(op, op->getAttrOfType<StringAttr>(opNameAttribute)));
+  }
+
+  void addMask() {
     unsigned index = function.getNumArguments();
+    int64_t bits = PrecisionMask(probes).bits.size();
     (void)function.insertArgument(
-        index, RankedTensorType::get({count}, b.getI1Type()),
-        named(b, "graph.precision_mask"), function.getLoc());
+        index, RankedTensorType::get({bits}, b.getI1Type()),
+        named("graph.precision_mask"), function.getLoc());
     mask = function.getArgument(index);
   }
 
-  static DictionaryAttr named(OpBuilder &b, StringRef name) {
+  DictionaryAttr named(StringRef name) {
     return b.getDictionaryAttr(
         b.getNamedAttr("graph.name", b.getStringAttr(name)));
   }
 
-  /// `copy` where the mask has 1 for this probe, else `value`.
-  Value chosen(OpBuilder &b, Location loc, size_t probe, Value copy,
-               Value value) {
+  /// A bit of the mask, of as many axes.
+  Value bit(Location loc, size_t number, int64_t rank) {
     auto at = [&](int64_t i) { return Expr::constant(b.getContext(), i); };
     auto dims = [&](int64_t i) {
       return graph::DimsAttr::get(b.getContext(), {at(i)});
     };
-    Value bit = graph::SliceOp::create(
-        b, loc, RankedTensorType::get({1}, b.getI1Type()), mask,
-        dims(int64_t(probe)), dims(1));
-    SmallVector<Expr> ones(graph::getRank(value), at(1));
-    bit = graph::ReshapeOp::create(b, loc, graph::tensorOf(ones, b.getI1Type()),
-                                   bit);
-    return graph::SelectOp::create(b, loc, value.getType(), bit, copy, value);
+    Type flag = b.getI1Type();
+    Value slice =
+        graph::SliceOp::create(b, loc, RankedTensorType::get({1}, flag), mask,
+                               dims(int64_t(number)), dims(1));
+    SmallVector<Expr> ones(rank, at(1));
+    return graph::ReshapeOp::create(b, loc, graph::tensorOf(ones, flag), slice);
   }
 
-  void probe(Operation *op) {
-    auto name = op->getAttrOfType<StringAttr>(opNameAttribute);
-    OpBuilder b(op->getContext());
-    b.setInsertionPointAfter(op);
-    Location loc = op->getLoc();
-    auto readers =
-        llvm::to_vector(llvm::make_pointer_range(op->getResult(0).getUses()));
-    Value exact = op->getResult(0), whole = squareSum(b, loc, exact);
-    Value result = exact;
-    for (Precision candidate : candidates) {
-      Operation *copy = b.clone(*op);
-      copy->setAttr(precisionAttribute, b.getStringAttr(nameOf(candidate)));
-      if (candidate != Precision::Int8)
-        copy->removeAttr(lhsAttribute);
-      copy->setAttr(
-          opNameAttribute,
-          b.getStringAttr(Twine(probeName) + Twine(probes.probes.size())));
-      Value difference = graph::SubOp::create(b, loc, exact.getType(),
-                                              copy->getResult(0), exact);
-      errors.push_back(graph::DivOp::create(
-          b, loc, whole.getType(), squareSum(b, loc, difference), whole));
-      result = chosen(b, loc, probes.probes.size(), copy->getResult(0), result);
-      probes.probes.push_back({probes.ops.size(), candidate, false});
+  /// What `computed` adds where a bit of the mask is 1, else `otherwise`.
+  SmallVector<Value> where(Location loc, size_t number,
+                           ArrayRef<Value> otherwise,
+                           function_ref<SmallVector<Value>()> computed) {
+    Value condition = bit(loc, number, /*rank=*/0);
+    OperationState state(loc, graph::IfOp::getOperationName());
+    state.addOperands(condition);
+    state.addTypes(ValueRange(otherwise).getTypes());
+    for (bool isThen : {true, false}) {
+      OpBuilder::InsertionGuard guard(b);
+      b.createBlock(state.addRegion());
+      SmallVector<Value> values =
+          isThen ? computed() : SmallVector<Value>(otherwise);
+      graph::YieldOp::create(b, loc, values);
     }
+    return llvm::to_vector(ValueRange(b.create(state)->getResults()));
+  }
+
+  /// Behind an op, what the mask has its readers read.
+  void probe(Operation *op, size_t ordinal) {
+    Location loc = op->getLoc();
+    Value exact = op->getResult(0);
+    auto readers = llvm::to_vector(llvm::make_pointer_range(exact.getUses()));
+    b.setInsertionPointAfter(op);
+    auto single = RankedTensorType::get({1}, b.getF32Type());
+    Value none = graph::ConstantOp::create(
+        b, loc, single, DenseElementsAttr::get(single, 0.0f));
+    SmallVector<Value> given = {exact};
+    given.append(candidates.size(), none);
+    given = where(loc, PrecisionMask::ofOp(probes, ordinal), given, [&] {
+      SmallVector<Value> inner = {exact};
+      size_t first = ordinal * candidates.size();
+      for (size_t i = 0; i < candidates.size(); ++i) {
+        SmallVector<Value> both =
+            where(loc, first + i, {inner.front(), none},
+                  [&] { return copyOf(op, first + i, inner.front()); });
+        inner.front() = both[0];
+        inner.push_back(both[1]);
+      }
+      return inner;
+    });
     for (OpOperand *reader : readers)
-      reader->set(result);
-    probes.ops.push_back(probedOp(op, name));
+      reader->set(given.front());
+    errors.append(given.begin() + 1, given.end());
+  }
+
+  /// A copy of an op in the precision of a probe, or `others` where errors are
+  /// measured, and its error.
+  SmallVector<Value> copyOf(Operation *op, size_t number, Value others) {
+    Location loc = op->getLoc();
+    Precision precision = probes.probes[number].precision;
+    IRMapping mapping;
+    // Kernels may ask for the weights that they pack in their own block.
+    for (Value operand : op->getOperands())
+      if (auto weight = operand.getDefiningOp<graph::WeightOp>())
+        mapping.map(operand, b.clone(*weight)->getResult(0));
+    Operation *copy = b.clone(*op, mapping);
+    copy->setAttr(precisionAttribute, b.getStringAttr(nameOf(precision)));
+    if (precision != Precision::Int8)
+      copy->removeAttr(lhsAttribute);
+    copy->setAttr(opNameAttribute,
+                  b.getStringAttr(Twine(probeName) + Twine(number)));
+    Value exact = op->getResult(0), result = copy->getResult(0);
+    Value whole = squareSum(b, loc, exact);
+    Value difference =
+        graph::SubOp::create(b, loc, exact.getType(), result, exact);
+    Value error = graph::DivOp::create(b, loc, whole.getType(),
+                                       squareSum(b, loc, difference), whole);
+    Value isMeasured =
+        bit(loc, PrecisionMask::measures(probes), graph::getRank(exact));
+    return {graph::SelectOp::create(b, loc, exact.getType(), isMeasured, others,
+                                    result),
+            error};
   }
 
   void returnErrors() {
     Operation *last = function.getBody().front().getTerminator();
-    OpBuilder b(last);
+    b.setInsertionPoint(last);
     auto type = RankedTensorType::get({int64_t(errors.size())}, b.getF32Type());
     Value all = graph::ConcatOp::create(b, function.getLoc(), type, errors,
                                         b.getI64IntegerAttr(0));
     unsigned index = function.getNumResults();
-    (void)function.insertResult(index, type,
-                                named(b, "graph.precision_errors"));
+    (void)function.insertResult(index, type, named("graph.precision_errors"));
     last->insertOperands(index, all);
   }
 
   func::FuncOp function;
   ArrayRef<Precision> candidates;
   PrecisionProbes &probes;
-  Value mask; // i1, for each probe.
+  OpBuilder b;
+  Value mask;
   SmallVector<Value> errors;
 };
 
@@ -188,6 +244,32 @@ struct ProbePrecision : impl::ProbePrecisionPassBase<ProbePrecision> {
 };
 
 } // namespace
+
+PrecisionMask::PrecisionMask(const PrecisionProbes &probes)
+    : bits(probes.probes.size() + probes.ops.size() + 1, false) {}
+
+PrecisionMask PrecisionMask::ofErrors(const PrecisionProbes &probes) {
+  PrecisionMask mask(probes);
+  mask.bits.assign(mask.bits.size(), true);
+  return mask;
+}
+
+PrecisionMask PrecisionMask::ofChoice(const PrecisionProbes &probes,
+                                      ArrayRef<Precision> ofOps) {
+  PrecisionMask mask(probes);
+  for (auto [i, probe] : llvm::enumerate(probes.probes))
+    if (probe.isTaken && ofOps[probe.op] == probe.precision)
+      mask.bits[i] = mask.bits[ofOp(probes, probe.op)] = true;
+  return mask;
+}
+
+size_t PrecisionMask::ofOp(const PrecisionProbes &probes, size_t op) {
+  return probes.probes.size() + op;
+}
+
+size_t PrecisionMask::measures(const PrecisionProbes &probes) {
+  return probes.probes.size() + probes.ops.size();
+}
 
 std::unique_ptr<Pass> createProbePrecisionPass(ArrayRef<Precision> candidates,
                                                PrecisionProbes &probes) {

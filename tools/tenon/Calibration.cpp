@@ -178,6 +178,7 @@ llvm::Expected<PrecisionPlan> Calibration::run(const std::string &path,
   options.precision = Precision::Int8;
   options.observe = Observed::Int8;
   options.kvCache = CacheType::AsGiven;
+  options.isForThisMachine = true;
   auto made = CompiledModel::make(path, options, request.threads);
   if (!made)
     return made.takeError();

@@ -34,6 +34,7 @@ Measurement::Measurement(const std::string &path, const CompileOptions &options,
   this->options.stage = EmitStage::Artifact;
   this->options.precision = Precision::Fp32;
   this->options.precisionPlan.reset();
+  this->options.isForThisMachine = true;
   // Products are chosen whatever caches are kept in.
   this->options.kvCache = CacheType::AsGiven;
 }
@@ -150,13 +151,13 @@ Measurement::runProbes(size_t set, llvm::ArrayRef<Precision> ofOps) {
   Inputs inputs = sets[set];
   if (probes().probes.empty())
     return probing->session->run(inputs);
-  Tensor mask;
-  mask.type = TENON_BOOL;
-  mask.dims = {int64_t(probes().probes.size())};
-  for (const PrecisionProbe &probe : probes().probes)
-    mask.bytes.push_back(probe.isTaken && !ofOps.empty() &&
-                         ofOps[probe.op] == probe.precision);
-  inputs.push_back(std::move(mask));
+  PrecisionMask mask = ofOps.empty() ? PrecisionMask::ofErrors(probes())
+                                     : PrecisionMask::ofChoice(probes(), ofOps);
+  Tensor bits;
+  bits.type = TENON_BOOL;
+  bits.dims = {int64_t(mask.bits.size())};
+  bits.bytes.assign(mask.bits.begin(), mask.bits.end());
+  inputs.push_back(std::move(bits));
   return probing->session->run(inputs);
 }
 

@@ -36,6 +36,7 @@ tenon::observeSquares(const std::string &path, CompileOptions options,
   options.stage = EmitStage::Artifact;
   options.observe = Observed::Weights;
   options.kvCache = CacheType::AsGiven;
+  options.isForThisMachine = true;
   auto made = CompiledModel::make(path, options, request.threads);
   if (!made)
     return made.takeError();

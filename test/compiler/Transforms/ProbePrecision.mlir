@@ -5,23 +5,38 @@
 
 // UNKNOWN: error: there is no precision 'fp9'
 
-// A copy for each precision; the second product reads what the mask chooses of
-// the first one's.
+// A copy for each precision, with weights of its own, in branches that the mask
+// chooses: whether there is any (bits 4 and 5), and each (0 to 3). The second
+// product reads what the first one's branches give. Errors are of exact inputs
+// where the last bit says so.
 // CHECK-LABEL: @two
-// CHECK-SAME: %[[MASK:[a-z0-9]*]]: tensor<4xi1> {graph.name = "graph.precision_mask"}
+// CHECK-SAME: %[[MASK:[a-z0-9]*]]: tensor<7xi1> {graph.name = "graph.precision_mask"}
 // CHECK-SAME: tensor<4xf32> {graph.name = "graph.precision_errors"}
 // CHECK: %[[EXACT:.*]] = graph.matmul %arg0, {{.*}} {graph.op = "a"
-// CHECK: %[[FIRST:.*]] = graph.matmul {{.*}} {graph.op = "probe 0", graph.precision = "bf16"}
-// CHECK: graph.sub %[[FIRST]], %[[EXACT]]
-// CHECK: graph.div
-// CHECK: graph.slice %[[MASK]] {starts = #graph.dims<0>
-// CHECK: %[[ONE:.*]] = graph.select {{.*}}, %[[FIRST]], %[[EXACT]]
-// CHECK: %[[SECOND:.*]] = graph.matmul {{.*}} {graph.op = "probe 1", graph.precision = "int8"}
-// CHECK: graph.slice %[[MASK]] {starts = #graph.dims<1>
-// CHECK: %[[CHOSEN:.*]] = graph.select {{.*}}, %[[SECOND]], %[[ONE]]
-// CHECK: graph.matmul %[[CHOSEN]], {{.*}} {graph.op = "b"
-// CHECK: graph.matmul %[[CHOSEN]], {{.*}} {graph.op = "probe 2"
-// CHECK: graph.concat
+// CHECK: graph.slice %[[MASK]] {starts = #graph.dims<4>
+// CHECK: %[[CHOSEN:.*]]:3 = graph.if
+// CHECK:   graph.slice %[[MASK]] {starts = #graph.dims<0>
+// CHECK:   %[[ONE:.*]]:2 = graph.if
+// CHECK:     %[[WEIGHT:.*]] = graph.weight {name = "w"}
+// CHECK:     %[[FIRST:.*]] = graph.matmul %arg0, %[[WEIGHT]] {graph.op = "probe 0", graph.precision = "bf16"}
+// CHECK:     graph.sub %[[FIRST]], %[[EXACT]]
+// CHECK:     %[[ERROR:.*]] = graph.div
+// CHECK:     graph.slice %[[MASK]] {starts = #graph.dims<6>
+// CHECK:     %[[RESULT:.*]] = graph.select {{.*}}, %[[EXACT]], %[[FIRST]]
+// CHECK:     graph.yield %[[RESULT]], %[[ERROR]]
+// CHECK:   } else {
+// CHECK:     graph.yield %[[EXACT]],
+// CHECK:   graph.slice %[[MASK]] {starts = #graph.dims<1>
+// CHECK:   %[[TWO:.*]]:2 = graph.if
+// CHECK:     %[[SECOND:.*]] = graph.matmul {{.*}} {graph.op = "probe 1", graph.precision = "int8"}
+// CHECK:     graph.select {{.*}}, %[[ONE]]#0, %[[SECOND]]
+// CHECK:   graph.yield %[[TWO]]#0, %[[ONE]]#1, %[[TWO]]#1
+// CHECK: } else {
+// CHECK:   graph.yield %[[EXACT]],
+// CHECK: graph.matmul %[[CHOSEN]]#0, {{.*}} {graph.op = "b"
+// CHECK: graph.slice %[[MASK]] {starts = #graph.dims<5>
+// CHECK: graph.matmul %[[CHOSEN]]#0, {{.*}} {graph.op = "probe 2"
+// CHECK: graph.concat %[[CHOSEN]]#1, %[[CHOSEN]]#2,
 // CHECK: return
 
 // LOWERED-LABEL: @two
