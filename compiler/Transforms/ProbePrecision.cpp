@@ -14,6 +14,7 @@
 #include "compiler/Transforms/PrecisionAttributes.h"
 #include "compiler/Transforms/PrecisionProbes.h"
 #include "dialects/Graph/Terms.h"
+#include "dialects/Kernel/StridedView.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -171,16 +172,32 @@ private:
     errors.append(given.begin() + 1, given.end());
   }
 
+  /// An operand as a branch's own ops name it: what passes lower and kernels
+  /// read they look for in their own block, weights and views of memory.
+  Value ownView(Value operand) {
+    std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
+    Value value = view ? view->base : operand;
+    SmallVector<Operation *> links;
+    if (view)
+      links = kernel::viewOpsOf(operand, *view);
+    if (auto weight = value.getDefiningOp<graph::WeightOp>())
+      value = b.clone(*weight)->getResult(0);
+    for (Operation *link : llvm::reverse(links)) {
+      Operation *copy = b.clone(*link);
+      copy->setOperand(0, value);
+      value = copy->getResult(0);
+    }
+    return value;
+  }
+
   /// A copy of an op in the precision of a probe, or `others` where errors are
   /// measured, and its error.
   SmallVector<Value> copyOf(Operation *op, size_t number, Value others) {
     Location loc = op->getLoc();
     Precision precision = probes.probes[number].precision;
     IRMapping mapping;
-    // Kernels may ask for the weights that they pack in their own block.
     for (Value operand : op->getOperands())
-      if (auto weight = operand.getDefiningOp<graph::WeightOp>())
-        mapping.map(operand, b.clone(*weight)->getResult(0));
+      mapping.map(operand, ownView(operand));
     Operation *copy = b.clone(*op, mapping);
     copy->setAttr(precisionAttribute, b.getStringAttr(nameOf(precision)));
     if (precision != Precision::Int8)

@@ -170,3 +170,29 @@ func.func @scores(%x: tensor<3x5x64xui8>, %y: tensor<3x64x7xui8>, %s: tensor<f32
   %e = graph.softmax %d {axis = 1 : i64} : (tensor<3x5x7xf32>) -> tensor<3x5x7xf32>
   return %6, %e : tensor<3x5x7xf32>, tensor<3x5x7xf32>
 }
+
+// -----
+
+// A product in a branch multiplies the numbers that were widened outside.
+
+// CHECK-LABEL: func.func @branch
+// CHECK: graph.if
+// CHECK: kernel.region(%arg0
+// CHECK: ^bb0(%{{.*}}: tensor<4x64xui8>
+// CHECK: graph.cast
+// CHECK: graph.sub
+// CHECK: graph.matmul
+func.func @branch(%x: tensor<4x64xui8>, %c: tensor<i1>, %y: tensor<4x16xi32>) -> (tensor<4x16xi32>, tensor<4x64xi32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<64x16xi8>
+  %z = graph.constant {value = dense<128> : tensor<i32>} : () -> tensor<i32>
+  %a = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
+  %l = graph.sub %a, %z : (tensor<4x64xi32>, tensor<i32>) -> tensor<4x64xi32>
+  %0 = graph.if %c : (tensor<i1>) -> tensor<4x16xi32> {
+    %r = graph.cast %w : (tensor<64x16xi8>) -> tensor<64x16xi32>
+    %p = graph.matmul %l, %r : (tensor<4x64xi32>, tensor<64x16xi32>) -> tensor<4x16xi32>
+    graph.yield %p : tensor<4x16xi32>
+  } else {
+    graph.yield %y : tensor<4x16xi32>
+  }
+  return %0, %l : tensor<4x16xi32>, tensor<4x64xi32>
+}

@@ -85,3 +85,22 @@ func.func @calibrated(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
       : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
   return %0 : tensor<4x64xf32>
 }
+
+// -----
+
+// What renames elements does so in the branch, too, where kernels look for it.
+// CHECK-LABEL: @views
+// CHECK: graph.transpose %arg0
+// CHECK: graph.matmul {{.*}} {graph.op = "a"
+// CHECK: graph.if
+// CHECK:   graph.if
+// CHECK:     %[[VIEW:.*]] = graph.transpose %arg0
+// CHECK:     graph.matmul %[[VIEW]], {{.*}} {graph.op = "probe 0"
+func.func @views(%x: tensor<64x4xf32>) -> tensor<4x64xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x64xf32>
+  %0 = graph.transpose %x {permutation = array<i64: 1, 0>}
+      : (tensor<64x4xf32>) -> tensor<4x64xf32>
+  %1 = graph.matmul %0, %w {graph.op = "a", graph.precision = "fp32"}
+      : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+  return %1 : tensor<4x64xf32>
+}
