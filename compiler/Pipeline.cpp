@@ -87,9 +87,15 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
                    options.precisionPlan || !options.probes.empty();
   if (isCuda) {
     function.addPass(createViewWeightsPass(weights));
+    function.addPass(
+        createIntegerProductsPass(weights, {options.explain, "cuda"}));
+    function.addPass(createFoldConstantsPass(weights)); // weights turned round
+    function.addPass(createCenterProductsPass());
+    function.addPass(createFoldConstantsPass(weights)); // sums of columns
   } else {
     function.addPass(createWidenHalvesPass(weights));
-    function.addPass(createIntegerProductsPass(weights, {options.explain}));
+    function.addPass(
+        createIntegerProductsPass(weights, {options.explain, "cpu"}));
     function.addPass(createPadQuadsPass());
     function.addPass(createSplitConvGroupsPass({options.explain}));
     function.addPass(createFoldConstantsPass(weights)); // scales, filters

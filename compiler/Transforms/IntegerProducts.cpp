@@ -33,8 +33,8 @@ bool exchangesTwo(Operation *op) {
 
 class Rewriter {
 public:
-  Rewriter(const WeightStore &weights, bool explain)
-      : weights(weights), explain(explain) {}
+  Rewriter(const WeightStore &weights, bool isCuda, bool explain)
+      : weights(weights), isCuda(isCuda), explain(explain) {}
 
   void rewrite(graph::MatmulOp op) {
     if (graph::getElementType(op.getResult()).isSignlessInteger(32)) {
@@ -57,6 +57,8 @@ private:
     if (!left || !right)
       return;
     std::string why = refusal(left, right, rhsViews);
+    if (why.empty() && isCuda)
+      why = refusalOnCuda(left, lhsViews, right, rhsViews);
     if (why.empty())
       makeInteger(op, left, lhsViews, right, rhsViews);
     else if (explain)
@@ -89,6 +91,25 @@ private:
       if (!fits)
         return "scales of rhs differ along k";
     }
+    return "";
+  }
+
+  /// Others than those that center-products brings into a form for matrix
+  /// instructions have no kernel of integers there that is as fast as f32's.
+  std::string refusalOnCuda(graph::DequantizeOp left,
+                            ArrayRef<Operation *> lhsViews,
+                            graph::DequantizeOp right,
+                            ArrayRef<Operation *> rhsViews) const {
+    Value numbers = right.getInput();
+    if (!numbers.getDefiningOp<graph::WeightOp>() ||
+        !graph::getElementType(numbers).isSignlessInteger(8) ||
+        !isZero(right.getZeroPoint(), weights))
+      return "rhs is no weight of i8 without zero points, as GPUs multiply";
+    graph::Expr depth = graph::getDims(numbers)[rhsViews.empty() ? 0 : 1];
+    bool keepsRows = llvm::all_of(lhsViews, llvm::IsaPred<graph::ReshapeOp>) &&
+                     graph::getDims(left.getResult()).back() == depth;
+    if (depth.asConstant().value_or(1) % 4 != 0 || !keepsRows)
+      return "rows of lhs do not lie together by fours";
     return "";
   }
 
@@ -143,7 +164,7 @@ private:
   }
 
   const WeightStore &weights;
-  bool explain;
+  bool isCuda, explain;
 };
 
 struct IntegerProducts : impl::IntegerProductsPassBase<IntegerProducts> {
@@ -161,10 +182,13 @@ struct IntegerProducts : impl::IntegerProductsPassBase<IntegerProducts> {
     getOperation().walk([&](graph::MaxPoolOp op) { pools.push_back(op); });
     WeightStore none;
     WeightStore &store = weights ? *weights : none;
-    Rewriter rewriter(store, explain);
-    IntegerConvs convs(store, weights, explain);
+    bool isCuda = target == "cuda";
+    Rewriter rewriter(store, isCuda, explain);
     for (graph::MatmulOp op : products)
       rewriter.rewrite(op);
+    if (isCuda)
+      return;
+    IntegerConvs convs(store, weights, explain);
     for (graph::ConvOp op : convolutions)
       convs.rewrite(op);
     for (graph::MaxPoolOp op : pools)

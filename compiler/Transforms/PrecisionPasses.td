@@ -179,7 +179,55 @@ def IntegerProductsPass : Pass<"integer-products", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::tenon::graph::GraphDialect"];
   let options = [Option<"explain", "explain", "bool", "false",
-                        "Remark on products of dequantized operands that stay">];
+                        "Remark on products of dequantized operands that stay">,
+                 Option<"target", "target", "std::string", "\"cpu\"",
+                        "cpu, or cuda: products by i8 alone">];
+}
+
+def CenterProductsPass : Pass<"center-products", "::mlir::func::FuncOp"> {
+  let summary = "Products of bytes as devices multiply them";
+  let description = [{
+    The left factor of a product of i32, ui8 less one zero point, becomes ui8
+    less 128, which fit an i8, and one of i8 loses its zero point, where devices
+    then multiply the bytes. What that leaves out are the sums of the weight's
+    columns, times one number, which are added.
+
+    ```mlir
+    func.func @main(%x: tensor<4x64xui8>) -> tensor<4x32xi32> {
+      %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+      %z = graph.constant {value = dense<3> : tensor<i32>} : () -> tensor<i32>
+      %0 = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
+      %1 = graph.sub %0, %z
+          : (tensor<4x64xi32>, tensor<i32>) -> tensor<4x64xi32>
+      %2 = graph.cast %w : (tensor<64x32xi8>) -> tensor<64x32xi32>
+      %3 = graph.matmul %1, %2
+          : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
+      return %3 : tensor<4x32xi32>
+    }
+    // becomes
+    func.func @main(%x: tensor<4x64xui8>) -> tensor<4x32xi32> {
+      %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+      %z = graph.constant {value = dense<3> : tensor<i32>} : () -> tensor<i32>
+      %0 = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
+      %1 = graph.cast %w : (tensor<64x32xi8>) -> tensor<64x32xi32>
+      %m = graph.constant {value = dense<128> : tensor<i32>} : () -> tensor<i32>
+      %2 = graph.sub %0, %m
+          : (tensor<4x64xi32>, tensor<i32>) -> tensor<4x64xi32>
+      %3 = graph.matmul %2, %1
+          : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
+      %4 = graph.sub %m, %z : (tensor<i32>, tensor<i32>) -> tensor<i32>
+      %5 = graph.reduce %1 {axes = array<i64: 0>,
+          kind = #graph<reduce_kind sum>}
+          : (tensor<64x32xi32>) -> tensor<1x32xi32>
+      %6 = graph.reshape %5 : (tensor<1x32xi32>) -> tensor<32xi32>
+      %7 = graph.mul %6, %4 : (tensor<32xi32>, tensor<i32>) -> tensor<32xi32>
+      %8 = graph.add %3, %7
+          : (tensor<4x32xi32>, tensor<32xi32>) -> tensor<4x32xi32>
+      return %8 : tensor<4x32xi32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
 def LowerInt8Pass : Pass<"lower-int8", "::mlir::func::FuncOp"> {

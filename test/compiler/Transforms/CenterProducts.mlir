@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tenon-opt %s --center-products --split-input-file | FileCheck %s
+
+// A zero point that only the run knows: rows count from 128, and the sums of
+// the weight's columns are added times the rest.
+
+// CHECK-LABEL: @dynamic
+// CHECK:      %[[L:.*]] = graph.cast %arg0 : (tensor<2x4x64xui8>) -> tensor<2x4x64xi32>
+// CHECK:      %[[Z:.*]] = graph.cast %arg1
+// CHECK:      %[[R:.*]] = graph.cast %{{.*}} : (tensor<64x32xi8>) -> tensor<64x32xi32>
+// CHECK:      graph.constant {{.*}}dense<128>
+// CHECK-NEXT: %[[C:.*]] = graph.sub %[[L]],
+// CHECK-NEXT: %[[P:.*]] = graph.matmul %[[C]], %[[R]]
+// CHECK:      %[[LOWER:.*]] = graph.sub %{{.*}}, %[[Z]] : (tensor<i32>, tensor<i32>) -> tensor<i32>
+// CHECK-NEXT: %[[SUMS:.*]] = graph.reduce %[[R]] {axes = array<i64: 0>, kind = #graph<reduce_kind sum>} : (tensor<64x32xi32>) -> tensor<1x32xi32>
+// CHECK-NEXT: %[[EACH:.*]] = graph.reshape %[[SUMS]]
+// CHECK-NEXT: %[[REST:.*]] = graph.mul %[[EACH]], %[[LOWER]]
+// CHECK-NEXT: %[[Y:.*]] = graph.add %[[P]], %[[REST]] : (tensor<2x4x32xi32>, tensor<32xi32>)
+// CHECK-NEXT: return %[[Y]]
+func.func @dynamic(%x: tensor<2x4x64xui8>, %z: tensor<ui8>) -> tensor<2x4x32xi32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+  %0 = graph.cast %x : (tensor<2x4x64xui8>) -> tensor<2x4x64xi32>
+  %1 = graph.cast %z : (tensor<ui8>) -> tensor<i32>
+  %2 = graph.sub %0, %1 : (tensor<2x4x64xi32>, tensor<i32>) -> tensor<2x4x64xi32>
+  %3 = graph.cast %w : (tensor<64x32xi8>) -> tensor<64x32xi32>
+  %4 = graph.matmul %2, %3 : (tensor<2x4x64xi32>, tensor<64x32xi32>) -> tensor<2x4x32xi32>
+  return %4 : tensor<2x4x32xi32>
+}
+
+// -----
+
+// Numbers with a sign stay as they are, and lose their zero point, here of rank
+// 1; those of ui8 without one have to be counted from 128, too.
+
+// CHECK-LABEL: @signed
+// CHECK:      %[[L:.*]] = graph.cast %arg0
+// CHECK:      graph.matmul %[[L]],
+// CHECK:      graph.reshape %arg1 : (tensor<1xi32>) -> tensor<i32>
+// CHECK:      graph.add
+// CHECK-LABEL: @no_zero
+// CHECK:      %[[C:.*]] = graph.sub
+// CHECK-NEXT: graph.matmul %[[C]],
+// CHECK:      graph.add
+func.func @signed(%x: tensor<4x64xi8>, %z: tensor<1xi32>) -> tensor<4x32xi32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+  %0 = graph.cast %x : (tensor<4x64xi8>) -> tensor<4x64xi32>
+  %2 = graph.sub %0, %z : (tensor<4x64xi32>, tensor<1xi32>) -> tensor<4x64xi32>
+  %3 = graph.cast %w : (tensor<64x32xi8>) -> tensor<64x32xi32>
+  %4 = graph.matmul %2, %3 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
+  return %4 : tensor<4x32xi32>
+}
+func.func @no_zero(%x: tensor<4x64xui8>) -> tensor<4x32xi32> {
+  %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+  %0 = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
+  %3 = graph.cast %w : (tensor<64x32xi8>) -> tensor<64x32xi32>
+  %4 = graph.matmul %0, %3 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
+  return %4 : tensor<4x32xi32>
+}
+
+// -----
+
+// What devices multiply already, a zero point for each row, weights that are
+// ui8, and rows that do not lie together by fours stay.
+
+// CHECK-LABEL: @stays
+// CHECK-NOT: graph.reduce
+// CHECK: return
+func.func @stays(%x: tensor<4x64xui8>, %z: tensor<4x1xi32>, %y: tensor<4x63xui8>)
+    -> (tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
+  %u = graph.weight {name = "u"} : () -> tensor<64x32xui8>
+  %v = graph.weight {name = "v"} : () -> tensor<63x32xi8>
+  %m = graph.constant {value = dense<128> : tensor<i32>} : () -> tensor<i32>
+  %0 = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
+  %1 = graph.sub %0, %m : (tensor<4x64xi32>, tensor<i32>) -> tensor<4x64xi32>
+  %2 = graph.cast %w : (tensor<64x32xi8>) -> tensor<64x32xi32>
+  %3 = graph.matmul %1, %2 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
+  %4 = graph.sub %0, %z : (tensor<4x64xi32>, tensor<4x1xi32>) -> tensor<4x64xi32>
+  %5 = graph.matmul %4, %2 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
+  %6 = graph.cast %u : (tensor<64x32xui8>) -> tensor<64x32xi32>
+  %7 = graph.matmul %0, %6 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
+  %8 = graph.cast %y : (tensor<4x63xui8>) -> tensor<4x63xi32>
+  %9 = graph.cast %v : (tensor<63x32xi8>) -> tensor<63x32xi32>
+  %10 = graph.matmul %8, %9 : (tensor<4x63xi32>, tensor<63x32xi32>) -> tensor<4x32xi32>
+  return %3, %5, %7, %10 : tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>
+}
