@@ -135,34 +135,50 @@ void storeForProducts(KernelCase &test, const Form &form) {
                narrow + ") -> " + turned + "\nkernel.yield %t : " + turned;
 }
 
+/// A step or a prompt behind a past: 14 heads share two of keys.
+Form behindPast(Form form, int64_t heads, const std::string &narrow) {
+  form.heads = heads, form.keyHeads = heads == 14 ? 2 : 1;
+  form.causal = true;
+  form.offset = "-1 * s + t";
+  form.schedule = narrow.empty() ? "AttentionSimt" : "AttentionMma";
+  form.isWidened = form.isCache = !narrow.empty();
+  if (!narrow.empty())
+    form.narrow = narrow;
+  return form;
+}
+
+KernelCase cacheCase(const Form &form, const Sizes &sizes) {
+  KernelCase test = attention(form, sizesOf(sizes));
+  if (form.isCache)
+    test.tolerance = form.narrow == "f16" ? 1e-3 : 8e-3;
+  if (form.isCache && form.heads == 14)
+    storeForProducts(test, form);
+  return test;
+}
+
+Form maskedHeads() {
+  Form form = ofHeads(20, 16);
+  form.keyMask = true, form.dead = "uniform";
+  form.biases = {{"1", "1", "s", "t"}};
+  form.window = 50;
+  return form;
+}
+
 /// Keys and values of f32, which are rounded on the way, of head sizes that
 /// begin at multiples of 16, 8 and 4 bytes; shared by heads, in pieces, all for
 /// one query or many.
 TEST(AttentionTiles, Caches) {
   std::vector<KernelCase> cases;
-  auto add = [&](Form form, int64_t heads, const std::string &narrow,
+  auto add = [&](const Form &form, int64_t heads, const std::string &narrow,
                  const Sizes &sizes) {
-    form.schedule = "AttentionMma";
-    form.heads = heads, form.keyHeads = heads == 14 ? 2 : 1;
-    form.isWidened = form.isCache = true;
-    form.narrow = narrow;
-    form.causal = true;
-    form.offset = "-1 * s + t";
-    cases.push_back(attention(form, sizesOf(sizes)));
-    cases.back().tolerance = narrow == "f16" ? 1e-3 : 8e-3;
-    if (heads == 14)
-      storeForProducts(cases.back(), form);
+    cases.push_back(cacheCase(behindPast(form, heads, narrow), sizes));
   };
   add(ofHeads(64, 64), 14, "bf16", {{1, 1, 300}, {2, 9, 70}});
   add(ofHeads(64, 64), 1, "f16", {{1, 70, 130}, {1, 1, 0}});
   add(ofHeads(128, 96), 1, "bf16", {{2, 1, 33}, {1, 66, 67}});
   add(ofHeads(256, 256), 1, "f16", {{1, 3, 40}});
   add(ofHeads(18, 9), 2, "bf16", {{1, 2, 300}});
-  Form masked = ofHeads(20, 16);
-  masked.keyMask = true, masked.dead = "uniform";
-  masked.biases = {{"1", "1", "s", "t"}};
-  masked.window = 50;
-  add(masked, 1, "bf16", {{2, 5, 90}});
+  add(maskedHeads(), 1, "bf16", {{2, 5, 90}});
   runCases(cases);
 }
 
@@ -174,33 +190,18 @@ TEST(AttentionTiles, CachesOfBytes) {
   auto add = [&](Form form, int64_t heads, const std::string &narrow,
                  const Sizes &sizes) {
     form.stored = "i8";
-    form.heads = heads, form.keyHeads = heads == 14 ? 2 : 1;
-    form.causal = true;
-    form.offset = "-1 * s + t";
-    form.schedule = narrow.empty() ? "AttentionSimt" : "AttentionMma";
-    form.isWidened = form.isCache = !narrow.empty();
-    form.narrow = narrow.empty() ? form.narrow : narrow;
-    cases.push_back(attention(form, sizesOf(sizes)));
-    if (!narrow.empty())
-      cases.back().tolerance = narrow == "f16" ? 1e-3 : 8e-3;
-    if (!narrow.empty() && heads == 14)
-      storeForProducts(cases.back(), form);
+    cases.push_back(cacheCase(behindPast(form, heads, narrow), sizes));
   };
-  add(ofHeads(64, 64), 14, "bf16", {{1, 1, 300}, {2, 9, 70}});
+  for (std::string narrow : {"", "bf16"}) {
+    add(ofHeads(64, 64), 14, narrow, {{1, 1, 300}, {2, 9, 70}});
+    add(ofHeads(128, 96), 1, narrow, {{2, 1, 33}, {1, 66, 67}});
+    add(maskedHeads(), 1, narrow, {{2, 5, 90}});
+  }
   add(ofHeads(64, 64), 1, "f16", {{1, 70, 130}, {1, 1, 0}});
-  add(ofHeads(64, 64), 14, "", {{1, 1, 300}, {2, 9, 70}});
-  add(ofHeads(128, 96), 1, "", {{2, 1, 33}, {1, 66, 67}});
-  add(ofHeads(128, 96), 1, "bf16", {{2, 1, 33}, {1, 66, 67}});
   add(ofHeads(256, 256), 1, "f16", {{1, 3, 40}});
   add(ofHeads(256, 256), 1, "", {{1, 3, 40}});
   add(ofHeads(18, 9), 2, "bf16", {{1, 2, 300}});
   add(ofHeads(9, 18), 2, "", {{1, 2, 70}});
-  Form masked = ofHeads(20, 16);
-  masked.keyMask = true, masked.dead = "uniform";
-  masked.biases = {{"1", "1", "s", "t"}};
-  masked.window = 50;
-  add(masked, 1, "bf16", {{2, 5, 90}});
-  add(masked, 1, "", {{2, 5, 90}});
   runCases(cases);
 }
 

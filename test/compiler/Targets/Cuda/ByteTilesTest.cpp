@@ -8,7 +8,9 @@ namespace tenon::test {
 namespace {
 
 /// Rows of ui8 less 128, or of i8, by a weight of i8. What is yielded are the
-/// sums, or f32 by scales of rows and columns.
+/// sums, or f32 by scales of rows and columns, of sums to which what a zero
+/// point leaves is added: a number for each column times one that the run
+/// knows.
 KernelCase bytes(const std::string &schedule, const std::string &number,
                  int64_t depth, int64_t columns, std::vector<Symbols> sizes,
                  bool isScaled) {
@@ -32,9 +34,13 @@ KernelCase bytes(const std::string &schedule, const std::string &number,
                "\n%s = graph.matmul " + left + ", %r : (" + wide + ", " +
                wideRhs + ") -> " + sums + "\n";
   if (isScaled) {
-    test.arguments += ", %p: " + rows + ", %q: " + scales;
-    test.body += "%f = graph.cast %s : (" + sums + ") -> " + floats +
-                 "\n%g = graph.mul %f, %p : (" + floats + ", " + rows +
+    std::string rest = tensor({n}, "i32");
+    test.arguments += ", %p: " + rows + ", %q: " + scales + ", %c: " + rest +
+                      ", %d: tensor<i32>";
+    test.body += "%e = graph.mul %c, %d : (" + rest + ", tensor<i32>) -> " +
+                 rest + "\n%t = graph.add %s, %e : (" + sums + ", " + rest +
+                 ") -> " + sums + "\n%f = graph.cast %t : (" + sums + ") -> " +
+                 floats + "\n%g = graph.mul %f, %p : (" + floats + ", " + rows +
                  ") -> " + floats + "\n%y = graph.mul %g, %q : (" + floats +
                  ", " + scales + ") -> " + floats + "\n";
   }
@@ -42,7 +48,8 @@ KernelCase bytes(const std::string &schedule, const std::string &number,
       isScaled ? "kernel.yield %y : " + floats : "kernel.yield %s : " + sums;
   // All numbers, up to both ends.
   Values ofLhs = number == "ui8" ? Values{0, 255.99} : Values{-128, 127.99};
-  test.values = {ofLhs, {-128, 127.99}, {-1, 1}};
+  test.values = {ofLhs,   {-128, 127.99}, {-1, 1},
+                 {-1, 1}, {-9000, 9000},  {-127, 128}};
   return test;
 }
 
