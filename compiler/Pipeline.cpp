@@ -90,8 +90,8 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
     function.addPass(
         createIntegerProductsPass(weights, {options.explain, "cuda"}));
     function.addPass(createFoldConstantsPass(weights)); // weights turned round
-    function.addPass(createCenterProductsPass());
-    function.addPass(createFoldConstantsPass(weights)); // sums of columns
+    function.addPass(createCenterProductsPass(weights));
+    function.addPass(createFoldConstantsPass(weights)); // zero points
   } else {
     function.addPass(createWidenHalvesPass(weights));
     function.addPass(

@@ -11,6 +11,7 @@
 #include "compiler/Transforms/Int8Products.h"
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Weights/WeightStore.h"
 #include "dialects/Kernel/ByteProduct.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 
@@ -25,69 +26,164 @@ namespace {
 /// What a ui8 has to be counted from to fit an i8.
 constexpr int64_t middle = 128;
 
+/// What becomes of an [depth, columns] matrix of bytes: those of i8, which may
+/// be lower by `middle`, and the sums of their columns.
+std::vector<char> turned(ArrayRef<char> bytes) {
+  std::vector<char> result(bytes.begin(), bytes.end());
+  for (char &byte : result)
+    byte = char(uint8_t(byte) ^ middle);
+  return result;
+}
+
+std::vector<char> columnSums(ArrayRef<char> bytes, size_t columns, bool turns) {
+  std::vector<int32_t> sums(columns, 0);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    sums[i % columns] += int8_t(uint8_t(bytes[i]) ^ (turns ? middle : 0));
+  std::vector<char> result(columns * sizeof sums[0]);
+  std::memcpy(result.data(), sums.data(), result.size());
+  return result;
+}
+
+bool isNumber(Value value, int64_t wanted) {
+  auto constant = value.getDefiningOp<graph::ConstantOp>();
+  auto numbers = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
+                          : DenseIntElementsAttr();
+  return numbers && numbers.isSplat() &&
+         numbers.getSplatValue<APInt>().getSExtValue() == wanted;
+}
+
 class Centering {
 public:
-  explicit Centering(graph::MatmulOp op)
-      : op(op), b(op), loc(op.getLoc()), i32(b.getI32Type()) {}
+  Centering(graph::MatmulOp op, WeightStore *weights)
+      : op(op), weights(weights), b(op), loc(op.getLoc()), i32(b.getI32Type()) {
+  }
 
   void run() {
     std::optional<kernel::IntegerMatmulView> view =
         kernel::integerMatmulViewOf(op);
-    if (!view || kernel::byteProductOf(op) || !canCenter(view->lhs) ||
-        !view->rhs.view.base.getDefiningOp<graph::WeightOp>())
+    if (!view || kernel::byteProductOf(op) || !canCenter(*view))
       return;
-    Value wide = op.getLhs();
-    if (auto sub = wide.getDefiningOp<graph::SubOp>())
-      wide = sub.getLhs();
-    bool isSigned = view->lhs.isSigned();
-    Value from = numberOf(b, loc, i32, isSigned ? 0 : middle), centered = wide;
-    if (!isSigned)
-      centered = graph::SubOp::create(b, loc, wide.getType(), wide, from);
+    weight = view->rhs.view.base.getDefiningOp<graph::WeightOp>();
+    Side lhs = centered(op.getLhs(), view->lhs),
+         rhs = centered(op.getRhs(), view->rhs);
     auto product =
-        graph::MatmulOp::create(b, loc, op.getType(), centered, op.getRhs());
+        graph::MatmulOp::create(b, loc, op.getType(), lhs.numbers, rhs.numbers);
     if (!kernel::byteProductOf(product)) {
       eraseUnused(product);
       return;
     }
-    Value sum = graph::AddOp::create(b, loc, op.getType(), product,
-                                     rest(from, view->lhs.zero));
+    Value sum = product;
+    auto add = [&](Value sums, Value times) {
+      sum = graph::AddOp::create(b, loc, op.getType(), sum,
+                                 multiplied(sums, times));
+    };
+    if (lhs.lower)
+      add(sumsOfColumns(!view->rhs.isSigned(), rhs.lower), lhs.lower);
+    if (rhs.lower)
+      add(sumsOfRows(lhs.numbers), rhs.lower);
     op.getResult().replaceAllUsesWith(sum);
     eraseUnused(op);
   }
 
 private:
-  /// Of one zero point for all rows, or none.
-  static bool canCenter(const kernel::IntegerFactor &lhs) {
-    return !lhs.zero || graph::isOneNumber(lhs.zero);
+  /// Of one zero point for all rows, or none, by a weight as it is stored.
+  static bool canCenter(const kernel::IntegerMatmulView &view) {
+    Value rhs = view.rhs.view.base;
+    return (!view.lhs.zero || graph::isOneNumber(view.lhs.zero)) &&
+           rhs.getDefiningOp<graph::WeightOp>() && graph::getRank(rhs) == 2;
   }
 
-  /// The sums of the weight's columns times what rows are lower by, [N].
-  Value rest(Value lower, Value zero) {
-    Type scalar = graph::tensorOf({}, i32);
-    if (zero) {
-      if (graph::getRank(zero) > 0)
-        zero = graph::ReshapeOp::create(b, loc, scalar, zero);
-      lower = graph::SubOp::create(b, loc, scalar, lower, zero);
+  /// A factor as i8 in i32, and how much lower that is; null where it is not.
+  struct Side {
+    Value numbers, lower;
+  };
+  Side centered(Value operand, const kernel::IntegerFactor &factor) {
+    Value wide = operand;
+    if (auto sub = wide.getDefiningOp<graph::SubOp>())
+      wide = sub.getLhs();
+    bool isSigned = factor.isSigned();
+    if (isSigned && !factor.zero)
+      return {wide, {}};
+    Value from = numberOf(b, loc, i32, isSigned ? 0 : middle), lower = from;
+    if (factor.zero && !isSigned && isNumber(factor.zero, middle)) {
+      lower = {};
+    } else if (factor.zero) {
+      Value zero = factor.zero;
+      if (graph::isOneNumber(zero) && graph::getRank(zero) > 0)
+        zero = graph::ReshapeOp::create(b, loc, graph::tensorOf({}, i32), zero);
+      lower = graph::SubOp::create(b, loc, zero.getType(), from, zero);
     }
-    Value rhs = op.getRhs();
-    SmallVector<graph::Expr> dims = graph::getDims(rhs);
-    graph::Expr columns = dims.back();
-    dims.front() = graph::Expr::constant(b.getContext(), 1);
-    Value sums = graph::ReduceOp::create(
-        b, loc, graph::tensorOf(dims, i32), rhs, b.getDenseI64ArrayAttr({0}),
+    if (!isSigned && operand == op.getRhs())
+      wide = castTo(
+          b, loc,
+          stored(".centered", graph::getDims(wide), b.getI8Type(), turned),
+          i32);
+    else if (!isSigned)
+      wide = graph::SubOp::create(b, loc, wide.getType(), wide, from);
+    return {wide, lower};
+  }
+
+  /// Those of the weight less its zero points, [N] or [1, N].
+  Value sumsOfColumns(bool turns, Value lower) {
+    graph::Expr columns = graph::getDims(weight.getResult()).back();
+    Value sums = stored(".sums", {columns}, i32, [&](ArrayRef<char> bytes) {
+      return columnSums(bytes, size_t(*columns.asConstant()), turns);
+    });
+    if (!lower)
+      return sums;
+    double depth = *graph::getDims(weight.getResult())[0].asConstant();
+    Value more = multiplied(lower, numberOf(b, loc, i32, depth));
+    Type type = graph::getRank(more) > 0 ? more.getType() : sums.getType();
+    return graph::AddOp::create(b, loc, type, sums, more);
+  }
+
+  Value sumsOfRows(Value value) {
+    SmallVector<graph::Expr> dims = graph::getDims(value);
+    int64_t axis = graph::getRank(value) - 1;
+    dims[axis] = graph::Expr::constant(b.getContext(), 1);
+    return graph::ReduceOp::create(
+        b, loc, graph::tensorOf(dims, i32), value,
+        b.getDenseI64ArrayAttr({axis}),
         graph::ReduceKindAttr::get(b.getContext(), graph::ReduceKind::Sum));
-    Type type = graph::tensorOf({columns}, i32);
-    sums = graph::ReshapeOp::create(b, loc, type, sums);
-    return graph::MulOp::create(b, loc, type, sums, lower);
+  }
+
+  /// Sums times one number, or sums of rows times numbers of columns.
+  Value multiplied(Value sums, Value times) {
+    SmallVector<graph::Expr> dims = graph::getDims(sums);
+    if (graph::getRank(times) > 0)
+      dims.back() = graph::getDims(times).back();
+    return graph::MulOp::create(b, loc, graph::tensorOf(dims, i32), sums,
+                                times);
+  }
+
+  /// What is made of the weight's bytes, of which only tests have none.
+  Value stored(StringRef suffix, ArrayRef<graph::Expr> dims, Type element,
+               function_ref<std::vector<char>(ArrayRef<char>)> make) {
+    auto type = cast<RankedTensorType>(graph::tensorOf(dims, element));
+    std::string name = (weight.getName() + suffix).str();
+    const Weight *source =
+        weights ? weights->lookup(weight.getName()) : nullptr;
+    if (source) {
+      std::vector<char> bytes = make(source->bytes());
+      const Weight *made = llvm::cantFail(
+          weights->addOwned(name, element, type.getShape(), std::move(bytes)));
+      name = made->name;
+    }
+    return graph::WeightOp::create(b, loc, type, name);
   }
 
   graph::MatmulOp op;
+  WeightStore *weights;
+  graph::WeightOp weight;
   OpBuilder b;
   Location loc;
   Type i32;
 };
 
 struct CenterProducts : impl::CenterProductsPassBase<CenterProducts> {
+  CenterProducts() = default;
+  explicit CenterProducts(WeightStore &weights) : weights(&weights) {}
+
   void runOnOperation() override {
     SmallVector<graph::MatmulOp> products;
     getOperation().walk([&](graph::MatmulOp op) {
@@ -95,9 +191,16 @@ struct CenterProducts : impl::CenterProductsPassBase<CenterProducts> {
         products.push_back(op);
     });
     for (graph::MatmulOp op : products)
-      Centering(op).run();
+      Centering(op, weights).run();
   }
+
+private:
+  WeightStore *weights = nullptr;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createCenterProductsPass(WeightStore &weights) {
+  return std::make_unique<CenterProducts>(weights);
+}
 } // namespace tenon

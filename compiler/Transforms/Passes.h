@@ -31,6 +31,9 @@ std::unique_ptr<mlir::Pass>
 createIntegerProductsPass(WeightStore &weights,
                           IntegerProductsPassOptions options);
 
+/// Adds weights of i8 and the sums of their columns to `weights`.
+std::unique_ptr<mlir::Pass> createCenterProductsPass(WeightStore &weights);
+
 /// Reads `plan`, which has a row for each op that is not to be f32.
 std::unique_ptr<mlir::Pass>
 createAssignPrecisionPass(const PrecisionPlan &plan);

@@ -190,7 +190,9 @@ def CenterProductsPass : Pass<"center-products", "::mlir::func::FuncOp"> {
     The left factor of a product of i32, ui8 less one zero point, becomes ui8
     less 128, which fit an i8, and one of i8 loses its zero point, where devices
     then multiply the bytes. What that leaves out are the sums of the weight's
-    columns, times one number, which are added.
+    columns, times one number, which are added. A weight of ui8 becomes one of
+    i8, and that and its zero points leave out sums of rows, times a number for
+    each column.
 
     ```mlir
     func.func @main(%x: tensor<4x64xui8>) -> tensor<4x32xi32> {
@@ -211,19 +213,16 @@ def CenterProductsPass : Pass<"center-products", "::mlir::func::FuncOp"> {
       %0 = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
       %1 = graph.cast %w : (tensor<64x32xi8>) -> tensor<64x32xi32>
       %m = graph.constant {value = dense<128> : tensor<i32>} : () -> tensor<i32>
-      %2 = graph.sub %0, %m
+      %2 = graph.sub %m, %z : (tensor<i32>, tensor<i32>) -> tensor<i32>
+      %3 = graph.sub %0, %m
           : (tensor<4x64xi32>, tensor<i32>) -> tensor<4x64xi32>
-      %3 = graph.matmul %2, %1
+      %4 = graph.matmul %3, %1
           : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
-      %4 = graph.sub %m, %z : (tensor<i32>, tensor<i32>) -> tensor<i32>
-      %5 = graph.reduce %1 {axes = array<i64: 0>,
-          kind = #graph<reduce_kind sum>}
-          : (tensor<64x32xi32>) -> tensor<1x32xi32>
-      %6 = graph.reshape %5 : (tensor<1x32xi32>) -> tensor<32xi32>
-      %7 = graph.mul %6, %4 : (tensor<32xi32>, tensor<i32>) -> tensor<32xi32>
-      %8 = graph.add %3, %7
+      %5 = graph.weight {name = "w.sums"} : () -> tensor<32xi32>
+      %6 = graph.mul %5, %2 : (tensor<32xi32>, tensor<i32>) -> tensor<32xi32>
+      %7 = graph.add %4, %6
           : (tensor<4x32xi32>, tensor<32xi32>) -> tensor<4x32xi32>
-      return %8 : tensor<4x32xi32>
+      return %7 : tensor<4x32xi32>
     }
     ```
   }];

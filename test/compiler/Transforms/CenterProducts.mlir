@@ -8,13 +8,12 @@
 // CHECK:      %[[L:.*]] = graph.cast %arg0 : (tensor<2x4x64xui8>) -> tensor<2x4x64xi32>
 // CHECK:      %[[Z:.*]] = graph.cast %arg1
 // CHECK:      %[[R:.*]] = graph.cast %{{.*}} : (tensor<64x32xi8>) -> tensor<64x32xi32>
-// CHECK:      graph.constant {{.*}}dense<128>
-// CHECK-NEXT: %[[C:.*]] = graph.sub %[[L]],
+// CHECK-NEXT: %[[M:.*]] = graph.constant {{.*}}dense<128>
+// CHECK-NEXT: %[[LOWER:.*]] = graph.sub %[[M]], %[[Z]] : (tensor<i32>, tensor<i32>) -> tensor<i32>
+// CHECK-NEXT: %[[C:.*]] = graph.sub %[[L]], %[[M]]
 // CHECK-NEXT: %[[P:.*]] = graph.matmul %[[C]], %[[R]]
-// CHECK:      %[[LOWER:.*]] = graph.sub %{{.*}}, %[[Z]] : (tensor<i32>, tensor<i32>) -> tensor<i32>
-// CHECK-NEXT: %[[SUMS:.*]] = graph.reduce %[[R]] {axes = array<i64: 0>, kind = #graph<reduce_kind sum>} : (tensor<64x32xi32>) -> tensor<1x32xi32>
-// CHECK-NEXT: %[[EACH:.*]] = graph.reshape %[[SUMS]]
-// CHECK-NEXT: %[[REST:.*]] = graph.mul %[[EACH]], %[[LOWER]]
+// CHECK-NEXT: %[[SUMS:.*]] = graph.weight {{.*}}name = "w.sums"} : () -> tensor<32xi32>
+// CHECK-NEXT: %[[REST:.*]] = graph.mul %[[SUMS]], %[[LOWER]]
 // CHECK-NEXT: %[[Y:.*]] = graph.add %[[P]], %[[REST]] : (tensor<2x4x32xi32>, tensor<32xi32>)
 // CHECK-NEXT: return %[[Y]]
 func.func @dynamic(%x: tensor<2x4x64xui8>, %z: tensor<ui8>) -> tensor<2x4x32xi32> {
@@ -34,8 +33,8 @@ func.func @dynamic(%x: tensor<2x4x64xui8>, %z: tensor<ui8>) -> tensor<2x4x32xi32
 
 // CHECK-LABEL: @signed
 // CHECK:      %[[L:.*]] = graph.cast %arg0
-// CHECK:      graph.matmul %[[L]],
 // CHECK:      graph.reshape %arg1 : (tensor<1xi32>) -> tensor<i32>
+// CHECK:      graph.matmul %[[L]],
 // CHECK:      graph.add
 // CHECK-LABEL: @no_zero
 // CHECK:      %[[C:.*]] = graph.sub
@@ -59,16 +58,45 @@ func.func @no_zero(%x: tensor<4x64xui8>) -> tensor<4x32xi32> {
 
 // -----
 
-// What devices multiply already, a zero point for each row, weights that are
-// ui8, and rows that do not lie together by fours stay.
+// Weights of ui8 become i8, and what they and zero points of columns leave are
+// sums of rows; from 128 they leave none.
+
+// CHECK-LABEL: @weights
+// CHECK:      %[[C:.*]] = graph.sub %{{.*}} : (tensor<4x64xi32>, tensor<i32>)
+// CHECK:      %[[W:.*]] = graph.weight {{.*}}name = "u.centered"{{.*}} -> tensor<64x32xi8>
+// CHECK:      %[[B:.*]] = graph.cast %[[W]]
+// CHECK:      %[[P:.*]] = graph.matmul %[[C]], %[[B]]
+// CHECK:      graph.weight {{.*}}name = "u.sums"
+// CHECK:      graph.add
+// CHECK:      graph.reduce %[[C]] {axes = array<i64: 1>, {{.*}} -> tensor<4x1xi32>
+// CHECK-NEXT: graph.mul {{.*}} -> tensor<4x32xi32>
+// CHECK-NEXT: graph.add
+// CHECK:      graph.weight {{.*}}name = "u.centered"
+// CHECK-NOT:  graph.reduce
+// CHECK:      return
+func.func @weights(%x: tensor<4x64xui8>, %c: tensor<1x32xi32>) -> (tensor<4x32xi32>, tensor<4x32xi32>) {
+  %u = graph.weight {name = "u"} : () -> tensor<64x32xui8>
+  %m = graph.constant {value = dense<128> : tensor<i32>} : () -> tensor<i32>
+  %0 = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
+  %1 = graph.cast %u : (tensor<64x32xui8>) -> tensor<64x32xi32>
+  %2 = graph.sub %1, %c : (tensor<64x32xi32>, tensor<1x32xi32>) -> tensor<64x32xi32>
+  %3 = graph.sub %1, %m : (tensor<64x32xi32>, tensor<i32>) -> tensor<64x32xi32>
+  %4 = graph.matmul %0, %2 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
+  %5 = graph.matmul %0, %3 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
+  return %4, %5 : tensor<4x32xi32>, tensor<4x32xi32>
+}
+
+// -----
+
+// What devices multiply already, a zero point for each row, and rows that do
+// not lie together by fours stay.
 
 // CHECK-LABEL: @stays
-// CHECK-NOT: graph.reduce
+// CHECK-NOT: sums
 // CHECK: return
 func.func @stays(%x: tensor<4x64xui8>, %z: tensor<4x1xi32>, %y: tensor<4x63xui8>)
-    -> (tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>) {
+    -> (tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>) {
   %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
-  %u = graph.weight {name = "u"} : () -> tensor<64x32xui8>
   %v = graph.weight {name = "v"} : () -> tensor<63x32xi8>
   %m = graph.constant {value = dense<128> : tensor<i32>} : () -> tensor<i32>
   %0 = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
@@ -77,10 +105,8 @@ func.func @stays(%x: tensor<4x64xui8>, %z: tensor<4x1xi32>, %y: tensor<4x63xui8>
   %3 = graph.matmul %1, %2 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
   %4 = graph.sub %0, %z : (tensor<4x64xi32>, tensor<4x1xi32>) -> tensor<4x64xi32>
   %5 = graph.matmul %4, %2 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
-  %6 = graph.cast %u : (tensor<64x32xui8>) -> tensor<64x32xi32>
-  %7 = graph.matmul %0, %6 : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
   %8 = graph.cast %y : (tensor<4x63xui8>) -> tensor<4x63xi32>
   %9 = graph.cast %v : (tensor<63x32xi8>) -> tensor<63x32xi32>
   %10 = graph.matmul %8, %9 : (tensor<4x63xi32>, tensor<63x32xi32>) -> tensor<4x32xi32>
-  return %3, %5, %7, %10 : tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>
+  return %3, %5, %10 : tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>
 }
