@@ -26,8 +26,7 @@ namespace {
 /// What a ui8 has to be counted from to fit an i8.
 constexpr int64_t middle = 128;
 
-/// What becomes of an [depth, columns] matrix of bytes: those of i8, which may
-/// be lower by `middle`, and the sums of their columns.
+/// A weight [depth, columns] of ui8 as i8, `middle` lower.
 std::vector<char> turned(ArrayRef<char> bytes) {
   std::vector<char> result(bytes.begin(), bytes.end());
   for (char &byte : result)
@@ -35,6 +34,7 @@ std::vector<char> turned(ArrayRef<char> bytes) {
   return result;
 }
 
+/// The sums of a weight's columns, i32, of ui8 once it is such.
 std::vector<char> columnSums(ArrayRef<char> bytes, size_t columns, bool turns) {
   std::vector<int32_t> sums(columns, 0);
   for (size_t i = 0; i < bytes.size(); ++i)
@@ -87,10 +87,12 @@ public:
 
 private:
   /// Of one zero point for all rows, or none, by a weight as it is stored.
-  static bool canCenter(const kernel::IntegerMatmulView &view) {
+  bool canCenter(const kernel::IntegerMatmulView &view) {
     Value rhs = view.rhs.view.base;
     return (!view.lhs.zero || graph::isOneNumber(view.lhs.zero)) &&
-           rhs.getDefiningOp<graph::WeightOp>() && graph::getRank(rhs) == 2;
+           rhs.getDefiningOp<graph::WeightOp>() &&
+           graph::getDims(rhs) == graph::getDims(op.getRhs()) &&
+           view.rhs.view.strides.back().isConstant(1);
   }
 
   /// A factor as i8 in i32, and how much lower that is; null where it is not.

@@ -11,6 +11,8 @@
 #include "compiler/Transforms/IntegerConvs.h"
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
+#include "dialects/Kernel/DeviceTiles.h"
+#include "dialects/Kernel/MatmulView.h"
 
 using namespace mlir;
 
@@ -104,11 +106,29 @@ private:
     if (!numbers.getDefiningOp<graph::WeightOp>())
       return "rhs is no weight, and GPUs multiply no bytes by others";
     graph::Expr depth = graph::getDims(numbers)[rhsViews.empty() ? 0 : 1];
-    bool keepsRows = llvm::all_of(lhsViews, llvm::IsaPred<graph::ReshapeOp>) &&
-                     graph::getDims(left.getResult()).back() == depth;
+    bool keepsRows = llvm::all_of(lhsViews, [&](Operation *view) {
+      return isa<graph::ReshapeOp, graph::SliceOp>(view) &&
+             graph::getDims(view->getResult(0)).back() == depth;
+    });
+    keepsRows &= graph::getDims(left.getResult()).back() == depth &&
+                 liesByFours(left.getInput());
     if (depth.asConstant().value_or(1) % 4 != 0 || !keepsRows)
       return "rows of lhs do not lie together by fours";
     return "";
+  }
+
+  /// Whether rows of bytes do, where a kernel's view of them begins.
+  static bool liesByFours(Value numbers) {
+    SmallVector<graph::Expr> dims = graph::getDims(numbers);
+    std::optional<kernel::StridedView> view =
+        kernel::farthestView(numbers, [&](const kernel::StridedView &view) {
+          return kernel::rowsFold(dims, view.strides);
+        });
+    if (!view || !view->strides.back().isConstant(1))
+      return false;
+    SmallVector<graph::Expr> steps = {view->offset};
+    llvm::append_range(steps, ArrayRef(view->strides).drop_back());
+    return kernel::widestCopy(graph::getElementType(numbers), steps) >= 4;
   }
 
   void makeInteger(graph::MatmulOp op, graph::DequantizeOp left,

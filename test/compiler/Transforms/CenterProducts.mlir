@@ -88,16 +88,18 @@ func.func @weights(%x: tensor<4x64xui8>, %c: tensor<1x32xi32>) -> (tensor<4x32xi
 
 // -----
 
-// What devices multiply already, a zero point for each row, and rows that do
-// not lie together by fours stay.
+// What devices multiply already, a zero point for each row, rows that do not lie
+// together by fours, and weights that are seen in another shape stay.
 
 // CHECK-LABEL: @stays
 // CHECK-NOT: sums
+// CHECK-NOT: centered
 // CHECK: return
 func.func @stays(%x: tensor<4x64xui8>, %z: tensor<4x1xi32>, %y: tensor<4x63xui8>)
-    -> (tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>) {
+    -> (tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x64xi32>) {
   %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
   %v = graph.weight {name = "v"} : () -> tensor<63x32xi8>
+  %u = graph.weight {name = "u"} : () -> tensor<64x64xui8>
   %m = graph.constant {value = dense<128> : tensor<i32>} : () -> tensor<i32>
   %0 = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
   %1 = graph.sub %0, %m : (tensor<4x64xi32>, tensor<i32>) -> tensor<4x64xi32>
@@ -108,5 +110,8 @@ func.func @stays(%x: tensor<4x64xui8>, %z: tensor<4x1xi32>, %y: tensor<4x63xui8>
   %8 = graph.cast %y : (tensor<4x63xui8>) -> tensor<4x63xi32>
   %9 = graph.cast %v : (tensor<63x32xi8>) -> tensor<63x32xi32>
   %10 = graph.matmul %8, %9 : (tensor<4x63xi32>, tensor<63x32xi32>) -> tensor<4x32xi32>
-  return %3, %5, %10 : tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>
+  %11 = graph.transpose %u {permutation = array<i64: 1, 0>} : (tensor<64x64xui8>) -> tensor<64x64xui8>
+  %12 = graph.cast %11 : (tensor<64x64xui8>) -> tensor<64x64xi32>
+  %13 = graph.matmul %0, %12 : (tensor<4x64xi32>, tensor<64x64xi32>) -> tensor<4x64xi32>
+  return %3, %5, %10, %13 : tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x64xi32>
 }
