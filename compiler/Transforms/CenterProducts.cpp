@@ -23,14 +23,13 @@ namespace tenon {
 
 namespace {
 
-/// What a ui8 has to be counted from to fit an i8.
-constexpr int64_t middle = 128;
+using kernel::byteMiddle;
 
-/// A weight [depth, columns] of ui8 as i8, `middle` lower.
+/// A weight [depth, columns] of ui8 as i8, `byteMiddle` lower.
 std::vector<char> turned(ArrayRef<char> bytes) {
   std::vector<char> result(bytes.begin(), bytes.end());
   for (char &byte : result)
-    byte = char(uint8_t(byte) ^ middle);
+    byte = char(uint8_t(byte) ^ byteMiddle);
   return result;
 }
 
@@ -38,18 +37,10 @@ std::vector<char> turned(ArrayRef<char> bytes) {
 std::vector<char> columnSums(ArrayRef<char> bytes, size_t columns, bool turns) {
   std::vector<int32_t> sums(columns, 0);
   for (size_t i = 0; i < bytes.size(); ++i)
-    sums[i % columns] += int8_t(uint8_t(bytes[i]) ^ (turns ? middle : 0));
+    sums[i % columns] += int8_t(uint8_t(bytes[i]) ^ (turns ? byteMiddle : 0));
   std::vector<char> result(columns * sizeof sums[0]);
   std::memcpy(result.data(), sums.data(), result.size());
   return result;
-}
-
-bool isNumber(Value value, int64_t wanted) {
-  auto constant = value.getDefiningOp<graph::ConstantOp>();
-  auto numbers = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
-                          : DenseIntElementsAttr();
-  return numbers && numbers.isSplat() &&
-         numbers.getSplatValue<APInt>().getSExtValue() == wanted;
 }
 
 class Centering {
@@ -68,10 +59,6 @@ public:
          rhs = centered(op.getRhs(), view->rhs);
     auto product =
         graph::MatmulOp::create(b, loc, op.getType(), lhs.numbers, rhs.numbers);
-    if (!kernel::byteProductOf(product)) {
-      eraseUnused(product);
-      return;
-    }
     Value sum = product;
     auto add = [&](Value sums, Value times) {
       sum = graph::AddOp::create(b, loc, op.getType(), sum,
@@ -90,6 +77,7 @@ private:
   bool canCenter(const kernel::IntegerMatmulView &view) {
     Value rhs = view.rhs.view.base;
     return (!view.lhs.zero || graph::isOneNumber(view.lhs.zero)) &&
+           view.isByKnownMatrix() && kernel::liesByFours(view.lhs.view) &&
            rhs.getDefiningOp<graph::WeightOp>() &&
            graph::getDims(rhs) == graph::getDims(op.getRhs()) &&
            view.rhs.view.strides.back().isConstant(1);
@@ -106,8 +94,9 @@ private:
     bool isSigned = factor.isSigned();
     if (isSigned && !factor.zero)
       return {wide, {}};
-    Value from = numberOf(b, loc, i32, isSigned ? 0 : middle), lower = from;
-    if (factor.zero && !isSigned && isNumber(factor.zero, middle)) {
+    Value from = numberOf(b, loc, i32, isSigned ? 0 : byteMiddle), lower = from;
+    if (factor.zero && !isSigned &&
+        graph::isConstantOf(factor.zero, byteMiddle)) {
       lower = {};
     } else if (factor.zero) {
       Value zero = factor.zero;

@@ -11,7 +11,7 @@
 #include "compiler/Transforms/IntegerConvs.h"
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
-#include "dialects/Kernel/DeviceTiles.h"
+#include "dialects/Kernel/ByteProduct.h"
 #include "dialects/Kernel/MatmulView.h"
 
 using namespace mlir;
@@ -124,11 +124,7 @@ private:
         kernel::farthestView(numbers, [&](const kernel::StridedView &view) {
           return kernel::rowsFold(dims, view.strides);
         });
-    if (!view || !view->strides.back().isConstant(1))
-      return false;
-    SmallVector<graph::Expr> steps = {view->offset};
-    llvm::append_range(steps, ArrayRef(view->strides).drop_back());
-    return kernel::widestCopy(graph::getElementType(numbers), steps) >= 4;
+    return view && kernel::liesByFours(*view);
   }
 
   void makeInteger(graph::MatmulOp op, graph::DequantizeOp left,

@@ -157,12 +157,11 @@ private:
         auto attention = dyn_cast<graph::AttentionOp>(user);
         if (!attention)
           continue;
-        if (!graph::getElementType(attention.getQuery()).isF32()) {
-          if (graph::getElementType(attention.getQuery()) != narrow)
-            return refuseOnCuda(cache, "the model's attention multiplies ",
-                                graph::getElementType(attention.getQuery()));
+        Type own = graph::getElementType(attention.getQuery());
+        if (own == narrow)
           continue;
-        }
+        if (!own.isF32())
+          return refuseOnCuda(cache, "the model's attention multiplies ", own);
         readers.insert(attention);
         Value query = kernel::behindWidening(attention.getQuery());
         if (query && graph::getElementType(query) != narrow)

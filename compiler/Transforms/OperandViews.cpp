@@ -168,8 +168,12 @@ private:
                             operand))
       return operand;
     Value memory = kernel::storedOperandOf(op, operand).memory;
+    return hasWholeRows(memory) ? memory : operand;
+  }
+
+  static bool hasWholeRows(Value memory) {
     std::optional<kernel::StridedView> view = kernel::stridedViewOf(memory);
-    return view && view->strides.back().isConstant(1) ? memory : operand;
+    return view && view->strides.back().isConstant(1);
   }
 
   /// Of keys and values on devices: the bytes that they are in memory, row by
@@ -178,11 +182,8 @@ private:
     if (!llvm::is_contained({op.getKey(), op.getValue()}, operand))
       return {};
     kernel::DeviceOperand stored = kernel::deviceOperandOf(op, operand);
-    if (!stored.dequantize)
-      return {};
-    std::optional<kernel::StridedView> view =
-        kernel::stridedViewOf(stored.memory);
-    return view && view->strides.back().isConstant(1) ? stored.memory : Value();
+    bool isOfBytes = stored.dequantize && hasWholeRows(stored.memory);
+    return isOfBytes ? stored.memory : Value();
   }
 
   /// Gives `op` views of its own, made from the memory that they are views of,

@@ -32,6 +32,9 @@ int64_t getRank(mlir::Value value);
 bool areOnes(llvm::ArrayRef<Expr> dims);
 bool isOneNumber(mlir::Value value);
 
+/// Whether a value is a constant whose integers all are `number`.
+bool isConstantOf(mlir::Value value, int64_t number);
+
 /// The tensor type with these dims; null when a dim is null or a negative
 /// number. Only types with a symbolic dim carry an encoding.
 mlir::RankedTensorType tensorOf(llvm::ArrayRef<Expr> dims, mlir::Type element);

@@ -40,6 +40,18 @@ bool areOnes(ArrayRef<Expr> dims) {
 
 bool isOneNumber(Value value) { return areOnes(getDims(value)); }
 
+bool isConstantOf(Value value, int64_t number) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto numbers = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
+                          : DenseIntElementsAttr();
+  if (!numbers || !numbers.isSplat())
+    return false;
+  APInt splat = numbers.getSplatValue<APInt>();
+  bool isUnsigned = numbers.getElementType().isUnsignedInteger();
+  return (isUnsigned ? splat.getZExtValue() : splat.getSExtValue()) ==
+         uint64_t(number);
+}
+
 RankedTensorType tensorOf(ArrayRef<Expr> dims, Type element) {
   SmallVector<int64_t> shape;
   bool isStatic = true;

@@ -44,28 +44,27 @@ graph::DequantizeOp rowsOfBytes(Value value) {
     return {};
   SmallVector<Expr> rows = graph::getDims(value);
   rows.back() = Expr::constant(value.getContext(), 1);
-  auto zero = op.getZeroPoint().getDefiningOp<graph::ConstantOp>();
-  auto numbers =
-      zero ? dyn_cast<DenseIntElementsAttr>(zero.getValue()) : nullptr;
-  bool isAroundZero =
-      numbers && numbers.isSplat() && numbers.getSplatValue<APInt>().isZero();
-  return isAroundZero && graph::getDims(op.getScale()) == rows
+  return graph::isConstantOf(op.getZeroPoint(), 0) &&
+                 graph::getDims(op.getScale()) == rows
              ? op
              : graph::DequantizeOp();
 }
 
 StoredOperand storedOperandOf(graph::AttentionOp op, Value operand) {
   Value exact = behindRounding(operand);
-  StoredOperand result = {exact ? exact : operand, bool(exact), {}};
+  StoredOperand result;
+  result.memory = exact ? exact : operand;
+  result.isRounded = bool(exact);
   if (operand == op.getQuery())
     return result;
-  if (graph::DequantizeOp bytes = rowsOfBytes(result.memory))
-    return {bytes.getInput(), result.isRounded, bytes};
-  Value narrow = behindWidening(result.memory);
-  if (!narrow)
-    return result;
-  return {
-      narrow, result.isRounded || graph::getElementType(narrow).isBF16(), {}};
+  result.dequantize = rowsOfBytes(result.memory);
+  if (result.dequantize) {
+    result.memory = result.dequantize.getInput();
+  } else if (Value narrow = behindWidening(result.memory)) {
+    result.memory = narrow;
+    result.isRounded |= graph::getElementType(narrow).isBF16();
+  }
+  return result;
 }
 
 bool isInMemory(const std::optional<StridedView> &view) {
@@ -88,6 +87,22 @@ std::optional<StridedView> biasViewOf(graph::AttentionOp op, Value bias) {
       return std::nullopt; // Whether it repeats shows at run time.
   }
   return view;
+}
+
+const char *seeInMemory(AttentionOperand operand, StridedView &view,
+                        std::optional<StridedView> &scales) {
+  std::optional<StridedView> seen = stridedViewOf(operand.memory);
+  if (!isInMemory(seen))
+    return "query, key or value is computed in the kernel";
+  if (!seen->strides[3].isConstant(1))
+    return "the heads' last axis is not contiguous";
+  view = std::move(*seen);
+  if (!operand.dequantize)
+    return nullptr;
+  scales = stridedViewOf(operand.dequantize.getScale());
+  return isInMemory(scales)
+             ? nullptr
+             : "the scales of keys or values are computed in the kernel";
 }
 
 std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
@@ -122,18 +137,9 @@ std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
                              std::pair(&view.value, op.getValue())}) {
     StoredOperand stored = storedOperandOf(op, operand);
     view.isRounded &= stored.isRounded;
-    std::optional<StridedView> seen = stridedViewOf(stored.memory);
-    if (!isInMemory(seen))
-      return refuse("query, key or value is computed in the kernel");
-    if (!seen->strides[3].isConstant(1))
-      return refuse("the heads' last axis is not contiguous");
-    *to = std::move(*seen);
-    if (!stored.dequantize)
-      continue;
     auto &scales = operand == op.getKey() ? view.keyScales : view.valueScales;
-    scales = stridedViewOf(stored.dequantize.getScale());
-    if (!isInMemory(scales))
-      return refuse("the scales of keys or values are computed in the kernel");
+    if (const char *reason = seeInMemory(stored, *to, scales))
+      return refuse(reason);
   }
   for (Value bias : op.getBiases()) {
     std::optional<StridedView> seen = biasViewOf(op, bias);

@@ -31,14 +31,22 @@ inline constexpr int64_t widestHead = 1024;
 /// for others.
 graph::DequantizeOp rowsOfBytes(mlir::Value value);
 
-/// What a CPU's kernel reads in the place of a query, key or value of f32: what
-/// lies in front of a rounding to bf16, if there is one, and of keys and values
-/// the 16 bits that were widened, or the bytes that were dequantized.
-struct StoredOperand {
+/// What a kernel reads in the place of a query, key or value.
+struct AttentionOperand {
   mlir::Value memory; // With the operand's dims.
-  bool isRounded;     // What the operand is holds no more than bf16.
   graph::DequantizeOp
       dequantize; // Of bytes around 0: has a scale for each row.
+};
+
+/// Where that lies and, of bytes, their scales; why not, or null.
+const char *seeInMemory(AttentionOperand operand, StridedView &view,
+                        std::optional<StridedView> &scales);
+
+/// On CPUs: what lies in front of a rounding to bf16, if there is one, and of
+/// keys and values the 16 bits that were widened, or the bytes that were
+/// dequantized.
+struct StoredOperand : AttentionOperand {
+  bool isRounded; // What the operand is holds no more than bf16.
 };
 StoredOperand storedOperandOf(graph::AttentionOp op, mlir::Value operand);
 

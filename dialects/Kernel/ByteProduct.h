@@ -14,6 +14,13 @@
 
 namespace tenon::kernel {
 
+/// What a ui8 is counted from to fit an i8.
+inline constexpr int64_t byteMiddle = 128;
+
+/// Whether rows of bytes lie together by four, as copies to shared memory take
+/// them.
+bool liesByFours(const StridedView &rows);
+
 /// The numbers of both sides as one matrix by another; nullopt where zero
 /// points are others, a row of lhs does not lie together by four steps, or rhs
 /// is not read as it is stored.

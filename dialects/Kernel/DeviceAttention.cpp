@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/DeviceAttention.h"
-#include "dialects/Kernel/AttentionView.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -67,7 +66,9 @@ void chooseTile(DeviceAttention &view, bool hasFewRows) {
 
 DeviceOperand deviceOperandOf(graph::AttentionOp op, Value operand) {
   Value narrow = behindCast(operand);
-  DeviceOperand result = {narrow, graph::getElementType(narrow), {}};
+  DeviceOperand result;
+  result.memory = narrow;
+  result.element = graph::getElementType(narrow);
   if (operand == op.getQuery())
     return result;
   result.memory = behindRounding(narrow);
@@ -112,18 +113,9 @@ deviceAttentionOf(Block &body, StringRef schedule, std::string &why) {
                              std::pair(&view.value, op.getValue())}) {
     DeviceOperand stored = deviceOperandOf(op, operand);
     types.insert(stored.element);
-    std::optional<StridedView> seen = stridedViewOf(stored.memory);
-    if (!isInMemory(seen))
-      return refuse("query, key or value is computed in the kernel");
-    if (!seen->strides[3].isConstant(1))
-      return refuse("the heads' last axis is not contiguous");
-    *to = std::move(*seen);
-    if (!stored.dequantize)
-      continue;
     auto &scales = operand == op.getKey() ? view.keyScales : view.valueScales;
-    scales = stridedViewOf(stored.dequantize.getScale());
-    if (!isInMemory(scales))
-      return refuse("the scales of keys or values are computed in the kernel");
+    if (const char *reason = seeInMemory(stored, *to, scales))
+      return refuse(reason);
   }
   Type element = view.element();
   if (isMma ? !element.isBF16() && !element.isF16() : !element.isF32())

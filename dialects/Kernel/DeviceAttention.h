@@ -12,6 +12,7 @@
 #ifndef TENON_DIALECTS_KERNEL_DEVICEATTENTION_H
 #define TENON_DIALECTS_KERNEL_DEVICEATTENTION_H
 
+#include "dialects/Kernel/AttentionView.h"
 #include "dialects/Kernel/DeviceTiles.h"
 
 namespace tenon::kernel {
@@ -20,14 +21,10 @@ constexpr llvm::StringLiteral attentionMmaSchedule = "AttentionMma";
 constexpr llvm::StringLiteral attentionRowsSchedule = "AttentionRows";
 constexpr llvm::StringLiteral attentionSimtSchedule = "AttentionSimt";
 
-/// What a device's kernel reads in the place of a key or value: what lies in
-/// front of a widening from 16 bits and of a rounding to those, and the bytes
-/// that were dequantized.
-struct DeviceOperand {
-  mlir::Value memory; // With the operand's dims.
+/// On devices: of keys and values what lies in front of a widening from 16 bits
+/// and of a rounding to those, and the bytes that were dequantized.
+struct DeviceOperand : AttentionOperand {
   mlir::Type element; // What is multiplied.
-  graph::DequantizeOp
-      dequantize; // Of bytes around 0: has a scale for each row.
 };
 DeviceOperand deviceOperandOf(graph::AttentionOp op, mlir::Value operand);
 

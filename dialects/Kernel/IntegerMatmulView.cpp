@@ -14,11 +14,7 @@ namespace {
 bool isZero(Value value) {
   if (auto cast = value.getDefiningOp<graph::CastOp>())
     value = cast.getInput();
-  auto constant = value.getDefiningOp<graph::ConstantOp>();
-  auto numbers = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
-                          : DenseIntElementsAttr();
-  return numbers && numbers.isSplat() &&
-         numbers.getSplatValue<APInt>().isZero();
+  return graph::isConstantOf(value, 0);
 }
 
 /// The 8-bit tensor that an i32 one is a cast of; null when it is none.

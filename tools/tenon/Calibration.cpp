@@ -174,12 +174,9 @@ std::string Calibration::report() const {
 llvm::Expected<PrecisionPlan> Calibration::run(const std::string &path,
                                                CompileOptions options,
                                                std::string &says) {
-  options.stage = EmitStage::Artifact;
   options.precision = Precision::Int8;
   options.observe = Observed::Int8;
-  options.kvCache = CacheType::AsGiven;
-  options.isForThisMachine = true;
-  auto made = CompiledModel::make(path, options, request.threads);
+  auto made = CompiledModel::toMeasure(path, options, request.threads);
   if (!made)
     return made.takeError();
   model = std::move(*made);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 using namespace tenon;
 
@@ -101,13 +100,8 @@ Agreement tenon::compare(const Tensor &actual, const Tensor &expected) {
       agreement.mismatch.clear();
     return agreement;
   }
-  auto ofFloats = [](const Tensor &tensor, int64_t i) {
-    float value;
-    std::memcpy(&value, tensor.bytes.data() + i * sizeof value, sizeof value);
-    return double(value);
-  };
   if (expected.type == TENON_F32)
-    return compareFloats(actual, expected, ofFloats);
+    return compareFloats(actual, expected, load<float>);
   return isFloat(expected.type)
              ? compareFloats(actual, expected, elementAsDouble)
              : compareIntegers(actual, expected);

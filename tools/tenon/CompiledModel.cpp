@@ -54,3 +54,12 @@ CompiledModel::make(const std::string &path, const CompileOptions &options,
   model->session = std::move(*session);
   return model;
 }
+
+llvm::Expected<std::shared_ptr<CompiledModel>>
+CompiledModel::toMeasure(const std::string &path, CompileOptions options,
+                         int threads) {
+  options.stage = EmitStage::Artifact;
+  options.isForThisMachine = true;
+  options.kvCache = CacheType::AsGiven;
+  return make(path, options, threads);
+}

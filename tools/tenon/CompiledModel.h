@@ -19,6 +19,11 @@ struct CompiledModel {
   static llvm::Expected<std::shared_ptr<CompiledModel>>
   make(const std::string &path, const CompileOptions &options, int threads,
        const DeviceRequest &device = {});
+
+  /// A program that measures the model, here and at once: it has code for this
+  /// machine alone, and caches as they come, which products are chosen without.
+  static llvm::Expected<std::shared_ptr<CompiledModel>>
+  toMeasure(const std::string &path, CompileOptions options, int threads);
 };
 
 } // namespace tenon

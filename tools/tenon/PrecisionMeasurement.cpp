@@ -31,12 +31,8 @@ Measurement::Measurement(const std::string &path, const CompileOptions &options,
   this->options.graphTarget = options.targets.front();
   this->options.targets = {Target::Cpu};
   this->options.sms.clear();
-  this->options.stage = EmitStage::Artifact;
   this->options.precision = Precision::Fp32;
   this->options.precisionPlan.reset();
-  this->options.isForThisMachine = true;
-  // Products are chosen whatever caches are kept in.
-  this->options.kvCache = CacheType::AsGiven;
 }
 
 llvm::Error Measurement::add(Session &session, Inputs inputs) {
@@ -93,7 +89,7 @@ void Measurement::keepSetApart() {
 }
 
 llvm::Error Measurement::prepare(llvm::ArrayRef<Precision> candidates) {
-  auto model = CompiledModel::make(path, options, request.threads);
+  auto model = CompiledModel::toMeasure(path, options, request.threads);
   if (!model)
     return model.takeError();
   lastWeightBytes = (*model)->compilation.summary.weightBytes;
@@ -109,7 +105,7 @@ llvm::Error Measurement::prepare(llvm::ArrayRef<Precision> candidates) {
       return error;
     how.precisionPlan = calibrated;
   }
-  auto made = CompiledModel::make(path, how, request.threads);
+  auto made = CompiledModel::toMeasure(path, how, request.threads);
   if (!made)
     return made.takeError();
   probing = std::move(*made);
@@ -225,7 +221,7 @@ llvm::Expected<double> Measurement::errorOf(llvm::ArrayRef<Precision> ofOps) {
 llvm::Expected<double> Measurement::errorOf(const PrecisionPlan &plan) {
   CompileOptions how = options;
   how.precisionPlan = plan;
-  auto model = CompiledModel::make(path, how, request.threads);
+  auto model = CompiledModel::toMeasure(path, how, request.threads);
   if (!model)
     return model.takeError();
   lastWeightBytes = (*model)->compilation.summary.weightBytes;

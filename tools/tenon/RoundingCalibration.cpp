@@ -33,11 +33,8 @@ llvm::ArrayRef<float> floatsOf(const tenon_tensor_t &tensor) {
 llvm::Expected<std::shared_ptr<const SquaresByWeight>>
 tenon::observeSquares(const std::string &path, CompileOptions options,
                       const PrecisionRequest &request) {
-  options.stage = EmitStage::Artifact;
   options.observe = Observed::Weights;
-  options.kvCache = CacheType::AsGiven;
-  options.isForThisMachine = true;
-  auto made = CompiledModel::make(path, options, request.threads);
+  auto made = CompiledModel::toMeasure(path, options, request.threads);
   if (!made)
     return made.takeError();
   CompiledModel &model = **made;

@@ -75,12 +75,6 @@ std::string tenon::describe(uint32_t type, llvm::ArrayRef<int64_t> dims) {
   return text + ']';
 }
 
-template <typename T> static T load(const Tensor &tensor, int64_t i) {
-  T value;
-  std::memcpy(&value, tensor.bytes.data() + i * sizeof(T), sizeof(T));
-  return value;
-}
-
 static double widen(const llvm::fltSemantics &semantics, uint16_t bits) {
   llvm::APFloat value(semantics, llvm::APInt(16, bits));
   bool losesInfo;

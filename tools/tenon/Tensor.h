@@ -8,6 +8,7 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,13 @@ bool isFloat(uint32_t type);
 
 /// "f32[2x3]".
 std::string describe(uint32_t type, llvm::ArrayRef<int64_t> dims);
+
+/// An element of a tensor of that type.
+template <typename T> T load(const Tensor &tensor, int64_t i) {
+  T value;
+  std::memcpy(&value, tensor.bytes.data() + i * sizeof(T), sizeof(T));
+  return value;
+}
 
 /// Element i as a double; exact but for 64-bit integers.
 double elementAsDouble(const Tensor &tensor, int64_t i);
