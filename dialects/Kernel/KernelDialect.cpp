@@ -1,6 +1,7 @@
 //===- KernelDialect.cpp - Registration and verifiers ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/Kernel.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/Packing.h"
@@ -61,10 +62,17 @@ bool givesRows(Operation *root) {
 
 /// Whether the sums of a root wait elsewhere than in the result until all of
 /// them are there.
-static bool sumsWaitElsewhere(Operation *root) {
-  // A convolution's tile has them on the stack.
-  if (isa<graph::ConvOp>(root))
-    return true;
+static bool sumsWaitElsewhere(FuncOp function, Operation *root) {
+  if (auto conv = dyn_cast<graph::ConvOp>(root)) {
+    // Tiles have them on the stack. PackedConv's wait in the result if it has
+    // room for them, but for those of pairs that are of one block.
+    if (function.getSchedule() != "PackedConv")
+      return true;
+    Value yielded = function.getYielded()[0];
+    ConvDepth depth(conv);
+    return !graph::getElementType(yielded).isF32() || depth.hasQuads ||
+           (depth.hasPairs && depth.isOneBlock());
+  }
   auto matmul = dyn_cast<graph::MatmulOp>(root);
   std::optional<MatmulView> view =
       matmul ? matmulViewOf(matmul) : std::optional<MatmulView>();
@@ -75,13 +83,24 @@ static bool sumsWaitElsewhere(Operation *root) {
   return depth && *depth <= blockDepth(depth);
 }
 
+/// Whether a value is read, element by element, only to join what is `behind`
+/// the root, perhaps in another form.
+static bool joins(Value value,
+                  const llvm::SmallPtrSetImpl<Operation *> &behind) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    return graph::isPointwise(user) &&
+           graph::getDims(user->getResult(0)) == graph::getDims(value) &&
+           (behind.contains(user) || joins(user->getResult(0), behind));
+  });
+}
+
 /// Whether a kernel reads an argument only to join it, element by element, to
 /// the sums of its root: then each element of the result is stored behind the
 /// last read of that place.
 static bool joinsSums(FuncOp function, BlockArgument argument) {
   Block &block = function.getBlock();
   Operation *root = findRoot(block);
-  if (!root || !sumsWaitElsewhere(root))
+  if (!root || !sumsWaitElsewhere(function, root))
     return false;
   llvm::SmallPtrSet<Operation *, 8> behind = {root};
   for (Operation &op : block.without_terminator())
@@ -90,10 +109,7 @@ static bool joinsSums(FuncOp function, BlockArgument argument) {
           return behind.contains(operand.getDefiningOp());
         }))
       behind.insert(&op);
-  return llvm::all_of(argument.getUsers(), [&](Operation *user) {
-    return graph::isPointwise(user) && behind.contains(user) &&
-           graph::getDims(user->getResult(0)) == graph::getDims(argument);
-  });
+  return joins(argument, behind);
 }
 
 bool mayOverwrite(FuncOp function, unsigned index) {
@@ -103,7 +119,8 @@ bool mayOverwrite(FuncOp function, unsigned index) {
     return false;
   StringRef schedule = function.getSchedule();
   if (schedule == "PackedMatmul" || schedule == "BatchedMatmul" ||
-      schedule == "DirectConv") {
+      schedule == "DirectConv" || schedule == "PackedConv" ||
+      schedule == "LineConv") {
     BlockArgument argument = block.getArgument(index);
     Value result = block.getTerminator()->getOperand(0);
     return graph::elementCount(argument) == graph::elementCount(result) &&

@@ -342,6 +342,80 @@ kernel.func @packed symbols [] layouts ["", "conv48", ""] schedule "PackedConv" 
 
 // -----
 
+// One of pairs of bf16, by lines or windows, may write over a residual of bf16
+// that it widens; one whose sums wait in a result of f32 may if they are of one
+// block of the depth.
+
+// CHECK:      exec.program
+// CHECK:      exec.launch @lines_over2 [{{.*}}, #exec.buffer<arena, 0, <[[A:[0-9]+]], 6272>, "", "">, #exec.buffer<arena, 0, <[[A]], 6272>, "", "">]
+// CHECK-NEXT: exec.launch @windows_over2 [
+// CHECK-NEXT: exec.launch @widen [
+// CHECK-NEXT: exec.launch @block_over2 [
+// CHECK-NEXT: exec.launch @blocks [
+func.func @main(%x: tensor<1x14x14x16xbf16>, %w: tensor<16x16x1x1xbf16>, %y: tensor<1x14x14x2048xbf16>, %v: tensor<16x2048x1x1xbf16>) -> tensor<1x14x14x16xf32> {
+  %0 = kernel.call @negate(%x) params <> : (tensor<1x14x14x16xbf16>) -> tensor<1x14x14x16xbf16>
+  %1 = kernel.call @lines(%x, %w, %0) params <> : (tensor<1x14x14x16xbf16>, tensor<16x16x1x1xbf16>, tensor<1x14x14x16xbf16>) -> tensor<1x14x14x16xbf16>
+  %2 = kernel.call @windows(%y, %v, %1) params <> : (tensor<1x14x14x2048xbf16>, tensor<16x2048x1x1xbf16>, tensor<1x14x14x16xbf16>) -> tensor<1x14x14x16xbf16>
+  %3 = kernel.call @widen(%2) params <> : (tensor<1x14x14x16xbf16>) -> tensor<1x14x14x16xf32>
+  %4 = kernel.call @block(%x, %w, %3) params <> : (tensor<1x14x14x16xbf16>, tensor<16x16x1x1xbf16>, tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  %5 = kernel.call @blocks(%y, %v, %4) params <> : (tensor<1x14x14x2048xbf16>, tensor<16x2048x1x1xbf16>, tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  %6 = kernel.call @exp(%5) params <> : (tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  return %6 : tensor<1x14x14x16xf32>
+}
+kernel.func @negate symbols [] layouts [""] schedule "Generic" geometry <16, 64, 0> {
+^bb0(%0: tensor<1x14x14x16xbf16>):
+  %1 = graph.neg %0 : (tensor<1x14x14x16xbf16>) -> tensor<1x14x14x16xbf16>
+  kernel.yield %1 : tensor<1x14x14x16xbf16>
+}
+kernel.func @widen symbols [] layouts [""] schedule "Generic" geometry <16, 64, 0> {
+^bb0(%0: tensor<1x14x14x16xbf16>):
+  %1 = graph.cast %0 : (tensor<1x14x14x16xbf16>) -> tensor<1x14x14x16xf32>
+  kernel.yield %1 : tensor<1x14x14x16xf32>
+}
+kernel.func @exp symbols [] layouts [""] schedule "Generic" geometry <16, 64, 0> {
+^bb0(%0: tensor<1x14x14x16xf32>):
+  %1 = graph.exp %0 : (tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  kernel.yield %1 : tensor<1x14x14x16xf32>
+}
+kernel.func @lines symbols [] layouts ["", "conv48_pairs", ""] schedule "LineConv" geometry <1, 1, 0> {
+^bb0(%0: tensor<1x14x14x16xbf16>, %1: tensor<16x16x1x1xbf16>, %2: tensor<1x14x14x16xbf16>):
+  %3 = graph.cast %0 : (tensor<1x14x14x16xbf16>) -> tensor<1x14x14x16xf32>
+  %4 = graph.cast %1 : (tensor<16x16x1x1xbf16>) -> tensor<16x16x1x1xf32>
+  %5 = graph.conv %3, %4 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x14x14x16xf32>, tensor<16x16x1x1xf32>) -> tensor<1x14x14x16xf32>
+  %6 = graph.cast %2 : (tensor<1x14x14x16xbf16>) -> tensor<1x14x14x16xf32>
+  %7 = graph.add %5, %6 : (tensor<1x14x14x16xf32>, tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  %8 = graph.cast %7 : (tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xbf16>
+  kernel.yield %8 : tensor<1x14x14x16xbf16>
+}
+kernel.func @windows symbols [] layouts ["", "conv48_pairs", ""] schedule "PackedConv" geometry <1, 1, 0> {
+^bb0(%0: tensor<1x14x14x2048xbf16>, %1: tensor<16x2048x1x1xbf16>, %2: tensor<1x14x14x16xbf16>):
+  %3 = graph.cast %0 : (tensor<1x14x14x2048xbf16>) -> tensor<1x14x14x2048xf32>
+  %4 = graph.cast %1 : (tensor<16x2048x1x1xbf16>) -> tensor<16x2048x1x1xf32>
+  %5 = graph.conv %3, %4 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x14x14x2048xf32>, tensor<16x2048x1x1xf32>) -> tensor<1x14x14x16xf32>
+  %6 = graph.cast %2 : (tensor<1x14x14x16xbf16>) -> tensor<1x14x14x16xf32>
+  %7 = graph.add %5, %6 : (tensor<1x14x14x16xf32>, tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  %8 = graph.cast %7 : (tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xbf16>
+  kernel.yield %8 : tensor<1x14x14x16xbf16>
+}
+kernel.func @block symbols [] layouts ["", "conv48_pairs", ""] schedule "PackedConv" geometry <1, 1, 0> {
+^bb0(%0: tensor<1x14x14x16xbf16>, %1: tensor<16x16x1x1xbf16>, %2: tensor<1x14x14x16xf32>):
+  %3 = graph.cast %0 : (tensor<1x14x14x16xbf16>) -> tensor<1x14x14x16xf32>
+  %4 = graph.cast %1 : (tensor<16x16x1x1xbf16>) -> tensor<16x16x1x1xf32>
+  %5 = graph.conv %3, %4 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x14x14x16xf32>, tensor<16x16x1x1xf32>) -> tensor<1x14x14x16xf32>
+  %6 = graph.add %5, %2 : (tensor<1x14x14x16xf32>, tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  kernel.yield %6 : tensor<1x14x14x16xf32>
+}
+kernel.func @blocks symbols [] layouts ["", "conv48_pairs", ""] schedule "PackedConv" geometry <1, 1, 0> {
+^bb0(%0: tensor<1x14x14x2048xbf16>, %1: tensor<16x2048x1x1xbf16>, %2: tensor<1x14x14x16xf32>):
+  %3 = graph.cast %0 : (tensor<1x14x14x2048xbf16>) -> tensor<1x14x14x2048xf32>
+  %4 = graph.cast %1 : (tensor<16x2048x1x1xbf16>) -> tensor<16x2048x1x1xf32>
+  %5 = graph.conv %3, %4 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<1x14x14x2048xf32>, tensor<16x2048x1x1xf32>) -> tensor<1x14x14x16xf32>
+  %6 = graph.add %5, %2 : (tensor<1x14x14x16xf32>, tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
+  kernel.yield %6 : tensor<1x14x14x16xf32>
+}
+
+// -----
+
 // A cache that grows: the sizes it holds, and those of its memory.
 
 // CHECK: exec.program attributes {appends_to = array<i64: 0>,

@@ -354,6 +354,13 @@ private:
     }
     for (GuardedBuffer &buffer : buffers)
       pointers.push_back(buffer.data());
+    if (auto index = kernel->getAttrOfType<IntegerAttr>("in_place")) {
+      GuardedBuffer &argument = buffers[index.getInt()];
+      GuardedBuffer &result = buffers[inputs.size()];
+      ASSERT_EQ(argument.bytes, result.bytes) << test.name;
+      std::memcpy(result.data(), argument.data(), result.bytes);
+      pointers[index.getInt()] = result.data();
+    }
     std::vector<int64_t> params;
     for (const auto &[name, value] : sizes)
       params.push_back(value);
@@ -411,6 +418,24 @@ void *loadObject(const std::string &object) {
   return handle;
 }
 
+/// Of a kernel with a schedule of its own that may write its result over an
+/// argument, one that does.
+void addInPlaceVariant(kernel::FuncOp function) {
+  if (function.getSchedule() == "Generic")
+    return;
+  for (unsigned i = 0; i < function.getBlock().getNumArguments(); ++i) {
+    if (!kernel::mayOverwrite(function, i))
+      continue;
+    kernel::FuncOp variant = function.clone();
+    variant.setSymName((function.getSymName() + "_over").str());
+    OpBuilder builder(function);
+    variant->setAttr("in_place", builder.getI64IntegerAttr(i));
+    builder.setInsertionPointAfter(function);
+    builder.insert(variant);
+    return;
+  }
+}
+
 cpu::CpuLevel levelOf(StringRef name) {
   if (name != expandedPairs && name != expandedAmx)
     return *cpu::findCpuLevel(name);
@@ -442,20 +467,24 @@ void runCases(const std::vector<KernelCase> &cases, const char *levelName) {
     text += kernelText(cases[i], i);
   auto module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(module) << text.substr(0, 2000);
-  for (auto function : module->getOps<kernel::FuncOp>())
+  for (auto function :
+       llvm::make_early_inc_range(module->getOps<kernel::FuncOp>())) {
     applySchedule(function);
+    addInPlaceVariant(function);
+  }
   cpu::CpuLevel level = levelOf(levelName);
   auto objects = cpu::compileObjects(*module, level);
   ASSERT_TRUE(succeeded(objects));
   void *handle = loadObject((*objects)[0]);
   ASSERT_NE(handle, nullptr);
-  size_t i = 0;
+  int64_t i = -1;
   for (auto function : module->getOps<kernel::FuncOp>()) {
+    i += !function->hasAttr("in_place");
     std::string symbol = (function.getSymName() + "." + level.name).str();
     auto code =
         reinterpret_cast<tenon_kernel_fn_t>(dlsym(handle, symbol.c_str()));
     ASSERT_NE(code, nullptr) << symbol;
-    CaseRunner(cases[i++], function, code).run();
+    CaseRunner(cases[i], function, code).run();
   }
   dlclose(handle);
 }

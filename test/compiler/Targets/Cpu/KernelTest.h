@@ -4,7 +4,8 @@
 // A case is the body of a kernel and the sizes to run it at. All cases of a
 // suite are compiled into one shared object for this machine's level; each is
 // run on seeded data, whole and in pieces, with a guard page behind every
-// buffer, and must agree with compiler/Reference on the same body.
+// buffer, and must agree with compiler/Reference on the same body; with a
+// schedule of its own, also over an argument where that may be.
 //
 //===----------------------------------------------------------------------===//
 
