@@ -70,9 +70,11 @@ static bool sumsWaitElsewhere(FuncOp function, Operation *root) {
       return true;
     Value yielded = function.getYielded()[0];
     ConvDepth depth(conv);
-    return !graph::getElementType(yielded).isF32() || depth.hasQuads ||
+    return !graph::getElementType(yielded).isF32() ||
            (depth.hasPairs && depth.isOneBlock());
   }
+  if (function.getSchedule().ends_with("Int8")) // Of one block.
+    return true;
   auto matmul = dyn_cast<graph::MatmulOp>(root);
   std::optional<MatmulView> view =
       matmul ? matmulViewOf(matmul) : std::optional<MatmulView>();
@@ -117,10 +119,11 @@ bool mayOverwrite(FuncOp function, unsigned index) {
   if (block.getTerminator()->getNumOperands() != 1 ||
       index >= block.getNumArguments())
     return false;
-  StringRef schedule = function.getSchedule();
-  if (schedule == "PackedMatmul" || schedule == "BatchedMatmul" ||
-      schedule == "DirectConv" || schedule == "PackedConv" ||
-      schedule == "LineConv") {
+  constexpr StringRef joining[] = {
+      "PackedMatmul",      "PackedMatmulInt8", "BatchedMatmul",
+      "BatchedMatmulInt8", "DirectConv",       "PackedConv",
+      "LineConv",          "PackedConvInt8",   "LineConvInt8"};
+  if (llvm::is_contained(joining, function.getSchedule())) {
     BlockArgument argument = block.getArgument(index);
     Value result = block.getTerminator()->getOperand(0);
     return graph::elementCount(argument) == graph::elementCount(result) &&
