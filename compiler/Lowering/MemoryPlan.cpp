@@ -19,6 +19,9 @@ Expr alignedBytes(Expr bytes) {
 
 namespace {
 
+/// Of more storages, finding gaps between them would take long.
+constexpr size_t mostStacked = 4096;
+
 struct Slot {
   Expr bytes;
   unsigned freeFrom; // The first step at which it is free again.
@@ -79,6 +82,116 @@ void placeSlots(MLIRContext *context, ArrayRef<Slot> slots, unsigned segment,
   plan.sizes[here] = total;
 }
 
+/// Storages one above the other, the largest first, each as low as it can be
+/// proved to have no byte in common with one that it lives with.
+class Stack {
+public:
+  Stack(MLIRContext *context, ArrayRef<Storage *> storages)
+      : top(Expr::constant(context, 0)) {
+    for (Storage *storage : storages)
+      order.push_back({storage, alignedBytes(storage->bytes)});
+  }
+
+  /// Null where sizes cannot be told, or are more than an expression holds.
+  Expr build() {
+    for (Place &place : order) {
+      std::optional<int64_t> size = usualValue(place.end);
+      if (!size)
+        return {};
+      place.size = *size;
+    }
+    llvm::sort(order, [](const Place &a, const Place &b) {
+      return std::tie(b.size, a.storage->begin, a.storage->id) <
+             std::tie(a.size, b.storage->begin, b.storage->id);
+    });
+    for (size_t i = 0; i < order.size(); ++i)
+      if (!add(i))
+        return {};
+    return top;
+  }
+
+  void apply() const {
+    for (const Place &place : order)
+      place.storage->offset = place.offset;
+  }
+
+private:
+  struct Place {
+    Storage *storage;
+    Expr end; // Its bytes, until it is placed.
+    Expr offset = {};
+    int64_t size = 0; // At the usual sizes, as are all numbers here.
+    int64_t low = 0, high = 0;
+  };
+
+  static std::optional<int64_t> usualValue(Expr expr) {
+    return expr ? expr.evaluate(
+                      [](StringRef) -> std::optional<int64_t> { return 128; })
+                : std::nullopt;
+  }
+
+  static bool isBelow(Expr end, Expr offset) {
+    return (offset - end).isNonNegative();
+  }
+
+  bool add(size_t index) {
+    Place &place = order[index];
+    SmallVector<const Place *> others;
+    SmallVector<std::pair<int64_t, Expr>> candidates = {{0, top - top}};
+    for (const Place &other : ArrayRef(order).take_front(index)) {
+      if (other.storage->begin > place.storage->end ||
+          place.storage->begin > other.storage->end)
+        continue;
+      others.push_back(&other);
+      candidates.push_back({other.high, other.end});
+    }
+    llvm::sort(candidates, [](const auto &a, const auto &b) {
+      return a.first != b.first ? a.first < b.first
+                                : compare(a.second, b.second) < 0;
+    });
+    Expr bytes = place.end;
+    for (auto &[at, offset] : candidates)
+      if (fits(place, at, offset, bytes, others))
+        return true;
+    if (!put(place, top, bytes))
+      return false;
+    top = place.end; // Above all there was.
+    return true;
+  }
+
+  bool fits(Place &place, int64_t at, Expr offset, Expr bytes,
+            ArrayRef<const Place *> others) {
+    Expr end = offset + bytes;
+    if (!end || !(isBelow(end, top) || isBelow(top, end)))
+      return false;
+    for (const Place *other : others) {
+      // What the usual sizes refute needs no proof.
+      bool isUnder = at + place.size <= other->low, isOver = at >= other->high;
+      if (!(isUnder && isBelow(end, other->offset)) &&
+          !(isOver && isBelow(other->end, offset)))
+        return false;
+    }
+    return put(place, offset, bytes);
+  }
+
+  bool put(Place &place, Expr offset, Expr bytes) {
+    Expr end = offset + bytes;
+    std::optional<int64_t> low = usualValue(offset), high = usualValue(end);
+    if (!low || !high)
+      return false;
+    place.offset = offset;
+    place.end = end;
+    place.low = *low;
+    place.high = *high;
+    if (isBelow(top, end))
+      top = end;
+    return true;
+  }
+
+  SmallVector<Place> order;
+  Expr top; // Behind all of them.
+};
+
 void planSegment(MLIRContext *context, ArrayRef<Storage *> storages,
                  unsigned segment, SegmentPlan &plan) {
   SmallVector<Slot> slots;
@@ -96,6 +209,15 @@ void planSegment(MLIRContext *context, ArrayRef<Storage *> storages,
     slot->members.push_back(storage);
   }
   placeSlots(context, slots, segment, plan);
+  if (slots.size() < 2 || storages.size() > mostStacked ||
+      plan.withAll(segment).size() > 1)
+    return;
+  Stack stack(context, storages);
+  Expr top = stack.build(), size = plan.sizes[segment];
+  if (!top || !(size - top).isNonNegative())
+    return;
+  stack.apply();
+  plan.sizes[segment] = top;
 }
 
 } // namespace

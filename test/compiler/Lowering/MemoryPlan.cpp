@@ -93,6 +93,29 @@ TEST_F(MemoryPlanTest, SizesThatDoNotCompareDoNotShare) {
   EXPECT_EQ(plan(storages)[0], s * 64 + t * 64);
 }
 
+TEST_F(MemoryPlanTest, TwoShareWhatOneLeft) {
+  std::vector<Storage> storages = {
+      {s * 128, 1, 2, 0}, {s * 64, 3, 4, 1}, {s * 64, 3, 4, 2}};
+  EXPECT_EQ(plan(storages)[0], s * 128);
+  EXPECT_EQ(storages[1].offset + storages[2].offset, s * 64);
+}
+
+/// Between two that live longer, and above them.
+TEST_F(MemoryPlanTest, GapsAreFilled) {
+  std::vector<Storage> storages = {{s * 256, 1, 4, 0}, {s * 192, 1, 2, 1},
+                                   {s * 64, 1, 9, 2},  {s * 128, 3, 6, 3},
+                                   {s * 64, 3, 6, 4},  {s * 256, 5, 6, 5}};
+  EXPECT_EQ(plan(storages)[0], s * 512);
+}
+
+TEST_F(MemoryPlanTest, SharesAmongSizesThatCompare) {
+  std::vector<Storage> storages = {{s * 128, 1, 2, 0},
+                                   {t * 128, 1, 9, 1},
+                                   {s * 64, 3, 4, 2},
+                                   {s * 64, 3, 4, 3}};
+  EXPECT_EQ(plan(storages)[0], s * 128 + t * 128);
+}
+
 TEST_F(MemoryPlanTest, SegmentsAreSeparate) {
   std::vector<Storage> storages = {{s * 64, 1, 9, 0, 0}, {t * 64, 1, 9, 1, 1}};
   SmallVector<Expr> sizes = plan(storages, 3);
