@@ -398,12 +398,12 @@ kernel::Geometry geometryDepthwiseTiles(const KernelView &view) {
   auto number = [&](int64_t value) {
     return Expr::constant(conv.getContext(), value);
   };
-  int64_t lines = sizes->lines.count;
   Expr images = graph::getDims(conv.getResult())[0];
-  Expr rows = images * number(sizes->blocks() * lines);
-  // Lines of a piece share what they read; those of small images belong
+  Expr rows = images * number(sizes->blocks() * sizes->lines.count);
+  // Lines of a piece share what they read; those of a low band belong
   // together.
   constexpr int64_t few = 14;
+  int64_t lines = sizes->bandLines();
   Expr grain = rows.floorDiv(number(16));
   grain = lines <= few
               ? grain.ceilDiv(number(lines)).max(number(1)) * number(lines)

@@ -7,9 +7,11 @@
 // while the taps of a line of the filter do too. Taps outside of the image are
 // left out: which, is known for every tile of a line.
 //
-// A row of the launch is a line of the result in a block of channels, and the
-// lines of a block follow each other: what a filter reads again and again is
-// then small enough for the first level of the cache.
+// A row of the launch is a line of the result in a block of channels. The lines
+// of a block follow each other: what a filter reads again and again is then
+// small enough for the first level of the cache. They do so in bands: a thread
+// has some lines of an image, with all channels, as it has of what is computed
+// before and behind.
 //
 // An image that is a cast to f32 of bytes less a zero point, as integers of 32
 // bits between, is read as those bytes.
@@ -32,7 +34,9 @@ struct DepthwiseView {
   /// That of lines and that of pixels.
   DirectConvAxis lines, pixels;
   bool hasLines; // Otherwise there is one line, which has no axis.
+  int64_t bands = 1;
 
+  int64_t bandLines() const { return lines.count / bands; }
   int64_t blocks() const { return llvm::divideCeil(channels, depthwiseBlock); }
 };
 

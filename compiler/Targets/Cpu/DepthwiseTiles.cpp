@@ -1,8 +1,8 @@
 //===- DepthwiseTiles.cpp - Convolutions of each channel, by tiles --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Per block of channels: tile by tile of a line, down the lines of the piece.
-// The sums of a tile wait on the stack for what follows the convolution.
+// Per band and block of channels: tile by tile of a line, down the lines of the
+// piece. The sums of a tile wait on the stack for what follows the convolution.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,15 +59,18 @@ public:
     addStrips(tiles);
   }
 
-  /// Rows [begin, end): block after block, of each some lines.
+  /// Rows [begin, end): block after block of a band, of each some lines.
   void emit() {
-    Value units = e.number(view.lines.count);
+    Value units = e.number(view.bandLines());
     Value last = e.ceilDiv(e.end, units);
     e.loop(e.div(e.begin, units), last, [&](Value number) {
       Value first = e.mul(number, units);
-      from = e.sub(e.max(e.begin, first), first);
-      to = e.min(e.sub(e.end, first), units);
-      image = e.div(number, e.number(view.blocks()));
+      Value band = e.div(number, e.number(view.blocks()));
+      Value before =
+          e.mul(e.rem(band, e.number(view.bands)), e.number(view.bandLines()));
+      from = e.add(before, e.sub(e.max(e.begin, first), first));
+      to = e.add(before, e.min(e.sub(e.end, first), units));
+      image = e.div(band, e.number(view.bands));
       Value block = e.rem(number, e.number(view.blocks()));
       channel = e.mul(block, e.number(width));
       int64_t rest = view.channels % width;

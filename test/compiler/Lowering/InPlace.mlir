@@ -184,3 +184,57 @@ kernel.func @bytes symbols [] layouts ["", "packed48_quads", ""] schedule "Packe
   %7 = graph.add %6, %2 : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
   kernel.yield %7 : tensor<16x16xf32>
 }
+
+// -----
+
+// A row's last pass stores it: a norm or softmax by rows may write over what it
+// reads, itself or through elementwise ops, not over what it reads as another
+// operand or in another place; nor may a reduction, or the generic schedule.
+
+// CHECK:      exec.program
+// CHECK:      exec.launch @norm_over0 [
+// CHECK-NEXT: exec.launch @scaled_over1 [
+// CHECK-NEXT: exec.launch @generic [
+// CHECK-NEXT: exec.launch @turned [
+// CHECK-NEXT: exec.launch @exp_over0 [
+func.func @main(%x: tensor<64x64xf32>, %g: tensor<64xf32>, %f: tensor<f32>) -> tensor<64x64xf32> {
+  %0 = kernel.call @exp(%x) params <> : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = kernel.call @norm(%0, %g, %g) params <> : (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
+  %2 = kernel.call @scaled(%f, %1) params <> : (tensor<f32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = kernel.call @generic(%2) params <> : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %4 = kernel.call @turned(%3) params <> : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %5 = kernel.call @exp(%4) params <> : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %6 = kernel.call @exp(%5) params <> : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %6 : tensor<64x64xf32>
+}
+kernel.func @exp symbols [] layouts [""] schedule "Generic" geometry <16, 64, 0> {
+^bb0(%0: tensor<64x64xf32>):
+  %1 = graph.exp %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  kernel.yield %1 : tensor<64x64xf32>
+}
+kernel.func @norm symbols [] layouts ["", "", ""] schedule "RowProgram" geometry <64, 1, 0> {
+^bb0(%0: tensor<64x64xf32>, %1: tensor<64xf32>, %2: tensor<64xf32>):
+  %3 = graph.layer_norm %0 {axis = 1 : i64, epsilon = 1.0e-5} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %4 = graph.mul %3, %1 : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
+  %5 = graph.add %4, %2 : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
+  kernel.yield %5 : tensor<64x64xf32>
+}
+kernel.func @scaled symbols [] layouts ["", ""] schedule "RowProgram" geometry <64, 1, 0> {
+^bb0(%0: tensor<f32>, %1: tensor<64x64xf32>):
+  %2 = graph.mul %1, %0 : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %3 = graph.softmax %2 {axis = 1 : i64} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %4 = graph.add %3, %1 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  kernel.yield %4 : tensor<64x64xf32>
+}
+kernel.func @generic symbols [] layouts [""] schedule "Generic" geometry <64, 1, 0> {
+^bb0(%0: tensor<64x64xf32>):
+  %1 = graph.softmax %0 {axis = 1 : i64} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  kernel.yield %1 : tensor<64x64xf32>
+}
+kernel.func @turned symbols [] layouts [""] schedule "RowProgram" geometry <64, 1, 0> {
+^bb0(%0: tensor<64x64xf32>):
+  %1 = graph.softmax %0 {axis = 1 : i64} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = graph.add %1, %2 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  kernel.yield %3 : tensor<64x64xf32>
+}

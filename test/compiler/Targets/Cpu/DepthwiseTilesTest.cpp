@@ -89,6 +89,20 @@ TEST_P(DepthwiseTiles, TakesLinesOfAnyLength) {
   run(convs);
 }
 
+/// In bands where they are equal.
+TEST_P(DepthwiseTiles, TakesAnyNumberOfLines) {
+  std::vector<Conv> convs;
+  for (int64_t lines : {1, 4, 7, 8, 11, 14, 15, 28, 32, 57})
+    for (int64_t taps : {3, 7})
+      convs.push_back({70,
+                       {lines, 9},
+                       {taps, taps},
+                       {1, 1},
+                       {1, 1},
+                       {taps / 2, taps / 2, taps / 2, taps / 2}});
+  run(convs, {1, 2, 3});
+}
+
 TEST_P(DepthwiseTiles, TakesAnyWindow) {
   run({{20, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
        {20, {7, 33}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
