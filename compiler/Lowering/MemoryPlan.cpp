@@ -19,8 +19,9 @@ Expr alignedBytes(Expr bytes) {
 
 namespace {
 
-/// Of more storages, finding gaps between them would take long.
-constexpr size_t mostStacked = 4096;
+/// Of more storages, or with more comparisons, finding gaps between them would
+/// take long.
+constexpr size_t mostStacked = 4096, mostProofs = 200000;
 
 struct Slot {
   Expr bytes;
@@ -105,7 +106,7 @@ public:
              std::tie(a.size, b.storage->begin, b.storage->id);
     });
     for (size_t i = 0; i < order.size(); ++i)
-      if (!add(i))
+      if (!add(i) || proofs > mostProofs)
         return {};
     return top;
   }
@@ -137,22 +138,28 @@ private:
   bool add(size_t index) {
     Place &place = order[index];
     SmallVector<const Place *> others;
-    SmallVector<std::pair<int64_t, Expr>> candidates = {{0, top - top}};
-    for (const Place &other : ArrayRef(order).take_front(index)) {
-      if (other.storage->begin > place.storage->end ||
-          place.storage->begin > other.storage->end)
-        continue;
-      others.push_back(&other);
-      candidates.push_back({other.high, other.end});
-    }
-    llvm::sort(candidates, [](const auto &a, const auto &b) {
-      return a.first != b.first ? a.first < b.first
-                                : compare(a.second, b.second) < 0;
+    for (const Place &other : ArrayRef(order).take_front(index))
+      if (other.storage->begin <= place.storage->end &&
+          place.storage->begin <= other.storage->end)
+        others.push_back(&other);
+    llvm::sort(others, [](const Place *a, const Place *b) {
+      return std::tie(a->low, a->high, a->storage->id) <
+             std::tie(b->low, b->high, b->storage->id);
     });
     Expr bytes = place.end;
-    for (auto &[at, offset] : candidates)
-      if (fits(place, at, offset, bytes, others))
+    int64_t high = 0;
+    Expr end = top - top;
+    for (const Place *other : others) {
+      if (place.size <= other->low - high &&
+          fits(place, high, end, bytes, others))
         return true;
+      if (other->high < high)
+        continue;
+      high = other->high;
+      end = other->end;
+    }
+    if (end != top && fits(place, high, end, bytes, others))
+      return true;
     if (!put(place, top, bytes))
       return false;
     top = place.end; // Above all there was.
@@ -164,6 +171,7 @@ private:
     Expr end = offset + bytes;
     if (!end || !(isBelow(end, top) || isBelow(top, end)))
       return false;
+    proofs += others.size();
     for (const Place *other : others) {
       // What the usual sizes refute needs no proof.
       bool isUnder = at + place.size <= other->low, isOver = at >= other->high;
@@ -190,6 +198,7 @@ private:
 
   SmallVector<Place> order;
   Expr top; // Behind all of them.
+  size_t proofs = 0;
 };
 
 void planSegment(MLIRContext *context, ArrayRef<Storage *> storages,
