@@ -126,9 +126,10 @@ private:
   };
 
   static std::optional<int64_t> usualValue(Expr expr) {
-    return expr ? expr.evaluate(
-                      [](StringRef) -> std::optional<int64_t> { return 128; })
-                : std::nullopt;
+    if (!expr)
+      return std::nullopt;
+    return expr.evaluate(
+        [](StringRef) -> std::optional<int64_t> { return usualSize; });
   }
 
   static bool isBelow(Expr end, Expr offset) {

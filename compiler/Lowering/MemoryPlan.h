@@ -27,6 +27,9 @@ struct Storage {
   graph::Expr offset;
 };
 
+/// What a symbol is taken for where plans are compared or drawn.
+constexpr int64_t usualSize = 128;
+
 /// Rounds up to TENON_BUFFER_ALIGN.
 graph::Expr alignedBytes(graph::Expr bytes);
 

@@ -4,6 +4,7 @@
 #ifndef TENON_COMPILER_LOWERING_PLANDRAWING_H
 #define TENON_COMPILER_LOWERING_PLANDRAWING_H
 
+#include "compiler/Lowering/MemoryPlan.h"
 #include "dialects/Exec/Exec.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -24,8 +25,6 @@ struct DrawnPlan {
   std::vector<int64_t> segments; // Bytes.
   int64_t steps = 0;
 };
-
-constexpr int64_t usualSize = 128;
 
 /// The value of a symbol for which a plan is drawn: its only one, else the
 /// usual one or what of its range is nearest.

@@ -12,18 +12,17 @@ namespace {
 constexpr int64_t maxTaps = 64;
 /// Tiles at an end of a line that reach over it have code of their own.
 constexpr int64_t maxReach = 64;
-/// Of an image, and lines of one.
+/// Bands of an image, and lines of one.
 constexpr int64_t mostBands = 8, leastLines = 4;
 
-/// Bands of equal heights, as many as there may be.
-int64_t bandsOf(int64_t lines) {
+} // namespace
+
+int64_t DepthwiseView::bands() const {
   for (int64_t bands = mostBands; bands > 1; --bands)
-    if (lines % bands == 0 && lines / bands >= leastLines)
+    if (lines.count % bands == 0 && lines.count / bands >= leastLines)
       return bands;
   return 1;
 }
-
-} // namespace
 
 std::optional<DepthwiseView> depthwiseViewOf(graph::ConvOp op,
                                              std::string &why) {
@@ -64,7 +63,6 @@ std::optional<DepthwiseView> depthwiseViewOf(graph::ConvOp op,
     why = "its images are large";
     return std::nullopt;
   }
-  view.bands = bandsOf(view.lines.count);
   return view;
 }
 

@@ -34,9 +34,10 @@ struct DepthwiseView {
   /// That of lines and that of pixels.
   DirectConvAxis lines, pixels;
   bool hasLines; // Otherwise there is one line, which has no axis.
-  int64_t bands = 1;
 
-  int64_t bandLines() const { return lines.count / bands; }
+  /// Of an image, as high as each other.
+  int64_t bands() const;
+  int64_t bandLines() const { return lines.count / bands(); }
   int64_t blocks() const { return llvm::divideCeil(channels, depthwiseBlock); }
 };
 

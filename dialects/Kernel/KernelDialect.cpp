@@ -114,48 +114,31 @@ static bool joinsSums(FuncOp function, BlockArgument argument) {
   return joins(argument, behind);
 }
 
-/// Whether a value is read, element by element, only for the elements in its
-/// places of what a root of rows gives: of a row, the last pass over its
-/// elements stores them.
-static bool passesInPlace(Value value, Operation *root) {
-  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
-    Operation *user = use.getOwner();
-    if (user == root)
-      return use.getOperandNumber() == 0;
-    return isa<YieldOp>(user) ||
-           (graph::isPointwise(user) &&
-            graph::getDims(user->getResult(0)) == graph::getDims(value) &&
-            passesInPlace(user->getResult(0), root));
-  });
-}
-
 bool mayOverwrite(FuncOp function, unsigned index) {
   Block &block = function.getBlock();
   if (block.getTerminator()->getNumOperands() != 1 ||
       index >= block.getNumArguments())
     return false;
+  BlockArgument argument = block.getArgument(index);
+  Value result = block.getTerminator()->getOperand(0);
   constexpr StringRef joining[] = {
       "PackedMatmul",      "PackedMatmulInt8", "BatchedMatmul",
       "BatchedMatmulInt8", "DirectConv",       "PackedConv",
       "LineConv",          "PackedConvInt8",   "LineConvInt8"};
-  if (llvm::is_contained(joining, function.getSchedule())) {
-    BlockArgument argument = block.getArgument(index);
-    Value result = block.getTerminator()->getOperand(0);
+  if (llvm::is_contained(joining, function.getSchedule()))
     return graph::elementCount(argument) == graph::elementCount(result) &&
            graph::getElementType(argument) == graph::getElementType(result) &&
            joinsSums(function, argument);
-  }
-  Value argument = block.getArgument(index);
-  Value result = block.getTerminator()->getOperand(0);
-  Operation *root = findRoot(block);
-  bool isRow =
-      isa_and_present<graph::LayerNormOp, graph::RmsNormOp, graph::SoftmaxOp>(
-          root) &&
-      function.getSchedule() == "RowProgram" && passesInPlace(argument, root);
-  for (Operation &op : block.without_terminator())
-    if (roleOf(&op) != Role::Pointwise && !isa<graph::ConstantOp>(op) &&
-        !(isRow && &op == root))
+  // Of a row, the last pass over its elements stores them.
+  bool goesByRows = function.getSchedule() == "RowProgram";
+  for (Operation &op : block.without_terminator()) {
+    bool keepsPlaces =
+        roleOf(&op) == Role::Pointwise || isa<graph::ConstantOp>(op) ||
+        (goesByRows &&
+         isa<graph::LayerNormOp, graph::RmsNormOp, graph::SoftmaxOp>(op));
+    if (!keepsPlaces)
       return false;
+  }
   return graph::getDims(argument) == graph::getDims(result) &&
          graph::byteWidth(graph::getElementType(argument)) ==
              graph::byteWidth(graph::getElementType(result));

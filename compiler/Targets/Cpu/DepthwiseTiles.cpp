@@ -66,11 +66,11 @@ public:
     e.loop(e.div(e.begin, units), last, [&](Value number) {
       Value first = e.mul(number, units);
       Value band = e.div(number, e.number(view.blocks()));
-      Value before =
-          e.mul(e.rem(band, e.number(view.bands)), e.number(view.bandLines()));
+      Value before = e.mul(e.rem(band, e.number(view.bands())),
+                           e.number(view.bandLines()));
       from = e.add(before, e.sub(e.max(e.begin, first), first));
       to = e.add(before, e.min(e.sub(e.end, first), units));
-      image = e.div(band, e.number(view.bands));
+      image = e.div(band, e.number(view.bands()));
       Value block = e.rem(number, e.number(view.blocks()));
       channel = e.mul(block, e.number(width));
       int64_t rest = view.channels % width;
