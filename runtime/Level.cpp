@@ -69,6 +69,16 @@ uint64_t tenon::runtime::machineFeatures() {
   return features;
 }
 
+bool tenon::runtime::hasSlowPairDots() {
+  Registers vendor = cpuid(0, 0), seven = cpuid(7, 0);
+  bool isIntel = vendor.ebx == signature_INTEL_ebx &&
+                 vendor.edx == signature_INTEL_edx &&
+                 vendor.ecx == signature_INTEL_ecx;
+  // FP16 came with them, as leaf 7 has it.
+  constexpr unsigned fp16Bit = 1u << 23;
+  return isIntel && has(seven.edx, fp16Bit);
+}
+
 bool tenon::runtime::requestAmx() {
   // As Linux's asm/prctl.h has them, which older systems lack.
   constexpr int ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18;

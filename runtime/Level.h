@@ -12,6 +12,11 @@ namespace tenon::runtime {
 /// registers the operating system saves.
 uint64_t machineFeatures();
 
+/// Whether products of pairs of bf16 are added at half the speed of f32's
+/// multiply-adds: on Intel's CPUs since Sapphire Rapids, which have AMX for
+/// them. Where a virtual machine hides that, levels that only widen are faster.
+bool hasSlowPairDots();
+
 /// Asks the operating system for AMX's registers, which it gives a process only
 /// on request; false when it refuses, as it does where a thread's alternate
 /// signal stack has no room for them.

@@ -117,11 +117,18 @@ tenon_status_t tenon_model_t::chooseLevel(const char *path,
     return fail(TENON_NOT_FOUND, "%.300s: it has no code for level %.60s", path,
                 wanted);
   }
-  for (uint32_t i = metadata.levels.count; i-- > 0;)
-    if (!missing(i)) {
-      level = i;
-      return TENON_OK;
-    }
+  bool avoidsPairDots = hasSlowPairDots();
+  auto isSlow = [&](uint32_t i) {
+    uint64_t own = metadata.levels[i].features;
+    return avoidsPairDots && (own & TENON_CPU_AVX512_BF16) &&
+           !(own & TENON_CPU_AMX);
+  };
+  for (bool mayBeSlow : {false, true})
+    for (uint32_t i = metadata.levels.count; i-- > 0;)
+      if (!missing(i) && (mayBeSlow || !isSlow(i))) {
+        level = i;
+        return TENON_OK;
+      }
   if (metadata.levels.count == 0)
     return TENON_OK;
   return fail(TENON_UNSUPPORTED,

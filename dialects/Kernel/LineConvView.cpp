@@ -108,6 +108,22 @@ int64_t LineConvView::imageStride() const {
   return slab.isInput ? slab.lines().size * lineSize() : slab.slabBytes() / 4;
 }
 
+int64_t LineConvView::lineReach() const {
+  const DirectConvAxis &lines = slab.lines(), &pixels = slab.pixels();
+  int64_t last = (pixels.count - 1) * strideOf(pixels) +
+                 (pixels.taps - 1) * pixels.dilation;
+  return (lines.taps - 1) * lines.dilation * lineSize() +
+         (last + 1) * slab.channels;
+}
+
+int64_t LineConvView::scratchBytes() const {
+  if (depth.hasQuads)
+    return slabBytes();
+  int64_t elements = (slab.blockImages - 1) * imageStride() +
+                     (slab.blockLines - 1) * lineStride() + lineReach();
+  return slabBytes() + elements * 2 * int64_t(sizeof(float));
+}
+
 SmallVector<int64_t> LineConvView::runStarts() const {
   SmallVector<int64_t> starts;
   const DirectConvAxis &lines = slab.lines(), &pixels = slab.pixels();

@@ -18,6 +18,9 @@
 // panel of a block, or a part of the units of one; panels are those of
 // PackedConv, but the last two (see PanelCut.h).
 //
+// Levels that do not multiply pairs widen what a block reads to f32 first, to
+// scratch memory behind the slab.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_DIALECTS_KERNEL_LINECONVVIEW_H
@@ -57,7 +60,10 @@ struct LineConvView {
   }
   int64_t blocksOfImage() const { return slab.blocksOfImage(); }
   int64_t rowsOfBlock() const { return panels() * panelParts; }
-  int64_t scratchBytes() const { return slab.blockImages * slab.slabBytes(); }
+  int64_t slabBytes() const {
+    return slab.isInput ? 0 : slab.blockImages * slab.slabBytes();
+  }
+  int64_t scratchBytes() const;
   /// Rows of a unit's register.
   int64_t unitRows() const {
     return (unitLines - 1) * (lineStride() / pixelStride()) + unitPixels;
@@ -70,6 +76,8 @@ struct LineConvView {
   int64_t lineSize() const;
   int64_t lineStride() const { return strideOf(slab.lines()) * lineSize(); }
   int64_t imageStride() const;
+  /// From the first pixel that a line of outputs reads to behind the last one.
+  int64_t lineReach() const;
   /// Where the runs of a window begin, behind its first one.
   llvm::SmallVector<int64_t> runStarts() const;
 

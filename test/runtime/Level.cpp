@@ -61,6 +61,25 @@ TEST(Level, ItIsWhatTheCpuSays) {
                 __builtin_cpu_supports("amx-int8"));
 }
 
+TEST(Level, SlowPairDotsAreTheLastChoice) {
+  if (!(runtime::machineFeatures() & TENON_CPU_AVX512_BF16))
+    GTEST_SKIP() << "this machine multiplies no pairs of bf16";
+  Model both = loadModel(levelModel(0, TENON_CPU_AVX512_BF16).build());
+  EXPECT_EQ(runIt(both), runtime::hasSlowPairDots() ? 3 : 4);
+  EXPECT_TRUE(both.level(1).runs_here);
+  // Where no other level runs, and where one is asked for.
+  EXPECT_EQ(
+      runIt(loadModel(levelModel(impossible, TENON_CPU_AVX512_BF16).build())),
+      4);
+  tenon_load_options_t options = {};
+  options.struct_size = sizeof options;
+  options.level = "high";
+  Model forced;
+  TemporaryFile file(levelModel(0, TENON_CPU_AVX512_BF16).build());
+  ASSERT_EQ(Model::load(file.path(), forced, &options), TENON_OK);
+  EXPECT_EQ(runIt(forced), 4);
+}
+
 TEST(Level, WaysOfTheCacheAreWhatTheSystemSays) {
   int64_t ways = runtime::cacheWays();
   EXPECT_GE(ways, 1);

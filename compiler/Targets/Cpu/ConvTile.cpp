@@ -34,6 +34,7 @@ public:
       : module(module), tile(tile), lanes(level.vectorBits / 32),
         vectors(tile.columns / lanes), countsTaps(countsTaps),
         unroll(tile.pixels * vectors > roomySums ? 1 : fetchSteps),
+        parts(tile.kind == StripKind::Widened ? 2 : 1),
         b(UnknownLoc::get(module.getContext()), module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
         each(tile.kind == StripKind::Quads ? Type(b.getI32Type())
@@ -81,6 +82,16 @@ private:
   Value element(Value base, int64_t offset) {
     return element(base, LLVM::GEPArg(int32_t(offset)));
   }
+  /// So many steps of k behind an address in a.
+  Value stepsBehind(Value a, int64_t steps) {
+    return element(a, steps * parts);
+  }
+  Value stepsBehind(Value a, Value steps) {
+    return element(
+        a, parts == 1
+               ? steps
+               : arith::MulIOp::create(b, steps, number(parts)).getResult());
+  }
 
   /// The state is the sums, where b goes on and what to fetch next.
   SmallVector<Value> overTaps(size_t depth, Value a, ValueRange before) {
@@ -93,8 +104,8 @@ private:
     b.setInsertionPointToStart(loop.getBody());
     Value offset =
         arith::MulIOp::create(b, loop.getInductionVar(), number(each.stride));
-    scf::YieldOp::create(
-        b, overTaps(depth + 1, element(a, offset), loop.getRegionIterArgs()));
+    scf::YieldOp::create(b, overTaps(depth + 1, stepsBehind(a, offset),
+                                     loop.getRegionIterArgs()));
     return SmallVector<Value>(loop.getResults());
   }
 
@@ -109,7 +120,7 @@ private:
       for (last = first + 1; last < parts.size(); ++last)
         if (parts[last] != parts[first] || stride != length)
           break;
-      state = overPart(element(a, int64_t(first) * stride),
+      state = overPart(stepsBehind(a, int64_t(first) * stride),
                        int64_t(last - first) * length, parts[first], state);
     }
     return state;
@@ -125,13 +136,13 @@ private:
                                      number(unroll), state);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
-      scf::YieldOp::create(b, steps(element(a, loop.getInductionVar()), unroll,
-                                    reached, loop.getRegionIterArgs()));
+      scf::YieldOp::create(b, steps(stepsBehind(a, loop.getInductionVar()),
+                                    unroll, reached, loop.getRegionIterArgs()));
       state.assign(loop.getResults().begin(), loop.getResults().end());
     } else if (whole) {
       state = steps(a, unroll, reached, state);
     }
-    return steps(element(a, whole), length - whole, reached, state);
+    return steps(stepsBehind(a, whole), length - whole, reached, state);
   }
 
   SmallVector<Value> steps(Value a, int64_t count, uint32_t reached,
@@ -150,22 +161,31 @@ private:
         columns.push_back(LLVM::LoadOp::create(
             b, vector, element(panel, k * tile.width + v * lanes),
             /*alignment=*/4));
-      for (int64_t p = 0; p < tile.pixels; ++p) {
-        if (!(reached >> p & 1))
-          continue;
-        // Rows of quads begin anywhere.
-        Value scalar =
-            LLVM::LoadOp::create(b, each, element(a, tile.offsetOf(p) + k),
-                                 tile.kind == StripKind::Quads ? 1 : 4);
-        Value factor = vector::BroadcastOp::create(b, vector, scalar);
-        for (int64_t v = 0; v < vectors; ++v) {
-          Value &sum = state[p * vectors + v];
-          sum = products.add(factor, columns[v], sum);
-        }
-      }
+      for (int64_t part = 0; part < parts; ++part)
+        addProducts(stepsBehind(a, k), part, reached,
+                    parts == 1 ? columns : products.halfOf(columns, part),
+                    state);
     }
     panel = element(panel, count * tile.width);
     return state;
+  }
+
+  /// Adds each pixel's factor times a row of b, or half of its pairs.
+  void addProducts(Value a, int64_t part, uint32_t reached,
+                   ArrayRef<Value> columns, MutableArrayRef<Value> sums) {
+    for (int64_t p = 0; p < tile.pixels; ++p) {
+      if (!(reached >> p & 1))
+        continue;
+      // Rows of quads begin anywhere.
+      Value scalar = LLVM::LoadOp::create(
+          b, each, element(a, tile.offsetOf(p) * parts + part),
+          tile.kind == StripKind::Quads ? 1 : 4);
+      Value factor = vector::BroadcastOp::create(b, vector, scalar);
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value &sum = sums[p * vectors + v];
+        sum = products.add(factor, columns[v], sum);
+      }
+    }
   }
 
   Value byte(Value base, int64_t offset) {
@@ -178,6 +198,7 @@ private:
   int64_t lanes, vectors;
   bool countsTaps;
   int64_t unroll; // Steps of k per iteration.
+  int64_t parts;  // Elements of a for each.
   Value taps;     // Of the outermost loop, where they are counted.
   ImplicitLocOpBuilder b;
   Type pointer, each;

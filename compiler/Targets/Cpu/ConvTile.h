@@ -21,7 +21,8 @@ struct TapLoop {
 ///                 a[p * pixelStride + offset(t) + k] * b[t][k][n]
 ///
 /// in f32, from zero by fused multiply-adds in the order of t and k; of pairs
-/// or quads, by what a level has for them. Rows of b and out are `width`
+/// or quads, by what a level has for them. Where pairs of b alone are widened,
+/// each distance in a is that many pairs of f32. Rows of b and out are `width`
 /// elements apart. It fetches `fetch` bytes per four steps of k from another
 /// address meanwhile. It may add to what out holds, its pixels may be on
 /// several lines, and it may leave out products by zeros beside an image.

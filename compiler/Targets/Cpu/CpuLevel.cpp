@@ -29,6 +29,15 @@ constexpr CpuLevel levels[] = {
      /*byteTables=*/true},
 };
 
+/// See hasSlowPairDots of runtime/Level.h.
+bool hasSlowPairDots() {
+  namespace x86 = llvm::sys::detail::x86;
+  return x86::getVendorSignature() == x86::VendorSignatures::GENUINE_INTEL &&
+         llvm::sys::getHostCPUFeatures().lookup("avx512fp16");
+}
+
+} // namespace
+
 uint64_t hostFeatures() {
   llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   auto have = [&](std::initializer_list<const char *> names) {
@@ -50,19 +59,22 @@ uint64_t hostFeatures() {
   return features;
 }
 
-} // namespace
-
 llvm::ArrayRef<CpuLevel> cpuLevels() { return levels; }
 
 std::optional<CpuLevel> findCpuLevel(llvm::StringRef name) {
   std::optional<CpuLevel> found;
-  uint64_t host = name == "native" ? hostFeatures() : 0;
-  for (const CpuLevel &level : levels)
+  bool isNative = name == "native";
+  uint64_t host = isNative ? hostFeatures() : 0;
+  bool avoidsPairDots = isNative && hasSlowPairDots();
+  for (const CpuLevel &level : levels) {
+    bool isSlow = avoidsPairDots && level.pairDots == PairDots::Native &&
+                  level.amx == Amx::None;
     if (level.name == name ||
-        (name == "native" && (level.features & ~host) == 0))
+        (isNative && (level.features & ~host) == 0 && !isSlow))
       found = level;
+  }
 #ifdef _SC_LEVEL1_DCACHE_ASSOC
-  if (found && name == "native")
+  if (found && isNative)
     found->cacheWays =
         std::max<int>(found->cacheWays, int(sysconf(_SC_LEVEL1_DCACHE_ASSOC)));
 #endif

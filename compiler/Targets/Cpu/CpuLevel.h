@@ -48,9 +48,12 @@ struct CpuLevel {
 /// All levels, lowest requirement first.
 llvm::ArrayRef<CpuLevel> cpuLevels();
 
-/// The level of this name, or the highest that this machine can run for
-/// "native"; nullopt when there is none.
+/// The level of this name, or the one that the runtime would choose on this
+/// machine for "native"; nullopt when there is none.
 std::optional<CpuLevel> findCpuLevel(llvm::StringRef name);
+
+/// The TENON_CPU_* bits of this machine.
+uint64_t hostFeatures();
 
 } // namespace tenon::cpu
 

@@ -3,7 +3,9 @@
 //
 // Per block of lines or images: the slab, then per panel of maps all tiles of
 // two units, whose sums go to the stack for what follows the convolution.
-// Levels without AMX cut a unit into tiles of sums in vectors.
+// Levels without AMX cut a unit into tiles of sums in vectors. Those that do
+// not multiply pairs of bf16 read the image in f32: widened once for a block,
+// that costs nothing where the tiles would do it for each panel again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +15,7 @@
 #include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/ConvSlab.h"
 #include "compiler/Targets/Cpu/ConvTile.h"
+#include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/QuadSums.h"
 #include "compiler/Targets/Cpu/ReachedTaps.h"
@@ -43,7 +46,9 @@ public:
   LineConv(Emitter &e, graph::ConvOp op, const LineConvView &view)
       : e(e), op(op), view(view), depth(view.depth), rows(view.unitRows()),
         maps(view.slab.maps),
-        kind(view.depth.hasQuads ? StripKind::Quads : StripKind::Pairs),
+        kind(view.depth.hasQuads                  ? StripKind::Quads
+             : e.level.pairDots == PairDots::None ? StripKind::Widened
+                                                  : StripKind::Pairs),
         hasUnit(usesAmx(e.level, kind)),
         unitLines(hasUnit || view.unitPixels < fewestTileRows ? view.unitLines
                                                               : 1) {
@@ -53,9 +58,11 @@ public:
     };
     input = bufferOf(op.getInput());
     filter = bufferOf(op.getFilter());
-    if (!view.slab.isInput)
+    if (!view.slab.isInput || widens())
       slab = e.atEntry(
           [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
+    if (widens())
+      wide = e.atEntry([&] { return byte(slab, e.number(view.slabBytes())); });
     sums = onStack(e.b.getF32Type(), 2 * rows * panelColumns);
     if (hasUnit)
       starts = onStack(e.b.getI64Type(), depth.lines);
@@ -93,6 +100,8 @@ public:
   }
 
 private:
+  bool widens() const { return kind == StripKind::Widened; }
+
   Value onStack(Type type, int64_t count) {
     return e.atEntry([&]() -> Value {
       return LLVM::AllocaOp::create(
@@ -113,6 +122,22 @@ private:
   }
 
   void startBlock(Value number) {
+    locateBlock(number);
+    if (widens())
+      widenBlock();
+  }
+
+  /// What the block reads, as f32.
+  void widenBlock() {
+    Value one = e.number(1), none = e.number(0);
+    Value last = e.mul(e.sub(images, one), e.number(view.imageStride()));
+    last = e.add(last, e.mul(e.sub(lines, one), e.number(view.lineStride())));
+    Value pairs = e.add(last, e.number(view.lineReach()));
+    widenLhs(e, {base, none, one, /*isHalf=*/true}, wide, none, one,
+             e.mul(pairs, e.number(2)));
+  }
+
+  void locateBlock(Value number) {
     const kernel::DirectConvAxis &axis = view.slab.lines();
     Value blocks = e.number(view.blocksOfImage());
     Value all = e.dimsOf(op.getResult())[0], most = imagesOfBlock(all);
@@ -232,7 +257,13 @@ private:
     Value image = e.mul(unit.image, e.number(view.imageStride()));
     Value line = e.mul(unit.line, e.number(view.lineStride()));
     Value pixel = e.mul(unit.pixel, e.number(view.pixelStride()));
-    return element(base, e.add(image, e.add(line, pixel)));
+    Value offset = e.add(image, e.add(line, pixel));
+    return stepsBehind(widens() ? wide : base, offset);
+  }
+
+  /// So many elements of the image behind an address in what tiles read.
+  Value stepsBehind(Value from, Value count) {
+    return element(from, widens() ? e.mul(count, e.number(2)) : count);
   }
 
   /// The row of the result of its first pixel.
@@ -278,10 +309,12 @@ private:
   int64_t mostTileRows(int64_t columns) {
     constexpr int64_t all = 8, registers = 28;
     int64_t least = vectorStripRows(e.level, kind);
-    if (least < all)
+    int64_t vectors = llvm::divideCeil(columns, 16);
+    // Both halves of a row take some.
+    int64_t sums = widens() ? registers + 2 - 2 * vectors : registers;
+    if (e.level.vectorBits < 512 || (least < all && !widens()))
       return least;
-    return std::min<int64_t>(registers / llvm::divideCeil(columns, 16),
-                             LineConvView::mostPixels);
+    return std::min<int64_t>(sums / vectors, LineConvView::mostPixels);
   }
 
   int64_t unitsOfBlock() const {
@@ -307,7 +340,7 @@ private:
     int64_t tiles = unitsOfBlock() * count;
     int64_t groups = depth.lines * (depth.run / unroll);
     bool fetchesInput =
-        view.slab.isInput && groups > 0 &&
+        view.slab.isInput && !widens() && groups > 0 &&
         view.panels() * view.panelDepth() * panelColumns * 4 <= residentBytes;
     int64_t inputBytes = view.slab.blockLines * view.lineStride() * 4;
     // So that the tiles of a block fetch the next panel; or where the filter
@@ -319,7 +352,7 @@ private:
     Value a = startOf(unit), b = panels.b;
     auto [start, taps] = tapsOf(unit);
     if (taps) {
-      a = element(a, e.mul(start, e.number(tile.loops[0].stride)));
+      a = stepsBehind(a, e.mul(start, e.number(tile.loops[0].stride)));
       int64_t each = depth.depth() / lines.taps * panelColumns;
       b = element(b, e.mul(start, e.number(each)));
     }
@@ -329,7 +362,7 @@ private:
       int64_t line = first / view.unitPixels, pixel = first % view.unitPixels;
       if (unitLines > 1)
         tile.lines = {view.unitPixels, pixel, view.lineStride()};
-      Value from = element(
+      Value from = stepsBehind(
           a, e.number(line * view.lineStride() + pixel * view.pixelStride()));
       Value before = e.add(e.mul(panels.number, e.number(count)), e.number(i));
       Value next = panels.next;
@@ -349,7 +382,7 @@ private:
   /// Products by zeros beside the image are left out; those by zero points are
   /// not, for which sums of a filter's maps make up.
   bool mayLeaveOut() const {
-    return kind == StripKind::Pairs && !view.slab.isInput;
+    return kind != StripKind::Quads && !view.slab.isInput;
   }
 
   /// The taps of lines that read the image for a unit; null where no taps
@@ -445,6 +478,7 @@ private:
   bool hasUnit;
   int64_t unitLines; // Of a matrix unit, or of what tiles are cut from.
   Value input, filter, slab, sums, starts;
+  Value wide; // What a block reads, if it is widened.
   std::optional<kernel::IntegerFactor> bytes; // What quads are of.
   std::optional<QuadSums> quads;
   // Of the current block; what it reads begins at `base`.

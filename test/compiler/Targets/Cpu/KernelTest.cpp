@@ -451,7 +451,7 @@ cpu::CpuLevel levelOf(StringRef name) {
 
 bool canRun(const char *levelName) {
   uint64_t features = levelOf(levelName).features;
-  if ((features & ~cpu::findCpuLevel("native")->features) != 0)
+  if ((features & ~cpu::hostFeatures()) != 0)
     return false;
   return !(features & TENON_CPU_AMX) || runtime::requestAmx();
 }
