@@ -61,10 +61,10 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   function.addPass(createLowerPrecisionPass(weights, lowering));
   function.addPass(
       createLowerInt8Pass(weights, {options.explain, lowering.target}));
-  if (!isCuda) {
-    function.addPass(createLowerStaticInt8Pass(weights, {options.explain}));
-    function.addPass(createPadQuadsPass());
-  }
+  function.addPass(createLowerStaticInt8Pass(weights, {options.explain}));
+  function.addPass(createPadQuadsPass());
+  if (isCuda)
+    function.addPass(createCenterProductsPass(weights));
   // Rounded weights.
   function.addPass(createFoldConstantsPass(weights, Folding::Roundings));
   LowerWeightsPassOptions blocks;
@@ -89,6 +89,7 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
     function.addPass(createViewWeightsPass(weights));
     function.addPass(
         createIntegerProductsPass(weights, {options.explain, "cuda"}));
+    function.addPass(createPadQuadsPass());
     function.addPass(createFoldConstantsPass(weights)); // weights turned round
     function.addPass(createCenterProductsPass(weights));
     function.addPass(createFoldConstantsPass(weights)); // zero points

@@ -101,14 +101,6 @@ void checkTargets(const CompileOptions &options,
     levelsOf(options, {}, errors);
   else if (!options.levels.empty())
     errors.push_back("CPU levels are given, but CPUs are no target");
-  if (hasCuda && options.precisionPlan)
-    for (const OpPrecision &row : options.precisionPlan->ops)
-      if (row.lhs) {
-        errors.push_back("the precision plan has a scale for what '" + row.op +
-                         "' reads, which is for CPUs alone, and CUDA is a "
-                         "target: take scale, zero and shifts out of it");
-        break;
-      }
   if (!hasCuda && !options.sms.empty())
     errors.push_back("compute capabilities are given, but CUDA is no target");
   if (options.stage == EmitStage::Ptx && options.targets[0] != Target::Cuda)

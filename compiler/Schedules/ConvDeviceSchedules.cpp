@@ -5,6 +5,7 @@
 #include "compiler/Schedules/ConvSchedules.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/ConvTiles.h"
+#include "dialects/Kernel/FragmentLayout.h"
 
 using namespace mlir;
 
@@ -13,6 +14,8 @@ namespace {
 
 /// Tiles with fewer maps or pixels would be mostly empty.
 constexpr int64_t fewestMaps = 8, fewestPixels = 4;
+/// Copies to shared memory are of so many bytes or more.
+constexpr int64_t fewestBytes = 4;
 /// A word tells which taps of a window are inside.
 constexpr int64_t mostTapBits = 63;
 /// Of a line of a depthwise filter: there is code for each.
@@ -52,10 +55,15 @@ std::optional<std::string> refusalOfTiles(const KernelView &view,
   if (auto why = refusalOfAll(view, sizes))
     return why;
   Type type = sizes->type();
+  bool isOfBytes = kernel::isConvBytes(schedule);
   if (isMma && !type.isBF16() && !type.isF16())
     return "its operands are neither bf16 nor f16";
-  if (!isMma && !type.isF32())
+  if (isOfBytes && !sizes->isOfBytes())
+    return "its operands are not 8-bit numbers";
+  if (!isMma && !isOfBytes && !type.isF32())
     return "its operands are not f32";
+  if (isOfBytes && (sizes->groups > 1 || sizes->copyBytes() < fewestBytes))
+    return "it has several groups, or channels that do not lie by fours";
   if (sizes->maps < fewestMaps ||
       sizes->rows.asConstant().value_or(fewestPixels) < fewestPixels)
     return "it has so few pixels, or maps in a group, that tiles would be "
@@ -80,7 +88,9 @@ std::optional<std::string> refusalOfSmallTiles(const KernelView &view,
 SmallVector<std::string> withFilter(const KernelView &view) {
   kernel::ConvTilesView sizes = sizesOf(view);
   SmallVector<std::string> layouts(view.body.getNumArguments());
-  layouts[sizes.filter.getArgNumber()] = sizes.layout.name();
+  layouts[sizes.filter.getArgNumber()] =
+      sizes.isOfBytes() ? kernel::FragmentLayout::quads.str()
+                        : sizes.layout.name();
   return layouts;
 }
 
@@ -106,6 +116,29 @@ SmallVector<std::string> layoutsConvMmaSmall(const KernelView &view) {
   return withFilter(view);
 }
 kernel::Expr whenConvMmaSmall(const KernelView &view) {
+  return kernel::hasFewTiles(sizesOf(view));
+}
+
+std::optional<std::string> refusalConvMmaInt8(const KernelView &view) {
+  return refusalOfTiles(view, kernel::convBytesSchedule);
+}
+kernel::Geometry geometryConvMmaInt8(const KernelView &view) {
+  return kernel::tileGeometry(sizesOf(view), kernel::convBytesSchedule);
+}
+SmallVector<std::string> layoutsConvMmaInt8(const KernelView &view) {
+  return withFilter(view);
+}
+
+std::optional<std::string> refusalConvMmaInt8Small(const KernelView &view) {
+  return refusalOfSmallTiles(view, kernel::convBytesSmallSchedule);
+}
+kernel::Geometry geometryConvMmaInt8Small(const KernelView &view) {
+  return kernel::tileGeometry(sizesOf(view), kernel::convBytesSmallSchedule);
+}
+SmallVector<std::string> layoutsConvMmaInt8Small(const KernelView &view) {
+  return withFilter(view);
+}
+kernel::Expr whenConvMmaInt8Small(const KernelView &view) {
   return kernel::hasFewTiles(sizesOf(view));
 }
 

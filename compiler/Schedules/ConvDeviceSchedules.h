@@ -17,6 +17,15 @@ kernel::Geometry geometryConvMmaSmall(const KernelView &view);
 llvm::SmallVector<std::string> layoutsConvMmaSmall(const KernelView &view);
 kernel::Expr whenConvMmaSmall(const KernelView &view);
 
+std::optional<std::string> refusalConvMmaInt8(const KernelView &view);
+kernel::Geometry geometryConvMmaInt8(const KernelView &view);
+llvm::SmallVector<std::string> layoutsConvMmaInt8(const KernelView &view);
+
+std::optional<std::string> refusalConvMmaInt8Small(const KernelView &view);
+kernel::Geometry geometryConvMmaInt8Small(const KernelView &view);
+llvm::SmallVector<std::string> layoutsConvMmaInt8Small(const KernelView &view);
+kernel::Expr whenConvMmaInt8Small(const KernelView &view);
+
 std::optional<std::string> refusalConvSimt(const KernelView &view);
 kernel::Geometry geometryConvSimt(const KernelView &view);
 llvm::SmallVector<std::string> layoutsConvSimt(const KernelView &view);

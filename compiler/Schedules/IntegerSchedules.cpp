@@ -161,8 +161,8 @@ std::optional<std::string> refusalOfBytes(const KernelView &view,
     return "its root is no matmul";
   std::optional<kernel::MatmulView> bytes = kernel::byteProductOf(matmul);
   if (!bytes)
-    return "its operands are not rows of i8, or of ui8 less 128, that lie "
-           "together by fours, and a matrix of i8";
+    return "its operands are not rows of i8 or ui8, or of ui8 less 128, that "
+           "lie together by fours, and a matrix of i8";
   if (!isa<BlockArgument>(bytes->lhs.base))
     return "lhs is computed in the kernel";
   auto rhs = dyn_cast<BlockArgument>(bytes->rhs.base);

@@ -9,6 +9,7 @@
 
 #include "compiler/Transforms/IntegerConvs.h"
 #include "compiler/Transforms/Matching.h"
+#include "compiler/Transforms/PadChannels.h"
 #include "compiler/Transforms/StoredTensors.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 
@@ -85,8 +86,10 @@ std::optional<NarrowFilter> NarrowFilter::of(DenseIntElementsAttr numbers) {
                : DenseElementsAttr::get(zerosType, ArrayRef(zeros))};
 }
 
-std::string refusal(graph::ConvOp op, graph::DequantizeOp image,
-                    graph::DequantizeOp filter) {
+} // namespace
+
+std::string IntegerConvs::refusal(graph::ConvOp op, graph::DequantizeOp image,
+                                  graph::DequantizeOp filter) const {
   SmallVector<graph::Expr> dims = graph::getDims(op.getFilter());
   bool isDepthwise = dims[0].isConstant(op.getGroup()) && dims[1].isConstant(1);
   if (!op.getChannelsLast() || (op.getGroup() != 1 && !isDepthwise))
@@ -103,16 +106,36 @@ std::string refusal(graph::ConvOp op, graph::DequantizeOp image,
   for (Value value : {filter.getScale(), filter.getZeroPoint()})
     if (!isPerMap(value, graph::getRank(op.getFilter())))
       return "scales of the filter differ inside of a map";
-  return "";
+  return isCuda ? refusalOnCuda(op, image, filter) : "";
 }
 
-} // namespace
+/// Others than those that center-products brings into a form for matrix
+/// instructions have no kernel of integers there that is as fast as f32's.
+std::string IntegerConvs::refusalOnCuda(graph::ConvOp op,
+                                        graph::DequantizeOp image,
+                                        graph::DequantizeOp filter) const {
+  constexpr int64_t fewestMaps = 8;
+  SmallVector<graph::Expr> dims = graph::getDims(op.getFilter());
+  if (op.getGroup() != 1)
+    return "GPUs convolve channels by themselves in f32";
+  if (graph::getElementType(filter.getInput()).isUnsignedInteger() ||
+      !isZero(filter.getZeroPoint(), weights))
+    return "GPUs convolve no bytes by a filter that is not i8 or has zero "
+           "points";
+  int64_t channels = dims[1].asConstant().value_or(1);
+  if (dims[0].asConstant().value_or(0) < fewestMaps ||
+      (channels % kernel::quadSteps != 0 &&
+       !canPadQuads(channels, image.getInput())))
+    return "it has few maps, or channels that do not lie by fours";
+  return "";
+}
 
 void IntegerConvs::rewrite(graph::ConvOp op) {
   if (graph::getElementType(op.getResult()).isSignlessInteger(32)) {
     narrowFilter(op);
     lowerViews(op.getInputMutable());
-    if (op.getGroup() != 1)
+    // A GPU's threads have an element each: they read bytes as well.
+    if (op.getGroup() != 1 && !isCuda)
       widenGroups(op);
     return;
   }

@@ -12,8 +12,9 @@ namespace tenon {
 class IntegerConvs {
 public:
   /// Without a store, filters that are constants stay such.
-  IntegerConvs(WeightStore &weights, bool hasStore, bool explain)
-      : weights(weights), hasStore(hasStore), explain(explain) {}
+  IntegerConvs(WeightStore &weights, bool hasStore, bool isCuda, bool explain)
+      : weights(weights), hasStore(hasStore), isCuda(isCuda), explain(explain) {
+  }
 
   /// A convolution of dequantized numbers becomes one of the numbers; one of
   /// i32 comes in the form that kernels take.
@@ -28,6 +29,10 @@ public:
   void multiplyByInverses(mlir::Operation *function);
 
 private:
+  std::string refusal(graph::ConvOp op, graph::DequantizeOp image,
+                      graph::DequantizeOp filter) const;
+  std::string refusalOnCuda(graph::ConvOp op, graph::DequantizeOp image,
+                            graph::DequantizeOp filter) const;
   void makeInteger(graph::ConvOp op, graph::DequantizeOp image,
                    llvm::ArrayRef<mlir::Operation *> views,
                    graph::DequantizeOp filter);
@@ -42,7 +47,7 @@ private:
   void widenGroups(graph::ConvOp op);
 
   WeightStore &weights;
-  bool hasStore, explain, convolves = false;
+  bool hasStore, isCuda, explain, convolves = false;
 };
 
 } // namespace tenon

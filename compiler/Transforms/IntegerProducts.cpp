@@ -200,9 +200,7 @@ struct IntegerProducts : impl::IntegerProductsPassBase<IntegerProducts> {
     Rewriter rewriter(store, isCuda, explain);
     for (graph::MatmulOp op : products)
       rewriter.rewrite(op);
-    if (isCuda)
-      return;
-    IntegerConvs convs(store, weights, explain);
+    IntegerConvs convs(store, weights, isCuda, explain);
     for (graph::ConvOp op : convolutions)
       convs.rewrite(op);
     for (graph::MaxPoolOp op : pools)

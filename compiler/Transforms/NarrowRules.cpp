@@ -56,6 +56,15 @@ bool readsBytes(graph::MatmulOp op) {
          graph::getElementType(op.getLhs()).isF32() && hasDepthOf(op, 4);
 }
 
+/// The same of a convolution's image and filter.
+bool readsBytes(graph::ConvOp op) {
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  return isLargeWeight(op.getFilter()) && op.getChannelsLast() &&
+         op.getGroup() == 1 && filter.getDimSize(0) >= fewestMaps &&
+         (filter.getDimSize(1) % 4 == 0 ||
+          canPadQuads(filter.getDimSize(1), op.getInput()));
+}
+
 /// Whether one of the last two axes is contiguous, and pairs along it begin
 /// at even places.
 bool hasPairs(const kernel::StridedView &view) {
@@ -98,12 +107,13 @@ bool isLargeWeight(Value value) {
 
 bool NarrowRules::staysInBf16(Operation *op, Precision own) const {
   auto matmul = dyn_cast<graph::MatmulOp>(op);
+  auto conv = dyn_cast<graph::ConvOp>(op);
+  if (conv && own == Precision::Int8)
+    return !op->hasAttr(lhsAttribute) || (isCuda && !readsBytes(conv));
   if (isCuda && own == Precision::Int8)
     return !(matmul && readsBytes(matmul));
   if (isCuda)
     return isOfFewBits(own) && !(matmul && readsFewBits(matmul));
-  if (isa<graph::ConvOp>(op) && own == Precision::Int8)
-    return !op->hasAttr(lhsAttribute);
   // Of two that are no weights, or by a stack of matrices: experts.
   if (matmul && own == Precision::Int8)
     return !matmul.getRhs().getDefiningOp<graph::WeightOp>() ||

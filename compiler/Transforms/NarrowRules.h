@@ -32,7 +32,7 @@ public:
 
   /// Whether an op that is to have fewer bits has no kernel for them: on CPUs
   /// attention and convolutions whose images were not calibrated, on CUDA all
-  /// but products by weights.
+  /// but products by weights and convolutions whose images were.
   bool staysInBf16(mlir::Operation *op, Precision own) const;
 
   /// Whether the weight of a product that may round lhs to bf16 comes in few

@@ -261,8 +261,7 @@ private:
 
   bool convolvesBytes(graph::ConvOp op) const {
     std::optional<kernel::IntegerConvView> view = kernel::integerConvViewOf(op);
-    return view && !isCuda &&
-           view->filter.view.base.getDefiningOp<graph::WeightOp>();
+    return view && view->filter.view.base.getDefiningOp<graph::WeightOp>();
   }
 
   /// Whether a CPU's kernel of a convolution of each channel reads bytes.

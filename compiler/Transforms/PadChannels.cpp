@@ -137,6 +137,10 @@ bool canPadImage(Value image) {
   return isGiven(image) || graph::isPointwise(image.getDefiningOp());
 }
 
+bool canPadQuads(int64_t channels, Value image) {
+  return channels <= mostChannels && canPadImage(image);
+}
+
 bool canPadChannels(graph::ConvOp op) {
   std::optional<int64_t> channels =
       graph::getDims(op.getFilter())[1].asConstant();

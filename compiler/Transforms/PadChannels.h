@@ -11,6 +11,9 @@ namespace tenon {
 /// Whether an image is moved, or computed element by element, by a kernel that
 /// can write another channel.
 bool canPadImage(mlir::Value image);
+/// Whether an image of bytes can get channels of zeros so that they lie by
+/// fours: it is such, and has so few that windows are little larger with them.
+bool canPadQuads(int64_t channels, mlir::Value image);
 /// A value with zeros behind the elements of its axes, to these sizes; and so
 /// many in front of them.
 mlir::Value padded(mlir::OpBuilder &builder, mlir::Location loc,

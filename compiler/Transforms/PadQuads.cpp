@@ -22,16 +22,12 @@ namespace tenon {
 
 namespace {
 
-/// Beyond these the channels more would be little of a window, but copying the
-/// image much.
-constexpr int64_t mostChannels = 15;
-
 bool canPad(graph::ConvOp op, const kernel::IntegerConvView &view) {
   int64_t channels =
       cast<RankedTensorType>(op.getFilter().getType()).getDimSize(1);
   // A zero point is no number of the filter: to it zeros are not nothing.
-  return channels % kernel::quadSteps != 0 && channels <= mostChannels &&
-         !view.filter.zero && canPadImage(view.input.view.base);
+  return channels % kernel::quadSteps != 0 && !view.filter.zero &&
+         canPadQuads(channels, view.input.view.base);
 }
 
 /// Whether a value holds one number per channel, as smoothing's scales do.

@@ -13,11 +13,11 @@ namespace {
 /// Bytes of the narrowest copies to shared memory.
 constexpr int64_t fewestBytes = 4;
 
-/// Whether numbers less their zero point are i8, or are with one bit turned.
+/// Whether numbers less their zero point are bytes, or are with one bit turned.
 bool isCentered(const IntegerFactor &factor) {
-  if (factor.isSigned())
-    return !factor.zero;
-  return factor.zero && graph::isConstantOf(factor.zero, byteMiddle);
+  if (!factor.zero)
+    return true;
+  return !factor.isSigned() && graph::isConstantOf(factor.zero, byteMiddle);
 }
 
 } // namespace
@@ -48,6 +48,11 @@ std::optional<MatmulView> byteProductOf(graph::MatmulOp op) {
                     {},
                     {},
                     {}};
+}
+
+bool countsFromMiddle(graph::MatmulOp op) {
+  std::optional<IntegerMatmulView> bytes = integerMatmulViewOf(op);
+  return bytes && bytes->lhs.zero;
 }
 
 } // namespace tenon::kernel

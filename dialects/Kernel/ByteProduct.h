@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Of the products of IntegerMatmulView.h, those that devices' matrix
-// instructions take as they are: numbers with a sign on both sides, and no zero
-// points. A lhs of ui8 less 128 is such once one bit is turned.
+// instructions take as they are: bytes by a weight of i8, without zero points.
+// A lhs of ui8 less 128 is such once one bit is turned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +25,9 @@ bool liesByFours(const StridedView &rows);
 /// points are others, a row of lhs does not lie together by four steps, or rhs
 /// is not read as it is stored.
 std::optional<MatmulView> byteProductOf(graph::MatmulOp op);
+
+/// Whether the lhs of such a product is of ui8 less 128.
+bool countsFromMiddle(graph::MatmulOp op);
 
 } // namespace tenon::kernel
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/ConvTiles.h"
+#include "dialects/Kernel/IntegerMatmulView.h"
 
 using namespace mlir;
 
@@ -18,9 +19,12 @@ constexpr int64_t mostProducts = 256;
 /// Threads that keep a large device busy.
 constexpr int64_t wantedThreads = int64_t(1) << 15;
 
-/// The block argument that an operand is, by itself or widened from bf16.
+/// The block argument that an operand is, by itself or widened from bf16 or,
+/// to i32, from a byte.
 BlockArgument argumentOf(Value operand) {
   Value narrow = behindWidening(operand);
+  if (std::optional<IntegerFactor> bytes = integerFactorInPlace(operand))
+    narrow = bytes->zero ? Value() : bytes->view.base;
   return dyn_cast<BlockArgument>(narrow ? narrow : operand);
 }
 
@@ -109,7 +113,10 @@ std::optional<ConvTilesView> convTilesViewOf(graph::ConvOp op,
   view.filter = argumentOf(op.getFilter());
   if (!view.image || !view.filter)
     return refuse("an operand of the convolution is computed in the kernel");
-  if (graph::getElementType(view.image) != graph::getElementType(view.filter))
+  Type filterType = graph::getElementType(view.filter);
+  if (view.isOfBytes() && !filterType.isSignlessInteger(8))
+    return refuse("it is of bytes, but the filter is not i8");
+  if (!view.isOfBytes() && view.type() != filterType)
     return refuse("its operands are of two types");
   auto type = cast<RankedTensorType>(view.filter.getType());
   if (!type.hasStaticShape())
@@ -177,6 +184,10 @@ bool isConvMma(StringRef schedule) {
   return schedule == convMmaSchedule || schedule == convMmaSmallSchedule;
 }
 
+bool isConvBytes(StringRef schedule) {
+  return schedule == convBytesSchedule || schedule == convBytesSmallSchedule;
+}
+
 bool isConvTf32(StringRef schedule) {
   return schedule == convTf32Schedule || schedule == convTf32SmallSchedule;
 }
@@ -196,6 +207,10 @@ std::optional<DeviceTile> convTileOf(const ConvTilesView &view,
     tile = isSmall(schedule) ? DeviceTile{64, 64, 32, 4, 128, 0}
                              : DeviceTile{128, columns, 32, 4, 2 * columns, 0};
     tile.sharedBytes = tile.depth * (tile.rows + tile.columns) * 2;
+  } else if (isConvBytes(schedule)) {
+    tile = isSmall(schedule) ? DeviceTile{64, 64, 64, 4, 128, 0}
+                             : DeviceTile{128, columns, 64, 4, 2 * columns, 0};
+    tile.sharedBytes = tile.depth * (tile.rows + tile.columns);
   } else if (isConvTf32(schedule) || isConvTf32x3(schedule)) {
     tile = isSmall(schedule) ? DeviceTile{64, 64, 16, 4, 128, 0}
                              : DeviceTile{128, columns, 16, 4, 2 * columns, 0};
@@ -239,7 +254,7 @@ Expr tilePiecesOf(const ConvTilesView &view, StringRef schedule) {
     return number(1);
   DeviceTile tile = *convTileOf(view, schedule);
   return tilePieces(tilesOf(view, schedule), tile, number(view.depth()),
-                    isConvMma(schedule));
+                    isConvMma(schedule) || isConvBytes(schedule));
 }
 
 Geometry tileGeometry(const ConvTilesView &view, StringRef schedule) {

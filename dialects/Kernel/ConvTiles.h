@@ -8,6 +8,10 @@
 // the right is the filter, packed as one panel of all maps of a group (see
 // FilterLayout.h), whose rows are whole copies of 16 bytes.
 //
+// A convolution of i32 is one of bytes where its operands are casts of an image
+// of i8 or ui8 and of a filter of i8: of one group, its filter lies as
+// FragmentLayout.h has bytes.
+//
 // Where no window of one group leaves the image along the last axis, its taps
 // there and their channels lie together, and count as channels of one tap.
 //
@@ -29,6 +33,8 @@ constexpr llvm::StringLiteral convSimtSchedule = "ConvSimt";
 constexpr llvm::StringLiteral convSimtSmallSchedule = "ConvSimtSmall";
 constexpr llvm::StringLiteral convMmaSchedule = "ConvMma";
 constexpr llvm::StringLiteral convMmaSmallSchedule = "ConvMmaSmall";
+constexpr llvm::StringLiteral convBytesSchedule = "ConvMmaInt8";
+constexpr llvm::StringLiteral convBytesSmallSchedule = "ConvMmaInt8Small";
 constexpr llvm::StringLiteral convTf32Schedule = "ConvTf32";
 constexpr llvm::StringLiteral convTf32SmallSchedule = "ConvTf32Small";
 constexpr llvm::StringLiteral convTf32x3Schedule = "ConvTf32x3";
@@ -63,6 +69,7 @@ struct ConvTilesView {
   /// Bits that tell which taps of a window lie inside.
   int64_t tapBits() const;
   mlir::Type type() const { return graph::getElementType(image); }
+  bool isOfBytes() const { return graph::byteWidth(type()) == 1; }
   /// Bytes of the widest copies of channels of one tap, up to 16, that all
   /// begin at multiples of them.
   int64_t copyBytes() const;
@@ -72,9 +79,10 @@ struct ConvTilesView {
 std::optional<ConvTilesView> convTilesViewOf(graph::ConvOp op,
                                              std::string &why);
 
-/// Of those schedules: whether one multiplies 16 bits by mma.sync, or tf32, or
-/// that in two parts; and its tiles, nothing for others.
+/// Of those schedules: whether one multiplies 16 bits by mma.sync, or bytes, or
+/// tf32, or that in two parts; and its tiles, nothing for others.
 bool isConvMma(llvm::StringRef schedule);
+bool isConvBytes(llvm::StringRef schedule);
 bool isConvTf32(llvm::StringRef schedule);
 bool isConvTf32x3(llvm::StringRef schedule);
 std::optional<DeviceTile> convTileOf(const ConvTilesView &view,

@@ -22,6 +22,18 @@ std::optional<FragmentLayout> FragmentLayout::parse(llvm::StringRef name) {
   return std::nullopt;
 }
 
+std::optional<FragmentLayout::Matrix>
+FragmentLayout::matrixOf(llvm::ArrayRef<int64_t> shape) const {
+  if (shape.size() == 2)
+    return Matrix{shape[0], shape[1]};
+  if (shape.size() < 3 || !isOfQuads || parts != 1)
+    return std::nullopt;
+  int64_t depth = 1;
+  for (int64_t size : shape.drop_front())
+    depth *= size;
+  return Matrix{depth, shape[0]};
+}
+
 int64_t FragmentLayout::blocks(int64_t rows) const {
   return int64_t(llvm::divideCeil(rows, steps()));
 }

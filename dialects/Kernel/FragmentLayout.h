@@ -15,7 +15,8 @@
 //                words, four steps each: bytes 0, 2, 1 and 3
 //   "quads32"    numbers of 8 bits as [ceil(N / 32)][ceil(K / 64)][4][lane][4]
 //                words, in the order of k: a lane has sixteen steps of a block
-//                of 64, from 16 * t on, for products of bytes
+//                of 64, from 16 * t on, for products of bytes. A filter
+//                [M, C, taps..] is the matrix [taps.. * C, M]
 //   "sides32"    scales or zero points [B, N] as [ceil(N / 32)][B][g][4]
 //
 // and all with "_halves" behind: of the left and the right half of the columns,
@@ -26,6 +27,7 @@
 #ifndef TENON_DIALECTS_KERNEL_FRAGMENTLAYOUT_H
 #define TENON_DIALECTS_KERNEL_FRAGMENTLAYOUT_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <optional>
@@ -46,6 +48,13 @@ struct FragmentLayout {
 
   /// nullopt for any other layout.
   static std::optional<FragmentLayout> parse(llvm::StringRef name);
+
+  /// The rows and columns of the matrix that a weight of that shape is; nullopt
+  /// where the layout has none of it.
+  struct Matrix {
+    int64_t rows, columns;
+  };
+  std::optional<Matrix> matrixOf(llvm::ArrayRef<int64_t> shape) const;
 
   /// Rows of a block.
   int64_t steps() const {

@@ -59,7 +59,7 @@ OF_EACH_KIND = (
     "convnext_ts17", "t5_decoder_ts17", "whisper_encoder_ts17", "swin_ts17",
     "mlp_ts17", "moe_dy20", "mixer_dy20", "gemma2_ts17", "qwen2_ts17",
     "phi3_ts17", "clip_text_ts17", "opt_t5_decoder_merged", "bert_fp16",
-    "resnet_fp16", "bert_int8qdq", "llama_int4")
+    "resnet_fp16", "resnet_int8qdq", "bert_int8qdq", "llama_int4")
 # Decoders wait for weights, and are timed with fewer bits of them as well.
 TIMED_IN = {"gpt2": ("bf16", "int8-weights", "int4-weights")}
 TIMED = ("bert", "gpt2", "vit", "resnet", "convnext", "swin", "t5_encoder",

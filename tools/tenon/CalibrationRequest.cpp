@@ -27,12 +27,10 @@ std::string tenon::refusalOfCalibration(const CompileOptions &options) {
            "static, for int8-weights, int4-weights and plans with "
            "\"compensated\" ops, whose weights it rounds, and for "
            "--precision=auto";
-  if (!llvm::is_contained(options.targets, Target::Cuda))
+  if (!rounds || !llvm::is_contained(options.targets, Target::Cuda))
     return "";
-  return rounds ? "--calibrate rounds weights in few bits for CPUs alone, and "
-                  "CUDA is a target: leave it out, or say --target=cpu"
-                : "--calibrate is for CPUs alone, and CUDA is a target: "
-                  "without it, int8 makes a scale for each row at run time";
+  return "--calibrate rounds weights in few bits for CPUs alone, and CUDA is a "
+         "target: leave it out, or say --target=cpu";
 }
 
 llvm::Error tenon::calibrate(const std::string &model, CompileOptions &options,

@@ -1,9 +1,9 @@
 //===- ByteTiles.cpp - Tiles of products of 8-bit numbers -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of i8 by the matrix instructions of warps, exact sums in i32. A lane
-// has sixteen steps of k of each of its columns and rows, which are two
-// instructions' worth.
+// Products of bytes by a weight of i8 by the matrix instructions of warps,
+// exact sums in i32. A lane has sixteen steps of k of each of its columns and
+// rows, which are two instructions' worth.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +23,18 @@ constexpr kernel::FragmentLayout layout = {8, 1, /*isOfQuads=*/true};
 class ByteTile : public ColumnTile {
 public:
   ByteTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile,
-           BlockArgument rhs, int64_t depth)
+           const ByteOperands &operands)
       : ColumnTile(e, product, tile, /*halves=*/1, layout.blockBytes(1)),
-        rhs(rhs), blocks(layout.blocks(depth)) {}
+        operands(operands), blocks(layout.blocks(operands.depth)),
+        kind(product.lhs->type.isUnsignedInteger() && !operands.isFromMiddle
+                 ? ptx::Mma::S8U8
+                 : ptx::Mma::S8) {}
 
 protected:
   Value addressOf(size_t, Value panel, Value block) override {
     Value ordinal = e.add(e.mul(panel, e.number(blocks)), block);
-    return e.address(e.argumentBuffer(rhs.getArgNumber()), e.b.getI8Type(),
+    return e.address(e.argumentBuffer(operands.rhs.getArgNumber()),
+                     e.b.getI8Type(),
                      e.mul(ordinal, e.number(layout.blockBytes(1))));
   }
 
@@ -53,7 +57,7 @@ protected:
         steps = centered(loadWords(e, rowAt(stage, row), 4));
       for (size_t step = 0; step < 4; step += 2)
         sum = ptx::MmaOp::create(
-            e.b, ptx::Mma::S8,
+            e.b, kind,
             together(e,
                      {columns[step][first], columns[step][first + 1],
                       columns[step + 1][first], columns[step + 1][first + 1]}),
@@ -66,7 +70,7 @@ private:
   /// Of ui8, less 128: the upper bit, turned, is a sign. What is not there is
   /// not 0 then, but meets zeros of the weight.
   SmallVector<Value> centered(SmallVector<Value> words) {
-    if (!product.lhs->type.isUnsignedInteger())
+    if (!operands.isFromMiddle)
       return words;
     Value signs = arith::ConstantIntOp::create(e.b, int32_t(0x80808080), 32);
     for (Value &each : words)
@@ -74,18 +78,17 @@ private:
     return words;
   }
 
-  BlockArgument rhs;
+  const ByteOperands operands;
   const int64_t blocks;
+  const ptx::Mma kind;
   SmallVector<Value> steps; // Of the row whose products are made.
 };
 
 } // namespace
 
-void emitByteTile(DeviceEmitter &e, MatmulProduct &product,
-                  kernel::DeviceTile tile, Value ordinal) {
-  auto rhs = cast<BlockArgument>(product.view.rhs.base);
-  ByteTile(e, product, tile, rhs, *product.view.depth.asConstant())
-      .emit(ordinal);
+void emitByteTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile,
+                  const ByteOperands &operands, Value ordinal) {
+  ByteTile(e, product, tile, operands).emit(ordinal);
 }
 
 } // namespace tenon::cuda

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/Prediction.h"
-#include "dialects/Kernel/DeviceTiles.h"
+#include "dialects/Kernel/ConvTiles.h"
 #include "dialects/Kernel/FragmentLayout.h"
 #include "dialects/Kernel/PointwiseView.h"
 #include "dialects/Kernel/RowTile.h"
@@ -23,7 +23,7 @@ constexpr double enoughThreads = 512;
 /// Multiply-adds per second that a schedule's instructions allow: of tf32, half
 /// as many as of 16 bits, and of 8 twice as many.
 double peakOf(StringRef schedule, const Device &device) {
-  if (kernel::isByteSchedule(schedule))
+  if (kernel::isByteSchedule(schedule) || kernel::isConvBytes(schedule))
     return device.halfFlops * 2;
   if (schedule.contains("Mma"))
     return device.halfFlops;
@@ -153,8 +153,8 @@ private:
       int64_t width = graph::byteWidth(type.getElementType());
       std::optional<int64_t> known;
       if (auto layout = kernel::FragmentLayout::parse(name))
-        known =
-            layout->totalBytes(type.getDimSize(0), type.getDimSize(1), width);
+        if (auto matrix = layout->matrixOf(type.getShape()))
+          known = layout->totalBytes(matrix->rows, matrix->columns, width);
       bytes += known.value_or(type.getNumElements() * width);
     }
     return bytes;

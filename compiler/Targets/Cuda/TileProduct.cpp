@@ -338,6 +338,12 @@ LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {
     kernel::Expr pieces = kernel::tilePiecesOf(*view, schedule);
     if (!pieces.isConstant(1))
       product.pieces = e.valueOf(pieces);
+    if (kernel::isConvBytes(schedule)) {
+      emitByteTile(e, product, tile,
+                   {view->filter, view->depth(), /*isFromMiddle=*/false},
+                   ordinal);
+      return success();
+    }
     auto emit = kernel::isConvMma(schedule)      ? emitMmaTile
                 : kernel::isConvTf32(schedule)   ? emitTf32Tile
                 : kernel::isConvTf32x3(schedule) ? emitTf32x3Tile
@@ -356,7 +362,10 @@ LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {
   if (!pieces.isConstant(1))
     product.pieces = e.valueOf(pieces);
   if (isOfBytes) {
-    emitByteTile(e, product, tile, ordinal);
+    emitByteTile(e, product, tile,
+                 {cast<BlockArgument>(view->rhs.base),
+                  *view->depth.asConstant(), kernel::countsFromMiddle(op)},
+                 ordinal);
     return success();
   }
   if (view->quantized) {

@@ -115,9 +115,15 @@ void emitFewBitsTile(DeviceEmitter &e, Product &product,
                      kernel::DeviceTile tile, const kernel::QuantizedRhs &rhs,
                      Value ordinal);
 
-/// A tile of a product of 8-bit numbers (see dialects/Kernel/ByteProduct.h).
-void emitByteTile(DeviceEmitter &e, MatmulProduct &product,
-                  kernel::DeviceTile tile, Value ordinal);
+/// A tile of a product of 8-bit numbers (see dialects/Kernel/ByteProduct.h) by
+/// a weight of so many rows; those of lhs may be ui8 less 128.
+struct ByteOperands {
+  mlir::BlockArgument rhs;
+  int64_t depth;
+  bool isFromMiddle;
+};
+void emitByteTile(DeviceEmitter &e, Product &product, kernel::DeviceTile tile,
+                  const ByteOperands &operands, Value ordinal);
 
 /// A tile of a product of f32 by the matrix instructions: of factors rounded to
 /// tf32, and of factors split in two parts of that.

@@ -231,6 +231,37 @@ TEST_F(WeightPlanTest, PacksFewBitsAsWarpsReadThem) {
           number(row, n));
 }
 
+/// A filter is the matrix whose rows are the channels of one tap after another.
+TEST_F(WeightPlanTest, PacksFiltersOfBytesAsWarpsReadThem) {
+  constexpr int64_t maps = 40, channels = 12, taps = 9;
+  auto number = [](int64_t map, int64_t channel, int64_t tap) {
+    return (map * 31 + channel * 7 + tap * 3) % 251 - 125;
+  };
+  std::vector<char> bytes;
+  for (int64_t at = 0; at < maps * channels * taps; ++at)
+    bytes.push_back(
+        char(number(at / taps / channels, at / taps % channels, at % taps)));
+  const Weight *weight = llvm::cantFail(
+      store.addOwned("filter", mlir::IntegerType::get(&context, 8),
+                     {maps, channels, 3, 3}, std::move(bytes)));
+  WeightPlan plan(store);
+  PlacedWeight placed = llvm::cantFail(plan.place(weight->name, "quads32"));
+  std::vector<char> all;
+  layOut(placed, [&](llvm::ArrayRef<char> part) {
+    all.insert(all.end(), part.begin(), part.end());
+  });
+  ASSERT_EQ(all.size(), size_t(2 * 2 * 2048));
+  ASSERT_EQ(all.size(), placed.bytes);
+  for (int64_t n = 0; n < 64; ++n)
+    for (int64_t k = 0; k < 128; ++k) {
+      bool isThere = n < maps && k < channels * taps;
+      int64_t lane = n % 8 * 4 + k % 64 / 16, block = n / 32 * 2 + k / 64;
+      EXPECT_EQ(all[size_t(block * 2048 + k % 16 / 4 * 512 + lane * 16 +
+                           n % 32 / 8 * 4 + k % 4)],
+                isThere ? number(n, k % channels, k / channels) : 0);
+    }
+}
+
 TEST_F(WeightPlanTest, PacksRoundedWeightsInPairsOfRows) {
   constexpr int64_t rows = 301, columns = 50; // Chunks, and half a pair.
   add("w", {rows, columns}, 0);

@@ -28,8 +28,8 @@ func.func @dynamic(%x: tensor<2x4x64xui8>, %z: tensor<ui8>) -> tensor<2x4x32xi32
 
 // -----
 
-// Numbers with a sign stay as they are, and lose their zero point, here of rank
-// 1; those of ui8 without one have to be counted from 128, too.
+// Numbers with a sign lose their zero point, here of rank 1; without one bytes
+// stay as they are.
 
 // CHECK-LABEL: @signed
 // CHECK:      %[[L:.*]] = graph.cast %arg0
@@ -37,9 +37,9 @@ func.func @dynamic(%x: tensor<2x4x64xui8>, %z: tensor<ui8>) -> tensor<2x4x32xi32
 // CHECK:      graph.matmul %[[L]],
 // CHECK:      graph.add
 // CHECK-LABEL: @no_zero
-// CHECK:      %[[C:.*]] = graph.sub
-// CHECK-NEXT: graph.matmul %[[C]],
-// CHECK:      graph.add
+// CHECK-NOT:  graph.sub
+// CHECK-NOT:  graph.add
+// CHECK:      return
 func.func @signed(%x: tensor<4x64xi8>, %z: tensor<1xi32>) -> tensor<4x32xi32> {
   %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
   %0 = graph.cast %x : (tensor<4x64xi8>) -> tensor<4x64xi32>
@@ -62,12 +62,11 @@ func.func @no_zero(%x: tensor<4x64xui8>) -> tensor<4x32xi32> {
 // sums of rows; from 128 they leave none.
 
 // CHECK-LABEL: @weights
-// CHECK:      %[[C:.*]] = graph.sub %{{.*}} : (tensor<4x64xi32>, tensor<i32>)
+// CHECK:      %[[C:.*]] = graph.cast %arg0
 // CHECK:      %[[W:.*]] = graph.weight {{.*}}name = "u.centered"{{.*}} -> tensor<64x32xi8>
 // CHECK:      %[[B:.*]] = graph.cast %[[W]]
 // CHECK:      %[[P:.*]] = graph.matmul %[[C]], %[[B]]
-// CHECK:      graph.weight {{.*}}name = "u.sums"
-// CHECK:      graph.add
+// CHECK-NOT:  sums
 // CHECK:      graph.reduce %[[C]] {axes = array<i64: 1>, {{.*}} -> tensor<4x1xi32>
 // CHECK-NEXT: graph.mul {{.*}} -> tensor<4x32xi32>
 // CHECK-NEXT: graph.add
@@ -114,4 +113,55 @@ func.func @stays(%x: tensor<4x64xui8>, %z: tensor<4x1xi32>, %y: tensor<4x63xui8>
   %12 = graph.cast %11 : (tensor<64x64xui8>) -> tensor<64x64xi32>
   %13 = graph.matmul %0, %12 : (tensor<4x64xi32>, tensor<64x64xi32>) -> tensor<4x64xi32>
   return %3, %5, %10, %13 : tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x32xi32>, tensor<4x64xi32>
+}
+
+// -----
+
+// An image gets a border of its zero point, and each pixel less the sums of the
+// filter's maps times it; where no window leaves the image, no border.
+
+// CHECK-LABEL: @images
+// CHECK:      %[[Z:.*]] = graph.cast %arg1 : (tensor<ui8>) -> tensor<i32>
+// CHECK:      %[[B:.*]] = graph.pad %arg0, %arg1 {low = #graph.dims<0, 1, 0, 0>, mode = #graph<pad_mode constant>} : {{.*}} -> tensor<?x9x8x16xui8
+// CHECK-NEXT: %[[W:.*]] = graph.cast %[[B]]
+// CHECK-NEXT: %[[Y:.*]] = graph.conv %[[W]], %{{.*}}pads = #graph.dims<0, 0, 0, 0>
+// CHECK-NEXT: %[[SUMS:.*]] = graph.weight {{.*}}name = "w.sums"} : () -> tensor<8xi32>
+// CHECK-NEXT: %[[REST:.*]] = graph.mul %[[SUMS]], %[[Z]]
+// CHECK-NEXT: graph.sub %[[Y]], %[[REST]]
+// CHECK-NOT:  graph.pad
+// CHECK:      graph.conv
+// CHECK:      graph.sub
+// CHECK:      return
+func.func @images(%x: tensor<?x7x6x16xui8, #graph.dims<n, 7, 6, 16>>, %z: tensor<ui8>)
+    -> (tensor<?x7x6x8xi32, #graph.dims<n, 7, 6, 8>>, tensor<?x5x4x8xi32, #graph.dims<n, 5, 4, 8>>) {
+  %w = graph.weight {name = "w"} : () -> tensor<8x16x3x3xi8>
+  %0 = graph.cast %x : (tensor<?x7x6x16xui8, #graph.dims<n, 7, 6, 16>>) -> tensor<?x7x6x16xi32, #graph.dims<n, 7, 6, 16>>
+  %1 = graph.cast %z : (tensor<ui8>) -> tensor<i32>
+  %2 = graph.sub %0, %1 : (tensor<?x7x6x16xi32, #graph.dims<n, 7, 6, 16>>, tensor<i32>) -> tensor<?x7x6x16xi32, #graph.dims<n, 7, 6, 16>>
+  %3 = graph.cast %w : (tensor<8x16x3x3xi8>) -> tensor<8x16x3x3xi32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 0, 1, 2>, group = 1, channels_last} : (tensor<?x7x6x16xi32, #graph.dims<n, 7, 6, 16>>, tensor<8x16x3x3xi32>) -> tensor<?x7x6x8xi32, #graph.dims<n, 7, 6, 8>>
+  %5 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<?x7x6x16xi32, #graph.dims<n, 7, 6, 16>>, tensor<8x16x3x3xi32>) -> tensor<?x5x4x8xi32, #graph.dims<n, 5, 4, 8>>
+  return %4, %5 : tensor<?x7x6x8xi32, #graph.dims<n, 7, 6, 8>>, tensor<?x5x4x8xi32, #graph.dims<n, 5, 4, 8>>
+}
+
+// -----
+
+// Without a zero point images stay, and so do those of filters of ui8, whose
+// windows would have to be summed.
+
+// CHECK-LABEL: @images_stay
+// CHECK-NOT: graph.pad
+// CHECK-NOT: sums
+// CHECK: return
+func.func @images_stay(%x: tensor<1x7x6x16xui8>) -> (tensor<1x7x6x8xi32>, tensor<1x7x6x8xi32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<8x16x3x3xi8>
+  %u = graph.weight {name = "u"} : () -> tensor<8x16x3x3xui8>
+  %z = graph.constant {value = dense<5> : tensor<i32>} : () -> tensor<i32>
+  %0 = graph.cast %x : (tensor<1x7x6x16xui8>) -> tensor<1x7x6x16xi32>
+  %1 = graph.cast %w : (tensor<8x16x3x3xi8>) -> tensor<8x16x3x3xi32>
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<1x7x6x16xi32>, tensor<8x16x3x3xi32>) -> tensor<1x7x6x8xi32>
+  %3 = graph.sub %0, %z : (tensor<1x7x6x16xi32>, tensor<i32>) -> tensor<1x7x6x16xi32>
+  %4 = graph.cast %u : (tensor<8x16x3x3xui8>) -> tensor<8x16x3x3xi32>
+  %5 = graph.conv %3, %4 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<1x7x6x16xi32>, tensor<8x16x3x3xi32>) -> tensor<1x7x6x8xi32>
+  return %2, %5 : tensor<1x7x6x8xi32>, tensor<1x7x6x8xi32>
 }

@@ -62,9 +62,26 @@ std::vector<char> inFragments(const reference::Tensor &tensor, int64_t bits,
   return packed;
 }
 
+/// A filter [M, C, taps..] as the matrix [taps.. * C, M].
+reference::Tensor asMatrix(const reference::Tensor &filter) {
+  if (filter.shape.size() == 2)
+    return filter;
+  std::vector<char> bytes = filter.toBytes(), turned(bytes.size());
+  int64_t maps = filter.shape[0], channels = filter.shape[1];
+  int64_t depth = int64_t(bytes.size()) / maps, taps = depth / channels;
+  for (int64_t map = 0; map < maps; ++map)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap)
+        turned[(tap * channels + c) * maps + map] =
+            bytes[(map * channels + c) * taps + tap];
+  return llvm::cantFail(
+      reference::Tensor::fromBytes(filter.element, {depth, maps}, turned));
+}
+
 /// A matrix [K, N] of bytes as warps multiply it: sixteen steps of four columns
 /// for a lane.
-std::vector<char> inQuads(const reference::Tensor &tensor) {
+std::vector<char> inQuads(const reference::Tensor &weight) {
+  reference::Tensor tensor = asMatrix(weight);
   std::vector<char> bytes = tensor.toBytes();
   int64_t depth = tensor.shape[0], columns = tensor.shape[1];
   int64_t blocks = (depth + 63) / 64;
