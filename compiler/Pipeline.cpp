@@ -124,6 +124,11 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
   buildTargetGraphPipeline(pm, weights, options,
                            options.graphTarget.value_or(target), precisions,
                            probes);
+  // CPUs convolve by filters of f32, or pairs of channels; GPUs by any of 16
+  // bits.
+  if (options.graphTarget.value_or(target) != target)
+    pm.addNestedPass<func::FuncOp>(
+        createFoldConstantsPass(weights, Folding::WideFilters));
   if (options.stage == EmitStage::Graph)
     return;
   // graph -> kernel.region: which ops share a kernel.

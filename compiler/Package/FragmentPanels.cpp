@@ -55,6 +55,16 @@ public:
     sink(panel);
   }
 
+  /// The sums of a filter's columns.
+  void packSums(int64_t columns, ByteSink sink) const {
+    std::vector<int32_t> sums(llvm::alignTo(columns, fragmentColumns), 0);
+    for (int64_t n = 0; n < columns; ++n)
+      for (int64_t k = 0; k < depth; ++k)
+        sums[size_t(n)] += filter->read(k, n);
+    sink({reinterpret_cast<const char *>(sums.data()),
+          sums.size() * sizeof sums[0]});
+  }
+
 private:
   void put(int64_t k, int64_t n, int64_t bit, char *block) const {
     if (filter) {
@@ -79,10 +89,9 @@ private:
 std::optional<uint64_t> tenon::fragmentBytes(const Weight &weight,
                                              const FragmentLayout &layout) {
   std::optional<int64_t> width = MatrixSource::widthOf(weight);
-  auto matrix = layout.matrixOf(weight.shape);
-  if (!width || !matrix || (layout.bits != 0 && *width != 1))
+  if (!width || (layout.bits != 0 && *width != 1))
     return std::nullopt;
-  return layout.totalBytes(matrix->rows, matrix->columns, *width);
+  return layout.bytesOf(weight.shape, *width);
 }
 
 void tenon::packFragments(const PlacedWeight &placed,
@@ -94,4 +103,6 @@ void tenon::packFragments(const PlacedWeight &placed,
     for (int64_t part = 0; part < layout.parts; ++part)
       packer.pack(part * columns + n, std::min(fragmentColumns, columns - n),
                   sink);
+  if (placed.weight->shape.size() > 2)
+    packer.packSums(columns, sink);
 }

@@ -6,10 +6,6 @@
 // a weight that is the product of the i8, plus the sums of the weight's columns
 // times 128 - z. All of it modulo 2^32, as products of i32 are.
 //
-// Of convolutions, the image gets a border of its zero point, so that what lies
-// around it is as good as inside. Each pixel is then that of the numbers, less
-// the sums of the filter's maps times z.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Int8Products.h"
@@ -18,7 +14,7 @@
 #include "compiler/Transforms/QuantizedFactors.h"
 #include "compiler/Weights/WeightStore.h"
 #include "dialects/Kernel/ByteProduct.h"
-#include "dialects/Kernel/IntegerConvView.h"
+#include "dialects/Kernel/IntegerMatmulView.h"
 
 using namespace mlir;
 
@@ -48,38 +44,12 @@ std::vector<char> columnSums(ArrayRef<char> bytes, size_t columns, bool turns) {
   return result;
 }
 
-/// The sums of a filter's maps, i32.
-std::vector<char> mapSums(ArrayRef<char> bytes, size_t maps) {
-  std::vector<int32_t> sums(maps, 0);
-  for (size_t i = 0; i < bytes.size(); ++i)
-    sums[i / (bytes.size() / maps)] += int8_t(bytes[i]);
-  std::vector<char> result(maps * sizeof sums[0]);
-  std::memcpy(result.data(), sums.data(), result.size());
-  return result;
-}
-
 /// A zero point that is not known to be 0; null for others.
 Value zeroOf(const kernel::IntegerFactor &factor, const WeightStore *weights) {
   Value known = factor.zero;
   if (auto cast = known ? known.getDefiningOp<graph::CastOp>() : nullptr)
     known = cast.getInput();
   return known && weights && isZero(known, *weights) ? Value() : factor.zero;
-}
-
-/// What is made of a weight's bytes, of which only tests have none.
-Value stored(OpBuilder &b, WeightStore *weights, graph::WeightOp weight,
-             StringRef suffix, ArrayRef<graph::Expr> dims, Type element,
-             function_ref<std::vector<char>(ArrayRef<char>)> make) {
-  auto type = cast<RankedTensorType>(graph::tensorOf(dims, element));
-  std::string name = (weight.getName() + suffix).str();
-  const Weight *source = weights ? weights->lookup(weight.getName()) : nullptr;
-  if (source) {
-    std::vector<char> bytes = make(source->bytes());
-    const Weight *made = llvm::cantFail(
-        weights->addOwned(name, element, type.getShape(), std::move(bytes)));
-    name = made->name;
-  }
-  return graph::WeightOp::create(b, weight.getLoc(), type, name);
 }
 
 class Centering {
@@ -143,10 +113,10 @@ private:
       lower = graph::SubOp::create(b, loc, zero.getType(), from, zero);
     }
     if (!isSigned && isRhs)
-      wide = castTo(b, loc,
-                    stored(b, weights, weight, ".centered",
-                           graph::getDims(wide), b.getI8Type(), turned),
-                    i32);
+      wide = castTo(
+          b, loc,
+          stored(".centered", graph::getDims(wide), b.getI8Type(), turned),
+          i32);
     else if (!isSigned)
       wide = graph::SubOp::create(b, loc, wide.getType(), wide, from);
     return {wide, lower};
@@ -155,10 +125,9 @@ private:
   /// Those of the weight less its zero points, [N] or [1, N].
   Value sumsOfColumns(bool turns, Value lower) {
     graph::Expr columns = graph::getDims(weight.getResult()).back();
-    Value sums = stored(
-        b, weights, weight, ".sums", {columns}, i32, [&](ArrayRef<char> bytes) {
-          return columnSums(bytes, size_t(*columns.asConstant()), turns);
-        });
+    Value sums = stored(".sums", {columns}, i32, [&](ArrayRef<char> bytes) {
+      return columnSums(bytes, size_t(*columns.asConstant()), turns);
+    });
     if (!lower)
       return sums;
     double depth = *graph::getDims(weight.getResult())[0].asConstant();
@@ -186,85 +155,28 @@ private:
                                 times);
   }
 
+  /// What is made of the weight's bytes, of which only tests have none.
+  Value stored(StringRef suffix, ArrayRef<graph::Expr> dims, Type element,
+               function_ref<std::vector<char>(ArrayRef<char>)> make) {
+    auto type = cast<RankedTensorType>(graph::tensorOf(dims, element));
+    std::string name = (weight.getName() + suffix).str();
+    const Weight *source =
+        weights ? weights->lookup(weight.getName()) : nullptr;
+    if (source) {
+      std::vector<char> bytes = make(source->bytes());
+      const Weight *made = llvm::cantFail(
+          weights->addOwned(name, element, type.getShape(), std::move(bytes)));
+      name = made->name;
+    }
+    return graph::WeightOp::create(b, loc, type, name);
+  }
+
   graph::MatmulOp op;
   WeightStore *weights;
   graph::WeightOp weight;
   OpBuilder b;
   Location loc;
   Type i32;
-};
-
-class ConvCentering {
-public:
-  ConvCentering(graph::ConvOp op, WeightStore *weights)
-      : op(op), weights(weights), b(op), loc(op.getLoc()) {}
-
-  void run() {
-    std::optional<kernel::IntegerConvView> view = kernel::integerConvViewOf(op);
-    auto filter = view && view->input.zero && !view->needsRowSums()
-                      ? view->filter.view.base.getDefiningOp<graph::WeightOp>()
-                      : graph::WeightOp();
-    if (!filter)
-      return;
-    if (!zeroOf(view->input, weights)) {
-      Operation *sub = op.getInput().getDefiningOp();
-      op.getInputMutable().assign(sub->getOperand(0));
-      return eraseUnused(sub);
-    }
-    Value zero = asScalar(b, view->input.zero);
-    Value image = bordered(view->input.view.base, zero);
-    if (!image)
-      return;
-    graph::Expr maps = graph::getDims(filter.getResult())[0];
-    Type i32 = b.getI32Type(), type = op.getType();
-    SmallVector<graph::Expr> none(op.getPads().size(),
-                                  graph::Expr::constant(b.getContext(), 0));
-    Value conv = graph::ConvOp::create(
-        b, loc, type, castTo(b, loc, image, i32), op.getFilter(),
-        op.getStrides(), op.getDilations(),
-        graph::DimsAttr::get(b.getContext(), none), op.getGroup(),
-        op.getChannelsLast());
-    Value sums = stored(b, weights, filter, ".sums", {maps}, i32,
-                        [&](ArrayRef<char> bytes) {
-                          return mapSums(bytes, size_t(*maps.asConstant()));
-                        });
-    Value rest = graph::MulOp::create(b, loc, sums.getType(), sums, zero);
-    Value result = graph::SubOp::create(b, loc, type, conv, rest);
-    op.getResult().replaceAllUsesWith(result);
-    eraseUnused(op);
-  }
-
-private:
-  /// The image with the convolution's pads, of the zero point; null where
-  /// these are beyond what an expression holds.
-  Value bordered(Value image, Value zero) {
-    SmallVector<graph::Expr> pads = op.getPads().exprs();
-    if (llvm::all_of(pads, [](graph::Expr pad) { return pad.isConstant(0); }))
-      return image;
-    SmallVector<graph::Expr> dims = graph::getDims(image);
-    SmallVector<graph::Expr> low(dims.size(),
-                                 graph::Expr::constant(b.getContext(), 0));
-    for (size_t axis = 0; axis < pads.size() / 2; ++axis) {
-      graph::Expr high = pads[axis + pads.size() / 2];
-      low[axis + 1] = pads[axis];
-      dims[axis + 1] = dims[axis + 1] + pads[axis] + high;
-      if (!dims[axis + 1])
-        return {};
-    }
-    Type element = graph::getElementType(image);
-    auto cast = zero.getDefiningOp<graph::CastOp>();
-    Value fill = cast && graph::getElementType(cast.getInput()) == element
-                     ? asScalar(b, cast.getInput())
-                     : castTo(b, loc, zero, element);
-    return graph::PadOp::create(b, loc, graph::tensorOf(dims, element), image,
-                                fill, graph::DimsAttr::get(b.getContext(), low),
-                                graph::PadMode::Constant);
-  }
-
-  graph::ConvOp op;
-  WeightStore *weights;
-  OpBuilder b;
-  Location loc;
 };
 
 struct CenterProducts : impl::CenterProductsPassBase<CenterProducts> {
@@ -279,10 +191,6 @@ struct CenterProducts : impl::CenterProductsPassBase<CenterProducts> {
     });
     for (graph::MatmulOp op : products)
       Centering(op, weights).run();
-    SmallVector<graph::ConvOp> convs;
-    getOperation().walk([&](graph::ConvOp op) { convs.push_back(op); });
-    for (graph::ConvOp op : convs)
-      ConvCentering(op, weights).run();
   }
 
 private:

@@ -83,6 +83,17 @@ bool dequantizesFilter(Operation *op) {
          });
 }
 
+/// Whether an op makes f32 of a filter of 16 bits, for convolutions alone.
+bool widensFilter(Operation *op) {
+  auto cast = dyn_cast<graph::CastOp>(op);
+  return cast && graph::getElementType(cast.getResult()).isF32() &&
+         graph::byteWidth(graph::getElementType(cast.getInput())) == 2 &&
+         llvm::all_of(op->getUsers(), [&](Operation *user) {
+           auto conv = dyn_cast<graph::ConvOp>(user);
+           return conv && conv.getFilter() == cast.getResult();
+         });
+}
+
 /// Whether all that an op's result is for, element by element, are filters:
 /// kernels of convolutions want them packed, however little they are computed
 /// of. They take in those of narrow types themselves.
@@ -313,7 +324,8 @@ private:
     if (!out || countOf(op->getResult(0)) > maxElements ||
         (*out > in && *out > smallBytes && !isa<graph::PadOp>(op) &&
          !widensVector(op) && !isForWideWeights(op->getResult(0)) &&
-         !computesFilters(op) && folding != Folding::Filters))
+         !computesFilters(op) && folding != Folding::Filters &&
+         folding != Folding::WideFilters))
       return;
     SmallVector<reference::Tensor> operands;
     for (Value operand : op->getOperands()) {
@@ -375,6 +387,8 @@ private:
               computesFilters(op));
     case Folding::Filters:
       return dequantizesFilter(op);
+    case Folding::WideFilters:
+      return widensFilter(op);
     }
     llvm_unreachable("all kinds of folding");
   }

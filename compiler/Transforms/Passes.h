@@ -18,9 +18,10 @@ class WeightStore;
 #define GEN_PASS_DECL
 #include "compiler/Transforms/Passes.h.inc"
 
-/// What is computed at compile time: casts and borders alone; or the filters of
-/// bytes that convolutions of f32 are left with, which the others keep.
-enum class Folding { All, Roundings, Filters };
+/// What is computed at compile time: casts and borders alone; the filters of
+/// bytes that convolutions of f32 are left with, which the others keep; or
+/// filters of 16 bits in f32.
+enum class Folding { All, Roundings, Filters, WideFilters };
 
 /// Reads weights from, and adds results to, `weights`.
 std::unique_ptr<mlir::Pass>

@@ -192,8 +192,7 @@ def CenterProductsPass : Pass<"center-products", "::mlir::func::FuncOp"> {
     then multiply the bytes. What that leaves out are the sums of the weight's
     columns, times one number, which are added. A weight of ui8 becomes one of
     i8, and that and its zero points leave out sums of rows, times a number for
-    each column. The image of a convolution by a filter of i8 gets a border of
-    its zero point, which then leaves the sum the same way.
+    each column.
 
     ```mlir
     func.func @main(%x: tensor<4x64xui8>) -> tensor<4x32xi32> {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/ConvTiles.h"
-#include "dialects/Kernel/IntegerMatmulView.h"
+#include "dialects/Kernel/IntegerConvView.h"
 
 using namespace mlir;
 
@@ -19,12 +19,9 @@ constexpr int64_t mostProducts = 256;
 /// Threads that keep a large device busy.
 constexpr int64_t wantedThreads = int64_t(1) << 15;
 
-/// The block argument that an operand is, by itself or widened from bf16 or,
-/// to i32, from a byte.
+/// The block argument that an operand is, by itself or widened from bf16.
 BlockArgument argumentOf(Value operand) {
   Value narrow = behindWidening(operand);
-  if (std::optional<IntegerFactor> bytes = integerFactorInPlace(operand))
-    narrow = bytes->zero ? Value() : bytes->view.base;
   return dyn_cast<BlockArgument>(narrow ? narrow : operand);
 }
 
@@ -109,14 +106,20 @@ std::optional<ConvTilesView> convTilesViewOf(graph::ConvOp op,
   if (graph::getRank(op.getInput()) < 3)
     return refuse("it has no spatial axis");
   ConvTilesView view;
-  view.image = argumentOf(op.getInput());
-  view.filter = argumentOf(op.getFilter());
+  std::optional<IntegerConvView> bytes = integerConvViewOf(op);
+  if (bytes && bytes->needsRowSums())
+    return refuse("its filter is of ui8 or has zero points");
+  if (bytes) {
+    view.image = dyn_cast<BlockArgument>(bytes->input.view.base);
+    view.filter = dyn_cast<BlockArgument>(bytes->filter.view.base);
+    view.zero = bytes->input.zero;
+  } else {
+    view.image = argumentOf(op.getInput());
+    view.filter = argumentOf(op.getFilter());
+  }
   if (!view.image || !view.filter)
     return refuse("an operand of the convolution is computed in the kernel");
-  Type filterType = graph::getElementType(view.filter);
-  if (view.isOfBytes() && !filterType.isSignlessInteger(8))
-    return refuse("it is of bytes, but the filter is not i8");
-  if (!view.isOfBytes() && view.type() != filterType)
+  if (!bytes && view.type() != graph::getElementType(view.filter))
     return refuse("its operands are of two types");
   auto type = cast<RankedTensorType>(view.filter.getType());
   if (!type.hasStaticShape())

@@ -8,9 +8,9 @@
 // the right is the filter, packed as one panel of all maps of a group (see
 // FilterLayout.h), whose rows are whole copies of 16 bytes.
 //
-// A convolution of i32 is one of bytes where its operands are casts of an image
-// of i8 or ui8 and of a filter of i8: of one group, its filter lies as
-// FragmentLayout.h has bytes.
+// A convolution of i32 is one of bytes where it is one of IntegerConvView.h by
+// a filter of i8 without zero points, which lies as FragmentLayout.h has bytes.
+// What lies around the image is then its zero point.
 //
 // Where no window of one group leaves the image along the last axis, its taps
 // there and their channels lie together, and count as channels of one tap.
@@ -51,7 +51,8 @@ struct ConvTilesAxis {
 
 struct ConvTilesView {
   mlir::BlockArgument image, filter; // Of the type that is multiplied.
-  int64_t groups, channels, maps;    // The latter two of one group.
+  mlir::Value zero; // Of an image of bytes, as i32; null: it counts from 0.
+  int64_t groups, channels, maps; // The latter two of one group.
   llvm::SmallVector<ConvTilesAxis> axes;
   Expr images, rows; // The latter are pixels of all images.
   Expr imageStep;    // Elements from one image to the next.

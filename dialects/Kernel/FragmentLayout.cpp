@@ -34,6 +34,19 @@ FragmentLayout::matrixOf(llvm::ArrayRef<int64_t> shape) const {
   return Matrix{depth, shape[0]};
 }
 
+std::optional<int64_t> FragmentLayout::bytesOf(llvm::ArrayRef<int64_t> shape,
+                                               int64_t width) const {
+  std::optional<Matrix> matrix = matrixOf(shape);
+  if (!matrix)
+    return std::nullopt;
+  std::optional<int64_t> bytes =
+      totalBytes(matrix->rows, matrix->columns, width);
+  if (bytes && shape.size() > 2)
+    *bytes += llvm::alignTo(matrix->columns, fragmentColumns) *
+              int64_t(sizeof(int32_t));
+  return bytes;
+}
+
 int64_t FragmentLayout::blocks(int64_t rows) const {
   return int64_t(llvm::divideCeil(rows, steps()));
 }

@@ -16,7 +16,8 @@
 //   "quads32"    numbers of 8 bits as [ceil(N / 32)][ceil(K / 64)][4][lane][4]
 //                words, in the order of k: a lane has sixteen steps of a block
 //                of 64, from 16 * t on, for products of bytes. A filter
-//                [M, C, taps..] is the matrix [taps.. * C, M]
+//                [M, C, taps..] is the matrix [taps.. * C, M], and behind it
+//                are the sums of its columns, i32
 //   "sides32"    scales or zero points [B, N] as [ceil(N / 32)][B][g][4]
 //
 // and all with "_halves" behind: of the left and the right half of the columns,
@@ -55,6 +56,9 @@ struct FragmentLayout {
     int64_t rows, columns;
   };
   std::optional<Matrix> matrixOf(llvm::ArrayRef<int64_t> shape) const;
+  /// Bytes of a weight of that shape, its sums included.
+  std::optional<int64_t> bytesOf(llvm::ArrayRef<int64_t> shape,
+                                 int64_t width) const;
 
   /// Rows of a block.
   int64_t steps() const {

@@ -24,13 +24,14 @@ double timeIn(const PrecisionSpeeds &machine, Precision precision, double flops,
   return 0;
 }
 
-TEST(PrecisionSpeeds, GpusHaveNoInt8) {
+TEST(PrecisionSpeeds, GpusCalibrateInt8) {
   PrecisionSpeeds machine = speedsOfCuda();
   EXPECT_EQ(machine.machine, "H200");
   EXPECT_EQ(machine.speeds.front().precision, Precision::Fp32);
-  EXPECT_TRUE(llvm::none_of(machine.speeds, [](const PrecisionSpeed &speed) {
-    return speed.precision == Precision::Int8;
-  }));
+  EXPECT_TRUE(machine.calibratesInt8);
+  double elements = 1 << 24;
+  EXPECT_LT(timeIn(machine, Precision::Int8, 8192 * elements, elements),
+            timeIn(machine, Precision::Bf16, 8192 * elements, elements));
   EXPECT_EQ(speedsOfCuda({90, 80}).machine, "A100");
   // One that no model is of.
   EXPECT_EQ(speedsOfCuda({86}).machine, "H200");

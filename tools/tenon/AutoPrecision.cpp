@@ -328,6 +328,11 @@ llvm::Expected<PrecisionPlan> Planner::run() {
   if (!found)
     return found.takeError();
   ops = std::move(*found);
+  for (MeasuredOp &op : ops)
+    if (machine.calibratesInt8 && !op.lhs)
+      llvm::erase_if(op.errors, [](const auto &each) {
+        return each.first == Precision::Int8;
+      });
   addCosts();
   if (llvm::Error error = addErrors())
     return error;
@@ -348,7 +353,9 @@ tenon::planPrecisions(const std::string &path, const CompileOptions &options,
   std::vector<Precision> candidates;
   for (const PrecisionSpeed &speed :
        llvm::ArrayRef(machine.speeds).drop_front())
-    candidates.push_back(speed.precision);
+    if (speed.precision != Precision::Int8 || !machine.calibratesInt8 ||
+        !request.calibrate.empty())
+      candidates.push_back(speed.precision);
   Measurement measured(path, options, request);
   if (llvm::Error error = measured.prepare(candidates))
     return error;

@@ -48,14 +48,17 @@ PrecisionSpeeds speedsOfGpu(const CompileOptions &options) {
   // Numbers of few bits become bf16 on the way, and sums take their scales.
   constexpr double ofFewBits = 0.9;
   double half = device->halfFlops / device->flops;
-  return {device->name.str(),
-          {{Precision::Fp32, 1, 4},
-           {Precision::Bf16, half, 2},
-           {Precision::Fp16, half, 2},
-           {Precision::Int8Weights, ofFewBits * half, bytesOfBits(8, options)},
-           {Precision::Int4Weights, ofFewBits * half, bytesOfBits(4, options)}},
-          device->flops / device->bytes,
-          device->flops * cuda::launchSeconds};
+  return {
+      device->name.str(),
+      {{Precision::Fp32, 1, 4},
+       {Precision::Bf16, half, 2, 2},
+       {Precision::Fp16, half, 2, 2},
+       {Precision::Int8, 2 * half, 1, 1},
+       {Precision::Int8Weights, ofFewBits * half, bytesOfBits(8, options), 2},
+       {Precision::Int4Weights, ofFewBits * half, bytesOfBits(4, options), 2}},
+      device->flops / device->bytes,
+      device->flops * cuda::launchSeconds,
+      /*calibratesInt8=*/true};
 }
 
 } // namespace
@@ -63,7 +66,8 @@ PrecisionSpeeds speedsOfGpu(const CompileOptions &options) {
 double PrecisionSpeeds::timeOf(double flops, double weightElements,
                                double dataElements,
                                const PrecisionSpeed &speed) const {
-  double bytes = weightElements * speed.weightBytes + dataElements * 4;
+  double bytes =
+      weightElements * speed.weightBytes + dataElements * speed.dataBytes;
   return std::max({flops / speed.speed, bytes * flopsPerByte, least});
 }
 

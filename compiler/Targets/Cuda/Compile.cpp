@@ -7,6 +7,7 @@
 #include "compiler/Targets/Cuda/DeviceEmitter.h"
 #include "compiler/Targets/Cuda/LowerPtx.h"
 #include "compiler/Targets/Cuda/MathLibrary.h"
+#include "dialects/Kernel/ConvTiles.h"
 #include "dialects/Kernel/DeviceAttention.h"
 #include "dialects/Kernel/FragmentLayout.h"
 #include "dialects/Ptx/Ptx.h"
@@ -76,10 +77,13 @@ bool readsFragments(kernel::FuncOp function) {
 /// where that is left to the assembler. Of an attention by tiles as many as
 /// shared memory does, up to where each thread has 128 registers: left alone,
 /// it takes fewer and spills, or more and leaves a multiprocessor half empty.
-/// The same is true of products by weights of few bits.
+/// The same is true of products by weights of few bits. Small blocks of
+/// convolutions of bytes have some more registers, for their addresses.
 unsigned leastBlocks(kernel::FuncOp function, const CudaKernel &kernel) {
   constexpr unsigned most = 4, roomyBytes = 227 << 10, ownBytes = 1 << 10;
-  constexpr unsigned registers = 65536, ofThread = 128;
+  constexpr unsigned registers = 65536, ofThread = 128, ofConv = 160;
+  if (kernel::isConvBytes(function.getSchedule()))
+    return std::max(2u, registers / ofConv / kernel.threads);
   if (readsFragments(function))
     return registers / ofThread / kernel.threads;
   if (function.getSchedule() != kernel::attentionMmaSchedule &&

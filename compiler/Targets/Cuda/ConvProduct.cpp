@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/ConvProduct.h"
+#include "dialects/Kernel/FragmentLayout.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -177,6 +178,30 @@ ConvProduct::ConvProduct(DeviceEmitter &e, graph::ConvOp op,
   lhs = view.isMatrix() ? static_cast<Operand *>(&pixels) : &windows;
   rhs = &filter;
   hasFlatLines = countsLines(e.kernel);
+  if (!view.zero)
+    return;
+  // Numbers of 8 bits, four of them in a word.
+  zero = e.element(view.zero, Indices(graph::getRank(view.zero), e.number(0)));
+  auto number = [&](uint32_t value) -> Value {
+    return arith::ConstantIntOp::create(e.b, int32_t(value), 32);
+  };
+  windows.fill = arith::MulIOp::create(
+      e.b, arith::AndIOp::create(e.b, zero, number(0xff)), number(0x01010101));
+}
+
+/// Of the image's numbers, which a zero point makes as much larger as the sum
+/// of the map's filter says.
+Value ConvProduct::finished(Value sum, Value column) {
+  if (!zero)
+    return sum;
+  kernel::FragmentLayout layout =
+      *kernel::FragmentLayout::parse(kernel::FragmentLayout::quads);
+  int64_t bytes = *layout.totalBytes(view.depth(), view.maps, /*width=*/1);
+  Value sums = e.address(e.argumentBuffer(view.filter.getArgNumber()),
+                         e.b.getI8Type(), e.number(bytes));
+  Value ofMap = e.loadRaw(sums, e.b.getI32Type(), column);
+  return arith::SubIOp::create(e.b, sum,
+                               arith::MulIOp::create(e.b, ofMap, zero));
 }
 
 void ConvProduct::enter(Value batch) {

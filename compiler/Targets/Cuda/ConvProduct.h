@@ -52,6 +52,7 @@ public:
 
   void enter(Value batch) override;
   Place placeOf(Value first, Value further, Value column) override;
+  Value finished(Value sum, Value column) override;
 
 private:
   DeviceEmitter &e;
@@ -59,7 +60,7 @@ private:
   const kernel::ConvTilesView view;
   WindowOperand windows;
   MatrixOperand pixels, filter; // The former where windows are no more.
-  Value group;
+  Value group, zero; // The latter of an image of bytes, if it has one.
 };
 
 } // namespace tenon::cuda

@@ -153,8 +153,7 @@ private:
       int64_t width = graph::byteWidth(type.getElementType());
       std::optional<int64_t> known;
       if (auto layout = kernel::FragmentLayout::parse(name))
-        if (auto matrix = layout->matrixOf(type.getShape()))
-          known = layout->totalBytes(matrix->rows, matrix->columns, width);
+        known = layout->bytesOf(type.getShape(), width);
       bytes += known.value_or(type.getNumElements() * width);
     }
     return bytes;

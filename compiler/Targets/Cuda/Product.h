@@ -60,6 +60,8 @@ public:
   mlir::Type type; // Of an element.
   /// Bytes of the widest copies of elements that lie together: 0 where none do.
   int64_t alongDepth, alongLines;
+  /// Four bytes, an i32, of what copies that are not there leave; null: zeros.
+  Value fill;
 
 protected:
   Operand(mlir::Type type, int64_t alongDepth, int64_t alongLines)
@@ -80,6 +82,9 @@ public:
     Value position;
   };
   virtual Place placeOf(Value first, Value further, Value column) = 0;
+
+  /// What a sum of a column is once all of its steps are added.
+  virtual Value finished(Value sum, Value) { return sum; }
 
   /// The index in the result of column `column` of its line `line`, its axes
   /// but the last one counted as one.

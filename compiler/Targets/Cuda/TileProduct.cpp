@@ -10,7 +10,6 @@
 #include "compiler/Targets/Cuda/Words.h"
 #include "dialects/Kernel/ByteProduct.h"
 #include "dialects/Kernel/FewRows.h"
-#include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -106,11 +105,32 @@ void TileProduct::start(const PanelCopies &copies, Value panel, Value stage) {
       store(parts, copies.operand->type, place);
       continue;
     }
-    for (auto [part, copy] : llvm::enumerate(parts))
-      ptx::CpAsyncOp::create(e.b, cache, uint32_t(shape.bytes),
-                             sharedAt(place, e.number(part * shape.bytes)),
-                             copy.from, copy.bytes);
+    for (auto [part, copy] : llvm::enumerate(parts)) {
+      Value to = sharedAt(place, e.number(part * shape.bytes));
+      if (copies.operand->fill && copy.bytes)
+        copyOrFill(copy, shape.bytes, copies.operand->fill, cache, to);
+      else
+        ptx::CpAsyncOp::create(e.b, cache, uint32_t(shape.bytes), to, copy.from,
+                               copy.bytes);
+    }
   }
+}
+
+/// A copy that is there or not, as the hardware fills with zeros alone. Whoever
+/// waits for the copies of all threads sees what they stored, too.
+void TileProduct::copyOrFill(const Copy &copy, int64_t bytes, Value fill,
+                             ptx::Cache cache, Value to) {
+  Value none = arith::ConstantIntOp::create(e.b, 0, 32);
+  auto is = [&](arith::CmpIPredicate predicate) -> Value {
+    return arith::CmpIOp::create(e.b, predicate, copy.bytes, none);
+  };
+  e.ifThen(is(arith::CmpIPredicate::ne), [&] {
+    ptx::CpAsyncOp::create(e.b, cache, uint32_t(bytes), to, copy.from, Value());
+  });
+  e.ifThen(is(arith::CmpIPredicate::eq), [&] {
+    SmallVector<Value> words(size_t(bytes) / 4, fill);
+    LLVM::StoreOp::create(e.b, together(e, words), to, unsigned(bytes));
+  });
 }
 
 /// The hardware copies no two bytes: they pass through registers.
@@ -290,6 +310,8 @@ void TileProduct::storeElement(Value firstRow, Value inChunk, Value inTile) {
     Value sum = e.loadRaw(sharedMemory, type, from);
     if (isa<FloatType>(element))
       sum = cpu::roundTo(e.b, sum, element);
+    else
+      sum = product.finished(sum, n);
     e.bind(result, place.index, sum);
   }
   e.storeYields(place.index, place.position);

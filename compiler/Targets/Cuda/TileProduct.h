@@ -14,6 +14,7 @@
 
 #include "compiler/Targets/Cuda/Product.h"
 #include "dialects/Kernel/DeviceTiles.h"
+#include "dialects/Ptx/Ptx.h"
 
 namespace tenon::cuda {
 
@@ -89,6 +90,8 @@ protected:
 
 private:
   void store(llvm::ArrayRef<Copy> parts, mlir::Type type, Value place);
+  void copyOrFill(const Copy &copy, int64_t bytes, Value fill, ptx::Cache cache,
+                  Value to);
   void locate(Value ordinal);
   llvm::SmallVector<Value> joinPieces(mlir::ValueRange sums);
   void emitChunks();

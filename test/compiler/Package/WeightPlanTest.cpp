@@ -231,7 +231,8 @@ TEST_F(WeightPlanTest, PacksFewBitsAsWarpsReadThem) {
           number(row, n));
 }
 
-/// A filter is the matrix whose rows are the channels of one tap after another.
+/// A filter is the matrix whose rows are the channels of one tap after another;
+/// behind it are the sums of its columns.
 TEST_F(WeightPlanTest, PacksFiltersOfBytesAsWarpsReadThem) {
   constexpr int64_t maps = 40, channels = 12, taps = 9;
   auto number = [](int64_t map, int64_t channel, int64_t tap) {
@@ -250,16 +251,21 @@ TEST_F(WeightPlanTest, PacksFiltersOfBytesAsWarpsReadThem) {
   layOut(placed, [&](llvm::ArrayRef<char> part) {
     all.insert(all.end(), part.begin(), part.end());
   });
-  ASSERT_EQ(all.size(), size_t(2 * 2 * 2048));
+  ASSERT_EQ(all.size(), size_t(2 * 2 * 2048 + 64 * 4));
   ASSERT_EQ(all.size(), placed.bytes);
-  for (int64_t n = 0; n < 64; ++n)
+  for (int64_t n = 0; n < 64; ++n) {
+    int32_t wanted = 0, sum;
     for (int64_t k = 0; k < 128; ++k) {
       bool isThere = n < maps && k < channels * taps;
       int64_t lane = n % 8 * 4 + k % 64 / 16, block = n / 32 * 2 + k / 64;
       EXPECT_EQ(all[size_t(block * 2048 + k % 16 / 4 * 512 + lane * 16 +
                            n % 32 / 8 * 4 + k % 4)],
                 isThere ? number(n, k % channels, k / channels) : 0);
+      wanted += isThere ? number(n, k % channels, k / channels) : 0;
     }
+    std::memcpy(&sum, &all[size_t(2 * 2 * 2048 + n * 4)], sizeof sum);
+    EXPECT_EQ(sum, wanted);
+  }
 }
 
 TEST_F(WeightPlanTest, PacksRoundedWeightsInPairsOfRows) {

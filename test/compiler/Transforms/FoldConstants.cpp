@@ -28,13 +28,13 @@ struct FoldConstantsTest : testing::Test {
   }
 
   /// Runs the pass on a function of one result; gives what it returns.
-  Operation *fold(const std::string &text) {
+  Operation *fold(const std::string &text, Folding folding = Folding::All) {
     module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(module) << text;
     if (!module)
       return nullptr;
     PassManager pm(&context);
-    pm.addNestedPass<func::FuncOp>(createFoldConstantsPass(weights));
+    pm.addNestedPass<func::FuncOp>(createFoldConstantsPass(weights, folding));
     EXPECT_TRUE(succeeded(pm.run(*module)));
     auto function = *module->getOps<func::FuncOp>().begin();
     return function.getBody()
@@ -55,6 +55,38 @@ struct FoldConstantsTest : testing::Test {
   WeightStore weights;
   OwningOpRef<ModuleOp> module;
 };
+
+/// A filter of 16 bits becomes one of f32, and what multiplies it stays.
+TEST_F(FoldConstantsTest, WidensFiltersAlone) {
+  addWeight("w", Float16Type::get(&context), {64, 32, 3, 3});
+  addWeight("v", Float16Type::get(&context), {64, 64});
+  auto text = [](const std::string &result, const std::string &body) {
+    return "func.func @main(%x: tensor<1x9x9x32xf32>, %y: tensor<4x64xf32>) "
+           "-> " +
+           result + " {\n" + body + "return %r : " + result + "\n}";
+  };
+  Operation *conv = fold(
+      text("tensor<1x7x7x64xf32>",
+           "%w = graph.weight {name = \"w\"} : () -> tensor<64x32x3x3xf16>\n"
+           "%f = graph.cast %w : (tensor<64x32x3x3xf16>) -> "
+           "tensor<64x32x3x3xf32>\n"
+           "%r = graph.conv %x, %f {strides = array<i64: 1, 1>, dilations = "
+           "array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, "
+           "channels_last} : (tensor<1x9x9x32xf32>, tensor<64x32x3x3xf32>) -> "
+           "tensor<1x7x7x64xf32>\n"),
+      Folding::WideFilters);
+  ASSERT_TRUE(conv);
+  EXPECT_TRUE(conv->getOperand(1).getDefiningOp<graph::WeightOp>());
+  Operation *matmul = fold(
+      text("tensor<4x64xf32>",
+           "%v = graph.weight {name = \"v\"} : () -> tensor<64x64xf16>\n"
+           "%f = graph.cast %v : (tensor<64x64xf16>) -> tensor<64x64xf32>\n"
+           "%r = graph.matmul %y, %f : (tensor<4x64xf32>, "
+           "tensor<64x64xf32>) -> tensor<4x64xf32>\n"),
+      Folding::WideFilters);
+  ASSERT_TRUE(matmul);
+  EXPECT_TRUE(matmul->getOperand(1).getDefiningOp<graph::CastOp>());
+}
 
 TEST_F(FoldConstantsTest, TransposesMoveBytes) {
   std::mt19937 engine(7);

@@ -66,10 +66,10 @@ void runBytes(const std::string &schedule, int64_t depth, int64_t columns,
   runCases(cases);
 }
 
-/// A convolution of images of `number` by a filter of i8: sums of i32, or what
-/// networks make of them, bytes again.
+/// A convolution of images of `number`, less a zero point or not, by a filter
+/// of i8: sums of i32, or what networks make of them, bytes again.
 KernelCase convolved(const std::string &schedule, const std::string &number,
-                     const FixedConv &conv, const Numbers &images,
+                     bool hasZero, const FixedConv &conv, const Numbers &images,
                      bool isQuantized) {
   auto [input, filter, result] = conv.dims();
   Sliding sliding = {conv.strides, conv.dilations, conv.pads, 1, "i8"};
@@ -99,10 +99,25 @@ KernelCase convolved(const std::string &schedule, const std::string &number,
                 ", tensor<f32>, tensor<ui8>) -> " + bytes +
                 "\nkernel.yield %y : " + bytes);
   }
-  test.name = number + (isQuantized ? " to bytes " : " ") + test.name;
+  if (hasZero) {
+    std::string wide = tensor(input, "i32"), scalar = tensor({}, number);
+    test.arguments += ", %from: " + scalar;
+    replace("%aw, %bw", "%al, %bw");
+    replace("%sums = graph.conv",
+            "%wide = graph.cast %from : (" + scalar +
+                ") -> tensor<i32>\n%al = graph.sub %aw, %wide : (" + wide +
+                ", tensor<i32>) -> " + wide + "\n%sums = graph.conv");
+  }
+  test.name = number + (hasZero ? " from another zero" : "") +
+              (isQuantized ? " to bytes " : " ") + test.name;
   test.sizes = countsOf(images);
   Values ofImage = number == "ui8" ? Values{0, 255.99} : Values{-128, 127.99};
-  test.values = {ofImage, {-128, 127.99}, {-0.01, 0.01}, {0, 255.99}};
+  test.values = {ofImage, {-128, 127.99}};
+  if (isQuantized) {
+    test.values.push_back({-0.01, 0.01});
+    test.values.push_back({0, 255.99});
+  }
+  test.values.push_back(ofImage);
   return test;
 }
 
@@ -112,8 +127,11 @@ void runConvs(const std::string &schedule,
   std::vector<KernelCase> cases;
   for (const FixedConv &conv : convolutions)
     for (const char *number : {"ui8", "i8"})
-      for (bool isQuantized : {false, true})
-        cases.push_back(convolved(schedule, number, conv, images, isQuantized));
+      for (auto [hasZero, isQuantized] :
+           {std::pair(false, true), std::pair(true, false),
+            std::pair(true, true)})
+        cases.push_back(
+            convolved(schedule, number, hasZero, conv, images, isQuantized));
   runCases(cases);
 }
 

@@ -93,6 +93,14 @@ std::vector<char> inQuads(const reference::Tensor &weight) {
       block[word * 512 + lane * 16 + n % 32 / 8 * 4 + k % 4] =
           bytes[k * columns + n];
     }
+  if (weight.shape.size() == 2)
+    return packed;
+  // Behind a filter, the sums of its columns.
+  std::vector<int32_t> sums((columns + 31) / 32 * 32);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    sums[i % columns] += bytes[i];
+  const char *from = reinterpret_cast<const char *>(sums.data());
+  packed.insert(packed.end(), from, from + sums.size() * sizeof sums[0]);
   return packed;
 }
 
