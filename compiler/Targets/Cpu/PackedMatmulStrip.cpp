@@ -92,7 +92,7 @@ void callStripTile(Emitter &e, const Strip &strip, const StripTile &tile,
                                  tile.index,
                                  tile.count,
                                  nextBytes};
-  if (strip.kind == StripKind::F16AndKept)
+  if (keepsWidened(strip.kind))
     operands.push_back(strip.kept);
   LLVM::LLVMFuncOp function =
       usesAmx(e.level, strip.kind)

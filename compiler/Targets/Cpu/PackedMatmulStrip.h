@@ -18,11 +18,12 @@ enum class StripKind {
   /// B is pairs of bf16, A is f32 and not interleaved: a step is two elements
   /// of a row of A.
   Widened,
-  /// B is f16, A is f32: a step is one, and loads of B widen.
-  F16,
   /// The same of a strip's first tile: what it widens it also stores, for the
   /// others to read as F32.
-  F16AndKept,
+  WidenedAndKept,
+  /// B is f16, A is f32: a step is one, and loads of B widen.
+  F16,
+  F16AndKept, // As WidenedAndKept.
   /// A is four of ui8 and B four of i8 along k, a step is those, and sums are
   /// of i32 modulo 2^32.
   Quads,
@@ -45,12 +46,17 @@ struct Strip {
   mlir::Value nextBytes;  // Of `next` per row of B; null: as B's rows have.
   mlir::Value mostRows;   // Of a tile; null: stripTileRows.
   mlir::Value narrow;     // What `b` was widened from; null: it was not.
-  mlir::Value kept;       // Where F16AndKept stores B.
+  mlir::Value kept;       // Where a first tile stores B.
   mlir::Value scales, zeros; // Of those numbers, where they are quantized.
   StripKind kind = StripKind::F32;
   bool isInterleaved = false;
   int64_t columns = kernel::panelColumns;
 };
+
+/// Whether a tile stores what it widens.
+inline bool keepsWidened(StripKind kind) {
+  return kind == StripKind::WidenedAndKept || kind == StripKind::F16AndKept;
+}
 
 /// Some rows of a strip, whose sums stay in registers while k runs.
 struct StripTile {

@@ -140,7 +140,7 @@ Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
   work.narrow = work.b;
   work.b = scratchOf(e.number(0), part);
   work.nextBytes = e.number(panelColumns * 2);
-  if (isF16) // The first tile widens it in passing.
+  if (isF16 || keepsPairs()) // The first tile widens it in passing.
     return work;
   e.ifThen(isMany(work.rows), [&] {
     widenPanel(e, work.narrow, work.b, e.div(work.depth, e.number(2)));
@@ -271,27 +271,39 @@ void RhsPanels::callTile(const Strip &work, const StripTile &tile,
     return callWidth(work, tile, target, width);
   if (quantized)
     return callQuantized(work, tile, target);
-  if (isF16)
-    return callF16(work, tile, target, width);
   // From the panel as it lies where its rows are few.
   Strip narrow = work;
+  if (isF16) {
+    narrow.b = work.narrow;
+    narrow.kind = StripKind::F16;
+    return callAndKeep(work, narrow, StripKind::F16AndKept, tile, target,
+                       width);
+  }
   narrow.kind = StripKind::Widened;
   narrow.b = work.narrow;
   narrow.depth = e.div(work.depth, e.number(2));
   narrow.nextBytes = {};
+  if (keepsPairs())
+    return callAndKeep(work, narrow, StripKind::WidenedAndKept, tile, target,
+                       width);
   e.ifThen(isFew(work.rows), [&] { callWidth(narrow, tile, target, width); });
   e.ifThen(isMany(work.rows), [&] { callWidth(work, tile, target, width); });
 }
 
+/// With AVX2 both halves of a row of B and sums of six rows are more than the
+/// registers.
+bool RhsPanels::keepsPairs() const {
+  return hasPairs && packed && !multiplies && !quantized &&
+         e.level.vectorBits >= 512;
+}
+
 /// Of few rows every tile widens, of many the first one does it for all.
-void RhsPanels::callF16(const Strip &work, const StripTile &tile,
-                        const StripTarget &target, Value width) {
-  Strip narrow = work;
-  narrow.b = work.narrow;
-  narrow.kind = StripKind::F16;
+void RhsPanels::callAndKeep(const Strip &work, Strip narrow, StripKind keeping,
+                            const StripTile &tile, const StripTarget &target,
+                            Value width) {
   e.ifThen(isFew(work.rows), [&] { callWidth(narrow, tile, target, width); });
   narrow.kept = work.b;
-  narrow.kind = StripKind::F16AndKept;
+  narrow.kind = keeping;
   e.ifThen(isMany(work.rows), [&] {
     e.ifThen(e.equal(tile.index, e.number(0)),
              [&] { callWidth(narrow, tile, target, width); });

@@ -93,8 +93,10 @@ private:
   Strip quantizedPart(Strip work, Value panel, Value k, int64_t part);
   void callQuantized(const Strip &work, const StripTile &tile,
                      const StripTarget &target);
-  void callF16(const Strip &work, const StripTile &tile,
-               const StripTarget &target, Value width);
+  bool keepsPairs() const;
+  void callAndKeep(const Strip &work, Strip narrow, StripKind keeping,
+                   const StripTile &tile, const StripTarget &target,
+                   Value width);
   Value isFew(Value rows);
   Value isMany(Value rows);
   void callWidth(Strip work, const StripTile &tile, const StripTarget &target,

@@ -80,7 +80,7 @@ public:
     // A narrow last panel is not worth code that streams it; nor is the first
     // of many tiles.
     bool hasStreams = shape.columns() * shape.steps == kernel::panelColumns &&
-                      kind != StripKind::F16AndKept;
+                      !keepsWidened(kind);
     for (int64_t height = 1; height <= shape.height; ++height) {
       tiles[Next].push_back(tileOf(height, Next));
       // One of several tiles is at least half as high as can be.
@@ -93,7 +93,7 @@ public:
     SmallVector<Type> types = {pointer, i64, pointer, i64,     pointer,
                                i64,     i64, i1(),    pointer, pointer,
                                i64,     i64, i64,     i64};
-    if (kind == StripKind::F16AndKept)
+    if (keepsWidened(kind))
       types.push_back(pointer);
     LLVM::LLVMFuncOp function = startTileFunction(b, module, name, types);
     writeStripTile(function);
@@ -104,6 +104,9 @@ public:
 private:
   bool isF16() const {
     return kind == StripKind::F16 || kind == StripKind::F16AndKept;
+  }
+  bool isWidened() const {
+    return kind == StripKind::Widened || kind == StripKind::WidenedAndKept;
   }
   Type i1() { return b.getI1Type(); }
   Value number(int64_t value) {
@@ -182,14 +185,14 @@ private:
     constexpr int64_t width = kernel::interleavedRows;
     SmallVector<Value> sums(before);
     // Of A, a step has two elements where B's pairs are widened.
-    Value first = kind == StripKind::Widened ? mul(k, number(2)) : k;
+    Value first = isWidened() ? mul(k, number(2)) : k;
     Value interleavedLine;
     if (interleaved)
       interleavedLine = element(rows[0], mul(k, number(width)));
     Value line = address(base, ofRhs, mul(k, number(kernel::panelColumns)));
     Value keptLine;
     if (kept)
-      keptLine = element(kept, mul(k, number(kernel::panelColumns)));
+      keptLine = element(kept, mul(first, number(kernel::panelColumns)));
     auto factorAt = [&](size_t i, int64_t u) {
       return interleaved ? element(interleavedLine, int32_t(u * width + i))
                          : element(element(rows[i], first), int32_t(u));
@@ -199,7 +202,7 @@ private:
       for (int64_t v = 0; v < shape.vectors; ++v)
         columns.push_back(
             loadColumns(line, u * kernel::panelColumns + v * shape.lanes));
-      if (kind != StripKind::Widened) {
+      if (!isWidened()) {
         addProducts(
             rows.size(), [&](size_t i) { return factorAt(i, u); }, columns,
             sums);
@@ -207,10 +210,14 @@ private:
           keep(columns, keptLine, u);
         continue;
       }
-      for (int64_t half = 0; half < 2; ++half)
+      for (int64_t half = 0; half < 2; ++half) {
+        SmallVector<Value> wide = products.halfOf(columns, half);
         addProducts(
             rows.size(), [&](size_t i) { return factorAt(i, 2 * u + half); },
-            products.halfOf(columns, half), sums);
+            wide, sums);
+        if (kept)
+          keep(wide, keptLine, 2 * u + half);
+      }
     }
     return sums;
   }
@@ -289,11 +296,11 @@ private:
   LLVM::LLVMFuncOp writeTile(StringRef name, int64_t height, Fetch fetch) {
     SmallVector<Type> types = {pointer, i64, pointer, i64,     pointer, i64,
                                pointer, i64, i1(),    pointer, i64};
-    if (kind == StripKind::F16AndKept)
+    if (keepsWidened(kind))
       types.push_back(pointer);
     LLVM::LLVMFuncOp tile = startTileFunction(b, module, name, types);
     auto argument = [&](int i) { return tile.getArgument(i); };
-    Value kept = kind == StripKind::F16AndKept ? argument(11) : Value();
+    Value kept = keepsWidened(kind) ? argument(11) : Value();
     auto rowsOf = [&](int base) {
       SmallVector<Value> rows = {argument(base)};
       while (int64_t(rows.size()) < height)
@@ -400,7 +407,7 @@ private:
           argument(7),
           address(argument(8), b.getI8Type(), skipped),
           nextStep};
-      if (kind == StripKind::F16AndKept)
+      if (keepsWidened(kind))
         operands.push_back(element(argument(14), n));
       callTile(argument(6), count, operands);
     }
@@ -429,6 +436,8 @@ StringRef suffixOf(StripKind kind) {
     return "_pairs";
   case StripKind::Widened:
     return "_widened";
+  case StripKind::WidenedAndKept:
+    return "_widened_kept";
   case StripKind::F16:
     return "_f16";
   case StripKind::F16AndKept:
