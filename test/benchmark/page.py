@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes docs/benchmarks/cpu.md, cpu-amx.md or cpu-zen4.md from measurements.
+"""Writes docs/benchmarks/cpu.md and its like for other machines from measurements.
 
     page.py profile --tenon TENON --models DIR --out DIR [--seconds S] [...]
     page.py write --setting TEXT-FILE [--full CSV] [--micro CSV]
