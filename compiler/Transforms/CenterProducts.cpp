@@ -1,18 +1,18 @@
 //===- CenterProducts.cpp - Products of bytes as devices multiply them ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matrix instructions of devices multiply numbers with a sign and know no zero
-// points. A row of ui8 less z is one of i8, counted from 128, plus 128 - z; by
-// a weight that is the product of the i8, plus the sums of the weight's columns
-// times 128 - z. All of it modulo 2^32, as products of i32 are.
+// Matrix instructions of devices multiply bytes by i8 and know no zero points.
+// A product of rows less z by a weight is that of the rows, less the sums of
+// the weight's columns times z. A weight of ui8 is one of i8, counted from 128,
+// and a product by it larger by the sums of rows times 128. All of it modulo
+// 2^32, as products of i32 are.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Int8Products.h"
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
-#include "compiler/Transforms/QuantizedFactors.h"
-#include "compiler/Weights/WeightStore.h"
+#include "compiler/Transforms/StoredTensors.h"
 #include "dialects/Kernel/ByteProduct.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
 
@@ -34,22 +34,17 @@ std::vector<char> turned(ArrayRef<char> bytes) {
   return result;
 }
 
-/// The sums of a weight's columns, i32, of ui8 once it is such.
-std::vector<char> columnSums(ArrayRef<char> bytes, size_t columns, bool turns) {
+/// The sums of a weight's columns times a number, i32, of ui8 once it is i8.
+std::vector<char> columnSums(ArrayRef<char> bytes, size_t columns, bool turns,
+                             int64_t times) {
   std::vector<int32_t> sums(columns, 0);
   for (size_t i = 0; i < bytes.size(); ++i)
     sums[i % columns] += int8_t(uint8_t(bytes[i]) ^ (turns ? byteMiddle : 0));
+  for (int32_t &sum : sums)
+    sum = int32_t(uint32_t(int64_t(sum) * times));
   std::vector<char> result(columns * sizeof sums[0]);
   std::memcpy(result.data(), sums.data(), result.size());
   return result;
-}
-
-/// A zero point that is not known to be 0; null for others.
-Value zeroOf(const kernel::IntegerFactor &factor, const WeightStore *weights) {
-  Value known = factor.zero;
-  if (auto cast = known ? known.getDefiningOp<graph::CastOp>() : nullptr)
-    known = cast.getInput();
-  return known && weights && isZero(known, *weights) ? Value() : factor.zero;
 }
 
 class Centering {
@@ -64,19 +59,15 @@ public:
     if (!view || kernel::byteProductOf(op) || !canCenter(*view))
       return;
     weight = view->rhs.view.base.getDefiningOp<graph::WeightOp>();
-    Side lhs = centered(op.getLhs(), view->lhs),
-         rhs = centered(op.getRhs(), view->rhs);
-    auto product =
-        graph::MatmulOp::create(b, loc, op.getType(), lhs.numbers, rhs.numbers);
-    Value sum = product;
-    auto add = [&](Value sums, Value times) {
-      sum = graph::AddOp::create(b, loc, op.getType(), sum,
-                                 multiplied(sums, times));
-    };
-    if (lhs.lower)
-      add(sumsOfColumns(!view->rhs.isSigned(), rhs.lower), lhs.lower);
+    Value numbers = wide(op.getLhs());
+    Side rhs = centered(view->rhs);
+    Value sum =
+        graph::MatmulOp::create(b, loc, op.getType(), numbers, rhs.numbers);
+    if (Value rest = restOf(view->lhs.zero, !view->rhs.isSigned(), rhs.lower))
+      sum = graph::SubOp::create(b, loc, op.getType(), sum, rest);
     if (rhs.lower)
-      add(sumsOfRows(lhs.numbers), rhs.lower);
+      sum = graph::AddOp::create(b, loc, op.getType(), sum,
+                                 multiplied(sumsOfRows(numbers), rhs.lower));
     op.getResult().replaceAllUsesWith(sum);
     eraseUnused(op);
   }
@@ -92,42 +83,77 @@ private:
            view.rhs.view.strides.back().isConstant(1);
   }
 
-  /// A factor as i8 in i32, and how much lower that is; null where it is not.
+  /// A factor in i32 without its zero point.
+  static Value wide(Value operand) {
+    auto sub = operand.getDefiningOp<graph::SubOp>();
+    return sub ? sub.getLhs() : operand;
+  }
+
+  /// The weight as i8 in i32, and how much lower that is; null where it is not.
   struct Side {
     Value numbers, lower;
   };
-  Side centered(Value operand, const kernel::IntegerFactor &factor) {
-    Value wide = operand;
-    if (auto sub = wide.getDefiningOp<graph::SubOp>())
-      wide = sub.getLhs();
-    bool isSigned = factor.isSigned(), isRhs = operand == op.getRhs();
-    Value zero = zeroOf(factor, weights);
-    if (!zero && (isSigned || !isRhs))
-      return {wide, {}};
-    Value from = numberOf(b, loc, i32, isSigned ? 0 : byteMiddle), lower = from;
-    if (zero && !isSigned && graph::isConstantOf(zero, byteMiddle)) {
+  Side centered(const kernel::IntegerFactor &factor) {
+    Value numbers = wide(op.getRhs()), zero = factor.zero;
+    if (factor.isSigned() && !zero)
+      return {numbers, {}};
+    Value from = numberOf(b, loc, i32, factor.isSigned() ? 0 : byteMiddle);
+    Value lower = from;
+    if (zero && !factor.isSigned() && graph::isConstantOf(zero, byteMiddle))
       lower = {};
-    } else if (zero) {
-      if (graph::isOneNumber(zero) && graph::getRank(zero) > 0)
-        zero = graph::ReshapeOp::create(b, loc, graph::tensorOf({}, i32), zero);
-      lower = graph::SubOp::create(b, loc, zero.getType(), from, zero);
-    }
-    if (!isSigned && isRhs)
-      wide = castTo(
+    else if (zero)
+      lower = graph::SubOp::create(b, loc, zeroType(zero), from, number(zero));
+    if (!factor.isSigned())
+      numbers = castTo(
           b, loc,
-          stored(".centered", graph::getDims(wide), b.getI8Type(), turned),
+          stored(".centered", graph::getDims(numbers), b.getI8Type(), turned),
           i32);
-    else if (!isSigned)
-      wide = graph::SubOp::create(b, loc, wide.getType(), wide, from);
-    return {wide, lower};
+    return {numbers, lower};
+  }
+
+  /// One number without axes; others as they are.
+  Value number(Value zero) {
+    if (!graph::isOneNumber(zero) || graph::getRank(zero) == 0)
+      return zero;
+    return graph::ReshapeOp::create(b, loc, graph::tensorOf({}, i32), zero);
+  }
+  Type zeroType(Value zero) {
+    return graph::isOneNumber(zero) ? graph::tensorOf({}, i32) : zero.getType();
+  }
+
+  /// What the zero point of lhs makes a product larger by: the sums of the
+  /// weight's columns, less its own zero points, times it. Null where it is
+  /// none, or known to be 0; a vector of its own where the model knows it.
+  Value restOf(Value zero, bool turns, Value lower) {
+    if (!zero)
+      return {};
+    std::optional<int64_t> known = lower ? std::nullopt : knownNumber(zero);
+    if (!known)
+      return multiplied(sumsOfColumns(turns, lower), number(zero));
+    return *known == 0 ? Value() : storedSums(turns, *known);
+  }
+
+  /// Of a constant or a weight of one number.
+  std::optional<int64_t> knownNumber(Value zero) {
+    if (auto cast = zero.getDefiningOp<graph::CastOp>())
+      zero = cast.getInput();
+    std::optional<reference::Tensor> found;
+    if (weights && graph::isOneNumber(zero))
+      found = tensorOf(zero, *weights);
+    return found ? std::optional(found->ints()[0]) : std::nullopt;
+  }
+
+  /// The sums of the weight's columns, times a number.
+  Value storedSums(bool turns, int64_t times) {
+    graph::Expr columns = graph::getDims(weight.getResult()).back();
+    return stored(".sums", {columns}, i32, [&](ArrayRef<char> bytes) {
+      return columnSums(bytes, size_t(*columns.asConstant()), turns, times);
+    });
   }
 
   /// Those of the weight less its zero points, [N] or [1, N].
   Value sumsOfColumns(bool turns, Value lower) {
-    graph::Expr columns = graph::getDims(weight.getResult()).back();
-    Value sums = stored(".sums", {columns}, i32, [&](ArrayRef<char> bytes) {
-      return columnSums(bytes, size_t(*columns.asConstant()), turns);
-    });
+    Value sums = storedSums(turns, /*times=*/1);
     if (!lower)
       return sums;
     double depth = *graph::getDims(weight.getResult())[0].asConstant();

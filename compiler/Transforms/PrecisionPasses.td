@@ -187,12 +187,11 @@ def IntegerProductsPass : Pass<"integer-products", "::mlir::func::FuncOp"> {
 def CenterProductsPass : Pass<"center-products", "::mlir::func::FuncOp"> {
   let summary = "Products of bytes as devices multiply them";
   let description = [{
-    The left factor of a product of i32, ui8 less one zero point, becomes ui8
-    less 128, which fit an i8, and one of i8 loses its zero point, where devices
-    then multiply the bytes. What that leaves out are the sums of the weight's
-    columns, times one number, which are added. A weight of ui8 becomes one of
-    i8, and that and its zero points leave out sums of rows, times a number for
-    each column.
+    The left factor of a product of i32, bytes less one zero point, loses that,
+    where devices then multiply the bytes. What that leaves are the sums of the
+    weight's columns, times one number, which are subtracted: one vector where
+    the model knows the number. A weight of ui8 becomes one of i8, and that and
+    its zero points leave out sums of rows, times a number for each column.
 
     ```mlir
     func.func @main(%x: tensor<4x64xui8>) -> tensor<4x32xi32> {
@@ -212,17 +211,13 @@ def CenterProductsPass : Pass<"center-products", "::mlir::func::FuncOp"> {
       %z = graph.constant {value = dense<3> : tensor<i32>} : () -> tensor<i32>
       %0 = graph.cast %x : (tensor<4x64xui8>) -> tensor<4x64xi32>
       %1 = graph.cast %w : (tensor<64x32xi8>) -> tensor<64x32xi32>
-      %m = graph.constant {value = dense<128> : tensor<i32>} : () -> tensor<i32>
-      %2 = graph.sub %m, %z : (tensor<i32>, tensor<i32>) -> tensor<i32>
-      %3 = graph.sub %0, %m
-          : (tensor<4x64xi32>, tensor<i32>) -> tensor<4x64xi32>
-      %4 = graph.matmul %3, %1
+      %2 = graph.matmul %0, %1
           : (tensor<4x64xi32>, tensor<64x32xi32>) -> tensor<4x32xi32>
-      %5 = graph.weight {name = "w.sums"} : () -> tensor<32xi32>
-      %6 = graph.mul %5, %2 : (tensor<32xi32>, tensor<i32>) -> tensor<32xi32>
-      %7 = graph.add %4, %6
+      %3 = graph.weight {name = "w.sums"} : () -> tensor<32xi32>
+      %4 = graph.mul %3, %z : (tensor<32xi32>, tensor<i32>) -> tensor<32xi32>
+      %5 = graph.sub %2, %4
           : (tensor<4x32xi32>, tensor<32xi32>) -> tensor<4x32xi32>
-      return %7 : tensor<4x32xi32>
+      return %5 : tensor<4x32xi32>
     }
     ```
   }];

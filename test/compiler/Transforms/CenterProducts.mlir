@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: tenon-opt %s --center-products --split-input-file | FileCheck %s
 
-// A zero point that only the run knows: rows count from 128, and the sums of
-// the weight's columns are added times the rest.
+// A zero point that only the run knows: the sums of the weight's columns are
+// subtracted times it.
 
 // CHECK-LABEL: @dynamic
 // CHECK:      %[[L:.*]] = graph.cast %arg0 : (tensor<2x4x64xui8>) -> tensor<2x4x64xi32>
 // CHECK:      %[[Z:.*]] = graph.cast %arg1
 // CHECK:      %[[R:.*]] = graph.cast %{{.*}} : (tensor<64x32xi8>) -> tensor<64x32xi32>
-// CHECK-NEXT: %[[M:.*]] = graph.constant {{.*}}dense<128>
-// CHECK-NEXT: %[[LOWER:.*]] = graph.sub %[[M]], %[[Z]] : (tensor<i32>, tensor<i32>) -> tensor<i32>
-// CHECK-NEXT: %[[C:.*]] = graph.sub %[[L]], %[[M]]
-// CHECK-NEXT: %[[P:.*]] = graph.matmul %[[C]], %[[R]]
+// CHECK-NEXT: %[[P:.*]] = graph.matmul %[[L]], %[[R]]
 // CHECK-NEXT: %[[SUMS:.*]] = graph.weight {{.*}}name = "w.sums"} : () -> tensor<32xi32>
-// CHECK-NEXT: %[[REST:.*]] = graph.mul %[[SUMS]], %[[LOWER]]
-// CHECK-NEXT: %[[Y:.*]] = graph.add %[[P]], %[[REST]] : (tensor<2x4x32xi32>, tensor<32xi32>)
+// CHECK-NEXT: %[[REST:.*]] = graph.mul %[[SUMS]], %[[Z]]
+// CHECK-NEXT: %[[Y:.*]] = graph.sub %[[P]], %[[REST]] : (tensor<2x4x32xi32>, tensor<32xi32>)
 // CHECK-NEXT: return %[[Y]]
 func.func @dynamic(%x: tensor<2x4x64xui8>, %z: tensor<ui8>) -> tensor<2x4x32xi32> {
   %w = graph.weight {name = "w"} : () -> tensor<64x32xi8>
@@ -33,9 +30,9 @@ func.func @dynamic(%x: tensor<2x4x64xui8>, %z: tensor<ui8>) -> tensor<2x4x32xi32
 
 // CHECK-LABEL: @signed
 // CHECK:      %[[L:.*]] = graph.cast %arg0
-// CHECK:      graph.reshape %arg1 : (tensor<1xi32>) -> tensor<i32>
 // CHECK:      graph.matmul %[[L]],
-// CHECK:      graph.add
+// CHECK:      graph.reshape %arg1 : (tensor<1xi32>) -> tensor<i32>
+// CHECK:      graph.sub
 // CHECK-LABEL: @no_zero
 // CHECK-NOT:  graph.sub
 // CHECK-NOT:  graph.add
