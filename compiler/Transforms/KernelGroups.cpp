@@ -52,7 +52,7 @@ private:
     if (isa<graph::CastOp>(op) && isStoredIn16Bits(op->getResult(0), isCuda))
       return {op};
     auto quantize = dyn_cast<graph::QuantizeOp>(op);
-    if (!quantize || isCuda)
+    if (!quantize)
       return {};
     auto scaled = quantize.getInput().getDefiningOp<graph::MulOp>();
     KernelGroup *group = scaled ? groupOf.lookup(scaled) : nullptr;

@@ -197,3 +197,24 @@ func.func @others(%x: tensor<4x64xui8>) -> tensor<4x16xi32> {
   %c = graph.matmul %l, %r : (tensor<4x64xi32>, tensor<64x16xi32>) -> tensor<4x16xi32>
   return %c : tensor<4x16xi32>
 }
+
+// -----
+
+// A norm's kernel stores what others read and its bytes: both targets' do.
+
+// CHECK-LABEL: @norm_of_two
+// CHECK:      kernel.region
+// CHECK-NEXT: ^bb0
+// CHECK:        graph.layer_norm
+// CHECK:        graph.mul
+// CHECK-NEXT:   graph.quantize
+// CHECK-NEXT:   kernel.yield %{{.*}}, %{{.*}} : tensor<4x64xf32>, tensor<4x64xui8>
+// CHECK-NOT:  kernel.region
+// CHECK:      return
+func.func @norm_of_two(%x: tensor<4x64xf32>, %f: tensor<f32>, %z: tensor<ui8>) -> (tensor<4x64xf32>, tensor<4x64xui8>) {
+  %one = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.layer_norm %x {axis = 1 : i64, epsilon = 1.0e-5 : f64} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  %1 = graph.mul %0, %f : (tensor<4x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+  %2 = graph.quantize %1, %one, %z : (tensor<4x64xf32>, tensor<f32>, tensor<ui8>) -> tensor<4x64xui8>
+  return %0, %2 : tensor<4x64xf32>, tensor<4x64xui8>
+}

@@ -62,6 +62,30 @@ TEST(BlockRows, RowsOfABlock) {
   runRows(cases);
 }
 
+/// What a norm gives, and that as bytes beside it.
+TEST(BlockRows, RowsAndTheirBytes) {
+  std::vector<KernelCase> cases;
+  for (const std::string &n : {"8", "72", "300"}) {
+    std::string rows = tensor({"m", n}, "f32"), bytes = tensor({"m", n}, "ui8");
+    KernelCase test;
+    test.name = "a norm and its bytes " + rows;
+    test.sizes = {{{"m", 3}}, {{"m", 0}}};
+    test.arguments = "%x: " + rows + ", %f: tensor<f32>, %z: tensor<ui8>";
+    test.body = "%one = graph.constant {value = dense<1.0> : tensor<f32>} : () "
+                "-> tensor<f32>\n%y = graph.layer_norm %x {axis = 1 : i64, "
+                "epsilon = 1.0e-5 : f64} : (" +
+                rows + ") -> " + rows + "\n%s = graph.mul %y, %f : (" + rows +
+                ", tensor<f32>) -> " + rows +
+                "\n%q = graph.quantize %s, %one, %z : (" + rows +
+                ", tensor<f32>, tensor<ui8>) -> " + bytes +
+                "\nkernel.yield %y, %q : " + rows + ", " + bytes;
+    test.values = {{-2, 2}, {20, 40}, {100, 140}};
+    test.tolerance = 2e-5;
+    cases.push_back(test);
+  }
+  runRows(cases);
+}
+
 TEST(BlockRows, RowsThatAreReadAgain) {
   std::vector<KernelCase> cases;
   for (const std::string &op : {"softmax", "log_softmax"})
