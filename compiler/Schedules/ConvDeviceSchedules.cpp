@@ -12,10 +12,8 @@ using namespace mlir;
 namespace tenon {
 namespace {
 
-/// Tiles with fewer maps or pixels would be mostly empty.
-constexpr int64_t fewestMaps = 8, fewestPixels = 4;
-/// Copies to shared memory are of so many bytes or more.
-constexpr int64_t fewestBytes = 4;
+/// Tiles with fewer pixels would be mostly empty.
+constexpr int64_t fewestPixels = 4;
 /// A word tells which taps of a window are inside.
 constexpr int64_t mostTapBits = 63;
 /// Of a line of a depthwise filter: there is code for each.
@@ -62,9 +60,10 @@ std::optional<std::string> refusalOfTiles(const KernelView &view,
     return "its operands are not 8-bit numbers";
   if (!isMma && !isOfBytes && !type.isF32())
     return "its operands are not f32";
-  if (isOfBytes && (sizes->groups > 1 || sizes->copyBytes() < fewestBytes))
+  if (isOfBytes &&
+      (sizes->groups > 1 || sizes->copyBytes() < kernel::narrowestCopy))
     return "it has several groups, or channels that do not lie by fours";
-  if (sizes->maps < fewestMaps ||
+  if (sizes->maps < kernel::fewestTileMaps ||
       sizes->rows.asConstant().value_or(fewestPixels) < fewestPixels)
     return "it has so few pixels, or maps in a group, that tiles would be "
            "mostly empty";

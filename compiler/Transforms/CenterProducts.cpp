@@ -99,10 +99,12 @@ private:
       return {numbers, {}};
     Value from = numberOf(b, loc, i32, factor.isSigned() ? 0 : byteMiddle);
     Value lower = from;
-    if (zero && !factor.isSigned() && graph::isConstantOf(zero, byteMiddle))
+    if (zero && !factor.isSigned() && graph::isConstantOf(zero, byteMiddle)) {
       lower = {};
-    else if (zero)
-      lower = graph::SubOp::create(b, loc, zeroType(zero), from, number(zero));
+    } else if (zero) {
+      zero = number(zero);
+      lower = graph::SubOp::create(b, loc, zero.getType(), from, zero);
+    }
     if (!factor.isSigned())
       numbers = castTo(
           b, loc,
@@ -116,9 +118,6 @@ private:
     if (!graph::isOneNumber(zero) || graph::getRank(zero) == 0)
       return zero;
     return graph::ReshapeOp::create(b, loc, graph::tensorOf({}, i32), zero);
-  }
-  Type zeroType(Value zero) {
-    return graph::isOneNumber(zero) ? graph::tensorOf({}, i32) : zero.getType();
   }
 
   /// What the zero point of lhs makes a product larger by: the sums of the

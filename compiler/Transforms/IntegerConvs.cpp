@@ -109,23 +109,18 @@ std::string IntegerConvs::refusal(graph::ConvOp op, graph::DequantizeOp image,
   return isCuda ? refusalOnCuda(op, image, filter) : "";
 }
 
-/// Others than those that center-products brings into a form for matrix
-/// instructions have no kernel of integers there that is as fast as f32's.
+/// Others than those that matrix instructions take have no kernel of integers
+/// there that is as fast as f32's.
 std::string IntegerConvs::refusalOnCuda(graph::ConvOp op,
                                         graph::DequantizeOp image,
                                         graph::DequantizeOp filter) const {
-  constexpr int64_t fewestMaps = 8;
-  SmallVector<graph::Expr> dims = graph::getDims(op.getFilter());
   if (op.getGroup() != 1)
     return "GPUs convolve channels by themselves in f32";
   if (graph::getElementType(filter.getInput()).isUnsignedInteger() ||
       !isZero(filter.getZeroPoint(), weights))
     return "GPUs convolve no bytes by a filter that is not i8 or has zero "
            "points";
-  int64_t channels = dims[1].asConstant().value_or(1);
-  if (dims[0].asConstant().value_or(0) < fewestMaps ||
-      (channels % kernel::quadSteps != 0 &&
-       !canPadQuads(channels, image.getInput())))
+  if (!fitsByteTiles(op, image.getInput()))
     return "it has few maps, or channels that do not lie by fours";
   return "";
 }

@@ -8,6 +8,7 @@
 #include "compiler/Transforms/QuantizedWeights.h"
 #include "compiler/Weights/WeightStore.h"
 #include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/ConvTiles.h"
 #include "dialects/Kernel/FewBitsRhs.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "llvm/Support/Format.h"
@@ -19,9 +20,6 @@ namespace {
 
 /// Smaller weights stay: fold-constants would only widen them again.
 constexpr int64_t fewestElements = int64_t(1) << 12;
-/// Of a group of a convolution: those with fewer wait for memory, and have
-/// kernels that multiply f32.
-constexpr int64_t fewestMaps = 8;
 /// Of a product whose rows are turned before.
 constexpr int64_t fewestColumns = 64;
 /// Of a product whose operands have to be rounded by kernels of their own, in a
@@ -58,11 +56,8 @@ bool readsBytes(graph::MatmulOp op) {
 
 /// The same of a convolution's image and filter.
 bool readsBytes(graph::ConvOp op) {
-  auto filter = cast<RankedTensorType>(op.getFilter().getType());
   return isLargeWeight(op.getFilter()) && op.getChannelsLast() &&
-         op.getGroup() == 1 && filter.getDimSize(0) >= fewestMaps &&
-         (filter.getDimSize(1) % 4 == 0 ||
-          canPadQuads(filter.getDimSize(1), op.getInput()));
+         fitsByteTiles(op, op.getInput());
 }
 
 /// Whether one of the last two axes is contiguous, and pairs along it begin
@@ -191,7 +186,7 @@ std::string NarrowRules::refusalOf(graph::ConvOp op, Type narrow) {
   auto filter = cast<RankedTensorType>(op.getFilter().getType());
   if (isOfWeightsAlone(narrow))
     return "CPUs convolve in bf16 or f32";
-  if (isCuda && filter.getDimSize(0) / op.getGroup() < fewestMaps)
+  if (isCuda && filter.getDimSize(0) / op.getGroup() < kernel::fewestTileMaps)
     return "a group has few maps";
   if (!isCuda && !hasPairDots)
     return "no CPU level of the program multiplies pairs of bf16";

@@ -18,6 +18,8 @@
 
 #include "compiler/Transforms/PadChannels.h"
 #include "compiler/Transforms/Matching.h"
+#include "dialects/Kernel/ConvTiles.h"
+#include "dialects/Kernel/IntegerMatmulView.h"
 
 using namespace mlir;
 
@@ -139,6 +141,14 @@ bool canPadImage(Value image) {
 
 bool canPadQuads(int64_t channels, Value image) {
   return channels <= mostChannels && canPadImage(image);
+}
+
+bool fitsByteTiles(graph::ConvOp op, Value image) {
+  SmallVector<Expr> filter = graph::getDims(op.getFilter());
+  int64_t channels = filter[1].asConstant().value_or(1);
+  return op.getGroup() == 1 &&
+         filter[0].asConstant().value_or(0) >= kernel::fewestTileMaps &&
+         (channels % kernel::quadSteps == 0 || canPadQuads(channels, image));
 }
 
 bool canPadChannels(graph::ConvOp op) {

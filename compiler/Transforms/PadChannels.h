@@ -14,6 +14,9 @@ bool canPadImage(mlir::Value image);
 /// Whether an image of bytes can get channels of zeros so that they lie by
 /// fours: it is such, and has so few that windows are little larger with them.
 bool canPadQuads(int64_t channels, mlir::Value image);
+/// Whether devices convolve an image of bytes by tiles: by one group of maps
+/// enough, whose channels lie by fours or can with some of zeros.
+bool fitsByteTiles(graph::ConvOp op, mlir::Value image);
 /// A value with zeros behind the elements of its axes, to these sizes; and so
 /// many in front of them.
 mlir::Value padded(mlir::OpBuilder &builder, mlir::Location loc,

@@ -10,9 +10,6 @@ using namespace mlir;
 namespace tenon::kernel {
 namespace {
 
-/// Bytes of the narrowest copies to shared memory.
-constexpr int64_t fewestBytes = 4;
-
 /// Whether numbers less their zero point are bytes, or are with one bit turned.
 bool isCentered(const IntegerFactor &factor) {
   if (!factor.zero)
@@ -27,7 +24,7 @@ bool liesByFours(const StridedView &rows) {
     return false;
   SmallVector<Expr> steps = {rows.offset};
   llvm::append_range(steps, ArrayRef(rows.strides).drop_back());
-  return widestCopy(graph::getElementType(rows.base), steps) >= fewestBytes;
+  return widestCopy(graph::getElementType(rows.base), steps) >= narrowestCopy;
 }
 
 std::optional<MatmulView> byteProductOf(graph::MatmulOp op) {

@@ -41,6 +41,9 @@ constexpr llvm::StringLiteral convTf32x3Schedule = "ConvTf32x3";
 constexpr llvm::StringLiteral convTf32x3SmallSchedule = "ConvTf32x3Small";
 constexpr llvm::StringLiteral depthwiseSchedule = "DepthwiseDevice";
 
+/// Tiles with fewer maps would be mostly empty.
+constexpr int64_t fewestTileMaps = 8;
+
 /// One spatial axis: output o of `count` reads positions o * stride + tap *
 /// dilation - low of `size`, which lie `step` elements apart.
 struct ConvTilesAxis {

@@ -46,6 +46,9 @@ struct DeviceTile {
   int64_t rows, columns, depth, stages, threads, sharedBytes;
 };
 
+/// Bytes of the narrowest copies to shared memory.
+constexpr int64_t narrowestCopy = 4;
+
 /// Sums wait in shared memory for what follows the product by so many rows.
 constexpr int64_t chunkRows = 64;
 /// Between its rows lie so many elements that nobody reads, of f32: columns of

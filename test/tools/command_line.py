@@ -381,6 +381,8 @@ def check_static_int8(folder):
     empty.mkdir()
     run(*compile_mlp, "--precision=int8", "--calibrate", MLP, "--target=cpu,cuda",
         out="products static")
+    run("compile", model, "--precision=int8", "--calibrate", MLP, "--target=cuda",
+        "--sm=90", "--emit=kernels", out="quads32")
     run("compile", model, "--precision-plan", plan, "--target=cuda", "-o", artifact)
     run(*compile_mlp, "--precision=int8", "--calibrate", empty, code=1,
         err="cannot be opened")

@@ -176,10 +176,6 @@ llvm::Expected<PrecisionPlan> Calibration::run(const std::string &path,
                                                std::string &says) {
   options.precision = Precision::Int8;
   options.observe = Observed::Int8;
-  // What a GPU's program multiplies, on this machine.
-  if (!options.graphTarget)
-    options.graphTarget = options.targets.front();
-  options.targets = {Target::Cpu};
   auto made = CompiledModel::toMeasure(path, options, request.threads);
   if (!made)
     return made.takeError();

@@ -59,6 +59,9 @@ llvm::Expected<std::shared_ptr<CompiledModel>>
 CompiledModel::toMeasure(const std::string &path, CompileOptions options,
                          int threads) {
   options.stage = EmitStage::Artifact;
+  options.graphTarget = options.targets.front();
+  options.targets = {Target::Cpu};
+  options.sms.clear();
   options.isForThisMachine = true;
   options.kvCache = CacheType::AsGiven;
   return make(path, options, threads);

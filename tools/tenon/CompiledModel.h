@@ -21,7 +21,8 @@ struct CompiledModel {
        const DeviceRequest &device = {});
 
   /// A program that measures the model, here and at once: it has code for this
-  /// machine alone, and caches as they come, which products are chosen without.
+  /// machine's CPU alone, which computes what the graph for the target rounds,
+  /// and caches as they come, which products are chosen without.
   static llvm::Expected<std::shared_ptr<CompiledModel>>
   toMeasure(const std::string &path, CompileOptions options, int threads);
 };

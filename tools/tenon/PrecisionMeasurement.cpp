@@ -27,10 +27,6 @@ using Inputs = std::vector<Tensor>;
 Measurement::Measurement(const std::string &path, const CompileOptions &options,
                          const PrecisionRequest &request)
     : path(path), options(options), request(request) {
-  // CPUs measure what the graph for another target rounds.
-  this->options.graphTarget = options.targets.front();
-  this->options.targets = {Target::Cpu};
-  this->options.sms.clear();
   this->options.precision = Precision::Fp32;
   this->options.precisionPlan.reset();
 }

@@ -101,7 +101,7 @@ void TileProduct::start(const PanelCopies &copies, Value panel, Value stage) {
     Value place =
         sharedAt(sharedAt(stage, copies.place), e.number(i * copies.apart));
     SmallVector<Copy> parts = copies.operand->copiesOf(chunk, shape, step);
-    if (shape.bytes < 4) {
+    if (shape.bytes < kernel::narrowestCopy) {
       store(parts, copies.operand->type, place);
       continue;
     }
