@@ -57,6 +57,8 @@ struct CompileOptions {
   bool isForThisMachine = false;
   /// Whether one of the levels multiplies pairs of bf16; compiling sets it.
   bool hasPairDots = true;
+  /// The same of products that are added up in f16.
+  bool hasF16Fma = true;
   /// Of all products; or, if given, what the plan says of each.
   Precision precision = Precision::Fp32;
   std::optional<PrecisionPlan> precisionPlan;

@@ -58,6 +58,7 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   lowering.explain = options.explain;
   lowering.target = isCuda ? "cuda" : "cpu";
   lowering.hasPairDots = options.hasPairDots;
+  lowering.hasF16Fma = options.hasF16Fma;
   function.addPass(createLowerPrecisionPass(weights, lowering));
   function.addPass(
       createLowerInt8Pass(weights, {options.explain, lowering.target}));

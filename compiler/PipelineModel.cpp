@@ -218,6 +218,7 @@ void countKernels(Compilation &compilation) {
 bool lowerKernels(Compilation &compilation, CompileOptions options,
                   Target target) {
   options.hasPairDots = multipliesPairs(options);
+  options.hasF16Fma = addsInF16(options);
   PrecisionPlan precisions;
   PrecisionProbes probes;
   if (!runPasses(compilation, options, [&](OpPassManager &pm) {

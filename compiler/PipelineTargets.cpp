@@ -5,6 +5,7 @@
 #include "compiler/Targets/Cpu/Compile.h"
 #include "compiler/Targets/Cuda/Compile.h"
 #include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/MatmulView.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -17,6 +18,7 @@ constexpr uint32_t ptxSm = 80; // What compilePtx writes for.
 /// What kernels multiply that some CPUs have instructions for.
 struct Multiplied {
   bool pairs = false, quads = false; // Of bf16, and of 8-bit numbers.
+  bool halves = false;               // Of f16.
 };
 
 Multiplied multipliedBy(ModuleOp module, const CompileOptions &options) {
@@ -30,6 +32,10 @@ Multiplied multipliedBy(ModuleOp module, const CompileOptions &options) {
                    function.getSchedule() == "BatchedMatmulInt8" ||
                    function.getSchedule() == "LineConvInt8" ||
                    function.getSchedule() == "PackedConvInt8";
+  module.walk([&](graph::MatmulOp op) {
+    std::optional<kernel::MatmulView> view = kernel::matmulViewOf(op);
+    found.halves |= view && view->mayAddF16;
+  });
   module.walk(
       [&](graph::ConvOp op) { found.pairs |= kernel::convolvesPairs(op); });
   return found;
@@ -42,6 +48,8 @@ bool isWorthIt(const cpu::CpuLevel &level, Multiplied multiplied) {
     return multiplied.pairs || multiplied.quads;
   if (level.pairDots != cpu::PairDots::None)
     return multiplied.pairs;
+  if (level.f16Fma != cpu::F16Fma::None)
+    return multiplied.halves;
   return multiplied.quads || !level.quadDots;
 }
 
@@ -85,12 +93,25 @@ std::vector<cpu::CpuLevel> levelsOf(const CompileOptions &options,
 
 } // namespace
 
-bool multipliesPairs(const CompileOptions &options) {
+static bool someLevel(const CompileOptions &options,
+                      function_ref<bool(const cpu::CpuLevel &)> has) {
   return options.levels.empty() ||
-         llvm::any_of(options.levels, [](const std::string &name) {
+         llvm::any_of(options.levels, [&](const std::string &name) {
            std::optional<cpu::CpuLevel> level = cpu::findCpuLevel(name);
-           return level && level->pairDots != cpu::PairDots::None;
+           return level && has(*level);
          });
+}
+
+bool multipliesPairs(const CompileOptions &options) {
+  return someLevel(options, [](const cpu::CpuLevel &level) {
+    return level.pairDots != cpu::PairDots::None;
+  });
+}
+
+bool addsInF16(const CompileOptions &options) {
+  return someLevel(options, [](const cpu::CpuLevel &level) {
+    return level.f16Fma != cpu::F16Fma::None;
+  });
 }
 
 void checkTargets(const CompileOptions &options,

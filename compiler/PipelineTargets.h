@@ -47,6 +47,8 @@ private:
 
 /// Whether a CPU level of these options multiplies pairs of bf16.
 bool multipliesPairs(const CompileOptions &options);
+/// Whether one adds products up in f16.
+bool addsInF16(const CompileOptions &options);
 
 /// Adds to `errors` what no target of these options can be.
 void checkTargets(const CompileOptions &options,

@@ -56,6 +56,10 @@ uint64_t tenon::runtime::machineFeatures() {
   features |= TENON_CPU_AVX512;
   if (has(seven.ecx, bit_AVX512VNNI))
     features |= TENON_CPU_AVX512_VNNI;
+  // FP16, as leaf 7 has it, which compilers call differently.
+  constexpr unsigned fp16Bit = 1u << 23;
+  if (has(seven.edx, fp16Bit) && has(seven.ecx, bit_AVX512VBMI))
+    features |= TENON_CPU_AVX512_FP16;
   // Leaf 7.1 exists only where leaf 7.0 says so.
   // What looks up bytes is part of the level: all but its first CPUs have it.
   if (seven.eax >= 1 && has(sevenOne.eax, bit_AVX512BF16) &&
@@ -70,13 +74,12 @@ uint64_t tenon::runtime::machineFeatures() {
 }
 
 bool tenon::runtime::hasSlowPairDots() {
-  Registers vendor = cpuid(0, 0), seven = cpuid(7, 0);
+  Registers vendor = cpuid(0, 0);
   bool isIntel = vendor.ebx == signature_INTEL_ebx &&
                  vendor.edx == signature_INTEL_edx &&
                  vendor.ecx == signature_INTEL_ecx;
-  // FP16 came with them, as leaf 7 has it.
-  constexpr unsigned fp16Bit = 1u << 23;
-  return isIntel && has(seven.edx, fp16Bit);
+  // FP16 came with them.
+  return isIntel && (machineFeatures() & TENON_CPU_AVX512_FP16);
 }
 
 bool tenon::runtime::requestAmx() {
@@ -109,5 +112,7 @@ const char *tenon::runtime::featureName(uint64_t features) {
     return "AVX-512 BF16";
   if (features & TENON_CPU_AMX)
     return "AMX";
+  if (features & TENON_CPU_AVX512_FP16)
+    return "AVX-512 FP16";
   return "a feature that this runtime does not know";
 }

@@ -130,6 +130,7 @@ enum {
   TENON_CPU_AVX512_VNNI = 1 << 2,
   TENON_CPU_AVX512_BF16 = 1 << 3, // and VBMI
   TENON_CPU_AMX = 1 << 4,         // TILE, BF16, INT8
+  TENON_CPU_AVX512_FP16 = 1 << 5, // and VBMI
 };
 
 typedef struct tenon_kernel_t {

@@ -165,7 +165,7 @@ kernel::Geometry geometryOfPanels(graph::MatmulOp matmul, int64_t scratch,
   auto number = [&](int64_t value) { return Expr::constant(context, value); };
   Expr blocks = view->rows.ceilDiv(number(kernel::blockRows));
   Expr panels = view->columns.ceilDiv(number(kernel::panelColumns));
-  int64_t fewest = view->mayCopyLhs() ? 8 : 4;
+  int64_t fewest = view->mayAddF16 ? 16 : view->mayCopyLhs() ? 8 : 4;
   Expr wanted = panels.floorDiv(number(8)).max(number(fewest)).min(number(16));
   if (view->mayCopyLhs())
     wanted = wanted.max((blocks.floorDiv(number(8)) * panels).min(panels));

@@ -14,9 +14,10 @@
 // of two activations and convolutions of one group. Attention and convolutions
 // that have no kernel for the fewer bits that they ask for are such, too. Sums
 // between convolutions, and what pools take the largest of, are read in 16
-// bits: their kernels store one result. CPUs have no products of f16
-// with sums of f32: there it is weights and tables alone that become f16, which
-// kernels multiply as the f32 that they are.
+// bits: their kernels store one result. CPUs have no products of f16 with sums
+// of f32: there it is weights and tables alone that are stored as f16. Kernels
+// multiply them as the f32 that they are, or, where the level adds up f16 twice
+// as fast, round lhs to it as well.
 //
 // CUDA devices have instructions for pairs of 16 bits that are many times as
 // fast as those for f32: there, all products of two activations and
@@ -45,10 +46,10 @@ namespace {
 
 class Lowering {
 public:
-  Lowering(func::FuncOp function, bool isCuda, bool hasPairDots,
+  Lowering(func::FuncOp function, bool isCuda, NarrowRules::Levels levels,
            Precision precision, const WeightStore *weights, bool explain)
       : function(function), isCuda(isCuda), precision(precision),
-        explain(explain), rules(isCuda, hasPairDots, weights) {}
+        explain(explain), rules(isCuda, levels, weights) {}
 
   void run() {
     SmallVector<Operation *> products;
@@ -101,15 +102,24 @@ private:
   /// it multiplies is rounded, so that many rows are multiplied in bf16.
   void lowerLhs(graph::MatmulOp op) {
     narrowType = Builder(op).getBF16Type();
-    if (isCuda ||
-        (rules.refusal(op, narrowType).empty() && refusalOfFewBits(op).empty()))
+    bool isOnCpu = !isCuda && rules.refusal(op, narrowType).empty() &&
+                   refusalOfFewBits(op).empty();
+    if (isOnCpu && rules.mayAddF16(op))
+      mayAddF16(op);
+    if (isCuda || isOnCpu)
       lower(op.getLhsMutable());
+  }
+
+  static void mayAddF16(Operation *op) {
+    op->setAttr(kernel::addsF16Attribute, UnitAttr::get(op->getContext()));
   }
 
   /// Of one whose weight comes so.
   void roundLhs(graph::MatmulOp op) {
     Builder builder(op);
     narrowType = builder.getBF16Type();
+    if (rules.mayAddF16(op))
+      mayAddF16(op);
     lower(op.getLhsMutable());
     op->setAttr(precisionAttribute,
                 builder.getStringAttr(nameOf(Precision::Bf16)));
@@ -139,8 +149,13 @@ private:
     if (conv && !isCuda && canPadChannels(conv))
       padChannels(conv);
     auto matmul = dyn_cast<graph::MatmulOp>(op);
-    if (matmul && rules.isOfWeightsAlone(narrowType))
+    if (matmul && rules.isOfWeightsAlone(narrowType)) {
+      if (rules.mayAddF16(matmul)) {
+        roundInKernel(matmul.getLhsMutable());
+        mayAddF16(op);
+      }
       return lower(matmul.getRhsMutable());
+    }
     unsigned count = isa<graph::AttentionOp>(op) ? 3 : 2;
     for (OpOperand &operand :
          llvm::reverse(op->getOpOperands().take_front(count)))
@@ -167,6 +182,14 @@ private:
       eraseUnused(reshape);
   }
 
+  /// For the kernel of the op itself to round.
+  void roundInKernel(OpOperand &operand) {
+    Operation *op = operand.getOwner();
+    OpBuilder builder(op);
+    Value narrow = castTo(builder, op->getLoc(), operand.get(), narrowType);
+    operand.set(castTo(builder, op->getLoc(), narrow, builder.getF32Type()));
+  }
+
   void lower(OpOperand &operand) {
     Operation *op = operand.getOwner();
     OpBuilder builder(op);
@@ -182,11 +205,8 @@ private:
     // The kernel of an attention rounds a cache as it reads it: in a kernel of
     // its own that would take longer than to read f32. On CPUs it rounds all.
     if (isa<graph::AttentionOp>(op) &&
-        (!isCuda || (view && isGiven(view->base)))) {
-      Value narrow = castTo(builder, op->getLoc(), value, narrowType);
-      return operand.set(
-          castTo(builder, op->getLoc(), narrow, builder.getF32Type()));
-    }
+        (!isCuda || (view && isGiven(view->base))))
+      return roundInKernel(operand);
     bool isRhs = isa<graph::MatmulOp>(op) && operand.getOperandNumber() == 1;
     if (view && (isRhs || view->strides.back().isConstant(1))) {
       operand.set(widened(op->getLoc(), builder, value, *view));
@@ -359,7 +379,7 @@ struct LowerPrecision : impl::LowerPrecisionPassBase<LowerPrecision> {
       getOperation().emitError("there is no target '") << target << "'";
       return signalPassFailure();
     }
-    Lowering(getOperation(), target == "cuda", hasPairDots,
+    Lowering(getOperation(), target == "cuda", {hasPairDots, hasF16Fma},
              f16 ? Precision::Fp16 : Precision::Bf16, weights, explain)
         .run();
   }

@@ -26,6 +26,11 @@ constexpr int64_t fewestColumns = 64;
 /// row and in a column for each of their elements.
 constexpr int64_t fewestSums = 256 * 256;
 
+/// Of a product that is added up in f16, of which each tile adds up the rest.
+constexpr int64_t fewestSteps = 64;
+/// More might add up to what f16 has not.
+constexpr float endOfAdded = 128;
+
 /// Whether k is a number of which groups of `steps` can be made.
 bool hasDepthOf(graph::MatmulOp op, int64_t steps) {
   std::optional<int64_t> depth =
@@ -126,6 +131,20 @@ bool NarrowRules::comesInFewBits(graph::MatmulOp op, Precision own) const {
          hasPairsOfLhs(op);
 }
 
+bool NarrowRules::mayAddF16(graph::MatmulOp op) {
+  std::optional<kernel::StridedView> lhs = kernel::stridedViewOf(op.getLhs());
+  SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
+  graph::Expr rows =
+      graph::product(op.getContext(), ArrayRef(dims).drop_back());
+  bool areFew = rows && rows.asConstant().value_or(kernel::fewRows + 1) <=
+                            kernel::fewRows;
+  return !isCuda && levels.haveF16Fma && !areFew &&
+         largestOfRhs(op) < endOfAdded &&
+         graph::getElementType(op.getLhs()).isF32() && lhs &&
+         lhs->strides.back().isConstant(1) && hasDepthOf(op, 2) &&
+         *graph::getDims(op.getLhs()).back().asConstant() >= fewestSteps;
+}
+
 std::string NarrowRules::refusal(Operation *op, Type narrow) {
   if (auto matmul = dyn_cast<graph::MatmulOp>(op))
     return isCuda ? refusalOnCuda(matmul, narrow) : refusalOf(matmul, narrow);
@@ -188,7 +207,7 @@ std::string NarrowRules::refusalOf(graph::ConvOp op, Type narrow) {
     return "CPUs convolve in bf16 or f32";
   if (isCuda && filter.getDimSize(0) / op.getGroup() < kernel::fewestTileMaps)
     return "a group has few maps";
-  if (!isCuda && !hasPairDots)
+  if (!isCuda && !levels.havePairDots)
     return "no CPU level of the program multiplies pairs of bf16";
   if (!isCuda && op.getGroup() != 1)
     return "it has several groups";
@@ -204,7 +223,7 @@ std::string NarrowRules::refusalOf(graph::ConvOp op, Type narrow) {
 std::string NarrowRules::refusalOfTwo(graph::MatmulOp op, Type narrow) const {
   if (!narrow.isBF16())
     return "rhs is no weight";
-  if (!hasPairDots)
+  if (!levels.havePairDots)
     return "rhs is no weight, and no CPU level of the program multiplies "
            "pairs of bf16";
   if (std::string why = refusalOfSizes(op); !why.empty())
@@ -240,25 +259,45 @@ std::string NarrowRules::refusalOf(graph::MatmulOp op, Type narrow) {
   return refusalOfRange(op.getRhs(), narrow);
 }
 
-std::string NarrowRules::refusalOfRange(Value value, Type narrow) {
+float NarrowRules::largestOfRhs(graph::MatmulOp op) {
+  Value rhs = op.getRhs();
+  if (rhs.getDefiningOp<graph::WeightOp>())
+    return largestOf(rhs);
+  // Numbers differ from their zero point by less than there are numbers.
+  std::optional<kernel::QuantizedRhs> quantized = kernel::quantizedRhsOf(rhs);
+  Value scales = quantized ? quantized->scales : Value();
+  if (scales && kernel::behindWidening(scales))
+    scales = kernel::behindWidening(scales);
+  if (scales && scales.getDefiningOp<graph::WeightOp>())
+    return largestOf(scales) * float(1 << quantized->bits);
+  return std::numeric_limits<float>::infinity();
+}
+
+float NarrowRules::largestOf(Value value) {
   StringRef name = value.getDefiningOp<graph::WeightOp>().getName();
   const Weight *weight = weights ? weights->lookup(name) : nullptr;
-  if (!narrow.isF16() || !weight)
-    return "";
+  if (!weight)
+    return 0;
   auto [known, isNew] = largest.try_emplace(weight, 0.0f);
   if (isNew)
     known->second = weight->largestFinite();
-  if (known->second <= largestF16)
+  return known->second;
+}
+
+std::string NarrowRules::refusalOfRange(Value value, Type narrow) {
+  float largest = narrow.isF16() ? largestOf(value) : 0;
+  if (largest <= largestF16)
     return "";
   std::string text;
+  StringRef name = value.getDefiningOp<graph::WeightOp>().getName();
   llvm::raw_string_ostream(text)
-      << "weight '" << name << "' has " << llvm::format("%g", known->second)
+      << "weight '" << name << "' has " << llvm::format("%g", largest)
       << " in it, and f16 ends at " << llvm::format("%g", largestF16);
   return text;
 }
 
 bool NarrowRules::isWorthTurning(OpOperand &operand, Type narrow) const {
-  if (isCuda || !hasPairDots || !narrow.isBF16() ||
+  if (isCuda || !levels.havePairDots || !narrow.isBF16() ||
       operand.getOperandNumber() != 0 ||
       !operand.get().getDefiningOp<graph::TransposeOp>())
     return false;

@@ -21,11 +21,14 @@ bool isLargeWeight(mlir::Value value);
 /// f16, as the kernels of a target have it. lower-precision goes by it.
 class NarrowRules {
 public:
-  /// `hasPairDots`: some CPU level of the program multiplies pairs of bf16.
-  NarrowRules(bool isCuda, bool hasPairDots, const WeightStore *weights)
-      : isCuda(isCuda), hasPairDots(hasPairDots), weights(weights) {}
+  /// Some CPU level of the program multiplies pairs of bf16, adds up in f16.
+  struct Levels {
+    bool havePairDots, haveF16Fma;
+  };
+  NarrowRules(bool isCuda, Levels levels, const WeightStore *weights)
+      : isCuda(isCuda), levels(levels), weights(weights) {}
 
-  /// Whether what meets a weight stays f32.
+  /// Whether what meets a weight stays f32 in memory.
   bool isOfWeightsAlone(mlir::Type narrow) const {
     return !isCuda && narrow.isF16();
   }
@@ -38,6 +41,10 @@ public:
   /// Whether the weight of a product that may round lhs to bf16 comes in few
   /// bits, which kernels read as they are.
   bool comesInFewBits(graph::MatmulOp op, Precision own) const;
+
+  /// Whether some kernel of a product by a weight gains by adding up in f16,
+  /// for which it rounds lhs, and may.
+  bool mayAddF16(graph::MatmulOp op);
 
   /// Why a product, an attention or a convolution stays in f32; empty where it
   /// need not.
@@ -52,13 +59,18 @@ public:
   bool isWorthTurning(mlir::OpOperand &operand, mlir::Type narrow) const;
 
 private:
+  /// A bound of what a product's weight holds; infinite where there is none.
+  float largestOfRhs(graph::MatmulOp op);
+  /// Of a weight's finite numbers; 0 where it is not known.
+  float largestOf(mlir::Value value);
   std::string refusalOnCuda(graph::MatmulOp op, mlir::Type narrow);
   std::string refusalOf(graph::AttentionOp op, mlir::Type narrow) const;
   std::string refusalOf(graph::ConvOp op, mlir::Type narrow);
   std::string refusalOf(graph::MatmulOp op, mlir::Type narrow);
   std::string refusalOfTwo(graph::MatmulOp op, mlir::Type narrow) const;
 
-  bool isCuda, hasPairDots;
+  bool isCuda;
+  Levels levels;
   const WeightStore *weights;
   llvm::DenseMap<const Weight *, float> largest;
 };

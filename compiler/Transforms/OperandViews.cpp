@@ -150,6 +150,10 @@ private:
     else if (attention)
       if (Value bytes = bytesOf(attention, operand))
         return bytes;
+    auto matmul = dyn_cast<graph::MatmulOp>(op);
+    if (matmul && operand == matmul.getLhs())
+      if (Value exact = kernel::lhsToRound(matmul))
+        return exact;
     Value narrow = kernel::behindWidening(operand);
     if (!narrow ||
         !(isStoredIn16Bits(narrow, isCuda) || isHalfWeight(op, narrow)))

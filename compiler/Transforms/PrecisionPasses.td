@@ -350,7 +350,9 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
                  Option<"f16", "f16", "bool", "false",
                         "Round to f16 in place of bf16">,
                  Option<"hasPairDots", "pair-dots", "bool", "true",
-                        "Whether a CPU of the program's multiplies pairs">];
+                        "Whether a CPU of the program's multiplies pairs">,
+                 Option<"hasF16Fma", "f16-fma", "bool", "true",
+                        "Whether a CPU of the program's adds up in f16">];
 }
 
 def LowerStaticInt8Pass : Pass<"lower-static-int8", "::mlir::func::FuncOp"> {

@@ -24,17 +24,6 @@ std::optional<int64_t> width(Value tensor) {
   return size;
 }
 
-/// An f32 operand before it is rounded to bf16 and widened; nothing where it is
-/// not.
-Value behindRounding(Value operand) {
-  Value narrow = behindWidening(operand);
-  auto rounded = narrow ? narrow.getDefiningOp<graph::CastOp>() : nullptr;
-  if (!rounded || !graph::getElementType(narrow).isBF16() ||
-      !graph::getElementType(rounded.getInput()).isF32())
-    return {};
-  return rounded.getInput();
-}
-
 } // namespace
 
 graph::DequantizeOp rowsOfBytes(Value value) {
@@ -51,7 +40,7 @@ graph::DequantizeOp rowsOfBytes(Value value) {
 }
 
 StoredOperand storedOperandOf(graph::AttentionOp op, Value operand) {
-  Value exact = behindRounding(operand);
+  Value exact = isWidenedBf16(operand) ? unroundedOf(operand) : Value();
   StoredOperand result;
   result.memory = exact ? exact : operand;
   result.isRounded = bool(exact);

@@ -187,6 +187,18 @@ bool isWidenedBf16(Value operand) {
   return narrow && graph::getElementType(narrow).isBF16();
 }
 
+Value unroundedOf(Value operand) {
+  Value narrow = behindWidening(operand);
+  auto rounding = narrow ? narrow.getDefiningOp<graph::CastOp>() : nullptr;
+  if (!rounding || !graph::getElementType(rounding.getInput()).isF32())
+    return {};
+  return rounding.getInput();
+}
+
+Value lhsToRound(graph::MatmulOp op) {
+  return op->hasAttr(addsF16Attribute) ? unroundedOf(op.getLhs()) : Value();
+}
+
 bool isMatrixOrOnePerBatch(graph::MatmulOp op) {
   int64_t rank = graph::getRank(op.getRhs());
   return rank == 2 ||
@@ -224,12 +236,14 @@ bool MatmulView::lhsLiesInPairs() const {
 
 bool MatmulView::mayCopyLhs() const {
   return !lhsDepthStride().isConstant(1) || rowsLiePagesApart() || skipped ||
-         hasHalfLhs();
+         hasHalfLhs() || mayAddF16;
 }
 
 int64_t MatmulView::lhsScratchBytes(std::optional<int64_t> depth) const {
   if (!mayCopyLhs())
     return 0;
+  if (mayAddF16) // Half of it for f16, what is left for factors of rows.
+    return widenedLhsBytes(depth);
   if (!hasHalfLhs() || !depth)
     return lhsCopyBytes(depth);
   return std::max(widenedLhsBytes(depth),
@@ -253,7 +267,9 @@ std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
     return stridedViewOf(narrow ? narrow : operand);
   };
   std::optional<QuantizedRhs> quantized = quantizedRhsOf(op.getRhs());
-  std::optional<StridedView> lhs = operandView(op.getLhs());
+  Value exact = lhsToRound(op);
+  std::optional<StridedView> lhs =
+      exact ? stridedViewOf(exact) : operandView(op.getLhs());
   std::optional<StridedView> rhs =
       quantized ? stridedViewOf(quantized->numbers) : operandView(op.getRhs());
   if (!lhs || !rhs || !isa<BlockArgument>(lhs->base) ||
@@ -270,7 +286,8 @@ std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
                   columnHalvesOf(op),
                   skippedRowsOf(op),
                   turnBehind(op),
-                  quantized};
+                  quantized,
+                  op->hasAttr(addsF16Attribute)};
   if (view.halves)
     view.columns = graph::getDims(view.halves->low.getResult()).back();
   bool isOneMatrix =

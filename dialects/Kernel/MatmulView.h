@@ -58,6 +58,17 @@ std::optional<SkippedRows> skippedRowsOf(graph::MatmulOp op);
 mlir::Value behindWidening(mlir::Value operand);
 bool isWidenedBf16(mlir::Value operand);
 
+/// The f32 tensor that was rounded to 16 bits to make an f32 operand; null when
+/// none was.
+mlir::Value unroundedOf(mlir::Value operand);
+
+/// On a product by a weight: its kernel may add up products in f16, to which it
+/// rounds what is not, where the level gains by that. The weight has nothing in
+/// it whose sums f16 could not hold.
+inline constexpr llvm::StringLiteral addsF16Attribute = "graph.adds_f16";
+/// The f32 lhs that such a product by f16 rounds; null for others.
+mlir::Value lhsToRound(graph::MatmulOp op);
+
 /// Whether rhs is a matrix, or has one for each batch of a result of three
 /// axes.
 bool isMatrixOrOnePerBatch(graph::MatmulOp op);
@@ -72,7 +83,8 @@ mlir::Value loopedOver(mlir::Operation *root);
 
 /// The operands are views of their own type or, through widening casts, of bf16
 /// or f16 (of which form-regions lets in, for CPUs, weights alone). Of a
-/// quantized rhs it is the numbers that are seen.
+/// quantized rhs it is the numbers that are seen, of an lhs that is rounded to
+/// f16 in the kernel what is rounded.
 struct MatmulView {
   StridedView lhs, rhs;
   /// The result's axes before the last two; none where lhs lies such that they
@@ -83,6 +95,8 @@ struct MatmulView {
   std::optional<SkippedRows> skipped;
   graph::TransposeOp turn; // See turnBehind; rows are those of a batch then.
   std::optional<QuantizedRhs> quantized;
+  /// See addsF16Attribute.
+  bool mayAddF16 = false;
   bool hasPairs() const { return graph::getElementType(rhs.base).isBF16(); }
   bool hasF16Rhs() const { return graph::getElementType(rhs.base).isF16(); }
   bool hasHalfLhs() const { return graph::getElementType(lhs.base).isBF16(); }

@@ -20,6 +20,7 @@ PrecisionSpeeds speedsOfCpu(const CompileOptions &options) {
   auto level = cpu::findCpuLevel(
       options.levels.empty() ? "native" : options.levels.back());
   bool hasPairs = level && level->pairDots != cpu::PairDots::None;
+  bool addsF16 = level && level->f16Fma != cpu::F16Fma::None;
   bool hasQuads = level && level->quadDots;
   bool hasAmx = level && level->amx != cpu::Amx::None;
   auto speed = [&](double amx, double other, bool hasOther, double none) {
@@ -28,7 +29,7 @@ PrecisionSpeeds speedsOfCpu(const CompileOptions &options) {
   return {"",
           {{Precision::Fp32, 1, 4},
            {Precision::Bf16, speed(4.5, 1.9, hasPairs, 0.95), 2},
-           {Precision::Fp16, 0.98, 2},
+           {Precision::Fp16, addsF16 ? 1.6 : 0.98, 2},
            {Precision::Int8, speed(6, 2.8, hasQuads, 1.2), 1},
            {Precision::Int8Weights, speed(4, 1.7, hasPairs, 0.95),
             bytesOfBits(8, options)},

@@ -12,6 +12,7 @@
 #include "compiler/Package/ElementTypes.h"
 #include "compiler/PrecisionPlan.h"
 #include "compiler/Reference/Evaluate.h"
+#include "compiler/Targets/Cpu/CpuLevel.h"
 #include "compiler/Weights/Printable.h"
 #include "dialects/Graph/Graph.h"
 #include "llvm/Support/FileSystem.h"
@@ -236,13 +237,19 @@ static Verdict verifySeeded(ImportedModel &model, const Execution &execution,
                        reason + "; give sizes that fit with --dim NAME=N");
 }
 
+/// Whether products by f16 are added up in it here.
+static bool addsInF16(const DeviceRequest &device) {
+  std::optional<cpu::CpuLevel> level = cpu::findCpuLevel("native");
+  return device.isCpu() && level && level->f16Fma != cpu::F16Fma::None;
+}
+
 /// What rounding products may do to outputs.
-static double toleranceOf(Precision precision) {
+static double toleranceOf(Precision precision, const DeviceRequest &device) {
   switch (precision) {
   case Precision::Fp32:
     return 0;
   case Precision::Fp16:
-    return 2e-3;
+    return addsInF16(device) ? 5e-3 : 2e-3;
   case Precision::Bf16:
     return 1e-2;
   case Precision::Int8Weights:
@@ -272,9 +279,11 @@ static double toleranceOf(CacheType type) {
 }
 
 /// That of the coarsest precision asked for.
-static double toleranceOf(const PrecisionRequest &request) {
+static double toleranceOf(const PrecisionRequest &request,
+                          const DeviceRequest &device) {
   if (!request.readsPlan())
-    return toleranceOf(findPrecision(request.all).value_or(Precision::Fp32));
+    return toleranceOf(findPrecision(request.all).value_or(Precision::Fp32),
+                       device);
   auto plan = readPrecisionPlan(request.plan);
   if (!plan) {
     llvm::consumeError(plan.takeError()); // Compiling says why.
@@ -282,7 +291,7 @@ static double toleranceOf(const PrecisionRequest &request) {
   }
   double tolerance = 0;
   for (const OpPrecision &row : plan->ops)
-    tolerance = std::max(tolerance, toleranceOf(row.precision));
+    tolerance = std::max(tolerance, toleranceOf(row.precision, device));
   return tolerance;
 }
 
@@ -300,9 +309,9 @@ Verdict tenon::verifyModel(const std::string &path,
                        !command.precision.kvCache.empty()};
   CacheType caches =
       findCacheType(command.precision.kvCache).value_or(CacheType::AsGiven);
-  standard.tolerance =
-      std::max({standard.tolerance, toleranceOf(command.precision),
-                toleranceOf(caches)});
+  standard.tolerance = std::max({standard.tolerance,
+                                 toleranceOf(command.precision, command.device),
+                                 toleranceOf(caches)});
   if (command.maxError >= 0)
     standard.tolerance = command.maxError;
   Execution execution;

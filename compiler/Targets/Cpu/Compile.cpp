@@ -91,6 +91,8 @@ FailureOr<Work> emitLevel(ModuleOp module, const CpuLevel &level) {
       features += ",+avx512vnni";
     if (level.byteTables)
       features += ",+avx512vbmi";
+    if (level.f16Fma == F16Fma::Native)
+      features += ",+avx512fp16";
     if (level.amx == Amx::Native)
       features += ",+amx-tile,+amx-bf16,+amx-int8";
     if (!features.empty())

@@ -18,22 +18,29 @@ constexpr CpuLevel levels[] = {
     {"x86-64-v4-vnni", "x86-64-v4",
      TENON_CPU_AVX2 | TENON_CPU_AVX512 | TENON_CPU_AVX512_VNNI, 512,
      PairDots::None, /*quadDots=*/true},
+    // Without pairs of bf16, at which Intel's CPUs with this are slow unless
+    // they have AMX. What is fast at both takes the next one.
+    {"x86-64-v4-fp16", "x86-64-v4",
+     TENON_CPU_AVX2 | TENON_CPU_AVX512 | TENON_CPU_AVX512_VNNI |
+         TENON_CPU_AVX512_FP16,
+     512, PairDots::None, /*quadDots=*/true, Amx::None, /*byteTables=*/true,
+     /*cacheWays=*/8, F16Fma::Native},
     {"x86-64-v4-bf16", "x86-64-v4",
      TENON_CPU_AVX2 | TENON_CPU_AVX512 | TENON_CPU_AVX512_VNNI |
          TENON_CPU_AVX512_BF16,
      512, PairDots::Native, /*quadDots=*/true, Amx::None, /*byteTables=*/true},
     {"x86-64-v4-amx", "x86-64-v4",
      TENON_CPU_AVX2 | TENON_CPU_AVX512 | TENON_CPU_AVX512_VNNI |
-         TENON_CPU_AVX512_BF16 | TENON_CPU_AMX,
+         TENON_CPU_AVX512_BF16 | TENON_CPU_AVX512_FP16 | TENON_CPU_AMX,
      512, PairDots::Native, /*quadDots=*/true, Amx::Native,
-     /*byteTables=*/true},
+     /*byteTables=*/true, /*cacheWays=*/8, F16Fma::Native},
 };
 
 /// See hasSlowPairDots of runtime/Level.h.
 bool hasSlowPairDots() {
   namespace x86 = llvm::sys::detail::x86;
   return x86::getVendorSignature() == x86::VendorSignatures::GENUINE_INTEL &&
-         llvm::sys::getHostCPUFeatures().lookup("avx512fp16");
+         (hostFeatures() & TENON_CPU_AVX512_FP16);
 }
 
 } // namespace
@@ -54,6 +61,8 @@ uint64_t hostFeatures() {
   // All but the first CPUs with the one have the other.
   if (have({"avx512bf16", "avx512vbmi"}))
     features |= TENON_CPU_AVX512_BF16;
+  if (have({"avx512fp16", "avx512vbmi"}))
+    features |= TENON_CPU_AVX512_FP16;
   if (have({"amx-tile", "amx-bf16", "amx-int8"}))
     features |= TENON_CPU_AMX;
   return features;

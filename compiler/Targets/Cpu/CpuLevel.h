@@ -20,6 +20,11 @@ enum class PairDots { None, Native, Expanded };
 /// what surrounds its instructions elsewhere, by loops in their place.
 enum class Amx { None, Native, Expanded };
 
+/// Whether multiply-adds of f16 take as many in a register as it has room for:
+/// not at all; by the instruction; or, so that what surrounds it can run on
+/// machines without, by those of f32, rounded, in its place.
+enum class F16Fma { None, Native, Expanded };
+
 /// What code may use. `name` is the suffix of its symbols. A device whose
 /// threads compute one element at a time has no bits in a vector.
 struct CpuLevel {
@@ -36,6 +41,7 @@ struct CpuLevel {
   /// Lines of the first level of the cache that addresses a multiple of 4 KiB
   /// apart share: at least so many; those of this machine for "native".
   int cacheWays = 8;
+  F16Fma f16Fma = F16Fma::None;
 
   bool hasVectors() const { return vectorBits > 0; }
 

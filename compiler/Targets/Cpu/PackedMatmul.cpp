@@ -27,6 +27,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/AmxStrip.h"
+#include "compiler/Targets/Cpu/F16Operands.h"
 #include "compiler/Targets/Cpu/ListedRows.h"
 #include "compiler/Targets/Cpu/MatmulBatches.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
@@ -77,14 +78,17 @@ public:
     mostBlocks = packed ? groupBlocks : kernel::blocksOfGroup(op, this->view);
     panels = e.ceilDiv(columns, e.number(panelColumns));
     wholePanels = e.div(columns, e.number(panelColumns));
-    kind = rhsPanels.multipliesPairs() ? StripKind::Pairs : StripKind::F32;
+    kind = rhsPanels.multipliesF16()     ? StripKind::F16Pairs
+           : rhsPanels.multipliesPairs() ? StripKind::Pairs
+                                         : StripKind::F32;
     if (!packed)
       next = NextBatch::of(op, this->view);
-    bool widensLhs = this->view.hasHalfLhs() && !rhsPanels.multipliesPairs();
+    bool converts = rhsPanels.multipliesF16() ||
+                    (this->view.hasHalfLhs() && !rhsPanels.multipliesPairs());
     interleaves = canInterleaveLhs(e.level, kind) &&
-                  rhsPanels.takesInterleaved() && !widensLhs;
-    rowPadding = widensLhs ? kernel::widenedRowPadding : 0;
-    copies = listed || widensLhs || !this->view.lhsDepthStride().isConstant(1);
+                  rhsPanels.takesInterleaved() && !converts;
+    rowPadding = converts ? kernel::widenedRowPadding : 0;
+    copies = listed || converts || !this->view.lhsDepthStride().isConstant(1);
     mayCopy = !copies && this->view.rowsLiePagesApart() && interleaves &&
               mostPanels > 1 && e.level.cacheWays <= kernel::interleavedRows;
     auto behind = [&](Value area, int64_t bytes) {
@@ -189,7 +193,7 @@ private:
 
   /// Units [begin, end) of the batch.
   void emitBatch(Value batch, Value begin, Value end) {
-    lhs = matrixOf(view.lhs, op.getLhs(), batch, rhsPanels.multipliesPairs());
+    lhs = matrixOf(view.lhs, op.getLhs(), batch, kind == StripKind::Pairs);
     Matrix rhs;
     if (!isPacked)
       rhs = matrixOf(view.rhs, op.getRhs(), batch, /*inPairs=*/false);
@@ -306,11 +310,21 @@ private:
     Value m = units->rowOf(sliceBegin);
     Value count = e.sub(units->rowOf(sliceEnd), m);
     Matrix slice = lhs;
-    slice.base = lhs.at(e, m, k);
-    if (lhs.isHalf)
+    slice.base =
+        lhs.at(e, m, kind == StripKind::F16Pairs ? e.mul(k, e.number(2)) : k);
+    if (kind == StripKind::F16Pairs)
+      callRoundRows(e, slice, {copy, stride, rowFactors(), count, steps});
+    else if (lhs.isHalf)
       widenLhs(e, slice, copy, stride, count, steps);
     else
       copyLhs(e, slice, copy, count, steps, interleaves);
+  }
+
+  /// Behind the largest copy of f16.
+  Value rowFactors() {
+    int64_t bytes = kernel::widenedLhsBytes(rhsPanels.scratchDepth());
+    return e.address(copy, e.b.getI8Type(),
+                     e.number(bytes - kernel::groupBlocks * blockRows * 4));
   }
 
   /// From row to row.
@@ -347,6 +361,8 @@ private:
     work.aStride = copies ? strideOfCopy(work.depth) : lhs.rowStride;
     work.a = copies ? element(copy, e.mul(e.sub(m, first), work.aStride))
                     : lhs.at(e, m, k);
+    if (kind == StripKind::F16Pairs)
+      work.factors = e.address(rowFactors(), e.b.getF32Type(), e.sub(m, first));
     work.isInterleaved = copies && interleaves && !listed;
     work.cStride = inResult ? columns : e.number(panelColumns);
     work.c = inResult

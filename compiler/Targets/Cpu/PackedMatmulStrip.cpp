@@ -8,6 +8,7 @@
 
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "compiler/Targets/Cpu/AmxStrip.h"
+#include "compiler/Targets/Cpu/F16Strip.h"
 #include "compiler/Targets/Cpu/VectorStrip.h"
 
 using namespace mlir;
@@ -17,6 +18,8 @@ namespace tenon::cpu {
 int64_t stripTileRows(const CpuLevel &level, StripKind kind) {
   if (usesAmx(level, kind))
     return amxTileRows;
+  if (addsF16(kind))
+    return f16TileRows;
   return vectorStripRows(level, kind);
 }
 
@@ -71,6 +74,13 @@ void forEachStripTile(Emitter &e, const Strip &strip,
   });
 }
 
+static LLVM::LLVMFuncOp stripFunction(Emitter &e, const Strip &strip) {
+  if (usesAmx(e.level, strip.kind))
+    return amxStripFunction(e.module, e.level, strip);
+  return addsF16(strip.kind) ? f16StripFunction(e.module, e.level, strip)
+                             : vectorStripFunction(e.module, e.level, strip);
+}
+
 void callStripTile(Emitter &e, const Strip &strip, const StripTile &tile,
                    const StripTarget &target) {
   auto element = [&](Value base, Value row, Value stride) {
@@ -92,13 +102,11 @@ void callStripTile(Emitter &e, const Strip &strip, const StripTile &tile,
                                  tile.index,
                                  tile.count,
                                  nextBytes};
-  if (keepsWidened(strip.kind))
+  if (addsF16(strip.kind))
+    operands.push_back(e.address(strip.factors, e.b.getF32Type(), tile.row));
+  if (keepsRhs(strip.kind))
     operands.push_back(strip.kept);
-  LLVM::LLVMFuncOp function =
-      usesAmx(e.level, strip.kind)
-          ? amxStripFunction(e.module, e.level, strip)
-          : vectorStripFunction(e.module, e.level, strip);
-  LLVM::CallOp::create(e.b, function, operands);
+  LLVM::CallOp::create(e.b, stripFunction(e, strip), operands);
 }
 
 void callStrip(Emitter &e, const Strip &strip) {

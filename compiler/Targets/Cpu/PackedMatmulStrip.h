@@ -24,6 +24,13 @@ enum class StripKind {
   /// B is f16, A is f32: a step is one, and loads of B widen.
   F16,
   F16AndKept, // As WidenedAndKept.
+  /// B and A are pairs of f16 along k, and a step is one pair: of some steps
+  /// sums are of f16, for levels that multiply and add such. Rows of A come
+  /// with factors.
+  F16Pairs,
+  /// The same of a strip's first tile, whose B is f16 as it lies: what it makes
+  /// of that it stores, for the others to read as F16Pairs.
+  F16PairsAndKept,
   /// A is four of ui8 and B four of i8 along k, a step is those, and sums are
   /// of i32 modulo 2^32.
   Quads,
@@ -48,14 +55,21 @@ struct Strip {
   mlir::Value narrow;     // What `b` was widened from; null: it was not.
   mlir::Value kept;       // Where a first tile stores B.
   mlir::Value scales, zeros; // Of those numbers, where they are quantized.
+  /// Of pairs of f16, what the sums of each row of A are multiplied by at last.
+  mlir::Value factors;
   StripKind kind = StripKind::F32;
   bool isInterleaved = false;
   int64_t columns = kernel::panelColumns;
 };
 
-/// Whether a tile stores what it widens.
-inline bool keepsWidened(StripKind kind) {
-  return kind == StripKind::WidenedAndKept || kind == StripKind::F16AndKept;
+/// Whether a tile stores what it makes of B.
+inline bool keepsRhs(StripKind kind) {
+  return kind == StripKind::WidenedAndKept || kind == StripKind::F16AndKept ||
+         kind == StripKind::F16PairsAndKept;
+}
+/// Whether it adds up in f16.
+inline bool addsF16(StripKind kind) {
+  return kind == StripKind::F16Pairs || kind == StripKind::F16PairsAndKept;
 }
 
 /// Some rows of a strip, whose sums stay in registers while k runs.

@@ -4,6 +4,8 @@
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/QuantizedTile.h"
 #include "dialects/Kernel/Packing.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -14,9 +16,22 @@ using kernel::QuantizedRhs;
 
 namespace {
 
+Value pairOf(Emitter &e, Value even, Value odd, Type half) {
+  if (half.isBF16())
+    return pairsOf(e.b, roundTo(e.b, even, half), roundTo(e.b, odd, half));
+  Type narrow = sameShape(even.getType(), half);
+  SmallVector<int64_t> mask;
+  for (int64_t i = 0, lanes = cast<VectorType>(narrow).getNumElements();
+       i < lanes; ++i)
+    mask.append({i, lanes + i});
+  return vector::ShuffleOp::create(
+      e.b, arith::TruncFOp::create(e.b, narrow, even),
+      arith::TruncFOp::create(e.b, narrow, odd), mask);
+}
+
 /// Lines of pairs, each of two lines of f32 that may lie where it goes, or
 /// behind.
-void narrowPairs(Emitter &e, Value from, Value out, Value pairs) {
+void narrowPairs(Emitter &e, Value from, Value out, Value pairs, Type half) {
   constexpr int64_t lanes = 16;
   auto floats = VectorType::get({lanes}, e.b.getF32Type());
   auto element = [&](Value base, Value line, int64_t i) {
@@ -27,12 +42,10 @@ void narrowPairs(Emitter &e, Value from, Value out, Value pairs) {
     Value even = e.mul(pair, e.number(2)), odd = e.add(even, e.number(1));
     SmallVector<Value> made;
     for (int64_t i = 0; i < panelColumns; i += lanes) {
-      auto half = [&](Value line) -> Value {
-        Value wide =
-            LLVM::LoadOp::create(e.b, floats, element(from, line, i), 4);
-        return roundTo(e.b, wide, e.b.getBF16Type());
+      auto wide = [&](Value line) -> Value {
+        return LLVM::LoadOp::create(e.b, floats, element(from, line, i), 4);
       };
-      made.push_back(pairsOf(e.b, half(even), half(odd)));
+      made.push_back(pairOf(e, wide(even), wide(odd), half));
     }
     for (int64_t i = 0; i < panelColumns; i += lanes)
       LLVM::StoreOp::create(e.b, made[i / lanes], element(out, pair, i), 4);
@@ -42,7 +55,8 @@ void narrowPairs(Emitter &e, Value from, Value out, Value pairs) {
 } // namespace
 
 void callQuantizedPairs(Emitter &e, const QuantizedRhs &rhs,
-                        const QuantizedPanel &panel, Value out, int64_t room) {
+                        const QuantizedPanel &panel, Value out, int64_t room,
+                        Type half) {
   // Some steps at a time become f32 at the end of the room, which stays in the
   // first level of the cache: whole blocks, and as many lines as words need.
   constexpr int64_t some = 64;
@@ -77,8 +91,8 @@ void callQuantizedPairs(Emitter &e, const QuantizedRhs &rhs,
         }
         callQuantizedCopy(e, rhs, part, wide);
         Value two = e.number(2);
-        narrowPairs(e, wide, lineAt(out, e.div(k, two)),
-                    e.div(part.depth, two));
+        narrowPairs(e, wide, lineAt(out, e.div(k, two)), e.div(part.depth, two),
+                    half);
       },
       step);
 }

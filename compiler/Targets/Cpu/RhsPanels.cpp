@@ -28,6 +28,7 @@ RhsPanels::RhsPanels(Emitter &e, graph::MatmulOp op,
       knownDepth(view.depth.asConstant()), makesPairs(makesPairs),
       hasPairs(view.hasPairs()),
       multiplies(makesPairs || (hasPairs && multipliesPairs(e.level, view))),
+      inF16(makesPairs && !multipliesPairs(e.level, view)),
       isF16(view.hasF16Rhs()), parts(view.halves ? 2 : 1) {
   Value pairs = e.div(depth, e.number(2));
   packedDepth = hasPairs ? pairs : depth;
@@ -42,10 +43,18 @@ bool RhsPanels::multipliesPairs(const CpuLevel &level,
   return level.pairDots != PairDots::None && view.lhsLiesInPairs();
 }
 
+bool RhsPanels::addsF16(const CpuLevel &level, const kernel::MatmulView &view) {
+  std::optional<int64_t> depth = view.depth.asConstant();
+  return level.f16Fma != F16Fma::None && view.mayAddF16 && !view.skipped &&
+         (view.hasF16Rhs() || view.quantized) && depth && *depth % 2 == 0 &&
+         view.lhsDepthStride().isConstant(1);
+}
+
 bool RhsPanels::canMakePairs(const CpuLevel &level, graph::MatmulOp op,
                              const kernel::MatmulView &view) {
-  return multipliesPairs(level, view) && kernel::quantizedRhsOf(op.getRhs()) &&
-         view.depth.asConstant().value_or(1) % 2 == 0;
+  return addsF16(level, view) ||
+         (multipliesPairs(level, view) && kernel::quantizedRhsOf(op.getRhs()) &&
+          view.depth.asConstant().value_or(1) % 2 == 0);
 }
 
 int64_t RhsPanels::panelElements() const {
@@ -81,7 +90,9 @@ void RhsPanels::startBatch(Value batch, Value panels, const Matrix &matrix) {
 Value RhsPanels::packedAt(Value panel, Value k) {
   if (quantized)
     return quantizedAt(panel, makesPairs ? e.mul(k, e.number(2)) : k);
-  Value row = hasPairs && !multiplies ? e.div(k, e.number(2)) : k;
+  Value row = hasPairs && !multiplies ? e.div(k, e.number(2))
+              : multipliesF16()       ? e.mul(k, e.number(2))
+                                      : k;
   return inPacked(packedBatch, e.mul(e.add(e.mul(panel, packedDepth), row),
                                      e.number(panelColumns)));
 }
@@ -131,14 +142,16 @@ Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
   Value behind = e.select(more, block.kEnd, e.number(0));
   work.next = packedAt(e.select(e.both(isLast, more), first, follower),
                        e.select(isLast, behind, block.k));
-  if (makesPairs)
+  if (makesPairs && !isF16)
     return pairedPart(work, own, block.k, part);
-  if (!widens())
+  if (!widens() && !makesPairs)
     return work;
   if (quantized)
     return quantizedPart(work, own, block.k, part);
   work.narrow = work.b;
   work.b = scratchOf(e.number(0), part);
+  if (makesPairs) // A step is two.
+    return work;
   work.nextBytes = e.number(panelColumns * 2);
   if (isF16 || keepsPairs()) // The first tile widens it in passing.
     return work;
@@ -190,7 +203,8 @@ Strip RhsPanels::pairedPart(Strip work, Value panel, Value k, int64_t part) {
   work.nextBytes = e.number(panelColumns * rhs.bits / 4);
   callQuantizedPairs(
       e, rhs, {work.narrow, work.scales, work.zeros, e.mul(work.depth, two)},
-      work.b, panelElements());
+      work.b, panelElements(),
+      inF16 ? Type(e.b.getF16Type()) : e.b.getBF16Type());
   work.narrow = {};
   return work;
 }
@@ -223,7 +237,9 @@ void RhsPanels::callQuantized(const Strip &work, const StripTile &tile,
 
 int64_t RhsPanels::blockDepth() const {
   if (makesPairs)
-    return quantized->blockDepth(2 * *knownDepth) / 2;
+    return (quantized ? quantized->blockDepth(2 * *knownDepth)
+                      : kernel::blockDepth(2 * *knownDepth)) /
+           2;
   return quantized ? quantized->blockDepth(knownDepth)
                    : kernel::blockDepth(knownDepth);
 }
@@ -273,6 +289,11 @@ void RhsPanels::callTile(const Strip &work, const StripTile &tile,
     return callQuantized(work, tile, target);
   // From the panel as it lies where its rows are few.
   Strip narrow = work;
+  if (makesPairs) {
+    narrow.b = work.narrow;
+    return keepFirst(work, narrow, StripKind::F16PairsAndKept, tile, target,
+                     width);
+  }
   if (isF16) {
     narrow.b = work.narrow;
     narrow.kind = StripKind::F16;
@@ -298,18 +319,23 @@ bool RhsPanels::keepsPairs() const {
 }
 
 /// Of few rows every tile widens, of many the first one does it for all.
-void RhsPanels::callAndKeep(const Strip &work, Strip narrow, StripKind keeping,
-                            const StripTile &tile, const StripTarget &target,
-                            Value width) {
+void RhsPanels::callAndKeep(const Strip &work, const Strip &narrow,
+                            StripKind keeping, const StripTile &tile,
+                            const StripTarget &target, Value width) {
   e.ifThen(isFew(work.rows), [&] { callWidth(narrow, tile, target, width); });
+  e.ifThen(isMany(work.rows),
+           [&] { keepFirst(work, narrow, keeping, tile, target, width); });
+}
+
+void RhsPanels::keepFirst(const Strip &work, Strip narrow, StripKind keeping,
+                          const StripTile &tile, const StripTarget &target,
+                          Value width) {
   narrow.kept = work.b;
   narrow.kind = keeping;
-  e.ifThen(isMany(work.rows), [&] {
-    e.ifThen(e.equal(tile.index, e.number(0)),
-             [&] { callWidth(narrow, tile, target, width); });
-    e.ifThen(e.less(e.number(0), tile.index),
-             [&] { callWidth(work, tile, target, width); });
-  });
+  e.ifThen(e.equal(tile.index, e.number(0)),
+           [&] { callWidth(narrow, tile, target, width); });
+  e.ifThen(e.less(e.number(0), tile.index),
+           [&] { callWidth(work, tile, target, width); });
 }
 
 void RhsPanels::callWidth(Strip work, const StripTile &tile,

@@ -9,7 +9,8 @@
 // weight (see QuantizedTile.h), or its panels become pairs, for many rows of
 // lhs that are such. A block in bf16 that is packed on the way is made of pairs
 // too. A weight in f16 lies as one of f32 does; tiles widen it as they load it,
-// or, of many rows, the first one does and stores it for the others.
+// or, of many rows, the first one does and stores it for the others; where the
+// level adds up in f16 and lhs may be rounded to it, blocks become pairs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,12 +39,14 @@ public:
   RhsPanels(Emitter &e, graph::MatmulOp op, const kernel::MatmulView &view,
             Value packed, bool makesPairs);
 
-  /// Whether panels of the product can be made pairs.
+  /// Whether panels of the product can be made pairs, of many rows.
   static bool canMakePairs(const CpuLevel &level, graph::MatmulOp op,
                            const kernel::MatmulView &view);
 
   /// Whether steps of k are pairs, and whether packed panels are widened.
   bool multipliesPairs() const { return multiplies; }
+  /// Whether such are of f16, and lhs is to be rounded to it.
+  bool multipliesF16() const { return inF16; }
   bool widens() const {
     return packed && !multiplies && (quantized || hasPairs || isF16);
   }
@@ -89,14 +92,17 @@ private:
   Value packedAt(Value panel, Value k);
   Value quantizedAt(Value panel, Value k);
   void findSides(Strip &work, Value panel, Value k);
+  static bool addsF16(const CpuLevel &level, const kernel::MatmulView &view);
   Strip pairedPart(Strip work, Value panel, Value k, int64_t part);
   Strip quantizedPart(Strip work, Value panel, Value k, int64_t part);
   void callQuantized(const Strip &work, const StripTile &tile,
                      const StripTarget &target);
   bool keepsPairs() const;
-  void callAndKeep(const Strip &work, Strip narrow, StripKind keeping,
+  void callAndKeep(const Strip &work, const Strip &narrow, StripKind keeping,
                    const StripTile &tile, const StripTarget &target,
                    Value width);
+  void keepFirst(const Strip &work, Strip narrow, StripKind keeping,
+                 const StripTile &tile, const StripTarget &target, Value width);
   Value isFew(Value rows);
   Value isMany(Value rows);
   void callWidth(Strip work, const StripTile &tile, const StripTarget &target,
@@ -107,7 +113,7 @@ private:
   std::optional<kernel::QuantizedRhs> quantized;
   Value packed, depth;
   std::optional<int64_t> knownDepth;
-  bool makesPairs, hasPairs, multiplies, isF16;
+  bool makesPairs, hasPairs, multiplies, inF16, isF16;
   int64_t parts;
   Value packedDepth; // Rows of a packed panel.
   Value panel;       // Scratch memory.

@@ -80,7 +80,7 @@ public:
     // A narrow last panel is not worth code that streams it; nor is the first
     // of many tiles.
     bool hasStreams = shape.columns() * shape.steps == kernel::panelColumns &&
-                      !keepsWidened(kind);
+                      !keepsRhs(kind);
     for (int64_t height = 1; height <= shape.height; ++height) {
       tiles[Next].push_back(tileOf(height, Next));
       // One of several tiles is at least half as high as can be.
@@ -93,7 +93,7 @@ public:
     SmallVector<Type> types = {pointer, i64, pointer, i64,     pointer,
                                i64,     i64, i1(),    pointer, pointer,
                                i64,     i64, i64,     i64};
-    if (keepsWidened(kind))
+    if (keepsRhs(kind))
       types.push_back(pointer);
     LLVM::LLVMFuncOp function = startTileFunction(b, module, name, types);
     writeStripTile(function);
@@ -296,11 +296,11 @@ private:
   LLVM::LLVMFuncOp writeTile(StringRef name, int64_t height, Fetch fetch) {
     SmallVector<Type> types = {pointer, i64, pointer, i64,     pointer, i64,
                                pointer, i64, i1(),    pointer, i64};
-    if (keepsWidened(kind))
+    if (keepsRhs(kind))
       types.push_back(pointer);
     LLVM::LLVMFuncOp tile = startTileFunction(b, module, name, types);
     auto argument = [&](int i) { return tile.getArgument(i); };
-    Value kept = keepsWidened(kind) ? argument(11) : Value();
+    Value kept = keepsRhs(kind) ? argument(11) : Value();
     auto rowsOf = [&](int base) {
       SmallVector<Value> rows = {argument(base)};
       while (int64_t(rows.size()) < height)
@@ -407,7 +407,7 @@ private:
           argument(7),
           address(argument(8), b.getI8Type(), skipped),
           nextStep};
-      if (keepsWidened(kind))
+      if (keepsRhs(kind))
         operands.push_back(element(argument(14), n));
       callTile(argument(6), count, operands);
     }
@@ -442,6 +442,10 @@ StringRef suffixOf(StripKind kind) {
     return "_f16";
   case StripKind::F16AndKept:
     return "_f16_kept";
+  case StripKind::F16Pairs:
+    return "_f16_pairs";
+  case StripKind::F16PairsAndKept:
+    return "_f16_pairs_kept";
   case StripKind::Quads:
     return "_quads";
   }

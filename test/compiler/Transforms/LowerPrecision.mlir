@@ -3,6 +3,7 @@
 // RUN: tenon-opt %s --lower-precision=explain --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=WHY
 // RUN: tenon-opt %s --lower-precision=f16 --split-input-file | FileCheck %s --check-prefix=F16
 // RUN: tenon-opt %s --lower-precision="f16 explain" --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=WHY16
+// RUN: tenon-opt %s --lower-precision="f16 f16-fma=false" --split-input-file | FileCheck %s --check-prefix=STORED
 
 // Both operands of a product by a weight, lhs behind what renames its elements.
 // CHECK-LABEL: @product
@@ -315,4 +316,63 @@ func.func @comesQuantized(%x: tensor<4x64xf32>)
   %1 = graph.matmul %x, %b {graph.precision = "int8-weights"}
       : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
   return %0, %1 : tensor<4x16xf32>, tensor<4x16xf32>
+}
+
+// -----
+
+// Many rows of f32 may be rounded by the product's own kernel, if some level
+// adds up in f16: they are not stored so.
+// F16-LABEL: @rounded
+// F16:      %[[X:.*]] = graph.exp %arg0
+// F16-DAG:  %[[N:.*]] = graph.cast %[[X]] : {{.*}} -> tensor<?x128xf16,
+// F16-DAG:  %[[LHS:.*]] = graph.cast %[[N]] : {{.*}} -> tensor<?x128xf32,
+// F16-DAG:  %[[RHS:.*]] = graph.cast %{{.*}} : (tensor<128x64xf16>) -> tensor<128x64xf32>
+// F16:      graph.matmul %[[LHS]], %[[RHS]] {graph.adds_f16}
+// F16:      graph.add %[[X]], %[[X]]
+// STORED-LABEL: @rounded
+// STORED-NOT:   x128xf16,
+// STORED:       graph.cast %{{.*}} : (tensor<128x64xf16>) -> tensor<128x64xf32>
+// STORED-NOT:   adds_f16
+func.func @rounded(%x: tensor<?x128xf32, #graph.dims<s, 128>>)
+    -> (tensor<?x64xf32, #graph.dims<s, 64>>,
+        tensor<?x128xf32, #graph.dims<s, 128>>) {
+  %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+  %0 = graph.exp %x : (tensor<?x128xf32, #graph.dims<s, 128>>)
+      -> tensor<?x128xf32, #graph.dims<s, 128>>
+  %1 = graph.matmul %0, %w
+      : (tensor<?x128xf32, #graph.dims<s, 128>>, tensor<128x64xf32>)
+      -> tensor<?x64xf32, #graph.dims<s, 64>>
+  %2 = graph.add %0, %0
+      : (tensor<?x128xf32, #graph.dims<s, 128>>,
+         tensor<?x128xf32, #graph.dims<s, 128>>)
+      -> tensor<?x128xf32, #graph.dims<s, 128>>
+  return %1, %2 : tensor<?x64xf32, #graph.dims<s, 64>>,
+      tensor<?x128xf32, #graph.dims<s, 128>>
+}
+
+// -----
+
+// A few steps of k, and rows whose elements lie apart, are not worth it.
+// F16-LABEL: @notRounded
+// F16-NOT:   x62xf16,
+// F16:       graph.matmul
+// F16-NOT:   -> tensor<?x128xf16,
+// F16:       graph.matmul
+func.func @notRounded(%x: tensor<?x62xf32, #graph.dims<s, 62>>,
+                      %y: tensor<128x?xf32, #graph.dims<128, s>>)
+    -> (tensor<?x64xf32, #graph.dims<s, 64>>,
+        tensor<?x64xf32, #graph.dims<s, 64>>) {
+  %v = graph.weight {name = "v"} : () -> tensor<62x64xf32>
+  %0 = graph.matmul %x, %v
+      : (tensor<?x62xf32, #graph.dims<s, 62>>, tensor<62x64xf32>)
+      -> tensor<?x64xf32, #graph.dims<s, 64>>
+  %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+  %1 = graph.transpose %y {permutation = array<i64: 1, 0>}
+      : (tensor<128x?xf32, #graph.dims<128, s>>)
+      -> tensor<?x128xf32, #graph.dims<s, 128>>
+  %2 = graph.matmul %1, %w
+      : (tensor<?x128xf32, #graph.dims<s, 128>>, tensor<128x64xf32>)
+      -> tensor<?x64xf32, #graph.dims<s, 64>>
+  return %0, %2 : tensor<?x64xf32, #graph.dims<s, 64>>,
+      tensor<?x64xf32, #graph.dims<s, 64>>
 }

@@ -437,10 +437,14 @@ void addInPlaceVariant(kernel::FuncOp function) {
 }
 
 cpu::CpuLevel levelOf(StringRef name) {
-  if (name != expandedPairs && name != expandedAmx)
+  if (name != expandedPairs && name != expandedAmx && name != expandedF16)
     return *cpu::findCpuLevel(name);
   cpu::CpuLevel level = *cpu::findCpuLevel("x86-64-v4");
   level.name = name;
+  if (name == expandedF16) {
+    level.f16Fma = cpu::F16Fma::Expanded;
+    return level;
+  }
   level.pairDots = cpu::PairDots::Expanded;
   if (name == expandedAmx)
     level.amx = cpu::Amx::Expanded;

@@ -45,6 +45,9 @@ inline constexpr const char *expandedPairs = "x86-64-v4-pairs";
 /// The same with loops in the place of AMX.
 inline constexpr const char *expandedAmx = "x86-64-v4-matrices";
 
+/// The same with multiply-adds of f32, rounded, in the place of those of f16.
+inline constexpr const char *expandedF16 = "x86-64-v4-halves";
+
 /// Compiles and runs all; failures are reported to GoogleTest by case name.
 /// The level must be one that canRun holds for, "native" or an expanded one.
 void runCases(const std::vector<KernelCase> &cases,

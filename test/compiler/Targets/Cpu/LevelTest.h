@@ -23,6 +23,7 @@ protected:
     std::string_view level = GetParam();
     const char *native = level == expandedPairs ? "x86-64-v4-bf16"
                          : level == expandedAmx ? "x86-64-v4-amx"
+                         : level == expandedF16 ? "x86-64-v4-fp16"
                                                 : nullptr;
     if (native && canRun(native))
       GTEST_SKIP() << "this machine is a " << native;
@@ -57,5 +58,14 @@ nameOfLevel(const testing::TestParamInfo<const char *> &info) {
                       tenon::test::expandedPairs, "x86-64-v4-amx",             \
                       tenon::test::expandedAmx),                               \
       tenon::test::nameOfLevel)
+
+/// Of kernels that may round to f16, for all levels and those that add up in
+/// it.
+#define TENON_FOR_LEVELS_OF_F16(suite)                                         \
+  INSTANTIATE_TEST_SUITE_P(Levels, suite,                                      \
+                           testing::Values("x86-64-v3", "x86-64-v4",           \
+                                           "x86-64-v4-fp16",                   \
+                                           tenon::test::expandedF16),          \
+                           tenon::test::nameOfLevel)
 
 #endif // TENON_TEST_COMPILER_TARGETS_CPU_LEVELTEST_H

@@ -85,14 +85,21 @@ const char *const silu = "%g = graph.sigmoid %l : (HALF) -> HALF\n"
                          "%t = graph.mul %l, %g : (HALF, HALF) -> HALF\n"
                          "%y = graph.mul %t, %h : (HALF, HALF) -> HALF";
 
+/// Where the type of an argument is.
+static std::pair<size_t, size_t> typeOf(const std::string &arguments,
+                                        const std::string &name) {
+  size_t from = arguments.find(name + ": ") + name.size() + 2;
+  size_t to = arguments.find('>', from) + 1;
+  if (to < arguments.size() && arguments[to] == '>')
+    ++to; // Behind symbolic sizes.
+  return {from, to};
+}
+
 /// The case with some of its operands in 16 bits.
 static KernelCase narrowed(KernelCase test, const Dims &names,
                            const char *element = "bf16") {
   for (std::string name : names) {
-    size_t from = test.arguments.find(name + ": ") + name.size() + 2;
-    size_t to = test.arguments.find('>', from) + 1;
-    if (to < test.arguments.size() && test.arguments[to] == '>')
-      ++to; // Behind symbolic sizes.
+    auto [from, to] = typeOf(test.arguments, name);
     std::string wide = test.arguments.substr(from, to - from), narrow = wide;
     narrow.replace(narrow.find("f32"), 3, element);
     test.arguments.replace(from, to - from, narrow);
@@ -114,6 +121,26 @@ KernelCase inPairs(KernelCase test, bool lhsToo) {
 KernelCase ofF16(KernelCase test) {
   test = narrowed(test, {"%b"}, "f16");
   test.name += " of f16";
+  return test;
+}
+
+KernelCase roundedToF16(KernelCase test) {
+  test = ofF16(std::move(test));
+  auto [from, to] = typeOf(test.arguments, "%a");
+  std::string wide = test.arguments.substr(from, to - from), narrow = wide;
+  narrow.replace(narrow.find("f32"), 3, "f16");
+  test.body.replace(test.body.find("%a", test.body.find("matmul ")), 2,
+                    "%arounded");
+  test.body = "%ahalf = graph.cast %a : (" + wide + ") -> " + narrow +
+              "\n%arounded = graph.cast %ahalf : (" + narrow + ") -> " + wide +
+              "\n" + test.body;
+  test.name += ", rounded";
+  return addingF16(std::move(test));
+}
+
+KernelCase addingF16(KernelCase test) {
+  size_t product = test.body.find("matmul ");
+  test.body.insert(test.body.find(" :", product), " {graph.adds_f16}");
   return test;
 }
 

@@ -37,6 +37,10 @@ std::vector<Symbols> rows(std::initializer_list<int64_t> counts);
 KernelCase inPairs(KernelCase test, bool lhsToo = true);
 /// The case with its weight, %b, in f16 and widened.
 KernelCase ofF16(KernelCase test);
+/// The same with its lhs, %a, of f32, rounded to f16, and what follows.
+KernelCase roundedToF16(KernelCase test);
+/// The case whose product may be added up in f16.
+KernelCase addingF16(KernelCase test);
 /// The case with its lhs alone, %a, in bf16.
 KernelCase withHalfLhs(KernelCase test);
 

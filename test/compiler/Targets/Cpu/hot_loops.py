@@ -21,7 +21,7 @@ import numpy as np
 import onnx
 
 LANES = {"x86-64-v3": 8, "x86-64-v4": 16, "x86-64-v4-vnni": 16, "x86-64-v4-bf16": 16,
-         "x86-64-v4-amx": 16}
+         "x86-64-v4-fp16": 16, "x86-64-v4-amx": 16}
 TILE = re.compile(r"(matmul|amx|conv|depthwise|attention)_(tile|few|stream|scores|values)\D*?[._]?"
                   r"(?:x86-64-v\d_)?(\d+)x(\d+)(?!\d*x)")
 # What each model must have, so that a new name does not pass unseen: the
@@ -49,6 +49,7 @@ EXPECTED = {
         "x86-64-v4": ["matmul_tile_8x48_f16", "matmul_few_8x48_f16",
                       "matmul_stream_8x48_f16", "matmul_tile_8x48_f16_kept",
                       "matmul_tile_8x48.x86-64-v4"],
+        "x86-64-v4-fp16": ["matmul_tile_8x48_f16_pairs"], # Added up in f16
     },
     ("bert_int8dynamic", "fp32"): {  # PackedMatmulInt8
         "x86-64-v4-vnni": ["matmul_tile_8x48_quads", "matmul_stream_8x48_quads"],
@@ -84,7 +85,7 @@ class Instruction:
 
     def is_multiply_add(self):
         return self.name in ("vdpbf16ps", "vpdpbusd", "tdpbf16ps", "tdpbusd") or (
-            self.name.startswith("vfmadd") and self.name.endswith("ps"))
+            self.name.startswith("vfmadd") and self.name.endswith(("ps", "ph")))
 
     def is_vector(self):
         return any(re.match(r"[xyzt]mm\d", o) for o in self.operands)

@@ -1,0 +1,29 @@
+//===- F16Operands.h - What is multiplied and added up in f16 -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// f16 ends at 65504 and has its last full precision at 2^-14. So that neither
+// matters, rows of lhs are multiplied by powers of two, of which sums of
+// products are freed at last. Weights are below 128 (see NarrowRules.h), of
+// which 64 products by numbers below 4 add up to no more than 2^15.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_TARGETS_CPU_F16OPERANDS_H
+#define TENON_COMPILER_TARGETS_CPU_F16OPERANDS_H
+
+#include "compiler/Targets/Cpu/MatmulOperands.h"
+
+namespace tenon::cpu {
+
+/// Rows of a matrix of f32 or bf16, whose columns lie together, become ones of
+/// f16 of `stride` pairs, the largest number of each from 2 on and below 4, but
+/// for those that are zero or not finite. `factors` says what makes each row of
+/// these what it was.
+struct F16Rows {
+  Value out, stride, factors, rows, pairs;
+};
+void callRoundRows(Emitter &e, const Matrix &a, const F16Rows &to);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_F16OPERANDS_H
