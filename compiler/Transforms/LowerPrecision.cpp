@@ -102,24 +102,26 @@ private:
   /// it multiplies is rounded, so that many rows are multiplied in bf16.
   void lowerLhs(graph::MatmulOp op) {
     narrowType = Builder(op).getBF16Type();
-    bool isOnCpu = !isCuda && rules.refusal(op, narrowType).empty() &&
-                   refusalOfFewBits(op).empty();
-    if (isOnCpu && rules.mayAddF16(op))
-      mayAddF16(op);
-    if (isCuda || isOnCpu)
-      lower(op.getLhsMutable());
+    if (!isCuda && !(rules.refusal(op, narrowType).empty() &&
+                     refusalOfFewBits(op).empty()))
+      return;
+    sayIfAddsF16(op);
+    lower(op.getLhsMutable());
   }
 
-  static void mayAddF16(Operation *op) {
+  /// Before what the op reads is lowered.
+  bool sayIfAddsF16(graph::MatmulOp op) {
+    if (!rules.mayAddF16(op))
+      return false;
     op->setAttr(kernel::addsF16Attribute, UnitAttr::get(op->getContext()));
+    return true;
   }
 
   /// Of one whose weight comes so.
   void roundLhs(graph::MatmulOp op) {
     Builder builder(op);
     narrowType = builder.getBF16Type();
-    if (rules.mayAddF16(op))
-      mayAddF16(op);
+    sayIfAddsF16(op);
     lower(op.getLhsMutable());
     op->setAttr(precisionAttribute,
                 builder.getStringAttr(nameOf(Precision::Bf16)));
@@ -149,11 +151,10 @@ private:
     if (conv && !isCuda && canPadChannels(conv))
       padChannels(conv);
     auto matmul = dyn_cast<graph::MatmulOp>(op);
+    bool addsF16 = matmul && sayIfAddsF16(matmul);
     if (matmul && rules.isOfWeightsAlone(narrowType)) {
-      if (rules.mayAddF16(matmul)) {
+      if (addsF16)
         roundInKernel(matmul.getLhsMutable());
-        mayAddF16(op);
-      }
       return lower(matmul.getRhsMutable());
     }
     unsigned count = isa<graph::AttentionOp>(op) ? 3 : 2;

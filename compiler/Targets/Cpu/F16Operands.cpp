@@ -10,6 +10,7 @@
 
 #include "compiler/Targets/Cpu/F16Operands.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
+#include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -170,6 +171,35 @@ void callRoundRows(Emitter &e, const Matrix &a, const F16Rows &to) {
                        ValueRange{a.base, a.rowStride, to.out, to.stride,
                                   to.factors, to.rows,
                                   e.mul(to.pairs, e.number(2))});
+}
+
+Value f16PairsOf(ImplicitLocOpBuilder &b, Value even, Value odd) {
+  auto half = cast<VectorType>(sameShape(even.getType(), b.getF16Type()));
+  SmallVector<int64_t> mask;
+  for (int64_t i = 0; i < half.getNumElements(); ++i)
+    mask.append({i, half.getNumElements() + i});
+  return vector::ShuffleOp::create(b, arith::TruncFOp::create(b, half, even),
+                                   arith::TruncFOp::create(b, half, odd), mask);
+}
+
+void pairsToF16(Emitter &e, Value packed, Value out, Value pairs) {
+  auto bits = VectorType::get({lanes}, e.b.getI32Type());
+  auto wide = VectorType::get({lanes}, e.b.getF32Type());
+  e.loop(e.number(0), pairs, [&](Value pair) {
+    Value line = e.mul(pair, e.number(kernel::panelColumns));
+    for (int64_t i = 0; i < kernel::panelColumns; i += lanes) {
+      Value at = e.add(line, e.number(i));
+      auto place = [&](Value base) {
+        return e.address(base, e.b.getF32Type(), at);
+      };
+      Value both = LLVM::LoadOp::create(e.b, bits, place(packed), 4);
+      auto half = [&](bool odd) -> Value {
+        return LLVM::BitcastOp::create(e.b, wide, halfOfPairs(e.b, both, odd));
+      };
+      LLVM::StoreOp::create(e.b, f16PairsOf(e.b, half(false), half(true)),
+                            place(out), 4);
+    }
+  });
 }
 
 } // namespace tenon::cpu

@@ -24,6 +24,13 @@ struct F16Rows {
 };
 void callRoundRows(Emitter &e, const Matrix &a, const F16Rows &to);
 
+/// A vector of pairs of f16, seen as one of f16, of two of f32.
+Value f16PairsOf(mlir::ImplicitLocOpBuilder &b, Value even, Value odd);
+
+/// out[pairs][panelColumns] = a block of a panel of pairs of bf16 as ones of
+/// f16.
+void pairsToF16(Emitter &e, Value packed, Value out, Value pairs);
+
 } // namespace tenon::cpu
 
 #endif // TENON_COMPILER_TARGETS_CPU_F16OPERANDS_H

@@ -1,11 +1,10 @@
 //===- QuantizedPairs.cpp - Quantized panels as pairs of bf16 -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Targets/Cpu/F16Operands.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/QuantizedTile.h"
 #include "dialects/Kernel/Packing.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -15,19 +14,6 @@ using kernel::panelColumns;
 using kernel::QuantizedRhs;
 
 namespace {
-
-Value pairOf(Emitter &e, Value even, Value odd, Type half) {
-  if (half.isBF16())
-    return pairsOf(e.b, roundTo(e.b, even, half), roundTo(e.b, odd, half));
-  Type narrow = sameShape(even.getType(), half);
-  SmallVector<int64_t> mask;
-  for (int64_t i = 0, lanes = cast<VectorType>(narrow).getNumElements();
-       i < lanes; ++i)
-    mask.append({i, lanes + i});
-  return vector::ShuffleOp::create(
-      e.b, arith::TruncFOp::create(e.b, narrow, even),
-      arith::TruncFOp::create(e.b, narrow, odd), mask);
-}
 
 /// Lines of pairs, each of two lines of f32 that may lie where it goes, or
 /// behind.
@@ -45,7 +31,9 @@ void narrowPairs(Emitter &e, Value from, Value out, Value pairs, Type half) {
       auto wide = [&](Value line) -> Value {
         return LLVM::LoadOp::create(e.b, floats, element(from, line, i), 4);
       };
-      made.push_back(pairOf(e, wide(even), wide(odd), half));
+      auto rounded = [&](Value line) { return roundTo(e.b, wide(line), half); };
+      made.push_back(half.isF16() ? f16PairsOf(e.b, wide(even), wide(odd))
+                                  : pairsOf(e.b, rounded(even), rounded(odd)));
     }
     for (int64_t i = 0; i < panelColumns; i += lanes)
       LLVM::StoreOp::create(e.b, made[i / lanes], element(out, pair, i), 4);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/RhsPanels.h"
+#include "compiler/Targets/Cpu/F16Operands.h"
 #include "compiler/Targets/Cpu/QuantizedTile.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -46,8 +47,7 @@ bool RhsPanels::multipliesPairs(const CpuLevel &level,
 bool RhsPanels::addsF16(const CpuLevel &level, const kernel::MatmulView &view) {
   std::optional<int64_t> depth = view.depth.asConstant();
   return level.f16Fma != F16Fma::None && view.mayAddF16 && !view.skipped &&
-         (view.hasF16Rhs() || view.quantized) && depth && *depth % 2 == 0 &&
-         view.lhsDepthStride().isConstant(1);
+         depth && *depth % 2 == 0 && view.lhsDepthStride().isConstant(1);
 }
 
 bool RhsPanels::canMakePairs(const CpuLevel &level, graph::MatmulOp op,
@@ -91,7 +91,7 @@ Value RhsPanels::packedAt(Value panel, Value k) {
   if (quantized)
     return quantizedAt(panel, makesPairs ? e.mul(k, e.number(2)) : k);
   Value row = hasPairs && !multiplies ? e.div(k, e.number(2))
-              : multipliesF16()       ? e.mul(k, e.number(2))
+              : makesPairs && isF16   ? e.mul(k, e.number(2))
                                       : k;
   return inPacked(packedBatch, e.mul(e.add(e.mul(panel, packedDepth), row),
                                      e.number(panelColumns)));
@@ -196,6 +196,12 @@ void RhsPanels::findSides(Strip &work, Value panel, Value k) {
 }
 
 Strip RhsPanels::pairedPart(Strip work, Value panel, Value k, int64_t part) {
+  if (hasPairs) {
+    Value block = work.b;
+    work.b = scratchOf(e.number(0), part);
+    pairsToF16(e, block, work.b, work.depth);
+    return work;
+  }
   const kernel::QuantizedRhs &rhs = *quantized;
   Value two = e.number(2);
   findSides(work, panel, e.mul(k, two));

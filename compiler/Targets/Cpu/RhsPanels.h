@@ -9,8 +9,10 @@
 // weight (see QuantizedTile.h), or its panels become pairs, for many rows of
 // lhs that are such. A block in bf16 that is packed on the way is made of pairs
 // too. A weight in f16 lies as one of f32 does; tiles widen it as they load it,
-// or, of many rows, the first one does and stores it for the others; where the
-// level adds up in f16 and lhs may be rounded to it, blocks become pairs.
+// or, of many rows, the first one does and stores it for the others.
+//
+// Where the level adds up in f16 and has no products of pairs of bf16, blocks
+// of all these become pairs of f16 for many rows, if the product allows that.
 //
 //===----------------------------------------------------------------------===//
 

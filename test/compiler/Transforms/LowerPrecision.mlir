@@ -12,7 +12,7 @@
 // CHECK:      %[[WIDE:.*]] = graph.cast %[[W]] : (tensor<128x64xbf16>) -> tensor<128x64xf32>
 // CHECK:      %[[ROWS:.*]] = graph.reshape %[[X]] : {{.*}} -> tensor<?x128xbf16
 // CHECK:      %[[LHS:.*]] = graph.cast %[[ROWS]]
-// CHECK:      graph.matmul %[[LHS]], %[[WIDE]] : {{.*}} -> tensor<?x64xf32
+// CHECK:      graph.matmul %[[LHS]], %[[WIDE]] {graph.adds_f16} : {{.*}} -> tensor<?x64xf32
 func.func @product(%x: tensor<?x2x64xf32, #graph.dims<s, 2, 64>>)
     -> tensor<?x64xf32, #graph.dims<s, 64>> {
   %w = graph.weight {name = "w"} : () -> tensor<128x64xf32>
@@ -277,7 +277,7 @@ func.func @beside(%x: tensor<1x2x6x8xf32>, %y: tensor<1x2x6x8xf32>)
 // CHECK-LABEL: @experts
 // CHECK-DAG:  graph.cast %{{.*}} : (tensor<4x64x64xf32>) -> tensor<4x64x64xbf16>
 // CHECK-DAG:  graph.cast %arg0 : (tensor<4x32x64xf32>) -> tensor<4x32x64xbf16>
-// CHECK:      graph.matmul %{{.*}} {graph.precision = "bf16"}
+// CHECK:      graph.matmul %{{.*}} {graph.adds_f16, graph.precision = "bf16"}
 // CHECK:      graph.matmul %arg1, %{{[0-9]+}} {graph.precision = "int8"} : (tensor<32x64xf32>, tensor<64x64xf32>)
 func.func @experts(%x: tensor<4x32x64xf32>, %y: tensor<32x64xf32>)
     -> (tensor<4x32x64xf32>, tensor<32x64xf32>) {

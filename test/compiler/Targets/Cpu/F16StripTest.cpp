@@ -129,6 +129,17 @@ TEST_P(F16Strip, MakesPairsOfQuantizedWeights) {
   run(cases);
 }
 
+TEST_P(F16Strip, MakesPairsOfPairsOfBf16) {
+  std::vector<KernelCase> cases;
+  for (int64_t depth : {64, 130, 896, 1056, 3072})
+    for (bool lhsToo : {true, false}) {
+      cases.push_back(addingF16(inPairs(
+          product({"m"}, depth, 100, rows({0, 24, 25, 67, 130})), lhsToo)));
+      cases.back().tolerance = 3e-3;
+    }
+  run(cases);
+}
+
 TENON_FOR_LEVELS_OF_F16(F16Strip);
 
 } // namespace
