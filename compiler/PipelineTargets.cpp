@@ -4,6 +4,7 @@
 #include "compiler/PipelineTargets.h"
 #include "compiler/Targets/Cpu/Compile.h"
 #include "compiler/Targets/Cuda/Compile.h"
+#include "dialects/Kernel/AttentionView.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "llvm/ADT/STLExtras.h"
@@ -35,6 +36,9 @@ Multiplied multipliedBy(ModuleOp module, const CompileOptions &options) {
   module.walk([&](graph::MatmulOp op) {
     std::optional<kernel::MatmulView> view = kernel::matmulViewOf(op);
     found.halves |= view && view->mayAddF16;
+  });
+  module.walk([&](graph::AttentionOp op) {
+    found.halves |= kernel::storedOperandOf(op, op.getQuery()).isRounded;
   });
   module.walk(
       [&](graph::ConvOp op) { found.pairs |= kernel::convolvesPairs(op); });

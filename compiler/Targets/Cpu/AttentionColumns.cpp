@@ -3,7 +3,9 @@
 
 #include "compiler/Targets/Cpu/AttentionColumns.h"
 #include "compiler/Targets/Cpu/AttentionMatrices.h"
+#include "compiler/Targets/Cpu/F16Operands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -88,8 +90,40 @@ void AttentionColumns::copyQueries() {
   });
 }
 
+/// The largest bits of the unit's queries, without their signs.
+Value AttentionColumns::sizeOfQueries() {
+  auto bits = VectorType::get({lanes}, e.b.getI32Type());
+  auto larger = [&](Value before, Value elements) -> Value {
+    return arith::MaxUIOp::create(e.b, before, bitsOfSize(e.b, elements));
+  };
+  int64_t whole = view.depth / lanes * lanes;
+  Value most = e.loop(
+      e.number(0), columns, constantLike(e.b, bits, 0),
+      [&](Value column, ValueRange carried) {
+        Value row = queriesFrom(column, 1)[0];
+        Value sofar = e.loop(
+            e.number(0), e.number(whole), carried[0],
+            [&](Value d, ValueRange inner) {
+              return SmallVector<Value>{
+                  larger(inner[0], load(element(row, d)))};
+            },
+            lanes)[0];
+        if (whole < view.depth)
+          sofar = larger(sofar, loadHead(view.query, row, whole, view.depth));
+        return SmallVector<Value>{sofar};
+      },
+      1)[0];
+  return vector::ReductionOp::create(e.b, vector::CombiningKind::MAXUI, most);
+}
+
 /// [queries][D] -> [D / 2][queries][2]
 void AttentionColumns::roundQueries() {
+  Value queriesUp;
+  if (usesF16()) {
+    F16Factors factors = f16FactorsOf(e.b, sizeOfQueries());
+    queriesUp = factors.up;
+    queriesDown = factors.down;
+  }
   int64_t whole = view.depth / matrixSteps * matrixSteps;
   forColumns(lanes, [&](Value column) {
     SmallVector<Value> rows = queriesFrom(column, lanes);
@@ -104,15 +138,18 @@ void AttentionColumns::roundQueries() {
         [&](Value d) {
           turn(d, [&](Value row) {
             Value at = element(row, d);
-            return vectors.round(load(at), load(element(at, e.number(lanes))));
+            return vectors.round(
+                times(load(at), queriesUp),
+                times(load(element(at, e.number(lanes))), queriesUp));
           });
         },
         matrixSteps);
     if (whole < view.depth)
       turn(e.number(whole), [&](Value row) {
         return vectors.round(
-            loadHead(view.query, row, whole, view.depth),
-            loadHead(view.query, row, whole + lanes, view.depth));
+            times(loadHead(view.query, row, whole, view.depth), queriesUp),
+            times(loadHead(view.query, row, whole + lanes, view.depth),
+                  queriesUp));
       });
   });
 }
@@ -140,8 +177,14 @@ void AttentionColumns::emitBlock() {
   work.columns = columns;
   work.factor = area(areas.factor); // Not read.
   work.after = panels.valuesAt(block);
-  callAttentionProduct(e.b, e.module, e.level, AttentionProduct::Scores,
-                       usesPairs(), work);
+  if (usesF16()) {
+    Value down = arith::MulFOp::create(
+        e.b, queriesDown, panels.factorOf(AttentionPanels::OfKeys, block));
+    work.scale =
+        arith::MulFOp::create(e.b, down, constantLike(e.b, f32, scale));
+  }
+  callAttentionProduct(e.b, e.module, e.level, AttentionProduct::Scores, kind(),
+                       work);
   makeWeights(padded);
   work.a = panels.valuesAt(block);
   work.aStep = panels.valueStep();
@@ -150,8 +193,10 @@ void AttentionColumns::emitBlock() {
   work.c = area(areas.sums);
   work.tiles = tilesOf(e.number(view.paddedWidth()));
   work.after = panels.keysAt(e.add(block, e.number(keyBlock)));
-  callAttentionProduct(e.b, e.module, e.level, AttentionProduct::Values,
-                       usesPairs(), work);
+  if (usesF16())
+    work.scale = panels.factorOf(AttentionPanels::OfValues, block);
+  callAttentionProduct(e.b, e.module, e.level, AttentionProduct::Values, kind(),
+                       work);
 }
 
 void AttentionColumns::emitMatrices(Value padded) {

@@ -14,9 +14,11 @@ namespace tenon::cpu {
 /// softmax so far, and the sums over values. Queries lie along the vectors
 /// throughout: maxima and sums of a row go down a column.
 ///
-/// Where bf16 is multiplied, operands are rounded while they are copied, and
-/// weights when they are made. Queries are rounded as they are, and the scores
-/// scaled: a scaled query would be rounded to other numbers than the body says.
+/// Where 16 bits are multiplied, operands are rounded while they are copied,
+/// and weights when they are made. To bf16 queries are rounded as they are, and
+/// the scores scaled: a scaled query would be rounded to other numbers than the
+/// body says. To f16 the unit's queries, and a block's keys and values, are
+/// rounded multiplied by powers of two each (see F16Operands.h).
 class AttentionColumns : AttentionUnit {
 public:
   AttentionColumns(const AttentionUnit &unit);
@@ -45,6 +47,7 @@ private:
   llvm::SmallVector<Value> queriesFrom(Value column, int64_t count);
   void copyQueries();
   void roundQueries();
+  Value sizeOfQueries();
   void emitBlock();
   void emitMatrices(Value padded);
   Value tilesOf(Value rows);
@@ -56,7 +59,10 @@ private:
   void changeScores(Value padded);
   /// Whether scores are scaled when weights are made of them, to which nothing
   /// is done before that. The largest one must stay so.
-  bool scalesLast() const { return rounds() && isPlain && scale > 0; }
+  bool scalesLast() const { return scalesBehind() && isPlain && scale > 0; }
+  /// Whether scores come as products of queries that have not been scaled.
+  /// Those of f16 are freed of factors anyway, and scaled by that.
+  bool scalesBehind() const { return rounds() && !usesF16(); }
   Value scaled(Value score);
   void scaleScores();
   void cap();
@@ -78,6 +84,7 @@ private:
   AttentionPanels panels;
   mlir::VectorType tileType = mlir::VectorType::get({tile}, f32);
   Value columns, firstLast, lastLast;
+  Value queriesDown; // What f16 of queries is to be multiplied by.
   // Of the current block of keys.
   Value block, blockKeys;
 };

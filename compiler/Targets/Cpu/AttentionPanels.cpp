@@ -58,6 +58,8 @@ void AttentionPanels::provide(Value block) {
       roundKeys(block, end);
       roundValues(block, end);
     } else {
+      if (usesF16())
+        findFactors(block, end);
       copyKeys(block, end);
       if (usesPairs())
         pairValues(block, end);
@@ -72,8 +74,7 @@ void AttentionPanels::provide(Value block) {
 }
 
 Value AttentionPanels::keysAt(Value block) {
-  return element(area(areas.keys),
-                 e.mul(block, e.number(keyWords() + valueWords())));
+  return element(area(areas.keys), e.mul(block, e.number(wordsOfBoth())));
 }
 
 Value AttentionPanels::valuesAt(Value block) {
@@ -101,7 +102,7 @@ void AttentionPanels::copyKeys(Value from, Value to) {
         SmallVector<Value> rows, scales;
         for (int64_t i = 0; i < height; ++i) {
           Value at = e.min(e.add(key, e.number(i)), e.sub(to, e.number(1)));
-          scales.push_back(scaleOf(view.keyScales, at));
+          scales.push_back(scaleWith(view.keyScales, at, keysUp));
           rows.push_back(behind(view.key, head, e.mul(at, stride)));
         }
         Value panel = element(keysAt(from),

@@ -31,6 +31,13 @@ public:
   Value valuesAt(Value block);
   Value valueStep() { return e.number(steps(keyBlock) * height); }
 
+  /// What sums of products by a block's keys are multiplied by, and by its
+  /// values, where those are of f16.
+  enum Factor { OfKeys, OfValues };
+  Value factorOf(Factor which, Value block) {
+    return e.loadRaw(factorsAt(block), f32, e.number(which));
+  }
+
   /// The steps that so many of a depth are, pairs where those are multiplied;
   /// and those of the keys' own, padded.
   int64_t steps(int64_t depth) { return usesPairs() ? depth / 2 : depth; }
@@ -44,7 +51,20 @@ private:
   void roundKeys(Value from, Value to);
   void roundValues(Value from, Value to);
   Value pairsAt(const kernel::StridedView &seen, Value at, Value scale);
-  /// Of what a key and its value take here, in words.
+  /// Where the block's factors lie: behind its values.
+  Value factorsAt(Value block) {
+    return element(valuesAt(block), e.number(keyBlock * valueWords()));
+  }
+  void findFactors(Value from, Value to);
+  Value sizeOf(const kernel::StridedView &seen, const Scales &scales,
+               int64_t count, Value from, Value to);
+  /// Of a key or its value, that of its block included.
+  Value scaleWith(const Scales &scales, Value key, Value up);
+  /// What a key and its value take here, in words. Pairs leave room for
+  /// factors.
+  int64_t wordsOfBoth() {
+    return keyWords() + valueWords() + (usesF16() ? 1 : 0);
+  }
   int64_t keyWords() { return usesPairs() ? depthSteps() : view.keyWords(); }
   int64_t valueWords() { return steps(view.valueWords()); }
 
@@ -58,6 +78,7 @@ private:
   }
 
   int64_t height;
+  Value keysUp, valuesUp; // Of the current block, of f16.
 };
 
 } // namespace tenon::cpu

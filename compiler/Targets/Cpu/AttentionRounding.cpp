@@ -3,6 +3,9 @@
 
 #include "compiler/Targets/Cpu/AttentionMatrices.h"
 #include "compiler/Targets/Cpu/AttentionPanels.h"
+#include "compiler/Targets/Cpu/F16Operands.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -11,7 +14,7 @@ namespace tenon::cpu {
 /// Two vectors of a row, rounded, one behind the other: words of two.
 Value AttentionPanels::pairsAt(const kernel::StridedView &seen, Value at,
                                Value scale) {
-  if (seen.element().isBF16()) // As they are.
+  if (seen.element().isBF16() && !usesF16()) // As they are.
     return LLVM::LoadOp::create(e.b, VectorType::get({lanes}, e.b.getI32Type()),
                                 at,
                                 /*alignment=*/2);
@@ -103,6 +106,56 @@ void AttentionPanels::roundValues(Value from, Value to) {
   e.loop(full, count, [&](Value key) { turnAll(key, false); }, matrixSteps);
 }
 
+/// The largest bits of `count` elements of each row, without their signs.
+Value AttentionPanels::sizeOf(const kernel::StridedView &seen,
+                              const Scales &scales, int64_t count, Value from,
+                              Value to) {
+  Value head = headOf(seen), stride = e.valueOf(seen.strides[2]);
+  auto bits = VectorType::get({lanes}, e.b.getI32Type());
+  auto larger = [&](Value before, Value elements, Value scale) -> Value {
+    Value size = bitsOfSize(e.b, times(elements, scale));
+    return arith::MaxUIOp::create(e.b, before, size);
+  };
+  int64_t whole = count / lanes * lanes;
+  Value most = e.loop(
+      from, to, constantLike(e.b, bits, 0),
+      [&](Value key, ValueRange carried) {
+        Value row = behind(seen, head, e.mul(key, stride));
+        Value scale = scaleOf(scales, key);
+        Value sofar = e.loop(
+            e.number(0), e.number(whole), carried[0],
+            [&](Value n, ValueRange inner) {
+              Value elements = loadOf(seen, behind(seen, row, n));
+              return SmallVector<Value>{larger(inner[0], elements, scale)};
+            },
+            lanes)[0];
+        if (whole < count)
+          sofar = larger(sofar, loadHead(seen, row, whole, count), scale);
+        return SmallVector<Value>{sofar};
+      },
+      1)[0];
+  return vector::ReductionOp::create(e.b, vector::CombiningKind::MAXUI, most);
+}
+
+/// Of a block's keys and values, so that f16 holds them and their products.
+void AttentionPanels::findFactors(Value from, Value to) {
+  auto [keyUp, keyDown] =
+      f16FactorsOf(e.b, sizeOf(view.key, view.keyScales, view.depth, from, to));
+  auto [valueUp, valueDown] = f16FactorsOf(
+      e.b, sizeOf(view.value, view.valueScales, view.width, from, to));
+  keysUp = keyUp;
+  valuesUp = valueUp;
+  e.storeRaw(keyDown, factorsAt(from), e.number(OfKeys));
+  e.storeRaw(valueDown, factorsAt(from), e.number(OfValues));
+}
+
+Value AttentionPanels::scaleWith(const Scales &scales, Value key, Value up) {
+  Value scale = scaleOf(scales, key);
+  if (!scale || !up)
+    return up ? up : scale;
+  return arith::MulFOp::create(e.b, scale, up);
+}
+
 /// [keys][E] -> [E / height][keys / 2][height][2]
 void AttentionPanels::pairValues(Value from, Value to) {
   const kernel::StridedView &seen = view.value;
@@ -117,7 +170,7 @@ void AttentionPanels::pairValues(Value from, Value to) {
       Value at = e.add(key, e.number(i));
       Value own = e.min(at, e.sub(count, e.number(1)));
       rows.push_back(behind(seen, head, e.mul(e.add(from, own), stride)));
-      scales.push_back(scaleOf(view.valueScales, e.add(from, own)));
+      scales.push_back(scaleWith(view.valueScales, e.add(from, own), valuesUp));
       isThere.push_back(e.less(at, count));
     }
     // Weights of keys behind the last are 0, and so must be what they meet.

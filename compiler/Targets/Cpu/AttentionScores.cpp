@@ -10,7 +10,7 @@ using namespace mlir;
 namespace tenon::cpu {
 
 void AttentionColumns::changeScores(Value padded) {
-  if (rounds() && isPlain && !scalesLast())
+  if (scalesBehind() && isPlain && !scalesLast())
     scaleScores();
   if (softcap > 0)
     cap();
@@ -25,7 +25,7 @@ void AttentionColumns::changeScores(Value padded) {
 
 /// Of what is done to scores first.
 Value AttentionColumns::scaled(Value score) {
-  return rounds() ? emitMul(e.b, score, splat(scale)) : score;
+  return scalesBehind() ? emitMul(e.b, score, splat(scale)) : score;
 }
 
 void AttentionColumns::scaleScores() {
@@ -77,7 +77,7 @@ void AttentionColumns::addBiases() {
               cell(areas.scores, e.add(key, e.number(at * tile + u)), column);
           Value score = vectors.load(tileType, to);
           Value bias = vectors.part(out, at, tile);
-          bool isScaled = !rounds() || softcap > 0;
+          bool isScaled = !scalesBehind() || softcap > 0;
           store(isScaled ? emitAdd(e.b, score, bias)
                          : emitMulAdd(e.b, score,
                                       constantLike(e.b, tileType, scale), bias),

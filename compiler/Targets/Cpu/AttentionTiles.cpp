@@ -10,6 +10,7 @@
 #include "compiler/Targets/Cpu/AttentionTiles.h"
 #include "compiler/Targets/Cpu/StripProducts.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
+#include "compiler/Targets/Cpu/VectorStrip.h"
 #include "dialects/Kernel/AttentionView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -41,22 +42,23 @@ Shapes shapesOf(const CpuLevel &level) {
 class ProductWriter {
 public:
   ProductWriter(ModuleOp module, const CpuLevel &level,
-                AttentionProduct product, bool inPairs, StringRef name)
+                AttentionProduct product, StripKind kind, StringRef name)
       : module(module), name(name),
         isScores(product == AttentionProduct::Scores), shapes(shapesOf(level)),
         b(UnknownLoc::get(module.getContext()), module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
         i64(b.getI64Type()), f32(b.getF32Type()),
-        vector(VectorType::get({shapes.lanes}, f32)),
-        products(b, level, inPairs ? StripKind::Pairs : StripKind::F32,
-                 vector) {}
+        vector(VectorType::get({shapes.lanes}, f32)), inF16(addsF16(kind)),
+        products(b, level, kind, vector) {}
 
   LLVM::LLVMFuncOp write() {
     for (int64_t vectors : shapes.vectors)
       tiles.push_back(writeTile(vectors));
-    LLVM::LLVMFuncOp function = startTileFunction(
-        b, module, name,
-        {pointer, i64, pointer, i64, pointer, i64, i64, pointer, pointer});
+    SmallVector<Type> types = {pointer, i64, pointer, i64,     pointer,
+                               i64,     i64, pointer, pointer, f32};
+    if (!inF16)
+      types.pop_back();
+    LLVM::LLVMFuncOp function = startTileFunction(b, module, name, types);
     writeRows(function);
     LLVM::ReturnOp::create(b, ValueRange());
     return function;
@@ -114,18 +116,26 @@ private:
     LLVM::Prefetch::create(b, at, 0, 3, 1);
   }
 
-  /// tile(panel, b, depth, c, factor, next)
+  /// tile(panel, b, depth, c, factor, next[, scale])
   LLVM::LLVMFuncOp writeTile(int64_t vectors) {
+    SmallVector<Type> types = {pointer, pointer, i64, pointer,
+                               pointer, pointer, f32};
+    if (!inF16)
+      types.pop_back();
     LLVM::LLVMFuncOp tile =
         startTileFunction(b, module,
                           (name + "_" + Twine(shapes.height) + "x" +
                            Twine(vectors * shapes.lanes))
                               .str(),
-                          {pointer, pointer, i64, pointer, pointer, pointer});
+                          types);
     Value panel = tile.getArgument(0), base = tile.getArgument(1),
           out = tile.getArgument(3);
     Value zero =
-        arith::ConstantOp::create(b, SplatElementsAttr::get(vector, 0.0f));
+        inF16 ? products.zeroPairs()
+              : arith::ConstantOp::create(b, b.getZeroAttr(vector)).getResult();
+    Value scale;
+    if (inF16)
+      scale = vector::BroadcastOp::create(b, vector, tile.getArgument(6));
     Carry initial(shapes.height * vectors, zero);
     initial.push_back(tile.getArgument(5));
     Carry sums = loop(tile.getArgument(2), depthStep, initial,
@@ -143,6 +153,11 @@ private:
       for (int64_t v = 0; v < vectors; ++v) {
         int64_t at = i * queryBlock + v * shapes.lanes;
         Value sum = sums[i * vectors + v];
+        if (inF16)
+          sum = arith::MulFOp::create(
+              b, scale,
+              products.sumOfEach(products.widened(sum, 0),
+                                 products.widened(sum, 1)));
         if (!isScores)
           sum = LLVM::FMAOp::create(
               b, loadVector(out, at),
@@ -176,11 +191,15 @@ private:
   void writeColumns(LLVM::LLVMFuncOp function, Value panel, Value c,
                     Value next) {
     auto call = [&](size_t variant, Value column) {
-      LLVM::CallOp::create(
-          b, tiles[variant],
-          ValueRange{panel, element(function.getArgument(2), column),
-                     function.getArgument(3), element(c, column),
-                     element(function.getArgument(7), column), next});
+      SmallVector<Value> operands = {panel,
+                                     element(function.getArgument(2), column),
+                                     function.getArgument(3),
+                                     element(c, column),
+                                     element(function.getArgument(7), column),
+                                     next};
+      if (inF16)
+        operands.push_back(function.getArgument(9));
+      LLVM::CallOp::create(b, tiles[variant], operands);
     };
     Value columns = function.getArgument(6);
     if (shapes.vectors.size() == 1) {
@@ -213,6 +232,7 @@ private:
   ImplicitLocOpBuilder b;
   Type pointer, i64, f32;
   VectorType vector;
+  bool inF16;
   StripProducts products;
   SmallVector<LLVM::LLVMFuncOp> tiles; // By vectors.
 };
@@ -223,19 +243,20 @@ int64_t tileRows(const CpuLevel &level) { return shapesOf(level).height; }
 int64_t columnStep(const CpuLevel &level) { return shapesOf(level).step(); }
 
 void callAttentionProduct(OpBuilder &b, ModuleOp module, const CpuLevel &level,
-                          AttentionProduct product, bool inPairs,
+                          AttentionProduct product, StripKind kind,
                           const AttentionTileWork &work) {
   std::string name = product == AttentionProduct::Scores ? "attention_scores"
                                                          : "attention_values";
-  name += inPairs ? "_pairs." : ".";
-  name += level.name;
+  name += (suffixOf(kind) + "." + level.name).str();
   auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
   if (!function)
-    function = ProductWriter(module, level, product, inPairs, name).write();
-  LLVM::CallOp::create(b, UnknownLoc::get(b.getContext()), function,
-                       ValueRange{work.a, work.aStep, work.b, work.depth,
-                                  work.c, work.tiles, work.columns, work.factor,
-                                  work.after});
+    function = ProductWriter(module, level, product, kind, name).write();
+  SmallVector<Value> operands = {work.a,       work.aStep,  work.b,
+                                 work.depth,   work.c,      work.tiles,
+                                 work.columns, work.factor, work.after};
+  if (work.scale)
+    operands.push_back(work.scale);
+  LLVM::CallOp::create(b, UnknownLoc::get(b.getContext()), function, operands);
 }
 
 } // namespace tenon::cpu

@@ -4,7 +4,7 @@
 #ifndef TENON_COMPILER_TARGETS_CPU_ATTENTIONTILES_H
 #define TENON_COMPILER_TARGETS_CPU_ATTENTIONTILES_H
 
-#include "compiler/Targets/Cpu/CpuLevel.h"
+#include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -18,7 +18,8 @@ namespace tenon::cpu {
 ///   Values: C[n][query] = C[n][query] * factor[query]
 ///                       + sum over key of values[key][n] * B[key][query]
 ///
-/// In pairs, a step of the depth is two of bf16 side by side, of A and of B.
+/// In pairs, a step of the depth is two of bf16 or f16 side by side, of A and
+/// of B. Those of f16 are added up so, and the sums multiplied by `scale`.
 enum class AttentionProduct { Scores, Values };
 
 struct AttentionTileWork {
@@ -28,6 +29,7 @@ struct AttentionTileWork {
   mlir::Value columns; // A multiple of columnStep.
   mlir::Value factor;
   mlir::Value after; // A panel that will be read next.
+  mlir::Value scale; // f32; null but for pairs of f16.
 };
 
 /// Rows of a tile.
@@ -40,7 +42,7 @@ constexpr int64_t depthStep = 4;
 /// share: it is made at the first call.
 void callAttentionProduct(mlir::OpBuilder &b, mlir::ModuleOp module,
                           const CpuLevel &level, AttentionProduct product,
-                          bool inPairs, const AttentionTileWork &work);
+                          StripKind kind, const AttentionTileWork &work);
 
 } // namespace tenon::cpu
 

@@ -14,8 +14,8 @@ namespace tenon::cpu {
 
 AttentionUnit::AttentionUnit(Emitter &e, const AttentionView &view)
     : e(e), view(view), op(view.op), areas(view), lanes(e.level.lanes(4)),
-      f32(e.b.getF32Type()), vector(VectorType::get({lanes}, f32)), vectors(e),
-      base(e.scratch(0)), keys(e.dimsOf(op.getKey())[2]),
+      f32(e.b.getF32Type()), vector(VectorType::get({lanes}, f32)),
+      vectors(e, usesF16()), base(e.scratch(0)), keys(e.dimsOf(op.getKey())[2]),
       group(e.number(view.group())) {
   // Without anything added to scores, they are powers of two from the start.
   softcap = op.getSoftcap().convertToDouble();

@@ -6,6 +6,7 @@
 
 #include "compiler/Targets/Cpu/AttentionKeys.h"
 #include "compiler/Targets/Cpu/AttentionVectors.h"
+#include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "dialects/Kernel/AttentionView.h"
 
 namespace tenon::cpu {
@@ -22,16 +23,25 @@ struct AttentionUnit {
   AttentionUnit(Emitter &e, const AttentionView &view);
 
   /// Whether products of many queries are those of AttentionMatrices.h, or of
-  /// pairs of bf16 in vectors; else they are of f32.
+  /// pairs in vectors, of bf16 or of f16; else they are of f32.
   bool usesMatrices() const {
     return view.isRounded && e.level.amx != Amx::None;
   }
   bool usesPairs() const {
-    return view.isRounded && e.level.amx == Amx::None &&
-           e.level.pairDots != PairDots::None && view.depth % 2 == 0 &&
-           view.depth >= 2 * lanes;
+    return view.isRounded && e.level.amx == Amx::None && view.depth % 2 == 0 &&
+           view.depth >= 2 * lanes &&
+           (e.level.pairDots != PairDots::None || mayAddF16());
+  }
+  bool usesF16() const {
+    return usesPairs() && e.level.pairDots == PairDots::None;
   }
   bool rounds() const { return usesMatrices() || usesPairs(); }
+  /// What the products multiply.
+  StripKind kind() const {
+    return usesF16()     ? StripKind::F16Pairs
+           : usesPairs() ? StripKind::Pairs
+                         : StripKind::F32;
+  }
 
   /// Makes a row of the launch the current one.
   void start(Value row);
@@ -125,6 +135,10 @@ struct AttentionUnit {
   Value unit, piece, list, batch, keyHead, first, count;
 
 private:
+  /// Sums of wider heads would be too coarse.
+  bool mayAddF16() const {
+    return e.level.f16Fma != F16Fma::None && view.depth <= 256;
+  }
   Value meanOf(Value n);
 };
 

@@ -102,13 +102,17 @@ std::pair<Value, Value> AttentionVectors::exchange(Value upper, Value lower,
   return {result[0], result[1]};
 }
 
-/// Two vectors of f32 as one of bf16.
-static Value narrowed(Emitter &e, Value first, Value second,
-                      ArrayRef<int32_t> mask) {
+/// Two vectors of f32 as one of 16 bits.
+Value AttentionVectors::narrowed(Value first, Value second,
+                                 ArrayRef<int32_t> mask) {
   Type bf16 = e.b.getBF16Type();
   int64_t lanes = cast<VectorType>(first.getType()).getNumElements();
   Value both;
-  if (e.level.pairDots == PairDots::Native) {
+  if (inF16) {
+    Type half = sameShape(first.getType(), e.b.getF16Type());
+    both = joined(e, arith::TruncFOp::create(e.b, half, first),
+                  arith::TruncFOp::create(e.b, half, second));
+  } else if (e.level.pairDots == PairDots::Native) {
     auto type = VectorType::get({2 * lanes}, bf16);
     both = LLVM::CallIntrinsicOp::create(
                e.b, type,
@@ -128,7 +132,7 @@ static Value narrowed(Emitter &e, Value first, Value second,
 }
 
 Value AttentionVectors::round(Value first, Value second) {
-  return narrowed(e, first, second, {});
+  return narrowed(first, second, {});
 }
 
 Value AttentionVectors::roundPairs(Value first, Value second) {
@@ -136,7 +140,7 @@ Value AttentionVectors::roundPairs(Value first, Value second) {
   int32_t lanes = cast<VectorType>(first.getType()).getNumElements();
   for (int32_t lane = 0; lane < lanes; ++lane)
     mask.append({lane, lanes + lane});
-  return narrowed(e, first, second, mask);
+  return narrowed(first, second, mask);
 }
 
 SmallVector<Value> AttentionVectors::transpose(ArrayRef<Value> rows) {

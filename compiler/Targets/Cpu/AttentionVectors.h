@@ -14,7 +14,8 @@ public:
   /// Rows and columns of what is transposed at once.
   static constexpr int64_t tile = 8;
 
-  explicit AttentionVectors(Emitter &e) : e(e) {}
+  /// `inF16`: what is rounded becomes f16, else bf16.
+  AttentionVectors(Emitter &e, bool inF16) : e(e), inF16(inF16) {}
 
   Value load(mlir::VectorType type, Value at);
   void store(Value value, Value at);
@@ -38,7 +39,7 @@ public:
   /// Part `at` of the parts of `lanes` lanes each.
   Value part(Value whole, int64_t at, int64_t lanes);
 
-  /// Two vectors of 16 lanes, rounded to bf16, one behind the other in words.
+  /// Two vectors of 16 lanes, rounded, one behind the other in words.
   Value round(Value first, Value second);
   /// The same side by side: word i has element i of both.
   Value roundPairs(Value first, Value second);
@@ -57,7 +58,10 @@ private:
   /// Two rows change places of lanes: [half] of both, [the other half] of both.
   std::pair<Value, Value> exchange(Value upper, Value lower, int64_t half);
 
+  Value narrowed(Value first, Value second, llvm::ArrayRef<int32_t> mask);
+
   Emitter &e;
+  bool inF16;
 };
 
 } // namespace tenon::cpu

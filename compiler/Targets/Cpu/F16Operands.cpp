@@ -1,10 +1,9 @@
 //===- F16Operands.cpp - What is multiplied and added up in f16 -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Powers of two are made from exponents, of which f32 has 8 bits above 23,
-// biased by 127. The largest number is that of the largest bits without the
-// sign. A row that is not finite has no sums that are, whatever it is
-// multiplied by.
+// Powers of two are made from exponents. The largest number is that of the
+// largest bits without the sign. A row that is not finite has no sums that are,
+// whatever it is multiplied by.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +21,9 @@ namespace tenon::cpu {
 namespace {
 
 constexpr int64_t lanes = 16;
-constexpr int64_t wideBits = 23; // Below the exponent.
-constexpr int64_t wideBias = 127;
-/// Rows' largest numbers become 2 to 4.
-constexpr int64_t exponentOfRows = 1;
+// Of f32: the bits below the exponent, and what is added to that.
+constexpr int64_t bitsBelow = 23, bias = 127;
+constexpr int64_t aim = 1; // The exponent that factors make.
 
 class Writer {
 public:
@@ -46,17 +44,9 @@ public:
     loop(number(0), argument(5), {}, [&](Value row, ValueRange) {
       Value from = at(argument(0), source(), mul(row, argument(1)));
       Value to = at(argument(2), f32, mul(row, argument(3)));
-      Value exponent = arith::ShRUIOp::create(b, largestOf(from, whole, depth),
-                                              constant(i32, wideBits));
-      exponent = arith::MaxUIOp::create(b, exponent,
-                                        constant(i32, exponentOfRows + 1));
-      exponent = arith::MinUIOp::create(b, exponent, constant(i32, 254));
-      Value up = arith::SubIOp::create(
-          b, constant(i32, 2 * wideBias + exponentOfRows), exponent);
-      Value down =
-          arith::SubIOp::create(b, exponent, constant(i32, exponentOfRows));
-      roundRow(from, to, power(up), whole, depth);
-      LLVM::StoreOp::create(b, power(down), at(argument(4), f32, row), 4);
+      auto [up, down] = f16FactorsOf(b, largestOf(from, whole, depth));
+      roundRow(from, to, up, whole, depth);
+      LLVM::StoreOp::create(b, down, at(argument(4), f32, row), 4);
       return SmallVector<Value>();
     });
     LLVM::ReturnOp::create(b, ValueRange());
@@ -69,34 +59,23 @@ private:
   Value number(int64_t value) {
     return arith::ConstantIntOp::create(b, value, 64);
   }
-  Value constant(Type type, int64_t value) {
-    return arith::ConstantOp::create(b, b.getIntegerAttr(type, value));
-  }
-  Value zero(Type type) {
-    return arith::ConstantOp::create(b, b.getZeroAttr(type));
-  }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
   Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
   Value at(Value base, Type type, Value offset) {
     return LLVM::GEPOp::create(b, pointer, type, base,
                                ArrayRef<LLVM::GEPArg>{offset});
   }
   Type source() { return ofBf16 ? i16 : f32; }
-  /// Bits of f32 of a row's numbers from k on.
-  Value loadBits(Value row, Value k, Type bits) {
+  /// A row's numbers from k on.
+  Value load(Value row, Value k, Type wide) {
     Value place = at(row, source(), k);
     if (!ofBf16)
-      return LLVM::LoadOp::create(b, bits, place, 4);
-    Value narrow = LLVM::LoadOp::create(b, sameShape(bits, i16), place, 2);
-    Value wide = arith::ExtUIOp::create(b, bits, narrow);
-    return arith::ShLIOp::create(b, wide, constantLike(b, bits, 16));
+      return LLVM::LoadOp::create(b, wide, place, 4);
+    Type bits = sameShape(wide, i32);
+    Value narrow = LLVM::LoadOp::create(b, sameShape(wide, i16), place, 2);
+    Value upper = arith::ShLIOp::create(
+        b, arith::ExtUIOp::create(b, bits, narrow), constantLike(b, bits, 16));
+    return LLVM::BitcastOp::create(b, wide, upper);
   }
-  /// 2 to the power that a biased exponent stands for.
-  Value power(Value exponent) {
-    Value bits = arith::ShLIOp::create(b, exponent, constant(i32, wideBits));
-    return LLVM::BitcastOp::create(b, f32, bits);
-  }
-
   SmallVector<Value> loop(Value from, Value to, ValueRange start, Body body,
                           int64_t step = 1) {
     auto loop = scf::ForOp::create(b, from, to, number(step), start);
@@ -109,35 +88,30 @@ private:
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
-  /// The largest bits of a row's numbers without their signs: of whole vectors
-  /// up to `whole`, then one by one.
+  /// The largest size of a row's numbers: of whole vectors up to `whole`, then
+  /// one by one.
   Value largestOf(Value row, Value whole, Value depth) {
-    auto bits = VectorType::get({lanes}, i32);
-    constexpr int64_t size = 0x7fffffff;
+    auto larger = [&](Value k, Type type, Value before) {
+      Value size = bitsOfSize(b, load(row, k, type));
+      return SmallVector<Value>{arith::MaxUIOp::create(b, before, size)};
+    };
+    auto wide = VectorType::get({lanes}, f32);
+    Value none = arith::ConstantOp::create(
+        b, b.getZeroAttr(VectorType::get({lanes}, i32)));
     Value most = loop(
-        number(0), whole, {zero(bits)},
-        [&](Value k, ValueRange before) {
-          Value numbers = loadBits(row, k, bits);
-          numbers =
-              arith::AndIOp::create(b, numbers, constantLike(b, bits, size));
-          return SmallVector<Value>{
-              arith::MaxUIOp::create(b, before[0], numbers)};
-        },
+        number(0), whole, {none},
+        [&](Value k, ValueRange before) { return larger(k, wide, before[0]); },
         lanes)[0];
     Value first =
         vector::ReductionOp::create(b, vector::CombiningKind::MAXUI, most);
     return loop(whole, depth, {first}, [&](Value k, ValueRange before) {
-      Value number = loadBits(row, k, i32);
-      number = arith::AndIOp::create(b, number, constant(i32, size));
-      return SmallVector<Value>{arith::MaxUIOp::create(b, before[0], number)};
+      return larger(k, f32, before[0]);
     })[0];
   }
 
   void roundRow(Value from, Value to, Value scale, Value whole, Value depth) {
     auto round = [&](Value k, Type wide, Type narrow, Value scale) {
-      Value number = LLVM::BitcastOp::create(
-          b, wide, loadBits(from, k, sameShape(wide, i32)));
-      number = arith::MulFOp::create(b, number, scale);
+      Value number = arith::MulFOp::create(b, load(from, k, wide), scale);
       number = arith::TruncFOp::create(b, narrow, number);
       LLVM::StoreOp::create(b, number, at(to, f16, k), 2);
       return SmallVector<Value>();
@@ -160,6 +134,28 @@ private:
 };
 
 } // namespace
+
+F16Factors f16FactorsOf(ImplicitLocOpBuilder &b, Value size) {
+  Type i32 = b.getI32Type();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getIntegerAttr(i32, value));
+  };
+  Value exponent = arith::ShRUIOp::create(b, size, constant(bitsBelow));
+  exponent = arith::MaxUIOp::create(b, exponent, constant(aim + 1));
+  exponent = arith::MinUIOp::create(b, exponent, constant(2 * bias));
+  auto power = [&](Value biased) -> Value {
+    Value bits = arith::ShLIOp::create(b, biased, constant(bitsBelow));
+    return LLVM::BitcastOp::create(b, b.getF32Type(), bits);
+  };
+  return {power(arith::SubIOp::create(b, constant(2 * bias + aim), exponent)),
+          power(arith::SubIOp::create(b, exponent, constant(aim)))};
+}
+
+Value bitsOfSize(ImplicitLocOpBuilder &b, Value numbers) {
+  Type bits = sameShape(numbers.getType(), b.getI32Type());
+  return arith::AndIOp::create(b, LLVM::BitcastOp::create(b, bits, numbers),
+                               constantLike(b, bits, 0x7fffffff));
+}
 
 void callRoundRows(Emitter &e, const Matrix &a, const F16Rows &to) {
   StringRef source = a.isHalf ? "f16_rows_of_bf16." : "f16_rows.";

@@ -15,10 +15,19 @@
 
 namespace tenon::cpu {
 
+/// Powers of two: `up` makes of the largest of some numbers one from 2 on and
+/// below 4, unless it is zero or not finite, and `down` is its inverse. `size`
+/// is that number's bits without the sign, or of several the largest.
+struct F16Factors {
+  Value up, down;
+};
+F16Factors f16FactorsOf(mlir::ImplicitLocOpBuilder &b, Value size);
+/// The bits of f32, or a vector of it, without the sign.
+Value bitsOfSize(mlir::ImplicitLocOpBuilder &b, Value numbers);
+
 /// Rows of a matrix of f32 or bf16, whose columns lie together, become ones of
-/// f16 of `stride` pairs, the largest number of each from 2 on and below 4, but
-/// for those that are zero or not finite. `factors` says what makes each row of
-/// these what it was.
+/// f16 of `stride` pairs, multiplied by factors of their own, whose inverses
+/// `factors` has.
 struct F16Rows {
   Value out, stride, factors, rows, pairs;
 };

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/F16Strip.h"
+#include "compiler/Targets/Cpu/StripProducts.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
 #include "compiler/Targets/Cpu/VectorStrip.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -44,7 +45,7 @@ constexpr int64_t mostLines = 4;
 class StripWriter {
 public:
   StripWriter(ModuleOp module, const CpuLevel &level, const Strip &strip)
-      : module(module), level(level), keeps(keepsRhs(strip.kind)),
+      : module(module), keeps(keepsRhs(strip.kind)),
         vectors(llvm::divideCeil(strip.columns, lanes)),
         suffix(("x" + Twine(vectors * lanes) + suffixOf(strip.kind) + "." +
                 level.name)
@@ -54,7 +55,7 @@ public:
         i64(b.getI64Type()), f32(b.getF32Type()),
         floats(VectorType::get({lanes}, f32)),
         half(VectorType::get({lanes}, b.getF16Type())),
-        pairs(VectorType::get({2 * lanes}, b.getF16Type())) {}
+        products(b, level, strip.kind, floats) {}
 
   LLVM::LLVMFuncOp write() {
     std::string name = "matmul_strip_" + suffix;
@@ -119,51 +120,20 @@ private:
     LLVM::Prefetch::create(b, at, 0, 3, 1);
   }
 
-  /// The lower 16 lanes of sums as f32, or the upper ones.
-  Value widened(Value sums, int64_t half) {
-    SmallVector<int64_t> mask =
-        llvm::to_vector(llvm::seq(half * lanes, (half + 1) * lanes));
-    Value part = vector::ShuffleOp::create(b, sums, sums, mask);
-    return arith::ExtFOp::create(b, floats, part);
-  }
-  /// The sum of each pair of two vectors of them.
-  Value sumsOfPairs(Value low, Value high) {
-    Value sums[2];
-    for (int64_t step : {0, 1}) {
-      SmallVector<int64_t> mask(lanes);
-      for (int64_t pair = 0; pair < lanes; ++pair)
-        mask[pair] = 2 * pair + step;
-      sums[step] = vector::ShuffleOp::create(b, low, high, mask);
-    }
-    return arith::AddFOp::create(b, sums[0], sums[1]);
-  }
-
-  /// x * y + sum, in f16.
-  Value multiplyAdd(Value x, Value y, Value sum) {
-    if (level.f16Fma == F16Fma::Native)
-      return LLVM::FMAOp::create(b, x, y, sum);
-    auto wide = VectorType::get({2 * lanes}, f32);
-    auto extend = [&](Value value) {
-      return arith::ExtFOp::create(b, wide, value);
-    };
-    return arith::TruncFOp::create(
-        b, pairs, LLVM::FMAOp::create(b, extend(x), extend(y), extend(sum)));
-  }
-
   /// Two steps of 16 columns of B as pairs.
   Value pairsOf(Value even, Value odd) {
     SmallVector<int64_t> mask;
     for (int64_t i = 0; i < 2 * lanes; ++i)
       mask.push_back(i / 2 + i % 2 * lanes);
-    return vector::ShuffleOp::create(b, even, odd, mask);
+    Value pairs = vector::ShuffleOp::create(b, even, odd, mask);
+    return LLVM::BitcastOp::create(b, floats, pairs);
   }
 
   /// Pairs of a step's columns from `at` on, which lie so, or in rows; those
   /// are stored.
   Value loadPairs(Value panel, Value kept, Value at, int64_t offset) {
     if (!keeps)
-      return LLVM::BitcastOp::create(b, pairs,
-                                     loadFloats(element(panel, at), offset));
+      return loadFloats(element(panel, at), offset);
     Value rows = byte(panel, mul(at, number(4)));
     int64_t step = offset / panelColumns, column = offset % panelColumns;
     auto row = [&](int64_t i) -> Value {
@@ -171,8 +141,7 @@ private:
       return LLVM::LoadOp::create(b, half, byte(rows, int32_t(2 * first)), 2);
     };
     Value made = pairsOf(row(0), row(1));
-    storeFloats(LLVM::BitcastOp::create(b, floats, made), element(kept, at),
-                offset);
+    storeFloats(made, element(kept, at), offset);
     return made;
   }
 
@@ -189,11 +158,10 @@ private:
       for (auto [i, row] : llvm::enumerate(in.rows)) {
         Value pair = LLVM::LoadOp::create(
             b, f32, element(element(row, k), int32_t(u)), 4);
-        Value factor = LLVM::BitcastOp::create(
-            b, pairs, vector::BroadcastOp::create(b, floats, pair));
+        Value factor = vector::BroadcastOp::create(b, floats, pair);
         for (int64_t v = 0; v < vectors; ++v) {
           Value &sum = sums[i * vectors + v];
-          sum = multiplyAdd(factor, columns[v], sum);
+          sum = products.add(factor, columns[v], sum);
         }
       }
     }
@@ -214,8 +182,7 @@ private:
   /// The sums of steps [from, to).
   SmallVector<Value> sumsOf(const Operands &in, Value from, Value to,
                             Value &next, Value nextStep) {
-    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(pairs));
-    SmallVector<Value> start(in.rows.size() * vectors, zero);
+    SmallVector<Value> start(in.rows.size() * vectors, products.zeroPairs());
     start.push_back(next);
     Value steps = sub(to, from);
     Value whole = sub(to, arith::AndIOp::create(b, steps, number(unroll - 1)));
@@ -289,7 +256,7 @@ private:
   /// A vector of totals and what the last steps add to it.
   Value totalWith(Value totals, int64_t at, Value sums, int64_t half) {
     Value before = loadTotal(totals, at);
-    return arith::AddFOp::create(b, before, widened(sums, half));
+    return arith::AddFOp::create(b, before, products.widened(sums, half));
   }
 
   /// Totals and the last sums, even and odd ones together, freed of factors,
@@ -305,7 +272,7 @@ private:
         int64_t i = row * vectors + v;
         Value low = totalWith(totals, 2 * i, lastSums[i], 0);
         Value high = totalWith(totals, 2 * i + 1, lastSums[i], 1);
-        Value sum = sumsOfPairs(low, high);
+        Value sum = products.sumOfEach(low, high);
         sums.push_back(arith::MulFOp::create(b, sum, scale));
       }
     }
@@ -366,13 +333,13 @@ private:
   }
 
   ModuleOp module;
-  const CpuLevel &level;
   bool keeps;         // B as pairs.
   int64_t vectors;    // Side by side in a tile.
   std::string suffix; // Of the functions' names.
   ImplicitLocOpBuilder b;
   Type pointer, i64, f32;
-  VectorType floats, half, pairs;
+  VectorType floats, half;
+  StripProducts products;
   SmallVector<LLVM::LLVMFuncOp> tiles; // By height - 1.
 };
 

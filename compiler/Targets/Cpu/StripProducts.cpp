@@ -4,6 +4,7 @@
 #include "compiler/Targets/Cpu/StripProducts.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -24,6 +25,8 @@ Value StripProducts::add(Value x, Value y, Value sum) {
     return level.quadDots ? addQuads(x, y, sum) : addWidenedQuads(x, y, sum);
   if (kind == StripKind::Pairs)
     return addPairs(x, y, sum);
+  if (addsF16(kind))
+    return addF16(x, y, sum);
   return LLVM::FMAOp::create(b, x, y, sum);
 }
 
@@ -38,6 +41,47 @@ Value StripProducts::addPairs(Value x, Value y, Value sum) {
     sum =
         LLVM::FMAOp::create(b, halfOf({x}, half)[0], halfOf({y}, half)[0], sum);
   return sum;
+}
+
+VectorType StripProducts::pairsOfF16() {
+  return VectorType::get({2 * vector.getNumElements()}, b.getF16Type());
+}
+
+Value StripProducts::zeroPairs() {
+  return arith::ConstantOp::create(b, b.getZeroAttr(pairsOfF16()));
+}
+
+Value StripProducts::addF16(Value x, Value y, Value sum) {
+  x = bitcast(pairsOfF16(), x);
+  y = bitcast(pairsOfF16(), y);
+  if (level.f16Fma == F16Fma::Native)
+    return LLVM::FMAOp::create(b, x, y, sum);
+  Type wide = sameShape(pairsOfF16(), b.getF32Type());
+  auto extend = [&](Value value) {
+    return arith::ExtFOp::create(b, wide, value);
+  };
+  return arith::TruncFOp::create(
+      b, pairsOfF16(),
+      LLVM::FMAOp::create(b, extend(x), extend(y), extend(sum)));
+}
+
+Value StripProducts::widened(Value sums, int64_t half) {
+  int64_t lanes = vector.getNumElements();
+  SmallVector<int64_t> mask =
+      llvm::to_vector(llvm::seq(half * lanes, (half + 1) * lanes));
+  Value part = vector::ShuffleOp::create(b, sums, sums, mask);
+  return arith::ExtFOp::create(b, vector, part);
+}
+
+Value StripProducts::sumOfEach(Value low, Value high) {
+  Value parts[2];
+  for (int64_t step : {0, 1}) {
+    SmallVector<int64_t> mask;
+    for (int64_t pair = 0; pair < vector.getNumElements(); ++pair)
+      mask.push_back(2 * pair + step);
+    parts[step] = vector::ShuffleOp::create(b, low, high, mask);
+  }
+  return arith::AddFOp::create(b, parts[0], parts[1]);
 }
 
 /// Four products of ui8 by i8 to each sum.

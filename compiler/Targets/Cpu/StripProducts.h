@@ -16,14 +16,23 @@ public:
                 StripKind kind, mlir::VectorType vector)
       : b(b), level(level), kind(kind), vector(vector) {}
 
-  /// x * y + sum, of pairs and quads all of their products.
+  /// x * y + sum, of pairs and quads all of their products; of pairs of f16
+  /// those of even and of odd k apart, to a sum of such pairs.
   mlir::Value add(mlir::Value x, mlir::Value y, mlir::Value sum);
+  /// Of pairs of f16, what sums begin with.
+  mlir::Value zeroPairs();
+  /// The lower half of sums of pairs of f16, as f32, or the upper one.
+  mlir::Value widened(mlir::Value sums, int64_t half);
+  /// The sum of each pair of two vectors of f32 that lie one behind the other.
+  mlir::Value sumOfEach(mlir::Value low, mlir::Value high);
   /// The elements of even k of vectors of pairs as f32, or those of odd k.
   llvm::SmallVector<mlir::Value> halfOf(llvm::ArrayRef<mlir::Value> pairs,
                                         int64_t half);
 
 private:
   mlir::Value addPairs(mlir::Value x, mlir::Value y, mlir::Value sum);
+  mlir::Value addF16(mlir::Value x, mlir::Value y, mlir::Value sum);
+  mlir::VectorType pairsOfF16();
   mlir::Value addQuads(mlir::Value x, mlir::Value y, mlir::Value sum);
   mlir::Value addWidenedQuads(mlir::Value x, mlir::Value y, mlir::Value sum);
   mlir::Value bitcast(mlir::Type type, mlir::Value value);

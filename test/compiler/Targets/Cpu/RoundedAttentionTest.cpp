@@ -143,7 +143,8 @@ TEST_P(RoundedAttention, PanelsOfListsAndWindows) {
 INSTANTIATE_TEST_SUITE_P(Levels, RoundedAttention,
                          testing::Values("x86-64-v3", "x86-64-v4",
                                          "x86-64-v4-bf16", expandedPairs,
-                                         "x86-64-v4-amx", expandedAmx),
+                                         "x86-64-v4-amx", expandedAmx,
+                                         "x86-64-v4-fp16", expandedF16),
                          nameOfLevel);
 
 } // namespace

@@ -90,7 +90,8 @@ TEST_P(StoredAttention, AnyHeadSizes) {
 INSTANTIATE_TEST_SUITE_P(Levels, StoredAttention,
                          testing::Values("x86-64-v3", "x86-64-v4",
                                          "x86-64-v4-bf16", expandedPairs,
-                                         "x86-64-v4-amx", expandedAmx),
+                                         "x86-64-v4-amx", expandedAmx,
+                                         "x86-64-v4-fp16", expandedF16),
                          nameOfLevel);
 
 } // namespace
