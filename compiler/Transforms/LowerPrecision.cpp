@@ -127,7 +127,23 @@ private:
                 builder.getStringAttr(nameOf(Precision::Bf16)));
   }
 
+  /// Of a product whose weight comes in f16, which its kernel reads as it is.
+  bool isByHalfWeight(Operation *op) const {
+    auto matmul = dyn_cast<graph::MatmulOp>(op);
+    Value rhs = matmul ? kernel::behindWidening(matmul.getRhs()) : Value();
+    return rhs && !isCuda && narrowType.isF16() &&
+           graph::getElementType(rhs).isF16() &&
+           rhs.getDefiningOp<graph::WeightOp>() &&
+           kernel::isMatrixOrOnePerBatch(matmul);
+  }
+
   void lowerOrSay(Operation *op) {
+    if (isByHalfWeight(op)) {
+      auto matmul = cast<graph::MatmulOp>(op);
+      if (sayIfAddsF16(matmul))
+        roundInKernel(matmul.getLhsMutable());
+      return;
+    }
     std::string why = rules.refusal(op, narrowType);
     if (why.empty())
       lower(op);

@@ -177,8 +177,8 @@ std::string NarrowRules::refusalOnCuda(graph::MatmulOp op, Type narrow) {
 }
 
 std::string NarrowRules::refusalOf(graph::AttentionOp op, Type narrow) const {
-  if (isOfWeightsAlone(narrow))
-    return "CPUs multiply what attention reads in bf16 or f32";
+  if (isOfWeightsAlone(narrow) && !levels.haveF16Fma)
+    return "no CPU level of the program adds up in f16";
   for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
     std::optional<kernel::StridedView> view = kernel::stridedViewOf(operand);
     if (!view || !view->strides.back().isConstant(1))
@@ -261,8 +261,10 @@ std::string NarrowRules::refusalOf(graph::MatmulOp op, Type narrow) {
 
 float NarrowRules::largestOfRhs(graph::MatmulOp op) {
   Value rhs = op.getRhs();
-  if (rhs.getDefiningOp<graph::WeightOp>())
-    return largestOf(rhs);
+  Value stored = kernel::behindWidening(rhs);
+  for (Value value : {rhs, stored})
+    if (value && value.getDefiningOp<graph::WeightOp>())
+      return largestOf(value);
   // Numbers differ from their zero point by less than there are numbers.
   std::optional<kernel::QuantizedRhs> quantized = kernel::quantizedRhsOf(rhs);
   Value scales = quantized ? quantized->scales : Value();

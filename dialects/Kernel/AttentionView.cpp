@@ -40,10 +40,11 @@ graph::DequantizeOp rowsOfBytes(Value value) {
 }
 
 StoredOperand storedOperandOf(graph::AttentionOp op, Value operand) {
-  Value exact = isWidenedBf16(operand) ? unroundedOf(operand) : Value();
+  Value exact = unroundedOf(operand);
   StoredOperand result;
   result.memory = exact ? exact : operand;
   result.isRounded = bool(exact);
+  result.toF16 = exact && !isWidenedBf16(operand);
   if (operand == op.getQuery())
     return result;
   result.dequantize = rowsOfBytes(result.memory);
@@ -114,6 +115,7 @@ std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
                      *depth,
                      *columns,
                      /*isRounded=*/true,
+                     /*toF16=*/false,
                      {},
                      {},
                      {},
@@ -126,6 +128,7 @@ std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
                              std::pair(&view.value, op.getValue())}) {
     StoredOperand stored = storedOperandOf(op, operand);
     view.isRounded &= stored.isRounded;
+    view.toF16 |= stored.toF16;
     auto &scales = operand == op.getKey() ? view.keyScales : view.valueScales;
     if (const char *reason = seeInMemory(stored, *to, scales))
       return refuse(reason);

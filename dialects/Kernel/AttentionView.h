@@ -42,11 +42,12 @@ struct AttentionOperand {
 const char *seeInMemory(AttentionOperand operand, StridedView &view,
                         std::optional<StridedView> &scales);
 
-/// On CPUs: what lies in front of a rounding to bf16, if there is one, and of
-/// keys and values the 16 bits that were widened, or the bytes that were
+/// On CPUs: what lies in front of a rounding to 16 bits, if there is one, and
+/// of keys and values the 16 bits that were widened, or the bytes that were
 /// dequantized.
 struct StoredOperand : AttentionOperand {
-  bool isRounded; // What the operand is holds no more than bf16.
+  bool isRounded; // What the operand is holds no more than 16 bits.
+  bool toF16;     // It is rounded to f16.
 };
 StoredOperand storedOperandOf(graph::AttentionOp op, mlir::Value operand);
 
@@ -55,9 +56,10 @@ StoredOperand storedOperandOf(graph::AttentionOp op, mlir::Value operand);
 struct AttentionView {
   graph::AttentionOp op;
   int64_t heads, keyHeads, depth, width; // H, KV, D, E
-  /// Whether query, key and value are rounded to bf16 before they are
-  /// multiplied. Levels that gain nothing by that multiply them as they are.
-  bool isRounded;
+  /// Whether query, key and value are rounded to 16 bits before they are
+  /// multiplied, one of them to f16. Levels that gain nothing by that multiply
+  /// them as they are.
+  bool isRounded, toF16;
   // As panels and scratch memory have them.
   int64_t paddedDepth() const { return llvm::alignTo(depth, 4); }
   int64_t paddedWidth() const { return llvm::alignTo(width, keyPanel); }

@@ -90,7 +90,7 @@ void AttentionColumns::copyQueries() {
   });
 }
 
-/// The largest bits of the unit's queries, without their signs.
+/// The largest size of the unit's queries.
 Value AttentionColumns::sizeOfQueries() {
   auto bits = VectorType::get({lanes}, e.b.getI32Type());
   auto larger = [&](Value before, Value elements) -> Value {

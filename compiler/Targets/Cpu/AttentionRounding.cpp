@@ -106,7 +106,7 @@ void AttentionPanels::roundValues(Value from, Value to) {
   e.loop(full, count, [&](Value key) { turnAll(key, false); }, matrixSteps);
 }
 
-/// The largest bits of `count` elements of each row, without their signs.
+/// The largest size of `count` elements of each row.
 Value AttentionPanels::sizeOf(const kernel::StridedView &seen,
                               const Scales &scales, int64_t count, Value from,
                               Value to) {

@@ -25,16 +25,13 @@ struct AttentionUnit {
   /// Whether products of many queries are those of AttentionMatrices.h, or of
   /// pairs in vectors, of bf16 or of f16; else they are of f32.
   bool usesMatrices() const {
-    return view.isRounded && e.level.amx != Amx::None;
+    return view.isRounded && !view.toF16 && e.level.amx != Amx::None;
   }
   bool usesPairs() const {
-    return view.isRounded && e.level.amx == Amx::None && view.depth % 2 == 0 &&
-           view.depth >= 2 * lanes &&
-           (e.level.pairDots != PairDots::None || mayAddF16());
+    return view.isRounded && !usesMatrices() && view.depth % 2 == 0 &&
+           view.depth >= 2 * lanes && (multipliesBf16() || mayAddF16());
   }
-  bool usesF16() const {
-    return usesPairs() && e.level.pairDots == PairDots::None;
-  }
+  bool usesF16() const { return usesPairs() && !multipliesBf16(); }
   bool rounds() const { return usesMatrices() || usesPairs(); }
   /// What the products multiply.
   StripKind kind() const {
@@ -135,6 +132,9 @@ struct AttentionUnit {
   Value unit, piece, list, batch, keyHead, first, count;
 
 private:
+  bool multipliesBf16() const {
+    return e.level.pairDots != PairDots::None && !view.toF16;
+  }
   /// Sums of wider heads would be too coarse.
   bool mayAddF16() const {
     return e.level.f16Fma != F16Fma::None && view.depth <= 256;

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Powers of two are made from exponents. The largest number is that of the
-// largest bits without the sign. A row that is not finite has no sums that are,
-// whatever it is multiplied by.
+// largest bits without the sign.
 //
 //===----------------------------------------------------------------------===//
 
@@ -152,9 +151,13 @@ F16Factors f16FactorsOf(ImplicitLocOpBuilder &b, Value size) {
 }
 
 Value bitsOfSize(ImplicitLocOpBuilder &b, Value numbers) {
-  Type bits = sameShape(numbers.getType(), b.getI32Type());
-  return arith::AndIOp::create(b, LLVM::BitcastOp::create(b, bits, numbers),
-                               constantLike(b, bits, 0x7fffffff));
+  Type type = sameShape(numbers.getType(), b.getI32Type());
+  auto constant = [&](int64_t value) { return constantLike(b, type, value); };
+  Value bits = arith::AndIOp::create(
+      b, LLVM::BitcastOp::create(b, type, numbers), constant(0x7fffffff));
+  Value isFinite = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, bits,
+                                         constant(0x7f800000));
+  return arith::SelectOp::create(b, isFinite, bits, constant(0));
 }
 
 void callRoundRows(Emitter &e, const Matrix &a, const F16Rows &to) {

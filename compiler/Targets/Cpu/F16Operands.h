@@ -16,13 +16,14 @@
 namespace tenon::cpu {
 
 /// Powers of two: `up` makes of the largest of some numbers one from 2 on and
-/// below 4, unless it is zero or not finite, and `down` is its inverse. `size`
-/// is that number's bits without the sign, or of several the largest.
+/// below 4, unless it is zero, and `down` is its inverse. `size` is the largest
+/// of their bitsOfSize.
 struct F16Factors {
   Value up, down;
 };
 F16Factors f16FactorsOf(mlir::ImplicitLocOpBuilder &b, Value size);
-/// The bits of f32, or a vector of it, without the sign.
+/// The bits of f32, or of a vector of it, without the sign; 0 of what is not
+/// finite, which spreads whatever it is multiplied by.
 Value bitsOfSize(mlir::ImplicitLocOpBuilder &b, Value numbers);
 
 /// Rows of a matrix of f32 or bf16, whose columns lie together, become ones of

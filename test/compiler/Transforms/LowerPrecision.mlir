@@ -210,8 +210,11 @@ func.func @nibbles(%x: tensor<4x128xf32>, %y: tensor<4x128xf32>,
 // CHECK-NEXT: %[[K:.*]] = graph.cast %[[NK]] : {{.*}} -> tensor<1x2x6x8xf32>
 // CHECK:      graph.attention %{{.*}}, %[[K]], %[[V]] {
 // F16-LABEL: @attention
-// F16-NOT:   f16
-// WHY16: remark: stays in f32: CPUs multiply what attention reads in bf16 or f32
+// F16:       graph.cast %{{.*}} -> tensor<1x2x6x8xf16>
+// F16:       graph.attention
+// STORED-LABEL: @attention
+// STORED-NOT:   f16
+// STORED:       graph.attention
 func.func @attention(%x: tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xf32> {
   %e = graph.exp %x : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xf32>
   %0 = graph.attention %e, %x, %e {causal = false,
@@ -375,4 +378,20 @@ func.func @notRounded(%x: tensor<?x62xf32, #graph.dims<s, 62>>,
       -> tensor<?x64xf32, #graph.dims<s, 64>>
   return %0, %2 : tensor<?x64xf32, #graph.dims<s, 64>>,
       tensor<?x64xf32, #graph.dims<s, 64>>
+}
+
+// -----
+
+// A weight that comes in f16 is read as it is.
+// F16-LABEL: @half_weight
+// F16:      graph.cast %arg0 : {{.*}} -> tensor<?x128xf16,
+// F16:      graph.matmul {{.*}} {graph.adds_f16}
+func.func @half_weight(%x: tensor<?x128xf32, #graph.dims<s, 128>>)
+    -> tensor<?x64xf32, #graph.dims<s, 64>> {
+  %w = graph.weight {name = "w"} : () -> tensor<128x64xf16>
+  %0 = graph.cast %w : (tensor<128x64xf16>) -> tensor<128x64xf32>
+  %1 = graph.matmul %x, %0
+      : (tensor<?x128xf32, #graph.dims<s, 128>>, tensor<128x64xf32>)
+      -> tensor<?x64xf32, #graph.dims<s, 64>>
+  return %1 : tensor<?x64xf32, #graph.dims<s, 64>>
 }

@@ -83,6 +83,31 @@ TEST_P(RoundedAttention, AnyHeadSizes) {
   runAll();
 }
 
+/// Heads that are wide enough for pairs of their elements, rounded either way.
+TEST_P(RoundedAttention, WideHeads) {
+  for (Form form : masks()) {
+    form.depth = form.width = 64;
+    form.narrow = cases.size() % 2 ? "bf16" : "f16";
+    add(form, {{2, 5, 9}, {1, 70, 130}, {1, 49, 64}, {1, 60, 1100}});
+  }
+  runAll();
+}
+
+/// Products and sums that f16 has not, or only in a few bits.
+TEST_P(RoundedAttention, NumbersOfEverySize) {
+  for (std::string narrow : {"bf16", "f16"}) {
+    Form form;
+    form.depth = form.width = 64, form.narrow = narrow;
+    form.scale = 1e-6;
+    add(form, {{1, 33, 130}});
+    cases.back().values = {{-400, 400}, {-400, 400}, {-60000, 60000}};
+    form.scale = 1e4;
+    add(form, {{1, 33, 130}});
+    cases.back().values = {{-1e-3, 1e-3}, {-1e-3, 1e-3}, {-1e-3, 1e-3}};
+  }
+  runAll();
+}
+
 /// What is left of scratch memory by other sizes must not get in.
 TEST_P(RoundedAttention, Pieces) {
   for (Form form : masks())
