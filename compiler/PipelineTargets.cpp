@@ -40,8 +40,10 @@ Multiplied multipliedBy(ModuleOp module, const CompileOptions &options) {
   module.walk([&](graph::AttentionOp op) {
     found.halves |= kernel::storedOperandOf(op, op.getQuery()).isRounded;
   });
-  module.walk(
-      [&](graph::ConvOp op) { found.pairs |= kernel::convolvesPairs(op); });
+  module.walk([&](graph::ConvOp op) {
+    found.pairs |= kernel::convolvesPairs(op);
+    found.halves |= op->hasAttr(kernel::addsF16Attribute);
+  });
   return found;
 }
 

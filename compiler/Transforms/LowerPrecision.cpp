@@ -164,6 +164,8 @@ private:
   /// The first operands: of attention three, of others two.
   void lower(Operation *op) {
     auto conv = dyn_cast<graph::ConvOp>(op);
+    if (conv && rules.mayAddF16(conv))
+      op->setAttr(kernel::addsF16Attribute, UnitAttr::get(op->getContext()));
     if (conv && !isCuda && canPadChannels(conv))
       padChannels(conv);
     auto matmul = dyn_cast<graph::MatmulOp>(op);

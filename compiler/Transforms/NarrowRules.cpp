@@ -145,6 +145,10 @@ bool NarrowRules::mayAddF16(graph::MatmulOp op) {
          *graph::getDims(op.getLhs()).back().asConstant() >= fewestSteps;
 }
 
+bool NarrowRules::mayAddF16(graph::ConvOp op) {
+  return !isCuda && levels.haveF16Fma && largestOf(op.getFilter()) < endOfAdded;
+}
+
 std::string NarrowRules::refusal(Operation *op, Type narrow) {
   if (auto matmul = dyn_cast<graph::MatmulOp>(op))
     return isCuda ? refusalOnCuda(matmul, narrow) : refusalOf(matmul, narrow);

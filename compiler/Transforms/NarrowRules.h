@@ -45,6 +45,7 @@ public:
   /// Whether some kernel of a product by a weight gains by adding up in f16,
   /// for which it rounds lhs, and may.
   bool mayAddF16(graph::MatmulOp op);
+  bool mayAddF16(graph::ConvOp op);
 
   /// Why a product, an attention or a convolution stays in f32; empty where it
   /// need not.

@@ -335,7 +335,7 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
       %2 = graph.cast %1 : (tensor<128x64xbf16>) -> tensor<128x64xf32>
       %3 = graph.cast %0 : (tensor<?x128xbf16, #graph.dims<s, 128>>)
           -> tensor<?x128xf32, #graph.dims<s, 128>>
-      %4 = graph.matmul %3, %2
+      %4 = graph.matmul %3, %2 {graph.adds_f16}
           : (tensor<?x128xf32, #graph.dims<s, 128>>, tensor<128x64xf32>)
           -> tensor<?x64xf32, #graph.dims<s, 64>>
       return %4 : tensor<?x64xf32, #graph.dims<s, 64>>

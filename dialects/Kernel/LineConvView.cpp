@@ -108,20 +108,30 @@ int64_t LineConvView::imageStride() const {
   return slab.isInput ? slab.lines().size * lineSize() : slab.slabBytes() / 4;
 }
 
-int64_t LineConvView::lineReach() const {
-  const DirectConvAxis &lines = slab.lines(), &pixels = slab.pixels();
+int64_t LineConvView::pixelReach() const {
+  const DirectConvAxis &pixels = slab.pixels();
   int64_t last = (pixels.count - 1) * strideOf(pixels) +
                  (pixels.taps - 1) * pixels.dilation;
-  return (lines.taps - 1) * lines.dilation * lineSize() +
-         (last + 1) * slab.channels;
+  return (last + 1) * slab.channels;
+}
+
+int64_t LineConvView::lineReach() const {
+  const DirectConvAxis &lines = slab.lines();
+  return (lines.taps - 1) * lines.dilation * lineSize() + pixelReach();
 }
 
 int64_t LineConvView::scratchBytes() const {
   if (depth.hasQuads)
     return slabBytes();
-  int64_t elements = (slab.blockImages - 1) * imageStride() +
-                     (slab.blockLines - 1) * lineStride() + lineReach();
-  return slabBytes() + elements * 2 * int64_t(sizeof(float));
+  constexpr int64_t pair = 4; // Of f16; of f32 it is twice as much.
+  int64_t elements = blockElements();
+  return slabBytes() +
+         pair * std::max(2 * elements, elements + panelDepth() * panelColumns);
+}
+
+int64_t LineConvView::blockElements() const {
+  return (slab.blockImages - 1) * imageStride() +
+         (slab.blockLines - 1) * lineStride() + lineReach();
 }
 
 SmallVector<int64_t> LineConvView::runStarts() const {

@@ -19,7 +19,9 @@
 // PackedConv, but the last two (see PanelCut.h).
 //
 // Levels that do not multiply pairs widen what a block reads to f32 first, to
-// scratch memory behind the slab.
+// scratch memory behind the slab; or make pairs of f16 of that and of each
+// panel of the filter, where they add up in f16 and the convolution allows
+// that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,6 +66,8 @@ struct LineConvView {
     return slab.isInput ? 0 : slab.blockImages * slab.slabBytes();
   }
   int64_t scratchBytes() const;
+  /// What a block reads at most.
+  int64_t blockElements() const;
   /// Rows of a unit's register.
   int64_t unitRows() const {
     return (unitLines - 1) * (lineStride() / pixelStride()) + unitPixels;
@@ -78,6 +82,9 @@ struct LineConvView {
   int64_t imageStride() const;
   /// From the first pixel that a line of outputs reads to behind the last one.
   int64_t lineReach() const;
+  /// The same of a line that is read: from there on come pixels that are not,
+  /// or nothing at all.
+  int64_t pixelReach() const;
   /// Where the runs of a window begin, behind its first one.
   llvm::SmallVector<int64_t> runStarts() const;
 

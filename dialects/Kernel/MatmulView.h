@@ -62,9 +62,9 @@ bool isWidenedBf16(mlir::Value operand);
 /// none was.
 mlir::Value unroundedOf(mlir::Value operand);
 
-/// On a product by a weight: its kernel may add up products in f16, to which it
-/// rounds what is not, where the level gains by that. The weight has nothing in
-/// it whose sums f16 could not hold.
+/// On a product by a weight, or a convolution: its kernel may add up in f16, to
+/// which it rounds what is not, where the level gains by that. The weight has
+/// nothing in it whose sums f16 could not hold.
 inline constexpr llvm::StringLiteral addsF16Attribute = "graph.adds_f16";
 /// The f32 lhs that such a product by f16 rounds; null for others.
 mlir::Value lhsToRound(graph::MatmulOp op);

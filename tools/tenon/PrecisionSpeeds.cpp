@@ -26,14 +26,16 @@ PrecisionSpeeds speedsOfCpu(const CompileOptions &options) {
   auto speed = [&](double amx, double other, bool hasOther, double none) {
     return hasAmx ? amx : hasOther ? other : none;
   };
+  // Pairs of bf16 become such of f16 where the level has no products of them.
+  auto widened = [&](double speed) { return addsF16 ? 1.5 : speed; };
   return {"",
           {{Precision::Fp32, 1, 4},
-           {Precision::Bf16, speed(4.5, 1.9, hasPairs, 0.95), 2},
+           {Precision::Bf16, speed(4.5, 1.9, hasPairs, widened(0.95)), 2},
            {Precision::Fp16, addsF16 ? 1.6 : 0.98, 2},
            {Precision::Int8, speed(6, 2.8, hasQuads, 1.2), 1},
-           {Precision::Int8Weights, speed(4, 1.7, hasPairs, 0.95),
+           {Precision::Int8Weights, speed(4, 1.7, hasPairs, widened(0.95)),
             bytesOfBits(8, options)},
-           {Precision::Int4Weights, speed(4, 1.7, hasPairs, 0.9),
+           {Precision::Int4Weights, speed(4, 1.7, hasPairs, widened(0.9)),
             bytesOfBits(4, options)}},
           // Of a machine that both bounds matter on.
           /*flopsPerByte=*/10,

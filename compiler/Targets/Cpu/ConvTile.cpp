@@ -23,6 +23,8 @@ namespace {
 /// Steps of k between which a tile fetches.
 constexpr int64_t fetchSteps = 4;
 constexpr int64_t cacheLine = 64;
+/// Steps until sums of f16 are widened, of a run that has as many.
+constexpr int64_t stepsInF16 = 64;
 /// Sums beside which registers are left for factors of two steps, whose loads
 /// the code generator puts side by side: a sum would go to the stack.
 constexpr int64_t roomySums = 24;
@@ -35,6 +37,7 @@ public:
         vectors(tile.columns / lanes), countsTaps(countsTaps),
         unroll(tile.pixels * vectors > roomySums ? 1 : fetchSteps),
         parts(tile.kind == StripKind::Widened ? 2 : 1),
+        inF16(addsF16(tile.kind)),
         b(UnknownLoc::get(module.getContext()), module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
         each(tile.kind == StripKind::Quads ? Type(b.getI32Type())
@@ -46,10 +49,14 @@ public:
     SmallVector<Type> types(4, pointer);
     if (countsTaps)
       types.push_back(b.getI64Type());
+    if (inF16)
+      types.push_back(b.getF32Type());
     LLVM::LLVMFuncOp function = startTileFunction(b, module, name, types);
     if (countsTaps)
       taps = function.getArgument(4);
     function.setNoInline(true);
+    if (inF16)
+      return writeInF16(function);
     Value zero = arith::ConstantOp::create(b, b.getZeroAttr(vector));
     SmallVector<Value> state(tile.pixels * vectors, zero);
     state.push_back(function.getArgument(1));
@@ -72,6 +79,68 @@ public:
   }
 
 private:
+  /// The state is where b goes on and what to fetch next: sums of some steps
+  /// are added to what out holds.
+  LLVM::LLVMFuncOp writeInF16(LLVM::LLVMFuncOp function) {
+    out = function.getArgument(2);
+    Value last = function.getArgument(function.getNumArguments() - 1);
+    scale = vector::BroadcastOp::create(b, vector, last);
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(vector));
+    for (int64_t i = 0; i < tile.pixels * vectors && !tile.accumulates; ++i)
+      storeTotal(zero, i);
+    SmallVector<Value> state = {function.getArgument(1),
+                                function.getArgument(3)};
+    overTaps(0, function.getArgument(0), state);
+    LLVM::ReturnOp::create(b, ValueRange());
+    return function;
+  }
+
+  /// Volatile, or LLVM would look for registers for all of them.
+  void storeTotal(Value value, int64_t i) {
+    LLVM::StoreOp::create(b, value, totalAt(i), /*alignment=*/4,
+                          /*isVolatile=*/true);
+  }
+  Value totalAt(int64_t i) {
+    return element(out, i / vectors * tile.width + i % vectors * lanes);
+  }
+
+  /// Some steps that are added up in f16, and then to out.
+  SmallVector<Value> overSome(Value a, int64_t length, uint32_t reached,
+                              ValueRange before) {
+    SmallVector<Value> state(tile.pixels * vectors, products.zeroPairs());
+    llvm::append_range(state, before);
+    state = overSteps(a, length, reached, state);
+    for (int64_t i = 0; i < tile.pixels * vectors; ++i) {
+      if (!(reached >> (i / vectors) & 1))
+        continue;
+      Value sum = products.sumOfEach(products.widened(state[i], 0),
+                                     products.widened(state[i], 1));
+      Value total = LLVM::LoadOp::create(b, vector, totalAt(i), /*alignment=*/4,
+                                         /*isVolatile=*/true);
+      storeTotal(LLVM::FMAOp::create(b, sum, scale, total), i);
+    }
+    return SmallVector<Value>(ArrayRef<Value>(state).take_back(2));
+  }
+
+  SmallVector<Value> overPartInF16(Value a, int64_t length, uint32_t reached,
+                                   ValueRange before) {
+    int64_t whole = length / stepsInF16 * stepsInF16;
+    SmallVector<Value> state(before);
+    if (whole) {
+      auto loop = scf::ForOp::create(b, number(0), number(whole),
+                                     number(stepsInF16), state);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      scf::YieldOp::create(b, overSome(stepsBehind(a, loop.getInductionVar()),
+                                       stepsInF16, reached,
+                                       loop.getRegionIterArgs()));
+      state.assign(loop.getResults().begin(), loop.getResults().end());
+    }
+    return whole == length ? state
+                           : overSome(stepsBehind(a, whole), length - whole,
+                                      reached, state);
+  }
+
   Value number(int64_t value) {
     return arith::ConstantIntOp::create(b, value, 64);
   }
@@ -129,6 +198,12 @@ private:
   /// Steps of k that the same pixels take part in.
   SmallVector<Value> overPart(Value a, int64_t length, uint32_t reached,
                               ValueRange before) {
+    return inF16 ? overPartInF16(a, length, reached, before)
+                 : overSteps(a, length, reached, before);
+  }
+
+  SmallVector<Value> overSteps(Value a, int64_t length, uint32_t reached,
+                               ValueRange before) {
     int64_t whole = length / unroll * unroll;
     SmallVector<Value> state(before);
     if (whole > unroll) {
@@ -199,7 +274,9 @@ private:
   bool countsTaps;
   int64_t unroll; // Steps of k per iteration.
   int64_t parts;  // Elements of a for each.
-  Value taps;     // Of the outermost loop, where they are counted.
+  bool inF16;
+  Value out, scale; // Of that.
+  Value taps;       // Of the outermost loop, where they are counted.
   ImplicitLocOpBuilder b;
   Type pointer, each;
   VectorType vector;
@@ -260,6 +337,8 @@ void callConvTile(Emitter &e, ConvTile tile, const ConvTilePlaces &places,
                                    behind(places.out, n), places.next};
     if (places.taps)
       operands.push_back(places.taps);
+    if (places.scale)
+      operands.push_back(places.scale);
     LLVM::CallOp::create(e.b, function, operands);
   }
 }

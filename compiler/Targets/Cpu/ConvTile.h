@@ -22,10 +22,12 @@ struct TapLoop {
 ///
 /// in f32, from zero by fused multiply-adds in the order of t and k; of pairs
 /// or quads, by what a level has for them. Where pairs of b alone are widened,
-/// each distance in a is that many pairs of f32. Rows of b and out are `width`
-/// elements apart. It fetches `fetch` bytes per four steps of k from another
-/// address meanwhile. It may add to what out holds, its pixels may be on
-/// several lines, and it may leave out products by zeros beside an image.
+/// each distance in a is that many pairs of f32. Pairs of f16 are added up so
+/// for some steps, and that is multiplied by `scale` and added to out. Rows of
+/// b and out are `width` elements apart. It fetches `fetch` bytes per four
+/// steps of k from another address meanwhile. It may add to what out holds, its
+/// pixels may be on several lines, and it may leave out products by zeros
+/// beside an image.
 struct ConvTile {
   int64_t pixels, columns, width, pixelStride, run, fetch;
   llvm::SmallVector<TapLoop> loops; // Outermost first.
@@ -55,6 +57,7 @@ struct ConvTilePlaces {
   /// How many taps of the outermost loop there are, if it is not the tile's
   /// number.
   mlir::Value taps = nullptr;
+  mlir::Value scale = nullptr; // f32, of pairs of f16.
 };
 
 /// Computes that many of a panel's columns, rounded up to vectors: as often as

@@ -39,15 +39,41 @@ public:
         b, module, name, {pointer, i64, pointer, i64, pointer, i64, i64});
     auto argument = [&](int i) { return function.getArgument(i); };
     Value depth = argument(6);
-    Value whole = arith::AndIOp::create(b, depth, number(-lanes));
     loop(number(0), argument(5), {}, [&](Value row, ValueRange) {
       Value from = at(argument(0), source(), mul(row, argument(1)));
       Value to = at(argument(2), f32, mul(row, argument(3)));
-      auto [up, down] = f16FactorsOf(b, largestOf(from, whole, depth));
-      roundRow(from, to, up, whole, depth);
+      auto [up, down] = f16FactorsOf(b, largestOf(from, depth));
+      roundRow(from, to, up, depth);
       LLVM::StoreOp::create(b, down, at(argument(4), f32, row), 4);
       return SmallVector<Value>();
     });
+    LLVM::ReturnOp::create(b, ValueRange());
+    return function;
+  }
+
+  /// block(from, imageStride, images, lineStride, lines, length, out, count,
+  /// factor)
+  LLVM::LLVMFuncOp writeBlock(StringRef name) {
+    LLVM::LLVMFuncOp function = startTileFunction(
+        b, module, name,
+        {pointer, i64, i64, i64, i64, i64, pointer, i64, pointer});
+    auto argument = [&](int i) { return function.getArgument(i); };
+    Value none = arith::ConstantIntOp::create(b, i32, 0);
+    auto largest = loop(
+        number(0), argument(2), {none}, [&](Value image, ValueRange before) {
+          Value from = at(argument(0), source(), mul(image, argument(1)));
+          return loop(number(0), argument(4), before,
+                      [&](Value line, ValueRange inner) {
+                        Value start =
+                            at(from, source(), mul(line, argument(3)));
+                        Value size = largestOf(start, argument(5));
+                        return SmallVector<Value>{
+                            arith::MaxUIOp::create(b, inner[0], size)};
+                      });
+        });
+    auto [up, down] = f16FactorsOf(b, largest[0]);
+    roundRow(argument(0), argument(6), up, argument(7));
+    LLVM::StoreOp::create(b, down, argument(8), 4);
     LLVM::ReturnOp::create(b, ValueRange());
     return function;
   }
@@ -87,9 +113,13 @@ private:
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
-  /// The largest size of a row's numbers: of whole vectors up to `whole`, then
-  /// one by one.
-  Value largestOf(Value row, Value whole, Value depth) {
+  Value wholeVectors(Value depth) {
+    return arith::AndIOp::create(b, depth, number(-lanes));
+  }
+
+  /// The largest size of a row's numbers, of whole vectors and then one by one.
+  Value largestOf(Value row, Value depth) {
+    Value whole = wholeVectors(depth);
     auto larger = [&](Value k, Type type, Value before) {
       Value size = bitsOfSize(b, load(row, k, type));
       return SmallVector<Value>{arith::MaxUIOp::create(b, before, size)};
@@ -108,7 +138,8 @@ private:
     })[0];
   }
 
-  void roundRow(Value from, Value to, Value scale, Value whole, Value depth) {
+  void roundRow(Value from, Value to, Value scale, Value depth) {
+    Value whole = wholeVectors(depth);
     auto round = [&](Value k, Type wide, Type narrow, Value scale) {
       Value number = arith::MulFOp::create(b, load(from, k, wide), scale);
       number = arith::TruncFOp::create(b, narrow, number);
@@ -170,6 +201,17 @@ void callRoundRows(Emitter &e, const Matrix &a, const F16Rows &to) {
                        ValueRange{a.base, a.rowStride, to.out, to.stride,
                                   to.factors, to.rows,
                                   e.mul(to.pairs, e.number(2))});
+}
+
+void callRoundBlock(Emitter &e, const F16Block &block) {
+  std::string name = ("f16_block_of_bf16." + e.level.name).str();
+  auto function = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (!function)
+    function = Writer(e.module, /*ofBf16=*/true).writeBlock(name);
+  LLVM::CallOp::create(e.b, function,
+                       ValueRange{block.from, block.imageStride, block.images,
+                                  block.lineStride, block.lines, block.length,
+                                  block.out, block.count, block.factor});
 }
 
 Value f16PairsOf(ImplicitLocOpBuilder &b, Value even, Value odd) {

@@ -34,6 +34,15 @@ struct F16Rows {
 };
 void callRoundRows(Emitter &e, const Matrix &a, const F16Rows &to);
 
+/// Lines of images in bf16, and so many elements from the first one's on, which
+/// become f16, as one power of two and what lies in those lines wants it; its
+/// inverse is stored to `factor`. Strides are in elements.
+struct F16Block {
+  Value from, imageStride, images, lineStride, lines, length;
+  Value out, count, factor;
+};
+void callRoundBlock(Emitter &e, const F16Block &block);
+
 /// A vector of pairs of f16, seen as one of f16, of two of f32.
 Value f16PairsOf(mlir::ImplicitLocOpBuilder &b, Value even, Value odd);
 

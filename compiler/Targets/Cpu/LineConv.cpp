@@ -5,7 +5,9 @@
 // two units, whose sums go to the stack for what follows the convolution.
 // Levels without AMX cut a unit into tiles of sums in vectors. Those that do
 // not multiply pairs of bf16 read the image in f32: widened once for a block,
-// that costs nothing where the tiles would do it for each panel again.
+// that costs nothing where the tiles would do it for each panel again. Or pairs
+// of f16 are made of the block, and of each panel of the filter before its
+// tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,12 +17,14 @@
 #include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/ConvSlab.h"
 #include "compiler/Targets/Cpu/ConvTile.h"
+#include "compiler/Targets/Cpu/F16Operands.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/QuadSums.h"
 #include "compiler/Targets/Cpu/ReachedTaps.h"
 #include "compiler/Targets/Cpu/VectorStrip.h"
 #include "dialects/Kernel/LineConvView.h"
+#include "dialects/Kernel/MatmulView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -45,10 +49,7 @@ class LineConv {
 public:
   LineConv(Emitter &e, graph::ConvOp op, const LineConvView &view)
       : e(e), op(op), view(view), depth(view.depth), rows(view.unitRows()),
-        maps(view.slab.maps),
-        kind(view.depth.hasQuads                  ? StripKind::Quads
-             : e.level.pairDots == PairDots::None ? StripKind::Widened
-                                                  : StripKind::Pairs),
+        maps(view.slab.maps), kind(kindOf(e.level, op, view)),
         hasUnit(usesAmx(e.level, kind)),
         unitLines(hasUnit || view.unitPixels < fewestTileRows ? view.unitLines
                                                               : 1) {
@@ -58,11 +59,16 @@ public:
     };
     input = bufferOf(op.getInput());
     filter = bufferOf(op.getFilter());
-    if (!view.slab.isInput || widens())
+    if (!view.slab.isInput || copies())
       slab = e.atEntry(
           [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
-    if (widens())
-      wide = e.atEntry([&] { return byte(slab, e.number(view.slabBytes())); });
+    if (copies())
+      block = e.atEntry([&] { return byte(slab, e.number(view.slabBytes())); });
+    if (inF16()) {
+      pairs = e.atEntry(
+          [&] { return element(block, e.number(view.blockElements())); });
+      factor = onStack(e.b.getF32Type(), 1);
+    }
     sums = onStack(e.b.getF32Type(), 2 * rows * panelColumns);
     if (hasUnit)
       starts = onStack(e.b.getI64Type(), depth.lines);
@@ -100,7 +106,23 @@ public:
   }
 
 private:
+  static StripKind kindOf(const CpuLevel &level, graph::ConvOp op,
+                          const LineConvView &view) {
+    if (view.depth.hasQuads)
+      return StripKind::Quads;
+    if (level.pairDots != PairDots::None)
+      return StripKind::Pairs;
+    // Behind few steps, to widen sums takes longer than it spares.
+    bool isWorthIt = view.depth.run >= 2 * fewestSteps;
+    return level.f16Fma != F16Fma::None && isWorthIt &&
+                   op->hasAttr(kernel::addsF16Attribute)
+               ? StripKind::F16Pairs
+               : StripKind::Widened;
+  }
   bool widens() const { return kind == StripKind::Widened; }
+  bool inF16() const { return kind == StripKind::F16Pairs; }
+  /// Whether tiles read what a block reads in another type.
+  bool copies() const { return widens() || inF16(); }
 
   Value onStack(Type type, int64_t count) {
     return e.atEntry([&]() -> Value {
@@ -123,18 +145,30 @@ private:
 
   void startBlock(Value number) {
     locateBlock(number);
-    if (widens())
-      widenBlock();
+    if (copies())
+      copyBlock();
   }
 
-  /// What the block reads, as f32.
-  void widenBlock() {
+  /// What the block reads, as f32 or as f16.
+  void copyBlock() {
     Value one = e.number(1), none = e.number(0);
     Value last = e.mul(e.sub(images, one), e.number(view.imageStride()));
     last = e.add(last, e.mul(e.sub(lines, one), e.number(view.lineStride())));
-    Value pairs = e.add(last, e.number(view.lineReach()));
-    widenLhs(e, {base, none, one, /*isHalf=*/true}, wide, none, one,
-             e.mul(pairs, e.number(2)));
+    Value count = e.add(last, e.number(view.lineReach()));
+    Matrix whole = {base, none, one, /*isHalf=*/true};
+    if (widens())
+      return widenLhs(e, whole, block, none, one, e.mul(count, e.number(2)));
+    // What lies between lines was not written.
+    const kernel::DirectConvAxis &axis = view.slab.lines();
+    Value read = e.add(
+        e.mul(e.sub(lines, one), e.number(view.lineStride() / view.lineSize())),
+        e.number((axis.taps - 1) * axis.dilation + 1));
+    auto elements = [&](int64_t pairs) { return e.number(2 * pairs); };
+    callRoundBlock(e, {base, elements(view.imageStride()), images,
+                       elements(view.lineSize()), read,
+                       elements(view.pixelReach()), block,
+                       e.mul(count, e.number(2)), factor});
+    scale = e.loadRaw(factor, e.b.getF32Type(), none);
   }
 
   void locateBlock(Value number) {
@@ -210,6 +244,10 @@ private:
 
   void emitColumns(Value panel, int64_t columns) {
     Value b = packed(panel);
+    if (inF16()) {
+      pairsToF16(e, b, pairs, e.number(view.panelDepth()));
+      b = pairs;
+    }
     Value high = e.number(unitLines);
     Value ofImage = e.mul(e.ceilDiv(lines, high), e.number(view.unitsOfLine));
     Value units = e.mul(images, ofImage);
@@ -258,7 +296,7 @@ private:
     Value line = e.mul(unit.line, e.number(view.lineStride()));
     Value pixel = e.mul(unit.pixel, e.number(view.pixelStride()));
     Value offset = e.add(image, e.add(line, pixel));
-    return stepsBehind(widens() ? wide : base, offset);
+    return stepsBehind(copies() ? block : base, offset);
   }
 
   /// So many elements of the image behind an address in what tiles read.
@@ -340,7 +378,7 @@ private:
     int64_t tiles = unitsOfBlock() * count;
     int64_t groups = depth.lines * (depth.run / unroll);
     bool fetchesInput =
-        view.slab.isInput && !widens() && groups > 0 &&
+        view.slab.isInput && !copies() && groups > 0 &&
         view.panels() * view.panelDepth() * panelColumns * 4 <= residentBytes;
     int64_t inputBytes = view.slab.blockLines * view.lineStride() * 4;
     // So that the tiles of a block fetch the next panel; or where the filter
@@ -375,7 +413,7 @@ private:
       Value at = e.add(e.mul(row, e.number(maps)), firstMap);
       fetchOperands(e, op, at, tile.pixels, columns);
       Value out = element(sums, e.number(first * panelColumns));
-      callTile(unit, pixel, tile, {from, b, out, next, taps}, columns);
+      callTile(unit, pixel, tile, {from, b, out, next, taps, scale}, columns);
     }
   }
 
@@ -478,7 +516,9 @@ private:
   bool hasUnit;
   int64_t unitLines; // Of a matrix unit, or of what tiles are cut from.
   Value input, filter, slab, sums, starts;
-  Value wide; // What a block reads, if it is widened.
+  Value block; // What a block reads, if that is copied.
+  // Of f16: a panel of the filter, and what sums are multiplied by.
+  Value pairs, factor, scale;
   std::optional<kernel::IntegerFactor> bytes; // What quads are of.
   std::optional<QuadSums> quads;
   // Of the current block; what it reads begins at `base`.

@@ -135,7 +135,7 @@ func.func @by_pairs(%x: tensor<3x14x14x64xbf16>, %y: tensor<3x14x14x34xbf16>, %z
 }
 // Two blocks of lines: of three panels of one block, two would be one thread's.
 // The last two panels of 100 maps share what they have.
-// CHECK: kernel.func @lines symbols [] layouts ["", "conv48_pairs_even"] schedule "LineConv" geometry <18, 2, 55360>
+// CHECK: kernel.func @lines symbols [] layouts ["", "conv48_pairs_even"] schedule "LineConv" geometry <18, 2, 92224>
 // expected-remark@+2 {{does not run by DirectConv: its operands are bf16}}
 // expected-remark@+1 {{does not run by SmallConv: its operands are bf16}}
 kernel.func @lines symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {

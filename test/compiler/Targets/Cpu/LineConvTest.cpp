@@ -17,6 +17,12 @@ protected:
     for (Conv &conv : convs) {
       conv.element = "bf16";
       cases.push_back(conv.with("LineConv", images));
+      std::string &body = cases.back().body;
+      body.insert(body.find('{', body.find("graph.conv")) + 1,
+                  "graph.adds_f16, ");
+      std::string_view level = GetParam();
+      if (level == "x86-64-v4-fp16" || level == expandedF16)
+        cases.back().tolerance = conv.behind.element == "bf16" ? 8e-3 : 3e-3;
     }
     run(cases);
   }
@@ -161,6 +167,9 @@ TEST_P(LineConv, RoundsAnyNumberOfMaps) {
 }
 
 TENON_FOR_LEVELS_OF_PAIRS(LineConv);
+INSTANTIATE_TEST_SUITE_P(LevelsOfF16, LineConv,
+                         testing::Values("x86-64-v4-fp16", expandedF16),
+                         nameOfLevel);
 
 } // namespace
 } // namespace tenon::test

@@ -21,7 +21,7 @@ import numpy as np
 import onnx
 
 LANES = {"x86-64-v3": 8, "x86-64-v4": 16, "x86-64-v4-vnni": 16, "x86-64-v4-bf16": 16,
-         "x86-64-v4-fp16": 16, "x86-64-v4-amx": 16}
+         "x86-64-v4-fp16": 16, "x86-64-v4-fp16,x86-64-v4-bf16": 16, "x86-64-v4-amx": 16}
 TILE = re.compile(r"(matmul|amx|conv|depthwise|attention)_(tile|few|stream|scores|values)\D*?[._]?"
                   r"(?:x86-64-v\d_)?(\d+)x(\d+)(?!\d*x)")
 # What each model must have, so that a new name does not pass unseen: the
@@ -71,6 +71,9 @@ EXPECTED = {
         "x86-64-v4-bf16": [f"conv_tile_14x32of48_at32_run96_3x1856_{taps}pairs_counted"
                            for taps in ("", "reach3ffe_reach3fff_reach3fff_",
                                         "reach3fff_reach3fff_reach1fff_")],
+        # One level alone that has no products of bf16 leaves convolutions in f32.
+        "x86-64-v4-fp16,x86-64-v4-bf16": [
+            "conv_tile_14x32of48_at32_run96_3x1856_f16_pairs_counted"],
     },
 }
 # A pointer or a stride may come from the stack once a loop: x86 has 16
