@@ -28,6 +28,24 @@ KernelCase product(Dims lead, int64_t depth, int64_t columns,
   return test;
 }
 
+std::vector<KernelCase> withMoreBehind() {
+  std::vector<KernelCase> cases;
+  for (auto [depth, columns] :
+       {std::pair<int64_t, int64_t>(30, 100), {770, 48 * 14}, {3072, 100}}) {
+    std::string n = std::to_string(columns);
+    std::string type = tensor({"m", n}, "bf16");
+    cases.push_back(product(
+        {"m"}, depth, columns, rows({1, 21, 70}), "%c: " + tensor({n}, "f32"),
+        "%d = graph.add %sums, %c : (RESULT, " + tensor({n}, "f32") +
+            ") -> RESULT\n"
+            "%y = graph.abs %d : (RESULT) -> RESULT"));
+    cases.push_back(product({"m"}, depth, columns, rows({1, 21, 70}), "",
+                            "%y = graph.cast %sums : (RESULT) -> " + type,
+                            "bf16"));
+  }
+  return cases;
+}
+
 KernelCase batches(const std::string &depth, const std::string &columns,
                    std::vector<Symbols> sizes) {
   KernelCase test;

@@ -16,6 +16,11 @@ KernelCase product(Dims lead, int64_t depth, int64_t columns,
                    std::vector<Symbols> sizes, const std::string &operands = "",
                    std::string behind = "", const std::string &element = "f32");
 
+/// Products of which more is computed in the kernel, a sum with a row among it,
+/// to f32 and to bf16: of one block of k, and of several with more than one
+/// chunk of panels.
+std::vector<KernelCase> withMoreBehind();
+
 /// A product of lhs [3, m, depth] and a matrix of a weight for each batch.
 KernelCase batches(const std::string &depth, const std::string &columns,
                    std::vector<Symbols> sizes);

@@ -69,24 +69,7 @@ TEST_P(PackedF16, ReadsColumnsOfMemoryAsRows) {
   runF16(cases);
 }
 
-TEST_P(PackedF16, ComputesBehindTheProduct) {
-  std::vector<KernelCase> cases;
-  // One block of k; several, with more than one chunk of panels.
-  for (auto [depth, columns] :
-       {std::pair<int64_t, int64_t>(30, 100), {770, 48 * 14}, {3072, 100}}) {
-    std::string n = std::to_string(columns);
-    std::string type = tensor({"m", n}, "bf16");
-    cases.push_back(product(
-        {"m"}, depth, columns, rows({1, 21, 70}), "%c: " + tensor({n}, "f32"),
-        "%d = graph.add %sums, %c : (RESULT, " + tensor({n}, "f32") +
-            ") -> RESULT\n"
-            "%y = graph.abs %d : (RESULT) -> RESULT"));
-    cases.push_back(product({"m"}, depth, columns, rows({1, 21, 70}), "",
-                            "%y = graph.cast %sums : (RESULT) -> " + type,
-                            "bf16"));
-  }
-  runF16(cases);
-}
+TEST_P(PackedF16, ComputesBehindTheProduct) { runF16(withMoreBehind()); }
 
 TEST_P(PackedF16, CombinesTwoHalvesOfItsColumns) {
   std::vector<KernelCase> cases;
