@@ -32,11 +32,6 @@ endif()
 if(TENON_SANITIZE)
   set(sanitize -fsanitize=${TENON_SANITIZE} -fno-sanitize-recover=undefined
                -fno-omit-frame-pointer)
-  # Not optimized: that takes a third of the time to build, and may take away
-  # what sanitizers look for.
-  foreach(language C CXX)
-    set(CMAKE_${language}_FLAGS_RELWITHDEBINFO "-O0 -gline-tables-only")
-  endforeach()
   add_compile_options(${sanitize})
   add_link_options(${sanitize})
 endif()

@@ -196,7 +196,9 @@ Value unroundedOf(Value operand) {
 }
 
 Value lhsToRound(graph::MatmulOp op) {
-  return op->hasAttr(addsF16Attribute) ? unroundedOf(op.getLhs()) : Value();
+  // bf16 is what lies in memory, and the level with pairs of it wants that.
+  bool isOfF16 = op->hasAttr(addsF16Attribute) && !isWidenedBf16(op.getLhs());
+  return isOfF16 ? unroundedOf(op.getLhs()) : Value();
 }
 
 bool isMatrixOrOnePerBatch(graph::MatmulOp op) {

@@ -35,9 +35,7 @@ namespace {
 using kernel::panelColumns;
 
 constexpr int64_t lanes = 16; // Of f32, and pairs of f16.
-/// Steps, that is pairs, per iteration, and until sums are widened.
-constexpr int64_t unroll = 4;
-constexpr int64_t stepsInF16 = 64;
+constexpr int64_t unroll = 4; // Steps, that is pairs, per iteration.
 constexpr int64_t cacheLine = 64;
 /// Lines of the next panel that a tile fetches per iteration at most.
 constexpr int64_t mostLines = 4;
@@ -47,8 +45,9 @@ public:
   StripWriter(ModuleOp module, const CpuLevel &level, const Strip &strip)
       : module(module), keeps(keepsRhs(strip.kind)),
         vectors(llvm::divideCeil(strip.columns, lanes)),
-        suffix(("x" + Twine(vectors * lanes) + suffixOf(strip.kind) + "." +
-                level.name)
+        stepsInF16(strip.stepsInF16),
+        suffix(("x" + Twine(vectors * lanes) + suffixOf(strip.kind) +
+                (stepsInF16 < 64 ? "_some." : ".") + level.name)
                    .str()),
         b(UnknownLoc::get(module.getContext()), module.getContext()),
         pointer(LLVM::LLVMPointerType::get(module.getContext())),
@@ -335,6 +334,7 @@ private:
   ModuleOp module;
   bool keeps;         // B as pairs.
   int64_t vectors;    // Side by side in a tile.
+  int64_t stepsInF16; // Until sums are widened.
   std::string suffix; // Of the functions' names.
   ImplicitLocOpBuilder b;
   Type pointer, i64, f32;

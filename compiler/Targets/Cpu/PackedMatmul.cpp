@@ -361,8 +361,11 @@ private:
     work.aStride = copies ? strideOfCopy(work.depth) : lhs.rowStride;
     work.a = copies ? element(copy, e.mul(e.sub(m, first), work.aStride))
                     : lhs.at(e, m, k);
-    if (kind == StripKind::F16Pairs)
+    if (kind == StripKind::F16Pairs) {
+      // What was rounded to bf16 leaves less room for errors.
+      work.stepsInF16 = view.hasF16Rhs() ? 64 : 32;
       work.factors = e.address(rowFactors(), e.b.getF32Type(), e.sub(m, first));
+    }
     work.isInterleaved = copies && interleaves && !listed;
     work.cStride = inResult ? columns : e.number(panelColumns);
     work.c = inResult

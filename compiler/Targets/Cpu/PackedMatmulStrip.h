@@ -57,6 +57,7 @@ struct Strip {
   mlir::Value scales, zeros; // Of those numbers, where they are quantized.
   /// Of pairs of f16, what the sums of each row of A are multiplied by at last.
   mlir::Value factors;
+  int64_t stepsInF16 = 64; // Until sums of such are widened.
   StripKind kind = StripKind::F32;
   bool isInterleaved = false;
   int64_t columns = kernel::panelColumns;

@@ -59,12 +59,11 @@ nameOfLevel(const testing::TestParamInfo<const char *> &info) {
                       tenon::test::expandedAmx),                               \
       tenon::test::nameOfLevel)
 
-/// Of kernels that may add up in f16, for levels that do and one that ignores
-/// it.
+/// Of kernels that may add up in f16, for levels that do.
 #define TENON_FOR_LEVELS_OF_F16(suite)                                         \
-  INSTANTIATE_TEST_SUITE_P(Levels, suite,                                      \
-                           testing::Values("x86-64-v3", "x86-64-v4-fp16",      \
-                                           tenon::test::expandedF16),          \
-                           tenon::test::nameOfLevel)
+  INSTANTIATE_TEST_SUITE_P(                                                    \
+      LevelsOfF16, suite,                                                      \
+      testing::Values("x86-64-v4-fp16", tenon::test::expandedF16),             \
+      tenon::test::nameOfLevel)
 
 #endif // TENON_TEST_COMPILER_TARGETS_CPU_LEVELTEST_H

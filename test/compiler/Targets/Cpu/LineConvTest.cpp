@@ -167,9 +167,7 @@ TEST_P(LineConv, RoundsAnyNumberOfMaps) {
 }
 
 TENON_FOR_LEVELS_OF_PAIRS(LineConv);
-INSTANTIATE_TEST_SUITE_P(LevelsOfF16, LineConv,
-                         testing::Values("x86-64-v4-fp16", expandedF16),
-                         nameOfLevel);
+TENON_FOR_LEVELS_OF_F16(LineConv);
 
 } // namespace
 } // namespace tenon::test

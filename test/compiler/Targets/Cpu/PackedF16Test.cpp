@@ -81,6 +81,13 @@ TEST_P(PackedF16, CombinesTwoHalvesOfItsColumns) {
   runF16(cases);
 }
 
+/// Levels that do not add up in f16 leave lhs as it is.
+TEST_P(PackedF16, IgnoresRounding) {
+  KernelCase test = roundedToF16(product({"m"}, 130, 100, rows({1, 30})));
+  test.tolerance = 1e-3;
+  run({test});
+}
+
 TEST_P(PackedF16, TakesAMatrixPerBatch) {
   std::vector<KernelCase> cases;
   for (const char *depth : {"21", "1100"})
