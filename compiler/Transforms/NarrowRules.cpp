@@ -139,10 +139,10 @@ bool NarrowRules::mayAddF16(graph::MatmulOp op) {
   bool areFew = rows && rows.asConstant().value_or(kernel::fewRows + 1) <=
                             kernel::fewRows;
   return !isCuda && levels.haveF16Fma && !areFew &&
-         largestOfRhs(op) < endOfAdded &&
          graph::getElementType(op.getLhs()).isF32() && lhs &&
          lhs->strides.back().isConstant(1) && hasDepthOf(op, 2) &&
-         *graph::getDims(op.getLhs()).back().asConstant() >= fewestSteps;
+         *graph::getDims(op.getLhs()).back().asConstant() >= fewestSteps &&
+         largestOfRhs(op) < endOfAdded; // Last: it reads the weight.
 }
 
 bool NarrowRules::mayAddF16(graph::ConvOp op) {

@@ -159,13 +159,16 @@ mlir::Type Weight::widenedFrom() const {
 float Weight::largestFinite() const {
   if (transposed)
     return transposed->largestFinite();
-  float largest = 0;
+  // As bits without the sign, sizes are in order, and the loop is of vectors.
+  constexpr uint32_t size = 0x7fffffff, infinity = 0x7f800000;
+  uint32_t largest = 0;
   readRows(*this, [&](int64_t, ArrayRef<float> rows) {
-    for (float value : rows)
-      if (std::isfinite(value))
-        largest = std::max(largest, std::fabs(value));
+    for (float value : rows) {
+      uint32_t bits = llvm::bit_cast<uint32_t>(value) & size;
+      largest = std::max(largest, bits < infinity ? bits : 0);
+    }
   });
-  return largest;
+  return llvm::bit_cast<float>(largest);
 }
 
 ArrayRef<char> Weight::bytes() const {

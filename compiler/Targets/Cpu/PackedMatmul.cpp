@@ -56,9 +56,9 @@ class PanelMatmul {
 public:
   /// `packed` is rhs where it comes packed, else null.
   PanelMatmul(Emitter &e, graph::MatmulOp op, kernel::MatmulView view,
-              Value packed, bool makesPairs = false)
+              Value packed, RowCount count = RowCount::Any)
       : e(e), op(op), view(std::move(view)),
-        rhsPanels(e, op, this->view, packed, makesPairs),
+        rhsPanels(e, op, this->view, packed, count),
         rows(e.valueOf(this->view.rows)),
         columns(e.valueOf(this->view.columns)), depth(rhsPanels.getDepth()),
         isPacked(packed) {
@@ -514,11 +514,11 @@ LogicalResult emitPanelMatmul(Emitter &e, bool isPacked) {
     return success();
   }
   Value isFew = e.less(e.valueOf(view->rows), e.number(kernel::fewRows + 1));
-  e.ifThen(isFew, [&] { PanelMatmul(e, op, *view, packed).emit(); });
+  e.ifThen(isFew,
+           [&] { PanelMatmul(e, op, *view, packed, RowCount::Few).emit(); });
   Value isMany = e.less(e.number(kernel::fewRows), e.valueOf(view->rows));
-  e.ifThen(isMany, [&] {
-    PanelMatmul(e, op, *view, packed, /*makesPairs=*/true).emit();
-  });
+  e.ifThen(isMany,
+           [&] { PanelMatmul(e, op, *view, packed, RowCount::Many).emit(); });
   return success();
 }
 

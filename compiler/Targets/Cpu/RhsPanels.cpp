@@ -23,11 +23,11 @@ Value element(Emitter &e, Value base, Value offset) {
 
 RhsPanels::RhsPanels(Emitter &e, graph::MatmulOp op,
                      const kernel::MatmulView &view, Value packed,
-                     bool makesPairs)
+                     RowCount count)
     : e(e), view(view), quantized(kernel::quantizedRhsOf(op.getRhs())),
       packed(packed), depth(e.valueOf(view.depth)),
-      knownDepth(view.depth.asConstant()), makesPairs(makesPairs),
-      hasPairs(view.hasPairs()),
+      knownDepth(view.depth.asConstant()), areFew(count == RowCount::Few),
+      makesPairs(count == RowCount::Many), hasPairs(view.hasPairs()),
       multiplies(makesPairs || (hasPairs && multipliesPairs(e.level, view))),
       inF16(makesPairs && !multipliesPairs(e.level, view)),
       isF16(view.hasF16Rhs()), parts(view.halves ? 2 : 1) {
@@ -263,6 +263,8 @@ Value RhsPanels::stepsAtOnce(Value rows) {
 /// listed a piece may have any part of a group's list, and with it few or many,
 /// but where a group is one block.
 Value RhsPanels::isFew(Value rows) {
+  if (areFew)
+    return arith::ConstantIntOp::create(e.b, 1, 1);
   Value all = e.valueOf(view.rows);
   Value isFew =
       e.less(view.skipped ? rows : all, e.number(kernel::fewRows + 1));
@@ -272,6 +274,8 @@ Value RhsPanels::isFew(Value rows) {
 }
 
 Value RhsPanels::isMany(Value rows) {
+  if (areFew)
+    return arith::ConstantIntOp::create(e.b, 0, 1);
   if (!quantized || !view.skipped)
     return e.less(e.number(kernel::fewRows),
                   view.skipped ? rows : e.valueOf(view.rows));

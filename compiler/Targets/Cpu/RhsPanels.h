@@ -35,11 +35,15 @@ struct PanelBlock {
   Value place, nextPlace, isNew;
 };
 
+/// The rows of a product that code is for. Where panels can be made pairs there
+/// is code for few rows, and for many that does.
+enum class RowCount { Any, Few, Many };
+
 class RhsPanels {
 public:
   /// `packed` is rhs where it comes packed, else null; `view` outlives this.
   RhsPanels(Emitter &e, graph::MatmulOp op, const kernel::MatmulView &view,
-            Value packed, bool makesPairs);
+            Value packed, RowCount count);
 
   /// Whether panels of the product can be made pairs, of many rows.
   static bool canMakePairs(const CpuLevel &level, graph::MatmulOp op,
@@ -115,7 +119,7 @@ private:
   std::optional<kernel::QuantizedRhs> quantized;
   Value packed, depth;
   std::optional<int64_t> knownDepth;
-  bool makesPairs, hasPairs, multiplies, inF16, isF16;
+  bool areFew, makesPairs, hasPairs, multiplies, inF16, isF16;
   int64_t parts;
   Value packedDepth; // Rows of a packed panel.
   Value panel;       // Scratch memory.
