@@ -33,16 +33,13 @@ Multiplied multipliedBy(ModuleOp module, const CompileOptions &options) {
                    function.getSchedule() == "BatchedMatmulInt8" ||
                    function.getSchedule() == "LineConvInt8" ||
                    function.getSchedule() == "PackedConvInt8";
-  module.walk([&](graph::MatmulOp op) {
-    std::optional<kernel::MatmulView> view = kernel::matmulViewOf(op);
-    found.halves |= view && view->mayAddF16;
-  });
-  module.walk([&](graph::AttentionOp op) {
-    found.halves |= kernel::storedOperandOf(op, op.getQuery()).isRounded;
-  });
-  module.walk([&](graph::ConvOp op) {
-    found.pairs |= kernel::convolvesPairs(op);
+  module.walk([&](Operation *op) {
     found.halves |= op->hasAttr(kernel::addsF16Attribute);
+    if (auto attention = dyn_cast<graph::AttentionOp>(op))
+      found.halves |=
+          kernel::storedOperandOf(attention, attention.getQuery()).isRounded;
+    if (auto conv = dyn_cast<graph::ConvOp>(op))
+      found.pairs |= kernel::convolvesPairs(conv);
   });
   return found;
 }

@@ -73,13 +73,13 @@ uint64_t tenon::runtime::machineFeatures() {
   return features;
 }
 
-bool tenon::runtime::hasSlowPairDots() {
+bool tenon::runtime::hasSlowPairDots(uint64_t features) {
   Registers vendor = cpuid(0, 0);
   bool isIntel = vendor.ebx == signature_INTEL_ebx &&
                  vendor.edx == signature_INTEL_edx &&
                  vendor.ecx == signature_INTEL_ecx;
   // FP16 came with them.
-  return isIntel && (machineFeatures() & TENON_CPU_AVX512_FP16);
+  return isIntel && (features & TENON_CPU_AVX512_FP16);
 }
 
 bool tenon::runtime::requestAmx() {

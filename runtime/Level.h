@@ -14,8 +14,9 @@ uint64_t machineFeatures();
 
 /// Whether products of pairs of bf16 are added at half the speed of f32's
 /// multiply-adds: on Intel's CPUs since Sapphire Rapids, which have AMX for
-/// them. Where a virtual machine hides that, levels that only widen are faster.
-bool hasSlowPairDots();
+/// them. Where a virtual machine hides that, levels that do without are faster.
+/// `features` are those of this machine.
+bool hasSlowPairDots(uint64_t features);
 
 /// Asks the operating system for AMX's registers, which it gives a process only
 /// on request; false when it refuses, as it does where a thread's alternate

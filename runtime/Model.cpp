@@ -117,7 +117,7 @@ tenon_status_t tenon_model_t::chooseLevel(const char *path,
     return fail(TENON_NOT_FOUND, "%.300s: it has no code for level %.60s", path,
                 wanted);
   }
-  bool avoidsPairDots = hasSlowPairDots();
+  bool avoidsPairDots = hasSlowPairDots(features);
   auto isSlow = [&](uint32_t i) {
     uint64_t own = metadata.levels[i].features;
     return avoidsPairDots && (own & TENON_CPU_AVX512_BF16) &&

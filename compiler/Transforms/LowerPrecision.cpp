@@ -110,7 +110,7 @@ private:
   }
 
   /// Before what the op reads is lowered.
-  bool sayIfAddsF16(graph::MatmulOp op) {
+  template <typename Product> bool sayIfAddsF16(Product op) {
     if (!rules.mayAddF16(op))
       return false;
     op->setAttr(kernel::addsF16Attribute, UnitAttr::get(op->getContext()));
@@ -164,8 +164,8 @@ private:
   /// The first operands: of attention three, of others two.
   void lower(Operation *op) {
     auto conv = dyn_cast<graph::ConvOp>(op);
-    if (conv && rules.mayAddF16(conv))
-      op->setAttr(kernel::addsF16Attribute, UnitAttr::get(op->getContext()));
+    if (conv)
+      sayIfAddsF16(conv);
     if (conv && !isCuda && canPadChannels(conv))
       padChannels(conv);
     auto matmul = dyn_cast<graph::MatmulOp>(op);

@@ -56,6 +56,8 @@ TEST(Level, ItIsWhatTheCpuSays) {
             __builtin_cpu_supports("avx512vnni") != 0);
   EXPECT_EQ(bool(features & TENON_CPU_AVX512_BF16),
             __builtin_cpu_supports("avx512bf16") != 0);
+  EXPECT_EQ(bool(features & TENON_CPU_AVX512_FP16),
+            __builtin_cpu_supports("avx512fp16") != 0);
   EXPECT_EQ(bool(features & TENON_CPU_AMX),
             __builtin_cpu_supports("amx-bf16") &&
                 __builtin_cpu_supports("amx-int8"));
@@ -65,7 +67,8 @@ TEST(Level, SlowPairDotsAreTheLastChoice) {
   if (!(runtime::machineFeatures() & TENON_CPU_AVX512_BF16))
     GTEST_SKIP() << "this machine multiplies no pairs of bf16";
   Model both = loadModel(levelModel(0, TENON_CPU_AVX512_BF16).build());
-  EXPECT_EQ(runIt(both), runtime::hasSlowPairDots() ? 3 : 4);
+  EXPECT_EQ(runIt(both),
+            runtime::hasSlowPairDots(runtime::machineFeatures()) ? 3 : 4);
   EXPECT_TRUE(both.level(1).runs_here);
   // Where no other level runs, and where one is asked for.
   EXPECT_EQ(

@@ -45,15 +45,12 @@ constexpr int64_t fewTiles = 5;
 /// Lines of the cache per step that a share of the next panel may be.
 constexpr int64_t linesOf(Fetch fetch) { return fetch == MuchOfNext ? 16 : 8; }
 
-class StripWriter {
+class StripWriter : TileBuilder {
 public:
   StripWriter(ModuleOp module, const CpuLevel &level, StripKind kind,
               int64_t columns)
-      : module(module), level(level), kind(kind),
+      : TileBuilder(module), level(level), kind(kind),
         width(llvm::divideCeil(columns, AmxUnit::rows)),
-        b(UnknownLoc::get(module.getContext()), module.getContext()),
-        pointer(LLVM::LLVMPointerType::get(module.getContext())),
-        i64(b.getI64Type()),
         suffix(((kind == StripKind::Quads ? "_quads." : "_pairs.") + level.name)
                    .str()) {}
 
@@ -74,19 +71,8 @@ public:
   }
 
 private:
-  Value number(int64_t value) {
-    return arith::ConstantIntOp::create(b, value, 64);
-  }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
-  Value min(Value x, Value y) { return arith::MinUIOp::create(b, x, y); }
   Value isAtMost(Value x, int64_t y) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ule, x, number(y));
-  }
-  Value byte(Value base, LLVM::GEPArg offset) {
-    return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
-                               ArrayRef<LLVM::GEPArg>{offset});
   }
   void prefetch(Value base, int64_t offset) {
     // Read; to the second level; data.
@@ -236,12 +222,9 @@ private:
            [&] { AmxUnit::shape(b, level, number(AmxUnit::rows), whole); });
   }
 
-  ModuleOp module;
   const CpuLevel &level;
   StripKind kind;
-  int64_t width; // In registers.
-  ImplicitLocOpBuilder b;
-  Type pointer, i64;
+  int64_t width;      // In registers.
   std::string suffix; // Of the functions' names.
   LLVM::LLVMFuncOp tiles[Fetches][AmxUnit::mostHeight]; // By height - 1.
 };

@@ -5,7 +5,6 @@
 #include "compiler/Targets/Cpu/AttentionMatrices.h"
 #include "compiler/Targets/Cpu/F16Operands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -90,39 +89,15 @@ void AttentionColumns::copyQueries() {
   });
 }
 
-/// The largest size of the unit's queries.
-Value AttentionColumns::sizeOfQueries() {
-  auto bits = VectorType::get({lanes}, e.b.getI32Type());
-  auto larger = [&](Value before, Value elements) -> Value {
-    return arith::MaxUIOp::create(e.b, before, bitsOfSize(e.b, elements));
-  };
-  int64_t whole = view.depth / lanes * lanes;
-  Value most = e.loop(
-      e.number(0), columns, constantLike(e.b, bits, 0),
-      [&](Value column, ValueRange carried) {
-        Value row = queriesFrom(column, 1)[0];
-        Value sofar = e.loop(
-            e.number(0), e.number(whole), carried[0],
-            [&](Value d, ValueRange inner) {
-              return SmallVector<Value>{
-                  larger(inner[0], load(element(row, d)))};
-            },
-            lanes)[0];
-        if (whole < view.depth)
-          sofar = larger(sofar, loadHead(view.query, row, whole, view.depth));
-        return SmallVector<Value>{sofar};
-      },
-      1)[0];
-  return vector::ReductionOp::create(e.b, vector::CombiningKind::MAXUI, most);
-}
-
 /// [queries][D] -> [D / 2][queries][2]
 void AttentionColumns::roundQueries() {
   Value queriesUp;
   if (usesF16()) {
-    F16Factors factors = f16FactorsOf(e.b, sizeOfQueries());
-    queriesUp = factors.up;
-    queriesDown = factors.down;
+    Value size = sizeOf(
+        view.query, view.depth, e.number(0), columns,
+        [&](Value column) { return queriesFrom(column, 1)[0]; },
+        [](Value) { return Value(); });
+    std::tie(queriesUp, queriesDown) = f16FactorsOf(e.b, size);
   }
   int64_t whole = view.depth / matrixSteps * matrixSteps;
   forColumns(lanes, [&](Value column) {

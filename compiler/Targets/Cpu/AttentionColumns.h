@@ -47,7 +47,6 @@ private:
   llvm::SmallVector<Value> queriesFrom(Value column, int64_t count);
   void copyQueries();
   void roundQueries();
-  Value sizeOfQueries();
   void emitBlock();
   void emitMatrices(Value padded);
   Value tilesOf(Value rows);

@@ -22,14 +22,12 @@ constexpr int64_t mostWidth = AmxUnit::mostWidth;
 constexpr int64_t mostHeight = AmxUnit::mostHeight;
 static_assert(mostWidth * matrixRows == kernel::queryBlock);
 
-class MatrixWriter {
+class MatrixWriter : TileBuilder {
 public:
   MatrixWriter(ModuleOp module, const CpuLevel &level, AttentionProduct product,
                StringRef name)
-      : level(level), name(name), isScores(product == AttentionProduct::Scores),
-        b(UnknownLoc::get(module.getContext()), module.getContext()),
-        pointer(LLVM::LLVMPointerType::get(module.getContext())),
-        i64(b.getI64Type()), module(module) {}
+      : TileBuilder(module), level(level), name(name),
+        isScores(product == AttentionProduct::Scores) {}
 
   LLVM::LLVMFuncOp write() {
     for (int64_t height = 1; height <= mostHeight; ++height)
@@ -57,15 +55,6 @@ public:
   }
 
 private:
-  Value number(int64_t value) {
-    return arith::ConstantIntOp::create(b, value, 64);
-  }
-  Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
-  Value byte(Value base, LLVM::GEPArg offset) {
-    return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
-                               ArrayRef<LLVM::GEPArg>{offset});
-  }
-
   /// tile(a, aLower, b, steps, c)
   LLVM::LLVMFuncOp writeTile(int64_t height, int64_t width) {
     LLVM::LLVMFuncOp tile = startTileFunction(
@@ -137,9 +126,6 @@ private:
   const CpuLevel &level;
   StringRef name;
   bool isScores;
-  ImplicitLocOpBuilder b;
-  Type pointer, i64;
-  ModuleOp module;
   LLVM::LLVMFuncOp tiles[mostHeight][mostWidth];
 };
 

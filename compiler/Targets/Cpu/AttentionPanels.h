@@ -56,8 +56,6 @@ private:
     return element(valuesAt(block), e.number(keyBlock * valueWords()));
   }
   void findFactors(Value from, Value to);
-  Value sizeOf(const kernel::StridedView &seen, const Scales &scales,
-               int64_t count, Value from, Value to);
   /// Of a key or its value, that of its block included.
   Value scaleWith(const Scales &scales, Value key, Value up);
   /// What a key and its value take here, in words. Pairs leave room for

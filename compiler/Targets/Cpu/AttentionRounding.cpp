@@ -5,7 +5,6 @@
 #include "compiler/Targets/Cpu/AttentionPanels.h"
 #include "compiler/Targets/Cpu/F16Operands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -106,47 +105,21 @@ void AttentionPanels::roundValues(Value from, Value to) {
   e.loop(full, count, [&](Value key) { turnAll(key, false); }, matrixSteps);
 }
 
-/// The largest size of `count` elements of each row.
-Value AttentionPanels::sizeOf(const kernel::StridedView &seen,
-                              const Scales &scales, int64_t count, Value from,
-                              Value to) {
-  Value head = headOf(seen), stride = e.valueOf(seen.strides[2]);
-  auto bits = VectorType::get({lanes}, e.b.getI32Type());
-  auto larger = [&](Value before, Value elements, Value scale) -> Value {
-    Value size = bitsOfSize(e.b, times(elements, scale));
-    return arith::MaxUIOp::create(e.b, before, size);
-  };
-  int64_t whole = count / lanes * lanes;
-  Value most = e.loop(
-      from, to, constantLike(e.b, bits, 0),
-      [&](Value key, ValueRange carried) {
-        Value row = behind(seen, head, e.mul(key, stride));
-        Value scale = scaleOf(scales, key);
-        Value sofar = e.loop(
-            e.number(0), e.number(whole), carried[0],
-            [&](Value n, ValueRange inner) {
-              Value elements = loadOf(seen, behind(seen, row, n));
-              return SmallVector<Value>{larger(inner[0], elements, scale)};
-            },
-            lanes)[0];
-        if (whole < count)
-          sofar = larger(sofar, loadHead(seen, row, whole, count), scale);
-        return SmallVector<Value>{sofar};
-      },
-      1)[0];
-  return vector::ReductionOp::create(e.b, vector::CombiningKind::MAXUI, most);
-}
-
 /// Of a block's keys and values, so that f16 holds them and their products.
 void AttentionPanels::findFactors(Value from, Value to) {
-  auto [keyUp, keyDown] =
-      f16FactorsOf(e.b, sizeOf(view.key, view.keyScales, view.depth, from, to));
-  auto [valueUp, valueDown] = f16FactorsOf(
-      e.b, sizeOf(view.value, view.valueScales, view.width, from, to));
-  keysUp = keyUp;
-  valuesUp = valueUp;
-  e.storeRaw(keyDown, factorsAt(from), e.number(OfKeys));
-  e.storeRaw(valueDown, factorsAt(from), e.number(OfValues));
+  auto find = [&](const kernel::StridedView &seen, const Scales &scales,
+                  int64_t count, Factor which) {
+    Value head = headOf(seen), stride = e.valueOf(seen.strides[2]);
+    Value size = sizeOf(
+        seen, count, from, to,
+        [&](Value key) { return behind(seen, head, e.mul(key, stride)); },
+        [&](Value key) { return scaleOf(scales, key); });
+    auto [up, down] = f16FactorsOf(e.b, size);
+    e.storeRaw(down, factorsAt(from), e.number(which));
+    return up;
+  };
+  keysUp = find(view.key, view.keyScales, view.depth, OfKeys);
+  valuesUp = find(view.value, view.valueScales, view.width, OfValues);
 }
 
 Value AttentionPanels::scaleWith(const Scales &scales, Value key, Value up) {

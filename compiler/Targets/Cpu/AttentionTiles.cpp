@@ -39,17 +39,14 @@ Shapes shapesOf(const CpuLevel &level) {
   return {8, 4, {3}};
 }
 
-class ProductWriter {
+class ProductWriter : TileBuilder {
 public:
   ProductWriter(ModuleOp module, const CpuLevel &level,
                 AttentionProduct product, StripKind kind, StringRef name)
-      : module(module), name(name),
+      : TileBuilder(module), name(name),
         isScores(product == AttentionProduct::Scores), shapes(shapesOf(level)),
-        b(UnknownLoc::get(module.getContext()), module.getContext()),
-        pointer(LLVM::LLVMPointerType::get(module.getContext())),
-        i64(b.getI64Type()), f32(b.getF32Type()),
-        vector(VectorType::get({shapes.lanes}, f32)), inF16(addsF16(kind)),
-        products(b, level, kind, vector) {}
+        f32(b.getF32Type()), vector(VectorType::get({shapes.lanes}, f32)),
+        inF16(addsF16(kind)), products(b, level, kind, vector) {}
 
   LLVM::LLVMFuncOp write() {
     for (int64_t vectors : shapes.vectors)
@@ -65,14 +62,8 @@ public:
   }
 
 private:
-  Value number(int64_t value) {
-    return arith::ConstantIntOp::create(b, value, 64);
-  }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
   Value element(Value base, LLVM::GEPArg offset) {
-    return LLVM::GEPOp::create(b, pointer, f32, base,
-                               ArrayRef<LLVM::GEPArg>{offset});
+    return address(base, f32, offset);
   }
   Value loadVector(Value base, int64_t offset) {
     return LLVM::LoadOp::create(b, vector, element(base, int32_t(offset)),
@@ -225,12 +216,10 @@ private:
     }
   }
 
-  ModuleOp module;
   StringRef name;
   bool isScores;
   Shapes shapes;
-  ImplicitLocOpBuilder b;
-  Type pointer, i64, f32;
+  Type f32;
   VectorType vector;
   bool inF16;
   StripProducts products;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/AttentionUnit.h"
+#include "compiler/Targets/Cpu/F16Operands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "runtime/model_format.h"
@@ -94,6 +95,34 @@ void AttentionUnit::finishWith(Value floats, function_ref<void()> join,
     return SmallVector<Value>{isLast};
   })[0];
   e.ifThen(isWhole, finish);
+}
+
+Value AttentionUnit::sizeOf(const kernel::StridedView &seen, int64_t count,
+                            Value from, Value to,
+                            function_ref<Value(Value)> rowAt,
+                            function_ref<Value(Value)> scaleAt) {
+  auto bits = VectorType::get({lanes}, e.b.getI32Type());
+  int64_t whole = count / lanes * lanes;
+  Value most = e.loop(
+      from, to, constantLike(e.b, bits, 0),
+      [&](Value number, ValueRange carried) {
+        Value row = rowAt(number), scale = scaleAt(number);
+        auto larger = [&](Value before, Value elements) {
+          Value size = bitsOfSize(e.b, times(elements, scale));
+          return SmallVector<Value>{arith::MaxUIOp::create(e.b, before, size)};
+        };
+        SmallVector<Value> sofar = e.loop(
+            e.number(0), e.number(whole), carried[0],
+            [&](Value n, ValueRange inner) {
+              return larger(inner[0], loadOf(seen, behind(seen, row, n)));
+            },
+            lanes);
+        return whole < count
+                   ? larger(sofar[0], loadHead(seen, row, whole, count))
+                   : sofar;
+      },
+      1)[0];
+  return vector::ReductionOp::create(e.b, vector::CombiningKind::MAXUI, most);
 }
 
 Value AttentionUnit::bufferOf(const kernel::StridedView &seen) {

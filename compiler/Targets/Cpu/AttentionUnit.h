@@ -93,6 +93,12 @@ struct AttentionUnit {
   /// A row's elements times its scale, if there is one.
   Value times(Value elements, Value scale);
 
+  /// The largest size (see bitsOfSize) of `count` elements of rows [from, to),
+  /// of which `rowAt` and `scaleAt` tell place and scale, which may be null.
+  Value sizeOf(const kernel::StridedView &seen, int64_t count, Value from,
+               Value to, llvm::function_ref<Value(Value)> rowAt,
+               llvm::function_ref<Value(Value)> scaleAt);
+
   Value bufferOf(const kernel::StridedView &seen);
   /// Element 0 of key 0 of the unit's head.
   Value headOf(const kernel::StridedView &seen);

@@ -29,17 +29,15 @@ constexpr int64_t stepsInF16 = 64;
 /// the code generator puts side by side: a sum would go to the stack.
 constexpr int64_t roomySums = 24;
 
-class TileWriter {
+class TileWriter : TileBuilder {
 public:
   TileWriter(ModuleOp module, const CpuLevel &level, const ConvTile &tile,
              bool countsTaps)
-      : module(module), tile(tile), lanes(level.vectorBits / 32),
+      : TileBuilder(module), tile(tile), lanes(level.vectorBits / 32),
         vectors(tile.columns / lanes), countsTaps(countsTaps),
         unroll(tile.pixels * vectors > roomySums ? 1 : fetchSteps),
         parts(tile.kind == StripKind::Widened ? 2 : 1),
         inF16(addsF16(tile.kind)),
-        b(UnknownLoc::get(module.getContext()), module.getContext()),
-        pointer(LLVM::LLVMPointerType::get(module.getContext())),
         each(tile.kind == StripKind::Quads ? Type(b.getI32Type())
                                            : b.getF32Type()),
         vector(VectorType::get({lanes}, each)),
@@ -141,12 +139,8 @@ private:
                                       reached, state);
   }
 
-  Value number(int64_t value) {
-    return arith::ConstantIntOp::create(b, value, 64);
-  }
   Value element(Value base, LLVM::GEPArg offset) {
-    return LLVM::GEPOp::create(b, pointer, b.getF32Type(), base,
-                               ArrayRef<LLVM::GEPArg>{offset});
+    return address(base, b.getF32Type(), offset);
   }
   Value element(Value base, int64_t offset) {
     return element(base, LLVM::GEPArg(int32_t(offset)));
@@ -227,8 +221,8 @@ private:
     int64_t fetch = llvm::divideCeil(tile.fetch * unroll, fetchSteps);
     if (count == unroll && fetch > 0) {
       for (int64_t at = 0; at < fetch; at += cacheLine)
-        LLVM::Prefetch::create(b, byte(next, at), 0, 3, 1);
-      next = byte(next, fetch);
+        LLVM::Prefetch::create(b, byte(next, int32_t(at)), 0, 3, 1);
+      next = byte(next, int32_t(fetch));
     }
     for (int64_t k = 0; k < count; ++k) {
       SmallVector<Value> columns;
@@ -263,12 +257,6 @@ private:
     }
   }
 
-  Value byte(Value base, int64_t offset) {
-    return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
-                               ArrayRef<LLVM::GEPArg>{int32_t(offset)});
-  }
-
-  ModuleOp module;
   const ConvTile &tile;
   int64_t lanes, vectors;
   bool countsTaps;
@@ -277,8 +265,7 @@ private:
   bool inF16;
   Value out, scale; // Of that.
   Value taps;       // Of the outermost loop, where they are counted.
-  ImplicitLocOpBuilder b;
-  Type pointer, each;
+  Type each;
   VectorType vector;
   StripProducts products;
 };

@@ -18,13 +18,11 @@ using namespace mlir;
 namespace tenon::cpu {
 namespace {
 
-class TileWriter {
+class TileWriter : TileBuilder {
 public:
   TileWriter(ModuleOp module, const CpuLevel &level, const DepthwiseTile &tile)
-      : module(module), tile(tile), lanes(level.vectorBits / 32),
+      : TileBuilder(module), tile(tile), lanes(level.vectorBits / 32),
         mostTaps(level.vectorBits < 512 ? 7 : 11),
-        b(UnknownLoc::get(module.getContext()), module.getContext()),
-        pointer(LLVM::LLVMPointerType::get(module.getContext())),
         vector(VectorType::get({lanes}, b.getF32Type())) {}
 
   LLVM::LLVMFuncOp write(StringRef name) {
@@ -58,12 +56,8 @@ public:
   }
 
 private:
-  Value number(int64_t value) {
-    return arith::ConstantIntOp::create(b, value, 64);
-  }
   Value element(Value base, int64_t offset) {
-    return LLVM::GEPOp::create(b, pointer, b.getF32Type(), base,
-                               ArrayRef<LLVM::GEPArg>{number(offset)});
+    return address(base, b.getF32Type(), number(offset));
   }
 
   Value maskOfCount() {
@@ -139,11 +133,8 @@ private:
     }
   }
 
-  ModuleOp module;
   const DepthwiseTile &tile;
   int64_t lanes, mostTaps; // Taps that have a register each.
-  ImplicitLocOpBuilder b;
-  Type pointer;
   VectorType vector;
   Value zero, zeroPoint, mask;
 };

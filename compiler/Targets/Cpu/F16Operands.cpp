@@ -24,14 +24,11 @@ constexpr int64_t lanes = 16;
 constexpr int64_t bitsBelow = 23, bias = 127;
 constexpr int64_t aim = 1; // The exponent that factors make.
 
-class Writer {
+class Writer : TileBuilder {
 public:
   Writer(ModuleOp module, bool ofBf16)
-      : module(module), ofBf16(ofBf16),
-        b(UnknownLoc::get(module.getContext()), module.getContext()),
-        pointer(LLVM::LLVMPointerType::get(module.getContext())),
-        i16(b.getI16Type()), i32(b.getI32Type()), i64(b.getI64Type()),
-        f16(b.getF16Type()), f32(b.getF32Type()) {}
+      : TileBuilder(module), ofBf16(ofBf16), i16(b.getI16Type()),
+        i32(b.getI32Type()), f16(b.getF16Type()), f32(b.getF32Type()) {}
 
   /// rows(a, aStride, out, outStride, factors, rows, depth)
   LLVM::LLVMFuncOp writeRows(StringRef name) {
@@ -40,11 +37,11 @@ public:
     auto argument = [&](int i) { return function.getArgument(i); };
     Value depth = argument(6);
     loop(number(0), argument(5), {}, [&](Value row, ValueRange) {
-      Value from = at(argument(0), source(), mul(row, argument(1)));
-      Value to = at(argument(2), f32, mul(row, argument(3)));
+      Value from = address(argument(0), source(), mul(row, argument(1)));
+      Value to = address(argument(2), f32, mul(row, argument(3)));
       auto [up, down] = f16FactorsOf(b, largestOf(from, depth));
       roundRow(from, to, up, depth);
-      LLVM::StoreOp::create(b, down, at(argument(4), f32, row), 4);
+      LLVM::StoreOp::create(b, down, address(argument(4), f32, row), 4);
       return SmallVector<Value>();
     });
     LLVM::ReturnOp::create(b, ValueRange());
@@ -61,11 +58,11 @@ public:
     Value none = arith::ConstantIntOp::create(b, i32, 0);
     auto largest = loop(
         number(0), argument(2), {none}, [&](Value image, ValueRange before) {
-          Value from = at(argument(0), source(), mul(image, argument(1)));
+          Value from = address(argument(0), source(), mul(image, argument(1)));
           return loop(number(0), argument(4), before,
                       [&](Value line, ValueRange inner) {
                         Value start =
-                            at(from, source(), mul(line, argument(3)));
+                            address(from, source(), mul(line, argument(3)));
                         Value size = largestOf(start, argument(5));
                         return SmallVector<Value>{
                             arith::MaxUIOp::create(b, inner[0], size)};
@@ -81,18 +78,10 @@ public:
 private:
   using Body = function_ref<SmallVector<Value>(Value, ValueRange)>;
 
-  Value number(int64_t value) {
-    return arith::ConstantIntOp::create(b, value, 64);
-  }
-  Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
-  Value at(Value base, Type type, Value offset) {
-    return LLVM::GEPOp::create(b, pointer, type, base,
-                               ArrayRef<LLVM::GEPArg>{offset});
-  }
   Type source() { return ofBf16 ? i16 : f32; }
   /// A row's numbers from k on.
   Value load(Value row, Value k, Type wide) {
-    Value place = at(row, source(), k);
+    Value place = address(row, source(), k);
     if (!ofBf16)
       return LLVM::LoadOp::create(b, wide, place, 4);
     Type bits = sameShape(wide, i32);
@@ -143,7 +132,7 @@ private:
     auto round = [&](Value k, Type wide, Type narrow, Value scale) {
       Value number = arith::MulFOp::create(b, load(from, k, wide), scale);
       number = arith::TruncFOp::create(b, narrow, number);
-      LLVM::StoreOp::create(b, number, at(to, f16, k), 2);
+      LLVM::StoreOp::create(b, number, address(to, f16, k), 2);
       return SmallVector<Value>();
     };
     auto wide = VectorType::get({lanes}, f32);
@@ -157,15 +146,13 @@ private:
          [&](Value k, ValueRange) { return round(k, f32, f16, scale); });
   }
 
-  ModuleOp module;
   bool ofBf16; // What is read.
-  ImplicitLocOpBuilder b;
-  Type pointer, i16, i32, i64, f16, f32;
+  Type i16, i32, f16, f32;
 };
 
 } // namespace
 
-F16Factors f16FactorsOf(ImplicitLocOpBuilder &b, Value size) {
+std::pair<Value, Value> f16FactorsOf(ImplicitLocOpBuilder &b, Value size) {
   Type i32 = b.getI32Type();
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(b, b.getIntegerAttr(i32, value));
@@ -214,13 +201,18 @@ void callRoundBlock(Emitter &e, const F16Block &block) {
                                   block.out, block.count, block.factor});
 }
 
-Value f16PairsOf(ImplicitLocOpBuilder &b, Value even, Value odd) {
-  auto half = cast<VectorType>(sameShape(even.getType(), b.getF16Type()));
+Value interleaved(ImplicitLocOpBuilder &b, Value even, Value odd) {
+  int64_t lanes = cast<VectorType>(even.getType()).getNumElements();
   SmallVector<int64_t> mask;
-  for (int64_t i = 0; i < half.getNumElements(); ++i)
-    mask.append({i, half.getNumElements() + i});
-  return vector::ShuffleOp::create(b, arith::TruncFOp::create(b, half, even),
-                                   arith::TruncFOp::create(b, half, odd), mask);
+  for (int64_t i = 0; i < lanes; ++i)
+    mask.append({i, lanes + i});
+  return vector::ShuffleOp::create(b, even, odd, mask);
+}
+
+Value f16PairsOf(ImplicitLocOpBuilder &b, Value even, Value odd) {
+  Type half = sameShape(even.getType(), b.getF16Type());
+  return interleaved(b, arith::TruncFOp::create(b, half, even),
+                     arith::TruncFOp::create(b, half, odd));
 }
 
 void pairsToF16(Emitter &e, Value packed, Value out, Value pairs) {

@@ -15,13 +15,10 @@
 
 namespace tenon::cpu {
 
-/// Powers of two: `up` makes of the largest of some numbers one from 2 on and
-/// below 4, unless it is zero, and `down` is its inverse. `size` is the largest
-/// of their bitsOfSize.
-struct F16Factors {
-  Value up, down;
-};
-F16Factors f16FactorsOf(mlir::ImplicitLocOpBuilder &b, Value size);
+/// Two powers of two: the first makes of the largest of some numbers one from 2
+/// on and below 4, unless it is zero, and the second is its inverse. `size` is
+/// the largest of their bitsOfSize.
+std::pair<Value, Value> f16FactorsOf(mlir::ImplicitLocOpBuilder &b, Value size);
 /// The bits of f32, or of a vector of it, without the sign; 0 of what is not
 /// finite, which spreads whatever it is multiplied by.
 Value bitsOfSize(mlir::ImplicitLocOpBuilder &b, Value numbers);
@@ -43,6 +40,8 @@ struct F16Block {
 };
 void callRoundBlock(Emitter &e, const F16Block &block);
 
+/// Lanes of two vectors, in turn.
+Value interleaved(mlir::ImplicitLocOpBuilder &b, Value even, Value odd);
 /// A vector of pairs of f16, seen as one of f16, of two of f32.
 Value f16PairsOf(mlir::ImplicitLocOpBuilder &b, Value even, Value odd);
 

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/F16Strip.h"
+#include "compiler/Targets/Cpu/F16Operands.h"
 #include "compiler/Targets/Cpu/StripProducts.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
 #include "compiler/Targets/Cpu/VectorStrip.h"
@@ -40,19 +41,16 @@ constexpr int64_t cacheLine = 64;
 /// Lines of the next panel that a tile fetches per iteration at most.
 constexpr int64_t mostLines = 4;
 
-class StripWriter {
+class StripWriter : TileBuilder {
 public:
   StripWriter(ModuleOp module, const CpuLevel &level, const Strip &strip)
-      : module(module), keeps(keepsRhs(strip.kind)),
+      : TileBuilder(module), keeps(keepsRhs(strip.kind)),
         vectors(llvm::divideCeil(strip.columns, lanes)),
         stepsInF16(strip.stepsInF16),
-        suffix(("x" + Twine(vectors * lanes) + suffixOf(strip.kind) +
-                (stepsInF16 < 64 ? "_some." : ".") + level.name)
+        suffix(("x" + Twine(vectors * lanes) + suffixOf(strip.kind) + "_by" +
+                Twine(stepsInF16) + "." + level.name)
                    .str()),
-        b(UnknownLoc::get(module.getContext()), module.getContext()),
-        pointer(LLVM::LLVMPointerType::get(module.getContext())),
-        i64(b.getI64Type()), f32(b.getF32Type()),
-        floats(VectorType::get({lanes}, f32)),
+        f32(b.getF32Type()), floats(VectorType::get({lanes}, f32)),
         half(VectorType::get({lanes}, b.getF16Type())),
         products(b, level, strip.kind, floats) {}
 
@@ -80,22 +78,8 @@ private:
     Value panel, kept;
   };
 
-  Value number(int64_t value) {
-    return arith::ConstantIntOp::create(b, value, 64);
-  }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
-  Value div(Value x, Value y) { return arith::DivUIOp::create(b, x, y); }
-  Value min(Value x, Value y) { return arith::MinUIOp::create(b, x, y); }
-
   Value element(Value base, LLVM::GEPArg offset) {
-    return LLVM::GEPOp::create(b, pointer, f32, base,
-                               ArrayRef<LLVM::GEPArg>{offset});
-  }
-  Value byte(Value base, LLVM::GEPArg offset) {
-    return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
-                               ArrayRef<LLVM::GEPArg>{offset});
+    return address(base, f32, offset);
   }
   Value loadFloats(Value base, int64_t offset) {
     return LLVM::LoadOp::create(b, floats, element(base, int32_t(offset)), 4);
@@ -119,15 +103,6 @@ private:
     LLVM::Prefetch::create(b, at, 0, 3, 1);
   }
 
-  /// Two steps of 16 columns of B as pairs.
-  Value pairsOf(Value even, Value odd) {
-    SmallVector<int64_t> mask;
-    for (int64_t i = 0; i < 2 * lanes; ++i)
-      mask.push_back(i / 2 + i % 2 * lanes);
-    Value pairs = vector::ShuffleOp::create(b, even, odd, mask);
-    return LLVM::BitcastOp::create(b, floats, pairs);
-  }
-
   /// Pairs of a step's columns from `at` on, which lie so, or in rows; those
   /// are stored.
   Value loadPairs(Value panel, Value kept, Value at, int64_t offset) {
@@ -139,7 +114,8 @@ private:
       int64_t first = (2 * step + i) * panelColumns + column;
       return LLVM::LoadOp::create(b, half, byte(rows, int32_t(2 * first)), 2);
     };
-    Value made = pairsOf(row(0), row(1));
+    Value made =
+        LLVM::BitcastOp::create(b, floats, interleaved(b, row(0), row(1)));
     storeFloats(made, element(kept, at), offset);
     return made;
   }
@@ -331,13 +307,11 @@ private:
     }
   }
 
-  ModuleOp module;
   bool keeps;         // B as pairs.
   int64_t vectors;    // Side by side in a tile.
   int64_t stepsInF16; // Until sums are widened.
   std::string suffix; // Of the functions' names.
-  ImplicitLocOpBuilder b;
-  Type pointer, i64, f32;
+  Type f32;
   VectorType floats, half;
   StripProducts products;
   SmallVector<LLVM::LLVMFuncOp> tiles; // By height - 1.

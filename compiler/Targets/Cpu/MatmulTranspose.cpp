@@ -24,13 +24,9 @@ constexpr int64_t lane = 4;   // f32 in 128 bits.
 constexpr int64_t lanes = 16; // In a line of the cache.
 constexpr int64_t ahead = 4 * lanes;
 
-class Writer {
+class Writer : TileBuilder {
 public:
-  Writer(ModuleOp module)
-      : module(module),
-        b(UnknownLoc::get(module.getContext()), module.getContext()),
-        pointer(LLVM::LLVMPointerType::get(module.getContext())),
-        f32(b.getF32Type()) {}
+  Writer(ModuleOp module) : TileBuilder(module), f32(b.getF32Type()) {}
 
   LLVM::LLVMFuncOp write(StringRef name) {
     Type i64 = b.getI64Type();
@@ -63,19 +59,11 @@ public:
   }
 
 private:
-  Value number(int64_t value) {
-    return arith::ConstantIntOp::create(b, value, 64);
-  }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
   /// The largest multiple of a power of two that is no larger.
   Value floorTo(Value x, int64_t power) {
     return arith::AndIOp::create(b, x, number(-power));
   }
-  Value element(Value base, Value offset) {
-    return LLVM::GEPOp::create(b, pointer, f32, base,
-                               ArrayRef<LLVM::GEPArg>{offset});
-  }
+  Value element(Value base, Value offset) { return address(base, f32, offset); }
   Value source(Value row, Value k) {
     return element(a, add(mul(row, aStride), k));
   }
@@ -158,9 +146,7 @@ private:
     }
   }
 
-  ModuleOp module;
-  ImplicitLocOpBuilder b;
-  Type pointer, f32;
+  Type f32;
   Value a, aStride, out, groupStride, stepStride;
 };
 

@@ -4,8 +4,10 @@
 #ifndef TENON_COMPILER_TARGETS_CPU_TILEFUNCTION_H
 #define TENON_COMPILER_TARGETS_CPU_TILEFUNCTION_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace tenon::cpu {
 
@@ -23,6 +25,40 @@ startTileFunction(mlir::OpBuilder &b, mlir::ModuleOp module,
   b.setInsertionPointToStart(function.addEntryBlock(b));
   return function;
 }
+
+/// What writers of such functions begin with: numbers, which are i64, and
+/// addresses.
+class TileBuilder {
+protected:
+  using Value = mlir::Value;
+
+  explicit TileBuilder(mlir::ModuleOp module)
+      : module(module),
+        b(mlir::UnknownLoc::get(module.getContext()), module.getContext()),
+        pointer(mlir::LLVM::LLVMPointerType::get(module.getContext())),
+        i64(b.getI64Type()) {}
+
+  Value number(int64_t value) {
+    return mlir::arith::ConstantIntOp::create(b, value, 64);
+  }
+  Value add(Value x, Value y) { return mlir::arith::AddIOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return mlir::arith::SubIOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return mlir::arith::MulIOp::create(b, x, y); }
+  Value div(Value x, Value y) { return mlir::arith::DivUIOp::create(b, x, y); }
+  Value min(Value x, Value y) { return mlir::arith::MinUIOp::create(b, x, y); }
+
+  Value address(Value base, mlir::Type type, mlir::LLVM::GEPArg offset) {
+    return mlir::LLVM::GEPOp::create(
+        b, pointer, type, base, llvm::ArrayRef<mlir::LLVM::GEPArg>{offset});
+  }
+  Value byte(Value base, mlir::LLVM::GEPArg offset) {
+    return address(base, b.getI8Type(), offset);
+  }
+
+  mlir::ModuleOp module;
+  mlir::ImplicitLocOpBuilder b;
+  mlir::Type pointer, i64;
+};
 
 } // namespace tenon::cpu
 

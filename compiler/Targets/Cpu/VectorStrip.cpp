@@ -60,15 +60,12 @@ constexpr int64_t fewTiles = 5;
 /// How far ahead a strip of one tile fetches what it reads itself.
 constexpr int64_t streamAhead = 4096;
 
-class StripWriter {
+class StripWriter : TileBuilder {
 public:
   StripWriter(ModuleOp module, const CpuLevel &level, StripKind kind,
               bool interleaved, const TileShape &shape, StringRef suffix)
-      : module(module), suffix(suffix), kind(kind), interleaved(interleaved),
-        shape(shape),
-        b(UnknownLoc::get(module.getContext()), module.getContext()),
-        pointer(LLVM::LLVMPointerType::get(module.getContext())),
-        i64(b.getI64Type()),
+      : TileBuilder(module), suffix(suffix), kind(kind),
+        interleaved(interleaved), shape(shape),
         each(kind == StripKind::Quads ? Type(b.getI32Type()) : b.getF32Type()),
         ofRhs(isF16() ? Type(b.getF16Type()) : each),
         vector(VectorType::get({shape.lanes}, each)),
@@ -109,18 +106,7 @@ private:
     return kind == StripKind::Widened || kind == StripKind::WidenedAndKept;
   }
   Type i1() { return b.getI1Type(); }
-  Value number(int64_t value) {
-    return arith::ConstantIntOp::create(b, value, 64);
-  }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
-  Value div(Value x, Value y) { return arith::DivUIOp::create(b, x, y); }
 
-  Value address(Value base, Type type, LLVM::GEPArg offset) {
-    return LLVM::GEPOp::create(b, pointer, type, base,
-                               ArrayRef<LLVM::GEPArg>{offset});
-  }
   Value element(Value base, LLVM::GEPArg offset) {
     return address(base, each, offset);
   }
@@ -413,14 +399,12 @@ private:
     }
   }
 
-  ModuleOp module;
   std::string suffix; // Of the functions' names.
   StripKind kind;
   bool interleaved;
   TileShape shape;
-  ImplicitLocOpBuilder b;
-  Type pointer, i64, each; // Of the sums, and of A.
-  Type ofRhs;              // Elements of B.
+  Type each;  // Of the sums, and of A.
+  Type ofRhs; // Elements of B.
   VectorType vector;
   StripProducts products;
   SmallVector<LLVM::LLVMFuncOp> tiles[Fetches]; // By height - 1.
