@@ -14,6 +14,15 @@ bool isReadByBlocks(const Weight &weight) {
   return type.isF32() || type.isBF16() || type.isF16();
 }
 
+template <uint16_t round(float)>
+void roundEach(llvm::ArrayRef<float> from, char *to) {
+  for (float value : from) {
+    uint16_t bits = round(value);
+    std::memcpy(to, &bits, sizeof bits);
+    to += sizeof bits;
+  }
+}
+
 /// Stores floats as numbers of a weight's type.
 void narrow(llvm::ArrayRef<float> from, mlir::Type type,
             std::vector<char> &to) {
@@ -21,10 +30,10 @@ void narrow(llvm::ArrayRef<float> from, mlir::Type type,
   to.resize(from.size() * size_t(width));
   if (type.isF32())
     std::memcpy(to.data(), from.data(), to.size());
-  for (size_t i = 0; !type.isF32() && i < from.size(); ++i) {
-    uint16_t bits = type.isBF16() ? roundToBf16(from[i]) : roundToF16(from[i]);
-    std::memcpy(&to[i * sizeof bits], &bits, sizeof bits);
-  }
+  else if (type.isBF16())
+    roundEach<roundToBf16>(from, to.data());
+  else
+    roundEach<roundToF16>(from, to.data());
 }
 
 } // namespace

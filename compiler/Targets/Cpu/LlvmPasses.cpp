@@ -57,27 +57,54 @@ void storeSingleLanes(llvm::Module &code) {
   }
 }
 
-} // namespace
+/// What LLVM's passes ask for. No library function is known to them.
+struct Analyses {
+  explicit Analyses(llvm::TargetMachine &machine) : builder(&machine) {
+    llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
+    library.disableAllFunctions();
+    functions.registerPass(
+        [&] { return llvm::TargetLibraryAnalysis(library); });
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+    registerPlainBases(builder);
+  }
 
-void runPasses(llvm::Module &code, llvm::TargetMachine &machine,
-               llvm::StringRef pipeline) {
-  llvm::PassBuilder builder(&machine);
+  llvm::PassBuilder builder;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::TargetLibraryInfoImpl library(machine.getTargetTriple());
-  library.disableAllFunctions();
-  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  registerPlainBases(builder);
+};
+
+} // namespace
+
+void runPasses(llvm::Module &code, llvm::TargetMachine &machine,
+               llvm::StringRef pipeline) {
+  Analyses analyses(machine);
   llvm::ModulePassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
-  passes.run(code, modules);
+  llvm::cantFail(analyses.builder.parsePassPipeline(passes, pipeline));
+  passes.run(code, analyses.modules);
+  storeSingleLanes(code);
+}
+
+void runFunctionPasses(
+    llvm::Module &code, llvm::TargetMachine &machine,
+    llvm::function_ref<llvm::StringRef(const llvm::Function &)> pipelineOf) {
+  Analyses analyses(machine);
+  llvm::StringMap<llvm::FunctionPassManager> pipelines;
+  for (llvm::Function &function : code) {
+    if (function.isDeclaration())
+      continue;
+    llvm::StringRef pipeline = pipelineOf(function);
+    auto [found, isNew] = pipelines.try_emplace(pipeline);
+    llvm::FunctionPassManager &passes = found->second;
+    if (isNew)
+      llvm::cantFail(analyses.builder.parsePassPipeline(passes, pipeline));
+    passes.run(function, analyses.functions);
+  }
   storeSingleLanes(code);
 }
 

@@ -15,6 +15,10 @@ namespace tenon::cpu {
 /// lane that is known.
 void runPasses(llvm::Module &code, llvm::TargetMachine &machine,
                llvm::StringRef pipeline);
+/// The same by function, each of which has a pipeline of function passes.
+void runFunctionPasses(
+    llvm::Module &code, llvm::TargetMachine &machine,
+    llvm::function_ref<llvm::StringRef(const llvm::Function &)> pipelineOf);
 
 /// The machine's code of a module; empty when it has no such form.
 std::string writeCode(llvm::Module &code, llvm::TargetMachine &machine,

@@ -11,6 +11,9 @@
 
 namespace tenon::cpu {
 
+/// Of LLVM functions: their loops and vectors are as they are to be.
+inline constexpr llvm::StringLiteral tileAttribute = "tenon-tile";
+
 /// Begins an inner kernel: a new function of the module without a result, in
 /// whose entry block the builder is left.
 inline mlir::LLVM::LLVMFuncOp
@@ -22,6 +25,7 @@ startTileFunction(mlir::OpBuilder &b, mlir::ModuleOp module,
       LLVM::LLVMVoidType::get(b.getContext()), inputs);
   auto function = LLVM::LLVMFuncOp::create(b, module.getLoc(), name, type,
                                            LLVM::Linkage::Internal);
+  function.setPassthroughAttr(b.getArrayAttr(b.getStringAttr(tileAttribute)));
   b.setInsertionPointToStart(function.addEntryBlock(b));
   return function;
 }
