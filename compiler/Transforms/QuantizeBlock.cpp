@@ -3,9 +3,11 @@
 
 #include "compiler/Transforms/QuantizeBlock.h"
 #include "compiler/Weights/WeightStore.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <iterator>
 
 namespace tenon {
 namespace {
@@ -20,20 +22,35 @@ struct Trial {
   double error = 0;
 };
 
-Trial tryGrid(llvm::ArrayRef<float> values, const NumberGrid &grid) {
-  float inverse = 1 / grid.scale, products = 0, squares = 0, all = 0;
-  for (float value : values) {
-    float q = nearest(std::clamp(value * inverse, grid.low, grid.high));
-    products += value * q;
-    squares += q * q;
-    all += value * value;
-  }
-  if (squares == 0)
+/// Sums are of every so many values each, as vectors add them up.
+constexpr size_t lanes = 8;
+
+float sumOf(const float (&sums)[lanes]) {
+  float halves[lanes / 2];
+  for (size_t i = 0; i < lanes / 2; ++i)
+    halves[i] = sums[i] + sums[i + lanes / 2];
+  return (halves[0] + halves[2]) + (halves[1] + halves[3]);
+}
+
+/// `values` are whole lanes, `all` the sum of their squares.
+Trial tryGrid(llvm::ArrayRef<float> values, double all,
+              const NumberGrid &grid) {
+  float inverse = 1 / grid.scale, low = grid.low, high = grid.high;
+  float products[lanes] = {}, squares[lanes] = {};
+  for (size_t i = 0; i < values.size(); i += lanes)
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      float value = values[i + lane];
+      float q = nearest(std::clamp(value * inverse, low, high));
+      products[lane] += value * q;
+      squares[lane] += q * q;
+    }
+  double product = sumOf(products), square = sumOf(squares);
+  if (square == 0)
     return {0, all};
-  float best = widenBf16(roundToBf16(products / squares));
+  float best = widenBf16(roundToBf16(float(product / square)));
   // Of x - q * s, squared and summed.
   double s = best;
-  return {best, all - 2 * s * products + s * s * squares};
+  return {best, all - 2 * s * product + s * s * square};
 }
 
 float finite(float value) { return std::isfinite(value) ? value : 0; }
@@ -41,12 +58,15 @@ float finite(float value) { return std::isfinite(value) ? value : 0; }
 /// The grid of the least error.
 class Search {
 public:
-  explicit Search(llvm::ArrayRef<float> values) : values(values) {}
+  explicit Search(llvm::ArrayRef<float> values) : values(values) {
+    for (float value : values)
+      all += double(value) * value;
+  }
 
   void consider(const NumberGrid &grid) {
     if (!(std::fabs(grid.scale) >= FLT_MIN) || !std::isfinite(1 / grid.scale))
       return;
-    Trial trial = tryGrid(values, grid);
+    Trial trial = tryGrid(values, all, grid);
     if (found && trial.error >= best.error)
       return;
     found = true;
@@ -68,6 +88,7 @@ public:
 
 private:
   llvm::ArrayRef<float> values;
+  double all = 0; // Of their squares.
   bool found = false;
   QuantizedBlock best;
   NumberGrid by; // Numbers are rounded by this; their scale suits them best.
@@ -106,12 +127,16 @@ llvm::SmallVector<NumberGrid, 8> gridsFor(float low, float high,
 QuantizedBlock quantizeBlock(llvm::ArrayRef<float> given, BlockForm form,
                              llvm::MutableArrayRef<int8_t> numbers) {
   llvm::SmallVector<float, 256> values(given);
-  float low = 0, high = 0;
-  for (float &value : values) {
-    value = finite(value);
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
+  values.resize(llvm::alignTo(values.size(), lanes), 0.0f);
+  float lows[lanes] = {}, highs[lanes] = {};
+  for (size_t i = 0; i < values.size(); i += lanes)
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      float value = values[i + lane] = finite(values[i + lane]);
+      lows[lane] = std::min(lows[lane], value);
+      highs[lane] = std::max(highs[lane], value);
+    }
+  float low = *std::min_element(std::begin(lows), std::end(lows));
+  float high = *std::max_element(std::begin(highs), std::end(highs));
   Search search(values);
   for (const NumberGrid &grid : gridsFor(low, high, form))
     search.consider(grid);
