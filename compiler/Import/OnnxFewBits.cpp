@@ -1,6 +1,7 @@
 //===- OnnxFewBits.cpp - Weights of few bits ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Import/BlockedWeight.h"
 #include "compiler/Import/OpFamilies.h"
 #include "compiler/Import/Quantization.h"
 
@@ -86,11 +87,6 @@ Value widenedNibbles(NodeConverter &node, Value bytes, int64_t rows,
       {rows, count});
 }
 
-/// The shape of a weight of MatMulNBits.
-struct BlockedWeight {
-  int64_t rows, columns, bits, block, blocks;
-};
-
 std::optional<BlockedWeight> readBlockedWeight(NodeConverter &node) {
   BlockedWeight shape;
   shape.rows = node.intAttr("N");
@@ -134,7 +130,7 @@ Value blockZeroPoints(NodeConverter &node, const BlockedWeight &shape,
                       to);
 }
 
-/// y = A * W^T with W[n, k] = (B[n, k] - zero point) * scale, by block of k.
+/// y = A * W^T
 LogicalResult convertMatmulNBits(NodeConverter &node) {
   Value lhs = node.input(0), packed = node.input(1), scale = node.input(2);
   if (node.hasInput(4))
@@ -143,25 +139,8 @@ LogicalResult convertMatmulNBits(NodeConverter &node) {
   std::optional<BlockedWeight> shape = readBlockedWeight(node);
   if (!shape)
     return failure();
-  int64_t bytes = shape->blocks * shape->block * shape->bits / 8;
-  int64_t sizes[] = {shape->rows, shape->blocks, shape->block};
-  Value numbers = shape->bits == 4 ? nibblesOf(node, packed, sizes) : Value();
-  if (!numbers) {
-    packed = node.reshape(packed, node.sizes({shape->rows, bytes}));
-    numbers =
-        node.reshape(unpacked(node, packed, shape->bits), node.sizes(sizes));
-  }
-  scale = node.reshape(scale, node.sizes({shape->rows, shape->blocks, 1}));
-  Value zero = blockZeroPoints(node, *shape, node.optionalInput(3));
-  if (node.failed())
-    return failure();
   Value weight =
-      isa<FloatType>(node.elementOf(zero))
-          ? node.mul(node.sub(node.cast(numbers, node.elementOf(zero)), zero),
-                     scale)
-          : dequantized(node, numbers, scale, zero);
-  weight = node.reshape(
-      weight, node.sizes({shape->rows, shape->blocks * shape->block}));
+      blockedRows(node, *shape, packed, scale, node.optionalInput(3));
   weight = node.slice(weight, 1, node.size(0), node.size(shape->columns));
   Value y = node.matmul(lhs, node.transpose(weight, {1, 0}));
   if (Value bias = node.optionalInput(5))
@@ -270,6 +249,29 @@ LogicalResult convertGatherBlocks(NodeConverter &node) {
 }
 
 } // namespace
+
+Value blockedRows(NodeConverter &node, const BlockedWeight &shape, Value packed,
+                  Value scale, Value zeroPoint) {
+  int64_t bytes = shape.blocks * shape.block * shape.bits / 8;
+  int64_t sizes[] = {shape.rows, shape.blocks, shape.block};
+  Value numbers = shape.bits == 4 ? nibblesOf(node, packed, sizes) : Value();
+  if (!numbers) {
+    packed = node.reshape(packed, node.sizes({shape.rows, bytes}));
+    numbers =
+        node.reshape(unpacked(node, packed, shape.bits), node.sizes(sizes));
+  }
+  scale = node.reshape(scale, node.sizes({shape.rows, shape.blocks, 1}));
+  Value zero = blockZeroPoints(node, shape, zeroPoint);
+  if (node.failed())
+    return {};
+  Value weight =
+      isa<FloatType>(node.elementOf(zero))
+          ? node.mul(node.sub(node.cast(numbers, node.elementOf(zero)), zero),
+                     scale)
+          : dequantized(node, numbers, scale, zero);
+  return node.reshape(weight,
+                      node.sizes({shape.rows, shape.blocks * shape.block}));
+}
 
 ArrayRef<OpRow> fewBitsRows() {
   static constexpr OpRow rows[] = {

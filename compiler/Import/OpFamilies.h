@@ -21,6 +21,7 @@ llvm::ArrayRef<OpRow> determinantRows();    // OnnxDeterminant.cpp
 llvm::ArrayRef<OpRow> diffusionRows();      // OnnxDiffusion.cpp
 llvm::ArrayRef<OpRow> einsumRows();         // OnnxEinsum.cpp
 llvm::ArrayRef<OpRow> elementwiseRows();    // OnnxElementwise.cpp
+llvm::ArrayRef<OpRow> expertsRows();        // OnnxExperts.cpp
 llvm::ArrayRef<OpRow> fewBitsRows();        // OnnxFewBits.cpp
 llvm::ArrayRef<OpRow> fourierRows();        // OnnxFourier.cpp
 llvm::ArrayRef<OpRow> fusedAttentionRows(); // OnnxFusedAttention.cpp
