@@ -42,6 +42,8 @@ public:
       return failure();
     if (dims.size() != 2 && dims.size() != 3)
       return node.invalid("the input must have rank 2 or 3");
+    if (!isa<FloatType>(node.elementOf(x)))
+      return node.invalid("the input must be of floats");
     std::optional<int64_t> columns = dims.back().asConstant();
     if (!columns || *columns < 1)
       return node.unsupported("the last size of the input is not known");
@@ -49,14 +51,15 @@ public:
     Expr tokens = dims.size() == 2 ? dims[0] : dims[0] * dims[1];
     if (failed(readSizes()))
       return failure();
-    x = node.reshape(x, {tokens, dims.back()});
+    Type element = node.elementOf(x);
+    x = node.reshape(wide(x), {tokens, dims.back()});
     Value gates = chosen(tokens);
     Value y = product(activated(x), down, gateOf.rows);
     // [experts, tokens, 1]
     gates = node.unsqueeze(node.transpose(gates, {1, 0}), 2);
     y = node.reduce(node.mul(y, gates), {0}, graph::ReduceKind::Sum,
                     /*keepDims=*/false);
-    return node.output(node.reshape(y, dims));
+    return node.output(node.cast(node.reshape(y, dims), element));
   }
 
 private:
@@ -67,6 +70,11 @@ private:
   static constexpr LayerInputs quantized[] = {
       {2, 3, 4, 11}, {5, 6, 7, 12}, {8, 9, 10, 13}};
   static constexpr unsigned routerWeights = 14, firstGlobalScale = 15;
+
+  /// In f32, in which mixtures are computed whatever they come as.
+  Value wide(Value value) {
+    return node.failed() ? Value() : node.cast(value, node.f32());
+  }
 
   LogicalResult readForm() {
     activation = node.stringAttr("activation_type", "relu");
@@ -233,14 +241,15 @@ private:
   /// What a token makes of each expert it chose, zero of the others: [tokens,
   /// experts].
   Value chosen(Expr tokens) {
-    Value router = node.input(1);
+    Value router = wide(node.input(1));
     Emitter::Exprs all = {tokens, node.size(experts)};
     if (node.failed() || failed(fits(router, all, "router_probs")))
       return {};
     Value weights = node.softmax(router, 1);
     Value taken;
     if (Value given = isQuantized ? node.optionalInput(routerWeights) : Value())
-      taken = succeeded(fits(given, all, "router_weights")) ? given : Value();
+      taken =
+          succeeded(fits(given, all, "router_weights")) ? wide(given) : Value();
     Emitter::Exprs dims = {tokens, node.size(count)};
     if (node.failed())
       return {};
@@ -321,8 +330,9 @@ private:
 
   /// x * transpose(weight) + bias of each expert, for `columns` columns.
   Value product(Value x, const Layer &layer, int64_t columns) {
-    Value y = node.matmul(x, node.transpose(rows(layer, columns), {0, 2, 1}));
-    return layer.bias ? node.add(y, node.unsqueeze(layer.bias, 1)) : y;
+    Value weights = wide(rows(layer, columns));
+    Value y = node.matmul(x, node.transpose(weights, {0, 2, 1}));
+    return layer.bias ? node.add(y, node.unsqueeze(wide(layer.bias), 1)) : y;
   }
 
   /// The weights of a layer, [experts, rows, columns].
@@ -341,7 +351,8 @@ private:
     BlockedWeight shape = {experts * layer.rows, columns, layer.bits, each,
                            columns / each};
     return node.reshape(
-        blockedRows(node, shape, layer.weight, layer.scale, layer.zero), dims);
+        blockedRows(node, shape, layer.weight, wide(layer.scale), layer.zero),
+        dims);
   }
 
   NodeConverter &node;

@@ -136,12 +136,26 @@ bool widensVector(Operation *op) {
   return isa<graph::DequantizeOp>(op) && graph::getRank(op->getResult(0)) == 1;
 }
 
+/// Whether an op makes many of one number, for others to be put among them. As
+/// a weight they would be no less work, and nobody would see that they are
+/// zeros (see SkipExperts.cpp).
+bool fillsScatter(Operation *op) {
+  auto broadcast = dyn_cast<graph::BroadcastOp>(op);
+  std::optional<int64_t> bytes = bytesOf(op->getResult(0));
+  return broadcast && bytes && *bytes > inlineBytes &&
+         countOf(broadcast.getInput()) == 1 &&
+         llvm::all_of(op->getUsers(), [&](Operation *user) {
+           auto scatter = dyn_cast<graph::ScatterElementsOp>(user);
+           return scatter && scatter.getInput() == broadcast.getResult();
+         });
+}
+
 /// Whether an op computes the same at compile time as at run time.
 bool mayFold(Operation *op) {
   kernel::Role role = kernel::roleOf(op);
   if (op->getNumResults() != 1 || widensFactor(op) || isOfQuantizedRhs(op) ||
-      role == kernel::Role::Foreign || role == kernel::Role::Constant ||
-      op->getNumOperands() == 0)
+      fillsScatter(op) || role == kernel::Role::Foreign ||
+      role == kernel::Role::Constant || op->getNumOperands() == 0)
     return false;
   return llvm::all_of(op->getOperands(), isWeightOrConstant);
 }

@@ -3,9 +3,9 @@
 //
 // Files have quantized weights in many forms: numbers [N, K] or [K, N], a scale
 // for all, for each column or for each block of k, as tensors of two axes or
-// three. Products by them are given one form (see dialects/Kernel/
-// QuantizedRhs.h), whose three tensors are weights that kernels read as they
-// are packed.
+// three; experts' are [E * N, K]. Products by them are given one form (see
+// dialects/Kernel/ QuantizedRhs.h), whose three tensors are weights that
+// kernels read as they are packed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +37,7 @@ SmallVector<int64_t> shapeOf(Value value) {
 struct Lie {
   bool isDepthInner;
   int64_t columns, blocks, block;
+  int64_t batches = 0; // Whose columns lie behind each other; 0: no batches.
 
   SmallVector<int64_t> shape() const {
     return isDepthInner ? SmallVector<int64_t>{columns, blocks, block}
@@ -73,12 +74,14 @@ private:
       return "the product is not one of f32";
     SmallVector<int64_t> matrix = shapeOf(op.getRhs());
     SmallVector<int64_t> stored = shapeOf(dequantize.getInput());
-    if (matrix.size() != 2 || llvm::is_contained(stored, int64_t(0)))
-      return "it is no matrix";
+    if (matrix.size() > 3 || llvm::is_contained(stored, int64_t(0)))
+      return "it is no matrix, nor one for each batch";
     if (graph::getElementType(dequantize.getInput()).getIntOrFloatBitWidth() !=
         8)
       return "its numbers have more than 8 bits";
-    std::optional<Lie> lie = lieOf(matrix, stored, view);
+    std::optional<Lie> lie = matrix.size() == 3
+                                 ? lieOfBatches(matrix, stored, view)
+                                 : lieOf(matrix, stored, view);
     if (!lie)
       return "its numbers do not lie in memory as a matrix";
     if (lie->blocks > 1 && !isBlock(lie->block))
@@ -86,6 +89,7 @@ private:
     QuantizedWeight weight;
     weight.block = lie->block;
     weight.blocks = lie->blocks;
+    weight.batches = lie->batches;
     size_t rank = stored.size();
     weight.scales = sideOf(dequantize.getScale(), *lie, rank);
     if (!weight.scales)
@@ -101,7 +105,7 @@ private:
     OpBuilder builder(op);
     Value before = op.getRhs();
     op.getRhsMutable().assign(
-        quantizedRhs(builder, op.getLoc(), weight, matrix[0]));
+        quantizedRhs(builder, op.getLoc(), weight, matrix[matrix.size() - 2]));
     eraseUnused(before.getDefiningOp());
     return "";
   }
@@ -134,6 +138,23 @@ private:
       lie.blocks = stored[lie.isDepthInner ? 1 : 0];
     return lie.blocks * lie.block >= matrix[0] ? std::optional(lie)
                                                : std::nullopt;
+  }
+
+  /// `matrix` is [E, K, N], which the view sees in [E * N, blocks, block].
+  static std::optional<Lie> lieOfBatches(ArrayRef<int64_t> matrix,
+                                         ArrayRef<int64_t> stored,
+                                         const kernel::StridedView &view) {
+    int64_t batches = matrix[0], depth = matrix[1], columns = matrix[2];
+    int64_t strides[] = {columns * depth, 1, depth};
+    for (auto [size, stride, own] : llvm::zip(matrix, strides, view.strides))
+      if (size != 1 && !own.isConstant(stride))
+        return std::nullopt;
+    // A matrix begins with a word.
+    if (!view.offset.isConstant(0) || stored.size() != 3 ||
+        stored[0] != batches * columns || stored[1] * stored[2] != depth ||
+        depth % blockStep != 0)
+      return std::nullopt;
+    return Lie{true, batches * columns, stored[1], stored[2], batches};
   }
 
   /// The number that all elements are; nullopt for others.
@@ -214,9 +235,27 @@ private:
   }
 
   const Weight *turned(const Weight *weight, const Lie &lie) {
+    if (weight && lie.batches > 0)
+      weight = batchesInRows(*weight, lie.batches);
     return weight && lie.isDepthInner
                ? weights.addTransposed(weight->name, *weight)
                : weight;
+  }
+
+  /// [E * N, width] as [N, E * width].
+  const Weight *batchesInRows(const Weight &weight, int64_t batches) {
+    int64_t rows = weight.shape[0] / batches;
+    size_t width = weight.bytes().size() / size_t(weight.shape[0]);
+    std::vector<char> bytes;
+    bytes.reserve(weight.bytes().size());
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t batch = 0; batch < batches; ++batch)
+        llvm::append_range(
+            bytes,
+            weight.bytes().slice(size_t(batch * rows + row) * width, width));
+    return added(weights.addOwned(weight.name, weight.elementType,
+                                  {rows, batches * weight.shape[1]},
+                                  std::move(bytes)));
   }
 
   static const Weight *added(llvm::Expected<const Weight *> weight) {

@@ -28,8 +28,9 @@ class Block:
     """A graph under construction. `g("Add", a, b)` adds a node and gives the
     name of its result; operands that are no names become constants."""
 
-    def __init__(self, opset=20, prefix=""):
-        self.opset, self.prefix = opset, prefix
+    def __init__(self, opset=20, prefix="", new_ops=()):
+        """`new_ops`: how ONNX's evaluator does operators of other domains."""
+        self.opset, self.prefix, self.new_ops = opset, prefix, list(new_ops)
         self.random = numpy.random.default_rng(7)
         self.nodes, self.inputs, self.outputs, self.weights = [], [], [], []
         self.feeds = []
@@ -87,15 +88,18 @@ class Block:
             [helper.make_tensor_value_info(name, number(dtype), None)
              for name, dtype in zip(self.outputs, types)],
             self.weights)
+        domains = sorted({each.op_domain for each in self.new_ops})
         return helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", self.opset)],
+            graph, opset_imports=[helper.make_opsetid("", self.opset)]
+            + [helper.make_opsetid(domain, 1) for domain in domains],
             ir_version=10)
 
     def write(self, folder):
         """Writes the model and, by ONNX's own evaluator, its results."""
         folder = pathlib.Path(folder)
         evaluator = ReferenceEvaluator(
-            self.model([numpy.dtype("float32")] * len(self.outputs)))
+            self.model([numpy.dtype("float32")] * len(self.outputs)),
+            new_ops=self.new_ops)
         for i, feed in enumerate(self.feeds):
             data = folder / f"test_data_set_{i}"
             data.mkdir(parents=True)

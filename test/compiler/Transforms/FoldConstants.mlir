@@ -252,3 +252,20 @@ func.func @vector() -> (tensor<3072xf32>, tensor<64x96xf32>) {
   %1 = graph.dequantize %t, %s, %z : (tensor<64x96xui8>, tensor<f32>, tensor<ui8>) -> tensor<64x96xf32>
   return %0, %1 : tensor<3072xf32>, tensor<64x96xf32>
 }
+
+// -----
+
+// Zeros that a scatter writes among stay what they are; others become a weight.
+// CHECK-LABEL: @zeros
+// CHECK:      %[[Z:.*]] = graph.broadcast
+// CHECK-NEXT: %[[S:.*]] = graph.scatter_elements %[[Z]]
+// CHECK-NEXT: %[[F:.*]] = graph.weight {name = "folded{{.*}}-> tensor<40x8xf32>
+// CHECK-NEXT: return %[[S]], %[[F]]
+func.func @zeros(%i: tensor<40x2xi64>, %u: tensor<40x2xf32>) -> (tensor<40x8xf32>, tensor<40x8xf32>) {
+  %0 = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %1 = graph.broadcast %0 : (tensor<f32>) -> tensor<40x8xf32>
+  %2 = graph.scatter_elements %1, %i, %u {axis = 1 : i64, kind = #graph<scatter_kind assign>}
+      : (tensor<40x8xf32>, tensor<40x2xi64>, tensor<40x2xf32>) -> tensor<40x8xf32>
+  %3 = graph.broadcast %0 : (tensor<f32>) -> tensor<40x8xf32>
+  return %2, %3 : tensor<40x8xf32>, tensor<40x8xf32>
+}

@@ -107,3 +107,45 @@ func.func @activation(%x: tensor<4x32xf32>, %q: tensor<32x8xi8>) -> tensor<4x8xf
   %1 = graph.matmul %x, %0 : (tensor<4x32xf32>, tensor<32x8xf32>) -> tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
 }
+
+// -----
+
+// A matrix for each batch: columns of one behind those of another become rows
+// of all.
+// CHECK-LABEL: @batches
+// CHECK:      %[[Q:.*]] = graph.weight {{.*}} -> tensor<96x8xi8>
+// CHECK-NEXT: %[[Q3:.*]] = graph.reshape %[[Q]] : (tensor<96x8xi8>) -> tensor<6x16x8xi8>
+// CHECK-NEXT: %[[S:.*]] = graph.weight {{.*}} -> tensor<6x8xf32>
+// CHECK-NEXT: %[[S3:.*]] = graph.reshape %[[S]] : (tensor<6x8xf32>) -> tensor<6x1x8xf32>
+// CHECK:      %[[D:.*]] = graph.dequantize %[[Q3]], %[[S3]], {{.*}} -> tensor<6x16x8xf32>
+// CHECK-NEXT: %[[W:.*]] = graph.reshape %[[D]] : (tensor<6x16x8xf32>) -> tensor<3x32x8xf32>
+// CHECK-NEXT: graph.matmul %arg0, %[[W]]
+func.func @batches(%x: tensor<4x32xf32>) -> tensor<3x4x8xf32> {
+  %q = graph.constant {value = dense<3> : tensor<24x2x16xi8>} : () -> tensor<24x2x16xi8>
+  %s = graph.constant {value = dense<0.5> : tensor<24x2x1xf32>} : () -> tensor<24x2x1xf32>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %0 = graph.dequantize %q, %s, %z
+      : (tensor<24x2x16xi8>, tensor<24x2x1xf32>, tensor<i8>) -> tensor<24x2x16xf32>
+  %1 = graph.reshape %0 : (tensor<24x2x16xf32>) -> tensor<3x8x32xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1>} : (tensor<3x8x32xf32>) -> tensor<3x32x8xf32>
+  %3 = graph.matmul %x, %2 : (tensor<4x32xf32>, tensor<3x32x8xf32>) -> tensor<3x4x8xf32>
+  return %3 : tensor<3x4x8xf32>
+}
+
+// -----
+
+// Matrices that do not begin with a word each.
+// CHECK-LABEL: @odd_batches
+// CHECK:      graph.dequantize %{{.*}} : (tensor<24x1x24xi8>
+// WHY: its weight is dequantized in memory: its numbers do not lie in memory as a matrix
+func.func @odd_batches(%x: tensor<4x24xf32>) -> tensor<3x4x8xf32> {
+  %q = graph.constant {value = dense<3> : tensor<24x1x24xi8>} : () -> tensor<24x1x24xi8>
+  %s = graph.constant {value = dense<0.5> : tensor<24x1x1xf32>} : () -> tensor<24x1x1xf32>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %0 = graph.dequantize %q, %s, %z
+      : (tensor<24x1x24xi8>, tensor<24x1x1xf32>, tensor<i8>) -> tensor<24x1x24xf32>
+  %1 = graph.reshape %0 : (tensor<24x1x24xf32>) -> tensor<3x8x24xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1>} : (tensor<3x8x24xf32>) -> tensor<3x24x8xf32>
+  %3 = graph.matmul %x, %2 : (tensor<4x24xf32>, tensor<3x24x8xf32>) -> tensor<3x4x8xf32>
+  return %3 : tensor<3x4x8xf32>
+}
