@@ -193,8 +193,11 @@ private:
 
   Value rowsOf(Value value, int64_t start, int64_t step, int64_t rows) {
     Emitter::Exprs dims = node.dimsOf(value);
-    if (node.failed() || dims.size() < 2) {
-      (void)node.invalid("what belongs to fc1 must have rank 2 at least");
+    if (node.failed())
+      return {};
+    if (dims.size() < 2 || !dims[0].isConstant(experts) ||
+        !dims[1].isConstant(up.rows)) {
+      (void)node.invalid("what comes with fc1 must have its experts and rows");
       return {};
     }
     if (Value stored = storedRowsOf(value, start, step, rows))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds graphs of one block and writes them with data as test models."""
 import pathlib
+import subprocess
 
 import numpy
 import onnx
@@ -115,3 +116,16 @@ class Block:
                         proto.SerializeToString())
         types = [numpy.asarray(result).dtype for result in results]
         onnx.save(self.model(types), folder / "model.onnx")
+
+
+def verified(tenon, folders, driver):
+    """Whether all models agree with their data, on the CPU and on the GPU that
+    the driver simulates."""
+    good = True
+    for device in ([], ["--device", "cuda", "--cuda-driver", driver]):
+        result = subprocess.run([tenon, "verify", *device, *folders],
+                                capture_output=True, text=True, timeout=300)
+        print(result.stdout, result.stderr)
+        wanted = f"{len(folders)} passed, 0 failed, 0 unsupported"
+        good &= result.returncode == 0 and wanted in result.stdout
+    return good

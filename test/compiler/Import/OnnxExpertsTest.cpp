@@ -108,6 +108,14 @@ TEST_F(OnnxExpertsTest, FusedRowsAreTwoForEach) {
   expectReason("fc1 must have two rows for each of fc2's columns");
 }
 
+TEST_F(OnnxExpertsTest, FusedRowsHaveABiasEach) {
+  auto *made = mixture({x(), router(), floats({2, 2, 2}, Numbers(8)),
+                        floats({2, 1}, Numbers(2)), down()});
+  addText(made, "activation_type", "swiglu");
+  addInt(made, "swiglu_fusion", 2);
+  expectReason("what comes with fc1 must have its experts and rows");
+}
+
 TEST_F(OnnxExpertsTest, RowsApartAreOfAThirdLayer) {
   addText(mixture(), "activation_type", "swiglu");
   expectReason("swiglu that is not fused needs fc3");
