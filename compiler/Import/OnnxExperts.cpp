@@ -25,6 +25,7 @@ struct LayerInputs {
 /// (0: as they are), of QMoE with scales and zero points [experts, rows,
 /// blocks], and a bias [experts, rows]. All but the weight may be null.
 struct Layer {
+  StringRef name;
   Value weight, scale, zero, bias;
   int64_t bits = 0;
   int64_t rows = 0;
@@ -45,8 +46,10 @@ public:
     if (!isa<FloatType>(node.elementOf(x)))
       return node.invalid("the input must be of floats");
     std::optional<int64_t> columns = dims.back().asConstant();
-    if (!columns || *columns < 1)
+    if (!columns)
       return node.unsupported("the last size of the input is not known");
+    if (*columns < 1)
+      return node.invalid("the input has no columns");
     hidden = *columns;
     Expr tokens = dims.size() == 2 ? dims[0] : dims[0] * dims[1];
     if (failed(readSizes()))
@@ -144,6 +147,7 @@ private:
       return i < 0 ? Value() : node.optionalInput(unsigned(i));
     };
     Layer result;
+    result.name = name;
     result.weight = node.input(unsigned(at.weight));
     result.bias = optional(at.bias);
     if (isQuantized) {
@@ -341,9 +345,14 @@ private:
   /// The weights of a layer, [experts, rows, columns].
   Value rows(const Layer &layer, int64_t columns) {
     Emitter::Exprs dims = node.sizes({experts, layer.rows, columns});
+    if (node.failed())
+      return {};
     if (!isQuantized) {
-      if (!node.failed() && node.dimsOf(layer.weight) != dims)
-        (void)node.invalid("a layer has not as many columns as meet it");
+      if (!isa<FloatType>(node.elementOf(layer.weight)))
+        (void)node.invalid(layer.name + " must be of floats");
+      if (node.dimsOf(layer.weight) != dims)
+        (void)node.invalid(layer.name + " must have " + Twine(columns) +
+                           " columns, as many as meet it");
       return layer.weight;
     }
     int64_t each = block == 0 ? columns : block;
@@ -351,11 +360,37 @@ private:
       (void)node.invalid("block_size must divide the columns of all layers");
       return {};
     }
+    int64_t blocks = columns / each;
+    if (!node.elementOf(layer.weight).isUnsignedInteger(8) ||
+        columns * layer.bits % 8 != 0 ||
+        !node.dimOf(layer.weight, 2).isConstant(columns * layer.bits / 8))
+      return problem(layer, "must have the bytes of " + Twine(columns) +
+                                " numbers of " + Twine(layer.bits) +
+                                " bits in each row");
+    if (!isa<FloatType>(node.elementOf(layer.scale)) ||
+        !hasShape(layer.scale, layer.rows, blocks))
+      return problem(layer, "must have a scale for each row and block");
+    int64_t spared = (blocks * layer.bits + 7) / 8;
+    if (layer.zero && !hasShape(layer.zero, layer.rows, spared))
+      return problem(layer, "must have a zero point for each row and block");
     BlockedWeight shape = {experts * layer.rows, columns, layer.bits, each,
-                           columns / each};
+                           blocks};
     return node.reshape(
         blockedRows(node, shape, layer.weight, wide(layer.scale), layer.zero),
         dims);
+  }
+
+  Value problem(const Layer &layer, const Twine &what) {
+    (void)node.invalid(layer.name + " " + what);
+    return {};
+  }
+
+  /// [experts, rows, last], the last left out where there are no blocks.
+  bool hasShape(Value value, int64_t rows, int64_t last) {
+    SmallVector<int64_t> shape = {experts, rows};
+    if (block != 0)
+      shape.push_back(last);
+    return node.dimsOf(value) == node.sizes(shape);
   }
 
   NodeConverter &node;

@@ -93,7 +93,7 @@ TEST_F(OnnxExpertsTest, EachTokenHasARouter) {
 
 TEST_F(OnnxExpertsTest, LayersMeet) {
   mixture({x(), router(), floats({2, 1, 3}, Numbers(6)), {}, down()});
-  expectReason("a layer has not as many columns as meet it");
+  expectReason("fc1 must have 2 columns, as many as meet it");
 }
 
 TEST_F(OnnxExpertsTest, LayersHaveTheSameExperts) {
@@ -134,6 +134,16 @@ TEST_F(OnnxExpertsTest, SparseMixersAreRefused) {
 TEST_F(OnnxExpertsTest, FloatsOfFewBitsAreRefused) {
   addText(quantized(), "quant_type", "fp4");
   expectReason("weights of the type 'fp4' are not supported");
+}
+
+TEST_F(OnnxExpertsTest, NumbersFillTheirRows) {
+  addInt(quantized(), "fc1_expert_weight_bits", 4);
+  expectReason("fc1 must have the bytes of 2 numbers of 4 bits in each row");
+}
+
+TEST_F(OnnxExpertsTest, ZeroPointsAreOfRows) {
+  quantized({{}, {}, {}, {}, bytes({2, 2}, {0, 0, 0, 0})});
+  expectReason("fc1 must have a zero point for each row and block");
 }
 
 TEST_F(OnnxExpertsTest, BlocksDivideTheColumns) {
