@@ -137,16 +137,26 @@ Value Emitter::tensor(const TensorData &data, StringRef name) {
   if (isSmall)
     return noted(
         emit<graph::ConstantOp>({}, attr("value", denseOf(data)), type));
-  auto weight = data.isNarrow
-                    ? state.weights.addOwned(name, narrowed(data.elementType),
-                                             data.shape, inNibbles(data.bytes))
-                    : state.weights.add(name, data.elementType, data.shape,
-                                        data.bytes, data.owner);
-  if (!weight) {
-    (void)invalid(llvm::toString(weight.takeError()));
+  auto added = data.isNarrow
+                   ? state.weights.addOwned(name, narrowed(data.elementType),
+                                            data.shape, inNibbles(data.bytes))
+                   : state.weights.add(name, data.elementType, data.shape,
+                                       data.bytes, data.owner);
+  return noted(weight(std::move(added), type));
+}
+
+Value Emitter::weight(llvm::Expected<const Weight *> added,
+                      RankedTensorType type) {
+  if (!added) {
+    (void)invalid(llvm::toString(added.takeError()));
     return {};
   }
-  return noted(emit<graph::WeightOp>({}, text("name", (*weight)->name), type));
+  return emit<graph::WeightOp>({}, text("name", (*added)->name), type);
+}
+
+const Weight *Emitter::weightOf(Value value) const {
+  auto op = value ? value.getDefiningOp<graph::WeightOp>() : graph::WeightOp();
+  return op ? state.weights.lookup(op.getName()) : nullptr;
 }
 
 Value Emitter::sizesVector(ArrayRef<Expr> values, Type element) {

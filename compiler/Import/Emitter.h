@@ -203,6 +203,11 @@ public:
   /// is the same wherever the tensor is read.
   mlir::Value tensor(const onnx::TensorProto &proto, llvm::StringRef name);
   mlir::Value tensor(const TensorData &data, llvm::StringRef name);
+  /// What the store has added, as a value; a problem where it refused.
+  mlir::Value weight(llvm::Expected<const Weight *> added,
+                     mlir::RankedTensorType type);
+  /// The weight that a value is; null for others.
+  const Weight *weightOf(mlir::Value value) const;
   /// Sizes as an i64 (or other integer) vector.
   mlir::Value sizesVector(llvm::ArrayRef<Expr> values, mlir::Type element = {});
 

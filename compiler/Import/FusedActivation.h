@@ -16,6 +16,10 @@ using ActivationNumber = llvm::function_ref<double(llvm::StringRef, double)>;
 mlir::Value activated(NodeConverter &node, mlir::Value x, llvm::StringRef name,
                       ActivationNumber number);
 
+/// x * sigmoid(alpha * x)
+mlir::Value swishOf(NodeConverter &node, mlir::Value x, double alpha = 1);
+mlir::Value geluOf(NodeConverter &node, mlir::Value x, graph::GeluKind kind);
+
 } // namespace tenon
 
 #endif // TENON_COMPILER_IMPORT_FUSEDACTIVATION_H

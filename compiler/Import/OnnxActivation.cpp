@@ -89,9 +89,7 @@ Value mish(NodeConverter &node, Value x, ActivationNumber) {
 }
 
 Value swish(NodeConverter &node, Value x, ActivationNumber number) {
-  double alpha = number("alpha", 1.0);
-  Value scaled = alpha == 1.0 ? x : node.mul(x, alpha);
-  return node.mul(x, node.emit<graph::SigmoidOp>(scaled));
+  return swishOf(node, x, number("alpha", 1.0));
 }
 
 Value hardSigmoidOf(NodeConverter &node, Value x, double alpha, double beta) {
@@ -144,14 +142,6 @@ LogicalResult convertPRelu(NodeConverter &node) {
   return node.output(result);
 }
 
-Value geluOf(NodeConverter &node, Value x, graph::GeluKind kind) {
-  if (!x)
-    return {};
-  return node.emit<graph::GeluOp>(
-      {x}, {node.attr("kind", graph::GeluKindAttr::get(node.context(), kind))},
-      x.getType());
-}
-
 LogicalResult convertGelu(NodeConverter &node) {
   std::string approximate = node.stringAttr("approximate", "none");
   if (approximate != "none" && approximate != "tanh")
@@ -176,11 +166,23 @@ LogicalResult convertQuickGelu(NodeConverter &node) {
   // The attribute is a float: 1.702 arrives with its rounding error.
   if (std::abs(alpha - 1.702) < 1e-6)
     return node.output(geluOf(node, x, graph::GeluKind::Quick));
-  return node.output(
-      node.mul(x, node.emit<graph::SigmoidOp>(node.mul(x, alpha))));
+  return node.output(swishOf(node, x, alpha));
 }
 
 } // namespace
+
+Value swishOf(NodeConverter &node, Value x, double alpha) {
+  Value scaled = alpha == 1.0 ? x : node.mul(x, alpha);
+  return node.mul(x, node.emit<graph::SigmoidOp>(scaled));
+}
+
+Value geluOf(NodeConverter &node, Value x, graph::GeluKind kind) {
+  if (!x)
+    return {};
+  return node.emit<graph::GeluOp>(
+      {x}, {node.attr("kind", graph::GeluKindAttr::get(node.context(), kind))},
+      x.getType());
+}
 
 Value activated(NodeConverter &node, Value x, StringRef name,
                 ActivationNumber number) {

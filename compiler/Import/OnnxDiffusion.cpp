@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Import/FusedActivation.h"
 #include "compiler/Import/OpFamilies.h"
 
 using namespace mlir;
@@ -54,7 +55,7 @@ LogicalResult outputNormalized(NodeConverter &node, Value x) {
   y = node.mul(node.cast(y, node.f32()), perChannel(node.input(1)));
   y = node.add(y, perChannel(node.input(2)));
   if (activation)
-    y = node.mul(y, node.emit<graph::SigmoidOp>({y}));
+    y = swishOf(node, y);
   node.setOutput(0, node.cast(y, element));
   return node.result();
 }

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Import/BlockedWeight.h"
+#include "compiler/Import/FusedActivation.h"
 #include "compiler/Import/OpFamilies.h"
 
 using namespace mlir;
@@ -52,12 +53,12 @@ public:
       return node.invalid("the input has no columns");
     hidden = *columns;
     Expr tokens = dims.size() == 2 ? dims[0] : dims[0] * dims[1];
-    if (failed(readSizes()))
+    if (failed(readLayers()))
       return failure();
     Type element = node.elementOf(x);
     x = node.reshape(wide(x), {tokens, dims.back()});
     Value gates = chosen(tokens);
-    Value y = product(activated(x), down, gateOf.rows);
+    Value y = product(activated(x), down, gate.rows);
     // [experts, tokens, 1]
     gates = node.unsqueeze(node.transpose(gates, {1, 0}), 2);
     y = node.reduce(node.mul(y, gates), {0}, graph::ReduceKind::Sum,
@@ -104,31 +105,28 @@ private:
   }
 
   /// The layers, and that their sizes fit.
-  LogicalResult readSizes() {
-    up = layer(0, "fc1");
+  LogicalResult readLayers() {
+    Layer up = layer(0, "fc1");
     down = layer(1, "fc2");
     if (node.failed())
       return failure();
-    bool isGated = activation == "swiglu" && fusion != 0;
-    if (isGated && up.rows % 2 != 0)
-      return node.invalid("fc1 must have two rows for each of fc2's columns");
-    if (isGated) {
-      int64_t half = up.rows / 2;
-      gateOf = fusion == 1 ? rowsOf(up, 0, 2, half) : rowsOf(up, 0, 1, half);
-      linearOf =
-          fusion == 1 ? rowsOf(up, 1, 2, half) : rowsOf(up, half, 1, half);
-    } else {
-      gateOf = up;
-    }
-    bool hasThird = node.hasInput(inputsOf(2).weight);
-    if (hasThird && (activation != "swiglu" || fusion != 0))
-      return node.unsupported("fc3 is only supported with unfused swiglu");
-    if (activation == "swiglu" && fusion == 0) {
-      if (!hasThird)
-        return node.invalid("swiglu that is not fused needs fc3");
-      linearOf = layer(2, "fc3");
-      if (!node.failed() && linearOf->rows != up.rows)
+    bool isGated = activation == "swiglu";
+    if (node.hasInput(inputsOf(2).weight) != (isGated && fusion == 0))
+      return isGated && fusion == 0
+                 ? node.invalid("swiglu that is not fused needs fc3")
+                 : node.unsupported(
+                       "fc3 is only supported with unfused swiglu");
+    gate = up;
+    if (isGated && fusion == 0) {
+      linear = layer(2, "fc3");
+      if (!node.failed() && linear.rows != up.rows)
         return node.invalid("fc3 must have as many rows as fc1");
+    } else if (isGated) {
+      if (up.rows % 2 != 0)
+        return node.invalid("fc1 must have two rows for each of fc2's columns");
+      int64_t half = up.rows / 2, step = fusion == 1 ? 2 : 1;
+      gate = rowsOf(up, 0, step, half);
+      linear = rowsOf(up, fusion == 1 ? 1 : half, step, half);
     }
     if (!node.failed() && down.rows != hidden)
       return node.invalid("fc2 must have as many rows as the input columns");
@@ -170,21 +168,28 @@ private:
     if (node.failed())
       return result;
     if (sizes.size() != 3 || llvm::is_contained(sizes, 0)) {
-      (void)node.invalid(name + " must have rank 3 and known sizes");
+      problem(result, "must have rank 3 and known sizes");
       return result;
     }
     if (experts == 0)
       experts = sizes[0];
     result.rows = sizes[1];
     if (sizes[0] != experts)
-      (void)node.invalid(name + " must have as many experts as fc1");
+      problem(result, "must have as many experts as fc1");
     return result;
   }
 
   /// Every `step`th row of all experts.
   Layer rowsOf(const Layer &whole, int64_t start, int64_t step, int64_t rows) {
     auto some = [&](Value value) {
-      return value ? rowsOf(value, start, step, rows) : Value();
+      Emitter::Exprs dims = node.dimsOf(value);
+      if (!value || node.failed())
+        return Value();
+      if (dims.size() >= 2 && dims[0].isConstant(experts) &&
+          dims[1].isConstant(whole.rows))
+        return rowsOf(value, start, step, rows);
+      (void)node.invalid("what comes with fc1 must have its experts and rows");
+      return Value();
     };
     Layer part = whole;
     part.weight = some(whole.weight);
@@ -196,19 +201,11 @@ private:
   }
 
   Value rowsOf(Value value, int64_t start, int64_t step, int64_t rows) {
-    Emitter::Exprs dims = node.dimsOf(value);
-    if (node.failed())
-      return {};
-    if (dims.size() < 2 || !dims[0].isConstant(experts) ||
-        !dims[1].isConstant(up.rows)) {
-      (void)node.invalid("what comes with fc1 must have its experts and rows");
-      return {};
-    }
     if (Value stored = storedRowsOf(value, start, step, rows))
       return stored;
     if (step == 1)
       return node.slice(value, 1, node.size(start), node.size(rows));
-    Emitter::Exprs apart = dims;
+    Emitter::Exprs apart = node.dimsOf(value);
     apart[1] = node.size(rows);
     apart.insert(apart.begin() + 2, node.size(step));
     value = node.reshape(value, apart);
@@ -218,9 +215,7 @@ private:
 
   /// The same of a weight, as one; null for other values.
   Value storedRowsOf(Value value, int64_t start, int64_t step, int64_t rows) {
-    auto op = value.getDefiningOp<graph::WeightOp>();
-    const Weight *weight =
-        op ? node.state.weights.lookup(op.getName()) : nullptr;
+    const Weight *weight = node.weightOf(value);
     if (!weight || weight->isMade() || node.isNarrow(value))
       return {};
     SmallVector<int64_t> shape(weight->shape);
@@ -236,13 +231,8 @@ private:
     shape[1] = rows;
     auto added = node.state.weights.addOwned(weight->name, weight->elementType,
                                              shape, std::move(bytes));
-    if (!added) {
-      (void)node.invalid(llvm::toString(added.takeError()));
-      return {};
-    }
-    return node.emit<graph::WeightOp>(
-        {}, node.text("name", (*added)->name),
-        RankedTensorType::get(shape, node.elementOf(value)));
+    return node.weight(std::move(added),
+                       RankedTensorType::get(shape, node.elementOf(value)));
   }
 
   /// What a token makes of each expert it chose, zero of the others: [tokens,
@@ -296,43 +286,35 @@ private:
 
   /// The hidden layer, [experts, tokens, columns of fc2].
   Value activated(Value x) {
-    Value gate = product(x, gateOf, hidden);
-    if (node.failed())
-      return {};
-    if (activation == "identity")
-      return gate;
+    Value y = product(x, gate, hidden);
+    if (node.failed() || activation == "identity")
+      return y;
     if (activation == "relu")
-      return node.maximum(gate, 0.0);
+      return node.maximum(y, 0.0);
     if (activation == "silu")
-      return silu(gate, 1);
+      return swishOf(node, y);
     if (activation == "gelu")
-      return node.emit<graph::GeluOp>(
-          {gate},
-          {node.attr("kind", graph::GeluKindAttr::get(node.context(),
-                                                      graph::GeluKind::Tanh))},
-          gate.getType());
-    if (activation != "swiglu") {
-      (void)node.unsupported("the activation '" + activation +
-                                 "' is not supported",
-                             "known are relu, gelu, silu, swiglu and identity");
-      return {};
-    }
-    Value linear = product(x, *linearOf, hidden);
+      return geluOf(node, y, graph::GeluKind::Tanh);
+    if (activation == "swiglu")
+      return swiglu(y, product(x, linear, hidden));
+    (void)node.unsupported("the activation '" + activation +
+                               "' is not supported",
+                           "known are relu, gelu, silu, swiglu and identity");
+    return {};
+  }
+
+  Value swiglu(Value x, Value factor) {
     if (node.hasAttr("swiglu_limit")) {
       double limit = node.floatAttr("swiglu_limit", 0);
       if (!(limit >= 0))
         (void)node.invalid("swiglu_limit must not be negative");
-      gate = node.minimum(gate, limit);
-      linear = node.maximum(node.minimum(linear, limit), -limit);
+      x = node.minimum(x, limit);
+      factor = node.maximum(node.minimum(factor, limit), -limit);
     }
     if (double beta = node.floatAttr("activation_beta", 0))
-      linear = node.add(linear, beta);
-    return node.mul(silu(gate, node.floatAttr("activation_alpha", 1)), linear);
-  }
-
-  Value silu(Value x, double alpha) {
-    Value scaled = alpha == 1 ? x : node.mul(x, alpha);
-    return node.mul(x, node.emit<graph::SigmoidOp>({scaled}));
+      factor = node.add(factor, beta);
+    return node.mul(swishOf(node, x, node.floatAttr("activation_alpha", 1)),
+                    factor);
   }
 
   /// x * transpose(weight) + bias of each expert, for `columns` columns.
@@ -349,10 +331,10 @@ private:
       return {};
     if (!isQuantized) {
       if (!isa<FloatType>(node.elementOf(layer.weight)))
-        (void)node.invalid(layer.name + " must be of floats");
+        problem(layer, "must be of floats");
       if (node.dimsOf(layer.weight) != dims)
-        (void)node.invalid(layer.name + " must have " + Twine(columns) +
-                           " columns, as many as meet it");
+        problem(layer,
+                "must have " + Twine(columns) + " columns, as many as meet it");
       return layer.weight;
     }
     int64_t each = block == 0 ? columns : block;
@@ -398,8 +380,7 @@ private:
   std::string activation;
   int64_t fusion = 0, count = 0, block = 0; // Block 0: one for all columns.
   int64_t hidden = 0, experts = 0;
-  Layer up, down, gateOf;
-  std::optional<Layer> linearOf;
+  Layer gate, linear, down; // Linear: of swiglu.
 };
 
 template <bool isQuantized> LogicalResult convertMixture(NodeConverter &node) {

@@ -33,24 +33,12 @@ Value unpacked(NodeConverter &node, Value bytes, int64_t bits) {
 
 /// The bytes of a weight, exactly so many; null for other values.
 const Weight *bytesOfWeight(NodeConverter &node, Value value, int64_t count) {
-  auto op = value ? value.getDefiningOp<graph::WeightOp>() : graph::WeightOp();
-  const Weight *weight = op ? node.state.weights.lookup(op.getName()) : nullptr;
+  const Weight *weight = node.weightOf(value);
   return weight && !weight->isMade() &&
                  elementBytes(weight->elementType) == 1 &&
                  weight->bytes().size() == uint64_t(count)
              ? weight
              : nullptr;
-}
-
-Value weightOf(NodeConverter &node, llvm::Expected<const Weight *> weight,
-               ArrayRef<int64_t> shape) {
-  if (!weight) {
-    (void)node.invalid(llvm::toString(weight.takeError()));
-    return {};
-  }
-  return node.emit<graph::WeightOp>(
-      {}, node.text("name", (*weight)->name),
-      RankedTensorType::get(shape, node.unsignedInteger(8)));
 }
 
 /// The numbers of 4 bits of a weight's bytes, which stay as they are. Null
@@ -60,11 +48,10 @@ Value nibblesOf(NodeConverter &node, Value bytes, ArrayRef<int64_t> shape) {
   const Weight *weight = bytesOfWeight(node, bytes, count / 2);
   if (!weight)
     return {};
-  return weightOf(node,
-                  node.state.weights.add(weight->name, node.unsignedInteger(4),
-                                         shape, weight->bytes(),
-                                         weight->owner()),
-                  shape);
+  auto added = node.state.weights.add(weight->name, node.unsignedInteger(4),
+                                      shape, weight->bytes(), weight->owner());
+  return node.weight(std::move(added),
+                     RankedTensorType::get(shape, node.unsignedInteger(8)));
 }
 
 /// The first `count` numbers of 4 bits of each row of a weight's bytes, a byte
@@ -80,11 +67,11 @@ Value widenedNibbles(NodeConverter &node, Value bytes, int64_t rows,
     for (int64_t i = 0; i < count; ++i)
       numbers.push_back(char(
           weight->bytes()[size_t(row * stride + i / 2)] >> (i % 2 * 4) & 15));
-  return weightOf(
-      node,
-      node.state.weights.addOwned(weight->name, node.unsignedInteger(8),
-                                  {rows, count}, std::move(numbers)),
-      {rows, count});
+  Type byte = node.unsignedInteger(8);
+  auto added = node.state.weights.addOwned(weight->name, byte, {rows, count},
+                                           std::move(numbers));
+  return node.weight(std::move(added),
+                     RankedTensorType::get({rows, count}, byte));
 }
 
 std::optional<BlockedWeight> readBlockedWeight(NodeConverter &node) {

@@ -141,9 +141,10 @@ bool widensVector(Operation *op) {
 /// zeros (see SkipExperts.cpp).
 bool fillsScatter(Operation *op) {
   auto broadcast = dyn_cast<graph::BroadcastOp>(op);
-  std::optional<int64_t> bytes = bytesOf(op->getResult(0));
-  return broadcast && bytes && *bytes > inlineBytes &&
-         countOf(broadcast.getInput()) == 1 &&
+  if (!broadcast)
+    return false;
+  std::optional<int64_t> bytes = bytesOf(broadcast.getResult());
+  return bytes && *bytes > inlineBytes && countOf(broadcast.getInput()) == 1 &&
          llvm::all_of(op->getUsers(), [&](Operation *user) {
            auto scatter = dyn_cast<graph::ScatterElementsOp>(user);
            return scatter && scatter.getInput() == broadcast.getResult();

@@ -3,8 +3,8 @@
 //
 // Files have quantized weights in many forms: numbers [N, K] or [K, N], a scale
 // for all, for each column or for each block of k, as tensors of two axes or
-// three; experts' are [E * N, K]. Products by them are given one form (see
-// dialects/Kernel/ QuantizedRhs.h), whose three tensors are weights that
+// three; experts' are [E * N, K]. Products by them are given one form
+// (dialects/Kernel/QuantizedRhs.h), whose three tensors are weights that
 // kernels read as they are packed.
 //
 //===----------------------------------------------------------------------===//

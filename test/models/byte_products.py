@@ -6,14 +6,12 @@ simulated GPU, where tensor cores have to be what multiplies them.
 
     byte_products.py TENON DRIVER
 """
-import json
-import pathlib
 import subprocess
 import sys
 import tempfile
 
 import numpy
-from one_block import Block, verified
+from one_block import kernels, verified, written
 
 DEPTH, COLUMNS = 96, 80
 
@@ -137,20 +135,13 @@ CASES = {
 
 
 def schedules(tenon, folder, *how):
-    artifact = folder / "model.tenon"
-    subprocess.run([tenon, "compile", folder / "model.onnx", "--target=cuda",
-                    *how, "-o", artifact], check=True, capture_output=True)
-    held = subprocess.run([tenon, "inspect", "--json", artifact], check=True,
-                          capture_output=True, text=True)
-    return {each["schedule"] for each in json.loads(held.stdout)["kernels"]}
+    return {each["schedule"]
+            for each in kernels(tenon, folder, "--target=cuda", *how)}
 
 
 def check_calibrated(tenon, driver, scratch):
     """Whether a GPU multiplies what calibration made bytes of, as CPUs do."""
-    folder = scratch / "calibrated"
-    block = Block()
-    calibrated(block)
-    block.write(folder)
+    [folder] = written({"calibrated": calibrated}, scratch)
     how = ["--precision=int8", "--calibrate", folder]
     found = schedules(tenon, folder, *how)
     multiplies = {"ConvMmaInt8", "MatmulMmaInt8"} <= {
@@ -168,17 +159,14 @@ def main():
     tenon, driver = sys.argv[1:]
     bad = 0
     with tempfile.TemporaryDirectory() as scratch:
-        folders = [pathlib.Path(scratch, name) for name in CASES]
+        folders = written(CASES, scratch)
         for folder in folders:
-            block = Block()
-            CASES[folder.name](block)
-            block.write(folder)
             kind = "Conv" if "conv" in folder.name else "Matmul"
             if not any(name.startswith(f"{kind}MmaInt8")
                        for name in schedules(tenon, folder)):
                 print(f"{folder.name}: no tensor core multiplies its bytes")
                 bad += 1
-        bad += not check_calibrated(tenon, driver, pathlib.Path(scratch))
+        bad += not check_calibrated(tenon, driver, scratch)
         bad += not verified(tenon, folders, driver)
     sys.exit(bad > 0)
 

@@ -6,14 +6,11 @@ kernels know some of the forms, agrees with it to 1e-6.
 
     experts.py TENON DRIVER
 """
-import json
-import pathlib
-import subprocess
 import sys
 import tempfile
 
 import numpy
-from one_block import Block, verified
+from one_block import kernels, verified, written
 from onnx.reference.op_run import OpRun
 
 HIDDEN, INNER, EXPERTS = 64, 96, 5
@@ -113,10 +110,6 @@ class QMoE(OpRun):
         return (mixture(x, router, layers, rest[12], **attributes),)
 
 
-def block():
-    return Block(new_ops=[MoE, QMoE])
-
-
 def tokens(g, rank=2):
     """Inputs of a few tokens, and of more than a group of rows."""
     counts = (3, 150)
@@ -207,12 +200,7 @@ CASES = {
 
 def check_kernels(tenon, folder):
     """Whether all layers multiply what is stored, and none what it becomes."""
-    artifact = folder / "model.tenon"
-    subprocess.run([tenon, "compile", folder / "model.onnx", "-o", artifact],
-                   check=True, capture_output=True)
-    held = subprocess.run([tenon, "inspect", "--json", artifact], check=True,
-                          capture_output=True, text=True)
-    products = [each["schedule"] for each in json.loads(held.stdout)["kernels"]
+    products = [each["schedule"] for each in kernels(tenon, folder)
                 if "matmul" in each["name"] or "dequantize" in each["name"]]
     good = len(products) >= 2 and set(products) == {"PackedMatmul"}
     if not good:
@@ -224,11 +212,8 @@ def main():
     tenon, driver = sys.argv[1:]
     bad = 0
     with tempfile.TemporaryDirectory() as scratch:
-        folders = [pathlib.Path(scratch, name) for name in CASES]
+        folders = written(CASES, scratch, new_ops=[MoE, QMoE])
         for folder in folders:
-            g = block()
-            CASES[folder.name](g)
-            g.write(folder)
             # Numbers of 2 bits have no kernel of their own.
             bad += folder.name != "two" and not check_kernels(tenon, folder)
         bad += not verified(tenon, folders, driver)

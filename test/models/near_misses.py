@@ -7,7 +7,6 @@ and must keep what they mean: compiled, they compute what ONNX's evaluator does.
 
 docs/reference/recognisers.md says which of them stands for which mistake.
 """
-import pathlib
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,7 @@ import tempfile
 import near_miss_masks
 import numpy
 from onnx import TensorProto
-from one_block import Block, variants
+from one_block import variants, written
 
 CASES = dict(near_miss_masks.CASES)
 
@@ -430,11 +429,7 @@ def branches(g, is_empty):
 def main():
     tenon, names = sys.argv[1], sys.argv[2:] or sorted(CASES)
     with tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            block = Block()
-            CASES[name](block)
-            block.write(pathlib.Path(folder) / name)
-        models = [pathlib.Path(folder) / name for name in names]
+        models = written(CASES, folder, names)
         result = subprocess.run(
             [tenon, "verify", *models], capture_output=True, text=True,
             timeout=300)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds graphs of one block and writes them with data as test models."""
+import json
 import pathlib
 import subprocess
 
@@ -116,6 +117,26 @@ class Block:
                         proto.SerializeToString())
         types = [numpy.asarray(result).dtype for result in results]
         onnx.save(self.model(types), folder / "model.onnx")
+
+
+def written(cases, scratch, names=None, **how):
+    """The folders of models that cases build, each in a block of its own."""
+    folders = [pathlib.Path(scratch, name) for name in names or cases]
+    for folder in folders:
+        block = Block(**how)
+        cases[folder.name](block)
+        block.write(folder)
+    return folders
+
+
+def kernels(tenon, folder, *how):
+    """The kernels, as `inspect` has them, that a model is compiled to."""
+    artifact = folder / "model.tenon"
+    subprocess.run([tenon, "compile", folder / "model.onnx", *how, "-o",
+                    artifact], check=True, capture_output=True)
+    held = subprocess.run([tenon, "inspect", "--json", artifact], check=True,
+                          capture_output=True, text=True)
+    return json.loads(held.stdout)["kernels"]
 
 
 def verified(tenon, folders, driver):
