@@ -145,10 +145,22 @@ private:
       return;
     }
     std::string why = rules.refusal(op, narrowType);
-    if (why.empty())
+    if (why.empty() || canBeF16(op))
       lower(op);
     else
       leaveInFp32(op, why, explain);
+  }
+
+  /// Of a product whose operands do not lie such that bf16 could be multiplied:
+  /// its kernel rounds them to f16, which is finer.
+  bool canBeF16(Operation *op) {
+    auto matmul = dyn_cast<graph::MatmulOp>(op);
+    Type f16 = Builder(op).getF16Type();
+    if (isCuda || !matmul || matmul.getRhs().getDefiningOp<graph::WeightOp>() ||
+        !rules.refusal(op, f16).empty())
+      return false;
+    narrowType = f16;
+    return true;
   }
 
   void lowerTable(graph::GatherOp op) {
@@ -173,7 +185,9 @@ private:
     if (matmul && rules.isOfWeightsAlone(narrowType)) {
       if (addsF16)
         roundInKernel(matmul.getLhsMutable());
-      return lower(matmul.getRhsMutable());
+      OpOperand &rhs = matmul.getRhsMutable();
+      return rhs.get().getDefiningOp<graph::WeightOp>() ? lower(rhs)
+                                                        : roundInKernel(rhs);
     }
     unsigned count = isa<graph::AttentionOp>(op) ? 3 : 2;
     for (OpOperand &operand :
@@ -201,9 +215,16 @@ private:
       eraseUnused(reshape);
   }
 
-  /// For the kernel of the op itself to round.
+  /// For the kernel of the op itself to round. A cast of what is known would be
+  /// computed here, and the kernel read that.
   void roundInKernel(OpOperand &operand) {
     Operation *op = operand.getOwner();
+    std::optional<kernel::StridedView> view =
+        kernel::stridedViewOf(operand.get());
+    Operation *source = view ? view->base.getDefiningOp() : nullptr;
+    if (isa<graph::MatmulOp>(op) &&
+        isa_and_present<graph::ConstantOp, graph::WeightOp>(source))
+      return;
     OpBuilder builder(op);
     Value narrow = castTo(builder, op->getLoc(), operand.get(), narrowType);
     operand.set(castTo(builder, op->getLoc(), narrow, builder.getF32Type()));

@@ -80,6 +80,19 @@ bool readsGiven(Value operand) {
   return isGiven(view ? view->base : operand);
 }
 
+bool areFew(graph::Expr count) {
+  return count &&
+         count.asConstant().value_or(kernel::fewRows + 1) <= kernel::fewRows;
+}
+
+/// Whether rhs is computed, or seen otherwise than a weight is stored.
+bool isOfTwo(graph::MatmulOp op) {
+  Value narrow = kernel::behindWidening(op.getRhs());
+  Value memory = narrow ? narrow : Value(op.getRhs());
+  return !memory.getDefiningOp<graph::WeightOp>() &&
+         !kernel::quantizedRhsOf(op.getRhs());
+}
+
 /// Of two that are no weights: where it is not worth the roundings.
 std::string refusalOfSizes(graph::MatmulOp op) {
   SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
@@ -136,13 +149,21 @@ bool NarrowRules::mayAddF16(graph::MatmulOp op) {
   SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
   graph::Expr rows =
       graph::product(op.getContext(), ArrayRef(dims).drop_back());
-  bool areFew = rows && rows.asConstant().value_or(kernel::fewRows + 1) <=
-                            kernel::fewRows;
-  return !isCuda && levels.haveF16Fma && !areFew &&
-         graph::getElementType(op.getLhs()).isF32() && lhs &&
-         lhs->strides.back().isConstant(1) && hasDepthOf(op, 2) &&
-         *graph::getDims(op.getLhs()).back().asConstant() >= fewestSteps &&
-         largestOfRhs(op) < endOfAdded; // Last: it reads the weight.
+  bool hasForm =
+      !isCuda && levels.haveF16Fma && !areFew(rows) &&
+      graph::getElementType(op.getLhs()).isF32() && lhs && hasDepthOf(op, 2) &&
+      *graph::getDims(op.getLhs()).back().asConstant() >= fewestSteps;
+  if (hasForm && isOfTwo(op))
+    return mayAddF16OfTwo(op);
+  return hasForm && largestOfRhs(op) < endOfAdded; // Last: it reads the weight.
+}
+
+/// Columns of rhs are multiplied by what makes them of a size.
+bool NarrowRules::mayAddF16OfTwo(graph::MatmulOp op) const {
+  SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
+  return graph::getElementType(op.getRhs()).isF32() &&
+         kernel::stridedViewOf(op.getRhs()) && !dims.back().isConstant(1) &&
+         !areFew(dims[dims.size() - 2]);
 }
 
 bool NarrowRules::mayAddF16(graph::ConvOp op) {
@@ -224,9 +245,14 @@ std::string NarrowRules::refusalOf(graph::ConvOp op, Type narrow) {
 }
 
 /// Of a product of two that are no weights, or by one on the left.
-std::string NarrowRules::refusalOfTwo(graph::MatmulOp op, Type narrow) const {
+std::string NarrowRules::refusalOfTwo(graph::MatmulOp op, Type narrow) {
+  bool areExact = !kernel::behindWidening(op.getLhs()) &&
+                  !kernel::behindWidening(op.getRhs());
   if (!narrow.isBF16())
-    return "rhs is no weight";
+    return areExact && mayAddF16(op)
+               ? ""
+               : "rhs is no weight, and no CPU level of the program would gain "
+                 "by adding up in f16";
   if (!levels.havePairDots)
     return "rhs is no weight, and no CPU level of the program multiplies "
            "pairs of bf16";

@@ -42,8 +42,8 @@ public:
   /// bits, which kernels read as they are.
   bool comesInFewBits(graph::MatmulOp op, Precision own) const;
 
-  /// Whether some kernel of a product by a weight gains by adding up in f16,
-  /// for which it rounds lhs, and may.
+  /// Whether some kernel of a product gains by adding up in f16, for which it
+  /// rounds what comes in more bits, and may.
   bool mayAddF16(graph::MatmulOp op);
   bool mayAddF16(graph::ConvOp op);
 
@@ -60,15 +60,16 @@ public:
   bool isWorthTurning(mlir::OpOperand &operand, mlir::Type narrow) const;
 
 private:
-  /// A bound of what a product's weight holds; infinite where there is none.
+  /// A bound of what a product's weight holds; infinite where it has none.
   float largestOfRhs(graph::MatmulOp op);
+  bool mayAddF16OfTwo(graph::MatmulOp op) const;
   /// Of a weight's finite numbers; 0 where it is not known.
   float largestOf(mlir::Value value);
   std::string refusalOnCuda(graph::MatmulOp op, mlir::Type narrow);
   std::string refusalOf(graph::AttentionOp op, mlir::Type narrow) const;
   std::string refusalOf(graph::ConvOp op, mlir::Type narrow);
   std::string refusalOf(graph::MatmulOp op, mlir::Type narrow);
-  std::string refusalOfTwo(graph::MatmulOp op, mlir::Type narrow) const;
+  std::string refusalOfTwo(graph::MatmulOp op, mlir::Type narrow);
 
   bool isCuda;
   Levels levels;

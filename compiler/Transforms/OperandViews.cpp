@@ -151,8 +151,8 @@ private:
       if (Value bytes = bytesOf(attention, operand))
         return bytes;
     auto matmul = dyn_cast<graph::MatmulOp>(op);
-    if (matmul && operand == matmul.getLhs())
-      if (Value exact = kernel::lhsToRound(matmul))
+    if (matmul)
+      if (Value exact = kernel::operandToRound(matmul, operand))
         return exact;
     Value narrow = kernel::behindWidening(operand);
     if (!narrow ||

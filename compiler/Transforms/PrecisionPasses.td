@@ -313,8 +313,9 @@ def LowerPrecisionPass : Pass<"lower-precision", "::mlir::func::FuncOp"> {
     large filters.
     Fold-constants then rounds the weights. Of f16 the same, where no number of
     the weight is beyond its range, but for CPUs: there it is weights and tables
-    alone, whatever k is. Ops that assign-precision gave another
-    precision are left to the passes of that.
+    alone, whatever k is, and two activations where a level adds up in f16,
+    whose kernels round them; in bf16, too, where they do not lie by twos. Ops
+    that assign-precision gave another precision are left to the passes of that.
 
     ```mlir
     func.func @main(%x: tensor<?x128xf32, #graph.dims<s, 128>>)

@@ -195,10 +195,13 @@ Value unroundedOf(Value operand) {
   return rounding.getInput();
 }
 
-Value lhsToRound(graph::MatmulOp op) {
+Value operandToRound(graph::MatmulOp op, Value operand) {
   // bf16 is what lies in memory, and the level with pairs of it wants that.
-  bool isOfF16 = op->hasAttr(addsF16Attribute) && !isWidenedBf16(op.getLhs());
-  return isOfF16 ? unroundedOf(op.getLhs()) : Value();
+  bool isOfF16 = op->hasAttr(addsF16Attribute) && !isWidenedBf16(operand);
+  Value exact = isOfF16 ? unroundedOf(operand) : Value();
+  // A weight is stored rounded.
+  bool isWeight = exact && exact.getDefiningOp<graph::WeightOp>();
+  return isWeight ? Value() : exact;
 }
 
 bool isMatrixOrOnePerBatch(graph::MatmulOp op) {
@@ -244,12 +247,11 @@ bool MatmulView::mayCopyLhs() const {
 int64_t MatmulView::lhsScratchBytes(std::optional<int64_t> depth) const {
   if (!mayCopyLhs())
     return 0;
-  if (mayAddF16) // Half of it for f16, what is left for factors of rows.
-    return widenedLhsBytes(depth);
-  if (!hasHalfLhs() || !depth)
-    return lhsCopyBytes(depth);
-  return std::max(widenedLhsBytes(depth),
-                  lhsCopyBytes(*depth / 2)); // Of pairs.
+  int64_t bytes = mayAddF16      ? widenedLhsBytes(depth) + rowFactorBytes
+                  : hasHalfLhs() ? widenedLhsBytes(depth)
+                                 : lhsCopyBytes(depth);
+  bool mayBePairs = hasHalfLhs() && depth;
+  return mayBePairs ? std::max(bytes, lhsCopyBytes(*depth / 2)) : bytes;
 }
 
 int64_t blocksOfGroup(graph::MatmulOp op, const MatmulView &view) {
@@ -264,14 +266,14 @@ int64_t blocksOfGroup(graph::MatmulOp op, const MatmulView &view) {
 }
 
 std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
-  auto operandView = [](Value operand) {
+  auto operandView = [&](Value operand) {
+    if (Value exact = operandToRound(op, operand))
+      return stridedViewOf(exact);
     Value narrow = behindWidening(operand);
     return stridedViewOf(narrow ? narrow : operand);
   };
   std::optional<QuantizedRhs> quantized = quantizedRhsOf(op.getRhs());
-  Value exact = lhsToRound(op);
-  std::optional<StridedView> lhs =
-      exact ? stridedViewOf(exact) : operandView(op.getLhs());
+  std::optional<StridedView> lhs = operandView(op.getLhs());
   std::optional<StridedView> rhs =
       quantized ? stridedViewOf(quantized->numbers) : operandView(op.getRhs());
   if (!lhs || !rhs || !isa<BlockArgument>(lhs->base) ||

@@ -62,12 +62,13 @@ bool isWidenedBf16(mlir::Value operand);
 /// none was.
 mlir::Value unroundedOf(mlir::Value operand);
 
-/// On a product by a weight, or a convolution: its kernel may add up in f16, to
-/// which it rounds what is not, where the level gains by that. The weight has
-/// nothing in it whose sums f16 could not hold.
+/// On a product or a convolution: its kernel may add up in f16, to which it
+/// rounds what is not, where the level gains by that. A weight has nothing in
+/// it whose sums f16 could not hold.
 inline constexpr llvm::StringLiteral addsF16Attribute = "graph.adds_f16";
-/// The f32 lhs that such a product by f16 rounds; null for others.
-mlir::Value lhsToRound(graph::MatmulOp op);
+/// What the kernel of such a product is to round to f16, an operand of f32
+/// before that; null for other operands.
+mlir::Value operandToRound(graph::MatmulOp op, mlir::Value operand);
 
 /// Whether rhs is a matrix, or has one for each batch of a result of three
 /// axes.
@@ -83,8 +84,8 @@ mlir::Value loopedOver(mlir::Operation *root);
 
 /// The operands are views of their own type or, through widening casts, of bf16
 /// or f16 (of which form-regions lets in, for CPUs, weights alone). Of a
-/// quantized rhs it is the numbers that are seen, of an lhs that is rounded to
-/// f16 in the kernel what is rounded.
+/// quantized rhs it is the numbers that are seen, of an operand that is rounded
+/// to f16 in the kernel what is rounded.
 struct MatmulView {
   StridedView lhs, rhs;
   /// The result's axes before the last two; none where lhs lies such that they

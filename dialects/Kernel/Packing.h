@@ -117,6 +117,8 @@ inline constexpr int64_t widenedRowPadding = 16;
 inline int64_t widenedLhsBytes(std::optional<int64_t> depth) {
   return groupBlocks * blockRows * (blockDepth(depth) + widenedRowPadding) * 4;
 }
+/// Behind a copy whose rows have factors.
+inline constexpr int64_t rowFactorBytes = groupBlocks * blockRows * 4;
 /// A group of at most so many rows widens 16 bits in registers: each tile does,
 /// which is less work than to store them once.
 inline constexpr int64_t fewRows = 24;

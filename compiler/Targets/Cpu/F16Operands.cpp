@@ -75,8 +75,66 @@ public:
     return function;
   }
 
+  /// panel(panel, pairs, factors): sixteen columns after the other, each pair
+  /// stored where nothing is read any more.
+  LLVM::LLVMFuncOp writePanel(StringRef name) {
+    LLVM::LLVMFuncOp function =
+        startTileFunction(b, module, name, {pointer, i64, pointer});
+    Value pairs = function.getArgument(1);
+    Value none = arith::ConstantOp::create(
+        b, b.getZeroAttr(VectorType::get({lanes}, i32)));
+    loop(
+        number(0), number(kernel::panelColumns), {},
+        [&](Value column, ValueRange) {
+          Value panel = address(function.getArgument(0), f32, column);
+          auto most = loop(
+              number(0), pairs, {none}, [&](Value pair, ValueRange before) {
+                Value size = before[0];
+                for (Value step : loadSteps(panel, pair))
+                  size = arith::MaxUIOp::create(b, size, bitsOfSize(b, step));
+                return SmallVector<Value>{size};
+              });
+          auto factors = f16FactorsOf(b, most[0]);
+          loop(number(0), pairs, {}, [&](Value pair, ValueRange) {
+            auto steps = loadSteps(panel, pair);
+            for (Value &step : steps)
+              step = arith::MulFOp::create(b, step, factors.first);
+            LLVM::StoreOp::create(b, f16PairsOf(b, steps[0], steps[1]),
+                                  lineOf(panel, pair), 4);
+            return SmallVector<Value>();
+          });
+          LLVM::StoreOp::create(b, factors.second,
+                                address(function.getArgument(2), f32, column),
+                                4);
+          return SmallVector<Value>();
+        },
+        lanes);
+    LLVM::ReturnOp::create(b, ValueRange());
+    return function;
+  }
+
 private:
   using Body = function_ref<SmallVector<Value>(Value, ValueRange)>;
+
+  Value lineOf(Value panel, Value line) {
+    return address(panel, f32, mul(line, number(kernel::panelColumns)));
+  }
+  /// Both steps of a pair, of sixteen of a panel's columns.
+  std::array<Value, 2> loadSteps(Value panel, Value pair) {
+    auto wide = VectorType::get({lanes}, f32);
+    if (!ofBf16) {
+      Value even = lineOf(panel, mul(pair, number(2)));
+      Value odd = address(even, f32, int32_t(kernel::panelColumns));
+      return {LLVM::LoadOp::create(b, wide, even, 4),
+              LLVM::LoadOp::create(b, wide, odd, 4)};
+    }
+    Value both = LLVM::LoadOp::create(b, VectorType::get({lanes}, i32),
+                                      lineOf(panel, pair), 4);
+    auto half = [&](bool odd) -> Value {
+      return LLVM::BitcastOp::create(b, wide, halfOfPairs(b, both, odd));
+    };
+    return {half(false), half(true)};
+  }
 
   Type source() { return ofBf16 ? i16 : f32; }
   /// A row's numbers from k on.
@@ -153,16 +211,14 @@ private:
 } // namespace
 
 std::pair<Value, Value> f16FactorsOf(ImplicitLocOpBuilder &b, Value size) {
-  Type i32 = b.getI32Type();
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(b, b.getIntegerAttr(i32, value));
-  };
+  Type type = size.getType();
+  auto constant = [&](int64_t value) { return constantLike(b, type, value); };
   Value exponent = arith::ShRUIOp::create(b, size, constant(bitsBelow));
   exponent = arith::MaxUIOp::create(b, exponent, constant(aim + 1));
   exponent = arith::MinUIOp::create(b, exponent, constant(2 * bias));
   auto power = [&](Value biased) -> Value {
     Value bits = arith::ShLIOp::create(b, biased, constant(bitsBelow));
-    return LLVM::BitcastOp::create(b, b.getF32Type(), bits);
+    return LLVM::BitcastOp::create(b, sameShape(type, b.getF32Type()), bits);
   };
   return {power(arith::SubIOp::create(b, constant(2 * bias + aim), exponent)),
           power(arith::SubIOp::create(b, exponent, constant(aim)))};
@@ -188,6 +244,16 @@ void callRoundRows(Emitter &e, const Matrix &a, const F16Rows &to) {
                        ValueRange{a.base, a.rowStride, to.out, to.stride,
                                   to.factors, to.rows,
                                   e.mul(to.pairs, e.number(2))});
+}
+
+void callRoundPanel(Emitter &e, Value panel, Value pairs, Value factors,
+                    bool ofBf16) {
+  StringRef source = ofBf16 ? "f16_panel_of_bf16." : "f16_panel.";
+  std::string name = (source + e.level.name).str();
+  auto function = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (!function)
+    function = Writer(e.module, ofBf16).writePanel(name);
+  LLVM::CallOp::create(e.b, function, ValueRange{panel, pairs, factors});
 }
 
 void callRoundBlock(Emitter &e, const F16Block &block) {

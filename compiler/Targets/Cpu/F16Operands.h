@@ -4,7 +4,8 @@
 // f16 ends at 65504 and has its last full precision at 2^-14. So that neither
 // matters, rows of lhs are multiplied by powers of two, of which sums of
 // products are freed at last. Weights are below 128 (see NarrowRules.h), of
-// which 64 products by numbers below 4 add up to no more than 2^15.
+// which 64 products by numbers below 4 add up to no more than 2^15. Other rhs
+// may have any numbers, and their columns have powers of two as well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,7 @@ namespace tenon::cpu {
 
 /// Two powers of two: the first makes of the largest of some numbers one from 2
 /// on and below 4, unless it is zero, and the second is its inverse. `size` is
-/// the largest of their bitsOfSize.
+/// the largest of their bitsOfSize, or a vector of such.
 std::pair<Value, Value> f16FactorsOf(mlir::ImplicitLocOpBuilder &b, Value size);
 /// The bits of f32, or of a vector of it, without the sign; 0 of what is not
 /// finite, which spreads whatever it is multiplied by.
@@ -42,6 +43,12 @@ void callRoundBlock(Emitter &e, const F16Block &block);
 
 /// Lanes of two vectors, in turn.
 Value interleaved(mlir::ImplicitLocOpBuilder &b, Value even, Value odd);
+/// A block of a panel, [2 * pairs][panelColumns] of f32 or [pairs]
+/// [panelColumns] pairs of bf16, becomes pairs of f16 in its place, each column
+/// multiplied by a factor of its own, whose inverses are stored.
+void callRoundPanel(Emitter &e, Value panel, Value pairs, Value factors,
+                    bool ofBf16);
+
 /// A vector of pairs of f16, seen as one of f16, of two of f32.
 Value f16PairsOf(mlir::ImplicitLocOpBuilder &b, Value even, Value odd);
 

@@ -14,7 +14,7 @@
 // The first tile of a strip makes pairs of what lies as rows of B.
 //
 // Nothing overflows on the way: rows of A come multiplied by powers of two (see
-// F16Operands.h), of which totals are freed.
+// F16Operands.h), and so may columns of B; of both totals are freed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,9 +45,11 @@ class StripWriter : TileBuilder {
 public:
   StripWriter(ModuleOp module, const CpuLevel &level, const Strip &strip)
       : TileBuilder(module), keeps(keepsRhs(strip.kind)),
+        hasColumnFactors(strip.columnFactors),
         vectors(llvm::divideCeil(strip.columns, lanes)),
         stepsInF16(strip.stepsInF16),
-        suffix(("x" + Twine(vectors * lanes) + suffixOf(strip.kind) + "_by" +
+        suffix(("x" + Twine(vectors * lanes) + suffixOf(strip.kind) +
+                (hasColumnFactors ? "_factors" : "") + "_by" +
                 Twine(stepsInF16) + "." + level.name)
                    .str()),
         f32(b.getF32Type()), floats(VectorType::get({lanes}, f32)),
@@ -60,11 +62,10 @@ public:
       return function;
     for (int64_t height = 1; height <= f16TileRows; ++height)
       tiles.push_back(writeTile(height));
-    SmallVector<Type> types = {
-        pointer, i64,     pointer, i64, pointer, i64, i64,     b.getI1Type(),
-        pointer, pointer, i64,     i64, i64,     i64, pointer, pointer};
-    if (!keeps)
-      types.pop_back();
+    SmallVector<Type> types = {pointer, i64, pointer,       i64,     pointer,
+                               i64,     i64, b.getI1Type(), pointer, pointer,
+                               i64,     i64, i64,           i64,     pointer};
+    types.resize(firstBehind + hasColumnFactors + keeps, pointer);
     LLVM::LLVMFuncOp function = startTileFunction(b, module, name, types);
     writeStrip(function);
     LLVM::ReturnOp::create(b, ValueRange());
@@ -76,6 +77,12 @@ private:
   struct Operands {
     SmallVector<Value> rows;
     Value panel, kept;
+  };
+
+  /// Where those of rows are, and those of columns, if there are such.
+  struct Factors {
+    Value rows;
+    SmallVector<Value> columns;
   };
 
   Value element(Value base, LLVM::GEPArg offset) {
@@ -182,13 +189,13 @@ private:
   }
 
   /// tile(a, aStride, b, depth, c, cStride, out, outStride, accumulate, next,
-  /// nextStep, factors, totals[, kept]): meanwhile fetches nextStep bytes from
-  /// `next` on per `unroll` steps of k.
+  /// nextStep, factors, totals, columnFactors, kept): meanwhile fetches
+  /// nextStep bytes from `next` on per `unroll` steps of k.
   LLVM::LLVMFuncOp writeTile(int64_t height) {
     LLVM::LLVMFuncOp tile = startTileFunction(
         b, module, ("matmul_tile_" + Twine(height) + suffix).str(),
         {pointer, i64, pointer, i64, pointer, i64, pointer, i64, b.getI1Type(),
-         pointer, i64, pointer, pointer, pointer});
+         pointer, i64, pointer, pointer, pointer, pointer});
     auto argument = [&](int i) { return tile.getArgument(i); };
     auto rowsOf = [&](int base) {
       SmallVector<Value> rows = {argument(base)};
@@ -201,7 +208,7 @@ private:
     Value zero = arith::ConstantOp::create(b, b.getZeroAttr(floats));
     for (int64_t i = 0; i < 2 * count; ++i)
       storeTotal(zero, totals, i);
-    Operands in = {rowsOf(0), argument(2), argument(13)};
+    Operands in = {rowsOf(0), argument(2), argument(14)};
     Value depth = argument(3), one = number(1);
     Value behind = sub(arith::MaxUIOp::create(b, depth, one), one);
     Value last = mul(div(behind, number(stepsInF16)), number(stepsInF16));
@@ -222,8 +229,11 @@ private:
       scf::YieldOp::create(b, next);
     }
     Value next = blocks.getResult(0);
+    Factors factors = {argument(11), {}};
+    for (int64_t v = 0; hasColumnFactors && v < vectors; ++v)
+      factors.columns.push_back(loadFloats(argument(13), v * lanes));
     storeTotals(rowsOf(6), rowsOf(4), argument(8), totals,
-                sumsOf(in, last, depth, next, argument(10)), argument(11));
+                sumsOf(in, last, depth, next, argument(10)), factors);
     LLVM::ReturnOp::create(b, ValueRange());
     return tile;
   }
@@ -237,18 +247,23 @@ private:
   /// Totals and the last sums, even and odd ones together, freed of factors,
   /// plus what `c` holds if `accumulate`.
   void storeTotals(ArrayRef<Value> out, ArrayRef<Value> c, Value accumulate,
-                   Value totals, ArrayRef<Value> lastSums, Value factors) {
+                   Value totals, ArrayRef<Value> lastSums,
+                   const Factors &factors) {
     SmallVector<Value> sums;
     for (int64_t row = 0; row < int64_t(out.size()); ++row) {
       Value own =
-          LLVM::LoadOp::create(b, f32, element(factors, int32_t(row)), 4);
+          LLVM::LoadOp::create(b, f32, element(factors.rows, int32_t(row)), 4);
       Value scale = vector::BroadcastOp::create(b, floats, own);
       for (int64_t v = 0; v < vectors; ++v) {
         int64_t i = row * vectors + v;
         Value low = totalWith(totals, 2 * i, lastSums[i], 0);
         Value high = totalWith(totals, 2 * i + 1, lastSums[i], 1);
         Value sum = products.sumOfEach(low, high);
-        sums.push_back(arith::MulFOp::create(b, sum, scale));
+        // Their product may be in range where that of one and the sum is not.
+        Value both = hasColumnFactors
+                         ? arith::MulFOp::create(b, scale, factors.columns[v])
+                         : scale;
+        sums.push_back(arith::MulFOp::create(b, sum, both));
       }
     }
     auto choice = scf::IfOp::create(b, floatsOf(sums.size()), accumulate,
@@ -290,7 +305,9 @@ private:
         argument(9), argument(10),
         argument(7), byte(argument(8), mul(index, share)),
         nextStep,    argument(14),
-        totals,      keeps ? argument(15) : argument(2)};
+        totals};
+    operands.push_back(argument(hasColumnFactors ? firstBehind : 2));
+    operands.push_back(argument(keeps ? firstBehind + hasColumnFactors : 2));
     SmallVector<int64_t> cases;
     for (int64_t i = 1; i < f16TileRows; ++i)
       cases.push_back(i);
@@ -307,7 +324,11 @@ private:
     }
   }
 
-  bool keeps;         // B as pairs.
+  /// The first argument that only some functions have.
+  static constexpr unsigned firstBehind = 15;
+
+  bool keeps; // B as pairs.
+  bool hasColumnFactors;
   int64_t vectors;    // Side by side in a tile.
   int64_t stepsInF16; // Until sums are widened.
   std::string suffix; // Of the functions' names.

@@ -13,7 +13,7 @@ inline constexpr int64_t f16TileRows = 8;
 
 /// The function that callStripTile calls: strip(a, aStride, b, depth, c,
 /// cStride, rows, accumulate, next, out, outStride, index, count, nextBytes,
-/// factors).
+/// factors[, columnFactors][, kept]).
 mlir::LLVM::LLVMFuncOp f16StripFunction(mlir::ModuleOp module,
                                         const CpuLevel &level,
                                         const Strip &strip);

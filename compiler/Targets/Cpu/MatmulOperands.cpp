@@ -95,11 +95,12 @@ Value Matrix::at(Emitter &e, Value row, Value column) const {
 }
 
 void copyLhs(Emitter &e, const Matrix &a, Value out, Value rows, Value depth,
-             bool interleaved) {
+             bool interleaved, Value outStride) {
   Value width = e.number(interleavedRows);
+  Value stride = outStride ? outStride : depth;
   auto place = [&](Value row, Value k) -> Value {
     if (!interleaved)
-      return e.add(e.mul(row, depth), k);
+      return e.add(e.mul(row, stride), k);
     Value first = floorTo(e, row, interleavedRows);
     return e.add(e.add(e.mul(first, depth), e.mul(k, width)),
                  e.sub(row, first));
@@ -114,7 +115,7 @@ void copyLhs(Emitter &e, const Matrix &a, Value out, Value rows, Value depth,
   if (isOne(a.rowStride))
     return callTranspose(
         e.b, e.module, e.level,
-        {a.base, a.columnStride, out, width, depth, depth, rows});
+        {a.base, a.columnStride, out, width, stride, depth, rows});
   copyElements(e, a, out, e.number(0), rows, depth, place);
 }
 

@@ -18,9 +18,10 @@ struct Matrix {
   Value at(Emitter &e, Value row, Value column) const;
 };
 
-/// out[rows][depth] = a, or as the strip takes interleaved rows.
+/// out[rows][depth] = a, or as the strip takes interleaved rows. Where they are
+/// not, they may have a stride.
 void copyLhs(Emitter &e, const Matrix &a, Value out, Value rows, Value depth,
-             bool interleaved);
+             bool interleaved, Value outStride = {});
 
 /// out[row * outStride + k] = a[row][k] as f32, of a bf16 matrix of contiguous
 /// rows.

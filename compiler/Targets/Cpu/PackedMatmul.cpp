@@ -22,7 +22,8 @@
 // Where two halves of the columns meet, a panel is one of each half, and so is
 // a tile. Between blocks of k both wait in scratch memory.
 //
-// Where pairs of bf16 are multiplied (see RhsPanels.h), a step of k is a pair.
+// Where pairs of bf16 or f16 are multiplied (see RhsPanels.h), a step of k is a
+// pair.
 //
 //===----------------------------------------------------------------------===//
 
@@ -313,18 +314,30 @@ private:
     slice.base =
         lhs.at(e, m, kind == StripKind::F16Pairs ? e.mul(k, e.number(2)) : k);
     if (kind == StripKind::F16Pairs)
-      callRoundRows(e, slice, {copy, stride, rowFactors(), count, steps});
+      roundLhs(slice, count, steps);
     else if (lhs.isHalf)
       widenLhs(e, slice, copy, stride, count, steps);
     else
       copyLhs(e, slice, copy, count, steps, interleaves);
   }
 
-  /// Behind the largest copy of f16.
+  /// Pairs of f16. Rows whose elements lie apart are first copied: further
+  /// apart than rows of pairs, which so are stored where nothing is read any
+  /// more.
+  void roundLhs(Matrix slice, Value count, Value pairs) {
+    if (!view.lhsDepthStride().isConstant(1)) {
+      Value steps = e.mul(pairs, e.number(2)), stride = strideOfCopy(steps);
+      copyLhs(e, slice, copy, count, steps, /*interleaved=*/false, stride);
+      slice = {copy, stride, e.number(1)};
+    }
+    callRoundRows(e, slice,
+                  {copy, strideOfCopy(pairs), rowFactors(), count, pairs});
+  }
+
+  /// Behind the largest copy.
   Value rowFactors() {
     int64_t bytes = kernel::widenedLhsBytes(rhsPanels.scratchDepth());
-    return e.address(copy, e.b.getI8Type(),
-                     e.number(bytes - kernel::groupBlocks * blockRows * 4));
+    return e.address(copy, e.b.getI8Type(), e.number(bytes));
   }
 
   /// From row to row.
@@ -363,7 +376,7 @@ private:
                     : lhs.at(e, m, k);
     if (kind == StripKind::F16Pairs) {
       // What was rounded to bf16 leaves less room for errors.
-      work.stepsInF16 = view.hasF16Rhs() ? 64 : 32;
+      work.stepsInF16 = view.hasHalfLhs() || view.hasPairs() ? 32 : 64;
       work.factors = e.address(rowFactors(), e.b.getF32Type(), e.sub(m, first));
     }
     work.isInterleaved = copies && interleaves && !listed;
@@ -509,7 +522,7 @@ LogicalResult emitPanelMatmul(Emitter &e, bool isPacked) {
   if (isPacked)
     packed =
         e.argumentBuffer(cast<BlockArgument>(view->rhs.base).getArgNumber());
-  if (!isPacked || !RhsPanels::canMakePairs(e.level, op, *view)) {
+  if (!RhsPanels::canMakePairs(e.level, op, *view)) {
     PanelMatmul(e, op, std::move(*view), packed).emit();
     return success();
   }

@@ -104,6 +104,8 @@ void callStripTile(Emitter &e, const Strip &strip, const StripTile &tile,
                                  nextBytes};
   if (addsF16(strip.kind))
     operands.push_back(e.address(strip.factors, e.b.getF32Type(), tile.row));
+  if (strip.columnFactors)
+    operands.push_back(strip.columnFactors);
   if (keepsRhs(strip.kind))
     operands.push_back(strip.kept);
   LLVM::CallOp::create(e.b, stripFunction(e, strip), operands);

@@ -55,8 +55,9 @@ struct Strip {
   mlir::Value narrow;     // What `b` was widened from; null: it was not.
   mlir::Value kept;       // Where a first tile stores B.
   mlir::Value scales, zeros; // Of those numbers, where they are quantized.
-  /// Of pairs of f16, what the sums of each row of A are multiplied by at last.
-  mlir::Value factors;
+  /// Of pairs of f16, what the sums of each row of A, and of each column of B,
+  /// are multiplied by at last; columnFactors may be null: by nothing.
+  mlir::Value factors, columnFactors;
   int64_t stepsInF16 = 64; // Until sums of such are widened.
   StripKind kind = StripKind::F32;
   bool isInterleaved = false;

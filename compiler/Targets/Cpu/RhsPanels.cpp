@@ -46,8 +46,9 @@ bool RhsPanels::multipliesPairs(const CpuLevel &level,
 
 bool RhsPanels::addsF16(const CpuLevel &level, const kernel::MatmulView &view) {
   std::optional<int64_t> depth = view.depth.asConstant();
-  return level.f16Fma != F16Fma::None && view.mayAddF16 && !view.skipped &&
-         depth && *depth % 2 == 0 && view.lhsDepthStride().isConstant(1);
+  return level.f16Fma != F16Fma::None && !multipliesPairs(level, view) &&
+         view.mayAddF16 && !view.skipped && depth && *depth > 0 &&
+         *depth % 2 == 0;
 }
 
 bool RhsPanels::canMakePairs(const CpuLevel &level, graph::MatmulOp op,
@@ -111,6 +112,12 @@ void RhsPanels::packBlock(const Strip &work, const PanelBlock &block,
   Value two = e.number(2);
   Matrix slice = rhs;
   slice.base = rhs.at(e, multiplies ? e.mul(block.k, two) : block.k, n);
+  if (inF16 && !hasPairs)
+    packPanel(e, slice, work.b, e.mul(work.depth, two), block.width);
+  else if (inF16)
+    packPairs(e, slice, work.b, work.depth, block.width);
+  if (inF16)
+    return callRoundPanel(e, work.b, work.depth, work.columnFactors, hasPairs);
   if (!hasPairs)
     return packPanel(e, slice, work.b, work.depth, block.width);
   if (multiplies)
@@ -125,6 +132,9 @@ Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
   if (!packed) {
     work.b = scratchOf(block.place, part);
     work.next = scratchOf(block.nextPlace, part);
+    if (inF16) // Half of the place has room for the numbers.
+      work.columnFactors =
+          element(e, work.b, e.mul(work.depth, e.number(panelColumns)));
     auto pack = [&] { packBlock(work, block, part); };
     if (block.isNew)
       e.ifThen(block.isNew, pack);

@@ -13,6 +13,7 @@
 //
 // Where the level adds up in f16 and has no products of pairs of bf16, blocks
 // of all these become pairs of f16 for many rows, if the product allows that.
+// What is packed on the way may hold any numbers: its columns have factors.
 //
 //===----------------------------------------------------------------------===//
 

@@ -345,5 +345,146 @@ TEST_P(BatchedPairs, PacksForManyRows) {
 
 TENON_FOR_LEVELS_OF_PAIRS(BatchedPairs);
 
+/// The case whose product may be added up in f16, for which its operands are
+/// rounded in the body or by the kernel alone. Sums are off as in F16Strip.
+KernelCase addingF16(KernelCase test, bool rounds = true) {
+  constexpr const char *product = "%sums = graph.matmul ";
+  std::string text = test.body.substr(test.body.find(product));
+  text.resize(text.find('\n'));
+  size_t comma = text.find(", "), colon = text.find(" : (");
+  size_t next = text.find(", tensor", colon), end = text.find(") -> ", colon);
+  Dims names = {text.substr(text.find("%", 1), comma - text.find("%", 1)),
+                text.substr(comma + 2, colon - comma - 2)};
+  Dims types = {text.substr(colon + 4, next - colon - 4),
+                text.substr(next + 2, end - next - 2)};
+  std::string casts;
+  for (int i = 0; rounds && i < 2; ++i) {
+    std::string half = replaced(types[i], "f32", "f16");
+    casts += names[i] + "n = graph.cast " + names[i] + " : (" + types[i] +
+             ") -> " + half + "\n" + names[i] + "r = graph.cast " + names[i] +
+             "n : (" + half + ") -> " + types[i] + "\n";
+    names[i] += "r";
+  }
+  test.body.replace(test.body.find(product), text.size(),
+                    casts + product + names[0] + ", " + names[1] +
+                        " {graph.adds_f16}" + text.substr(colon));
+  test.name += ", in f16";
+  test.tolerance = std::max(test.tolerance, 4e-3);
+  return test;
+}
+
+class BatchedF16 : public LevelTest {
+protected:
+  void runRounded(std::vector<KernelCase> cases) {
+    for (KernelCase &test : cases)
+      test = addingF16(test);
+    run(cases);
+  }
+};
+
+TEST_P(BatchedF16, TakesAnySizes) {
+  std::vector<Symbols> sizes;
+  for (int64_t m : {0, 24, 25, 31, 65, 129})
+    for (int64_t n : {0, 1, 16, 47, 48, 49, 97})
+      sizes.push_back({{"m", m}, {"n", n}});
+  std::vector<KernelCase> cases;
+  for (const char *depth :
+       {"2", "30", "33", "66", "128", "130", "898", "1540"}) {
+    cases.push_back(product({{"m", depth}}, {{depth, "n"}}, {"m", "n"}, sizes));
+    cases.push_back(product(
+        {{"m", depth}}, {{"n", depth}, transpose("b", "1, 0"), {depth, "n"}},
+        {"m", "n"}, sizes));
+  }
+  runRounded(cases);
+}
+
+/// Columns of memory: few, many, and of several blocks of k, the last of which
+/// is short; and elements of which none are neighbours.
+TEST_P(BatchedF16, TurnsLhs) {
+  std::vector<Symbols> sizes;
+  for (int64_t m : {0, 7, 25, 64, 128, 130, 200})
+    sizes.push_back({{"m", m}});
+  std::vector<KernelCase> cases;
+  for (const char *depth : {"2", "34", "64", "514", "896", "1544"})
+    cases.push_back(
+        product({{depth, "m"}, transpose("a", "1, 0"), {"m", depth}},
+                {{depth, "50"}}, {"m", "50"}, sizes));
+  cases.push_back(
+      product({{"m", "66", "3"}, transpose("a", "2, 0, 1"), {"3", "m", "66"}},
+              {{"66", "20"}}, {"3", "m", "20"}, sizes));
+  runRounded(cases);
+}
+
+TEST_P(BatchedF16, TakesBatches) {
+  std::vector<Symbols> sizes;
+  for (int64_t s : {0, 2, 26, 40, 64, 66, 130})
+    sizes.push_back({{"b", 2}, {"s", s}});
+  runRounded(
+      {product({{"b", "s", "20"}}, {{"20", "s"}}, {"b", "s", "s"}, sizes),
+       product({{"b", "1", "s", "20"}}, {{"1", "2", "20", "s"}},
+               {"b", "2", "s", "s"}, sizes),
+       product(queries(), keys(), {"b", "4", "s", "s"}, sizes)});
+}
+
+/// As BatchedPairs.
+TEST_P(BatchedF16, PacksForManyRows) {
+  std::vector<Symbols> sizes;
+  for (int64_t m : {129, 300, 2049})
+    for (int64_t n : {48, 50, 1210})
+      sizes.push_back({{"m", m}, {"n", n}});
+  std::vector<Symbols> few = {{{"m", 5}}, {{"m", 140}}, {{"m", 330}}};
+  Operand turned = {{"100", "2048"}, transpose("b", "1, 0"), {"2048", "100"}};
+  std::string half = tensor({"m", "100"}, "f16");
+  std::vector<KernelCase> cases = {
+      product({{"m", "6"}}, {{"6", "n"}}, {"m", "n"}, sizes),
+      product({{"m", "2048"}}, turned, {"m", "100"}, few),
+      product({{"2048", "m"}, transpose("a", "1, 0"), {"m", "2048"}}, turned,
+              {"m", "100"}, few),
+      product({{"m", "1536"}}, {{"1536", "100"}}, {"m", "100"}, few,
+              "%y = graph.cast %sums : (RESULT) -> " + half, "", "f16"),
+      product({{"2", "m", "1600"}}, {{"2", "1600", "50"}}, {"2", "m", "50"},
+              few, "%y = graph.add %sums, %sums : (RESULT, RESULT) -> RESULT")};
+  runRounded(cases);
+}
+
+/// Rows and columns of any size, and both of such that f32 holds what f16 could
+/// not; products of them end where f32 does.
+TEST_P(BatchedF16, NeitherOverflowsNorVanishes) {
+  std::vector<KernelCase> cases;
+  for (auto [lhs, rhs] : {std::pair<Values, Values>({60000, 65000}, {6e4, 7e4}),
+                          {{-1e20, 1e20}, {-1e6, 1e6}},
+                          {{1e-20, 2e-20}, {1e-10, 2e-10}},
+                          {{-1e38, 1e38}, {-1e-38, 1e-38}},
+                          {{-1e-30, 1e-30}, {-1e30, 1e30}}}) {
+    cases.push_back(
+        product({{"m", "512"}}, {{"512", "100"}}, {"m", "100"}, {{{"m", 40}}}));
+    cases.back().values = {lhs, rhs};
+  }
+  for (KernelCase &test : cases) // As f16, some would be infinite.
+    test = addingF16(test, /*rounds=*/false);
+  run(cases);
+}
+
+TEST_P(BatchedF16, MakesPairsOfPairsOfBf16) {
+  std::vector<Symbols> sizes;
+  for (int64_t m : {24, 25, 70, 300})
+    sizes.push_back({{"m", m}, {"n", 50}});
+  std::vector<KernelCase> cases;
+  for (const char *depth : {"64", "66", "898", "1536"})
+    for (bool turned : {false, true}) {
+      Operand rhs = {{depth, "n"}};
+      if (turned)
+        rhs = {{"n", depth}, transpose("b", "1, 0"), {depth, "n"}};
+      cases.push_back(addingF16(product({{"m", depth}}, rhs, {"m", "n"}, sizes,
+                                        "", "", "f32", "bf16"),
+                                /*rounds=*/false));
+    }
+  cases.push_back(cases.front()); // f16 holds none of these.
+  cases.back().values = {{-1e20, 1e20}, {-1e6, 1e6}};
+  run(cases);
+}
+
+TENON_FOR_LEVELS_OF_F16(BatchedF16);
+
 } // namespace
 } // namespace tenon::test

@@ -441,11 +441,11 @@ cpu::CpuLevel levelOf(StringRef name) {
     return *cpu::findCpuLevel(name);
   cpu::CpuLevel level = *cpu::findCpuLevel("x86-64-v4");
   level.name = name;
-  if (name == expandedF16) {
+  // As the level that a name stands for has them.
+  if (name == expandedF16 || name == expandedAmx)
     level.f16Fma = cpu::F16Fma::Expanded;
-    return level;
-  }
-  level.pairDots = cpu::PairDots::Expanded;
+  if (name == expandedPairs || name == expandedAmx)
+    level.pairDots = cpu::PairDots::Expanded;
   if (name == expandedAmx)
     level.amx = cpu::Amx::Expanded;
   return level;

@@ -59,11 +59,13 @@ nameOfLevel(const testing::TestParamInfo<const char *> &info) {
                       tenon::test::expandedAmx),                               \
       tenon::test::nameOfLevel)
 
-/// Of kernels that may add up in f16, for levels that do.
+/// Of kernels that may add up in f16, for levels that do, some of which
+/// multiply pairs of bf16 as such.
 #define TENON_FOR_LEVELS_OF_F16(suite)                                         \
   INSTANTIATE_TEST_SUITE_P(                                                    \
       LevelsOfF16, suite,                                                      \
-      testing::Values("x86-64-v4-fp16", tenon::test::expandedF16),             \
+      testing::Values("x86-64-v4-fp16", tenon::test::expandedF16,              \
+                      "x86-64-v4-amx", tenon::test::expandedAmx),              \
       tenon::test::nameOfLevel)
 
 #endif // TENON_TEST_COMPILER_TARGETS_CPU_LEVELTEST_H
