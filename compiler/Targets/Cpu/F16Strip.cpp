@@ -10,7 +10,9 @@
 //
 // A register has the sums of 16 columns, each of even and of odd steps of k: so
 // neighbours along a row of A are what is broadcast, and 64 products are 128
-// steps of k. Totals lie as the registers do; even and odd ones meet at last.
+// steps of k. Even and odd ones meet as sums are widened, still in f16, which
+// is one more step: so a register of f16 has the columns of two, in turn, and
+// so have totals, which part at last.
 // The first tile of a strip makes pairs of what lies as rows of B.
 //
 // Nothing overflows on the way: rows of A come multiplied by powers of two (see
@@ -206,7 +208,7 @@ private:
     int64_t count = height * vectors;
     Value totals = argument(12);
     Value zero = arith::ConstantOp::create(b, b.getZeroAttr(floats));
-    for (int64_t i = 0; i < 2 * count; ++i)
+    for (int64_t i = 0; i < int64_t(llvm::alignTo(count, 2)); ++i)
       storeTotal(zero, totals, i);
     Operands in = {rowsOf(0), argument(2), argument(14)};
     Value depth = argument(3), one = number(1);
@@ -221,10 +223,10 @@ private:
       Value next = blocks.getRegionIterArg(0);
       SmallVector<Value> sums =
           sumsOf(in, from, add(from, number(stepsInF16)), next, argument(10));
-      for (auto [i, sum] : llvm::enumerate(sums))
+      for (auto [i, both] : llvm::enumerate(inTurn(sums)))
         for (int64_t half = 0; half < 2; ++half) {
           int64_t at = 2 * int64_t(i) + half;
-          storeTotal(totalWith(totals, at, sum, half), totals, at);
+          storeTotal(totalWith(totals, at, both, half), totals, at);
         }
       scf::YieldOp::create(b, next);
     }
@@ -238,32 +240,43 @@ private:
     return tile;
   }
 
+  /// Two sums each as one, a last one beside itself.
+  SmallVector<Value> inTurn(ArrayRef<Value> sums) {
+    SmallVector<Value> both;
+    for (size_t i = 0; i < sums.size(); i += 2)
+      both.push_back(products.together(
+          sums[i], i + 1 < sums.size() ? sums[i + 1] : sums[i]));
+    return both;
+  }
+
   /// A vector of totals and what the last steps add to it.
   Value totalWith(Value totals, int64_t at, Value sums, int64_t half) {
     Value before = loadTotal(totals, at);
     return arith::AddFOp::create(b, before, products.widened(sums, half));
   }
 
-  /// Totals and the last sums, even and odd ones together, freed of factors,
-  /// plus what `c` holds if `accumulate`.
+  /// Totals and the last sums, freed of factors, plus what `c` holds if
+  /// `accumulate`.
   void storeTotals(ArrayRef<Value> out, ArrayRef<Value> c, Value accumulate,
                    Value totals, ArrayRef<Value> lastSums,
                    const Factors &factors) {
-    SmallVector<Value> sums;
+    SmallVector<Value> sums, all;
+    for (auto [i, both] : llvm::enumerate(inTurn(lastSums))) {
+      Value low = totalWith(totals, 2 * i, both, 0);
+      Value high = totalWith(totals, 2 * i + 1, both, 1);
+      for (int64_t first = 0; first < 2; ++first)
+        all.push_back(products.everySecond(low, high, first));
+    }
     for (int64_t row = 0; row < int64_t(out.size()); ++row) {
       Value own =
           LLVM::LoadOp::create(b, f32, element(factors.rows, int32_t(row)), 4);
       Value scale = vector::BroadcastOp::create(b, floats, own);
       for (int64_t v = 0; v < vectors; ++v) {
-        int64_t i = row * vectors + v;
-        Value low = totalWith(totals, 2 * i, lastSums[i], 0);
-        Value high = totalWith(totals, 2 * i + 1, lastSums[i], 1);
-        Value sum = products.sumOfEach(low, high);
         // Their product may be in range where that of one and the sum is not.
         Value both = hasColumnFactors
                          ? arith::MulFOp::create(b, scale, factors.columns[v])
                          : scale;
-        sums.push_back(arith::MulFOp::create(b, sum, both));
+        sums.push_back(arith::MulFOp::create(b, all[row * vectors + v], both));
       }
     }
     auto choice = scf::IfOp::create(b, floatsOf(sums.size()), accumulate,
@@ -297,7 +310,7 @@ private:
                          number(mostLines * cacheLine));
     Value share = mul(div(depth, number(unroll)), nextStep);
     Value totals = LLVM::AllocaOp::create(
-        b, pointer, f32, number(f16TileRows * vectors * 2 * lanes), cacheLine);
+        b, pointer, f32, number(f16TileRows * vectors * lanes), cacheLine);
     SmallVector<Value> operands = {
         argument(0), argument(1),
         argument(2), depth,

@@ -65,6 +65,22 @@ Value StripProducts::addF16(Value x, Value y, Value sum) {
       LLVM::FMAOp::create(b, extend(x), extend(y), extend(sum)));
 }
 
+Value StripProducts::together(Value x, Value y) {
+  int64_t lanes = vector.getNumElements();
+  // Neither moves an element: `crossed` has the odd ones of x and even of y.
+  SmallVector<int64_t> straight, crossed;
+  for (int64_t i = 0; i < 2 * lanes; ++i) {
+    straight.push_back(i % 2 ? 2 * lanes + i : i);
+    crossed.push_back(i % 2 ? i : 2 * lanes + i);
+  }
+  auto words = VectorType::get({lanes}, b.getI32Type());
+  Value half = constantLike(b, words, 16);
+  Value other = bitcast(words, vector::ShuffleOp::create(b, x, y, crossed));
+  Value turned = LLVM::FshlOp::create(b, words, other, other, half);
+  return arith::AddFOp::create(b, vector::ShuffleOp::create(b, x, y, straight),
+                               bitcast(pairsOfF16(), turned));
+}
+
 Value StripProducts::widened(Value sums, int64_t half) {
   int64_t lanes = vector.getNumElements();
   SmallVector<int64_t> mask =
@@ -73,15 +89,16 @@ Value StripProducts::widened(Value sums, int64_t half) {
   return arith::ExtFOp::create(b, vector, part);
 }
 
+Value StripProducts::everySecond(Value low, Value high, int64_t first) {
+  SmallVector<int64_t> mask;
+  for (int64_t i = 0; i < vector.getNumElements(); ++i)
+    mask.push_back(2 * i + first);
+  return vector::ShuffleOp::create(b, low, high, mask);
+}
+
 Value StripProducts::sumOfEach(Value low, Value high) {
-  Value parts[2];
-  for (int64_t step : {0, 1}) {
-    SmallVector<int64_t> mask;
-    for (int64_t pair = 0; pair < vector.getNumElements(); ++pair)
-      mask.push_back(2 * pair + step);
-    parts[step] = vector::ShuffleOp::create(b, low, high, mask);
-  }
-  return arith::AddFOp::create(b, parts[0], parts[1]);
+  return arith::AddFOp::create(b, everySecond(low, high, 0),
+                               everySecond(low, high, 1));
 }
 
 /// Four products of ui8 by i8 to each sum.

@@ -21,8 +21,13 @@ public:
   mlir::Value add(mlir::Value x, mlir::Value y, mlir::Value sum);
   /// Of pairs of f16, what sums begin with.
   mlir::Value zeroPairs();
-  /// The lower half of sums of pairs of f16, as f32, or the upper one.
+  /// Of two vectors of such sums those of even and odd k together, in f16: of x
+  /// in even places, of y in odd ones.
+  mlir::Value together(mlir::Value x, mlir::Value y);
+  /// The lower half of a vector of f16, as f32, or the upper one.
   mlir::Value widened(mlir::Value sums, int64_t half);
+  /// The even or the odd places of two vectors that lie one behind the other.
+  mlir::Value everySecond(mlir::Value low, mlir::Value high, int64_t first);
   /// The sum of each pair of two vectors of f32 that lie one behind the other.
   mlir::Value sumOfEach(mlir::Value low, mlir::Value high);
   /// The elements of even k of vectors of pairs as f32, or those of odd k.
