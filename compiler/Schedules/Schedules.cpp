@@ -256,7 +256,8 @@ kernel::Geometry geometryPackedMatmul(const KernelView &view) {
       kernel::scratchDepth(quantized, sizes->depth.asConstant());
   int64_t scratch = sizes->lhsScratchBytes(depth);
   if (sizes->hasPairs() || sizes->hasF16Rhs() || quantized)
-    scratch += kernel::panelBytes(depth) * (sizes->halves ? 2 : 1);
+    scratch += sizes->panelScratchBytes(depth, /*comesPacked=*/true) *
+               (sizes->halves ? 2 : 1);
   return geometryOfPanels(matmul, scratch, /*isFine=*/!sizes->skipped);
 }
 
@@ -325,9 +326,8 @@ kernel::Geometry geometryBatchedMatmul(const KernelView &view) {
   if (!geometry || !panels)
     return {};
   geometry.scratch =
-      geometry.scratch + places * number(sizes->hasPairs()
-                                             ? kernel::halfPanelBytes(*depth)
-                                             : kernel::panelBytes(depth));
+      geometry.scratch +
+      places * number(sizes->panelScratchBytes(depth, /*comesPacked=*/false));
   // Small products: whole batches, as many as are worth a thread's while.
   Expr group = blocks.min(number(groupBlocks)) * panels;
   if (!group || !geometry.scratch)

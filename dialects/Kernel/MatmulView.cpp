@@ -247,11 +247,22 @@ bool MatmulView::mayCopyLhs() const {
 int64_t MatmulView::lhsScratchBytes(std::optional<int64_t> depth) const {
   if (!mayCopyLhs())
     return 0;
-  int64_t bytes = mayAddF16      ? widenedLhsBytes(depth) + rowFactorBytes
-                  : hasHalfLhs() ? widenedLhsBytes(depth)
-                                 : lhsCopyBytes(depth);
-  bool mayBePairs = hasHalfLhs() && depth;
-  return mayBePairs ? std::max(bytes, lhsCopyBytes(*depth / 2)) : bytes;
+  bool isWide = mayAddF16 || hasHalfLhs();
+  int64_t bytes = isWide ? widenedLhsBytes(depth) : lhsCopyBytes(depth);
+  if (isWide && depth) // Both, as pairs, too.
+    bytes = roundedLhsBytes(*depth);
+  return bytes + (mayAddF16 ? rowFactorBytes : 0);
+}
+
+int64_t MatmulView::panelScratchBytes(std::optional<int64_t> depth,
+                                      bool comesPacked) const {
+  int64_t bytes = panelBytes(depth);
+  bool isOfF32 = !comesPacked && !hasPairs(); // It becomes pairs in its place.
+  if (hasBlocksOfPairs())
+    bytes = std::max(bytes, panelBytes(*depth / 2) * (isOfF32 ? 2 : 1));
+  else if (hasPairs() && !comesPacked)
+    bytes = std::max(bytes, panelBytes(*depth / 2));
+  return bytes + (mayAddF16 && !comesPacked ? columnFactorBytes : 0);
 }
 
 int64_t blocksOfGroup(graph::MatmulOp op, const MatmulView &view) {

@@ -113,6 +113,16 @@ struct MatmulView {
   /// of scratch memory for that at such a depth.
   bool mayCopyLhs() const;
   int64_t lhsScratchBytes(std::optional<int64_t> depth) const;
+  /// Bytes for a block of a panel, which is packed there or, where it comes
+  /// packed, widened or made pairs.
+  int64_t panelScratchBytes(std::optional<int64_t> depth,
+                            bool comesPacked) const;
+  /// Whether blocks of what is rounded to f16 have as many pairs of steps as
+  /// others have steps: not those that are turned, or dequantized, before.
+  bool hasBlocksOfPairs() const {
+    return mayAddF16 && !quantized && depth.asConstant() &&
+           lhsDepthStride().isConstant(1);
+  }
 };
 
 /// Blocks of rows in a group of a kernel that packs rhs on the way: few where

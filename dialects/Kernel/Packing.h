@@ -96,10 +96,6 @@ inline int64_t blockDepth(std::optional<int64_t> depth) {
 inline int64_t panelBytes(std::optional<int64_t> depth) {
   return panelColumns * blockDepth(depth) * 4;
 }
-/// Where a panel is packed of bf16, whose steps some levels take by pairs.
-inline int64_t halfPanelBytes(int64_t depth) {
-  return std::max(panelBytes(depth), panelBytes(depth / 2));
-}
 /// Bytes for a tall group's sums, in a panel that is not full, that wait for
 /// the next block of k.
 inline int64_t tallSumsBytes(std::optional<int64_t> depth) {
@@ -117,8 +113,14 @@ inline constexpr int64_t widenedRowPadding = 16;
 inline int64_t widenedLhsBytes(std::optional<int64_t> depth) {
   return groupBlocks * blockRows * (blockDepth(depth) + widenedRowPadding) * 4;
 }
-/// Behind a copy whose rows have factors.
+/// Of one that is rounded to f16, whose blocks may have as many pairs of steps
+/// as others have steps. Factors of its rows, and of a panel's columns, lie
+/// behind.
+inline int64_t roundedLhsBytes(int64_t depth) {
+  return std::max(widenedLhsBytes(depth), widenedLhsBytes(depth / 2));
+}
 inline constexpr int64_t rowFactorBytes = groupBlocks * blockRows * 4;
+inline constexpr int64_t columnFactorBytes = panelColumns * 4;
 /// A group of at most so many rows widens 16 bits in registers: each tile does,
 /// which is less work than to store them once.
 inline constexpr int64_t fewRows = 24;

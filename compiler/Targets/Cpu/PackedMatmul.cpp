@@ -259,8 +259,8 @@ private:
     if (rowPadding == 0)
       return block;
     // Of a few rows that are widened, scratch memory may hold all.
-    int64_t room = kernel::widenedLhsBytes(rhsPanels.scratchDepth()) / 4;
-    Value fits = e.less(e.mul(rows, strideOfCopy(depth)), e.number(room + 1));
+    Value fits = e.less(e.mul(rows, strideOfCopy(depth)),
+                        e.number(bytesOfCopy() / 4 + 1));
     return e.select(fits, rhsPanels.stepsAtOnce(rows), block);
   }
 
@@ -336,8 +336,13 @@ private:
 
   /// Behind the largest copy.
   Value rowFactors() {
-    int64_t bytes = kernel::widenedLhsBytes(rhsPanels.scratchDepth());
-    return e.address(copy, e.b.getI8Type(), e.number(bytes));
+    return e.address(copy, e.b.getI8Type(), e.number(bytesOfCopy()));
+  }
+  int64_t bytesOfCopy() const {
+    std::optional<int64_t> steps = rhsPanels.scratchDepth();
+    return kind == StripKind::F16Pairs && steps
+               ? kernel::roundedLhsBytes(*steps)
+               : kernel::widenedLhsBytes(steps);
   }
 
   /// From row to row.

@@ -59,10 +59,7 @@ bool RhsPanels::canMakePairs(const CpuLevel &level, graph::MatmulOp op,
 }
 
 int64_t RhsPanels::panelElements() const {
-  bool isHalf = hasPairs && !packed;
-  return (isHalf ? kernel::halfPanelBytes(*view.depth.asConstant())
-                 : kernel::panelBytes(scratchDepth())) /
-         4;
+  return view.panelScratchBytes(scratchDepth(), packed != nullptr) / 4;
 }
 
 int64_t RhsPanels::scratchBytes() const {
@@ -252,6 +249,8 @@ void RhsPanels::callQuantized(const Strip &work, const StripTile &tile,
 }
 
 int64_t RhsPanels::blockDepth() const {
+  if (inF16 && view.hasBlocksOfPairs())
+    return kernel::blockDepth(knownDepth);
   if (makesPairs)
     return (quantized ? quantized->blockDepth(2 * *knownDepth)
                       : kernel::blockDepth(2 * *knownDepth)) /
