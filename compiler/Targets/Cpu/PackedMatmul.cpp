@@ -381,7 +381,7 @@ private:
                     : lhs.at(e, m, k);
     if (kind == StripKind::F16Pairs) {
       // What was rounded to bf16 leaves less room for errors.
-      work.stepsInF16 = view.hasHalfLhs() || view.hasPairs() ? 32 : 64;
+      work.stepsInF16 = view.hasHalfLhs() || view.hasPairs() ? 48 : 64;
       work.factors = e.address(rowFactors(), e.b.getF32Type(), e.sub(m, first));
     }
     work.isInterleaved = copies && interleaves && !listed;
