@@ -268,11 +268,19 @@ void callRoundBlock(Emitter &e, const F16Block &block) {
 }
 
 Value interleaved(ImplicitLocOpBuilder &b, Value even, Value odd) {
-  int64_t lanes = cast<VectorType>(even.getType()).getNumElements();
-  SmallVector<int64_t> mask;
-  for (int64_t i = 0; i < lanes; ++i)
-    mask.append({i, lanes + i});
-  return vector::ShuffleOp::create(b, even, odd, mask);
+  auto half = cast<VectorType>(even.getType());
+  Type words = sameShape(half, b.getI32Type());
+  // Of a shuffle, LLVM would first make vectors of twice the size of both.
+  auto widened = [&](Value value) {
+    Value bits =
+        LLVM::BitcastOp::create(b, sameShape(half, b.getI16Type()), value);
+    return arith::ExtUIOp::create(b, words, bits);
+  };
+  Value upper =
+      arith::ShLIOp::create(b, widened(odd), constantLike(b, words, 16));
+  return LLVM::BitcastOp::create(
+      b, VectorType::get({2 * half.getNumElements()}, half.getElementType()),
+      arith::OrIOp::create(b, widened(even), upper));
 }
 
 Value f16PairsOf(ImplicitLocOpBuilder &b, Value even, Value odd) {

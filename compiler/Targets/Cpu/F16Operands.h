@@ -41,7 +41,7 @@ struct F16Block {
 };
 void callRoundBlock(Emitter &e, const F16Block &block);
 
-/// Lanes of two vectors, in turn.
+/// Lanes of two vectors of f16, in turn.
 Value interleaved(mlir::ImplicitLocOpBuilder &b, Value even, Value odd);
 /// A block of a panel, [2 * pairs][panelColumns] of f32 or [pairs]
 /// [panelColumns] pairs of bf16, becomes pairs of f16 in its place, each column
