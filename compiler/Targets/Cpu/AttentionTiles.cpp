@@ -140,15 +140,15 @@ private:
                         sums.push_back(element(next, int32_t(bytes / 4)));
                         return sums;
                       });
+    sums.pop_back();
+    if (inF16)
+      sums = products.widened(sums);
     for (int64_t i = 0; i < shapes.height; ++i)
       for (int64_t v = 0; v < vectors; ++v) {
         int64_t at = i * queryBlock + v * shapes.lanes;
         Value sum = sums[i * vectors + v];
         if (inF16)
-          sum = arith::MulFOp::create(
-              b, scale,
-              products.sumOfEach(products.widened(sum, 0),
-                                 products.widened(sum, 1)));
+          sum = arith::MulFOp::create(b, scale, sum);
         if (!isScores)
           sum = LLVM::FMAOp::create(
               b, loadVector(out, at),

@@ -108,11 +108,14 @@ private:
     SmallVector<Value> state(tile.pixels * vectors, products.zeroPairs());
     llvm::append_range(state, before);
     state = overSteps(a, length, reached, state);
-    for (int64_t i = 0; i < tile.pixels * vectors; ++i) {
-      if (!(reached >> (i / vectors) & 1))
-        continue;
-      Value sum = products.sumOfEach(products.widened(state[i], 0),
-                                     products.widened(state[i], 1));
+    SmallVector<int64_t> places;
+    SmallVector<Value> sums;
+    for (int64_t i = 0; i < tile.pixels * vectors; ++i)
+      if (reached >> (i / vectors) & 1) {
+        places.push_back(i);
+        sums.push_back(state[i]);
+      }
+    for (auto [i, sum] : llvm::zip_equal(places, products.widened(sums))) {
       Value total = LLVM::LoadOp::create(b, vector, totalAt(i), /*alignment=*/4,
                                          /*isVolatile=*/true);
       storeTotal(LLVM::FMAOp::create(b, sum, scale, total), i);

@@ -223,7 +223,7 @@ private:
       Value next = blocks.getRegionIterArg(0);
       SmallVector<Value> sums =
           sumsOf(in, from, add(from, number(stepsInF16)), next, argument(10));
-      for (auto [i, both] : llvm::enumerate(inTurn(sums)))
+      for (auto [i, both] : llvm::enumerate(products.inTurn(sums)))
         for (int64_t half = 0; half < 2; ++half) {
           int64_t at = 2 * int64_t(i) + half;
           storeTotal(totalWith(totals, at, both, half), totals, at);
@@ -240,15 +240,6 @@ private:
     return tile;
   }
 
-  /// Two sums each as one, a last one beside itself.
-  SmallVector<Value> inTurn(ArrayRef<Value> sums) {
-    SmallVector<Value> both;
-    for (size_t i = 0; i < sums.size(); i += 2)
-      both.push_back(products.together(
-          sums[i], i + 1 < sums.size() ? sums[i + 1] : sums[i]));
-    return both;
-  }
-
   /// A vector of totals and what the last steps add to it.
   Value totalWith(Value totals, int64_t at, Value sums, int64_t half) {
     Value before = loadTotal(totals, at);
@@ -261,7 +252,7 @@ private:
                    Value totals, ArrayRef<Value> lastSums,
                    const Factors &factors) {
     SmallVector<Value> sums, all;
-    for (auto [i, both] : llvm::enumerate(inTurn(lastSums))) {
+    for (auto [i, both] : llvm::enumerate(products.inTurn(lastSums))) {
       Value low = totalWith(totals, 2 * i, both, 0);
       Value high = totalWith(totals, 2 * i + 1, both, 1);
       for (int64_t first = 0; first < 2; ++first)

@@ -96,9 +96,23 @@ Value StripProducts::everySecond(Value low, Value high, int64_t first) {
   return vector::ShuffleOp::create(b, low, high, mask);
 }
 
-Value StripProducts::sumOfEach(Value low, Value high) {
-  return arith::AddFOp::create(b, everySecond(low, high, 0),
-                               everySecond(low, high, 1));
+SmallVector<Value> StripProducts::inTurn(ArrayRef<Value> sums) {
+  SmallVector<Value> both;
+  for (size_t i = 0; i < sums.size(); i += 2)
+    both.push_back(
+        together(sums[i], i + 1 < sums.size() ? sums[i + 1] : sums[i]));
+  return both;
+}
+
+SmallVector<Value> StripProducts::widened(ArrayRef<Value> sums) {
+  SmallVector<Value> wide;
+  for (Value both : inTurn(sums)) {
+    Value low = widened(both, 0), high = widened(both, 1);
+    for (int64_t first = 0; first < 2; ++first)
+      wide.push_back(everySecond(low, high, first));
+  }
+  wide.resize(sums.size());
+  return wide;
 }
 
 /// Four products of ui8 by i8 to each sum.

@@ -21,20 +21,21 @@ public:
   mlir::Value add(mlir::Value x, mlir::Value y, mlir::Value sum);
   /// Of pairs of f16, what sums begin with.
   mlir::Value zeroPairs();
-  /// Of two vectors of such sums those of even and odd k together, in f16: of x
-  /// in even places, of y in odd ones.
-  mlir::Value together(mlir::Value x, mlir::Value y);
+  /// Of such sums those of even and odd k together, still in f16: of each two
+  /// vectors, one in even and one in odd places. A last one is beside itself.
+  llvm::SmallVector<mlir::Value> inTurn(llvm::ArrayRef<mlir::Value> sums);
   /// The lower half of a vector of f16, as f32, or the upper one.
   mlir::Value widened(mlir::Value sums, int64_t half);
   /// The even or the odd places of two vectors that lie one behind the other.
   mlir::Value everySecond(mlir::Value low, mlir::Value high, int64_t first);
-  /// The sum of each pair of two vectors of f32 that lie one behind the other.
-  mlir::Value sumOfEach(mlir::Value low, mlir::Value high);
+  /// The same sums, as vectors of f32.
+  llvm::SmallVector<mlir::Value> widened(llvm::ArrayRef<mlir::Value> sums);
   /// The elements of even k of vectors of pairs as f32, or those of odd k.
   llvm::SmallVector<mlir::Value> halfOf(llvm::ArrayRef<mlir::Value> pairs,
                                         int64_t half);
 
 private:
+  mlir::Value together(mlir::Value x, mlir::Value y);
   mlir::Value addPairs(mlir::Value x, mlir::Value y, mlir::Value sum);
   mlir::Value addF16(mlir::Value x, mlir::Value y, mlir::Value sum);
   mlir::VectorType pairsOfF16();
