@@ -143,10 +143,7 @@ void AttentionColumns::emitBlock() {
   if (usesMatrices())
     return emitMatrices(padded);
   AttentionTileWork work;
-  work.a = panels.keysAt(block);
   work.aStep = panels.keyStep();
-  work.b = area(areas.query);
-  work.depth = e.number(panels.depthSteps());
   work.c = area(areas.scores);
   work.tiles = tilesOf(padded);
   work.columns = columns;
@@ -158,8 +155,17 @@ void AttentionColumns::emitBlock() {
     work.scale =
         arith::MulFOp::create(e.b, down, constantLike(e.b, f32, scale));
   }
-  callAttentionProduct(e.b, e.module, e.level, AttentionProduct::Scores, kind(),
-                       work);
+  int64_t steps = panels.depthSteps();
+  int64_t most = usesF16() ? mostStepsInF16 : steps;
+  for (int64_t step = 0; step < steps; step += most) {
+    work.a = element(panels.keysAt(block), e.number(step * tileRows(e.level)));
+    work.b = element(area(areas.query), e.number(step * queryBlock));
+    work.depth = e.number(std::min(most, steps - step));
+    callAttentionProduct(e.b, e.module, e.level,
+                         step == 0 ? AttentionProduct::Scores
+                                   : AttentionProduct::MoreScores,
+                         kind(), work);
+  }
   makeWeights(padded);
   work.a = panels.valuesAt(block);
   work.aStep = panels.valueStep();

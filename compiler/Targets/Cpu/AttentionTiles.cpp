@@ -43,10 +43,10 @@ class ProductWriter : TileBuilder {
 public:
   ProductWriter(ModuleOp module, const CpuLevel &level,
                 AttentionProduct product, StripKind kind, StringRef name)
-      : TileBuilder(module), name(name),
-        isScores(product == AttentionProduct::Scores), shapes(shapesOf(level)),
-        f32(b.getF32Type()), vector(VectorType::get({shapes.lanes}, f32)),
-        inF16(addsF16(kind)), products(b, level, kind, vector) {}
+      : TileBuilder(module), name(name), product(product),
+        shapes(shapesOf(level)), f32(b.getF32Type()),
+        vector(VectorType::get({shapes.lanes}, f32)), inF16(addsF16(kind)),
+        products(b, level, kind, vector) {}
 
   LLVM::LLVMFuncOp write() {
     for (int64_t vectors : shapes.vectors)
@@ -149,7 +149,9 @@ private:
         Value sum = sums[i * vectors + v];
         if (inF16)
           sum = arith::MulFOp::create(b, scale, sum);
-        if (!isScores)
+        if (product == AttentionProduct::MoreScores)
+          sum = arith::AddFOp::create(b, loadVector(out, at), sum);
+        if (product == AttentionProduct::Values)
           sum = LLVM::FMAOp::create(
               b, loadVector(out, at),
               loadVector(tile.getArgument(4), v * shapes.lanes), sum);
@@ -217,7 +219,7 @@ private:
   }
 
   StringRef name;
-  bool isScores;
+  AttentionProduct product;
   Shapes shapes;
   Type f32;
   VectorType vector;
@@ -235,7 +237,9 @@ void callAttentionProduct(OpBuilder &b, ModuleOp module, const CpuLevel &level,
                           AttentionProduct product, StripKind kind,
                           const AttentionTileWork &work) {
   std::string name = product == AttentionProduct::Scores ? "attention_scores"
-                                                         : "attention_values";
+                     : product == AttentionProduct::MoreScores
+                         ? "attention_more_scores"
+                         : "attention_values";
   name += (suffixOf(kind) + "." + level.name).str();
   auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
   if (!function)

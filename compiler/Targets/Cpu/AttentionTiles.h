@@ -15,12 +15,13 @@ namespace tenon::cpu {
 /// itself, in which its rows lie side by side:
 ///
 ///   Scores: C[key][query] = sum over d of keys[d][key] * B[d][query]
+///   MoreScores: C[key][query] += the same
 ///   Values: C[n][query] = C[n][query] * factor[query]
 ///                       + sum over key of values[key][n] * B[key][query]
 ///
 /// In pairs, a step of the depth is two of bf16 or f16 side by side, of A and
 /// of B. Those of f16 are added up so, and the sums multiplied by `scale`.
-enum class AttentionProduct { Scores, Values };
+enum class AttentionProduct { Scores, MoreScores, Values };
 
 struct AttentionTileWork {
   mlir::Value a, aStep; // From panel to panel.
@@ -37,6 +38,8 @@ int64_t tileRows(const CpuLevel &level);
 /// Queries come in multiples of this.
 int64_t columnStep(const CpuLevel &level);
 constexpr int64_t depthStep = 4;
+/// Of pairs of f16, whose sums would get too coarse of more.
+constexpr int64_t mostStepsInF16 = 128;
 
 /// Calls the function that does it at a level, which all kernels of a module
 /// share: it is made at the first call.

@@ -141,10 +141,7 @@ private:
   bool multipliesBf16() const {
     return e.level.pairDots != PairDots::None && !view.toF16;
   }
-  /// Sums of wider heads would be too coarse.
-  bool mayAddF16() const {
-    return e.level.f16Fma != F16Fma::None && view.depth <= 256;
-  }
+  bool mayAddF16() const { return e.level.f16Fma != F16Fma::None; }
   Value meanOf(Value n);
 };
 

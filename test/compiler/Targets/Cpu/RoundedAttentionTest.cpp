@@ -68,7 +68,7 @@ TEST_P(RoundedAttention, AnyNumberOfQueriesAndKeys) {
 }
 
 TEST_P(RoundedAttention, AnyHeadSizes) {
-  for (int64_t depth : {8, 16, 20, 33, 40, 64, 80, 128, 256})
+  for (int64_t depth : {8, 16, 20, 33, 40, 64, 80, 128, 256, 262, 544})
     for (int64_t width : {depth, depth % 3 ? int64_t(27) : int64_t(72)}) {
       Form form;
       form.depth = depth, form.width = width;
