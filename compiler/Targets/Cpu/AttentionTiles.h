@@ -39,7 +39,7 @@ int64_t tileRows(const CpuLevel &level);
 int64_t columnStep(const CpuLevel &level);
 constexpr int64_t depthStep = 4;
 /// Of pairs of f16, whose sums would get too coarse of more.
-constexpr int64_t mostStepsInF16 = 128;
+constexpr int64_t mostStepsInF16 = 64;
 
 /// Calls the function that does it at a level, which all kernels of a module
 /// share: it is made at the first call.
