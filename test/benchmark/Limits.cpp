@@ -23,6 +23,8 @@ int main(int argc, char **argv) {
          fmaLoopSpeed(threads) / 1e9);
   if (double speed = bf16LoopSpeed(threads))
     printf("%-28s %8.1f Gflop/s\n", "bf16 dot products", speed / 1e9);
+  if (double speed = f16LoopSpeed(threads))
+    printf("%-28s %8.1f Gflop/s\n", "f16 multiply-adds", speed / 1e9);
   if (double speed = int8LoopSpeed(threads))
     printf("%-28s %8.1f Gop/s\n", "int8 dot products", speed / 1e9);
   for (size_t kilobytes = 64; kilobytes <= size_t(1) << 20; kilobytes *= 4)

@@ -62,6 +62,21 @@ __attribute__((target("avx512f,avx512bf16"))) double dotBf16() {
   return 4.0 * 16 * chains * iterations;
 }
 
+__attribute__((target("avx512f,avx512fp16"))) double multiplyAddF16() {
+  constexpr int chains = 24;
+  __m512h sums[chains] = {};
+  __m512h x = _mm512_set1_ph(_Float16(0.5f)), y = x;
+  for (long i = 0; i < iterations; ++i) {
+    asm volatile("" : "+v"(x), "+v"(y));
+#pragma clang loop unroll(full)
+    for (int c = 0; c < chains; ++c)
+      sums[c] = _mm512_fmadd_ph(sums[c], x, y);
+  }
+  for (__m512h &sum : sums)
+    asm volatile("" : : "v"(sum));
+  return 2.0 * 32 * chains * iterations;
+}
+
 __attribute__((target("avx512f,avx512vnni"))) double dotInt8() {
   constexpr int chains = 24;
   __m512i sums[chains] = {};
@@ -152,6 +167,11 @@ double bf16LoopSpeed(int threads) {
   if (hasAmx())
     return speedOf(dotMatricesBf16, threads);
   return __builtin_cpu_supports("avx512bf16") ? speedOf(dotBf16, threads) : 0;
+}
+
+double f16LoopSpeed(int threads) {
+  return __builtin_cpu_supports("avx512fp16") ? speedOf(multiplyAddF16, threads)
+                                              : 0;
 }
 
 double int8LoopSpeed(int threads) {

@@ -15,6 +15,9 @@ double fmaLoopSpeed(int threads);
 /// by AMX where there is that; 0 where the machine has none.
 double bf16LoopSpeed(int threads);
 
+/// The same of multiply-adds of f16, which sums are of, too.
+double f16LoopSpeed(int threads);
+
 /// The same of dot products of four pairs of bytes, 8 operations per lane of 32
 /// bits, by AMX too.
 double int8LoopSpeed(int threads);

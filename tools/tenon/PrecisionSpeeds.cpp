@@ -27,11 +27,11 @@ PrecisionSpeeds speedsOfCpu(const CompileOptions &options) {
     return hasAmx ? amx : hasOther ? other : none;
   };
   // Pairs of bf16 become such of f16 where the level has no products of them.
-  auto widened = [&](double speed) { return addsF16 ? 1.5 : speed; };
+  auto widened = [&](double speed) { return addsF16 ? 1.6 : speed; };
   return {"",
           {{Precision::Fp32, 1, 4},
            {Precision::Bf16, speed(4.5, 1.9, hasPairs, widened(0.95)), 2},
-           {Precision::Fp16, addsF16 ? 1.6 : 0.98, 2},
+           {Precision::Fp16, addsF16 ? 1.7 : 0.98, 2},
            {Precision::Int8, speed(6, 2.8, hasQuads, 1.2), 1},
            {Precision::Int8Weights, speed(4, 1.7, hasPairs, widened(0.95)),
             bytesOfBits(8, options)},

@@ -43,9 +43,10 @@ void Profile::observe(void *self, const tenon_launch_t *launch) {
   if (work.known) {
     bool isInt8 =
         launch->flops_dtype == TENON_I8 || launch->flops_dtype == TENON_U8;
-    double &flops = launch->flops_dtype == TENON_BF16 ? work.bf16Flops
-                    : isInt8                          ? work.int8Ops
-                                                      : work.flops;
+    double &flops = launch->flops_dtype == TENON_BF16  ? work.bf16Flops
+                    : launch->flops_dtype == TENON_F16 ? work.f16Flops
+                    : isInt8                           ? work.int8Ops
+                                                       : work.flops;
     flops = double(launch->flops);
     work.weightBytes = double(launch->weight_bytes);
     work.bytes = double(launch->bytes);
@@ -84,8 +85,8 @@ std::vector<KernelTime> Profile::kernels(const MachineLimits &limits,
     one.seconds = one.launches * double(median(launch.nanoseconds)) / 1e9;
     one.work = launch.work;
     for (double *amount :
-         {&one.work.flops, &one.work.bf16Flops, &one.work.int8Ops,
-          &one.work.weightBytes, &one.work.bytes})
+         {&one.work.flops, &one.work.bf16Flops, &one.work.f16Flops,
+          &one.work.int8Ops, &one.work.weightBytes, &one.work.bytes})
       *amount *= run;
     one.roofline = Roofline(one.work, limits);
     KernelTime &kernel = kernels[launch.kernel];

@@ -12,10 +12,11 @@ namespace tenon {
 
 /// What launches have to do. See tenon_launch_t.
 struct Work {
-  double flops = 0, bf16Flops = 0, int8Ops = 0, weightBytes = 0, bytes = 0;
+  double flops = 0, bf16Flops = 0, f16Flops = 0, int8Ops = 0;
+  double weightBytes = 0, bytes = 0;
   bool known = true; // All of it.
 
-  double allFlops() const { return flops + bf16Flops + int8Ops; }
+  double allFlops() const { return flops + bf16Flops + f16Flops + int8Ops; }
   double allBytes() const { return weightBytes + bytes; }
   Work &operator+=(const Work &other);
 };
@@ -24,8 +25,9 @@ struct Work {
 /// second, each the best of bare loops (tools/limits). Weights come from as far
 /// away as their size says, and so does what a run writes and reads again.
 struct MachineLimits {
-  // Of those without dot products, that of f32.
-  double f32 = 0, bf16 = 0, int8 = 0;
+  // Of those without instructions of their own, that of f32. bf16 may be
+  // multiplied as f16, where that is faster.
+  double f32 = 0, bf16 = 0, f16 = 0, int8 = 0;
   double weights = 0, data = 0;
   uint64_t weightBytes = 0, dataBytes = 0; // That were read.
   int threads = 0;                         // 0: the limits are not known.
