@@ -29,7 +29,7 @@ constexpr int64_t fewestSums = 256 * 256;
 /// Of a product that is added up in f16, of which each tile adds up the rest.
 constexpr int64_t fewestSteps = 64;
 /// More might add up to what f16 has not.
-constexpr float endOfAdded = 128;
+constexpr float endOfAdded = 64;
 
 /// Whether k is a number of which groups of `steps` can be made.
 bool hasDepthOf(graph::MatmulOp op, int64_t steps) {

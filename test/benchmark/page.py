@@ -16,7 +16,7 @@ case and peer, and these columns (others are ignored):
     model      its folder's name
     case       the sizes of its symbols, "batch=1,seq=128"; may be empty
     peer       ort, ov: ONNX Runtime and OpenVINO in f32; ov-bf16: OpenVINO in
-               bf16; tenon, tenon-bf16
+               bf16; tenon, tenon-bf16, tenon-fp16, with which none is compared
     median_ms  of its runs; nan when it failed
     error      largest difference from recorded outputs, relative to their
                largest magnitude; may be empty
@@ -34,10 +34,11 @@ import sys
 import tempfile
 
 NAMES = {"ort": "ONNX Runtime", "ov": "OpenVINO", "ov-bf16": "OpenVINO",
-         "tenon": "Tenon", "tenon-bf16": "Tenon"}
+         "tenon": "Tenon", "tenon-bf16": "Tenon", "tenon-fp16": "Tenon"}
 PRECISIONS = {  # Tenon's peer of each, and those it is compared with.
     "f32": ("tenon", ["ort", "ov"]),
     "bf16": ("tenon-bf16", ["ov-bf16"]),
+    "fp16": ("tenon-fp16", []),
 }
 
 

@@ -18,6 +18,7 @@ vit,"batch=1,seq=8",ov,nan,,,,it failed
 vit,"batch=1,seq=8",tenon,200.0,199,1.25e-06,0.1,
 vit,"batch=1,seq=8",ov-bf16,60.0,59,1e-03,0.1,
 vit,"batch=1,seq=8",tenon-bf16,50.0,49,2e-03,0.1,
+vit,"batch=1,seq=8",tenon-fp16,40.0,39,1e-03,0.1,
 """
 PRODUCTS = {"benchmarks": [
     {"name": "8x9x7/threads:1/min_time:1.500/manual_time", "percent": 81.2},
@@ -32,6 +33,8 @@ EXPECTED = [
     "The geometric mean of the 2 ratios is 0.87, the least 0.50; 1 of them are below 1.",
     "## Whole models, bf16",
     "| vit | batch=1, seq=8 | - | 60.0 | 200.0 | 50.0 | 1.20 | 4.00 | - | 2.0e-03 |",
+    "## Whole models, fp16",
+    "| vit | batch=1, seq=8 | - | 200.0 | 40.0 | 5.00 | - | 1.0e-03 |",
     "| 8 x 9 x 7 | 81 | - | - | - |",
     "| 8 x 9 x 7, bias and GELU | - | - | 90 | 98 |",
 ]

@@ -3,8 +3,8 @@
 //
 // f16 ends at 65504 and has its last full precision at 2^-14. So that neither
 // matters, rows of lhs are multiplied by powers of two, of which sums of
-// products are freed at last. Weights are below 128 (see NarrowRules.h), of
-// which 64 products by numbers below 4 add up to no more than 2^15. Other rhs
+// products are freed at last. Weights are below 64 (see NarrowRules.h), of
+// which 128 products by numbers below 4 add up to no more than 2^15. Other rhs
 // may have any numbers, and their columns have powers of two as well.
 //
 //===----------------------------------------------------------------------===//

@@ -31,9 +31,12 @@ struct LowerPrecisionTest : testing::Test {
     context.loadDialect<func::FuncDialect, graph::GraphDialect>();
   }
 
-  /// Casts that the pass makes where the weight has `value` in it; what it
-  /// remarks is added to `remarks`.
-  size_t castsWith(float value, bool f16) {
+  /// Casts that the pass makes where the weight has `value` in it and there are
+  /// few rows or many; what it remarks is added to `remarks`.
+  size_t castsWith(float value, bool f16, bool areMany = false) {
+    std::string text = source;
+    for (size_t at; areMany && (at = text.find("<4x")) != std::string::npos;)
+      text.replace(at, 3, "<32x");
     std::vector<char> bytes(64 * 64 * sizeof(float));
     std::memcpy(&bytes[77 * sizeof(float)], &value, sizeof value);
     WeightStore weights;
@@ -42,7 +45,7 @@ struct LowerPrecisionTest : testing::Test {
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
       remarks.push_back(diagnostic.str());
     });
-    auto module = parseSourceString<ModuleOp>(source, &context);
+    auto module = parseSourceString<ModuleOp>(text, &context);
     PassManager pm(&context);
     pm.addNestedPass<func::FuncOp>(
         createLowerPrecisionPass(weights, {/*explain=*/true, "cpu", f16}));
@@ -69,6 +72,14 @@ TEST_F(LowerPrecisionTest, WeightsBeyondTheRangeOfF16Stay) {
                     "ends at 65504";
   EXPECT_EQ(remarks, std::vector<std::string>({why, why}));
   EXPECT_EQ(castsWith(-70000, /*f16=*/false), 5u);
+}
+
+/// Of many rows lhs is rounded too, unless sums of products by such a weight
+/// might end up beyond f16.
+TEST_F(LowerPrecisionTest, LargeWeightsAreNotAddedUpInF16) {
+  EXPECT_EQ(castsWith(63, /*f16=*/true, /*areMany=*/true), 5u);
+  EXPECT_EQ(castsWith(64, /*f16=*/true, /*areMany=*/true), 3u);
+  EXPECT_EQ(castsWith(-64, /*f16=*/true, /*areMany=*/true), 3u);
 }
 
 } // namespace

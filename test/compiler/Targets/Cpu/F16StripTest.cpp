@@ -52,8 +52,8 @@ TEST_P(F16Strip, TakesAnyDepth) {
 TEST_P(F16Strip, NeitherOverflowsNorVanishes) {
   std::vector<KernelCase> cases;
   for (auto [lhs, rhs] : {std::pair<Values, Values>({60000, 65000}, {0.5, 1}),
-                          {{-1, 1}, {-127, 127}},
-                          {{30000, 65000}, {100, 127}},
+                          {{-1, 1}, {-63, 63}},
+                          {{30000, 65000}, {50, 63}},
                           {{1e-4, 2e-4}, {1e-4, 2e-4}}}) {
     cases.push_back(product({"m"}, 512, 100, rows({40})));
     cases.back().values = {lhs, rhs};
