@@ -28,10 +28,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/AmxStrip.h"
-#include "compiler/Targets/Cpu/F16Operands.h"
+#include "compiler/Targets/Cpu/LhsSlices.h"
 #include "compiler/Targets/Cpu/ListedRows.h"
 #include "compiler/Targets/Cpu/MatmulBatches.h"
-#include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/PanelUnits.h"
@@ -64,7 +63,6 @@ public:
         columns(e.valueOf(this->view.columns)), depth(rhsPanels.getDepth()),
         isPacked(packed) {
     std::optional<int64_t> knownDepth = rhsPanels.getKnownDepth();
-    blockDepth = rhsPanels.blockDepth();
     Value yielded = e.kernel.getYielded()[0];
     parts = this->view.halves ? 2 : 1;
     if (this->view.skipped)
@@ -72,26 +70,17 @@ public:
     sumsFit = graph::getElementType(yielded).isF32() && parts == 1 &&
               !this->view.turn && !listed;
     hasScratch = parts == 2 || listed || kernel::sumsWait(op);
-    isOneBlock = knownDepth && *knownDepth <= blockDepth;
+    isOneBlock = knownDepth && *knownDepth <= rhsPanels.blockDepth();
     mostPanels = sumsFit || isOneBlock ? kernel::chunkPanels
                  : hasScratch          ? kernel::waitingPairs
                                        : 1;
     mostBlocks = packed ? groupBlocks : kernel::blocksOfGroup(op, this->view);
     panels = e.ceilDiv(columns, e.number(panelColumns));
     wholePanels = e.div(columns, e.number(panelColumns));
-    kind = rhsPanels.multipliesF16()     ? StripKind::F16Pairs
-           : rhsPanels.multipliesPairs() ? StripKind::Pairs
-                                         : StripKind::F32;
+    kind = rhsPanels.kind();
     if (!packed)
       next = NextBatch::of(op, this->view);
-    bool converts = rhsPanels.multipliesF16() ||
-                    (this->view.hasHalfLhs() && !rhsPanels.multipliesPairs());
-    interleaves = canInterleaveLhs(e.level, kind) &&
-                  rhsPanels.takesInterleaved() && !converts;
-    rowPadding = converts ? kernel::widenedRowPadding : 0;
-    copies = listed || converts || !this->view.lhsDepthStride().isConstant(1);
-    mayCopy = !copies && this->view.rowsLiePagesApart() && interleaves &&
-              mostPanels > 1 && e.level.cacheWays <= kernel::interleavedRows;
+    lhs.emplace(e, this->view, rhsPanels, listed ? &*listed : nullptr);
     auto behind = [&](Value area, int64_t bytes) {
       if (bytes == 0)
         return area;
@@ -104,7 +93,7 @@ public:
                                : isTall() ? kernel::tallSumsBytes(steps)
                                           : 0);
     // Of panels that are packed here, their number decides how many come last.
-    copy = packed ? behind(area, rhsPanels.scratchBytes()) : area;
+    lhs->setScratch(packed ? behind(area, rhsPanels.scratchBytes()) : area);
     rhsPanels.setScratch(
         packed ? area : behind(area, this->view.lhsScratchBytes(steps)));
     isBare = kernel::behindReshapes(yielded) == op.getResult();
@@ -120,12 +109,12 @@ public:
 
   void emit() {
     withAmx(e, usesAmx(e.level, kind), [&] {
-      if (!mayCopy)
+      if (mostPanels == 1 || !lhs->mayCopy())
         return emitBatches();
       Value ways = e.cacheWays(), most = e.number(kernel::interleavedRows);
-      copies = true;
+      lhs->setCopies(true);
       e.ifThen(e.less(ways, e.add(most, e.number(1))), [&] { emitBatches(); });
-      copies = false;
+      lhs->setCopies(false);
       e.ifThen(e.less(most, ways), [&] { emitBatches(); });
     });
   }
@@ -141,7 +130,7 @@ private:
   }
 
   PanelUnits makeUnits() {
-    bool tiles = copies && interleaves;
+    bool tiles = lhs->interleaves();
     if (isPacked && !listed)
       return PanelUnits::fine(e, view.rows, view.columns, kind, tiles);
     Value blocks = e.ceilDiv(rows, e.number(blockRows));
@@ -194,7 +183,8 @@ private:
 
   /// Units [begin, end) of the batch.
   void emitBatch(Value batch, Value begin, Value end) {
-    lhs = matrixOf(view.lhs, op.getLhs(), batch, kind == StripKind::Pairs);
+    lhs->startBatch(
+        matrixOf(view.lhs, op.getLhs(), batch, kind == StripKind::Pairs));
     Matrix rhs;
     if (!isPacked)
       rhs = matrixOf(view.rhs, op.getRhs(), batch, /*inPairs=*/false);
@@ -239,29 +229,17 @@ private:
         emitSkipped(panel, isWhole);
       });
     // One step where there is no k at all: its sums are zero.
-    Value steps = stepsAtOnce();
+    Value steps = lhs->stepsAtOnce(rows, depth);
     e.loop(e.number(0), e.max(depth, e.number(1)), steps, [&](Value k) {
       Value kEnd = e.min(e.add(k, steps), depth);
       forEachSlice(begin, end, [&] {
-        if (copies)
-          emitCopy(k, kEnd);
+        if (lhs->copies())
+          copySlice(k, kEnd);
         forEachPanel(begin, end, [&](Value panel, bool isWhole) {
           emitStrip(begin, end, k, kEnd, panel, isWhole);
         });
       });
     });
-  }
-
-  Value stepsAtOnce() {
-    Value block = e.number(blockDepth);
-    if (!copies)
-      return rhsPanels.stepsAtOnce(rows);
-    if (rowPadding == 0)
-      return block;
-    // Of a few rows that are widened, scratch memory may hold all.
-    Value fits = e.less(e.mul(rows, strideOfCopy(depth)),
-                        e.number(bytesOfCopy() / 4 + 1));
-    return e.select(fits, rhsPanels.stepsAtOnce(rows), block);
   }
 
   /// Slices of the group that panels [begin, end) of the piece may meet.
@@ -303,50 +281,10 @@ private:
     return isWhole ? width : e.sub(columns, e.mul(wholePanels, width));
   }
 
-  /// The slice's steps [k, kEnd) of lhs, to scratch memory.
-  void emitCopy(Value k, Value kEnd) {
-    Value steps = e.sub(kEnd, k), stride = strideOfCopy(steps);
-    if (listed)
-      return listed->copy(lhs, k, steps, copy, stride);
-    Value m = units->rowOf(sliceBegin);
-    Value count = e.sub(units->rowOf(sliceEnd), m);
-    Matrix slice = lhs;
-    slice.base =
-        lhs.at(e, m, kind == StripKind::F16Pairs ? e.mul(k, e.number(2)) : k);
-    if (kind == StripKind::F16Pairs)
-      roundLhs(slice, count, steps);
-    else if (lhs.isHalf)
-      widenLhs(e, slice, copy, stride, count, steps);
-    else
-      copyLhs(e, slice, copy, count, steps, interleaves);
+  void copySlice(Value k, Value kEnd) {
+    Value first = units->rowOf(sliceBegin);
+    lhs->copySlice(first, e.sub(units->rowOf(sliceEnd), first), k, kEnd);
   }
-
-  /// Pairs of f16. Rows whose elements lie apart are first copied: further
-  /// apart than rows of pairs, which so are stored where nothing is read any
-  /// more.
-  void roundLhs(Matrix slice, Value count, Value pairs) {
-    if (!view.lhsDepthStride().isConstant(1)) {
-      Value steps = e.mul(pairs, e.number(2)), stride = strideOfCopy(steps);
-      copyLhs(e, slice, copy, count, steps, /*interleaved=*/false, stride);
-      slice = {copy, stride, e.number(1)};
-    }
-    callRoundRows(e, slice,
-                  {copy, strideOfCopy(pairs), rowFactors(), count, pairs});
-  }
-
-  /// Behind the largest copy.
-  Value rowFactors() {
-    return e.address(copy, e.b.getI8Type(), e.number(bytesOfCopy()));
-  }
-  int64_t bytesOfCopy() const {
-    std::optional<int64_t> steps = rhsPanels.scratchDepth();
-    return kind == StripKind::F16Pairs && steps
-               ? kernel::roundedLhsBytes(*steps)
-               : kernel::widenedLhsBytes(steps);
-  }
-
-  /// From row to row.
-  Value strideOfCopy(Value steps) { return e.add(steps, e.number(rowPadding)); }
 
   Value element(Value base, Value offset) {
     return e.address(base, e.b.getF32Type(), offset);
@@ -376,15 +314,9 @@ private:
     Strip work;
     work.depth = e.sub(kEnd, k);
     work.kind = kind;
-    work.aStride = copies ? strideOfCopy(work.depth) : lhs.rowStride;
-    work.a = copies ? element(copy, e.mul(e.sub(m, first), work.aStride))
-                    : lhs.at(e, m, k);
-    if (kind == StripKind::F16Pairs) {
-      // What was rounded to bf16 leaves less room for errors.
-      work.stepsInF16 = view.hasHalfLhs() || view.hasPairs() ? 48 : 64;
-      work.factors = e.address(rowFactors(), e.b.getF32Type(), e.sub(m, first));
-    }
-    work.isInterleaved = copies && interleaves && !listed;
+    // What was rounded to bf16 leaves less room for errors.
+    work.stepsInF16 = view.hasHalfLhs() || view.hasPairs() ? 48 : 64;
+    lhs->placeRows(work, m, first, k);
     work.cStride = inResult ? columns : e.number(panelColumns);
     work.c = inResult
                  ? element(e.resultBuffer(0),
@@ -491,23 +423,19 @@ private:
   StripKind kind;
   Value rows, columns, depth;
   bool isPacked;
-  int64_t rowPadding; // Elements between rows of a copy.
   Value panels, wholePanels;
-  int64_t blockDepth, parts, tileElements;
+  int64_t parts, tileElements;
   int64_t mostPanels, mostBlocks; // Of a chunk, of a group.
   bool sumsFit;                   // Those of whole panels wait in the result.
-  bool isBare, isOneBlock, interleaves;
+  bool isBare, isOneBlock;
   bool hasScratch; // For sums that wait.
-  bool copies;     // The group's slice of lhs, to scratch memory.
-  bool mayCopy;    // It, where eight of its rows share too few lines.
-  Value copy;
   std::optional<PanelUnits> units;
   std::optional<NextBatch> next;
   Value sums, waiting; // Of a tile, of a group.
   Indices leadDims;
   std::optional<ListedRows> listed; // Where not all rows are computed.
+  std::optional<LhsSlices> lhs;
   // Of the current batch.
-  Matrix lhs;
   Value batch, resultRow;
   // Of the current group's blocks.
   Value sliceBegin, sliceEnd;

@@ -54,6 +54,11 @@ public:
   bool multipliesPairs() const { return multiplies; }
   /// Whether such are of f16, and lhs is to be rounded to it.
   bool multipliesF16() const { return inF16; }
+  StripKind kind() const {
+    return inF16        ? StripKind::F16Pairs
+           : multiplies ? StripKind::Pairs
+                        : StripKind::F32;
+  }
   bool widens() const {
     return packed && !multiplies && (quantized || hasPairs || isF16);
   }
