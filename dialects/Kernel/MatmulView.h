@@ -118,9 +118,10 @@ struct MatmulView {
   int64_t panelScratchBytes(std::optional<int64_t> depth,
                             bool comesPacked) const;
   /// Whether blocks of what is rounded to f16 have as many pairs of steps as
-  /// others have steps: not those that are turned, or dequantized, before.
+  /// others have steps: not those that are turned, picked or dequantized
+  /// before.
   bool hasBlocksOfPairs() const {
-    return mayAddF16 && !quantized && depth.asConstant() &&
+    return mayAddF16 && !quantized && !skipped && depth.asConstant() &&
            lhsDepthStride().isConstant(1);
   }
 };

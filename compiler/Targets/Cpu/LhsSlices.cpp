@@ -36,28 +36,35 @@ Value LhsSlices::stepsAtOnce(Value rows, Value depth) {
 
 void LhsSlices::copySlice(Value first, Value count, Value k, Value kEnd) {
   Value steps = e.sub(kEnd, k), stride = strideOfCopy(steps);
+  if (kind == StripKind::F16Pairs)
+    return round(first, count, k, steps);
   if (listed)
     return listed->copy(lhs, k, steps, copy, stride);
   Matrix slice = lhs;
-  slice.base =
-      lhs.at(e, first, kind == StripKind::F16Pairs ? e.mul(k, e.number(2)) : k);
-  if (kind == StripKind::F16Pairs)
-    round(slice, count, steps);
-  else if (lhs.isHalf)
+  slice.base = lhs.at(e, first, k);
+  if (lhs.isHalf)
     widenLhs(e, slice, copy, stride, count, steps);
   else
     copyLhs(e, slice, copy, count, steps, canInterleave);
 }
 
-/// To pairs of f16. Rows whose elements lie apart are first copied: further
-/// apart than rows of pairs, which so are stored where nothing is read any
-/// more.
-void LhsSlices::round(Matrix slice, Value count, Value pairs) {
-  if (!view.lhsDepthStride().isConstant(1)) {
-    Value steps = e.mul(pairs, e.number(2)), stride = strideOfCopy(steps);
+/// To pairs of f16. Rows that are listed, or whose elements lie apart, are
+/// first copied: further apart than rows of pairs, which so are stored where
+/// nothing is read any more.
+void LhsSlices::round(Value first, Value count, Value k, Value pairs) {
+  Value two = e.number(2), from = e.mul(k, two), steps = e.mul(pairs, two);
+  Value stride = strideOfCopy(steps);
+  Matrix slice = lhs;
+  slice.base = lhs.at(e, first, from);
+  bool liesApart = !view.lhsDepthStride().isConstant(1);
+  if (listed) {
+    listed->copy(lhs, from, steps, copy, stride);
+    count = listed->count();
+  } else if (liesApart) {
     copyLhs(e, slice, copy, count, steps, /*interleaved=*/false, stride);
-    slice = {copy, stride, e.number(1)};
   }
+  if (listed || liesApart)
+    slice = {copy, stride, e.number(1)};
   callRoundRows(e, slice, {copy, strideOfCopy(pairs), factors(), count, pairs});
 }
 

@@ -42,7 +42,7 @@ public:
   void placeRows(Strip &work, Value row, Value first, Value k);
 
 private:
-  void round(Matrix slice, Value count, Value pairs);
+  void round(Value first, Value count, Value k, Value pairs);
   int64_t bytesOfCopy() const;
   Value factors();
   Value strideOfCopy(Value steps);

@@ -22,7 +22,8 @@ public:
   /// Lists the rows of a group of a batch that are computed: from row `first`
   /// on, those below `rows`.
   void list(Value batch, Value first, Value rows);
-  /// How many of the list lie before a block of the group.
+  /// How many there are, and how many lie before a block of the group.
+  Value count() { return starts.back(); }
   Value before(Value block);
   Value rowAt(Value position);
   /// out[position * stride + i] = their elements from `k` on, `depth` of them,

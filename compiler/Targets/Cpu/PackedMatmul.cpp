@@ -459,10 +459,13 @@ LogicalResult emitPanelMatmul(Emitter &e, bool isPacked) {
     PanelMatmul(e, op, std::move(*view), packed).emit();
     return success();
   }
-  Value isFew = e.less(e.valueOf(view->rows), e.number(kernel::fewRows + 1));
-  e.ifThen(isFew,
-           [&] { PanelMatmul(e, op, *view, packed, RowCount::Few).emit(); });
-  Value isMany = e.less(e.number(kernel::fewRows), e.valueOf(view->rows));
+  // Of those that are listed, a matrix meets some only.
+  bool isListed = view->skipped && !view->quantized;
+  int64_t most = isListed ? 2 * kernel::fewRows : kernel::fewRows;
+  RowCount few = isListed ? RowCount::Any : RowCount::Few;
+  Value isFew = e.less(e.valueOf(view->rows), e.number(most + 1));
+  e.ifThen(isFew, [&] { PanelMatmul(e, op, *view, packed, few).emit(); });
+  Value isMany = e.less(e.number(most), e.valueOf(view->rows));
   e.ifThen(isMany,
            [&] { PanelMatmul(e, op, *view, packed, RowCount::Many).emit(); });
   return success();

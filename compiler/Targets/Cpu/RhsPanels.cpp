@@ -47,8 +47,8 @@ bool RhsPanels::multipliesPairs(const CpuLevel &level,
 bool RhsPanels::addsF16(const CpuLevel &level, const kernel::MatmulView &view) {
   std::optional<int64_t> depth = view.depth.asConstant();
   return level.f16Fma != F16Fma::None && !multipliesPairs(level, view) &&
-         view.mayAddF16 && !view.skipped && depth && *depth > 0 &&
-         *depth % 2 == 0;
+         view.mayAddF16 && !(view.skipped && view.quantized) && depth &&
+         *depth > 0 && *depth % 2 == 0;
 }
 
 bool RhsPanels::canMakePairs(const CpuLevel &level, graph::MatmulOp op,
@@ -206,7 +206,11 @@ Strip RhsPanels::pairedPart(Strip work, Value panel, Value k, int64_t part) {
   if (hasPairs) {
     Value block = work.b;
     work.b = scratchOf(e.number(0), part);
-    pairsToF16(e, block, work.b, work.depth);
+    auto convert = [&] { pairsToF16(e, block, work.b, work.depth); };
+    if (view.skipped) // There may be no rows.
+      e.ifThen(e.less(e.number(0), work.rows), convert);
+    else
+      convert();
     return work;
   }
   const kernel::QuantizedRhs &rhs = *quantized;

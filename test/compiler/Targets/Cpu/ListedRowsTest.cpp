@@ -124,5 +124,42 @@ TEST_P(ListedRows, AreAllAtEitherEnd) {
 
 TENON_FOR_ALL_LEVELS(ListedRows);
 
+class ListedF16 : public LevelTest {};
+
+/// Weights in f16 and in bf16, with lhs as well, in one block of k and several;
+/// and lists of some rows, of none and of all.
+TEST_P(ListedF16, AreRounded) {
+  std::vector<KernelCase> cases;
+  for (const char *depth : {"66", "900", "1700"})
+    for (double value : {0.5, 0.0, 1.0}) {
+      Experts shape;
+      shape.depth = depth;
+      shape.columns = value == 0.5 ? "50" : "97";
+      shape.isShared = value == 1.0;
+      KernelCase test = experts("PackedMatmul", shape);
+      if (value != 0.5)
+        test.values[2] = {value, value};
+      for (const KernelCase &each :
+           {roundedToF16(test), addingF16(inPairs(test)),
+            addingF16(inPairs(test, /*lhsToo=*/false))}) {
+        cases.push_back(each);
+        cases.back().tolerance = 1e-2; // Behind tanh, which ends at 1.
+      }
+    }
+  run(cases);
+}
+
+TEST_P(ListedF16, TakeActivations) {
+  std::vector<KernelCase> cases;
+  for (const char *depth : {"66", "900"}) {
+    cases.push_back(addingF16(
+        experts("BatchedMatmul", {.depth = depth, .isWeight = false})));
+    cases.back().tolerance = 1e-2; // Behind tanh, which ends at 1.
+  }
+  run(cases);
+}
+
+TENON_FOR_LEVELS_OF_F16(ListedF16);
+
 } // namespace
 } // namespace tenon::test
