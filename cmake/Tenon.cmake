@@ -119,18 +119,28 @@ function(tenon_executable name)
   tenon_finish(${name})
 endfunction()
 
-# tenon_test(<name> [PLAIN] SRCS ... [DEPS ...] [ARGS ...])
+# tenon_test(<name> [PLAIN] SRCS ... [DEPS ...] [ARGS ...] [SHARDS n])
 #
 # A GoogleTest program that ctest runs as <name>; slashes become underscores
-# in the target. ARGS are passed to it.
+# in the target. ARGS are passed to it. One that takes long is run as
+# <name>/1 to <name>/n, each of which has a share of its cases.
 function(tenon_test name)
-  cmake_parse_arguments(ARG "PLAIN" "" "SRCS;DEPS;NEEDS;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "PLAIN" "SHARDS" "SRCS;DEPS;NEEDS;ARGS" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   string(TOLOWER ${target}_test target)
   add_executable(${target} ${ARG_SRCS})
   target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gtest_main)
   tenon_finish(${target})
-  add_test(NAME ${name} COMMAND ${target} ${ARG_ARGS})
+  if(NOT ARG_SHARDS)
+    add_test(NAME ${name} COMMAND ${target} ${ARG_ARGS})
+    return()
+  endif()
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${name}/${shard} COMMAND ${target} ${ARG_ARGS})
+    set_tests_properties(${name}/${shard} PROPERTIES ENVIRONMENT
+      "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
 
 macro(tenon_finish name)
