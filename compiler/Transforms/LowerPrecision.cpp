@@ -145,7 +145,11 @@ private:
       return;
     }
     std::string why = rules.refusal(op, narrowType);
-    if (why.empty() || canBeF16(op))
+    if (!why.empty() && canBeF16(op)) {
+      narrowType = Builder(op).getF16Type();
+      why.clear();
+    }
+    if (why.empty())
       lower(op);
     else
       leaveInFp32(op, why, explain);
@@ -155,12 +159,9 @@ private:
   /// its kernel rounds them to f16, which is finer.
   bool canBeF16(Operation *op) {
     auto matmul = dyn_cast<graph::MatmulOp>(op);
-    Type f16 = Builder(op).getF16Type();
-    if (isCuda || !matmul || matmul.getRhs().getDefiningOp<graph::WeightOp>() ||
-        !rules.refusal(op, f16).empty())
-      return false;
-    narrowType = f16;
-    return true;
+    return !isCuda && matmul &&
+           !matmul.getRhs().getDefiningOp<graph::WeightOp>() &&
+           rules.refusal(op, Builder(op).getF16Type()).empty();
   }
 
   void lowerTable(graph::GatherOp op) {

@@ -93,6 +93,12 @@ bool isOfTwo(graph::MatmulOp op) {
          !kernel::quantizedRhsOf(op.getRhs());
 }
 
+/// Of a matrix that is computed of two: such sums wait for memory.
+bool isOfFewRowsOrOneColumn(graph::MatmulOp op) {
+  SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
+  return areFew(dims[dims.size() - 2]) || dims.back().isConstant(1);
+}
+
 /// Of two that are no weights: where it is not worth the roundings.
 std::string refusalOfSizes(graph::MatmulOp op) {
   SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
@@ -100,7 +106,7 @@ std::string refusalOfSizes(graph::MatmulOp op) {
   std::optional<int64_t> columns = dims.back().asConstant();
   if (!hasDepthOf(op, 2))
     return "k is odd or no number, and pairs of its steps lie together";
-  if ((rows && *rows <= kernel::fewRows) || columns == 1)
+  if (isOfFewRowsOrOneColumn(op))
     return "it is of few rows or of one column";
   bool isGivenOne = readsGiven(op.getLhs()) || readsGiven(op.getRhs());
   if (isGivenOne && (!rows || !columns || *rows * *columns < fewestSums))
@@ -160,10 +166,8 @@ bool NarrowRules::mayAddF16(graph::MatmulOp op) {
 
 /// Columns of rhs are multiplied by what makes them of a size.
 bool NarrowRules::mayAddF16OfTwo(graph::MatmulOp op) const {
-  SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
   return graph::getElementType(op.getRhs()).isF32() &&
-         kernel::stridedViewOf(op.getRhs()) && !dims.back().isConstant(1) &&
-         !areFew(dims[dims.size() - 2]);
+         kernel::stridedViewOf(op.getRhs()) && !isOfFewRowsOrOneColumn(op);
 }
 
 bool NarrowRules::mayAddF16(graph::ConvOp op) {
@@ -246,13 +250,14 @@ std::string NarrowRules::refusalOf(graph::ConvOp op, Type narrow) {
 
 /// Of a product of two that are no weights, or by one on the left.
 std::string NarrowRules::refusalOfTwo(graph::MatmulOp op, Type narrow) {
-  bool areExact = !kernel::behindWidening(op.getLhs()) &&
-                  !kernel::behindWidening(op.getRhs());
-  if (!narrow.isBF16())
-    return areExact && mayAddF16(op)
-               ? ""
-               : "rhs is no weight, and no CPU level of the program would gain "
-                 "by adding up in f16";
+  if (!narrow.isBF16()) {
+    bool areExact = !kernel::behindWidening(op.getLhs()) &&
+                    !kernel::behindWidening(op.getRhs());
+    if (areExact && mayAddF16(op))
+      return "";
+    return "rhs is no weight, and no CPU level of the program would gain by "
+           "adding up in f16";
+  }
   if (!levels.havePairDots)
     return "rhs is no weight, and no CPU level of the program multiplies "
            "pairs of bf16";

@@ -109,16 +109,15 @@ void RhsPanels::packBlock(const Strip &work, const PanelBlock &block,
   Value two = e.number(2);
   Matrix slice = rhs;
   slice.base = rhs.at(e, multiplies ? e.mul(block.k, two) : block.k, n);
-  if (inF16 && !hasPairs)
-    packPanel(e, slice, work.b, e.mul(work.depth, two), block.width);
-  else if (inF16)
+  if (!hasPairs)
+    packPanel(e, slice, work.b, inF16 ? e.mul(work.depth, two) : work.depth,
+              block.width);
+  else if (multiplies)
     packPairs(e, slice, work.b, work.depth, block.width);
   if (inF16)
-    return callRoundPanel(e, work.b, work.depth, work.columnFactors, hasPairs);
-  if (!hasPairs)
-    return packPanel(e, slice, work.b, work.depth, block.width);
-  if (multiplies)
-    return packPairs(e, slice, work.b, work.depth, block.width);
+    callRoundPanel(e, work.b, work.depth, work.columnFactors, hasPairs);
+  if (!hasPairs || multiplies)
+    return;
   Value pairs = e.div(work.depth, two);
   Value behind = element(e, work.b, e.mul(pairs, e.number(panelColumns)));
   packPairs(e, slice, behind, pairs, block.width);
@@ -203,14 +202,17 @@ void RhsPanels::findSides(Strip &work, Value panel, Value k) {
 }
 
 Strip RhsPanels::pairedPart(Strip work, Value panel, Value k, int64_t part) {
+  // Of rows that are listed there may be none.
+  auto convert = [&](function_ref<void()> body) {
+    if (view.skipped)
+      e.ifThen(e.less(e.number(0), work.rows), body);
+    else
+      body();
+  };
   if (hasPairs) {
     Value block = work.b;
     work.b = scratchOf(e.number(0), part);
-    auto convert = [&] { pairsToF16(e, block, work.b, work.depth); };
-    if (view.skipped) // There may be no rows.
-      e.ifThen(e.less(e.number(0), work.rows), convert);
-    else
-      convert();
+    convert([&] { pairsToF16(e, block, work.b, work.depth); });
     return work;
   }
   const kernel::QuantizedRhs &rhs = *quantized;
@@ -218,10 +220,12 @@ Strip RhsPanels::pairedPart(Strip work, Value panel, Value k, int64_t part) {
   findSides(work, panel, e.mul(k, two));
   work.b = scratchOf(e.number(0), part);
   work.nextBytes = e.number(panelColumns * rhs.bits / 4);
-  callQuantizedPairs(
-      e, rhs, {work.narrow, work.scales, work.zeros, e.mul(work.depth, two)},
-      work.b, panelElements(),
-      inF16 ? Type(e.b.getF16Type()) : e.b.getBF16Type());
+  convert([&] {
+    callQuantizedPairs(
+        e, rhs, {work.narrow, work.scales, work.zeros, e.mul(work.depth, two)},
+        work.b, panelElements(),
+        inF16 ? Type(e.b.getF16Type()) : e.b.getBF16Type());
+  });
   work.narrow = {};
   return work;
 }

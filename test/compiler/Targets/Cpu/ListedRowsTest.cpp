@@ -123,6 +123,7 @@ TEST_P(ListedRows, AreAllAtEitherEnd) {
 }
 
 TENON_FOR_ALL_LEVELS(ListedRows);
+TENON_FOR_LEVELS_OF_F16(ListedRows); // And of pairs of few bits, with AMX.
 
 class ListedF16 : public LevelTest {};
 
