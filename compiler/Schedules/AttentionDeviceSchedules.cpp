@@ -37,6 +37,22 @@ SmallVector<std::string> layoutsAttentionMma(const KernelView &view) {
   return rowMajor(view);
 }
 
+std::optional<std::string> refusalAttentionMmaTall(const KernelView &view) {
+  return refusal(view, kernel::attentionMmaTallSchedule);
+}
+kernel::Expr whenAttentionMmaTall(const KernelView &view) {
+  std::string why;
+  return kernel::deviceAttentionOf(view.body, kernel::attentionMmaTallSchedule,
+                                   why)
+      ->hasManyTiles();
+}
+kernel::Geometry geometryAttentionMmaTall(const KernelView &view) {
+  return geometry(view, kernel::attentionMmaTallSchedule);
+}
+SmallVector<std::string> layoutsAttentionMmaTall(const KernelView &view) {
+  return rowMajor(view);
+}
+
 std::optional<std::string> refusalAttentionRows(const KernelView &view) {
   return refusal(view, kernel::attentionRowsSchedule);
 }

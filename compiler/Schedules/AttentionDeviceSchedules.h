@@ -12,6 +12,11 @@ std::optional<std::string> refusalAttentionMma(const KernelView &view);
 kernel::Geometry geometryAttentionMma(const KernelView &view);
 llvm::SmallVector<std::string> layoutsAttentionMma(const KernelView &view);
 
+std::optional<std::string> refusalAttentionMmaTall(const KernelView &view);
+kernel::Expr whenAttentionMmaTall(const KernelView &view);
+kernel::Geometry geometryAttentionMmaTall(const KernelView &view);
+llvm::SmallVector<std::string> layoutsAttentionMmaTall(const KernelView &view);
+
 std::optional<std::string> refusalAttentionRows(const KernelView &view);
 kernel::Expr whenAttentionRows(const KernelView &view);
 kernel::Geometry geometryAttentionRows(const KernelView &view);

@@ -207,8 +207,8 @@ std::optional<DeviceTile> convTileOf(const ConvTilesView &view,
   DeviceTile tile;
   int64_t columns = (view.maps - 1) % 128 < 64 ? 64 : 128;
   if (isConvMma(schedule)) {
-    tile = isSmall(schedule) ? DeviceTile{64, 64, 32, 4, 128, 0}
-                             : DeviceTile{128, columns, 32, 4, 2 * columns, 0};
+    tile = isSmall(schedule) ? DeviceTile{64, 64, 64, 4, 128, 0}
+                             : DeviceTile{128, columns, 32, 4, 128, 0};
     tile.sharedBytes = tile.depth * (tile.rows + tile.columns) * 2;
   } else if (isConvBytes(schedule)) {
     tile = isSmall(schedule) ? DeviceTile{64, 64, 64, 4, 128, 0}

@@ -17,6 +17,9 @@ constexpr int64_t headStep = 16;
 constexpr int64_t keysOfPiece = 128, piecesForUnit = 4;
 /// Rows of a tile where there are few queries: two of a warp.
 constexpr int64_t fewRows = 8;
+/// Two fragments of each warp read keys and values once; sums over values of
+/// wider heads have no room in registers then.
+constexpr int64_t tallRows = 128, widestTallHead = 128;
 
 std::optional<int64_t> headSize(Value tensor) {
   std::optional<int64_t> size = graph::getDim(tensor, 3).asConstant();
@@ -44,15 +47,15 @@ int64_t oddChunks(int64_t bytes) { return (bytes / 16 | 1) * 16; }
 
 /// Tiles that leave room for two blocks in the least shared memory that a
 /// multiprocessor has, or for one of wide heads.
-void chooseTile(DeviceAttention &view, bool hasFewRows) {
+void chooseTile(DeviceAttention &view, StringRef schedule) {
   int64_t head = std::max(view.depth, view.width);
-  if (hasFewRows) {
+  if (schedule == attentionRowsSchedule) {
     view.rows = fewRows;
     view.keys = head <= 64 ? 64 : head <= 128 ? 32 : 16;
   } else if (view.isMma) {
     bool isWide = (view.isConverted(view.key) && !view.keyScales) ||
                   (view.isConverted(view.value) && !view.valueScales);
-    view.rows = 64;
+    view.rows = schedule == attentionMmaTallSchedule ? tallRows : 64;
     view.keys = head <= 128 ? 64 : 32;
     if (isWide && head > 64)
       view.keys /= 2;
@@ -84,7 +87,8 @@ deviceAttentionOf(Block &body, StringRef schedule, std::string &why) {
     why = reason;
     return std::nullopt;
   };
-  bool isMma = schedule == attentionMmaSchedule;
+  bool isTall = schedule == attentionMmaTallSchedule;
+  bool isMma = isTall || schedule == attentionMmaSchedule;
   bool hasFewRows = schedule == attentionRowsSchedule;
   auto op = dyn_cast_if_present<graph::AttentionOp>(findRoot(body));
   if (!op)
@@ -125,11 +129,15 @@ deviceAttentionOf(Block &body, StringRef schedule, std::string &why) {
     return refuse("its operands are of several types");
   for (Value bias : op.getBiases())
     view.biases.push_back(biasViewOf(op, bias));
-  chooseTile(view, hasFewRows);
+  chooseTile(view, schedule);
   if (!view.geometry())
     return refuse("the number of its tiles is beyond what an expression holds");
   if (hasFewRows && (!view.hasFewRows() || view.hasFewRows().isConstant(0)))
     return refuse("it has too many queries to take a few at a time");
+  if (isTall && std::max(*depth, *width) > widestTallHead)
+    return refuse("its heads are wider than 128");
+  if (isTall && (!view.hasManyTiles() || view.hasManyTiles().isConstant(0)))
+    return refuse("it has too few queries for tall tiles");
   return view;
 }
 
@@ -199,6 +207,11 @@ Expr DeviceAttention::hasFewRows() const {
   Expr list = graph::getDim(op->getOperand(0), 2) * group();
   Expr spare = list ? number(fewRows + 1) - list : list;
   return spare ? spare.max(number(0)).min(number(1)) : spare;
+}
+
+Expr DeviceAttention::hasManyTiles() const {
+  Expr tiles = units();
+  return tiles ? Expr::constant(op->getContext(), 1) - isFew(tiles) : tiles;
 }
 
 Expr DeviceAttention::units() const {

@@ -18,6 +18,7 @@
 namespace tenon::kernel {
 
 constexpr llvm::StringLiteral attentionMmaSchedule = "AttentionMma";
+constexpr llvm::StringLiteral attentionMmaTallSchedule = "AttentionMmaTall";
 constexpr llvm::StringLiteral attentionRowsSchedule = "AttentionRows";
 constexpr llvm::StringLiteral attentionSimtSchedule = "AttentionSimt";
 
@@ -83,6 +84,9 @@ struct DeviceAttention {
   /// 1 where there are so few queries that a tile of AttentionRows has all of a
   /// list, else 0.
   Expr hasFewRows() const;
+  /// 1 where tiles of AttentionMmaTall are enough to keep a device busy, else
+  /// 0.
+  Expr hasManyTiles() const;
   Expr units() const;  // Tiles of queries.
   Expr pieces() const; // Of the keys of each, by the sizes alone.
   Geometry geometry() const;

@@ -31,16 +31,20 @@ Expr tilesOf(const MatmulView &view, const DeviceTile &tile) {
 
 } // namespace
 
-std::optional<DeviceTile> matmulTileOf(StringRef schedule) {
+std::optional<DeviceTile> matmulTileOf(StringRef schedule, bool hasFewBits) {
   DeviceTile tile;
   if (schedule == simtSchedule)
     tile = {128, 128, 8, 4, 256, 0};
   else if (schedule == simtSmallSchedule)
     tile = {64, 64, 16, 4, 256, 0};
-  else if (schedule == mmaSchedule)
+  else if (schedule == mmaSchedule && hasFewBits)
     tile = {128, 128, 32, 4, 256, 0};
-  else if (schedule == mmaSmallSchedule)
+  else if (schedule == mmaSmallSchedule && hasFewBits)
     tile = {64, 64, 32, 4, 128, 0};
+  else if (schedule == mmaSchedule)
+    tile = {128, 128, 64, 3, 128, 0};
+  else if (schedule == mmaSmallSchedule)
+    tile = {64, 64, 64, 4, 128, 0};
   else if (schedule == byteSchedule)
     tile = {128, 128, 64, 4, 256, 0};
   else if (schedule == byteSmallSchedule)
@@ -99,13 +103,13 @@ Expr hasFewTiles(const MatmulView &view) {
 Expr tilePiecesOf(const MatmulView &view, StringRef schedule) {
   if (!isSmall(schedule))
     return Expr::constant(view.rows.getContext(), 1);
-  DeviceTile tile = *matmulTileOf(schedule);
+  DeviceTile tile = *matmulTileOf(schedule, view.quantized.has_value());
   return tilePieces(tilesOf(view, tile), tile, view.depth,
                     isMmaSchedule(schedule) || isByteSchedule(schedule));
 }
 
 Geometry tileGeometry(const MatmulView &view, StringRef schedule) {
-  DeviceTile tile = *matmulTileOf(schedule);
+  DeviceTile tile = *matmulTileOf(schedule, view.quantized.has_value());
   return pieceGeometry(tilesOf(view, tile), tilePiecesOf(view, schedule), tile);
 }
 

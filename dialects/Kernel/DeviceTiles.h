@@ -55,8 +55,10 @@ constexpr int64_t chunkRows = 64;
 /// neighbouring rows are then in other banks.
 constexpr int64_t simtPadding = 4, mmaPadding = 8;
 
-/// The tile of a schedule of matrix products, if it is one of those.
-std::optional<DeviceTile> matmulTileOf(llvm::StringRef schedule);
+/// The tile of a schedule of matrix products, if it is one of those; of those
+/// by weights of few bits, another one.
+std::optional<DeviceTile> matmulTileOf(llvm::StringRef schedule,
+                                       bool hasFewBits = false);
 
 /// 1 for sizes at which large tiles are so few that small ones are faster.
 Expr hasFewTiles(const MatmulView &view);

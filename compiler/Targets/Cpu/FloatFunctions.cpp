@@ -248,9 +248,27 @@ Value emitMathCall(ImplicitLocOpBuilder &b, FormulaHost &host, int function,
   return result;
 }
 
+/// By a power of two, whose exponent's rounding is made up for.
+static Value emitExpByPower(ImplicitLocOpBuilder &b, FormulaHost &host,
+                            Value x) {
+  constexpr double log2OfE = 1.4426950408889634, high = float(log2OfE);
+  // Beyond these the result is 0 or infinity all the same.
+  Term all(b, x);
+  Value low = arith::MaximumFOp::create(b, x, all.number(-105).v);
+  Term within(b, arith::MinimumFOp::create(b, low, all.number(89.3).v));
+  Term exponent = within * high;
+  Term error = within.fma(within.number(high), exponent.negated());
+  error = within.fma(within.number(log2OfE - high), error);
+  Term power(b, host.power2(exponent.v));
+  return (power * error.fma(error.number(0.6931471805599453), error.number(1)))
+      .v;
+}
+
 Value emitExp(ImplicitLocOpBuilder &b, FormulaHost &host, Value x) {
   if (isDouble(x))
     return emitMathCall(b, host, TENON_MATH_EXP, x);
+  if (host.hasPower2())
+    return emitExpByPower(b, host, x);
   return expOf({b, x}).v;
 }
 

@@ -25,6 +25,11 @@ public:
   /// Operands are scalar f32 or f64.
   virtual mlir::Value callMath(int function, mlir::ValueRange operands) = 0;
 
+  /// 2^x of f32 to two units in the last place, if there is an instruction for
+  /// it: 0 or infinity where it is beyond normal numbers.
+  virtual bool hasPower2() const { return false; }
+  virtual mlir::Value power2(mlir::Value x) { return x; }
+
   /// Makes the kernel report a fault (tenon_fault_t) of `op` where the i1
   /// scalar `bad` is true.
   virtual void fault(mlir::Value bad, int code, mlir::Operation *op) = 0;

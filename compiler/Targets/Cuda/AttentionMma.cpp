@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Both products by the matrix instructions of warps (mma.sync), sums in f32. A
-// warp has 16 queries. Scores lie in its registers as the first product leaves
-// them; as weights in 16 bits they are at once the second one's operand.
+// warp has 16 queries, or 32 in two fragments: then what it loads of keys and
+// values is multiplied twice. Scores lie in its registers as the first product
+// leaves them; as weights in 16 bits they are at once the second one's operand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,7 @@ using namespace mlir;
 namespace tenon::cuda {
 namespace {
 
+constexpr int64_t fragmentRows = 16;
 constexpr int64_t mmaStep = 16; // Of a product, and columns loaded at a time.
 
 class MmaAttention : public TileAttention {
@@ -24,10 +26,11 @@ public:
   MmaAttention(DeviceEmitter &e, const kernel::DeviceAttention &view)
       : TileAttention(e, view),
         kind(view.element().isF16() ? ptx::Mma::F16 : ptx::Mma::BF16),
+        fragments(view.rows / view.warps / fragmentRows),
         four(VectorType::get({4}, f32)) {}
 
 protected:
-  Slots slots() const override { return {2, view.keys / 4, 4}; }
+  Slots slots() const override { return {2 * fragments, view.keys / 4, 4}; }
   Value rowAt(int64_t slot) override {
     return e.add(e.add(warpRow, e.div(lane, e.number(4))), e.number(8 * slot));
   }
@@ -39,57 +42,67 @@ protected:
   }
 
   Values scores() override {
-    Values sums(view.keys / 8, zero());
+    int64_t across = view.keys / 8;
+    Values sums(fragments * across, zero());
     Value base = placeOf(alongFirst(), view.depthBytes(), view.keyStart());
     for (int64_t k = 0; k < view.paddedDepth(); k += mmaStep) {
-      Value lhs = query(k);
+      Values lhs;
+      for (int64_t i = 0; i < fragments; ++i)
+        lhs.push_back(query(i, k));
       for (int64_t key = 0; key < view.keys; key += mmaStep) {
         Value rhs = load(at(base, key * view.depthBytes() + k * 2));
-        for (int64_t half : {0, 1}) {
-          Value &sum = sums[key / 8 + half];
-          sum = ptx::MmaOp::create(e.b, kind, lhs, halfOf(e, rhs, half), sum);
-        }
+        addProducts(lhs, rhs, MutableArrayRef(sums).drop_front(key / 8),
+                    across);
       }
     }
     Values all;
-    for (int64_t row : {0, 1})
-      for (Value sum : sums)
-        for (int64_t i : {0, 1})
-          all.push_back(elementOf(e, sum, 2 * row + i));
+    for (int64_t fragment = 0; fragment < fragments; ++fragment)
+      for (int64_t row : {0, 1})
+        for (Value sum : ArrayRef(sums).slice(fragment * across, across))
+          for (int64_t i : {0, 1})
+            all.push_back(elementOf(e, sum, 2 * row + i));
     return all;
   }
 
-  Values zeroSums() override { return Values(view.paddedWidth() / 8, zero()); }
+  Values zeroSums() override {
+    return Values(fragments * (view.paddedWidth() / 8), zero());
+  }
 
   Values scaled(ValueRange sums, ArrayRef<Value> byRow) override {
-    Value factors = together(e, {byRow[0], byRow[0], byRow[1], byRow[1]});
     Values now;
-    for (Value sum : sums)
-      now.push_back(multiply(sum, factors));
+    for (int64_t i = 0, across = view.paddedWidth() / 8; i < fragments; ++i) {
+      Value high = byRow[2 * i], low = byRow[2 * i + 1];
+      Value factors = together(e, {high, high, low, low});
+      for (Value sum : sums.slice(i * across, across))
+        now.push_back(multiply(sum, factors));
+    }
     return now;
   }
 
   Values withValues(ArrayRef<Value> weights, Values sums) override {
     Value base = placeOf(downFirst(), view.widthBytes(), view.valueStart());
     for (int64_t key = 0; key < view.keys; key += mmaStep) {
-      Value lhs = weightsFrom(weights, key);
+      Values lhs;
+      for (int64_t i = 0; i < fragments; ++i)
+        lhs.push_back(weightsFrom(weights, i, key));
       for (int64_t n = 0; n < view.paddedWidth(); n += mmaStep) {
         Value rhs = load(at(base, key * view.widthBytes() + n * 2),
                          /*trans=*/true);
-        for (int64_t half : {0, 1}) {
-          Value &sum = sums[n / 8 + half];
-          sum = ptx::MmaOp::create(e.b, kind, lhs, halfOf(e, rhs, half), sum);
-        }
+        addProducts(lhs, rhs, MutableArrayRef(sums).drop_front(n / 8),
+                    view.paddedWidth() / 8);
       }
     }
     return sums;
   }
 
   void storeSums(ArrayRef<Value> sums) override {
-    for (int64_t row : {0, 1}) {
+    size_t across = size_t(view.paddedWidth() / 8);
+    for (int64_t row = 0; row < slots().rows; ++row) {
       Value base = sumAt(rowAt(row), firstColumn());
-      for (auto [i, sum] : llvm::enumerate(sums))
-        LLVM::StoreOp::create(e.b, halfOf(e, sum, row), at(base, i * 8 * 4), 8);
+      for (auto [i, sum] :
+           llvm::enumerate(sums.slice(size_t(row) / 2 * across, across)))
+        LLVM::StoreOp::create(e.b, halfOf(e, sum, row % 2), at(base, i * 8 * 4),
+                              8);
     }
   }
 
@@ -126,23 +139,37 @@ private:
     return ptx::LdmatrixOp::create(e.b, type, address, trans);
   }
 
-  Value query(int64_t k) {
+  Value query(int64_t fragment, int64_t k) {
     Place place = {e.add(warpRow, downFirst().row), downFirst().chunk};
-    return load(at(placeOf(place, view.depthBytes(), 0), k * 2));
+    return load(at(placeOf(place, view.depthBytes(), 0),
+                   fragment * fragmentRows * view.depthBytes() + k * 2));
+  }
+
+  /// Of all fragments: what is multiplied by 16 columns, whose sums are the
+  /// first two of `across` each.
+  void addProducts(ArrayRef<Value> lhs, Value rhs, MutableArrayRef<Value> sums,
+                   int64_t across) {
+    for (auto [i, left] : llvm::enumerate(lhs))
+      for (int64_t half : {0, 1}) {
+        Value &sum = sums[i * size_t(across) + size_t(half)];
+        sum = ptx::MmaOp::create(e.b, kind, left, halfOf(e, rhs, half), sum);
+      }
   }
 
   /// The weights of 16 keys from `key` on.
-  Value weightsFrom(ArrayRef<Value> weights, int64_t key) {
+  Value weightsFrom(ArrayRef<Value> weights, int64_t fragment, int64_t key) {
     Values words;
     for (int64_t i = 0; i < 4; ++i) {
       // By rows first, then by 8 columns.
-      size_t from = (i % 2) * slots().columns + key / 4 + (i / 2) * 2;
+      size_t from =
+          (2 * fragment + i % 2) * slots().columns + key / 4 + (i / 2) * 2;
       words.push_back(rounded(weights[from], weights[from + 1]));
     }
     return together(e, words);
   }
 
   const ptx::Mma kind;
+  const int64_t fragments; // Of a warp's rows.
   const VectorType four;
 };
 

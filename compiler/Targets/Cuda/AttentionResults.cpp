@@ -10,6 +10,7 @@
 #include "compiler/Targets/Cuda/LastBlock.h"
 #include "compiler/Targets/Cuda/TileAttention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -92,34 +93,132 @@ Value TileAttention::sharePiece() {
   return isLastBlock(e, counter, pieces, thread, flag);
 }
 
+/// Calls `body` with some pieces at a time, so that what they load is on its
+/// way together: behind the last one it comes again, and is not there.
+TileAttention::Values TileAttention::overPieces(
+    ValueRange initial,
+    function_ref<Values(ArrayRef<Value> pieces, ArrayRef<Value> areThere,
+                        ValueRange before)>
+        body) {
+  constexpr int64_t together = 2;
+  Value last = e.sub(pieces, e.number(1));
+  return e.loop(
+      e.number(0), pieces, initial,
+      [&](Value first, ValueRange before) {
+        Values ordinals, areThere;
+        for (int64_t i = 0; i < together; ++i) {
+          Value ordinal = e.add(first, e.number(i));
+          areThere.push_back(e.less(ordinal, pieces));
+          ordinals.push_back(e.min(ordinal, last));
+        }
+        return body(ordinals, areThere, before);
+      },
+      together);
+}
+
 /// The sums of all pieces, in their order, to where one has its own.
 void TileAttention::joinPieces() {
-  auto load = [&](Value ordinal, Value row, Value column) -> Value {
-    return LLVM::LoadOp::create(e.b, f32, pieceAt(ordinal, row, column));
-  };
-  Value largestAt = e.number(view.width), totalAt = e.number(view.width + 1);
-  eachRow([&](Value row) {
-    Value none = real(-std::numeric_limits<double>::infinity());
-    Value largest = e.loop(e.number(0), pieces, none,
-                           [&](Value i, ValueRange before) -> Values {
-                             return {arith::MaxNumFOp::create(
-                                 e.b, before[0], load(i, row, largestAt))};
-                           })[0];
-    Value shift = shiftOf(largest);
-    auto overPieces = [&](Value column) {
-      return e.loop(e.number(0), pieces, real(0),
-                    [&](Value i, ValueRange before) -> Values {
-                      Value factor = power(load(i, row, largestAt), shift);
-                      return {fma(load(i, row, column), factor, before[0])};
-                    })[0];
-    };
-    eachColumn([&](Value n) {
-      LLVM::StoreOp::create(e.b, overPieces(n), sumAt(row, n));
-    });
-    Value total = overPieces(totalAt);
-    LLVM::StoreOp::create(e.b, total, statAt(row, 1));
-  });
+  joinStats();
   warpBarrier();
+  int64_t across = llvm::divideCeil(view.width, 32);
+  int64_t rows = view.rows / view.warps;
+  // As many at a time as there are registers for.
+  int64_t together = 2;
+  e.loop(
+      e.number(0), e.number(rows),
+      [&](Value first) { joinRows(first, together, across); }, together);
+  warpBarrier();
+}
+
+/// The largest score and the total of each of the warp's rows: a lane has one.
+void TileAttention::joinStats() {
+  Value mine =
+      e.add(warpRow, e.min(lane, e.number(view.rows / view.warps - 1)));
+  Value there = e.min(mine, e.sub(count, e.number(1)));
+  auto load = [&](Value ordinal, int64_t which) -> Value {
+    return LLVM::LoadOp::create(
+        e.b, f32, pieceAt(ordinal, there, e.number(view.width + which)));
+  };
+  Value none = real(-std::numeric_limits<double>::infinity());
+  Value largest = overPieces(
+      none, [&](ArrayRef<Value> ordinals, ArrayRef<Value>, ValueRange before) {
+        Value now = before[0];
+        for (Value ordinal : ordinals)
+          now = arith::MaxNumFOp::create(e.b, now, load(ordinal, 0));
+        return Values{now};
+      })[0];
+  Value shift = shiftOf(largest);
+  Value total =
+      overPieces(real(0), [&](ArrayRef<Value> ordinals,
+                              ArrayRef<Value> areThere, ValueRange before) {
+        Values scores, totals;
+        for (Value ordinal : ordinals) {
+          scores.push_back(load(ordinal, 0));
+          totals.push_back(load(ordinal, 1));
+        }
+        Value now = before[0];
+        for (auto [score, each, isThere] : llvm::zip(scores, totals, areThere))
+          now = e.select(isThere, fma(each, power(score, shift), now), now);
+        return Values{now};
+      })[0];
+  LLVM::StoreOp::create(e.b, largest, statAt(mine, 0));
+  LLVM::StoreOp::create(e.b, total, statAt(mine, 1));
+}
+
+/// Of the warp's rows from number `first` on.
+void TileAttention::joinRows(Value first, int64_t rows, int64_t across) {
+  struct Row {
+    Value inTile, there, shift;
+  };
+  SmallVector<Row> all;
+  for (int64_t i = 0; i < rows; ++i) {
+    Value row = e.add(warpRow, e.add(first, e.number(i)));
+    Value largest = LLVM::LoadOp::create(e.b, f32, statAt(row, 0));
+    all.push_back(
+        {row, e.min(row, e.sub(count, e.number(1))), shiftOf(largest)});
+  }
+  Values columns;
+  for (int64_t i = 0; i < across; ++i)
+    columns.push_back(e.add(lane, e.number(32 * i)));
+  bool isSure = view.width % 32 == 0;
+  Value lastColumn = e.number(view.width - 1);
+  auto load = [&](Value ordinal, const Row &row, Value column) -> Value {
+    return LLVM::LoadOp::create(e.b, f32, pieceAt(ordinal, row.there, column));
+  };
+  Values sums = overPieces(
+      Values(size_t(rows * across), real(0)),
+      [&](ArrayRef<Value> ordinals, ArrayRef<Value> areThere,
+          ValueRange before) {
+        Values scores, parts;
+        for (Value ordinal : ordinals)
+          for (const Row &row : all) {
+            scores.push_back(load(ordinal, row, e.number(view.width)));
+            for (Value column : columns)
+              parts.push_back(load(
+                  ordinal, row, isSure ? column : e.min(column, lastColumn)));
+          }
+        Values now(before);
+        size_t at = 0;
+        for (Value isThere : areThere)
+          for (size_t r = 0; r < all.size(); ++r, ++at) {
+            Value factor = power(scores[at], all[r].shift);
+            for (size_t c = 0; c < columns.size(); ++c) {
+              Value &sum = now[r * columns.size() + c];
+              Value more = fma(parts[at * columns.size() + c], factor, sum);
+              sum = e.select(isThere, more, sum);
+            }
+          }
+        return now;
+      });
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    Value column = columns[i % columns.size()];
+    Value to = sumAt(all[i / columns.size()].inTile, column);
+    auto store = [&] { LLVM::StoreOp::create(e.b, sum, to); };
+    if (isSure)
+      store();
+    else
+      e.ifThen(e.less(column, e.number(view.width)), store);
+  }
 }
 
 //===----------------------------------------------------------------------===//

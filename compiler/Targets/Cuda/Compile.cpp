@@ -7,6 +7,7 @@
 #include "compiler/Targets/Cuda/DeviceEmitter.h"
 #include "compiler/Targets/Cuda/LowerPtx.h"
 #include "compiler/Targets/Cuda/MathLibrary.h"
+#include "compiler/Targets/Cuda/Rewrites.h"
 #include "dialects/Kernel/ConvTiles.h"
 #include "dialects/Kernel/DeviceAttention.h"
 #include "dialects/Kernel/FragmentLayout.h"
@@ -86,10 +87,17 @@ unsigned leastBlocks(kernel::FuncOp function, const CudaKernel &kernel) {
     return std::max(2u, registers / ofConv / kernel.threads);
   if (readsFragments(function))
     return registers / ofThread / kernel.threads;
-  if (function.getSchedule() != kernel::attentionMmaSchedule &&
-      function.getSchedule() != kernel::attentionSimtSchedule)
+  StringRef schedule = function.getSchedule();
+  if (schedule == kernel::attentionMmaTallSchedule)
+    return 2;
+  if (schedule != kernel::attentionMmaSchedule &&
+      schedule != kernel::attentionSimtSchedule)
     return 0;
-  return std::clamp(roomyBytes / (kernel.sharedBytes + ownBytes), 1u, most);
+  unsigned fits = roomyBytes / (kernel.sharedBytes + ownBytes);
+  // Sums over wide values have no room in so few registers.
+  if (schedule == kernel::attentionMmaSchedule && fits <= most)
+    return std::clamp(fits, 1u, most - 1);
+  return std::clamp(fits, 1u, most);
 }
 
 /// The first function that is called and not there; empty when all are.
@@ -142,7 +150,9 @@ FailureOr<CudaCode> compilePtx(ModuleOp module) {
     if (unsigned blocks = leastBlocks(function, kernel))
       code->getFunction(kernel.name)
           ->addFnAttr("nvvm.minctasm", Twine(blocks).str());
+  useConversions(*code);
   cpu::runPasses(*code, *machine, pipeline);
+  keepPartialStores(*code);
   if (StringRef missing = missingFunction(*code); !missing.empty())
     return module.emitError("kernels call '")
                << missing << "', which nobody defines; please report this",

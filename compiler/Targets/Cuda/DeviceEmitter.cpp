@@ -5,6 +5,7 @@
 #include "dialects/Kernel/ConvTiles.h"
 #include "dialects/Ptx/Ptx.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "runtime/model_format.h"
 
 using namespace mlir;
@@ -272,6 +273,23 @@ Value DeviceEmitter::shuffle(StringRef kind, Value mine, int64_t distance,
 //===----------------------------------------------------------------------===//
 // Calls and faults
 //===----------------------------------------------------------------------===//
+
+Value DeviceEmitter::power2(Value x) {
+  Type f32 = b.getF32Type();
+  auto power = [&](Value x) {
+    return LLVM::CallIntrinsicOp::create(
+               b, f32, b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f"), x)
+        .getResult(0);
+  };
+  auto type = dyn_cast<VectorType>(x.getType());
+  if (!type)
+    return power(x);
+  Value all = x;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    all = vector::InsertOp::create(b, power(vector::ExtractOp::create(b, x, i)),
+                                   all, i);
+  return all;
+}
 
 Value DeviceEmitter::callMath(int function, ValueRange operands) {
   Type type = operands[0].getType();

@@ -28,6 +28,8 @@ public:
   DeviceEmitter(kernel::FuncOp kernel, mlir::ModuleOp module);
 
   Value callMath(int function, mlir::ValueRange operands) override;
+  bool hasPower2() const override { return true; }
+  Value power2(Value x) override;
   void fault(Value bad, int code, mlir::Operation *op) override;
 
   Value joinThreads(Value mine, Join join) override;

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Products of bf16 or f16 by the matrix instructions of warps (mma.sync), sums
-// in f32. A warp has 32 columns of a tile and 64 or 32 of its rows.
+// in f32. While the fragments of 16 steps of k are multiplied, those of the
+// next ones are loaded.
 //
-// A panel lies as its operand does, in chunks of 16 bytes: by lines of 32 steps
+// A panel lies as its operand does, in chunks of 16 bytes: by lines of 64 steps
 // of k, or by steps of k of all lines of the tile. Which chunk of a row lies
 // where is turned from row to row, so that eight rows of a chunk are in
 // different banks. Fragments come of it by ldmatrix, which transposes where
@@ -59,10 +60,14 @@ protected:
                          warpRows / 16, /*isLhs=*/true);
     rhsPlaces = placesOf(rhsLayout, e.mul(warpColumn, e.number(warpColumns)),
                          warpColumns / 16, /*isLhs=*/false);
-    sums = sumPanels(zeros(), (tile.rows + tile.columns) * tile.depth * 2,
-                     copies, [&](Value stage, ValueRange before) {
-                       return addPanel(stage, before);
-                     });
+    auto load = [&](Value stage, int64_t step) {
+      return loadStep(stage, step);
+    };
+    auto add = [&](ValueRange factors, ValueRange before) {
+      return addStep(factors, before);
+    };
+    sums = sumSteps(zeros(), (tile.rows + tile.columns) * tile.depth * 2,
+                    copies, {tile.depth / 16, load, add});
   }
 
 private:
@@ -73,8 +78,9 @@ private:
   /// Where a row's chunk lies in a panel, in bytes.
   Value placeOf(const PanelLayout &layout, Value row, Value chunk) {
     // Rows of 64 bytes share banks by twos, wider ones by themselves.
-    Value turn = layout.byLines ? e.rem(e.div(row, e.number(2)), e.number(4))
-                                : e.rem(row, e.number(8));
+    Value turn = layout.rowChunks() < 8
+                     ? e.rem(e.div(row, e.number(2)), e.number(4))
+                     : e.rem(row, e.number(8));
     Value turned = arith::XOrIOp::create(e.b, chunk, turn);
     return e.add(e.mul(row, e.number(layout.rowBytes())),
                  e.mul(turned, e.number(chunkBytes)));
@@ -139,20 +145,25 @@ private:
     return fragments;
   }
 
-  SmallVector<Value> addPanel(Value stage, ValueRange before) {
+  /// Fragments of lhs, and then of rhs.
+  SmallVector<Value> loadStep(Value stage, int64_t step) {
+    SmallVector<Value> factors =
+        loadFragments(stage, lhsPlaces, step, !lhsLayout.byLines);
+    llvm::append_range(
+        factors, loadFragments(stage, rhsPlaces, step, !rhsLayout.byLines));
+    return factors;
+  }
+
+  SmallVector<Value> addStep(ValueRange factors, ValueRange before) {
     SmallVector<Value> now(before);
-    for (int64_t step = 0; step < tile.depth / 16; ++step) {
-      SmallVector<Value> left =
-          loadFragments(stage, lhsPlaces, step, !lhsLayout.byLines);
-      SmallVector<Value> right =
-          loadFragments(stage, rhsPlaces, step, !rhsLayout.byLines);
-      for (size_t i = 0; i < left.size(); ++i)
-        for (size_t j = 0; j < 2 * right.size(); ++j) {
-          Value &sum = now[i * 2 * right.size() + j];
-          sum = ptx::MmaOp::create(e.b, kind, left[i],
-                                   halfOf(e, right[j / 2], j % 2), sum);
-        }
-    }
+    ValueRange left = factors.take_front(size_t(warpRows) / 16);
+    ValueRange right = factors.drop_front(left.size());
+    for (size_t i = 0; i < left.size(); ++i)
+      for (size_t j = 0; j < 2 * right.size(); ++j) {
+        Value &sum = now[i * 2 * right.size() + j];
+        sum = ptx::MmaOp::create(e.b, kind, left[i],
+                                 halfOf(e, right[j / 2], j % 2), sum);
+      }
     return now;
   }
 

@@ -194,9 +194,9 @@ TileAttention::Values TileAttention::step(Value start, ValueRange before) {
 //===----------------------------------------------------------------------===//
 
 static std::optional<kernel::DeviceAttention> viewOf(kernel::FuncOp kernel) {
-  StringRef names[] = {kernel::attentionMmaSchedule,
-                       kernel::attentionRowsSchedule,
-                       kernel::attentionSimtSchedule};
+  StringRef names[] = {
+      kernel::attentionMmaSchedule, kernel::attentionMmaTallSchedule,
+      kernel::attentionRowsSchedule, kernel::attentionSimtSchedule};
   if (!llvm::is_contained(names, kernel.getSchedule()))
     return std::nullopt;
   std::string why;

@@ -87,137 +87,6 @@ Line TileProduct::rhsLine(Value i) {
           isWhole ? Value() : e.sub(product.columns, inHalf)};
 }
 
-void TileProduct::PanelCopies::add(Line line, Value step) {
-  chunks.push_back({line, step, {}});
-  operand->keep(chunks.back(), shape);
-}
-
-void TileProduct::start(const PanelCopies &copies, Value panel, Value stage) {
-  Value step = e.mul(panel, e.number(tile.depth));
-  const ChunkShape &shape = copies.shape;
-  // Copies of 16 bytes leave the first cache alone.
-  ptx::Cache cache = shape.bytes == 16 ? ptx::Cache::CG : ptx::Cache::CA;
-  for (auto [i, chunk] : llvm::enumerate(copies.chunks)) {
-    Value place =
-        sharedAt(sharedAt(stage, copies.place), e.number(i * copies.apart));
-    SmallVector<Copy> parts = copies.operand->copiesOf(chunk, shape, step);
-    if (shape.bytes < kernel::narrowestCopy) {
-      store(parts, copies.operand->type, place);
-      continue;
-    }
-    for (auto [part, copy] : llvm::enumerate(parts)) {
-      Value to = sharedAt(place, e.number(part * shape.bytes));
-      if (copies.operand->fill && copy.bytes)
-        copyOrFill(copy, shape.bytes, copies.operand->fill, cache, to);
-      else
-        ptx::CpAsyncOp::create(e.b, cache, uint32_t(shape.bytes), to, copy.from,
-                               copy.bytes);
-    }
-  }
-}
-
-/// A copy that is there or not, as the hardware fills with zeros alone. Whoever
-/// waits for the copies of all threads sees what they stored, too.
-void TileProduct::copyOrFill(const Copy &copy, int64_t bytes, Value fill,
-                             ptx::Cache cache, Value to) {
-  Value none = arith::ConstantIntOp::create(e.b, 0, 32);
-  auto is = [&](arith::CmpIPredicate predicate) -> Value {
-    return arith::CmpIOp::create(e.b, predicate, copy.bytes, none);
-  };
-  e.ifThen(is(arith::CmpIPredicate::ne), [&] {
-    ptx::CpAsyncOp::create(e.b, cache, uint32_t(bytes), to, copy.from, Value());
-  });
-  e.ifThen(is(arith::CmpIPredicate::eq), [&] {
-    SmallVector<Value> words(size_t(bytes) / 4, fill);
-    LLVM::StoreOp::create(e.b, together(e, words), to, unsigned(bytes));
-  });
-}
-
-/// The hardware copies no two bytes: they pass through registers.
-void TileProduct::store(ArrayRef<Copy> parts, Type type, Value place) {
-  Type memory = e.memoryType(type);
-  Value zero = e.zero(memory);
-  SmallVector<Value> elements;
-  for (const Copy &part : parts) {
-    Value element = LLVM::LoadOp::create(e.b, memory, part.from);
-    if (part.bytes) {
-      Value none = arith::ConstantIntOp::create(e.b, 0, 32);
-      Value isThere = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ne,
-                                            part.bytes, none);
-      element = arith::SelectOp::create(e.b, isThere, element, zero);
-    }
-    elements.push_back(element);
-  }
-  LLVM::StoreOp::create(e.b, together(e, elements), place,
-                        parts.size() * graph::byteWidth(type));
-}
-
-SmallVector<Value> TileProduct::sumPanels(ValueRange zeros, int64_t stageBytes,
-                                          Fetch fetch, Add add) {
-  Value panels = e.ceilDiv(product.depth, e.number(tile.depth));
-  Value first = e.number(0), end = panels;
-  if (product.pieces) {
-    auto bound = [&](Value ordinal) {
-      return e.div(e.mul(ordinal, panels), product.pieces);
-    };
-    first = bound(piece), end = bound(e.add(piece, e.number(1)));
-  }
-  auto stageOf = [&](Value panel) {
-    Value stage = e.rem(panel, e.number(tile.stages));
-    return sharedAt(sharedMemory, e.mul(stage, e.number(stageBytes)));
-  };
-  // Where no panel is left there is an empty group: waits count groups.
-  auto fetchIfAny = [&](Value panel) {
-    e.ifThen(e.less(panel, end), [&] { fetch(panel, stageOf(panel)); });
-    ptx::CpAsyncCommitOp::create(e.b);
-  };
-  e.loop(first, e.add(first, e.number(tile.stages - 1)), fetchIfAny);
-  SmallVector<Value> sums =
-      e.loop(first, end, zeros, [&](Value panel, ValueRange before) {
-        ptx::CpAsyncWaitOp::create(e.b, tile.stages - 2);
-        barrier(); // All see the panel, and nobody reads the one before.
-        fetchIfAny(e.add(panel, e.number(tile.stages - 1)));
-        return add(stageOf(panel), before);
-      });
-  ptx::CpAsyncWaitOp::create(e.b, 0);
-  return product.pieces ? joinPieces(sums) : sums;
-}
-
-/// Leaves them as they are where one block has all steps.
-SmallVector<Value> TileProduct::joinPieces(ValueRange sums) {
-  barrier(); // Nobody reads panels any more.
-  Value thread = threadHere(), isAlone = e.less(product.pieces, e.number(2));
-  Type type = sums[0].getType();
-  auto vector = dyn_cast<VectorType>(type);
-  int64_t width = vector ? vector.getNumElements() : 1;
-  PieceSums all(e, product.pieces, tile.rows * tile.columns, sharedMemory);
-  auto place = [&](size_t i, Value of) {
-    Value ordinal = e.add(thread, e.number(int64_t(i) * tile.threads));
-    return all.addressOf(part, of, e.mul(ordinal, e.number(width)));
-  };
-  auto yes = [&]() -> Value { return arith::ConstantIntOp::create(e.b, 1, 1); };
-  isDone = e.branch(isAlone, yes, [&] {
-    for (auto [i, sum] : llvm::enumerate(sums))
-      LLVM::StoreOp::create(e.b, sum, place(i, piece), unsigned(width * 4));
-    return all.isLast(part, thread);
-  });
-  Value isJoined = e.both(isDone, e.less(e.number(1), product.pieces));
-  Value none = arith::ConstantOp::create(e.b, e.b.getZeroAttr(type));
-  SmallVector<Value> before;
-  for (Value sum : sums)
-    before.push_back(arith::SelectOp::create(e.b, isAlone, sum, none));
-  return e.loop(e.number(0), e.select(isJoined, product.pieces, e.number(0)),
-                before, [&](Value of, ValueRange before) {
-                  SmallVector<Value> now;
-                  for (size_t i = 0; i < before.size(); ++i)
-                    now.push_back(LLVM::LoadOp::create(e.b, type, place(i, of),
-                                                       unsigned(width * 4)));
-                  for (auto [sum, each] : llvm::zip(now, before))
-                    sum = cpu::emitAdd(e.b, each, sum);
-                  return now;
-                });
-}
-
 void TileProduct::barrier() {
   ptx::NamedBarrierOp::create(e.b, 0, tile.threads, /*arrive=*/false);
 }
@@ -261,7 +130,8 @@ void TileProduct::emitChunks() {
 /// Every `apart`-th row of a chunk. Where all are there, several at a time:
 /// what they load is then on its way together.
 void TileProduct::storeColumn(Value firstRow, Value inTile, int64_t apart) {
-  constexpr int64_t together = 4;
+  // Small tiles of few threads have the registers for more.
+  const int64_t together = tile.rows == 64 && tile.threads == 128 ? 8 : 4;
   Value mine = e.div(thread, e.number(tileColumns()));
   Value limit = e.sub(product.rows, firstRow);
   Value isWhole = e.less(e.number(chunkRows - 1), limit);
@@ -328,7 +198,11 @@ std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
     return attention;
   StringRef schedule = kernel.getSchedule();
   Operation *root = kernel::findRoot(kernel.getBlock());
-  if (auto tile = kernel::matmulTileOf(schedule))
+  bool hasFewBits = false;
+  if (auto op = dyn_cast_if_present<graph::MatmulOp>(root))
+    if (auto view = kernel::matmulViewOf(op))
+      hasFewBits = view->quantized.has_value();
+  if (auto tile = kernel::matmulTileOf(schedule, hasFewBits))
     return tile;
   if (schedule == kernel::fewRowsSchedule)
     if (auto op = dyn_cast_if_present<graph::MatmulOp>(root))

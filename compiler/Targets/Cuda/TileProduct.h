@@ -70,6 +70,20 @@ protected:
     return sumPanels(zeros, stageBytes, fetch, add);
   }
 
+  /// Steps of a panel: while the products of one are added, the factors of the
+  /// next are loaded, across panels too.
+  struct Steps {
+    int64_t count;
+    llvm::function_ref<llvm::SmallVector<Value>(Value stage, int64_t step)>
+        load;
+    llvm::function_ref<llvm::SmallVector<Value>(mlir::ValueRange factors,
+                                                mlir::ValueRange sums)>
+        add;
+  };
+  llvm::SmallVector<Value> sumSteps(mlir::ValueRange zeros, int64_t stageBytes,
+                                    llvm::ArrayRef<PanelCopies> copies,
+                                    const Steps &steps);
+
   void barrier();
   /// An address in shared memory: of byte `offset` behind `from`.
   Value sharedAt(Value from, Value offset);
@@ -89,6 +103,16 @@ protected:
   Value sharedMemory;
 
 private:
+  struct Ring;
+  Ring ringOf(int64_t stageBytes, Fetch fetch);
+  void fetchInto(const Ring &ring, Value panel, Value offset);
+  void fetchFirst(const Ring &ring);
+  Value stageBefore(const Ring &ring, Value offset);
+  Value stageBehind(const Ring &ring, Value offset);
+  void meetPanel();
+  llvm::SmallVector<Value> sumRing(const Ring &ring, mlir::ValueRange zeros,
+                                   const Steps &steps);
+  llvm::SmallVector<Value> finishPanels(mlir::ValueRange sums);
   void store(llvm::ArrayRef<Copy> parts, mlir::Type type, Value place);
   void copyOrFill(const Copy &copy, int64_t bytes, Value fill, ptx::Cache cache,
                   Value to);

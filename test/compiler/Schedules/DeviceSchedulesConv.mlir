@@ -23,7 +23,7 @@ kernel.func @conv symbols ["n"] layouts ["", ""] schedule "" geometry <0, 0, 0> 
   %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<?x9x9x8xf32, #graph.dims<n, 9, 9, 8>>, tensor<50x8x3x3xf32>) -> tensor<?x7x7x50xf32, #graph.dims<n, 7, 7, 50>>
   kernel.yield %2 : tensor<?x7x7x50xf32, #graph.dims<n, 7, 7, 50>>
 }
-// CHECK: kernel.func @groups symbols [] layouts ["", "conv16/2"] schedule "ConvMmaSmall" geometry <4, 1, 0, 66048>
+// CHECK: kernel.func @groups symbols [] layouts ["", "conv16/2"] schedule "ConvMmaSmall" geometry <2, 1, 0>
 // expected-remark@+1 {{does not run by DepthwiseDevice: a group has several channels or maps}}
 kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x9x32xbf16>, %1: tensor<24x16x3x3xbf16>):

@@ -5,6 +5,7 @@
 #include "test/gpu/sim/Block.h"
 #include "test/gpu/sim/Decoder.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -186,6 +187,20 @@ bool decodeLoad(Line &line) {
          line.finish(load);
 }
 
+/// What ptxas does with these is not what PTX says.
+bool storesPartOfFloat(Line &line) {
+  auto isFloat = [&](const Node &source) {
+    const Operand *made = source.kind == Node::Name
+                              ? line.decoder.findRegister(source.name)
+                              : nullptr;
+    return made && made->bytes > line.out.type.bytes() &&
+           line.decoder.isOfFloats(source.name);
+  };
+  const Node &source = line.node(1);
+  return isFloat(source) ||
+         std::any_of(source.items.begin(), source.items.end(), isFloat);
+}
+
 bool decodeStore(Line &line) {
   int count;
   uint8_t given;
@@ -200,6 +215,9 @@ bool decodeStore(Line &line) {
     return false;
   if (given != count)
     return line.fail("the list has not the vector's length");
+  if (storesPartOfFloat(line))
+    return line.fail("stores a part of a register that an instruction of "
+                     "floats made, which ptxas converts to an integer first");
   line.decoder.noteStore(space, line.out.type.bytes() * count);
   return line.finish(store);
 }

@@ -240,6 +240,23 @@ TEST(Checks, NotUnderstood) {
   expectRefused(".reg .b32 %v<99999999999>;", {"line "});
 }
 
+/// As ptxas does, whatever PTX says of registers without types.
+TEST(Checks, PartsOfFloats) {
+  const std::string sum = "add.rn.f32 %r1, %r0, 0f4B400000;\n  ";
+  expectRefused(sum + "st.global.b8 [%q], %r1;",
+                {"stores a part of a register", "ptxas converts"});
+  expectRefused(sum + "st.global.b16 [%q], %r1;", {"ptxas converts"});
+  for (const char *line : {"  st.global.b32 [%q], %r1;\n",
+                           "  mov.b32 %r2, %r1;\n  st.global.b8 [%q], %r2;\n",
+                           "  cvt.rn.bf16x2.f32 %r2, %r1, %r1;\n"
+                           "  st.global.b16 [%q], %r2;\n",
+                           "  cvt.rzi.s32.f32 %r2, %r1;\n"
+                           "  st.global.b8 [%q], %r2;\n"}) {
+    TestRun run(kernel("  ld.global.b32 %r0, [%q];\n  " + sum + line));
+    EXPECT_EQ(run({run.upload(std::vector<int>(4))}, 4), "");
+  }
+}
+
 /// Whatever is left out or doubled, there is a sentence or a module.
 TEST(Checks, BrokenTexts) {
   std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n"

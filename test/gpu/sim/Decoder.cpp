@@ -369,6 +369,35 @@ bool Decoder::declare(const VariableText &variable) {
   return false;
 }
 
+/// The first type among the modifiers is that of the result.
+void Decoder::noteFloats(const Statement &statement) {
+  if (statement.operands.empty())
+    return;
+  bool isFloat = false;
+  for (std::string_view rest = statement.name; !rest.empty();) {
+    size_t dot = std::min(rest.find('.'), rest.size() - 1);
+    std::string_view word = rest.substr(0, rest.find('.'));
+    rest.remove_prefix(dot + 1);
+    isFloat = word == "f32" || word == "f64";
+    bool isType =
+        word.starts_with("bf16") || (word.size() > 1 && word[1] >= '0' &&
+                                     word[1] <= '9' && strchr("bsuf", word[0]));
+    if (isType)
+      break;
+  }
+  auto note = [&](const Node &target) {
+    if (target.kind != Node::Name)
+      return;
+    if (isFloat)
+      floats.insert(target.name);
+    else
+      floats.erase(target.name);
+  };
+  note(statement.operands[0]);
+  for (const Node &target : statement.operands[0].items)
+    note(target);
+}
+
 bool Decoder::instruction(const Statement &statement) {
   Line line(*this, statement);
   if (!statement.guard.empty()) {
@@ -384,7 +413,10 @@ bool Decoder::instruction(const Statement &statement) {
   auto found = decodeTable().find(line.opcode());
   if (found == decodeTable().end())
     return failAt(statement, "unknown instruction");
-  return found->second(line) || failAt(statement, "not understood");
+  if (!found->second(line))
+    return failAt(statement, "not understood");
+  noteFloats(statement);
+  return true;
 }
 
 bool Decoder::resolveJumps() {

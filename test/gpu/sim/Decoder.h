@@ -17,6 +17,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace tenon::sim {
@@ -93,6 +94,8 @@ public:
   std::string_view returnLabel() const { return frames.back().end; }
   bool call(Line &line, std::string_view callee, const Node *results,
             const Node *arguments);
+  /// Whether the last instruction that made this register is one of floats.
+  bool isOfFloats(std::string_view name) const { return floats.contains(name); }
   /// The narrowest stores decide how finely races are looked for.
   void noteStore(Space space, uint32_t bytes);
   void noteWarpgroups() { program.warpgroups = true; }
@@ -118,6 +121,7 @@ private:
   bool body(const FunctionText &function);
   bool statement(const FunctionText &function, const Statement &statement);
   bool instruction(const Statement &statement);
+  void noteFloats(const Statement &statement);
   bool declare(const VariableText &variable);
   bool declareRegisters(const Statement &statement);
   bool parameters(const FunctionText &function);
@@ -145,6 +149,7 @@ private:
   std::deque<std::string> names;           // Of labels behind inlined bodies.
   std::map<size_t, uint64_t> sharedPlaces; // Of the module's variables.
   std::vector<std::pair<Operand, uint64_t>> dynamicAddresses; // And addends.
+  std::unordered_set<std::string_view> floats;                // Registers.
   const Statement *current = nullptr;
   friend class Line;
 };

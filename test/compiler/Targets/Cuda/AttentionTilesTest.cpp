@@ -10,31 +10,38 @@ namespace {
 
 using Sizes = std::vector<std::array<int64_t, 3>>;
 
-/// By both schedules: f32, and bf16 that is widened, whose weights are rounded
-/// to bf16 for the second product.
-std::vector<KernelCase> both(Form form, const Sizes &sizes) {
+/// By all schedules: f32, and bf16 that is widened, whose weights are rounded
+/// to bf16 for the second product, by tiles of 64 queries and of 128.
+std::vector<KernelCase> each(Form form, const Sizes &sizes) {
   form.schedule = "AttentionSimt";
   std::vector<KernelCase> cases = {attention(form, sizesOf(sizes))};
-  form.schedule = "AttentionMma";
   form.isWidened = true;
-  cases.push_back(attention(form, sizesOf(sizes)));
-  cases.back().tolerance = 8e-3;
+  for (std::string schedule : {"AttentionMma", "AttentionMmaTall"}) {
+    if (schedule == "AttentionMmaTall" &&
+        std::max(form.depth, form.width) > 128)
+      continue;
+    form.schedule = schedule;
+    cases.push_back(attention(form, sizesOf(sizes)));
+    cases.back().tolerance = 8e-3;
+  }
   return cases;
 }
 
-void runBoth(const std::vector<Form> &forms, const Sizes &sizes) {
+void runEach(const std::vector<Form> &forms, const Sizes &sizes) {
   std::vector<KernelCase> cases;
   for (const Form &form : forms)
-    for (KernelCase &test : both(form, sizes))
+    for (KernelCase &test : each(form, sizes))
       cases.push_back(std::move(test));
   runCases(cases);
 }
 
-/// By one of them each, in turn: what a mask does is the same code for both.
+/// By one of them each, in turn: what a mask does is the same code for all.
 void runInTurn(const std::vector<Form> &forms, const Sizes &sizes) {
   std::vector<KernelCase> cases;
-  for (const Form &form : forms)
-    cases.push_back(both(form, sizes)[cases.size() % 2]);
+  for (const Form &form : forms) {
+    std::vector<KernelCase> all = each(form, sizes);
+    cases.push_back(std::move(all[cases.size() % all.size()]));
+  }
   runCases(cases);
 }
 
@@ -73,12 +80,12 @@ TEST(AttentionTiles, HeadSizes) {
   forms.push_back(ofHeads(256, 256));
   for (Form &form : forms)
     form.causal = true;
-  runBoth(forms, {{1, 33, 70}});
+  runEach(forms, {{1, 33, 70}});
 }
 
 /// Rows begin at multiples of 8, 4 and 2 bytes.
 TEST(AttentionTiles, NarrowCopies) {
-  runBoth({ofHeads(20, 12), ofHeads(18, 9), ofHeads(27, 42)},
+  runEach({ofHeads(20, 12), ofHeads(18, 9), ofHeads(27, 42)},
           {{2, 5, 40}, {1, 1, 3}});
 }
 
@@ -92,7 +99,7 @@ TEST(AttentionTiles, HeadsShareKeys) {
     form.dead = "uniform";
     form.biases = {{"2", std::to_string(heads), "s", "t"}};
   }
-  runBoth(forms, {{2, 1, 70}, {2, 20, 30}});
+  runEach(forms, {{2, 1, 70}, {2, 20, 30}});
 }
 
 /// Few queries and many keys, which several blocks share.
@@ -234,11 +241,27 @@ TEST(AttentionTiles, InfinitiesAndNaN) {
   form.biases = {{"1", "1", "s", "t"}};
   for (bool masked : {false, true}) {
     form.keyMask = masked;
-    for (KernelCase &test : both(form, {{1, 70, 70}, {1, 2, 300}})) {
+    for (KernelCase &test : each(form, {{1, 70, 70}, {1, 2, 300}})) {
       // Lines of -infinity and of the lowest number are whole dead rows.
       test.values.back() = {-1, 1, /*special=*/true};
       cases.push_back(std::move(test));
     }
+  }
+  runCases(cases);
+}
+
+/// Of 128 queries, two fragments of each warp: all, some and none of them
+/// there.
+TEST(AttentionTiles, TallTiles) {
+  std::vector<KernelCase> cases;
+  for (bool causal : {false, true}) {
+    Form form = ofHeads(causal ? 80 : 64, 64);
+    form.schedule = "AttentionMmaTall";
+    form.isWidened = true;
+    form.causal = causal;
+    cases.push_back(
+        attention(form, sizesOf({{1, 128, 64}, {1, 145, 70}, {2, 50, 130}})));
+    cases.back().tolerance = 8e-3;
   }
   runCases(cases);
 }
