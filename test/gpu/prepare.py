@@ -98,12 +98,15 @@ def compile_model(options, model, artifact, precision):
 
 
 def by_stem(names):
-    """Kernels of the same ops, in order; their names end in an ordinal."""
+    """Kernels of the same ops, in order; their names end in an ordinal, and
+    behind it in which alternative for other sizes they are."""
     stems = {}
-    for name in sorted(names, key=lambda name: int(name.rsplit("_", 1)[1])
-                       if name.rsplit("_", 1)[-1].isdigit() else 0):
-        stems.setdefault(re.sub(r"_\d+$", "", name), []).append(name)
-    return stems
+    for name in names:
+        base = re.sub(r"_(else|over)\d+$", "", name)
+        stem, _, ordinal = base.rpartition("_")
+        stems.setdefault(stem, {}).setdefault(int(ordinal), []).append(name)
+    return {stem: [names for _, names in sorted(kernels.items())]
+            for stem, kernels in stems.items()}
 
 
 def predictions(options, model, artifact, precision, dims=()):
@@ -124,10 +127,11 @@ def predictions(options, model, artifact, precision, dims=()):
     text = subprocess.run([options.tenon, "inspect", "--json", artifact],
                           capture_output=True, text=True, check=True).stdout
     ours = by_stem(kernel["name"] for kernel in json.loads(text)["kernels"])
-    return [f"predict {name} {times[other]}"
+    # Whichever alternative runs there is the one that was explained.
+    return [f"predict {name} {times[explained[0]]}"
             for stem, others in by_stem(times).items()
             if len(others) == len(ours.get(stem, ()))
-            for name, other in zip(ours[stem], others)]
+            for names, explained in zip(ours[stem], others) for name in names]
 
 
 def dims_of(graph, data):

@@ -35,10 +35,11 @@ Problem tenon::trial::describeDevice(tenon_device_t *device,
 
 std::string tenon::trial::tableHead() {
   return "Milliseconds: to load, and of a median run with tensors on the "
-         "device or the\nhost, as one graph or launch by launch\n\n"
+         "device or the\nhost, as one graph or launch by launch, and of one "
+         "of those enqueued in a row\n\n"
          "| model | data sets | load | device, graph | device, launches "
-         "| host, graph | host, launches | error | result |\n"
-         "|---|--:|--:|--:|--:|--:|--:|--:|---|\n";
+         "| host, graph | host, launches | in a row | error | result |\n"
+         "|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n";
 }
 
 std::string tenon::trial::tableRow(const Row &row) {
@@ -48,6 +49,7 @@ std::string tenon::trial::tableRow(const Row &row) {
     text += !row.problem && (row.graphs || !ways[i].graphs)
                 ? format(" %.4f |", row.latency[i])
                 : " - |";
+  text += row.problem ? " - |" : format(" %.4f |", row.queued);
   return text + format(" %.1e | ", row.error) +
          (row.problem ? "FAILED |\n" : "ok |\n");
 }
@@ -67,19 +69,20 @@ static double predictionOf(const Row &row, const std::string &kernel) {
 }
 
 std::string tenon::trial::sweepHead() {
-  return "\nSingle ops: milliseconds of their kernels, and of a median run "
-         "as a graph with\ntensors on the device; how much of the kernels' "
-         "time was predicted\n\n"
-         "| case | kernels | predicted | TF/s | GB/s | % of a copy | cuBLAS "
-         "| of cuBLAS | run | error | result |\n"
-         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n";
+  return "\nSingle ops with tensors on the device: milliseconds of a run of "
+         "those enqueued in a\nrow, as libraries' calls are timed, of which "
+         "are the rates; of its kernels launched\none by one, how much of "
+         "which was predicted; and of a median run that is waited for\n\n"
+         "| case | in a row | TF/s | GB/s | % of a copy | cuBLAS | of cuBLAS "
+         "| kernels | predicted | run | error | result |\n"
+         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n";
 }
 
 std::string tenon::trial::sweepRow(const Row &row, const Work &work,
                                    const CopyRate &copies) {
   if (row.problem)
     return "| " + row.name +
-           " | - | - | - | - | - | - | - | - | - | FAILED |\n";
+           " | - | - | - | - | - | - | - | - | - | - | FAILED |\n";
   double milliseconds = 0, predicted = 0;
   std::string schedules;
   for (const KernelTime &kernel : row.kernels)
@@ -88,10 +91,9 @@ std::string tenon::trial::sweepRow(const Row &row, const Work &work,
       predicted += predictionOf(row, kernel.name);
       schedules += " " + kernel.schedule;
     }
-  double seconds = std::max(milliseconds, 1e-6) / 1e3;
-  std::string text = "| " + row.name + schedules +
-                     format(" | %.4f |", milliseconds) +
-                     foretold(predicted, milliseconds);
+  double seconds = std::max(row.queued, 1e-6) / 1e3;
+  std::string text =
+      "| " + row.name + schedules + format(" | %.4f |", row.queued);
   text +=
       work.flops > 0 ? format(" %.1f |", work.flops / seconds / 1e12) : " - |";
   text += format(" %.1f | %.1f |", work.bytes / seconds / 1e9,
@@ -100,10 +102,12 @@ std::string tenon::trial::sweepRow(const Row &row, const Work &work,
     text += " " + *row.vendorProblem + " | - |";
   else if (row.vendor > 0)
     text +=
-        format(" %.4f | %.0f%% |", row.vendor, 100 * row.vendor / milliseconds);
+        format(" %.4f | %.0f%% |", row.vendor, 100 * row.vendor / row.queued);
   else
     text += " - | - |";
-  return text + format(" %.4f | %.1e | ok |\n", row.latency[0], row.error);
+  return text + format(" %.4f |", milliseconds) +
+         foretold(predicted, milliseconds) +
+         format(" %.4f | %.1e | ok |\n", row.latency[0], row.error);
 }
 
 std::string tenon::trial::kernelsHead() {

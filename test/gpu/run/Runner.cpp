@@ -108,6 +108,28 @@ Problem Runner::measure(double seconds, double &median) {
   return std::nullopt;
 }
 
+Problem Runner::measureQueue(double seconds, double &mean) {
+  const int together = seconds > 0 ? 20 : 1;
+  auto queue = [&](int count) -> Problem {
+    for (int i = 0; i < count; ++i)
+      if (tenon_session_enqueue(session.get(), inputs.data(),
+                                uint32_t(inputs.size()), results.data(),
+                                uint32_t(results.size())))
+        return tenon_last_error();
+    return judge(tenon_session_wait(session.get()));
+  };
+  if (Problem problem = queue(1)) // It warms up.
+    return problem;
+  double start = now(), count = 0;
+  do {
+    if (Problem problem = queue(together))
+      return problem;
+    count += together;
+  } while (now() - start < seconds * 1e3);
+  mean = (now() - start) / count;
+  return std::nullopt;
+}
+
 bool Runner::launchedGraphs() const {
   tenon_session_info_t info = {};
   info.struct_size = sizeof info;

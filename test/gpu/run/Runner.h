@@ -56,6 +56,10 @@ public:
   /// The median of runs for so long, in milliseconds; at least one.
   Problem measure(double seconds, double &median);
 
+  /// The mean of runs that are enqueued one behind the other for so long, as
+  /// libraries' calls are timed; of ways on the device.
+  Problem measureQueue(double seconds, double &mean);
+
   /// Of those so far, whether one launched a graph.
   bool launchedGraphs() const;
 

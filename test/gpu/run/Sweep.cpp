@@ -52,6 +52,8 @@ Problem fill(Row &row, tenon_device_t *device, Case &one, double seconds,
     return problem;
   if (Problem problem = runner.measure(seconds, row.latency[0]))
     return problem;
+  if (Problem problem = runner.measureQueue(seconds, row.queued))
+    return problem;
   if (Problem problem = profile(model.get(), runner, seconds, row.kernels))
     return problem;
   if (vendor && one.sweep.kind == "gemm")

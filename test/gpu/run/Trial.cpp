@@ -113,6 +113,9 @@ Problem fill(Row &row, tenon_device_t *device, Case &one, double seconds) {
       return std::string(ways[i].name) + ": " + *problem;
     if (ways[i].graphs)
       row.graphs = runner.launchedGraphs();
+    if (ways[i].graphs && ways[i].onDevice)
+      if (Problem problem = runner.measureQueue(seconds, row.queued))
+        return problem;
     if (!ways[i].graphs && ways[i].onDevice)
       if (Problem problem = profile(model.get(), runner, seconds, row.kernels))
         return problem;

@@ -28,6 +28,7 @@ struct Row {
   size_t sets = 0;
   double load = 0;                      // In milliseconds, as below.
   double latency[std::size(ways)] = {}; // Of the first data set.
+  double queued = 0;   // Of those enqueued, with tensors on the device.
   bool graphs = false; // Whether runs with graphs launched any.
   double error = 0;
   std::vector<KernelTime> kernels; // The slowest first.
