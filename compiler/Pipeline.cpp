@@ -87,13 +87,14 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
   bool isRounded = options.precision != Precision::Fp32 ||
                    options.precisionPlan || !options.probes.empty();
   if (isCuda) {
-    function.addPass(createViewWeightsPass(weights));
     function.addPass(
         createIntegerProductsPass(weights, {options.explain, "cuda"}));
     function.addPass(createPadQuadsPass());
     function.addPass(createFoldConstantsPass(weights)); // weights turned round
     function.addPass(createCenterProductsPass(weights));
     function.addPass(createFoldConstantsPass(weights)); // zero points
+    // Behind what would fold its transposes again.
+    function.addPass(createViewWeightsPass(weights));
   } else {
     function.addPass(createWidenHalvesPass(weights));
     function.addPass(

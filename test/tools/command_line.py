@@ -61,6 +61,14 @@ def check_cuda(folder):
     run("explain", model, "--target=cuda", "--sm=80", out="A100 (sm_80)")
     run("explain", model, "--target=cuda", "--sm=81", code=2, err="81")
     check_few_bits_on_devices()
+    check_table_on_devices()
+
+
+def check_table_on_devices():
+    """A table that is looked up and multiplied by is there once."""
+    text = run("compile", MODELS / "gpt2_dy20" / "model.onnx", "--target=cuda",
+               "--emit=kernels", out="graph.transpose")
+    expect(".transposed" not in text, "a weight is stored both ways round")
 
 
 def check_few_bits_on_devices():
