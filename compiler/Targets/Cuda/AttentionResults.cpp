@@ -120,13 +120,12 @@ TileAttention::Values TileAttention::overPieces(
 void TileAttention::joinPieces() {
   joinStats();
   warpBarrier();
-  int64_t across = llvm::divideCeil(view.width, 32);
-  int64_t rows = view.rows / view.warps;
-  // As many at a time as there are registers for.
-  int64_t together = 2;
+  // Two rows at a time: there are registers for them, whatever the heads.
+  constexpr int64_t together = 2;
+  Value mine = e.min(e.number(view.rows / view.warps), e.sub(count, warpRow));
   e.loop(
-      e.number(0), e.number(rows),
-      [&](Value first) { joinRows(first, together, across); }, together);
+      e.number(0), mine, [&](Value first) { joinRows(first, together); },
+      together);
   warpBarrier();
 }
 
@@ -166,7 +165,7 @@ void TileAttention::joinStats() {
 }
 
 /// Of the warp's rows from number `first` on.
-void TileAttention::joinRows(Value first, int64_t rows, int64_t across) {
+void TileAttention::joinRows(Value first, int64_t rows) {
   struct Row {
     Value inTile, there, shift;
   };
@@ -177,6 +176,7 @@ void TileAttention::joinRows(Value first, int64_t rows, int64_t across) {
     all.push_back(
         {row, e.min(row, e.sub(count, e.number(1))), shiftOf(largest)});
   }
+  int64_t across = llvm::divideCeil(view.width, 32);
   Values columns;
   for (int64_t i = 0; i < across; ++i)
     columns.push_back(e.add(lane, e.number(32 * i)));

@@ -146,7 +146,7 @@ private:
   Value sharePiece();
   void joinPieces();
   void joinStats();
-  void joinRows(Value first, int64_t rows, int64_t across);
+  void joinRows(Value first, int64_t rows);
   Values overPieces(mlir::ValueRange initial,
                     llvm::function_ref<Values(llvm::ArrayRef<Value> pieces,
                                               llvm::ArrayRef<Value> areThere,
