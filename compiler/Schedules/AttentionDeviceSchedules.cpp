@@ -16,9 +16,14 @@ std::optional<std::string> refusal(const KernelView &view, StringRef schedule) {
   return why;
 }
 
-kernel::Geometry geometry(const KernelView &view, StringRef schedule) {
+/// Of what the schedule does not refuse.
+kernel::DeviceAttention seenBy(const KernelView &view, StringRef schedule) {
   std::string why;
-  return kernel::deviceAttentionOf(view.body, schedule, why)->geometry();
+  return *kernel::deviceAttentionOf(view.body, schedule, why);
+}
+
+kernel::Geometry geometry(const KernelView &view, StringRef schedule) {
+  return seenBy(view, schedule).geometry();
 }
 
 SmallVector<std::string> rowMajor(const KernelView &view) {
@@ -41,10 +46,7 @@ std::optional<std::string> refusalAttentionMmaTall(const KernelView &view) {
   return refusal(view, kernel::attentionMmaTallSchedule);
 }
 kernel::Expr whenAttentionMmaTall(const KernelView &view) {
-  std::string why;
-  return kernel::deviceAttentionOf(view.body, kernel::attentionMmaTallSchedule,
-                                   why)
-      ->hasManyTiles();
+  return seenBy(view, kernel::attentionMmaTallSchedule).hasManyTiles();
 }
 kernel::Geometry geometryAttentionMmaTall(const KernelView &view) {
   return geometry(view, kernel::attentionMmaTallSchedule);
@@ -57,10 +59,7 @@ std::optional<std::string> refusalAttentionRows(const KernelView &view) {
   return refusal(view, kernel::attentionRowsSchedule);
 }
 kernel::Expr whenAttentionRows(const KernelView &view) {
-  std::string why;
-  return kernel::deviceAttentionOf(view.body, kernel::attentionRowsSchedule,
-                                   why)
-      ->hasFewRows();
+  return seenBy(view, kernel::attentionRowsSchedule).hasFewRows();
 }
 kernel::Geometry geometryAttentionRows(const KernelView &view) {
   return geometry(view, kernel::attentionRowsSchedule);

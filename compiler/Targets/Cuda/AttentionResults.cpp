@@ -8,6 +8,7 @@
 
 #include "compiler/Targets/Cpu/AttentionKeys.h"
 #include "compiler/Targets/Cuda/LastBlock.h"
+#include "compiler/Targets/Cuda/PieceSums.h"
 #include "compiler/Targets/Cuda/TileAttention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
@@ -15,6 +16,9 @@
 using namespace mlir;
 
 namespace tenon::cuda {
+
+/// Those that are joined at a time.
+static constexpr int64_t piecesTogether = 2;
 
 void TileAttention::finish() {
   warpBarrier();
@@ -93,29 +97,6 @@ Value TileAttention::sharePiece() {
   return isLastBlock(e, counter, pieces, thread, flag);
 }
 
-/// Calls `body` with some pieces at a time, so that what they load is on its
-/// way together: behind the last one it comes again, and is not there.
-TileAttention::Values TileAttention::overPieces(
-    ValueRange initial,
-    function_ref<Values(ArrayRef<Value> pieces, ArrayRef<Value> areThere,
-                        ValueRange before)>
-        body) {
-  constexpr int64_t together = 2;
-  Value last = e.sub(pieces, e.number(1));
-  return e.loop(
-      e.number(0), pieces, initial,
-      [&](Value first, ValueRange before) {
-        Values ordinals, areThere;
-        for (int64_t i = 0; i < together; ++i) {
-          Value ordinal = e.add(first, e.number(i));
-          areThere.push_back(e.less(ordinal, pieces));
-          ordinals.push_back(e.min(ordinal, last));
-        }
-        return body(ordinals, areThere, before);
-      },
-      together);
-}
-
 /// The sums of all pieces, in their order, to where one has its own.
 void TileAttention::joinPieces() {
   joinStats();
@@ -140,16 +121,18 @@ void TileAttention::joinStats() {
   };
   Value none = real(-std::numeric_limits<double>::infinity());
   Value largest = overPieces(
-      none, [&](ArrayRef<Value> ordinals, ArrayRef<Value>, ValueRange before) {
+      e, pieces, piecesTogether, none,
+      [&](ArrayRef<Value> ordinals, ArrayRef<Value>, ValueRange before) {
         Value now = before[0];
         for (Value ordinal : ordinals)
           now = arith::MaxNumFOp::create(e.b, now, load(ordinal, 0));
         return Values{now};
       })[0];
   Value shift = shiftOf(largest);
-  Value total =
-      overPieces(real(0), [&](ArrayRef<Value> ordinals,
-                              ArrayRef<Value> areThere, ValueRange before) {
+  Value total = overPieces(
+      e, pieces, piecesTogether, real(0),
+      [&](ArrayRef<Value> ordinals, ArrayRef<Value> areThere,
+          ValueRange before) {
         Values scores, totals;
         for (Value ordinal : ordinals) {
           scores.push_back(load(ordinal, 0));
@@ -186,7 +169,7 @@ void TileAttention::joinRows(Value first, int64_t rows) {
     return LLVM::LoadOp::create(e.b, f32, pieceAt(ordinal, row.there, column));
   };
   Values sums = overPieces(
-      Values(size_t(rows * across), real(0)),
+      e, pieces, piecesTogether, Values(size_t(rows * across), real(0)),
       [&](ArrayRef<Value> ordinals, ArrayRef<Value> areThere,
           ValueRange before) {
         Values scores, parts;

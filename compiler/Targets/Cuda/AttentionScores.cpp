@@ -51,8 +51,7 @@ Value TileAttention::capped(Value product) {
   if (!(cap > 0))
     return multiply(product, real(scale));
   constexpr double twoLog2OfE = 2 * 1.4426950408889634;
-  Value grown = call("ex2.approx.ftz.f", f32,
-                     multiply(product, real(scale / cap * twoLog2OfE)));
+  Value grown = e.power2(multiply(product, real(scale / cap * twoLog2OfE)));
   Value ratio = call("rcp.approx.ftz.f", f32,
                      Value(arith::AddFOp::create(e.b, grown, real(1))));
   return fma(ratio, real(-2 * cap), real(cap));
@@ -165,7 +164,7 @@ Value TileAttention::power(Value score, Value shift) {
   Value distance = isPlain ? fma(score, real(exponent), shift)
                            : multiply(arith::SubFOp::create(e.b, score, shift),
                                       real(exponent));
-  return call("ex2.approx.ftz.f", f32, distance);
+  return e.power2(distance);
 }
 
 Value TileAttention::fma(Value x, Value y, Value z) {

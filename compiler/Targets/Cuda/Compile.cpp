@@ -89,7 +89,7 @@ unsigned leastBlocks(kernel::FuncOp function, const CudaKernel &kernel) {
     return registers / ofThread / kernel.threads;
   StringRef schedule = function.getSchedule();
   if (schedule == kernel::attentionMmaTallSchedule)
-    return 2;
+    return 2; // Its threads have all registers that one can.
   if (schedule != kernel::attentionMmaSchedule &&
       schedule != kernel::attentionSimtSchedule)
     return 0;

@@ -10,6 +10,28 @@ using namespace mlir;
 
 namespace tenon::cuda {
 
+SmallVector<Value> overPieces(
+    DeviceEmitter &e, Value pieces, int64_t together, ValueRange initial,
+    function_ref<SmallVector<Value>(
+        ArrayRef<Value> pieces, ArrayRef<Value> areThere, ValueRange before)>
+        body) {
+  Value last = e.sub(pieces, e.number(1));
+  return e.loop(
+      e.number(0), pieces, initial,
+      [&](Value first, ValueRange before) {
+        if (together == 1) // Which is there.
+          return body(first, e.equal(first, first), before);
+        SmallVector<Value> ordinals, areThere;
+        for (int64_t i = 0; i < together; ++i) {
+          Value ordinal = e.add(first, e.number(i));
+          areThere.push_back(e.less(ordinal, pieces));
+          ordinals.push_back(e.min(ordinal, last));
+        }
+        return body(ordinals, areThere, before);
+      },
+      together);
+}
+
 Value PieceSums::addressOf(Value part, Value piece, Value i) {
   Value block = e.add(e.mul(part, pieces), piece);
   Value sums =
@@ -23,28 +45,20 @@ Value PieceSums::isLast(Value part, Value thread) {
   return isLastBlock(e, counter, pieces, thread, flag);
 }
 
-/// Loads of some pieces are on their way together.
 Value PieceSums::total(Value part, Value i) {
-  constexpr int64_t together = 8;
   Type f32 = e.b.getF32Type();
-  Value last = e.sub(pieces, e.number(1));
-  return e.loop(
-      e.number(0), pieces, ValueRange{e.zero(f32)},
-      [&](Value first, ValueRange before) {
-        SmallVector<Value> sums, ordinals;
-        for (int64_t j = 0; j < together; ++j) {
-          ordinals.push_back(e.add(first, e.number(j)));
-          sums.push_back(LLVM::LoadOp::create(
-              e.b, f32, addressOf(part, e.min(ordinals[j], last), i)));
-        }
-        Value sum = before[0];
-        for (int64_t j = 0; j < together; ++j) {
-          Value more = arith::AddFOp::create(e.b, sum, sums[j]);
-          sum = e.select(e.less(ordinals[j], pieces), more, sum);
-        }
-        return SmallVector<Value>{sum};
-      },
-      together)[0];
+  auto add = [&](ArrayRef<Value> ordinals, ArrayRef<Value> areThere,
+                 ValueRange before) -> SmallVector<Value> {
+    SmallVector<Value> sums;
+    for (Value ordinal : ordinals)
+      sums.push_back(
+          LLVM::LoadOp::create(e.b, f32, addressOf(part, ordinal, i)));
+    Value sum = before[0];
+    for (auto [each, isThere] : llvm::zip(sums, areThere))
+      sum = e.select(isThere, arith::AddFOp::create(e.b, sum, each), sum);
+    return {sum};
+  };
+  return overPieces(e, pieces, /*together=*/8, e.zero(f32), add)[0];
 }
 
 } // namespace tenon::cuda

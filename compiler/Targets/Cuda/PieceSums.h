@@ -13,6 +13,16 @@
 
 namespace tenon::cuda {
 
+/// Calls `body` with `together` of 0 ... pieces - 1 at a time, so that what it
+/// loads of them is on its way together: behind the last one that comes again,
+/// and is not there.
+llvm::SmallVector<Value> overPieces(
+    DeviceEmitter &e, Value pieces, int64_t together, mlir::ValueRange initial,
+    llvm::function_ref<llvm::SmallVector<Value>(llvm::ArrayRef<Value> pieces,
+                                                llvm::ArrayRef<Value> areThere,
+                                                mlir::ValueRange before)>
+        body);
+
 class PieceSums {
 public:
   /// Each piece of a part has `elements` sums of f32. The threads of a block

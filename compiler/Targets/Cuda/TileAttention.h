@@ -147,11 +147,6 @@ private:
   void joinPieces();
   void joinStats();
   void joinRows(Value first, int64_t rows);
-  Values overPieces(mlir::ValueRange initial,
-                    llvm::function_ref<Values(llvm::ArrayRef<Value> pieces,
-                                              llvm::ArrayRef<Value> areThere,
-                                              mlir::ValueRange before)>
-                        body);
   void storeRows();
   Value deadValue(Value position, Value column);
   Value statAt(Value row, int64_t ordinal);

@@ -237,34 +237,24 @@ SmallVector<Value> TileProduct::joinPieces(ValueRange sums) {
   SmallVector<Value> before;
   for (Value sum : sums)
     before.push_back(arith::SelectOp::create(e.b, isAlone, sum, none));
-  // Of some at a time: what is loaded is then on its way together.
-  // Fragments have the registers for four, single sums for one.
-  const int64_t together = vector ? 4 : 1;
-  Value last = e.sub(product.pieces, e.number(1));
-  return e.loop(
-      e.number(0), e.select(isJoined, product.pieces, e.number(0)), before,
-      [&](Value first, ValueRange before) {
-        SmallVector<SmallVector<Value>> loaded(together);
-        for (auto [j, all] : llvm::enumerate(loaded)) {
-          Value of = first;
-          if (together > 1)
-            of = e.min(e.add(first, e.number(int64_t(j))), last);
-          for (size_t i = 0; i < before.size(); ++i)
-            all.push_back(LLVM::LoadOp::create(e.b, type, place(i, of),
-                                               unsigned(width * 4)));
-        }
-        SmallVector<Value> now(before);
-        for (auto [j, all] : llvm::enumerate(loaded)) {
-          Value of = e.add(first, e.number(int64_t(j)));
-          Value isThere = e.less(of, product.pieces);
-          for (auto [sum, each] : llvm::zip(now, all)) {
-            Value more = cpu::emitAdd(e.b, sum, each);
-            sum = together == 1 ? more : e.select(isThere, more, sum);
-          }
-        }
-        return now;
-      },
-      together);
+  // Fragments have the registers for four pieces, single sums for one.
+  return overPieces(e, e.select(isJoined, product.pieces, e.number(0)),
+                    vector ? 4 : 1, before,
+                    [&](ArrayRef<Value> ordinals, ArrayRef<Value> areThere,
+                        ValueRange before) {
+                      SmallVector<Value> loaded;
+                      for (Value of : ordinals)
+                        for (size_t i = 0; i < before.size(); ++i)
+                          loaded.push_back(LLVM::LoadOp::create(
+                              e.b, type, place(i, of), unsigned(width * 4)));
+                      SmallVector<Value> now(before);
+                      for (auto [j, each] : llvm::enumerate(loaded)) {
+                        Value &sum = now[j % now.size()];
+                        sum = e.select(areThere[j / now.size()],
+                                       cpu::emitAdd(e.b, sum, each), sum);
+                      }
+                      return now;
+                    });
 }
 
 } // namespace tenon::cuda

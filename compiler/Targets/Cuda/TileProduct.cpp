@@ -198,16 +198,13 @@ std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
     return attention;
   StringRef schedule = kernel.getSchedule();
   Operation *root = kernel::findRoot(kernel.getBlock());
-  bool hasFewBits = false;
+  std::optional<kernel::MatmulView> product;
   if (auto op = dyn_cast_if_present<graph::MatmulOp>(root))
-    if (auto view = kernel::matmulViewOf(op))
-      hasFewBits = view->quantized.has_value();
-  if (auto tile = kernel::matmulTileOf(schedule, hasFewBits))
+    product = kernel::matmulViewOf(op);
+  if (auto tile = kernel::matmulTileOf(schedule, product && product->quantized))
     return tile;
-  if (schedule == kernel::fewRowsSchedule)
-    if (auto op = dyn_cast_if_present<graph::MatmulOp>(root))
-      if (auto view = kernel::matmulViewOf(op))
-        return kernel::fewRowsTileOf(*view);
+  if (schedule == kernel::fewRowsSchedule && product)
+    return kernel::fewRowsTileOf(*product);
   std::string why;
   if (auto op = dyn_cast_if_present<graph::ConvOp>(root))
     if (auto view = kernel::convTilesViewOf(op, why))

@@ -378,11 +378,9 @@ void Decoder::noteFloats(const Statement &statement) {
     size_t dot = std::min(rest.find('.'), rest.size() - 1);
     std::string_view word = rest.substr(0, rest.find('.'));
     rest.remove_prefix(dot + 1);
-    isFloat = word == "f32" || word == "f64";
-    bool isType =
-        word.starts_with("bf16") || (word.size() > 1 && word[1] >= '0' &&
-                                     word[1] <= '9' && strchr("bsuf", word[0]));
-    if (isType)
+    Type type = parseType(word);
+    isFloat = type.isFloat() && type.bits >= 32;
+    if (type.kind != Type::None)
       break;
   }
   auto note = [&](const Node &target) {
