@@ -21,7 +21,7 @@ namespace {
 /// By grain; and of launches that have one for each thread.
 constexpr int64_t maxPieces = 64, maxParts = 256;
 /// What is worth a thread's while: some microseconds.
-constexpr int64_t leastOperations = 400000, leastWeightBytes = 65536;
+constexpr int64_t leastOperations = 400000, leastBytes = 65536;
 
 /// Kernels get through pieces together; a participant that comes late finds
 /// all of them taken.
@@ -182,13 +182,14 @@ uint32_t tenon_session_t::piecesOf(const tenon_step_t &step, int64_t rows,
     uint32_t count = uint32_t(pieces < most ? pieces : most);
     return count - count % uint32_t(wanted);
   }
-  // A grain leaves two threads a piece each wherever that is worth it.
-  if (wanted > 2 && rows > pieces && model->metadata.costs.count != 0) {
+  if (rows > pieces && model->metadata.costs.count != 0) {
     const tenon_cost_t &known =
         model->metadata.costs[&step - model->metadata.steps.data];
-    int64_t byWork = cost(known.flops) / leastOperations;
-    int64_t byWeights = cost(known.weight_bytes) / leastWeightBytes;
-    int64_t worth = byWork > byWeights ? byWork : byWeights;
+    int64_t worth = cost(known.flops) / leastOperations;
+    for (uint32_t moved : {known.weight_bytes, known.bytes}) {
+      int64_t byBytes = cost(moved) / leastBytes;
+      worth = worth > byBytes ? worth : byBytes;
+    }
     worth = worth < rows ? worth : rows;
     worth = worth < wanted ? worth : wanted;
     pieces = pieces > worth ? pieces : worth;

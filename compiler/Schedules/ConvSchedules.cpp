@@ -8,6 +8,7 @@
 #include "dialects/Kernel/IntegerConvView.h"
 #include "dialects/Kernel/LineConvView.h"
 #include "dialects/Kernel/Packing.h"
+#include "dialects/Kernel/PanelParts.h"
 #include "dialects/Kernel/WinogradView.h"
 
 using namespace mlir;
@@ -104,8 +105,8 @@ kernel::Geometry geometryOfWinograd(const KernelView &view, int64_t outputs) {
                       ? llvm::divideCeil(sizes->panels, 2)
                       : sizes->panels;
   Expr blocks = images * sizes->blocks;
-  return {blocks ? blocks * number(sizes->panels) : blocks, number(grain),
-          number(sizes->scratchBytes())};
+  return {blocks ? blocks * number(sizes->panels * sizes->panelParts) : blocks,
+          number(grain * sizes->panelParts), number(sizes->scratchBytes())};
 }
 
 std::optional<std::string> refusalOfWinograd(const KernelView &view,
@@ -181,9 +182,9 @@ kernel::Geometry geometrySmallConv(const KernelView &view) {
     return Expr::constant(conv.getContext(), value);
   };
   Expr images = graph::getDims(conv.getResult())[0];
-  Expr rows =
+  Expr panels =
       images.ceilDiv(number(sizes->blockImages)) * number(sizes->panels);
-  if (!rows)
+  if (!panels)
     return {};
   // Panels of a piece share the slab: its copy, of some elements a cycle, shall
   // take 3 % of their multiply-adds, of 32 a cycle.
@@ -192,8 +193,9 @@ kernel::Geometry geometrySmallConv(const KernelView &view) {
     least = sizes->inputBytes / 4 * 170 /
             (sizes->lines().count * sizes->pixels().count *
              sizes->layout.width * sizes->depth());
-  Expr grain = rows.floorDiv(number(16)).max(number(least + 1));
-  return {rows, grain.min(number(sizes->panels)),
+  return {panels * number(sizes->panelParts),
+          kernel::grainOfPanels(panels, sizes->panelParts, least + 1,
+                                sizes->panels),
           number(sizes->isInput ? 0 : sizes->blockImages * sizes->inputBytes)};
 }
 
@@ -226,12 +228,18 @@ kernel::Geometry geometryDirectConv(const KernelView &view) {
     return Expr::constant(conv.getContext(), value);
   };
   Expr images = graph::getDims(conv.getResult())[0];
-  Expr rows = images * number(sizes->blocksOfImage() * sizes->rowsOfBlock());
+  Expr panels =
+      images * number(sizes->blocksOfImage() * sizes->panelsOfBlock());
+  if (!panels)
+    return {};
   // Panels of a piece share the slab, which costs up to a third of one.
-  int64_t most = sizes->rowsOfBlock();
-  int64_t least = std::max<int64_t>(most / (sizes->isInput ? 16 : 2), 1);
-  Expr grain = rows.floorDiv(number(16)).max(number(least)).min(number(most));
-  return {rows, grain, number(sizes->slabBytes())};
+  int64_t most = sizes->panelsOfBlock();
+  int64_t least = sizes->hasManyBlocks
+                      ? most
+                      : std::max<int64_t>(most / (sizes->isInput ? 16 : 2), 1);
+  return {panels * number(sizes->panelParts),
+          kernel::grainOfPanels(panels, sizes->panelParts, least, most),
+          number(sizes->slabBytes())};
 }
 
 SmallVector<std::string> layoutsDirectConv(const KernelView &view) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/DirectConvView.h"
+#include "dialects/Kernel/PanelParts.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -17,8 +18,11 @@ constexpr int64_t maxResidentBytes = 640 << 10;
 /// Pixels of a block of a long line; of a matrix whose filter stays in the
 /// cache, and of one whose filter streams through.
 constexpr int64_t linePixels = 96, flatPixels = 48, streamPixels = 224;
-/// Blocks of an image that are enough for all threads.
-constexpr int64_t manyBlocks = 8;
+/// Blocks of an image that are enough for a few threads; and their parts that
+/// are enough for many.
+constexpr int64_t manyBlocks = 8, manyParts = 32;
+/// Pixels that are worth a row of the launch: a tile or two.
+constexpr int64_t leastPixels = 12;
 /// Lines that are not worth tiles of their own.
 constexpr int64_t shortLine = 10, shortFlat = 64;
 
@@ -67,13 +71,13 @@ void cut(DirectConvView &view) {
   const DirectConvAxis &lines = view.lines(), &pixels = view.pixels();
   view.isResident = view.allPanels() * view.layout.width * view.depth() * 4 <=
                     maxResidentBytes;
-  int64_t longest = linePixels, most = 128;
+  int64_t longest = linePixels, uncut = 128;
   if (view.isFlat && view.isResident)
-    longest = most = flatPixels;
+    longest = uncut = flatPixels;
   else if (view.isInput)
-    longest = most = streamPixels;
+    longest = uncut = streamPixels;
   view.blocksOfLine =
-      pixels.count > most ? std::max<int64_t>(pixels.count / longest, 1) : 1;
+      pixels.count > uncut ? std::max<int64_t>(pixels.count / longest, 1) : 1;
   if (view.isResident || view.isInput) {
     int64_t wanted =
         view.isResident ? llvm::divideCeil(lines.count, 16) : lines.count;
@@ -87,7 +91,13 @@ void cut(DirectConvView &view) {
   } else {
     cutStreaming(view);
   }
-  view.cutsPanels = view.blocksOfImage() < manyBlocks;
+  int64_t blocks = view.blocksOfImage();
+  int64_t most = view.blockLines > 1
+                     ? view.blockLines
+                     : pixels.count / view.blocksOfLine / leastPixels;
+  view.hasManyBlocks = blocks >= manyBlocks;
+  view.cutsPanels = !view.hasManyBlocks || blocks * most < manyParts;
+  view.panelParts = panelPartsOf(blocks * view.panelsOfBlock(), most);
 }
 
 } // namespace
@@ -252,7 +262,9 @@ std::optional<DirectConvView> smallConvViewOf(graph::ConvOp op,
   view.blockLines = view.lines().count;
   view.blocksOfLine = 1;
   view.isResident = false;
+  view.hasManyBlocks = false;
   view.cutsPanels = true;
+  view.panelParts = panelPartsOf(view.panels, pixels / leastPixels);
   view.inputBytes =
       view.isInput ? pixels * view.channels * 4 : view.slabBytes();
   if (view.inputBytes > maxBytes) {

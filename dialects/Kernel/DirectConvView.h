@@ -10,7 +10,7 @@
 // image itself is read if its pixels follow each other.
 //
 // A block is some lines of the result, or a part of one. A row of the launch is
-// a block, with all maps, or one panel of a block.
+// a part of a block (see PanelParts.h), with all maps or one panel of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,9 @@ struct DirectConvView {
   int64_t pixelStride;
   int64_t blockLines, blocksOfLine;
   bool isResident; // The filter stays in the cache while blocks pass.
-  bool cutsPanels; // A row of the launch is a panel of a block.
+  bool hasManyBlocks = false; // A thread has whole ones.
+  bool cutsPanels;            // Rows of the launch have one panel of a block.
+  int64_t panelParts = 1; // Of lines, or of pixels where a block has one line.
   // Of small images: those of a block, and what one of them has tiles read.
   int64_t blockImages = 1, inputBytes = 0;
 
@@ -65,7 +67,8 @@ struct DirectConvView {
   int64_t allPanels() const { return groups * panels; }
   int64_t allMaps() const { return groups * maps; }
   int64_t depth() const;
-  int64_t rowsOfBlock() const { return cutsPanels ? allPanels() : 1; }
+  int64_t panelsOfBlock() const { return cutsPanels ? allPanels() : 1; }
+  int64_t rowsOfBlock() const { return panelsOfBlock() * panelParts; }
   int64_t blocksOfLines() const;
   int64_t blocksOfImage() const;
 

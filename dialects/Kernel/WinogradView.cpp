@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/WinogradView.h"
+#include "dialects/Kernel/PanelParts.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -44,6 +45,10 @@ void cut(WinogradView &view) {
         std::max(most / winogradStrip, int64_t(1)) * winogradStrip;
   }
   view.blocks = view.tiles.ceilDiv(number(view.blockTiles));
+  if (view.blocks)
+    view.panelParts =
+        panelPartsOf(view.panels * view.blocks.asConstant().value_or(1),
+                     llvm::divideCeil(view.blockTiles, winogradStrip));
 }
 
 } // namespace

@@ -12,8 +12,9 @@
 //   [ceil(M / winogradColumns)][position][C][winogradColumns]
 //
 // with zeros past M; the layout's name is "winograd2" or "winograd4". A block
-// is some tiles of an image. A row of the launch is one panel of a block; what
-// panels of a piece share, the transformed patches, they compute once.
+// is some tiles of an image. A row of the launch is a part of a panel of a
+// block (see PanelParts.h); what panels of a piece share, the transformed
+// patches, they compute once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +57,7 @@ struct WinogradView {
   int64_t lowY, lowX;                // The input's pads before.
   graph::Expr outHeight, outWidth;   // Where the images' sizes are symbols
   graph::Expr tilesX, tiles, blocks; // these are formulas. Tiles of an image,
-  int64_t blockTiles;                // and how they are cut.
+  int64_t blockTiles, panelParts;    // and how they are cut.
 
   /// Whether sizes are symbols: then a block has whole strips of tiles.
   bool hasAnySize() const { return !tiles.asConstant(); }

@@ -12,6 +12,7 @@
 #include "compiler/Targets/Cpu/ConvSlab.h"
 #include "compiler/Targets/Cpu/ConvTile.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/PanelParts.h"
 #include "dialects/Kernel/Kernel.h"
 
 using namespace mlir;
@@ -52,18 +53,8 @@ public:
 
   /// Rows [begin, end): block after block, of each all panels or some.
   void emit() {
-    Value units = e.number(view.rowsOfBlock());
-    Value blocks = e.ceilDiv(e.end, units);
-    e.loop(e.div(e.begin, units), blocks, [&](Value number) {
-      Value first = e.mul(number, units);
-      Value from = e.sub(e.max(e.begin, first), first);
-      Value to = e.min(e.sub(e.end, first), units);
-      if (!view.cutsPanels) {
-        from = e.number(0);
-        to = e.number(view.allPanels());
-      }
-      emitBlock(number, from, to);
-    });
+    PanelParts parts(e, view.panelsOfBlock(), view.panelParts);
+    parts.forEachBlock([&](Value number) { emitBlock(number, parts); });
   }
 
 private:
@@ -72,30 +63,65 @@ private:
     return e.add(e.mul(tile, e.number(fewest)), e.min(tile, e.number(larger)));
   }
 
-  void emitBlock(Value number, Value from, Value to) {
+  void emitBlock(Value number, const PanelParts &parts) {
     Indices sizes = {e.number(0)}; // Of images, which is not asked for.
     for (const DirectConvAxis &axis : ArrayRef(view.axes).drop_back(2))
       sizes.push_back(e.number(axis.count));
     sizes.push_back(e.number(view.blocksOfLines()));
     sizes.push_back(e.number(view.blocksOfLine));
     Indices index = e.delinearise(number, sizes);
-    Value parts = e.number(view.blocksOfLine), part = index.back();
+    Value segments = e.number(view.blocksOfLine), segment = index.back();
     Value tiles = e.number(tilesOfLine);
-    firstTile = e.div(e.mul(part, tiles), parts);
-    lastTile = e.div(e.mul(e.add(part, e.number(1)), tiles), parts);
+    firstTile = e.div(e.mul(segment, tiles), segments);
+    lastTile = e.div(e.mul(e.add(segment, e.number(1)), tiles), segments);
     block.outer.assign(index.begin(), index.end() - 2);
     block.firstLine = e.mul(index[index.size() - 2], e.number(view.blockLines));
     block.lines = e.min(e.number(view.blockLines),
                         e.sub(e.number(view.lines().count), block.firstLine));
+    // Lines and tiles of the block, before it is what the piece has of it.
+    bool cutsLines = view.blockLines > 1;
+    Value allLines = block.lines, allTiles = e.sub(lastTile, firstTile);
+    Value beforeLine = e.number(0), beforeTile = firstTile;
+    if (cutsLines) {
+      PanelParts::Range lines = parts.ofAll(allLines);
+      beforeLine = lines.from;
+      block.firstLine = e.add(block.firstLine, lines.from);
+      block.lines = e.sub(lines.to, lines.from);
+    } else {
+      PanelParts::Range some = parts.ofAll(allTiles);
+      firstTile = e.add(beforeTile, some.from);
+      lastTile = e.add(beforeTile, some.to);
+    }
     block.firstPixel = pixelsBefore(firstTile);
     block.pixels = e.sub(pixelsBefore(lastTile), block.firstPixel);
     if (!view.isInput)
       ConvSlab(e, view, input, slab).copy(block);
-    firstPanel = from;
-    e.loop(from, to, [&](Value panel) { emitPanel(panel, from, to); });
+    auto takePart = [&](Value panel) {
+      lines = {e.number(0), block.lines};
+      tilesOfLines = {firstTile, lastTile};
+      if (cutsLines) {
+        PanelParts::Range own = parts.ofPanel(panel, allLines);
+        lines = {e.sub(own.from, beforeLine), e.sub(own.to, beforeLine)};
+      } else {
+        PanelParts::Range own = parts.ofPanel(panel, allTiles);
+        tilesOfLines = {e.add(beforeTile, own.from), e.add(beforeTile, own.to)};
+      }
+    };
+    if (view.cutsPanels) {
+      firstPanel = parts.beginPanel();
+      e.loop(firstPanel, parts.endPanel(), [&](Value panel) {
+        takePart(panel);
+        emitPanel(panel);
+      });
+    } else {
+      firstPanel = e.number(0);
+      takePart(firstPanel);
+      e.loop(firstPanel, e.number(view.allPanels()),
+             [&](Value panel) { emitPanel(panel); });
+    }
   }
 
-  void emitPanel(Value panel, Value from, Value to) {
+  void emitPanel(Value panel) {
     auto addressOf = [&](Value panel) {
       return element(filter, e.mul(panel, e.number(view.depth() * width)));
     };
@@ -121,7 +147,7 @@ private:
   }
 
   void emitTiles(int64_t columns) {
-    e.loop(e.number(0), block.lines, [&](Value line) {
+    e.loop(lines.from, lines.to, [&](Value line) {
       auto emitSome = [&](Value from, Value to, int64_t pixels) {
         if (pixels > 0)
           e.loop(from, to,
@@ -129,8 +155,8 @@ private:
       };
       Value border = e.number(larger);
       if (larger > 0)
-        emitSome(firstTile, e.min(lastTile, border), fewest + 1);
-      emitSome(e.max(firstTile, border), lastTile, fewest);
+        emitSome(tilesOfLines.from, e.min(tilesOfLines.to, border), fewest + 1);
+      emitSome(e.max(tilesOfLines.from, border), tilesOfLines.to, fewest);
     });
   }
 
@@ -183,7 +209,7 @@ private:
   }
 
   bool fetchesPixels() {
-    return view.isInput && view.isResident && !view.cutsPanels;
+    return view.isInput && view.isResident && view.hasManyBlocks;
   }
 
   /// What every four steps of a tile have to fetch, so that the tiles of a
@@ -197,7 +223,7 @@ private:
       return llvm::divideCeil(pixels * view.groups * 16,
                               tiles * view.allPanels());
     }
-    if (!view.cutsPanels && view.isResident)
+    if (view.hasManyBlocks && view.isResident)
       return 0;
     return llvm::divideCeil(4 * width * 4, tiles);
   }
@@ -282,6 +308,7 @@ private:
   // Of the current block and panel.
   ConvBlock block;
   Value firstTile, lastTile, firstPanel;
+  PanelParts::Range lines, tilesOfLines; // Of the panel.
   Panel work;
 };
 

@@ -14,6 +14,7 @@
 #include "compiler/Targets/Cpu/ConvSlab.h"
 #include "compiler/Targets/Cpu/ConvTile.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/PanelParts.h"
 #include "compiler/Targets/Cpu/ReachedTaps.h"
 
 using namespace mlir;
@@ -58,18 +59,17 @@ public:
 
   /// Rows [begin, end): block after block, of each some panels.
   void emit() {
-    Value units = e.number(view.panels);
-    Value blocks = e.ceilDiv(e.end, units);
+    PanelParts rows(e, view.panels, view.panelParts);
     Value all = e.dimsOf(op.getResult())[0];
-    e.loop(e.div(e.begin, units), blocks, [&](Value number) {
-      Value first = e.mul(number, units);
-      Value from = e.sub(e.max(e.begin, first), first);
-      Value to = e.min(e.sub(e.end, first), units);
+    rows.forEachBlock([&](Value number) {
       firstImage = e.mul(number, e.number(view.blockImages));
       images = e.min(e.number(view.blockImages), e.sub(all, firstImage));
       if (!view.isInput)
         e.loop(e.number(0), images, [&](Value image) { copySlab(image); });
-      e.loop(from, to, [&](Value panel) { emitPanel(panel); });
+      e.loop(rows.beginPanel(), rows.endPanel(), [&](Value panel) {
+        some = rows.ofPanel(panel, e.number(tiles));
+        emitPanel(panel);
+      });
     });
   }
 
@@ -110,7 +110,9 @@ private:
       Value b = element(filter, e.add(whole, e.mul(part, e.number(partSize))));
       e.loop(e.number(0), images, [&](Value image) {
         for (int64_t tile = 0; tile < tiles; ++tile)
-          emitTile(image, part, b, {tile, lineTap, accumulates}, columns);
+          ifHas(tile, [&] {
+            emitTile(image, part, b, {tile, lineTap, accumulates}, columns);
+          });
       });
     };
     emitPart(e.number(0), /*accumulates=*/false, /*lineTap=*/0);
@@ -120,12 +122,30 @@ private:
       e.loop(e.number(1), e.number(parts), [&](Value part) {
         emitPart(part, /*accumulates=*/true, /*lineTap=*/0);
       });
-    e.loop(e.number(0), e.mul(images, e.number(pixels)),
-           [&](Value pixel) { emitBehind(pixel, columns); });
+    Value from = pixelsBefore(some.from), to = pixelsBefore(some.to);
+    e.loop(e.number(0), images, [&](Value image) {
+      Value before = e.mul(image, e.number(pixels));
+      e.loop(e.add(before, from), e.add(before, to),
+             [&](Value pixel) { emitBehind(pixel, columns); });
+    });
   }
 
   int64_t pixelsBefore(int64_t tile) {
     return tile * (pixels / tiles) + std::min(tile, pixels % tiles);
+  }
+  Value pixelsBefore(Value tile) {
+    return e.add(e.mul(tile, e.number(pixels / tiles)),
+                 e.min(tile, e.number(pixels % tiles)));
+  }
+
+  /// What is done for a tile if the piece has it.
+  void ifHas(int64_t tile, function_ref<void()> body) {
+    if (view.panelParts == 1)
+      return body();
+    Value number = e.number(tile);
+    e.ifThen(
+        e.both(e.less(some.from, e.number(tile + 1)), e.less(number, some.to)),
+        body);
   }
 
   /// Of a tile at a line of taps, for each tap the pixels that read the image;
@@ -234,6 +254,7 @@ private:
   Value input, filter, slab, sums;
   // Of the current block and panel.
   Value firstImage, images, column;
+  PanelParts::Range some; // Tiles of the panel.
 };
 
 } // namespace

@@ -13,6 +13,7 @@
 #include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/ConvTile.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/PanelParts.h"
 #include "compiler/Targets/Cpu/WinogradTransform.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -31,7 +32,11 @@ public:
   WinogradConv(Emitter &e, graph::ConvOp op, const WinogradView &view)
       : e(e), op(op), view(view), matrices(WinogradMatrices::of(view.outputs)),
         lanes(e.level.vectorBits / 32),
-        vector(VectorType::get({lanes}, e.b.getF32Type())) {
+        vector(VectorType::get({lanes}, e.b.getF32Type())),
+        mostOfStrip(tilePixels(e.level, columns)),
+        stripsOfBlock(llvm::divideCeil(view.blockTiles, mostOfStrip)),
+        fewest(view.blockTiles / stripsOfBlock),
+        larger(view.blockTiles % stripsOfBlock) {
     auto bufferOf = [&](Value operand) {
       return e.argumentBuffer(cast<BlockArgument>(operand).getArgNumber());
     };
@@ -55,19 +60,18 @@ public:
 
   /// Rows [begin, end): block after block, of each some panels.
   void emit() {
-    Value units = e.number(view.panels);
-    Value blocks = e.ceilDiv(e.end, units);
-    e.loop(e.div(e.begin, units), blocks, [&](Value number) {
-      Value first = e.mul(number, units);
-      Value from = e.sub(e.max(e.begin, first), first);
-      Value to = e.min(e.sub(e.end, first), units);
+    PanelParts parts(e, view.panels, view.panelParts);
+    parts.forEachBlock([&](Value number) {
       Value perImage = e.valueOf(view.blocks);
       image = e.div(number, perImage);
       firstTile = e.mul(e.rem(number, perImage), e.number(view.blockTiles));
       tiles = e.min(e.number(view.blockTiles),
                     e.sub(e.valueOf(view.tiles), firstTile));
-      forEachTile([&](const Tile &tile) { transformPatch(tile); });
-      e.loop(from, to, [&](Value panel) { emitPanel(panel); });
+      Value all = strips();
+      forEachTile(parts.ofAll(all),
+                  [&](const Tile &tile) { transformPatch(tile); });
+      e.loop(parts.beginPanel(), parts.endPanel(),
+             [&](Value panel) { emitPanel(panel, parts.ofPanel(panel, all)); });
     });
   }
 
@@ -77,8 +81,25 @@ private:
     Value index, y, x;
   };
 
-  void forEachTile(function_ref<void(const Tile &)> body) {
-    e.loop(e.number(0), tiles, [&](Value index) {
+  /// Of a block of known size there are as many strips, of one tile more or
+  /// less; of others, as many whole ones as hold its tiles.
+  Value strips() {
+    Value most = e.number(mostOfStrip);
+    return view.hasAnySize() ? e.ceilDiv(tiles, most) : e.number(stripsOfBlock);
+  }
+
+  /// Where a strip begins.
+  Value rowOf(Value strip) {
+    if (view.hasAnySize())
+      return e.mul(strip, e.number(mostOfStrip));
+    return e.add(e.mul(strip, e.number(fewest)),
+                 e.min(strip, e.number(larger)));
+  }
+
+  void forEachTile(PanelParts::Range some,
+                   function_ref<void(const Tile &)> body) {
+    Value end = e.min(tiles, rowOf(some.to));
+    e.loop(rowOf(some.from), end, [&](Value index) {
       Value number = e.add(firstTile, index), line = e.valueOf(view.tilesX);
       Value outputs = e.number(view.outputs);
       body({index, e.mul(e.div(number, line), outputs),
@@ -157,40 +178,33 @@ private:
         lanes);
   }
 
-  void emitPanel(Value panel) {
+  void emitPanel(Value panel, PanelParts::Range some) {
     e.loop(e.number(0), e.number(view.positions()),
-           [&](Value position) { multiply(panel, position); });
-    forEachTile([&](const Tile &tile) { emitOutputs(panel, tile); });
+           [&](Value position) { multiply(panel, position, some); });
+    forEachTile(some, [&](const Tile &tile) { emitOutputs(panel, tile); });
   }
 
-  /// All patches of the block, at a position, by a panel.
-  void multiply(Value panel, Value position) {
+  /// Patches of some strips, at a position, by a panel.
+  void multiply(Value panel, Value position, PanelParts::Range some) {
     Value slice = e.add(e.mul(panel, e.number(view.positions())), position);
     Value b = element(filter, e.mul(slice, e.number(view.channels * columns)));
     Value a = element(patches, e.mul(position, e.number(view.patchesStride())));
     Value c =
         element(products, e.mul(position, e.number(view.productsStride())));
-    int64_t most = tilePixels(e.level, columns);
-    int64_t strips = llvm::divideCeil(view.blockTiles, most);
-    auto strip = [&](Value number, Value row, int64_t pixels) {
-      multiplyStrip({element(a, e.mul(row, e.number(view.patchStride()))), b,
-                     element(c, e.mul(row, e.number(columns))), number},
-                    pixels, strips);
-    };
-    if (view.hasAnySize()) {
-      Value count = e.ceilDiv(tiles, e.number(most));
-      e.loop(e.number(0), count, [&](Value number) {
-        strip(number, e.mul(number, e.number(most)), most);
+    auto multiplySome = [&](Value from, Value to, int64_t pixels) {
+      e.loop(from, to, [&](Value number) {
+        Value row = rowOf(number);
+        multiplyStrip({element(a, e.mul(row, e.number(view.patchStride()))), b,
+                       element(c, e.mul(row, e.number(columns))), number},
+                      pixels);
       });
-      return;
-    }
-    int64_t row = 0;
-    for (int64_t i = 0; i < strips; ++i) {
-      int64_t pixels =
-          view.blockTiles / strips + (i < view.blockTiles % strips);
-      strip(e.number(i), e.number(row), pixels);
-      row += pixels;
-    }
+    };
+    if (view.hasAnySize())
+      return multiplySome(some.from, some.to, mostOfStrip);
+    Value border = e.number(larger);
+    if (larger > 0)
+      multiplySome(some.from, e.min(some.to, border), fewest + 1);
+    multiplySome(e.max(some.from, border), some.to, fewest);
   }
 
   /// Some patches: where they, the filter's slice and their products lie, and
@@ -199,7 +213,7 @@ private:
     Value a, b, c, number;
   };
 
-  void multiplyStrip(const Strip &strip, int64_t pixels, int64_t strips) {
+  void multiplyStrip(const Strip &strip, int64_t pixels) {
     int64_t steps = view.channels * columns;
     ConvTile tile;
     tile.pixels = pixels;
@@ -207,7 +221,7 @@ private:
     tile.pixelStride = view.patchStride();
     tile.run = view.channels;
     // Together, all strips fetch the next slice.
-    tile.fetch = llvm::divideCeil(4 * columns * 4, strips);
+    tile.fetch = llvm::divideCeil(4 * columns * 4, stripsOfBlock);
     Value ahead =
         e.add(e.number(4 * steps),
               e.mul(strip.number, e.number(tile.fetch * (view.channels / 4))));
@@ -280,6 +294,8 @@ private:
   WinogradMatrices matrices;
   int64_t lanes;
   VectorType vector;
+  int64_t mostOfStrip, stripsOfBlock; // Tiles, and strips where all are known:
+  int64_t fewest, larger;             // the first ones have a tile more.
   Value height, width, outHeight, outWidth;
   Value input, filter, patches, products, sums;
   // Of the current block.

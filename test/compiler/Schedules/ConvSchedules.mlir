@@ -11,7 +11,7 @@ func.func @by_weight(%x: tensor<1x9x9x8xf32>) {
   kernel.call @depthwise(%x, %v) params <> : (tensor<1x9x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x7x7x8xf32>
   return
 }
-// CHECK: kernel.func @conv symbols [] layouts ["", "conv32"] schedule "SmallConv" geometry <2, 1, 10624>
+// CHECK: kernel.func @conv symbols [] layouts ["", "conv32"] schedule "SmallConv" geometry <8, 4, 10624>
 // expected-remark@+1 {{does not run by DirectConv: its lines are short}}
 kernel.func @conv symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<1x9x9x8xf32>, %1: tensor<50x8x3x3xf32>):
@@ -91,13 +91,13 @@ func.func @by_pixels(%x: tensor<2x56x56x64xf32>, %y: tensor<2x14x14x256xf32>, %z
   kernel.call @groups(%z, %u) params <> : (tensor<2x56x56x64xf32>, tensor<96x16x3x3xf32>) -> tensor<2x56x56x96xf32>
   return
 }
-// CHECK: kernel.func @lines symbols [] layouts ["", "conv32"] schedule "DirectConv" geometry <28, 1, 89152>
+// CHECK: kernel.func @lines symbols [] layouts ["", "conv32"] schedule "DirectConv" geometry <112, 4, 89152>
 kernel.func @lines symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<2x56x56x64xf32>, %1: tensor<64x64x3x3xf32>):
   %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<2x56x56x64xf32>, tensor<64x64x3x3xf32>) -> tensor<2x56x56x64xf32>
   kernel.yield %2 : tensor<2x56x56x64xf32>
 }
-// CHECK: kernel.func @matrix symbols [] layouts ["", "conv32"] schedule "DirectConv" geometry <64, 4, 0>
+// CHECK: kernel.func @matrix symbols [] layouts ["", "conv32"] schedule "DirectConv" geometry <128, 8, 0>
 kernel.func @matrix symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<2x14x14x256xf32>, %1: tensor<1024x256x1x1xf32>):
   %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1, channels_last} : (tensor<2x14x14x256xf32>, tensor<1024x256x1x1xf32>) -> tensor<2x14x14x1024xf32>

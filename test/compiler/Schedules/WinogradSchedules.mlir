@@ -30,7 +30,7 @@ kernel.func @large symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   kernel.yield %2 : tensor<2x14x14x256xf32>
 }
 // Of images of any size a block has as many strips of tiles as the cache holds.
-// TWO: kernel.func @any symbols ["n", "h", "w"] layouts ["", "winograd2"] schedule "WinogradF2" geometry <2 * n * floordiv(floordiv(h + 1, 2) * floordiv(w + 1, 2) + 119, 120), 2, 739328>
+// TWO: kernel.func @any symbols ["n", "h", "w"] layouts ["", "winograd2"] schedule "WinogradF2" geometry <20 * n * floordiv(floordiv(h + 1, 2) * floordiv(w + 1, 2) + 119, 120), 20, 739328>
 // OFF: kernel.func @any {{.*}} schedule "PackedConv"
 kernel.func @any symbols ["n", "h", "w"] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<?x?x?x64xf32, #graph.dims<n, h, w, 64>>, %1: tensor<64x64x3x3xf32>):
