@@ -269,20 +269,20 @@ kernel::Geometry geometryLineConv(const KernelView &view) {
     return Expr::constant(conv.getContext(), value);
   };
   Expr images = graph::getDims(conv.getResult())[0];
-  int64_t ofBlock = sizes->rowsOfBlock();
+  int64_t ofBlock = sizes->panels();
   Expr blocks = images.ceilDiv(number(sizes->slab.blockImages));
-  Expr rows = blocks * number(sizes->blocksOfImage() * ofBlock);
-  if (!rows)
+  Expr panels = blocks * number(sizes->blocksOfImage() * ofBlock);
+  if (!panels)
     return {};
   // Panels of a piece share the slab: two at least, a fourth of those of
   // several images.
   int64_t least = sizes->slab.blockImages > 1 ? llvm::divideCeil(ofBlock, 4)
-                  : sizes->slab.isInput       ? 1
-                                              : 2;
-  Expr grain = rows.floorDiv(number(16))
-                   .max(number(std::min(ofBlock, least)))
-                   .min(number(ofBlock));
-  return {rows, grain, number(sizes->scratchBytes())};
+                  : sizes->slab.isInput || sizes->isUneven
+                      ? 1
+                      : std::min<int64_t>(ofBlock, 2);
+  return {panels * number(sizes->panelParts),
+          kernel::grainOfPanels(panels, sizes->panelParts, least, ofBlock),
+          number(sizes->scratchBytes())};
 }
 
 /// Whether the panels of a convolution by lines are none of PackedConv's.

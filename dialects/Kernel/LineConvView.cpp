@@ -3,6 +3,7 @@
 
 #include "dialects/Kernel/LineConvView.h"
 #include "dialects/Kernel/IntegerConvView.h"
+#include "dialects/Kernel/PanelParts.h"
 
 using namespace mlir;
 
@@ -210,9 +211,15 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
   if (view.fetchesFilter && slab.blockLines == lines.count)
     slab.blockImages =
         std::clamp<int64_t>(maxImagesBytes / (4 * view.imageStride()), 1, 8);
-  if (slab.blockLines == lines.count && lines.count >= 2 * view.unitLines &&
-      unevenness(slab, slab.blockLines) > even)
-    view.panelParts = 2;
+  view.isUneven = slab.blockLines == lines.count &&
+                  lines.count >= 2 * view.unitLines &&
+                  unevenness(slab, slab.blockLines) > even;
+  // Matrix registers take two units at once.
+  int64_t units =
+      view.unitsOfLine * llvm::divideCeil(slab.blockLines, view.unitLines);
+  view.panelParts =
+      panelPartsOf(view.blocksOfImage() * view.panels(),
+                   std::max<int64_t>(units / 2, view.isUneven + 1));
   return view;
 }
 

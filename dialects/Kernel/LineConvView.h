@@ -49,9 +49,10 @@ struct LineConvView {
   /// Whether windows are pixels that follow each other: the axes are those of
   /// lines cut anew, so that units are full.
   bool isFlat;
-  /// Of a panel's units, each of which is a row of the launch: two where a
-  /// block is whole images and two threads would share its panels badly.
-  int64_t panelParts = 1;
+  /// Whether a block is whole images of which two threads would share panels
+  /// badly.
+  bool isUneven = false;
+  int64_t panelParts = 1; // Of a panel's units (see PanelParts.h).
 
   int64_t panels() const { return slab.panels; }
   PanelCut cut() const { return {slab.maps, /*isEven=*/true}; }
@@ -61,7 +62,6 @@ struct LineConvView {
     return depth.depth() + (depth.hasQuads ? 1 : 0);
   }
   int64_t blocksOfImage() const { return slab.blocksOfImage(); }
-  int64_t rowsOfBlock() const { return panels() * panelParts; }
   int64_t slabBytes() const {
     return slab.isInput ? 0 : slab.blockImages * slab.slabBytes();
   }

@@ -20,6 +20,7 @@
 #include "compiler/Targets/Cpu/F16Operands.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
+#include "compiler/Targets/Cpu/PanelParts.h"
 #include "compiler/Targets/Cpu/QuadSums.h"
 #include "compiler/Targets/Cpu/ReachedTaps.h"
 #include "compiler/Targets/Cpu/VectorStrip.h"
@@ -52,7 +53,8 @@ public:
         maps(view.slab.maps), kind(kindOf(e.level, op, view)),
         hasUnit(usesAmx(e.level, kind)),
         unitLines(hasUnit || view.unitPixels < fewestTileRows ? view.unitLines
-                                                              : 1) {
+                                                              : 1),
+        parts(e, view.panels(), view.panelParts) {
     auto bufferOf = [&](Value operand) {
       auto argument = cast<BlockArgument>(kernel::operandOf(op, operand));
       return e.argumentBuffer(argument.getArgNumber());
@@ -87,19 +89,11 @@ public:
       AmxUnit::shape(e.b, e.level, e.number(rows), e.number(4 * view.step),
                      /*below=*/true);
     }
-    Value rows = e.number(view.rowsOfBlock());
-    Value blocks = e.ceilDiv(e.end, rows);
-    e.loop(e.div(e.begin, rows), blocks, [&](Value number) {
-      Value first = e.mul(number, rows);
-      Value from = e.sub(e.max(e.begin, first), first);
-      Value to = e.min(e.sub(e.end, first), rows);
+    parts.forEachBlock([&](Value number) {
       startBlock(number);
-      Value parts = e.number(view.panelParts);
-      lastPanel = e.div(e.sub(to, e.number(1)), parts);
-      e.loop(from, to, [&](Value row) {
-        part = e.rem(row, parts);
-        emitPanel(e.div(row, parts));
-      });
+      lastPanel = e.sub(parts.endPanel(), e.number(1));
+      e.loop(parts.beginPanel(), parts.endPanel(),
+             [&](Value panel) { emitPanel(panel); });
     });
     if (hasUnit)
       AmxUnit::release(e.b, e.level);
@@ -252,10 +246,7 @@ private:
     Value ofImage = e.mul(e.ceilDiv(lines, high), e.number(view.unitsOfLine));
     Value units = e.mul(images, ofImage);
     Value next = packed(e.min(e.add(panel, e.number(1)), lastPanel));
-    auto firstOf = [&](Value part) {
-      return e.div(e.mul(units, part), e.number(view.panelParts));
-    };
-    Value from = firstOf(part), to = firstOf(e.add(part, e.number(1)));
+    auto [from, to] = parts.ofPanel(panel, units);
     if (!hasUnit)
       return e.loop(from, to, [&](Value number) {
         Unit unit = unitOf(number, ofImage);
@@ -515,6 +506,7 @@ private:
   StripKind kind;
   bool hasUnit;
   int64_t unitLines; // Of a matrix unit, or of what tiles are cut from.
+  PanelParts parts;
   Value input, filter, slab, sums, starts;
   Value block; // What a block reads, if that is copied.
   // Of f16: a panel of the filter, and what sums are multiplied by.
@@ -524,7 +516,6 @@ private:
   // Of the current block; what it reads begins at `base`.
   Value firstImage, images, firstLine, lines, base, lastPanel;
   Value firstMap; // Of the current panel.
-  Value part;     // Of its units.
 };
 
 } // namespace
