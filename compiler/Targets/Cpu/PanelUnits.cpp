@@ -43,7 +43,7 @@ PanelUnits PanelUnits::fine(Emitter &e, Expr rows, Expr columns, StripKind kind,
                     e.mul(groups, most), most, units.perPanel);
   result.isFine = true;
   result.tile = usesAmx(e.level, kind) ? amxTileRows / unitRows : 1;
-  result.isCut = e.less(e.number(kernel::blockRows), all);
+  result.isCut = e.less(e.number(kernel::blockRows / 2), all);
   return result;
 }
 
