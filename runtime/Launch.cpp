@@ -19,7 +19,7 @@ using namespace tenon::runtime;
 
 namespace {
 /// By grain; and of launches that have one for each thread.
-constexpr int64_t maxPieces = 64, maxParts = 256;
+constexpr int64_t maxPieces = 64, maxParts = tenon_session_t::mostPieces;
 /// What is worth a thread's while: some microseconds.
 constexpr int64_t leastOperations = 400000, leastBytes = 65536;
 
@@ -85,6 +85,15 @@ struct Job {
     tenon_kernel_context_t here = context(0);
     for (uint32_t piece = 0; piece < pieces; ++piece)
       runPiece(piece, here);
+  }
+
+  void runEach(uint64_t *nanoseconds) {
+    tenon_kernel_context_t here = context(0);
+    for (uint32_t piece = 0; piece < pieces; ++piece) {
+      uint64_t start = nanosecondsNow();
+      runPiece(piece, here);
+      nanoseconds[piece] = nanosecondsNow() - start;
+    }
   }
 
   static void take(void *self, int32_t participant) {
@@ -241,7 +250,9 @@ tenon_status_t tenon_session_t::launch(const tenon_step_t &step) {
            shared < TENON_SHARED_ZEROS ? shared : TENON_SHARED_ZEROS);
 
   uint64_t start = observer ? nanosecondsNow() : 0;
-  if (job.parts == 1) {
+  if (pieceNanoseconds.size() > 0) {
+    job.runEach(pieceNanoseconds.begin());
+  } else if (job.parts == 1) {
     job.runAll();
   } else {
     job.split();
@@ -282,6 +293,8 @@ void tenon_session_t::observe(const tenon_step_t &step, int64_t rows,
   launch.pieces = pieces;
   launch.operands = operands.begin();
   launch.parameters = parameters.begin();
+  if (pieceNanoseconds.size() > 0)
+    launch.piece_nanoseconds = pieceNanoseconds.begin();
   launch.rows = rows;
   launch.nanoseconds = nanoseconds;
   launch.start = start;

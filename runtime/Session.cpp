@@ -73,6 +73,8 @@ tenon_status_t tenon_session_t::create(tenon_model_t *ofModel,
                       : uint32_t(options.spin_microseconds);
   parallelFor = options.parallel_for;
   parallelUser = options.parallel_user;
+  bool isOneByOne = options.one_by_one != 0 && !onDevice;
+  bool hasPool = !parallelFor && !isOneByOne;
   weights = ofModel->weights.get();
   nothing = emptyPlace;
   budget.device = onDevice;
@@ -88,9 +90,10 @@ tenon_status_t tenon_session_t::create(tenon_model_t *ofModel,
       !outputTensors.allocate(m.outputs.count) ||
       !pointers.allocate(operandCount) || !operands.allocate(operandCount) ||
       !parameters.allocate(parameterCount) ||
-      !pool.start(parallelFor ? 1 : threads, spin))
+      (isOneByOne && !pieceNanoseconds.allocate(mostPieces)) ||
+      !pool.start(hasPool ? threads : 1, spin))
     return fail(TENON_OUT_OF_MEMORY, "no memory for a session");
-  if (!parallelFor)
+  if (hasPool)
     threads = pool.size();
   if (onDevice)
     if (tenon_status_t status = createOnDevice(*ofModel, options))

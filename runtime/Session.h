@@ -10,6 +10,8 @@
 #include "runtime/ThreadPool.h"
 
 struct tenon_session_t {
+  static constexpr uint32_t mostPieces = 256; // Of a launch.
+
   tenon_session_t() = default;
   tenon_session_t(const tenon_session_t &) = delete;
   tenon_session_t &operator=(const tenon_session_t &) = delete;
@@ -149,6 +151,7 @@ private:
   tenon_parallel_for_t parallelFor = nullptr;
   void *parallelUser = nullptr;
   uint32_t threads = 1;
+  tenon::runtime::Array<uint64_t> pieceNanoseconds; // Empty: not one by one.
   tenon::runtime::MemoryBudget budget;
   tenon::cuda::Execution *device = nullptr; // Null: it runs on the CPU.
   tenon::runtime::MemoryBudget hostBudget;  // Of results of a device.

@@ -282,6 +282,11 @@ typedef struct tenon_session_options_t {
   void *stream;              // A CUstream to work on; NULL: one of our own.
   int32_t results_on_device; // Not 0: outputs without `data` stay there.
   int32_t no_graphs;         // Not 0: each run launches its kernels anew.
+  // For whoever asks how evenly threads would share work. Not 0: launches are
+  // cut for `threads`, but the caller alone runs their pieces, one after the
+  // other, and an observer gets the time of each.
+  int32_t one_by_one;
+  int32_t reserved;
 } tenon_session_options_t;
 
 // `options` may be NULL. Where threads cannot be had it runs with fewer.
@@ -390,6 +395,7 @@ typedef struct tenon_launch_t {
   int64_t flops, weight_bytes, bytes;
   uint32_t flops_dtype; // 0: there is no product in it.
   uint32_t reserved;
+  const uint64_t *piece_nanoseconds; // Where pieces ran one by one, else NULL.
 } tenon_launch_t;
 
 typedef void (*tenon_observer_t)(void *user, const tenon_launch_t *launch);

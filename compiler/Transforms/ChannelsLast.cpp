@@ -187,6 +187,35 @@ private:
   }
 };
 
+/// transpose(reshape(transpose(x))) -> reshape(transpose(x)), where the reshape
+/// only merges axes: channels that are shuffled move once
+struct HoistAboveMerge : OpRewritePattern<graph::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(graph::TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto merge = op.getInput().getDefiningOp<graph::ReshapeOp>();
+    auto inner = merge ? merge.getInput().getDefiningOp<graph::TransposeOp>()
+                       : graph::TransposeOp();
+    if (!inner || !merge->hasOneUse() || !inner->hasOneUse() ||
+        movesNothing(op) || movesNothing(inner) || isStored(inner))
+      return rewriter.notifyMatchFailure(op, "moves nothing a second time");
+    SmallVector<graph::Expr> dims = graph::getDims(merge.getInput());
+    auto groups = groupAxes(dims, graph::getDims(merge));
+    if (!groups || llvm::any_of(*groups, [](const AxisGroup &group) {
+          return group.end != group.begin + 1;
+        }))
+      return rewriter.notifyMatchFailure(op, "does not only merge axes");
+    AxisOrder order;
+    for (int64_t axis : op.getPermutation())
+      for (int64_t i = (*groups)[axis].from; i < (*groups)[axis].to; ++i)
+        order.push_back(i);
+    Value moved = inOrder(rewriter, inner, order);
+    rewriter.replaceOpWithNewOp<graph::ReshapeOp>(op, op.getType(), moved);
+    return success();
+  }
+};
+
 /// matmul(reshape(transpose(x)), w) -> matmul(reshape(x), w with its rows in
 /// the order of x), where the reshape flattens all axes but the first
 struct ReorderRowsOfWeight : OpRewritePattern<graph::MatmulOp> {
@@ -253,8 +282,8 @@ private:
   void clean() {
     RewritePatternSet patterns(&getContext());
     addMergeTransposes(patterns);
-    patterns.add<PutChannelsLast, ReorderRowsOfWeight, SinkBelowReshape,
-                 SinkTranspose>(&getContext());
+    patterns.add<HoistAboveMerge, PutChannelsLast, ReorderRowsOfWeight,
+                 SinkBelowReshape, SinkTranspose>(&getContext());
     // Where the driver's rounds run out, the graph is right all the same.
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));
     // Two equal transposes would count as two.

@@ -22,6 +22,9 @@ constexpr int64_t leastOfAnySize = 16;
 /// Of a transformed filter: larger ones stream from memory for longer than the
 /// products of F(4) are less than those of F(2).
 constexpr int64_t maxFilterBytesF4 = 4 << 20;
+/// Panels that a few threads share evenly, and tiles of a strip whose sums hide
+/// how long multiply-adds take.
+constexpr int64_t fewPanels = 8, leastStrip = 6;
 /// Outputs of an image: with fewer, the filter is read for too few of them.
 constexpr int64_t leastOutputs = 14 * 14;
 
@@ -45,10 +48,14 @@ void cut(WinogradView &view) {
         std::max(most / winogradStrip, int64_t(1)) * winogradStrip;
   }
   view.blocks = view.tiles.ceilDiv(number(view.blockTiles));
-  if (view.blocks)
-    view.panelParts =
-        panelPartsOf(view.panels * view.blocks.asConstant().value_or(1),
-                     llvm::divideCeil(view.blockTiles, winogradStrip));
+  if (!view.blocks)
+    return;
+  // Few panels have shorter strips, so that there are some for each thread.
+  int64_t panels = view.panels * view.blocks.asConstant().value_or(1);
+  bool areFew = panels < fewPanels && !view.hasAnySize();
+  view.panelParts = panelPartsOf(
+      panels, areFew ? view.blockTiles / leastStrip
+                     : llvm::divideCeil(view.blockTiles, winogradStrip));
 }
 
 } // namespace

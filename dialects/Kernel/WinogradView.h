@@ -57,7 +57,8 @@ struct WinogradView {
   int64_t lowY, lowX;                // The input's pads before.
   graph::Expr outHeight, outWidth;   // Where the images' sizes are symbols
   graph::Expr tilesX, tiles, blocks; // these are formulas. Tiles of an image,
-  int64_t blockTiles, panelParts;    // and how they are cut.
+  int64_t blockTiles, panelParts;    // and how they are cut: a part has a strip
+                                     // or more.
 
   /// Whether sizes are symbols: then a block has whole strips of tiles.
   bool hasAnySize() const { return !tiles.asConstant(); }

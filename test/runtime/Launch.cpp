@@ -104,12 +104,13 @@ TEST(Launch, EachThreadHasAsManyPieces) {
 }
 
 /// Rows of such a launch cost `flops` operations each, and all of them
-/// `weightBytes`.
-ArtifactBuilder costlyModel(int64_t grain, int64_t flops, int64_t weightBytes) {
+/// `weightBytes` and `bytes`.
+ArtifactBuilder costlyModel(int64_t grain, int64_t flops, int64_t weightBytes,
+                            int64_t bytes = 0) {
   ArtifactBuilder b = piecesModel(grain);
   b.costs.resize(b.steps.size());
   b.costs.back() = {b.linear(0, flops) + 1, TENON_F32,
-                    b.constant(weightBytes) + 1, 0};
+                    b.constant(weightBytes) + 1, b.constant(bytes) + 1};
   return b;
 }
 
@@ -126,8 +127,11 @@ TEST(Launch, IdleThreadsGetPiecesBelowTheGrain) {
   EXPECT_EQ(count(costlyModel(16, 1000000, 0), 100), 32u);
   EXPECT_EQ(count(costlyModel(16, 100000, 0), 16), 8u);
   EXPECT_EQ(count(costlyModel(16, 1000, 0), 16), 2u);
-  // To read counts, too.
+  // To read counts, too, and to write.
   EXPECT_EQ(count(costlyModel(16, 1000, 1000000), 16), 15u);
+  EXPECT_EQ(count(costlyModel(16, 0, 0, 500000), 16), 7u);
+  EXPECT_EQ(count(costlyModel(100, 0, 0, 500000), 2), 2u);
+  EXPECT_EQ(count(costlyModel(100, 0, 0, 65536), 2), 1u);
   // Costs that nobody can compute say nothing.
   EXPECT_EQ(count(costlyModel(16, INT64_MAX, -1), 16), 2u);
   EXPECT_EQ(count(piecesModel(16), 16), 2u);
@@ -247,6 +251,39 @@ TEST(Launch, AHostMayBringItsThreads) {
   EXPECT_EQ(calls, 5);
   EXPECT_EQ(pieces(piecesModel(3), 1000, options),
             pieces(piecesModel(3), 1000, withThreads(3)));
+}
+
+TEST(Launch, PiecesRunOneByOneWhereTheirTimesAreAskedFor) {
+  tenon_session_options_t options = withThreads(64);
+  options.one_by_one = 1;
+  expectScratchWorks(options);
+  EXPECT_EQ(pieces(piecesModel(3), 1000, options),
+            pieces(piecesModel(3), 1000, withThreads(64)));
+
+  struct Seen {
+    std::thread::id thread = std::this_thread::get_id();
+    int launches = 0;
+  } seen;
+  auto observer = [](void *user, const tenon_launch_t *launch) {
+    auto *seen = static_cast<Seen *>(user);
+    ++seen->launches;
+    EXPECT_EQ(std::this_thread::get_id(), seen->thread);
+    EXPECT_EQ(launch->pieces, 8u);
+    ASSERT_NE(launch->piece_nanoseconds, nullptr);
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < launch->pieces; ++i)
+      all += launch->piece_nanoseconds[i];
+    EXPECT_LE(all, launch->nanoseconds);
+  };
+  options.threads = 8;
+  Loaded model(piecesModel(1), &options);
+  ASSERT_EQ(tenon_session_set_observer(model.session.get(), observer, &seen),
+            TENON_OK);
+  int8_t x[8] = {};
+  std::vector<tenon_tensor_t> outputs = {result()};
+  ASSERT_EQ(model.run({tensor(TENON_I8, {8}, x)}, outputs), TENON_OK)
+      << lastError();
+  EXPECT_EQ(seen.launches, 1);
 }
 
 TEST(Launch, KernelsGetTheMathTheyAskFor) {

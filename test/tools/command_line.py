@@ -534,6 +534,7 @@ def check_run(artifact, folder):
         f"bench --sessions says {together}",
     )
     run("bench", artifact, "--inputs", data, "--sessions", 0, code=2)
+    check_balance(artifact, data)
     run("inspect", artifact, "--verify", out="PackedMatmul")
     expect(
         json.loads(run("inspect", artifact, "--json"))["inputs"][0]["name"] == "x",
@@ -565,6 +566,28 @@ def check_profile(profile):
         all(limits[name] > 0 for name in ("f32_gflops", "weights_gbs", "data_gbs")),
         f"bench --profile says {limits}",
     )
+
+
+def check_balance(artifact, data):
+    """`bench --balance`: one thread has all the work, many share what there is."""
+    balances = json.loads(
+        run("bench", artifact, "--inputs", data, "--seconds", 0.05, "--json",
+            "--balance", 1, 64)
+    )["balance"]
+    expect([balance["threads"] for balance in balances] == [1, 64],
+           f"bench --balance says {balances}")
+    alone, shared = balances
+    expect(abs(alone["speedup"] - 1) < 1e-9, f"one thread takes {alone}")
+    expect(1 <= shared["speedup"] <= 64, f"64 threads take {shared}")
+    for balance in balances:
+        for member in ("ms", "work_ms"):
+            whole = sum(kernel[member] for kernel in balance["kernels"])
+            expect(abs(whole - balance[member]) <= 1e-9 * whole + 1e-12,
+                   f"kernels do not add up: {balance}")
+    run("bench", artifact, "--inputs", data, "--seconds", 0.05, "--balance", 8,
+        out="balance  8 threads: ")
+    run("bench", artifact, "--inputs", data, "--balance", 0, code=2)
+    run("bench", artifact, "--inputs", data, "--balance", 257, code=2)
 
 
 def check_trace(artifact, data, path):

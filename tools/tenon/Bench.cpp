@@ -1,6 +1,7 @@
 //===- Bench.cpp - tenon bench --------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "tools/tenon/Balance.h"
 #include "tools/tenon/CacheStorage.h"
 #include "tools/tenon/Commands.h"
 #include "tools/tenon/Compare.h"
@@ -38,6 +39,7 @@ struct Measurement {
   /// With --profile: of runs after the measured ones, as observing costs time.
   std::optional<ProfileReport> profile;
   std::optional<Throughput> together; // With --sessions.
+  std::vector<Balance> balances;      // With --balance.
 
   double quantile(double q) const {
     return latencies[size_t(q * double(latencies.size() - 1) + 0.5)];
@@ -159,6 +161,8 @@ llvm::Error writeTrace(Session &session, InPlaceRun &runs,
 llvm::Error measureRuns(const BenchCommand &command, Session &session,
                         const std::vector<Tensor> &inputs,
                         Measurement &result) {
+  if (session.device() && !command.balance.empty())
+    return sentence("--balance is of threads; leave it out on a device");
   auto runs = InPlaceRun::prepare(session, inputs);
   if (!runs)
     return runs.takeError();
@@ -179,6 +183,12 @@ llvm::Error measureRuns(const BenchCommand &command, Session &session,
     if (!together)
       return together.takeError();
     result.together = *together;
+  }
+  for (int threads : command.balance) {
+    auto balance = measureBalance(session, inputs, threads, command.seconds);
+    if (!balance)
+      return balance.takeError();
+    result.balances.push_back(std::move(*balance));
   }
   return command.trace.empty() ? llvm::Error::success()
                                : writeTrace(session, *runs, command.trace);
@@ -225,6 +235,11 @@ void printJson(const Measurement &result) {
         llvm::json::Object{{"sessions", result.together->sessions},
                            {"runs_per_second", result.together->runsPerSecond},
                            {"added_bytes", result.together->addedBytes}};
+  llvm::json::Array balances;
+  for (const Balance &balance : result.balances)
+    balances.push_back(jsonOf(balance));
+  if (!balances.empty())
+    object["balance"] = std::move(balances);
   if (result.profile)
     addProfile(object, *result.profile);
   llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(std::move(object)))
@@ -253,6 +268,8 @@ void printText(const Measurement &result) {
                                  result.together->sessions,
                                  result.together->runsPerSecond,
                                  double(result.together->addedBytes) / 1e6);
+  for (const Balance &balance : result.balances)
+    printBalance(llvm::outs(), balance);
   if (result.profile)
     printProfile(llvm::outs(), *result.profile);
 }

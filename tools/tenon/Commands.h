@@ -85,6 +85,7 @@ struct BenchCommand {
   std::vector<std::string> inputs, random;
   std::string level;
   int threads = 0, sessions = 1;
+  std::vector<int> balance; // For so many threads each.
   double seconds = 3;
   std::string trace; // File to write; empty: none.
   bool json = false, profile = false;

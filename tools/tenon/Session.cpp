@@ -7,6 +7,13 @@
 
 using namespace tenon;
 
+static tenon_session_options_t optionsOf(int threads) {
+  tenon_session_options_t options = {};
+  options.struct_size = sizeof options;
+  options.threads = threads;
+  return options;
+}
+
 llvm::Error tenon::lastError() { return sentence(tenon_last_error()); }
 
 llvm::Expected<std::unique_ptr<Session>>
@@ -21,7 +28,7 @@ Session::open(const std::string &path, const std::string &level, int threads,
   load.device = result->onDevice;
   if (tenon_model_load(path.c_str(), &load, &result->loaded))
     return lastError();
-  if (llvm::Error error = result->create(threads))
+  if (llvm::Error error = result->create(optionsOf(threads)))
     return error;
   return result;
 }
@@ -43,20 +50,28 @@ llvm::Error Session::openDevice(const DeviceRequest &where) {
 }
 
 llvm::Expected<std::unique_ptr<Session>> Session::another(int threads) const {
+  return another(optionsOf(threads));
+}
+
+llvm::Expected<std::unique_ptr<Session>> Session::oneByOne(int threads) const {
+  tenon_session_options_t options = optionsOf(threads);
+  options.one_by_one = 1;
+  return another(options);
+}
+
+llvm::Expected<std::unique_ptr<Session>>
+Session::another(const tenon_session_options_t &options) const {
   std::unique_ptr<Session> result(new Session);
   tenon_device_retain(onDevice);
   result->onDevice = onDevice;
   tenon_model_retain(loaded);
   result->loaded = loaded;
-  if (llvm::Error error = result->create(threads))
+  if (llvm::Error error = result->create(options))
     return error;
   return result;
 }
 
-llvm::Error Session::create(int threads) {
-  tenon_session_options_t options = {};
-  options.struct_size = sizeof options;
-  options.threads = threads;
+llvm::Error Session::create(const tenon_session_options_t &options) {
   if (tenon_session_create(loaded, &options, &session))
     return lastError();
   return llvm::Error::success();

@@ -20,6 +20,8 @@ public:
        const DeviceRequest &where = {});
   /// One more session of the same model.
   llvm::Expected<std::unique_ptr<Session>> another(int threads) const;
+  /// One whose launches are cut for so many threads, but run by the caller.
+  llvm::Expected<std::unique_ptr<Session>> oneByOne(int threads) const;
   ~Session();
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
@@ -47,7 +49,9 @@ private:
   Session() = default;
   llvm::Error openDevice(const DeviceRequest &where);
   /// A session of the loaded model.
-  llvm::Error create(int threads);
+  llvm::Error create(const tenon_session_options_t &options);
+  llvm::Expected<std::unique_ptr<Session>>
+  another(const tenon_session_options_t &options) const;
 
   tenon_device_t *onDevice = nullptr;
   tenon_model_t *loaded = nullptr;

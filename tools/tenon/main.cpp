@@ -226,6 +226,11 @@ void addBench(CLI::App &app, Command &chosen) {
                    "Also how many runs this many sessions of the model get "
                    "through at once, each on its own threads")
       ->check(CLI::Range(1, 64));
+  command
+      ->add_option("--balance", options->balance,
+                   "Also how evenly so many threads would share a run, by its "
+                   "pieces one by one: cores need not be there")
+      ->check(CLI::Range(1, 256));
   command->add_flag("--profile", options->profile,
                     "Also what each kernel takes and has to do, the slowest "
                     "first, and how near it comes to this machine's limits");

@@ -34,7 +34,9 @@ public:
         lanes(e.level.vectorBits / 32),
         vector(VectorType::get({lanes}, e.b.getF32Type())),
         mostOfStrip(tilePixels(e.level, columns)),
-        stripsOfBlock(llvm::divideCeil(view.blockTiles, mostOfStrip)),
+        stripsOfBlock(
+            std::max<int64_t>(llvm::divideCeil(view.blockTiles, mostOfStrip),
+                              view.hasAnySize() ? 1 : view.panelParts)),
         fewest(view.blockTiles / stripsOfBlock),
         larger(view.blockTiles % stripsOfBlock) {
     auto bufferOf = [&](Value operand) {

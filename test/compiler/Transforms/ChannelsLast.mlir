@@ -199,3 +199,45 @@ func.func @integers(%x: tensor<1x3x6x6xi32>) -> tensor<1x4x4x4xi32> {
   %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64} : (tensor<1x3x6x6xi32>, tensor<4x3x3x3xi32>) -> tensor<1x4x4x4xi32>
   return %0 : tensor<1x4x4x4xi32>
 }
+
+// -----
+
+// Channels that are shuffled between two convolutions move once.
+
+// CHECK-LABEL: @shuffle
+// CHECK-NOT: graph.transpose
+// CHECK:     %[[C:.*]] = graph.conv
+// CHECK:     %[[G:.*]] = graph.reshape %[[C]] : ({{.*}}) -> tensor<1x5x5x2x4xf32>
+// CHECK:     %[[T:.*]] = graph.transpose %[[G]] {permutation = array<i64: 0, 1, 2, 4, 3>}
+// CHECK:     %[[R:.*]] = graph.reshape %[[T]] : ({{.*}}) -> tensor<1x5x5x8xf32>
+// CHECK:     graph.conv %[[R]]
+// CHECK-NOT: graph.transpose
+func.func @shuffle(%x: tensor<1x1x7x7xf32>) -> tensor<1x1x3x3xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<8x1x3x3xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<1x8x3x3xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1} : (tensor<1x1x7x7xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x5x5xf32>
+  %1 = graph.reshape %0 : (tensor<1x8x5x5xf32>) -> tensor<1x2x4x5x5xf32>
+  // expected-remark@+1 {{transpose stays between 'graph.reshape' and 'graph.reshape'}}
+  %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1, 3, 4>} : (tensor<1x2x4x5x5xf32>) -> tensor<1x4x2x5x5xf32>
+  %3 = graph.reshape %2 : (tensor<1x4x2x5x5xf32>) -> tensor<1x8x5x5xf32>
+  %4 = graph.conv %3, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1} : (tensor<1x8x5x5xf32>, tensor<1x8x3x3xf32>) -> tensor<1x1x3x3xf32>
+  return %4 : tensor<1x1x3x3xf32>
+}
+
+// -----
+
+// What mixes axes before they are turned is no merge: both turns stay.
+
+// CHECK-LABEL: @mixes
+// CHECK-COUNT-2: graph.transpose
+func.func @mixes(%x: tensor<1x1x7x7xf32>) -> tensor<1x1x3x2xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<6x1x3x3xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<1x10x1x1xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1} : (tensor<1x1x7x7xf32>, tensor<6x1x3x3xf32>) -> tensor<1x6x5x5xf32>
+  // expected-remark@+1 {{transpose stays between 'graph.slice' and 'graph.reshape'}}
+  %1 = graph.slice %0 {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x6x5x5xf32>) -> tensor<1x6x5x2xf32>
+  %2 = graph.reshape %1 : (tensor<1x6x5x2xf32>) -> tensor<1x10x3x2xf32>
+  // expected-remark@+1 {{transpose stays between 'graph.reshape' and 'graph.conv'}}
+  %3 = graph.conv %2, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1} : (tensor<1x10x3x2xf32>, tensor<1x10x1x1xf32>) -> tensor<1x1x3x2xf32>
+  return %3 : tensor<1x1x3x2xf32>
+}
