@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Transforms/ChannelShuffles.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/Reordering.h"
 #include "compiler/Transforms/SimplifyMovement.h"
@@ -266,6 +267,7 @@ struct ChannelsLast : impl::ChannelsLastPassBase<ChannelsLast> {
     getOperation().walk([&](graph::ConvOp) { convolves = true; });
     if (!convolves)
       return;
+    gatherShuffledChannels(getOperation());
     for (size_t least = SIZE_MAX;;) {
       clean();
       SmallVector<graph::TransposeOp> rest = findTransposes();
@@ -276,6 +278,7 @@ struct ChannelsLast : impl::ChannelsLastPassBase<ChannelsLast> {
     }
     if (explain)
       remarkOnRest();
+    shuffleGatheredChannels(getOperation());
   }
 
 private:

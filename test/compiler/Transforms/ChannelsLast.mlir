@@ -202,26 +202,62 @@ func.func @integers(%x: tensor<1x3x6x6xi32>) -> tensor<1x4x4x4xi32> {
 
 // -----
 
-// Channels that are shuffled between two convolutions move once.
+// Channels that are shuffled between two convolutions move once, also where
+// they are put together before and cut in two behind.
 
 // CHECK-LABEL: @shuffle
 // CHECK-NOT: graph.transpose
 // CHECK:     %[[C:.*]] = graph.conv
-// CHECK:     %[[G:.*]] = graph.reshape %[[C]] : ({{.*}}) -> tensor<1x5x5x2x4xf32>
+// CHECK:     %[[A:.*]] = graph.concat %[[C]], %[[C]] {axis = 3 : i64}
+// CHECK:     %[[G:.*]] = graph.reshape %[[A]] : ({{.*}}) -> tensor<?x5x5x2x8xf32
 // CHECK:     %[[T:.*]] = graph.transpose %[[G]] {permutation = array<i64: 0, 1, 2, 4, 3>}
-// CHECK:     %[[R:.*]] = graph.reshape %[[T]] : ({{.*}}) -> tensor<1x5x5x8xf32>
+// CHECK:     %[[R:.*]] = graph.reshape %[[T]] : ({{.*}}) -> tensor<?x5x5x16xf32
+// CHECK-DAG: %[[L:.*]] = graph.slice %[[R]] {starts = #graph.dims<0, 0, 0, 0>
+// CHECK-DAG: %[[H:.*]] = graph.slice %[[R]] {starts = #graph.dims<0, 0, 0, 8>
+// CHECK-NOT: graph.transpose
+// CHECK:     %[[D:.*]] = graph.conv %[[H]]
+// CHECK-NOT: graph.transpose
+// CHECK:     graph.add %[[L]], %[[D]]
+func.func @shuffle(%x: tensor<?x1x7x7xf32, #graph.dims<N, 1, 7, 7>>) -> tensor<?x1x1x1xf32, #graph.dims<N, 1, 1, 1>> {
+  %w = graph.weight {name = "w"} : () -> tensor<8x1x3x3xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<8x8x3x3xf32>
+  %u = graph.weight {name = "u"} : () -> tensor<1x8x5x5xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1} : (tensor<?x1x7x7xf32, #graph.dims<N, 1, 7, 7>>, tensor<8x1x3x3xf32>) -> tensor<?x8x5x5xf32, #graph.dims<N, 8, 5, 5>>
+  %1 = graph.concat %0, %0 {axis = 1 : i64} : (tensor<?x8x5x5xf32, #graph.dims<N, 8, 5, 5>>, tensor<?x8x5x5xf32, #graph.dims<N, 8, 5, 5>>) -> tensor<?x16x5x5xf32, #graph.dims<N, 16, 5, 5>>
+  %2 = graph.reshape %1 : (tensor<?x16x5x5xf32, #graph.dims<N, 16, 5, 5>>) -> tensor<?x2x8x5x5xf32, #graph.dims<N, 2, 8, 5, 5>>
+  %3 = graph.transpose %2 {permutation = array<i64: 0, 2, 1, 3, 4>} : (tensor<?x2x8x5x5xf32, #graph.dims<N, 2, 8, 5, 5>>) -> tensor<?x8x2x5x5xf32, #graph.dims<N, 8, 2, 5, 5>>
+  %4 = graph.reshape %3 : (tensor<?x8x2x5x5xf32, #graph.dims<N, 8, 2, 5, 5>>) -> tensor<?x16x5x5xf32, #graph.dims<N, 16, 5, 5>>
+  %5 = graph.slice %4 {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<?x16x5x5xf32, #graph.dims<N, 16, 5, 5>>) -> tensor<?x8x5x5xf32, #graph.dims<N, 8, 5, 5>>
+  %6 = graph.slice %4 {starts = #graph.dims<0, 8, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<?x16x5x5xf32, #graph.dims<N, 16, 5, 5>>) -> tensor<?x8x5x5xf32, #graph.dims<N, 8, 5, 5>>
+  %7 = graph.conv %6, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1} : (tensor<?x8x5x5xf32, #graph.dims<N, 8, 5, 5>>, tensor<8x8x3x3xf32>) -> tensor<?x8x5x5xf32, #graph.dims<N, 8, 5, 5>>
+  %8 = graph.add %5, %7 : (tensor<?x8x5x5xf32, #graph.dims<N, 8, 5, 5>>, tensor<?x8x5x5xf32, #graph.dims<N, 8, 5, 5>>) -> tensor<?x8x5x5xf32, #graph.dims<N, 8, 5, 5>>
+  %9 = graph.conv %8, %u {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1} : (tensor<?x8x5x5xf32, #graph.dims<N, 8, 5, 5>>, tensor<1x8x5x5xf32>) -> tensor<?x1x1x1xf32, #graph.dims<N, 1, 1, 1>>
+  return %9 : tensor<?x1x1x1xf32, #graph.dims<N, 1, 1, 1>>
+}
+
+// -----
+
+// A depth that is put beside the channels is turned once: between both turns
+// axes are only merged.
+
+// CHECK-LABEL: @merge
+// CHECK:     %[[C:.*]] = graph.conv
+// CHECK-NOT: graph.transpose
+// CHECK:     %[[G:.*]] = graph.reshape %[[C]]
+// CHECK:     %[[T:.*]] = graph.transpose %[[G]]
+// CHECK:     %[[R:.*]] = graph.reshape %[[T]]
 // CHECK:     graph.conv %[[R]]
 // CHECK-NOT: graph.transpose
-func.func @shuffle(%x: tensor<1x1x7x7xf32>) -> tensor<1x1x3x3xf32> {
-  %w = graph.weight {name = "w"} : () -> tensor<8x1x3x3xf32>
-  %v = graph.weight {name = "v"} : () -> tensor<1x8x3x3xf32>
-  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1} : (tensor<1x1x7x7xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x5x5xf32>
-  %1 = graph.reshape %0 : (tensor<1x8x5x5xf32>) -> tensor<1x2x4x5x5xf32>
+func.func @merge(%x: tensor<1x1x6x6xf32>) -> tensor<1x1x2x2xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<3x1x3x3xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<1x12x1x1xf32>
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1} : (tensor<1x1x6x6xf32>, tensor<3x1x3x3xf32>) -> tensor<1x3x4x4xf32>
+  %1 = graph.reshape %0 : (tensor<1x3x4x4xf32>) -> tensor<1x3x2x2x2x2xf32>
   // expected-remark@+1 {{transpose stays between 'graph.reshape' and 'graph.reshape'}}
-  %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1, 3, 4>} : (tensor<1x2x4x5x5xf32>) -> tensor<1x4x2x5x5xf32>
-  %3 = graph.reshape %2 : (tensor<1x4x2x5x5xf32>) -> tensor<1x8x5x5xf32>
-  %4 = graph.conv %3, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1} : (tensor<1x8x5x5xf32>, tensor<1x8x3x3xf32>) -> tensor<1x1x3x3xf32>
-  return %4 : tensor<1x1x3x3xf32>
+  %2 = graph.transpose %1 {permutation = array<i64: 0, 3, 5, 1, 2, 4>} : (tensor<1x3x2x2x2x2xf32>) -> tensor<1x2x2x3x2x2xf32>
+  %3 = graph.reshape %2 : (tensor<1x2x2x3x2x2xf32>) -> tensor<1x12x2x2xf32>
+  %4 = graph.conv %3, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1} : (tensor<1x12x2x2xf32>, tensor<1x12x1x1xf32>) -> tensor<1x1x2x2xf32>
+  return %4 : tensor<1x1x2x2xf32>
 }
 
 // -----
