@@ -18,6 +18,7 @@ MODELS = pathlib.Path(sys.argv[4])
 CUBLAS = sys.argv[5]
 NAMES = ("bert_ts17", "gpt2_ts17", "mlp_ts17")
 PREPARE = pathlib.Path(__file__).parents[1] / "prepare.py"
+PAGE = PREPARE.with_name("page.py")
 
 
 def expect(true, text, *more):
@@ -148,6 +149,39 @@ def check_all(out):
     expect("2 models ok, 0 failed" in text, "packed models do not run", text)
 
 
+def page_of(*reports):
+    """What page.py makes of a report, and perhaps an earlier one."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "setting").write_text("# A device of none\n")
+        for i, report in enumerate(reports):
+            (folder / f"{i}.md").write_text(report)
+        earlier = ["--earlier", folder / "1.md"] if len(reports) > 1 else []
+        result = subprocess.run(
+            [sys.executable, "-B", PAGE, "--setting", folder / "setting", *earlier,
+             "-o", folder / "page.md", folder / "0.md"], capture_output=True, text=True)
+        if result.returncode:
+            return result.stderr
+        return (folder / "page.md").read_text()
+
+
+def check_page(models, sweeps):
+    """The page has each row, ratios where there are peers, and what was before."""
+    page = page_of(models, models)
+    name = NAMES[-1]
+    expect(re.search(rf"^\| {name}, bf16 \| (\S+) \| \S+ \| \S+ \| \1 \|$", page, re.M),
+           "a timed model is not beside what it was", page)
+    torch = "\n| case | ms |\n|---|--:|\n| softmax.f32.9x70 | 1.5 |\n"
+    page = page_of(sweeps + models + torch)
+    gemms = re.findall(r"^\| gemm\.\S+ \| \w+ \|.* \| (\S+) \| - \| \d+% \| \S+ \| ok \|$",
+                       page, re.M)
+    expect(len(gemms) == 6 and "-" not in gemms, "there are no ratios", page)
+    expect(re.search(r"^\| softmax\.f32\.9x70 \|.* \| - \| \d+\.\d+ \| \d+% \|", page, re.M),
+           "torch is not beside a softmax", page)
+    expect("page.py" not in page_of("Nothing.") and "has no table of models" in page_of("Nothing."),
+           "a report without tables makes a page")
+
+
 def check_sweeps(out):
     """Single ops, beside another's library; no room for models."""
     said = prepare(out, "--sweeps=tiny", "--most-mb=0", "--precision=fp32")
@@ -157,9 +191,9 @@ def check_sweeps(out):
     expect((timed / f"{NAMES[-1]}_timed.bf16.tenon.gz").stat().st_size
            < 3 * (timed / f"{NAMES[-1]}.bf16.tenon").stat().st_size / 4,
            "weights that are none are not small")
-    status, text = run(timed)
-    expect(status == 0 and results(text) == {NAMES[-1] + "_timed.bf16": "ok"},
-           "a model that is timed alone does not run", text)
+    status, models = run(timed)
+    expect(status == 0 and results(models) == {NAMES[-1] + "_timed.bf16": "ok"},
+           "a model that is timed alone does not run", models)
     expect("0 models and 12 cases" in said
            and said.count("is left out: there is no room") == len(NAMES),
            "models are not left out", said)
@@ -170,6 +204,7 @@ def check_sweeps(out):
            "not all cases of sweeps agree", text)
     expect(all((row[0] == "gemm") == (row[1] != "-") == (row[2] != "-")
                for row in rows), "cuBLAS is timed where it should not", text)
+    check_page(models, text)
     text = check_bare(out)
     expect("cuBLAS is left out" in text and "Torch is left out" in text,
            "what is left out is not said", text)
