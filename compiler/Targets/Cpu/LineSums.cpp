@@ -1,0 +1,271 @@
+//===- LineSums.cpp - Sums of pixels that lie in lines --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Targets/Cpu/LineSums.h"
+#include "compiler/Targets/Cpu/AmxLines.h"
+#include "compiler/Targets/Cpu/AmxStrip.h"
+#include "compiler/Targets/Cpu/ConvRoot.h"
+#include "compiler/Targets/Cpu/VectorStrip.h"
+#include "dialects/Kernel/MatmulView.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::cpu {
+
+using kernel::DirectConvView;
+using kernel::LineConvView;
+using kernel::panelColumns;
+
+namespace {
+
+/// Steps between which a tile fetches (see ConvTile.h).
+constexpr int64_t unroll = 4;
+/// A filter that stays in the cache while blocks pass.
+constexpr int64_t residentBytes = 512 << 10;
+/// Steps of a tap that are worth leaving out for some of a tile's pixels.
+constexpr int64_t fewestSteps = 16;
+/// Pixels of a line that are enough for a tile.
+constexpr int64_t fewestTileRows = 6;
+
+StripKind kindOf(const CpuLevel &level, graph::ConvOp op,
+                 const LineConvView &view) {
+  if (view.depth.hasQuads)
+    return StripKind::Quads;
+  if (level.pairDots != PairDots::None)
+    return StripKind::Pairs;
+  // Behind few steps, to widen sums takes longer than it spares.
+  bool isWorthIt = view.depth.run >= 2 * fewestSteps;
+  return level.f16Fma != F16Fma::None && isWorthIt &&
+                 op->hasAttr(kernel::addsF16Attribute)
+             ? StripKind::F16Pairs
+             : StripKind::Widened;
+}
+
+} // namespace
+
+LineMethod::LineMethod(const CpuLevel &level, graph::ConvOp op,
+                       const LineConvView &view)
+    : kind(kindOf(level, op, view)), hasUnit(usesAmx(level, kind)),
+      unitLines(hasUnit || view.unitPixels < fewestTileRows ? view.unitLines
+                                                            : 1) {}
+
+LineSums::LineSums(Emitter &e, graph::ConvOp op, const LineConvView &view,
+                   const LineMethod &method)
+    : e(e), op(op), view(view), depth(view.depth), method(method),
+      rows(view.unitRows()) {
+  auto onStack = [&](Type type, int64_t count) {
+    return e.atEntry([&]() -> Value {
+      return LLVM::AllocaOp::create(
+          e.b, LLVM::LLVMPointerType::get(e.b.getContext()), type,
+          e.number(count), 64);
+    });
+  };
+  sums = onStack(e.b.getF32Type(), 2 * rows * panelColumns);
+  if (method.hasUnit)
+    starts = onStack(e.b.getI64Type(), depth.lines);
+}
+
+void LineSums::begin() {
+  if (!method.hasUnit)
+    return;
+  for (auto [run, start] : llvm::enumerate(view.runStarts()))
+    e.storeRaw(e.number(4 * start), starts, e.number(int64_t(run)));
+  AmxUnit::shape(e.b, e.level, e.number(rows), e.number(4 * view.step),
+                 /*below=*/true);
+}
+
+void LineSums::end() {
+  if (method.hasUnit)
+    AmxUnit::release(e.b, e.level);
+}
+
+/// What a unit's first pixel reads under the first tap.
+Value LineSums::startOf(const LineBlock &block, const LineUnit &unit) {
+  Value image = e.mul(unit.image, e.number(view.imageStride()));
+  Value line = e.mul(unit.line, e.number(view.lineStride()));
+  Value pixel = e.mul(unit.pixel, e.number(view.pixelStride()));
+  Value offset = e.add(image, e.add(line, pixel));
+  return stepsBehind(block.read, offset);
+}
+
+/// So many elements of the image behind an address in what tiles read.
+Value LineSums::stepsBehind(Value from, Value count) {
+  return element(from, method.widens() ? e.mul(count, e.number(2)) : count);
+}
+
+/// The row of the result of its first pixel.
+Value LineSums::rowOf(const LineBlock &block, const LineUnit &unit) {
+  const DirectConvView &slab = view.slab;
+  Value row =
+      e.mul(e.add(block.firstImage, unit.image), e.number(slab.lines().count));
+  row = e.add(row, e.add(block.firstLine, unit.line));
+  return e.add(e.mul(row, e.number(slab.pixels().count)), unit.pixel);
+}
+
+void LineSums::emitTwo(const LineBlock &block, ArrayRef<LineUnit> units,
+                       const LinePanels &panels, int64_t columns) {
+  SmallVector<Value> operands = {startOf(block, units[0]),
+                                 startOf(block, units[1]),
+                                 e.number(4 * view.pixelStride()),
+                                 starts,
+                                 e.number(depth.lines),
+                                 e.number(depth.run / view.step),
+                                 panels.b,
+                                 sums,
+                                 e.number(4 * panelColumns),
+                                 e.number(rows)};
+  if (view.fetchesFilter) {
+    // Whole lines of the cache, by tiles of two units.
+    Value tiles = e.ceilDiv(panels.units, e.number(2));
+    Value each = e.min(e.ceilDiv(e.number(3 * view.step), tiles),
+                       e.number(amxFetchedLines));
+    int64_t steps = depth.depth() / view.step;
+    Value before = e.mul(e.div(panels.number, e.number(2)),
+                         e.mul(each, e.number(steps * 16)));
+    operands.push_back(element(panels.next, before));
+    operands.push_back(e.mul(each, e.number(64)));
+  }
+  LLVM::CallOp::create(e.b,
+                       amxLinesFunction(e.module, e.level,
+                                        {depth.hasQuads, view.step, columns,
+                                         view.fetchesFilter}),
+                       operands);
+}
+
+/// Rows of a tile whose sums, with a row of the panel and one element of the
+/// image, fill the registers.
+int64_t LineSums::mostTileRows(int64_t columns) const {
+  constexpr int64_t all = 8, registers = 28;
+  int64_t least = vectorStripRows(e.level, method.kind);
+  int64_t vectors = llvm::divideCeil(columns, 16);
+  // Both halves of a row take some.
+  int64_t sums = method.widens() ? registers + 2 - 2 * vectors : registers;
+  if (e.level.vectorBits < 512 || (least < all && !method.widens()))
+    return least;
+  return std::min<int64_t>(sums / vectors, LineConvView::mostPixels);
+}
+
+int64_t LineSums::unitsOfBlock() const {
+  return view.slab.blockImages * view.unitsOfLine *
+         llvm::divideCeil(view.slab.blockLines, method.unitLines);
+}
+
+/// The sums of a unit by tiles of vectors, of its pixels alone.
+void LineSums::emitTiles(const LineBlock &block, const LineUnit &unit,
+                         const LinePanels &panels, int64_t columns) {
+  int64_t pixels = method.unitLines * view.unitPixels;
+  int64_t count = llvm::divideCeil(pixels, mostTileRows(columns));
+  const kernel::DirectConvAxis &lines = view.slab.lines();
+  ConvTile tile;
+  tile.kind = method.kind;
+  tile.width = panelColumns;
+  tile.pixelStride = view.pixelStride();
+  tile.run = depth.run;
+  tile.loops = {{lines.taps, lines.dilation * view.lineSize()},
+                {depth.lines / lines.taps,
+                 view.slab.pixels().dilation * view.slab.channels}};
+  llvm::erase_if(tile.loops,
+                 [](const TapLoop &loop) { return loop.taps == 1; });
+  int64_t tiles = unitsOfBlock() * count;
+  int64_t groups = depth.lines * (depth.run / unroll);
+  bool fetchesInput =
+      view.slab.isInput && !method.copies() && groups > 0 &&
+      view.panels() * view.panelDepth() * panelColumns * 4 <= residentBytes;
+  int64_t inputBytes = view.slab.blockLines * view.lineStride() * 4;
+  // So that the tiles of a block fetch the next panel; or where the filter
+  // stays in the cache, all of its panels' tiles what the next block reads.
+  tile.fetch =
+      fetchesInput
+          ? llvm::divideCeil(inputBytes, tiles * view.panels() * groups)
+          : llvm::divideCeil(unroll * panelColumns * 4, tiles);
+  Value a = startOf(block, unit), b = panels.b;
+  auto [start, taps] = tapsOf(block, unit);
+  if (taps) {
+    a = stepsBehind(a, e.mul(start, e.number(tile.loops[0].stride)));
+    int64_t each = depth.depth() / lines.taps * panelColumns;
+    b = element(b, e.mul(start, e.number(each)));
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t first = i * pixels / count;
+    tile.pixels = (i + 1) * pixels / count - first;
+    int64_t line = first / view.unitPixels, pixel = first % view.unitPixels;
+    if (method.unitLines > 1)
+      tile.lines = {view.unitPixels, pixel, view.lineStride()};
+    Value from = stepsBehind(
+        a, e.number(line * view.lineStride() + pixel * view.pixelStride()));
+    Value before = e.add(e.mul(panels.number, e.number(count)), e.number(i));
+    Value next = panels.next;
+    if (fetchesInput) {
+      before = e.add(before, e.mul(panels.panel, e.number(tiles)));
+      next = byte(block.base, e.number(inputBytes));
+    }
+    next = byte(next, e.mul(before, e.number(groups * tile.fetch)));
+    Value row =
+        e.add(rowOf(block, unit), e.number(line * view.unitPixels + pixel));
+    Value at = e.add(e.mul(row, e.number(view.slab.maps)), panels.firstMap);
+    fetchOperands(e, op, at, tile.pixels, columns);
+    Value out = element(sums, e.number(first * panelColumns));
+    callTile(unit, pixel, tile, {from, b, out, next, taps, block.scale},
+             columns);
+  }
+}
+
+/// Products by zeros beside the image are left out; those by zero points are
+/// not, for which sums of a filter's maps make up.
+bool LineSums::mayLeaveOut() const {
+  return method.kind != StripKind::Quads && !view.slab.isInput;
+}
+
+/// The taps of lines that read the image for a unit; null where no taps
+/// are left out.
+TapRange LineSums::tapsOf(const LineBlock &block, const LineUnit &unit) {
+  const kernel::DirectConvAxis &axis = view.slab.lines();
+  if (!mayLeaveOut() || axis.taps == 1 || method.unitLines > 1 ||
+      axis.isInside())
+    return {};
+  return reachedTaps(e, axis, e.add(block.firstLine, unit.line));
+}
+
+/// A tile whose first pixel is that of a number in its unit; one at an end of
+/// a line leaves out products.
+void LineSums::callTile(const LineUnit &unit, int64_t pixel, ConvTile tile,
+                        const ConvTilePlaces &places, int64_t columns) {
+  const kernel::DirectConvAxis &axis = view.slab.pixels();
+  int64_t lastUnit = axis.count - view.unitPixels;
+  Value isElsewhere = arith::ConstantIntOp::create(e.b, 1, 1);
+  auto callAt = [&](int64_t unitPixel) {
+    SmallVector<int64_t> pixels;
+    for (int64_t i = 0; i < tile.pixels; ++i)
+      pixels.push_back(unitPixel + (pixel + i) % view.unitPixels);
+    ConvTile some = tile;
+    some.reached = reachedPixels(axis, pixels);
+    if (some.reached.empty())
+      return;
+    Value isHere = e.equal(unit.pixel, e.number(unitPixel));
+    e.ifThen(isHere, [&] { callConvTile(e, some, places, columns); });
+    Value no = constantLike(e.b, e.b.getI1Type(), 0);
+    isElsewhere = e.both(isElsewhere, e.equal(isHere, no));
+  };
+  // A run is that of several taps, each enough for a loop.
+  int64_t channels = view.slab.channels;
+  if (mayLeaveOut() && depth.run > channels && channels >= fewestSteps) {
+    callAt(0);
+    if (lastUnit > 0)
+      callAt(lastUnit);
+  }
+  e.ifThen(isElsewhere, [&] { callConvTile(e, tile, places, columns); });
+}
+
+/// Addresses around a buffer are made, but not read.
+Value LineSums::byte(Value base, Value offset) {
+  return LLVM::GEPOp::create(e.b, base.getType(), e.b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+
+Value LineSums::element(Value base, Value offset) {
+  return LLVM::GEPOp::create(e.b, base.getType(), e.b.getF32Type(), base,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+
+} // namespace tenon::cpu

@@ -1,0 +1,95 @@
+//===- LineSums.h - Sums of pixels that lie in lines ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What LineConv does for a unit of a block (see dialects/Kernel/LineConvView.h)
+// and a panel of maps: its sums go to the stack, in matrix registers for two
+// units at once, else by tiles of vectors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TENON_COMPILER_TARGETS_CPU_LINESUMS_H
+#define TENON_COMPILER_TARGETS_CPU_LINESUMS_H
+
+#include "compiler/Targets/Cpu/ConvTile.h"
+#include "compiler/Targets/Cpu/Emitter.h"
+#include "compiler/Targets/Cpu/ReachedTaps.h"
+#include "dialects/Kernel/LineConvView.h"
+
+namespace tenon::cpu {
+
+/// How a level multiplies.
+struct LineMethod {
+  LineMethod(const CpuLevel &level, graph::ConvOp op,
+             const kernel::LineConvView &view);
+
+  StripKind kind;
+  bool hasUnit;      // Of matrix registers.
+  int64_t unitLines; // Of a matrix unit, or of what tiles are cut from.
+
+  bool widens() const { return kind == StripKind::Widened; }
+  bool inF16() const { return kind == StripKind::F16Pairs; }
+  /// Whether tiles read what a block reads in another type.
+  bool copies() const { return widens() || inF16(); }
+};
+
+/// The block that units are of, and where what it reads lies: as the image has
+/// it, and as tiles read it. Sums of f16 are multiplied by `scale`.
+struct LineBlock {
+  Value firstImage, images, firstLine, lines;
+  Value base, read, scale;
+};
+
+struct LineUnit {
+  Value image, line, pixel; // The first ones, in the block.
+  // Of its lines and pixels, those that are not the unit's before it.
+  Value firstLine, firstPixel;
+};
+
+/// A panel and the next one, of which units from `number` on of so many fetch
+/// their share.
+struct LinePanels {
+  Value panel, firstMap, b, next, number, units;
+};
+
+class LineSums {
+public:
+  LineSums(Emitter &e, graph::ConvOp op, const kernel::LineConvView &view,
+           const LineMethod &method);
+
+  /// Before the first unit and behind the last one.
+  void begin();
+  void end();
+
+  /// Those of two units, one behind the other, or of one.
+  Value place() const { return sums; }
+
+  void emitTwo(const LineBlock &block, llvm::ArrayRef<LineUnit> units,
+               const LinePanels &panels, int64_t columns);
+  void emitTiles(const LineBlock &block, const LineUnit &unit,
+                 const LinePanels &panels, int64_t columns);
+
+private:
+  Value startOf(const LineBlock &block, const LineUnit &unit);
+  Value stepsBehind(Value from, Value count);
+  Value rowOf(const LineBlock &block, const LineUnit &unit);
+  int64_t mostTileRows(int64_t columns) const;
+  int64_t unitsOfBlock() const;
+  bool mayLeaveOut() const;
+  TapRange tapsOf(const LineBlock &block, const LineUnit &unit);
+  void callTile(const LineUnit &unit, int64_t pixel, ConvTile tile,
+                const ConvTilePlaces &places, int64_t columns);
+  Value byte(Value base, Value offset);
+  Value element(Value base, Value offset);
+
+  Emitter &e;
+  graph::ConvOp op;
+  const kernel::LineConvView &view;
+  const kernel::ConvDepth &depth;
+  LineMethod method;
+  int64_t rows; // Of a unit.
+  Value sums, starts;
+};
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_LINESUMS_H
