@@ -231,33 +231,66 @@ LogicalResult convertMeanVariance(NodeConverter &node) {
   return node.output(node.cast(y, node.elementOf(x)));
 }
 
-/// x / (bias + alpha * mean of x^2 over `size` neighbouring channels)^beta:
-/// the mean is a pool along the channels that counts its padding.
-LogicalResult convertLrn(NodeConverter &node) {
-  Value x = node.input(0);
+/// The sum of `size` neighbours along the channels, of which (size - 1) / 2
+/// come before each: of few, slices of what zeros are put around, which any
+/// order of axes goes through.
+Value sumOfNeighbours(NodeConverter &node, Value x, int64_t size) {
+  SmallVector<Expr> dims = node.dimsOf(x), low(dims.size(), node.size(0)),
+                    wide = dims;
+  low[1] = node.size((size - 1) / 2);
+  wide[1] = dims[1] + (size - 1);
+  if (!wide[1])
+    return nullptr;
+  Type element = node.elementOf(x);
+  Value padded = node.emit<graph::PadOp>(
+      {x, node.scalar(element, 0)},
+      {node.dims("low", low),
+       node.attr("mode", graph::PadModeAttr::get(node.context(),
+                                                 graph::PadMode::Constant))},
+      graph::tensorOf(wide, element));
+  Value sum;
+  for (int64_t i = 0; i < size; ++i) {
+    Value each = node.slice(padded, 1, node.size(i), dims[1]);
+    sum = sum ? node.add(sum, each) : each;
+  }
+  return sum;
+}
+
+/// The mean of so many along the channels: a pool that counts its padding.
+Value meanOfNeighbours(NodeConverter &node, Value x, int64_t size) {
   Emitter::Exprs dims = node.dimsOf(x);
+  Expr rest = graph::product(node.context(), ArrayRef(dims).drop_front(2));
+  Value planes = node.reshape(x, {dims[0], node.size(1), dims[1], rest});
+  if (!planes)
+    return nullptr;
+  Value pooled = node.emit<graph::AveragePoolOp>(
+      {planes},
+      {node.i64s("kernel", {size, 1}), node.i64s("strides", {1, 1}),
+       node.i64s("dilations", {1, 1}),
+       node.dims("pads", node.sizes({(size - 1) / 2, 0, size / 2, 0})),
+       node.flag("count_pads", true)},
+      planes.getType());
+  return node.reshape(pooled, dims);
+}
+
+/// x / (bias + alpha * mean of x^2 over `size` neighbouring channels)^beta
+LogicalResult convertLrn(NodeConverter &node) {
+  constexpr int64_t few = 9;
+  Value x = node.input(0);
   int64_t size = node.intAttr("size");
   double alpha = node.floatAttr("alpha", 1e-4);
   double beta = node.floatAttr("beta", 0.75);
   double bias = node.floatAttr("bias", 1.0);
   if (node.failed())
     return failure();
-  if (dims.size() < 2 || size < 1 || size > INT32_MAX)
+  if (node.dimsOf(x).size() < 2 || size < 1 || size > INT32_MAX)
     return node.invalid("it needs a channel axis and a positive size");
-  Value wide = widen(node, x);
-  Expr rest = graph::product(node.context(), ArrayRef(dims).drop_front(2));
-  Emitter::Exprs planes = {dims[0], node.size(1), dims[1], rest};
-  Value squares = node.reshape(node.mul(wide, wide), planes);
-  if (!squares)
-    return failure();
-  Value pooled = node.emit<graph::AveragePoolOp>(
-      {squares},
-      {node.i64s("kernel", {size, 1}), node.i64s("strides", {1, 1}),
-       node.i64s("dilations", {1, 1}),
-       node.dims("pads", node.sizes({(size - 1) / 2, 0, size / 2, 0})),
-       node.flag("count_pads", true)},
-      squares.getType());
-  Value base = node.add(node.mul(node.reshape(pooled, dims), alpha), bias);
+  Value wide = widen(node, x), squares = node.mul(wide, wide);
+  Value near =
+      size <= few
+          ? node.mul(sumOfNeighbours(node, squares, size), alpha / double(size))
+          : node.mul(meanOfNeighbours(node, squares, size), alpha);
+  Value base = node.add(near, bias);
   if (!base)
     return failure();
   Value power =

@@ -78,17 +78,16 @@ private:
     block.firstLine = e.mul(index[index.size() - 2], e.number(view.blockLines));
     block.lines = e.min(e.number(view.blockLines),
                         e.sub(e.number(view.lines().count), block.firstLine));
-    // Lines and tiles of the block, before it is what the piece has of it.
+    // The whole block; what is read for it is what the piece has of it.
     bool cutsLines = view.blockLines > 1;
     Value allLines = block.lines, allTiles = e.sub(lastTile, firstTile);
     Value beforeLine = e.number(0), beforeTile = firstTile;
+    PanelParts::Range some = parts.ofAll(cutsLines ? allLines : allTiles);
     if (cutsLines) {
-      PanelParts::Range lines = parts.ofAll(allLines);
-      beforeLine = lines.from;
-      block.firstLine = e.add(block.firstLine, lines.from);
-      block.lines = e.sub(lines.to, lines.from);
+      beforeLine = some.from;
+      block.firstLine = e.add(block.firstLine, some.from);
+      block.lines = e.sub(some.to, some.from);
     } else {
-      PanelParts::Range some = parts.ofAll(allTiles);
       firstTile = e.add(beforeTile, some.from);
       lastTile = e.add(beforeTile, some.to);
     }
@@ -97,15 +96,14 @@ private:
     if (!view.isInput)
       ConvSlab(e, view, input, slab).copy(block);
     auto takePart = [&](Value panel) {
+      PanelParts::Range own =
+          parts.ofPanel(panel, cutsLines ? allLines : allTiles);
       lines = {e.number(0), block.lines};
       tilesOfLines = {firstTile, lastTile};
-      if (cutsLines) {
-        PanelParts::Range own = parts.ofPanel(panel, allLines);
+      if (cutsLines)
         lines = {e.sub(own.from, beforeLine), e.sub(own.to, beforeLine)};
-      } else {
-        PanelParts::Range own = parts.ofPanel(panel, allTiles);
+      else
         tilesOfLines = {e.add(beforeTile, own.from), e.add(beforeTile, own.to)};
-      }
     };
     if (view.cutsPanels) {
       firstPanel = parts.beginPanel();

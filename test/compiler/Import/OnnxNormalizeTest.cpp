@@ -103,5 +103,14 @@ TEST_F(OnnxNormalizeTest, LrnSumsOverNeighbouringChannels) {
   expect({1.0 / 5, 2.0 / 13, 3.0 / 9});
 }
 
+TEST_F(OnnxNormalizeTest, LrnMaySumOverAllChannels) {
+  auto *norm = node("LRN", {floats({1, 3, 1}, {1, 2, 3})});
+  addInt(norm, "size", 11);
+  addFloat(norm, "alpha", 11);
+  addFloat(norm, "beta", 1);
+  addFloat(norm, "bias", 0);
+  expect({1.0 / 14, 2.0 / 14, 3.0 / 14});
+}
+
 } // namespace
 } // namespace tenon
