@@ -239,15 +239,17 @@ Value sumOfNeighbours(NodeConverter &node, Value x, int64_t size) {
                     wide = dims;
   low[1] = node.size((size - 1) / 2);
   wide[1] = dims[1] + (size - 1);
-  if (!wide[1])
+  Type element = node.elementOf(x), type = graph::tensorOf(wide, element);
+  if (!type) {
+    (void)node.invalid("a padded size is negative or overflows");
     return nullptr;
-  Type element = node.elementOf(x);
+  }
   Value padded = node.emit<graph::PadOp>(
       {x, node.scalar(element, 0)},
       {node.dims("low", low),
        node.attr("mode", graph::PadModeAttr::get(node.context(),
                                                  graph::PadMode::Constant))},
-      graph::tensorOf(wide, element));
+      type);
   Value sum;
   for (int64_t i = 0; i < size; ++i) {
     Value each = node.slice(padded, 1, node.size(i), dims[1]);
@@ -286,6 +288,8 @@ LogicalResult convertLrn(NodeConverter &node) {
   if (node.dimsOf(x).size() < 2 || size < 1 || size > INT32_MAX)
     return node.invalid("it needs a channel axis and a positive size");
   Value wide = widen(node, x), squares = node.mul(wide, wide);
+  if (!squares)
+    return failure();
   Value near =
       size <= few
           ? node.mul(sumOfNeighbours(node, squares, size), alpha / double(size))

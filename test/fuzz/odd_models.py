@@ -135,6 +135,8 @@ def extents():
     one("244_lstm_hidden_0", "LSTM", ["x", "w", "r"],
         [raw([1, 0, 3], b"", name="w"), raw([1, 0, 0], b"", name="r")], 4,
         [info("x", (2, 1, 3))], hidden_size=0)
+    one("308_lrn_of_booleans", "LRN", ["x"], rank=3,
+        given=[info("x", (1, 3, 4), T.BOOL)], dtype=T.BOOL, size=5)
 
 
 def dims():
