@@ -261,7 +261,6 @@ std::optional<DirectConvView> smallConvViewOf(graph::ConvOp op,
   view.blockLines = view.lines().count;
   view.blocksOfLine = 1;
   view.isResident = false;
-  view.hasManyBlocks = false;
   view.cutsPanels = true;
   view.panelParts = panelPartsOf(view.panels, pixels / leastPixels);
   view.inputBytes =

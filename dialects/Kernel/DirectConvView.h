@@ -68,7 +68,6 @@ struct DirectConvView {
   int64_t allMaps() const { return groups * maps; }
   int64_t depth() const;
   int64_t panelsOfBlock() const { return cutsPanels ? allPanels() : 1; }
-  int64_t rowsOfBlock() const { return panelsOfBlock() * panelParts; }
   int64_t blocksOfLines() const;
   int64_t blocksOfImage() const;
 

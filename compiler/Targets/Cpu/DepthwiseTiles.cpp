@@ -9,6 +9,7 @@
 #include "compiler/Targets/Cpu/DepthwiseTiles.h"
 #include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/DepthwiseTile.h"
+#include "compiler/Targets/Cpu/EvenTiles.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/DepthwiseView.h"
@@ -26,7 +27,9 @@ constexpr int64_t width = kernel::depthwiseBlock;
 class DepthwiseTiles {
 public:
   DepthwiseTiles(Emitter &e, graph::ConvOp op, const DepthwiseView &view)
-      : e(e), op(op), view(view), lanes(e.level.vectorBits / 32) {
+      : e(e), op(op), view(view), lanes(e.level.vectorBits / 32),
+        tiles(view.pixels.count,
+              llvm::divideCeil(view.pixels.count, depthwisePixels(e.level))) {
     auto bufferOf = [&](Value operand) {
       auto argument = cast<BlockArgument>(kernel::operandOf(op, operand));
       return e.argumentBuffer(argument.getArgNumber());
@@ -52,11 +55,7 @@ public:
                    width),
           64);
     });
-    int64_t tiles =
-        llvm::divideCeil(view.pixels.count, depthwisePixels(e.level));
-    fewest = view.pixels.count / tiles;
-    larger = view.pixels.count % tiles;
-    addStrips(tiles);
+    addStrips();
   }
 
   /// Rows [begin, end): block after block of a band, of each some lines.
@@ -95,18 +94,11 @@ private:
     }
   };
 
-  int64_t pixelsBefore(int64_t tile) {
-    return tile * fewest + std::min(tile, larger);
-  }
-  Value pixelsBefore(Value tile) {
-    return e.add(e.mul(tile, e.number(fewest)), e.min(tile, e.number(larger)));
-  }
-
-  void addStrips(int64_t tiles) {
+  void addStrips() {
     const DirectConvAxis &axis = view.pixels;
-    for (int64_t tile = 0; tile < tiles; ++tile) {
-      int64_t first = pixelsBefore(tile),
-              count = pixelsBefore(tile + 1) - first;
+    for (int64_t tile = 0; tile < tiles.count; ++tile) {
+      int64_t first = tiles.before(tile),
+              count = tiles.before(tile + 1) - first;
       int64_t start = first * axis.stride - axis.low;
       int64_t reach =
           (count - 1) * axis.stride + (axis.taps - 1) * axis.dilation + 1;
@@ -125,7 +117,7 @@ private:
   void emitStrips(int64_t channels) {
     for (const Strip &strip : strips)
       e.loop(e.number(strip.first), e.number(strip.last), [&](Value tile) {
-        Value pixel = pixelsBefore(tile);
+        Value pixel = tiles.before(e, tile);
         e.loop(from, to,
                [&](Value line) { emitTile(strip, line, pixel, channels); });
       });
@@ -205,7 +197,8 @@ private:
   Emitter &e;
   graph::ConvOp op;
   DepthwiseView view;
-  int64_t lanes, fewest, larger; // The first tiles have a pixel more.
+  int64_t lanes;
+  EvenTiles tiles; // Of a line.
   SmallVector<Strip> strips;
   DepthwiseTile::Image kind = DepthwiseTile::F32;
   Value input, filter, sums, zero;

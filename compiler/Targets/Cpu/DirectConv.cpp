@@ -11,6 +11,7 @@
 #include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/ConvSlab.h"
 #include "compiler/Targets/Cpu/ConvTile.h"
+#include "compiler/Targets/Cpu/EvenTiles.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/PanelParts.h"
 #include "dialects/Kernel/Kernel.h"
@@ -28,7 +29,8 @@ public:
   DirectConv(Emitter &e, graph::ConvOp op, const DirectConvView &view)
       : e(e), op(op), view(view), width(view.layout.width),
         isRunOverTaps(view.groups == 1 && view.pixels().dilation == 1 &&
-                      view.pixelStride == view.channels) {
+                      view.pixelStride == view.channels),
+        tiles(tilesOf(e.level, view)) {
     auto bufferOf = [&](Value operand) {
       return e.argumentBuffer(cast<BlockArgument>(operand).getArgNumber());
     };
@@ -42,13 +44,6 @@ public:
                                     e.number(kernel::maxTilePixels * width),
                                     64);
     });
-    int64_t most = tilePixels(e.level, width);
-    // Pixels that lie pages apart share a set of the first level.
-    if (view.isInput && view.pixelStride % 1024 == 0)
-      most = std::min<int64_t>(most, e.level.cacheWays);
-    tilesOfLine = llvm::divideCeil(view.pixels().count, most);
-    fewest = view.pixels().count / tilesOfLine;
-    larger = view.pixels().count % tilesOfLine;
   }
 
   /// Rows [begin, end): block after block, of each all panels or some.
@@ -58,9 +53,13 @@ public:
   }
 
 private:
-  /// Pixels of the first `tile` tiles of a line.
-  Value pixelsBefore(Value tile) {
-    return e.add(e.mul(tile, e.number(fewest)), e.min(tile, e.number(larger)));
+  static EvenTiles tilesOf(const CpuLevel &level, const DirectConvView &view) {
+    int64_t most = tilePixels(level, view.layout.width);
+    // Pixels that lie pages apart share a set of the first level.
+    if (view.isInput && view.pixelStride % 1024 == 0)
+      most = std::min<int64_t>(most, level.cacheWays);
+    int64_t pixels = view.pixels().count;
+    return {pixels, int64_t(llvm::divideCeil(pixels, most))};
   }
 
   void emitBlock(Value number, const PanelParts &parts) {
@@ -71,9 +70,9 @@ private:
     sizes.push_back(e.number(view.blocksOfLine));
     Indices index = e.delinearise(number, sizes);
     Value segments = e.number(view.blocksOfLine), segment = index.back();
-    Value tiles = e.number(tilesOfLine);
-    firstTile = e.div(e.mul(segment, tiles), segments);
-    lastTile = e.div(e.mul(e.add(segment, e.number(1)), tiles), segments);
+    Value ofLine = e.number(tiles.count);
+    firstTile = e.div(e.mul(segment, ofLine), segments);
+    lastTile = e.div(e.mul(e.add(segment, e.number(1)), ofLine), segments);
     block.outer.assign(index.begin(), index.end() - 2);
     block.firstLine = e.mul(index[index.size() - 2], e.number(view.blockLines));
     block.lines = e.min(e.number(view.blockLines),
@@ -91,8 +90,8 @@ private:
       firstTile = e.add(beforeTile, some.from);
       lastTile = e.add(beforeTile, some.to);
     }
-    block.firstPixel = pixelsBefore(firstTile);
-    block.pixels = e.sub(pixelsBefore(lastTile), block.firstPixel);
+    block.firstPixel = tiles.before(e, firstTile);
+    block.pixels = e.sub(tiles.before(e, lastTile), block.firstPixel);
     if (!view.isInput)
       ConvSlab(e, view, input, slab).copy(block);
     auto takePart = [&](Value panel) {
@@ -146,20 +145,15 @@ private:
 
   void emitTiles(int64_t columns) {
     e.loop(lines.from, lines.to, [&](Value line) {
-      auto emitSome = [&](Value from, Value to, int64_t pixels) {
-        if (pixels > 0)
-          e.loop(from, to,
-                 [&](Value tile) { emitTile(line, tile, pixels, columns); });
-      };
-      Value border = e.number(larger);
-      if (larger > 0)
-        emitSome(tilesOfLines.from, e.min(tilesOfLines.to, border), fewest + 1);
-      emitSome(e.max(tilesOfLines.from, border), tilesOfLines.to, fewest);
+      tiles.forEach(e, tilesOfLines.from, tilesOfLines.to,
+                    [&](Value tile, int64_t pixels) {
+                      emitTile(line, tile, pixels, columns);
+                    });
     });
   }
 
   void emitTile(Value line, Value number, int64_t pixels, int64_t columns) {
-    Value first = pixelsBefore(number);
+    Value first = tiles.before(e, number);
     const DirectConvAxis &axis = view.pixels();
     ConvTile tile;
     tile.pixels = pixels;
@@ -214,16 +208,16 @@ private:
   /// block fetch the next panel; or where the filter stays in the cache, all of
   /// its panels' tiles the next block's pixels.
   int64_t fetchBytes() {
-    int64_t tiles =
-        std::max<int64_t>(tilesOfLine * view.blockLines / view.blocksOfLine, 1);
+    int64_t ofBlock =
+        std::max<int64_t>(tiles.count * view.blockLines / view.blocksOfLine, 1);
     if (fetchesPixels()) {
       int64_t pixels = view.pixels().count / view.blocksOfLine;
       return llvm::divideCeil(pixels * view.groups * 16,
-                              tiles * view.allPanels());
+                              ofBlock * view.allPanels());
     }
     if (view.hasManyBlocks && view.isResident)
       return 0;
-    return llvm::divideCeil(4 * width * 4, tiles);
+    return llvm::divideCeil(4 * width * 4, ofBlock);
   }
 
   /// Where a tile goes on fetching the next panel.
@@ -300,8 +294,8 @@ private:
   graph::ConvOp op;
   DirectConvView view;
   int64_t width;
-  bool isRunOverTaps;                  // What a line's taps read lies in a row.
-  int64_t tilesOfLine, fewest, larger; // The first tiles have a pixel more.
+  bool isRunOverTaps; // What a line's taps read lies in a row.
+  EvenTiles tiles;    // Of a line.
   Value input, filter, slab, sums;
   // Of the current block and panel.
   ConvBlock block;

@@ -13,6 +13,7 @@
 #include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/ConvSlab.h"
 #include "compiler/Targets/Cpu/ConvTile.h"
+#include "compiler/Targets/Cpu/EvenTiles.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/PanelParts.h"
 #include "compiler/Targets/Cpu/ReachedTaps.h"
@@ -36,7 +37,8 @@ public:
       : e(e), op(op), view(view), width(view.layout.width),
         pixels(view.lines().count * view.pixels().count),
         imageStride(view.isInput ? pixels * view.channels
-                                 : view.inputBytes / 4) {
+                                 : view.inputBytes / 4),
+        tiles(pixels, llvm::divideCeil(pixels, tilePixels(e.level, width))) {
     auto bufferOf = [&](Value operand) {
       return e.argumentBuffer(cast<BlockArgument>(operand).getArgNumber());
     };
@@ -50,7 +52,6 @@ public:
                                     e.number(view.blockImages * pixels * width),
                                     64);
     });
-    tiles = llvm::divideCeil(pixels, tilePixels(e.level, width));
     bool isLarge = view.depth() * width * 4 > maxPartBytes;
     leavesOut = mayLeaveOut();
     parts = isLarge || leavesOut ? view.lines().taps : 1;
@@ -67,7 +68,7 @@ public:
       if (!view.isInput)
         e.loop(e.number(0), images, [&](Value image) { copySlab(image); });
       e.loop(rows.beginPanel(), rows.endPanel(), [&](Value panel) {
-        some = rows.ofPanel(panel, e.number(tiles));
+        some = rows.ofPanel(panel, e.number(tiles.count));
         emitPanel(panel);
       });
     });
@@ -109,7 +110,7 @@ private:
     auto emitPart = [&](Value part, bool accumulates, int64_t lineTap) {
       Value b = element(filter, e.add(whole, e.mul(part, e.number(partSize))));
       e.loop(e.number(0), images, [&](Value image) {
-        for (int64_t tile = 0; tile < tiles; ++tile)
+        for (int64_t tile = 0; tile < tiles.count; ++tile)
           ifHas(tile, [&] {
             emitTile(image, part, b, {tile, lineTap, accumulates}, columns);
           });
@@ -122,20 +123,12 @@ private:
       e.loop(e.number(1), e.number(parts), [&](Value part) {
         emitPart(part, /*accumulates=*/true, /*lineTap=*/0);
       });
-    Value from = pixelsBefore(some.from), to = pixelsBefore(some.to);
+    Value from = tiles.before(e, some.from), to = tiles.before(e, some.to);
     e.loop(e.number(0), images, [&](Value image) {
       Value before = e.mul(image, e.number(pixels));
       e.loop(e.add(before, from), e.add(before, to),
              [&](Value pixel) { emitBehind(pixel, columns); });
     });
-  }
-
-  int64_t pixelsBefore(int64_t tile) {
-    return tile * (pixels / tiles) + std::min(tile, pixels % tiles);
-  }
-  Value pixelsBefore(Value tile) {
-    return e.add(e.mul(tile, e.number(pixels / tiles)),
-                 e.min(tile, e.number(pixels % tiles)));
   }
 
   /// What is done for a tile if the piece has it.
@@ -180,10 +173,10 @@ private:
                 int64_t columns) {
     const DirectConvAxis &lines = view.lines(), &axis = view.pixels();
     int64_t number = which.number;
-    int64_t first = pixelsBefore(number);
+    int64_t first = tiles.before(number);
     int64_t line = view.isInput ? 0 : view.slabPixels() * view.pixelStride;
     ConvTile tile;
-    tile.pixels = pixelsBefore(number + 1) - first;
+    tile.pixels = tiles.before(number + 1) - first;
     tile.width = width;
     tile.pixelStride = axis.slabStride() * view.pixelStride;
     tile.run = view.channels;
@@ -201,7 +194,7 @@ private:
     } else if (axis.taps > 1)
       tile.loops.push_back({axis.taps, tapStride});
     // All tiles of an image fetch the next part, or the next panel.
-    tile.fetch = llvm::divideCeil(4 * width * 4, tiles);
+    tile.fetch = llvm::divideCeil(4 * width * 4, tiles.count);
     int64_t before = number * (tile.run / 4 * tile.fetch);
     for (const TapLoop &loop : tile.loops)
       before *= loop.taps;
@@ -248,7 +241,8 @@ private:
   Emitter &e;
   graph::ConvOp op;
   DirectConvView view;
-  int64_t width, pixels, imageStride, tiles;
+  int64_t width, pixels, imageStride;
+  EvenTiles tiles; // Of an image.
   bool leavesOut;
   int64_t parts, partSize; // Of a panel, and their elements.
   Value input, filter, slab, sums;

@@ -12,6 +12,7 @@
 #include "compiler/Targets/Cpu/WinogradConv.h"
 #include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/ConvTile.h"
+#include "compiler/Targets/Cpu/EvenTiles.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/PanelParts.h"
 #include "compiler/Targets/Cpu/WinogradTransform.h"
@@ -34,11 +35,9 @@ public:
         lanes(e.level.vectorBits / 32),
         vector(VectorType::get({lanes}, e.b.getF32Type())),
         mostOfStrip(tilePixels(e.level, columns)),
-        stripsOfBlock(
-            std::max<int64_t>(llvm::divideCeil(view.blockTiles, mostOfStrip),
-                              view.hasAnySize() ? 1 : view.panelParts)),
-        fewest(view.blockTiles / stripsOfBlock),
-        larger(view.blockTiles % stripsOfBlock) {
+        known(view.blockTiles,
+              std::max<int64_t>(llvm::divideCeil(view.blockTiles, mostOfStrip),
+                                view.hasAnySize() ? 1 : view.panelParts)) {
     auto bufferOf = [&](Value operand) {
       return e.argumentBuffer(cast<BlockArgument>(operand).getArgNumber());
     };
@@ -87,15 +86,14 @@ private:
   /// less; of others, as many whole ones as hold its tiles.
   Value strips() {
     Value most = e.number(mostOfStrip);
-    return view.hasAnySize() ? e.ceilDiv(tiles, most) : e.number(stripsOfBlock);
+    return view.hasAnySize() ? e.ceilDiv(tiles, most) : e.number(known.count);
   }
 
   /// Where a strip begins.
   Value rowOf(Value strip) {
     if (view.hasAnySize())
       return e.mul(strip, e.number(mostOfStrip));
-    return e.add(e.mul(strip, e.number(fewest)),
-                 e.min(strip, e.number(larger)));
+    return known.before(e, strip);
   }
 
   void forEachTile(PanelParts::Range some,
@@ -193,20 +191,16 @@ private:
     Value a = element(patches, e.mul(position, e.number(view.patchesStride())));
     Value c =
         element(products, e.mul(position, e.number(view.productsStride())));
-    auto multiplySome = [&](Value from, Value to, int64_t pixels) {
-      e.loop(from, to, [&](Value number) {
-        Value row = rowOf(number);
-        multiplyStrip({element(a, e.mul(row, e.number(view.patchStride()))), b,
-                       element(c, e.mul(row, e.number(columns))), number},
-                      pixels);
-      });
+    auto multiplyOne = [&](Value number, int64_t pixels) {
+      Value row = rowOf(number);
+      multiplyStrip({element(a, e.mul(row, e.number(view.patchStride()))), b,
+                     element(c, e.mul(row, e.number(columns))), number},
+                    pixels);
     };
-    if (view.hasAnySize())
-      return multiplySome(some.from, some.to, mostOfStrip);
-    Value border = e.number(larger);
-    if (larger > 0)
-      multiplySome(some.from, e.min(some.to, border), fewest + 1);
-    multiplySome(e.max(some.from, border), some.to, fewest);
+    if (!view.hasAnySize())
+      return known.forEach(e, some.from, some.to, multiplyOne);
+    e.loop(some.from, some.to,
+           [&](Value number) { multiplyOne(number, mostOfStrip); });
   }
 
   /// Some patches: where they, the filter's slice and their products lie, and
@@ -223,7 +217,7 @@ private:
     tile.pixelStride = view.patchStride();
     tile.run = view.channels;
     // Together, all strips fetch the next slice.
-    tile.fetch = llvm::divideCeil(4 * columns * 4, stripsOfBlock);
+    tile.fetch = llvm::divideCeil(4 * columns * 4, known.count);
     Value ahead =
         e.add(e.number(4 * steps),
               e.mul(strip.number, e.number(tile.fetch * (view.channels / 4))));
@@ -296,8 +290,8 @@ private:
   WinogradMatrices matrices;
   int64_t lanes;
   VectorType vector;
-  int64_t mostOfStrip, stripsOfBlock; // Tiles, and strips where all are known:
-  int64_t fewest, larger;             // the first ones have a tile more.
+  int64_t mostOfStrip; // Tiles.
+  EvenTiles known;     // The strips of a block of known size.
   Value height, width, outHeight, outWidth;
   Value input, filter, patches, products, sums;
   // Of the current block.
