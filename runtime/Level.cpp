@@ -48,6 +48,11 @@ uint64_t tenon::runtime::machineFeatures() {
   if (!v3)
     return 0;
   uint64_t features = TENON_CPU_AVX2;
+  // Leaf 7.1 exists only where leaf 7.0 says so. AVX-VNNI, as it has it, which
+  // compilers call differently.
+  constexpr unsigned avxVnniBit = 1u << 4;
+  if (seven.eax >= 1 && has(sevenOne.eax, avxVnniBit))
+    features |= TENON_CPU_AVX_VNNI;
   bool v4 = (state & avx512State) == avx512State &&
             has(seven.ebx, bit_AVX512F | bit_AVX512BW | bit_AVX512CD |
                                bit_AVX512DQ | bit_AVX512VL);
@@ -60,7 +65,6 @@ uint64_t tenon::runtime::machineFeatures() {
   constexpr unsigned fp16Bit = 1u << 23;
   if (has(seven.edx, fp16Bit) && has(seven.ecx, bit_AVX512VBMI))
     features |= TENON_CPU_AVX512_FP16;
-  // Leaf 7.1 exists only where leaf 7.0 says so.
   // What looks up bytes is part of the level: all but its first CPUs have it.
   if (seven.eax >= 1 && has(sevenOne.eax, bit_AVX512BF16) &&
       has(seven.ecx, bit_AVX512VBMI))
@@ -114,5 +118,7 @@ const char *tenon::runtime::featureName(uint64_t features) {
     return "AMX";
   if (features & TENON_CPU_AVX512_FP16)
     return "AVX-512 FP16";
+  if (features & TENON_CPU_AVX_VNNI)
+    return "AVX-VNNI";
   return "a feature that this runtime does not know";
 }

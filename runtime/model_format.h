@@ -131,6 +131,7 @@ enum {
   TENON_CPU_AVX512_BF16 = 1 << 3, // and VBMI
   TENON_CPU_AMX = 1 << 4,         // TILE, BF16, INT8
   TENON_CPU_AVX512_FP16 = 1 << 5, // and VBMI
+  TENON_CPU_AVX_VNNI = 1 << 6,    // In registers of 256 bits.
 };
 
 typedef struct tenon_kernel_t {

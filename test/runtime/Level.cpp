@@ -52,6 +52,8 @@ TEST(Level, ItIsWhatTheCpuSays) {
             __builtin_cpu_supports("x86-64-v3") != 0);
   EXPECT_EQ(bool(features & TENON_CPU_AVX512),
             __builtin_cpu_supports("x86-64-v4") != 0);
+  EXPECT_EQ(bool(features & TENON_CPU_AVX_VNNI),
+            __builtin_cpu_supports("avxvnni") != 0);
   EXPECT_EQ(bool(features & TENON_CPU_AVX512_VNNI),
             __builtin_cpu_supports("avx512vnni") != 0);
   EXPECT_EQ(bool(features & TENON_CPU_AVX512_BF16),

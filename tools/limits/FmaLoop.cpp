@@ -92,6 +92,21 @@ __attribute__((target("avx512f,avx512vnni"))) double dotInt8() {
   return 8.0 * 16 * chains * iterations;
 }
 
+__attribute__((target("avx2,avxvnni"))) double dotInt8In256() {
+  constexpr int chains = 12;
+  __m256i sums[chains] = {};
+  __m256i x = _mm256_set1_epi32(0x01010101), y = x;
+  for (long i = 0; i < iterations; ++i) {
+    asm volatile("" : "+x"(x), "+x"(y));
+#pragma clang loop unroll(full)
+    for (int c = 0; c < chains; ++c)
+      sums[c] = _mm256_dpbusd_avx_epi32(sums[c], x, y);
+  }
+  for (__m256i &sum : sums)
+    asm volatile("" : : "x"(sum));
+  return 8.0 * 8 * chains * iterations;
+}
+
 /// Six chains, as many as strips have (see AmxStrip.cpp); INT8 has twice the
 /// operations in the same time.
 __attribute__((target("amx-tile,amx-bf16,amx-int8"))) double
@@ -177,7 +192,9 @@ double f16LoopSpeed(int threads) {
 double int8LoopSpeed(int threads) {
   if (hasAmx())
     return speedOf(dotMatricesInt8, threads);
-  return __builtin_cpu_supports("avx512vnni") ? speedOf(dotInt8, threads) : 0;
+  if (__builtin_cpu_supports("avx512vnni"))
+    return speedOf(dotInt8, threads);
+  return __builtin_cpu_supports("avxvnni") ? speedOf(dotInt8In256, threads) : 0;
 }
 
 } // namespace tenon::limits

@@ -147,9 +147,9 @@ void addCompile(CLI::App &app, Command &chosen) {
       ->check(CLI::Range(80, 999));
   command->add_option("--cpu", options->cpu,
                       "CPU levels: x86-64-v3,x86-64-v4 (the default; where "
-                      "8-bit numbers are multiplied also x86-64-v4-vnni, for "
-                      "bf16 also x86-64-v4-bf16, for both x86-64-v4-amx), or "
-                      "native");
+                      "8-bit numbers are multiplied also x86-64-v3-vnni and "
+                      "x86-64-v4-vnni, for bf16 also x86-64-v4-bf16, for both "
+                      "x86-64-v4-amx), or native");
   addPrecision(command, options->precision,
                "read without --precision, written with it",
                /*canChoose=*/true);

@@ -102,7 +102,7 @@ FailureOr<Work> emitLevel(ModuleOp module, const CpuLevel &level) {
     if (level.pairDots == PairDots::Native)
       features += ",+avx512bf16";
     if (level.quadDots)
-      features += ",+avx512vnni";
+      features += level.vectorBits >= 512 ? ",+avx512vnni" : ",+avxvnni";
     if (level.byteTables)
       features += ",+avx512vbmi";
     if (level.f16Fma == F16Fma::Native)

@@ -14,6 +14,8 @@ namespace {
 
 constexpr CpuLevel levels[] = {
     {"x86-64-v3", "x86-64-v3", TENON_CPU_AVX2, 256},
+    {"x86-64-v3-vnni", "x86-64-v3", TENON_CPU_AVX2 | TENON_CPU_AVX_VNNI, 256,
+     PairDots::None, /*quadDots=*/true},
     {"x86-64-v4", "x86-64-v4", TENON_CPU_AVX2 | TENON_CPU_AVX512, 512},
     {"x86-64-v4-vnni", "x86-64-v4",
      TENON_CPU_AVX2 | TENON_CPU_AVX512 | TENON_CPU_AVX512_VNNI, 512,
@@ -54,6 +56,8 @@ uint64_t hostFeatures() {
   uint64_t features = 0;
   if (have({"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe"}))
     features |= TENON_CPU_AVX2;
+  if (have({"avxvnni"}))
+    features |= TENON_CPU_AVX_VNNI;
   if (have({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}))
     features |= TENON_CPU_AVX512;
   if (have({"avx512vnni"}))

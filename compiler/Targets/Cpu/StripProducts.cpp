@@ -118,7 +118,8 @@ SmallVector<Value> StripProducts::widened(ArrayRef<Value> sums) {
 /// Four products of ui8 by i8 to each sum.
 Value StripProducts::addQuads(Value x, Value y, Value sum) {
   auto quads = VectorType::get({4 * vector.getNumElements()}, b.getI8Type());
-  return callIntrinsic("llvm.x86.avx512.vpdpbusd.512",
+  return callIntrinsic(level.vectorBits >= 512 ? "llvm.x86.avx512.vpdpbusd.512"
+                                               : "llvm.x86.avx512.vpdpbusd.256",
                        {sum, bitcast(quads, x), bitcast(quads, y)});
 }
 

@@ -187,9 +187,9 @@ TEST_P(ByteTable, BehindAProduct) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, ByteTable,
-                         testing::Values("x86-64-v3", "x86-64-v4",
-                                         "x86-64-v4-vnni", "x86-64-v4-bf16",
-                                         "x86-64-v4-amx"),
+                         testing::Values("x86-64-v3", "x86-64-v3-vnni",
+                                         "x86-64-v4", "x86-64-v4-vnni",
+                                         "x86-64-v4-bf16", "x86-64-v4-amx"),
                          nameOfLevel);
 
 } // namespace

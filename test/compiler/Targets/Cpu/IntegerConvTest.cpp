@@ -355,9 +355,10 @@ TEST_P(IntegerConv, ReadsLinesByLargeFilters) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, IntegerConv,
-                         testing::Values("x86-64-v3", "x86-64-v4",
-                                         "x86-64-v4-vnni", "x86-64-v4-bf16",
-                                         "x86-64-v4-amx", expandedAmx),
+                         testing::Values("x86-64-v3", "x86-64-v3-vnni",
+                                         "x86-64-v4", "x86-64-v4-vnni",
+                                         "x86-64-v4-bf16", "x86-64-v4-amx",
+                                         expandedAmx),
                          nameOfLevel);
 
 } // namespace

@@ -20,7 +20,7 @@ import tempfile
 import numpy as np
 import onnx
 
-LANES = {"x86-64-v3": 8, "x86-64-v4": 16, "x86-64-v4-vnni": 16, "x86-64-v4-bf16": 16,
+LANES = {"x86-64-v3": 8, "x86-64-v3-vnni": 8, "x86-64-v4": 16, "x86-64-v4-vnni": 16, "x86-64-v4-bf16": 16,
          "x86-64-v4-fp16": 16, "x86-64-v4-fp16,x86-64-v4-bf16": 16, "x86-64-v4-amx": 16}
 TILE = re.compile(r"(matmul|amx|conv|depthwise|attention)_(tile|few|stream|scores|values)\D*?[._]?"
                   r"(?:x86-64-v\d_)?(\d+)x(\d+)(?!\d*x)")
@@ -52,6 +52,7 @@ EXPECTED = {
         "x86-64-v4-fp16": ["matmul_tile_8x48_f16_pairs"], # Added up in f16
     },
     ("bert_int8dynamic", "fp32"): {  # PackedMatmulInt8
+        "x86-64-v3-vnni": ["matmul_tile_6x16_quads", "matmul_stream_6x16_quads"],
         "x86-64-v4-vnni": ["matmul_tile_8x48_quads", "matmul_stream_8x48_quads"],
         "x86-64-v4-amx": ["amx_tile_2x3_quads", "amx_stream_2x3_quads"],
     },
@@ -113,7 +114,7 @@ def functions(listing):
         if start := re.match(r"[0-9a-f]+ <(.+)>:", line):
             code = found.setdefault(start[1], [])
         elif code is not None and (
-            parts := re.match(r" *([0-9a-f]+):\s+(\S+)\s*(.*?)(?:\s*[#<].*)?$", line)
+            parts := re.match(r" *([0-9a-f]+):\s+(?:\{vex\}\s)?(\S+)\s*(.*?)(?:\s*[#<].*)?$", line)
         ):
             code.append(Instruction(int(parts[1], 16), parts[2], parts[3]))
     return found
