@@ -25,16 +25,17 @@ constexpr int64_t unrolledBytes = 4;
 } // namespace
 
 QuantizedReader::QuantizedReader(MLIRContext *context, const QuantizedRhs &rhs,
-                                 const CpuLevel &level)
-    : isSigned(rhs.isSigned()), bits(rhs.bits),
-      block(rhs.blocks == 1 ? 0 : rhs.block), zeroPoint(rhs.zeroPoint),
-      hasZeros(rhs.zeros), lanes(level.lanes(4)), vectors(lanes == 16 ? 3 : 2),
+                                 const CpuLevel &level, bool isAlone)
+    : block(rhs.blocks == 1 ? 0 : rhs.block), zeroPoint(rhs.zeroPoint),
+      hasZeros(rhs.zeros), isSigned(rhs.isSigned()), bits(rhs.bits),
+      lanes(level.lanes(4)),
+      vectors(lanes == 16 || isAlone ? panelColumns / lanes : 2),
       columns(lanes * vectors), b(UnknownLoc::get(context), context),
       pointer(LLVM::LLVMPointerType::get(context)), i64(b.getI64Type()),
       f32(b.getF32Type()), i32(b.getI32Type()),
       vector(VectorType::get({lanes}, f32)),
-      unit(bits == 4 ? stepsOfWord : unrolledBytes),
       words(VectorType::get({lanes}, i32)),
+      unit(bits == 4 ? stepsOfWord : unrolledBytes),
       scaleType(graph::getElementType(rhs.scales)) {
   hasTable = bits == 4 && lanes == 16;
   hasOffset = hasZeros || (zeroPoint != 0 && !hasTable);
@@ -60,9 +61,9 @@ Value QuantizedReader::div(Value x, int64_t y) {
 Value QuantizedReader::splat(float value) {
   return arith::ConstantOp::create(b, SplatElementsAttr::get(vector, value));
 }
-Value QuantizedReader::word(int32_t value) {
+Value QuantizedReader::word(uint32_t value) {
   return arith::ConstantOp::create(
-      b, DenseElementsAttr::get(words, ArrayRef<int32_t>{value}));
+      b, DenseElementsAttr::get(words, ArrayRef<uint32_t>{value}));
 }
 
 //===--- Memory ---===//
@@ -138,13 +139,9 @@ QuantizedReader::forEachBlock(Value depth, ValueRange carried, OnBlock body) {
 
 QuantizedReader::Values
 QuantizedReader::forEachStep(const Block &of, ValueRange carried, OnStep body) {
-  Value units = of.known ? number(of.known / unit) : div(of.count, unit);
-  SmallVector<Value> sums =
-      loop(number(0), units, carried, [&](Value i, ValueRange in) {
-        Value k = add(of.first, mul(i, number(unit)));
-        Value line = lineAt(k);
-        for (int64_t at = 0; at < lineBytes(); at += cacheLine)
-          prefetch(line, streamAhead + at);
+  return forEachUnit(
+      of, carried,
+      [&](Value k, Value line, ValueRange in) {
         SmallVector<Value> carry(in), read;
         for (int64_t j = 0; j < unit; ++j) {
           if (j == 0 && bits == 4)
@@ -153,6 +150,22 @@ QuantizedReader::forEachStep(const Block &of, ValueRange carried, OnStep body) {
           carry = body(add(k, number(j)), numbersAt(line, read, j), carry);
         }
         return carry;
+      },
+      body);
+}
+
+QuantizedReader::Values QuantizedReader::forEachUnit(const Block &of,
+                                                     ValueRange carried,
+                                                     OnUnit onUnit,
+                                                     OnStep onStep) {
+  Value units = of.known ? number(of.known / unit) : div(of.count, unit);
+  SmallVector<Value> sums =
+      loop(number(0), units, carried, [&](Value i, ValueRange in) {
+        Value k = add(of.first, mul(i, number(unit)));
+        Value line = lineAt(k);
+        for (int64_t at = 0; at < lineBytes(); at += cacheLine)
+          prefetch(line, streamAhead + at);
+        return onUnit(k, line, in);
       });
   if (of.known)
     return sums;
@@ -160,7 +173,7 @@ QuantizedReader::forEachStep(const Block &of, ValueRange carried, OnStep body) {
   return loop(first, of.count, sums, [&](Value i, ValueRange in) {
     Value k = add(of.first, i);
     SmallVector<Value> carry(in);
-    return body(k, numberAt(add(of.first, first), sub(i, first)), carry);
+    return onStep(k, numberAt(add(of.first, first), sub(i, first)), carry);
   });
 }
 
@@ -224,7 +237,7 @@ Value QuantizedReader::fromWord(Value value, int64_t j) {
                ValueRange{table, low})
         .getResult(0);
   }
-  int32_t above = int32_t(28 - 4 * j);
+  uint32_t above = uint32_t(28 - 4 * j);
   Value high =
       above == 0 ? value : arith::ShLIOp::create(b, value, word(above));
   Value low = isSigned ? arith::ShRSIOp::create(b, high, word(28)).getResult()

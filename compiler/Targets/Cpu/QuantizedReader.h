@@ -19,8 +19,9 @@ namespace tenon::cpu {
 /// shifted into place and converted.
 class QuantizedReader {
 public:
+  /// `isAlone`: of one row, which has registers for all columns of a panel.
   QuantizedReader(mlir::MLIRContext *context, const kernel::QuantizedRhs &rhs,
-                  const CpuLevel &level);
+                  const CpuLevel &level, bool isAlone);
 
   int64_t getColumns() const { return columns; }
 
@@ -51,6 +52,12 @@ protected:
   /// Steps of a block, `unit` at a time, then one by one.
   Values forEachStep(const Block &of, mlir::ValueRange carried, OnStep body);
 
+  using OnUnit =
+      llvm::function_ref<Values(Value k, Value line, mlir::ValueRange carried)>;
+  /// The same where `unit` steps from k on are one, whose line it is.
+  Values forEachUnit(const Block &of, mlir::ValueRange carried, OnUnit onUnit,
+                     OnStep onStep);
+
   Sides sidesOf(Value index);
   /// Vector v of numbers as what they stand for.
   Value scaled(Value numbers, const Sides &sides, int64_t v);
@@ -58,6 +65,7 @@ protected:
   Value number(int64_t value);
   Value mul(Value x, Value y);
   Value splat(float value);
+  Value word(uint32_t value);
   Value at(Value base, mlir::Type type, mlir::LLVM::GEPArg offset);
   Value load(mlir::Type element, Value base, int64_t offset);
   void storeVector(Value value, Value base, int64_t offset);
@@ -66,7 +74,6 @@ private:
   Value add(Value x, Value y);
   Value sub(Value x, Value y);
   Value div(Value x, int64_t y);
-  Value word(int32_t value);
   Value byte(Value base, mlir::LLVM::GEPArg offset);
   void prefetch(Value base, int64_t offset);
   using Carry = llvm::function_ref<Values(Value, mlir::ValueRange)>;
@@ -80,22 +87,21 @@ private:
   Value fromWord(Value value, int64_t j);
   Value widened(Value value);
 
-  bool isSigned;
-  int64_t bits, block, zeroPoint; // Block: 0 where there is one.
-  bool hasZeros;                  // For each block and column.
+  int64_t block, zeroPoint; // Block: 0 where there is one.
+  bool hasZeros;            // For each block and column.
 
 protected:
+  bool isSigned;
+  int64_t bits;
   int64_t lanes, vectors, columns;
   mlir::ImplicitLocOpBuilder b;
   mlir::Type pointer, i64, f32, i32;
-  mlir::VectorType vector;
-  bool hasOffset; // What no table takes in must come off.
+  mlir::VectorType vector, words;
+  bool hasTable, hasOffset; // What no table takes in must come off.
 
 private:
   int64_t unit; // Steps of an iteration.
-  mlir::VectorType words;
   mlir::Type scaleType;
-  bool hasTable;
   // Of the function.
   Value numbers, scales, zeros, table;
 };

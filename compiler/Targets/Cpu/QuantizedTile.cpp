@@ -5,7 +5,9 @@
 // and scales that sum: two instructions for a vector of numbers besides the
 // multiply-adds. Its zero points come off by the sum of the rows' elements. A
 // higher one has no registers for two kinds of sums, and scales the numbers,
-// which its rows share.
+// which its rows share. With vectors of 8 elements one row alone is such a
+// tile; it has all columns of a panel, since sums of fewer would wait for each
+// other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +34,10 @@ constexpr int64_t mostUnscaled(int64_t lanes) { return lanes == 16 ? 2 : 1; }
 
 class TileWriter : public QuantizedReader {
 public:
-  TileWriter(ModuleOp module, const QuantizedRhs &rhs, const CpuLevel &level)
-      : QuantizedReader(module.getContext(), rhs, level), module(module) {}
+  TileWriter(ModuleOp module, const QuantizedRhs &rhs, const CpuLevel &level,
+             bool isAlone = false)
+      : QuantizedReader(module.getContext(), rhs, level, isAlone),
+        module(module), staysInPlace(isAlone && bits == 4 && !hasTable) {}
 
   /// tile(a, aStride, numbers, depth, scales, zeros, c, cStride, out,
   /// outStride, accumulate), of `columns` columns.
@@ -51,10 +55,13 @@ public:
     };
     begin(argument(2), argument(4), argument(5));
     rows = rowsOf(0);
+    if (staysInPlace)
+      factors = LLVM::AllocaOp::create(b, pointer, f32, number(lanes), 32);
     SmallVector<Value> sums(height * vectors, splat(0.0f));
     sums = forEachBlock(argument(3), sums, [&](const Block &at, ValueRange in) {
-      return height <= mostUnscaled(lanes) ? addUnscaled(at, in)
-                                           : addScaled(at, in);
+      return staysInPlace                    ? addInPlace(at, in)
+             : height <= mostUnscaled(lanes) ? addUnscaled(at, in)
+                                             : addScaled(at, in);
     });
     store(rowsOf(8), rowsOf(6), argument(10), sums);
     LLVM::ReturnOp::create(b, ValueRange());
@@ -83,10 +90,11 @@ public:
   }
 
 private:
-  Value factor(size_t row, Value k) {
-    Value scalar = LLVM::LoadOp::create(b, f32, at(rows[row], f32, k));
+  Value broadcast(Value place) {
+    Value scalar = LLVM::LoadOp::create(b, f32, place);
     return vector::BroadcastOp::create(b, vector, scalar);
   }
+  Value factor(size_t row, Value k) { return broadcast(at(rows[row], f32, k)); }
 
   /// Adds a block whose numbers are scaled one by one.
   SmallVector<Value> addScaled(const Block &of, ValueRange before) {
@@ -142,6 +150,83 @@ private:
     return result;
   }
 
+  /// The same of one row, whose numbers stay where they are in their words:
+  /// number j is 16^j times as large, and what it meets as much smaller. That
+  /// spares shifts, which share their units with multiply-adds. The last number
+  /// has a sign, the others have none: turning their first bits over adds 8 to
+  /// those that should have one, and takes 8 off where that should not.
+  SmallVector<Value> addInPlace(const Block &of, ValueRange before) {
+    Value turned = word(isSigned ? 0x08888888u : 0x80000000u);
+    SmallVector<float> shares, lifts;
+    for (int64_t j = 0; j < stepsOfWord; ++j) {
+      bool hasSign = j + 1 == stepsOfWord;
+      shares.push_back(1.0f / float(int64_t(1) << 4 * j));
+      lifts.push_back(isSigned == hasSign ? 0 : isSigned ? -8 : 8);
+    }
+    // Behind the sums: what is to be added to each, the row's elements, both in
+    // parts, and those elements that come one by one.
+    size_t lift = vectors, elements = lift + 1, single = elements + 1;
+    SmallVector<Value> sums = forEachUnit(
+        of, SmallVector<Value>(single + 1, splat(0.0f)),
+        [&](Value k, Value line, ValueRange carried) {
+          SmallVector<Value> sums(carried), read;
+          Value row = load(f32, at(rows[0], f32, k), 0);
+          sums[lift] = LLVM::FMAOp::create(b, row, vectorOf(lifts), sums[lift]);
+          if (hasOffset)
+            sums[elements] = arith::AddFOp::create(b, sums[elements], row);
+          storeVector(arith::MulFOp::create(b, row, vectorOf(shares)), factors,
+                      0);
+          for (int64_t v = 0; v < vectors; ++v)
+            read.push_back(
+                arith::XOrIOp::create(b, load(i32, line, v * lanes), turned));
+          for (int64_t j = 0; j < stepsOfWord; ++j) {
+            Value x = broadcast(at(factors, f32, int32_t(j)));
+            Value mask = word(0xfu << 4 * j);
+            for (int64_t v = 0; v < vectors; ++v) {
+              Value number = arith::SIToFPOp::create(
+                  b, vector, arith::AndIOp::create(b, read[v], mask));
+              sums[v] = LLVM::FMAOp::create(b, x, number, sums[v]);
+            }
+          }
+          return sums;
+        },
+        [&](Value k, ArrayRef<Value> numbers, ValueRange carried) {
+          SmallVector<Value> sums(carried);
+          addProducts(k, numbers, sums);
+          sums[single] = arith::AddFOp::create(b, sums[single], factor(0, k));
+          return sums;
+        });
+    Sides sides = sidesOf(of.index);
+    Value lifted = inEachLane(sums[lift]), all;
+    if (hasOffset)
+      all = arith::AddFOp::create(b, inEachLane(sums[elements]), sums[single]);
+    SmallVector<Value> result;
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value sum = arith::AddFOp::create(b, sums[v], lifted);
+      if (hasOffset)
+        sum = LLVM::FMAOp::create(b, arith::NegFOp::create(b, sides.zeros[v]),
+                                  all, sum);
+      result.push_back(LLVM::FMAOp::create(b, sum, sides.scales[v], before[v]));
+    }
+    return result;
+  }
+
+  Value vectorOf(ArrayRef<float> values) {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, values));
+  }
+
+  /// The sum of all elements of a vector, in each.
+  Value inEachLane(Value value) {
+    for (int64_t step = lanes / 2; step > 0; step /= 2) {
+      SmallVector<int64_t> turned;
+      for (int64_t i = 0; i < lanes; ++i)
+        turned.push_back((i + step) % lanes);
+      value = arith::AddFOp::create(
+          b, value, vector::ShuffleOp::create(b, value, value, turned));
+    }
+    return value;
+  }
+
   void store(ArrayRef<Value> out, ArrayRef<Value> c, Value accumulate,
              ValueRange sums) {
     auto choice = scf::IfOp::create(b, sums.getTypes(), accumulate,
@@ -162,7 +247,9 @@ private:
   }
 
   ModuleOp module;
+  bool staysInPlace;
   SmallVector<Value> rows;
+  Value factors; // Where numbers stay in place: what those of a word meet.
 };
 
 /// What a function's name says about the weight.
@@ -220,9 +307,9 @@ void callQuantizedTile(Emitter &e, const QuantizedRhs &rhs,
                        const QuantizedPanel &panel,
                        const QuantizedProduct &product) {
   std::string form = formOf(rhs, e.level);
-  TileWriter writer(e.module, rhs, e.level);
   for (int64_t height = 1; height <= quantizedTileRows(e.level); ++height) {
     std::string name = ("quantized_tile_" + Twine(height) + "_" + form).str();
+    TileWriter writer(e.module, rhs, e.level, /*isAlone=*/height == 1);
     auto function = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     if (!function)
       function = writer.writeTile(name, height);

@@ -64,7 +64,7 @@ class StripWriter : TileBuilder {
 public:
   StripWriter(ModuleOp module, const CpuLevel &level, StripKind kind,
               bool interleaved, const TileShape &shape, StringRef suffix)
-      : TileBuilder(module), suffix(suffix), kind(kind),
+      : TileBuilder(module), level(level), suffix(suffix), kind(kind),
         interleaved(interleaved), shape(shape),
         each(kind == StripKind::Quads ? Type(b.getI32Type()) : b.getF32Type()),
         ofRhs(isF16() ? Type(b.getF16Type()) : each),
@@ -87,6 +87,11 @@ public:
       tiles[Own].push_back(hasStreams ? tileOf(height, Own)
                                       : tiles[Next].back());
     }
+    if (hasStreams && shape.steps > 1)
+      wholeRow =
+          StripWriter(module, level, kind, interleaved,
+                      {1, shape.vectors * shape.steps, shape.lanes, 1}, suffix)
+              .tileOf(1, Own);
     SmallVector<Type> types = {pointer, i64, pointer, i64,     pointer,
                                i64,     i64, i1(),    pointer, pointer,
                                i64,     i64, i64,     i64};
@@ -188,6 +193,10 @@ private:
       for (int64_t v = 0; v < shape.vectors; ++v)
         columns.push_back(
             loadColumns(line, u * kernel::panelColumns + v * shape.lanes));
+      if (isWidened() && rows.size() == 1 && !kept) {
+        addWidened(factorAt(0, 2 * u), factorAt(0, 2 * u + 1), columns, sums);
+        continue;
+      }
       if (!isWidened()) {
         addProducts(
             rows.size(), [&](size_t i) { return factorAt(i, u); }, columns,
@@ -226,14 +235,29 @@ private:
     }
   }
 
+  Value factorFrom(Value place) {
+    // Rows of quads begin anywhere.
+    Value scalar =
+        LLVM::LoadOp::create(b, each, place, kind == StripKind::Quads ? 1 : 4);
+    return vector::BroadcastOp::create(b, vector, scalar);
+  }
+
+  /// Adds a row's two factors times a row of pairs, vector by vector: both
+  /// halves of all would be more than the registers.
+  void addWidened(Value low, Value high, ArrayRef<Value> columns,
+                  MutableArrayRef<Value> sums) {
+    Value factors[] = {factorFrom(low), factorFrom(high)};
+    for (int64_t v = 0; v < shape.vectors; ++v)
+      for (int64_t half = 0; half < 2; ++half)
+        sums[v] = products.add(factors[half],
+                               products.halfOf({columns[v]}, half)[0], sums[v]);
+  }
+
   /// Adds each row's factor times a row of B.
   void addProducts(size_t height, function_ref<Value(size_t)> factorAt,
                    ArrayRef<Value> columns, MutableArrayRef<Value> sums) {
     for (size_t i = 0; i < height; ++i) {
-      // Rows of quads begin anywhere.
-      Value scalar = LLVM::LoadOp::create(b, each, factorAt(i),
-                                          kind == StripKind::Quads ? 1 : 4);
-      Value factor = vector::BroadcastOp::create(b, vector, scalar);
+      Value factor = factorFrom(factorAt(i));
       for (int64_t v = 0; v < shape.vectors; ++v) {
         Value &sum = sums[i * shape.vectors + v];
         sum = products.add(factor, columns[v], sum);
@@ -367,6 +391,24 @@ private:
   }
 
   void writeStripTile(LLVM::LLVMFuncOp function) {
+    if (!wholeRow)
+      return writeSteps(function);
+    auto argument = [&](int i) { return function.getArgument(i); };
+    Value isAlone = arith::AndIOp::create(b, isAtMost(argument(12), 1),
+                                          isAtMost(argument(6), 1));
+    auto choice = scf::IfOp::create(b, isAlone, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    LLVM::CallOp::create(b, wholeRow,
+                         ValueRange{argument(0), argument(1), argument(2),
+                                    argument(3), argument(4), argument(5),
+                                    argument(9), argument(10), argument(7),
+                                    argument(8), number(0)});
+    b.setInsertionPointToStart(choice.elseBlock());
+    writeSteps(function);
+  }
+
+  void writeSteps(LLVM::LLVMFuncOp function) {
     auto argument = [&](int i) { return function.getArgument(i); };
     Value depth = argument(3), index = argument(11), count = argument(12);
     // The next panel, spread over all tiles; what a tile cannot take in
@@ -399,6 +441,7 @@ private:
     }
   }
 
+  const CpuLevel &level;
   std::string suffix; // Of the functions' names.
   StripKind kind;
   bool interleaved;
@@ -408,6 +451,10 @@ private:
   VectorType vector;
   StripProducts products;
   SmallVector<LLVM::LLVMFuncOp> tiles[Fetches]; // By height - 1.
+  /// Of one row that has a panel to itself, where other tiles are narrower than
+  /// that: it reads it as one stream, with enough sums to hide how long
+  /// additions take.
+  LLVM::LLVMFuncOp wholeRow;
 };
 
 } // namespace
