@@ -16,7 +16,9 @@ case and peer, and these columns (others are ignored):
     model      its folder's name
     case       the sizes of its symbols, "batch=1,seq=128"; may be empty
     peer       ort, ov: ONNX Runtime and OpenVINO in f32; ov-bf16: OpenVINO in
-               bf16; tenon, tenon-bf16, tenon-fp16, with which none is compared
+               bf16; ort-int8, ort-int4: ONNX Runtime's dynamic int8 and
+               MatMulNBits; tenon, tenon-bf16, tenon-int8, tenon-int4-weights,
+               and tenon-fp16, with which none is compared
     median_ms  of its runs; nan when it failed
     error      largest difference from recorded outputs, relative to their
                largest magnitude; may be empty
@@ -34,12 +36,18 @@ import sys
 import tempfile
 
 NAMES = {"ort": "ONNX Runtime", "ov": "OpenVINO", "ov-bf16": "OpenVINO",
-         "tenon": "Tenon", "tenon-bf16": "Tenon", "tenon-fp16": "Tenon"}
+         "ort-int8": "ONNX Runtime", "ort-int4": "ONNX Runtime",
+         **dict.fromkeys(("tenon", "tenon-bf16", "tenon-fp16", "tenon-int8",
+                          "tenon-int4-weights"), "Tenon")}
 PRECISIONS = {  # Tenon's peer of each, and those it is compared with.
     "f32": ("tenon", ["ort", "ov"]),
     "bf16": ("tenon-bf16", ["ov-bf16"]),
     "fp16": ("tenon-fp16", []),
+    "int8": ("tenon-int8", ["ort-int8"]),
+    "int4-weights": ("tenon-int4-weights", ["ort-int4"]),
 }
+# Where each side rounds in its own way, their errors stand beside the other's.
+ROUNDED = ("int8", "int4-weights")
 
 
 def number(text):
@@ -95,6 +103,10 @@ def table(lines):
         yield "| " + " | ".join(line) + " |"
 
 
+def error_text(error):
+    return "-" if error is None else f"{error:.1e}" if error else "0"
+
+
 def comparison(run, precision, profiles):
     """A table, and the ratios in it; none when Tenon did not run so."""
     tenon, others = PRECISIONS[precision]
@@ -105,7 +117,8 @@ def comparison(run, precision, profiles):
     lines = [["model", "case", "GF", *(NAMES[peer] for peer in others),
               *("Tenon, f32" for _ in beside), "Tenon",
               *(["best peer / Tenon"] if others else []),
-              *("f32 / " + precision for _ in beside), "roofline", "error"]]
+              *("f32 / " + precision for _ in beside), "roofline", "error",
+              *(f"{NAMES[peer]}'s error" for peer in others if precision in ROUNDED)]]
     ratios = []
     for (model, case), peers in run.items():
         if tenon not in peers:
@@ -124,8 +137,9 @@ def comparison(run, precision, profiles):
             model, case.replace(",", ", "), f"{flops / 1e9:.3g}" if flops else "-",
             *map(milliseconds, times + before), milliseconds(time),
             *([f"{ratio:.2f}" if ratio else "-"] if others else []), *gains,
-            roofline(profile),
-            "-" if error is None else f"{error:.1e}" if error else "0"])
+            roofline(profile), error_text(error),
+            *(error_text(peers.get(peer, (None, None))[1])
+              for peer in others if precision in ROUNDED)])
     return lines if len(lines) > 1 else None, ratios
 
 

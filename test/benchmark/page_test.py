@@ -19,6 +19,8 @@ vit,"batch=1,seq=8",tenon,200.0,199,1.25e-06,0.1,
 vit,"batch=1,seq=8",ov-bf16,60.0,59,1e-03,0.1,
 vit,"batch=1,seq=8",tenon-bf16,50.0,49,2e-03,0.1,
 vit,"batch=1,seq=8",tenon-fp16,40.0,39,1e-03,0.1,
+vit,"batch=1,seq=8",ort-int8,30.0,29,2e-01,0.1,
+vit,"batch=1,seq=8",tenon-int8,20.0,19,1e-02,0.1,
 """
 PRODUCTS = {"benchmarks": [
     {"name": "8x9x7/threads:1/min_time:1.500/manual_time", "percent": 81.2},
@@ -35,6 +37,8 @@ EXPECTED = [
     "| vit | batch=1, seq=8 | - | 60.0 | 200.0 | 50.0 | 1.20 | 4.00 | - | 2.0e-03 |",
     "## Whole models, fp16",
     "| vit | batch=1, seq=8 | - | 200.0 | 40.0 | 5.00 | - | 1.0e-03 |",
+    "## Whole models, int8",
+    "| vit | batch=1, seq=8 | - | 30.0 | 200.0 | 20.0 | 1.50 | 10.00 | - | 1.0e-02 | 2.0e-01 |",
     "| 8 x 9 x 7 | 81 | - | - | - |",
     "| 8 x 9 x 7, bias and GELU | - | - | 90 | 98 |",
 ]

@@ -25,12 +25,11 @@ constexpr int64_t unrolledBytes = 4;
 } // namespace
 
 QuantizedReader::QuantizedReader(MLIRContext *context, const QuantizedRhs &rhs,
-                                 const CpuLevel &level, bool isAlone)
+                                 const CpuLevel &level, int64_t vectors)
     : block(rhs.blocks == 1 ? 0 : rhs.block), zeroPoint(rhs.zeroPoint),
       hasZeros(rhs.zeros), isSigned(rhs.isSigned()), bits(rhs.bits),
-      lanes(level.lanes(4)),
-      vectors(lanes == 16 || isAlone ? panelColumns / lanes : 2),
-      columns(lanes * vectors), b(UnknownLoc::get(context), context),
+      lanes(level.lanes(4)), vectors(vectors), columns(lanes * vectors),
+      b(UnknownLoc::get(context), context),
       pointer(LLVM::LLVMPointerType::get(context)), i64(b.getI64Type()),
       f32(b.getF32Type()), i32(b.getI32Type()),
       vector(VectorType::get({lanes}, f32)),

@@ -19,9 +19,9 @@ namespace tenon::cpu {
 /// shifted into place and converted.
 class QuantizedReader {
 public:
-  /// `isAlone`: of one row, which has registers for all columns of a panel.
+  /// Of columns for so many vectors at a time.
   QuantizedReader(mlir::MLIRContext *context, const kernel::QuantizedRhs &rhs,
-                  const CpuLevel &level, bool isAlone);
+                  const CpuLevel &level, int64_t vectors);
 
   int64_t getColumns() const { return columns; }
 

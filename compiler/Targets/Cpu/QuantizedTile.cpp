@@ -28,20 +28,29 @@ using kernel::panelColumns;
 using kernel::QuantizedRhs;
 using kernel::stepsOfWord;
 
-/// Rows whose products are summed before they are scaled: with half as many
-/// registers, a row.
-constexpr int64_t mostUnscaled(int64_t lanes) { return lanes == 16 ? 2 : 1; }
+/// Rows whose products are summed before they are scaled.
+constexpr int64_t mostUnscaled(int64_t lanes) { return lanes == 16 ? 2 : 3; }
+
+/// As many as leave some six sums, which do not wait for each other: of fewer
+/// rows more. With vectors of 16 elements a panel has no more than three.
+int64_t vectorsOf(const CpuLevel &level, int64_t height) {
+  if (level.lanes(4) == 16)
+    return 3;
+  return height == 1 ? 6 : height == 2 ? 3 : 2;
+}
 
 class TileWriter : public QuantizedReader {
 public:
+  /// Of tiles of so many rows, or of copies.
   TileWriter(ModuleOp module, const QuantizedRhs &rhs, const CpuLevel &level,
-             bool isAlone = false)
-      : QuantizedReader(module.getContext(), rhs, level, isAlone),
-        module(module), staysInPlace(isAlone && bits == 4 && !hasTable) {}
+             int64_t height = 0)
+      : QuantizedReader(module.getContext(), rhs, level,
+                        vectorsOf(level, height)),
+        module(module), height(height) {}
 
   /// tile(a, aStride, numbers, depth, scales, zeros, c, cStride, out,
   /// outStride, accumulate), of `columns` columns.
-  LLVM::LLVMFuncOp writeTile(StringRef name, int64_t height) {
+  LLVM::LLVMFuncOp writeTile(StringRef name) {
     LLVM::LLVMFuncOp function =
         startTileFunction(b, module, name,
                           {pointer, i64, pointer, i64, pointer, pointer,
@@ -55,8 +64,10 @@ public:
     };
     begin(argument(2), argument(4), argument(5));
     rows = rowsOf(0);
+    bool staysInPlace = bits == 4 && !hasTable;
     if (staysInPlace)
-      factors = LLVM::AllocaOp::create(b, pointer, f32, number(lanes), 32);
+      factors =
+          LLVM::AllocaOp::create(b, pointer, f32, number(height * lanes), 32);
     SmallVector<Value> sums(height * vectors, splat(0.0f));
     sums = forEachBlock(argument(3), sums, [&](const Block &at, ValueRange in) {
       return staysInPlace                    ? addInPlace(at, in)
@@ -94,7 +105,6 @@ private:
     Value scalar = LLVM::LoadOp::create(b, f32, place);
     return vector::BroadcastOp::create(b, vector, scalar);
   }
-  Value factor(size_t row, Value k) { return broadcast(at(rows[row], f32, k)); }
 
   /// Adds a block whose numbers are scaled one by one.
   SmallVector<Value> addScaled(const Block &of, ValueRange before) {
@@ -112,8 +122,14 @@ private:
 
   void addProducts(Value k, ArrayRef<Value> values,
                    MutableArrayRef<Value> sums) {
+    addProducts([&](size_t row) { return at(rows[row], f32, k); }, values,
+                sums);
+  }
+
+  void addProducts(function_ref<Value(size_t)> factorAt, ArrayRef<Value> values,
+                   MutableArrayRef<Value> sums) {
     for (size_t row = 0; row < rows.size(); ++row) {
-      Value x = factor(row, k);
+      Value x = broadcast(factorAt(row));
       for (int64_t v = 0; v < vectors; ++v) {
         Value &sum = sums[row * vectors + v];
         sum = LLVM::FMAOp::create(b, x, values[v], sum);
@@ -131,30 +147,42 @@ private:
         of, zero, [&](Value k, ArrayRef<Value> numbers, ValueRange carried) {
           SmallVector<Value> sums(carried);
           addProducts(k, numbers, sums);
-          for (size_t row = 0; hasOffset && row < height; ++row) {
-            Value &sum = sums[products + row];
-            sum = arith::AddFOp::create(b, sum, factor(row, k));
-          }
+          addElements(k, MutableArrayRef(sums).drop_front(products));
           return sums;
         });
+    return withScales(of, ArrayRef(sums).take_front(products),
+                      ArrayRef(sums).drop_front(products), before);
+  }
+
+  /// Adds each row's element of a step, where zero points must come off.
+  void addElements(Value k, MutableArrayRef<Value> sums) {
+    for (size_t row = 0; hasOffset && row < rows.size(); ++row)
+      sums[row] =
+          arith::AddFOp::create(b, sums[row], broadcast(at(rows[row], f32, k)));
+  }
+
+  /// A block's sums times its scales and those before. `elements` has the sum
+  /// of each row's.
+  SmallVector<Value> withScales(const Block &of, ArrayRef<Value> sums,
+                                ArrayRef<Value> elements, ValueRange before) {
     Sides sides = sidesOf(of.index);
     SmallVector<Value> result;
-    for (size_t i = 0; i < products; ++i) {
+    for (auto [i, sum] : llvm::enumerate(sums)) {
       size_t v = i % vectors, row = i / vectors;
-      Value sum = sums[i];
+      Value own = sum;
       if (hasOffset)
-        sum = LLVM::FMAOp::create(b, arith::NegFOp::create(b, sides.zeros[v]),
-                                  sums[products + row], sum);
-      result.push_back(LLVM::FMAOp::create(b, sum, sides.scales[v], before[i]));
+        own = LLVM::FMAOp::create(b, arith::NegFOp::create(b, sides.zeros[v]),
+                                  elements[row], own);
+      result.push_back(LLVM::FMAOp::create(b, own, sides.scales[v], before[i]));
     }
     return result;
   }
 
-  /// The same of one row, whose numbers stay where they are in their words:
-  /// number j is 16^j times as large, and what it meets as much smaller. That
-  /// spares shifts, which share their units with multiply-adds. The last number
-  /// has a sign, the others have none: turning their first bits over adds 8 to
-  /// those that should have one, and takes 8 off where that should not.
+  /// The same of numbers that stay where they are in their words: number j is
+  /// 16^j times as large, and what it meets as much smaller. That spares
+  /// shifts, which share their units with multiply-adds. The last number has a
+  /// sign, the others have none: turning their first bits over adds 8 to those
+  /// that should have one, and takes 8 off where that should not.
   SmallVector<Value> addInPlace(const Block &of, ValueRange before) {
     Value turned = word(isSigned ? 0x08888888u : 0x80000000u);
     SmallVector<float> shares, lifts;
@@ -163,52 +191,56 @@ private:
       shares.push_back(1.0f / float(int64_t(1) << 4 * j));
       lifts.push_back(isSigned == hasSign ? 0 : isSigned ? -8 : 8);
     }
-    // Behind the sums: what is to be added to each, the row's elements, both in
-    // parts, and those elements that come one by one.
-    size_t lift = vectors, elements = lift + 1, single = elements + 1;
+    // Behind the sums, for each row: what is to be added to them, the row's
+    // elements, both in parts, and those elements that come one by one.
+    size_t height = rows.size(), products = height * vectors;
+    size_t lift = products, elements = lift + height,
+           single = elements + height;
     SmallVector<Value> sums = forEachUnit(
-        of, SmallVector<Value>(single + 1, splat(0.0f)),
+        of, SmallVector<Value>(single + height, splat(0.0f)),
         [&](Value k, Value line, ValueRange carried) {
           SmallVector<Value> sums(carried), read;
-          Value row = load(f32, at(rows[0], f32, k), 0);
-          sums[lift] = LLVM::FMAOp::create(b, row, vectorOf(lifts), sums[lift]);
-          if (hasOffset)
-            sums[elements] = arith::AddFOp::create(b, sums[elements], row);
-          storeVector(arith::MulFOp::create(b, row, vectorOf(shares)), factors,
-                      0);
+          for (size_t i = 0; i < height; ++i) {
+            Value row = load(f32, at(rows[i], f32, k), 0);
+            Value &own = sums[lift + i];
+            own = LLVM::FMAOp::create(b, row, vectorOf(lifts), own);
+            if (hasOffset)
+              sums[elements + i] =
+                  arith::AddFOp::create(b, sums[elements + i], row);
+            storeVector(arith::MulFOp::create(b, row, vectorOf(shares)),
+                        factors, int64_t(i) * lanes);
+          }
           for (int64_t v = 0; v < vectors; ++v)
             read.push_back(
                 arith::XOrIOp::create(b, load(i32, line, v * lanes), turned));
           for (int64_t j = 0; j < stepsOfWord; ++j) {
-            Value x = broadcast(at(factors, f32, int32_t(j)));
             Value mask = word(0xfu << 4 * j);
-            for (int64_t v = 0; v < vectors; ++v) {
-              Value number = arith::SIToFPOp::create(
-                  b, vector, arith::AndIOp::create(b, read[v], mask));
-              sums[v] = LLVM::FMAOp::create(b, x, number, sums[v]);
-            }
+            SmallVector<Value> numbers;
+            for (Value words : read)
+              numbers.push_back(arith::SIToFPOp::create(
+                  b, vector, arith::AndIOp::create(b, words, mask)));
+            addProducts(
+                [&](size_t i) {
+                  return at(factors, f32, int32_t(i * lanes + j));
+                },
+                numbers, sums);
           }
           return sums;
         },
         [&](Value k, ArrayRef<Value> numbers, ValueRange carried) {
           SmallVector<Value> sums(carried);
           addProducts(k, numbers, sums);
-          sums[single] = arith::AddFOp::create(b, sums[single], factor(0, k));
+          addElements(k, MutableArrayRef(sums).drop_front(single));
           return sums;
         });
-    Sides sides = sidesOf(of.index);
-    Value lifted = inEachLane(sums[lift]), all;
-    if (hasOffset)
-      all = arith::AddFOp::create(b, inEachLane(sums[elements]), sums[single]);
-    SmallVector<Value> result;
-    for (int64_t v = 0; v < vectors; ++v) {
-      Value sum = arith::AddFOp::create(b, sums[v], lifted);
-      if (hasOffset)
-        sum = LLVM::FMAOp::create(b, arith::NegFOp::create(b, sides.zeros[v]),
-                                  all, sum);
-      result.push_back(LLVM::FMAOp::create(b, sum, sides.scales[v], before[v]));
-    }
-    return result;
+    SmallVector<Value> all;
+    for (size_t i = 0; i < products; ++i)
+      sums[i] = arith::AddFOp::create(b, sums[i],
+                                      inEachLane(sums[lift + i / vectors]));
+    for (size_t i = 0; hasOffset && i < height; ++i)
+      all.push_back(arith::AddFOp::create(b, inEachLane(sums[elements + i]),
+                                          sums[single + i]));
+    return withScales(of, ArrayRef(sums).take_front(products), all, before);
   }
 
   Value vectorOf(ArrayRef<float> values) {
@@ -247,7 +279,7 @@ private:
   }
 
   ModuleOp module;
-  bool staysInPlace;
+  int64_t height;
   SmallVector<Value> rows;
   Value factors; // Where numbers stay in place: what those of a word meet.
 };
@@ -309,10 +341,10 @@ void callQuantizedTile(Emitter &e, const QuantizedRhs &rhs,
   std::string form = formOf(rhs, e.level);
   for (int64_t height = 1; height <= quantizedTileRows(e.level); ++height) {
     std::string name = ("quantized_tile_" + Twine(height) + "_" + form).str();
-    TileWriter writer(e.module, rhs, e.level, /*isAlone=*/height == 1);
+    TileWriter writer(e.module, rhs, e.level, height);
     auto function = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     if (!function)
-      function = writer.writeTile(name, height);
+      function = writer.writeTile(name);
     e.ifThen(e.equal(product.rows, e.number(height)), [&] {
       for (int64_t i = 0; i < panelColumns; i += writer.getColumns()) {
         QuantizedPanel part = partOf(e, rhs, panel, i);

@@ -275,6 +275,15 @@ Value RhsPanels::stepsAtOnce(Value rows) {
              : block;
 }
 
+/// The most rows whose tiles each turn what is narrow into f32. Those of
+/// shorter vectors are lower, so that more of them do it again.
+int64_t RhsPanels::mostFew() const {
+  if (e.level.vectorBits >= 512 || isF16)
+    return kernel::fewRows;
+  return quantized ? 2 * quantizedTileRows(e.level)
+                   : 5 * stripTileRows(e.level, StripKind::Widened);
+}
+
 /// Tiles of few rows scale sums of a block, others its numbers, which makes
 /// other bits: so all rows decide, not those of the piece. Of rows that are
 /// listed a piece may have any part of a group's list, and with it few or many,
@@ -283,8 +292,7 @@ Value RhsPanels::isFew(Value rows) {
   if (areFew)
     return arith::ConstantIntOp::create(e.b, 1, 1);
   Value all = e.valueOf(view.rows);
-  Value isFew =
-      e.less(view.skipped ? rows : all, e.number(kernel::fewRows + 1));
+  Value isFew = e.less(view.skipped ? rows : all, e.number(mostFew() + 1));
   if (!quantized || !view.skipped)
     return isFew;
   return e.both(isFew, e.less(all, e.number(kernel::blockRows + 1)));
@@ -294,7 +302,7 @@ Value RhsPanels::isMany(Value rows) {
   if (areFew)
     return arith::ConstantIntOp::create(e.b, 0, 1);
   if (!quantized || !view.skipped)
-    return e.less(e.number(kernel::fewRows),
+    return e.less(e.number(mostFew()),
                   view.skipped ? rows : e.valueOf(view.rows));
   Value one = arith::ConstantIntOp::create(e.b, 1, 1);
   return arith::XOrIOp::create(e.b, isFew(rows), one);

@@ -59,6 +59,9 @@ constexpr int64_t linesOf(Fetch fetch) { return fetch == MuchOfNext ? 4 : 2; }
 constexpr int64_t fewTiles = 5;
 /// How far ahead a strip of one tile fetches what it reads itself.
 constexpr int64_t streamAhead = 4096;
+/// Steps of k that such a strip of narrow tiles takes through all columns of a
+/// panel at once, which stay in the nearest cache meanwhile.
+constexpr int64_t streamSteps = 64;
 
 class StripWriter : TileBuilder {
 public:
@@ -78,6 +81,7 @@ public:
     // of many tiles.
     bool hasStreams = shape.columns() * shape.steps == kernel::panelColumns &&
                       !keepsRhs(kind);
+    resumes = hasStreams && shape.steps > 1;
     for (int64_t height = 1; height <= shape.height; ++height) {
       tiles[Next].push_back(tileOf(height, Next));
       // One of several tiles is at least half as high as can be.
@@ -87,7 +91,7 @@ public:
       tiles[Own].push_back(hasStreams ? tileOf(height, Own)
                                       : tiles[Next].back());
     }
-    if (hasStreams && shape.steps > 1)
+    if (resumes)
       wholeRow =
           StripWriter(module, level, kind, interleaved,
                       {1, shape.vectors * shape.steps, shape.lanes, 1}, suffix)
@@ -274,17 +278,34 @@ private:
         prefetch(element(row, int32_t(v * shape.lanes)));
   }
 
-  /// The lines that `unroll` steps from k on read, `streamAhead` later.
+  /// The lines that `unroll` steps from k on read, so far ahead.
   void fetchAhead(Value base, Value k) {
     Value line = address(base, ofRhs, mul(k, number(kernel::panelColumns)));
     int64_t bytes = ofRhs.getIntOrFloatBitWidth() / 8;
     int64_t row = kernel::panelColumns * bytes, part = shape.columns() * bytes;
     // Whole rows follow each other.
     int64_t parts = part == row ? 1 : unroll;
+    int64_t ahead = resumes ? row * streamSteps : streamAhead;
     for (int64_t u = 0; u < parts; ++u)
       for (int64_t byte = 0; byte < part * unroll / parts; byte += cacheLine)
-        prefetch(address(line, b.getI8Type(),
-                         int32_t(u * row + byte + streamAhead)));
+        prefetch(address(line, b.getI8Type(), int32_t(u * row + byte + ahead)));
+  }
+
+  /// Sums that lie in memory if `isThere`, else others.
+  SmallVector<Value> sumsOr(ArrayRef<Value> rows, Value isThere,
+                            ValueRange others) {
+    auto choice = scf::IfOp::create(b, others.getTypes(), isThere,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    SmallVector<Value> sums;
+    forEach(rows.size(), [&](int64_t row, int64_t v) {
+      sums.push_back(loadVector(rows[row], v * shape.lanes));
+    });
+    scf::YieldOp::create(b, sums);
+    b.setInsertionPointToStart(choice.elseBlock());
+    scf::YieldOp::create(b, others);
+    return llvm::to_vector_of<Value>(choice.getResults());
   }
 
   /// Strips of other widths may have made it.
@@ -300,27 +321,37 @@ private:
   }
 
   /// tile(a, aStride, b, depth, c, cStride, out, outStride, accumulate, next,
-  /// nextStep[, kept]): meanwhile fetches nextStep bytes from `next` on per
-  /// `unroll` steps of k; or if it fetches its own, for a B that is read by
-  /// this tile alone, what comes behind in B itself.
+  /// nextStep[, kept | isResumed, partial]): meanwhile fetches nextStep bytes
+  /// from `next` on per `unroll` steps of k; or if it fetches its own, for a B
+  /// that is read by this tile alone, what comes behind in B itself. Then it
+  /// may go on with sums that lie in `partial`.
   LLVM::LLVMFuncOp writeTile(StringRef name, int64_t height, Fetch fetch) {
     SmallVector<Type> types = {pointer, i64, pointer, i64,     pointer, i64,
                                pointer, i64, i1(),    pointer, i64};
     if (keepsRhs(kind))
       types.push_back(pointer);
+    bool mayResume = resumes && fetch == Own;
+    if (mayResume)
+      types.append({i1(), pointer});
     LLVM::LLVMFuncOp tile = startTileFunction(b, module, name, types);
     auto argument = [&](int i) { return tile.getArgument(i); };
     Value kept = keepsRhs(kind) ? argument(11) : Value();
-    auto rowsOf = [&](int base) {
-      SmallVector<Value> rows = {argument(base)};
+    auto rowsFrom = [&](Value base, Value stride) {
+      SmallVector<Value> rows = {base};
       while (int64_t(rows.size()) < height)
-        rows.push_back(element(rows.back(), argument(base + 1)));
+        rows.push_back(element(rows.back(), stride));
       return rows;
+    };
+    auto rowsOf = [&](int base) {
+      return rowsFrom(argument(base), argument(base + 1));
     };
     Value depth = argument(3), step4 = number(unroll);
     SmallVector<Value> rows = rowsOf(0);
     Value zero = arith::ConstantOp::create(b, b.getZeroAttr(vector));
     SmallVector<Value> sums(height * shape.vectors, zero);
+    if (mayResume)
+      sums = sumsOr(rowsFrom(argument(12), number(kernel::panelColumns)),
+                    argument(11), sums);
     sums.push_back(argument(9));
     fetchSums(rowsOf(4));
     Value whole =
@@ -358,6 +389,8 @@ private:
     for (auto [most, fetch] :
          {std::pair<int64_t, Fetch>(1, Own),
           std::pair<int64_t, Fetch>(fewTiles, MuchOfNext)}) {
+      if (resumes && fetch == Own)
+        continue;
       auto choice = scf::IfOp::create(b, isAtMost(count, most),
                                       /*withElseRegion=*/true);
       b.setInsertionPointToStart(choice.thenBlock());
@@ -394,18 +427,53 @@ private:
     if (!wholeRow)
       return writeSteps(function);
     auto argument = [&](int i) { return function.getArgument(i); };
-    Value isAlone = arith::AndIOp::create(b, isAtMost(argument(12), 1),
-                                          isAtMost(argument(6), 1));
-    auto choice = scf::IfOp::create(b, isAlone, /*withElseRegion=*/true);
+    Value partial = LLVM::AllocaOp::create(
+        b, pointer, each, number(shape.height * kernel::panelColumns), 64);
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(choice.thenBlock());
+    auto isOne = scf::IfOp::create(b, isAtMost(argument(12), 1),
+                                   /*withElseRegion=*/true);
+    b.setInsertionPointToStart(isOne.elseBlock());
+    writeSteps(function);
+    b.setInsertionPointToStart(isOne.thenBlock());
+    auto isRow = scf::IfOp::create(b, isAtMost(argument(6), 1),
+                                   /*withElseRegion=*/true);
+    b.setInsertionPointToStart(isRow.thenBlock());
     LLVM::CallOp::create(b, wholeRow,
                          ValueRange{argument(0), argument(1), argument(2),
                                     argument(3), argument(4), argument(5),
                                     argument(9), argument(10), argument(7),
                                     argument(8), number(0)});
-    b.setInsertionPointToStart(choice.elseBlock());
-    writeSteps(function);
+    b.setInsertionPointToStart(isRow.elseBlock());
+    writeStream(function, partial);
+  }
+
+  /// A strip of one tile, `streamSteps` of k at a time: the sums of all columns
+  /// are in `partial` until the last ones.
+  void writeStream(LLVM::LLVMFuncOp function, Value partial) {
+    auto argument = [&](int i) { return function.getArgument(i); };
+    Value depth = argument(3), some = number(streamSteps);
+    auto loop = scf::ForOp::create(
+        b, number(0), arith::MaxUIOp::create(b, depth, number(1)), some);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+    Value k = loop.getInductionVar(), rest = sub(depth, k);
+    Value isLast = isAtMost(rest, streamSteps);
+    Value isResumed =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, k, number(0));
+    Value out = arith::SelectOp::create(b, isLast, argument(9), partial);
+    Value stride = arith::SelectOp::create(b, isLast, argument(10),
+                                           number(kernel::panelColumns));
+    Value a = element(argument(0), isWidened() ? mul(k, number(2)) : k);
+    Value line =
+        address(argument(2), ofRhs, mul(k, number(kernel::panelColumns)));
+    for (int64_t i = 0; i < shape.steps; ++i) {
+      int32_t n = int32_t(i * shape.columns());
+      callTile(argument(6), tiles[Own],
+               {a, argument(1), address(line, ofRhs, n), min(rest, some),
+                element(argument(4), n), argument(5), element(out, n), stride,
+                arith::AndIOp::create(b, isLast, argument(7)), argument(8),
+                number(0), isResumed, element(partial, n)});
+    }
   }
 
   void writeSteps(LLVM::LLVMFuncOp function) {
@@ -451,6 +519,7 @@ private:
   VectorType vector;
   StripProducts products;
   SmallVector<LLVM::LLVMFuncOp> tiles[Fetches]; // By height - 1.
+  bool resumes = false; // Narrow tiles of a strip of one.
   /// Of one row that has a panel to itself, where other tiles are narrower than
   /// that: it reads it as one stream, with enough sums to hide how long
   /// additions take.
