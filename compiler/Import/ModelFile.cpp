@@ -42,6 +42,23 @@ constexpr Signature foreignFiles[] = {
      "is an ELF file, not an ONNX model"},
 };
 
+struct InnerSignature {
+  size_t offset;
+  StringLiteral text;
+  StringLiteral sentence;
+};
+
+/// Of files that do not begin by what they are. A name in an ONNX file might
+/// read the same, so they are looked for in what cannot be parsed alone.
+constexpr InnerSignature foreignFormats[] = {
+    {4, "ORTM",
+     "is in ONNX Runtime's own format; compile the ONNX file it was made from"},
+    {4, "TFL3", "is a TensorFlow Lite model, not an ONNX model"},
+    {8, "{\"",
+     "is perhaps a safetensors file, which has weights and no graph; export "
+     "the model to ONNX"},
+};
+
 Error refuse(const Twine &sentence) {
   return createStringError(inconvertibleErrorCode(), sentence);
 }
@@ -85,9 +102,13 @@ ModelFile::parse(ArrayRef<char> bytes, std::shared_ptr<Folder> folder) {
   std::shared_ptr<ModelFile> model(new ModelFile());
   model->folder = std::move(folder);
   if (!model->proto.ParseFromCodedStream(&stream) ||
-      !stream.ConsumedEntireMessage())
+      !stream.ConsumedEntireMessage()) {
+    for (const InnerSignature &signature : foreignFormats)
+      if (start.substr(signature.offset).starts_with(signature.text))
+        return refuse(Twine("the file ") + signature.sentence);
     return refuse("the file is not an ONNX model, or it is damaged: " +
                   explainDamage(bytes));
+  }
   return model;
 }
 
