@@ -26,17 +26,19 @@ using kernel::queryBlock;
 
 constexpr int64_t cacheLine = 64;
 
+/// The most vectors side by side in a tile.
+constexpr int64_t mostVectors = 3;
+
 struct Shapes {
   int64_t lanes, height;
-  SmallVector<int64_t> vectors; // Of a tile, fewest first.
 
-  int64_t step() const { return vectors.front() * lanes; }
+  int64_t columns() const { return mostVectors * lanes; }
 };
 
 Shapes shapesOf(const CpuLevel &level) {
   if (level.vectorBits >= 512)
-    return {16, 8, {1, 2, 3}};
-  return {8, 4, {3}};
+    return {16, 8};
+  return {8, 4};
 }
 
 class ProductWriter : TileBuilder {
@@ -49,7 +51,7 @@ public:
         products(b, level, kind, vector) {}
 
   LLVM::LLVMFuncOp write() {
-    for (int64_t vectors : shapes.vectors)
+    for (int64_t vectors = 1; vectors <= mostVectors; ++vectors)
       tiles.push_back(writeTile(vectors));
     SmallVector<Type> types = {pointer, i64, pointer, i64,     pointer,
                                i64,     i64, pointer, pointer, f32};
@@ -183,7 +185,7 @@ private:
   /// All columns of a tile.
   void writeColumns(LLVM::LLVMFuncOp function, Value panel, Value c,
                     Value next) {
-    auto call = [&](size_t variant, Value column) {
+    auto call = [&](int64_t vectors, Value column) {
       SmallVector<Value> operands = {panel,
                                      element(function.getArgument(2), column),
                                      function.getArgument(3),
@@ -192,28 +194,39 @@ private:
                                      next};
       if (inF16)
         operands.push_back(function.getArgument(9));
-      LLVM::CallOp::create(b, tiles[variant], operands);
+      LLVM::CallOp::create(b, tiles[vectors - 1], operands);
     };
     Value columns = function.getArgument(6);
-    if (shapes.vectors.size() == 1) {
-      loop(columns, shapes.step(), {}, [&](Value n, ValueRange) {
-        call(0, n);
-        return Carry();
-      });
-      return;
-    }
+    if (shapes.columns() == queryBlock)
+      return callWidth(columns, number(0), mostVectors, call);
+    // Each tile is called in one place, and so becomes part of it.
+    Value rest = arith::RemUIOp::create(b, columns, number(shapes.columns()));
+    Value whole = sub(columns, rest);
+    loop(whole, shapes.columns(), {}, [&](Value n, ValueRange) {
+      call(mostVectors, n);
+      return Carry();
+    });
+    callWidth(rest, whole, 0, call);
+  }
+
+  /// The tile for so many columns; for none that is listed, of `otherwise`
+  /// vectors, or none if 0.
+  void callWidth(Value columns, Value first, int64_t otherwise,
+                 function_ref<void(int64_t vectors, Value column)> call) {
     SmallVector<int64_t> cases;
-    for (int64_t vectors : ArrayRef(shapes.vectors).drop_back())
+    for (int64_t vectors = 1; vectors < mostVectors; ++vectors)
       cases.push_back(vectors * shapes.lanes);
     Value chosen = arith::IndexCastOp::create(b, b.getIndexType(), columns);
     auto choice =
         scf::IndexSwitchOp::create(b, TypeRange(), chosen, cases, cases.size());
     OpBuilder::InsertionGuard guard(b);
-    for (size_t i = 0; i <= cases.size(); ++i) {
-      Region &region = i < cases.size() ? choice.getCaseRegions()[i]
-                                        : choice.getDefaultRegion();
+    for (int64_t i = 0; i < mostVectors; ++i) {
+      bool isListed = i + 1 < mostVectors;
+      Region &region =
+          isListed ? choice.getCaseRegions()[i] : choice.getDefaultRegion();
       b.setInsertionPointToStart(&region.emplaceBlock());
-      call(i, number(0));
+      if (int64_t vectors = isListed ? i + 1 : otherwise)
+        call(vectors, first);
       scf::YieldOp::create(b);
     }
   }
@@ -225,13 +238,13 @@ private:
   VectorType vector;
   bool inF16;
   StripProducts products;
-  SmallVector<LLVM::LLVMFuncOp> tiles; // By vectors.
+  SmallVector<LLVM::LLVMFuncOp> tiles; // By vectors - 1.
 };
 
 } // namespace
 
 int64_t tileRows(const CpuLevel &level) { return shapesOf(level).height; }
-int64_t columnStep(const CpuLevel &level) { return shapesOf(level).step(); }
+int64_t columnStep(const CpuLevel &level) { return shapesOf(level).lanes; }
 
 void callAttentionProduct(OpBuilder &b, ModuleOp module, const CpuLevel &level,
                           AttentionProduct product, StripKind kind,
