@@ -9,6 +9,9 @@
 // AVX-VNNI is hidden too, unless KEEP_AVX_VNNI is set. What asks before the
 // program's first line, as the C library does for its copies, sees all.
 //
+// A process that gives faults back to the system, as those do that `tenon
+// verify` tries a folder in, ends at its first question; --cpu names a level.
+//
 // Linux makes CPUID fault on request where the CPU can (`cpuid_fault` in
 // /proc/cpuinfo); the handler answers in its place. New threads inherit that,
 // and new programs ask again.
