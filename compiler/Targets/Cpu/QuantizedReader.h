@@ -16,7 +16,8 @@ namespace tenon::cpu {
 ///
 /// Numbers of 4 bits: with vectors of 16 elements a table in a register says
 /// what each is, its zero point included where all have one. Elsewhere they are
-/// shifted into place and converted.
+/// shifted into place and converted; tiles convert whole words of them in
+/// place.
 class QuantizedReader {
 public:
   /// Of columns for so many vectors at a time.

@@ -1,13 +1,11 @@
 //===- QuantizedTile.cpp - The inner kernels of quantized weights ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tile of one or two rows sums the products of a block's numbers as they are
-// and scales that sum: two instructions for a vector of numbers besides the
-// multiply-adds. Its zero points come off by the sum of the rows' elements. A
-// higher one has no registers for two kinds of sums, and scales the numbers,
-// which its rows share. With vectors of 8 elements one row alone is such a
-// tile; it has all columns of a panel, since sums of fewer would wait for each
-// other.
+// A tile of few rows sums the products of a block's numbers as they are and
+// scales that sum: two instructions for a vector of numbers besides the
+// multiply-adds. Its zero points come off by the sum of the rows' elements.
+// With vectors of 16 elements one of more than two rows has no registers for
+// two kinds of sums, and scales the numbers, which its rows share.
 //
 //===----------------------------------------------------------------------===//
 
