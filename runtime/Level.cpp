@@ -33,7 +33,9 @@ uint64_t savedState() {
 } // namespace
 
 uint64_t tenon::runtime::machineFeatures() {
-  Registers basic = cpuid(1, 0), seven = cpuid(7, 0), sevenOne = cpuid(7, 1);
+  Registers basic = cpuid(1, 0), seven = cpuid(7, 0), sevenOne;
+  if (seven.eax >= 1) // The highest subleaf there is.
+    sevenOne = cpuid(7, 1);
   Registers extended = cpuid(0x80000001, 0);
   if (!has(basic.ecx, bit_OSXSAVE | bit_AVX))
     return 0;
@@ -48,10 +50,9 @@ uint64_t tenon::runtime::machineFeatures() {
   if (!v3)
     return 0;
   uint64_t features = TENON_CPU_AVX2;
-  // Leaf 7.1 exists only where leaf 7.0 says so. AVX-VNNI, as it has it, which
-  // compilers call differently.
+  // AVX-VNNI, as leaf 7.1 has it, which compilers call differently.
   constexpr unsigned avxVnniBit = 1u << 4;
-  if (seven.eax >= 1 && has(sevenOne.eax, avxVnniBit))
+  if (has(sevenOne.eax, avxVnniBit))
     features |= TENON_CPU_AVX_VNNI;
   bool v4 = (state & avx512State) == avx512State &&
             has(seven.ebx, bit_AVX512F | bit_AVX512BW | bit_AVX512CD |
@@ -66,8 +67,7 @@ uint64_t tenon::runtime::machineFeatures() {
   if (has(seven.edx, fp16Bit) && has(seven.ecx, bit_AVX512VBMI))
     features |= TENON_CPU_AVX512_FP16;
   // What looks up bytes is part of the level: all but its first CPUs have it.
-  if (seven.eax >= 1 && has(sevenOne.eax, bit_AVX512BF16) &&
-      has(seven.ecx, bit_AVX512VBMI))
+  if (has(sevenOne.eax, bit_AVX512BF16) && has(seven.ecx, bit_AVX512VBMI))
     features |= TENON_CPU_AVX512_BF16;
   constexpr uint64_t amxState = 0x60000;
   // BF16, TILE and INT8, which compilers call differently.

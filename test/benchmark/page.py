@@ -111,6 +111,7 @@ def comparison(run, precision, profiles):
     """A table, and the ratios in it; none when Tenon did not run so."""
     tenon, others = PRECISIONS[precision]
     others = [peer for peer in others if any(peer in peers for peers in run.values())]
+    rounded = others if precision in ROUNDED else []
     # Beside its peers, if any: what lowering gained.
     beside = ["tenon"] if tenon != "tenon" and any(
         "tenon" in peers for peers in run.values()) else []
@@ -118,7 +119,7 @@ def comparison(run, precision, profiles):
               *("Tenon, f32" for _ in beside), "Tenon",
               *(["best peer / Tenon"] if others else []),
               *("f32 / " + precision for _ in beside), "roofline", "error",
-              *(f"{NAMES[peer]}'s error" for peer in others if precision in ROUNDED)]]
+              *(f"{NAMES[peer]}'s error" for peer in rounded)]]
     ratios = []
     for (model, case), peers in run.items():
         if tenon not in peers:
@@ -138,8 +139,7 @@ def comparison(run, precision, profiles):
             *map(milliseconds, times + before), milliseconds(time),
             *([f"{ratio:.2f}" if ratio else "-"] if others else []), *gains,
             roofline(profile), error_text(error),
-            *(error_text(peers.get(peer, (None, None))[1])
-              for peer in others if precision in ROUNDED)])
+            *(error_text(peers.get(peer, (None, None))[1]) for peer in rounded)])
     return lines if len(lines) > 1 else None, ratios
 
 

@@ -90,11 +90,11 @@ def containers():
     put("008_zip_magic", b"PK\x03\x04" + b"\0" * 60)
     put("009_len_prefix_lies", b"\x3a\xff\xff\xff\xff\x07" + b"\0" * 8)
     put("010_varint_overlong", b"\x08" + b"\xff" * 20)
+    empty = h.make_model(h.make_graph([], "g", [], []))
+    put("011_no_graph", empty.SerializeToString()[:4])
     put("012_ort_format", b"\x24\0\0\0ORTM" + b"\0" * 56)
     put("013_tensorflow_lite", b"\x1c\0\0\0TFL3" + b"\0" * 56)
     put("014_safetensors", b"\x10\0\0\0\0\0\0\0" + b'{"w": {"a": 1}} ')
-    empty = h.make_model(h.make_graph([], "g", [], []))
-    put("011_no_graph", empty.SerializeToString()[:4])
 
 
 def versions():

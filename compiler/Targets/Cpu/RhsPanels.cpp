@@ -275,13 +275,18 @@ Value RhsPanels::stepsAtOnce(Value rows) {
              : block;
 }
 
+/// The most rows of a tile that turns what is narrow into f32.
+int64_t RhsPanels::narrowTileRows() const {
+  return quantized ? quantizedTileRows(e.level)
+                   : stripTileRows(e.level, StripKind::Widened);
+}
+
 /// The most rows whose tiles each turn what is narrow into f32. Those of
 /// shorter vectors are lower, so that more of them do it again.
 int64_t RhsPanels::mostFew() const {
   if (e.level.vectorBits >= 512 || isF16)
     return kernel::fewRows;
-  return quantized ? 2 * quantizedTileRows(e.level)
-                   : 5 * stripTileRows(e.level, StripKind::Widened);
+  return (quantized ? 2 : 5) * narrowTileRows();
 }
 
 /// Tiles of few rows scale sums of a block, others its numbers, which makes
@@ -311,9 +316,8 @@ Value RhsPanels::isMany(Value rows) {
 Value RhsPanels::mostRows(Value rows) {
   if (!widens() || isF16)
     return {};
-  int64_t few = quantized ? quantizedTileRows(e.level)
-                          : stripTileRows(e.level, StripKind::Widened);
-  return e.select(isFew(rows), e.number(few), e.number(stripTileRows(e.level)));
+  return e.select(isFew(rows), e.number(narrowTileRows()),
+                  e.number(stripTileRows(e.level)));
 }
 
 void RhsPanels::callTile(const Strip &work, const StripTile &tile,

@@ -115,6 +115,7 @@ private:
                    Value width);
   void keepFirst(const Strip &work, Strip narrow, StripKind keeping,
                  const StripTile &tile, const StripTarget &target, Value width);
+  int64_t narrowTileRows() const;
   int64_t mostFew() const;
   Value isFew(Value rows);
   Value isMany(Value rows);

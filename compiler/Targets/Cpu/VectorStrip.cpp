@@ -57,7 +57,7 @@ public:
       add(Fetch::MuchOfNext, streams && 2 * height >= shape.height);
       add(Fetch::Own, streams);
     }
-    if (streams && shape.steps > 1)
+    if (resumes)
       wholeRow =
           VectorTile(module, level, kind, interleaved,
                      {1, shape.vectors * shape.steps, shape.lanes, 1}, suffix,
@@ -92,7 +92,7 @@ private:
     for (auto [most, fetch] :
          {std::pair<int64_t, Fetch>(1, Fetch::Own),
           std::pair<int64_t, Fetch>(fewTiles, Fetch::MuchOfNext)}) {
-      if (wholeRow && fetch == Fetch::Own)
+      if (resumes && fetch == Fetch::Own)
         continue;
       auto choice = scf::IfOp::create(b, isAtMost(count, most),
                                       /*withElseRegion=*/true);
@@ -127,7 +127,7 @@ private:
   }
 
   void writeStripTile(LLVM::LLVMFuncOp function) {
-    if (!wholeRow)
+    if (!resumes)
       return writeSteps(function);
     auto argument = [&](int i) { return function.getArgument(i); };
     Value partial = LLVM::AllocaOp::create(

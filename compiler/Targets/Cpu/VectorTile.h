@@ -72,6 +72,7 @@ protected:
   std::string suffix; // Of the functions' names.
   mlir::Type each;    // Of the sums, and of A.
   mlir::Type ofRhs;   // Elements of B.
+  bool resumes;
 
 private:
   static constexpr int64_t cacheLine = 64;
@@ -106,7 +107,6 @@ private:
   mlir::LLVM::LLVMFuncOp write(llvm::StringRef name, int64_t height,
                                Fetch fetch);
 
-  bool resumes;
   mlir::VectorType vector;
   StripProducts products;
 };

@@ -93,22 +93,26 @@ TEST_F(OnnxNormalizeTest, LpNormOfZerosIsZero) {
   expect({0.6, 0.8, 0, 0});
 }
 
-TEST_F(OnnxNormalizeTest, LrnSumsOverNeighbouringChannels) {
-  auto *norm = node("LRN", {floats({1, 3, 1}, {1, 2, 3})});
-  addInt(norm, "size", 2);
-  addFloat(norm, "alpha", 2);
-  addFloat(norm, "beta", 1);
-  addFloat(norm, "bias", 0);
+/// Of the channels 1, 2 and 3, each over the sum of the squares of so many.
+class LrnTest : public OnnxNormalizeTest {
+protected:
+  void divideBySquares(int64_t size) {
+    auto *norm = node("LRN", {floats({1, 3, 1}, {1, 2, 3})});
+    addInt(norm, "size", size);
+    addFloat(norm, "alpha", float(size));
+    addFloat(norm, "beta", 1);
+    addFloat(norm, "bias", 0);
+  }
+};
+
+TEST_F(LrnTest, SumsOverNeighbouringChannels) {
+  divideBySquares(2);
   // A window of two begins at its channel.
   expect({1.0 / 5, 2.0 / 13, 3.0 / 9});
 }
 
-TEST_F(OnnxNormalizeTest, LrnMaySumOverAllChannels) {
-  auto *norm = node("LRN", {floats({1, 3, 1}, {1, 2, 3})});
-  addInt(norm, "size", 11);
-  addFloat(norm, "alpha", 11);
-  addFloat(norm, "beta", 1);
-  addFloat(norm, "bias", 0);
+TEST_F(LrnTest, MaySumOverAllChannels) {
+  divideBySquares(11);
   expect({1.0 / 14, 2.0 / 14, 3.0 / 14});
 }
 
