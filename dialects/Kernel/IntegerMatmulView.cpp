@@ -123,6 +123,11 @@ Expr IntegerMatmulView::copyStride() const {
          lineBytes;
 }
 
+/// An odd number of lines, as a copy has an even or an odd one.
+Expr IntegerMatmulView::wideStride() const {
+  return copyStride() * 2 + Expr::constant(depth.getContext(), lineBytes);
+}
+
 bool IntegerMatmulView::rhsLiesInQuads() const {
   ArrayRef<Expr> strides = rhs.view.strides;
   return isMultipleOf(depth, quadSteps) &&
@@ -138,10 +143,13 @@ IntegerMatmulView::Scratch IntegerMatmulView::scratch(bool packsRhs) const {
   MLIRContext *context = depth.getContext();
   int64_t height = blocksOfGroup(packsRhs) * blockRows;
   Expr none = Expr::constant(context, 0);
-  Expr lines = depth.ceilDiv(Expr::constant(context, quadSteps)) + 1;
+  Expr lines = depth.ceilDiv(Expr::constant(context, quadSteps));
+  Expr line = Expr::constant(context, panelColumns * 4);
   return {copiesLhs() ? copyStride() * height : none,
           needsRowSums() ? Expr::constant(context, height * 4) : none,
-          packsRhs ? lines * (panelColumns * 4) : none};
+          packsRhs ? (lines + 1) * line : none,
+          packsRhs ? none : wideStride() * height,
+          packsRhs ? none : lines * 2 * line};
 }
 
 /// Both operands as they lie.

@@ -72,8 +72,9 @@ struct IntegerMatmulView {
   }
   /// Whether the instructions cannot take rows of lhs as they lie.
   bool copiesLhs() const;
-  /// Bytes from row to row of a copy.
+  /// Bytes from row to row of a copy, and of one that is widened to 16 bits.
   Expr copyStride() const;
+  Expr wideStride() const;
   /// Whether four steps of k of each column of rhs lie where a word can.
   bool rhsLiesInQuads() const;
   /// Whether sums of rows of lhs are needed beside the product.
@@ -83,11 +84,12 @@ struct IntegerMatmulView {
   /// on the way, and no copy has to have room for them.
   int64_t blocksOfGroup(bool packsRhs) const;
   /// Bytes of scratch memory: for a copy of a group's rows of lhs, for their
-  /// sums, and for a panel that is packed on the way. An expression that
-  /// overflowed is null.
+  /// sums, and for a panel that is packed on the way; where rhs lies packed,
+  /// for those rows and a panel widened to 16 bits, by levels that multiply no
+  /// bytes. An expression that overflowed is null.
   struct Scratch {
-    Expr copy, sums, panel;
-    Expr all() const { return copy + sums + panel; }
+    Expr copy, sums, panel, wideRows, widePanel;
+    Expr all() const { return copy + sums + panel + wideRows + widePanel; }
   };
   Scratch scratch(bool packsRhs) const;
 };

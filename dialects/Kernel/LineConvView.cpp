@@ -20,6 +20,8 @@ constexpr int64_t mostRuns = 128;
 constexpr int64_t shallow = 64;
 /// A filter that does not stay there, and what images read that share it.
 constexpr int64_t largeFilterBytes = 2 << 20, maxImagesBytes = 768 << 10;
+/// A panel of f32 that tiles read again and again.
+constexpr int64_t maxWidePanelBytes = 512 << 10;
 /// Of fewer pixels in a unit, products wait for a panel to be loaded.
 constexpr int64_t fewPixels = 9;
 /// Threads that share work better are worth more copies.
@@ -122,12 +124,16 @@ int64_t LineConvView::lineReach() const {
 }
 
 int64_t LineConvView::scratchBytes() const {
-  if (depth.hasQuads)
+  constexpr int64_t element = 4; // Of f16; else it is twice as much.
+  int64_t image = blockElements(), panel = panelDepth() * panelColumns;
+  if (depth.hasQuads && !canWidenFilter())
     return slabBytes();
-  constexpr int64_t pair = 4; // Of f16; of f32 it is twice as much.
-  int64_t elements = blockElements();
-  return slabBytes() +
-         pair * std::max(2 * elements, elements + panelDepth() * panelColumns);
+  int64_t wide = 2 * (image + (canWidenFilter() ? panel : 0));
+  return slabBytes() + element * std::max(wide, image + panel);
+}
+
+bool LineConvView::canWidenFilter() const {
+  return 8 * panelDepth() * panelColumns <= maxWidePanelBytes;
 }
 
 int64_t LineConvView::blockElements() const {

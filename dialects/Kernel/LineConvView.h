@@ -19,9 +19,10 @@
 // PackedConv, but the last two (see PanelCut.h).
 //
 // Levels that do not multiply pairs widen what a block reads to f32 first, to
-// scratch memory behind the slab; or make pairs of f16 of that and of each
-// panel of the filter, where they add up in f16 and the convolution allows
-// that.
+// scratch memory behind the slab, and each panel of the filter that is not too
+// large behind that; or make pairs of f16 of both, where they add up in f16 and
+// the convolution allows that. Those that do not multiply quads widen both to
+// words of 16 bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,6 +67,8 @@ struct LineConvView {
     return slab.isInput ? 0 : slab.blockImages * slab.slabBytes();
   }
   int64_t scratchBytes() const;
+  /// Whether a panel of the filter would stay in the cache when it is widened.
+  bool canWidenFilter() const;
   /// What a block reads at most.
   int64_t blockElements() const;
   /// Rows of a unit's register.

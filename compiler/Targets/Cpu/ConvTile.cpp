@@ -26,7 +26,8 @@ constexpr int64_t cacheLine = 64;
 /// Steps until sums of f16 are widened, of a run that has as many.
 constexpr int64_t stepsInF16 = 64;
 /// Sums beside which registers are left for factors of two steps, whose loads
-/// the code generator puts side by side: a sum would go to the stack.
+/// the code generator puts side by side: a sum would go to the stack. Sums of
+/// words do so always, as LLVM adds up two steps' products first.
 constexpr int64_t roomySums = 24;
 
 class TileWriter : TileBuilder {
@@ -35,11 +36,13 @@ public:
              bool countsTaps)
       : TileBuilder(module), tile(tile), lanes(level.vectorBits / 32),
         vectors(tile.columns / lanes), countsTaps(countsTaps),
-        unroll(tile.pixels * vectors > roomySums ? 1 : fetchSteps),
+        unroll(tile.pixels * vectors > roomySums ||
+                       tile.kind == StripKind::Words
+                   ? 1
+                   : fetchSteps),
         parts(tile.kind == StripKind::Widened ? 2 : 1),
         inF16(addsF16(tile.kind)),
-        each(tile.kind == StripKind::Quads ? Type(b.getI32Type())
-                                           : b.getF32Type()),
+        each(addsIntegers(tile.kind) ? Type(b.getI32Type()) : b.getF32Type()),
         vector(VectorType::get({lanes}, each)),
         products(b, level, tile.kind, vector) {}
 
@@ -66,7 +69,7 @@ public:
       Value sum = state[i];
       if (tile.accumulates) {
         Value before = LLVM::LoadOp::create(b, vector, at, /*alignment=*/4);
-        sum = tile.kind == StripKind::Quads
+        sum = addsIntegers(tile.kind)
                   ? arith::AddIOp::create(b, before, sum).getResult()
                   : arith::AddFOp::create(b, before, sum).getResult();
       }

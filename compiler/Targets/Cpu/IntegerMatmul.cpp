@@ -15,7 +15,9 @@
 // where z can differ from zero: once for all panels of a piece.
 //
 // Rows of lhs that the instructions cannot take as they lie are first copied to
-// scratch memory, a group's at a time.
+// scratch memory, a group's at a time. Levels that multiply no bytes widen
+// those of a group and then each panel to 16 bits, where more than some rows
+// share that; tiles of few rows widen in registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +38,9 @@ namespace {
 using kernel::panelColumns;
 using kernel::quadSteps;
 
+/// Rows of a group that are worth widening the panels that they meet.
+constexpr int64_t fewestWideRows = 16;
+
 class IntegerMatmul {
 public:
   IntegerMatmul(Emitter &e, graph::MatmulOp op, kernel::IntegerMatmulView view,
@@ -47,13 +52,16 @@ public:
         depth(e.valueOf(this->view.depth)),
         lines(e.ceilDiv(depth, e.number(quadSteps))),
         panels(e.ceilDiv(columns, e.number(panelColumns))), units(makeUnits()),
-        copies(this->view.copiesLhs()) {
+        copies(this->view.copiesLhs()),
+        mayWiden(isPacked && !e.level.quadDots) {
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
     sums = e.atEntry([&]() -> Value {
       return LLVM::AllocaOp::create(
           e.b, LLVM::LLVMPointerType::get(e.b.getContext()), i32,
-          e.number(stripTileRows(e.level, StripKind::Quads) * panelColumns),
+          e.number(std::max(stripTileRows(e.level, StripKind::Quads),
+                            stripTileRows(e.level, StripKind::Words)) *
+                   panelColumns),
           64);
     });
     stride =
@@ -62,6 +70,8 @@ public:
     copy = e.scratch(0);
     rowSums = behind(copy, areas.copy);
     panelArea = behind(rowSums, areas.sums);
+    wideRows = behind(panelArea, areas.panel);
+    widePanel = behind(wideRows, areas.wideRows);
   }
 
   void emit() {
@@ -95,6 +105,8 @@ private:
         copyRows(groupRow, groupEnd);
       if (view.needsRowSums())
         sumRows(groupRow, groupEnd);
+      if (mayWiden)
+        widenRows(e.sub(groupEnd, groupRow));
       forEachPanel(units.beginPanel(), units.endPanel(),
                    [&](Value panel, Value next, Value width) {
                      auto [low, high] = units.blocksOf(panel);
@@ -169,6 +181,16 @@ private:
     });
   }
 
+  /// All rows of the group, if they are enough.
+  void widenRows(Value count) {
+    isNarrow = e.less(count, e.number(fewestWideRows));
+    isWide = e.less(e.number(fewestWideRows - 1), count);
+    e.ifThen(isWide, [&] {
+      widenQuadRows(e, {lhsRow(groupRow), stride, count, lines, wideRows,
+                        e.valueOf(view.wideStride())});
+    });
+  }
+
   void sumRows(Value from, Value to) {
     e.loop(from, to, [&](Value row) {
       e.storeRaw(sumOfBytes(e, lhsRow(row), depth), rowSums,
@@ -213,12 +235,40 @@ private:
     Value columnSums =
         e.address(work.b, i32, e.mul(lines, e.number(panelColumns)));
     Value n = e.mul(panel, e.number(panelColumns));
+    Strip wide = mayWiden ? widened(work, m) : work;
+    work.mostRows = wide.mostRows;
     forEachStripTile(e, work, [&](const StripTile &tile) {
-      callStripTile(e, work, tile, {sums, e.number(panelColumns)});
+      auto call = [&](const Strip &strip) {
+        callStripTile(e, strip, tile, {sums, e.number(panelColumns)});
+      };
+      if (mayWiden) {
+        e.ifThen(isWide, [&] { call(wide); });
+        e.ifThen(isNarrow, [&] { call(work); });
+      } else {
+        call(work);
+      }
       e.loop(e.number(0), tile.rows, [&](Value i) {
         storeRow(e.add(e.add(m, tile.row), i), i, n, width, columnSums);
       });
     });
+  }
+
+  /// The strip from row m on where it is widened; tiles have as many rows as
+  /// either has.
+  Strip widened(const Strip &quads, Value m) {
+    e.ifThen(isWide, [&] { widenQuads(e, quads.b, widePanel, lines); });
+    Strip wide = quads;
+    wide.kind = StripKind::Words;
+    Value wideStride = e.valueOf(view.wideStride());
+    wide.a = byteAt(wideRows, e.mul(e.sub(m, groupRow), wideStride));
+    wide.aStride = e.div(wideStride, e.number(quadSteps));
+    wide.b = widePanel;
+    wide.depth = e.mul(lines, e.number(2));
+    wide.nextBytes = e.number(panelColumns * 2);
+    wide.mostRows =
+        e.select(isWide, e.number(stripTileRows(e.level, StripKind::Words)),
+                 e.number(stripTileRows(e.level, StripKind::Quads)));
+    return wide;
   }
 
   /// What is added to the numbers that the instructions multiply.
@@ -280,13 +330,14 @@ private:
   Value lines, panels;        // Of a panel without its sums; of the batch.
   PanelUnits units;
   bool copies; // Rows of lhs, a group's at a time.
+  bool mayWiden;
   Indices leadDims;
-  Value sums;                     // Of a tile.
-  Value copy, rowSums, panelArea; // Scratch memory.
-  Value stride;                   // Bytes between rows that are multiplied.
+  Value sums;                                          // Of a tile.
+  Value copy, rowSums, panelArea, wideRows, widePanel; // Scratch memory.
+  Value stride; // Bytes between rows that are multiplied.
   // Of the current batch, and group.
   Value lhs, rhs, resultRow;
-  Value groupRow;
+  Value groupRow, isWide, isNarrow;
 };
 
 } // namespace

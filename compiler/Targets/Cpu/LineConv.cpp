@@ -4,10 +4,9 @@
 // Per block of lines or images: the slab, then per panel of maps all tiles of
 // two units, whose sums go to the stack for what follows the convolution.
 // Levels without AMX cut a unit into tiles of sums in vectors. Those that do
-// not multiply pairs of bf16 read the image in f32: widened once for a block,
-// that costs nothing where the tiles would do it for each panel again. Or pairs
-// of f16 are made of the block, and of each panel of the filter before its
-// tiles.
+// not multiply pairs of bf16, or quads of bytes, make what they multiply of the
+// block once, and of each panel of the filter before its tiles: f32 or pairs of
+// f16; words.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +18,7 @@
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/PanelParts.h"
+#include "compiler/Targets/Cpu/QuadPanel.h"
 #include "compiler/Targets/Cpu/QuadSums.h"
 
 using namespace mlir;
@@ -45,9 +45,12 @@ public:
           [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
     if (method.copies())
       block = e.atEntry([&] { return byte(slab, e.number(view.slabBytes())); });
+    if (method.inF16() || method.widensFilter)
+      ofFilter = e.atEntry([&] {
+        return element(block,
+                       e.number(method.imageParts() * view.blockElements()));
+      });
     if (method.inF16()) {
-      pairs = e.atEntry(
-          [&] { return element(block, e.number(view.blockElements())); });
       factor = e.atEntry([&]() -> Value {
         return LLVM::AllocaOp::create(e.b, input.getType(), e.b.getF32Type(),
                                       e.number(1), 64);
@@ -92,7 +95,7 @@ private:
       copyBlock();
   }
 
-  /// What the block reads, as f32 or as f16.
+  /// What the block reads, as tiles multiply it.
   void copyBlock() {
     Value one = e.number(1), none = e.number(0);
     Value last = e.mul(e.sub(here.images, one), e.number(view.imageStride()));
@@ -100,7 +103,9 @@ private:
         e.add(last, e.mul(e.sub(here.lines, one), e.number(view.lineStride())));
     Value count = e.add(last, e.number(view.lineReach()));
     Matrix whole = {here.base, none, one, /*isHalf=*/true};
-    if (method.widens())
+    if (depth.hasQuads)
+      return widenQuadRows(e, {here.base, none, one, count, block, none});
+    if (method.widens)
       return widenLhs(e, whole, block, none, one, e.mul(count, e.number(2)));
     // What lies between lines was not written.
     const kernel::DirectConvAxis &axis = view.slab.lines();
@@ -185,9 +190,15 @@ private:
 
   void emitColumns(Value panel, int64_t columns) {
     Value b = packed(panel);
-    if (method.inF16()) {
-      pairsToF16(e, b, pairs, e.number(view.panelDepth()));
-      b = pairs;
+    if (ofFilter) {
+      Value elements = e.number(depth.depth());
+      if (method.inF16())
+        pairsToF16(e, b, ofFilter, elements);
+      else if (depth.hasQuads)
+        widenQuads(e, b, ofFilter, elements);
+      else
+        widenPanel(e, b, ofFilter, elements);
+      b = ofFilter;
     }
     Value high = e.number(method.unitLines);
     Value ofImage =
@@ -279,9 +290,9 @@ private:
   LineMethod method;
   PanelParts parts;
   Value input, filter, slab;
-  Value block; // What a block reads, if that is copied.
-  // Of f16: a panel of the filter, and what sums are multiplied by.
-  Value pairs, factor;
+  Value block;    // What a block reads, if that is copied.
+  Value ofFilter; // What tiles read instead of its panel.
+  Value factor;   // Of sums of f16.
   std::optional<LineSums> sums;
   std::optional<kernel::IntegerFactor> bytes; // What quads are of.
   std::optional<QuadSums> quads;

@@ -28,25 +28,34 @@ constexpr int64_t fewestSteps = 16;
 /// Pixels of a line that are enough for a tile.
 constexpr int64_t fewestTileRows = 6;
 
-StripKind kindOf(const CpuLevel &level, graph::ConvOp op,
+bool addsUpInF16(const CpuLevel &level, graph::ConvOp op,
                  const LineConvView &view) {
+  // Behind few steps, to widen sums takes longer than it spares.
+  return level.f16Fma != F16Fma::None && view.depth.run >= 2 * fewestSteps &&
+         op->hasAttr(kernel::addsF16Attribute);
+}
+
+StripKind kindOf(const CpuLevel &level, const LineConvView &view,
+                 const LineMethod &method) {
   if (view.depth.hasQuads)
-    return StripKind::Quads;
+    return method.widens ? StripKind::Words : StripKind::Quads;
   if (level.pairDots != PairDots::None)
     return StripKind::Pairs;
-  // Behind few steps, to widen sums takes longer than it spares.
-  bool isWorthIt = view.depth.run >= 2 * fewestSteps;
-  return level.f16Fma != F16Fma::None && isWorthIt &&
-                 op->hasAttr(kernel::addsF16Attribute)
-             ? StripKind::F16Pairs
-             : StripKind::Widened;
+  if (!method.widens)
+    return StripKind::F16Pairs;
+  return method.widensFilter ? StripKind::F32 : StripKind::Widened;
 }
 
 } // namespace
 
 LineMethod::LineMethod(const CpuLevel &level, graph::ConvOp op,
                        const LineConvView &view)
-    : kind(kindOf(level, op, view)), hasUnit(usesAmx(level, kind)),
+    : widens(view.depth.hasQuads ? !level.quadDots && view.canWidenFilter()
+                                 : level.pairDots == PairDots::None &&
+                                       !addsUpInF16(level, op, view)),
+      widensFilter(widens && view.canWidenFilter() &&
+                   (view.depth.hasQuads || level.vectorBits < 512)),
+      kind(kindOf(level, view, *this)), hasUnit(usesAmx(level, kind)),
       unitLines(hasUnit || view.unitPixels < fewestTileRows ? view.unitLines
                                                             : 1) {}
 
@@ -91,7 +100,7 @@ Value LineSums::startOf(const LineBlock &block, const LineUnit &unit) {
 
 /// So many elements of the image behind an address in what tiles read.
 Value LineSums::stepsBehind(Value from, Value count) {
-  return element(from, method.widens() ? e.mul(count, e.number(2)) : count);
+  return element(from, e.mul(count, e.number(method.imageParts())));
 }
 
 /// The row of the result of its first pixel.
@@ -140,8 +149,9 @@ int64_t LineSums::mostTileRows(int64_t columns) const {
   int64_t least = vectorStripRows(e.level, method.kind);
   int64_t vectors = llvm::divideCeil(columns, 16);
   // Both halves of a row take some.
-  int64_t sums = method.widens() ? registers + 2 - 2 * vectors : registers;
-  if (e.level.vectorBits < 512 || (least < all && !method.widens()))
+  bool areHalves = method.kind == StripKind::Widened;
+  int64_t sums = areHalves ? registers + 2 - 2 * vectors : registers;
+  if (e.level.vectorBits < 512 || (least < all && !areHalves))
     return least;
   return std::min<int64_t>(sums / vectors, LineConvView::mostPixels);
 }
@@ -157,18 +167,20 @@ void LineSums::emitTiles(const LineBlock &block, const LineUnit &unit,
   int64_t pixels = method.unitLines * view.unitPixels;
   int64_t count = llvm::divideCeil(pixels, mostTileRows(columns));
   const kernel::DirectConvAxis &lines = view.slab.lines();
+  // Where both sides are widened, all distances of the tile are twice as far.
+  int64_t each = method.filterParts();
   ConvTile tile;
   tile.kind = method.kind;
   tile.width = panelColumns;
-  tile.pixelStride = view.pixelStride();
-  tile.run = depth.run;
-  tile.loops = {{lines.taps, lines.dilation * view.lineSize()},
+  tile.pixelStride = each * view.pixelStride();
+  tile.run = each * depth.run;
+  tile.loops = {{lines.taps, each * lines.dilation * view.lineSize()},
                 {depth.lines / lines.taps,
-                 view.slab.pixels().dilation * view.slab.channels}};
+                 each * view.slab.pixels().dilation * view.slab.channels}};
   llvm::erase_if(tile.loops,
                  [](const TapLoop &loop) { return loop.taps == 1; });
   int64_t tiles = unitsOfBlock() * count;
-  int64_t groups = depth.lines * (depth.run / unroll);
+  int64_t groups = depth.lines * (tile.run / unroll);
   bool fetchesInput =
       view.slab.isInput && !method.copies() && groups > 0 &&
       view.panels() * view.panelDepth() * panelColumns * 4 <= residentBytes;
@@ -178,20 +190,21 @@ void LineSums::emitTiles(const LineBlock &block, const LineUnit &unit,
   tile.fetch =
       fetchesInput
           ? llvm::divideCeil(inputBytes, tiles * view.panels() * groups)
-          : llvm::divideCeil(unroll * panelColumns * 4, tiles);
+          : llvm::divideCeil(unroll * panelColumns * 4 / each, tiles);
   Value a = startOf(block, unit), b = panels.b;
   auto [start, taps] = tapsOf(block, unit);
   if (taps) {
-    a = stepsBehind(a, e.mul(start, e.number(tile.loops[0].stride)));
-    int64_t each = depth.depth() / lines.taps * panelColumns;
-    b = element(b, e.mul(start, e.number(each)));
+    a = stepsBehind(a,
+                    e.mul(start, e.number(lines.dilation * view.lineSize())));
+    int64_t ofTap = each * (depth.depth() / lines.taps) * panelColumns;
+    b = element(b, e.mul(start, e.number(ofTap)));
   }
   for (int64_t i = 0; i < count; ++i) {
     int64_t first = i * pixels / count;
     tile.pixels = (i + 1) * pixels / count - first;
     int64_t line = first / view.unitPixels, pixel = first % view.unitPixels;
     if (method.unitLines > 1)
-      tile.lines = {view.unitPixels, pixel, view.lineStride()};
+      tile.lines = {view.unitPixels, pixel, each * view.lineStride()};
     Value from = stepsBehind(
         a, e.number(line * view.lineStride() + pixel * view.pixelStride()));
     Value before = e.add(e.mul(panels.number, e.number(count)), e.number(i));
@@ -214,7 +227,7 @@ void LineSums::emitTiles(const LineBlock &block, const LineUnit &unit,
 /// Products by zeros beside the image are left out; those by zero points are
 /// not, for which sums of a filter's maps make up.
 bool LineSums::mayLeaveOut() const {
-  return method.kind != StripKind::Quads && !view.slab.isInput;
+  return !depth.hasQuads && !view.slab.isInput;
 }
 
 /// The taps of lines that read the image for a unit; null where no taps

@@ -22,14 +22,21 @@ struct LineMethod {
   LineMethod(const CpuLevel &level, graph::ConvOp op,
              const kernel::LineConvView &view);
 
-  StripKind kind;
+  bool widens; // What a block reads: each element of it becomes two.
+  /// Whether each panel of the filter is widened as well, before its tiles;
+  /// else tiles do it, which is as fast for pairs where they are eight pixels
+  /// high.
+  bool widensFilter;
+  StripKind kind;    // Of tiles.
   bool hasUnit;      // Of matrix registers.
   int64_t unitLines; // Of a matrix unit, or of what tiles are cut from.
 
-  bool widens() const { return kind == StripKind::Widened; }
   bool inF16() const { return kind == StripKind::F16Pairs; }
   /// Whether tiles read what a block reads in another type.
-  bool copies() const { return widens() || inF16(); }
+  bool copies() const { return widens || inF16(); }
+  /// Elements of what is read, and of the filter, for each that it was.
+  int64_t imageParts() const { return widens ? 2 : 1; }
+  int64_t filterParts() const { return widensFilter ? 2 : 1; }
 };
 
 /// The block that units are of, and where what it reads lies: as the image has

@@ -34,7 +34,16 @@ enum class StripKind {
   /// A is four of ui8 and B four of i8 along k, a step is those, and sums are
   /// of i32 modulo 2^32.
   Quads,
+  /// The same numbers widened to 16 bits, for levels that multiply no quads: A
+  /// and B are pairs along k, and a step is one pair. A quad is two steps, its
+  /// numbers 0 and 2 and its numbers 1 and 3.
+  Words,
 };
+
+/// Whether sums are of i32.
+inline bool addsIntegers(StripKind kind) {
+  return kind == StripKind::Quads || kind == StripKind::Words;
+}
 
 /// What is computed: `rows` rows of
 ///

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/QuadPanel.h"
+#include "compiler/Targets/Cpu/Formulas.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/StripProducts.h"
 #include "dialects/Kernel/IntegerMatmulView.h"
@@ -132,6 +133,66 @@ private:
 
 void packQuads(Emitter &e, const ByteColumns &source, Value out) {
   QuadPacker(e, source, out).pack();
+}
+
+std::pair<Value, Value> wordsOfQuads(ImplicitLocOpBuilder &b, Value quads,
+                                     bool areSigned) {
+  auto type = cast<VectorType>(quads.getType());
+  auto words = VectorType::get({2 * type.getNumElements()}, b.getI16Type());
+  Value all = LLVM::BitcastOp::create(b, words, quads);
+  Value eight = constantLike(b, words, 8), low, high;
+  if (areSigned) {
+    low =
+        arith::ShRSIOp::create(b, arith::ShLIOp::create(b, all, eight), eight);
+    high = arith::ShRSIOp::create(b, all, eight);
+  } else {
+    low = arith::AndIOp::create(b, all, constantLike(b, words, 0xff));
+    high = arith::ShRUIOp::create(b, all, eight);
+  }
+  return {LLVM::BitcastOp::create(b, type, low),
+          LLVM::BitcastOp::create(b, type, high)};
+}
+
+void widenQuads(Emitter &e, Value panel, Value out, Value lines) {
+  int64_t lanes = e.level.lanes(4);
+  auto vector = VectorType::get({lanes}, e.b.getI32Type());
+  auto at = [&](Value base, Value line, int64_t column) {
+    return e.address(
+        base, e.b.getI32Type(),
+        e.add(e.mul(line, e.number(panelColumns)), e.number(column)));
+  };
+  e.loop(e.number(0), lines, [&](Value line) {
+    Value first = e.mul(line, e.number(2));
+    for (int64_t column = 0; column < panelColumns; column += lanes) {
+      Value quads =
+          LLVM::LoadOp::create(e.b, vector, at(panel, line, column), 4);
+      auto [low, high] = wordsOfQuads(e.b, quads, /*areSigned=*/true);
+      LLVM::StoreOp::create(e.b, low, at(out, first, column), 4);
+      LLVM::StoreOp::create(e.b, high,
+                            at(out, e.add(first, e.number(1)), column), 4);
+    }
+  });
+}
+
+void widenQuadRows(Emitter &e, const QuadRows &rows) {
+  Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
+  auto place = [&](Value base, Value row, Value stride) {
+    return e.address(base, e.b.getI8Type(), e.mul(row, stride));
+  };
+  auto number = [&](int64_t value) {
+    return arith::ConstantIntOp::create(e.b, i64, value);
+  };
+  e.loop(e.number(0), rows.rows, [&](Value row) {
+    Value from = place(rows.from, row, rows.stride);
+    Value to = place(rows.out, row, rows.outStride);
+    e.loop(e.number(0), rows.quads, [&](Value i) {
+      Value quad = arith::ExtUIOp::create(e.b, i64, e.loadRaw(from, i32, i));
+      Value odd = arith::ShLIOp::create(e.b, quad, number(24));
+      Value both = arith::OrIOp::create(e.b, quad, odd);
+      e.storeRaw(arith::AndIOp::create(e.b, both, number(0x00ff00ff00ff00ff)),
+                 to, i);
+    });
+  });
 }
 
 Value sumOfBytes(Emitter &e, Value line, Value count) {

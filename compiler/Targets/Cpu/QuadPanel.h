@@ -24,6 +24,19 @@ struct ByteColumns {
 /// of four steps is zero, and columns that are not there are anything.
 void packQuads(Emitter &e, const ByteColumns &source, Value out);
 
+/// Vectors of quads of ui8 or i8 as two of StripKind::Words, in the type of the
+/// quads.
+std::pair<Value, Value> wordsOfQuads(mlir::ImplicitLocOpBuilder &b, Value quads,
+                                     bool areSigned);
+/// out[2 * lines][panelColumns] = a panel of quads as words.
+void widenQuads(Emitter &e, Value panel, Value out, Value lines);
+/// The same of rows of `quads` of ui8, `stride` bytes apart, to rows that are
+/// `outStride` apart.
+struct QuadRows {
+  Value from, stride, rows, quads, out, outStride;
+};
+void widenQuadRows(Emitter &e, const QuadRows &rows);
+
 /// The sum of `count` ui8 from `line` on, as i32.
 Value sumOfBytes(Emitter &e, Value line, Value count);
 

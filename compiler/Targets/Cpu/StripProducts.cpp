@@ -3,6 +3,7 @@
 
 #include "compiler/Targets/Cpu/StripProducts.h"
 #include "compiler/Targets/Cpu/MatmulOperands.h"
+#include "compiler/Targets/Cpu/QuadPanel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -23,6 +24,8 @@ Value StripProducts::callIntrinsic(StringRef name, ArrayRef<Value> operands) {
 Value StripProducts::add(Value x, Value y, Value sum) {
   if (kind == StripKind::Quads)
     return level.quadDots ? addQuads(x, y, sum) : addWidenedQuads(x, y, sum);
+  if (kind == StripKind::Words)
+    return arith::AddIOp::create(b, sum, timesWords(x, y));
   if (kind == StripKind::Pairs)
     return addPairs(x, y, sum);
   if (addsF16(kind))
@@ -123,26 +126,22 @@ Value StripProducts::addQuads(Value x, Value y, Value sum) {
                        {sum, bitcast(quads, x), bitcast(quads, y)});
 }
 
-/// The same where no instruction does it: products of even and of odd k in 16
-/// bits, which hold any of them.
-Value StripProducts::addWidenedQuads(Value x, Value y, Value sum) {
-  auto halves = VectorType::get({2 * vector.getNumElements()}, b.getI16Type());
-  auto splat = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(halves, b.getI16IntegerAttr(value)));
-  };
-  Value eight = splat(8);
-  x = bitcast(halves, x);
-  y = bitcast(halves, y);
-  Value even =
-      arith::ShRSIOp::create(b, arith::ShLIOp::create(b, y, eight), eight);
-  Value odd = arith::ShRSIOp::create(b, y, eight);
+/// Two products of 16 bits, which hold any of ui8 by i8, for each sum.
+Value StripProducts::timesWords(Value x, Value y) {
+  auto words = VectorType::get({2 * vector.getNumElements()}, b.getI16Type());
   StringRef name = level.vectorBits >= 512 ? "llvm.x86.avx512.pmaddw.d.512"
                                            : "llvm.x86.avx2.pmadd.wd";
-  Value low =
-      callIntrinsic(name, {arith::AndIOp::create(b, x, splat(0xff)), even});
-  Value high = callIntrinsic(name, {arith::ShRUIOp::create(b, x, eight), odd});
-  return arith::AddIOp::create(b, sum, arith::AddIOp::create(b, low, high));
+  return callIntrinsic(name, {bitcast(words, x), bitcast(words, y)});
+}
+
+/// Quads where no instruction multiplies them.
+Value StripProducts::addWidenedQuads(Value x, Value y, Value sum) {
+  std::pair<Value, Value> factors = wordsOfQuads(b, x, /*areSigned=*/false);
+  std::pair<Value, Value> others = wordsOfQuads(b, y, /*areSigned=*/true);
+  Value products =
+      arith::AddIOp::create(b, timesWords(factors.first, others.first),
+                            timesWords(factors.second, others.second));
+  return arith::AddIOp::create(b, sum, products);
 }
 
 SmallVector<Value> StripProducts::halfOf(ArrayRef<Value> pairs, int64_t half) {

@@ -41,6 +41,7 @@ private:
   mlir::VectorType pairsOfF16();
   mlir::Value addQuads(mlir::Value x, mlir::Value y, mlir::Value sum);
   mlir::Value addWidenedQuads(mlir::Value x, mlir::Value y, mlir::Value sum);
+  mlir::Value timesWords(mlir::Value x, mlir::Value y);
   mlir::Value bitcast(mlir::Type type, mlir::Value value);
   mlir::Value callIntrinsic(llvm::StringRef name,
                             llvm::ArrayRef<mlir::Value> operands);

@@ -76,10 +76,10 @@ public:
 
 private:
   /// A narrow last panel is not worth code that streams it; nor is the first
-  /// of many tiles.
+  /// of many tiles, or one of them.
   static bool hasStreams(StripKind kind, const TileShape &shape) {
     return shape.columns() * shape.steps == kernel::panelColumns &&
-           !keepsRhs(kind);
+           !keepsRhs(kind) && kind != StripKind::Words;
   }
 
   ArrayRef<LLVM::LLVMFuncOp> tilesOf(Fetch fetch) const {
@@ -242,6 +242,8 @@ StringRef suffixOf(StripKind kind) {
     return "_f16_pairs_kept";
   case StripKind::Quads:
     return "_quads";
+  case StripKind::Words:
+    return "_words";
   }
   llvm_unreachable("all kinds of strips");
 }

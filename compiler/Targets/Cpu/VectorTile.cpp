@@ -20,8 +20,9 @@ VectorTile::VectorTile(ModuleOp module, const CpuLevel &level, StripKind kind,
                        StringRef suffix, bool resumes)
     : TileBuilder(module), kind(kind), interleaved(interleaved), shape(shape),
       suffix(suffix),
-      each(kind == StripKind::Quads ? Type(b.getI32Type()) : b.getF32Type()),
+      each(addsIntegers(kind) ? Type(b.getI32Type()) : b.getF32Type()),
       ofRhs(isF16() ? Type(b.getF16Type()) : each), resumes(resumes),
+      stepsAreApart(keepsRhs(kind) || (addsIntegers(kind) && !level.quadDots)),
       vector(VectorType::get({shape.lanes}, each)),
       products(b, level, kind, vector) {}
 
@@ -65,7 +66,7 @@ void VectorTile::storeSums(ArrayRef<Value> out, ArrayRef<Value> c,
     forEach(out.size(), [&](int64_t row, int64_t v) {
       Value before = loadVector(c[row], v * shape.lanes);
       Value sum = sums[row * shape.vectors + v];
-      if (kind == StripKind::Quads)
+      if (addsIntegers(kind))
         totals.push_back(arith::AddIOp::create(b, before, sum));
       else
         totals.push_back(arith::AddFOp::create(b, before, sum));
@@ -275,10 +276,10 @@ LLVM::LLVMFuncOp VectorTile::write(StringRef name, int64_t height,
     }
     Value k = main.getInductionVar();
     ValueRange before = main.getRegionIterArgs().drop_back();
-    // Stores between steps would have all their factors loaded before.
     SmallVector<Value> after =
-        kept ? singleSteps(rows, argument(2), kept, k, add(k, step4), before)
-             : step(rows, argument(2), kept, k, unroll, before);
+        stepsAreApart
+            ? singleSteps(rows, argument(2), kept, k, add(k, step4), before)
+            : step(rows, argument(2), kept, k, unroll, before);
     after.push_back(address(next, b.getI8Type(), argument(10)));
     scf::YieldOp::create(b, after);
   }

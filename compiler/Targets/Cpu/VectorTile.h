@@ -73,6 +73,10 @@ protected:
   mlir::Type each;    // Of the sums, and of A.
   mlir::Type ofRhs;   // Elements of B.
   bool resumes;
+  /// Stores between steps would have all their factors loaded before; and of
+  /// products of words LLVM adds up those of two steps first, in more registers
+  /// than there are.
+  bool stepsAreApart;
 
 private:
   static constexpr int64_t cacheLine = 64;

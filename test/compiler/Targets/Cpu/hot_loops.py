@@ -51,6 +51,8 @@ EXPECTED = {
         "x86-64-v4-fp16": ["matmul_tile_8x48_f16_pairs"], # Added up in f16
     },
     ("bert_int8dynamic", "fp32"): {  # PackedMatmulInt8
+        "x86-64-v3": ["matmul_tile_6x16_words"],
+        "x86-64-v4": ["matmul_tile_8x48_words"],
         "x86-64-v3-vnni": ["matmul_tile_6x16_quads", "matmul_stream_6x16_quads"],
         "x86-64-v4-vnni": ["matmul_tile_8x48_quads", "matmul_stream_8x48_quads"],
         "x86-64-v4-amx": ["amx_tile_2x3_quads", "amx_stream_2x3_quads"],
@@ -87,7 +89,9 @@ class Instruction:
         self.operands = [o.strip() for o in re.split(r",(?![^\[]*\])", operands)]
 
     def is_multiply_add(self):
-        return self.name in ("vdpbf16ps", "vpdpbusd", "tdpbf16ps", "tdpbusd") or (
+        # Products of words, or of quads that are widened in registers, are added
+        # by the second instruction.
+        return self.name in ("vdpbf16ps", "vpdpbusd", "tdpbf16ps", "tdpbusd", "vpaddd") or (
             self.name.startswith("vfmadd") and self.name.endswith(("ps", "ph")))
 
     def is_vector(self):
