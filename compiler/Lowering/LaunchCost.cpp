@@ -41,7 +41,8 @@ Type factorsOf(Operation *root) {
     return narrowest({op.getQuery(), op.getKey(), op.getValue()});
   if (auto op = dyn_cast<graph::ConvOp>(root))
     return narrowest({op.getInput(), op.getFilter()});
-  if (isa<graph::ConvTransposeOp, graph::RecurrentOp>(root))
+  if (isa<graph::ConvTransposeOp, graph::LinearAttentionOp, graph::RecurrentOp>(
+          root))
     return graph::getElementType(root->getOperand(0));
   return Type();
 }

@@ -121,8 +121,9 @@ llvm::Error evaluateTopk(Call &call);
 llvm::Error evaluateSuppress(Call &call); // Suppress.cpp
 llvm::Error evaluateSoftmax(Call &call);  // Normalize.cpp
 llvm::Error evaluateNorm(Call &call);
-llvm::Error evaluateRecurrent(Call &call); // Recurrent.cpp
-llvm::Error evaluateAttention(Call &call); // Attention.cpp
+llvm::Error evaluateLinearAttention(Call &call); // LinearAttention.cpp
+llvm::Error evaluateRecurrent(Call &call);       // Recurrent.cpp
+llvm::Error evaluateAttention(Call &call);       // Attention.cpp
 
 } // namespace tenon::reference
 

@@ -121,6 +121,7 @@ constexpr Family families[] = {
     {"graph.quantize", evaluateQuantize},
     {"graph.quantize_rows", evaluateQuantizeRows},
     {"graph.recurrent", evaluateRecurrent},
+    {"graph.linear_attention", evaluateLinearAttention},
     {"graph.reduce", evaluateReduce},
     {"graph.require", evaluateRequire},
     {"graph.reshape", evaluateReshape},

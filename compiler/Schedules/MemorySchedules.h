@@ -24,6 +24,14 @@ std::optional<std::string> refusalBlockRecurrent(const KernelView &view);
 kernel::Geometry geometryBlockRecurrent(const KernelView &view);
 llvm::SmallVector<std::string> layoutsBlockRecurrent(const KernelView &view);
 
+std::optional<std::string> refusalBlockState(const KernelView &view);
+kernel::Geometry geometryBlockState(const KernelView &view);
+llvm::SmallVector<std::string> layoutsBlockState(const KernelView &view);
+
+std::optional<std::string> refusalLinearAttention(const KernelView &view);
+kernel::Geometry geometryLinearAttention(const KernelView &view);
+llvm::SmallVector<std::string> layoutsLinearAttention(const KernelView &view);
+
 std::optional<std::string> refusalRecurrentTiles(const KernelView &view);
 kernel::Geometry geometryRecurrentTiles(const KernelView &view);
 llvm::SmallVector<std::string> layoutsRecurrentTiles(const KernelView &view);

@@ -45,6 +45,9 @@ bool isRootIntegerMatmul(Operation *root) {
   return isa<graph::MatmulOp>(root) &&
          graph::getElementType(root->getResult(0)).isSignlessInteger(32);
 }
+bool isRootLinearAttention(Operation *root) {
+  return isa<graph::LinearAttentionOp>(root);
+}
 bool isRootMatmul(Operation *root) {
   return isa<graph::MatmulOp>(root) && !isRootIntegerMatmul(root);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Schedules/MemorySchedules.h"
+#include "dialects/Kernel/LinearAttentionView.h"
 #include "dialects/Kernel/RecurrentView.h"
 #include "dialects/Kernel/SerialTiles.h"
 
@@ -183,6 +184,66 @@ SmallVector<std::string> layoutsRecurrentTiles(const KernelView &view) {
   layouts[cast<BlockArgument>(recurrence).getArgNumber()] =
       kernel::cellsLayout.str();
   return layouts;
+}
+
+//===--- LinearAttention and BlockState ---===//
+
+/// Why threads cannot share a root's columns.
+static std::optional<std::string> refusalOfStates(const KernelView &view) {
+  auto op = rootOf<graph::LinearAttentionOp>(view);
+  if (!op)
+    return "its root is no linear attention";
+  if (!kernel::yieldsRoot(view.body, op) ||
+      view.body.getTerminator()->getNumOperands() != 2)
+    return "its two results are not what is yielded";
+  if (!geometryBlockState(view))
+    return tooMany.str();
+  return std::nullopt;
+}
+
+std::optional<std::string> refusalBlockState(const KernelView &view) {
+  return refusalOfStates(view);
+}
+
+kernel::Geometry geometryBlockState(const KernelView &view) {
+  SmallVector<Expr> last =
+      graph::getDims(rootOf<graph::LinearAttentionOp>(view).getLast());
+  return blocks(last[0] * last[1]);
+}
+
+SmallVector<std::string> layoutsBlockState(const KernelView &view) {
+  return rowMajor(view);
+}
+
+std::optional<std::string> refusalLinearAttention(const KernelView &view) {
+  if (std::optional<std::string> why = refusalOfStates(view))
+    return why;
+  auto op = rootOf<graph::LinearAttentionOp>(view);
+  if (kernel::LinearAttentionView(op).columns() == 0)
+    return "head sizes are symbols, or that of values no multiple of 16";
+  if (!llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>))
+    return "an operand is computed in the kernel";
+  if (!geometryLinearAttention(view))
+    return tooMany.str();
+  return std::nullopt;
+}
+
+kernel::Geometry geometryLinearAttention(const KernelView &view) {
+  auto op = rootOf<graph::LinearAttentionOp>(view);
+  kernel::LinearAttentionView sizes(op);
+  kernel::Geometry rows = geometryBlockState(view);
+  if (!rows)
+    return {};
+  auto number = [&](int64_t value) {
+    return Expr::constant(op.getContext(), value);
+  };
+  rows = blocks(rows.rows * number(sizes.tiles()));
+  rows.scratch = number(sizes.scratchBytes());
+  return rows;
+}
+
+SmallVector<std::string> layoutsLinearAttention(const KernelView &view) {
+  return rowMajor(view);
 }
 
 //===--- BlockTopk and RankTopk ---===//

@@ -1,4 +1,4 @@
-//===- GraphAttention.cpp - Verifies graph.attention ----------------------===//
+//===- GraphAttention.cpp - Verifies kinds of attention -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Graph/Graph.h"
@@ -71,7 +71,56 @@ LogicalResult checkMasks(AttentionOp op) {
   return success();
 }
 
+/// Whether an operand has these dims, as far as numbers say; null: it is left
+/// out.
+bool fits(Value operand, ArrayRef<Expr> dims) {
+  if (!operand)
+    return true;
+  SmallVector<Expr> own = getDims(operand);
+  return own.size() == dims.size() &&
+         !llvm::any_of(llvm::zip(own, dims), [](auto pair) {
+           return clash(std::get<0>(pair), std::get<1>(pair));
+         });
+}
+
 } // namespace
+
+LogicalResult LinearAttentionOp::verify() {
+  for (Value operand : getOperands())
+    if (!getElementType(operand).isF32())
+      return emitOpError("operands must be of f32");
+  SmallVector<Expr> query = getDims(getQuery()), value = getDims(getValue());
+  if (query.size() != 4 || value.size() != 4 || getRank(getKey()) != 4)
+    return emitOpError("query, key and value must have rank 4");
+  Expr batch = query[0], steps = query[1], depth = query[3];
+  Expr states = value[2], one = Expr::constant(getContext(), 1);
+  std::optional<int64_t> heads = query[2].asConstant();
+  std::optional<int64_t> ofState = states.asConstant();
+  if (!heads || !ofState || *ofState < 1 || *heads % *ofState != 0)
+    return emitOpError("heads must be numbers, and those of value divide those "
+                       "of query: ")
+           << query[2].str() << " and " << states.str();
+  if (!fits(getKey(), {batch, steps, states, depth}) ||
+      !fits(getValue(), {batch, steps, states, value[3]}))
+    return emitOpError("query, key and value differ in batch, steps, heads or "
+                       "head size");
+  if (!fits(getState(), {batch, states, depth, value[3]}))
+    return emitOpError("state must be [batch, heads, key size, value size]");
+  if (!fits(getDecay(), {batch, steps, states, depth}) &&
+      !fits(getDecay(), {batch, steps, states, one}))
+    return emitOpError("decay must be [batch, steps, heads, key size or 1]");
+  if (!fits(getBeta(), {batch, steps, states}) &&
+      !fits(getBeta(), {batch, steps, one}))
+    return emitOpError("beta must be [batch, steps, heads or 1]");
+  Type element = getElementType(getQuery());
+  if (getAll().getType() !=
+          tensorOf({batch, steps, query[2], value[3]}, element) ||
+      getLast().getType() !=
+          tensorOf({batch, states, depth, value[3]}, element))
+    return emitOpError("results must be [batch, steps, heads, value size] and "
+                       "[batch, heads of value, key size, value size]");
+  return success();
+}
 
 LogicalResult AttentionOp::verify() {
   return success(succeeded(checkHeads(*this)) && succeeded(checkMasks(*this)));

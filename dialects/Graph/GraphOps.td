@@ -694,6 +694,39 @@ def Graph_AttentionOp : Graph_Op<"attention",
   let results = (outs Graph_FloatTensor:$result);
   let hasVerifier = 1;
 }
+def Graph_LinearAttentionOp : Graph_Op<"linear_attention",
+    [Pure, AttrSizedOperandSegments]> {
+  let summary = "Attention by a state that each step decays and adds to";
+  let description = [{
+    query [B, T, H, D], key [B, T, KV, D], value [B, T, KV, E] -> all [B, T, H,
+    E], last [B, KV, D, E]; KV divides H, and head h reads state h / (H / KV).
+    The state S [D, E] of an entry and a head begins as `state` [B, KV, D, E],
+    or zero, and ends as `last`. Step t is
+
+        S = decay[t] * S                      by rows, where there is a decay
+        v = value[t]
+        v = beta[t] * (v - S^T key[t])        where there is a beta
+        S = S + key[t] v^T
+        all[t] = scale * S^T query[t]
+
+    decay is [B, T, KV, D] or [B, T, KV, 1], beta [B, T, KV] or [B, T, 1]. In
+    f32.
+
+    ```mlir
+    %all, %last = graph.linear_attention %q, %k, %v, %s, %g, %b {
+        operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1>, scale = 0.5 : f64}
+        : (tensor<2x7x8x4xf32>, tensor<2x7x2x4xf32>, tensor<2x7x2x16xf32>,
+           tensor<2x2x4x16xf32>, tensor<2x7x2x1xf32>, tensor<2x7x2xf32>)
+        -> (tensor<2x7x8x16xf32>, tensor<2x2x4x16xf32>)
+    ```
+  }];
+  let arguments = (ins Graph_FloatTensor:$query, Graph_FloatTensor:$key,
+      Graph_FloatTensor:$value, Optional<Graph_FloatTensor>:$state,
+      Optional<Graph_FloatTensor>:$decay, Optional<Graph_FloatTensor>:$beta,
+      F64Attr:$scale);
+  let results = (outs Graph_FloatTensor:$all, Graph_FloatTensor:$last);
+  let hasVerifier = 1;
+}
 def Graph_RotaryOp : Graph_InferredOp<"rotary"> {
   let summary = "Rotary position embedding of the last axis";
   let description = [{

@@ -31,6 +31,13 @@ Expr termsOf(Operation *op) {
                      getDim(op.getQuery(), 2) * getDim(op.getKey(), 2);
         return pairs * (getDim(op.getKey(), 3) + getDim(op.getValue(), 3));
       })
+      .Case([](LinearAttentionOp op) {
+        // The state is multiplied by keys, for each head by queries, and where
+        // it corrects itself by keys once more.
+        Expr perState = elementCount(op.getLast()) * getDim(op.getQuery(), 1);
+        Expr perHead = elementCount(op.getAll()) * getDim(op.getQuery(), 3);
+        return perState * (op.getBeta() ? 2 : 1) + perHead;
+      })
       .Case([](RecurrentOp op) {
         Expr cells = getDim(op.getInput(), 0) * getDim(op.getInput(), 1);
         Expr weights = elementCount(op.getRecurrence());

@@ -132,7 +132,7 @@ Cut cutOf(Operation *op) {
 }
 
 /// Areas of the ops that are one row: results that no buffer holds as they
-/// are, and the state of a recurrent cell.
+/// are, and the state that steps change.
 SmallVector<Expr> wholeAreas(Operation *root) {
   SmallVector<Expr> areas;
   for (Value result : root->getResults())
@@ -146,6 +146,8 @@ SmallVector<Expr> wholeAreas(Operation *root) {
     for (int i = 0; i < 3; ++i)
       areas.push_back(area(hidden, width));
   }
+  if (auto attention = dyn_cast<graph::LinearAttentionOp>(root)) // A column.
+    areas.push_back(area(getDim(attention.getQuery(), 3), 4));
   return areas;
 }
 
@@ -192,7 +194,8 @@ SmallVector<Expr> scratchAreas(Operation *root) {
       })
       .Case<graph::AppendOp>([&](auto) { return SmallVector<Expr>(); })
       .Case<graph::ScatterElementsOp, graph::ScatterNdOp, graph::NonzeroOp,
-            graph::RecurrentOp>([&](auto) { return wholeAreas(root); })
+            graph::LinearAttentionOp, graph::RecurrentOp>(
+          [&](auto) { return wholeAreas(root); })
       .Default([&](Operation *) { return SmallVector<Expr>{row}; });
 }
 

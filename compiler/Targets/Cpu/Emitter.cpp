@@ -8,6 +8,7 @@
 #include "compiler/Targets/Cpu/RecurrentTiles.h"
 #include "compiler/Targets/Cpu/ResizeRows.h"
 #include "compiler/Targets/Cpu/SmallConv.h"
+#include "compiler/Targets/Cpu/StateColumns.h"
 #include "compiler/Targets/Cpu/WinogradConv.h"
 #include "dialects/Kernel/Geometry.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -78,6 +79,8 @@ LogicalResult Emitter::emitRows() {
     return emitResizeRows(*this);
   if (kernel.getSchedule() == "RecurrentTiles")
     return emitRecurrentTiles(*this);
+  if (kernel.getSchedule() == "LinearAttention")
+    return emitStateTiles(*this);
   return emitGeneric();
 }
 
@@ -87,9 +90,10 @@ LogicalResult Emitter::emitGeneric() {
     emitPointwiseRows(*this);
     return success();
   }
-  for (auto emitRoot : {emitMatmul, emitWindows, emitReductions,
-                        emitNormalizations, emitAppend, emitScans, emitScatters,
-                        emitSuppress, emitResize, emitRecurrent, emitAttention})
+  for (auto emitRoot :
+       {emitMatmul, emitWindows, emitReductions, emitNormalizations, emitAppend,
+        emitScans, emitScatters, emitSuppress, emitResize, emitRecurrent,
+        emitAttention, emitLinearAttention})
     if (emitRoot(*this, root))
       return success();
   return root->emitOpError("has no emission; please report this");

@@ -299,6 +299,7 @@ bool emitSuppress(Emitter &e, mlir::Operation *root);
 bool emitScatters(Emitter &e, mlir::Operation *root);
 bool emitResize(Emitter &e, mlir::Operation *root);
 bool emitRecurrent(Emitter &e, mlir::Operation *root);
+bool emitLinearAttention(Emitter &e, mlir::Operation *root);
 bool emitAttention(Emitter &e, mlir::Operation *root);
 
 } // namespace tenon::cpu

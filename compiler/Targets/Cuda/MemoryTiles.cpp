@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/MemoryTiles.h"
+#include "dialects/Kernel/LinearAttentionView.h"
 #include "dialects/Kernel/PointwiseView.h"
 #include "dialects/Kernel/RowTile.h"
 #include "dialects/Kernel/SerialTiles.h"
@@ -59,6 +60,11 @@ std::optional<kernel::DeviceTile> memoryTileOf(kernel::FuncOp kernel) {
       tile.sharedBytes += bytes;
     return tile;
   }
+  if (kernel.getSchedule() == kernel::blockStateSchedule) {
+    auto op = cast<graph::LinearAttentionOp>(kernel::findRoot(body));
+    tile.threads = kernel::LinearAttentionView(op).threads();
+    return tile;
+  }
   if (kernel.getSchedule() == kernel::scatterFoldSchedule) {
     tile.threads = kernel::scatterThreads;
     return tile;
@@ -99,6 +105,8 @@ std::optional<LogicalResult> emitMemoryTile(DeviceEmitter &e, Value ordinal) {
     return emitBlockNonzero(e), success();
   if (schedule == kernel::blockRecurrentSchedule)
     return emitBlockRecurrent(e, ordinal), success();
+  if (schedule == kernel::blockStateSchedule)
+    return emitBlockState(e, ordinal), success();
   if (schedule == kernel::scatterFoldSchedule)
     return emitScatterFold(e, ordinal), success();
   if (schedule == kernel::vectorMapSchedule)

@@ -19,6 +19,7 @@ mlir::LogicalResult emitBlockColumns(DeviceEmitter &e, Value ordinal);
 mlir::LogicalResult emitBlockRows(DeviceEmitter &e, Value ordinal);
 void emitBlockNonzero(DeviceEmitter &e);
 void emitBlockRecurrent(DeviceEmitter &e, Value ordinal);
+void emitBlockState(DeviceEmitter &e, Value ordinal);
 void emitBlockScan(DeviceEmitter &e, Value row);
 void emitBlockTopk(DeviceEmitter &e, Value row);
 void emitRankTopk(DeviceEmitter &e, Value ordinal);

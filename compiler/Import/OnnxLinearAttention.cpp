@@ -1,0 +1,294 @@
+//===- OnnxLinearAttention.cpp - Attention by a state, and its convolution ===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What models put between layers of attention whose caches grow: Gated DeltaNet
+// and other linear attention, and the causal convolution in front of it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/FusedActivation.h"
+#include "compiler/Import/OpFamilies.h"
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+using graph::Expr;
+
+struct Heads {
+  int64_t ofQuery, ofState;
+};
+
+/// onnxruntime's operator may have fewer heads of queries than states, too.
+Heads readHeads(NodeConverter &node) {
+  Heads heads = {node.intAttr("q_num_heads"), node.intAttr("kv_num_heads")};
+  auto isIn = [](int64_t count) { return count >= 1 && count <= INT32_MAX; };
+  bool isRight = isIn(heads.ofState) && isIn(heads.ofQuery) &&
+                 (heads.ofQuery % heads.ofState == 0 ||
+                  heads.ofState % heads.ofQuery == 0);
+  if (!node.failed() && !isRight)
+    (void)node.invalid("q_num_heads must be a positive multiple of "
+                       "kv_num_heads");
+  return heads;
+}
+
+/// A problem for an attribute of onnxruntime's that is not what it is by
+/// default.
+void expectDefault(NodeConverter &node, StringRef name, int64_t missing = 0) {
+  if (node.intAttr(name, missing) != missing && !node.failed())
+    (void)node.unsupported(name + " is not supported yet",
+                           "export the model without it");
+}
+
+/// Input i [B, T, heads * size] as f32 [B, T, heads, size].
+Value unpack(NodeConverter &node, unsigned i, int64_t heads, StringRef what) {
+  Value packed = node.input(i);
+  if (node.failed() || failed(node.expectRank(packed, 3, what)))
+    return {};
+  Emitter::Exprs dims = node.dimsOf(packed);
+  Expr count = node.size(heads);
+  node.require(count, graph::Relation::Divides, dims[2],
+               "the heads of " + what.str() + " must divide its last axis");
+  if (node.failed())
+    return {};
+  return node.reshape(node.cast(packed, node.f32()),
+                      {dims[0], dims[1], count, dims[2].floorDiv(count)});
+}
+
+/// [B, T, H, D] with each head so often.
+Value repeated(NodeConverter &node, Value x, int64_t times) {
+  if (node.failed())
+    return {};
+  Emitter::Exprs dims = node.dimsOf(x);
+  Value each =
+      node.broadcast(node.unsqueeze(x, {3}),
+                     {dims[0], dims[1], dims[2], node.size(times), dims[3]});
+  return node.reshape(each, {dims[0], dims[1], dims[2] * times, dims[3]});
+}
+
+void expectDims(NodeConverter &node, Value value, ArrayRef<Expr> dims,
+                StringRef what) {
+  if (node.failed() || !value ||
+      failed(node.expectRank(value, int64_t(dims.size()), what)))
+    return;
+  for (auto [is, should] : llvm::zip(node.dimsOf(value), dims))
+    node.require(is, graph::Relation::Equal, should,
+                 Twine(what) + " must fit the other inputs");
+}
+
+/// exp of input 4, [B, T, heads, size of a key or 1].
+Value readDecay(NodeConverter &node, int64_t heads, Expr depth) {
+  Value decay = node.input(4);
+  if (node.failed() || failed(node.expectRank(decay, 3, "decay")))
+    return {};
+  bool isOfHeads = node.dimOf(decay, 2).isConstant(heads);
+  decay = unpack(node, 4, heads, "decay");
+  if (node.failed())
+    return {};
+  if (!isOfHeads)
+    node.require(node.dimOf(decay, 3), graph::Relation::Equal, depth,
+                 "decay must have a number for each head, or for each element "
+                 "of its keys");
+  return node.failed() ? Value() : node.emit<graph::ExpOp>({decay});
+}
+
+/// Input 5, [B, T, heads or 1].
+Value readBeta(NodeConverter &node, const Emitter::Exprs &value) {
+  Value beta = node.input(5);
+  if (node.failed() || failed(node.expectRank(beta, 3, "beta")))
+    return {};
+  Expr last = node.dimOf(beta, 2);
+  expectDims(node, beta,
+             {value[0], value[1], last.isConstant(1) ? last : value[2]},
+             "beta");
+  return node.failed() ? Value() : node.cast(beta, node.f32());
+}
+
+double readScale(NodeConverter &node, Expr depth) {
+  double scale = node.floatAttr("scale", 0);
+  if (scale != 0 || node.failed())
+    return scale;
+  std::optional<int64_t> size = depth.asConstant();
+  if (!size || *size < 1) {
+    (void)node.unsupported("its scale follows from a head size that is no "
+                           "number",
+                           "give it the attribute scale");
+    return 1;
+  }
+  return 1 / std::sqrt(double(*size));
+}
+
+LogicalResult convertLinearAttention(NodeConverter &node) {
+  std::string rule = node.stringAttr("update_rule", "gated_delta");
+  bool isGated = rule == "gated" || rule == "gated_delta";
+  bool corrects = rule == "delta" || rule == "gated_delta";
+  if (!isGated && !corrects && rule != "linear")
+    return node.invalid("update_rule must be linear, gated, delta or "
+                        "gated_delta");
+  Heads heads = readHeads(node);
+  if (node.failed())
+    return failure();
+  Type element = node.elementOf(node.input(0));
+  expectDefault(node, "state_window");
+  Value query = unpack(node, 0, heads.ofQuery, "query");
+  if (heads.ofQuery < heads.ofState)
+    query = repeated(node, query, heads.ofState / heads.ofQuery);
+  Value key = unpack(node, 1, heads.ofState, "key");
+  Value value = unpack(node, 2, heads.ofState, "value");
+  if (node.failed())
+    return failure();
+  Emitter::Exprs q = node.dimsOf(query), v = node.dimsOf(value);
+  expectDims(node, key, {q[0], q[1], v[2], q[3]}, "key");
+  expectDims(node, value, {q[0], q[1], v[2], v[3]}, "value");
+  Value state = node.optionalInput(3);
+  Type ofState = state && !node.failed() ? node.elementOf(state) : element;
+  expectDims(node, state, {q[0], v[2], q[3], v[3]}, "past_state");
+  SmallVector<Value> operands = {query, key, value};
+  SmallVector<int32_t> segments = {1, 1, 1, 0, 0, 0};
+  auto add = [&](size_t i, Value operand) {
+    segments[i] = 1;
+    operands.push_back(operand);
+  };
+  if (state)
+    add(3, node.cast(state, node.f32()));
+  if (isGated)
+    add(4, readDecay(node, heads.ofState, q[3]));
+  if (corrects)
+    add(5, readBeta(node, v));
+  double scale = readScale(node, q[3]);
+  if (node.failed())
+    return failure();
+  Type all = graph::tensorOf({q[0], q[1], q[2], v[3]}, node.f32());
+  Type last = graph::tensorOf({q[0], v[2], q[3], v[3]}, node.f32());
+  if (!all || !last)
+    return node.invalid("a size is negative or overflows");
+  auto results = node.emitAll<graph::LinearAttentionOp>(
+      operands,
+      {node.attr("operandSegmentSizes",
+                 node.builder.getDenseI32ArrayAttr(segments)),
+       node.f64("scale", scale)},
+      {all, last});
+  if (results.size() != 2)
+    return failure();
+  Value packed = node.reshape(results[0], {q[0], q[1], q[2] * v[3]});
+  node.setOutput(0, node.cast(packed, element));
+  if (node.wantsOutput(1))
+    node.setOutput(1, node.cast(results[1], ofState));
+  return node.result();
+}
+
+/// decay_scale * softplus(a + dt_bias), and sigmoid(b).
+LogicalResult convertLinearAttentionGate(NodeConverter &node) {
+  Value a = node.input(0), bias = node.input(1), scale = node.input(2);
+  if (node.failed())
+    return failure();
+  Type element = node.elementOf(a);
+  auto wide = [&](Value x) { return node.cast(x, node.f32()); };
+  Value sum = node.add(wide(a), wide(bias));
+  if (node.failed())
+    return failure();
+  Value decay = node.mul(node.emit<graph::SoftplusOp>({sum}), wide(scale));
+  node.setOutput(0, node.cast(decay, element));
+  if (node.wantsOutput(1)) {
+    Value b = node.input(3);
+    if (!node.failed())
+      node.setOutput(
+          1, node.cast(node.emit<graph::SigmoidOp>({wide(b)}), element));
+  }
+  return node.result();
+}
+
+/// [B, L, ..] as [B, C, L], of an image or of what precedes it.
+Value channelsFirst(NodeConverter &node, Value x, Expr channels) {
+  if (node.failed() || !x)
+    return {};
+  Emitter::Exprs dims = node.dimsOf(x);
+  if (dims.size() < 3) {
+    (void)node.invalid("its input and its states must have rank 3 or more");
+    return {};
+  }
+  return node.transpose(node.reshape(x, {dims[0], dims[1], channels}),
+                        {0, 2, 1});
+}
+
+/// A depthwise convolution that goes on from the last elements before it.
+LogicalResult convertCausalConv(NodeConverter &node) {
+  bool isLast = node.flagAttr("channels_last", false);
+  int64_t dilation = node.intAttr("dilation", 1);
+  std::string activation = node.stringAttr("activation", "none");
+  expectDefault(node, "ndim", 1);
+  for (StringRef name :
+       {"state_update_capacity", "state_window", "state_length",
+        "input_channel_offset", "input_channels"})
+    expectDefault(node, name);
+  expectDefault(node, "state_channels_last", -1);
+  if (dilation < 1 || dilation > INT32_MAX)
+    return node.invalid("dilation must be positive");
+  if (activation != "none" && activation != "silu" && activation != "swish")
+    return node.invalid("activation must be silu, swish or none");
+  Value x = node.input(0), filter = node.input(1);
+  Value bias = node.optionalInput(2), state = node.optionalInput(3);
+  if (node.failed() || failed(node.expectRank(filter, 3, "the weight")))
+    return failure();
+  Expr channels = node.dimOf(filter, 0);
+  Expr before = (node.dimOf(filter, 2) - 1) * dilation;
+  std::optional<int64_t> groups = channels.asConstant();
+  if (!groups || *groups < 1 || !before)
+    return node.unsupported("the number of its channels is not known",
+                            "export the model with a weight of known shape");
+  Emitter::Exprs shape = node.dimsOf(x);
+  if (isLast) {
+    x = channelsFirst(node, x, channels);
+    state = channelsFirst(node, state, channels);
+  }
+  if (node.failed() || failed(node.expectRank(x, 3, "the input")))
+    return failure();
+  Emitter::Exprs dims = node.dimsOf(x);
+  expectDims(node, x, {dims[0], channels, dims[2]}, "the input");
+  expectDims(node, filter, {channels, node.size(1), node.dimOf(filter, 2)},
+             "the weight");
+  expectDims(node, state, {dims[0], channels, before}, "past_state");
+  expectDims(node, bias, {channels}, "the bias");
+  if (node.failed())
+    return failure();
+  if (!state)
+    state = node.broadcast(node.scalar(node.elementOf(x), 0),
+                           {dims[0], channels, before});
+  Value all = before.isConstant(0) ? x : node.concat({state, x}, 2);
+  Value y = node.emit<graph::ConvOp>(
+      {all, filter},
+      {node.i64s("strides", {1}), node.i64s("dilations", {dilation}),
+       node.dims("pads", {node.size(0), node.size(0)}),
+       node.i64("group", *groups)});
+  if (bias)
+    y = node.add(y, node.unsqueeze(bias, {1}));
+  if (activation != "none")
+    y = swishOf(node, y);
+  Value last = node.slice(all, 2, dims[2], before);
+  if (isLast && !node.failed()) {
+    y = node.reshape(node.transpose(y, {0, 2, 1}), shape);
+    Emitter::Exprs ofState = shape;
+    ofState[1] = before;
+    last = node.reshape(node.transpose(last, {0, 2, 1}), ofState);
+  }
+  node.setOutput(0, y);
+  if (node.wantsOutput(1))
+    node.setOutput(1, last);
+  return node.result();
+}
+
+} // namespace
+
+ArrayRef<OpRow> linearAttentionRows() {
+  static constexpr OpRow rows[] = {
+      {"", "CausalConvWithState", {27}, convertCausalConv},
+      {"", "LinearAttention", {27}, convertLinearAttention},
+      {"com.microsoft", "CausalConvWithState", {1}, convertCausalConv},
+      {"com.microsoft", "LinearAttention", {1}, convertLinearAttention},
+      {"com.microsoft", "LinearAttentionGate", {1}, convertLinearAttentionGate},
+  };
+  return rows;
+}
+
+} // namespace tenon
