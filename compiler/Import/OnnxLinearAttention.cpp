@@ -199,36 +199,49 @@ LogicalResult convertLinearAttentionGate(NodeConverter &node) {
   return node.result();
 }
 
-/// [B, L, ..] as [B, C, L], of an image or of what precedes it.
-Value channelsFirst(NodeConverter &node, Value x, Expr channels) {
+/// Where an image and a state have their channels in memory.
+enum class Channels { Second, Last };
+
+/// An image, or what precedes it, as [B, L, C]: of [B, C, L] or [B, L, ..].
+Value channelsLast(NodeConverter &node, Value x, Expr count, Channels place,
+                   StringRef what) {
   if (node.failed() || !x)
     return {};
   Emitter::Exprs dims = node.dimsOf(x);
+  if (place == Channels::Second)
+    return failed(node.expectRank(x, 3, what)) ? Value()
+                                               : node.transpose(x, {0, 2, 1});
   if (dims.size() < 3) {
-    (void)node.invalid("its input and its states must have rank 3 or more");
+    (void)node.invalid(what + Twine(" must have rank 3 or more"));
     return {};
   }
-  return node.transpose(node.reshape(x, {dims[0], dims[1], channels}),
-                        {0, 2, 1});
+  return node.reshape(x, {dims[0], dims[1], count});
 }
 
-/// A depthwise convolution that goes on from the last elements before it.
-LogicalResult convertCausalConv(NodeConverter &node) {
-  bool isLast = node.flagAttr("channels_last", false);
-  int64_t dilation = node.intAttr("dilation", 1);
-  std::string activation = node.stringAttr("activation", "none");
+/// A problem for what Tenon does not do of onnxruntime's operator.
+void expectPlainConv(NodeConverter &node) {
   expectDefault(node, "ndim", 1);
   for (StringRef name :
        {"state_update_capacity", "state_window", "state_length",
         "input_channel_offset", "input_channels"})
     expectDefault(node, name);
   expectDefault(node, "state_channels_last", -1);
-  if (dilation < 1 || dilation > INT32_MAX)
+}
+
+/// A depthwise convolution that goes on from the last elements before it. What
+/// lies in memory has channels last: such models' products do.
+LogicalResult convertCausalConv(NodeConverter &node) {
+  expectPlainConv(node);
+  Channels place =
+      node.flagAttr("channels_last", false) ? Channels::Last : Channels::Second;
+  int64_t dilation = node.intAttr("dilation", 1);
+  std::string activation = node.stringAttr("activation", "none");
+  if (!node.failed() && (dilation < 1 || dilation > INT32_MAX))
     return node.invalid("dilation must be positive");
   if (activation != "none" && activation != "silu" && activation != "swish")
     return node.invalid("activation must be silu, swish or none");
-  Value x = node.input(0), filter = node.input(1);
-  Value bias = node.optionalInput(2), state = node.optionalInput(3);
+  Value input = node.input(0), filter = node.input(1);
+  Value bias = node.optionalInput(2), past = node.optionalInput(3);
   if (node.failed() || failed(node.expectRank(filter, 3, "the weight")))
     return failure();
   Expr channels = node.dimOf(filter, 0);
@@ -237,27 +250,24 @@ LogicalResult convertCausalConv(NodeConverter &node) {
   if (!groups || *groups < 1 || !before)
     return node.unsupported("the number of its channels is not known",
                             "export the model with a weight of known shape");
-  Emitter::Exprs shape = node.dimsOf(x);
-  if (isLast) {
-    x = channelsFirst(node, x, channels);
-    state = channelsFirst(node, state, channels);
-  }
-  if (node.failed() || failed(node.expectRank(x, 3, "the input")))
+  Value x = channelsLast(node, input, channels, place, "the input");
+  Value state = channelsLast(node, past, channels, place, "past_state");
+  if (node.failed())
     return failure();
   Emitter::Exprs dims = node.dimsOf(x);
-  expectDims(node, x, {dims[0], channels, dims[2]}, "the input");
+  expectDims(node, x, {dims[0], dims[1], channels}, "the input");
   expectDims(node, filter, {channels, node.size(1), node.dimOf(filter, 2)},
              "the weight");
-  expectDims(node, state, {dims[0], channels, before}, "past_state");
+  expectDims(node, state, {dims[0], before, channels}, "past_state");
   expectDims(node, bias, {channels}, "the bias");
   if (node.failed())
     return failure();
   if (!state)
     state = node.broadcast(node.scalar(node.elementOf(x), 0),
-                           {dims[0], channels, before});
-  Value all = before.isConstant(0) ? x : node.concat({state, x}, 2);
+                           {dims[0], before, channels});
+  Value all = before.isConstant(0) ? x : node.concat({state, x}, 1);
   Value y = node.emit<graph::ConvOp>(
-      {all, filter},
+      {node.transpose(all, {0, 2, 1}), filter},
       {node.i64s("strides", {1}), node.i64s("dilations", {dilation}),
        node.dims("pads", {node.size(0), node.size(0)}),
        node.i64("group", *groups)});
@@ -265,12 +275,16 @@ LogicalResult convertCausalConv(NodeConverter &node) {
     y = node.add(y, node.unsqueeze(bias, {1}));
   if (activation != "none")
     y = swishOf(node, y);
-  Value last = node.slice(all, 2, dims[2], before);
-  if (isLast && !node.failed()) {
+  Value last = node.slice(all, 1, dims[1], before);
+  if (node.failed())
+    return failure();
+  if (place == Channels::Second) {
+    last = node.transpose(last, {0, 2, 1});
+  } else {
+    Emitter::Exprs shape = node.dimsOf(input);
     y = node.reshape(node.transpose(y, {0, 2, 1}), shape);
-    Emitter::Exprs ofState = shape;
-    ofState[1] = before;
-    last = node.reshape(node.transpose(last, {0, 2, 1}), ofState);
+    shape[1] = before;
+    last = node.reshape(last, shape);
   }
   node.setOutput(0, y);
   if (node.wantsOutput(1))

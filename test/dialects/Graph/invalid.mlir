@@ -824,3 +824,67 @@ func.func @append_types(%x: tensor<2x3xf32>, %y: tensor<2x3xi64>) {
   graph.append %x, %y {axis = 1 : i64, length = #graph.dims<1>} : (tensor<2x3xf32>, tensor<2x3xi64>) -> tensor<2x9xf32>
   return
 }
+
+// -----
+
+func.func @case(%q: tensor<2x3x4x4xf16>, %k: tensor<2x3x2x4xf16>, %v: tensor<2x3x2x16xf16>) {
+  // expected-error@+1 {{operands must be of f32}}
+  graph.linear_attention %q, %k, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64} : (tensor<2x3x4x4xf16>, tensor<2x3x2x4xf16>, tensor<2x3x2x16xf16>) -> (tensor<2x3x4x16xf16>, tensor<2x2x4x16xf16>)
+  return
+}
+
+// -----
+
+func.func @case(%q: tensor<2x3x16xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2x3x2x16xf32>) {
+  // expected-error@+1 {{must have rank 4}}
+  graph.linear_attention %q, %k, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64} : (tensor<2x3x16xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x16xf32>) -> (tensor<2x3x4x16xf32>, tensor<2x2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @case(%q: tensor<2x3x3x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2x3x2x16xf32>) {
+  // expected-error@+1 {{those of value divide those of query: 3 and 2}}
+  graph.linear_attention %q, %k, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64} : (tensor<2x3x3x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x16xf32>) -> (tensor<2x3x4x16xf32>, tensor<2x2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @case(%q: tensor<2x3x4x4xf32>, %k: tensor<2x3x2x5xf32>, %v: tensor<2x3x2x16xf32>) {
+  // expected-error@+1 {{differ in batch, steps, heads or head size}}
+  graph.linear_attention %q, %k, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64} : (tensor<2x3x4x4xf32>, tensor<2x3x2x5xf32>, tensor<2x3x2x16xf32>) -> (tensor<2x3x4x16xf32>, tensor<2x2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @case(%q: tensor<2x3x4x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2x3x2x16xf32>, %s: tensor<2x2x16x4xf32>) {
+  // expected-error@+1 {{state must be [batch, heads, key size, value size]}}
+  graph.linear_attention %q, %k, %v, %s {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>, scale = 0.5 : f64} : (tensor<2x3x4x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x16xf32>, tensor<2x2x16x4xf32>) -> (tensor<2x3x4x16xf32>, tensor<2x2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @case(%q: tensor<2x3x4x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2x3x2x16xf32>, %g: tensor<2x3x2x3xf32>) {
+  // expected-error@+1 {{decay must be [batch, steps, heads, key size or 1]}}
+  graph.linear_attention %q, %k, %v, %g {operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, scale = 0.5 : f64} : (tensor<2x3x4x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x16xf32>, tensor<2x3x2x3xf32>) -> (tensor<2x3x4x16xf32>, tensor<2x2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @case(%q: tensor<2x3x4x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2x3x2x16xf32>, %b: tensor<2x3x4xf32>) {
+  // expected-error@+1 {{beta must be [batch, steps, heads or 1]}}
+  graph.linear_attention %q, %k, %v, %b {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, scale = 0.5 : f64} : (tensor<2x3x4x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x16xf32>, tensor<2x3x4xf32>) -> (tensor<2x3x4x16xf32>, tensor<2x2x4x16xf32>)
+  return
+}
+
+// -----
+
+func.func @case(%q: tensor<2x3x4x4xf32>, %k: tensor<2x3x2x4xf32>, %v: tensor<2x3x2x16xf32>) {
+  // expected-error@+1 {{results must be [batch, steps, heads, value size]}}
+  graph.linear_attention %q, %k, %v {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, scale = 0.5 : f64} : (tensor<2x3x4x4xf32>, tensor<2x3x2x4xf32>, tensor<2x3x2x16xf32>) -> (tensor<2x3x2x16xf32>, tensor<2x2x4x16xf32>)
+  return
+}

@@ -283,6 +283,13 @@ func.func @recurrent(%x: tensor<?x2x3xf32, #graph.dims<S, 2, 3>>, %w: tensor<1x2
   return
 }
 
+// CHECK-LABEL: @linear_attention
+func.func @linear_attention(%q: tensor<2x?x8x4xf32, #graph.dims<2, T, 8, 4>>, %k: tensor<2x?x2x4xf32, #graph.dims<2, T, 2, 4>>, %v: tensor<2x?x2x16xf32, #graph.dims<2, T, 2, 16>>, %b: tensor<2x?x1xf32, #graph.dims<2, T, 1>>) {
+  // CHECK: graph.linear_attention %
+  graph.linear_attention %q, %k, %v, %b {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, scale = 0.5 : f64} : (tensor<2x?x8x4xf32, #graph.dims<2, T, 8, 4>>, tensor<2x?x2x4xf32, #graph.dims<2, T, 2, 4>>, tensor<2x?x2x16xf32, #graph.dims<2, T, 2, 16>>, tensor<2x?x1xf32, #graph.dims<2, T, 1>>) -> (tensor<2x?x8x16xf32, #graph.dims<2, T, 8, 16>>, tensor<2x2x4x16xf32>)
+  return
+}
+
 // CHECK-LABEL: @control
 func.func @control(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<2xf32>) -> tensor<?xf32, #graph.dims<k>> {
   // CHECK: graph.if %{{.*}} : (tensor<i1>) -> tensor<?xf32, #graph.dims<k>> {

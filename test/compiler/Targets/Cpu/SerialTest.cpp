@@ -3,6 +3,7 @@
 
 #include "test/compiler/Targets/Cpu/LevelTest.h"
 #include "test/compiler/Targets/Cpu/RecurrentCases.h"
+#include "test/compiler/Targets/Cpu/StateCases.h"
 #include <gtest/gtest.h>
 
 namespace tenon::test {
@@ -80,6 +81,26 @@ TEST(Serial, RecurrentInputsMayBeProjected) {
   runCases(recurrentCells({0, true, "Generic"}));
   runCases(recurrentLengths({5, true}));
 }
+
+TEST(Serial, AttendsStates) {
+  runCases(statesOf(5, 3, 1, "Generic"));
+  runCases(statesOf(4, 7, 6, "Generic"));
+}
+
+class LinearAttention : public LevelTest {};
+
+TEST_P(LinearAttention, RunsAllRules) {
+  run(statesOf(8, 32, 1, "LinearAttention"));
+  run(statesOf(5, 16, 3, "LinearAttention"));
+  run(statesOf(6, 64, 9, "LinearAttention"));
+}
+
+/// Of more rows, 16 columns.
+TEST_P(LinearAttention, KeepsDeepStates) {
+  run(statesOf(256, 48, 1, "LinearAttention"));
+}
+
+TENON_FOR_ALL_LEVELS(LinearAttention);
 
 class RecurrentTiles : public LevelTest {};
 

@@ -3,6 +3,7 @@
 
 #include "test/compiler/Targets/Cpu/RecurrentCases.h"
 #include "test/compiler/Targets/Cpu/RowCases.h"
+#include "test/compiler/Targets/Cpu/StateCases.h"
 #include <gtest/gtest.h>
 
 namespace tenon::test {
@@ -121,6 +122,12 @@ TEST(BlockRecurrent, Cells) {
   runAs("BlockRecurrent", recurrentCells({3}));
   runAs("BlockRecurrent", recurrentLengths({37}));
   runAs("BlockRecurrent", recurrentLengths({37, true}));
+}
+
+TEST(BlockState, RunsAllRules) {
+  // Fewer columns than threads of a block, and more.
+  runAs("BlockState", statesOf(5, 3, 1, ""));
+  runAs("BlockState", statesOf(4, 300, 6, ""));
 }
 
 TEST(BlockNonzero, FindsAll) {
