@@ -25,6 +25,8 @@ constexpr int64_t floatBytes = 4;
 constexpr int64_t mostHeads = 4, chains = 4;
 /// How far ahead operands are fetched: the next step's key is read by this one.
 constexpr int64_t stepsAhead = 3;
+/// Numbers of an operand; the hardware follows those that lie together.
+constexpr int64_t mostFetched = 512;
 
 Value times(Emitter &e, Value x, Value y) {
   return arith::MulFOp::create(e.b, x, y);
@@ -101,15 +103,26 @@ SmallVector<Value> StateColumns::overRows(int64_t sums, Term term) {
   return parts;
 }
 
+Value StateColumns::headAt(Value first, int64_t number) {
+  return e.add(e.mul(here.state, e.number(group)),
+               e.add(first, e.number(number)));
+}
+
 /// What a row gives to heads of the state, from number `first` on.
 void StateColumns::addHeads(Value t, Value i, Value row,
-                            MutableArrayRef<Value> sums, int64_t first) {
-  for (auto [head, sum] : llvm::enumerate(sums)) {
-    Value number = e.add(e.mul(here.state, e.number(group)),
-                         e.number(first + int64_t(head)));
-    Value query = e.element(op.getQuery(), {here.entry, t, number, i});
+                            MutableArrayRef<Value> sums, Value first) {
+  for (auto [number, sum] : llvm::enumerate(sums)) {
+    Value query =
+        e.element(op.getQuery(), {here.entry, t, headAt(first, number), i});
     sum = multiplyAdd(e, all(query), row, sum);
   }
+}
+
+void StateColumns::putHeads(Value t, ArrayRef<Value> sums, Value first) {
+  Value scale = constantLike(e.b, type, op.getScale().convertToDouble());
+  for (auto [number, sum] : llvm::enumerate(sums))
+    putResult(0, {here.entry, t, headAt(first, number), here.column},
+              times(e, scale, sum));
 }
 
 /// What a state's rows are multiplied by to see what it holds for a step's key,
@@ -149,7 +162,7 @@ void StateColumns::fetch(Value tensor, ArrayRef<Value> index, int64_t size) {
   constexpr int64_t line = 16;
   Value base = e.argumentBuffer(cast<BlockArgument>(tensor).getArgNumber());
   Value place = e.linearise(index, e.dimsOf(tensor));
-  for (int64_t i = 0; i < size; i += line)
+  for (int64_t i = 0; i < std::min(size, mostFetched); i += line)
     LLVM::Prefetch::create(e.b, e.address(base, f32, e.add(place, e.number(i))),
                            /*rw=*/0, /*hint=*/3, /*cache=*/1);
 }
@@ -159,9 +172,9 @@ void StateColumns::fetchStep(Value t) {
   std::optional<int64_t> size = getConstantIntValue(depth);
   if (!vector || !size)
     return;
-  Value first = e.mul(here.state, e.number(group));
   fetch(op.getKey(), {here.entry, t, here.state, e.number(0)}, *size);
-  fetch(op.getQuery(), {here.entry, t, first, e.number(0)}, group * *size);
+  fetch(op.getQuery(), {here.entry, t, headAt(e.number(0), 0), e.number(0)},
+        std::min(group, mostHeads) * *size);
   fetch(op.getValue(), {here.entry, t, here.state, here.column},
         vector.getNumElements());
 }
@@ -177,33 +190,35 @@ Value StateColumns::step(Value t, Value seen) {
   // Behind the last step nobody needs it.
   Value next = e.min(e.add(t, e.number(1)), e.sub(steps, e.number(1)));
   bool looksAhead = op.getBeta() != nullptr;
-  for (int64_t first = 0; first < group; first += mostHeads) {
-    int64_t count = std::min(mostHeads, group - first);
-    bool isFirst = first == 0, alsoSees = isFirst && looksAhead;
-    SmallVector<Value> sums =
-        overRows(count + alsoSees, [&](Value i, MutableArrayRef<Value> sums) {
-          Value row;
-          if (isFirst) {
-            Value key = e.element(op.getKey(), {here.entry, t, here.state, i});
-            row = multiplyAdd(e, all(key), added, decayed(t, i));
-            LLVM::StoreOp::create(e.b, row, rowAt(i), floatBytes);
-          } else {
-            row = LLVM::LoadOp::create(e.b, type, rowAt(i), floatBytes);
-          }
-          addHeads(t, i, row, sums.take_front(count), first);
-          if (alsoSees)
-            sums.back() =
-                multiplyAdd(e, coefficient(next, i), row, sums.back());
-        });
-    if (alsoSees)
-      seen = sums.pop_back_val();
-    Value scale = constantLike(e.b, type, op.getScale().convertToDouble());
-    for (auto [head, sum] : llvm::enumerate(sums)) {
-      Value number = e.add(e.mul(here.state, e.number(group)),
-                           e.number(first + int64_t(head)));
-      putResult(0, {here.entry, t, number, here.column}, times(e, scale, sum));
-    }
-  }
+  int64_t count = (group - 1) % mostHeads + 1;
+  Value none = e.number(0);
+  SmallVector<Value> sums =
+      overRows(count + looksAhead, [&](Value i, MutableArrayRef<Value> sums) {
+        Value key = e.element(op.getKey(), {here.entry, t, here.state, i});
+        Value row = multiplyAdd(e, all(key), added, decayed(t, i));
+        LLVM::StoreOp::create(e.b, row, rowAt(i), floatBytes);
+        addHeads(t, i, row, sums.take_front(count), none);
+        if (looksAhead)
+          sums.back() = multiplyAdd(e, coefficient(next, i), row, sums.back());
+      });
+  if (looksAhead)
+    seen = sums.pop_back_val();
+  putHeads(t, sums, none);
+  if (count == group)
+    return seen;
+  e.loop(
+      e.number(count), e.number(group),
+      [&](Value first) {
+        putHeads(t,
+                 overRows(mostHeads,
+                          [&](Value i, MutableArrayRef<Value> sums) {
+                            Value row = LLVM::LoadOp::create(
+                                e.b, type, rowAt(i), floatBytes);
+                            addHeads(t, i, row, sums, first);
+                          }),
+                 first);
+      },
+      mostHeads);
   return seen;
 }
 

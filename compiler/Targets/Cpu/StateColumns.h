@@ -36,7 +36,9 @@ private:
   bool decaysAsOne();
   llvm::SmallVector<Value> overRows(int64_t sums, Term term);
   void addHeads(Value t, Value i, Value row, llvm::MutableArrayRef<Value> sums,
-                int64_t first);
+                Value first);
+  void putHeads(Value t, llvm::ArrayRef<Value> sums, Value first);
+  Value headAt(Value first, int64_t number);
 
   Value columnsOf(Value tensor, llvm::ArrayRef<Value> index);
   void putResult(unsigned result, llvm::ArrayRef<Value> index, Value columns);
