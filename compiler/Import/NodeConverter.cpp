@@ -80,6 +80,16 @@ LogicalResult NodeConverter::expectRank(Value value, int64_t rank,
                  " but must have rank " + Twine(rank));
 }
 
+void NodeConverter::expectDims(Value value, ArrayRef<Expr> dims,
+                               StringRef what) {
+  if (failed() || !value ||
+      mlir::failed(expectRank(value, int64_t(dims.size()), what)))
+    return;
+  for (auto [is, should] : llvm::zip(dimsOf(value), dims))
+    require(is, graph::Relation::Equal, should,
+            Twine(what) + " must fit the other operands");
+}
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//

@@ -61,6 +61,10 @@ public:
   /// A problem unless the value has this rank.
   mlir::LogicalResult expectRank(mlir::Value value, int64_t rank,
                                  llvm::StringRef what);
+  /// A problem unless it has these dims; states what only a run knows. Null, an
+  /// input that is left out, has any.
+  void expectDims(mlir::Value value, llvm::ArrayRef<Expr> dims,
+                  llvm::StringRef what);
 
   //===--- Attributes ---===//
 

@@ -67,16 +67,6 @@ Value repeated(NodeConverter &node, Value x, int64_t times) {
   return node.reshape(each, {dims[0], dims[1], dims[2] * times, dims[3]});
 }
 
-void expectDims(NodeConverter &node, Value value, ArrayRef<Expr> dims,
-                StringRef what) {
-  if (node.failed() || !value ||
-      failed(node.expectRank(value, int64_t(dims.size()), what)))
-    return;
-  for (auto [is, should] : llvm::zip(node.dimsOf(value), dims))
-    node.require(is, graph::Relation::Equal, should,
-                 Twine(what) + " must fit the other inputs");
-}
-
 /// exp of input 4, [B, T, heads, size of a key or 1].
 Value readDecay(NodeConverter &node, int64_t heads, Expr depth) {
   Value decay = node.input(4);
@@ -99,9 +89,8 @@ Value readBeta(NodeConverter &node, const Emitter::Exprs &value) {
   if (node.failed() || failed(node.expectRank(beta, 3, "beta")))
     return {};
   Expr last = node.dimOf(beta, 2);
-  expectDims(node, beta,
-             {value[0], value[1], last.isConstant(1) ? last : value[2]},
-             "beta");
+  node.expectDims(
+      beta, {value[0], value[1], last.isConstant(1) ? last : value[2]}, "beta");
   return node.failed() ? Value() : node.cast(beta, node.f32());
 }
 
@@ -139,11 +128,11 @@ LogicalResult convertLinearAttention(NodeConverter &node) {
   if (node.failed())
     return failure();
   Emitter::Exprs q = node.dimsOf(query), v = node.dimsOf(value);
-  expectDims(node, key, {q[0], q[1], v[2], q[3]}, "key");
-  expectDims(node, value, {q[0], q[1], v[2], v[3]}, "value");
+  node.expectDims(key, {q[0], q[1], v[2], q[3]}, "key");
+  node.expectDims(value, {q[0], q[1], v[2], v[3]}, "value");
   Value state = node.optionalInput(3);
   Type ofState = state && !node.failed() ? node.elementOf(state) : element;
-  expectDims(node, state, {q[0], v[2], q[3], v[3]}, "past_state");
+  node.expectDims(state, {q[0], v[2], q[3], v[3]}, "past_state");
   SmallVector<Value> operands = {query, key, value};
   SmallVector<int32_t> segments = {1, 1, 1, 0, 0, 0};
   auto add = [&](size_t i, Value operand) {
@@ -255,11 +244,11 @@ LogicalResult convertCausalConv(NodeConverter &node) {
   if (node.failed())
     return failure();
   Emitter::Exprs dims = node.dimsOf(x);
-  expectDims(node, x, {dims[0], dims[1], channels}, "the input");
-  expectDims(node, filter, {channels, node.size(1), node.dimOf(filter, 2)},
-             "the weight");
-  expectDims(node, state, {dims[0], before, channels}, "past_state");
-  expectDims(node, bias, {channels}, "the bias");
+  node.expectDims(x, {dims[0], dims[1], channels}, "the input");
+  node.expectDims(filter, {channels, node.size(1), node.dimOf(filter, 2)},
+                  "the weight");
+  node.expectDims(state, {dims[0], before, channels}, "past_state");
+  node.expectDims(bias, {channels}, "the bias");
   if (node.failed())
     return failure();
   if (!state)

@@ -92,17 +92,6 @@ Activations readActivations(NodeConverter &node, const Cell &cell,
   return result;
 }
 
-/// Requires the dims of an operand; a null operand is left out.
-void expectDims(NodeConverter &node, Value value, ArrayRef<Expr> dims,
-                StringRef what) {
-  if (node.failed() || !value ||
-      failed(node.expectRank(value, dims.size(), what)))
-    return;
-  for (auto [is, should] : llvm::zip(node.dimsOf(value), dims))
-    node.require(is, graph::Relation::Equal, should,
-                 Twine(what) + " must fit the other operands");
-}
-
 struct Operands {
   Value input, weights, recurrence, bias, lengths, initialH, initialC,
       peepholes;
@@ -170,13 +159,13 @@ Operands readOperands(NodeConverter &node, const Cell &cell, bool batchFirst,
                  node.size(node.intAttr("hidden_size")),
                  "hidden_size must be that of R");
   Expr d = ops.directions, h = ops.hidden, gates = h * cell.gates;
-  expectDims(node, ops.weights, {d, gates, input[2]}, "W");
-  expectDims(node, ops.recurrence, {d, gates, h}, "R");
-  expectDims(node, ops.bias, {d, gates * 2}, "B");
-  expectDims(node, ops.lengths, {ops.batch}, "sequence_lens");
-  expectDims(node, ops.initialH, {d, ops.batch, h}, "initial_h");
-  expectDims(node, ops.initialC, {d, ops.batch, h}, "initial_c");
-  expectDims(node, ops.peepholes, {d, h * 3}, "P");
+  node.expectDims(ops.weights, {d, gates, input[2]}, "W");
+  node.expectDims(ops.recurrence, {d, gates, h}, "R");
+  node.expectDims(ops.bias, {d, gates * 2}, "B");
+  node.expectDims(ops.lengths, {ops.batch}, "sequence_lens");
+  node.expectDims(ops.initialH, {d, ops.batch, h}, "initial_h");
+  node.expectDims(ops.initialC, {d, ops.batch, h}, "initial_c");
+  node.expectDims(ops.peepholes, {d, h * 3}, "P");
   return ops;
 }
 

@@ -41,6 +41,14 @@ llvm::Error fault(const llvm::Twine &reason) {
   return llvm::createStringError(reason.str());
 }
 
+llvm::Error expectShape(const Tensor *operand, ArrayRef<int64_t> shape,
+                        StringRef name) {
+  if (!operand || ArrayRef<int64_t>(operand->shape) == shape)
+    return llvm::Error::success();
+  return fault(name + " has shape " + str(operand->shape) + ", not " +
+               str(shape));
+}
+
 llvm::Expected<Shape> broadcastStrides(ArrayRef<int64_t> from,
                                        ArrayRef<int64_t> shape) {
   Shape strides(shape.size(), 0);

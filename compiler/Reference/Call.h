@@ -40,6 +40,17 @@ struct Call {
 /// The reason why an op cannot be evaluated; evaluateOp adds the node's name.
 llvm::Error fault(const llvm::Twine &reason);
 
+/// Operand i as an op with optional ones names it; null where it is left out.
+template <typename Op>
+const Tensor *optionalOperand(const Call &call, Op op, unsigned i) {
+  auto [index, length] = op.getODSOperandIndexAndLength(i);
+  return length ? &call.operands[index] : nullptr;
+}
+
+/// An error unless an operand has this shape, or is left out.
+llvm::Error expectShape(const Tensor *operand, llvm::ArrayRef<int64_t> shape,
+                        llvm::StringRef name);
+
 /// Strides of an operand that broadcasts to `shape`; 0 where it repeats.
 llvm::Expected<Shape> broadcastStrides(llvm::ArrayRef<int64_t> from,
                                        llvm::ArrayRef<int64_t> shape);

@@ -19,11 +19,7 @@ public:
 
 private:
   /// Null for an operand that is left out.
-  const Tensor *operand(unsigned i) {
-    auto [index, length] = op.getODSOperandIndexAndLength(i);
-    return length ? &call.operands[index] : nullptr;
-  }
-  llvm::Error expect(unsigned i, ArrayRef<int64_t> shape, StringRef name);
+  const Tensor *operand(unsigned i) { return optionalOperand(call, op, i); }
   void step(int64_t row, int64_t number, double *state);
 
   Call &call;
@@ -31,15 +27,6 @@ private:
   int64_t batch, steps, heads, states, depth, width;
   const Tensor *decay, *beta;
 };
-
-llvm::Error States::expect(unsigned i, ArrayRef<int64_t> shape,
-                           StringRef name) {
-  const Tensor *tensor = operand(i);
-  if (!tensor || ArrayRef<int64_t>(tensor->shape) == shape)
-    return llvm::Error::success();
-  return fault(name + " has shape " + str(tensor->shape) + ", not " +
-               str(shape));
-}
 
 /// A step, which is a row of the tensors, of one of its states.
 void States::step(int64_t row, int64_t number, double *state) {
@@ -85,15 +72,18 @@ llvm::Error States::run() {
   if (decay && decay->shape.back() == 1)
     all.back() = 1;
   Shape ofBeta = {batch, steps, beta && beta->shape.back() == 1 ? 1 : states};
-  if (auto error = expect(1, {batch, steps, states, depth}, "key"))
+  if (auto error =
+          expectShape(operand(1), {batch, steps, states, depth}, "key"))
     return error;
-  if (auto error = expect(2, {batch, steps, states, width}, "value"))
+  if (auto error =
+          expectShape(operand(2), {batch, steps, states, width}, "value"))
     return error;
-  if (auto error = expect(3, {batch, states, depth, width}, "state"))
+  if (auto error =
+          expectShape(operand(3), {batch, states, depth, width}, "state"))
     return error;
-  if (auto error = expect(4, all, "decay"))
+  if (auto error = expectShape(operand(4), all, "decay"))
     return error;
-  if (auto error = expect(5, ofBeta, "beta"))
+  if (auto error = expectShape(operand(5), ofBeta, "beta"))
     return error;
   call.make(0);
   double *state = call.make(1).writeFloats().data();

@@ -75,12 +75,7 @@ public:
 
 private:
   /// Null for an operand that is left out.
-  const Tensor *operand(unsigned i) {
-    auto [index, length] = op.getODSOperandIndexAndLength(i);
-    return length ? &call.operands[index] : nullptr;
-  }
-  llvm::Error expect(const Tensor *tensor, ArrayRef<int64_t> shape,
-                     StringRef name) const;
+  const Tensor *operand(unsigned i) { return optionalOperand(call, op, i); }
   llvm::Error checkShapes();
   llvm::Expected<Squash> activation(size_t i) const;
   llvm::Expected<Direction> direction(int64_t d);
@@ -100,14 +95,6 @@ private:
   mutable graph::RecurrentOp op; // Its getters are not const.
   int64_t steps, batch, width, directions, hidden, gates;
 };
-
-llvm::Error Cells::expect(const Tensor *tensor, ArrayRef<int64_t> shape,
-                          StringRef name) const {
-  if (!tensor || ArrayRef<int64_t>(tensor->shape) == shape)
-    return llvm::Error::success();
-  return fault(name + " has shape " + str(tensor->shape) + ", not " +
-               str(shape));
-}
 
 llvm::Error Cells::checkShapes() {
   const Tensor &input = call.operands[0], &recurrence = *operand(2);
@@ -141,7 +128,7 @@ llvm::Error Cells::checkShapes() {
              {&call.results[1], state, "last_h"},
              {&call.results[2], state, "last_c"}};
   for (const Expected &one : all)
-    if (auto error = expect(one.tensor, one.shape, one.name))
+    if (auto error = expectShape(one.tensor, one.shape, one.name))
       return error;
   return llvm::Error::success();
 }

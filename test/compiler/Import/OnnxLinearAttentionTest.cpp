@@ -121,7 +121,7 @@ TEST_F(OnnxLinearAttentionTest, ChannelsMayBeLast) {
 TEST_F(OnnxLinearAttentionTest, AStateOfAnotherLengthIsRefused) {
   convolution(floats({1, 1, 3}, {1, 2, 3}), floats({1, 1, 3}, {1, 1, 1}),
               floats({1, 1, 3}, {1, 1, 1}));
-  expectReason("past_state must fit the other inputs");
+  expectReason("past_state must fit the other operands");
 }
 
 TEST_F(OnnxLinearAttentionTest, MoreAxesAreRefused) {
