@@ -6,7 +6,7 @@
     page.py write --setting TEXT-FILE [--full CSV] [--micro CSV]
                   [--profiles DIR] [--products JSON] -o PAGE
 
-`profile` compiles each model DIR/NAME/model.onnx and runs `tenon bench --profile
+`profile` compiles each model DIR/NAME/model.onnx in a precision and runs `tenon bench --profile
 --json` on each of its test_data_set_N. One JSON file for each: what the bench
 printed, and `model`, `case`, `precision`.
 
@@ -221,8 +221,10 @@ def case_names(folder, count):
 
 
 def profile_model(arguments, folder, artifact):
+    precision = arguments.precision.replace("f32", "fp32")
     subprocess.run([arguments.tenon, "compile", folder / "model.onnx", "-o", artifact,
-                    *arguments.compile], check=True, stdout=subprocess.DEVNULL)
+                    f"--precision={precision}", *arguments.compile],
+                   check=True, stdout=subprocess.DEVNULL)
     sets = sorted(folder.glob("test_data_set_*"), key=lambda path: int(path.name[14:]))
     for i, case in enumerate(case_names(folder, len(sets))):
         done = subprocess.run(
@@ -258,7 +260,7 @@ def main():
     command.add_argument("--threads", type=int, default=2)
     command.add_argument("--precision", choices=PRECISIONS, default="f32")
     command.add_argument("--compile", action="append", default=[],
-                         help="An option for tenon compile: --compile=--precision=bf16")
+                         help="Another option for tenon compile: --compile=--winograd=off")
     command.add_argument("names", nargs="*", help="Some of the models")
     command = commands.add_parser("write")
     command.set_defaults(run=write_page)

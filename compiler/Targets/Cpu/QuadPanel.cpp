@@ -186,7 +186,9 @@ void widenQuadRows(Emitter &e, const QuadRows &rows) {
     Value from = place(rows.from, row, rows.stride);
     Value to = place(rows.out, row, rows.outStride);
     e.loop(e.number(0), rows.quads, [&](Value i) {
-      Value quad = arith::ExtUIOp::create(e.b, i64, e.loadRaw(from, i32, i));
+      // Rows begin anywhere.
+      Value word = LLVM::LoadOp::create(e.b, i32, e.address(from, i32, i), 1);
+      Value quad = arith::ExtUIOp::create(e.b, i64, word);
       Value odd = arith::ShLIOp::create(e.b, quad, number(24));
       Value both = arith::OrIOp::create(e.b, quad, odd);
       e.storeRaw(arith::AndIOp::create(e.b, both, number(0x00ff00ff00ff00ff)),
