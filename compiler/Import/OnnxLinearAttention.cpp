@@ -1,4 +1,4 @@
-//===- OnnxLinearAttention.cpp - Attention by a state, and its convolution ===//
+//===- OnnxLinearAttention.cpp - Attention by a state ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What models put between layers of attention whose caches grow: Gated DeltaNet
