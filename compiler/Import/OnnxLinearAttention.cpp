@@ -8,6 +8,7 @@
 
 #include "compiler/Import/FusedActivation.h"
 #include "compiler/Import/OpFamilies.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -67,19 +68,16 @@ Value repeated(NodeConverter &node, Value x, int64_t times) {
   return node.reshape(each, {dims[0], dims[1], dims[2] * times, dims[3]});
 }
 
-/// exp of input 4, [B, T, heads, size of a key or 1].
-Value readDecay(NodeConverter &node, int64_t heads, Expr depth) {
-  Value decay = node.input(4);
-  if (node.failed() || failed(node.expectRank(decay, 3, "decay")))
-    return {};
-  bool isOfHeads = node.dimOf(decay, 2).isConstant(heads);
-  decay = unpack(node, 4, heads, "decay");
+/// exp of input 4, [B, T, heads, size of a key or 1], where keys have these
+/// dims.
+Value readDecay(NodeConverter &node, int64_t heads, const Emitter::Exprs &key) {
+  Value decay = unpack(node, 4, heads, "decay");
   if (node.failed())
     return {};
-  if (!isOfHeads)
-    node.require(node.dimOf(decay, 3), graph::Relation::Equal, depth,
-                 "decay must have a number for each head, or for each element "
-                 "of its keys");
+  Expr last = node.dimOf(decay, 3);
+  node.expectDims(decay,
+                  {key[0], key[1], key[2], last.isConstant(1) ? last : key[3]},
+                  "decay");
   return node.failed() ? Value() : node.emit<graph::ExpOp>({decay});
 }
 
@@ -128,7 +126,8 @@ LogicalResult convertLinearAttention(NodeConverter &node) {
   if (node.failed())
     return failure();
   Emitter::Exprs q = node.dimsOf(query), v = node.dimsOf(value);
-  node.expectDims(key, {q[0], q[1], v[2], q[3]}, "key");
+  Emitter::Exprs k = {q[0], q[1], v[2], q[3]};
+  node.expectDims(key, k, "key");
   node.expectDims(value, {q[0], q[1], v[2], v[3]}, "value");
   Value state = node.optionalInput(3);
   Type ofState = state && !node.failed() ? node.elementOf(state) : element;
@@ -142,7 +141,7 @@ LogicalResult convertLinearAttention(NodeConverter &node) {
   if (state)
     add(3, node.cast(state, node.f32()));
   if (isGated)
-    add(4, readDecay(node, heads.ofState, q[3]));
+    add(4, readDecay(node, heads.ofState, k));
   if (corrects)
     add(5, readBeta(node, v));
   double scale = readScale(node, q[3]);

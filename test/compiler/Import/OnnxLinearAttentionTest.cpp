@@ -79,6 +79,11 @@ TEST_F(OnnxLinearAttentionTest, ADecayOfAnotherSizeIsRefused) {
   expectReason("the heads of decay must divide its last axis");
 }
 
+TEST_F(OnnxLinearAttentionTest, EachStepHasADecay) {
+  attention(2, 2, "gated", {Tensor(), floats({1, 3, 2}, Numbers(6, 0))});
+  expectReason("decay must fit the other operands (3 and 2)");
+}
+
 TEST_F(OnnxLinearAttentionTest, WindowsOfStatesAreRefused) {
   addInt(attention(1, 1, "linear"), "state_window", 2);
   expectReason("state_window is not supported yet");
