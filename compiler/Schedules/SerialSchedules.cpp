@@ -188,8 +188,7 @@ SmallVector<std::string> layoutsRecurrentTiles(const KernelView &view) {
 
 //===--- LinearAttention and BlockState ---===//
 
-/// Why threads cannot share a root's columns.
-static std::optional<std::string> refusalOfStates(const KernelView &view) {
+std::optional<std::string> refusalBlockState(const KernelView &view) {
   auto op = rootOf<graph::LinearAttentionOp>(view);
   if (!op)
     return "its root is no linear attention";
@@ -199,10 +198,6 @@ static std::optional<std::string> refusalOfStates(const KernelView &view) {
   if (!geometryBlockState(view))
     return tooMany.str();
   return std::nullopt;
-}
-
-std::optional<std::string> refusalBlockState(const KernelView &view) {
-  return refusalOfStates(view);
 }
 
 kernel::Geometry geometryBlockState(const KernelView &view) {
@@ -216,7 +211,7 @@ SmallVector<std::string> layoutsBlockState(const KernelView &view) {
 }
 
 std::optional<std::string> refusalLinearAttention(const KernelView &view) {
-  if (std::optional<std::string> why = refusalOfStates(view))
+  if (std::optional<std::string> why = refusalBlockState(view))
     return why;
   auto op = rootOf<graph::LinearAttentionOp>(view);
   if (kernel::LinearAttentionView(op).columns() == 0)

@@ -4,8 +4,8 @@
 // Columns of a state do not depend on each other. So the LinearAttention
 // schedule has a row of the launch for some columns of each state: they stay in
 // scratch memory, [depth][columns], over all steps, which is the first level of
-// the cache for depths of a hundred or two. On devices a block has a state and
-// a thread each so-manieth column, where the result is.
+// the cache for depths of a hundred or two. On devices a block has a state,
+// whose columns its threads take in turn, where the result is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,9 +25,10 @@ struct LinearAttentionView {
 
   explicit LinearAttentionView(graph::LinearAttentionOp op);
 
-  /// Columns that are computed side by side, and that many groups of them; 0
-  /// where the width is a symbol or not made of such.
+  /// Columns that are computed side by side; 0 where a size is a symbol, or the
+  /// width not made of such.
   int64_t columns() const;
+  /// Of a state, where there are such.
   int64_t tiles() const { return *width / columns(); }
   /// Threads' columns lie apart: what a core fetches ahead of its own would be
   /// what its neighbour just wrote, in each step (on a Zen 5 two threads took

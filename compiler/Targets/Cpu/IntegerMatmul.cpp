@@ -253,8 +253,8 @@ private:
     });
   }
 
-  /// The strip from row m on where it is widened; tiles have as many rows as
-  /// either has.
+  /// The strip from row m on where it is widened. Its tiles' height is that of
+  /// quads where it is not.
   Strip widened(const Strip &quads, Value m) {
     e.ifThen(isWide, [&] { widenQuads(e, quads.b, widePanel, lines); });
     Strip wide = quads;
@@ -329,8 +329,8 @@ private:
   Value rows, columns, depth; // Of a batch.
   Value lines, panels;        // Of a panel without its sums; of the batch.
   PanelUnits units;
-  bool copies; // Rows of lhs, a group's at a time.
-  bool mayWiden;
+  bool copies;   // Rows of lhs, a group's at a time.
+  bool mayWiden; // Those rows and panels, if there are enough.
   Indices leadDims;
   Value sums;                                          // Of a tile.
   Value copy, rowSums, panelArea, wideRows, widePanel; // Scratch memory.

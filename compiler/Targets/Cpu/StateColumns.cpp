@@ -70,10 +70,16 @@ void StateColumns::putResult(unsigned result, ArrayRef<Value> index,
 Value StateColumns::rowAt(Value i) {
   return e.address(here.area, f32, e.mul(i, here.stride));
 }
+Value StateColumns::loadRow(Value i) {
+  return LLVM::LoadOp::create(e.b, type, rowAt(i), floatBytes);
+}
+void StateColumns::storeRow(Value row, Value i) {
+  LLVM::StoreOp::create(e.b, row, rowAt(i), floatBytes);
+}
 
 /// A row as it comes to the current step.
 Value StateColumns::decayed(Value t, Value i) {
-  Value row = LLVM::LoadOp::create(e.b, type, rowAt(i), floatBytes);
+  Value row = loadRow(i);
   if (!op.getDecay())
     return row;
   if (factor)
@@ -84,7 +90,7 @@ Value StateColumns::decayed(Value t, Value i) {
 
 /// Sums over the rows, some of them at once.
 SmallVector<Value> StateColumns::overRows(int64_t sums, Term term) {
-  int64_t step = std::max<int64_t>(chains / std::max<int64_t>(sums, 1), 1);
+  int64_t step = std::max<int64_t>(chains / sums, 1);
   if (getConstantIntValue(depth).value_or(1) % step != 0)
     step = 1;
   SmallVector<Value> parts = e.loop(
@@ -196,7 +202,7 @@ Value StateColumns::step(Value t, Value seen) {
       overRows(count + looksAhead, [&](Value i, MutableArrayRef<Value> sums) {
         Value key = e.element(op.getKey(), {here.entry, t, here.state, i});
         Value row = multiplyAdd(e, all(key), added, decayed(t, i));
-        LLVM::StoreOp::create(e.b, row, rowAt(i), floatBytes);
+        storeRow(row, i);
         addHeads(t, i, row, sums.take_front(count), none);
         if (looksAhead)
           sums.back() = multiplyAdd(e, coefficient(next, i), row, sums.back());
@@ -212,8 +218,7 @@ Value StateColumns::step(Value t, Value seen) {
         putHeads(t,
                  overRows(mostHeads,
                           [&](Value i, MutableArrayRef<Value> sums) {
-                            Value row = LLVM::LoadOp::create(
-                                e.b, type, rowAt(i), floatBytes);
+                            Value row = loadRow(i);
                             addHeads(t, i, row, sums, first);
                           }),
                  first);
@@ -229,7 +234,7 @@ void StateColumns::run(const StatePlace &place) {
   };
   e.loop(e.number(0), depth, [&](Value i) {
     Value row = op.getState() ? columnsOf(op.getState(), index(i)) : zero();
-    LLVM::StoreOp::create(e.b, row, rowAt(i), floatBytes);
+    storeRow(row, i);
   });
   Value none = e.number(0), seen = zero();
   if (op.getBeta() && op.getState())
@@ -237,7 +242,7 @@ void StateColumns::run(const StatePlace &place) {
         e.less(none, steps),
         [&] {
           return overRows(1, [&](Value i, MutableArrayRef<Value> sums) {
-            Value row = LLVM::LoadOp::create(e.b, type, rowAt(i), floatBytes);
+            Value row = loadRow(i);
             sums[0] = multiplyAdd(e, coefficient(none, i), row, sums[0]);
           })[0];
         },
@@ -247,10 +252,8 @@ void StateColumns::run(const StatePlace &place) {
   });
   if (here.isResult)
     return;
-  e.loop(e.number(0), depth, [&](Value i) {
-    putResult(1, index(i),
-              LLVM::LoadOp::create(e.b, type, rowAt(i), floatBytes));
-  });
+  e.loop(e.number(0), depth,
+         [&](Value i) { putResult(1, index(i), loadRow(i)); });
 }
 
 bool emitLinearAttention(Emitter &e, Operation *root) {

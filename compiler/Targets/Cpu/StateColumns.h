@@ -43,6 +43,8 @@ private:
   Value columnsOf(Value tensor, llvm::ArrayRef<Value> index);
   void putResult(unsigned result, llvm::ArrayRef<Value> index, Value columns);
   Value rowAt(Value i);
+  Value loadRow(Value i);
+  void storeRow(Value row, Value i);
   Value decayed(Value t, Value i);
   Value all(Value number);
   Value zero();

@@ -76,7 +76,7 @@ public:
 
 private:
   /// A narrow last panel is not worth code that streams it; nor is the first
-  /// of many tiles, or one of them.
+  /// of many tiles, or a panel that was widened for many.
   static bool hasStreams(StripKind kind, const TileShape &shape) {
     return shape.columns() * shape.steps == kernel::panelColumns &&
            !keepsRhs(kind) && kind != StripKind::Words;
