@@ -35,6 +35,11 @@ Multiplied multipliedBy(ModuleOp module, const CompileOptions &options) {
                    function.getSchedule() == "PackedConvInt8";
   module.walk([&](Operation *op) {
     found.halves |= op->hasAttr(kernel::addsF16Attribute);
+    // Beside products of bytes, attention is of pairs, and what waits for its
+    // bytes is rounded.
+    if (auto cast = dyn_cast<graph::CastOp>(op))
+      found.pairs |=
+          found.quads && graph::getElementType(cast.getResult()).isBF16();
     if (auto attention = dyn_cast<graph::AttentionOp>(op))
       found.halves |=
           kernel::storedOperandOf(attention, attention.getQuery()).isRounded;

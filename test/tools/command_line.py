@@ -488,6 +488,26 @@ def write_npy(path, rows, columns):
     )
 
 
+def check_levels(folder):
+    """An artifact has the levels whose instructions its program needs."""
+    artifact = folder / "levels.tenon"
+    plain = ["x86-64-v3", "x86-64-v4"]
+    bytes_ = ["x86-64-v3", "x86-64-v3-vnni", "x86-64-v4", "x86-64-v4-vnni"]
+    for name, options, levels in (
+        ("bert_ts17", [], plain),
+        ("bert_ts17", ["--precision=bf16"],
+         plain + ["x86-64-v4-fp16", "x86-64-v4-bf16", "x86-64-v4-amx"]),
+        # Attention beside products of bytes is in bf16; in a quantized file not.
+        ("bert_ts17", ["--precision=int8"],
+         bytes_ + ["x86-64-v4-fp16", "x86-64-v4-bf16", "x86-64-v4-amx"]),
+        ("bert_int8qdq", [], bytes_ + ["x86-64-v4-amx"]),
+    ):
+        run("compile", MODELS / name / "model.onnx", *options, "-o", artifact)
+        held = json.loads(run("inspect", artifact, "--json"))["levels"]
+        names = [level["name"] for level in held]
+        expect(names == levels, f"{name} {options} has code for {names}")
+
+
 def check_run(artifact, folder):
     data = MLP / "test_data_set_0"
     run("run", artifact, "--inputs", data, "--outputs", folder / "out", out="y f32")
@@ -662,6 +682,7 @@ def main():
         check_kv_cache(folder)
         check_static_int8(folder)
         artifact = check_compile(folder)
+        check_levels(folder)
         check_run(artifact, folder)
         check_verify(folder)
         check_the_rest(folder)

@@ -148,8 +148,9 @@ void addCompile(CLI::App &app, Command &chosen) {
   command->add_option("--cpu", options->cpu,
                       "CPU levels: x86-64-v3,x86-64-v4 (the default; where "
                       "8-bit numbers are multiplied also x86-64-v3-vnni and "
-                      "x86-64-v4-vnni, for bf16 also x86-64-v4-bf16, for both "
-                      "x86-64-v4-amx), or native");
+                      "x86-64-v4-vnni, for bf16, as attention is beside "
+                      "those, x86-64-v4-bf16, for both x86-64-v4-amx), or "
+                      "native");
   addPrecision(command, options->precision,
                "read without --precision, written with it",
                /*canChoose=*/true);
