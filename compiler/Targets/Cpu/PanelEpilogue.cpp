@@ -68,12 +68,11 @@ void forEachElement(Emitter &e, Value tensor, Value width,
     return e.loop(e.number(0), width,
                   [&](Value i) { body(i, RowElements(e, /*lanes=*/nullptr)); });
   constexpr int64_t mostUnrolled = 3;
-  RowVectors(e, width, mostUnrolled)
-      .forEach(1, [&](const RowVectors::Step &step) {
-        Lanes lanes = step.lanes;
-        lanes.mayFlush = rounds; // As products of what is stored would.
-        e.inLanes(lanes, [&] { body(lanes.first, RowElements(e, &lanes)); });
-      });
+  RowVectors vectors(e, width, mostUnrolled);
+  vectors.mayFlush = rounds; // As products of what is stored would.
+  vectors.forEach(1, [&](const RowVectors::Step &step) {
+    body(step.lanes.first, RowElements(e, &step.lanes));
+  });
 }
 
 void storePanelRow(Emitter &e, ArrayRef<Value> tensors, const PanelRow &row,

@@ -56,7 +56,9 @@ Lanes RowVectors::lanesBelow(Emitter &e, Value first, int64_t width,
 RowVectors::Values RowVectors::runBody(const Step &step, ValueRange carried,
                                        Body body) {
   Values next;
-  e.inLanes(step.lanes, [&] { next = body(step, carried); });
+  Lanes lanes = step.lanes;
+  lanes.mayFlush = mayFlush;
+  e.inLanes(lanes, [&] { next = body(step, carried); });
   return next;
 }
 

@@ -17,6 +17,9 @@ public:
 
   bool isResident() const { return !firsts.empty(); }
 
+  /// Of all lanes: see Lanes.
+  bool mayFlush = false;
+
   /// One vector of a pass; its number where the row is resident.
   struct Step {
     Lanes lanes;

@@ -15,7 +15,11 @@ RowsTogether::RowsTogether(RowProgram &program, ArrayRef<Indices> leads,
     : program(program), e(program.e), leads(leads),
       width(RowVectors::widthOf(e)),
       type(VectorType::get({width}, e.b.getF32Type())),
-      vectors(e, program.length, mostResident), registers(leads.size()) {}
+      vectors(e, program.length, mostResident), registers(leads.size()) {
+  // What is not normal is nothing beside a norm's other elements, or a
+  // softmax's.
+  vectors.mayFlush = true;
+}
 
 Value RowsTogether::alive(const Step &step, Value value, Value neutral) const {
   if (!step.lanes.mask)
