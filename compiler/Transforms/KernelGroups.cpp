@@ -328,7 +328,8 @@ private:
     if (!isa<graph::TransposeOp>(consumer) &&
         graph::getDims(producer->getResult(0)) != dimsReadBy(consumer))
       return "the sizes of its user are not proven to be its own";
-    bool isRotation = isa<graph::RotaryOp>(producer) && roundsWhole(consumer);
+    bool isRotation =
+        isCuda && isa<graph::RotaryOp>(producer) && roundsWhole(consumer);
     if (roleOf(producer) == Role::Movement && !isCheapMovement(producer) &&
         !isRotation && !padsTurned(producer))
       return "its elements are found by a search";
@@ -356,7 +357,7 @@ private:
   /// Whether an op makes 16 bits of f32 in a kernel that stores those.
   bool roundsWhole(Operation *op) const {
     auto cast = dyn_cast<graph::CastOp>(op);
-    return cast && isCuda && isStoredIn16Bits(cast.getResult(), isCuda) &&
+    return cast && isStoredIn16Bits(cast.getResult(), isCuda) &&
            graph::getElementType(cast.getInput()).isF32();
   }
 

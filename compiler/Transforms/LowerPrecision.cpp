@@ -387,7 +387,7 @@ private:
   /// kernel can round in front of them. None for other values.
   SmallVector<Operation *> linksToAttention(Value value) const {
     SmallVector<Operation *> links;
-    Operation *op = isCuda ? value.getDefiningOp() : nullptr;
+    Operation *op = value.getDefiningOp();
     for (; isa_and_present<graph::ReshapeOp, graph::TransposeOp>(op);
          op = op->getOperand(0).getDefiningOp()) {
       if (!op->hasOneUse())

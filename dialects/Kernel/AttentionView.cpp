@@ -24,6 +24,15 @@ std::optional<int64_t> width(Value tensor) {
   return size;
 }
 
+/// What rounds the result to bf16, if its one user does.
+graph::CastOp roundingBehind(graph::AttentionOp op) {
+  if (!op->hasOneUse())
+    return {};
+  auto cast = dyn_cast<graph::CastOp>(*op->user_begin());
+  bool rounds = cast && graph::getElementType(cast.getResult()).isBF16();
+  return rounds ? cast : graph::CastOp();
+}
+
 } // namespace
 
 graph::DequantizeOp rowsOfBytes(Value value) {
@@ -142,8 +151,13 @@ std::optional<AttentionView> attentionViewOf(Block &body, std::string &why) {
   }
   if (body.getTerminator()->getNumOperands() != 1)
     return refuse("it has several results");
+  Value given = op.getResult();
+  if (graph::CastOp rounding = roundingBehind(op)) {
+    given = rounding.getResult();
+    view.givesBf16 = true;
+  }
   std::optional<SmallVector<Expr>> strides =
-      stridesInside(op.getResult(), body.getTerminator()->getOperand(0));
+      stridesInside(given, body.getTerminator()->getOperand(0));
   if (!strides || !strides->back().isConstant(1))
     return refuse("what follows the attention is no view of its result");
   view.result = std::move(*strides);

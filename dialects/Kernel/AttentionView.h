@@ -79,6 +79,7 @@ struct AttentionView {
   std::optional<StridedView> keyScales, valueScales;
   llvm::SmallVector<StridedView> biases;
   llvm::SmallVector<Expr> result; // Strides in what is yielded.
+  bool givesBf16 = false;         // Whether that is rounded.
 
   int64_t group() const { return heads / keyHeads; }
   /// Of queries: blocks of lists.

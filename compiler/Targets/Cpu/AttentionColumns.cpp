@@ -238,10 +238,12 @@ void AttentionColumns::storeRows() {
             Value sum = load(cell(areas.sums, e.add(n, e.number(i)), column));
             in.push_back(arith::MulFOp::create(e.b, sum, factor));
           }
-          for (auto [u, out] : llvm::enumerate(vectors.transpose(in)))
+          for (auto [u, turned] : llvm::enumerate(vectors.transpose(in))) {
+            Value out = asResult(turned);
             for (int64_t at = 0; at < lanes / tile; ++at)
               store(vectors.part(out, at, tile),
-                    element(rows[at * tile + u], n));
+                    inResult(rows[at * tile + u], n));
+          }
         },
         tile);
   });

@@ -352,9 +352,9 @@ private:
     Value factor = splat(arith::DivFOp::create(e.b, one, total));
     Value to = resultRow(number);
     for (int64_t n = 0; n < view.width; n += lanes)
-      store(arith::MulFOp::create(e.b, load(part(areas.sums, view.width, n)),
-                                  factor),
-            element(to, e.number(n)));
+      store(asResult(arith::MulFOp::create(
+                e.b, load(part(areas.sums, view.width, n)), factor)),
+            inResult(to, e.number(n)));
     Value isDead = arith::CmpFOp::create(e.b, arith::CmpFPredicate::OEQ, total,
                                          e.zero(f32));
     e.ifThen(isDead, [&] { fillDead(number); });

@@ -191,7 +191,15 @@ Value AttentionUnit::biasAt(VectorType type, const kernel::StridedView &seen,
 Value AttentionUnit::resultRow(Value number) {
   Value offset = e.add(e.mul(batch, e.valueOf(view.result[0])),
                        offsetOf(number, view.result));
-  return element(e.resultBuffer(0), offset);
+  return inResult(e.resultBuffer(0), offset);
+}
+
+Value AttentionUnit::inResult(Value row, Value n) {
+  return e.address(row, view.givesBf16 ? e.b.getI16Type() : f32, n);
+}
+
+Value AttentionUnit::asResult(Value elements) {
+  return view.givesBf16 ? e.flushedBits(elements) : elements;
 }
 
 Value AttentionUnit::power(Value score, Value shift) {
@@ -218,7 +226,7 @@ void AttentionUnit::fillDead(Value number) {
       value = e.select(alive, value, e.zero(f32));
     if (op.getDeadRows() == graph::DeadRows::Uniform)
       value = e.select(alive, value, meanOf(n));
-    e.storeRaw(value, row, n);
+    e.storeRaw(asResult(value), row, n);
   });
 }
 

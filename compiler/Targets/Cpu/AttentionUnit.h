@@ -113,6 +113,9 @@ struct AttentionUnit {
   Value biasAt(mlir::VectorType type, const kernel::StridedView &seen,
                Value line, Value key, Value count);
   Value resultRow(Value number);
+  /// Where an element of it lies, and elements as they lie there.
+  Value inResult(Value row, Value n);
+  Value asResult(Value elements);
 
   /// 2^(score - shift) in units of the scores.
   Value power(Value score, Value shift);

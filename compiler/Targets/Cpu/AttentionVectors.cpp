@@ -15,7 +15,9 @@ Value AttentionVectors::load(VectorType type, Value at) {
 }
 
 void AttentionVectors::store(Value value, Value at) {
-  LLVM::StoreOp::create(e.b, value, at, /*alignment=*/4);
+  Type element = getElementTypeOrSelf(value);
+  LLVM::StoreOp::create(e.b, value, at,
+                        /*alignment=*/element.getIntOrFloatBitWidth() / 8);
 }
 
 /// 0, 1, 2, .. in i64, as many as `type` has lanes.

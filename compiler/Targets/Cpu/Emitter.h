@@ -122,6 +122,9 @@ public:
   /// As `element` lies in memory, and its conversions, of scalars or vectors.
   static mlir::Type memoryType(mlir::Type element);
   Value fromMemory(Value value, mlir::Type element);
+  /// The bits of bf16 that f32 is rounded to, by the instruction where the
+  /// level has it for as many: numbers that are not normal may become zeros.
+  Value flushedBits(Value elements);
   Value toMemory(Value value, mlir::Type element);
   /// Raw, for scratch memory in compute types.
   Value loadRaw(Value base, mlir::Type type, Value offset);
@@ -229,6 +232,7 @@ private:
   Value laneValue(Value tensor, const Indices &index);
   Value laneFormula(mlir::Operation *op, const Indices &index);
   Value flushingCast(mlir::Operation *op, mlir::ValueRange operands);
+  mlir::VectorType flushedType();
   llvm::SmallVector<Value> steppingLoop(Value from, Value to, Value step,
                                         mlir::ValueRange initial,
                                         CarryBody body);

@@ -161,18 +161,27 @@ Value Emitter::laneFormula(Operation *op, const Indices &index) {
 
 /// f32 -> bf16 by the instruction, where lanes and level allow it.
 Value Emitter::flushingCast(Operation *op, ValueRange operands) {
-  auto wide = VectorType::get({16}, b.getF32Type());
   if (!laneState->lanes.mayFlush || level.pairDots != PairDots::Native ||
-      !isa<graph::CastOp>(op) || operands[0].getType() != wide ||
+      !isa<graph::CastOp>(op) || operands[0].getType() != flushedType() ||
       !graph::getElementType(op->getResult(0)).isBF16())
     return {};
+  return fromMemory(flushedBits(operands[0]), b.getBF16Type());
+}
+
+VectorType Emitter::flushedType() {
+  return VectorType::get({16}, b.getF32Type());
+}
+
+Value Emitter::flushedBits(Value elements) {
+  if (level.pairDots != PairDots::Native || elements.getType() != flushedType())
+    return toMemory(roundTo(b, elements, b.getBF16Type()), b.getBF16Type());
   Value narrow =
       LLVM::CallIntrinsicOp::create(
-          b, wide.clone(b.getBF16Type()),
-          b.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"), operands)
+          b, flushedType().clone(b.getBF16Type()),
+          b.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"), elements)
           .getResult(0);
-  narrow = LLVM::BitcastOp::create(b, wide.clone(b.getI16Type()), narrow);
-  return fromMemory(narrow, b.getBF16Type());
+  return LLVM::BitcastOp::create(b, flushedType().clone(b.getI16Type()),
+                                 narrow);
 }
 
 Value Emitter::laneLoad(Value base, Value tensor, const Indices &index) {

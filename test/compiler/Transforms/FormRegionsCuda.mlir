@@ -3,7 +3,7 @@
 // RUN: tenon-opt %s --form-regions --split-input-file | FileCheck %s --check-prefix=CPU
 
 // The kernel of an attention stores its result rounded, and through a transpose
-// behind that; on CPUs it does not.
+// behind that; on CPUs as well, to bf16.
 
 // CHECK-LABEL: @rounded
 // CHECK:      kernel.region
@@ -14,7 +14,12 @@
 // CHECK-NEXT:   kernel.yield %{{.*}} : tensor<1x6x2x8xbf16>
 // CPU-LABEL: @rounded
 // CPU:        graph.attention
-// CPU-NEXT:   kernel.yield
+// CPU-NEXT:   graph.cast
+// CPU-NEXT:   graph.transpose
+// CPU-NEXT:   kernel.yield %{{.*}} : tensor<1x6x2x8xbf16>
+// CPU-LABEL: @halves
+// CPU:        graph.attention
+// CPU-NEXT:   kernel.yield %{{.*}} : tensor<1x2x6x8xf32>
 func.func @rounded(%x: tensor<1x2x6x8xf32>) -> tensor<1x6x2x8xbf16> {
   %0 = graph.attention %x, %x, %x {causal = false,
       dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
@@ -26,6 +31,16 @@ func.func @rounded(%x: tensor<1x2x6x8xf32>) -> tensor<1x6x2x8xbf16> {
   %2 = graph.transpose %1 {permutation = array<i64: 0, 2, 1, 3>}
       : (tensor<1x2x6x8xbf16>) -> tensor<1x6x2x8xbf16>
   return %2 : tensor<1x6x2x8xbf16>
+}
+func.func @halves(%x: tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xf16> {
+  %0 = graph.attention %x, %x, %x {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>, tensor<1x2x6x8xf32>)
+      -> tensor<1x2x6x8xf32>
+  %1 = graph.cast %0 : (tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xf16>
+  return %1 : tensor<1x2x6x8xf16>
 }
 
 // -----

@@ -228,6 +228,53 @@ func.func @attention(%x: tensor<1x2x6x8xf32>) -> tensor<1x2x6x8xf32> {
 
 // -----
 
+// What it computes is rounded in front of what only puts it elsewhere: its
+// kernel stores that.
+// CHECK-LABEL: @behind_attention
+// CHECK:      %[[A:.*]] = graph.attention
+// CHECK-NEXT: %[[N:.*]] = graph.cast %[[A]] : {{.*}} -> tensor<1x2x6x64xbf16>
+// CHECK:      %[[T:.*]] = graph.transpose %[[N]]
+// CHECK-NEXT: %[[R:.*]] = graph.reshape %[[T]] : {{.*}} -> tensor<1x6x128xbf16>
+// CHECK-NEXT: graph.cast %[[R]]
+// Where somebody else reads it, the product rounds what it reads.
+// CHECK-LABEL: @read_behind_attention
+// CHECK:      %[[A:.*]] = graph.attention
+// CHECK-NEXT: graph.transpose %[[A]] {{.*}} -> tensor<1x6x2x64xf32>
+func.func @behind_attention(%x: tensor<1x2x6x64xf32>)
+    -> tensor<1x6x64xf32> {
+  %0 = graph.attention %x, %x, %x {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x64xf32>, tensor<1x2x6x64xf32>, tensor<1x2x6x64xf32>)
+      -> tensor<1x2x6x64xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 0, 2, 1, 3>}
+      : (tensor<1x2x6x64xf32>) -> tensor<1x6x2x64xf32>
+  %2 = graph.reshape %1 : (tensor<1x6x2x64xf32>) -> tensor<1x6x128xf32>
+  %3 = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+  %4 = graph.matmul %2, %3
+      : (tensor<1x6x128xf32>, tensor<128x64xf32>) -> tensor<1x6x64xf32>
+  return %4 : tensor<1x6x64xf32>
+}
+func.func @read_behind_attention(%x: tensor<1x2x6x64xf32>)
+    -> (tensor<1x6x64xf32>, tensor<1x6x128xf32>) {
+  %0 = graph.attention %x, %x, %x {causal = false,
+      dead_rows = #graph<dead_rows zero>, offset = #graph.dims<0>,
+      scale = 1.0 : f64, softcap = 0.0 : f64, window = 0 : i64,
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>}
+      : (tensor<1x2x6x64xf32>, tensor<1x2x6x64xf32>, tensor<1x2x6x64xf32>)
+      -> tensor<1x2x6x64xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 0, 2, 1, 3>}
+      : (tensor<1x2x6x64xf32>) -> tensor<1x6x2x64xf32>
+  %2 = graph.reshape %1 : (tensor<1x6x2x64xf32>) -> tensor<1x6x128xf32>
+  %3 = graph.weight {name = "w"} : () -> tensor<128x64xf32>
+  %4 = graph.matmul %2, %3
+      : (tensor<1x6x128xf32>, tensor<128x64xf32>) -> tensor<1x6x64xf32>
+  return %4, %2 : tensor<1x6x64xf32>, tensor<1x6x128xf32>
+}
+
+// -----
+
 // Columns of memory are no rows that its kernel could read.
 // CHECK-LABEL: @turned
 // CHECK-NOT:  bf16

@@ -54,6 +54,22 @@ static void store(KernelCase &test, const std::string &name,
               ") -> " + type + "\n" + test.body;
 }
 
+/// Lets what is yielded be rounded, and stored heads behind queries.
+static void roundResult(KernelCase &test, const Form &form,
+                        const std::string &type) {
+  std::string narrow = type;
+  narrow.replace(narrow.find(form.element), form.element.size(), "bf16");
+  std::string turned =
+      tensor({form.batch, form.queries, std::to_string(form.heads),
+              std::to_string(form.width)},
+             "bf16");
+  test.body.erase(test.body.find("kernel.yield"));
+  test.body += "%y = graph.cast %r#0 : (" + type + ") -> " + narrow +
+               "\n%z = graph.transpose %y {permutation = array<i64: 0, 2, 1, "
+               "3>} : (" +
+               narrow + ") -> " + turned + "\nkernel.yield %z : " + turned;
+}
+
 KernelCase attention(const Form &form, std::vector<Symbols> sizes) {
   auto text = [](int64_t value) { return std::to_string(value); };
   std::vector<std::string> operands = {
@@ -84,11 +100,13 @@ KernelCase attention(const Form &form, std::vector<Symbols> sizes) {
       ", offset = #graph.dims<" + form.offset +
       ">, window = " + text(form.window) +
       " : i64, dead_rows = #graph<dead_rows " + form.dead + ">}";
-  KernelCase test = one(
-      "attention", attributes, operands,
-      {tensor({form.batch, text(form.heads), form.queries, text(form.width)},
-              form.element)},
-      std::move(sizes));
+  std::string result =
+      tensor({form.batch, text(form.heads), form.queries, text(form.width)},
+             form.element);
+  KernelCase test =
+      one("attention", attributes, operands, {result}, std::move(sizes));
+  if (form.givesBf16)
+    roundResult(test, form, result);
   test.name =
       form.schedule + " " + attributes + " " + operands[0] + " " + operands[2];
   test.schedule = form.schedule;

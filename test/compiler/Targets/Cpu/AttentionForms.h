@@ -25,6 +25,7 @@ struct Form {
   std::string narrow = "bf16"; // From that.
   bool isCache = false;   // Key and value are f32 that the kernel rounds to it.
   bool isRounded = false; // All three are.
+  bool givesBf16 = false; // Turned to [b, s, heads, width].
   std::string stored;     // What key and value are in memory, if not f32; i8
                           // with scales of rows.
 };

@@ -93,6 +93,25 @@ TEST_P(RoundedAttention, WideHeads) {
   runAll();
 }
 
+/// What the kernel stores is rounded, too: by vectors, or by less than one.
+TEST_P(RoundedAttention, ResultsInBf16) {
+  static constexpr const char *dead[] = {"zero", "uniform", "nan"};
+  for (Form form : masks()) {
+    form.givesBf16 = true;
+    form.dead = dead[cases.size() % 3];
+    form.depth = form.width = cases.size() % 2 ? 16 : 64;
+    add(form, {{2, 5, 9}, {1, 1, 1}, {1, 70, 130}, {2, 0, 3}, {1, 3, 0}});
+  }
+  for (int64_t width : {8, 9, 20, 27, 40}) {
+    Form form;
+    form.givesBf16 = form.causal = true;
+    form.offset = "-3";
+    form.width = width;
+    add(form, {{1, 3, 33}, {2, 50, 70}});
+  }
+  runAll();
+}
+
 /// Products and sums that f16 has not, or only in a few bits.
 TEST_P(RoundedAttention, NumbersOfEverySize) {
   for (std::string narrow : {"bf16", "f16"}) {
