@@ -59,6 +59,8 @@ struct CompileOptions {
   bool hasPairDots = true;
   /// The same of products that are added up in f16.
   bool hasF16Fma = true;
+  /// Whether the model rounds to floats of 8 or 4 bits; set with the model.
+  bool hasFewBitFloats = false;
   /// Of all products; or, if given, what the plan says of each.
   Precision precision = Precision::Fp32;
   std::optional<PrecisionPlan> precisionPlan;

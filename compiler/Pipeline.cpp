@@ -15,6 +15,7 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
                         const CompileOptions &options) {
   OpPassManager &function = pm.nest<func::FuncOp>();
   function.addPass(createSimplifyPass());             // debris of exporters
+  function.addPass(createSinkScalesPass());           // before weights do
   function.addPass(createFoldConstantsPass(weights)); // what weights decide
   function.addPass(createSimplifyPass());             // what that exposed
   function.addPass(createSinkDequantizePass());       // bytes stay bytes
@@ -49,6 +50,8 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   else
     function.addPass(createAssignPrecisionPass(
         {nameOf(options.precision).str(), options.squares != nullptr}));
+  if (options.hasFewBitFloats)
+    function.addPass(createExactProductsPass(weights));
   if (!options.probes.empty())
     function.addPass(createProbePrecisionPass(options.probes, probes));
   if (options.observe != Observed::None)
@@ -109,7 +112,7 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
   if (!isCuda || isRounded)
     function.addPass(
         createRecogniseQuantizedWeightsPass(weights, {options.explain}));
-  if (isRounded)
+  if (isRounded || options.hasFewBitFloats)
     addPrecision(function, weights, options, isCuda, precisions, probes);
   if (!isCuda)
     function.addPass(createKeepHalvesPass(weights));

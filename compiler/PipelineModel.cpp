@@ -219,6 +219,8 @@ bool lowerKernels(Compilation &compilation, CompileOptions options,
                   Target target) {
   options.hasPairDots = multipliesPairs(options);
   options.hasF16Fma = addsInF16(options);
+  compilation.module->walk(
+      [&](graph::RoundFloatOp) { options.hasFewBitFloats = true; });
   PrecisionPlan precisions;
   PrecisionProbes probes;
   if (!runPasses(compilation, options, [&](OpPassManager &pm) {

@@ -22,6 +22,11 @@ struct Multiplied {
   bool halves = false;               // Of f16.
 };
 
+bool readsBf16(Value operand) {
+  Value narrow = kernel::behindWidening(operand);
+  return narrow && graph::getElementType(narrow).isBF16();
+}
+
 Multiplied multipliedBy(ModuleOp module, const CompileOptions &options) {
   Multiplied found;
   // Many rows meet weights of few bits as pairs.
@@ -40,6 +45,8 @@ Multiplied multipliedBy(ModuleOp module, const CompileOptions &options) {
     if (auto cast = dyn_cast<graph::CastOp>(op))
       found.pairs |=
           found.quads && graph::getElementType(cast.getResult()).isBF16();
+    if (auto matmul = dyn_cast<graph::MatmulOp>(op))
+      found.pairs |= readsBf16(matmul.getLhs()) && readsBf16(matmul.getRhs());
     if (auto attention = dyn_cast<graph::AttentionOp>(op))
       found.halves |=
           kernel::storedOperandOf(attention, attention.getQuery()).isRounded;

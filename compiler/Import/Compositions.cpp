@@ -98,17 +98,14 @@ static std::vector<char> inNibbles(ArrayRef<char> numbers) {
 Value Emitter::tensor(const onnx::TensorProto &proto, StringRef name) {
   if (failed())
     return {};
-  auto noted = [&](Value value, bool isNarrow) {
-    if (isNarrow && value)
-      state.narrow.insert(value);
-    return value;
-  };
   auto known = state.stored.find(&proto);
   if (known != state.stored.end()) {
     const ImportState::Stored &stored = known->second;
-    return noted(
-        emit<graph::WeightOp>({}, text("name", stored.weight), stored.type),
-        stored.isNarrow);
+    Value value =
+        emit<graph::WeightOp>({}, text("name", stored.weight), stored.type);
+    if (stored.isNarrow && value)
+      state.narrow.insert(value);
+    return ofFewBits(value, stored.fewBits);
   }
   auto data = readTensor(proto, state.file, context());
   if (!data) {
@@ -118,7 +115,7 @@ Value Emitter::tensor(const onnx::TensorProto &proto, StringRef name) {
   Value value = tensor(*data, name);
   if (auto weight = value ? value.getDefiningOp<graph::WeightOp>() : nullptr)
     state.stored[&proto] = {weight.getName().str(), weight.getType(),
-                            data->isNarrow};
+                            data->isNarrow, data->fewBits};
   return value;
 }
 
@@ -132,7 +129,7 @@ Value Emitter::tensor(const TensorData &data, StringRef name) {
   auto noted = [&](Value value) {
     if (data.isNarrow && value)
       state.narrow.insert(value);
-    return value;
+    return ofFewBits(value, data.fewBits);
   };
   if (isSmall)
     return noted(

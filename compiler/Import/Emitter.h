@@ -53,11 +53,15 @@ struct ImportState {
   /// Constants of 2- or 4-bit integers, whose type says 8 bits.
   llvm::DenseSet<mlir::Value> narrow;
 
+  /// Tensors of floats of 8 or 4 bits, which are bf16, and what they are.
+  llvm::DenseMap<mlir::Value, mlir::FloatType> fewBits;
+
   /// Tensors of the model that are weights already: a loop reads them again.
   struct Stored {
     std::string weight;
     mlir::RankedTensorType type;
     bool isNarrow;
+    mlir::FloatType fewBits;
   };
   llvm::DenseMap<const onnx::TensorProto *, Stored> stored;
 
@@ -167,6 +171,16 @@ public:
   /// Whether a value holds integers of fewer bits than its type says.
   bool isNarrow(mlir::Value value) const {
     return state.narrow.contains(value);
+  }
+  /// What a tensor of floats of 8 or 4 bits is; null for others.
+  mlir::FloatType fewBitsOf(mlir::Value value) const {
+    return state.fewBits.lookup(value);
+  }
+  /// Notes that, and gives the value; a null type changes nothing.
+  mlir::Value ofFewBits(mlir::Value value, mlir::FloatType type) {
+    if (value && type)
+      state.fewBits[value] = type;
+    return value;
   }
   /// The elements of an integer or bool tensor that are known now, as sizes.
   std::optional<Exprs> knownSizes(mlir::Value value);

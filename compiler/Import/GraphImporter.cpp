@@ -195,7 +195,10 @@ void GraphImporter::convert(const NamedNode &named, const OpRow &row,
                             int64_t opset) {
   const onnx::NodeProto &node = *named.proto;
   NodeConverter converter(*this, named, opset, locate(node));
-  LogicalResult done = row.convert(converter);
+  LogicalResult done = converter.expectFewBits();
+  if (succeeded(done))
+    done = row.convert(converter);
+  converter.giveFewBits();
   for (auto [i, name] : llvm::enumerate(node.output()))
     if (!converter.failed() && !name.empty() && !converter.outputs[i])
       (void)converter.unsupported("its output " + Twine(i) + " ('" +

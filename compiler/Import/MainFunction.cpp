@@ -140,6 +140,13 @@ void GraphImporter::importMain(ModuleOp module) {
     }
     const onnx::TypeProto::Tensor &stated = output.type().tensor_type();
     Type element = elementType(state.context, stated.elem_type());
+    if (state.fewBits.contains(value)) {
+      report.invalid = "the graph output '" + printable(output.name()) +
+                       "' has the element type " +
+                       elementTypeName(stated.elem_type()) +
+                       ", which is not supported; dequantize or cast it first";
+      return;
+    }
     if (stated.elem_type() && element != graph::getElementType(value)) {
       report.invalid = "the graph output '" + printable(output.name()) +
                        "' is declared as " +

@@ -90,6 +90,34 @@ void NodeConverter::expectDims(Value value, ArrayRef<Expr> dims,
             Twine(what) + " must fit the other operands");
 }
 
+/// Operators that take floats of 8 or 4 bits, and those of them that give them
+/// on.
+static constexpr StringLiteral movements[] = {
+    "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
+static constexpr StringLiteral takers[] = {
+    "Cast", "CastLike", "DequantizeLinear", "QuantizeLinear", "Shape", "Size"};
+
+LogicalResult NodeConverter::expectFewBits() {
+  if (llvm::is_contained(movements, op()) || llvm::is_contained(takers, op()))
+    return success();
+  for (unsigned i = 0; i < numInputs(); ++i)
+    if (FloatType type = fewBitsOf(anyInput(i).value)) {
+      std::string name;
+      llvm::raw_string_ostream(name) << type;
+      return invalid("its input " + Twine(i) + " is of floats in " +
+                     Twine(type.getWidth()) + " bits (" + name +
+                     "), which the operator does not take; dequantize or cast "
+                     "it first");
+    }
+  return success();
+}
+
+void NodeConverter::giveFewBits() {
+  FloatType type = numInputs() ? fewBitsOf(anyInput(0).value) : FloatType();
+  if (type && !failed() && llvm::is_contained(movements, op()) && outputs[0])
+    ofFewBits(outputs[0]->value, type);
+}
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
@@ -166,6 +194,12 @@ Type NodeConverter::typeAttr(StringRef name, Type missing) {
                       elementTypeName(int32_t(number)) +
                       ", which is not supported yet");
   return type;
+}
+
+FloatType NodeConverter::fewBitsAttr(StringRef name) {
+  int64_t number = intAttr(name, 0);
+  return number == int32_t(number) ? fewBitFloat(context(), int32_t(number))
+                                   : FloatType();
 }
 
 const onnx::TensorProto *NodeConverter::tensorAttr(StringRef name) {
@@ -283,12 +317,14 @@ NodeConverter::stepTypes(const onnx::GraphProto &body,
   builder.setInsertionPointToEnd(&scratch.emplaceBlock());
   ImportState::Known known = state.known;
   llvm::DenseSet<Value> narrow = state.narrow;
+  auto fewBits = state.fewBits;
   SmallVector<RankedTensorType> types;
   for (const NamedValue &made : importStep(body, inputs))
     types.push_back(made.value ? cast<RankedTensorType>(made.value.getType())
                                : RankedTensorType());
   state.known = std::move(known);
   state.narrow = std::move(narrow);
+  state.fewBits = std::move(fewBits);
   return types;
 }
 

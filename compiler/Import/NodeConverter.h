@@ -84,6 +84,8 @@ public:
   /// The element type that an attribute names (`to`, `dtype`); null, and a
   /// problem, for one that Tenon does not compute with.
   mlir::Type typeAttr(llvm::StringRef name, mlir::Type missing = {});
+  /// The float type of 8 or 4 bits that an attribute names; null for others.
+  mlir::FloatType fewBitsAttr(llvm::StringRef name);
   const onnx::TensorProto *tensorAttr(llvm::StringRef name);
   const onnx::GraphProto *graphAttr(llvm::StringRef name);
   /// Any attribute, references to those of a function resolved; null when
@@ -137,6 +139,12 @@ public:
 
 private:
   friend class GraphImporter;
+
+  /// A problem where an input is of floats of 8 or 4 bits, and the operator has
+  /// none.
+  mlir::LogicalResult expectFewBits();
+  /// Notes what only moves such, or renames it, as such.
+  void giveFewBits();
 
   /// The attribute when it has this type; a problem when it has another.
   const onnx::AttributeProto *typed(llvm::StringRef name,

@@ -41,11 +41,39 @@ Value granular(NodeConverter &node, Value value, Value x) {
   return alongAxis(node, value, axis, rank);
 }
 
+/// Floats of 8 or 4 bits are quantized around 0.
+void expectZero(NodeConverter &node, Value zeroPoint) {
+  if (node.failed() || !zeroPoint)
+    return;
+  auto few = node.constantFloats(zeroPoint);
+  const Weight *many = node.weightOf(zeroPoint);
+  bool areZero =
+      few    ? llvm::all_of(*few, [](double x) { return x == 0; })
+      : many ? llvm::all_of(many->bytes(), [](char byte) { return byte == 0; })
+             : false;
+  if (!areZero)
+    (void)node.unsupported("a zero point of floats that is not known to be 0",
+                           "make it a constant of zeros, or leave it out");
+}
+
+/// What a node quantizes to, if that is floats of 8 or 4 bits.
+FloatType floatsOf(NodeConverter &node, Value zeroPoint) {
+  return zeroPoint ? node.fewBitsOf(zeroPoint)
+                   : node.fewBitsAttr("output_dtype");
+}
+
 LogicalResult convertQuantize(NodeConverter &node) {
   Value x = node.input(0), scale = node.input(1);
   Value zeroPoint = node.optionalInput(2);
   if (node.failed())
     return failure();
+  if (FloatType type = floatsOf(node, zeroPoint)) {
+    expectZero(node, zeroPoint);
+    Value quotient = node.div(node.cast(x, node.f32()),
+                              node.cast(granular(node, scale, x), node.f32()));
+    return node.output(
+        inFewBits(node, quotient, type, node.flagAttr("saturate", true)));
+  }
   if (zeroPoint && node.isNarrow(zeroPoint))
     return node.unsupported("quantizing to fewer than 8 bits is not supported",
                             "quantize to int8 or uint8");
@@ -70,8 +98,17 @@ LogicalResult convertDequantize(NodeConverter &node) {
                      : Type();
   if (node.failed())
     return failure();
+  bool isFloat = isa<FloatType>(node.elementOf(x));
+  if (isFloat)
+    expectZero(node, zeroPoint);
+  if (node.fewBitsOf(scale) && !element)
+    return node.unsupported("scales in 8 bits without output_dtype",
+                            "name the type of the result");
   int64_t rank = node.dimsOf(x).size(), block = node.intAttr("block_size", 0);
   int64_t axis = block > 0 ? node.axisAttr("axis", 1, rank) : 0;
+  if (isFloat)
+    return node.output(
+        dequantized(node, x, granular(node, scale, x), {}, element));
   if (Value value =
           dequantizedBlocks(node, x, scale, zeroPoint, axis, block, element))
     return node.output(value);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/OpFamilies.h"
+#include "compiler/Import/Quantization.h"
 
 using namespace mlir;
 
@@ -280,12 +281,36 @@ LogicalResult convertRange(NodeConverter &node) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult convertCast(NodeConverter &node) {
+  if (FloatType type = node.fewBitsAttr("to"))
+    return node.output(
+        inFewBits(node, node.input(0), type, node.flagAttr("saturate", true)));
   return node.output(node.cast(node.input(0), node.typeAttr("to")));
+}
+
+LogicalResult convertBitCast(NodeConverter &node) {
+  Value x = node.input(0);
+  Type to = node.typeAttr("to");
+  if (node.failed())
+    return failure();
+  Type from = node.elementOf(x);
+  if (to.isInteger(1) && from != to)
+    return node.unsupported("gives bools whose bits may be any",
+                            "compare with 0 instead");
+  if (graph::byteWidth(from) != graph::byteWidth(to))
+    return node.invalid("gives elements of another number of bits than its "
+                        "input has");
+  if (from == to)
+    return node.output(x);
+  return node.output(
+      node.emit<graph::BitcastOp>(x, {}, graph::tensorOf(node.dimsOf(x), to)));
 }
 
 LogicalResult convertCastLike(NodeConverter &node) {
   if (node.isNarrow(node.optionalInput(1)))
     return node.unsupported("casts to fewer than 8 bits");
+  if (FloatType type = node.fewBitsOf(node.optionalInput(1)))
+    return node.output(
+        inFewBits(node, node.input(0), type, node.flagAttr("saturate", true)));
   return node.output(node.cast(node.input(0), node.elementOf(node.input(1))));
 }
 
@@ -293,6 +318,7 @@ LogicalResult convertCastLike(NodeConverter &node) {
 
 ArrayRef<OpRow> shapeRows() {
   static constexpr OpRow rows[] = {
+      {"", "BitCast", {26}, convertBitCast},
       {"", "Cast", {6, 9, 13, 19, 21, 23, 24, 25, 28}, convertCast},
       {"", "CastLike", {15, 19, 21, 23, 24, 25}, convertCastLike},
       {"", "ConstantOfShape", {9, 20, 21, 23, 24, 25}, convertConstantOfShape},

@@ -56,12 +56,35 @@ Value requantize(NodeConverter &node, Value value, Value multiplier,
 
 Value dequantized(NodeConverter &node, Value value, Value scale,
                   Value zeroPoint, Type element) {
+  // Floats of 8 or 4 bits are around 0.
+  if (!node.failed() && value && scale &&
+      isa<FloatType>(node.elementOf(value))) {
+    Value product =
+        node.mul(node.cast(value, node.f32()), node.cast(scale, node.f32()));
+    return node.cast(product, element ? element : node.elementOf(scale));
+  }
   zeroPoint = zeroOr(node, zeroPoint, node.elementOf(value));
   if (node.failed() || !value || !scale || !zeroPoint)
     return {};
   Type type = graph::tensorOf(node.dimsOf(value),
                               element ? element : node.elementOf(scale));
   return node.emit<graph::DequantizeOp>({value, scale, zeroPoint}, {}, type);
+}
+
+Value inFewBits(NodeConverter &node, Value value, FloatType type,
+                bool saturates) {
+  if (isa<Float8E8M0FNUType>(type)) {
+    (void)node.unsupported("rounding to float8e8m0 is not supported",
+                           "make such scales before the model runs");
+    return {};
+  }
+  Value wide = node.cast(value, node.f32());
+  Value rounded = node.emit<graph::RoundFloatOp>(
+      {wide},
+      {node.attr("to", TypeAttr::get(type)), node.flag("saturates", saturates)},
+      graph::tensorOf(node.dimsOf(wide), node.f32()));
+  Type stored = node.builder.getBF16Type();
+  return node.ofFewBits(node.cast(rounded, stored), type);
 }
 
 DynamicQuantization dynamicallyQuantized(NodeConverter &node, Value x) {

@@ -26,7 +26,7 @@ constexpr StringLiteral training[] = {"Adagrad", "Adam", "Gradient",
                                       "Momentum"};
 constexpr StringLiteral images[] = {"ImageDecoder"};
 constexpr StringLiteral experts[] = {"MoE", "QMoE"};
-constexpr StringLiteral missing[] = {"BitCast", "MaxRoiPool"};
+constexpr StringLiteral missing[] = {"MaxRoiPool"};
 
 constexpr StringLiteral outside = "do this before or after the model";
 

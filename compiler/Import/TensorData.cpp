@@ -5,6 +5,8 @@
 #include "compiler/Import/TensorCheck.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <bit>
@@ -45,6 +47,25 @@ std::vector<char> widen(ArrayRef<char> packed, int64_t count, unsigned bits,
     unsigned shift = i * bits % 8;
     unsigned value = uint8_t(packed[i * bits / 8]) >> shift & ((1 << bits) - 1);
     bytes[i] = isSigned ? SignExtend32(value, bits) : int32_t(value);
+  }
+  return bytes;
+}
+
+/// Floats of 8 or 4 bits, the latter a byte each, as bf16.
+std::vector<char> asBf16(ArrayRef<char> codes, mlir::FloatType type) {
+  const fltSemantics &from = type.getFloatSemantics();
+  std::vector<uint16_t> known(size_t(1) << type.getWidth());
+  for (auto [code, bits] : enumerate(known)) {
+    bool losesInfo;
+    APFloat number(from, APInt(type.getWidth(), code));
+    number.convert(APFloat::BFloat(), APFloat::rmNearestTiesToEven, &losesInfo);
+    bits = uint16_t(number.bitcastToAPInt().getZExtValue());
+  }
+  std::vector<char> bytes(codes.size() * sizeof(uint16_t));
+  char *out = bytes.data();
+  for (char code : codes) {
+    std::memcpy(out, &known[uint8_t(code)], sizeof(uint16_t));
+    out += sizeof(uint16_t);
   }
   return bytes;
 }
@@ -124,7 +145,28 @@ mlir::Type elementType(mlir::MLIRContext *context, int dataType) {
   }
 }
 
+mlir::FloatType fewBitFloat(mlir::MLIRContext *context, int dataType) {
+  switch (dataType) {
+  case TensorProto::FLOAT8E4M3FN:
+    return mlir::Float8E4M3FNType::get(context);
+  case TensorProto::FLOAT8E4M3FNUZ:
+    return mlir::Float8E4M3FNUZType::get(context);
+  case TensorProto::FLOAT8E5M2:
+    return mlir::Float8E5M2Type::get(context);
+  case TensorProto::FLOAT8E5M2FNUZ:
+    return mlir::Float8E5M2FNUZType::get(context);
+  case TensorProto::FLOAT8E8M0:
+    return mlir::Float8E8M0FNUType::get(context);
+  case TensorProto::FLOAT4E2M1:
+    return mlir::Float4E2M1FNType::get(context);
+  default:
+    return {};
+  }
+}
+
 mlir::Type storageType(mlir::MLIRContext *context, int dataType) {
+  if (fewBitFloat(context, dataType))
+    return mlir::BFloat16Type::get(context);
   switch (dataType) {
   case TensorProto::INT4:
   case TensorProto::INT2:
@@ -147,7 +189,9 @@ Expected<TensorData> readTensor(const TensorProto &tensor,
   const TensorElement &element = *layout->element;
   TensorData data;
   data.elementType = storageType(context, tensor.data_type());
-  data.isNarrow = data.elementType != elementType(context, tensor.data_type());
+  data.fewBits = fewBitFloat(context, tensor.data_type());
+  data.isNarrow = !data.fewBits &&
+                  data.elementType != elementType(context, tensor.data_type());
   if (!data.elementType)
     return check.refuse("has the element type " + element.name +
                         ", which is not supported yet");
@@ -170,6 +214,9 @@ Expected<TensorData> readTensor(const TensorProto &tensor,
   if (element.bits < 8)
     owned = widen(data.bytes, layout->count, element.bits,
                   element.name.starts_with("int"));
+  if (data.fewBits)
+    owned = asBf16(owned.empty() ? data.bytes : ArrayRef<char>(owned),
+                   data.fewBits);
   // Kernels rely on a bool being 0 or 1.
   if (element.dataType == TensorProto::BOOL &&
       any_of(data.bytes, [](char byte) { return byte & ~1; })) {

@@ -13,6 +13,7 @@
 
 #include "compiler/Import/ModelFile.h"
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/SmallVector.h"
@@ -30,8 +31,12 @@ std::string elementTypeName(int dataType);
 /// `storageType`.
 mlir::Type elementType(mlir::MLIRContext *context, int dataType);
 
-/// `elementType`, or the 8-bit type that holds a constant's 2- or 4-bit
-/// integers.
+/// A float type of 8 or 4 bits; null for others. Its tensors are bf16, which
+/// has all of their numbers.
+mlir::FloatType fewBitFloat(mlir::MLIRContext *context, int dataType);
+
+/// `elementType`, or the type that holds a constant of fewer bits: one of 8 for
+/// 2- and 4-bit integers, bf16 for the floats of `fewBitFloat`.
 mlir::Type storageType(mlir::MLIRContext *context, int dataType);
 
 /// Fails with a sentence that names the tensor.
@@ -44,6 +49,7 @@ struct TensorData {
   std::shared_ptr<const void> owner;
   /// The bytes hold integers of 2 or 4 bits, see `storageType`.
   bool isNarrow = false;
+  mlir::FloatType fewBits; // What floats of 8 or 4 bits are, else null.
 };
 
 /// The values of a tensor that `checkTensor` has accepted. `file` must own

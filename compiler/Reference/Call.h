@@ -102,6 +102,8 @@ evaluateChannelsLast(Call &call,
 // One function per family.
 llvm::Error evaluatePointwise(Call &call); // Pointwise.cpp
 llvm::Error evaluateCast(Call &call);      // Convert.cpp
+llvm::Error evaluateBitcast(Call &call);
+llvm::Error evaluateRoundFloat(Call &call);
 llvm::Error evaluateQuantize(Call &call);
 llvm::Error evaluateDequantize(Call &call);
 llvm::Error evaluateQuantizeRows(Call &call);

@@ -58,6 +58,15 @@ forEachScaled(Call &call,
   return llvm::Error::success();
 }
 
+/// To the nearest number of a type.
+llvm::APFloat narrowed(double value, Type type) {
+  bool losesInfo;
+  llvm::APFloat number(value);
+  number.convert(cast<FloatType>(type).getFloatSemantics(),
+                 llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return number;
+}
+
 } // namespace
 
 llvm::Error evaluateCast(Call &call) {
@@ -95,6 +104,55 @@ llvm::Error evaluateCast(Call &call) {
     ArrayRef<int64_t> from = input.ints();
     for (int64_t i = 0; i < count; ++i)
       to[i] = isBool ? from[i] != 0 : kind.wrap(from[i]);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error evaluateBitcast(Call &call) {
+  const Tensor &input = call.operands[0];
+  Tensor &result = call.make();
+  auto bitsOf = [&](int64_t i) -> uint64_t {
+    if (!input.isFloat())
+      return static_cast<uint64_t>(input.ints()[i]);
+    return narrowed(input.floats()[i], input.element)
+        .bitcastToAPInt()
+        .getZExtValue();
+  };
+  unsigned width = result.element.getIntOrFloatBitWidth();
+  for (int64_t i = 0; i < result.count(); ++i) {
+    llvm::APInt bits(width, bitsOf(i), /*isSigned=*/false,
+                     /*implicitTrunc=*/true);
+    if (auto to = dyn_cast<FloatType>(result.element))
+      result.writeFloats()[i] =
+          llvm::APFloat(to.getFloatSemantics(), bits).convertToDouble();
+    else
+      result.writeInts()[i] =
+          IntKind::of(result.element).wrap(int64_t(bits.getZExtValue()));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error evaluateRoundFloat(Call &call) {
+  auto op = cast<graph::RoundFloatOp>(call.op);
+  const llvm::fltSemantics &to =
+      cast<FloatType>(op.getTo()).getFloatSemantics();
+  int precision = int(llvm::APFloat::semanticsPrecision(to));
+  int lowest = llvm::APFloat::semanticsMinExponent(to);
+  double largest = llvm::APFloat::getLargest(to).convertToDouble();
+  bool saturates = op.getSaturates();
+  bool hasNan = llvm::APFloat::semanticsHasNaN(to);
+  bool hasInf = llvm::APFloat::semanticsHasInf(to);
+  MutableArrayRef<double> results = call.make().writeFloats();
+  for (auto [result, value] :
+       llvm::zip_equal(results, call.operands[0].floats())) {
+    if (std::isnan(value)) {
+      result = hasNan ? value : 0;
+      continue;
+    }
+    double bounded = saturates ? std::clamp(value, -largest, largest) : value;
+    result = roundBits(bounded, precision, lowest, largest);
+    if (std::isinf(result) && !hasInf)
+      result = std::nan("");
   }
   return llvm::Error::success();
 }

@@ -9,10 +9,7 @@
 using namespace mlir;
 
 namespace tenon::reference {
-namespace {
 
-/// To nearest even with `precision` bits, the lowest exponent of a normal
-/// number being `minExponent` and the largest finite number `largest`.
 double roundBits(double value, int precision, int minExponent, double largest) {
   if (!std::isfinite(value) || value == 0)
     return value;
@@ -32,8 +29,6 @@ double roundBits(double value, int precision, int minExponent, double largest) {
     return std::copysign(std::numeric_limits<double>::infinity(), value);
   return rounded;
 }
-
-} // namespace
 
 double roundTo(Type element, double value) {
   if (element.isF32())

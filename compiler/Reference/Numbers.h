@@ -15,6 +15,11 @@
 
 namespace tenon::reference {
 
+/// To nearest even with `precision` bits, the lowest exponent of a normal
+/// number being `minExponent`. What is then beyond the largest finite number
+/// becomes an infinity.
+double roundBits(double value, int precision, int minExponent, double largest);
+
 /// The nearest value of the float type.
 double roundTo(mlir::Type element, double value);
 void roundAll(mlir::Type element, llvm::MutableArrayRef<double> values);

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/PrecisionPlan.h"
+#include "compiler/Transforms/FewBitFloats.h"
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
@@ -184,8 +185,9 @@ struct RecordPrecision : impl::RecordPrecisionPassBase<RecordPrecision> {
       std::optional<StaticLhs> lhs = staticLhsOf(op);
       auto block = op->getAttrOfType<IntegerAttr>(blockAttribute);
       bool isCompensated = op->hasAttr(compensatedAttribute);
-      for (StringRef each : {blockAttribute, compensatedAttribute, lhsAttribute,
-                             opNameAttribute, precisionAttribute})
+      for (StringRef each :
+           {blockAttribute, compensatedAttribute, exactAttribute, lhsAttribute,
+            opNameAttribute, precisionAttribute})
         op->removeAttr(each);
       if (!plan || !name || !precision)
         return;

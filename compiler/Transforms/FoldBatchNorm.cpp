@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/AxisOrder.h"
+#include "compiler/Transforms/FewBitFloats.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -150,6 +151,8 @@ struct ScaleFilter : OpRewritePattern<graph::MulOp> {
     if (!step || step->value != step->conv.getResult())
       return rewriter.notifyMatchFailure(op, "no convolution by a factor");
     graph::ConvOp conv = step->conv;
+    if (isInFewBits(conv.getInput()))
+      return rewriter.notifyMatchFailure(op, "its numbers are in few bits");
     std::optional<int64_t> size =
         graph::elementCount(conv.getFilter()).asConstant();
     if (!isStored(conv.getFilter()) || !size || *size > maxFilter)

@@ -31,14 +31,20 @@ bool isCastSum(Value value) {
 }
 
 /// Whether an operand is a scale or a zero point, by an op's definition or as
-/// what a product of integers takes off or is multiplied by.
-bool isStepOf(OpOperand &use) {
+/// what a product of integers takes off or is multiplied by. Where
+/// `roundsFloats` to few bits, scales are all kinds of factors.
+bool isStepOf(OpOperand &use, bool roundsFloats) {
   Operation *op = use.getOwner();
   unsigned i = use.getOperandNumber();
   if (isa<graph::QuantizeOp, graph::DequantizeOp>(op))
     return i > 0;
   if (isa<graph::MulOp>(op))
-    return isCastSum(op->getOperand(1 - i));
+    return (roundsFloats && graph::getElementType(use.get()).isF32()) ||
+           isCastSum(op->getOperand(1 - i));
+  if (isa<graph::DivOp>(op))
+    return i == 1 && llvm::all_of(op->getUsers(), [](Operation *user) {
+             return isa<graph::RoundFloatOp>(user);
+           });
   return isa<graph::SubOp>(op) && i == 1 &&
          graph::getElementType(use.get()).isInteger(32) &&
          llvm::all_of(op->getUsers(), [](Operation *user) {
@@ -63,7 +69,7 @@ struct Candidate {
   kernel::RegionOp region;
   SmallVector<OpOperand *> uses;
 
-  explicit Candidate(kernel::RegionOp region) : region(region) {
+  Candidate(kernel::RegionOp region, bool roundsFloats) : region(region) {
     Block &body = region.getBody().front();
     // What is looked up has to be known.
     llvm::DenseSet<Operation *> lookedUp;
@@ -72,7 +78,7 @@ struct Candidate {
         lookedUp.insert(chain->ops.begin(), chain->ops.end());
     for (Operation &op : body)
       for (OpOperand &use : op.getOpOperands())
-        if (isStepOf(use) && !lookedUp.contains(&op) &&
+        if (isStepOf(use, roundsFloats) && !lookedUp.contains(&op) &&
             isNumberWithoutAxes(use.get()))
           uses.push_back(&use);
   }
@@ -116,11 +122,13 @@ struct LiftConstants : impl::LiftConstantsPassBase<LiftConstants> {
     store = weights ? weights : &none;
     llvm::MapVector<StringRef, SmallVector<Candidate>> groups;
     llvm::StringSet<> texts;
+    bool roundsFloats = false;
+    getOperation().walk([&](graph::RoundFloatOp) { roundsFloats = true; });
     getOperation().walk([&](kernel::RegionOp region) {
       // A border's number is a byte that has to be known.
-      if (!region.getBody().getOps<graph::ConvOp>().empty())
+      if (!roundsFloats && !region.getBody().getOps<graph::ConvOp>().empty())
         return;
-      Candidate candidate(region);
+      Candidate candidate(region, roundsFloats);
       if (!candidate.uses.empty())
         groups[texts.insert(candidate.text()).first->getKey()].push_back(
             std::move(candidate));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/NarrowRules.h"
+#include "compiler/Transforms/FewBitFloats.h"
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/PadChannels.h"
 #include "compiler/Transforms/PrecisionAttributes.h"
@@ -151,6 +152,8 @@ bool NarrowRules::comesInFewBits(graph::MatmulOp op, Precision own) const {
 }
 
 bool NarrowRules::mayAddF16(graph::MatmulOp op) {
+  if (op->hasAttr(exactAttribute))
+    return false;
   std::optional<kernel::StridedView> lhs = kernel::stridedViewOf(op.getLhs());
   SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
   graph::Expr rows =
@@ -171,7 +174,8 @@ bool NarrowRules::mayAddF16OfTwo(graph::MatmulOp op) const {
 }
 
 bool NarrowRules::mayAddF16(graph::ConvOp op) {
-  return !isCuda && levels.haveF16Fma && largestOf(op.getFilter()) < endOfAdded;
+  return !isCuda && levels.haveF16Fma && !op->hasAttr(exactAttribute) &&
+         largestOf(op.getFilter()) < endOfAdded;
 }
 
 std::string NarrowRules::refusal(Operation *op, Type narrow) {

@@ -628,6 +628,50 @@ def SimplifyPass : Pass<"simplify", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def SinkScalesPass : Pass<"sink-scales", "::mlir::func::FuncOp"> {
+  let summary = "Scales of floats of 8 or 4 bits, behind products";
+  let description = [{
+    Fires for products of two operands that are numbers of such a type times
+    scales, of which none differs along the steps that are added up. A rounding
+    to f16 in front of the product falls away.
+
+    ```mlir
+    func.func @main(%x: tensor<2x8xf32>, %s: tensor<f32>) -> tensor<2x4xf32> {
+      %0 = graph.round_float %x {to = f8E4M3FN, saturates = true}
+          : (tensor<2x8xf32>) -> tensor<2x8xf32>
+      %1 = graph.cast %0 : (tensor<2x8xf32>) -> tensor<2x8xbf16>
+      %2 = graph.cast %1 : (tensor<2x8xbf16>) -> tensor<2x8xf32>
+      %3 = graph.mul %2, %s : (tensor<2x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+      %w = graph.weight {name = "w"} : () -> tensor<8x4xbf16>
+      %4 = graph.cast %w : (tensor<8x4xbf16>) -> tensor<8x4xf32>
+      %t = graph.weight {name = "t"} : () -> tensor<4xf32>
+      %5 = graph.mul %4, %t : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
+      %6 = graph.matmul %3, %5
+          : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+      return %6 : tensor<2x4xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<2x8xf32>, %s: tensor<f32>) -> tensor<2x4xf32> {
+      %0 = graph.round_float %x {saturates = true, to = f8E4M3FN}
+          : (tensor<2x8xf32>) -> tensor<2x8xf32>
+      %1 = graph.cast %0 : (tensor<2x8xf32>) -> tensor<2x8xbf16>
+      %2 = graph.cast %1 : (tensor<2x8xbf16>) -> tensor<2x8xf32>
+      %3 = graph.weight  {name = "w"} : () -> tensor<8x4xbf16>
+      %4 = graph.cast %3 : (tensor<8x4xbf16>) -> tensor<8x4xf32>
+      %5 = graph.weight  {name = "t"} : () -> tensor<4xf32>
+      %6 = graph.reshape %5 : (tensor<4xf32>) -> tensor<1x4xf32>
+      %7 = graph.matmul %2, %4
+          : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+      %8 = graph.mul %7, %s : (tensor<2x4xf32>, tensor<f32>) -> tensor<2x4xf32>
+      %9 = graph.mul %8, %6
+          : (tensor<2x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
+      return %9 : tensor<2x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def SinkDequantizePass : Pass<"sink-dequantize", "::mlir::func::FuncOp"> {
   let summary = "Move bytes, and do not quantize them again";
   let description = [{

@@ -21,6 +21,9 @@ std::unique_ptr<mlir::Pass>
 createLowerWeightsPass(WeightStore &weights, const SquaresByWeight *squares,
                        LowerWeightsPassOptions options);
 
+/// Looks at what `weights` hold.
+std::unique_ptr<mlir::Pass> createExactProductsPass(WeightStore &weights);
+
 /// Adds weights of 16 bits as f32 to `weights`.
 std::unique_ptr<mlir::Pass> createWidenHalvesPass(WeightStore &weights);
 

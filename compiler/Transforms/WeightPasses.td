@@ -68,6 +68,38 @@ def WidenHalvesPass : Pass<"widen-halves", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def ExactProductsPass : Pass<"exact-products", "::mlir::func::FuncOp"> {
+  let summary = "Products that bf16 has without an error";
+  let description = [{
+    Behind assign-precision: a product of numbers of 8 or 4 bits that was to be
+    computed in fp32 is lowered to bf16, which has all of them, and added up in
+    f32 at all levels; so is one that was to be in bf16 anyway.
+
+    ```mlir
+    func.func @main(%x: tensor<2x8xf32>, %y: tensor<8x4xf32>) -> tensor<2x4xf32> {
+      %0 = graph.round_float %x {to = f8E4M3FN, saturates = true}
+          : (tensor<2x8xf32>) -> tensor<2x8xf32>
+      %1 = graph.round_float %y {to = f8E5M2, saturates = true}
+          : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      %2 = graph.matmul %0, %1 {graph.precision = "fp32"}
+          : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+      return %2 : tensor<2x4xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<2x8xf32>, %y: tensor<8x4xf32>) -> tensor<2x4xf32> {
+      %0 = graph.round_float %x {saturates = true, to = f8E4M3FN}
+          : (tensor<2x8xf32>) -> tensor<2x8xf32>
+      %1 = graph.round_float %y {saturates = true, to = f8E5M2}
+          : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      %2 = graph.matmul %0, %1 {graph.exact, graph.precision = "bf16"}
+          : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+      return %2 : tensor<2x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def KeepHalvesPass : Pass<"keep-halves", "::mlir::func::FuncOp"> {
   let summary = "Weights that came in 16 bits are read in them";
   let description = [{

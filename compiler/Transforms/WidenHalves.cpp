@@ -73,9 +73,11 @@ private:
            });
   }
 
-  /// Whether all that read a cast to 16 bits widen it again.
+  /// Whether all that read a cast to 16 bits widen it again, and it changes
+  /// numbers: floats of 8 bits are bf16 already.
   static bool isRounding(graph::CastOp op) {
     return graph::getElementType(op.getInput()).isF32() &&
+           !op.getInput().getDefiningOp<graph::RoundFloatOp>() &&
            llvm::all_of(op->getUsers(), [](Operation *user) {
              return isa<graph::CastOp>(user);
            });

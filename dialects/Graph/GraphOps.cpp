@@ -74,6 +74,20 @@ LogicalResult CastOp::verify() {
   return checkSameDims(*this, getInput(), getResult(), "input and result");
 }
 
+LogicalResult BitcastOp::verify() {
+  if (byteWidth(getElementType(getInput())) !=
+      byteWidth(getElementType(getResult())))
+    return emitOpError("input and result must have elements of as many bits");
+  return checkSameDims(*this, getInput(), getResult(), "input and result");
+}
+
+LogicalResult RoundFloatOp::verify() {
+  if (isa<Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type,
+          Float8E5M2FNUZType, Float4E2M1FNType>(getTo()))
+    return success();
+  return emitOpError("cannot round to ") << getTo();
+}
+
 LogicalResult QuantizeOp::verify() {
   if (failed(checkSameDims(*this, getInput(), getResult(), "input and result")))
     return failure();

@@ -183,6 +183,37 @@ def Graph_CastOp : Graph_Op<"cast", [Pure, Graph_Pointwise]> {
   let hasVerifier = 1;
   let hasFolder = 1;
 }
+def Graph_BitcastOp : Graph_Op<"bitcast", [Pure, Graph_Pointwise]> {
+  let summary = "The same bits as another element type of as many";
+  let description = [{
+    A bool is a byte of 0 or 1, and no result.
+
+    ```mlir
+    %y = graph.bitcast %x : (tensor<4xf32>) -> tensor<4xi32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input);
+  let results = (outs Graph_NumberTensor:$result);
+  let hasVerifier = 1;
+}
+def Graph_RoundFloatOp : Graph_Op<"round_float",
+    [Pure, Graph_Pointwise, SameOperandsAndResultType]> {
+  let summary = "The nearest number that a float type of 8 or 4 bits has";
+  let description = [{
+    Halves go to even. What lies beyond the type's largest number, infinities
+    too, becomes that number if it `saturates`, else the type's infinity, or NaN
+    where it has none. NaN stays NaN, and is 0 in a type without.
+
+    ```mlir
+    %y = graph.round_float %x {to = f8E4M3FN, saturates = true}
+        : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Graph_TensorOf<[F32], "a shaped tensor of f32">:$input,
+                       TypeAttr:$to, BoolAttr:$saturates);
+  let results = (outs Graph_TensorOf<[F32], "a shaped tensor of f32">:$result);
+  let hasVerifier = 1;
+}
 
 //===----------------------------------------------------------------------===//
 // Two operands

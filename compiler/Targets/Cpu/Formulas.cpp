@@ -1,6 +1,7 @@
 //===- Formulas.cpp - One formula per pointwise op ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Targets/Cpu/BitFormulas.h"
 #include "compiler/Targets/Cpu/Power.h"
 #include "compiler/Targets/Cpu/QuantizeFormulas.h"
 #include "compiler/Targets/Cpu/WideFunctions.h"
@@ -304,6 +305,12 @@ Value quantization(const Formula &f) {
 Value dequantization(const Formula &f) {
   return emitDequantize(f.b, cast<graph::DequantizeOp>(f.op), f.x, f.y, f.z);
 }
+Value sameBits(const Formula &f) {
+  return emitBitcast(f.b, cast<graph::BitcastOp>(f.op), f.x);
+}
+Value narrowFloat(const Formula &f) {
+  return emitRoundFloat(f.b, cast<graph::RoundFloatOp>(f.op), f.x);
+}
 
 //===----------------------------------------------------------------------===//
 // The table
@@ -328,6 +335,7 @@ constexpr Row rows[] = {
     {"graph.bit_not", complement},
     {"graph.bit_or", binary<arith::OrIOp>},
     {"graph.bit_xor", binary<arith::XOrIOp>},
+    {"graph.bitcast", sameBits},
     {"graph.cast", conversion},
     {"graph.ceil", unary<math::CeilOp>},
     {"graph.cos", smooth<emitCos>},
@@ -356,6 +364,7 @@ constexpr Row rows[] = {
     {"graph.quantize", quantization},
     {"graph.reciprocal", reciprocal},
     {"graph.round", unary<math::RoundEvenOp>},
+    {"graph.round_float", narrowFloat},
     {"graph.select", choice},
     {"graph.shift_left", shift<arith::ShLIOp>},
     {"graph.shift_right", shift<arith::ShRUIOp>},
@@ -373,8 +382,8 @@ constexpr Row rows[] = {
 
 /// Ops whose result is an operand or needs no rounding.
 bool isExact(Operation *op) {
-  return isa<graph::AbsOp, graph::CastOp, graph::MaxOp, graph::MinOp,
-             graph::NegOp, graph::SelectOp, graph::SignOp>(op);
+  return isa<graph::AbsOp, graph::BitcastOp, graph::CastOp, graph::MaxOp,
+             graph::MinOp, graph::NegOp, graph::SelectOp, graph::SignOp>(op);
 }
 
 } // namespace

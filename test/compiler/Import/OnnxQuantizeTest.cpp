@@ -36,6 +36,39 @@ TEST_F(OnnxQuantizeTest, AScaleTooManyIsRefused) {
   expectReason("one scale per index of the axis");
 }
 
+TEST_F(OnnxQuantizeTest, ABitCastKeepsTheNumberOfBits) {
+  setOpset(26);
+  addInt(node("BitCast", {floats({2}, {1, 2})}), "to",
+         onnx::TensorProto::INT64);
+  expectReason("another number of bits");
+}
+
+/// What is in 8 bits is dequantized or cast before anything computes with it.
+TEST_F(OnnxQuantizeTest, FloatsOfFewBitsAreNotComputedWith) {
+  setOpset(23);
+  graph.input("x", {2}, onnx::TensorProto::FLOAT);
+  graph.output("z");
+  addInt(graph.node("Cast", {"x"}, {"y"}), "to", onnx::TensorProto::FLOAT8E5M2);
+  graph.node("Add", {"y", "y"}, {"z"});
+  expectReason("its input 0 is of floats in 8 bits (f8E5M2)");
+}
+
+TEST_F(OnnxQuantizeTest, FloatsOfFewBitsAreNoOutputs) {
+  setOpset(23);
+  addInt(node("Cast", {floats({2}, {1, 2})}), "to",
+         onnx::TensorProto::FLOAT8E5M2);
+  ASSERT_FALSE(run());
+  EXPECT_NE(report.str().find("dequantize or cast it first"), std::string::npos)
+      << report.str();
+}
+
+TEST_F(OnnxQuantizeTest, PowersOfTwoAreNoNumbersToRoundTo) {
+  setOpset(24);
+  addInt(node("Cast", {floats({2}, {1, 2})}), "to",
+         onnx::TensorProto::FLOAT8E8M0);
+  expectReason("rounding to float8e8m0 is not supported");
+}
+
 TEST_F(OnnxQuantizeTest, DynamicQuantizationCoversZero) {
   node("DynamicQuantizeLinear", {floats({2}, {-51, 204})}, 3);
   auto found = results();

@@ -85,6 +85,25 @@ TEST_F(TensorDataTest, PackedIntegersAreWidened) {
             (std::vector<uint8_t>{0, 1, 2, 3, 3}));
 }
 
+TEST_F(TensorDataTest, FloatsOfFewBitsAreBf16) {
+  TensorProto eighths = tensor(TensorProto::FLOAT8E4M3FN, {4});
+  eighths.set_raw_data(std::string("\x38\xc0\x7e\x01", 4)); // 1, -2, 448, 2^-9
+  TensorData data = read(eighths);
+  EXPECT_TRUE(data.elementType.isBF16());
+  EXPECT_TRUE(mlir::isa<mlir::Float8E4M3FNType>(data.fewBits));
+  EXPECT_FALSE(data.isNarrow);
+  EXPECT_EQ(values<uint16_t>(data),
+            (std::vector<uint16_t>{0x3f80, 0xc000, 0x43e0, 0x3b00}));
+  TensorProto fourths = tensor(TensorProto::FLOAT4E2M1, {3});
+  fourths.set_raw_data(std::string("\x72\x0f", 2)); // 1, 6, -6
+  EXPECT_EQ(values<uint16_t>(read(fourths)),
+            (std::vector<uint16_t>{0x3f80, 0x40c0, 0xc0c0}));
+  TensorProto powers = tensor(TensorProto::FLOAT8E8M0, {2});
+  powers.set_raw_data(std::string("\x80\x01", 2)); // 2, 2^-126
+  EXPECT_EQ(values<uint16_t>(read(powers)),
+            (std::vector<uint16_t>{0x4000, 0x0080}));
+}
+
 TEST_F(TensorDataTest, EmptyTensorsNeedNoData) {
   TensorData data = read(tensor(TensorProto::FLOAT, {0, 4}));
   EXPECT_TRUE(data.bytes.empty());

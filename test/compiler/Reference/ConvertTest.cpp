@@ -48,6 +48,43 @@ TEST_F(ConvertTest, FloatsNarrow) {
             Numbers({999424, 0.10009765625, 1}));
 }
 
+TEST_F(ConvertTest, BitsStay) {
+  EXPECT_EQ(numbers(op("graph.bitcast", "", {floats({3}, {1, -0.0, infinity})},
+                       {"tensor<3xi32>"})),
+            Numbers({0x3F800000, -0x80000000LL, 0x7F800000}));
+  EXPECT_EQ(numbers(op("graph.bitcast", "", {ints({2}, {0x3C00, -0x4000}, 16)},
+                       {"tensor<2xf16>"})),
+            Numbers({1, -2}));
+  EXPECT_EQ(numbers(op("graph.bitcast", "", {ints({2}, {-1, 3}, 8)},
+                       {"tensor<2xui8>"})),
+            Numbers({255, 3}));
+}
+
+TEST_F(ConvertTest, FloatsOfFewBits) {
+  // Halves between numbers, the largest ones, and what lies beyond.
+  Tensor a = floats(
+      {8}, {1.0625, 1.1875, 0x1p-10, 0x1.8p-9, 448, 464, 465, -infinity});
+  auto rounded = [&](const std::string &attributes) {
+    return numbers(op("graph.round_float", attributes, {a}, {"tensor<8xf32>"}));
+  };
+  EXPECT_EQ(rounded("{to = f8E4M3FN, saturates = true}"),
+            Numbers({1, 1.25, 0, 0x1p-8, 448, 448, 448, -448}));
+  Numbers overflown = rounded("{to = f8E4M3FN, saturates = false}");
+  EXPECT_EQ(overflown[5], 448);
+  EXPECT_TRUE(std::isnan(overflown[6]) && std::isnan(overflown[7]));
+  EXPECT_EQ(rounded("{to = f8E5M2, saturates = false}"),
+            Numbers({1, 1.25, 0x1p-10, 0x1.8p-9, 448, 448, 448, -infinity}));
+  EXPECT_EQ(rounded("{to = f8E5M2FNUZ, saturates = true}")[7], -57344);
+  EXPECT_EQ(rounded("{to = f8E4M3FNUZ, saturates = true}"),
+            Numbers({1, 1.25, 0x1p-10, 0x1.8p-9, 240, 240, 240, -240}));
+  EXPECT_EQ(rounded("{to = f4E2M1FN, saturates = true}"),
+            Numbers({1, 1, 0, 0, 6, 6, 6, -6}));
+  Tensor none = floats({1}, {std::nan("")});
+  EXPECT_EQ(numbers(op("graph.round_float", "{to = f4E2M1FN, saturates = true}",
+                       {none}, {"tensor<1xf32>"})),
+            Numbers({0}));
+}
+
 TEST_F(ConvertTest, QuantizeRoundsHalvesToEvenAndSaturates) {
   Tensor input = floats({6}, {1, 3, 5, -1, 1000, -1000});
   Tensor scale = floats({}, {2});

@@ -67,3 +67,19 @@ func.func @stays(%x: tensor<1x3x4xf32>, %d: tensor<4x1xf32>) -> (tensor<1x4x4xf3
   %5 = graph.mul %4, %d : (tensor<1x4x4xf32>, tensor<4x1xf32>) -> tensor<1x4x4xf32>
   return %0, %1, %3, %5 : tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>, tensor<1x4x4xf32>
 }
+
+// -----
+
+// A filter of few bits would have others with a factor in it.
+
+// CHECK-LABEL: @few_bits
+// CHECK:     %[[A:.*]] = graph.conv %{{.*}}, %[[W:.*]] {
+// CHECK:     graph.mul %[[A]]
+func.func @few_bits(%x: tensor<1x3x4xf32>) -> tensor<1x4x4xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<4x3x1xf32>
+  %c = graph.weight {name = "c"} : () -> tensor<4x1xf32>
+  %r = graph.round_float %x {to = f8E4M3FN, saturates = true} : (tensor<1x3x4xf32>) -> tensor<1x3x4xf32>
+  %0 = graph.conv %r, %w {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x3x4xf32>, tensor<4x3x1xf32>) -> tensor<1x4x4xf32>
+  %1 = graph.mul %0, %c : (tensor<1x4x4xf32>, tensor<4x1xf32>) -> tensor<1x4x4xf32>
+  return %1 : tensor<1x4x4xf32>
+}

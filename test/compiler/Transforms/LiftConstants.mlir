@@ -182,3 +182,42 @@ func.func @borders(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x3x3xf32>) -> (tensor<
   }
   return %a, %b : tensor<1x4x8x8xui8>, tensor<1x4x8x8xui8>
 }
+
+// -----
+
+// Scales of floats of 8 bits are factors and divisors; what follows from the
+// same number stays.
+
+// CHECK-LABEL: @factors
+// CHECK:       kernel.region(%{{.*}}, %{{.*}}, %{{.*}}) : (tensor<8xf32>, tensor<f32>, tensor<f32>)
+// CHECK-NEXT:  ^bb0(%[[X:.*]]: tensor<8xf32>, %[[T:.*]]: tensor<f32>, %[[S:.*]]: tensor<f32>)
+// CHECK-NEXT:    %[[HALF:.*]] = graph.constant
+// CHECK-NEXT:    %[[A:.*]] = graph.mul %[[X]], %[[T]]
+// CHECK-NEXT:    %[[B:.*]] = graph.mul %[[A]], %[[HALF]]
+// CHECK-NEXT:    %[[C:.*]] = graph.div %[[B]], %[[S]]
+// CHECK-NEXT:    graph.round_float %[[C]]
+func.func @factors(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %a = kernel.region(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%0: tensor<8xf32>):
+    %t = graph.constant {value = dense<0.25> : tensor<f32>} : () -> tensor<f32>
+    %h = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+    %s = graph.constant {value = dense<3.0> : tensor<f32>} : () -> tensor<f32>
+    %1 = graph.mul %0, %t : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    %2 = graph.mul %1, %h : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    %3 = graph.div %2, %s : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    %4 = graph.round_float %3 {to = f8E4M3FN, saturates = true} : (tensor<8xf32>) -> tensor<8xf32>
+    kernel.yield %4 : tensor<8xf32>
+  }
+  %b = kernel.region(%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%0: tensor<8xf32>):
+    %t = graph.constant {value = dense<0.75> : tensor<f32>} : () -> tensor<f32>
+    %h = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+    %s = graph.constant {value = dense<7.0> : tensor<f32>} : () -> tensor<f32>
+    %1 = graph.mul %0, %t : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    %2 = graph.mul %1, %h : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    %3 = graph.div %2, %s : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+    %4 = graph.round_float %3 {to = f8E4M3FN, saturates = true} : (tensor<8xf32>) -> tensor<8xf32>
+    kernel.yield %4 : tensor<8xf32>
+  }
+  return %a, %b : tensor<8xf32>, tensor<8xf32>
+}

@@ -102,3 +102,18 @@ func.func @moves(%x: tensor<4x8xf16>) -> tensor<8x4xf16> {
       : (tensor<4x8xf16>) -> tensor<8x4xf16>
   return %0 : tensor<8x4xf16>
 }
+
+// -----
+
+// Floats of 8 bits are numbers of bf16, which f32 has as well.
+// CHECK-LABEL: func.func @few_bits
+func.func @few_bits(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: %[[ROUNDED:.*]] = graph.round_float
+  // CHECK-NEXT: %[[EXP:.*]] = graph.exp %[[ROUNDED]]
+  // CHECK-NEXT: return %[[EXP]]
+  %0 = graph.round_float %x {to = f8E4M3FN, saturates = true} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = graph.cast %0 : (tensor<4xf32>) -> tensor<4xbf16>
+  %2 = graph.cast %1 : (tensor<4xbf16>) -> tensor<4xf32>
+  %3 = graph.exp %2 : (tensor<4xf32>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}

@@ -52,6 +52,30 @@ func.func @case(%x: tensor<2x3xf32>) {
 
 // -----
 
+func.func @case(%x: tensor<4xf32>) {
+  // expected-error@+1 {{input and result must have elements of as many bits}}
+  graph.bitcast %x : (tensor<4xf32>) -> tensor<4xi16>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<4xf32>) {
+  // expected-error@+1 {{input and result must have the same sizes}}
+  graph.bitcast %x : (tensor<4xf32>) -> tensor<2x2xi32>
+  return
+}
+
+// -----
+
+func.func @case(%x: tensor<4xf32>) {
+  // expected-error@+1 {{cannot round to 'f8E8M0FNU'}}
+  graph.round_float %x {to = f8E8M0FNU, saturates = true} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @case(%x: tensor<4xf32>, %s: tensor<f32>, %z: tensor<i8>) {
   // expected-error@+1 {{input and result must have the same sizes}}
   graph.quantize %x, %s, %z : (tensor<4xf32>, tensor<f32>, tensor<i8>) -> tensor<5xi8>

@@ -107,6 +107,8 @@ func.func @unary(%x: tensor<?xf32, #graph.dims<N>>, %k: tensor<4xui8>, %p: tenso
   graph.is_inf %h {negative = true, positive = false} : (tensor<4xbf16>) -> tensor<4xi1>
   // CHECK: graph.cast %
   graph.cast %h : (tensor<4xbf16>) -> tensor<4xui64>
+  // CHECK: graph.bitcast %
+  graph.bitcast %h : (tensor<4xbf16>) -> tensor<4xui16>
   return
 }
 
@@ -161,6 +163,8 @@ func.func @binary(%x: tensor<?x1xf32, #graph.dims<N, 1>>, %y: tensor<3xf32>, %j:
 func.func @ternary(%p: tensor<4x1xi1>, %x: tensor<3xf16>, %y: tensor<f16>, %f: tensor<2x4xf32>, %s: tensor<4xf32>, %z: tensor<4xui8>) {
   // CHECK: graph.select %
   graph.select %p, %x, %y : (tensor<4x1xi1>, tensor<3xf16>, tensor<f16>) -> tensor<4x3xf16>
+  // CHECK: graph.round_float %
+  graph.round_float %f {to = f8E5M2FNUZ, saturates = false} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   // CHECK: %[[Q:.*]] = graph.quantize %
   %q = graph.quantize %f, %s, %z : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xui8>) -> tensor<2x4xui8>
   // CHECK: graph.dequantize %[[Q]]

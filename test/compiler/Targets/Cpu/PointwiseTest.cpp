@@ -119,6 +119,35 @@ TEST(Pointwise, UnaryFloatsOfSpecialValues) {
       floats, "", true));
 }
 
+TEST(Pointwise, FloatsOfFewBits) {
+  std::vector<KernelCase> cases;
+  for (const std::string &to :
+       {"f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ", "f4E2M1FN"})
+    for (const std::string &saturates : {"true", "false"})
+      for (double size : {1e-3, 1.0, 500.0, 1e5}) {
+        std::string name =
+            "round_float {to = " + to + ", saturates = " + saturates + "} ";
+        for (bool special : {false, true})
+          cases.push_back(unary({name, -size, size}, "f32", "f32", special));
+      }
+  for (KernelCase &test : cases)
+    test.tolerance = 1e-12; // The very number.
+  runCases(cases);
+}
+
+TEST(Pointwise, BitsStay) {
+  std::vector<KernelCase> cases;
+  for (const Names &types : std::vector<Names>{{"i1", "i8", "ui8"},
+                                               {"f16", "bf16", "i16", "ui16"},
+                                               {"f32", "i32", "ui32"},
+                                               {"f64", "i64", "ui64"}})
+    for (const std::string &from : types)
+      for (const std::string &to : types)
+        if (to != "i1")
+          cases.push_back(unary({"bitcast "}, from, to, false));
+  runCases(cases);
+}
+
 /// Within this of the largest result.
 constexpr double accuracy = 2.5e-7;
 
