@@ -60,6 +60,10 @@ public:
       if (auto gather = dyn_cast<graph::GatherOp>(op))
         lookups.push_back(gather);
     });
+    // First: products find what is looked up in 16 bits already.
+    for (graph::GatherOp op : lookups)
+      if (isWanted(op))
+        lowerTable(op);
     for (Operation *op : products) {
       // What products of fewer bits err by leaves room for that.
       if (rules.staysInBf16(op, precisionOf(op, precision)))
@@ -74,9 +78,6 @@ public:
       else if (matmul && isOfFewBits(precisionOf(op, precision)))
         lowerLhs(matmul);
     }
-    for (graph::GatherOp op : lookups)
-      if (isWanted(op))
-        lowerTable(op);
     for (Value image : images)
       readRounded(image);
     for (graph::AddOp sum : sumsOfTwo())
@@ -204,7 +205,8 @@ private:
     Value value = operand.get();
     auto reshape = value.getDefiningOp<graph::ReshapeOp>();
     Value source = reshape ? reshape.getInput() : value;
-    if (!isCuda && operand.getOperandNumber() == 0 && !isProbe(op))
+    if (!isCuda && operand.getOperandNumber() == 0 && !isProbe(op) &&
+        !kernel::behindWidening(source))
       images.insert(source);
     Value narrow = rounding(source);
     if (reshape)

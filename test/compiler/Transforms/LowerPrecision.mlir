@@ -275,6 +275,36 @@ func.func @read_behind_attention(%x: tensor<1x2x6x64xf32>)
 
 // -----
 
+// An image that is looked up is there in 16 bits, for several convolutions too.
+// CHECK-LABEL: @looked_up
+// CHECK:      %[[G:.*]] = graph.gather {{.*}} -> tensor<2x80x128xbf16>
+// CHECK-NOT:  -> tensor<2x80x128xf32>
+// CHECK:      %[[A:.*]] = graph.reshape %[[G]] : {{.*}} -> tensor<2x1x80x128xbf16>
+// CHECK:      graph.cast %[[A]]
+// CHECK:      graph.conv
+// CHECK:      %[[B:.*]] = graph.reshape %[[G]] : {{.*}} -> tensor<2x1x80x128xbf16>
+// CHECK:      graph.cast %[[B]]
+// CHECK:      graph.conv
+func.func @looked_up(%i: tensor<2x80xi64>) -> (tensor<2x1x78x96xf32>, tensor<2x1x77x96xf32>) {
+  %t = graph.weight {name = "t"} : () -> tensor<64x128xf32>
+  %0 = graph.gather %t, %i {axis = 0 : i64}
+      : (tensor<64x128xf32>, tensor<2x80xi64>) -> tensor<2x80x128xf32>
+  %1 = graph.reshape %0 : (tensor<2x80x128xf32>) -> tensor<2x1x80x128xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<96x128x1x3xf32>
+  %2 = graph.conv %1, %v {strides = array<i64: 1, 1>,
+      dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>,
+      group = 1 : i64, channels_last}
+      : (tensor<2x1x80x128xf32>, tensor<96x128x1x3xf32>) -> tensor<2x1x78x96xf32>
+  %w = graph.weight {name = "w"} : () -> tensor<96x128x1x4xf32>
+  %3 = graph.conv %1, %w {strides = array<i64: 1, 1>,
+      dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>,
+      group = 1 : i64, channels_last}
+      : (tensor<2x1x80x128xf32>, tensor<96x128x1x4xf32>) -> tensor<2x1x77x96xf32>
+  return %2, %3 : tensor<2x1x78x96xf32>, tensor<2x1x77x96xf32>
+}
+
+// -----
+
 // Columns of memory are no rows that its kernel could read.
 // CHECK-LABEL: @turned
 // CHECK-NOT:  bf16
