@@ -116,6 +116,7 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
     addPrecision(function, weights, options, isCuda, precisions, probes);
   if (!isCuda)
     function.addPass(createKeepHalvesPass(weights));
+  function.addPass(createSplitReductionsPass());
   function.addPass(createAppendCachesPass({options.explain}));
   if (options.kvCache != CacheType::AsGiven)
     function.addPass(

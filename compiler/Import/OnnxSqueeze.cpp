@@ -22,6 +22,9 @@ Axes axesOf(NodeConverter &node) {
   if (node.hasAttr("axes"))
     return {true, node.intsAttr("axes"), {}};
   Value axes = node.optionalInput(1);
+  // One axis comes as a number from JAX's exporter, too.
+  if (axes && !node.failed() && graph::getRank(axes) == 0)
+    axes = node.reshape(axes, {node.size(1)});
   if (!axes || failed(node.expectRank(axes, 1, "the list of axes")))
     return {};
   return {true, node.constantInts(axes), axes};

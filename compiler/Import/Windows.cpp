@@ -57,9 +57,15 @@ namespace {
 void padToSame(NodeConverter &node, Windows &windows, size_t axis) {
   Expr input = windows.input[axis];
   Expr stride = node.size(windows.strides[axis]), two = node.size(2);
-  Expr covered =
-      (input.ceilDiv(stride) - 1) * stride + windows.reach(axis) - input;
-  Expr total = covered.max(node.size(0));
+  Expr reach = windows.reach(axis);
+  Expr covered = (input.ceilDiv(stride) - 1) * stride + reach - input;
+  // Between reach - stride and reach - 1, which sizes do not tell of
+  // themselves: they would be nested from layer to layer.
+  bool isCovered =
+      reach && reach.asConstant().value_or(0) >= windows.strides[axis];
+  Expr total = isCovered             ? covered
+               : reach.isConstant(1) ? node.size(0)
+                                     : covered.max(node.size(0));
   Expr less = total.floorDiv(two), more = total - less;
   bool upper = windows.mode == AutoPad::SameUpper;
   windows.low.push_back(upper ? less : more);

@@ -628,6 +628,32 @@ def SimplifyPass : Pass<"simplify", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def SplitReductionsPass : Pass<"split-reductions", "::mlir::func::FuncOp"> {
+  let summary = "A few neighbours are joined last";
+  let description = [{
+    A reduction over a few neighbours and over axes in front of one that stays
+    becomes two: first over those axes, then over the neighbours. Fires for sums
+    and means of f32 and f64, and for extremes.
+
+    ```mlir
+    func.func @main(%x: tensor<2x64x8x4xf32>) -> tensor<2x1x8x1xf32> {
+      %0 = graph.reduce %x {kind = #graph<reduce_kind mean>, axes = array<i64: 1, 3>}
+          : (tensor<2x64x8x4xf32>) -> tensor<2x1x8x1xf32>
+      return %0 : tensor<2x1x8x1xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<2x64x8x4xf32>) -> tensor<2x1x8x1xf32> {
+      %0 = graph.reduce %x {axes = array<i64: 1>, kind = #graph<reduce_kind mean>}
+          : (tensor<2x64x8x4xf32>) -> tensor<2x1x8x4xf32>
+      %1 = graph.reduce %0 {axes = array<i64: 3>, kind = #graph<reduce_kind mean>}
+          : (tensor<2x1x8x4xf32>) -> tensor<2x1x8x1xf32>
+      return %1 : tensor<2x1x8x1xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def SinkScalesPass : Pass<"sink-scales", "::mlir::func::FuncOp"> {
   let summary = "Scales of floats of 8 or 4 bits, behind products";
   let description = [{

@@ -187,6 +187,38 @@ TEST_F(ShapesTest, AxesThatMayBeOneAreNamed) {
                "to remove, or fix that size with --dim NAME=N");
 }
 
+TEST_F(ShapesTest, AnAxisMayBeANumber) {
+  graph.input("x", {"n", 3});
+  graph.input("axis", {}, onnx::TensorProto::INT64);
+  graph.ints("zero", {0});
+  graph.node("Squeeze", {"zero"}, {"axes"});
+  graph.node("Unsqueeze", {"x", "axes"}, {"y"});
+  expectText("#graph.dims<1, n, 3>");
+}
+
+/// Stage after stage halves the size, whatever the borders are that it takes.
+TEST_F(ShapesTest, SizesOfSameWindowsAreNotNested) {
+  graph.input("x", {1, 1, "h", 8});
+  std::string from = "x";
+  for (std::string to : {"a", "b", "c", "d", "e", "y"}) {
+    auto *pool = graph.node("MaxPool", {from}, {to});
+    auto add = [&](const char *name, onnx::AttributeProto::AttributeType type) {
+      onnx::AttributeProto *attribute = addAttribute(pool, name);
+      attribute->set_type(type);
+      return attribute;
+    };
+    auto *kernel = add("kernel_shape", onnx::AttributeProto::INTS);
+    auto *strides = add("strides", onnx::AttributeProto::INTS);
+    for (int axis = 0; axis < 2; ++axis) {
+      kernel->add_ints(3);
+      strides->add_ints(2);
+    }
+    add("auto_pad", onnx::AttributeProto::STRING)->set_s("SAME_UPPER");
+    from = to;
+  }
+  expectText("#graph.dims<1, 1, floordiv(h + 63, 64), 1>");
+}
+
 TEST_F(ShapesTest, CountsOfTheDataAreBound) {
   graph.input("x", {"n"});
   graph.node("NonZero", {"x"}, {"y"});
