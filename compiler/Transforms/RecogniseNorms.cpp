@@ -21,7 +21,8 @@ namespace {
 
 /// What is under the root.
 struct Statistics {
-  Value squared;    // Its squares are averaged.
+  Value squared;    // Its squares are averaged; null where those of x are, less
+                    // the square of its mean.
   Value x;          // The input of the norm.
   Value mean;       // Null for an RMS norm.
   int64_t axis = 0; // All axes from here on are averaged.
@@ -134,6 +135,12 @@ public:
       epsilon = splatOf(sum.getLhs());
       variance = sum.getRhs();
     }
+    if (epsilon && findMoments(variance)) {
+      statistics.epsilon = *epsilon;
+      return root->hasOneUse()
+                 ? replaceQuotient()
+                 : std::optional<StringRef>("the root has several users");
+    }
     auto mean = meanOverLastAxes(variance);
     if (!epsilon || !mean)
       return isOfReduction(variance)
@@ -151,6 +158,38 @@ public:
   }
 
 private:
+  /// mean(x * x) - mean(x) * mean(x), perhaps bounded below by 0.
+  bool findMoments(Value variance) {
+    if (auto max = variance.getDefiningOp<graph::MaxOp>()) {
+      bool isFirst = splatOf(max.getLhs()) == 0.0;
+      if (!isFirst && splatOf(max.getRhs()) != 0.0)
+        return false;
+      variance = isFirst ? max.getRhs() : max.getLhs();
+    }
+    auto difference = variance.getDefiningOp<graph::SubOp>();
+    auto squares =
+        difference ? meanOverLastAxes(difference.getLhs()) : std::nullopt;
+    Value x = squares ? baseOfSquare(squares->first) : Value();
+    Value mean = x ? baseOfSquare(difference.getRhs()) : Value();
+    auto average = mean ? meanOverLastAxes(mean) : std::nullopt;
+    if (!average || average->second != squares->second ||
+        !areSame(average->first, x))
+      return false;
+    statistics.x = x;
+    statistics.mean = mean;
+    statistics.axis = squares->second;
+    return true;
+  }
+
+  /// Whether a value is what is to be divided by the root.
+  bool isCentred(Value value) const {
+    if (statistics.squared)
+      return areSame(value, statistics.squared);
+    auto difference = beforeCasts(value).getDefiningOp<graph::SubOp>();
+    return difference && areSame(difference.getLhs(), statistics.x) &&
+           areSame(difference.getRhs(), statistics.mean);
+  }
+
   /// x, and its mean where what is squared is x less its mean.
   void findInput() {
     statistics.x = statistics.squared;
@@ -187,14 +226,16 @@ private:
     if (!mul)
       return "one over the root is not multiplied";
     Value other = otherOperand(mul, factor);
-    if (areSame(other, statistics.squared))
+    if (isCentred(other))
       return replace(mul, other);
+    if (mul->hasOneUse())
+      return replaceScaled(mul, other);
     return replaceFolded(mul, other);
   }
 
   /// Replaces `quotient`, which is `dividend` over the root.
   std::optional<StringRef> replace(Operation *quotient, Value dividend) {
-    if (!areSame(dividend, statistics.squared))
+    if (!isCentred(dividend))
       return "what is divided is not what was squared";
     if (graph::getDims(dividend) != graph::getDims(quotient->getResult(0)))
       return "epsilon or a factor has axes that the input lacks";
@@ -209,18 +250,50 @@ private:
     return std::nullopt;
   }
 
+  /// gamma / root = g; x * g, of a centred x where there is a mean.
+  std::optional<StringRef> replaceScaled(graph::MulOp scale, Value gamma) {
+    auto product = dyn_cast<graph::MulOp>(*scale->user_begin());
+    Value x = product ? otherOperand(product, scale) : Value();
+    if (!x || !isCentred(x))
+      return "what is divided is not what was squared";
+    if (statistics.mean)
+      x = beforeCasts(x).getDefiningOp<graph::SubOp>().getLhs();
+    OpBuilder builder(product);
+    Value norm = makeNorm(builder, product.getLoc(), x);
+    Value result = graph::MulOp::create(builder, product.getLoc(), norm, gamma);
+    return putInPlace(product, result, {result, norm});
+  }
+
+  /// Puts what was made, its own last op first, in the place of an op.
+  static std::optional<StringRef> putInPlace(Operation *op, Value result,
+                                             ArrayRef<Value> made) {
+    if (result.getType() != op->getResult(0).getType()) {
+      for (Value unused : made)
+        unused.getDefiningOp()->erase();
+      return "scale or bias has axes that the input lacks";
+    }
+    op->replaceAllUsesWith(ValueRange(result));
+    eraseUnused(op);
+    return std::nullopt;
+  }
+
   /// gamma / root = g; x * g + (beta - mean * g): scaled before it is centred.
+  /// The mean may be negative, and added.
   std::optional<StringRef> replaceFolded(graph::MulOp scale, Value gamma) {
     constexpr StringRef why = "what is divided is not what was squared";
     if (!statistics.mean)
       return why;
     graph::MulOp scaled, shift;
+    bool isNegative = false;
     for (Operation *user : scale->getUsers()) {
       auto mul = dyn_cast<graph::MulOp>(user);
       if (!mul)
         return why;
       Value other = otherOperand(mul, scale);
-      if (beforeCasts(other) == beforeCasts(statistics.x))
+      auto negative = other.getDefiningOp<graph::NegOp>();
+      isNegative |= bool(negative);
+      other = negative ? negative.getInput() : other;
+      if (!negative && beforeCasts(other) == beforeCasts(statistics.x))
         scaled = mul;
       else if (beforeCasts(other) == beforeCasts(statistics.mean))
         shift = mul;
@@ -229,24 +302,21 @@ private:
     }
     if (!scaled || !shift || !shift->hasOneUse() || !scaled->hasOneUse())
       return why;
-    auto rest = dyn_cast<graph::SubOp>(*shift->user_begin());
+    Operation *rest = *shift->user_begin();
+    auto difference = dyn_cast<graph::SubOp>(rest);
+    bool isRest = isNegative
+                      ? isa<graph::AddOp>(rest)
+                      : difference && difference.getRhs() == shift.getResult();
     auto sum = dyn_cast<graph::AddOp>(*scaled->user_begin());
-    if (!rest || rest.getRhs() != shift || !rest->hasOneUse() || !sum ||
-        otherOperand(sum, scaled) != rest)
+    if (!isRest || !rest->hasOneUse() || !sum ||
+        otherOperand(sum, scaled) != rest->getResult(0))
       return why;
     OpBuilder builder(sum);
     Value norm = makeNorm(builder, sum.getLoc(), otherOperand(scaled, scale));
     Value product = graph::MulOp::create(builder, sum.getLoc(), norm, gamma);
-    Value result =
-        graph::AddOp::create(builder, sum.getLoc(), product, rest.getLhs());
-    if (result.getType() != sum.getType()) {
-      for (Value unused : {result, product, norm})
-        unused.getDefiningOp()->erase();
-      return "scale or bias has axes that the input lacks";
-    }
-    sum->replaceAllUsesWith(ValueRange(result));
-    eraseUnused(sum);
-    return std::nullopt;
+    Value result = graph::AddOp::create(builder, sum.getLoc(), product,
+                                        otherOperand(rest, shift));
+    return putInPlace(sum, result, {result, product, norm});
   }
 
   Value makeNorm(OpBuilder &builder, Location loc, Value x) {

@@ -300,3 +300,125 @@ func.func @centred_otherwise(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %4 = graph.div %d, %3 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
   return %4 : tensor<4x8xf32>
 }
+
+// -----
+
+// Keras: the mean is negated and added; without one, the root's inverse meets
+// the scale first.
+
+// CHECK-LABEL: @negative_mean
+// CHECK-SAME:    %[[X:.*]]: tensor<4x8xf32>, %[[G:.*]]: tensor<8xf32>, %[[B:.*]]: tensor<8xf32>
+// CHECK-NEXT:  %[[N:.*]] = graph.layer_norm %[[X]]
+// CHECK-NEXT:  %[[S:.*]] = graph.mul %[[N]], %[[G]]
+// CHECK-NEXT:  %[[Y:.*]] = graph.add %[[S]], %[[B]]
+// CHECK-NEXT:  return %[[Y]]
+// CHECK-LABEL: @scaled_root
+// CHECK-SAME:    %[[X:.*]]: tensor<4x8xf32>, %[[G:.*]]: tensor<8xf32>
+// CHECK-NEXT:  %[[N:.*]] = graph.rms_norm %[[X]]
+// CHECK-NEXT:  %[[Y:.*]] = graph.mul %[[N]], %[[G]]
+// CHECK-NEXT:  return %[[Y]]
+func.func @negative_mean(%x: tensor<4x8xf32>, %gamma: tensor<8xf32>, %beta: tensor<8xf32>) -> tensor<4x8xf32> {
+  %epsilon = graph.constant {value = dense<1.0e-3> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.reduce %x {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %1 = graph.sub %x, %0 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %2 = graph.mul %1, %1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3 = graph.reduce %2 {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %4 = graph.add %3, %epsilon : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %5 = graph.sqrt %4 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %6 = graph.reciprocal %5 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %7 = graph.mul %6, %gamma : (tensor<4x1xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %8 = graph.mul %x, %7 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %9 = graph.neg %0 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %10 = graph.mul %9, %7 : (tensor<4x1xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %11 = graph.add %10, %beta : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %12 = graph.add %8, %11 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %12 : tensor<4x8xf32>
+}
+func.func @scaled_root(%x: tensor<4x8xf32>, %gamma: tensor<8xf32>) -> tensor<4x8xf32> {
+  %epsilon = graph.constant {value = dense<1.0e-3> : tensor<f32>} : () -> tensor<f32>
+  %2 = graph.mul %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3 = graph.reduce %2 {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %4 = graph.add %3, %epsilon : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %5 = graph.sqrt %4 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %6 = graph.reciprocal %5 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %7 = graph.mul %6, %gamma : (tensor<4x1xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %8 = graph.mul %x, %7 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %8 : tensor<4x8xf32>
+}
+
+// -----
+
+// JAX: the mean of squares less the square of the mean, perhaps not below 0.
+
+// CHECK-LABEL: @moments
+// CHECK-SAME:    %[[X:.*]]: tensor<4x8xf32>
+// CHECK-NEXT:  %[[N:.*]] = graph.layer_norm %[[X]]
+// CHECK-NEXT:  return %[[N]]
+func.func @moments(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %epsilon = graph.constant {value = dense<1.0e-3> : tensor<f32>} : () -> tensor<f32>
+  %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.reduce %x {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %1 = graph.sub %x, %0 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %2 = graph.mul %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3 = graph.reduce %2 {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %4 = graph.mul %0, %0 : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %5 = graph.sub %3, %4 : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %6 = graph.max %5, %zero : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %7 = graph.add %6, %epsilon : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %8 = graph.sqrt %7 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %9 = graph.div %1, %8 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  return %9 : tensor<4x8xf32>
+}
+
+// -----
+
+// Not where another mean is taken off, or none, or where it is added as it is.
+
+// CHECK-LABEL: @other_mean
+// CHECK-NOT:   _norm
+// CHECK-LABEL: @not_centred
+// CHECK-NOT:   _norm
+// CHECK-LABEL: @added_mean
+// CHECK-NOT:   _norm
+func.func @other_mean(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %epsilon = graph.constant {value = dense<1.0e-3> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.reduce %x {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %m = graph.reduce %y {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %1 = graph.sub %x, %0 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %2 = graph.mul %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3 = graph.reduce %2 {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %4 = graph.mul %m, %m : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %5 = graph.sub %3, %4 : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %7 = graph.add %5, %epsilon : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %8 = graph.sqrt %7 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %9 = graph.div %1, %8 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  return %9 : tensor<4x8xf32>
+}
+func.func @not_centred(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %epsilon = graph.constant {value = dense<1.0e-3> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.reduce %x {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %2 = graph.mul %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3 = graph.reduce %2 {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %4 = graph.mul %0, %0 : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %5 = graph.sub %3, %4 : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x1xf32>
+  %7 = graph.add %5, %epsilon : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %8 = graph.sqrt %7 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %9 = graph.div %x, %8 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  return %9 : tensor<4x8xf32>
+}
+func.func @added_mean(%x: tensor<4x8xf32>, %gamma: tensor<8xf32>, %beta: tensor<8xf32>) -> tensor<4x8xf32> {
+  %epsilon = graph.constant {value = dense<1.0e-3> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.reduce %x {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %1 = graph.sub %x, %0 : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf32>
+  %2 = graph.mul %1, %1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3 = graph.reduce %2 {axes = array<i64: 1>, kind = #graph<reduce_kind mean>} : (tensor<4x8xf32>) -> tensor<4x1xf32>
+  %4 = graph.add %3, %epsilon : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %5 = graph.sqrt %4 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %6 = graph.reciprocal %5 : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  %7 = graph.mul %6, %gamma : (tensor<4x1xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %8 = graph.mul %x, %7 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %10 = graph.mul %0, %7 : (tensor<4x1xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %11 = graph.add %10, %beta : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %12 = graph.add %8, %11 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %12 : tensor<4x8xf32>
+}
