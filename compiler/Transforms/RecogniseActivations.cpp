@@ -191,10 +191,24 @@ public:
   /// Replaces the formula, or says why it is none; with an empty reason for
   /// what does not look like one.
   std::optional<StringRef> run() {
-    if (!findInput())
-      return isa<graph::ErfOp>(function) || isCubic
-                 ? "its argument is not that of a GELU"
-                 : "";
+    std::optional<StringRef> why;
+    for (Value candidate : candidates(function->getOperand(0))) {
+      if (!isInput(candidate))
+        continue;
+      why = replace();
+      if (!why)
+        return std::nullopt;
+    }
+    if (why)
+      return why;
+    return isa<graph::ErfOp>(function) || isCubic
+               ? "its argument is not that of a GELU"
+               : "";
+  }
+
+private:
+  /// Replaces the formula of this x, or says why it is none.
+  std::optional<StringRef> replace() {
     Expansion all(x, function->getResult(0));
     Operation *last = findResult(all);
     if (!last)
@@ -213,19 +227,18 @@ public:
     return std::nullopt;
   }
 
-private:
-  bool findInput() {
-    for (Value candidate : candidates(function->getOperand(0))) {
-      Expansion expansion(candidate, Value());
-      std::optional<Polynomial> argument =
-          expansion.of(function->getOperand(0));
-      isCubic |= argument && argument->number[3][0] != 0;
-      if (!argument || !argument->is(formula.argument))
-        continue;
-      x = candidate;
-      return true;
-    }
-    return false;
+  /// Whether the argument is that of a GELU of a value, or what is below 0 the
+  /// same: erf and tanh are odd, and 1 + f(x) is 1 - f(-x).
+  bool isInput(Value candidate) {
+    Expansion expansion(candidate, Value());
+    std::optional<Polynomial> argument = expansion.of(function->getOperand(0));
+    isCubic |= argument && argument->number[3][0] != 0;
+    isNegative = argument && formula.kind != graph::GeluKind::Quick &&
+                 argument->is(formula.argument.scaled(-1));
+    if (!argument || (!isNegative && !argument->is(formula.argument)))
+      return false;
+    x = candidate;
+    return true;
   }
 
   /// Goes from user to user until the formula is complete.
@@ -239,6 +252,9 @@ private:
       std::optional<Polynomial> result = all.of(op->getResult(0));
       if (!result)
         return nullptr;
+      if (isNegative)
+        for (auto &row : result->number)
+          row[1] = -row[1];
       if (result->is(formula.result))
         return op;
     }
@@ -248,7 +264,7 @@ private:
   Operation *function;
   Formula formula;
   Value x;
-  bool isCubic = false;
+  bool isCubic = false, isNegative = false;
 };
 
 /// sigmoid(x) * x -> x * sigmoid(x)

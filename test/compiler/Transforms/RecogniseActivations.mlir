@@ -208,6 +208,42 @@ func.func @second_use_of_the_argument(%x: tensor<8xf32>) -> (tensor<8xf32>, tens
 
 // -----
 
+// By erfc, as JAX has it; the same of what is not negated is none.
+
+// CHECK-LABEL: @complement
+// CHECK-SAME:    %[[X:.*]]: tensor<4xf32>
+// CHECK-NEXT:  %[[Y:.*]] = graph.gelu %[[X]] {kind = #graph<gelu_kind erf>}
+// CHECK-NEXT:  return %[[Y]]
+// CHECK-LABEL: @wrong_sign
+// CHECK-NOT:   graph.gelu
+// WHY: its users do not make a GELU of it
+func.func @complement(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %half = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %root = graph.constant {value = dense<0.707106769> : tensor<f32>} : () -> tensor<f32>
+  %one = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.mul %half, %x : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = graph.neg %x : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = graph.mul %1, %root : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = graph.erf %2 : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = graph.sub %one, %3 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %5 = graph.mul %0, %4 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %5 : tensor<4xf32>
+}
+func.func @wrong_sign(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %half = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %root = graph.constant {value = dense<0.707106769> : tensor<f32>} : () -> tensor<f32>
+  %one = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.mul %half, %x : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = graph.neg %x : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = graph.mul %1, %root : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = graph.erf %2 : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = graph.add %one, %3 : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %5 = graph.mul %0, %4 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %5 : tensor<4xf32>
+}
+
+// -----
+
 // A soft cap is left alone, and so is the tanh of a pooler.
 
 // CHECK-LABEL: @softcap
