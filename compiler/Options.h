@@ -40,6 +40,7 @@ enum class Target { Cpu, Cuda };
 struct DimRange {
   std::string name;
   int64_t lo = 0, hi = INT32_MAX;
+  std::string same; // Another dim that it always equals, in place of a range.
 };
 
 struct CompileOptions {

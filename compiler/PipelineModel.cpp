@@ -69,21 +69,43 @@ llvm::StringSet<> dimNames(const ModelFile &file) {
   return names;
 }
 
+/// Refuses dims that are said to be each other.
+void checkCircles(Compilation &compilation, const CompileOptions &options) {
+  llvm::StringMap<StringRef> same;
+  for (const DimRange &range : options.dims)
+    if (!range.same.empty())
+      same[range.name] = range.same;
+  for (const DimRange &range : options.dims) {
+    StringRef name = range.name;
+    for (size_t step = 0; step <= same.size() && same.contains(name); ++step)
+      name = same[name];
+    if (!same.contains(name))
+      continue;
+    compilation.errors.push_back(
+        "the dim '" + range.name +
+        "' is said to be others in a circle: leave one of them out");
+    return;
+  }
+}
+
 /// Refuses an option for a dim that no input has: it would have no effect.
 bool checkDims(Compilation &compilation, const ModelFile &file,
                const CompileOptions &options) {
   llvm::StringSet<> known = dimNames(file);
   for (const DimRange &range : options.dims) {
-    if (known.contains(range.name))
+    std::string missing = known.contains(range.name) ? range.same : range.name;
+    if (missing.empty() || known.contains(missing))
       continue;
     std::vector<std::string> names;
     for (const auto &name : known)
       names.push_back(name.getKey().str());
     llvm::sort(names);
     compilation.errors.push_back(
-        "no input has a dim '" + range.name + "'; there are " +
+        "no input has a dim '" + missing + "'; there are " +
         (names.empty() ? "no symbolic dims" : llvm::join(names, ", ")));
   }
+  if (compilation.errors.empty())
+    checkCircles(compilation, options);
   return compilation.errors.empty();
 }
 
@@ -117,7 +139,8 @@ void setRanges(ModuleOp module, const ModelFile &file,
     llvm::StringMap<std::string> symbols = symbolsOfDims(main, file);
     SmallVector<NamedAttribute> ranges;
     for (const DimRange &range : options.dims)
-      if (auto found = symbols.find(range.name); found != symbols.end())
+      if (auto found = symbols.find(range.name);
+          found != symbols.end() && range.same.empty())
         ranges.push_back(builder.getNamedAttr(
             found->second, builder.getDenseI64ArrayAttr({range.lo, range.hi})));
     main->setAttr("graph.ranges", builder.getDictionaryAttr(ranges));
@@ -137,7 +160,9 @@ bool importInto(Compilation &compilation, StringRef path,
     return false;
   ImportOptions importOptions;
   for (const DimRange &range : options.dims)
-    if (range.lo == range.hi)
+    if (!range.same.empty())
+      importOptions.same[range.name] = range.same;
+    else if (range.lo == range.hi)
       importOptions.dims[range.name] = range.lo;
   compilation.module =
       importModel(&compilation.context, *file, compilation.weights,

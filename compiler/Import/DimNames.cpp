@@ -120,7 +120,15 @@ Expr DimNames::made(StringRef name) {
              : Expr::constant(state.context, number->second);
 }
 
+StringRef DimNames::meant(StringRef name) const {
+  for (auto other = same.find(name); other != same.end();
+       other = same.find(name))
+    name = other->second;
+  return name;
+}
+
 Expr DimNames::named(StringRef text) {
+  text = meant(text);
   Expr &symbol = symbols[text];
   if (!symbol)
     symbol = made(text);
@@ -131,10 +139,10 @@ Expr DimNames::get(StringRef text, StringRef hint) {
   text = text.trim();
   if (isMeaningless(text))
     return made(hint);
-  if (symbols.contains(text) || fixed.contains(text))
+  if (symbols.contains(text) || fixed.contains(text) || same.contains(text))
     return named(text);
   auto known = [&](StringRef name) {
-    return symbols.contains(name) ? named(name) : Expr();
+    return symbols.contains(name) || same.contains(name) ? named(name) : Expr();
   };
   if (Expr formula = FormulaParser(text, state.context, known).parse();
       formula && !formula.asConstant())

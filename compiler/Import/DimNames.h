@@ -12,9 +12,10 @@ namespace tenon {
 /// `2*s0`, `s0//2`) become them, when all their parts are names of their own.
 class DimNames {
 public:
-  /// `fixed` gives numbers to some names.
-  DimNames(ImportState &state, const llvm::StringMap<int64_t> &fixed)
-      : state(state), fixed(fixed) {}
+  /// `fixed` gives numbers to some names, and `same` others to some.
+  DimNames(ImportState &state, const llvm::StringMap<int64_t> &fixed,
+           const llvm::StringMap<std::string> &same)
+      : state(state), fixed(fixed), same(same) {}
 
   /// Announces a dim_param; all are announced before the first `get`.
   void announce(llvm::StringRef text);
@@ -25,12 +26,15 @@ public:
   graph::Expr get(llvm::StringRef text, llvm::StringRef hint);
 
 private:
+  /// What a name is, as `same` has it.
+  llvm::StringRef meant(llvm::StringRef name) const;
   /// The number that `fixed` gives to a name, else a new symbol.
   graph::Expr made(llvm::StringRef name);
   graph::Expr named(llvm::StringRef text);
 
   ImportState &state;
   const llvm::StringMap<int64_t> &fixed;
+  const llvm::StringMap<std::string> &same;
   llvm::StringMap<graph::Expr> symbols; // Null until first used.
 };
 

@@ -39,6 +39,8 @@ inline constexpr uint64_t kMaxSequenceElements = 4 << 20;
 struct ImportOptions {
   /// Symbolic dims, by dim_param, that shall be numbers.
   llvm::StringMap<int64_t> dims;
+  /// Those that shall be others. They lead in no circle.
+  llvm::StringMap<std::string> same;
 };
 
 /// Imports the model at `path`. Null when the report is not `ok`.

@@ -93,7 +93,7 @@ void GraphImporter::importMain(ModuleOp module) {
     report.invalid = llvm::toString(std::move(error));
   };
   auto inputs = callerInputs(graph);
-  DimNames dims(state, options.dims);
+  DimNames dims(state, options.dims, options.same);
   for (const onnx::ValueInfoProto *input : inputs)
     for (const auto &dim : input->type().tensor_type().shape().dim())
       dims.announce(dim.dim_param());

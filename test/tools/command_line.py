@@ -64,6 +64,20 @@ def check_cuda(folder):
     check_table_on_devices()
 
 
+def check_equal_dims():
+    """A mask whose batch has a name of its own is said to have that of the ids."""
+    model = MODELS / "gpt2_dy20" / "model.onnx"
+    text = run("compile", model, "--emit=graph", "--dim", "s31=s11", out="<s11, s64>")
+    expect("s31" not in text, "a dim that is another is still there")
+    run("verify", model.parent, "--dim", "s31=s11", out="1 passed")
+    run("verify", model.parent, "--dim", "s31=s27", code=1, out='"attention_mask" is i64[2, 8], but the model takes')
+    run("compile", model, "--emit=graph", "--dim", "s31=batch", code=1,
+        err="no input has a dim 'batch'; there are s11,")
+    circle = ["--dim=s31=s11", "--dim=s11=s27", "--dim=s27=s31"]
+    run("compile", model, "--emit=graph", *circle, code=1,
+        err="'s31' is said to be others in a circle")
+
+
 def check_table_on_devices():
     """A table that is looked up and multiplied by is there once."""
     text = run("compile", MODELS / "gpt2_dy20" / "model.onnx", "--target=cuda",
@@ -459,6 +473,7 @@ def check_compile(folder):
         code=2, err="'norms' is none of")
     run("compile", MLP / "model.onnx", "-o", artifact, "--dim", "batch", code=2,
         err="--dim batch")
+    check_equal_dims()
     run("compile", MLP / "model.onnx", "-o", folder / "none/a", code=1,
         err="cannot write")
     plan = folder / "plan.svg"

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace tenon;
@@ -17,11 +18,17 @@ llvm::Expected<DimRange> tenon::parseDimRange(const std::string &text) {
     hi = lo;
   DimRange range;
   range.name = name.str();
+  if (!name.empty() && !value.empty() && !value.contains("..") &&
+      !llvm::isDigit(value[0]) && value[0] != '-') {
+    range.same = value.str();
+    return range;
+  }
   if (name.empty() || lo.getAsInteger(10, range.lo) ||
       hi.getAsInteger(10, range.hi) || range.lo < 0 || range.hi < range.lo ||
       range.hi > INT32_MAX)
     return sentence("--dim " + text +
-                    ": give NAME=LO..HI or NAME=N, within 0..2147483647");
+                    ": give NAME=LO..HI or NAME=N, within 0..2147483647, or "
+                    "NAME=OTHER for a dim that always equals another");
   return range;
 }
 

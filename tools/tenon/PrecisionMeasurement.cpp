@@ -56,7 +56,9 @@ llvm::Error Measurement::seedSets(Session &session) {
     return sentence(verdict->reason);
   std::vector<std::string> dims;
   for (const DimRange &range : options.dims)
-    dims.push_back(range.name + "=" + std::to_string(range.lo));
+    dims.push_back(
+        range.name + "=" +
+        (range.same.empty() ? std::to_string(range.lo) : range.same));
   std::string reason;
   for (unsigned attempt = 0; attempt < kSeedAttempts; ++attempt) {
     auto inputs = seededInputs(model, dims, attempt);

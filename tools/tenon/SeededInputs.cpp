@@ -72,6 +72,8 @@ public:
       int64_t size;
       if (!value.split("..").first.getAsInteger(10, size))
         sizes[name] = size;
+      else
+        same[name] = value;
     }
     // What only masks have comes last: it may be the sum of the others.
     for (bool masks : {false, true})
@@ -88,11 +90,20 @@ public:
   }
 
   std::optional<int64_t> get(StringRef name) {
+    name = meant(name);
     return sizes.try_emplace(name, sizeOf(Role::Other)).first->second;
   }
 
 private:
+  /// A dim that is said to be another is that one; they lead in no circle.
+  StringRef meant(StringRef name) const {
+    for (size_t step = 0; step < same.size() && same.contains(name); ++step)
+      name = same.lookup(name);
+    return name;
+  }
+
   void add(StringRef name, Role role) {
+    name = meant(name);
     int64_t size = sizes.try_emplace(name, sizeOf(role)).first->second;
     if (role == Role::Past)
       past = size;
@@ -124,6 +135,7 @@ private:
   unsigned attempt;
   int64_t past = 0, sequence = 5;
   llvm::StringMap<int64_t> sizes;
+  llvm::StringMap<StringRef> same;
 };
 
 /// How many entries the table has that `ids` selects from; 0 when none does.

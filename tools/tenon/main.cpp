@@ -167,7 +167,8 @@ void addCompile(CLI::App &app, Command &chosen) {
                  "Inputs that --precision=auto measures by, that make the ");
   command
       ->add_option("--dim", options->dims,
-                   "Range of a symbolic dim: NAME=LO..HI or NAME=N")
+                   "Range of a symbolic dim: NAME=LO..HI or NAME=N; or "
+                   "NAME=OTHER, which it always equals")
       ->allow_extra_args(false);
   command
       ->add_option("--emit", options->emit,
@@ -258,7 +259,9 @@ void addVerify(CLI::App &app, Command &chosen) {
   addPrecision(command, options->precision,
                "read, in the place of --precision");
   addCalibration(command, options->precision, "Inputs that make the ");
-  command->add_option("--dim", options->dims, "Size of a symbolic dim: NAME=N")
+  command
+      ->add_option("--dim", options->dims,
+                   "Size of a symbolic dim: NAME=N, or NAME=OTHER")
       ->allow_extra_args(false);
   addWinograd(command, options->winograd);
   addTf32(command, options->tf32);
@@ -303,7 +306,8 @@ void addInspections(CLI::App &app, Command &chosen) {
       ->check(CLI::IsMember({80, 90, 100, 120}));
   command
       ->add_option("--dim", explain->dims,
-                   "Size of a symbolic dim: NAME=N; 128 otherwise")
+                   "Size of a symbolic dim: NAME=N, or NAME=OTHER; 128 "
+                   "otherwise")
       ->allow_extra_args(false);
 
   auto inspect = std::make_shared<InspectCommand>();

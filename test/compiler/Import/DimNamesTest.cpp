@@ -13,7 +13,7 @@ protected:
 
   /// The sizes of dim_params, all announced before.
   std::vector<std::string> sizes(std::vector<const char *> texts) {
-    DimNames names(state, fixed);
+    DimNames names(state, fixed, same);
     for (const char *text : texts)
       names.announce(text);
     std::vector<std::string> result;
@@ -27,7 +27,15 @@ protected:
   WeightStore weights;
   ImportState state{&context, weights, nullptr};
   llvm::StringMap<int64_t> fixed;
+  llvm::StringMap<std::string> same;
 };
+
+TEST_F(DimNamesTest, OneNameMayBeAnother) {
+  same["mask_batch"] = "batch", same["batch"] = "b", same["t"] = "s";
+  fixed["s"] = 7;
+  EXPECT_EQ(sizes({"mask_batch", "b", "t", "batch + 1"}),
+            Texts({"b", "b", "7", "b + 1"}));
+}
 
 TEST_F(DimNamesTest, EqualNamesAreOneSymbol) {
   EXPECT_EQ(sizes({"batch", "seq", "batch"}), Texts({"batch", "seq", "batch"}));
