@@ -17,6 +17,9 @@ namespace {
 /// Absorbs any score in f32: what is added to it is lost.
 constexpr double absorbing = -1e30;
 
+/// A key with this score has no part where another has one of its own.
+constexpr double hiding = -1e9;
+
 bool absorbs(double fill, Type element) {
   return fill == -INFINITY || (fill <= absorbing && element.isF32());
 }
@@ -38,6 +41,10 @@ void AttentionAddends::add(Value addend, Value guard) {
   }
 }
 
+bool AttentionAddends::hides(double fill, Type element) {
+  return absorbs(fill, element) || (fill <= hiding && element.isF32());
+}
+
 bool AttentionAddends::addReplaced(Operation *op, Value &next) {
   auto select = dyn_cast<graph::SelectOp>(op);
   if (!select)
@@ -47,8 +54,13 @@ bool AttentionAddends::addReplaced(Operation *op, Value &next) {
   std::optional<double> fill =
       splatOf(left ? select.getRhs() : select.getLhs());
   Type element = graph::getElementType(next);
-  if (!fill || !absorbs(*fill, element) || next.getType() != select.getType())
+  if (!fill || !hides(*fill, element) || next.getType() != select.getType())
     return false;
+  // Where all keys have one score, it does not matter which.
+  if (!absorbs(*fill, element)) {
+    fill = absorbing;
+    alone = true;
+  }
   OpBuilder builder(select);
   Value zero =
       scalarOf(builder, op->getLoc(), builder.getFloatAttr(element, 0.0));
@@ -171,6 +183,8 @@ AttentionAddends::Reason AttentionAddends::settle(graph::SoftmaxOp op,
   llvm::erase_if(addends, [&](Value each) {
     return AttentionMask({each}, whole).isZero();
   });
+  if (alone && addends.size() > 1)
+    return "a mask that hides less than all others stands beside another";
   SmallVector<Value> masking, others;
   for (Value addend : addends)
     (masks(addend) ? masking : others).push_back(addend);

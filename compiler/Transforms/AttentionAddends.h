@@ -22,6 +22,10 @@ public:
   void add(mlir::Value addend, mlir::Value guard);
   /// p ? s : fill, which is s + (p ? 0 : fill) where the fill absorbs s.
   bool addReplaced(mlir::Operation *op, mlir::Value &next);
+  /// Whether keys whose scores are replaced by `fill` have no part.
+  static bool hides(double fill, mlir::Type element);
+  /// Refuses more than one addend from now on.
+  void requireAlone() { alone = true; }
   /// The larger of s and a number that absorbs scores.
   bool addFloor(mlir::Operation *op, mlir::Value &next);
 
@@ -49,6 +53,7 @@ private:
   llvm::SmallPtrSet<mlir::Operation *, 2> replacing; // They stand for selects.
   llvm::SmallVector<mlir::Operation *> made;
   std::optional<double> floor; // Below which no score falls.
+  bool alone = false;          // Others would change what it hides.
 };
 
 } // namespace tenon

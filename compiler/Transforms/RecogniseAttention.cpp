@@ -33,6 +33,7 @@ public:
 
 private:
   Reason matchProduct();
+  bool matchKept(Value &probabilities);
   Reason matchGuard(Value &probabilities);
   Reason matchScores();
   bool matchFactor(Operation *op, Value &next, double &factor);
@@ -47,6 +48,7 @@ private:
   AttentionAddends addends;
   SmallVector<Operation *> made; // In place of operands.
   bool guarded = false;
+  Value kept;       // Other keys have weights that are made 0, else null.
   Value guard;      // The addend whose rows of -inf are made 0, else null.
   Value hiddenRows; // Where they are.
   bool zeroesRows = false; // Behind the attention.
@@ -69,6 +71,35 @@ Candidate::Reason Candidate::match() {
 //===----------------------------------------------------------------------===//
 // Behind the softmax
 //===----------------------------------------------------------------------===//
+
+/// keep ? x : 0, or x times keep, where others are hidden already: it changes
+/// rows without a key alone.
+bool Candidate::matchKept(Value &probabilities) {
+  auto hiding = softmax.getInput().getDefiningOp<graph::SelectOp>();
+  std::optional<double> fill =
+      hiding ? splatOf(hiding.getRhs()) : std::optional<double>();
+  if (!fill || !probabilities.hasOneUse() ||
+      !AttentionAddends::hides(*fill, graph::getElementType(softmax)))
+    return false;
+  Operation *user = *probabilities.user_begin();
+  Value by;
+  if (auto select = dyn_cast<graph::SelectOp>(user)) {
+    if (select.getLhs() == probabilities && splatOf(select.getRhs()) == 0.0)
+      by = select.getCondition();
+  } else if (isa<graph::MulOp>(user) && std::isfinite(*fill)) {
+    // A row of -inf is NaN, which 0 does not hide.
+    Value factor = otherOperand(user, probabilities);
+    if (auto cast = factor.getDefiningOp<graph::CastOp>())
+      by = cast.getInput();
+  }
+  if (!by || by != hiding.getCondition() ||
+      user->getResult(0).getType() != softmax.getType())
+    return false;
+  kept = by;
+  addends.requireAlone();
+  probabilities = user->getResult(0);
+  return true;
+}
 
 /// x is NaN ? 0 : x, or a row of the mask is -inf ? 0 : x.
 Candidate::Reason Candidate::matchGuard(Value &probabilities) {
@@ -106,8 +137,9 @@ Candidate::Reason Candidate::matchGuard(Value &probabilities) {
 
 Candidate::Reason Candidate::matchProduct() {
   Value probabilities = softmax.getResult();
-  if (Reason reason = matchGuard(probabilities))
-    return reason;
+  if (!matchKept(probabilities))
+    if (Reason reason = matchGuard(probabilities))
+      return reason;
   if (!probabilities.hasOneUse())
     return "the probabilities have another user, or none";
   product = dyn_cast<graph::MatmulOp>(*probabilities.user_begin());
@@ -251,10 +283,25 @@ Candidate::Reason Candidate::matchOperands() {
 /// itself knows such rows only by masks that it can express.
 Candidate::Reason Candidate::matchMasks() {
   Reason reason = addends.settle(softmax, guard, guarded);
+  if (kept && !reason) {
+    zeroesRows = !addends.mask;
+    addends.deadRows = graph::DeadRows::Zero;
+  }
   if (!reason || !guard)
     return reason;
   zeroesRows = true;
   return addends.settle(softmax, Value(), false);
+}
+
+/// Where a row of bools holds none.
+static Value rowsWithout(Value kept, OpBuilder &builder, Location loc) {
+  Value numbers = castTo(builder, loc, kept, builder.getF32Type());
+  if (int64_t rank = graph::getRank(kept))
+    numbers = graph::ReduceOp::create(builder, loc, numbers,
+                                      ArrayRef<int64_t>{rank - 1},
+                                      graph::ReduceKind::Max);
+  Value zero = scalarOf(builder, loc, builder.getF32FloatAttr(0));
+  return graph::EqualOp::create(builder, loc, numbers, zero);
 }
 
 Operation *Candidate::rewrite() {
@@ -286,6 +333,8 @@ Operation *Candidate::rewrite() {
       graph::DimsAttr::get(builder.getContext(), {offset}),
       builder.getI64IntegerAttr(mask ? mask->window() : 0),
       graph::DeadRowsAttr::get(builder.getContext(), addends.deadRows));
+  if (zeroesRows && kept)
+    hiddenRows = rowsWithout(kept, builder, loc);
   if (zeroesRows) {
     Value zeros = scalarOf(builder, loc,
                            builder.getFloatAttr(type.getElementType(), 0.0));

@@ -113,11 +113,59 @@ private:
   }
 };
 
+/// cast(m) * a + cast(!m) * b -> m ? a : b, which TensorFlow's exporter writes
+/// for older opsets. What is not chosen adds nothing then, NaN or not.
+struct SumToSelect : OpRewritePattern<graph::AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(graph::AddOp op,
+                                PatternRewriter &rewriter) const override {
+    Choice lhs = choiceOf(op.getLhs()), rhs = choiceOf(op.getRhs());
+    if (!lhs.condition || !rhs.condition)
+      return rewriter.notifyMatchFailure(op, "no sum of two choices");
+    if (negates(lhs.condition, rhs.condition))
+      std::swap(lhs, rhs);
+    else if (!negates(rhs.condition, lhs.condition))
+      return rewriter.notifyMatchFailure(op, "not of one condition");
+    auto select = graph::SelectOp::create(rewriter, op.getLoc(), lhs.condition,
+                                          lhs.value, rhs.value);
+    if (select.getType() != op.getType()) {
+      rewriter.eraseOp(select);
+      return rewriter.notifyMatchFailure(op, "sizes differ");
+    }
+    rewriter.replaceOp(op, select);
+    return success();
+  }
+
+private:
+  struct Choice {
+    Value condition, value;
+  };
+
+  static Choice choiceOf(Value product) {
+    auto mul = product.getDefiningOp<graph::MulOp>();
+    if (!mul || !isa<FloatType>(graph::getElementType(product)))
+      return {};
+    for (Value factor : mul->getOperands()) {
+      auto cast = factor.getDefiningOp<graph::CastOp>();
+      if (cast && graph::getElementType(cast.getInput()).isInteger(1))
+        return {cast.getInput(),
+                factor == mul.getLhs() ? mul.getRhs() : mul.getLhs()};
+    }
+    return {};
+  }
+
+  static bool negates(Value condition, Value other) {
+    auto negation = condition.getDefiningOp<graph::NotOp>();
+    return negation && negation.getInput() == other;
+  }
+};
+
 struct Simplify : impl::SimplifyPassBase<Simplify> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<DropImpliedBroadcast, DropProvenRequire, MergeReshapes,
-                 TransposeToReshape>(&getContext());
+                 SumToSelect, TransposeToReshape>(&getContext());
     addMergeTransposes(patterns);
     addMovementPatterns(patterns);
     GreedyRewriteConfig config;

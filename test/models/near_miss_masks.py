@@ -154,9 +154,46 @@ def guarded_fill(g, a, number):
     a.add(a.fill(a.kept(a.mask()), number), guarded=True)
 
 
-@cases("replaced", lowest=LOWEST, infinite=-INFINITY, ten_thousand=-10000)
+@cases("replaced", lowest=LOWEST, infinite=-INFINITY, ten_thousand=-10000,
+       billion=-1e9)
 def replaced(g, a, number):
     a.finish(g("Where", a.kept(a.mask()), a.scores, numpy.float32(number)))
+
+
+@cases("replaced_by_a_billion_and_masked", replaced_last=True,
+       masked_last=False)
+def replaced_by_a_billion_and_masked(g, a, replaced_last):
+    before, mask = g("LessOrEqual", a.j, a.place), a.fill(a.kept(a.mask()), -1e9)
+    scores = a.scores
+    if replaced_last:
+        scores = g("Add", scores, mask)
+    scores = g("Where", before, scores, numpy.float32(-1e9))
+    a.finish(scores if replaced_last else g("Add", scores, mask))
+
+
+@cases("kept", infinite=(-INFINITY, "m"), lowest=(LOWEST, "m"),
+       billion=(-1e9, "m"), small=(-100, "m"), causal=(-1e9, "before"),
+       by_another=(-1e9, "other"))
+def kept(g, a, variant):
+    # The weights of hidden keys are made 0 behind the softmax.
+    number, by = variant
+    mask = a.kept(a.mask())
+    before = g("LessOrEqual", a.j, g("Sub", a.place, ints(1)))
+    shown = before if by == "before" else mask
+    weights = g("Softmax", g("Where", shown, a.scores, numpy.float32(number)),
+                axis=-1)
+    by = before if by == "other" else shown
+    g.output(g("MatMul", g("Where", by, weights, numpy.float32(0)), "v"))
+
+
+@cases("kept_by_product", infinite=-INFINITY, lowest=LOWEST, billion=-1e9)
+def kept_by_product(g, a, number):
+    # Of a row of -inf the product is NaN.
+    mask = a.kept(a.mask())
+    weights = g("Softmax", g("Where", mask, a.scores, numpy.float32(number)),
+                axis=-1)
+    mask = g("Cast", mask, to=TensorProto.FLOAT)
+    g.output(g("MatMul", g("Mul", weights, mask), "v"))
 
 
 @case

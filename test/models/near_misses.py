@@ -38,6 +38,21 @@ def noise_input(g, name, *shape):
 # Identities and sizes.
 
 
+@cases("choices", by_one="Not", by_two="Xor", by_numbers="Sub")
+def choices(g, other):
+    # m a + (1 - m) b, of bools, of bools that are not opposite, of numbers.
+    a, b = noise_input(g, "a", 3, 5), noise_input(g, "b", 3, 5)
+    if other == "Sub":
+        m = noise_input(g, "m", 1, 5)
+        rest = g("Sub", numpy.float32(1), m)
+    else:
+        flags = g.input("m", [1, 5], g.random.random((1, 5)) > 0.5)
+        rest = (g("Not", flags) if other == "Not" else
+                g("Xor", flags, numpy.array([True, False, True, True, False])))
+        m, rest = [g("Cast", x, to=TensorProto.FLOAT) for x in (flags, rest)]
+    g.output(g("Add", g("Mul", m, a), g("Mul", rest, b)))
+
+
 @case
 def cast_that_rounds(g):
     x = g.input("x", [4, 8], g.noise(4, 8) * 1000)

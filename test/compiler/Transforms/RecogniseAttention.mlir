@@ -801,6 +801,117 @@ func.func @replaced_by_small(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>,
 
 // -----
 
+// In the place of a score, -1e9 hides a key from those that have one; all keys of
+// a row without any weigh the same.
+
+// CHECK-LABEL: @replaced_by_a_billion
+func.func @replaced_by_a_billion(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x1x7x7xi1>) -> tensor<2x4x7x16xf32> {
+  // CHECK: %[[LOW:.*]] = graph.constant {value = dense<-1.000000e+30>
+  // CHECK: %[[BIAS:.*]] = graph.select %arg3, %{{.*}}, %[[LOW]] : (tensor<2x1x7x7xi1>
+  // CHECK: graph.attention %arg0, %{{.*}}, %arg2, %[[BIAS]] {causal = false
+  %fill = graph.constant {value = dense<-1.0E+9> : tensor<f32>} : () -> tensor<f32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %r = graph.select %m, %s, %fill : (tensor<2x1x7x7xi1>, tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  %p = graph.softmax %r {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// Beside another mask -1e9 and what that adds would be compared.
+
+// CHECK-LABEL: @replaced_by_a_billion_beside_another
+func.func @replaced_by_a_billion_beside_another(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x1x7x7xi1>, %b: tensor<2x1x1x7xf32>) -> tensor<2x4x7x16xf32> {
+  // CHECK-NOT: graph.attention
+  %fill = graph.constant {value = dense<-1.0E+9> : tensor<f32>} : () -> tensor<f32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %r = graph.select %m, %s, %fill : (tensor<2x1x7x7xi1>, tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  %a = graph.add %r, %b : (tensor<2x4x7x7xf32>, tensor<2x1x1x7xf32>) -> tensor<2x4x7x7xf32>
+  // expected-remark@+1 {{not an attention: a mask that hides less than all others stands beside another}}
+  %p = graph.softmax %a {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// What is hidden has the weight 0 already: only rows without a key change.
+
+// CHECK-LABEL: @kept
+func.func @kept(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x1x7x7xi1>) -> tensor<2x4x7x16xf32> {
+  // CHECK: %[[Y:.*]] = graph.attention
+  // CHECK: %[[KEYS:.*]] = graph.reduce %{{.*}} {axes = array<i64: 3>, kind = #graph<reduce_kind max>} : (tensor<2x1x7x7xf32>) -> tensor<2x1x7x1xf32>
+  // CHECK: %[[NONE:.*]] = graph.equal %[[KEYS]]
+  // CHECK: graph.select %[[NONE]], %{{.*}}, %[[Y]]
+  %fill = graph.constant {value = dense<0xFF800000> : tensor<f32>} : () -> tensor<f32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %r = graph.select %m, %s, %fill : (tensor<2x1x7x7xi1>, tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  %p = graph.softmax %r {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %z = graph.select %m, %p, %zero : (tensor<2x1x7x7xi1>, tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %z, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// The same by a product.
+
+// CHECK-LABEL: @kept_by_product
+func.func @kept_by_product(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x1x7x7xi1>) -> tensor<2x4x7x16xf32> {
+  // CHECK: %[[Y:.*]] = graph.attention
+  // CHECK: %[[KEYS:.*]] = graph.reduce %{{.*}} {axes = array<i64: 3>, kind = #graph<reduce_kind max>} : (tensor<2x1x7x7xf32>) -> tensor<2x1x7x1xf32>
+  // CHECK: %[[NONE:.*]] = graph.equal %[[KEYS]]
+  // CHECK: graph.select %[[NONE]], %{{.*}}, %[[Y]]
+  %fill = graph.constant {value = dense<-1.0E+9> : tensor<f32>} : () -> tensor<f32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %r = graph.select %m, %s, %fill : (tensor<2x1x7x7xi1>, tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  %p = graph.softmax %r {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %n = graph.cast %m : (tensor<2x1x7x7xi1>) -> tensor<2x1x7x7xf32>
+  %z = graph.mul %p, %n : (tensor<2x4x7x7xf32>, tensor<2x1x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %z, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// A row of -inf is NaN, and NaN times 0 is NaN.
+
+// CHECK-LABEL: @kept_nan
+func.func @kept_nan(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x1x7x7xi1>) -> tensor<2x4x7x16xf32> {
+  // CHECK-NOT: graph.attention
+  %fill = graph.constant {value = dense<0xFF800000> : tensor<f32>} : () -> tensor<f32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %r = graph.select %m, %s, %fill : (tensor<2x1x7x7xi1>, tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  // expected-remark@+1 {{not an attention: the probabilities are not the left operand of a matmul}}
+  %p = graph.softmax %r {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %n = graph.cast %m : (tensor<2x1x7x7xi1>) -> tensor<2x1x7x7xf32>
+  %z = graph.mul %p, %n : (tensor<2x4x7x7xf32>, tensor<2x1x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %z, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
+// Of another mask the rest of a row is not its softmax.
+
+// CHECK-LABEL: @kept_by_another_mask
+func.func @kept_by_another_mask(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, %v: tensor<2x4x7x16xf32>, %m: tensor<2x1x7x7xi1>, %o: tensor<2x1x7x7xi1>) -> tensor<2x4x7x16xf32> {
+  // CHECK-NOT: graph.attention
+  %fill = graph.constant {value = dense<0xFF800000> : tensor<f32>} : () -> tensor<f32>
+  %s = graph.matmul %q, %k : (tensor<2x4x7x16xf32>, tensor<2x4x16x7xf32>) -> tensor<2x4x7x7xf32>
+  %r = graph.select %m, %s, %fill : (tensor<2x1x7x7xi1>, tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  // expected-remark@+1 {{not an attention: a select of probabilities is no guard against NaN}}
+  %p = graph.softmax %r {axis = 3 : i64} : (tensor<2x4x7x7xf32>) -> tensor<2x4x7x7xf32>
+  %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %z = graph.select %o, %p, %zero : (tensor<2x1x7x7xi1>, tensor<2x4x7x7xf32>, tensor<f32>) -> tensor<2x4x7x7xf32>
+  %y = graph.matmul %z, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
+  return %y : tensor<2x4x7x16xf32>
+}
+
+// -----
+
 // So does the lowest number of f16.
 
 // CHECK-LABEL: @replaced_in_half

@@ -126,3 +126,40 @@ func.func @common_and_dead(%x: tensor<1xi64>) -> tensor<1xi64> {
   %2 = graph.add %0, %1 : (tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>
   return %2 : tensor<1xi64>
 }
+
+// -----
+
+// A sum of what a condition keeps and of what its opposite does chooses; in
+// either order.
+
+// CHECK-LABEL: @sum_of_choices
+func.func @sum_of_choices(%m: tensor<1x8xi1>, %a: tensor<4x8xf32>, %b: tensor<f32>) -> tensor<4x8xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = graph.select %arg0, %arg1, %arg2 :
+  // CHECK-NEXT: return %[[Y]]
+  %n = graph.not %m : (tensor<1x8xi1>) -> tensor<1x8xi1>
+  %0 = graph.cast %m : (tensor<1x8xi1>) -> tensor<1x8xf32>
+  %1 = graph.cast %n : (tensor<1x8xi1>) -> tensor<1x8xf32>
+  %2 = graph.mul %1, %b : (tensor<1x8xf32>, tensor<f32>) -> tensor<1x8xf32>
+  %3 = graph.mul %a, %0 : (tensor<4x8xf32>, tensor<1x8xf32>) -> tensor<4x8xf32>
+  %4 = graph.add %2, %3 : (tensor<1x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %4 : tensor<4x8xf32>
+}
+
+// -----
+
+// Not of two conditions, nor of a factor that is any number.
+
+// CHECK-LABEL: @sums_that_stay
+func.func @sums_that_stay(%m: tensor<8xi1>, %o: tensor<8xi1>, %w: tensor<8xf32>, %a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // CHECK-NOT: graph.select
+  // CHECK: return
+  %n = graph.not %o : (tensor<8xi1>) -> tensor<8xi1>
+  %0 = graph.cast %m : (tensor<8xi1>) -> tensor<8xf32>
+  %1 = graph.cast %n : (tensor<8xi1>) -> tensor<8xf32>
+  %2 = graph.mul %0, %a : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %3 = graph.mul %1, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %4 = graph.add %2, %3 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %5 = graph.mul %w, %a : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %6 = graph.add %5, %3 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %4, %6 : tensor<8xf32>, tensor<8xf32>
+}
