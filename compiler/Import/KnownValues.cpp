@@ -203,8 +203,9 @@ Emitter::Exprs Emitter::readSizes(Value value, int64_t lo, int64_t hi) {
                       "export the model with a fixed rank");
     return {};
   }
-  Exprs known = partlyKnownSizes(value);
-  if (*number > 0 && llvm::all_of(known, [](Expr expr) { return bool(expr); }))
+  Exprs known = partlyKnownSizes(value); // Empty for bools.
+  if (!known.empty() &&
+      llvm::all_of(known, [](Expr expr) { return bool(expr); }))
     return known;
   Type element = elementOf(value);
   Value index = element.isSignlessInteger(32) || element.isSignlessInteger(64)

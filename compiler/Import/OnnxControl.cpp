@@ -45,19 +45,30 @@ LogicalResult convertIdentity(NodeConverter &node) {
   return node.result();
 }
 
+/// Refuses what is in training mode, when it runs where only that says so.
+LogicalResult checkIsInference(NodeConverter &node) {
+  Value training = node.optionalInput(2);
+  if (!training)
+    return success();
+  auto ratio = node.hasInput(1) ? node.constantFloats(node.input(1))
+                                : SmallVector<double>(1, 0.5);
+  if (ratio && ratio->size() == 1 && ratio->front() == 0)
+    return success();
+  auto flags = node.readSizes(node.reshape(training, {}), 0, 1);
+  if (node.failed())
+    return failure();
+  if (flags[0].asConstant().value_or(0) != 0)
+    return node.unsupported("is in training mode, which is random",
+                            "export the model for inference");
+  node.require(flags[0], graph::Relation::Equal, node.size(0),
+               "training mode is random and not supported; run the model for "
+               "inference");
+  return node.result();
+}
+
 LogicalResult convertDropout(NodeConverter &node) {
-  if (Value training = node.optionalInput(2)) {
-    auto flag = node.constantInts(training);
-    if (!flag || flag->size() != 1)
-      return node.unsupported("may be in training mode",
-                              "export the model for inference");
-    auto ratio = node.hasInput(1) ? node.constantFloats(node.input(1))
-                                  : SmallVector<double>(1, 0.5);
-    bool drops = !ratio || ratio->size() != 1 || ratio->front() != 0;
-    if (flag->front() && drops)
-      return node.unsupported("is in training mode, which is random",
-                              "export the model for inference");
-  }
+  if (failed(checkIsInference(node)))
+    return failure();
   Value input = node.input(0);
   node.setOutput(0, input);
   if (node.wantsOutput(1)) {

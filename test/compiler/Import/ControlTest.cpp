@@ -143,5 +143,18 @@ TEST_F(ControlTest, DropoutIsGoneOutsideOfTraining) {
   expectText("return %arg0 : tensor<2xf32>");
 }
 
+TEST_F(ControlTest, DropoutSaysWhenItRunsThatItTrains) {
+  graph.input("x", {2});
+  graph.input("deterministic", {}, onnx::TensorProto::BOOL);
+  graph.node("Not", {"deterministic"}, {"training"});
+  graph.node("Dropout", {"x", "", "training"}, {"y"});
+  graph.output("y");
+  std::string all = text();
+  for (const char *part :
+       {"graph.bind %1 {hi = array<i64: 1>, lo = array<i64: 0>",
+        "that makes 'y': training mode is random"})
+    EXPECT_TRUE(llvm::StringRef(all).contains(part)) << part << all;
+}
+
 } // namespace
 } // namespace tenon
