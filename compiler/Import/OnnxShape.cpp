@@ -187,6 +187,20 @@ LogicalResult convertConstantOfShape(NodeConverter &node) {
   return node.output(node.broadcast(value, dims));
 }
 
+/// The size that was cast to f32, which is rounded where it is larger than
+/// 2^24; null for others.
+Expr sizeInF32(NodeConverter &node, Value value) {
+  auto cast = value.getDefiningOp<graph::CastOp>();
+  if (!cast || !node.elementOf(value).isF32())
+    return {};
+  auto sizes = node.knownSizes(cast.getInput());
+  if (!sizes || sizes->size() != 1)
+    return {};
+  node.require((*sizes)[0], graph::Relation::LessEqual, node.size(1 << 24),
+               "a size as a float is rounded beyond 2^24");
+  return (*sizes)[0].max(node.size(0));
+}
+
 /// How many numbers lie in [start, limit) by steps of delta; null when that is
 /// only known at run time.
 Expr knownLength(NodeConverter &node, Value start, Value limit, Value delta) {
@@ -207,6 +221,8 @@ Expr knownLength(NodeConverter &node, Value start, Value limit, Value delta) {
   }
   auto first = node.constantFloats(start), last = node.constantFloats(limit);
   auto stride = node.constantFloats(delta);
+  if (first && !last && stride && (*first)[0] == 0 && (*stride)[0] == 1)
+    return sizeInF32(node, limit);
   if (!first || !last || !stride)
     return {};
   double count = std::ceil(((*last)[0] - (*first)[0]) / (*stride)[0]);

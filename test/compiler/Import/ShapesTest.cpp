@@ -172,6 +172,25 @@ TEST_F(ShapesTest, ShortRangesAreSizes) {
   expectReason("the size of a squeezed axis must be 1");
 }
 
+TEST_F(ShapesTest, RangesOfFloatsAreAsLongAsSizes) {
+  graph.input("x", {"n"});
+  graph.node("Shape", {"x"}, {"shape"});
+  graph.node("Squeeze", {"shape"}, {"size"});
+  addInt(graph.node("Cast", {"size"}, {"limit"}), "to",
+         onnx::TensorProto::FLOAT);
+  graph.floats("zero", {}, {0});
+  graph.floats("half", {}, {0.5f});
+  graph.floats("one", {}, {1});
+  graph.node("Range", {"zero", "limit", "one"}, {"y"});
+  graph.node("Range", {"half", "limit", "one"}, {"between"});
+  graph.output("between");
+  std::string all = text();
+  for (const char *part : {"-> (tensor<?xf32, #graph.dims<n>>",
+                           "tensor<?xf32, #graph.dims<value>>",
+                           "sizes = #graph.dims<n, 16777216>"})
+    EXPECT_TRUE(llvm::StringRef(all).contains(part)) << part << all;
+}
+
 TEST_F(ShapesTest, AxesThatCannotBeOneAreNotSqueezed) {
   graph.input("x", {1, "n", 3});
   graph.ints("pads", {0, 1, 0, 0, 1, 0});
