@@ -14,8 +14,9 @@ namespace {
 std::optional<int64_t> tripCount(NodeConverter &node) {
   if (!node.hasInput(0))
     return -1;
+  // The largest number stands for none in JAX's loops.
   if (auto known = node.computedInt(node.input(0)))
-    return std::max<int64_t>(*known, 0);
+    return *known == INT64_MAX ? -1 : std::max<int64_t>(*known, 0);
   (void)node.unsupported("its trip count is known only at run time",
                          "make it a constant, or fix the sizes that it "
                          "depends on with --dim NAME=N");

@@ -131,15 +131,25 @@ TEST_F(LoopTest, ACountOfTheRunIsRefused) {
   expectReason("its trip count is known only at run time; make it a constant");
 }
 
-TEST_F(LoopTest, AConditionOfTheRunNeedsACount) {
-  loop("", "");
-  graph.input("flag", {}, onnx::TensorProto::BOOL);
-  body.graph->mutable_output(0)->set_name("flag");
-  body.graph->mutable_output()->RemoveLast();
-  graph.graph->mutable_node(0)->mutable_output()->RemoveLast();
-  graph.graph->mutable_output()->RemoveLast();
-  expectReason("whether it goes on is known only at run time, and it has no "
-               "trip count");
+class LoopWithoutEndTest : public LoopTest {
+protected:
+  void expectRefusal(const char *m) {
+    loop(m, "");
+    graph.input("flag", {}, onnx::TensorProto::BOOL);
+    body.graph->mutable_output(0)->set_name("flag");
+    body.graph->mutable_output()->RemoveLast();
+    graph.graph->mutable_node(0)->mutable_output()->RemoveLast();
+    graph.graph->mutable_output()->RemoveLast();
+    expectReason("whether it goes on is known only at run time, and it has no "
+                 "trip count");
+  }
+};
+
+TEST_F(LoopWithoutEndTest, AConditionOfTheRunNeedsACount) { expectRefusal(""); }
+
+TEST_F(LoopWithoutEndTest, TheLargestCountIsNone) {
+  count(INT64_MAX);
+  expectRefusal("m");
 }
 
 TEST_F(LoopTest, AConditionOfTheRunCollectsNothing) {
