@@ -45,16 +45,21 @@ LogicalResult convertIdentity(NodeConverter &node) {
   return node.result();
 }
 
-/// Refuses what is in training mode, when it runs where only that says so.
-LogicalResult checkIsInference(NodeConverter &node) {
-  Value training = node.optionalInput(2);
-  if (!training)
+/// Refuses to drop anything, when it runs where only that tells.
+LogicalResult checkDropsNothing(NodeConverter &node) {
+  Value drops = node.optionalInput(2), ratio = node.optionalInput(1);
+  if (!drops)
     return success();
-  auto ratio = node.hasInput(1) ? node.constantFloats(node.input(1))
-                                : SmallVector<double>(1, 0.5);
-  if (ratio && ratio->size() == 1 && ratio->front() == 0)
+  auto known = ratio ? node.constantFloats(ratio) : SmallVector<double>(1, 0.5);
+  if (known && known->size() == 1 && known->front() == 0)
     return success();
-  auto flags = node.readSizes(node.reshape(training, {}), 0, 1);
+  drops = node.reshape(drops, {});
+  if (!known) {
+    Value zero = node.scalar(node.elementOf(ratio), 0);
+    Value isZero = node.emit<graph::EqualOp>({node.reshape(ratio, {}), zero});
+    drops = node.emit<graph::AndOp>({drops, node.emit<graph::NotOp>(isZero)});
+  }
+  auto flags = node.readSizes(drops, 0, 1);
   if (node.failed())
     return failure();
   if (flags[0].asConstant().value_or(0) != 0)
@@ -67,7 +72,7 @@ LogicalResult checkIsInference(NodeConverter &node) {
 }
 
 LogicalResult convertDropout(NodeConverter &node) {
-  if (failed(checkIsInference(node)))
+  if (failed(checkDropsNothing(node)))
     return failure();
   Value input = node.input(0);
   node.setOutput(0, input);

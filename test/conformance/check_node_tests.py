@@ -16,6 +16,8 @@ import subprocess
 import sys
 
 LIST = pathlib.Path(__file__).with_name("unsupported.csv")
+# Of what only the run can tell.
+REFUSED_RUN = re.compile(r"(test_data_set_\d+, node .*not supported); .*")
 
 
 def verify(tenon, folders, *options):
@@ -26,10 +28,14 @@ def verify(tenon, folders, *options):
         stdout=subprocess.PIPE,
         timeout=1200,
     )
-    return {
+    results = {
         pathlib.Path(r["model"]).name: (r["status"], r.get("reason", ""))
         for r in json.loads(done.stdout)["models"]
     }
+    for name, (_, reason) in results.items():
+        if refused := REFUSED_RUN.fullmatch(reason):
+            results[name] = "unsupported", refused[1]
+    return results
 
 
 def read_list():
