@@ -71,15 +71,12 @@ llvm::StringSet<> dimNames(const ModelFile &file) {
 
 /// Refuses dims that are said to be each other.
 void checkCircles(Compilation &compilation, const CompileOptions &options) {
-  llvm::StringMap<StringRef> same;
+  llvm::StringMap<std::string> same;
   for (const DimRange &range : options.dims)
     if (!range.same.empty())
       same[range.name] = range.same;
   for (const DimRange &range : options.dims) {
-    StringRef name = range.name;
-    for (size_t step = 0; step <= same.size() && same.contains(name); ++step)
-      name = same[name];
-    if (!same.contains(name))
+    if (meantDim(same, range.name))
       continue;
     compilation.errors.push_back(
         "the dim '" + range.name +

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/DimNames.h"
+#include "compiler/Import/Import.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -120,15 +121,8 @@ Expr DimNames::made(StringRef name) {
              : Expr::constant(state.context, number->second);
 }
 
-StringRef DimNames::meant(StringRef name) const {
-  for (auto other = same.find(name); other != same.end();
-       other = same.find(name))
-    name = other->second;
-  return name;
-}
-
 Expr DimNames::named(StringRef text) {
-  text = meant(text);
+  text = meantDim(same, text).value_or(text);
   Expr &symbol = symbols[text];
   if (!symbol)
     symbol = made(text);

@@ -26,8 +26,6 @@ public:
   graph::Expr get(llvm::StringRef text, llvm::StringRef hint);
 
 private:
-  /// What a name is, as `same` has it.
-  llvm::StringRef meant(llvm::StringRef name) const;
   /// The number that `fixed` gives to a name, else a new symbol.
   graph::Expr made(llvm::StringRef name);
   graph::Expr named(llvm::StringRef text);

@@ -11,6 +11,17 @@ using namespace mlir;
 
 namespace tenon {
 
+std::optional<StringRef> meantDim(const llvm::StringMap<std::string> &same,
+                                  StringRef name) {
+  for (size_t step = 0; step <= same.size(); ++step) {
+    auto other = same.find(name);
+    if (other == same.end())
+      return name;
+    name = other->second;
+  }
+  return std::nullopt;
+}
+
 OwningOpRef<ModuleOp> importModel(MLIRContext *context, StringRef path,
                                   WeightStore &weights,
                                   const ImportOptions &options,

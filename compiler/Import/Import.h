@@ -43,6 +43,11 @@ struct ImportOptions {
   llvm::StringMap<std::string> same;
 };
 
+/// The dim that a name stands for, as `same` has it; none where that leads in a
+/// circle.
+std::optional<llvm::StringRef>
+meantDim(const llvm::StringMap<std::string> &same, llvm::StringRef name);
+
 /// Imports the model at `path`. Null when the report is not `ok`.
 mlir::OwningOpRef<mlir::ModuleOp> importModel(mlir::MLIRContext *context,
                                               llvm::StringRef path,

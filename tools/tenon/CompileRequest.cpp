@@ -11,7 +11,7 @@
 
 using namespace tenon;
 
-llvm::Expected<DimRange> tenon::parseDimRange(const std::string &text) {
+static llvm::Expected<DimRange> parseDimRange(const std::string &text) {
   auto [name, value] = llvm::StringRef(text).rsplit('=');
   auto [lo, hi] = value.split("..");
   if (!value.contains(".."))
@@ -30,6 +30,18 @@ llvm::Expected<DimRange> tenon::parseDimRange(const std::string &text) {
                     ": give NAME=LO..HI or NAME=N, within 0..2147483647, or "
                     "NAME=OTHER for a dim that always equals another");
   return range;
+}
+
+llvm::Expected<std::vector<DimRange>>
+tenon::parseDimRanges(const std::vector<std::string> &texts) {
+  std::vector<DimRange> ranges;
+  for (const std::string &text : texts) {
+    auto range = parseDimRange(text);
+    if (!range)
+      return range.takeError();
+    ranges.push_back(std::move(*range));
+  }
+  return ranges;
 }
 
 std::vector<Target> tenon::parseTargets(const std::vector<std::string> &names) {
@@ -84,12 +96,10 @@ tenon::makeCompileOptions(const std::string &cpu,
     if (options.levels.empty())
       return sentence("--cpu names no CPU level");
   }
-  for (const std::string &text : dims) {
-    auto range = parseDimRange(text);
-    if (!range)
-      return range.takeError();
-    options.dims.push_back(std::move(*range));
-  }
+  auto ranges = parseDimRanges(dims);
+  if (!ranges)
+    return ranges.takeError();
+  options.dims = std::move(*ranges);
   options.stage = llvm::StringSwitch<EmitStage>(emit)
                       .Case("graph", EmitStage::Graph)
                       .Case("regions", EmitStage::Regions)

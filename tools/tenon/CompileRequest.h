@@ -10,8 +10,9 @@
 
 namespace tenon {
 
-/// "name=lo..hi" or "name=n".
-llvm::Expected<DimRange> parseDimRange(const std::string &text);
+/// What --dim says, each "name=lo..hi", "name=n" or "name=other".
+llvm::Expected<std::vector<DimRange>>
+parseDimRanges(const std::vector<std::string> &texts);
 
 /// What --tf32 says.
 Tf32 parseTf32(const std::string &text);

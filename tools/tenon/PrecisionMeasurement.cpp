@@ -54,14 +54,9 @@ llvm::Error Measurement::seedSets(Session &session) {
   ImportedModel model(false);
   if (auto verdict = import(path, model))
     return sentence(verdict->reason);
-  std::vector<std::string> dims;
-  for (const DimRange &range : options.dims)
-    dims.push_back(
-        range.name + "=" +
-        (range.same.empty() ? std::to_string(range.lo) : range.same));
   std::string reason;
   for (unsigned attempt = 0; attempt < kSeedAttempts; ++attempt) {
-    auto inputs = seededInputs(model, dims, attempt);
+    auto inputs = seededInputs(model, options.dims, attempt);
     if (!inputs)
       return inputs.takeError();
     if (llvm::Error error = add(session, std::move(*inputs)))

@@ -4,6 +4,7 @@
 #include "tools/tenon/DataSet.h"
 #include "tools/tenon/Verify.h"
 
+#include "compiler/Import/Import.h"
 #include "compiler/Package/ElementTypes.h"
 #include "compiler/Reference/Tensor.h"
 #include "compiler/Weights/Printable.h"
@@ -64,17 +65,13 @@ Role roleOf(StringRef symbol, StringRef input, unsigned axis) {
 /// Small sizes. Some models take few sizes only, so there are several tries.
 class Sizes {
 public:
-  Sizes(ImportedModel &model, const std::vector<std::string> &dims,
-        unsigned attempt)
+  Sizes(ImportedModel &model, ArrayRef<DimRange> dims, unsigned attempt)
       : attempt(attempt) {
-    for (const std::string &text : dims) {
-      auto [name, value] = StringRef(text).rsplit('=');
-      int64_t size;
-      if (!value.split("..").first.getAsInteger(10, size))
-        sizes[name] = size;
+    for (const DimRange &range : dims)
+      if (range.same.empty())
+        sizes[range.name] = range.lo;
       else
-        same[name] = value;
-    }
+        same[range.name] = range.same;
     // What only masks have comes last: it may be the sum of the others.
     for (bool masks : {false, true})
       for (BlockArgument argument : model.main.getArguments()) {
@@ -90,20 +87,13 @@ public:
   }
 
   std::optional<int64_t> get(StringRef name) {
-    name = meant(name);
+    name = meantDim(same, name).value_or(name);
     return sizes.try_emplace(name, sizeOf(Role::Other)).first->second;
   }
 
 private:
-  /// A dim that is said to be another is that one; they lead in no circle.
-  StringRef meant(StringRef name) const {
-    for (size_t step = 0; step < same.size() && same.contains(name); ++step)
-      name = same.lookup(name);
-    return name;
-  }
-
   void add(StringRef name, Role role) {
-    name = meant(name);
+    name = meantDim(same, name).value_or(name);
     int64_t size = sizes.try_emplace(name, sizeOf(role)).first->second;
     if (role == Role::Past)
       past = size;
@@ -135,7 +125,7 @@ private:
   unsigned attempt;
   int64_t past = 0, sequence = 5;
   llvm::StringMap<int64_t> sizes;
-  llvm::StringMap<StringRef> same;
+  llvm::StringMap<std::string> same;
 };
 
 /// How many entries the table has that `ids` selects from; 0 when none does.
@@ -191,9 +181,9 @@ reference::Tensor floats(StringRef name, Type element, ArrayRef<int64_t> shape,
 
 } // namespace
 
-llvm::Expected<std::vector<Tensor>>
-tenon::seededInputs(ImportedModel &model, const std::vector<std::string> &dims,
-                    unsigned attempt) {
+llvm::Expected<std::vector<Tensor>> tenon::seededInputs(ImportedModel &model,
+                                                        ArrayRef<DimRange> dims,
+                                                        unsigned attempt) {
   Sizes sizes(model, dims, attempt);
   auto lookup = [&](StringRef name) { return sizes.get(name); };
   Noise noise;

@@ -7,6 +7,7 @@
 #include "tools/tenon/Commands.h"
 #include "tools/tenon/Tensor.h"
 
+#include "compiler/Options.h"
 #include "compiler/Reference/Tensor.h"
 #include "compiler/Weights/WeightStore.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -68,12 +69,12 @@ llvm::Expected<reference::Tensor> toReference(mlir::MLIRContext *context,
                                               const Tensor &tensor);
 Tensor fromReference(const reference::Tensor &tensor);
 
-/// Inputs for a model without data: sizes from `dims` ("name=n") or small,
+/// Inputs for a model without data: sizes from `dims`, their least, or small,
 /// others at each of three attempts; ids within the table that they index,
 /// masks of 0 and 1, else seeded noise.
-llvm::Expected<std::vector<Tensor>>
-seededInputs(ImportedModel &model, const std::vector<std::string> &dims,
-             unsigned attempt);
+llvm::Expected<std::vector<Tensor>> seededInputs(ImportedModel &model,
+                                                 llvm::ArrayRef<DimRange> dims,
+                                                 unsigned attempt);
 inline constexpr unsigned kSeedAttempts = 3;
 
 /// Verifies one model: each data set of a folder, or seeded inputs.

@@ -41,33 +41,19 @@ std::string calibrateFor(const std::string &path, const VerifyCommand &command,
   return llvm::toString(calibrate(path, options, request, report));
 }
 
-/// Dims that are others: sizes are what inputs have.
-llvm::Expected<std::vector<std::string>>
-dimsThatAreOthers(const std::vector<std::string> &dims) {
-  std::vector<std::string> same;
-  for (const std::string &text : dims) {
-    auto range = parseDimRange(text);
-    if (!range)
-      return range.takeError();
-    if (!range->same.empty())
-      same.push_back(text);
-  }
-  return same;
-}
-
 } // namespace
 
 std::optional<Verdict> tenon::compiledExecution(const std::string &path,
                                                 const VerifyCommand &command,
                                                 Execution &execution) {
-  auto same = dimsThatAreOthers(command.dims);
-  if (!same)
-    return Verdict::fail(llvm::toString(same.takeError()));
   // Levels are the CPU's.
-  auto options =
-      makeCompileOptions(command.device.isCpu() ? command.cpu : "", *same);
+  auto options = makeCompileOptions(command.device.isCpu() ? command.cpu : "",
+                                    command.dims);
   if (!options)
     return Verdict::fail(llvm::toString(options.takeError()));
+  // Other sizes are what inputs have.
+  llvm::erase_if(options->dims,
+                 [](const DimRange &range) { return range.same.empty(); });
   if (!command.device.isCpu())
     options->targets = {Target::Cuda};
   options->generic = command.generic;

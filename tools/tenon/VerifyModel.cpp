@@ -3,6 +3,7 @@
 
 #include "tools/tenon/CacheStorage.h"
 #include "tools/tenon/Compare.h"
+#include "tools/tenon/CompileRequest.h"
 #include "tools/tenon/DataSet.h"
 #include "tools/tenon/Tolerance.h"
 #include "tools/tenon/Verify.h"
@@ -216,9 +217,12 @@ static Verdict verifySets(const std::vector<std::string> &sets,
 static Verdict verifySeeded(ImportedModel &model, const Execution &execution,
                             const VerifyCommand &command,
                             const Standard &standard) {
+  auto dims = parseDimRanges(command.dims);
+  if (!dims)
+    return Verdict::fail(llvm::toString(dims.takeError()));
   std::string reason;
   for (unsigned attempt = 0; attempt < kSeedAttempts; ++attempt) {
-    auto inputs = seededInputs(model, command.dims, attempt);
+    auto inputs = seededInputs(model, *dims, attempt);
     if (!inputs)
       return Verdict::fail(llvm::toString(inputs.takeError()));
     auto expected = evaluate(model, *inputs);
