@@ -95,6 +95,14 @@ static std::vector<char> inNibbles(ArrayRef<char> numbers) {
   return packed;
 }
 
+/// Notes of a constant what its type does not say.
+static Value noted(Emitter &emitter, Value value, bool isNarrow,
+                   FloatType fewBits) {
+  if (isNarrow && value)
+    emitter.state.narrow.insert(value);
+  return emitter.ofFewBits(value, fewBits);
+}
+
 Value Emitter::tensor(const onnx::TensorProto &proto, StringRef name) {
   if (failed())
     return {};
@@ -103,9 +111,7 @@ Value Emitter::tensor(const onnx::TensorProto &proto, StringRef name) {
     const ImportState::Stored &stored = known->second;
     Value value =
         emit<graph::WeightOp>({}, text("name", stored.weight), stored.type);
-    if (stored.isNarrow && value)
-      state.narrow.insert(value);
-    return ofFewBits(value, stored.fewBits);
+    return noted(*this, value, stored.isNarrow, stored.fewBits);
   }
   auto data = readTensor(proto, state.file, context());
   if (!data) {
@@ -126,20 +132,17 @@ Value Emitter::tensor(const TensorData &data, StringRef name) {
   bool isSmall = data.bytes.size() <= maxConstantBytes ||
                  (isa<IntegerType>(data.elementType) &&
                   size_t(type.getNumElements()) <= maxIntegerElements);
-  auto noted = [&](Value value) {
-    if (data.isNarrow && value)
-      state.narrow.insert(value);
-    return ofFewBits(value, data.fewBits);
-  };
   if (isSmall)
     return noted(
-        emit<graph::ConstantOp>({}, attr("value", denseOf(data)), type));
+        *this, emit<graph::ConstantOp>({}, attr("value", denseOf(data)), type),
+        data.isNarrow, data.fewBits);
   auto added = data.isNarrow
                    ? state.weights.addOwned(name, narrowed(data.elementType),
                                             data.shape, inNibbles(data.bytes))
                    : state.weights.add(name, data.elementType, data.shape,
                                        data.bytes, data.owner);
-  return noted(weight(std::move(added), type));
+  return noted(*this, weight(std::move(added), type), data.isNarrow,
+               data.fewBits);
 }
 
 Value Emitter::weight(llvm::Expected<const Weight *> added,

@@ -71,8 +71,7 @@ LogicalResult convertQuantize(NodeConverter &node) {
     expectZero(node, zeroPoint);
     Value quotient = node.div(node.cast(x, node.f32()),
                               node.cast(granular(node, scale, x), node.f32()));
-    return node.output(
-        inFewBits(node, quotient, type, node.flagAttr("saturate", true)));
+    return node.output(inFewBits(node, quotient, type));
   }
   if (zeroPoint && node.isNarrow(zeroPoint))
     return node.unsupported("quantizing to fewer than 8 bits is not supported",

@@ -298,8 +298,7 @@ LogicalResult convertRange(NodeConverter &node) {
 
 LogicalResult convertCast(NodeConverter &node) {
   if (FloatType type = node.fewBitsAttr("to"))
-    return node.output(
-        inFewBits(node, node.input(0), type, node.flagAttr("saturate", true)));
+    return node.output(inFewBits(node, node.input(0), type));
   return node.output(node.cast(node.input(0), node.typeAttr("to")));
 }
 
@@ -325,8 +324,7 @@ LogicalResult convertCastLike(NodeConverter &node) {
   if (node.isNarrow(node.optionalInput(1)))
     return node.unsupported("casts to fewer than 8 bits");
   if (FloatType type = node.fewBitsOf(node.optionalInput(1)))
-    return node.output(
-        inFewBits(node, node.input(0), type, node.flagAttr("saturate", true)));
+    return node.output(inFewBits(node, node.input(0), type));
   return node.output(node.cast(node.input(0), node.elementOf(node.input(1))));
 }
 

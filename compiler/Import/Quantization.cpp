@@ -71,8 +71,7 @@ Value dequantized(NodeConverter &node, Value value, Value scale,
   return node.emit<graph::DequantizeOp>({value, scale, zeroPoint}, {}, type);
 }
 
-Value inFewBits(NodeConverter &node, Value value, FloatType type,
-                bool saturates) {
+Value inFewBits(NodeConverter &node, Value value, FloatType type) {
   if (isa<Float8E8M0FNUType>(type)) {
     (void)node.unsupported("rounding to float8e8m0 is not supported",
                            "make such scales before the model runs");
@@ -81,7 +80,8 @@ Value inFewBits(NodeConverter &node, Value value, FloatType type,
   Value wide = node.cast(value, node.f32());
   Value rounded = node.emit<graph::RoundFloatOp>(
       {wide},
-      {node.attr("to", TypeAttr::get(type)), node.flag("saturates", saturates)},
+      {node.attr("to", TypeAttr::get(type)),
+       node.flag("saturates", node.flagAttr("saturate", true))},
       graph::tensorOf(node.dimsOf(wide), node.f32()));
   Type stored = node.builder.getBF16Type();
   return node.ofFewBits(node.cast(rounded, stored), type);

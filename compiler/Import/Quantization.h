@@ -32,9 +32,10 @@ mlir::Value dequantized(NodeConverter &node, mlir::Value value,
 mlir::Value quantized(NodeConverter &node, mlir::Value value, mlir::Value scale,
                       mlir::Value zeroPoint);
 
-/// A tensor rounded to floats of 8 or 4 bits: see graph.round_float.
+/// A tensor rounded to floats of 8 or 4 bits, as the node's `saturate` says:
+/// see graph.round_float.
 mlir::Value inFewBits(NodeConverter &node, mlir::Value value,
-                      mlir::FloatType type, bool saturates);
+                      mlir::FloatType type);
 
 /// A float tensor as bytes whose scale follows from its own range, as
 /// DynamicQuantizeLinear has it.

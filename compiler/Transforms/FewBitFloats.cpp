@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/FewBitFloats.h"
+#include "compiler/Transforms/Matching.h"
 #include <cstring>
 
 using namespace mlir;
@@ -9,11 +10,8 @@ using namespace mlir;
 namespace tenon {
 
 bool isInFewBits(Value value) {
-  Operation *op = value.getDefiningOp();
-  while (
-      isa_and_present<graph::CastOp, graph::ReshapeOp, graph::TransposeOp>(op))
-    op = op->getOperand(0).getDefiningOp();
-  return isa_and_present<graph::RoundFloatOp>(op);
+  return isa_and_present<graph::RoundFloatOp>(
+      behind<graph::CastOp, graph::ReshapeOp, graph::TransposeOp>(value));
 }
 
 bool fitsBf16(const Weight &weight) {
@@ -44,10 +42,8 @@ bool multipliesFewBits(Operation *product, const WeightStore *weights) {
   auto fits = [&](Value value) {
     if (isInFewBits(value))
       return true;
-    Operation *op = value.getDefiningOp();
-    while (isa_and_present<graph::ReshapeOp, graph::TransposeOp>(op))
-      op = op->getOperand(0).getDefiningOp();
-    auto stored = dyn_cast_if_present<graph::WeightOp>(op);
+    auto stored = dyn_cast_if_present<graph::WeightOp>(
+        behind<graph::ReshapeOp, graph::TransposeOp>(value));
     const Weight *weight =
         stored && weights ? weights->lookup(stored.getName()) : nullptr;
     return weight && fitsBf16(*weight);

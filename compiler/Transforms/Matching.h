@@ -24,6 +24,15 @@ mlir::Value scalarOf(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value castTo(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value value, mlir::Type element);
 
+/// What makes a value, seen through ops of these kinds, which have one operand;
+/// null for an argument.
+template <typename... Ops> mlir::Operation *behind(mlir::Value value) {
+  mlir::Operation *op = value.getDefiningOp();
+  while (llvm::isa_and_present<Ops...>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
 /// A value as copies of `views` see it, of which the last one comes first: they
 /// keep its element type, whichever they were made for.
 mlir::Value throughViews(mlir::OpBuilder &builder,

@@ -135,23 +135,19 @@ public:
       epsilon = splatOf(sum.getLhs());
       variance = sum.getRhs();
     }
-    if (epsilon && findMoments(variance)) {
-      statistics.epsilon = *epsilon;
-      return root->hasOneUse()
-                 ? replaceQuotient()
-                 : std::optional<StringRef>("the root has several users");
+    if (!epsilon || !findMoments(variance)) {
+      auto mean = meanOverLastAxes(variance);
+      if (!epsilon || !mean)
+        return isOfReduction(variance)
+                   ? "the root is not of a mean over the last axes"
+                   : "";
+      statistics.axis = mean->second;
+      statistics.squared = baseOfSquare(mean->first);
+      if (!statistics.squared)
+        return "the mean is not of squares";
+      findInput();
     }
-    auto mean = meanOverLastAxes(variance);
-    if (!epsilon || !mean)
-      return isOfReduction(variance)
-                 ? "the root is not of a mean over the last axes"
-                 : "";
     statistics.epsilon = *epsilon;
-    statistics.axis = mean->second;
-    statistics.squared = baseOfSquare(mean->first);
-    if (!statistics.squared)
-      return "the mean is not of squares";
-    findInput();
     if (!root->hasOneUse())
       return "the root has several users";
     return replaceQuotient();

@@ -1,6 +1,7 @@
 //===- Simplify.cpp - Folding, identities, dead code ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/SimplifyMovement.h"
 #include "mlir/IR/Dominance.h"
@@ -149,8 +150,7 @@ private:
     for (Value factor : mul->getOperands()) {
       auto cast = factor.getDefiningOp<graph::CastOp>();
       if (cast && graph::getElementType(cast.getInput()).isInteger(1))
-        return {cast.getInput(),
-                factor == mul.getLhs() ? mul.getRhs() : mul.getLhs()};
+        return {cast.getInput(), otherOperand(mul, factor)};
     }
     return {};
   }

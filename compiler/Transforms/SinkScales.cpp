@@ -27,18 +27,13 @@ using graph::Expr;
 /// Whether a value is widened from numbers of floats in few bits: computed so,
 /// or constants of bf16.
 bool holdsFewBits(Value value) {
-  auto behindViews = [](Value seen) {
-    Operation *op = seen.getDefiningOp();
-    while (isa_and_present<graph::ReshapeOp, graph::TransposeOp>(op))
-      op = op->getOperand(0).getDefiningOp();
-    return op;
-  };
-  auto cast = dyn_cast_if_present<graph::CastOp>(behindViews(value));
+  auto cast = dyn_cast_if_present<graph::CastOp>(
+      behind<graph::ReshapeOp, graph::TransposeOp>(value));
   if (!cast || !graph::getElementType(cast.getInput()).isBF16())
     return false;
   return isInFewBits(value) ||
          isa_and_present<graph::ConstantOp, graph::WeightOp>(
-             behindViews(cast.getInput()));
+             behind<graph::ReshapeOp, graph::TransposeOp>(cast.getInput()));
 }
 
 /// An operand that is `numbers * scale` as `views` see it, of which the last
@@ -159,11 +154,8 @@ private:
   }
 
   static bool isKnown(Value factor) {
-    Operation *op = factor.getDefiningOp();
-    while (isa_and_present<graph::CastOp, graph::ReshapeOp, graph::TransposeOp>(
-        op))
-      op = op->getOperand(0).getDefiningOp();
-    return isa_and_present<graph::ConstantOp, graph::WeightOp>(op);
+    return isa_and_present<graph::ConstantOp, graph::WeightOp>(
+        behind<graph::CastOp, graph::ReshapeOp, graph::TransposeOp>(factor));
   }
 
   /// Whether no scale differs along the steps that are added up, and each

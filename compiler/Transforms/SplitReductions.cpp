@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Passes.h"
+#include <algorithm>
 
 using namespace mlir;
 
@@ -55,7 +56,9 @@ private:
       if (isBefore)
         continue;
       std::optional<int64_t> size = dims[axis].asConstant();
-      count = size && *size <= mostNeighbours ? count * *size : mostNeighbours;
+      count = std::min(
+          count * std::min(size.value_or(mostNeighbours), mostNeighbours),
+          mostNeighbours);
     }
     if (stays < 0 || before.empty() || count <= 1 || count >= mostNeighbours ||
         !mayBeJoined(op))

@@ -9,52 +9,59 @@
 using namespace mlir;
 
 namespace tenon::cpu {
-namespace {
-
 using llvm::APFloat;
 
-/// The bits of a number of `element` that is computed in another type.
-Value bitsOf(ImplicitLocOpBuilder &b, Value x, Type element) {
-  Type type = x.getType();
-  auto integer = [&](unsigned width) {
-    return sameShape(type, b.getIntegerType(width));
-  };
-  if (element.isF16()) {
-    Value half = arith::TruncFOp::create(b, sameShape(type, element), x);
-    return arith::BitcastOp::create(b, integer(16), half);
-  }
-  if (element.isBF16()) {
-    Value bits = arith::BitcastOp::create(b, integer(32), x);
-    bits = arith::ShRUIOp::create(b, bits, constantLike(b, integer(32), 16));
-    return arith::TruncIOp::create(b, integer(16), bits);
-  }
-  if (isa<FloatType>(element))
-    return arith::BitcastOp::create(b, integer(element.getIntOrFloatBitWidth()),
-                                    x);
-  return element.isInteger(1)
-             ? arith::ExtUIOp::create(b, integer(8), x).getResult()
-             : x;
+Type memoryType(Type element) {
+  if (element.isInteger(1))
+    return IntegerType::get(element.getContext(), 8);
+  if (element.isBF16())
+    return IntegerType::get(element.getContext(), 16);
+  if (isa<IntegerType>(element))
+    return IntegerType::get(element.getContext(),
+                            element.getIntOrFloatBitWidth());
+  return element;
 }
 
-} // namespace
+Value fromMemory(ImplicitLocOpBuilder &b, Value value, Type element) {
+  Type shape = value.getType();
+  if (element.isInteger(1))
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value,
+                                 constantLike(b, shape, 0));
+  if (element.isF16())
+    return arith::ExtFOp::create(b, sameShape(shape, b.getF32Type()), value);
+  if (element.isBF16()) {
+    Type bits = sameShape(shape, b.getI32Type());
+    Value wide = arith::ExtUIOp::create(b, bits, value);
+    wide = arith::ShLIOp::create(b, wide, constantLike(b, bits, 16));
+    return arith::BitcastOp::create(b, sameShape(shape, b.getF32Type()), wide);
+  }
+  return value;
+}
+
+Value toMemory(ImplicitLocOpBuilder &b, Value value, Type element) {
+  Type shape = value.getType();
+  if (element.isInteger(1))
+    return arith::ExtUIOp::create(b, sameShape(shape, b.getI8Type()), value);
+  if (element.isF16())
+    return arith::TruncFOp::create(b, sameShape(shape, element), value);
+  if (element.isBF16()) {
+    // The value is one that bf16 holds: no rounding is left to do.
+    Type wide = sameShape(shape, b.getI32Type());
+    Value bits = arith::BitcastOp::create(b, wide, value);
+    bits = arith::ShRUIOp::create(b, bits, constantLike(b, wide, 16));
+    return arith::TruncIOp::create(b, sameShape(shape, b.getI16Type()), bits);
+  }
+  return value;
+}
 
 Value emitBitcast(ImplicitLocOpBuilder &b, graph::BitcastOp op, Value x) {
-  Value bits = bitsOf(b, x, graph::getElementType(op.getInput()));
-  Type element = graph::getElementType(op.getResult());
-  if (!isa<FloatType>(element))
-    return bits;
-  Type result = sameShape(bits.getType(), computeType(element));
-  if (element.isF16()) {
-    Type type = sameShape(bits.getType(), element);
-    Value half = arith::BitcastOp::create(b, type, bits);
-    return arith::ExtFOp::create(b, result, half);
-  }
-  if (element.isBF16()) {
-    Type wide = sameShape(bits.getType(), b.getI32Type());
-    bits = arith::ExtUIOp::create(b, wide, bits);
-    bits = arith::ShLIOp::create(b, bits, constantLike(b, wide, 16));
-  }
-  return arith::BitcastOp::create(b, result, bits);
+  Type from = graph::getElementType(op.getInput());
+  Type to = graph::getElementType(op.getResult());
+  Value bits = toMemory(b, x, from);
+  Type type = sameShape(bits.getType(), memoryType(to));
+  if (bits.getType() != type)
+    bits = arith::BitcastOp::create(b, type, bits);
+  return fromMemory(b, bits, to);
 }
 
 /// Numbers of the type that lie around x are a power of two apart. Added to 1.5

@@ -8,6 +8,15 @@
 
 namespace tenon::cpu {
 
+/// The type that elements of a tensor have in memory, and conversions between
+/// it and the one that they are computed in.
+mlir::Type memoryType(mlir::Type element);
+mlir::Value fromMemory(ImplicitLocOpBuilder &b, mlir::Value value,
+                       mlir::Type element);
+/// Of values that the element type holds: nothing is left to round.
+mlir::Value toMemory(ImplicitLocOpBuilder &b, mlir::Value value,
+                     mlir::Type element);
+
 /// Formulas (see Formulas.h) of an element x.
 mlir::Value emitBitcast(ImplicitLocOpBuilder &b, graph::BitcastOp op,
                         mlir::Value x);

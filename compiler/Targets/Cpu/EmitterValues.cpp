@@ -1,6 +1,7 @@
 //===- EmitterValues.cpp - Numbers, memory and elements of tensors --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Targets/Cpu/BitFormulas.h"
 #include "compiler/Targets/Cpu/Emitter.h"
 #include "dialects/Kernel/Geometry.h"
 #include "dialects/Kernel/Packing.h"
@@ -273,16 +274,7 @@ Value Emitter::evaluate(Expr expr) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-Type Emitter::memoryType(Type element) {
-  if (element.isInteger(1))
-    return IntegerType::get(element.getContext(), 8);
-  if (element.isBF16())
-    return IntegerType::get(element.getContext(), 16);
-  if (isa<IntegerType>(element))
-    return IntegerType::get(element.getContext(),
-                            element.getIntOrFloatBitWidth());
-  return element;
-}
+Type Emitter::memoryType(Type element) { return cpu::memoryType(element); }
 
 Value Emitter::address(Value base, Type memory, Value offset) {
   return LLVM::GEPOp::create(b, base.getType(), memory, base,
@@ -299,35 +291,11 @@ void Emitter::storeRaw(Value value, Value base, Value offset) {
 }
 
 Value Emitter::fromMemory(Value value, Type element) {
-  Type shape = value.getType();
-  if (element.isInteger(1))
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value,
-                                 constantLike(b, shape, 0));
-  if (element.isF16())
-    return arith::ExtFOp::create(b, sameShape(shape, b.getF32Type()), value);
-  if (element.isBF16()) {
-    Type bits = sameShape(shape, b.getI32Type());
-    Value wide = arith::ExtUIOp::create(b, bits, value);
-    wide = arith::ShLIOp::create(b, wide, constantLike(b, bits, 16));
-    return arith::BitcastOp::create(b, sameShape(shape, b.getF32Type()), wide);
-  }
-  return value;
+  return cpu::fromMemory(b, value, element);
 }
 
 Value Emitter::toMemory(Value value, Type element) {
-  Type shape = value.getType();
-  if (element.isInteger(1))
-    return arith::ExtUIOp::create(b, sameShape(shape, b.getI8Type()), value);
-  if (element.isF16())
-    return arith::TruncFOp::create(b, sameShape(shape, element), value);
-  if (element.isBF16()) {
-    // The value is one that bf16 holds: no rounding is left to do.
-    Type wide = sameShape(shape, b.getI32Type());
-    Value bits = arith::BitcastOp::create(b, wide, value);
-    bits = arith::ShRUIOp::create(b, bits, constantLike(b, wide, 16));
-    return arith::TruncIOp::create(b, sameShape(shape, b.getI16Type()), bits);
-  }
-  return value;
+  return cpu::toMemory(b, value, element);
 }
 
 Value Emitter::load(Value base, Type element, Value offset) {
