@@ -92,30 +92,95 @@ Activations readActivations(NodeConverter &node, const Cell &cell,
   return result;
 }
 
+/// Without weights, `input` is multiplied by them already.
 struct Operands {
   Value input, weights, recurrence, bias, lengths, initialH, initialC,
       peepholes;
   Expr steps, batch, hidden, directions;
 };
 
-/// Weights [D, K, G*H] of a quantized cell as those of a float one, [D, G*H,
-/// K]: `at` is the input that has their scales, with zero points behind it, of
-/// each direction or of each of its columns.
-Value dequantizedWeights(NodeConverter &node, unsigned weights, unsigned at) {
-  Value value = node.input(weights), scale = node.input(at),
-        zero = node.optionalInput(at + 1);
-  if (node.failed() || failed(node.expectRank(value, 3, "a weight")))
-    return {};
-  for (Value *side : {&scale, &zero}) {
-    if (!*side)
-      continue;
-    Emitter::Exprs dims = node.dimsOf(*side);
-    if (dims.size() == 2)
-      *side = node.reshape(*side, {dims[0], node.size(1), dims[1]});
-    else
-      *side = alongAxis(node, *side, 0, 3);
+/// A weight [D, K, G*H] of a quantized cell, with a scale and a zero point of
+/// each direction, or of each of its columns.
+struct QuantizedCellWeight {
+  Value numbers, scale, zero; // zero: null for 0.
+
+  /// `at` is the input that has the scales, with zero points behind it.
+  static QuantizedCellWeight read(NodeConverter &node, unsigned weights,
+                                  unsigned at) {
+    QuantizedCellWeight weight{node.input(weights), node.input(at),
+                               node.optionalInput(at + 1)};
+    if (!node.failed())
+      (void)node.expectRank(weight.numbers, 3, "a weight");
+    return weight;
   }
-  return node.transpose(dequantized(node, value, scale, zero), {0, 2, 1});
+
+  /// As a float cell has it, [D, G*H, K].
+  Value floats(NodeConverter &node) const {
+    if (node.failed())
+      return {};
+    Emitter::Exprs dims = node.dimsOf(numbers);
+    auto alongUnits = [&](Value side) -> Value {
+      if (!side)
+        return {};
+      Emitter::Exprs own = node.dimsOf(side);
+      return own.size() == 2
+                 ? node.reshape(side, {own[0], own[1], node.size(1)})
+                 : alongAxis(node, side, 0, 3);
+    };
+    return dequantized(node, node.transpose(numbers, {0, 2, 1}),
+                       alongUnits(scale), alongUnits(zero));
+  }
+
+  /// As a matrix [K, D*G*H] whose columns have scales and zero points.
+  QuantizedCellWeight matrix(NodeConverter &node) const {
+    if (node.failed())
+      return {};
+    Emitter::Exprs dims = node.dimsOf(numbers);
+    Expr directions = dims[0], units = dims[2];
+    auto perColumn = [&](Value side) -> Value {
+      if (!side)
+        return {};
+      Emitter::Exprs own = node.dimsOf(side);
+      if (own.size() == 1 && own[0].isConstant(1))
+        return alongAxis(node, side, 0, 1);
+      if (own.size() == 1)
+        side = node.unsqueeze(side, 1);
+      return node.reshape(node.broadcast(side, {directions, units}),
+                          {directions * units});
+    };
+    Value columns = node.reshape(node.transpose(numbers, {1, 0, 2}),
+                                 {dims[1], directions * units});
+    return {columns, perColumn(scale), perColumn(zero)};
+  }
+};
+
+/// What a quantized cell makes of its input and its bias, for all steps, [S, B,
+/// D*G*H]: the input is quantized by its own range.
+Value quantizedProjection(NodeConverter &node, Value input, Value bias,
+                          const QuantizedCellWeight &weight) {
+  QuantizedCellWeight matrix = weight.matrix(node);
+  if (node.failed())
+    return {};
+  Emitter::Exprs dims = node.dimsOf(input);
+  DynamicQuantization rows = dynamicallyQuantized(
+      node, node.reshape(input, {dims[0] * dims[1], dims[2]}));
+  Value sums = node.matmul(centered(node, rows.value, rows.zeroPoint),
+                           centered(node, matrix.numbers, matrix.zero));
+  Value all =
+      node.mul(node.cast(sums, node.f32()), node.mul(rows.scale, matrix.scale));
+  if (node.failed())
+    return {};
+  Expr columns = node.dimsOf(all)[1];
+  if (bias) { // One of the input, and one of the state.
+    Expr directions = node.dimsOf(bias)[0];
+    Expr units = node.dimsOf(weight.numbers)[2];
+    auto half = [&](Expr from) {
+      return node.reshape(node.slice(bias, 1, from, units),
+                          {directions * units});
+    };
+    all = node.add(all, node.add(half(node.size(0)), half(units)));
+  }
+  return node.reshape(all, {dims[0], dims[1], columns});
 }
 
 /// Reads the inputs in the layout [S, B, ..] and holds their dims against each
@@ -126,10 +191,15 @@ Operands readOperands(NodeConverter &node, const Cell &cell, bool batchFirst,
   bool isQuantized = node.op() == "DynamicQuantizeLSTM";
   Operands ops;
   ops.input = node.input(0);
-  ops.weights =
-      isQuantized ? dequantizedWeights(node, 1, scaleOfWeights) : node.input(1);
-  ops.recurrence = isQuantized ? dequantizedWeights(node, 2, scaleOfRecurrence)
-                               : node.input(2);
+  QuantizedCellWeight weights;
+  if (isQuantized) {
+    weights = QuantizedCellWeight::read(node, 1, scaleOfWeights);
+    ops.recurrence =
+        QuantizedCellWeight::read(node, 2, scaleOfRecurrence).floats(node);
+  } else {
+    ops.weights = node.input(1);
+    ops.recurrence = node.input(2);
+  }
   ops.bias = node.optionalInput(3);
   ops.lengths = node.optionalInput(4);
   ops.initialH = node.optionalInput(5);
@@ -160,12 +230,17 @@ Operands readOperands(NodeConverter &node, const Cell &cell, bool batchFirst,
                  "hidden_size must be that of R");
   Expr d = ops.directions, h = ops.hidden, gates = h * cell.gates;
   node.expectDims(ops.weights, {d, gates, input[2]}, "W");
+  node.expectDims(weights.numbers, {d, input[2], gates}, "W");
   node.expectDims(ops.recurrence, {d, gates, h}, "R");
   node.expectDims(ops.bias, {d, gates * 2}, "B");
   node.expectDims(ops.lengths, {ops.batch}, "sequence_lens");
   node.expectDims(ops.initialH, {d, ops.batch, h}, "initial_h");
   node.expectDims(ops.initialC, {d, ops.batch, h}, "initial_c");
   node.expectDims(ops.peepholes, {d, h * 3}, "P");
+  if (isQuantized && !node.failed()) {
+    ops.input = quantizedProjection(node, ops.input, ops.bias, weights);
+    ops.bias = {};
+  }
   return ops;
 }
 
@@ -183,10 +258,11 @@ SmallVector<Value> emitRecurrent(NodeConverter &node, const Cell &cell,
     (void)node.invalid("a size is negative or overflows");
     return {};
   }
-  SmallVector<Value> operands = {ops.input, ops.weights, ops.recurrence};
-  SmallVector<int32_t> segments = {1, 1, 1};
+  SmallVector<Value> operands;
+  SmallVector<int32_t> segments;
   for (Value optional :
-       {ops.bias, ops.lengths, ops.initialH, ops.initialC, ops.peepholes}) {
+       {ops.input, ops.weights, ops.recurrence, ops.bias, ops.lengths,
+        ops.initialH, ops.initialC, ops.peepholes}) {
     segments.push_back(optional ? 1 : 0);
     if (optional)
       operands.push_back(optional);

@@ -6,6 +6,7 @@
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/QuantizedRhs.h"
+#include "dialects/Kernel/RecurrentView.h"
 
 using namespace mlir;
 
@@ -41,8 +42,9 @@ Type factorsOf(Operation *root) {
     return narrowest({op.getQuery(), op.getKey(), op.getValue()});
   if (auto op = dyn_cast<graph::ConvOp>(root))
     return narrowest({op.getInput(), op.getFilter()});
-  if (isa<graph::ConvTransposeOp, graph::LinearAttentionOp, graph::RecurrentOp>(
-          root))
+  if (auto op = dyn_cast<graph::RecurrentOp>(root))
+    return graph::getElementType(kernel::storedRecurrenceOf(op));
+  if (isa<graph::ConvTransposeOp, graph::LinearAttentionOp>(root))
     return graph::getElementType(root->getOperand(0));
   return Type();
 }

@@ -67,6 +67,9 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
   if (layout == kernel::cellsLayout && weight.elementType.isF32() &&
       kernel::RecurrentView::of(weight.shape))
     return uint64_t(ownBytes);
+  if (layout == kernel::cellQuadsLayout && weight.elementType.isInteger(8))
+    if (auto view = kernel::RecurrentView::of(weight.shape))
+      return uint64_t(view->directions * view->quadsBytes());
   if (layout == kernel::quadsLayout && weight.shape.size() == 2 &&
       weight.elementType.isInteger(8))
     return uint64_t(kernel::quadsBytes(weight.shape[0], weight.shape[1]));
@@ -257,6 +260,29 @@ void packCells(const PlacedWeight &placed, ByteSink sink) {
   }
 }
 
+/// The same of bytes, four steps together, and their sums.
+void packCellQuads(const PlacedWeight &placed, ByteSink sink) {
+  auto view = *kernel::RecurrentView::of(placed.weight->shape);
+  int64_t all = view.units() * view.hidden;
+  char shift = placed.weight->elementType.isUnsignedInteger() ? char(-128) : 0;
+  std::vector<char> quads(all);
+  std::vector<int32_t> sums(view.units());
+  const char *from = placed.weight->bytes().data();
+  for (int64_t d = 0; d < view.directions; ++d) {
+    for (int64_t unit = 0; unit < view.units(); ++unit) {
+      int32_t sum = 0;
+      for (int64_t step = 0; step < view.hidden; ++step) {
+        auto number = static_cast<signed char>(*from++ ^ shift);
+        quads[view.quadPlaceOf(unit, step)] = number;
+        sum += number;
+      }
+      sums[view.sumPlaceOf(unit)] = sum;
+    }
+    sink(quads);
+    sink(bytesOf(sums.data(), sums.size()));
+  }
+}
+
 /// A filter of 3x3 taps, each map and channel of it transformed in f64.
 void transformFilter(const PlacedWeight &placed,
                      const kernel::WinogradLayout &layout, ByteSink sink) {
@@ -373,6 +399,8 @@ void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
     packQuadFilter(placed, *quads, sink);
   else if (placed.layout == kernel::cellsLayout)
     packCells(placed, sink);
+  else if (placed.layout == kernel::cellQuadsLayout)
+    packCellQuads(placed, sink);
   else if (auto filter = kernel::FilterLayout::parse(placed.layout))
     packFilter(placed, *filter, sink);
   else if (auto winograd = kernel::WinogradLayout::parse(placed.layout))

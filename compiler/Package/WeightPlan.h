@@ -29,6 +29,8 @@
 //               dialects/Kernel/WinogradView.h)
 //   "cells16"   the f32 recurrence [D, G*H, H] of a cell by tiles of hidden
 //               units (see dialects/Kernel/RecurrentView.h)
+//   "cells16_quads" one of ui8 or i8 by such tiles, in quads of steps, with
+//               sums (see there)
 //   "lines48", "nibbles48" and both with "_halves": see NarrowPanels.h
 //   "bytes32", "nibbles32", "quads32", "sides32" and all with "_halves": see
 //               dialects/Kernel/FragmentLayout.h

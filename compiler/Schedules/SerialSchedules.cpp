@@ -151,9 +151,13 @@ std::optional<std::string> refusalRecurrentTiles(const KernelView &view) {
   std::string why;
   if (!kernel::recurrentViewOf(op, why))
     return why;
-  if (!llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>))
+  Value stored = kernel::storedRecurrenceOf(op);
+  if (!llvm::all_of(op->getOperands(), [&](Value operand) {
+        return isa<BlockArgument>(operand == op.getRecurrence() ? stored
+                                                                : operand);
+      }))
     return "an operand of the cell is computed in the kernel";
-  auto recurrence = cast<BlockArgument>(op.getRecurrence());
+  auto recurrence = cast<BlockArgument>(stored);
   if (!view.isWeight[recurrence.getArgNumber()] || !recurrence.hasOneUse())
     return "the recurrence is no weight of its own";
   if (!geometryRecurrentTiles(view))
@@ -180,9 +184,10 @@ kernel::Geometry geometryRecurrentTiles(const KernelView &view) {
 
 SmallVector<std::string> layoutsRecurrentTiles(const KernelView &view) {
   SmallVector<std::string> layouts = rowMajor(view);
-  Value recurrence = rootOf<graph::RecurrentOp>(view).getRecurrence();
-  layouts[cast<BlockArgument>(recurrence).getArgNumber()] =
-      kernel::cellsLayout.str();
+  auto op = rootOf<graph::RecurrentOp>(view);
+  layouts[cast<BlockArgument>(kernel::storedRecurrenceOf(op)).getArgNumber()] =
+      (kernel::cellBytesOf(op) ? kernel::cellQuadsLayout : kernel::cellsLayout)
+          .str();
   return layouts;
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/StoredTensors.h"
 #include "dialects/Kernel/QuantizedRhs.h"
+#include "dialects/Kernel/RecurrentView.h"
 #include <cstring>
 
 using namespace mlir;
@@ -116,17 +117,19 @@ bool computesFilters(Operation *op) {
 }
 
 /// Whether all that a value is for, seen through views and in wider types, are
-/// kernels that have no weights of fewer bits: of recurrent cells, and of
-/// convolutions by groups.
+/// kernels that have no weights of fewer bits: of convolutions by groups, and
+/// of recurrent cells, but for those that read bytes.
 bool isForWideWeights(Value value) {
   return !value.use_empty() &&
-         llvm::all_of(value.getUsers(), [](Operation *user) {
+         llvm::all_of(value.getUsers(), [&](Operation *user) {
            if (kernel::isViewOp(user) || isa<graph::CastOp, graph::SubOp>(user))
              return isForWideWeights(user->getResult(0));
-           auto conv = dyn_cast<graph::ConvOp>(user);
-           return conv ? conv.getGroup() != 1 &&
-                             graph::getElementType(conv.getResult()).isF32()
-                       : isa<graph::RecurrentOp>(user);
+           if (auto conv = dyn_cast<graph::ConvOp>(user))
+             return conv.getGroup() != 1 &&
+                    graph::getElementType(conv.getResult()).isF32();
+           auto cell = dyn_cast<graph::RecurrentOp>(user);
+           return cell &&
+                  !(cell.getRecurrence() == value && kernel::cellBytesOf(cell));
          });
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/OperandViews.h"
+#include "compiler/Transforms/AxisOrder.h"
 #include "compiler/Transforms/Matching.h"
 #include "dialects/Kernel/AttentionView.h"
 #include "dialects/Kernel/ByteProduct.h"
@@ -12,6 +13,7 @@
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/QuantizedRhs.h"
+#include "dialects/Kernel/RecurrentView.h"
 #include "dialects/Kernel/StridedView.h"
 
 using namespace mlir;
@@ -56,6 +58,8 @@ public:
         copyScales(attention);
       if (matmul && readsQuantized(matmul))
         takeQuantized(matmul);
+      if (auto cell = dyn_cast<graph::RecurrentOp>(&op))
+        copyDequantize(cell);
     }
     for (Operation &op : llvm::make_early_inc_range(block))
       if (copiesThroughViews(&op) && !views.contains(&op) &&
@@ -247,6 +251,14 @@ private:
     for (Operation *link : chain)
       if (link->use_empty())
         link->erase();
+  }
+
+  /// Gives a cell what makes its recurrence of bytes, for its kernel to read
+  /// those.
+  void copyDequantize(graph::RecurrentOp op) {
+    graph::DequantizeOp bytes = kernel::cellBytesOf(op);
+    if (bytes && bytes->getBlock() == &block && isStored(bytes.getInput()))
+      copyChain(op.getRecurrenceMutable(), {bytes}, bytes.getInput());
   }
 
   /// Whether kernels multiply the 8-bit numbers that a product of i32 is of.

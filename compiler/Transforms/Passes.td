@@ -53,8 +53,8 @@ def FoldConstantsPass : Pass<"fold-constants", "::mlir::func::FuncOp"> {
     Runs the reference evaluator on ops all of whose operands are constants or
     weights. A result takes no more bytes than its operands (or is tiny), so
     that the artifact never outgrows the weights, but for quantized ones whose
-    kernels have no use for few bits: of recurrent cells and of convolutions by
-    groups. Transposes, reshapes and concatenations of weights move bytes
+    kernels have no use for few bits: of convolutions by groups, and of
+    recurrent cells but for those that read bytes. Transposes, reshapes and concatenations of weights move bytes
     instead and have no such bound.
 
     ```mlir

@@ -15,6 +15,33 @@ std::optional<RecurrentView> RecurrentView::of(ArrayRef<int64_t> recurrence) {
                        recurrence[2]};
 }
 
+graph::DequantizeOp cellBytesOf(graph::RecurrentOp op) {
+  auto bytes = op.getRecurrence().getDefiningOp<graph::DequantizeOp>();
+  auto type = bytes ? cast<RankedTensorType>(bytes.getInput().getType())
+                    : RankedTensorType();
+  if (!type || !type.getElementType().isInteger(8) || !type.hasStaticShape() ||
+      !graph::getElementType(bytes.getResult()).isF32() ||
+      !graph::getElementType(bytes.getScale()).isF32())
+    return {};
+  std::optional<RecurrentView> view = RecurrentView::of(type.getShape());
+  if (!view || view->hidden > RecurrentView::mostOfBytes)
+    return {};
+  // One for all, for each direction, or for each of its units.
+  auto isAlongUnits = [&](Value value) {
+    auto own = cast<RankedTensorType>(value.getType());
+    return own.hasStaticShape() &&
+           (own.getRank() == 0 || own.getShape().back() == 1);
+  };
+  bool suits =
+      isAlongUnits(bytes.getScale()) && isAlongUnits(bytes.getZeroPoint());
+  return suits ? bytes : graph::DequantizeOp();
+}
+
+Value storedRecurrenceOf(graph::RecurrentOp op) {
+  graph::DequantizeOp bytes = cellBytesOf(op);
+  return bytes ? bytes.getInput() : op.getRecurrence();
+}
+
 std::optional<RecurrentView> recurrentViewOf(graph::RecurrentOp op,
                                              std::string &why) {
   auto type = cast<RankedTensorType>(op.getRecurrence().getType());
@@ -26,8 +53,10 @@ std::optional<RecurrentView> recurrentViewOf(graph::RecurrentOp op,
     why = "its input is not multiplied by its weights yet";
   else if (!view)
     why = "its hidden units are no multiple of " + std::to_string(cellUnits);
-  else
+  else {
+    view->hasBytes = bool(cellBytesOf(op));
     return view;
+  }
   return std::nullopt;
 }
 

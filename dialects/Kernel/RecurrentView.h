@@ -8,8 +8,18 @@
 //
 //   [D][H / cellUnits][H][G][cellUnits]
 //
-// which is the layout named "cells16". Where threads compute few sequences
-// together, each sequence has as many rows as threads may take part.
+// which is the layout named "cells16". Of an R that is quantized, whose op is
+// dequantize(numbers, scale, zero) with scales and zero points that do not
+// differ along H, the numbers are read as they are, four steps together:
+//
+//   [D][H / cellUnits][H / 4][G][cellUnits][4]
+//
+// and behind those of a direction their sums along H, [H / cellUnits][G]
+// [cellUnits] of i32: the layout "cells16_quads". They are i8, those of a ui8
+// less 128.
+//
+// Where threads compute few sequences together, each sequence has as many rows
+// as threads may take part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,16 +27,18 @@
 #define TENON_DIALECTS_KERNEL_RECURRENTVIEW_H
 
 #include "dialects/Graph/Graph.h"
-#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 namespace tenon::kernel {
 
 inline constexpr int64_t cellUnits = 16;
+inline constexpr int64_t cellQuad = 4;
 inline constexpr llvm::StringLiteral cellsLayout = "cells16";
+inline constexpr llvm::StringLiteral cellQuadsLayout = "cells16_quads";
 
 struct RecurrentView {
   int64_t directions, gates, hidden;
+  bool hasBytes = false; // R is quantized.
 
   int64_t units() const { return gates * hidden; }
   /// Where an element of R lies in its layout: of a direction, a unit of all
@@ -36,16 +48,31 @@ struct RecurrentView {
     int64_t tile = direction * (hidden / cellUnits) + of / cellUnits;
     return ((tile * hidden + step) * gates + gate) * cellUnits + of % cellUnits;
   }
+  /// Bytes of a direction in "cells16_quads", the place of such a number in
+  /// it, and that of its unit's sum among those.
+  int64_t quadsBytes() const { return units() * (hidden + 4); }
+  int64_t quadPlaceOf(int64_t unit, int64_t step) const {
+    int64_t tile = unit % hidden / cellUnits, quads = hidden / cellQuad;
+    int64_t line = (tile * quads + step / cellQuad) * gates + unit / hidden;
+    return (line * cellUnits + unit % cellUnits) * cellQuad + step % cellQuad;
+  }
+  int64_t sumPlaceOf(int64_t unit) const {
+    int64_t tile = unit % hidden / cellUnits;
+    return (tile * gates + unit / hidden) * cellUnits + unit % cellUnits;
+  }
   /// Floats of what a sequence carries, in turn: two sums of each unit, and
   /// three numbers of each hidden one (h, c, and h behind a reset gate).
   int64_t sumsCount() const { return 2 * units(); }
   int64_t stateBytes() const { return 4 * (sumsCount() + 3 * hidden); }
 
-  int64_t recurrenceBytes() const { return 4 * units() * hidden; }
+  int64_t recurrenceBytes() const {
+    return (hasBytes ? 1 : 4) * units() * hidden;
+  }
   /// Threads that may compute a sequence together. To meet twice in each step
   /// pays only where each has many weights to read.
   int64_t parts() const {
-    return std::clamp<int64_t>(recurrenceBytes() / partBytes, 1, maxParts);
+    int64_t least = hasBytes ? partBytes / 2 : partBytes;
+    return std::clamp<int64_t>(recurrenceBytes() / least, 1, maxParts);
   }
   /// The most sequences that they compute so, one after another; of more, each
   /// is one thread's. Sequences of their own need no meeting, but of a large R
@@ -53,28 +80,40 @@ struct RecurrentView {
   int64_t mostTogether() const {
     return recurrenceBytes() > cacheBytes ? 8 : 1;
   }
-  /// Vectors of units that are taken together, and how often that is.
-  int64_t tileVectors() const {
-    return llvm::divideCeil(hidden / cellUnits, maxTiles);
-  }
-  int64_t tiles() const {
-    return llvm::divideCeil(hidden, tileVectors() * cellUnits);
-  }
+  /// Vectors of units, and the tiles of them that are taken at once: two for
+  /// each thread that may take part. To take one ends what a core reads ahead.
+  int64_t vectors() const { return hidden / cellUnits; }
+  int64_t tiles() const { return std::min(2 * parts(), vectors()); }
+  /// Where the number that says who has a tile lies among as many as there may
+  /// be: neighbours in a line of the cache are mostly one thread's.
+  int64_t claimStride() const { return maxTiles / tiles(); }
 
-  /// A thread's scratch memory: a sequence's state, and what it knows.
-  int64_t scratchBytes() const {
+  /// A thread's scratch memory: a sequence's state, what it knows, and the
+  /// state as the factors of bytes.
+  int64_t scratchBytes() const { return factorsAt() + factorBytes(); }
+  int64_t factorsAt() const {
     return stateBytes() + (parts() > 1 ? factBytes : 0);
   }
+  int64_t factorBytes() const { return hasBytes ? 2 * hidden : 0; }
   /// What threads share: the round that each tile was last taken for, how many
   /// have been computed, and behind these numbers a sequence's state.
   static constexpr int64_t doneAt = 256, stateAt = 512; // TENON_SHARED_ZEROS
   static constexpr int64_t maxTiles = doneAt / 8, maxParts = 8;
   static constexpr int64_t partBytes = 512 << 10, cacheBytes = 1536 << 10;
   static constexpr int64_t factBytes = 32;
+  /// Hidden units up to which sums of bytes times bytes are an i32.
+  static constexpr int64_t mostOfBytes = 1 << 16;
 
   /// Of a weight of that shape; nullopt where it has no whole tiles.
   static std::optional<RecurrentView> of(llvm::ArrayRef<int64_t> recurrence);
 };
+
+/// What makes the recurrence of bytes that can be read as they are; null for
+/// others.
+graph::DequantizeOp cellBytesOf(graph::RecurrentOp op);
+
+/// What memory has of a recurrence: itself, or such bytes.
+mlir::Value storedRecurrenceOf(graph::RecurrentOp op);
 
 /// nullopt with a reason for cells that it does not suit.
 std::optional<RecurrentView> recurrentViewOf(graph::RecurrentOp op,

@@ -16,6 +16,9 @@ namespace {
 /// Looks at the others before a thread leaves: some hundred microseconds, far
 /// more than a tile takes.
 constexpr int64_t patience = 4096;
+/// Before it takes tiles that another one is about to: about a microsecond. To
+/// look whether they are free costs the other one its cache line.
+constexpr int64_t politeness = 64;
 
 } // namespace
 
@@ -47,7 +50,8 @@ void RecurrentTeam::join(Value part) {
           e.div(e.mul(part, e.number(view.tiles())), e.number(view.parts())));
 }
 
-void RecurrentTeam::round(Value isBack, function_ref<void(Value unit)> body) {
+void RecurrentTeam::round(Value isBack, function_ref<void()> prepare,
+                          function_ref<void(Value unit)> body) {
   Value round = fact(Round);
   setFact(Round, e.add(round, e.number(1)));
   Value goal = e.mul(e.add(round, e.number(1)), e.number(view.tiles()));
@@ -55,51 +59,75 @@ void RecurrentTeam::round(Value isBack, function_ref<void(Value unit)> body) {
   Value isOpen =
       e.both(e.equal(fact(HasLeft), e.number(0)), e.less(doneNow(), goal));
   e.ifThen(isOpen, [&] {
-    Value count = takeTiles(round, isBack, body);
-    e.ifThen(isShared, [&] { finish(count, goal); });
+    prepare();
+    takeTiles(round, goal, isBack, body);
+    e.ifThen(isShared, [&] { await(goal, patience); });
+    // Who is missed has tiles and is not waiting, so somebody goes on: at the
+    // latest the one whose tiles are the last of the round.
+    e.ifThen(e.both(isShared, e.less(doneNow(), goal)),
+             [&] { setFact(HasLeft, e.number(1)); });
   });
 }
 
-/// Computes what tiles can be had, and says how many those were.
-Value RecurrentTeam::takeTiles(Value round, Value isBack,
-                               function_ref<void(Value unit)> body) {
-  Value tiles = e.number(view.tiles()), home = fact(Home), reach = fact(Reach);
-  Value last = e.sub(reach, e.number(1));
-  int64_t length = view.tileVectors() * kernel::cellUnits;
-  auto placeOf = [&](Value i) {
-    if (!isBack)
-      return i;
-    return e.select(e.both(isBack, e.less(i, reach)), e.sub(last, i), i);
+/// Computes what tiles can be had: first those from this thread's home on, up
+/// to what is another's; then, where those are long in coming, what is left,
+/// from the end that another comes to last.
+void RecurrentTeam::takeTiles(Value round, Value goal, Value isBack,
+                              function_ref<void(Value unit)> body) {
+  Value zero = e.number(0), one = e.number(1), tiles = e.number(view.tiles());
+  Value home = fact(Home), reach = fact(Reach);
+  Value isReversed = isBack ? e.both(isBack, e.less(zero, reach)) : Value();
+  auto ifReversed = [&](Value then, Value otherwise) {
+    return isReversed ? e.select(isReversed, then, otherwise) : otherwise;
   };
-  SmallVector<Value> result =
-      e.loop(e.number(0), tiles, {e.number(0), e.number(0)},
-             [&](Value i, ValueRange carried) {
-               Value tile = e.add(home, placeOf(i));
-               tile = e.select(e.less(tile, tiles), tile, e.sub(tile, tiles));
-               Value isMine = claim(tile, round);
-               e.ifThen(isMine, [&] {
-                 Value from = e.mul(tile, e.number(length));
-                 Value to = e.add(from, e.number(length));
-                 e.loop(from, e.min(to, e.number(view.hidden)), body,
-                        kernel::cellUnits);
-               });
-               Value next = e.add(i, e.number(1));
-               Value isNext = e.both(isMine, e.equal(carried[1], i));
-               Value one = e.select(isMine, e.number(1), e.number(0));
-               return SmallVector<Value>{e.add(carried[0], one),
-                                         e.select(isNext, next, carried[1])};
-             });
-  if (isBack)
-    setFact(Reach, e.select(isBack, reach, result[1]));
-  return result[0];
+  auto firstUnit = [&](Value tile) {
+    Value vector = e.div(e.mul(tile, e.number(view.vectors())), tiles);
+    return e.mul(vector, e.number(kernel::cellUnits));
+  };
+  e.loop(zero, e.number(2), [&](Value phase) {
+    Value isSecond = e.equal(phase, one);
+    Value mine = ifReversed(e.select(isShared, reach, tiles), tiles);
+    Value others =
+        e.select(e.both(isShared, e.less(doneNow(), goal)), tiles, zero);
+    Value count = e.loop(
+        zero, e.select(isSecond, others, mine), {zero, one},
+        [&](Value i, ValueRange carried) {
+          Value first = ifReversed(
+              e.select(e.less(i, reach), e.sub(e.sub(reach, one), i), i), i);
+          Value second =
+              ifReversed(e.add(reach, i), e.sub(e.sub(tiles, one), i));
+          Value tile =
+              e.rem(e.add(home, e.select(isSecond, second, first)), tiles);
+          Value isMine = claim(tile, round, e.equal(carried[1], one));
+          e.ifThen(isMine, [&] {
+            e.loop(firstUnit(tile), firstUnit(e.add(tile, one)), body,
+                   kernel::cellUnits);
+          });
+          Value got = e.select(isMine, one, zero);
+          Value goesOn = ifReversed(one, e.select(isSecond, one, got));
+          return SmallVector<Value>{e.add(carried[0], got), goesOn};
+        })[0];
+    e.ifThen(e.both(isShared, e.less(zero, count)), [&] {
+      LLVM::AtomicRMWOp::create(e.b, LLVM::AtomicBinOp::add, done, count,
+                                LLVM::AtomicOrdering::acq_rel);
+    });
+    Value isFirst = e.equal(phase, zero);
+    if (isBack)
+      e.ifThen(isFirst,
+               [&] { setFact(Reach, e.select(isBack, reach, count)); });
+    e.ifThen(e.both(isShared, isFirst), [&] { await(goal, politeness); });
+  });
 }
 
-/// Whether a tile of the current round is this thread's to compute.
-Value RecurrentTeam::claim(Value tile, Value round) {
+/// Whether a tile of the current round, which may be, is this thread's to
+/// compute.
+Value RecurrentTeam::claim(Value tile, Value round, Value mayBe) {
   auto truth = [&](bool value) -> Value {
     return arith::ConstantIntOp::create(e.b, value, 1);
   };
-  Value place = e.address(claims, e.b.getI64Type(), tile);
+  auto no = [&] { return truth(false); };
+  Value place = e.address(claims, e.b.getI64Type(),
+                          e.mul(tile, e.number(view.claimStride())));
   auto take = [&]() -> Value {
     Value next = e.add(round, e.number(1));
     auto relaxed = LLVM::AtomicOrdering::monotonic;
@@ -113,9 +141,12 @@ Value RecurrentTeam::claim(Value tile, Value round) {
         e.b, e.b.getI64Type(), place, /*alignment=*/8, /*isVolatile=*/false,
         /*isNonTemporal=*/false, /*isInvariant=*/false,
         /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic);
-    return e.branch(e.equal(now, round), take, [&] { return truth(false); });
+    return e.branch(e.equal(now, round), take, no);
   };
-  return e.branch(isShared, look, [&] { return truth(true); });
+  auto ask = [&]() -> Value {
+    return e.branch(isShared, look, [&] { return truth(true); });
+  };
+  return e.branch(mayBe, ask, no);
 }
 
 /// Tiles that all threads have computed so far, and can be read.
@@ -126,30 +157,19 @@ Value RecurrentTeam::doneNow() {
       /*isInvariantGroup=*/false, LLVM::AtomicOrdering::acquire);
 }
 
-void RecurrentTeam::finish(Value count, Value goal) {
-  e.ifThen(e.less(e.number(0), count), [&] {
-    LLVM::AtomicRMWOp::create(e.b, LLVM::AtomicBinOp::add, done, count,
-                              LLVM::AtomicOrdering::acq_rel);
-  });
-  await(goal);
-  // Who is missed has tiles and is not waiting, so somebody goes on: at the
-  // latest the one whose tiles are the last of the round.
-  e.ifThen(e.less(doneNow(), goal), [&] { setFact(HasLeft, e.number(1)); });
-}
-
-void RecurrentTeam::await(Value goal) {
+void RecurrentTeam::await(Value goal, int64_t looks) {
   Type i64 = e.b.getI64Type();
   auto loop = scf::WhileOp::create(
       e.b, TypeRange{i64}, ValueRange{e.number(0)},
-      [&](OpBuilder &, Location, ValueRange looks) {
-        Value goesOn = e.both(e.less(looks[0], e.number(patience)),
-                              e.less(doneNow(), goal));
-        scf::ConditionOp::create(e.b, goesOn, looks);
+      [&](OpBuilder &, Location, ValueRange taken) {
+        Value goesOn =
+            e.both(e.less(taken[0], e.number(looks)), e.less(doneNow(), goal));
+        scf::ConditionOp::create(e.b, goesOn, taken);
       },
-      [&](OpBuilder &, Location, ValueRange looks) {
+      [&](OpBuilder &, Location, ValueRange taken) {
         LLVM::CallIntrinsicOp::create(
             e.b, e.b.getStringAttr("llvm.x86.sse2.pause"), ValueRange{});
-        scf::YieldOp::create(e.b, ValueRange{e.add(looks[0], e.number(1))});
+        scf::YieldOp::create(e.b, ValueRange{e.add(taken[0], e.number(1))});
       });
   (void)loop;
 }

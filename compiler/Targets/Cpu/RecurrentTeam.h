@@ -29,10 +29,13 @@ public:
   /// Takes part from the first round on, as number `part` of those that may.
   void join(Value part);
 
-  /// Runs `body` for the first unit of each vector; all are done behind it. In
-  /// rounds that sum, `isBack` lets a thread go through its tiles from the last
-  /// one that it had to the first.
-  void round(Value isBack, llvm::function_ref<void(Value unit)> body);
+  /// Runs `prepare` in each thread that may find work, and `body` for the first
+  /// unit of each vector; all are done behind it. In rounds that sum, `isBack`
+  /// lets a thread go through its tiles from the last one that it had to the
+  /// first. A thread that comes late may prepare while others change what it
+  /// reads, but it finds no tile then.
+  void round(Value isBack, llvm::function_ref<void()> prepare,
+             llvm::function_ref<void(Value unit)> body);
 
 private:
   /// Numbers of this thread.
@@ -40,11 +43,10 @@ private:
 
   Value fact(Fact which);
   void setFact(Fact which, Value value);
-  Value claim(Value tile, Value round);
-  Value takeTiles(Value round, Value isBack,
-                  llvm::function_ref<void(Value unit)> body);
-  void finish(Value count, Value goal);
-  void await(Value goal);
+  Value claim(Value tile, Value round, Value mayBe);
+  void takeTiles(Value round, Value goal, Value isBack,
+                 llvm::function_ref<void(Value unit)> body);
+  void await(Value goal, int64_t looks);
   Value doneNow();
 
   Emitter &e;

@@ -10,6 +10,7 @@
 
 #include "compiler/Targets/Cpu/RecurrentTiles.h"
 #include "compiler/Targets/Cpu/Recurrence.h"
+#include "compiler/Targets/Cpu/RecurrentSums.h"
 #include "compiler/Targets/Cpu/RecurrentTeam.h"
 #include "compiler/Targets/Cpu/WholeRoots.h"
 #include "dialects/Kernel/RecurrentView.h"
@@ -31,15 +32,12 @@ public:
                   RecurrentTeam *team)
       : Recurrence(e, op, bases, state,
                    VectorType::get({cellUnits}, e.b.getF32Type())),
-        view(view), team(team), recurrence(bufferOf(op.getRecurrence())),
-        // Products that do not wait for each other hide how long one takes.
-        chains(e.level.vectorBits == 512 ? std::max<int64_t>(8 / gates, 1)
-                                         : 1) {}
+        view(view), team(team), sums(makeRecurrentSums(e, op, view)) {}
 
 protected:
   void overUnits(Value count, Body body) override {
     if (team)
-      return team->round({}, body);
+      return team->round({}, [] {}, body);
     e.loop(e.number(0), count, body, cellUnits);
   }
 
@@ -60,9 +58,12 @@ protected:
     // There and back again: what one step read last the next one finds in the
     // cache, which has not room for all of the recurrence.
     Value isOdd = e.equal(e.rem(step, e.number(2)), e.number(1));
-    thereAndBack(isOdd, [&](Value i) {
+    overSumsOf(state.h, isOdd, [&](Value i) {
       auto all = llvm::to_vector(llvm::seq<int64_t>(0, gates));
-      SmallVector<Value> sums = recurTile(i, all, state.h);
+      // Behind the sums it would be waited for.
+      for (int64_t gate : all)
+        fetchProjected(unit(gate, i), step, entry);
+      SmallVector<Value> sums = recurTile(i, all);
       for (int64_t gate : all) {
         Value u = unit(gate, i), input = project(u, step, entry);
         if (isGru())
@@ -75,20 +76,31 @@ protected:
   }
 
   void sumGated() override {
-    overUnits(hidden, [&](Value i) {
-      put(recurTile(i, {2}, state.gated)[0], state.sums,
-          e.add(units, unit(2, i)));
+    overSumsOf(state.gated, {}, [&](Value i) {
+      put(recurTile(i, {2})[0], state.sums, e.add(units, unit(2, i)));
     });
   }
 
 private:
-  void thereAndBack(Value isBack, Body body) {
+  /// Runs `body` for all units, whose sums are of a state; where `isBack` is
+  /// true, from the last ones to the first.
+  void overSumsOf(Value from, Value isBack, Body body) {
+    auto read = [&] { sums->read(from); };
     if (team)
-      return team->round(isBack, body);
+      return team->round(isBack, read, body);
+    read();
     Value last = e.number(view.hidden - cellUnits);
     overUnits(hidden, [&](Value number) {
-      body(e.select(isBack, e.sub(last, number), number));
+      body(isBack ? e.select(isBack, e.sub(last, number), number) : number);
     });
+  }
+
+  void fetchProjected(Value u, Value step, Value entry) {
+    Value place = e.linearise({step, entry, e.add(e.mul(direction, units), u)},
+                              e.dimsOf(op.getInput()));
+    LLVM::Prefetch::create(
+        e.b, e.address(bufferOf(op.getInput()), e.b.getF32Type(), place),
+        /*rw=*/0, /*hint=*/3, /*cache=*/1);
   }
 
   Value bufferOf(Value tensor) {
@@ -100,47 +112,17 @@ private:
                                 floatBytes);
   }
 
-  /// s R^T + Rb of some gates of the units from i on, for a state s.
-  SmallVector<Value> recurTile(Value i, ArrayRef<int64_t> which, Value from) {
-    int64_t count = which.size();
-    Value tile = e.add(e.mul(direction, e.number(view.hidden)), i);
-    Value first = e.mul(tile, e.number(view.units()));
-    SmallVector<Value> sums = e.loop(
-        e.number(0), hidden, SmallVector<Value>(chains * count, real(0)),
-        [&](Value step, ValueRange carried) {
-          SmallVector<Value> next(carried);
-          for (int64_t chain = 0; chain < chains; ++chain)
-            multiply(e.add(step, e.number(chain)), first, which, from,
-                     MutableArrayRef(next).slice(chain * count, count));
-          return next;
-        },
-        chains);
-    for (int64_t chain = 1; chain < chains; ++chain)
-      for (int64_t j = 0; j < count; ++j)
-        sums[j] = plus(sums[j], sums[chain * count + j]);
-    sums.resize(count);
-    for (auto [gate, sum] : llvm::zip(which, sums))
+  /// s R^T + Rb of some gates of the units from i on, for the state s.
+  SmallVector<Value> recurTile(Value i, ArrayRef<int64_t> which) {
+    SmallVector<Value> result = sums->of(direction, i, which);
+    for (auto [gate, sum] : llvm::zip(which, result))
       sum = withBias(sum, unit(gate, i));
-    return sums;
-  }
-
-  /// Adds what element `step` of the state makes of each gate.
-  void multiply(Value step, Value first, ArrayRef<int64_t> which, Value from,
-                MutableArrayRef<Value> sums) {
-    Value one = e.loadRaw(from, e.b.getF32Type(), step);
-    Value factor =
-        vector::BroadcastOp::create(e.b, cast<VectorType>(type), one);
-    Value row = e.add(first, e.mul(step, e.number(gates * cellUnits)));
-    for (auto [gate, sum] : llvm::zip(which, sums))
-      sum = LLVM::FMAOp::create(
-          e.b, factor,
-          vectorAt(recurrence, e.add(row, e.number(gate * cellUnits))), sum);
+    return result;
   }
 
   kernel::RecurrentView view;
   RecurrentTeam *team; // Null: a thread has all of a sequence.
-  Value recurrence;
-  int64_t chains;
+  std::unique_ptr<RecurrentSums> sums;
 };
 
 /// The areas of a sequence's state, `base` is a function for the entry.

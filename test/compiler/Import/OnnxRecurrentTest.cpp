@@ -57,18 +57,19 @@ TEST_F(OnnxRecurrentTest, AWeightOfAnotherSizeIsRefused) {
 }
 
 TEST_F(OnnxRecurrentTest, QuantizedWeightsStandForFloats) {
-  // Only the gate of the cell has weights, 1 and 1: (130 - 128) / 2.
+  // Only the gate of the cell has weights, 1 and 1: (130 - 128) / 2. The input
+  // is rounded to bytes of its own range: 0.25 is 64 of 255 for 1.
   Tensor weights = bytes({1, 2, 4}, {128, 128, 128, 130, 128, 128, 128, 130});
   Tensor recurrence = bytes({1, 1, 4}, {7, 7, 7, 7}), none;
   addInt(node("DynamicQuantizeLSTM",
-              {floats({1, 1, 2}, {1, 2}), weights, recurrence, none, none, none,
-               none, none, floats({1}, {0.5}), bytes({1}, {128}),
+              {floats({1, 1, 2}, {0.25, 1}), weights, recurrence, none, none,
+               none, none, none, floats({1}, {0.5}), bytes({1}, {128}),
                floats({1, 4}, {1, 2, 3, 4}), bytes({1, 4}, {7, 7, 7, 7})},
               1, "com.microsoft"),
          "hidden_size", 1);
   auto found = results();
   ASSERT_EQ(found.size(), 1u);
-  expectNear(found[0], {0.5 * std::tanh(0.5 * std::tanh(3.0))});
+  expectNear(found[0], {0.5 * std::tanh(0.5 * std::tanh(1 + 64.0 / 255))});
 }
 
 } // namespace

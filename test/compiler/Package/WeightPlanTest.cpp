@@ -525,6 +525,43 @@ TEST_F(WeightPlanTest, PacksQuadsOfLines) {
   }
 }
 
+/// Of each direction the sums of its units lie behind their numbers.
+TEST_F(WeightPlanTest, PacksCellsOfBytes) {
+  constexpr int64_t directions = 2, gates = 3, hidden = 32;
+  constexpr int64_t units = gates * hidden, each = units * (hidden + 4);
+  std::vector<char> numbers(directions * units * hidden);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = char(i * 7 + i / 256);
+  for (bool isUnsigned : {false, true}) {
+    auto type = mlir::IntegerType::get(
+        &context, 8,
+        isUnsigned ? mlir::IntegerType::Unsigned : mlir::IntegerType::Signless);
+    std::string name = isUnsigned ? "unsigned" : "signed";
+    llvm::cantFail(
+        store.addOwned(name, type, {directions, units, hidden}, numbers));
+    WeightPlan plan(store);
+    PlacedWeight placed = llvm::cantFail(plan.place(name, "cells16_quads"));
+    EXPECT_EQ(placed.bytes, uint64_t(directions * each));
+    std::vector<char> bytes = laidOut(placed);
+    ASSERT_EQ(bytes.size(), placed.bytes);
+    for (int64_t row = 0; row < directions * units; ++row) {
+      int64_t unit = row % units, gate = unit / hidden, of = unit % hidden;
+      const char *own = &bytes[row / units * each];
+      int32_t sum = 0, stored;
+      for (int64_t k = 0; k < hidden; ++k) {
+        char byte = numbers[row * hidden + k];
+        int number = isUnsigned ? int(uint8_t(byte)) - 128 : int(byte);
+        int64_t line = (of / 16 * (hidden / 4) + k / 4) * gates + gate;
+        EXPECT_EQ(own[(line * 16 + of % 16) * 4 + k % 4], char(number));
+        sum += number;
+      }
+      int64_t place = (of / 16 * gates + gate) * 16 + of % 16;
+      std::memcpy(&stored, &own[units * hidden + place * 4], 4);
+      EXPECT_EQ(stored, sum);
+    }
+  }
+}
+
 TEST_F(WeightPlanTest, RefusesWhatItDoesNotHave) {
   add("v", {3}, 0);
   WeightPlan plan(store);

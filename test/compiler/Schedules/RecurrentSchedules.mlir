@@ -59,3 +59,42 @@ kernel.func @given symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "forward", activations = ["Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x48xf32>, tensor<1x48x16xf32>) -> (tensor<7x1x2x16xf32>, tensor<1x2x16xf32>, tensor<1x2x16xf32>)
   kernel.yield %2#0 : tensor<7x1x2x16xf32>
 }
+
+// -----
+
+// A recurrence that is quantized is read as bytes, whose factors are bytes, too.
+
+func.func @main(%x: tensor<7x2x48xf32>) {
+  %r = graph.weight {name = "r"} : () -> tensor<1x48x16xui8>
+  %s = graph.weight {name = "s"} : () -> tensor<1x48x1xf32>
+  %0 = kernel.call @bytes(%x, %r, %s) params <> : (tensor<7x2x48xf32>, tensor<1x48x16xui8>, tensor<1x48x1xf32>) -> tensor<7x1x2x16xf32>
+  return
+}
+// CHECK: kernel.func @bytes symbols [] layouts ["", "cells16_quads", ""] schedule "RecurrentTiles" geometry <2, 1, 608>
+kernel.func @bytes symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x2x48xf32>, %1: tensor<1x48x16xui8>, %2: tensor<1x48x1xf32>):
+  %z = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
+  %3 = graph.dequantize %1, %2, %z : (tensor<1x48x16xui8>, tensor<1x48x1xf32>, tensor<ui8>) -> tensor<1x48x16xf32>
+  %4:3 = graph.recurrent %0, %3 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "forward", activations = ["Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x48xf32>, tensor<1x48x16xf32>) -> (tensor<7x1x2x16xf32>, tensor<1x2x16xf32>, tensor<1x2x16xf32>)
+  kernel.yield %4#0 : tensor<7x1x2x16xf32>
+}
+
+// -----
+
+// Not where scales differ along what is summed.
+
+func.func @main(%x: tensor<7x2x48xf32>) {
+  %r = graph.weight {name = "r"} : () -> tensor<1x48x16xi8>
+  %s = graph.weight {name = "s"} : () -> tensor<1x48x16xf32>
+  %0 = kernel.call @along(%x, %r, %s) params <> : (tensor<7x2x48xf32>, tensor<1x48x16xi8>, tensor<1x48x16xf32>) -> tensor<7x1x2x16xf32>
+  return
+}
+// CHECK: kernel.func @along {{.*}} schedule "Generic"
+// expected-remark@+1 {{by RecurrentTiles: an operand of the cell is computed in the kernel}}
+kernel.func @along symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x2x48xf32>, %1: tensor<1x48x16xi8>, %2: tensor<1x48x16xf32>):
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %3 = graph.dequantize %1, %2, %z : (tensor<1x48x16xi8>, tensor<1x48x16xf32>, tensor<i8>) -> tensor<1x48x16xf32>
+  %4:3 = graph.recurrent %0, %3 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "forward", activations = ["Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x48xf32>, tensor<1x48x16xf32>) -> (tensor<7x1x2x16xf32>, tensor<1x2x16xf32>, tensor<1x2x16xf32>)
+  kernel.yield %4#0 : tensor<7x1x2x16xf32>
+}

@@ -238,6 +238,26 @@ func.func @wide_weights(%x: tensor<1x512x9xf32>) -> (tensor<1x512x1xf32>, tensor
 
 // -----
 
+// Recurrent cells read bytes where those have whole tiles of 16 units.
+// CHECK-LABEL: @bytes_of_cells
+// CHECK:      %[[W:.*]] = graph.dequantize {{.*}} -> tensor<1x144x144xf32>
+// CHECK:      %[[V:.*]] = graph.weight {name = "folded{{.*}} -> tensor<1x150x150xf32>
+// CHECK:      graph.recurrent %arg0, %[[W]]
+// CHECK:      graph.recurrent %arg1, %[[V]]
+func.func @bytes_of_cells(%x: tensor<7x2x144xf32>, %y: tensor<7x2x150xf32>) -> (tensor<7x1x2x144xf32>, tensor<7x1x2x150xf32>) {
+  %w = graph.constant {value = dense<1> : tensor<1x144x144xi8>} : () -> tensor<1x144x144xi8>
+  %v = graph.constant {value = dense<2> : tensor<1x150x150xi8>} : () -> tensor<1x150x150xi8>
+  %s = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %0 = graph.dequantize %w, %s, %z : (tensor<1x144x144xi8>, tensor<f32>, tensor<i8>) -> tensor<1x144x144xf32>
+  %1 = graph.dequantize %v, %s, %z : (tensor<1x150x150xi8>, tensor<f32>, tensor<i8>) -> tensor<1x150x150xf32>
+  %2:3 = graph.recurrent %x, %0 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x144xf32>, tensor<1x144x144xf32>) -> (tensor<7x1x2x144xf32>, tensor<1x2x144xf32>, tensor<1x2x144xf32>)
+  %3:3 = graph.recurrent %y, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x150xf32>, tensor<1x150x150xf32>) -> (tensor<7x1x2x150xf32>, tensor<1x2x150xf32>, tensor<1x2x150xf32>)
+  return %2#0, %3#0 : tensor<7x1x2x144xf32>, tensor<7x1x2x150xf32>
+}
+
+// -----
+
 // A vector of bytes is widened, a table of them is not.
 // CHECK-LABEL: @vector
 // CHECK:     graph.weight {name = "folded{{.*}}-> tensor<3072xf32>

@@ -909,6 +909,40 @@ func.func @quantized_weight(%x: tensor<4x64xf32>)
 
 // -----
 
+// So does a cell of its recurrence, for each that reads it; bytes that are no
+// weight it does not.
+// CHECK-LABEL: @quantized_cell
+func.func @quantized_cell(%x: tensor<7x2x16xf32>, %given: tensor<1x16x16xi8>)
+    -> (tensor<7x1x2x16xf32>, tensor<7x1x2x16xf32>, tensor<7x1x2x16xf32>) {
+  %q = graph.weight {name = "q"} : () -> tensor<1x16x16xi8>
+  %s = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %d = graph.dequantize %q, %s, %z : (tensor<1x16x16xi8>, tensor<f32>, tensor<i8>) -> tensor<1x16x16xf32>
+  // CHECK:      kernel.region
+  // CHECK:        graph.dequantize
+  // CHECK-NEXT:   graph.recurrent
+  // CHECK:      kernel.region
+  // CHECK:        graph.dequantize
+  // CHECK-NEXT:   graph.recurrent
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %0:3 = graph.recurrent %x, %d {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x16xf32>, tensor<1x16x16xf32>) -> (tensor<7x1x2x16xf32>, tensor<1x2x16xf32>, tensor<1x2x16xf32>)
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %1:3 = graph.recurrent %x, %d {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x16xf32>, tensor<1x16x16xf32>) -> (tensor<7x1x2x16xf32>, tensor<1x2x16xf32>, tensor<1x2x16xf32>)
+  // CHECK:      kernel.region
+  // CHECK:        graph.dequantize
+  // CHECK-NEXT:   kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb
+  // CHECK-NEXT:   graph.recurrent
+  // expected-remark@+1 {{kernel ends here: its user 'graph.recurrent' does not read it element by element}}
+  %e = graph.dequantize %given, %s, %z : (tensor<1x16x16xi8>, tensor<f32>, tensor<i8>) -> tensor<1x16x16xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %2:3 = graph.recurrent %x, %e {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x16xf32>, tensor<1x16x16xf32>) -> (tensor<7x1x2x16xf32>, tensor<1x2x16xf32>, tensor<1x2x16xf32>)
+  return %0#0, %1#0, %2#0 : tensor<7x1x2x16xf32>, tensor<7x1x2x16xf32>, tensor<7x1x2x16xf32>
+}
+
+// -----
+
 // What a kernel stores rounded, its reader's kernel widens; where no kernel has
 // a root, one kernel does both.
 // CHECK-LABEL: @rounded_between

@@ -213,6 +213,32 @@ std::vector<char> packCells(const reference::Tensor &tensor) {
   return packed;
 }
 
+/// The same of bytes, four steps of a unit in turn, and the sums of units
+/// behind each direction.
+std::vector<char> packCellQuads(const reference::Tensor &tensor) {
+  std::vector<char> bytes = tensor.toBytes();
+  int64_t hidden = tensor.shape[2], gates = tensor.shape[1] / hidden;
+  int64_t units = tensor.shape[1], own = units * hidden + units * 4;
+  bool isUnsigned = tensor.element.isUnsignedInteger();
+  std::vector<char> packed(tensor.shape[0] * own);
+  for (int64_t d = 0; d < tensor.shape[0]; ++d)
+    for (int64_t gate = 0; gate < gates; ++gate)
+      for (int64_t h = 0; h < hidden; ++h) {
+        int64_t tile = h / 16, lane = h % 16;
+        int32_t sum = 0;
+        for (int64_t k = 0; k < hidden; ++k) {
+          char byte = bytes[((d * gates + gate) * hidden + h) * hidden + k];
+          int number = isUnsigned ? int(uint8_t(byte)) - 128 : int(byte);
+          int64_t line = (tile * (hidden / 4) + k / 4) * gates + gate;
+          packed[d * own + (line * 16 + lane) * 4 + k % 4] = char(number);
+          sum += number;
+        }
+        int64_t place = (tile * gates + gate) * 16 + lane;
+        std::memcpy(&packed[d * own + units * hidden + place * 4], &sum, 4);
+      }
+  return packed;
+}
+
 /// The bytes of a tensor in a layout.
 std::vector<char> inLayout(const reference::Tensor &tensor, StringRef layout) {
   if (layout == kernel::packedLayout)
@@ -223,6 +249,8 @@ std::vector<char> inLayout(const reference::Tensor &tensor, StringRef layout) {
     return packQuads(tensor);
   if (layout == kernel::cellsLayout)
     return packCells(tensor);
+  if (layout == kernel::cellQuadsLayout)
+    return packCellQuads(tensor);
   StringRef narrow = layout;
   int64_t parts = narrow.consume_back("_halves") ? 2 : 1;
   if (narrow == kernel::linesLayout || narrow == kernel::nibblesLayout)

@@ -5,6 +5,39 @@
 
 namespace tenon::test {
 
+static void replace(std::string &text, const std::string &from,
+                    const std::string &to) {
+  text.replace(text.find(from), from.size(), to);
+}
+
+/// Makes the recurrence of a projected cell of bytes, whose scales and zero
+/// points are the last arguments.
+static void quantize(KernelCase &test, const std::vector<std::string> &dims,
+                     const Cells &cells) {
+  std::string floats = tensor(dims, "f32"), bytes = tensor(dims, cells.bytes);
+  std::vector<std::string> few;
+  if (cells.perUnit)
+    few = {dims[0], dims[1], "1"};
+  std::string scale = tensor(few, "f32"), zero = tensor(few, cells.bytes);
+  size_t count = 0;
+  for (char c : test.arguments)
+    count += c == '%';
+  replace(test.arguments, "%b: " + floats, "%b: " + bytes);
+  test.arguments += ", %scale: " + scale + ", %zero: " + zero;
+  replace(test.body, "%a, %b", "%a, %q");
+  test.body = "%q = graph.dequantize %b, %scale, %zero : (" + bytes + ", " +
+              scale + ", " + zero + ") -> " + floats + "\n" + test.body;
+  bool isUnsigned = cells.bytes == "ui8";
+  test.values.assign(count, {-1, 1});
+  test.values[1] = isUnsigned ? Values{0, 255.9} : Values{-128, 127.9};
+  // So small that a state forgets what the one before was rounded to.
+  double least = 0.02 / double(cells.hidden);
+  test.values.push_back({least, 2 * least});
+  test.values.push_back(isUnsigned ? Values{100, 150} : Values{-9, 9});
+  // The state is an integer of 16 bits.
+  test.tolerance = 5e-5;
+}
+
 static KernelCase recurrent(const std::string &cell, int gates,
                             const std::string &direction,
                             const std::string &type, bool isFull,
@@ -50,6 +83,8 @@ static KernelCase recurrent(const std::string &cell, int gates,
   test.schedule = cells.schedule.empty() ? test.schedule : cells.schedule;
   test.name += " " + cell + " " + direction;
   test.values = {{-1, 1}};
+  if (!cells.bytes.empty())
+    quantize(test, {d, units(gates), h}, cells);
   return test;
 }
 
@@ -92,20 +127,21 @@ std::vector<KernelCase> recurrentCells(const Cells &cells) {
   return cases;
 }
 
-std::vector<KernelCase> recurrentTogether() {
-  auto cell = [](const std::string &kind, int gates, int64_t hidden,
-                 bool isFull, const std::string &activations, bool isLinear) {
+std::vector<KernelCase> recurrentTogether(const std::string &bytes) {
+  auto cell = [&](const std::string &kind, int gates, int64_t hidden,
+                  bool isFull, const std::string &activations, bool isLinear) {
     KernelCase test = recurrent(
         kind, gates, isFull ? "reverse" : "forward", "f32", isFull, activations,
         std::string("clip = 0.0, linear_before_reset = ") +
             (isLinear ? "true" : "false") + ", input_forget = false",
-        {hidden, true, "RecurrentTiles"});
+        {hidden, true, "RecurrentTiles", bytes, isFull});
     test.sizes = {{{"b", 1}, {"s", 9}},
                   {{"b", 3}, {"s", 2}},
                   {{"b", 9}, {"s", 2}},
                   {{"b", 1}, {"s", 1}},
                   {{"b", 1}, {"s", 0}}};
-    test.values = {{-1, 1}, {-0.1, 0.1}};
+    if (bytes.empty())
+      test.values = {{-1, 1}, {-0.1, 0.1}};
     return test;
   };
   std::string lstm = "\"Sigmoid\", \"Tanh\", \"Tanh\"";
@@ -124,14 +160,10 @@ std::vector<KernelCase> recurrentLengths(const Cells &cells) {
                               cells);
   std::string lengths = tensor({"b"}, "i32");
   test.arguments += ", %l: " + lengths;
-  auto replace = [&](const std::string &from, const std::string &to) {
-    size_t at = test.body.find(from);
-    test.body.replace(at, from.size(), to);
-  };
   std::string operands = cells.isProjected ? "%a, %b" : "%a, %b, %c";
-  replace(operands + " ", operands + ", %l ");
-  replace("1, 0, 0, 0, 0, 0>", "1, 0, 1, 0, 0, 0>");
-  replace(") -> (", ", " + lengths + ") -> (");
+  replace(test.body, operands + " ", operands + ", %l ");
+  replace(test.body, "1, 0, 0, 0, 0, 0>", "1, 0, 1, 0, 0, 0>");
+  replace(test.body, ") -> (", ", " + lengths + ") -> (");
   size_t last = cells.isProjected ? 2 : 3;
   test.values.assign(last + 1, {-1, 1});
   test.values[last] = {0, 4.9};

@@ -13,14 +13,17 @@ struct Cells {
   int64_t hidden = 0;        // Numbers of the state; 0: a symbol.
   bool isProjected = false;  // The input is multiplied already.
   std::string schedule = ""; // One for f32 alone; empty: Generic.
+  std::string bytes = "";    // The type of a quantized recurrence.
+  bool perUnit = false;      // Its units have scales and zero points.
 };
 
 /// Cells of each kind, direction and type, with all operands and with few, and
 /// with each activation.
 std::vector<KernelCase> recurrentCells(const Cells &cells);
 
-/// Cells of RecurrentTiles so large that threads compute a sequence together.
-std::vector<KernelCase> recurrentTogether();
+/// Cells of RecurrentTiles so large that threads compute a sequence together;
+/// of bytes, where they are of a type.
+std::vector<KernelCase> recurrentTogether(const std::string &bytes = "");
 
 /// A cell with the lengths of its sequences, which are right or too large.
 std::vector<KernelCase> recurrentLengths(const Cells &cells);

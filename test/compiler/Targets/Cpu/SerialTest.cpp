@@ -82,6 +82,10 @@ TEST(Serial, RecurrentInputsMayBeProjected) {
   runCases(recurrentLengths({5, true}));
 }
 
+TEST(Serial, RecurrencesMayBeOfBytes) {
+  runCases(recurrentCells({16, true, "Generic", "i8", true}));
+}
+
 TEST(Serial, AttendsStates) {
   runCases(statesOf(5, 3, 1, "Generic"));
   runCases(statesOf(4, 7, 6, "Generic"));
@@ -116,6 +120,25 @@ TEST_P(RecurrentTiles, SequencesHaveLengths) {
 TEST_P(RecurrentTiles, ThreadsShareASequence) { run(recurrentTogether()); }
 
 TENON_FOR_ALL_LEVELS(RecurrentTiles);
+
+class RecurrentBytes : public LevelTest {};
+
+TEST_P(RecurrentBytes, RunsAllCells) {
+  for (bool perUnit : {false, true}) {
+    run(recurrentCells({16, true, "RecurrentTiles", "i8", perUnit}));
+    run(recurrentCells({48, true, "RecurrentTiles", "ui8", perUnit}));
+  }
+}
+
+TEST_P(RecurrentBytes, ThreadsShareASequence) {
+  run(recurrentTogether("i8"));
+  run(recurrentTogether("ui8"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, RecurrentBytes,
+                         testing::Values("x86-64-v3", "x86-64-v3-vnni",
+                                         "x86-64-v4", "x86-64-v4-vnni"),
+                         nameOfLevel);
 
 } // namespace
 } // namespace tenon::test

@@ -124,6 +124,10 @@ TEST(BlockRecurrent, Cells) {
   runAs("BlockRecurrent", recurrentLengths({37, true}));
 }
 
+TEST(BlockRecurrent, ReadsBytes) {
+  runAs("BlockRecurrent", recurrentCells({16, true, "Generic", "ui8", true}));
+}
+
 TEST(BlockState, RunsAllRules) {
   // Fewer columns than threads of a block, and more.
   runAs("BlockState", statesOf(5, 3, 1, ""));

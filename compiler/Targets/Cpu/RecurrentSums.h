@@ -1,0 +1,33 @@
+//===- RecurrentSums.h - What a cell's state is multiplied by -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_RECURRENTSUMS_H
+#define TENON_COMPILER_TARGETS_CPU_RECURRENTSUMS_H
+
+#include "compiler/Targets/Cpu/Emitter.h"
+#include "dialects/Kernel/RecurrentView.h"
+
+namespace tenon::cpu {
+
+/// Sums of a state times the recurrence R of a cell, for vectors of
+/// kernel::cellUnits hidden units.
+class RecurrentSums {
+public:
+  virtual ~RecurrentSums() = default;
+
+  /// Looks at the state that the sums behind this are of: [hidden] of f32.
+  virtual void read(Value state) = 0;
+
+  /// The sums of some gates of the units from `unit` on.
+  virtual llvm::SmallVector<Value> of(Value direction, Value unit,
+                                      llvm::ArrayRef<int64_t> gates) = 0;
+};
+
+/// Of the R of the kernel's root, as memory has it.
+std::unique_ptr<RecurrentSums>
+makeRecurrentSums(Emitter &e, graph::RecurrentOp op,
+                  const kernel::RecurrentView &view);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_RECURRENTSUMS_H
