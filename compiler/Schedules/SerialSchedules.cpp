@@ -172,13 +172,14 @@ kernel::Geometry geometryRecurrentTiles(const KernelView &view) {
   auto number = [&](int64_t value) {
     return Expr::constant(op.getContext(), value);
   };
-  Expr sequences = geometryBlockRecurrent(view).rows;
-  if (!sequences)
+  Expr groups = number(cells.directions) *
+                graph::getDim(op.getInput(), 1).ceilDiv(number(cells.entries));
+  if (!groups)
     return {};
-  kernel::Geometry rows = blocks(sequences * number(cells.parts()));
+  kernel::Geometry rows = blocks(groups * number(cells.parts()));
   rows.scratch = number(cells.scratchBytes());
   if (cells.parts() > 1)
-    rows.shared = number(cells.stateAt + cells.stateBytes());
+    rows.shared = number(cells.stateAt + cells.statesBytes());
   return rows;
 }
 

@@ -55,6 +55,9 @@ std::optional<RecurrentView> recurrentViewOf(graph::RecurrentOp op,
     why = "its hidden units are no multiple of " + std::to_string(cellUnits);
   else {
     view->hasBytes = bool(cellBytesOf(op));
+    int64_t most = view->mostEntries();
+    view->entries = std::clamp<int64_t>(
+        graph::getDim(op.getInput(), 1).asConstant().value_or(most), 1, most);
     return view;
   }
   return std::nullopt;

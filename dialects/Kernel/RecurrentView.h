@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A recurrent cell as the RecurrentTiles schedule runs it: a row of the launch
-// is a part of one sequence of one direction. A tile sums all gates of
+// is a part of some sequences of one direction. A tile sums all gates of
 // `cellUnits` hidden units at once, so that what it reads of the recurrence R
 // [D, G*H, H] for a step of the sum lies together:
 //
@@ -18,8 +18,9 @@
 // [cellUnits] of i32: the layout "cells16_quads". They are i8, those of a ui8
 // less 128.
 //
-// Where threads compute few sequences together, each sequence has as many rows
-// as threads may take part.
+// Some sequences of a direction are a group, for which R is read once. Where
+// threads compute few groups together, each has as many rows as threads may
+// take part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +40,7 @@ inline constexpr llvm::StringLiteral cellQuadsLayout = "cells16_quads";
 struct RecurrentView {
   int64_t directions, gates, hidden;
   bool hasBytes = false; // R is quantized.
+  int64_t entries = 1;   // Sequences of a group.
 
   int64_t units() const { return gates * hidden; }
   /// Where an element of R lies in its layout: of a direction, a unit of all
@@ -64,6 +66,7 @@ struct RecurrentView {
   /// three numbers of each hidden one (h, c, and h behind a reset gate).
   int64_t sumsCount() const { return 2 * units(); }
   int64_t stateBytes() const { return 4 * (sumsCount() + 3 * hidden); }
+  int64_t statesBytes() const { return entries * stateBytes(); }
 
   int64_t recurrenceBytes() const {
     return (hasBytes ? 1 : 4) * units() * hidden;
@@ -74,9 +77,9 @@ struct RecurrentView {
     int64_t least = hasBytes ? partBytes / 2 : partBytes;
     return std::clamp<int64_t>(recurrenceBytes() / least, 1, maxParts);
   }
-  /// The most sequences that they compute so, one after another; of more, each
-  /// is one thread's. Sequences of their own need no meeting, but of a large R
-  /// a core's cache has only room for a part.
+  /// The most groups that they compute so, one after another; of more, each is
+  /// one thread's. Groups of their own need no meeting, but of a large R a
+  /// core's cache has only room for a part.
   int64_t mostTogether() const {
     return recurrenceBytes() > cacheBytes ? 8 : 1;
   }
@@ -88,19 +91,22 @@ struct RecurrentView {
   /// be: neighbours in a line of the cache are mostly one thread's.
   int64_t claimStride() const { return maxTiles / tiles(); }
 
-  /// A thread's scratch memory: a sequence's state, what it knows, and the
-  /// state as the factors of bytes.
+  /// A thread's scratch memory: the states of a group, what it knows, and the
+  /// states as the factors of bytes.
   int64_t scratchBytes() const { return factorsAt() + factorBytes(); }
   int64_t factorsAt() const {
-    return stateBytes() + (parts() > 1 ? factBytes : 0);
+    return statesBytes() + (parts() > 1 ? factBytes : 0);
   }
-  int64_t factorBytes() const { return hasBytes ? 2 * hidden : 0; }
+  int64_t factorBytes() const { return hasBytes ? entries * 2 * hidden : 0; }
   /// What threads share: the round that each tile was last taken for, how many
-  /// have been computed, and behind these numbers a sequence's state.
+  /// have been computed, and behind these numbers the states of a group.
   static constexpr int64_t doneAt = 256, stateAt = 512; // TENON_SHARED_ZEROS
   static constexpr int64_t maxTiles = doneAt / 8, maxParts = 8;
   static constexpr int64_t partBytes = 512 << 10, cacheBytes = 1536 << 10;
   static constexpr int64_t factBytes = 32;
+  /// Of a group whose R no core's cache has room for. Bytes are read in no
+  /// more time than it takes to multiply them by two states.
+  int64_t mostEntries() const { return parts() == 1 ? 1 : hasBytes ? 2 : 4; }
   /// Hidden units up to which sums of bytes times bytes are an i32.
   static constexpr int64_t mostOfBytes = 1 << 16;
 

@@ -46,10 +46,10 @@ int64_t gatesOf(graph::RecurrentOp op) {
 } // namespace
 
 Recurrence::Recurrence(Emitter &e, graph::RecurrentOp op, ArrayRef<Value> bases,
-                       State state, Type type)
+                       State state, Type type, int64_t entries)
     : gates(gatesOf(op)),
       directions(op.getDirection() == "bidirectional" ? 2 : 1),
-      batch(e.dimsOf(op.getInput())[1]), e(e), op(op),
+      entries(entries), batch(e.dimsOf(op.getInput())[1]), e(e), op(op),
       element(graph::getElementType(op.getInput())),
       type(type ? type : computeType(element)),
       steps(e.dimsOf(op.getInput())[0]), width(e.dimsOf(op.getInput())[2]),
@@ -164,8 +164,8 @@ Value Recurrence::optional(Value tensor, ArrayRef<Value> index) {
   return tensor ? at(tensor, index) : real(0);
 }
 
-/// x W^T + Wb of a gate's unit at a step.
-Value Recurrence::project(Value u, Value step, Value entry) {
+/// x W^T + Wb of a gate's unit at the current step.
+Value Recurrence::project(Value u) {
   if (!op.getWeights())
     return at(op.getInput(), {step, entry, e.add(e.mul(direction, units), u)});
   Value all = sum(width, [&](Value i) {
@@ -200,9 +200,9 @@ Value Recurrence::peep(int64_t which, Value i, Value cell) {
 // Steps
 //===----------------------------------------------------------------------===//
 
-void Recurrence::sumGates(Value step, Value entry) {
+void Recurrence::sumGates() {
   overSums(units, [&](Value u) {
-    Value all = project(u, step, entry);
+    Value all = project(u);
     if (!isGru())
       all = plus(all, recur(u, state.h));
     keep(all, state.sums, u);
@@ -276,42 +276,57 @@ void Recurrence::stepLstm() {
   });
 }
 
-Value Recurrence::lengthOf(Value entry) {
+Value Recurrence::lengthOf(Value which, bool isNew) {
   if (!op.getLengths())
     return steps;
   Type indexType = graph::getElementType(op.getLengths());
-  Value length = emitCast(b, e.element(op.getLengths(), {entry}), indexType,
-                          b.getI64Type());
-  e.fault(e.either(e.less(length, e.number(0)), e.less(steps, length)),
-          TENON_FAULT_VALUE, op);
-  return e.max(e.number(0), e.min(length, steps));
+  Value own = emitCast(b, e.element(op.getLengths(), {which}), indexType,
+                       b.getI64Type());
+  if (isNew)
+    e.fault(e.either(e.less(own, e.number(0)), e.less(steps, own)),
+            TENON_FAULT_VALUE, op);
+  return e.max(e.number(0), e.min(own, steps));
 }
 
-/// Of a step's state among all states.
-Value Recurrence::positionOf(Value step, Value entry) {
-  Value row = e.add(e.mul(step, e.number(directions)), direction);
+void Recurrence::enter(Value which) {
+  entry = which;
+  if (!turn)
+    return;
+  step = isReverse ? e.sub(e.sub(length, e.number(1)), turn) : turn;
+  position = positionOf(step);
+}
+
+/// Of the current entry's state behind a step, among all states.
+Value Recurrence::positionOf(Value at) {
+  Value row = e.add(e.mul(at, e.number(directions)), direction);
   return e.add(e.mul(row, batch), entry);
 }
 
-void Recurrence::storeState(Value from, Value base, Value position) {
+/// What a sequence leaves.
+void Recurrence::storeState(Value State::*from, Value base) {
   if (!base)
     return;
   overUnits(hidden, [&](Value i) {
-    putResult(from ? load(from, i) : real(0), base,
-              e.add(e.mul(position, hidden), i));
+    Value place = e.mul(positionOf(e.number(0)), hidden);
+    putResult(load(state.*from, i), base, e.add(place, i));
   });
 }
 
-void Recurrence::sequence(Value number) {
-  Value which = e.div(number, batch), entry = e.rem(number, batch);
+void Recurrence::group(Value number) {
+  Value groups = e.ceilDiv(batch, e.number(entries));
+  Value which = e.div(number, groups);
+  Value from = e.mul(e.rem(number, groups), e.number(entries));
   for (int64_t d = 0; d < directions; ++d)
-    e.ifThen(e.equal(which, e.number(d)), [&] { sequence(d, entry); });
+    e.ifThen(e.equal(which, e.number(d)), [&] { group(d, from); });
 }
 
-void Recurrence::sequence(int64_t d, Value entry) {
+void Recurrence::group(int64_t d, Value from) {
   readActivations(d);
+  first = from;
   direction = e.number(d);
-  bool isReverse = d == 1 || op.getDirection() == "reverse";
+  isReverse = d == 1 || op.getDirection() == "reverse";
+  turn = {};
+  enter(first);
   overUnits(hidden, [&](Value i) {
     put(optional(op.getInitialH(), {direction, entry, i}), state.h, i);
     put(gates == 4 ? optional(op.getInitialC(), {direction, entry, i})
@@ -319,11 +334,11 @@ void Recurrence::sequence(int64_t d, Value entry) {
         state.c, i);
   });
   meet();
-  Value length = lengthOf(entry);
-  e.loop(e.number(0), length, [&](Value i) {
-    Value step = isReverse ? e.sub(e.sub(length, e.number(1)), i) : i;
-    position = positionOf(step, entry);
-    sumGates(step, entry);
+  e.loop(e.number(0), longest(), [&](Value i) {
+    turn = i;
+    if (entries == 1)
+      enter(first);
+    sumGates();
     meet();
     if (gates == 4)
       stepLstm();
@@ -333,12 +348,16 @@ void Recurrence::sequence(int64_t d, Value entry) {
       stepRnn();
     meet();
   });
-  e.loop(length, steps, [&](Value step) {
-    storeState({}, bases[0], positionOf(step, entry));
-  });
-  Value last = positionOf(e.number(0), entry);
-  storeState(state.h, bases[1], last);
-  storeState(state.c, bases[2], last);
+  turn = {};
+  enter(first);
+  if (bases[0] && op.getLengths())
+    overUnits(hidden, [&](Value i) {
+      e.loop(length, steps, [&](Value at) {
+        putResult(real(0), bases[0], e.add(e.mul(positionOf(at), hidden), i));
+      });
+    });
+  storeState(&State::h, bases[1]);
+  storeState(&State::c, bases[2]);
   meet();
 }
 
@@ -351,7 +370,7 @@ bool emitRecurrent(Emitter &e, Operation *root) {
                      {e.scratch(3), e.scratch(4), e.scratch(5), e.scratch(6)});
     for (int64_t d = 0; d < cells.directions; ++d)
       e.loop(e.number(0), cells.batch,
-             [&](Value entry) { cells.sequence(d, entry); });
+             [&](Value entry) { cells.group(d, entry); });
   });
   return true;
 }

@@ -1,7 +1,7 @@
 //===- Recurrence.h - RNN, GRU and LSTM -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A sequence, one step after another; the state stays in f32 (f64 for f64) and
+// A sequence, or some of a direction, one step after another; the state stays in f32 (f64 for f64) and
 // is rounded only where it is stored as a result. Who computes which unit of a
 // step, and how they wait for each other, is for targets to say.
 //
@@ -23,24 +23,27 @@ public:
   };
 
   /// `bases` are where the results lie; null: nobody wants that one. Units are
-  /// computed in `type`, one or some side by side; null: one at a time.
+  /// computed in `type`, one or some side by side; null: one at a time. So many
+  /// `entries` of the batch are a group.
   Recurrence(Emitter &e, graph::RecurrentOp op, llvm::ArrayRef<Value> bases,
-             State state, mlir::Type type = {});
+             State state, mlir::Type type = {}, int64_t entries = 1);
   virtual ~Recurrence() = default;
 
-  /// Sequence `number` of those of all directions, direction by direction.
-  void sequence(Value number);
-  /// Entry `entry` of the batch in direction `d`.
-  void sequence(int64_t d, Value entry);
+  /// Group `number` of those of all directions, direction by direction.
+  void group(Value number);
+  /// The group that begins with an entry of the batch, in direction `d`.
+  void group(int64_t d, Value entry);
 
   const int64_t gates, directions;
+  const int64_t entries;
   const Value batch;
 
 protected:
   using Body = llvm::function_ref<void(Value)>;
   using Term = llvm::function_ref<Value(Value)>;
 
-  /// Runs `body` for 0 to count: always the same thread has the same number.
+  /// Runs `body` for 0 to count, for each sequence of a group: always the same
+  /// thread has the same number.
   virtual void overUnits(Value count, Body body);
   /// The same where `body` asks for sums and keeps one with `keep`, alone.
   virtual void overSums(Value count, Body body);
@@ -48,6 +51,10 @@ protected:
   virtual void keep(Value value, Value base, Value i);
   /// All that was stored can be read from here on.
   virtual void meet() {}
+  /// The longest sequence of the group, whose lengths are looked at.
+  virtual Value longest() { return length = lengthOf(first, /*isNew=*/true); }
+  /// Makes an entry the current one, at the current turn.
+  void enter(Value which);
 
   /// The units from the last index on: of an operand, of the state, and as a
   /// result.
@@ -57,7 +64,7 @@ protected:
   virtual void putResult(Value value, Value base, Value i);
 
   /// Sums of all gates; of a GRU, those of the state apart.
-  virtual void sumGates(Value step, Value entry);
+  virtual void sumGates();
   /// Those of a GRU that are of what its reset gate leaves of the state.
   virtual void sumGated();
 
@@ -66,15 +73,22 @@ protected:
   Value real(double value);
   /// Row `which` of the gates.
   Value unit(int64_t which, Value i);
-  Value project(Value u, Value step, Value entry);
+  Value project(Value u);
+  /// Of an entry's sequence; a new one may be a fault.
+  Value lengthOf(Value which, bool isNew);
   Value withBias(Value sum, Value u);
 
   Emitter &e;
   graph::RecurrentOp op;
   const mlir::Type element, type;
   const Value steps, width, hidden, units;
-  const State state;
   Value direction;
+  Value first; // Entry of the group.
+  /// Which of its steps all sequences are at; null before and after these.
+  Value turn;
+  /// Of the current entry.
+  Value entry, length, step;
+  State state;
 
 private:
   /// An activation function with its parameters.
@@ -94,13 +108,13 @@ private:
   void stepRnn();
   void stepGru();
   void stepLstm();
-  Value lengthOf(Value entry);
-  Value positionOf(Value step, Value entry);
-  void storeState(Value state, Value base, Value position);
+  Value positionOf(Value at);
+  void storeState(Value State::*from, Value base);
 
   ImplicitLocOpBuilder &b;
   const llvm::SmallVector<Value> bases;
   llvm::SmallVector<Activation> activations;
+  bool isReverse = false;
   Value position; // Of the current step's state among all states.
 };
 

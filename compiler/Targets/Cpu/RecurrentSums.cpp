@@ -1,7 +1,7 @@
 //===- RecurrentSums.cpp - What a cell's state is multiplied by -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where R is of bytes, the state is read as integers of 16 bits, in units of
+// Where R is of bytes, a state is read as integers of 16 bits, in units of
 // its largest magnitude / 32767: finer by far than R, whose numbers they
 // multiply exactly. Instructions multiply bytes, four steps at once, so that
 // the two bytes of an integer have sums of their own; or words, two at once.
@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/bit.h"
+#include <tuple>
 
 using namespace mlir;
 
@@ -22,6 +24,33 @@ namespace {
 
 using kernel::cellUnits;
 using kernel::RecurrentView;
+
+/// Sums that the registers have room for.
+struct SumPiece {
+  ArrayRef<int64_t> gates;
+  int64_t entry, entries; // The first one, and how many.
+
+  int64_t count() const { return int64_t(gates.size()) * entries; }
+};
+
+/// The sums of all entries and gates, entry by entry, by pieces of so many.
+SmallVector<Value>
+inPieces(ArrayRef<int64_t> gates, int64_t entries, int64_t gatesEach,
+         int64_t entriesEach,
+         function_ref<SmallVector<Value>(const SumPiece &piece)> sumsOf) {
+  SmallVector<Value> all(entries * gates.size());
+  for (int64_t entry = 0; entry < entries; entry += entriesEach)
+    for (size_t gate = 0; gate < gates.size(); gate += gatesEach) {
+      SumPiece piece{gates.slice(gate).take_front(gatesEach), entry,
+                     std::min(entriesEach, entries - entry)};
+      SmallVector<Value> found = sumsOf(piece);
+      for (auto [i, sum] : llvm::enumerate(found)) {
+        int64_t each = piece.gates.size();
+        all[(entry + i / each) * gates.size() + gate + i % each] = sum;
+      }
+    }
+  return all;
+}
 
 //===----------------------------------------------------------------------===//
 // f32
@@ -32,18 +61,29 @@ public:
   FloatSums(Emitter &e, graph::RecurrentOp op, const RecurrentView &view)
       : e(e), view(view), type(VectorType::get({cellUnits}, e.b.getF32Type())),
         recurrence(e.argumentBuffer(
-            cast<BlockArgument>(op.getRecurrence()).getArgNumber())),
-        // Products that do not wait for each other hide how long one takes.
-        chains(e.level.vectorBits == 512 ? std::max<int64_t>(8 / view.gates, 1)
-                                         : 1) {}
+            cast<BlockArgument>(op.getRecurrence()).getArgNumber())) {}
 
-  void read(Value from) override { state = from; }
+  void read(ArrayRef<Value> from) override { states.assign(from); }
 
   SmallVector<Value> of(Value direction, Value unit,
                         ArrayRef<int64_t> gates) override {
-    int64_t count = gates.size();
     Value place = e.add(e.mul(direction, e.number(view.hidden)), unit);
     Value first = e.mul(place, e.number(view.units()));
+    bool isNarrow = e.level.vectorBits < 512 && view.entries > 1;
+    return inPieces(gates, view.entries, isNarrow ? 2 : gates.size(),
+                    isNarrow ? 2 : view.entries, [&](const SumPiece &piece) {
+                      return sumsOf(first, piece);
+                    });
+  }
+
+private:
+  SmallVector<Value> sumsOf(Value first, const SumPiece &piece) {
+    int64_t count = piece.count();
+    // Products that do not wait for each other hide how long one takes.
+    int64_t chains = e.level.vectorBits == 512
+                         ? int64_t(llvm::bit_floor(
+                               uint64_t(std::max<int64_t>(8 / count, 1))))
+                         : 1;
     Value zero = constantLike(e.b, type, 0);
     SmallVector<Value> sums = e.loop(
         e.number(0), e.number(view.hidden),
@@ -51,7 +91,7 @@ public:
         [&](Value step, ValueRange carried) {
           SmallVector<Value> next(carried);
           for (int64_t chain = 0; chain < chains; ++chain)
-            multiply(e.add(step, e.number(chain)), first, gates,
+            multiply(e.add(step, e.number(chain)), first, piece,
                      MutableArrayRef(next).slice(chain * count, count));
           return next;
         },
@@ -63,27 +103,31 @@ public:
     return sums;
   }
 
-private:
-  /// Adds what element `step` of the state makes of each gate.
-  void multiply(Value step, Value first, ArrayRef<int64_t> gates,
+  /// Adds what element `step` of the states makes of each gate.
+  void multiply(Value step, Value first, const SumPiece &piece,
                 MutableArrayRef<Value> sums) {
     Type f32 = e.b.getF32Type();
-    Value factor =
-        vector::BroadcastOp::create(e.b, type, e.loadRaw(state, f32, step));
+    SmallVector<Value> factors;
+    for (int64_t i = 0; i < piece.entries; ++i)
+      factors.push_back(vector::BroadcastOp::create(
+          e.b, type, e.loadRaw(states[piece.entry + i], f32, step)));
     Value row = e.add(first, e.mul(step, e.number(view.gates * cellUnits)));
-    for (auto [gate, sum] : llvm::zip(gates, sums)) {
+    for (auto [j, gate] : llvm::enumerate(piece.gates)) {
       Value at =
           e.address(recurrence, f32, e.add(row, e.number(gate * cellUnits)));
-      sum = LLVM::FMAOp::create(e.b, factor,
-                                LLVM::LoadOp::create(e.b, type, at, 4), sum);
+      Value numbers = LLVM::LoadOp::create(e.b, type, at, 4);
+      for (auto [i, factor] : llvm::enumerate(factors)) {
+        Value &sum = sums[i * piece.gates.size() + j];
+        sum = LLVM::FMAOp::create(e.b, factor, numbers, sum);
+      }
     }
   }
 
   Emitter &e;
   const RecurrentView view;
   VectorType type;
-  Value recurrence, state;
-  int64_t chains;
+  Value recurrence;
+  SmallVector<Value> states;
 };
 
 //===----------------------------------------------------------------------===//
@@ -101,20 +145,64 @@ public:
                  e.level.quadDots ? StripKind::Quads : StripKind::Words, part),
         numbers(e.argumentBuffer(
             cast<BlockArgument>(bytes.getInput()).getArgNumber())) {
-    auto plane = [&](int64_t number) {
-      return e.atEntry([&] {
+    for (int64_t number = 0; number < 2 * view.entries; ++number)
+      planes.push_back(e.atEntry([&] {
         return e.address(e.scratch(0), b.getI8Type(),
                          e.number(view.factorsAt() + number * view.hidden));
-      });
-    };
-    planes.assign({plane(0), plane(1)});
+      }));
   }
 
-  void read(Value state) override {
+  void read(ArrayRef<Value> from) override {
+    states.clear();
+    for (Value state : from)
+      states.push_back(
+          integersOf(state, ArrayRef(planes).slice(2 * states.size(), 2)));
+  }
+
+  SmallVector<Value> of(Value direction, Value unit,
+                        ArrayRef<int64_t> gates) override {
+    Value tile = e.div(unit, e.number(cellUnits));
+    Value base = e.address(numbers, b.getI8Type(),
+                           e.mul(direction, e.number(view.quadsBytes())));
+    Value lines = e.mul(tile, e.number(quads() * view.gates));
+    int64_t most = e.level.vectorBits < 512 ? 8 : 16; // Sums in registers.
+    int64_t entries = std::min<int64_t>(view.entries, most / 4);
+    return inPieces(gates, view.entries,
+                    std::max<int64_t>(most / (entries * sumsEach()), 1),
+                    entries, [&](const SumPiece &piece) {
+                      auto sums = sumsOf(base, lines, piece, most);
+                      SmallVector<Value> result;
+                      for (auto [i, sum] : llvm::enumerate(sums))
+                        result.push_back(
+                            finish(states[piece.entry + i / piece.gates.size()],
+                                   base, tile, direction, unit,
+                                   piece.gates[i % piece.gates.size()], sum));
+                      return result;
+                    });
+  }
+
+private:
+  /// A state in integers: what one is, and all together.
+  struct Integers {
+    ArrayRef<Value> planes;
+    Value factor, sum;
+  };
+
+  int64_t quads() const { return view.hidden / kernel::cellQuad; }
+  int64_t parts() const { return cellUnits / part.getNumElements(); }
+  /// Planes that have sums of their own, and registers of a gate's sums.
+  int64_t planesOfSums() const { return e.level.quadDots ? 2 : 1; }
+  int64_t sumsEach() const { return planesOfSums() * parts(); }
+  /// Of words, all products have one sum.
+  double mostOfState() const {
+    int64_t room = std::numeric_limits<int32_t>::max() / (128 * view.hidden);
+    return double(e.level.quadDots ? 32767 : std::min<int64_t>(room, 32767));
+  }
+
+  Integers integersOf(Value state, ArrayRef<Value> own) {
     Value most = largestOf(state);
     Value all = vector::BroadcastOp::create(
         b, floats, quotient(real(mostOfState()), most));
-    factor = quotient(most, real(mostOfState()));
     // The bits of a float in this range count integers.
     constexpr double middle = 12582912; // 1.5 * 2^23
     Value sums = e.loop(
@@ -126,50 +214,15 @@ public:
               arith::SubIOp::create(b, LLVM::BitcastOp::create(b, words, sum),
                                     constantLike(b, words, 0x4b400000));
           if (e.level.quadDots)
-            putBytes(count, i);
+            putBytes(count, own, i);
           else
-            putWords(count, i);
+            putWords(count, own, i);
           return SmallVector<Value>{
               arith::AddIOp::create(b, carried[0], count)};
         },
         cellUnits)[0];
-    stateSum = vector::ReductionOp::create(b, vector::CombiningKind::ADD, sums);
-  }
-
-  SmallVector<Value> of(Value direction, Value unit,
-                        ArrayRef<int64_t> gates) override {
-    Value tile = e.div(unit, e.number(cellUnits));
-    Value base = e.address(numbers, b.getI8Type(),
-                           e.mul(direction, e.number(view.quadsBytes())));
-    Value lines = e.mul(tile, e.number(quads() * view.gates));
-    SmallVector<Value> result;
-    int64_t most = gatesAtOnce();
-    for (size_t i = 0; i < gates.size(); i += most) {
-      ArrayRef<int64_t> some = gates.slice(i).take_front(most);
-      for (auto [gate, sum] : llvm::zip(some, sumsOf(base, lines, some)))
-        result.push_back(finish(base, tile, direction, unit, gate, sum));
-    }
-    return result;
-  }
-
-private:
-  int64_t quads() const { return view.hidden / kernel::cellQuad; }
-  /// Sums that a product adds to, of each gate and each part of its units.
-  int64_t planesOfSums() const { return e.level.quadDots ? 2 : 1; }
-  int64_t parts() const { return cellUnits / part.getNumElements(); }
-  /// As many as the registers have room for.
-  int64_t gatesAtOnce() const {
-    bool isNarrow = e.level.vectorBits < 512 && e.level.quadDots;
-    return isNarrow ? 2 : view.gates;
-  }
-  /// Steps that do not wait for each other.
-  int64_t chains() const {
-    return e.level.vectorBits < 512 ? 1 : view.gates == 1 ? 4 : 2;
-  }
-  /// Of words, all products have one sum.
-  double mostOfState() const {
-    int64_t room = std::numeric_limits<int32_t>::max() / (128 * view.hidden);
-    return double(e.level.quadDots ? 32767 : std::min<int64_t>(room, 32767));
+    return {own, quotient(most, real(mostOfState())),
+            vector::ReductionOp::create(b, vector::CombiningKind::ADD, sums)};
   }
 
   Value real(double value) { return constantLike(b, b.getF32Type(), value); }
@@ -194,18 +247,18 @@ private:
   }
 
   /// Integers of the steps from i on as two planes of bytes, from 32768 below.
-  void putBytes(Value count, Value i) {
+  void putBytes(Value count, ArrayRef<Value> own, Value i) {
     auto narrow = VectorType::get({cellUnits}, b.getI8Type());
     Value from = arith::AddIOp::create(b, count, constantLike(b, words, 32768));
     Value bytesOf[] = {
         arith::ShRUIOp::create(b, from, constantLike(b, words, 8)), from};
-    for (auto [plane, value] : llvm::zip(planes, bytesOf))
+    for (auto [plane, value] : llvm::zip(own, bytesOf))
       LLVM::StoreOp::create(b, arith::TruncIOp::create(b, narrow, value),
                             e.address(plane, b.getI8Type(), i), 1);
   }
 
   /// Those of the even steps as one plane of words, and of the odd ones.
-  void putWords(Value count, Value i) {
+  void putWords(Value count, ArrayRef<Value> own, Value i) {
     auto narrow = VectorType::get({cellUnits}, b.getI16Type());
     Value all = arith::TruncIOp::create(b, narrow, count);
     Value half = e.div(i, e.number(2));
@@ -214,66 +267,74 @@ private:
       for (int64_t step = odd; step < cellUnits; step += 2)
         mask.push_back(step);
       LLVM::StoreOp::create(b, vector::ShuffleOp::create(b, all, all, mask),
-                            e.address(planes[odd], b.getI16Type(), half), 2);
+                            e.address(own[odd], b.getI16Type(), half), 2);
     }
   }
 
-  /// Of each gate, the sums of each plane by parts of its units.
+  /// Of each entry and gate, the sums of each plane by parts of its units.
   SmallVector<SmallVector<Value>> sumsOf(Value base, Value lines,
-                                         ArrayRef<int64_t> gates) {
-    int64_t each = planesOfSums() * parts(), count = gates.size() * each;
+                                         const SumPiece &piece, int64_t most) {
+    int64_t count = piece.count() * sumsEach();
+    // Those of steps that do not wait for each other.
+    int64_t chains = e.level.vectorBits < 512 ? 1
+                     : 4 * count <= most      ? 4
+                     : 2 * count <= most      ? 2
+                                              : 1;
     SmallVector<Value> all = e.loop(
         e.number(0), e.number(quads()),
-        SmallVector<Value>(chains() * count, constantLike(b, part, 0)),
+        SmallVector<Value>(chains * count, constantLike(b, part, 0)),
         [&](Value quad, ValueRange carried) {
           SmallVector<Value> next(carried);
-          for (int64_t chain = 0; chain < chains(); ++chain)
-            multiply(base, lines, e.add(quad, e.number(chain)), gates,
+          for (int64_t chain = 0; chain < chains; ++chain)
+            multiply(base, lines, e.add(quad, e.number(chain)), piece,
                      MutableArrayRef(next).slice(chain * count, count));
           return next;
         },
-        chains());
-    SmallVector<SmallVector<Value>> result;
+        chains);
+    SmallVector<SmallVector<Value>> result(piece.count());
     for (int64_t i = 0; i < count; ++i) {
-      if (i % each == 0)
-        result.emplace_back();
       Value sum = all[i];
-      for (int64_t chain = 1; chain < chains(); ++chain)
+      for (int64_t chain = 1; chain < chains; ++chain)
         sum = arith::AddIOp::create(b, sum, all[chain * count + i]);
-      result.back().push_back(sum);
+      result[i / sumsEach()].push_back(sum);
     }
     return result;
   }
 
   /// Adds what four steps make of each gate.
-  void multiply(Value base, Value lines, Value quad, ArrayRef<int64_t> gates,
+  void multiply(Value base, Value lines, Value quad, const SumPiece &piece,
                 MutableArrayRef<Value> sums) {
-    SmallVector<Value, 2> factors;
-    for (Value plane : planes)
-      factors.push_back(vector::BroadcastOp::create(
-          b, part, e.loadRaw(plane, b.getI32Type(), quad)));
+    SmallVector<Value> factors;
+    for (const Integers &state :
+         ArrayRef(states).slice(piece.entry, piece.entries))
+      for (Value plane : state.planes)
+        factors.push_back(vector::BroadcastOp::create(
+            b, part, e.loadRaw(plane, b.getI32Type(), quad)));
     Value line = e.add(lines, e.mul(quad, e.number(view.gates)));
-    Value *sum = sums.data();
-    for (int64_t gate : gates)
-      for (int64_t i = 0; i < parts(); ++i, sum += planesOfSums()) {
-        Value at =
-            e.add(e.mul(e.add(line, e.number(gate)), e.number(cellUnits)),
-                  e.number(i * part.getNumElements()));
-        Value numbers = vectorAt(base, part, at);
-        if (e.level.quadDots) {
-          for (int64_t plane = 0; plane < 2; ++plane)
-            sum[plane] = products.add(factors[plane], numbers, sum[plane]);
-          continue;
+    int64_t gates = piece.gates.size();
+    for (int64_t gate = 0; gate < gates; ++gate)
+      for (int64_t i = 0; i < parts(); ++i) {
+        Value place = e.mul(e.add(line, e.number(piece.gates[gate])),
+                            e.number(cellUnits));
+        Value numbers = vectorAt(
+            base, part, e.add(place, e.number(i * part.getNumElements())));
+        Value even = numbers, odd = numbers;
+        if (!e.level.quadDots)
+          std::tie(even, odd) = wordsOfQuads(b, numbers, /*areSigned=*/true);
+        for (int64_t entry = 0; entry < piece.entries; ++entry) {
+          // Where both planes have one sum, it is that.
+          Value *sum =
+              &sums[(entry * gates + gate) * sumsEach() + i * planesOfSums()];
+          Value *other = sum + planesOfSums() - 1;
+          *sum = products.add(factors[2 * entry], even, *sum);
+          *other = products.add(factors[2 * entry + 1], odd, *other);
         }
-        auto [even, odd] = wordsOfQuads(b, numbers, /*areSigned=*/true);
-        *sum = products.add(factors[0], even, *sum);
-        *sum = products.add(factors[1], odd, *sum);
       }
   }
 
   /// What sums of integers stand for.
-  Value finish(Value base, Value tile, Value direction, Value unit,
-               int64_t gate, ArrayRef<Value> sums) {
+  Value finish(const Integers &state, Value base, Value tile, Value direction,
+               Value unit, int64_t gate, ArrayRef<Value> sums) {
     SmallVector<Value, 2> planesSums;
     for (int64_t plane = 0; plane < planesOfSums(); ++plane) {
       SmallVector<Value> own;
@@ -301,10 +362,10 @@ private:
           emitMul(b, zero,
                   vector::BroadcastOp::create(
                       b, floats,
-                      arith::SIToFPOp::create(b, b.getF32Type(), stateSum))));
+                      arith::SIToFPOp::create(b, b.getF32Type(), state.sum))));
     Value scale = perUnit(bytes.getScale(), direction, place);
     Value both =
-        emitMul(b, scale, vector::BroadcastOp::create(b, floats, factor));
+        emitMul(b, scale, vector::BroadcastOp::create(b, floats, state.factor));
     return emitMul(b, all, both);
   }
 
@@ -359,8 +420,8 @@ private:
   VectorType floats, words, part; // part: what a register has of words.
   StripProducts products;
   Value numbers;
-  SmallVector<Value, 2> planes;
-  Value factor, stateSum; // Of the state: one in its integers, and their sum.
+  SmallVector<Value> planes; // Two of each state.
+  SmallVector<Integers> states;
 };
 
 } // namespace

@@ -9,16 +9,16 @@
 
 namespace tenon::cpu {
 
-/// Sums of a state times the recurrence R of a cell, for vectors of
-/// kernel::cellUnits hidden units.
+/// Sums of the states of a group times the recurrence R of a cell, for vectors
+/// of kernel::cellUnits hidden units.
 class RecurrentSums {
 public:
   virtual ~RecurrentSums() = default;
 
-  /// Looks at the state that the sums behind this are of: [hidden] of f32.
-  virtual void read(Value state) = 0;
+  /// Looks at the states that the sums behind this are of: [hidden] of f32.
+  virtual void read(llvm::ArrayRef<Value> states) = 0;
 
-  /// The sums of some gates of the units from `unit` on.
+  /// The sums of some gates of the units from `unit` on, state by state.
   virtual llvm::SmallVector<Value> of(Value direction, Value unit,
                                       llvm::ArrayRef<int64_t> gates) = 0;
 };

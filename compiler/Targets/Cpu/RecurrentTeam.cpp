@@ -27,7 +27,7 @@ RecurrentTeam::RecurrentTeam(Emitter &e, const kernel::RecurrentView &view,
     : e(e), view(view), isShared(isShared) {
   Type byte = e.b.getI8Type();
   facts = e.atEntry([&] {
-    return e.address(e.scratch(0), byte, e.number(view.stateBytes()));
+    return e.address(e.scratch(0), byte, e.number(view.statesBytes()));
   });
   claims = e.shared();
   done = e.atEntry([&] {

@@ -1,9 +1,9 @@
 //===- RecurrentTiles.cpp - RNN, GRU and LSTM by vectors of units ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thread has a sequence of one direction, or takes part in it, and computes
-// with vectors of hidden units. The sums of all gates of such a vector
-// are one loop over the state, an element of which multiplies what lies
+// A thread has some sequences of one direction, or takes part in them, and
+// computes with vectors of hidden units. The sums of all gates of such a vector
+// are one loop over the states, an element of which multiplies what lies
 // together in the recurrence's layout.
 //
 //===----------------------------------------------------------------------===//
@@ -31,14 +31,27 @@ public:
                   State state, const kernel::RecurrentView &view,
                   RecurrentTeam *team)
       : Recurrence(e, op, bases, state,
-                   VectorType::get({cellUnits}, e.b.getF32Type())),
-        view(view), team(team), sums(makeRecurrentSums(e, op, view)) {}
+                   VectorType::get({cellUnits}, e.b.getF32Type()),
+                   view.entries),
+        view(view), team(team), states(state),
+        sums(makeRecurrentSums(e, op, view)) {}
 
 protected:
   void overUnits(Value count, Body body) override {
+    auto each = [&](Value unit) { overEntries([&] { body(unit); }); };
     if (team)
-      return team->round({}, [] {}, body);
-    e.loop(e.number(0), count, body, cellUnits);
+      return team->round({}, [] {}, each);
+    e.loop(e.number(0), count, each, cellUnits);
+  }
+
+  Value longest() override {
+    if (entries == 1)
+      return Recurrence::longest();
+    return e.loop(e.number(0), count(), {e.number(0)},
+                  [&](Value number, ValueRange carried) {
+                    Value own = lengthOf(e.add(first, number), /*isNew=*/true);
+                    return SmallVector<Value>{e.max(carried[0], own)};
+                  })[0];
   }
 
   Value at(Value tensor, ArrayRef<Value> index) override {
@@ -54,48 +67,107 @@ protected:
     put(value, base, i);
   }
 
-  void sumGates(Value step, Value entry) override {
+  void sumGates() override {
     // There and back again: what one step read last the next one finds in the
     // cache, which has not room for all of the recurrence.
-    Value isOdd = e.equal(e.rem(step, e.number(2)), e.number(1));
-    overSumsOf(state.h, isOdd, [&](Value i) {
-      auto all = llvm::to_vector(llvm::seq<int64_t>(0, gates));
+    Value isOdd = e.equal(e.rem(turn, e.number(2)), e.number(1));
+    auto all = llvm::to_vector(llvm::seq<int64_t>(0, gates));
+    overSumsOf(&State::h, isOdd, [&](Value i) {
       // Behind the sums it would be waited for.
-      for (int64_t gate : all)
-        fetchProjected(unit(gate, i), step, entry);
-      SmallVector<Value> sums = recurTile(i, all);
-      for (int64_t gate : all) {
-        Value u = unit(gate, i), input = project(u, step, entry);
-        if (isGru())
-          put(sums[gate], state.sums, e.add(units, u));
-        else
-          input = plus(input, sums[gate]);
-        put(input, state.sums, u);
-      }
+      overEntries([&] {
+        for (int64_t gate : all)
+          fetchProjected(unit(gate, i));
+      });
+      SmallVector<Value> found = sums->of(direction, i, all);
+      forEntries([&](int64_t number) {
+        for (int64_t gate : all) {
+          Value u = unit(gate, i), input = project(u);
+          Value sum = withBias(found[number * gates + gate], u);
+          if (isGru())
+            put(sum, state.sums, e.add(units, u));
+          else
+            input = plus(input, sum);
+          put(input, state.sums, u);
+        }
+      });
     });
   }
 
   void sumGated() override {
-    overSumsOf(state.gated, {}, [&](Value i) {
-      put(recurTile(i, {2})[0], state.sums, e.add(units, unit(2, i)));
+    overSumsOf(&State::gated, {}, [&](Value i) {
+      SmallVector<Value> found = sums->of(direction, i, {2});
+      forEntries([&](int64_t number) {
+        Value u = unit(2, i);
+        put(withBias(found[number], u), state.sums, e.add(units, u));
+      });
     });
   }
 
 private:
-  /// Runs `body` for all units, whose sums are of a state; where `isBack` is
-  /// true, from the last ones to the first.
-  void overSumsOf(Value from, Value isBack, Body body) {
-    auto read = [&] { sums->read(from); };
+  /// Entries of the current group.
+  Value count() { return e.min(e.number(entries), e.sub(batch, first)); }
+
+  /// Runs `body` with an entry of the group as the current one, unless its
+  /// sequence is over.
+  void within(Value number, function_ref<void()> body) {
+    State own = state;
+    state = stateOf(number);
+    length = lengthOf(e.add(first, number), /*isNew=*/false);
+    enter(e.add(first, number));
+    if (turn && op.getLengths())
+      e.ifThen(e.less(turn, length), body);
+    else
+      body();
+    state = own;
+  }
+  void overEntries(function_ref<void()> body) {
+    if (entries == 1)
+      return body();
+    e.loop(e.number(0), count(), [&](Value number) { within(number, body); });
+  }
+  /// The same, of numbers that are known.
+  void forEntries(function_ref<void(int64_t number)> body) {
+    if (entries == 1)
+      return body(0);
+    for (int64_t number = 0; number < entries; ++number)
+      e.ifThen(e.less(e.number(number), count()),
+               [&] { within(e.number(number), [&] { body(number); }); });
+  }
+
+  State stateOf(Value number) {
+    Value distance = e.mul(number, e.number(view.stateBytes()));
+    auto at = [&](Value base) {
+      return e.address(base, e.b.getI8Type(), distance);
+    };
+    return {at(states.sums), at(states.h), at(states.c), at(states.gated)};
+  }
+
+  /// Runs `body` for all units, whose sums are of a part of each state; where
+  /// `isBack` is true, from the last ones to the first.
+  void overSumsOf(Value State::*part, Value isBack, Body body) {
+    auto read = [&] {
+      SmallVector<Value> own = {state.*part};
+      // What is not there is another.
+      for (int64_t number = 1; number < entries; ++number) {
+        Value isThere = e.less(e.number(number), count());
+        own.push_back(
+            stateOf(e.select(isThere, e.number(number), e.number(0))).*part);
+      }
+      sums->read(own);
+    };
     if (team)
       return team->round(isBack, read, body);
     read();
     Value last = e.number(view.hidden - cellUnits);
-    overUnits(hidden, [&](Value number) {
-      body(isBack ? e.select(isBack, e.sub(last, number), number) : number);
-    });
+    e.loop(
+        e.number(0), hidden,
+        [&](Value number) {
+          body(isBack ? e.select(isBack, e.sub(last, number), number) : number);
+        },
+        cellUnits);
   }
 
-  void fetchProjected(Value u, Value step, Value entry) {
+  void fetchProjected(Value u) {
     Value place = e.linearise({step, entry, e.add(e.mul(direction, units), u)},
                               e.dimsOf(op.getInput()));
     LLVM::Prefetch::create(
@@ -112,16 +184,9 @@ private:
                                 floatBytes);
   }
 
-  /// s R^T + Rb of some gates of the units from i on, for the state s.
-  SmallVector<Value> recurTile(Value i, ArrayRef<int64_t> which) {
-    SmallVector<Value> result = sums->of(direction, i, which);
-    for (auto [gate, sum] : llvm::zip(which, result))
-      sum = withBias(sum, unit(gate, i));
-    return result;
-  }
-
   kernel::RecurrentView view;
-  RecurrentTeam *team; // Null: a thread has all of a sequence.
+  RecurrentTeam *team; // Null: a thread has all of a group.
+  const State states;  // Of the first entry; others follow.
   std::unique_ptr<RecurrentSums> sums;
 };
 
@@ -140,18 +205,19 @@ void computeAlone(Emitter &e, graph::RecurrentOp op,
                   const kernel::RecurrentView &view) {
   auto state = stateAt(e, view, [&] { return e.scratch(0); });
   TiledRecurrence cells(e, op, yieldedBuffers(e, op), state, view, nullptr);
-  e.loop(e.begin, e.end, [&](Value row) { cells.sequence(row); });
+  e.loop(e.begin, e.end, [&](Value row) { cells.group(row); });
 }
 
-/// Few sequences one after another, all by all threads; of many, each by one.
+/// Few groups one after another, all by all threads; of many, each by one.
 void computeTogether(Emitter &e, graph::RecurrentOp op,
                      const kernel::RecurrentView &view) {
   Value zero = e.number(0), one = e.number(1);
-  Value sequences = e.atEntry([&] {
-    return e.mul(e.dimsOf(op.getInput())[1], e.number(view.directions));
+  Value groups = e.atEntry([&] {
+    Value each = e.ceilDiv(e.dimsOf(op.getInput())[1], e.number(view.entries));
+    return e.mul(each, e.number(view.directions));
   });
   Value isShared = e.atEntry(
-      [&] { return e.less(sequences, e.number(view.mostTogether() + 1)); });
+      [&] { return e.less(groups, e.number(view.mostTogether() + 1)); });
   auto state = stateAt(e, view, [&] {
     Value shared = e.address(e.shared(), e.b.getI8Type(),
                              e.number(kernel::RecurrentView::stateAt));
@@ -160,14 +226,14 @@ void computeTogether(Emitter &e, graph::RecurrentOp op,
   RecurrentTeam team(e, view, isShared);
   TiledRecurrence cells(e, op, yieldedBuffers(e, op), state, view, &team);
   // Some rows have work, at equal distances, so that all threads find some.
-  Value distance = e.select(isShared, sequences, e.number(view.parts()));
+  Value distance = e.select(isShared, groups, e.number(view.parts()));
   e.loop(e.begin, e.end, [&](Value row) {
     e.ifThen(e.equal(e.rem(row, distance), zero), [&] {
       Value number = e.div(row, distance);
       team.join(e.select(isShared, number, zero));
       Value from = e.select(isShared, zero, number);
-      Value to = e.add(from, e.select(isShared, sequences, one));
-      e.loop(from, to, [&](Value each) { cells.sequence(each); });
+      Value to = e.add(from, e.select(isShared, groups, one));
+      e.loop(from, to, [&](Value each) { cells.group(each); });
     });
   });
 }
@@ -183,10 +249,22 @@ LogicalResult emitRecurrentTiles(Emitter &e) {
     view = kernel::recurrentViewOf(op, why);
   if (!view)
     return e.kernel.emitOpError("cannot run by tiles of units: ") << why;
-  if (view->parts() > 1)
-    computeTogether(e, op, *view);
-  else
+  if (view->parts() == 1) {
     computeAlone(e, op, *view);
+    return success();
+  }
+  kernel::RecurrentView single = *view;
+  single.entries = 1;
+  Expr batch = graph::getDim(op.getInput(), 1);
+  if (batch.asConstant()) {
+    computeTogether(e, op, *view);
+    return success();
+  }
+  // As there is no telling, both.
+  Value isOne = e.equal(e.dimsOf(op.getInput())[1], e.number(1));
+  e.ifThen(isOne, [&] { computeTogether(e, op, single); });
+  Value isMore = e.less(e.number(1), e.dimsOf(op.getInput())[1]);
+  e.ifThen(isMore, [&] { computeTogether(e, op, *view); });
   return success();
 }
 

@@ -71,7 +71,7 @@ void emitBlockRecurrent(DeviceEmitter &e, Value ordinal) {
   }
   BlockRecurrence cells(e, op, cpu::yieldedBuffers(e, op),
                         {areas[0], areas[1], areas[2], areas[3]});
-  cells.sequence(ordinal);
+  cells.group(ordinal);
 }
 
 } // namespace tenon::cuda

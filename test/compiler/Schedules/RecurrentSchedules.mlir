@@ -33,6 +33,22 @@ kernel.func @parts symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 
 // -----
 
+// Then four sequences of a batch are a group, for which they are read once.
+
+func.func @main(%x: tensor<7x9x1024xf32>) {
+  %r = graph.weight {name = "r"} : () -> tensor<1x1024x256xf32>
+  %0 = kernel.call @groups(%x, %r) params <> : (tensor<7x9x1024xf32>, tensor<1x1024x256xf32>) -> tensor<7x1x9x256xf32>
+  return
+}
+// CHECK: kernel.func @groups symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <6, 1, 45088, 45568>
+kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x9x1024xf32>, %1: tensor<1x1024x256xf32>):
+  %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x9x1024xf32>, tensor<1x1024x256xf32>) -> (tensor<7x1x9x256xf32>, tensor<1x9x256xf32>, tensor<1x9x256xf32>)
+  kernel.yield %2#0 : tensor<7x1x9x256xf32>
+}
+
+// -----
+
 func.func @main(%x: tensor<7x2x15xf32>) {
   %r = graph.weight {name = "r"} : () -> tensor<1x15x5xf32>
   %0 = kernel.call @narrow(%x, %r) params <> : (tensor<7x2x15xf32>, tensor<1x15x5xf32>) -> tensor<7x1x2x5xf32>

@@ -51,35 +51,39 @@ static KernelCase recurrent(const std::string &cell, int gates,
   std::string h = hidden ? std::to_string(hidden) : "h";
   std::vector<std::string> operands;
   if (cells.isProjected)
-    operands = {tensor({"s", "b", units(d == "2" ? 2 * gates : gates)}, type)};
+    operands = {
+        tensor({"s", cells.batch, units(d == "2" ? 2 * gates : gates)}, type)};
   else
-    operands = {tensor({"s", "b", "5"}, type),
+    operands = {tensor({"s", cells.batch, "5"}, type),
                 tensor({d, units(gates), "5"}, type)};
   operands.push_back(tensor({d, units(gates), h}, type));
   std::string first = cells.isProjected ? "1, 0, 1, " : "1, 1, 1, ";
   std::string segments = "0, 0, 0, 0, 0";
   if (isFull) {
     operands.push_back(tensor({d, units(2 * gates)}, type));
-    operands.push_back(tensor({d, "b", h}, type));
+    operands.push_back(tensor({d, cells.batch, h}, type));
     segments = "1, 0, 1, 0, 0";
     if (gates == 4) {
-      operands.push_back(tensor({d, "b", h}, type));
+      operands.push_back(tensor({d, cells.batch, h}, type));
       operands.push_back(tensor({d, units(3)}, type));
       segments = "1, 0, 1, 1, 1";
     }
   }
-  std::string state = tensor({d, "b", h}, type);
+  std::string state = tensor({d, cells.batch, h}, type);
   KernelCase test =
       one("recurrent",
           "{cell = #graph<cell_kind " + cell + ">, direction = \"" + direction +
               "\", activations = [" + activations +
               "], alpha = array<f64>, beta = array<f64>, " + flags +
               ", operandSegmentSizes = array<i32: " + first + segments + ">}",
-          operands, {tensor({"s", d, "b", h}, type), state, state},
+          operands, {tensor({"s", d, cells.batch, h}, type), state, state},
           {{{"b", 2}, {"h", 3}, {"s", 4}}, {{"b", 1}, {"h", 1}, {"s", 0}}});
-  if (hidden)
-    for (Symbols &sizes : test.sizes)
+  for (Symbols &sizes : test.sizes) {
+    if (hidden)
       sizes.erase("h");
+    if (cells.batch != "b")
+      sizes.erase("b");
+  }
   test.schedule = cells.schedule.empty() ? test.schedule : cells.schedule;
   test.name += " " + cell + " " + direction;
   test.values = {{-1, 1}};
@@ -153,12 +157,29 @@ std::vector<KernelCase> recurrentTogether(const std::string &bytes) {
           cell("rnn", 1, 560, true, "\"Tanh\"", false)};
 }
 
+std::vector<KernelCase> recurrentBatches(const std::string &bytes) {
+  std::vector<KernelCase> cases;
+  for (int64_t batch : {1, 2, 3, 5}) {
+    cases.push_back(recurrent(
+        "lstm", 4, "bidirectional", "f32", true,
+        "\"Sigmoid\", \"Tanh\", \"Tanh\", "
+        "\"Sigmoid\", \"Tanh\", \"Tanh\"",
+        "clip = 0.0, linear_before_reset = false, "
+        "input_forget = false",
+        {400, true, "RecurrentTiles", bytes, false, std::to_string(batch)}));
+    cases.back().sizes = {{{"s", 3}}};
+    if (bytes.empty())
+      cases.back().values = {{-1, 1}, {-0.1, 0.1}};
+  }
+  return cases;
+}
+
 std::vector<KernelCase> recurrentLengths(const Cells &cells) {
   KernelCase test = recurrent("rnn", 1, "reverse", "f32", false, "\"Tanh\"",
                               "clip = 0.0, linear_before_reset = false, "
                               "input_forget = false",
                               cells);
-  std::string lengths = tensor({"b"}, "i32");
+  std::string lengths = tensor({cells.batch}, "i32");
   test.arguments += ", %l: " + lengths;
   std::string operands = cells.isProjected ? "%a, %b" : "%a, %b, %c";
   replace(test.body, operands + " ", operands + ", %l ");
@@ -166,6 +187,8 @@ std::vector<KernelCase> recurrentLengths(const Cells &cells) {
   replace(test.body, ") -> (", ", " + lengths + ") -> (");
   size_t last = cells.isProjected ? 2 : 3;
   test.values.assign(last + 1, {-1, 1});
+  if (cells.hidden > 100) // As those of recurrentTogether.
+    test.values[last - 1] = {-0.1, 0.1};
   test.values[last] = {0, 4.9};
   test.sizes = {{{"b", 5}, {"s", 4}}};
   if (!cells.hidden)

@@ -15,15 +15,19 @@ struct Cells {
   std::string schedule = ""; // One for f32 alone; empty: Generic.
   std::string bytes = "";    // The type of a quantized recurrence.
   bool perUnit = false;      // Its units have scales and zero points.
+  std::string batch = "b";   // Its size: a symbol, or a number.
 };
 
 /// Cells of each kind, direction and type, with all operands and with few, and
 /// with each activation.
 std::vector<KernelCase> recurrentCells(const Cells &cells);
 
-/// Cells of RecurrentTiles so large that threads compute a sequence together;
+/// Cells of RecurrentTiles so large that threads compute sequences together;
 /// of bytes, where they are of a type.
 std::vector<KernelCase> recurrentTogether(const std::string &bytes = "");
+
+/// The same, of batches whose sizes are numbers.
+std::vector<KernelCase> recurrentBatches(const std::string &bytes = "");
 
 /// A cell with the lengths of its sequences, which are right or too large.
 std::vector<KernelCase> recurrentLengths(const Cells &cells);

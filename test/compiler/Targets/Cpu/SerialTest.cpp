@@ -115,9 +115,12 @@ TEST_P(RecurrentTiles, RunsAllCells) {
 
 TEST_P(RecurrentTiles, SequencesHaveLengths) {
   run(recurrentLengths({32, true, "RecurrentTiles"}));
+  run(recurrentLengths({528, true, "RecurrentTiles"}));
 }
 
 TEST_P(RecurrentTiles, ThreadsShareASequence) { run(recurrentTogether()); }
+
+TEST_P(RecurrentTiles, SequencesShareARecurrence) { run(recurrentBatches()); }
 
 TENON_FOR_ALL_LEVELS(RecurrentTiles);
 
@@ -133,6 +136,10 @@ TEST_P(RecurrentBytes, RunsAllCells) {
 TEST_P(RecurrentBytes, ThreadsShareASequence) {
   run(recurrentTogether("i8"));
   run(recurrentTogether("ui8"));
+}
+
+TEST_P(RecurrentBytes, SequencesShareARecurrence) {
+  run(recurrentBatches("i8"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, RecurrentBytes,
