@@ -1,9 +1,10 @@
 //===- Recurrence.h - RNN, GRU and LSTM -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A sequence, or some of a direction, one step after another; the state stays in f32 (f64 for f64) and
-// is rounded only where it is stored as a result. Who computes which unit of a
-// step, and how they wait for each other, is for targets to say.
+// A sequence, or some of a direction, one step after another; the state stays
+// in f32 (f64 for f64) and is rounded only where it is stored as a result. Who
+// computes which unit of a step, and how they wait for each other, is for
+// targets to say.
 //
 //===----------------------------------------------------------------------===//
 
