@@ -28,6 +28,20 @@ std::unique_ptr<RecurrentSums>
 makeRecurrentSums(Emitter &e, graph::RecurrentOp op,
                   const kernel::RecurrentView &view);
 
+/// Sums that the registers have room for.
+struct SumPiece {
+  llvm::ArrayRef<int64_t> gates;
+  int64_t entry, entries; // The first one, and how many.
+
+  int64_t count() const { return int64_t(gates.size()) * entries; }
+};
+
+/// The sums of all entries and gates, entry by entry, by pieces of so many.
+llvm::SmallVector<Value> inPieces(
+    llvm::ArrayRef<int64_t> gates, int64_t entries, int64_t gatesEach,
+    int64_t entriesEach,
+    llvm::function_ref<llvm::SmallVector<Value>(const SumPiece &piece)> sumsOf);
+
 } // namespace tenon::cpu
 
 #endif // TENON_COMPILER_TARGETS_CPU_RECURRENTSUMS_H
