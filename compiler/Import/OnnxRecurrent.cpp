@@ -118,7 +118,6 @@ struct QuantizedCellWeight {
   Value floats(NodeConverter &node) const {
     if (node.failed())
       return {};
-    Emitter::Exprs dims = node.dimsOf(numbers);
     auto alongUnits = [&](Value side) -> Value {
       if (!side)
         return {};

@@ -3,6 +3,7 @@
 
 #include "compiler/Package/WeightPlan.h"
 
+#include "compiler/Package/CellPanels.h"
 #include "compiler/Package/FragmentPanels.h"
 #include "compiler/Package/NarrowPanels.h"
 #include "compiler/Package/RowMajor.h"
@@ -10,7 +11,6 @@
 #include "dialects/Kernel/FilterLayout.h"
 #include "dialects/Kernel/IntegerConvView.h"
 #include "dialects/Kernel/Packing.h"
-#include "dialects/Kernel/RecurrentView.h"
 #include "dialects/Kernel/WinogradView.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "runtime/model_format.h"
@@ -64,12 +64,8 @@ llvm::Expected<uint64_t> layoutBytes(const Weight &weight,
       isFilter && winograd)
     if (std::optional<int64_t> count = winograd->elements(weight.shape))
       return uint64_t(*count) * sizeof(float);
-  if (layout == kernel::cellsLayout && weight.elementType.isF32() &&
-      kernel::RecurrentView::of(weight.shape))
-    return uint64_t(ownBytes);
-  if (layout == kernel::cellQuadsLayout && weight.elementType.isInteger(8))
-    if (auto view = kernel::RecurrentView::of(weight.shape))
-      return uint64_t(view->directions * view->quadsBytes());
+  if (std::optional<uint64_t> bytes = cellBytes(weight, layout))
+    return *bytes;
   if (layout == kernel::quadsLayout && weight.shape.size() == 2 &&
       weight.elementType.isInteger(8))
     return uint64_t(kernel::quadsBytes(weight.shape[0], weight.shape[1]));
@@ -244,45 +240,6 @@ void packFilter(const PlacedWeight &placed, const kernel::FilterLayout &layout,
     }
 }
 
-/// The recurrence of a cell by tiles of units, a direction at a time.
-void packCells(const PlacedWeight &placed, ByteSink sink) {
-  auto view = *kernel::RecurrentView::of(placed.weight->shape);
-  int64_t steps = view.hidden, all = view.units() * steps;
-  std::vector<float> tiles(all);
-  for (int64_t d = 0; d < view.directions; ++d) {
-    const char *from = placed.weight->bytes().data() + d * all * sizeof(float);
-    for (int64_t unit = 0; unit < view.units(); ++unit)
-      for (int64_t step = 0; step < steps; ++step)
-        std::memcpy(&tiles[view.placeOf(0, unit, step)],
-                    from + (unit * steps + step) * sizeof(float),
-                    sizeof(float));
-    sink(bytesOf(tiles.data(), tiles.size()));
-  }
-}
-
-/// The same of bytes, four steps together, and their sums.
-void packCellQuads(const PlacedWeight &placed, ByteSink sink) {
-  auto view = *kernel::RecurrentView::of(placed.weight->shape);
-  int64_t all = view.units() * view.hidden;
-  char shift = placed.weight->elementType.isUnsignedInteger() ? char(-128) : 0;
-  std::vector<char> quads(all);
-  std::vector<int32_t> sums(view.units());
-  const char *from = placed.weight->bytes().data();
-  for (int64_t d = 0; d < view.directions; ++d) {
-    for (int64_t unit = 0; unit < view.units(); ++unit) {
-      int32_t sum = 0;
-      for (int64_t step = 0; step < view.hidden; ++step) {
-        auto number = static_cast<signed char>(*from++ ^ shift);
-        quads[view.quadPlaceOf(unit, step)] = number;
-        sum += number;
-      }
-      sums[view.sumPlaceOf(unit)] = sum;
-    }
-    sink(quads);
-    sink(bytesOf(sums.data(), sums.size()));
-  }
-}
-
 /// A filter of 3x3 taps, each map and channel of it transformed in f64.
 void transformFilter(const PlacedWeight &placed,
                      const kernel::WinogradLayout &layout, ByteSink sink) {
@@ -397,10 +354,8 @@ void tenon::layOut(const PlacedWeight &placed, ByteSink sink) {
     packQuads(placed, sink);
   else if (auto quads = kernel::QuadFilter::parse(placed.layout))
     packQuadFilter(placed, *quads, sink);
-  else if (placed.layout == kernel::cellsLayout)
+  else if (cellBytes(*placed.weight, placed.layout))
     packCells(placed, sink);
-  else if (placed.layout == kernel::cellQuadsLayout)
-    packCellQuads(placed, sink);
   else if (auto filter = kernel::FilterLayout::parse(placed.layout))
     packFilter(placed, *filter, sink);
   else if (auto winograd = kernel::WinogradLayout::parse(placed.layout))

@@ -160,6 +160,11 @@ std::optional<std::string> refusalRecurrentTiles(const KernelView &view) {
   auto recurrence = cast<BlockArgument>(stored);
   if (!view.isWeight[recurrence.getArgNumber()] || !recurrence.hasOneUse())
     return "the recurrence is no weight of its own";
+  if (graph::DequantizeOp bytes = kernel::cellBytesOf(op))
+    for (Value side : {bytes.getScale(), bytes.getZeroPoint()})
+      if (!isa<BlockArgument>(side) &&
+          cast<RankedTensorType>(side.getType()).getNumElements() > 2)
+        return "scales or zero points of units are computed in the kernel";
   if (!geometryRecurrentTiles(view))
     return tooMany.str();
   return std::nullopt;

@@ -54,8 +54,8 @@ def FoldConstantsPass : Pass<"fold-constants", "::mlir::func::FuncOp"> {
     weights. A result takes no more bytes than its operands (or is tiny), so
     that the artifact never outgrows the weights, but for quantized ones whose
     kernels have no use for few bits: of convolutions by groups, and of
-    recurrent cells but for those that read bytes. Transposes, reshapes and concatenations of weights move bytes
-    instead and have no such bound.
+    recurrent cells but for those that read bytes. Transposes, reshapes and
+    concatenations of weights move bytes instead and have no such bound.
 
     ```mlir
     func.func @main() -> tensor<2xf32> {

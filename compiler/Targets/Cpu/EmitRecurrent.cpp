@@ -164,10 +164,14 @@ Value Recurrence::optional(Value tensor, ArrayRef<Value> index) {
   return tensor ? at(tensor, index) : real(0);
 }
 
+Indices Recurrence::projected(Value u) {
+  return {step, entry, e.add(e.mul(direction, units), u)};
+}
+
 /// x W^T + Wb of a gate's unit at the current step.
 Value Recurrence::project(Value u) {
   if (!op.getWeights())
-    return at(op.getInput(), {step, entry, e.add(e.mul(direction, units), u)});
+    return at(op.getInput(), projected(u));
   Value all = sum(width, [&](Value i) {
     return times(e.element(op.getInput(), {step, entry, i}),
                  e.element(op.getWeights(), {direction, u, i}));

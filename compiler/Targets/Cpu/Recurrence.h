@@ -75,6 +75,8 @@ protected:
   /// Row `which` of the gates.
   Value unit(int64_t which, Value i);
   Value project(Value u);
+  /// Where the input has that of the current step, if it is multiplied already.
+  Indices projected(Value u);
   /// Of an entry's sequence; a new one may be a fault.
   Value lengthOf(Value which, bool isNew);
   Value withBias(Value sum, Value u);

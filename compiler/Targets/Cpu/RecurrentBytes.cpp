@@ -91,8 +91,8 @@ private:
     Value sums = e.loop(
         e.number(0), e.number(view.hidden), {constantLike(b, words, 0)},
         [&](Value i, ValueRange carried) {
-          Value sum = LLVM::FMAOp::create(b, vectorAt(state, floats, i), all,
-                                          constantLike(b, floats, middle));
+          Value sum = LLVM::FMAOp::create(b, loadUnits(e, floats, state, i),
+                                          all, constantLike(b, floats, middle));
           Value count =
               arith::SubIOp::create(b, LLVM::BitcastOp::create(b, words, sum),
                                     constantLike(b, words, 0x4b400000));
@@ -110,18 +110,13 @@ private:
 
   Value real(double value) { return constantLike(b, b.getF32Type(), value); }
   Value quotient(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
-  Value vectorAt(Value base, VectorType type, Value i) {
-    Type element = type.getElementType();
-    return LLVM::LoadOp::create(b, type, e.address(base, element, i),
-                                element.getIntOrFloatBitWidth() / 8);
-  }
 
   /// The largest magnitude of a state, or NaN; not 0.
   Value largestOf(Value state) {
     Value all = e.loop(
         e.number(0), e.number(view.hidden), {constantLike(b, floats, 1e-30)},
         [&](Value i, ValueRange carried) {
-          Value size = math::AbsFOp::create(b, vectorAt(state, floats, i));
+          Value size = math::AbsFOp::create(b, loadUnits(e, floats, state, i));
           return SmallVector<Value>{
               arith::MaximumFOp::create(b, carried[0], size)};
         },
@@ -163,24 +158,14 @@ private:
                      : 4 * count <= most      ? 4
                      : 2 * count <= most      ? 2
                                               : 1;
-    SmallVector<Value> all = e.loop(
-        e.number(0), e.number(quads()),
-        SmallVector<Value>(chains * count, constantLike(b, part, 0)),
-        [&](Value quad, ValueRange carried) {
-          SmallVector<Value> next(carried);
-          for (int64_t chain = 0; chain < chains; ++chain)
-            multiply(base, lines, e.add(quad, e.number(chain)), piece,
-                     MutableArrayRef(next).slice(chain * count, count));
-          return next;
-        },
-        chains);
+    SmallVector<Value> all =
+        sumSteps(e, quads(), count, chains, constantLike(b, part, 0),
+                 [&](Value quad, MutableArrayRef<Value> sums) {
+                   multiply(base, lines, quad, piece, sums);
+                 });
     SmallVector<SmallVector<Value>> result(piece.count());
-    for (int64_t i = 0; i < count; ++i) {
-      Value sum = all[i];
-      for (int64_t chain = 1; chain < chains; ++chain)
-        sum = arith::AddIOp::create(b, sum, all[chain * count + i]);
-      result[i / sumsEach()].push_back(sum);
-    }
+    for (int64_t i = 0; i < count; ++i)
+      result[i / sumsEach()].push_back(all[i]);
     return result;
   }
 
@@ -199,8 +184,8 @@ private:
       for (int64_t i = 0; i < parts(); ++i) {
         Value place = e.mul(e.add(line, e.number(piece.gates[gate])),
                             e.number(cellUnits));
-        Value numbers = vectorAt(
-            base, part, e.add(place, e.number(i * part.getNumElements())));
+        Value numbers = loadUnits(
+            e, part, base, e.add(place, e.number(i * part.getNumElements())));
         Value even = numbers, odd = numbers;
         if (!e.level.quadDots)
           std::tie(even, odd) = wordsOfQuads(b, numbers, /*areSigned=*/true);
@@ -229,9 +214,10 @@ private:
     if (e.level.quadDots) {
       // High bytes count from 128 below.
       Value line = e.add(e.mul(tile, e.number(view.gates)), e.number(gate));
-      Value own = vectorAt(
+      Value own = loadUnits(
+          e, words,
           e.address(base, b.getI8Type(), e.number(view.units() * view.hidden)),
-          words, e.mul(line, e.number(cellUnits)));
+          e.mul(line, e.number(cellUnits)));
       Value high = arith::SubIOp::create(
           b, planesSums[0],
           arith::MulIOp::create(b, own, constantLike(b, words, 128)));
@@ -293,7 +279,7 @@ private:
     if (type.getRank() < 2 || type.getDimSize(type.getRank() - 2) == 1)
       return vector::BroadcastOp::create(b, vector, e.element(tensor, index));
     Value base = e.argumentBuffer(cast<BlockArgument>(tensor).getArgNumber());
-    return vectorAt(base, vector, e.linearise(index, e.dimsOf(tensor)));
+    return loadUnits(e, vector, base, e.linearise(index, e.dimsOf(tensor)));
   }
 
   Emitter &e;

@@ -42,23 +42,10 @@ private:
                          ? int64_t(llvm::bit_floor(
                                uint64_t(std::max<int64_t>(8 / count, 1))))
                          : 1;
-    Value zero = constantLike(e.b, type, 0);
-    SmallVector<Value> sums = e.loop(
-        e.number(0), e.number(view.hidden),
-        SmallVector<Value>(chains * count, zero),
-        [&](Value step, ValueRange carried) {
-          SmallVector<Value> next(carried);
-          for (int64_t chain = 0; chain < chains; ++chain)
-            multiply(e.add(step, e.number(chain)), first, piece,
-                     MutableArrayRef(next).slice(chain * count, count));
-          return next;
-        },
-        chains);
-    for (int64_t chain = 1; chain < chains; ++chain)
-      for (int64_t j = 0; j < count; ++j)
-        sums[j] = emitAdd(e.b, sums[j], sums[chain * count + j]);
-    sums.resize(count);
-    return sums;
+    return sumSteps(e, view.hidden, count, chains, constantLike(e.b, type, 0),
+                    [&](Value step, MutableArrayRef<Value> sums) {
+                      multiply(step, first, piece, sums);
+                    });
   }
 
   /// Adds what element `step` of the states makes of each gate.
@@ -71,9 +58,8 @@ private:
           e.b, type, e.loadRaw(states[piece.entry + i], f32, step)));
     Value row = e.add(first, e.mul(step, e.number(view.gates * cellUnits)));
     for (auto [j, gate] : llvm::enumerate(piece.gates)) {
-      Value at =
-          e.address(recurrence, f32, e.add(row, e.number(gate * cellUnits)));
-      Value numbers = LLVM::LoadOp::create(e.b, type, at, 4);
+      Value numbers = loadUnits(e, type, recurrence,
+                                e.add(row, e.number(gate * cellUnits)));
       for (auto [i, factor] : llvm::enumerate(factors)) {
         Value &sum = sums[i * piece.gates.size() + j];
         sum = LLVM::FMAOp::create(e.b, factor, numbers, sum);
@@ -105,6 +91,26 @@ inPieces(ArrayRef<int64_t> gates, int64_t entries, int64_t gatesEach,
         all[(entry + i / each) * gates.size() + gate + i % each] = sum;
       }
     }
+  return all;
+}
+
+SmallVector<Value>
+sumSteps(Emitter &e, int64_t steps, int64_t count, int64_t chains, Value zero,
+         function_ref<void(Value step, MutableArrayRef<Value> sums)> add) {
+  SmallVector<Value> all = e.loop(
+      e.number(0), e.number(steps), SmallVector<Value>(chains * count, zero),
+      [&](Value step, ValueRange carried) {
+        SmallVector<Value> next(carried);
+        for (int64_t chain = 0; chain < chains; ++chain)
+          add(e.add(step, e.number(chain)),
+              MutableArrayRef(next).slice(chain * count, count));
+        return next;
+      },
+      chains);
+  for (int64_t chain = 1; chain < chains; ++chain)
+    for (int64_t i = 0; i < count; ++i)
+      all[i] = emitAdd(e.b, all[i], all[chain * count + i]);
+  all.resize(count);
   return all;
 }
 

@@ -42,6 +42,21 @@ llvm::SmallVector<Value> inPieces(
     int64_t entriesEach,
     llvm::function_ref<llvm::SmallVector<Value>(const SumPiece &piece)> sumsOf);
 
+/// `count` sums from `zero` on, to which `add` adds what each of `steps` steps
+/// gives. Those of `chains` steps, a divisor of them, do not wait for each
+/// other.
+llvm::SmallVector<Value>
+sumSteps(Emitter &e, int64_t steps, int64_t count, int64_t chains, Value zero,
+         llvm::function_ref<void(Value step, llvm::MutableArrayRef<Value> sums)>
+             add);
+
+/// A vector from element `i` on.
+inline Value loadUnits(Emitter &e, mlir::VectorType type, Value base, Value i) {
+  mlir::Type element = type.getElementType();
+  return mlir::LLVM::LoadOp::create(e.b, type, e.address(base, element, i),
+                                    element.getIntOrFloatBitWidth() / 8);
+}
+
 } // namespace tenon::cpu
 
 #endif // TENON_COMPILER_TARGETS_CPU_RECURRENTSUMS_H

@@ -168,8 +168,7 @@ private:
   }
 
   void fetchProjected(Value u) {
-    Value place = e.linearise({step, entry, e.add(e.mul(direction, units), u)},
-                              e.dimsOf(op.getInput()));
+    Value place = e.linearise(projected(u), e.dimsOf(op.getInput()));
     LLVM::Prefetch::create(
         e.b, e.address(bufferOf(op.getInput()), e.b.getF32Type(), place),
         /*rw=*/0, /*hint=*/3, /*cache=*/1);
@@ -180,8 +179,7 @@ private:
   }
 
   Value vectorAt(Value base, Value i) {
-    return LLVM::LoadOp::create(e.b, type, e.address(base, e.b.getF32Type(), i),
-                                floatBytes);
+    return loadUnits(e, cast<VectorType>(type), base, i);
   }
 
   kernel::RecurrentView view;
@@ -253,18 +251,17 @@ LogicalResult emitRecurrentTiles(Emitter &e) {
     computeAlone(e, op, *view);
     return success();
   }
-  kernel::RecurrentView single = *view;
-  single.entries = 1;
-  Expr batch = graph::getDim(op.getInput(), 1);
-  if (batch.asConstant()) {
+  Value batch = e.dimsOf(op.getInput())[1];
+  if (graph::getDim(op.getInput(), 1).asConstant()) {
     computeTogether(e, op, *view);
     return success();
   }
   // As there is no telling, both.
-  Value isOne = e.equal(e.dimsOf(op.getInput())[1], e.number(1));
-  e.ifThen(isOne, [&] { computeTogether(e, op, single); });
-  Value isMore = e.less(e.number(1), e.dimsOf(op.getInput())[1]);
-  e.ifThen(isMore, [&] { computeTogether(e, op, *view); });
+  kernel::RecurrentView single = *view;
+  single.entries = 1;
+  Value one = e.number(1);
+  e.ifThen(e.equal(batch, one), [&] { computeTogether(e, op, single); });
+  e.ifThen(e.less(one, batch), [&] { computeTogether(e, op, *view); });
   return success();
 }
 

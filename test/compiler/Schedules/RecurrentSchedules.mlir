@@ -114,3 +114,24 @@ kernel.func @along symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0
   %4:3 = graph.recurrent %0, %3 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "forward", activations = ["Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x48xf32>, tensor<1x48x16xf32>) -> (tensor<7x1x2x16xf32>, tensor<1x2x16xf32>, tensor<1x2x16xf32>)
   kernel.yield %4#0 : tensor<7x1x2x16xf32>
 }
+
+// -----
+
+// Nor where those of units are made in the kernel.
+
+func.func @main(%x: tensor<7x2x48xf32>) {
+  %r = graph.weight {name = "r"} : () -> tensor<1x48x16xi8>
+  %s = graph.weight {name = "s"} : () -> tensor<1x48x1xf32>
+  %0 = kernel.call @made(%x, %r, %s) params <> : (tensor<7x2x48xf32>, tensor<1x48x16xi8>, tensor<1x48x1xf32>) -> tensor<7x1x2x16xf32>
+  return
+}
+// CHECK: kernel.func @made {{.*}} schedule "Generic"
+// expected-remark@+1 {{by RecurrentTiles: scales or zero points of units are computed in the kernel}}
+kernel.func @made symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x2x48xf32>, %1: tensor<1x48x16xi8>, %2: tensor<1x48x1xf32>):
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %n = graph.neg %2 : (tensor<1x48x1xf32>) -> tensor<1x48x1xf32>
+  %3 = graph.dequantize %1, %n, %z : (tensor<1x48x16xi8>, tensor<1x48x1xf32>, tensor<i8>) -> tensor<1x48x16xf32>
+  %4:3 = graph.recurrent %0, %3 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "forward", activations = ["Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x48xf32>, tensor<1x48x16xf32>) -> (tensor<7x1x2x16xf32>, tensor<1x2x16xf32>, tensor<1x2x16xf32>)
+  kernel.yield %4#0 : tensor<7x1x2x16xf32>
+}
