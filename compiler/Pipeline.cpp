@@ -77,6 +77,9 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   blocks.target = lowering.target;
   function.addPass(
       createLowerWeightsPass(weights, options.squares.get(), blocks));
+  LowerRecurrencesPassOptions cells;
+  cells.explain = options.explain;
+  function.addPass(createLowerRecurrencesPass(weights, cells));
   function.addPass(createRecordPrecisionPass(precisions));
 }
 

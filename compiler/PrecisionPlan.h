@@ -77,7 +77,8 @@ constexpr bool isBlock(int64_t steps) {
 }
 
 struct OpPrecision {
-  std::string op, kind; // Kind: "matmul", "attention", "conv", "gather".
+  /// Kind: "matmul", "attention", "conv", "gather" or "recurrent".
+  std::string op, kind;
   Precision precision = Precision::Fp32;
   std::optional<double> error;
   std::optional<StaticLhs> lhs = std::nullopt; // Of int8: none is by row.

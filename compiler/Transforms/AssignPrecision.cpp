@@ -25,7 +25,7 @@ namespace tenon {
 
 namespace {
 
-bool isTable(Value value) {
+bool isStoredFloats(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return value.getDefiningOp<graph::WeightOp>() && type.hasStaticShape() &&
          isa<FloatType>(type.getElementType());
@@ -34,7 +34,10 @@ bool isTable(Value value) {
 /// What may be computed in other precisions than its own.
 bool hasChoice(Operation *op) {
   if (auto gather = dyn_cast<graph::GatherOp>(op))
-    return gather.getAxis() == 0 && isTable(gather.getInput());
+    return gather.getAxis() == 0 && isStoredFloats(gather.getInput());
+  if (auto cell = dyn_cast<graph::RecurrentOp>(op))
+    return isStoredFloats(cell.getRecurrence()) &&
+           graph::getElementType(cell.getInput()).isF32();
   return isa<graph::AttentionOp, graph::ConvOp, graph::MatmulOp>(op) &&
          isa<FloatType>(graph::getElementType(op->getOperand(0)));
 }
@@ -49,7 +52,7 @@ constexpr size_t mostBetween = 16;
 /// another expert.
 bool isRouter(Operation *op) {
   auto matmul = dyn_cast<graph::MatmulOp>(op);
-  if (!matmul || !isTable(matmul.getRhs()) ||
+  if (!matmul || !isStoredFloats(matmul.getRhs()) ||
       graph::getRank(matmul.getRhs()) != 2 ||
       *graph::getDims(matmul.getRhs()).back().asConstant() > mostExperts)
     return false;

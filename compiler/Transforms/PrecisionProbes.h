@@ -24,8 +24,11 @@ struct ProbedOp {
 struct PrecisionProbe {
   size_t op; // Index in `ops`.
   Precision precision;
-  /// False when the op does not take the precision, once passes have lowered.
-  bool isTaken = false;
+  /// What passes have lowered the copy to: another one when the op does not
+  /// take the precision, nothing before they have run.
+  std::optional<Precision> made = std::nullopt;
+
+  bool isTaken() const { return made == precision; }
 };
 
 /// An int8 product whose lhs the program returns as well, in f32: behind the
@@ -62,7 +65,7 @@ struct PrecisionMask {
 /// How the copies are named in plans, before the number of the probe.
 inline constexpr llvm::StringLiteral probeName = "probe ";
 
-/// Sets `isTaken`, by what record-precision says.
+/// Sets `made`, by what record-precision says.
 void markTaken(PrecisionProbes &probes, const PrecisionPlan &lowered);
 
 } // namespace tenon

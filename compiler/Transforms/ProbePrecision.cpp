@@ -93,7 +93,7 @@ public:
 private:
   void addProbes(Operation *op) {
     for (Precision candidate : candidates)
-      probes.probes.push_back({probes.ops.size(), candidate, false});
+      probes.probes.push_back({probes.ops.size(), candidate});
     probes.ops.push_back(
         probedOp(op, op->getAttrOfType<StringAttr>(opNameAttribute)));
   }
@@ -147,29 +147,34 @@ private:
   /// Behind an op, what the mask has its readers read.
   void probe(Operation *op, size_t ordinal) {
     Location loc = op->getLoc();
-    Value exact = op->getResult(0);
-    auto readers = llvm::to_vector(llvm::make_pointer_range(exact.getUses()));
+    SmallVector<Value> exact = llvm::to_vector(ValueRange(op->getResults()));
+    std::vector<SmallVector<OpOperand *>> readers;
+    for (Value each : exact)
+      readers.push_back(
+          llvm::to_vector(llvm::make_pointer_range(each.getUses())));
     b.setInsertionPointAfter(op);
     auto single = RankedTensorType::get({1}, b.getF32Type());
     Value none = graph::ConstantOp::create(
         b, loc, single, DenseElementsAttr::get(single, 0.0f));
-    SmallVector<Value> given = {exact};
+    SmallVector<Value> given = exact;
     given.append(candidates.size(), none);
     given = where(loc, PrecisionMask::ofOp(probes, ordinal), given, [&] {
-      SmallVector<Value> inner = {exact};
+      SmallVector<Value> chosen = exact, found;
       size_t first = ordinal * candidates.size();
       for (size_t i = 0; i < candidates.size(); ++i) {
-        SmallVector<Value> both =
-            where(loc, first + i, {inner.front(), none},
-                  [&] { return copyOf(op, first + i, inner.front()); });
-        inner.front() = both[0];
-        inner.push_back(both[1]);
+        SmallVector<Value> otherwise = chosen;
+        otherwise.push_back(none);
+        chosen = where(loc, first + i, otherwise,
+                       [&] { return copyOf(op, first + i, chosen); });
+        found.push_back(chosen.pop_back_val());
       }
-      return inner;
+      chosen.append(found);
+      return chosen;
     });
-    for (OpOperand *reader : readers)
-      reader->set(given.front());
-    errors.append(given.begin() + 1, given.end());
+    for (auto [uses, value] : llvm::zip(readers, given))
+      for (OpOperand *reader : uses)
+        reader->set(value);
+    errors.append(given.begin() + exact.size(), given.end());
   }
 
   /// An operand as a branch's own ops name it: what passes lower and kernels
@@ -190,9 +195,10 @@ private:
     return value;
   }
 
-  /// A copy of an op in the precision of a probe, or `others` where errors are
-  /// measured, and its error.
-  SmallVector<Value> copyOf(Operation *op, size_t number, Value others) {
+  /// The results of a copy of an op in the precision of a probe, or `others`
+  /// where errors are measured, and the error of the first.
+  SmallVector<Value> copyOf(Operation *op, size_t number,
+                            ArrayRef<Value> others) {
     Location loc = op->getLoc();
     Precision precision = probes.probes[number].precision;
     IRMapping mapping;
@@ -210,11 +216,15 @@ private:
         graph::SubOp::create(b, loc, exact.getType(), result, exact);
     Value error = graph::DivOp::create(b, loc, whole.getType(),
                                        squareSum(b, loc, difference), whole);
-    Value isMeasured =
-        bit(loc, PrecisionMask::measures(probes), graph::getRank(exact));
-    return {graph::SelectOp::create(b, loc, exact.getType(), isMeasured, others,
-                                    result),
-            error};
+    SmallVector<Value> given;
+    for (auto [other, made] : llvm::zip_equal(others, copy->getResults())) {
+      Value isMeasured =
+          bit(loc, PrecisionMask::measures(probes), graph::getRank(made));
+      given.push_back(graph::SelectOp::create(b, loc, made.getType(),
+                                              isMeasured, other, made));
+    }
+    given.push_back(error);
+    return given;
   }
 
   void returnErrors() {
@@ -275,7 +285,7 @@ PrecisionMask PrecisionMask::ofChoice(const PrecisionProbes &probes,
                                       ArrayRef<Precision> ofOps) {
   PrecisionMask mask(probes);
   for (auto [i, probe] : llvm::enumerate(probes.probes))
-    if (probe.isTaken && ofOps[probe.op] == probe.precision)
+    if (probe.isTaken() && ofOps[probe.op] == probe.precision)
       mask.bits[i] = mask.bits[ofOp(probes, probe.op)] = true;
   return mask;
 }
@@ -305,8 +315,7 @@ void markTaken(PrecisionProbes &probes, const PrecisionPlan &lowered) {
     if (!number.consume_front(probeName) || number.getAsInteger(10, index) ||
         index >= probes.probes.size())
       continue;
-    PrecisionProbe &probe = probes.probes[index];
-    probe.isTaken = probe.precision == row.precision;
+    probes.probes[index].made = row.precision;
   }
 }
 

@@ -21,6 +21,11 @@ std::unique_ptr<mlir::Pass>
 createLowerWeightsPass(WeightStore &weights, const SquaresByWeight *squares,
                        LowerWeightsPassOptions options);
 
+/// Adds quantized recurrences to `weights`.
+std::unique_ptr<mlir::Pass>
+createLowerRecurrencesPass(WeightStore &weights,
+                           LowerRecurrencesPassOptions options);
+
 /// Looks at what `weights` hold.
 std::unique_ptr<mlir::Pass> createExactProductsPass(WeightStore &weights);
 

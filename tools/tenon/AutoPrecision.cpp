@@ -70,6 +70,7 @@ private:
   llvm::Error addErrors(size_t op);
   /// Rows of the report, and plans: all ops in one precision.
   llvm::Error measureAlone();
+  size_t whereAsked(size_t op, Precision asked) const;
   /// The fastest choice that was measured to keep the error and is thought to
   /// keep the bytes.
   llvm::Expected<std::optional<Choice>> bestWithin(double mostError);
@@ -175,13 +176,23 @@ Outcome Planner::outcomeOf(std::string name, const Choice &choice,
           uint64_t(std::max(0.0, double(bytesInF32) - saved))};
 }
 
+/// Which of an op's candidates it is where all ops are asked to be in one
+/// precision.
+size_t Planner::whereAsked(size_t op, Precision asked) const {
+  Precision own = Precision::Fp32;
+  for (const auto &[each, made] : ops[op].made)
+    if (each == asked)
+      own = made;
+  auto found = llvm::find(candidates[op], own);
+  return found == candidates[op].end() ? 0
+                                       : size_t(found - candidates[op].begin());
+}
+
 llvm::Error Planner::measureAlone() {
   for (const PrecisionSpeed &speed : speeds) {
-    Choice choice(ops.size(), 0);
+    Choice choice;
     for (size_t op = 0; op < ops.size(); ++op)
-      for (size_t i = 0; i < candidates[op].size(); ++i)
-        if (candidates[op][i] == speed.precision)
-          choice[op] = i;
+      choice.push_back(whereAsked(op, speed.precision));
     auto error = measured.errorOf(precisionsOf(choice));
     if (!error)
       return error.takeError();

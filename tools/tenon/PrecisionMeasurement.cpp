@@ -190,11 +190,15 @@ llvm::Expected<std::vector<MeasuredOp>> Measurement::ops() {
                      2 * value(op.terms),
                      value(op.weightElements),
                      value(op.dataElements),
+                     {},
                      {}});
   }
-  for (auto [probe, error] : llvm::zip(probes().probes, errors))
-    if (probe.isTaken && std::isfinite(error))
+  for (auto [probe, error] : llvm::zip(probes().probes, errors)) {
+    if (probe.isTaken() && std::isfinite(error))
       found[probe.op].errors.push_back({probe.precision, error});
+    if (probe.made)
+      found[probe.op].made.push_back({probe.precision, *probe.made});
+  }
   return found;
 }
 

@@ -16,6 +16,8 @@ struct MeasuredOp {
   double flops = 0, weightElements = 0, dataElements = 0;
   /// Squares, relative to the result's; of the precisions that it takes.
   std::vector<std::pair<Precision, double>> errors;
+  /// What it is in where all ops are asked to be in one: first that.
+  std::vector<std::pair<Precision, Precision>> made;
 };
 
 /// The model in f32, its inputs and what it gives, and the program that has all

@@ -87,3 +87,16 @@ func.func @experts(%x: tensor<4x64xf32>) -> (tensor<4x2xi64>, tensor<4x1xi64>) {
   %6 = graph.arg_reduce %5 {axis = 1 : i64, kind = #graph<reduce_kind max>, last = false} : (tensor<4x1000xf32>) -> tensor<4x1xi64>
   return %4, %6 : tensor<4x2xi64>, tensor<4x1xi64>
 }
+
+// Cells have a choice where their recurrence is stored as f32.
+// CHECK-LABEL: @cells
+// CHECK: graph.recurrent {{.*}}graph.op = "stored", graph.precision = "bf16"
+// CHECK: graph.recurrent
+// CHECK-NOT: graph.precision
+// CHECK: return
+func.func @cells(%x: tensor<7x2x64xf32>, %r: tensor<1x64x64xf32>) -> (tensor<7x1x2x64xf32>, tensor<7x1x2x64xf32>) {
+  %s = graph.weight {name = "r"} : () -> tensor<1x64x64xf32>
+  %0, %h0, %c0 = graph.recurrent %x, %s {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x64xf32>, tensor<1x64x64xf32>) -> (tensor<7x1x2x64xf32>, tensor<1x2x64xf32>, tensor<1x2x64xf32>) loc("stored")
+  %1, %h1, %c1 = graph.recurrent %x, %r {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x64xf32>, tensor<1x64x64xf32>) -> (tensor<7x1x2x64xf32>, tensor<1x2x64xf32>, tensor<1x2x64xf32>) loc("given")
+  return %0, %1 : tensor<7x1x2x64xf32>, tensor<7x1x2x64xf32>
+}

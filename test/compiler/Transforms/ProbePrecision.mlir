@@ -104,3 +104,25 @@ func.func @views(%x: tensor<64x4xf32>) -> tensor<4x64xf32> {
       : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
   return %1 : tensor<4x64xf32>
 }
+
+// -----
+
+// Of several results the mask chooses all; the error is the first one's.
+// CHECK-LABEL: @cell
+// CHECK: %[[ALL:.*]], %[[H:.*]], %{{.*}} = graph.recurrent {{.*}}graph.op = "a"
+// CHECK: %[[CHOSEN:.*]]:5 = graph.if
+// CHECK:   %[[ONE:.*]]:4 = graph.if
+// CHECK:     %[[A:.*]], %[[B:.*]], %[[C:.*]] = graph.recurrent {{.*}}graph.op = "probe 0"
+// CHECK:     graph.sub %[[A]], %[[ALL]]
+// CHECK:     graph.select {{.*}}, %[[ALL]], %[[A]]
+// CHECK:     graph.select {{.*}}, %[[H]], %[[B]]
+// CHECK:   %[[TWO:.*]]:4 = graph.if
+// CHECK:     graph.select {{.*}}, %[[ONE]]#1, %{{.*}} : {{.*}} -> tensor<1x2x64xf32>
+// CHECK:   graph.yield %[[TWO]]#0, %[[TWO]]#1, %[[TWO]]#2, %[[ONE]]#3, %[[TWO]]#3
+// CHECK: graph.concat %[[CHOSEN]]#3, %[[CHOSEN]]#4
+// CHECK: return %[[CHOSEN]]#1
+func.func @cell(%x: tensor<7x2x64xf32>) -> tensor<1x2x64xf32> {
+  %r = graph.weight {name = "r"} : () -> tensor<1x64x64xf32>
+  %0, %h, %c = graph.recurrent %x, %r {graph.op = "a", graph.precision = "fp32", operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x64xf32>, tensor<1x64x64xf32>) -> (tensor<7x1x2x64xf32>, tensor<1x2x64xf32>, tensor<1x2x64xf32>)
+  return %h : tensor<1x2x64xf32>
+}
