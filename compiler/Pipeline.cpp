@@ -103,6 +103,7 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
     function.addPass(createViewWeightsPass(weights));
   } else {
     function.addPass(createWidenHalvesPass(weights));
+    function.addPass(createProjectRecurrentInputsPass()); // what is f32 by now
     function.addPass(
         createIntegerProductsPass(weights, {options.explain, "cpu"}));
     function.addPass(createPadQuadsPass());

@@ -9,8 +9,8 @@ include "mlir/Pass/PassBase.td"
 def AssignPrecisionPass : Pass<"assign-precision", "::mlir::func::FuncOp"> {
   let summary = "The precision that each op asks for";
   let description = [{
-    Products, attention, convolutions and tables that are looked up are given
-    the precision that a plan has for them, or all the same one, and the name
+    Products, attention, convolutions, tables that are looked up and cells by
+    stored recurrences are given the precision that a plan has for them, or all the same one, and the name
     that plans call them by. Passes that lower precision go by that. Without a
     plan a product whose few columns are compared, to choose experts, is fp32.
 
@@ -44,9 +44,9 @@ def ProbePrecisionPass : Pass<"probe-precision", "::mlir::func::FuncOp"> {
     Each op that assign-precision names gets a copy for each candidate, in a
     branch of its own, so that only copies run that a last argument says. A last
     result of the function has, for each copy that ran, the square of its
-    difference from the op's result over the square of that. The argument has a
-    bit for each copy, one for each op of which any runs, and one that leaves
-    ops' own results in place, for errors of exact inputs.
+    difference from the op's first result over the square of that. The argument
+    has a bit for each copy, one for each op of which any runs, and one that
+    leaves ops' own results in place, for errors of exact inputs.
 
     ```mlir
     func.func @main(%x: tensor<1x4xf32>, %w: tensor<4x4xf32>)
