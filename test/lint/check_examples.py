@@ -16,7 +16,8 @@ import sys
 
 # What these do depends on weights, which are not part of the IR; a gtest of
 # their name shows it.
-needs_weights = {"KeepHalvesPass", "LowerWeightsPass", "ShareTablesPass", "ViewWeightsPass"}
+needs_weights = {"KeepHalvesPass", "LowerRecurrencesPass", "LowerWeightsPass",
+                 "ShareTablesPass", "ViewWeightsPass"}
 
 root = pathlib.Path(__file__).resolve().parents[2]
 llvm, tenon_opt = map(pathlib.Path, sys.argv[1:3])

@@ -115,14 +115,26 @@ void WindowCopy::copyLine(Value from, Value low, Value high, Value length,
       copyMasked(from, to, whole, lanesIn(whole, none, length));
     });
   };
+  Value one = arith::ConstantIntOp::create(e.b, 1, 1);
+  // Without any lane a load gives the fill, too, but where no page is in front
+  // of the image or behind it, it takes hundreds of cycles to find that out:
+  // 0.27 ms for 0.16 for a small model in three dimensions.
   auto copySome = [&] {
     e.loop(
         none, length,
-        [&](Value i) { copyMasked(from, to, i, lanesIn(i, low, high)); },
+        [&](Value i) {
+          Value end = e.add(i, e.number(lanes));
+          Value hasSome = e.less(e.max(low, i), e.min(high, end));
+          e.ifThen(hasSome,
+                   [&] { copyMasked(from, to, i, lanesIn(i, low, high)); });
+          e.ifThen(arith::XOrIOp::create(e.b, hasSome, one), [&] {
+            LLVM::StoreOp::create(e.b, stored(fill), unitAt(to, i),
+                                  /*alignment=*/unitBytes());
+          });
+        },
         lanes);
   };
   Value isInside = e.both(e.equal(low, none), e.equal(high, length));
-  Value one = arith::ConstantIntOp::create(e.b, 1, 1);
   Value isOutside = arith::XOrIOp::create(e.b, isInside, one);
   e.ifThen(isInside, copyAll);
   e.ifThen(isOutside, copySome);
