@@ -10,9 +10,10 @@ def AssignPrecisionPass : Pass<"assign-precision", "::mlir::func::FuncOp"> {
   let summary = "The precision that each op asks for";
   let description = [{
     Products, attention, convolutions, tables that are looked up and cells by
-    stored recurrences are given the precision that a plan has for them, or all the same one, and the name
-    that plans call them by. Passes that lower precision go by that. Without a
-    plan a product whose few columns are compared, to choose experts, is fp32.
+    stored recurrences are given the precision that a plan has for them, or all
+    the same one, and the name that plans call them by. Passes that lower
+    precision go by that. Without a plan a product whose few columns are
+    compared, to choose experts, is fp32.
 
     ```mlir
     func.func @main(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>)

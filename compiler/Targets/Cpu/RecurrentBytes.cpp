@@ -159,7 +159,7 @@ private:
                      : 2 * count <= most      ? 2
                                               : 1;
     SmallVector<Value> all =
-        sumSteps(e, quads(), count, chains, constantLike(b, part, 0),
+        sumSteps(e, e.number(quads()), count, chains, constantLike(b, part, 0),
                  [&](Value quad, MutableArrayRef<Value> sums) {
                    multiply(base, lines, quad, piece, sums);
                  });

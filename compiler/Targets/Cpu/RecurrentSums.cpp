@@ -42,7 +42,8 @@ private:
                          ? int64_t(llvm::bit_floor(
                                uint64_t(std::max<int64_t>(8 / count, 1))))
                          : 1;
-    return sumSteps(e, view.hidden, count, chains, constantLike(e.b, type, 0),
+    return sumSteps(e, e.number(view.hidden), count, chains,
+                    constantLike(e.b, type, 0),
                     [&](Value step, MutableArrayRef<Value> sums) {
                       multiply(step, first, piece, sums);
                     });
@@ -95,10 +96,10 @@ inPieces(ArrayRef<int64_t> gates, int64_t entries, int64_t gatesEach,
 }
 
 SmallVector<Value>
-sumSteps(Emitter &e, int64_t steps, int64_t count, int64_t chains, Value zero,
+sumSteps(Emitter &e, Value steps, int64_t count, int64_t chains, Value zero,
          function_ref<void(Value step, MutableArrayRef<Value> sums)> add) {
   SmallVector<Value> all = e.loop(
-      e.number(0), e.number(steps), SmallVector<Value>(chains * count, zero),
+      e.number(0), steps, SmallVector<Value>(chains * count, zero),
       [&](Value step, ValueRange carried) {
         SmallVector<Value> next(carried);
         for (int64_t chain = 0; chain < chains; ++chain)

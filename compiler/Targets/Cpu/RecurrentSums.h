@@ -46,7 +46,7 @@ llvm::SmallVector<Value> inPieces(
 /// gives. Those of `chains` steps, a divisor of them, do not wait for each
 /// other.
 llvm::SmallVector<Value>
-sumSteps(Emitter &e, int64_t steps, int64_t count, int64_t chains, Value zero,
+sumSteps(Emitter &e, Value steps, int64_t count, int64_t chains, Value zero,
          llvm::function_ref<void(Value step, llvm::MutableArrayRef<Value> sums)>
              add);
 

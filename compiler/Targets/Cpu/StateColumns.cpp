@@ -9,6 +9,7 @@
 
 #include "compiler/Targets/Cpu/StateColumns.h"
 #include "compiler/Targets/Cpu/Formulas.h"
+#include "compiler/Targets/Cpu/RecurrentSums.h"
 #include "compiler/Targets/Cpu/WholeRoots.h"
 #include "dialects/Kernel/LinearAttentionView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -93,20 +94,7 @@ SmallVector<Value> StateColumns::overRows(int64_t sums, Term term) {
   int64_t step = std::max<int64_t>(chains / sums, 1);
   if (getConstantIntValue(depth).value_or(1) % step != 0)
     step = 1;
-  SmallVector<Value> parts = e.loop(
-      e.number(0), depth, SmallVector<Value>(step * sums, zero()),
-      [&](Value i, ValueRange carried) {
-        SmallVector<Value> next(carried);
-        for (int64_t chain = 0; chain < step; ++chain)
-          term(e.add(i, e.number(chain)),
-               MutableArrayRef(next).slice(chain * sums, sums));
-        return next;
-      },
-      step);
-  for (int64_t i = sums; i < int64_t(parts.size()); ++i)
-    parts[i % sums] = arith::AddFOp::create(e.b, parts[i % sums], parts[i]);
-  parts.resize(sums);
-  return parts;
+  return sumSteps(e, depth, sums, step, zero(), term);
 }
 
 Value StateColumns::headAt(Value first, int64_t number) {
