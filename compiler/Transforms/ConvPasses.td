@@ -82,6 +82,37 @@ def FoldBatchNormPass : Pass<"fold-batch-norm", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def FoldPadsPass : Pass<"fold-pads", "::mlir::func::FuncOp"> {
+  let summary = "Zeros around an image become its reader's border";
+  let description = [{
+    A convolution or an average pool reads the image itself where a pad by zeros
+    is in front of it, however many ops read that pad; so does a largest pool of
+    what is not below zero. Transposes, other axes of size one, and quantizing
+    and back may lie in between. Fires where the borders are numbers and each
+    window reaches the image; one that crops stays a pad.
+
+    ```mlir
+    func.func @main(%x: tensor<1x3x8xf32>, %w: tensor<4x3x2xf32>)
+        -> tensor<1x4x8xf32> {
+      %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+      %0 = graph.pad %x, %zero {low = #graph.dims<0, 0, 1>, mode = #graph<pad_mode constant>}
+          : (tensor<1x3x8xf32>, tensor<f32>) -> tensor<1x3x9xf32>
+      %1 = graph.conv %0, %w {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64}
+          : (tensor<1x3x9xf32>, tensor<4x3x2xf32>) -> tensor<1x4x8xf32>
+      return %1 : tensor<1x4x8xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<1x3x8xf32>, %w: tensor<4x3x2xf32>)
+        -> tensor<1x4x8xf32> {
+      %0 = graph.conv %x, %w {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 0>, group = 1 : i64}
+          : (tensor<1x3x8xf32>, tensor<4x3x2xf32>) -> tensor<1x4x8xf32>
+      return %0 : tensor<1x4x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def PadQuadsPass : Pass<"pad-quads", "::mlir::func::FuncOp"> {
   let summary = "Give images of bytes whole quads of channels";
   let description = [{

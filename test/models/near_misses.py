@@ -12,11 +12,12 @@ import sys
 import tempfile
 
 import near_miss_masks
+import near_miss_pads
 import numpy
 from onnx import TensorProto
 from one_block import variants, written
 
-CASES = dict(near_miss_masks.CASES)
+CASES = {**near_miss_masks.CASES, **near_miss_pads.CASES}
 
 
 def case(function):
