@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/ResizeView.h"
+#include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 
@@ -9,7 +11,10 @@ namespace tenon::kernel {
 namespace {
 
 /// Rows of the input that are summed for one of the result.
-constexpr int64_t mostRows = 16;
+constexpr int64_t mostRows = 64;
+
+/// Elements of an axis that one of the result is made of.
+constexpr int64_t mostTaps = 16;
 
 /// What an element and a table's entry cost, of the 20000 of a piece.
 constexpr int64_t elementCost = 2, entryCost = 24;
@@ -27,8 +32,6 @@ std::optional<std::string> refusalOf(graph::ResizeOp op) {
     return "its elements are not f32, f16 or bf16";
   if (op.getCoordinates() == "tf_crop_and_resize")
     return "it crops";
-  if (op.getAntialias() || op.getExcludeOutside())
-    return "what an element is made of varies in number";
   SmallVector<Expr> dims = graph::getDims(op.getResult());
   if (!dims.empty() && dims.back().isConstant(1))
     return "its rows are of one element";
@@ -37,7 +40,7 @@ std::optional<std::string> refusalOf(graph::ResizeOp op) {
 
 } // namespace
 
-int64_t tapsOf(graph::ResizeOp op) {
+int64_t supportOf(graph::ResizeOp op) {
   switch (op.getMode()) {
   case graph::ResizeMode::Nearest:
     return 1;
@@ -47,6 +50,27 @@ int64_t tapsOf(graph::ResizeOp op) {
     return 4;
   }
   llvm_unreachable("a mode that is none");
+}
+
+std::optional<int64_t> tapsOf(graph::ResizeOp op, int64_t axis) {
+  int64_t support = supportOf(op);
+  if (!op.getAntialias() || support == 1)
+    return support;
+  double scale;
+  if (op.getScales().empty()) {
+    auto in = graph::getDim(op.getInput(), axis).asConstant();
+    auto out = graph::getDim(op.getResult(), axis).asConstant();
+    if (!in || !out || *in < 1 || *out < 1)
+      return std::nullopt;
+    scale = double(*out) / double(*in);
+  } else {
+    scale = op.getScales()[axis];
+  }
+  // Of all between two numbers that are so far apart.
+  double taps = std::ceil(double(support) / std::min(scale, 1.0));
+  if (!(taps >= double(support) && taps <= mostTaps))
+    return std::nullopt;
+  return int64_t(taps);
 }
 
 bool keepsAxis(graph::ResizeOp op, int64_t axis) {
@@ -93,10 +117,18 @@ std::optional<ResizeView> resizeViewOf(Block &body, std::string &why) {
     why = *refusal;
     return std::nullopt;
   }
-  ResizeView view{op, {}, tapsOf(op)};
-  for (int64_t axis = 0; axis < graph::getRank(op.getResult()); ++axis)
-    if (!keepsAxis(op, axis))
-      view.axes.push_back(axis);
+  ResizeView view{op, {}, 1};
+  for (int64_t axis = 0; axis < graph::getRank(op.getResult()); ++axis) {
+    if (keepsAxis(op, axis))
+      continue;
+    std::optional<int64_t> taps = tapsOf(op, axis);
+    if (!taps) {
+      why = "of how many others an element is made is not known, or is many";
+      return std::nullopt;
+    }
+    view.axes.push_back(axis);
+    view.taps = std::max(view.taps, *taps);
+  }
   if (view.axes.empty()) {
     why = "no axis changes";
     return std::nullopt;

@@ -17,9 +17,13 @@
 
 namespace tenon::kernel {
 
-/// Elements of an axis that one of the result is made of: one, two or four,
-/// without antialiasing.
-int64_t tapsOf(graph::ResizeOp op);
+/// Elements of an axis that one of the result is made of where an image is
+/// enlarged: one, two or four.
+int64_t supportOf(graph::ResizeOp op);
+
+/// How many it can be of at most along an axis: more where antialiasing makes
+/// an image smaller, by a scale that is known; else none.
+std::optional<int64_t> tapsOf(graph::ResizeOp op, int64_t axis);
 
 /// Whether positions along an axis are those of the input.
 bool keepsAxis(graph::ResizeOp op, int64_t axis);
@@ -27,7 +31,7 @@ bool keepsAxis(graph::ResizeOp op, int64_t axis);
 struct ResizeView {
   mutable graph::ResizeOp op;      // Its getters are not const.
   llvm::SmallVector<int64_t> axes; // Those that change.
-  int64_t taps;                    // Of each of them.
+  int64_t taps;                    // Of each of them, at most.
 
   bool changesRow() const {
     return axes.back() + 1 == graph::getRank(op.getResult());

@@ -90,10 +90,7 @@ private:
                       isa<FloatType>(element) ? computeType(element) : element,
                       f64);
     }
-    Value squeeze = op.getAntialias()
-                        ? emitMin(b, axes.scale(axis), real(1), f64)
-                        : real(1);
-    Value reach = over(real(double(kernel::tapsOf(op)) / 2), squeeze);
+    Value squeeze = axes.squeeze(axis), reach = axes.reach(squeeze);
     Value at = axes.bounded(axis, coordinates[axis], reach);
     using P = arith::CmpFPredicate;
     Value first = e.add(toInt(floor(minus(at, reach))), e.number(1));

@@ -108,27 +108,54 @@ Value ResampledAxes::weight(Value distance) const {
   return e.select(compare(e, P::OLE, x, real(1)), near, far);
 }
 
-SmallVector<ResampledAxes::Tap> ResampledAxes::taps(size_t axis,
-                                                    Value position) const {
+Value ResampledAxes::squeeze(size_t axis) const {
+  return op.getAntialias() ? emitMin(e.b, scale(axis), real(1), f64) : real(1);
+}
+
+Value ResampledAxes::reach(Value squeeze) const {
+  return over(e, real(double(kernel::supportOf(op)) / 2), squeeze);
+}
+
+SmallVector<ResampledAxes::Tap> ResampledAxes::taps(size_t axis, Value position,
+                                                    int64_t count) const {
   Value at = coordinate(axis, position);
-  int64_t count = kernel::tapsOf(op);
   if (count == 1)
     return {{nearest(axis, at), Value(), Value()}};
-  Value reach = real(double(count) / 2), total = real(0);
-  at = bounded(axis, at, reach);
-  Value low = math::FloorOp::create(e.b, minus(e, at, reach));
-  Value high = math::CeilOp::create(e.b, plus(e, at, reach));
+  Value by = squeeze(axis), wide = reach(by), total = real(0);
+  at = bounded(axis, at, wide);
+  Value low = math::FloorOp::create(e.b, minus(e, at, wide));
+  Value high = math::CeilOp::create(e.b, plus(e, at, wide));
   Value first = e.add(toInt(low), e.number(1)), end = toInt(high);
   SmallVector<Tap> taps;
   for (int64_t t = 0; t < count; ++t) {
-    Value i = e.add(first, e.number(t)), holds = e.less(i, end);
-    Value w = weight(minus(e, toReal(i), at));
+    Value i = e.add(first, e.number(t)), index = clamped(axis, i);
+    Value holds = e.less(i, end);
+    if (op.getExcludeOutside())
+      holds = e.both(holds, e.equal(i, index));
+    Value w = weight(times(e, minus(e, toReal(i), at), by));
     total = plus(e, total, e.select(holds, w, real(0)));
-    taps.push_back({clamped(axis, i), w, holds});
+    taps.push_back({index, w, holds});
   }
   for (Tap &tap : taps)
     tap.weight = over(e, tap.weight, total);
+  if (op.getExcludeOutside())
+    putBorder(axis, at, total, taps);
   return taps;
+}
+
+/// Where all samples were excluded, one stands for the border.
+void ResampledAxes::putBorder(size_t axis, Value at, Value total,
+                              MutableArrayRef<Tap> taps) const {
+  Value isNone = compare(e, P::OEQ, total, real(0));
+  Value isAny = compare(e, P::UNE, total, real(0));
+  for (Tap &tap : taps)
+    tap.holds = e.both(tap.holds, isAny);
+  Tap &border = taps.front();
+  Value last = e.sub(input[axis], e.number(1));
+  Value nearest = e.select(compare(e, P::OLT, at, real(0)), e.number(0), last);
+  border.index = e.select(isNone, nearest, border.index);
+  border.weight = e.select(isNone, real(1), border.weight);
+  border.holds = e.either(border.holds, isNone);
 }
 
 } // namespace tenon::cpu

@@ -25,22 +25,29 @@ public:
   /// The kernel at a distance from the coordinate.
   Value weight(Value distance) const;
   Value scale(size_t axis) const;
+  /// How much wider the kernel is than where an image is enlarged, inverted,
+  /// and how far it reaches.
+  Value squeeze(size_t axis) const;
+  Value reach(Value squeeze) const;
   Value clamped(size_t axis, Value position) const;
 
-  /// An element that a position is made of. One that does not hold has
-  /// neither an index nor a weight: it may lie on an infinity.
+  /// An element that a position is made of. One that does not hold counts for
+  /// nothing: it may lie on an infinity.
   struct Tap {
     Value index, weight, holds;
   };
-  /// As many as kernel::tapsOf; weights, and whether they hold, are null where
-  /// that is one.
-  llvm::SmallVector<Tap> taps(size_t axis, Value position) const;
+  /// As many as `count`, no less than kernel::tapsOf; weights, and whether
+  /// they hold, are null where that is one.
+  llvm::SmallVector<Tap> taps(size_t axis, Value position, int64_t count) const;
 
   Value real(double value) const;
   Value toReal(Value value) const;
   Value toInt(Value value) const;
 
 private:
+  void putBorder(size_t axis, Value at, Value total,
+                 llvm::MutableArrayRef<Tap> taps) const;
+
   Emitter &e;
   mutable graph::ResizeOp op; // Its getters are not const.
   mlir::Type f64;

@@ -66,7 +66,7 @@ private:
     ResampledAxes axes(e, op);
     for (auto [i, axis] : llvm::enumerate(view.axes))
       e.loop(e.number(0), dims[axis], [&](Value position) {
-        auto taps = axes.taps(axis, position);
+        auto taps = axes.taps(axis, position, view.taps);
         for (auto [t, tap] : llvm::enumerate(taps)) {
           size_t table = i * view.taps + t;
           e.storeRaw(arith::TruncIOp::create(e.b, i32, tap.index),

@@ -18,15 +18,37 @@ kernel.func @pixels symbols ["d0"] layouts [""] schedule "" geometry <0, 0, 0> {
   kernel.yield %1 : tensor<9x?x21xbf16, #graph.dims<9, d0, 21>>
 }
 
-// -----
-
-// What an element is made of is of no fixed number, or no float.
-
-// CHECK: kernel.func @antialiased {{.*}} schedule "Generic"
-// expected-remark@+1 {{does not run by ResizeRows: what an element is made of varies in number}}
+// Smaller and smoothed, by scales that are known: of five others at most. Where
+// the border is left out, of no more than elsewhere.
+// CHECK: kernel.func @antialiased {{.*}} schedule "ResizeRows" geometry <4, {{.*}}, 1444>
 kernel.func @antialiased symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<9x9xf32>):
   %1 = graph.resize %0 {mode = #graph<resize_mode linear>, coordinates = "half_pixel", nearest = "floor", scales = array<f64>, roi = array<f64>, cubic_coefficient = -0.75 : f64, exclude_outside = false, extrapolation = 0.0 : f64, antialias = true} : (tensor<9x9xf32>) -> tensor<4x4xf32>
+  kernel.yield %1 : tensor<4x4xf32>
+}
+// CHECK: kernel.func @inside {{.*}} schedule "ResizeRows"
+kernel.func @inside symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<9x9xf32>):
+  %1 = graph.resize %0 {mode = #graph<resize_mode cubic>, coordinates = "half_pixel", nearest = "floor", scales = array<f64>, roi = array<f64>, cubic_coefficient = -0.75 : f64, exclude_outside = true, extrapolation = 0.0 : f64, antialias = false} : (tensor<9x9xf32>) -> tensor<12x12xf32>
+  kernel.yield %1 : tensor<12x12xf32>
+}
+
+// -----
+
+// What an element is made of is of no known number, of too many, or no float.
+
+// CHECK: kernel.func @smaller {{.*}} schedule "Generic"
+// expected-remark@+1 {{does not run by ResizeRows: of how many others an element is made is not known, or is many}}
+kernel.func @smaller symbols ["d0"] layouts [""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<9x9xf32>):
+  %1 = graph.resize %0 {mode = #graph<resize_mode linear>, coordinates = "half_pixel", nearest = "floor", scales = array<f64>, roi = array<f64>, cubic_coefficient = -0.75 : f64, exclude_outside = false, extrapolation = 0.0 : f64, antialias = true} : (tensor<9x9xf32>) -> tensor<4x?xf32, #graph.dims<4, d0>>
+  kernel.yield %1 : tensor<4x?xf32, #graph.dims<4, d0>>
+}
+// CHECK: kernel.func @tiny {{.*}} schedule "Generic"
+// expected-remark@+1 {{does not run by ResizeRows: of how many others an element is made is not known, or is many}}
+kernel.func @tiny symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<9x90xf32>):
+  %1 = graph.resize %0 {mode = #graph<resize_mode linear>, coordinates = "half_pixel", nearest = "floor", scales = array<f64>, roi = array<f64>, cubic_coefficient = -0.75 : f64, exclude_outside = false, extrapolation = 0.0 : f64, antialias = true} : (tensor<9x90xf32>) -> tensor<4x4xf32>
   kernel.yield %1 : tensor<4x4xf32>
 }
 // CHECK: kernel.func @cropped {{.*}} schedule "Generic"
@@ -46,9 +68,9 @@ kernel.func @bytes symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
 // CHECK: kernel.func @cube {{.*}} schedule "Generic"
 // expected-remark@+1 {{does not run by ResizeRows: an element is made of those of too many rows}}
 kernel.func @cube symbols [] layouts [""] schedule "" geometry <0, 0, 0> {
-^bb0(%0: tensor<4x4x4x4xf32>):
-  %1 = graph.resize %0 {mode = #graph<resize_mode cubic>, coordinates = "half_pixel", nearest = "floor", scales = array<f64>, roi = array<f64>, cubic_coefficient = -0.75 : f64, exclude_outside = false, extrapolation = 0.0 : f64, antialias = false} : (tensor<4x4x4x4xf32>) -> tensor<8x8x8x4xf32>
-  kernel.yield %1 : tensor<8x8x8x4xf32>
+^bb0(%0: tensor<9x9x9x4xf32>):
+  %1 = graph.resize %0 {mode = #graph<resize_mode linear>, coordinates = "half_pixel", nearest = "floor", scales = array<f64>, roi = array<f64>, cubic_coefficient = -0.75 : f64, exclude_outside = false, extrapolation = 0.0 : f64, antialias = true} : (tensor<9x9x9x4xf32>) -> tensor<4x4x4x4xf32>
+  kernel.yield %1 : tensor<4x4x4x4xf32>
 }
 // CHECK: kernel.func @same {{.*}} schedule "Generic"
 // expected-remark@+1 {{does not run by ResizeRows: no axis changes}}

@@ -9,7 +9,8 @@ namespace {
 
 struct Resize {
   std::string mode = "linear", coordinates = "half_pixel",
-              nearest = "round_prefer_floor", scales = "", element = "f32";
+              nearest = "round_prefer_floor", scales = "", element = "f32",
+              excludes = "false", antialias = "false";
 };
 
 KernelCase resize(const Resize &how, const Dims &from, const Dims &to,
@@ -20,7 +21,8 @@ KernelCase resize(const Resize &how, const Dims &from, const Dims &to,
           how.coordinates + "\", nearest = \"" + how.nearest +
           "\", scales = array<f64" + how.scales +
           ">, roi = array<f64>, cubic_coefficient = -0.75, extrapolation = "
-          "0.0, exclude_outside = false, antialias = false}",
+          "0.0, exclude_outside = " +
+          how.excludes + ", antialias = " + how.antialias + "}",
       {tensor(from, how.element)}, {tensor(to, how.element)}, std::move(sizes));
   test.schedule = "ResizeRows";
   test.name += " " + how.mode + " " + how.coordinates + " " + how.nearest;
@@ -66,6 +68,8 @@ TEST_P(ResizeRows, TakesAnyAxes) {
     cases.push_back(resize(how, {"3", "4", "20"}, {"5", "4", "n"}, sizes));
     cases.push_back(resize(how, {"2", "20", "5", "6", "40"},
                            {"2", "n", "5", "9", "40"}, sizes));
+    cases.push_back(
+        resize(how, {"20", "3", "4", "5"}, {"n", "5", "7", "5"}, sizes));
     // An axis of the same size, which the code does not know.
     cases.push_back(resize(how, {"20", "10"}, {"n", "23"}, sizes));
   }
@@ -102,6 +106,46 @@ TEST_P(ResizeRows, LeavesOutWhatIsNoTap) {
   cases.push_back(
       resize({"linear", "align_corners"}, {"3", "21"}, {"5", "41"}));
   cases.back().values = {{-4, 4, /*special=*/true}};
+  run(cases);
+}
+
+TEST_P(ResizeRows, LeavesOutWhatIsOutside) {
+  std::vector<KernelCase> cases;
+  std::vector<Symbols> sizes = {
+      {{"h", 9}, {"w", 70}}, {{"h", 3}, {"w", 11}}, {{"h", 1}, {"w", 1}}};
+  for (const std::string &coordinates :
+       {"half_pixel", "align_corners", "asymmetric"})
+    for (const std::string &mode : {"linear", "cubic"}) {
+      Resize how = {mode, coordinates};
+      how.excludes = "true";
+      cases.push_back(resize(how, {"3", "5", "21"}, {"3", "h", "w"}, sizes));
+      cases.back().values = {{-4, 4, /*special=*/mode == "linear"}};
+      cases.push_back(resize(how, {"1", "3", "19"}, {"h", "w", "19"}, sizes));
+      // Some positions lie where no element is.
+      how.scales = ": 1.0, 0.3, 0.2";
+      cases.push_back(resize(how, {"2", "5", "21"}, {"2", "9", "40"}));
+    }
+  run(cases);
+}
+
+TEST_P(ResizeRows, SmoothesWhatShrinks) {
+  std::vector<KernelCase> cases;
+  for (const std::string &mode : {"nearest", "linear", "cubic"})
+    for (const std::string &excludes : {"false", "true"}) {
+      Resize how = {mode};
+      how.excludes = excludes;
+      how.antialias = "true";
+      cases.push_back(resize(how, {"2", "9", "60"}, {"2", "4", "23"}));
+      cases.push_back(resize(how, {"2", "9", "20"}, {"2", "4", "50"}));
+      cases.push_back(resize(how, {"9", "8", "33"}, {"5", "8", "33"}));
+      cases.push_back(resize(how, {"9", "16", "5"}, {"5", "8", "5"}));
+      cases.push_back(resize(how, {"7", "64"}, {"7", "16"}));
+      how.scales = ": 1.0, 0.6, 0.37";
+      cases.push_back(resize(how, {"2", "11", "40"}, {"2", "6", "14"}));
+      how.scales = ": 1.0, 0.5, 1.0";
+      cases.push_back(resize(how, {"n", "h", "19"}, {"n", "w", "19"},
+                             {{{"n", 3}, {"h", 8}, {"w", 4}}}));
+    }
   run(cases);
 }
 
