@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Schedules/ConvDeviceSchedules.h"
-#include "compiler/Schedules/ConvSchedules.h"
+#include "compiler/Schedules/ConvKernels.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/ConvTiles.h"
 #include "dialects/Kernel/FragmentLayout.h"
@@ -18,10 +18,6 @@ constexpr int64_t fewestPixels = 4;
 constexpr int64_t mostTapBits = 63;
 /// Of a line of a depthwise filter: there is code for each.
 constexpr int64_t mostTaps = 64;
-
-graph::ConvOp convOf(const KernelView &view) {
-  return dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(view.body));
-}
 
 kernel::ConvTilesView sizesOf(const KernelView &view) {
   std::string why;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Schedules/ConvSchedules.h"
+#include "compiler/Schedules/ConvKernels.h"
 #include "dialects/Kernel/ConvDepth.h"
-#include "dialects/Kernel/DepthwiseView.h"
 #include "dialects/Kernel/DirectConvView.h"
 #include "dialects/Kernel/IntegerConvView.h"
 #include "dialects/Kernel/LineConvView.h"
@@ -17,80 +17,6 @@ namespace tenon {
 namespace {
 
 using graph::Expr;
-
-/// Whether an op only renames what is yielded.
-bool isTailReshape(Operation *op) {
-  return isa<graph::ReshapeOp>(op) &&
-         llvm::all_of(op->getUsers(), [](Operation *user) {
-           return isa<kernel::YieldOp, graph::ReshapeOp>(user);
-         });
-}
-
-graph::ConvOp convOf(const KernelView &view) {
-  return dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(view.body));
-}
-
-/// Why kernels cannot read the image in place, and the filter packed.
-std::optional<std::string> refusalOfOperands(const KernelView &view,
-                                             graph::ConvOp conv) {
-  auto filter =
-      dyn_cast<BlockArgument>(kernel::operandOf(conv, conv.getFilter()));
-  if (!isa<BlockArgument>(kernel::operandOf(conv, conv.getInput())) || !filter)
-    return "an operand of the convolution is computed in the kernel";
-  if (!view.isWeight[filter.getArgNumber()])
-    return "the filter is no weight";
-  auto type = cast<RankedTensorType>(filter.getType());
-  if (!type.hasStaticShape())
-    return "the filter has not numbers as sizes";
-  if (type.getNumElements() == 0)
-    return "the filter is empty";
-  if (!filter.hasOneUse())
-    return "the filter has another user in the kernel";
-  return std::nullopt;
-}
-
-/// What a schedule reads beside f32.
-enum class Narrow { None, Pairs, DepthwiseBytes };
-
-std::optional<std::string> refusalOfAll(const KernelView &view,
-                                        Narrow taken = Narrow::None) {
-  graph::ConvOp conv = convOf(view);
-  if (!conv)
-    return "its root is no convolution";
-  if (!conv.getChannelsLast())
-    return "channels are not the last axis";
-  if (!graph::getElementType(conv.getInput()).isF32())
-    return "its operands are not f32";
-  if (graph::getRank(conv.getInput()) < 3)
-    return "it has no spatial axis";
-  if (kernel::convolvesPairs(conv) && taken != Narrow::Pairs)
-    return "its operands are bf16";
-  if (kernel::depthwiseBytesOf(conv) && taken != Narrow::DepthwiseBytes)
-    return "its image is of bytes";
-  return refusalOfOperands(view, conv);
-}
-
-/// Why the ops behind the convolution cannot run on sums that wait for them.
-std::optional<std::string> refusalOfBehind(const KernelView &view) {
-  if (view.body.getTerminator()->getNumOperands() != 1)
-    return "it has several results";
-  if (movesBehind(view, convOf(view)))
-    return "it moves data behind the convolution";
-  return std::nullopt;
-}
-
-bool isDepthwise(graph::ConvOp conv) {
-  SmallVector<Expr> filter = graph::getDims(conv.getFilter());
-  return filter[0].isConstant(conv.getGroup()) && filter[1].isConstant(1);
-}
-
-SmallVector<std::string> withFilter(const KernelView &view, StringRef layout) {
-  SmallVector<std::string> layouts(view.body.getNumArguments());
-  graph::ConvOp conv = convOf(view);
-  auto filter = cast<BlockArgument>(kernel::operandOf(conv, conv.getFilter()));
-  layouts[filter.getArgNumber()] = layout.str();
-  return layouts;
-}
 
 kernel::Geometry geometryOfWinograd(const KernelView &view, int64_t outputs) {
   graph::ConvOp conv = convOf(view);
@@ -111,7 +37,7 @@ kernel::Geometry geometryOfWinograd(const KernelView &view, int64_t outputs) {
 
 std::optional<std::string> refusalOfWinograd(const KernelView &view,
                                              int64_t outputs) {
-  if (auto why = refusalOfAll(view))
+  if (auto why = refusalOfConv(view))
     return why;
   if (auto why = refusalOfBehind(view))
     return why;
@@ -124,20 +50,6 @@ std::optional<std::string> refusalOfWinograd(const KernelView &view,
 }
 
 } // namespace
-
-bool movesBehind(const KernelView &view, Operation *root) {
-  llvm::SmallPtrSet<Operation *, 8> behind = {root};
-  for (Operation &op : view.body.without_terminator()) {
-    if (!llvm::any_of(op.getOperands(), [&](Value operand) {
-          return behind.contains(operand.getDefiningOp());
-        }))
-      continue;
-    if (kernel::roleOf(&op) == kernel::Role::Movement && !isTailReshape(&op))
-      return true;
-    behind.insert(&op);
-  }
-  return false;
-}
 
 //===--- WinogradF2, WinogradF4 ---===//
 
@@ -164,7 +76,7 @@ SmallVector<std::string> layoutsWinogradF4(const KernelView &view) {
 //===--- SmallConv ---===//
 
 std::optional<std::string> refusalSmallConv(const KernelView &view) {
-  if (auto why = refusalOfAll(view))
+  if (auto why = refusalOfConv(view))
     return why;
   if (auto why = refusalOfBehind(view))
     return why;
@@ -208,7 +120,7 @@ SmallVector<std::string> layoutsSmallConv(const KernelView &view) {
 //===--- DirectConv ---===//
 
 std::optional<std::string> refusalDirectConv(const KernelView &view) {
-  if (auto why = refusalOfAll(view))
+  if (auto why = refusalOfConv(view))
     return why;
   if (auto why = refusalOfBehind(view))
     return why;
@@ -251,7 +163,7 @@ SmallVector<std::string> layoutsDirectConv(const KernelView &view) {
 //===--- LineConv ---===//
 
 std::optional<std::string> refusalLineConv(const KernelView &view) {
-  if (auto why = refusalOfAll(view, Narrow::Pairs))
+  if (auto why = refusalOfConv(view, Narrow::Pairs))
     return why;
   if (auto why = refusalOfBehind(view))
     return why;
@@ -301,7 +213,7 @@ SmallVector<std::string> layoutsLineConv(const KernelView &view) {
 //===--- PackedConv ---===//
 
 std::optional<std::string> refusalPackedConv(const KernelView &view) {
-  if (auto why = refusalOfAll(view, Narrow::Pairs))
+  if (auto why = refusalOfConv(view, Narrow::Pairs))
     return why;
   graph::ConvOp conv = convOf(view);
   if (conv.getGroup() != 1)
@@ -382,71 +294,6 @@ SmallVector<std::string> layoutsLineConvInt8(const KernelView &view) {
   graph::ConvOp conv = convOf(view);
   return withFilter(view,
                     kernel::QuadFilter::of(conv, hasEvenPanels(conv)).name());
-}
-
-//===--- DepthwiseTiles ---===//
-
-std::optional<std::string> refusalDepthwiseTiles(const KernelView &view) {
-  if (auto why = refusalOfAll(view, Narrow::DepthwiseBytes))
-    return why;
-  if (auto why = refusalOfBehind(view))
-    return why;
-  if (!isDepthwise(convOf(view)))
-    return "a group has several channels";
-  std::string why;
-  if (!kernel::depthwiseViewOf(convOf(view), why))
-    return why;
-  return std::nullopt;
-}
-
-kernel::Geometry geometryDepthwiseTiles(const KernelView &view) {
-  graph::ConvOp conv = convOf(view);
-  std::string why;
-  auto sizes = kernel::depthwiseViewOf(conv, why);
-  auto number = [&](int64_t value) {
-    return Expr::constant(conv.getContext(), value);
-  };
-  Expr images = graph::getDims(conv.getResult())[0];
-  Expr rows = images * number(sizes->blocks() * sizes->lines.count);
-  // Lines of a piece share what they read; those of a low band belong
-  // together.
-  constexpr int64_t few = 14;
-  int64_t lines = sizes->bandLines();
-  Expr grain = rows.floorDiv(number(16));
-  grain = lines <= few
-              ? grain.ceilDiv(number(lines)).max(number(1)) * number(lines)
-              : grain.max(number(few / 2)).min(number(lines));
-  return {rows, grain, number(0)};
-}
-
-SmallVector<std::string> layoutsDepthwiseTiles(const KernelView &view) {
-  return withFilter(view, kernel::depthwiseLayout);
-}
-
-//===--- DepthwiseConv ---===//
-
-std::optional<std::string> refusalDepthwiseConv(const KernelView &view) {
-  if (auto why = refusalOfAll(view))
-    return why;
-  graph::ConvOp conv = convOf(view);
-  if (!isDepthwise(conv))
-    return "a group has several channels";
-  return std::nullopt;
-}
-
-kernel::Geometry geometryDepthwiseConv(const KernelView &view) {
-  kernel::Geometry geometry = kernel::geometryOf(view.body);
-  if (!geometry)
-    return {};
-  geometry.scratch = geometry.scratch * kernel::tilePixels;
-  // Pixels side by side share work: whole lines of them.
-  SmallVector<Expr> dims = graph::getDims(convOf(view).getResult());
-  geometry.grain = geometry.grain.max(dims[dims.size() - 2]);
-  return geometry;
-}
-
-SmallVector<std::string> layoutsDepthwiseConv(const KernelView &view) {
-  return withFilter(view, kernel::depthwiseLayout);
 }
 
 } // namespace tenon

@@ -8,9 +8,6 @@
 
 namespace tenon {
 
-/// Whether an op behind the root moves elements.
-bool movesBehind(const KernelView &view, mlir::Operation *root);
-
 std::optional<std::string> refusalLineConv(const KernelView &view);
 kernel::Geometry geometryLineConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsLineConv(const KernelView &view);
@@ -42,6 +39,10 @@ llvm::SmallVector<std::string> layoutsSmallConv(const KernelView &view);
 std::optional<std::string> refusalDirectConv(const KernelView &view);
 kernel::Geometry geometryDirectConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsDirectConv(const KernelView &view);
+
+std::optional<std::string> refusalFewMapsConv(const KernelView &view);
+kernel::Geometry geometryFewMapsConv(const KernelView &view);
+llvm::SmallVector<std::string> layoutsFewMapsConv(const KernelView &view);
 
 std::optional<std::string> refusalDepthwiseTiles(const KernelView &view);
 kernel::Geometry geometryDepthwiseTiles(const KernelView &view);

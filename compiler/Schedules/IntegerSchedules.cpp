@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Schedules/IntegerSchedules.h"
+#include "compiler/Schedules/ConvKernels.h"
 #include "compiler/Schedules/ConvSchedules.h"
 #include "dialects/Kernel/ByteProduct.h"
 #include "dialects/Kernel/DeviceTiles.h"

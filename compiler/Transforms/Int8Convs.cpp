@@ -3,6 +3,7 @@
 
 #include "compiler/Transforms/Int8Convs.h"
 #include "compiler/Transforms/Matching.h"
+#include "dialects/Kernel/ConvDepth.h"
 #include <cmath>
 #include <cstring>
 
@@ -34,6 +35,8 @@ std::string Int8Convs::refusal(graph::ConvOp op) {
     return "the image is not f32";
   if (!op.getChannelsLast() || op.getGroup() != 1)
     return "it has several groups, or channels that are not last";
+  if (kernel::hasFewMaps(op))
+    return "it has few maps, which are fast in f32";
   if (hasFewProducts(op))
     return "it multiplies little";
   const Weight *weight = weights ? weights->lookup(filter.getName()) : nullptr;

@@ -247,6 +247,8 @@ std::string NarrowRules::refusalOf(graph::ConvOp op, Type narrow) {
   bool hasPairs = op.getChannelsLast() && filter.getDimSize(1) % 2 == 0;
   if (!isCuda && !hasPairs && !canPadChannels(op))
     return "channels do not lie in pairs";
+  if (!isCuda && kernel::hasFewMaps(op))
+    return "it has few maps, which are fast in f32";
   if (!isCuda && hasFewProducts(op))
     return "it multiplies little";
   return refusalOfRange(op.getFilter(), narrow);

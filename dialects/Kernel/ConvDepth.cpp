@@ -30,6 +30,19 @@ Value operandOf(graph::ConvOp op, Value operand) {
   return operand;
 }
 
+bool hasFewMaps(graph::ConvOp op) {
+  constexpr int64_t leastChannels = 8, veryFew = 4, most = 8;
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  if (op.getGroup() != 1 || !filter.hasStaticShape())
+    return false;
+  int64_t maps = filter.getDimSize(0), channels = filter.getDimSize(1);
+  if (maps < 1 || maps > most || channels < leastChannels)
+    return false;
+  // What each sum takes to become a number is shared by its depth.
+  int64_t depth = filter.getNumElements() / maps;
+  return depth >= (maps <= veryFew ? 4 : 12) * maps;
+}
+
 ConvBlocks::ConvBlocks(graph::ConvOp op) {
   auto number = [&](int64_t value) {
     return graph::Expr::constant(op.getContext(), value);

@@ -22,7 +22,8 @@
 // rows lie in the input as they are. Rows of the launch are those of
 // PackedMatmul (Packing.h).
 //
-// The DepthwiseConv schedule wants the filter as [tap][channel].
+// The DepthwiseConv schedule wants the filter as [tap][channel], FewMapsConv as
+// [M][tap][channel].
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +42,8 @@ inline constexpr int64_t waitingPanels = 16;
 inline constexpr llvm::StringLiteral depthwiseLayout = "taps_first";
 /// Pixels whose sums DepthwiseConv has in scratch memory at a time.
 inline constexpr int64_t tilePixels = 4;
+/// Bytes of the sums that FewMapsConv has in scratch memory.
+inline constexpr int64_t fewMapsScratch = 64;
 
 /// Whether a convolution is of pairs of bf16: one group with channels last, an
 /// even number of them, both operands widened from bf16.
@@ -49,6 +52,10 @@ bool convolvesPairs(graph::ConvOp op);
 /// convolves pairs, and the numbers where it convolves bytes (see
 /// IntegerConvView.h and DepthwiseView.h).
 mlir::Value operandOf(graph::ConvOp op, mlir::Value operand);
+
+/// Whether a filter has so few maps for its depth that vectors of maps would
+/// take longer than vectors of the depth, as FewMapsConv has them.
+bool hasFewMaps(graph::ConvOp op);
 
 /// How the rows of a convolution's matrix are cut: into blocks, of which a
 /// group shares the copy of what it reads. A result of one panel has no other

@@ -61,6 +61,8 @@ LogicalResult Emitter::emitRows() {
     return emitWinogradConv(*this, 2);
   if (kernel.getSchedule() == "WinogradF4")
     return emitWinogradConv(*this, 4);
+  if (kernel.getSchedule() == "FewMapsConv")
+    return emitFewMapsConv(*this);
   if (kernel.getSchedule() == "DirectConv")
     return emitDirectConv(*this);
   if (kernel.getSchedule() == "SmallConv")

@@ -283,6 +283,7 @@ mlir::LogicalResult emitIntegerMatmul(Emitter &e, bool isPacked);
 /// Those of the schedules of convolutions.
 mlir::LogicalResult emitPackedConv(Emitter &e);
 mlir::LogicalResult emitDepthwiseConv(Emitter &e);
+mlir::LogicalResult emitFewMapsConv(Emitter &e);
 mlir::LogicalResult emitDirectConv(Emitter &e);
 
 /// The loop nest of the Attention schedule.

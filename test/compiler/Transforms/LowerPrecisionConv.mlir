@@ -34,6 +34,28 @@ func.func @residual(%x: tensor<1x19x19x64xf32>)
 
 // -----
 
+// A few maps of some depth stay in f32, whose vectors their channels fill; more maps do not.
+// CHECK-LABEL: @few_maps
+// CHECK:      graph.conv %{{.*}} -> tensor<1x60x60x3xf32>
+// CHECK-NOT:  graph.conv %arg0
+// CHECK:      bf16
+// WHY: remark: stays in f32: it has few maps, which are fast in f32
+// WHY16: remark: stays in f32
+// NONE: remark: stays in f32
+func.func @few_maps(%x: tensor<1x64x64x128xf32>) -> (tensor<1x60x60x3xf32>, tensor<1x60x60x12xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<3x128x5x5xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<12x128x5x5xf32>
+  %0 = graph.conv %x, %w {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>, channels_last}
+      : (tensor<1x64x64x128xf32>, tensor<3x128x5x5xf32>) -> tensor<1x60x60x3xf32>
+  %1 = graph.conv %x, %v {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>, channels_last}
+      : (tensor<1x64x64x128xf32>, tensor<12x128x5x5xf32>) -> tensor<1x60x60x12xf32>
+  return %0, %1 : tensor<1x60x60x3xf32>, tensor<1x60x60x12xf32>
+}
+
+// -----
+
 // Groups, many channels of an odd number, channels that are not the last axis, small filters and
 // small convolutions stay in f32.
 // CHECK-LABEL: @others

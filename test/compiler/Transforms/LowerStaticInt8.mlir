@@ -106,18 +106,22 @@ func.func @probe(%x: tensor<1x64x64x16xf32>) -> tensor<1x64x64x16xf32> {
 
 // -----
 
-// Groups and small images stay, whatever a plan says.
+// Groups, a few maps and small images stay, whatever a plan says.
 // CHECK-LABEL: @other_convolutions
 // CHECK-NOT: i8
 // WHY: remark: stays in f32: it has several groups, or channels that are not last
 // WHY: remark: stays in f32: it multiplies little
+// WHY: remark: stays in f32: it has few maps, which are fast in f32
 func.func @other_convolutions(%x: tensor<1x64x64x16xf32>, %y: tensor<1x4x4x16xf32>)
-    -> (tensor<1x64x64x16xf32>, tensor<1x4x4x16xf32>) {
+    -> (tensor<1x64x64x16xf32>, tensor<1x4x4x16xf32>, tensor<1x64x64x2xf32>) {
+  %u = graph.weight {name = "u"} : () -> tensor<2x16x3x3xf32>
   %v = graph.weight {name = "v"} : () -> tensor<16x1x3x3xf32>
   %w = graph.weight {name = "w"} : () -> tensor<16x16x3x3xf32>
   %0 = graph.conv %x, %v {graph.lhs = {scale = 0.25 : f32, zero = 3}, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 16 : i64, channels_last}
       : (tensor<1x64x64x16xf32>, tensor<16x1x3x3xf32>) -> tensor<1x64x64x16xf32>
   %1 = graph.conv %y, %w {graph.lhs = {scale = 0.25 : f32, zero = 3}, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1 : i64, channels_last}
       : (tensor<1x4x4x16xf32>, tensor<16x16x3x3xf32>) -> tensor<1x4x4x16xf32>
-  return %0, %1 : tensor<1x64x64x16xf32>, tensor<1x4x4x16xf32>
+  %2 = graph.conv %x, %u {graph.lhs = {scale = 0.25 : f32, zero = 3}, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1 : i64, channels_last}
+      : (tensor<1x64x64x16xf32>, tensor<2x16x3x3xf32>) -> tensor<1x64x64x2xf32>
+  return %0, %1, %2 : tensor<1x64x64x16xf32>, tensor<1x4x4x16xf32>, tensor<1x64x64x2xf32>
 }

@@ -1,0 +1,115 @@
+//===- PixelSchedules.cpp - Convolutions pixel by pixel -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Schedules/ConvKernels.h"
+#include "compiler/Schedules/ConvSchedules.h"
+#include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/DepthwiseView.h"
+#include "dialects/Kernel/FilterLayout.h"
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+using graph::Expr;
+
+/// Of kernels whose rows are pixels. Those side by side share work: whole lines
+/// of them.
+kernel::Geometry geometryOfLines(const KernelView &view) {
+  kernel::Geometry geometry = kernel::geometryOf(view.body);
+  if (!geometry)
+    return {};
+  SmallVector<Expr> dims = graph::getDims(convOf(view).getResult());
+  geometry.grain = geometry.grain.max(dims[dims.size() - 2]);
+  return geometry;
+}
+
+} // namespace
+
+//===--- FewMapsConv ---===//
+
+std::optional<std::string> refusalFewMapsConv(const KernelView &view) {
+  if (auto why = refusalOfConv(view))
+    return why;
+  if (convOf(view).getGroup() != 1)
+    return "it has several groups";
+  if (!kernel::hasFewMaps(convOf(view)))
+    return "it has more than a few maps, or few channels for them";
+  return std::nullopt;
+}
+
+kernel::Geometry geometryFewMapsConv(const KernelView &view) {
+  kernel::Geometry geometry = geometryOfLines(view);
+  if (geometry)
+    geometry.scratch =
+        Expr::constant(convOf(view).getContext(), kernel::fewMapsScratch);
+  return geometry;
+}
+
+SmallVector<std::string> layoutsFewMapsConv(const KernelView &view) {
+  return withFilter(view, kernel::FilterLayout{1}.name());
+}
+
+//===--- DepthwiseTiles ---===//
+
+std::optional<std::string> refusalDepthwiseTiles(const KernelView &view) {
+  if (auto why = refusalOfConv(view, Narrow::DepthwiseBytes))
+    return why;
+  if (auto why = refusalOfBehind(view))
+    return why;
+  if (!isDepthwise(convOf(view)))
+    return "a group has several channels";
+  std::string why;
+  if (!kernel::depthwiseViewOf(convOf(view), why))
+    return why;
+  return std::nullopt;
+}
+
+kernel::Geometry geometryDepthwiseTiles(const KernelView &view) {
+  graph::ConvOp conv = convOf(view);
+  std::string why;
+  auto sizes = kernel::depthwiseViewOf(conv, why);
+  auto number = [&](int64_t value) {
+    return Expr::constant(conv.getContext(), value);
+  };
+  Expr images = graph::getDims(conv.getResult())[0];
+  Expr rows = images * number(sizes->blocks() * sizes->lines.count);
+  // Lines of a piece share what they read; those of a low band belong
+  // together.
+  constexpr int64_t few = 14;
+  int64_t lines = sizes->bandLines();
+  Expr grain = rows.floorDiv(number(16));
+  grain = lines <= few
+              ? grain.ceilDiv(number(lines)).max(number(1)) * number(lines)
+              : grain.max(number(few / 2)).min(number(lines));
+  return {rows, grain, number(0)};
+}
+
+SmallVector<std::string> layoutsDepthwiseTiles(const KernelView &view) {
+  return withFilter(view, kernel::depthwiseLayout);
+}
+
+//===--- DepthwiseConv ---===//
+
+std::optional<std::string> refusalDepthwiseConv(const KernelView &view) {
+  if (auto why = refusalOfConv(view))
+    return why;
+  graph::ConvOp conv = convOf(view);
+  if (!isDepthwise(conv))
+    return "a group has several channels";
+  return std::nullopt;
+}
+
+kernel::Geometry geometryDepthwiseConv(const KernelView &view) {
+  kernel::Geometry geometry = geometryOfLines(view);
+  if (geometry)
+    geometry.scratch = geometry.scratch * kernel::tilePixels;
+  return geometry;
+}
+
+SmallVector<std::string> layoutsDepthwiseConv(const KernelView &view) {
+  return withFilter(view, kernel::depthwiseLayout);
+}
+
+} // namespace tenon
