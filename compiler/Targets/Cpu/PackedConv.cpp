@@ -202,12 +202,11 @@ private:
 
   void copyWindows(const DepthBlock &block, Value from, Value to) {
     Value first = firstRow(e.number(0));
-    WindowCopy windows(e, op, depth);
-    e.loop(from, to, [&](Value row) {
-      Value place = e.mul(e.sub(row, first), e.number(depth.copyStride()));
-      windows.copyRow(e.delinearise(row, leadDims), block.line, block.lines,
-                      block.start, block.length, element(copy, place));
-    });
+    int64_t stride = depth.copyStride();
+    Value place = e.mul(e.sub(from, first), e.number(stride));
+    WindowCopy(e, op, depth)
+        .copyRows({from, to, leadDims, element(copy, place), stride},
+                  {block.line, block.lines, block.start, block.length});
   }
 
   void sumRows(const DepthBlock &block) {

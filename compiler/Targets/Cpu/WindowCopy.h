@@ -19,18 +19,41 @@ class WindowCopy {
 public:
   WindowCopy(Emitter &e, graph::ConvOp op, const kernel::ConvDepth &depth);
 
-  /// Stores lines [line, line + lines) of the window of a pixel of the result,
-  /// of each the `length` elements from `start` on, one after the other; zeros,
-  /// or the zero point of bytes, where they lie outside of the image. Writes up
-  /// to 15 elements more.
-  void copyRow(llvm::ArrayRef<Value> pixel, Value line, Value lines,
-               Value start, Value length, Value to);
+  /// Pixels [from, to) of the result, whose axes but the channels have `dims`.
+  /// That of `from` has its copy at `out`, the next ones `stride` elements from
+  /// it.
+  struct Rows {
+    Value from, to;
+    Indices dims;
+    Value out;
+    int64_t stride;
+  };
+  /// Lines [line, line + lines) of a window, of each the `length` elements from
+  /// `start` on.
+  struct Part {
+    Value line, lines, start, length;
+  };
+
+  /// Stores a part of each pixel's window, one line after the other; zeros, or
+  /// the zero point of bytes, where it lies outside of the image. Writes up to
+  /// 15 elements more behind each.
+  void copyRows(const Rows &rows, const Part &part);
 
 private:
+  /// Pixels [from, to) of a line of the result, of which pixel 0 would have its
+  /// copy at `out`.
+  struct Pixels {
+    Indices lead;
+    Value from, to, out;
+    int64_t stride;
+  };
+
+  void copyLines(const Pixels &pixels, const Part &part, Value i);
   /// Lanes as they are stored.
   Value stored(Value lanes);
+  void copyInside(Value from, Value length, Value to);
   /// Units [low, high) of `length` at `from` are inside.
-  void copyLine(Value from, Value low, Value high, Value length, Value to);
+  void copyBorder(Value from, Value low, Value high, Value length, Value to);
   Value unitAt(Value base, Value offset);
   unsigned unitBytes() const { return unit.getIntOrFloatBitWidth() / 8; }
   Value lanesIn(Value first, Value low, Value high);
