@@ -171,6 +171,21 @@ TEST(Launch, EachThreadHasItsScratch) {
     expectScratchWorks(withThreads(threads));
 }
 
+// No thread fetches ahead what another one writes.
+TEST(Launch, ScratchOfThreadsIsAPageApart) {
+  for (int threads : {1, 4}) {
+    tenon_session_options_t options = withThreads(threads);
+    Loaded model(scratchModel(), &options);
+    std::vector<int64_t> x(8, 1);
+    std::vector<tenon_tensor_t> outputs = {result()};
+    ASSERT_EQ(model.run({tensor(TENON_I64, {8}, x.data())}, outputs), TENON_OK)
+        << lastError();
+    uint64_t apart = threads > 1 ? 4096 : 0;
+    EXPECT_GE(model.session.info().scratch_bytes, threads * (64 + apart));
+    EXPECT_LT(model.session.info().scratch_bytes, threads * (128 + apart));
+  }
+}
+
 TEST(Launch, ScratchCountsAgainstTheLimit) {
   tenon_session_options_t options = withThreads(2);
   options.memory_limit = 10000;
