@@ -109,6 +109,7 @@ struct AssignPrecision : impl::AssignPrecisionPassBase<AssignPrecision> {
         rows[key(row.op, row.kind)] = &row;
     OpNames names;
     Builder builder(&getContext());
+    bool isRefused = false;
     getOperation().walk([&](Operation *op) {
       if (!hasChoice(op))
         return;
@@ -123,17 +124,27 @@ struct AssignPrecision : impl::AssignPrecisionPassBase<AssignPrecision> {
         if (isOfFewBits(wanted))
           op->setAttr(blockAttribute, builder.getI64IntegerAttr(row->block));
         isCompensated = row && row->compensated;
+        isRefused |= isCompensated && failed(checkCompensated(op));
       }
       if (isCompensated)
         op->setAttr(compensatedAttribute, builder.getUnitAttr());
       op->setAttr(opNameAttribute, builder.getStringAttr(name));
       op->setAttr(precisionAttribute, builder.getStringAttr(nameOf(wanted)));
     });
-    if (failed(refuseUnknown(rows)))
+    if (failed(refuseUnknown(rows)) || isRefused)
       signalPassFailure();
   }
 
 private:
+  /// Errors are spread over the columns of products alone.
+  static LogicalResult checkCompensated(Operation *op) {
+    if (!isa<graph::RecurrentOp>(op))
+      return success();
+    return op->emitError("the precision plan wants its recurrence rounded by "
+                         "inputs, but only weights of products are: take "
+                         "\"compensated\" out of its line");
+  }
+
   static std::string key(StringRef op, StringRef kind) {
     return (op + "\n" + kind).str();
   }

@@ -155,6 +155,26 @@ def check_plan(tenon, folder):
                     f"--max-error={most}", model).returncode == 0
     if not good:
         print(f"{folder.name}: its plan says {rows_of(plan)}")
+    return good and refuses_compensated(tenon, folder)
+
+
+def refuses_compensated(tenon, folder):
+    """Whether a plan that wants a cell compensated is told that none is."""
+    plan, model = folder / "plan.json", folder / "model.onnx"
+    run(tenon, "compile", model, *CPU, "--precision=int8-weights",
+        "--precision-plan", plan, "-o", folder / "one.tenon")
+    wanted = json.loads(plan.read_text())
+    for row in wanted["ops"]:
+        if row["kind"] == "recurrent":
+            row["compensated"] = True
+    plan.write_text(json.dumps(wanted))
+    told = subprocess.run(
+        [tenon, "compile", model, *CPU, "--precision-plan", plan, "-o",
+         folder / "one.tenon"], capture_output=True, text=True)
+    good = told.returncode == 1 and \
+        'take "compensated" out of its line' in told.stderr
+    if not good:
+        print(f"{folder.name}, compensated: {told.returncode}, {told.stderr}")
     return good
 
 
