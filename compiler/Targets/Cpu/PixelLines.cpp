@@ -28,15 +28,9 @@ PixelLines::PixelLines(Emitter &e, graph::ConvOp op)
 
 void PixelLines::forPixels(ArrayRef<int64_t> sizes,
                            function_ref<void(Value x, int64_t pixels)> emit) {
-  Indices dims = e.dimsOf(op.getResult());
-  Value width = e.max(dims[dims.size() - 2], e.number(1));
-  Value lineEnd = e.ceilDiv(e.end, width);
-  e.loop(e.div(e.begin, width), lineEnd, [&](Value line) {
-    firstRow = e.mul(line, width);
-    Value from = e.sub(e.max(e.begin, firstRow), firstRow);
-    Value to = e.min(e.sub(e.end, firstRow), width);
-    lead = e.delinearise(line, ArrayRef(dims).drop_back(2));
-    emitLine(from, to, sizes, emit);
+  forEachLine(e, e.dimsOf(op.getResult()), [&](const Line &current) {
+    line = current;
+    emitLine(sizes, emit);
   });
 }
 
@@ -50,18 +44,14 @@ PixelLines::Taps PixelLines::tapsOf(const WindowAxis &axis, Value o) {
           start};
 }
 
-/// Pixels [from, to) of a line: by themselves near the borders.
-void PixelLines::emitLine(Value from, Value to, ArrayRef<int64_t> sizes,
+/// The current line: pixels by themselves near the borders.
+void PixelLines::emitLine(ArrayRef<int64_t> sizes,
                           function_ref<void(Value x, int64_t pixels)> emit) {
   const WindowAxis &axis = axes.back();
-  Value stride = e.number(axis.stride), none = e.number(0);
   Value reach = e.mul(e.sub(axis.taps, e.number(1)), e.number(axis.dilation));
   Value most = e.sub(e.add(axis.size, axis.low), e.add(reach, e.number(1)));
-  Value first = e.ceilDiv(e.max(axis.low, none), stride);
-  Value behind = e.floorDiv(e.add(most, stride), stride);
-  first = e.min(e.max(first, from), to);
-  behind = e.max(e.min(behind, to), first);
-  e.loop(from, first, [&](Value x) { emit(x, 1); });
+  auto [first, behind] = rowsWithin(e, line, axis.stride, axis.low, most);
+  e.loop(line.from, first, [&](Value x) { emit(x, 1); });
   for (int64_t size : sizes) {
     Value several = e.number(size);
     Value last =
@@ -69,13 +59,13 @@ void PixelLines::emitLine(Value from, Value to, ArrayRef<int64_t> sizes,
     e.loop(first, last, [&](Value x) { emit(x, size); }, size);
     first = last;
   }
-  e.loop(first, to, [&](Value x) { emit(x, 1); });
+  e.loop(first, line.to, [&](Value x) { emit(x, 1); });
 }
 
 SmallVector<PixelLines::Taps> PixelLines::tapsAt(Value x, int64_t pixels) {
   SmallVector<Taps> taps;
   for (auto [i, axis] : llvm::enumerate(ArrayRef(axes).drop_back()))
-    taps.push_back(tapsOf(axis, lead[1 + i]));
+    taps.push_back(tapsOf(axis, line.outer[1 + i]));
   taps.push_back(tapsOf(axes.back(), x));
   if (pixels > 1) {
     taps.back().from = e.number(0);
@@ -100,17 +90,18 @@ PixelLines::Sums PixelLines::forTaps(
                       e.add(e.mul(tap, window.taps), i), sofar);
         });
   };
-  return visit(visit, 0, lead[0], e.number(0), before);
+  return visit(visit, 0, line.outer[0], e.number(0), before);
 }
 
 void PixelLines::storePixels(Value x, int64_t pixels, int64_t count) {
   for (int64_t i = 0; i < pixels; ++i) {
     Value at = e.add(x, e.number(i)), waits = e.number(i * count);
-    Indices index = lead;
+    Indices index = line.outer;
     index.push_back(at);
-    e.storeRow(op, index, e.add(firstRow, at), e.number(count), [&](Value c) {
-      return e.loadRaw(sums, e.b.getF32Type(), e.add(waits, c));
-    });
+    e.storeRow(op, index, e.add(line.firstRow, at), e.number(count),
+               [&](Value c) {
+                 return e.loadRaw(sums, e.b.getF32Type(), e.add(waits, c));
+               });
   }
 }
 

@@ -4,6 +4,7 @@
 #ifndef TENON_COMPILER_TARGETS_CPU_PIXELLINES_H
 #define TENON_COMPILER_TARGETS_CPU_PIXELLINES_H
 
+#include "compiler/Targets/Cpu/RowVectors.h"
 #include "compiler/Targets/Cpu/Windows.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -55,13 +56,11 @@ protected:
   mlir::VectorType vector;
   llvm::SmallVector<WindowAxis> axes;
   Value input, filter, sums;
-  // Of the current line of pixels.
-  Value firstRow;
-  Indices lead;
+  Line line; // Of pixels: the current one.
 
 private:
   Taps tapsOf(const WindowAxis &axis, Value o);
-  void emitLine(Value from, Value to, llvm::ArrayRef<int64_t> sizes,
+  void emitLine(llvm::ArrayRef<int64_t> sizes,
                 llvm::function_ref<void(Value x, int64_t pixels)> emit);
 };
 

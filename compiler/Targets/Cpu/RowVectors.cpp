@@ -130,14 +130,27 @@ void RowVectors::forEach(int64_t copies,
 
 void forEachLine(Emitter &e, ArrayRef<Value> dims,
                  function_ref<void(const Line &)> body) {
-  Value rows = e.max(dims[dims.size() - 2], e.number(1));
-  Value stop = e.ceilDiv(e.end, rows);
-  e.loop(e.div(e.begin, rows), stop, [&](Value line) {
-    Value first = e.mul(line, rows);
-    body({e.delinearise(line, dims.drop_back(2)), first,
-          e.sub(e.max(e.begin, first), first),
-          e.min(e.sub(e.end, first), rows)});
+  forEachLine(e, dims.drop_back(), e.begin, e.end, body);
+}
+
+void forEachLine(Emitter &e, ArrayRef<Value> rows, Value from, Value to,
+                 function_ref<void(const Line &)> body) {
+  Value length = e.max(rows.back(), e.number(1));
+  Value stop = e.ceilDiv(to, length);
+  e.loop(e.div(from, length), stop, [&](Value line) {
+    Value first = e.mul(line, length);
+    body({e.delinearise(line, rows.drop_back()), first,
+          e.sub(e.max(from, first), first), e.min(e.sub(to, first), length)});
   });
+}
+
+std::pair<Value, Value> rowsWithin(Emitter &e, const Line &line, int64_t stride,
+                                   Value least, Value most) {
+  Value step = e.number(stride);
+  Value first = e.ceilDiv(e.max(least, e.number(0)), step);
+  Value behind = e.add(e.floorDiv(most, step), e.number(1));
+  first = e.min(e.max(first, line.from), line.to);
+  return {first, e.max(e.min(behind, line.to), first)};
 }
 
 Value foldLanes(Emitter &e, Value vector,

@@ -67,6 +67,14 @@ struct Line {
 /// line.
 void forEachLine(Emitter &e, llvm::ArrayRef<Value> dims,
                  llvm::function_ref<void(const Line &line)> body);
+/// The same of rows [from, to) of axes `rows`.
+void forEachLine(Emitter &e, llvm::ArrayRef<Value> rows, Value from, Value to,
+                 llvm::function_ref<void(const Line &line)> body);
+
+/// Of a line's rows those x, one behind the other, for which x * stride lies in
+/// [least, most]: the first, and the one behind the last.
+std::pair<Value, Value> rowsWithin(Emitter &e, const Line &line, int64_t stride,
+                                   Value least, Value most);
 
 /// Halves of a vector joined until one lane is left.
 Value foldLanes(Emitter &e, Value vector,

@@ -53,18 +53,12 @@ Value WindowCopy::stored(Value lanes) {
 }
 
 void WindowCopy::copyRows(const Rows &rows, const Part &part) {
-  Value width = e.max(rows.dims.back(), e.number(1));
-  e.loop(e.div(rows.from, width), e.ceilDiv(rows.to, width), [&](Value line) {
-    Value row = e.mul(line, width);
-    Pixels pixels;
-    pixels.lead = e.delinearise(line, ArrayRef(rows.dims).drop_back());
-    pixels.from = e.sub(e.max(rows.from, row), row);
-    pixels.to = e.min(e.sub(rows.to, row), width);
-    pixels.stride = rows.stride;
-    pixels.out = e.address(rows.out, e.b.getF32Type(),
-                           e.mul(e.sub(row, rows.from), e.number(rows.stride)));
+  forEachLine(e, rows.dims, rows.from, rows.to, [&](const Line &line) {
+    Value before = e.sub(line.firstRow, rows.from);
+    Value out = e.address(rows.out, e.b.getF32Type(),
+                          e.mul(before, e.number(rows.stride)));
     e.loop(e.number(0), part.lines,
-           [&](Value i) { copyLines(pixels, part, i); });
+           [&](Value i) { copyLines({line, out, rows.stride}, part, i); });
   });
 }
 
@@ -90,9 +84,10 @@ void WindowCopy::copyLines(const Pixels &pixels, const Part &part, Value i) {
   if (unitsOfElement > 1)
     count = e.min(count, e.sub(e.number(depth.numbers), start));
   Value holds = arith::ConstantIntOp::create(e.b, 1, 1);
-  Value imageLine = pixels.lead[0];
+  const Line &line = pixels.line;
+  Value imageLine = line.outer[0];
   for (size_t axis = 0; axis < last; ++axis) {
-    Value at = positionOf(axis, pixels.lead[1 + axis], taps[axis]);
+    Value at = positionOf(axis, line.outer[1 + axis], taps[axis]);
     holds = e.both(holds, e.both(e.less(e.number(-1), at),
                                  e.less(at, inputDims[1 + axis])));
     imageLine = e.add(e.mul(imageLine, inputDims[1 + axis]), at);
@@ -117,20 +112,17 @@ void WindowCopy::copyLines(const Pixels &pixels, const Part &part, Value i) {
     });
   };
   // Pixels of which all units are inside.
-  Value stride = e.number(op.getStrides()[last]);
   Value origin = positionOf(last, none, tap);
   Value least = e.sub(e.sub(none, e.div(start, perPixel)), origin);
   Value most =
       e.sub(e.sub(width, e.ceilDiv(e.add(start, count), perPixel)), origin);
-  Value inside = e.ceilDiv(e.max(least, none), stride);
-  Value behind = e.add(e.floorDiv(most, stride), e.number(1));
-  inside = e.min(e.max(inside, pixels.from), pixels.to);
-  behind = e.max(e.min(behind, pixels.to), inside);
-  inside = e.select(holds, inside, pixels.to);
-  behind = e.select(holds, behind, pixels.to);
-  copy(pixels.from, inside, /*isInside=*/false);
+  auto [inside, behind] =
+      rowsWithin(e, line, op.getStrides()[last], least, most);
+  inside = e.select(holds, inside, line.to);
+  behind = e.select(holds, behind, line.to);
+  copy(line.from, inside, /*isInside=*/false);
   copy(inside, behind, /*isInside=*/true);
-  copy(behind, pixels.to, /*isInside=*/false);
+  copy(behind, line.to, /*isInside=*/false);
 }
 
 void WindowCopy::copyInside(Value from, Value length, Value to) {

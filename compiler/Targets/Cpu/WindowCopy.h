@@ -4,7 +4,7 @@
 #ifndef TENON_COMPILER_TARGETS_CPU_WINDOWCOPY_H
 #define TENON_COMPILER_TARGETS_CPU_WINDOWCOPY_H
 
-#include "compiler/Targets/Cpu/Emitter.h"
+#include "compiler/Targets/Cpu/RowVectors.h"
 #include "dialects/Kernel/ConvDepth.h"
 
 namespace tenon::cpu {
@@ -40,11 +40,11 @@ public:
   void copyRows(const Rows &rows, const Part &part);
 
 private:
-  /// Pixels [from, to) of a line of the result, of which pixel 0 would have its
-  /// copy at `out`.
+  /// Pixels of a line of the result, of which pixel 0 would have its copy at
+  /// `out`, the next ones `stride` elements from it.
   struct Pixels {
-    Indices lead;
-    Value from, to, out;
+    const Line &line;
+    Value out;
     int64_t stride;
   };
 
