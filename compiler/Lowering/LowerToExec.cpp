@@ -66,8 +66,8 @@ private:
                    : WalkResult(call.emitOpError("calls no kernel.func"));
       if (op == function ||
           isa<func::ReturnOp, graph::BindOp, graph::ConstantOp, graph::IfOp,
-              graph::RequireOp, graph::ReshapeOp, graph::WeightOp,
-              graph::YieldOp>(op))
+              graph::LoopOp, graph::RequireOp, graph::ReshapeOp,
+              graph::WeightOp, graph::YieldOp>(op))
         return WalkResult::advance();
       return op->emitOpError("is in no kernel; please report this model");
     };
@@ -151,7 +151,11 @@ private:
   }
 
   void makeSegments(Operation *after) {
-    for (unsigned index : storages.segmentsAfter(after))
+    makeSegments(storages.segmentsAfter(after));
+  }
+
+  void makeSegments(ArrayRef<unsigned> indices) {
+    for (unsigned index : indices)
       exec::SegmentOp::create(builder, builder.getUnknownLoc(), index);
   }
 
@@ -167,6 +171,8 @@ private:
       return lowerCall(call);
     if (auto branch = dyn_cast<graph::IfOp>(op))
       return lowerIf(branch);
+    if (auto loop = dyn_cast<graph::LoopOp>(op))
+      return lowerLoop(loop);
     if (auto bind = dyn_cast<graph::BindOp>(op))
       return lowerBind(bind);
     if (auto require = dyn_cast<graph::RequireOp>(op)) {
@@ -181,7 +187,9 @@ private:
   }
 
   void copy(Value from, exec::BufferAttr to) {
-    exec::CopyOp::create(builder, from.getLoc(), storages.bufferOf(from), to);
+    exec::BufferAttr source = storages.bufferOf(from);
+    if (source != to)
+      exec::CopyOp::create(builder, from.getLoc(), source, to);
   }
 
   /// A launch of the kernel and of each that runs at other sizes.
@@ -325,10 +333,122 @@ private:
   }
 
   void requireEqual(graph::IfOp branch, Expr dim, Expr actual) {
-    exec::RequireOp::create(builder, branch.getLoc(), dims({dim, actual}),
+    requireEqual(branch, "a branch of an If", dim, actual);
+  }
+
+  void requireEqual(Operation *op, const Twine &what, Expr dim, Expr actual) {
+    exec::RequireOp::create(builder, op->getLoc(), dims({dim, actual}),
                             graph::Relation::Equal,
-                            "a branch of an If gives size " + actual.str() +
-                                " where " + dim.str() + " is declared");
+                            (what + " gives size " + actual.str() + " where " +
+                             dim.str() + " is declared")
+                                .str());
+  }
+
+  void setSymbol(Operation *op, Expr symbol, Expr value) {
+    exec::SetOp::create(builder, op->getLoc(), symbol.name(), dims({value}));
+  }
+
+  /// Sets `nameOf(dim)` for each dim of `like` that is one of `born`, to what
+  /// the values have there; states what the others must be.
+  void setSizes(Operation *op, ValueRange like, ValueRange values,
+                ArrayRef<Expr> born, const Twine &what,
+                llvm::function_ref<Expr(Expr)> nameOf) {
+    llvm::SmallDenseSet<Attribute> done;
+    for (auto [declared, value] : llvm::zip_equal(like, values))
+      for (auto [dim, actual] :
+           llvm::zip_equal(graph::getDims(declared), graph::getDims(value))) {
+        if (llvm::is_contained(born, dim) && done.insert(dim.getAttr()).second)
+          setSymbol(op, nameOf(dim), actual);
+        else if (nameOf(dim) != actual)
+          requireEqual(op, what, nameOf(dim), actual);
+      }
+  }
+
+  void lowerLoop(graph::LoopOp loop) {
+    Block &body = loop.getBody().front();
+    auto states = body.getArguments();
+    SmallVector<Expr> changing = storages.bornByStep(loop);
+    Expr step = Expr::symbol(builder.getContext(), loop.getStep());
+    addSymbols(step);
+    for (Expr symbol : changing) {
+      addSymbols(symbol);
+      addSymbols(storages.nextOf(symbol));
+    }
+    setSymbol(loop, step, Expr::constant(builder.getContext(), 0));
+    setSizes(loop, states, loop.getInit(), changing, "the state of a Loop",
+             [](Expr dim) { return dim; });
+    makeSegments(storages.segmentsOfStep(loop));
+    copy(loop.getCondition(), storages.conditionOf(loop));
+    for (auto [init, state] : llvm::zip_equal(loop.getInit(), states))
+      copy(init, storages.bufferOf(state));
+    auto lowered = exec::LoopOp::create(builder, loop.getLoc(),
+                                        storages.conditionOf(loop));
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.createBlock(&lowered.getBody());
+      lowerBlock(body);
+      finishStep(loop, step, changing);
+    }
+    SmallVector<Expr> last = storages.bornByEnd(loop);
+    for (Expr symbol : last)
+      addSymbols(symbol);
+    setSizes(loop, loop.getLastState(), states, last, "the state of a Loop",
+             [](Expr dim) { return dim; });
+    finishStacks(loop, step, last);
+  }
+
+  void addSymbols(Expr symbol) { symbols.add(symbol.name(), 0, INT32_MAX); }
+
+  /// Copies what a step gave to where the next one reads it.
+  void finishStep(graph::LoopOp loop, Expr step, ArrayRef<Expr> changing) {
+    auto states = loop.getBody().getArguments();
+    auto next = [&](Expr expr) {
+      return expr.substitute([&](Expr symbol) {
+        return llvm::is_contained(changing, symbol) ? storages.nextOf(symbol)
+                                                    : symbol;
+      });
+    };
+    setSizes(loop, states, loop.getNextState(), changing, "a step of a Loop",
+             next);
+    makeSegments(storages.segmentsOfNext(loop));
+    for (auto [state, given] : llvm::zip_equal(states, loop.getNextState()))
+      if (auto place = storages.waitingOf(state))
+        copy(given, *place);
+    for (auto [row, stack] :
+         llvm::zip_equal(loop.getRows(), loop.getStacks())) {
+      for (auto [dim, actual] :
+           llvm::zip_equal(ArrayRef(graph::getDims(stack)).drop_front(),
+                           graph::getDims(row)))
+        if (dim != actual)
+          requireEqual(loop, "a step of a Loop", dim, actual);
+      copy(row, storages.rowOf(loop, stack));
+    }
+    copy(loop.getNextCondition(), storages.conditionOf(loop));
+    for (auto [state, given] : llvm::zip_equal(states, loop.getNextState()))
+      if (!storages.waitingOf(state))
+        copy(given, storages.bufferOf(state));
+    for (Expr symbol : changing)
+      setSymbol(loop, symbol, storages.nextOf(symbol));
+    setSymbol(loop, step, step + 1);
+    makeSegments(storages.segmentsOfStep(loop));
+    for (BlockArgument state : states)
+      if (auto place = storages.waitingOf(state))
+        exec::CopyOp::create(builder, loop.getLoc(), *place,
+                             storages.bufferOf(state));
+  }
+
+  /// The stacks have as many rows as there were steps.
+  void finishStacks(graph::LoopOp loop, Expr step, ArrayRef<Expr> born) {
+    llvm::SmallDenseSet<Attribute> done;
+    for (Value stack : loop.getStacks()) {
+      Expr rows = graph::getDims(stack)[0];
+      if (!done.insert(rows.getAttr()).second)
+        continue;
+      if (llvm::is_contained(born, rows))
+        setSymbol(loop, rows, step);
+      else
+        requireEqual(loop, "a Loop", rows, step);
+    }
   }
 
   func::FuncOp function;

@@ -77,6 +77,10 @@ private:
         ++plan.steps;
         visit(choice.getThenRegion().front());
         visit(choice.getElseRegion().front());
+      } else if (auto loop = dyn_cast<exec::LoopOp>(op)) {
+        use(loop.getCondition(), "loop");
+        ++plan.steps;
+        visit(loop.getBody().front());
       }
     }
   }

@@ -19,6 +19,15 @@ static Expr byteCount(Value value) {
          static_cast<int64_t>(graph::byteWidth(graph::getElementType(value)));
 }
 
+/// Of one of what is stacked.
+static Expr rowBytes(Value stack) {
+  Expr bytes = Expr::constant(stack.getContext(),
+                              graph::byteWidth(graph::getElementType(stack)));
+  for (Expr dim : llvm::drop_begin(graph::getDims(stack)))
+    bytes = bytes * dim;
+  return bytes;
+}
+
 Storages::Storages(func::FuncOp function, WeightStore &weights)
     : function(function), weights(weights),
       kernels(function->getParentOfType<ModuleOp>()),
@@ -29,16 +38,36 @@ Value Storages::rootOf(Value value) const {
   return source ? source : value;
 }
 
-SmallVector<Expr> Storages::bornBy(graph::IfOp op) const {
+/// Whether a symbol is born at a step, or by none that is known yet.
+bool Storages::bearsAt(StringRef symbol, unsigned step) const {
+  auto found = birth.find(symbol);
+  return found == birth.end() || found->second == step;
+}
+
+SmallVector<Expr> Storages::bornBy(ValueRange values, unsigned step) const {
   SmallVector<Expr> born;
-  for (Value result : op.getResults())
-    for (Expr dim : graph::getDims(result))
-      if (dim.isSymbol() && !llvm::is_contained(born, dim)) {
-        auto found = birth.find(dim.name());
-        if (found == birth.end() || found->second == endOf.lookup(op))
-          born.push_back(dim);
-      }
+  for (Value value : values)
+    for (Expr dim : graph::getDims(value))
+      if (dim.isSymbol() && !llvm::is_contained(born, dim) &&
+          bearsAt(dim.name(), step))
+        born.push_back(dim);
   return born;
+}
+
+SmallVector<Expr> Storages::bornBy(graph::IfOp op) const {
+  return bornBy(op.getResults(), endOf.lookup(op));
+}
+
+SmallVector<Expr> Storages::bornByStep(graph::LoopOp op) const {
+  return bornBy(op.getBody().getArguments(), stepOf.lookup(op));
+}
+
+SmallVector<Expr> Storages::bornByEnd(graph::LoopOp op) const {
+  return bornBy(op.getResults(), endOf.lookup(op));
+}
+
+Expr Storages::nextOf(Expr symbol) const {
+  return Expr::symbol(context, symbol.name().str() + ".next");
 }
 
 /// Numbers ops, notes births and views, and gives each value a home.
@@ -53,6 +82,10 @@ void Storages::number(Block &block) {
       endOf[&op] = ++steps;
       for (Expr symbol : bornBy(branch))
         birth[symbol.name()] = steps;
+    }
+    if (auto loop = dyn_cast<graph::LoopOp>(op)) {
+      numberLoop(loop);
+      continue;
     }
     if (auto bind = dyn_cast<graph::BindOp>(op))
       for (auto symbol : bind.getSymbols().getAsRange<StringAttr>())
@@ -73,15 +106,73 @@ void Storages::giveHome(Operation &op) {
     }
     // The results of an `if` are written at the end of its branches.
     unsigned begin = isa<graph::IfOp>(op) ? stepOf[&op] : steps;
-    storages.push_back(std::make_unique<Storage>(
-        Storage{byteCount(result),
-                begin,
-                steps,
-                static_cast<unsigned>(storages.size()),
-                0,
-                {}}));
-    homes[result] = Home{Place::Arena, 0, storages.back().get(), {}};
+    homes[result] =
+        Home{Place::Arena, 0, store(byteCount(result), begin, steps), {}};
   }
+}
+
+Storage *Storages::store(Expr bytes, unsigned begin, unsigned end) {
+  storages.push_back(std::make_unique<Storage>(Storage{
+      bytes, begin, end, static_cast<unsigned>(storages.size()), 0, {}}));
+  return storages.back().get();
+}
+
+void Storages::numberLoop(graph::LoopOp loop) {
+  Block &body = loop.getBody().front();
+  unsigned start = stepOf[loop];
+  SmallVector<Expr> changing = bornByStep(loop);
+  birth[loop.getStep()] = start;
+  for (Expr symbol : changing)
+    birth[symbol.name()] = start;
+  for (BlockArgument state : body.getArguments())
+    homes[state] =
+        Home{Place::Arena, 0, store(byteCount(state), start, start), {}};
+  for (Value stack : loop.getStacks())
+    homes[stack] =
+        Home{Place::Arena,
+             0,
+             store(loop.getRoom()[0] * rowBytes(stack), start, start),
+             {}};
+  number(body);
+  unsigned next = nextStepOf[loop] = ++steps;
+  for (Expr symbol : changing)
+    birth[nextOf(symbol).name()] = next;
+  unsigned end = endOf[loop] = ++steps;
+  conditions[loop] = store(Expr::constant(context, 1), start, end);
+  for (Value stack : loop.getStacks())
+    use(stack, end);
+  for (Value given : loop.getYield().getValues())
+    use(given, end);
+  for (auto [state, given, last] : llvm::zip_equal(
+           body.getArguments(), loop.getNextState(), loop.getLastState())) {
+    use(state, end);
+    viewOf[last] = state;
+    auto isChanging = [&](Expr dim) {
+      return llvm::is_contained(changing, dim);
+    };
+    auto other = dyn_cast<BlockArgument>(rootOf(given));
+    bool isRead = other && other != state && other.getOwner() == &body;
+    if (!isRead && llvm::none_of(graph::getDims(state), isChanging))
+      continue;
+    Expr bytes = byteCount(state).substitute([&](Expr symbol) {
+      return llvm::is_contained(changing, symbol) ? nextOf(symbol) : symbol;
+    });
+    waiting[state] = store(bytes, next, end);
+  }
+  for (Expr symbol : bornByEnd(loop))
+    birth[symbol.name()] = end;
+}
+
+/// What comes from outside of a loop and is read inside is read in each step.
+void Storages::keepThroughLoops() {
+  function.walk([&](graph::LoopOp loop) {
+    loop.getBody().walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (Value root = rootOf(operand);
+            !loop.getBody().isAncestor(root.getParentRegion()))
+          use(root, endOf[loop]);
+    });
+  });
 }
 
 void Storages::use(Value value, unsigned step) {
@@ -156,35 +247,32 @@ std::optional<unsigned> Storages::inPlaceOperand(kernel::CallOp call) const {
 /// Segment 0 is made at the start. An op that bears symbols is followed by a
 /// segment of its own when a storage's size needs them.
 void Storages::assignSegments() {
-  unsigned count = 1;
-  llvm::DenseMap<unsigned, Operation *> bearers;
-  for (auto &[op, step] : stepOf)
-    if (isa<graph::BindOp>(op))
-      bearers[step] = op;
-  for (auto &[op, step] : endOf)
-    bearers[step] = op;
-  for (auto &[value, home] : homes) {
+  llvm::SetVector<Storage *> inArena;
+  auto assign = [&](Storage *storage, Operation *branch) {
     // Of values that share a storage, the first one decides.
-    if (!home.storage || home.storage->segment != 0)
-      continue;
+    if (!inArena.insert(storage))
+      return;
     unsigned latest = 0;
-    home.storage->bytes.forEachSymbol([&](Expr symbol) {
+    storage->bytes.forEachSymbol([&](Expr symbol) {
       latest = std::max(latest, birth.lookup(symbol.name()));
     });
     if (latest == 0)
-      continue;
-    Operation *bearer = bearers.lookup(latest);
-    auto &list = value.getDefiningOp() == bearer ? resultSegment : segmentAfter;
-    auto [found, isNew] = list.insert({bearer, count});
-    count += isNew;
-    home.storage->segment = found->second;
-  }
-  llvm::SetVector<Storage *> inArena;
+      return;
+    bool isResult = branch && endOf.lookup(branch) == latest;
+    auto &list = isResult ? resultSegment : segmentAfter;
+    auto [found, isNew] = list.insert({latest, segmentCount});
+    segmentCount += isNew;
+    storage->segment = found->second;
+  };
   for (auto &[value, home] : homes)
     if (home.storage)
-      inArena.insert(home.storage);
+      assign(home.storage, value.getDefiningOp<graph::IfOp>());
+  for (auto &[loop, storage] : conditions)
+    assign(storage, nullptr);
+  for (auto &[state, storage] : waiting)
+    assign(storage, nullptr);
   SmallVector<Storage *> list = inArena.takeVector();
-  segments = planMemory(context, list, count);
+  segments = planMemory(context, list, segmentCount);
 }
 
 /// Symbols that are set before the first step.
@@ -205,6 +293,7 @@ LogicalResult Storages::plan() {
     if (function.getResultAttr(i, "graph.appends_to"))
       takeFromCaller(graph::getDims(function.getResultTypes()[i]));
   number(function.getBody().front());
+  keepThroughLoops();
   for (auto &[value, home] : homes)
     if (home.storage && !home.storage->bytes)
       return mlir::emitError(value.getLoc(),
@@ -221,15 +310,29 @@ LogicalResult Storages::plan() {
 SmallVector<unsigned> Storages::segmentsAfter(Operation *op) const {
   if (!op)
     return segments.withAll(0);
-  auto found = segmentAfter.find(op);
-  return found == segmentAfter.end() ? SmallVector<unsigned>{}
-                                     : segments.withAll(found->second);
+  if (isa<graph::IfOp, graph::LoopOp>(op))
+    return segmentsAt(segmentAfter, endOf.lookup(op));
+  return segmentsAt(segmentAfter, stepOf.lookup(op));
 }
 
 SmallVector<unsigned> Storages::segmentsOfResults(Operation *op) const {
-  auto found = resultSegment.find(op);
-  return found == resultSegment.end() ? SmallVector<unsigned>{}
-                                      : segments.withAll(found->second);
+  return segmentsAt(resultSegment, endOf.lookup(op));
+}
+
+SmallVector<unsigned> Storages::segmentsOfStep(graph::LoopOp op) const {
+  return segmentsAt(segmentAfter, stepOf.lookup(op));
+}
+
+SmallVector<unsigned> Storages::segmentsOfNext(graph::LoopOp op) const {
+  return segmentsAt(segmentAfter, nextStepOf.lookup(op));
+}
+
+SmallVector<unsigned>
+Storages::segmentsAt(const llvm::DenseMap<unsigned, unsigned> &list,
+                     unsigned step) const {
+  auto found = list.find(step);
+  return found == list.end() ? SmallVector<unsigned>{}
+                             : segments.withAll(found->second);
 }
 
 StringRef Storages::weightName(Value source) {
@@ -278,6 +381,33 @@ BufferAttr Storages::bufferOf(Value value, StringRef layout) {
                          DimsAttr::get(context, ArrayRef{zero, bytes}),
                          StringAttr::get(context, weightName(home.source)),
                          StringAttr::get(context, layout));
+}
+
+BufferAttr Storages::inArena(const Storage &storage) {
+  StringAttr none = StringAttr::get(context, "");
+  return BufferAttr::get(
+      context, Place::Arena, storage.segment,
+      DimsAttr::get(context, ArrayRef{storage.offset, storage.bytes}), none,
+      none);
+}
+
+BufferAttr Storages::conditionOf(graph::LoopOp op) {
+  return inArena(*conditions.lookup(op));
+}
+
+std::optional<BufferAttr> Storages::waitingOf(BlockArgument state) {
+  if (Storage *storage = waiting.lookup(state))
+    return inArena(*storage);
+  return std::nullopt;
+}
+
+BufferAttr Storages::rowOf(graph::LoopOp op, Value stack) {
+  BufferAttr all = bufferOf(stack);
+  Expr bytes = rowBytes(stack);
+  Expr offset = all.getSizes()[0] + Expr::symbol(context, op.getStep()) * bytes;
+  return BufferAttr::get(context, all.getPlace(), all.getIndex(),
+                         DimsAttr::get(context, ArrayRef{offset, bytes}),
+                         all.getWeight(), all.getLayout());
 }
 
 BufferAttr Storages::outputBuffer(unsigned index, Value value) {

@@ -5,6 +5,11 @@
 // weight or arena. Lifetimes count steps over nested blocks in order; the two
 // branches of an `if` follow each other, so that their storages share memory.
 //
+// The state of a `loop` lives from its start on in memory of its own, into
+// which the end of each step copies what the body gave; the last state is a
+// view of that. What comes from outside and is read inside lives as long as the
+// loop.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_COMPILER_LOWERING_STORAGES_H
@@ -38,12 +43,29 @@ public:
   /// of an `if`'s own results is made inside its branches.
   llvm::SmallVector<unsigned> segmentsAfter(mlir::Operation *op) const;
   llvm::SmallVector<unsigned> segmentsOfResults(mlir::Operation *op) const;
+  /// Those of what a step of a loop needs, and of what it leaves for the next.
+  llvm::SmallVector<unsigned> segmentsOfStep(graph::LoopOp op) const;
+  llvm::SmallVector<unsigned> segmentsOfNext(graph::LoopOp op) const;
 
   /// The operand in whose memory a call leaves its result, if any.
   std::optional<unsigned> inPlaceOperand(kernel::CallOp call) const;
 
   /// Symbols set by an `if`: those of its result types that no one else bears.
   llvm::SmallVector<graph::Expr> bornBy(graph::IfOp op) const;
+
+  /// Of a loop: the symbols in its state that each step sets, and those that
+  /// its end sets.
+  llvm::SmallVector<graph::Expr> bornByStep(graph::LoopOp op) const;
+  llvm::SmallVector<graph::Expr> bornByEnd(graph::LoopOp op) const;
+  /// The symbol that has the next value of one of a loop's state.
+  graph::Expr nextOf(graph::Expr symbol) const;
+  /// Where the condition of a next step lies.
+  exec::BufferAttr conditionOf(graph::LoopOp op);
+  /// Where a next state waits until all of them are known; none where it may
+  /// be copied at once.
+  std::optional<exec::BufferAttr> waitingOf(mlir::BlockArgument state);
+  /// The place of a step's row in a stack of all.
+  exec::BufferAttr rowOf(graph::LoopOp op, mlir::Value stack);
 
 private:
   struct Home {
@@ -55,7 +77,17 @@ private:
 
   void takeFromCaller(llvm::ArrayRef<graph::Expr> dims);
   void number(mlir::Block &block);
+  void numberLoop(graph::LoopOp loop);
   void giveHome(mlir::Operation &op);
+  Storage *store(graph::Expr bytes, unsigned begin, unsigned end);
+  void keepThroughLoops();
+  bool bearsAt(llvm::StringRef symbol, unsigned step) const;
+  llvm::SmallVector<graph::Expr> bornBy(mlir::ValueRange values,
+                                        unsigned step) const;
+  llvm::SmallVector<unsigned>
+  segmentsAt(const llvm::DenseMap<unsigned, unsigned> &list,
+             unsigned step) const;
+  exec::BufferAttr inArena(const Storage &storage);
   void use(mlir::Value value, unsigned step);
   void takeOutputs();
   void reuseInPlace(kernel::CallOp call);
@@ -70,17 +102,21 @@ private:
   mlir::MLIRContext *context;
   unsigned steps = 0;
   llvm::DenseMap<mlir::Operation *, unsigned> stepOf;
-  llvm::DenseMap<mlir::Operation *, unsigned> endOf; // Of an `if`.
+  llvm::DenseMap<mlir::Operation *, unsigned> endOf; // Of an `if` or `loop`.
   llvm::DenseMap<mlir::Value, mlir::Value> viewOf;
   llvm::MapVector<mlir::Value, Home> homes;
   llvm::SmallVector<std::unique_ptr<Storage>> storages;
+  llvm::DenseMap<mlir::Operation *, unsigned> nextStepOf; // Of a `loop`.
+  llvm::DenseMap<mlir::Operation *, Storage *> conditions;
+  llvm::MapVector<mlir::Value, Storage *> waiting; // By a state of a loop.
   llvm::StringMap<unsigned> birth; // Symbol -> step; inputs': 0.
-  llvm::MapVector<mlir::Operation *, unsigned> segmentAfter;
-  llvm::MapVector<mlir::Operation *, unsigned> resultSegment;
+  // By the step at which a symbol is born.
+  llvm::DenseMap<unsigned, unsigned> segmentAfter, resultSegment;
   llvm::DenseMap<mlir::Operation *, std::string> constantNames;
   llvm::DenseMap<mlir::Operation *, unsigned> inPlace;
   llvm::SmallVector<bool> copies;
   SegmentPlan segments;
+  unsigned segmentCount = 1;
 };
 
 } // namespace tenon

@@ -48,6 +48,7 @@ private:
   void add(exec::BindOp bind);
   void add(exec::RequireOp require);
   void add(exec::IfOp branch);
+  void add(exec::LoopOp loop);
   tenon_step_t &step(tenon_step_kind_t kind, Operation *op);
   void addBuffer(tenon_step_t &step, exec::BufferAttr buffer);
   tenon_buffer_t bufferOf(exec::BufferAttr buffer);
@@ -288,11 +289,19 @@ void Writer::add(exec::IfOp branch) {
   tables.steps[leave].a = uint32_t(tables.steps.size());
 }
 
+void Writer::add(exec::LoopOp loop) {
+  size_t choose = tables.steps.size();
+  addBuffer(step(TENON_STEP_JUMP_UNLESS, loop), loop.getCondition());
+  addSteps(loop.getBody().front());
+  step(TENON_STEP_JUMP, loop).a = uint32_t(choose);
+  tables.steps[choose].a = uint32_t(tables.steps.size());
+}
+
 void Writer::addSteps(Block &block) {
   for (Operation &op : block)
     llvm::TypeSwitch<Operation *>(&op)
-        .Case<exec::LaunchOp, exec::BindOp, exec::RequireOp, exec::IfOp>(
-            [&](auto known) { add(known); })
+        .Case<exec::LaunchOp, exec::BindOp, exec::RequireOp, exec::IfOp,
+              exec::LoopOp>([&](auto known) { add(known); })
         .Case([&](exec::SegmentOp segment) {
           step(TENON_STEP_SEGMENT, segment).a = uint32_t(segment.getIndex());
         })

@@ -53,6 +53,10 @@ private:
                                               ArrayRef<Tensor> operands);
   llvm::Expected<SmallVector<Tensor>> branch(graph::IfOp op,
                                              const Tensor &condition);
+  llvm::Expected<SmallVector<Tensor>> loop(graph::LoopOp op,
+                                           ArrayRef<Tensor> operands);
+  llvm::Expected<Tensor> stack(graph::LoopOp op, OpResult result,
+                               ArrayRef<Tensor> rows);
 
   SymbolMap &symbols;
   const EvaluateOptions &options;
@@ -100,10 +104,82 @@ llvm::Expected<SmallVector<Tensor>> Run::branch(graph::IfOp op,
   return yielded;
 }
 
+/// Rows of all steps, one behind the other.
+llvm::Expected<Tensor> Run::stack(graph::LoopOp op, OpResult result,
+                                  ArrayRef<Tensor> rows) {
+  SmallVector<int64_t> shape = {int64_t(rows.size())};
+  for (graph::Expr dim : llvm::drop_begin(graph::getDims(result)))
+    if (std::optional<int64_t> size = evaluateSize(dim, symbols))
+      shape.push_back(*size);
+    else
+      return nodeFault(op, "the size " + dim.str() + " of a row has no value");
+  if (!countOf(shape))
+    return nodeFault(op, "what its steps give is too large");
+  Tensor stacked(graph::getElementType(result), shape);
+  for (auto [i, row] : llvm::enumerate(rows)) {
+    if (ArrayRef(row.shape) != ArrayRef(shape).drop_front())
+      return nodeFault(op, "a step gives a row of shape " + str(row.shape) +
+                               ", which is not that of " + str(shape));
+    if (row.isFloat())
+      llvm::copy(row.floats(), stacked.writeFloats().begin() + i * row.count());
+    else
+      llvm::copy(row.ints(), stacked.writeInts().begin() + i * row.count());
+  }
+  return stacked;
+}
+
+llvm::Expected<SmallVector<Tensor>> Run::loop(graph::LoopOp op,
+                                              ArrayRef<Tensor> operands) {
+  Block &body = op.getBody().front();
+  SmallVector<Tensor> state(operands.drop_front());
+  SmallVector<SmallVector<Tensor>> rows(op.getRows().size());
+  // Each step sets the symbols of the loop anew.
+  const SymbolMap outer = symbols;
+  Tensor condition = operands[0];
+  for (int64_t step = 0; condition.count() == 1 && condition.ints()[0];
+       ++step) {
+    if (step > INT32_MAX)
+      return nodeFault(op, "it has more than 2147483647 steps");
+    symbols = outer;
+    symbols[op.getStep()] = step;
+    for (auto [argument, tensor] : llvm::zip(body.getArguments(), state))
+      if (auto error =
+              bindShape(graph::getDims(argument), tensor.shape, symbols))
+        return nodeFault(op, "its state " + llvm::toString(std::move(error)));
+    llvm::Expected<SmallVector<Tensor>> yielded = block(body, state);
+    if (!yielded)
+      return yielded.takeError();
+    condition = (*yielded)[0];
+    auto given = ArrayRef(*yielded).drop_front();
+    llvm::copy(given.take_front(state.size()), state.begin());
+    for (auto [row, all] : llvm::zip(given.drop_front(state.size()), rows))
+      all.push_back(row);
+  }
+  symbols = outer;
+  for (auto [i, pair] : llvm::enumerate(llvm::zip(op.getLastState(), state))) {
+    auto [result, tensor] = pair;
+    if (auto error = bindShape(graph::getDims(result), tensor.shape, symbols))
+      return nodeFault(op, "result " + std::to_string(i) + " " +
+                               llvm::toString(std::move(error)));
+  }
+  for (auto [result, all] : llvm::zip(op.getStacks(), rows)) {
+    llvm::Expected<Tensor> stacked = stack(op, cast<OpResult>(result), all);
+    if (!stacked)
+      return stacked.takeError();
+    if (auto error = bindShape(graph::getDims(result), stacked->shape, symbols))
+      return nodeFault(op,
+                       "a stack of rows " + llvm::toString(std::move(error)));
+    state.push_back(std::move(*stacked));
+  }
+  return state;
+}
+
 llvm::Expected<SmallVector<Tensor>> Run::results(Operation *op,
                                                  ArrayRef<Tensor> operands) {
   if (auto choice = dyn_cast<graph::IfOp>(op))
     return branch(choice, operands[0]);
+  if (auto repeated = dyn_cast<graph::LoopOp>(op))
+    return loop(repeated, operands);
   if (op->getNumRegions() == 0)
     return evaluateOp(op, operands, symbols, options);
   if (op->getNumRegions() != 1 || !op->getRegion(0).hasOneBlock() ||

@@ -48,7 +48,7 @@ private:
              found != formed.refusals.end())
       why = found->second;
     else if (user->getBlock() != &block)
-      why = "its user is in a branch of an If";
+      why = "its user is in a branch of an If, or in a Loop";
     else if (onlyRenames(user))
       why = "its user " + quoted(user) + " only renames the memory";
     else
@@ -158,9 +158,10 @@ struct FormRegions : impl::FormRegionsPassBase<FormRegions> {
       return signalPassFailure();
     }
     SmallVector<Block *> blocks = {&getOperation().getBody().front()};
-    getOperation().walk<WalkOrder::PreOrder>([&](graph::IfOp op) {
-      blocks.push_back(&op.getThenRegion().front());
-      blocks.push_back(&op.getElseRegion().front());
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<graph::IfOp, graph::LoopOp>(op))
+        for (Region &region : op->getRegions())
+          blocks.push_back(&region.front());
     });
     // Inner blocks first: they copy the constants that they read, so that
     // what is left in outer blocks is what needs a buffer.

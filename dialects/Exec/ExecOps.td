@@ -162,5 +162,18 @@ def Exec_IfOp : Exec_Op<"if", [SingleBlock, NoTerminator, NoRegionArguments]> {
                         SizedRegion<1>:$else_region);
   let assemblyFormat = "$condition attr-dict-with-keyword $then_region `else` $else_region";
 }
+def Exec_LoopOp : Exec_Op<"loop", [SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "Steps that are repeated while a bool in a buffer is true";
+  let description = [{
+    ```mlir
+    exec.loop <arena, 0, <0, 1>, "", ""> {
+      exec.set "i" <i + 1>
+    }
+    ```
+  }];
+  let arguments = (ins Exec_BufferAttr:$condition);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$condition attr-dict-with-keyword $body";
+}
 
 #endif // TENON_DIALECTS_EXEC_EXECOPS_TD

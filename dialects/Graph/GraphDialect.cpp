@@ -3,6 +3,7 @@
 
 #include "dialects/Graph/Graph.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "dialects/Graph/GraphDialect.cpp.inc"
@@ -14,7 +15,19 @@ using namespace mlir;
 
 namespace tenon::graph {
 
+namespace {
+/// Sizes that name a loop's step are no constants outside of its body.
+struct FoldsInLoops : DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+
+  bool shouldMaterializeInto(Region *region) const final {
+    return isa<LoopOp>(region->getParentOp());
+  }
+};
+} // namespace
+
 void GraphDialect::initialize() {
+  addInterfaces<FoldsInLoops>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialects/Graph/GraphAttrs.cpp.inc"

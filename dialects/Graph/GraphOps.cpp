@@ -334,4 +334,58 @@ LogicalResult IfOp::verify() {
   return success();
 }
 
+YieldOp LoopOp::getYield() {
+  return cast<YieldOp>(getBody().front().getTerminator());
+}
+
+Value LoopOp::getNextCondition() { return getYield().getValues()[0]; }
+
+OperandRange LoopOp::getNextState() {
+  return getYield().getValues().slice(1, getInit().size());
+}
+
+OperandRange LoopOp::getRows() {
+  return getYield().getValues().drop_front(1 + getInit().size());
+}
+
+ResultRange LoopOp::getLastState() {
+  return getResults().take_front(getInit().size());
+}
+
+ResultRange LoopOp::getStacks() {
+  return getResults().drop_front(getInit().size());
+}
+
+LogicalResult LoopOp::verify() {
+  Block &block = getBody().front();
+  size_t count = getInit().size();
+  if (getStep().empty() || getRoom().size() != 1)
+    return emitOpError("needs the name of a step, and one size as its room");
+  if (block.getNumArguments() != count || getNumResults() < count ||
+      getYield().getNumOperands() != getNumResults() + 1)
+    return emitOpError("has ")
+           << count << " values of state, but a body of "
+           << block.getNumArguments() << ", " << getNumResults()
+           << " results, and yields " << getYield().getNumOperands();
+  if (!getElementType(getNextCondition()).isInteger(1) ||
+      getRank(getNextCondition()) != 0 || getRank(getCondition()) != 0)
+    return emitOpError("needs scalars of bool as its conditions");
+  auto isLike = [](Value lhs, Value rhs, int64_t more = 0) {
+    return getElementType(lhs) == getElementType(rhs) &&
+           getRank(lhs) == getRank(rhs) + more;
+  };
+  for (auto [init, state, next, last] : llvm::zip_equal(
+           getInit(), block.getArguments(), getNextState(), getLastState()))
+    if (!isLike(state, init) || !isLike(next, state) || !isLike(last, state))
+      return emitOpError("a state of ")
+             << state.getType() << " begins as " << init.getType()
+             << ", goes on as " << next.getType() << " and ends as "
+             << last.getType();
+  for (auto [row, stack] : llvm::zip_equal(getRows(), getStacks()))
+    if (!isLike(stack, row, 1))
+      return emitOpError("stacks ")
+             << row.getType() << " to " << stack.getType();
+  return success();
+}
+
 } // namespace tenon::graph

@@ -775,8 +775,50 @@ def Graph_IfOp : Graph_Op<"if", [SingleBlock, NoRegionArguments,
   }];
   let hasVerifier = 1;
 }
+def Graph_LoopOp : Graph_Op<"loop", [SingleBlock,
+    SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "Repeats a program while a bool of the run holds";
+  let description = [{
+    The body is given the state and yields the condition of a next step, the
+    next state, and rows. Results are the state behind the last step, and of
+    each row all steps, stacked along a new first axis. Symbol `step` is the
+    step's number, from 0; no more than `room` steps give rows.
+
+    A dim of a body's argument that is a symbol of its own may change from step
+    to step, as one of a result has its last value.
+
+    ```mlir
+    %sum, %all = graph.loop "i" %c, %x attributes {room = #graph.dims<M>}
+        : (tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<?x4xf32, #graph.dims<n, 4>>) {
+    ^bb0(%s: tensor<4xf32>):
+      %n = graph.add %s, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      graph.yield %c, %n, %n : tensor<i1>, tensor<4xf32>, tensor<4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Graph_BoolTensor:$condition,
+                       Variadic<Graph_Tensor>:$init, StrAttr:$step,
+                       Graph_DimsAttr:$room);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<Graph_Tensor>:$results);
+  let assemblyFormat = [{
+    $step operands attr-dict-with-keyword `:` functional-type(operands, results)
+    $body
+  }];
+  let extraClassDeclaration = [{
+    YieldOp getYield();
+    /// What the body yields: the condition, the state, and what is stacked.
+    ::mlir::Value getNextCondition();
+    ::mlir::OperandRange getNextState();
+    ::mlir::OperandRange getRows();
+    /// The results: the last state, and the rows of all steps.
+    ::mlir::ResultRange getLastState();
+    ::mlir::ResultRange getStacks();
+  }];
+  let hasVerifier = 1;
+}
 def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, ReturnLike]> {
-  let summary = "The values of a branch";
+  let summary = "The values of a branch, or of a step";
   let description = [{
     ```mlir
     %y = graph.if %c : (tensor<i1>) -> tensor<4xf32> {

@@ -33,7 +33,7 @@ Role roleOf(Operation *op) {
           graph::WindowsOp>(op))
     return Role::Movement;
   if (isa<graph::WeightOp, graph::BindOp, graph::RequireOp, graph::IfOp,
-          graph::YieldOp>(op) ||
+          graph::LoopOp, graph::YieldOp>(op) ||
       !isa<graph::GraphDialect>(op->getDialect()))
     return Role::Foreign;
   return Role::Root;

@@ -84,6 +84,8 @@ public:
       } else if (auto choice = dyn_cast<exec::IfOp>(op)) {
         visit(choice.getThenRegion().front());
         visit(choice.getElseRegion().front());
+      } else if (auto loop = dyn_cast<exec::LoopOp>(op)) {
+        visit(loop.getBody().front()); // Once: only the run knows how often.
       }
     }
   }

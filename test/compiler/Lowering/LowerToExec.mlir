@@ -236,6 +236,96 @@ kernel.func @exp symbols ["d0"] layouts [""] schedule "Generic" geometry <d0, 64
 
 // -----
 
+// A state of a loop has memory of its own, which is the result, too, and is the
+// output's from the start. Each row has its place in the stack. What is read in
+// each step keeps its memory: %1 has none of %0's.
+
+// CHECK:      exec.program
+// CHECK-SAME:   segments = #graph.dims<192>
+// CHECK-NEXT: exec.segment 0
+// CHECK-NEXT: exec.launch @exp [#exec.buffer<input, 1, <0, 16>, "", "">, #exec.buffer<arena, 0, <[[ZERO:[0-9]+]], 16>, "", "">]
+// CHECK-NEXT: exec.set "i" <0>
+// CHECK-NEXT: exec.copy <input, 0, <0, 1>, "", ""> to <arena, 0, <[[FLAG:[0-9]+]], 1>, "", "">
+// CHECK-NEXT: exec.copy <input, 1, <0, 16>, "", ""> to <output, 0, <0, 16>, "", "">
+// CHECK-NEXT: exec.loop <arena, 0, <[[FLAG]], 1>, "", ""> {
+// CHECK-NEXT:   exec.launch @add [#exec.buffer<output, 0, <0, 16>, "", "">, #exec.buffer<arena, 0, <[[ZERO]], 16>, "", "">, #exec.buffer<arena, 0, <[[NEXT:[0-9]+]], 16>, "", "">]
+// CHECK-NEXT:   exec.copy <output, 0, <0, 16>, "", ""> to <output, 1, <16 * i, 16>, "", "">
+// CHECK-NEXT:   exec.copy <input, 0, <0, 1>, "", ""> to <arena, 0, <[[FLAG]], 1>, "", "">
+// CHECK-NEXT:   exec.copy <arena, 0, <[[NEXT]], 16>, "", ""> to <output, 0, <0, 16>, "", "">
+// CHECK-NEXT:   exec.set "i" <i + 1>
+// CHECK-NEXT: }
+// CHECK-NEXT: exec.require <9, i> equal "a Loop gives size i where 9 is declared"
+// CHECK-NEXT: }
+func.func @main(%c: tensor<i1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<9x4xf32>) {
+  %0 = kernel.call @exp(%x) params <> : (tensor<4xf32>) -> tensor<4xf32>
+  %1:2 = graph.loop "i" %c, %x attributes {room = #graph.dims<9>} : (tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<9x4xf32>) {
+  ^bb0(%s: tensor<4xf32>):
+    %2 = kernel.call @add(%s, %0) params <> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %c, %2, %s : tensor<i1>, tensor<4xf32>, tensor<4xf32>
+  }
+  return %1#0, %1#1 : tensor<4xf32>, tensor<9x4xf32>
+}
+kernel.func @exp symbols [] layouts [""] schedule "Generic" geometry <1, 1, 0> {
+^bb0(%0: tensor<4xf32>):
+  %1 = graph.exp %0 : (tensor<4xf32>) -> tensor<4xf32>
+  kernel.yield %1 : tensor<4xf32>
+}
+kernel.func @add symbols [] layouts ["", ""] schedule "Generic" geometry <1, 1, 0> {
+^bb0(%0: tensor<4xf32>, %1: tensor<4xf32>):
+  %2 = graph.add %0, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  kernel.yield %2 : tensor<4xf32>
+}
+
+// -----
+
+// A size that each step changes is set at its end, when the next state is known
+// and waits in a segment of its own; so do states that change places. How often
+// it ran is the size of the stack, of which there is room for M rows.
+
+// CHECK:      exec.program
+// CHECK-SAME:   segments = #graph.dims<{{[^>]*}}floordiv(4 * M + 63, 64){{[^>]*}}, {{[^>]*}}s{{[^>]*}}, {{[^>]*}}s.next{{[^>]*}}>
+// CHECK:      exec.set "i" <0>
+// CHECK-NEXT: exec.set "s" <S>
+// CHECK-NEXT: exec.segment 1
+// CHECK-NEXT: exec.copy <input, 0, <0, 1>
+// CHECK-NEXT: exec.copy <input, 1, <0, 4 * S>, "", ""> to <arena, 1, <{{.*}}, 4 * s>, "", "">
+// CHECK-NEXT: exec.copy <input, 2, {{.*}} to <output, 1, <0, 4>, "", "">
+// CHECK-NEXT: exec.copy <input, 3, {{.*}} to <output, 2, <0, 4>, "", "">
+// CHECK-NEXT: exec.loop
+// CHECK-NEXT:   exec.launch @twice
+// CHECK-NEXT:   exec.set "s.next" <2 * s>
+// CHECK-NEXT:   exec.segment 2
+// CHECK-NEXT:   exec.copy <arena, 1, <{{.*}}, 8 * s>, "", ""> to <arena, 2, <0, 4 * s.next>, "", "">
+// CHECK-NEXT:   exec.copy <output, 2, <0, 4>, "", ""> to <arena, 0, <[[WAITA:[0-9 a-zA-Z*+(),]+]], 4>, "", "">
+// CHECK-NEXT:   exec.copy <output, 1, <0, 4>, "", ""> to <arena, 0, <[[WAITB:[0-9 a-zA-Z*+(),]+]], 4>, "", "">
+// CHECK-NEXT:   exec.copy <output, 1, <0, 4>, "", ""> to <arena, 0, <4 * i, 4>, "", "">
+// CHECK-NEXT:   exec.copy <input, 0, <0, 1>
+// CHECK-NEXT:   exec.set "s" <s.next>
+// CHECK-NEXT:   exec.set "i" <i + 1>
+// CHECK-NEXT:   exec.segment 1
+// CHECK-NEXT:   exec.copy <arena, 2, <0, 4 * s.next>, "", ""> to <arena, 1, <{{.*}}, 4 * s>, "", "">
+// CHECK-NEXT:   exec.copy <arena, 0, <[[WAITA]], 4>, "", ""> to <output, 1, <0, 4>, "", "">
+// CHECK-NEXT:   exec.copy <arena, 0, <[[WAITB]], 4>, "", ""> to <output, 2, <0, 4>, "", "">
+// CHECK-NEXT: }
+// CHECK-NEXT: exec.set "l" <s>
+// CHECK-NEXT: exec.set "n" <i>
+// CHECK-NEXT: exec.copy <arena, 1, <{{.*}}, 4 * l>, "", ""> to <output, 0, <0, 4 * l>, "", "">
+func.func @main(%c: tensor<i1>, %x: tensor<?xf32, #graph.dims<S>>, %a: tensor<f32>, %b: tensor<f32>, %m: tensor<?xf32, #graph.dims<M>>) -> (tensor<?xf32, #graph.dims<l>>, tensor<f32>, tensor<f32>, tensor<?xf32, #graph.dims<n>>) {
+  %0:4 = graph.loop "i" %c, %x, %a, %b attributes {room = #graph.dims<M>} : (tensor<i1>, tensor<?xf32, #graph.dims<S>>, tensor<f32>, tensor<f32>) -> (tensor<?xf32, #graph.dims<l>>, tensor<f32>, tensor<f32>, tensor<?xf32, #graph.dims<n>>) {
+  ^bb0(%s: tensor<?xf32, #graph.dims<s>>, %u: tensor<f32>, %v: tensor<f32>):
+    %1 = kernel.call @twice(%s) params <s> : (tensor<?xf32, #graph.dims<s>>) -> tensor<?xf32, #graph.dims<2 * s>>
+    graph.yield %c, %1, %v, %u, %u : tensor<i1>, tensor<?xf32, #graph.dims<2 * s>>, tensor<f32>, tensor<f32>, tensor<f32>
+  }
+  return %0#0, %0#1, %0#2, %0#3 : tensor<?xf32, #graph.dims<l>>, tensor<f32>, tensor<f32>, tensor<?xf32, #graph.dims<n>>
+}
+kernel.func @twice symbols ["d0"] layouts [""] schedule "Generic" geometry <1, 1, 0> {
+^bb0(%0: tensor<?xf32, #graph.dims<d0>>):
+  %1 = graph.concat %0, %0 {axis = 0 : i64} : (tensor<?xf32, #graph.dims<d0>>, tensor<?xf32, #graph.dims<d0>>) -> tensor<?xf32, #graph.dims<2 * d0>>
+  kernel.yield %1 : tensor<?xf32, #graph.dims<2 * d0>>
+}
+
+// -----
+
 // What the user promised of a size is checked when the model runs.
 
 // CHECK:      exec.program

@@ -100,6 +100,40 @@ TEST_F(EvaluateTest, OneBranchRunsAndSetsTheSizes) {
             Numbers({1, 2, 3, 1, 2, 3}));
 }
 
+TEST_F(EvaluateTest, LoopsRunWhileTheirConditionHolds) {
+  const char *text = R"(
+    func.func @main(%c: tensor<i1>, %x: tensor<1xf32>, %end: tensor<f32>)
+        -> (tensor<?xf32, #graph.dims<l>>, tensor<?xf32, #graph.dims<n>>) {
+      %0:2 = graph.loop "i" %c, %x attributes {room = #graph.dims<9>}
+          : (tensor<i1>, tensor<1xf32>)
+          -> (tensor<?xf32, #graph.dims<l>>, tensor<?xf32, #graph.dims<n>>) {
+      ^bb0(%s: tensor<?xf32, #graph.dims<s>>):
+        %1 = graph.concat %s, %x {axis = 0 : i64}
+            : (tensor<?xf32, #graph.dims<s>>, tensor<1xf32>)
+            -> tensor<?xf32, #graph.dims<s + 1>>
+        %2 = graph.reduce %1 {axes = array<i64: 0>,
+            kind = #graph<reduce_kind sum>}
+            : (tensor<?xf32, #graph.dims<s + 1>>) -> tensor<1xf32>
+        %3 = graph.reshape %2 : (tensor<1xf32>) -> tensor<f32>
+        %4 = graph.less %3, %end
+            : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        %5 = graph.sizes {value = #graph.dims<10 * i + s>} : () -> tensor<i64>
+        %6 = graph.cast %5 : (tensor<i64>) -> tensor<f32>
+        graph.yield %4, %1, %6 : tensor<i1>,
+            tensor<?xf32, #graph.dims<s + 1>>, tensor<f32>
+      }
+      return %0#0, %0#1 : tensor<?xf32, #graph.dims<l>>,
+          tensor<?xf32, #graph.dims<n>>
+    })";
+  Tensor x = floats({1}, {2}), end = floats({}, {7});
+  auto found = run(text, {ints({}, {1}, 1), x, end});
+  EXPECT_EQ(numbers(found[0]), Numbers({2, 2, 2, 2}));
+  EXPECT_EQ(numbers(found[1]), Numbers({1, 12, 23}));
+  found = run(text, {ints({}, {0}, 1), x, end});
+  EXPECT_EQ(numbers(found[0]), Numbers({2}));
+  EXPECT_EQ(found[1].shape, (llvm::SmallVector<int64_t>{0}));
+}
+
 TEST_F(EvaluateTest, WeightsAreReadOnceWhenUsed) {
   const char *text = R"(
     func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {

@@ -328,6 +328,32 @@ func.func @branches(%c: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// Steps of a loop have kernels of their own, too, which make the sizes that they
+// read where they are: the number of a step has no value outside.
+
+// CHECK-LABEL: @steps
+func.func @steps(%c: tensor<i1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<?xi64, #graph.dims<n>>) {
+  // CHECK:      %[[E:.*]] = kernel.region
+  // CHECK:      graph.loop "i"
+  // CHECK-NEXT: ^bb0(%[[S:.*]]: tensor<4xf32>):
+  // CHECK-NEXT:   %[[N:.*]] = kernel.region(%[[S]], %[[E]])
+  // CHECK:        %[[I:.*]] = kernel.region()
+  // CHECK-NEXT:     graph.sizes {value = #graph.dims<i>}
+  // CHECK:        graph.yield %{{.*}}, %[[N]], %[[I]]
+  // expected-remark@+1 {{kernel ends here: its user is in a branch of an If, or in a Loop}}
+  %0 = graph.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1:2 = graph.loop "i" %c, %x attributes {room = #graph.dims<9>} : (tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<?xi64, #graph.dims<n>>) {
+  ^bb0(%s: tensor<4xf32>):
+    %2 = graph.sizes {value = #graph.dims<i>} : () -> tensor<i64>
+    // expected-remark@+1 {{its result is returned}}
+    %3 = graph.mul %s, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %c, %3, %2 : tensor<i1>, tensor<4xf32>, tensor<i64>
+  }
+  return %1#0, %1#1 : tensor<4xf32>, tensor<?xi64, #graph.dims<n>>
+}
+
+// -----
+
 // A row program computes the elements of its row itself, each once.
 
 // CHECK-LABEL: @prologue

@@ -32,6 +32,11 @@ exec.program attributes {
     // CHECK-NEXT: exec.copy <arena, 0, <0, 32 * B>, "", ""> to <output, 0, <0, 32 * B>, "", "">
     exec.copy <arena, 0, <0, 32 * B>, "", ""> to <output, 0, <0, 32 * B>, "", "">
   }
+  // CHECK: exec.loop <none, 0, <0, 1>, "", ""> {
+  exec.loop <none, 0, <0, 1>, "", ""> {
+    // CHECK-NEXT: exec.set "k" <k + 1>
+    exec.set "k" <k + 1>
+  }
 }
 
 // CHECK: exec.program attributes {appends_to = array<i64: 0>,

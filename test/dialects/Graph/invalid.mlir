@@ -488,6 +488,59 @@ func.func @case(%c: tensor<i1>, %x: tensor<2xf32>) {
 
 // -----
 
+func.func @case(%c: tensor<i1>, %x: tensor<2xf32>) {
+  // expected-error@+1 {{needs the name of a step, and one size as its room}}
+  graph.loop "" %c, %x attributes {room = #graph.dims<0>} : (tensor<i1>, tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%s: tensor<2xf32>):
+    graph.yield %c, %s : tensor<i1>, tensor<2xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @case(%c: tensor<i1>, %x: tensor<2xf32>) {
+  // expected-error@+1 {{has 1 values of state, but a body of 0, 1 results, and yields 2}}
+  graph.loop "i" %c, %x attributes {room = #graph.dims<0>} : (tensor<i1>, tensor<2xf32>) -> tensor<2xf32> {
+    graph.yield %c, %x : tensor<i1>, tensor<2xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @case(%c: tensor<i1>, %x: tensor<2xf32>) {
+  // expected-error@+1 {{needs scalars of bool as its conditions}}
+  graph.loop "i" %c, %x attributes {room = #graph.dims<0>} : (tensor<i1>, tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%s: tensor<2xf32>):
+    graph.yield %s, %s : tensor<2xf32>, tensor<2xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @case(%c: tensor<i1>, %x: tensor<2xf32>) {
+  // expected-error@+1 {{a state of 'tensor<1x2xf32>' begins as 'tensor<2xf32>', goes on as 'tensor<1x2xf32>' and ends as 'tensor<2xf32>'}}
+  graph.loop "i" %c, %x attributes {room = #graph.dims<0>} : (tensor<i1>, tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%s: tensor<1x2xf32>):
+    graph.yield %c, %s : tensor<i1>, tensor<1x2xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @case(%c: tensor<i1>, %x: tensor<2xf32>) {
+  // expected-error@+1 {{stacks 'tensor<2xf32>' to 'tensor<2xf32>'}}
+  graph.loop "i" %c attributes {room = #graph.dims<1>} : (tensor<i1>) -> tensor<2xf32> {
+    graph.yield %c, %x : tensor<i1>, tensor<2xf32>
+  }
+  return
+}
+
+// -----
+
 // What is inferred: a reason from the op, then the framework's own line.
 
 func.func @case(%x: tensor<3xf32>, %y: tensor<4xf32>) {

@@ -307,3 +307,17 @@ func.func @control(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<2xf32>) -> tens
   }
   return %0 : tensor<?xf32, #graph.dims<k>>
 }
+
+// CHECK-LABEL: @steps
+func.func @steps(%c: tensor<i1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<?x4xf32, #graph.dims<n, 4>>) {
+  // CHECK: graph.loop "i" %{{.*}}, %{{.*}} attributes {room = #graph.dims<M>} : (tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<?x4xf32, #graph.dims<n, 4>>) {
+  // CHECK-NEXT: ^bb0(%[[STATE:.*]]: tensor<4xf32>):
+  // CHECK-NEXT: %[[NEXT:.*]] = graph.neg %[[STATE]]
+  // CHECK-NEXT: graph.yield %{{.*}}, %[[NEXT]], %[[STATE]] : tensor<i1>, tensor<4xf32>, tensor<4xf32>
+  %0:2 = graph.loop "i" %c, %x attributes {room = #graph.dims<M>} : (tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<?x4xf32, #graph.dims<n, 4>>) {
+  ^bb0(%s: tensor<4xf32>):
+    %1 = graph.neg %s : (tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %c, %1, %s : tensor<i1>, tensor<4xf32>, tensor<4xf32>
+  }
+  return %0#0, %0#1 : tensor<4xf32>, tensor<?x4xf32, #graph.dims<n, 4>>
+}
