@@ -75,11 +75,11 @@ public:
     for (Type type : function.getArgumentTypes())
       probes.inputDims.push_back(graph::getDims(type));
     SmallVector<Operation *> ops;
-    function.walk([&](Operation *op) {
-      if (op->hasAttr(opNameAttribute) &&
-          graph::getElementType(op->getResult(0)).isF32())
-        ops.push_back(op);
-    });
+    // What a branch or a loop computes cannot be returned: it stays f32.
+    for (Operation &op : function.getBody().front())
+      if (op.hasAttr(opNameAttribute) &&
+          graph::getElementType(op.getResult(0)).isF32())
+        ops.push_back(&op);
     if (ops.empty() || candidates.empty())
       return;
     for (Operation *op : ops)

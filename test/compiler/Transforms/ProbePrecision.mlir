@@ -126,3 +126,20 @@ func.func @cell(%x: tensor<7x2x64xf32>) -> tensor<1x2x64xf32> {
   %0, %h, %c = graph.recurrent %x, %r {graph.op = "a", graph.precision = "fp32", operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x64xf32>, tensor<1x64x64xf32>) -> (tensor<7x1x2x64xf32>, tensor<1x2x64xf32>, tensor<1x2x64xf32>)
   return %h : tensor<1x2x64xf32>
 }
+
+// -----
+
+// What a loop or a branch computes cannot be returned: it has no probes.
+// CHECK-LABEL: @nested
+// CHECK-NOT: precision_mask
+// CHECK-NOT: probe
+// CHECK: return
+func.func @nested(%c: tensor<i1>, %x: tensor<4x64xf32>) -> tensor<4x64xf32> {
+  %0 = graph.loop "i" %c, %x attributes {room = #graph.dims<0>} : (tensor<i1>, tensor<4x64xf32>) -> tensor<4x64xf32> {
+  ^bb0(%s: tensor<4x64xf32>):
+    %w = graph.weight {name = "w"} : () -> tensor<64x64xf32>
+    %1 = graph.matmul %s, %w {graph.op = "a"} : (tensor<4x64xf32>, tensor<64x64xf32>) -> tensor<4x64xf32>
+    graph.yield %c, %1 : tensor<i1>, tensor<4x64xf32>
+  }
+  return %0 : tensor<4x64xf32>
+}
