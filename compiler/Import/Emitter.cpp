@@ -25,6 +25,7 @@ std::string ImportState::uniqueSymbol(StringRef hint) {
       break;
   }
   symbols.try_emplace(name, 1);
+  symbolsMade.push_back(name);
   return name;
 }
 
@@ -221,6 +222,16 @@ std::optional<bool> prove(graph::Expr lhs, graph::Relation relation,
   return std::nullopt;
 }
 
+/// A fact as a key. Of an order, what its sides differ by is all that counts.
+Attribute keyOf(graph::Expr lhs, graph::Relation relation, graph::Expr rhs) {
+  MLIRContext *context = lhs.getContext();
+  if (relation == graph::Relation::LessEqual)
+    if (graph::Expr room = rhs - lhs)
+      lhs = graph::Expr::constant(context, 0), rhs = room;
+  return ArrayAttr::get(context, {graph::DimsAttr::get(context, {lhs, rhs}),
+                                  graph::RelationAttr::get(context, relation)});
+}
+
 } // namespace
 
 void Emitter::require(Expr lhs, graph::Relation relation, Expr rhs,
@@ -247,10 +258,14 @@ void Emitter::require(Expr lhs, graph::Relation relation, Expr rhs,
 bool Emitter::assume(Expr lhs, graph::Relation relation, Expr rhs) {
   if (!lhs || !rhs)
     return false;
-  auto key =
-      builder.getArrayAttr({graph::DimsAttr::get(context(), {lhs, rhs}),
-                            graph::RelationAttr::get(context(), relation)});
-  return state.known.required.insert(key).second;
+  return state.known.required.insert(keyOf(lhs, relation, rhs)).second;
+}
+
+bool Emitter::holds(Expr lhs, graph::Relation relation, Expr rhs) const {
+  if (!lhs || !rhs)
+    return false;
+  return prove(lhs, relation, rhs).value_or(false) ||
+         state.known.required.contains(keyOf(lhs, relation, rhs));
 }
 
 } // namespace tenon

@@ -41,6 +41,8 @@ struct ImportState {
 
   /// An identifier that no symbol has yet, made from any text.
   std::string uniqueSymbol(llvm::StringRef hint);
+  /// All that were made, in that order.
+  std::vector<std::string> symbolsMade;
 
   /// What holds where the builder stands: symbols read from values, and
   /// requirements already stated. Restored at the end of a branch.
@@ -165,6 +167,8 @@ public:
   /// Notes what follows from other requirements, so that `require` does not
   /// state it again. False when it was noted or stated before.
   bool assume(Expr lhs, graph::Relation relation, Expr rhs);
+  /// Whether a relation is provable, noted or stated.
+  bool holds(Expr lhs, graph::Relation relation, Expr rhs) const;
 
   //===--- Values known at build time ---===//
 

@@ -309,6 +309,12 @@ bool NodeConverter::mayRepeat(uint64_t nodes) {
   return false;
 }
 
+bool NodeConverter::wouldRepeatTooMuch(const onnx::GraphProto &body,
+                                       uint64_t steps) const {
+  uint64_t nodes = llvm::SaturatingMultiply(importer.sizeOf(body) + 1, steps);
+  return llvm::SaturatingAdd(state.repeatedNodes, nodes) > kMaxRepeatedNodes;
+}
+
 SmallVector<RankedTensorType>
 NodeConverter::stepTypes(const onnx::GraphProto &body,
                          ArrayRef<NamedValue> inputs) {

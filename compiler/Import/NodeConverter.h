@@ -130,6 +130,8 @@ public:
   /// Counts what a node makes so often that it may be too much; false, with a
   /// problem, where it is.
   bool mayRepeat(uint64_t nodes);
+  /// Whether so many steps of a body would be too many, by now.
+  bool wouldRepeatTooMuch(const onnx::GraphProto &body, uint64_t steps) const;
   /// The types of what a step would give, which does not join the model; null
   /// for what is no tensor.
   llvm::SmallVector<mlir::RankedTensorType>

@@ -1,32 +1,52 @@
-//===- OnnxLoop.cpp - Loop, step by step ----------------------------------===//
+//===- OnnxLoop.cpp - Loop, by its steps or as one op ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/Branches.h"
 #include "compiler/Import/LoopSteps.h"
 #include "compiler/Import/OpFamilies.h"
+#include "compiler/Import/RunTimeLoop.h"
 
 using namespace mlir;
 
 namespace tenon {
 namespace {
 
-/// How often it runs at most; -1 where it does not say.
-std::optional<int64_t> tripCount(NodeConverter &node) {
+/// A loop between its inputs and its outputs.
+struct LoopRun {
+  const onnx::GraphProto &body;
+  graph::Expr count; // At most; null where only the condition ends it.
+  SmallVector<NamedValue> state;
+  Collected collected;
+};
+
+/// How often it runs at most; null where it does not say, or after a problem.
+graph::Expr tripCount(NodeConverter &node) {
   if (!node.hasInput(0))
-    return -1;
+    return {};
+  Value given = node.input(0);
   // The largest number stands for none in JAX's loops.
-  if (auto known = node.computedInt(node.input(0)))
-    return *known == INT64_MAX ? -1 : std::max<int64_t>(*known, 0);
-  (void)node.unsupported("its trip count is known only at run time",
-                         "make it a constant, or fix the sizes that it "
-                         "depends on with --dim NAME=N");
-  return std::nullopt;
+  if (auto known = node.computedInt(given)) {
+    if (*known == INT64_MAX)
+      return {};
+    return node.size(std::clamp<int64_t>(*known, 0, INT32_MAX));
+  }
+  auto sizes = node.knownSizes(given);
+  if (!sizes)
+    sizes = node.readSizes(node.minimum(node.maximum(given, 0), INT32_MAX));
+  if (node.failed())
+    return {};
+  if (sizes->size() != 1) {
+    (void)node.invalid("its trip count must be one number");
+    return {};
+  }
+  graph::Expr count = sizes->front();
+  return count.isNonNegative() ? count : count.max(node.size(0));
 }
 
 /// What the body is given at a step.
-SmallVector<NamedValue> loopInputs(NodeConverter &node, int64_t step,
+SmallVector<NamedValue> loopInputs(NodeConverter &node, graph::Expr step,
                                    ArrayRef<NamedValue> state) {
-  Value number = node.sizesVector(node.size(step), node.integer(64));
+  Value number = node.sizesVector({step}, node.integer(64));
   SmallVector<NamedValue> inputs = {
       NamedValue::of(node.reshape(number, {})),
       NamedValue::of(node.scalar(node.boolean(), 1))};
@@ -34,29 +54,71 @@ SmallVector<NamedValue> loopInputs(NodeConverter &node, int64_t step,
   return inputs;
 }
 
-/// A loop between its inputs and its outputs.
-struct LoopRun {
-  const onnx::GraphProto &body;
-  int64_t count; // At most; -1 where only the condition ends it.
-  SmallVector<NamedValue> state;
-  Collected collected;
-};
+/// Which of the state the body gives as it got it.
+SmallVector<bool> keptStates(const onnx::GraphProto &body, size_t count) {
+  llvm::StringMap<StringRef> sources;
+  for (const onnx::NodeProto &each : body.node())
+    if (each.op_type() == "Identity" && each.domain().empty() &&
+        each.input_size() == 1 && each.output_size() == 1)
+      sources[each.output(0)] = each.input(0);
+  SmallVector<bool> kept;
+  for (size_t i = 0; i < count; ++i) {
+    StringRef name = body.output(int(1 + i)).name();
+    for (size_t hops = 0; hops < sources.size(); ++hops) {
+      auto found = sources.find(name);
+      if (found == sources.end())
+        break;
+      name = found->second;
+    }
+    kept.push_back(name == body.input(int(2 + i)).name());
+  }
+  return kept;
+}
+
+/// The steps from `first` on as one op, for a run to count them.
+LogicalResult runCounted(NodeConverter &node, LoopRun &loop, int64_t first,
+                         Value goesOn) {
+  auto step = [&](graph::Expr number, ArrayRef<NamedValue> state) {
+    return node.importStep(loop.body, loopInputs(node, number + first, state));
+  };
+  if (size_t(loop.body.input_size()) != 2 + loop.state.size())
+    return node.invalid("has a body of " + Twine(loop.body.input_size()) +
+                        " inputs where the operator gives " +
+                        Twine(2 + loop.state.size()));
+  RunTimeLoop counted = {
+      {}, goesOn, loop.state, keptStates(loop.body, loop.state.size()), step};
+  if (loop.count)
+    counted.count = loop.count + -first;
+  RunTimeLoopResult result = emitLoop(node, counted);
+  if (node.failed())
+    return failure();
+  loop.state = result.state;
+  for (auto [steps, stack] : llvm::zip_equal(loop.collected, result.stacks)) {
+    // What is known before is in front.
+    SmallVector<Value> parts;
+    if (!steps.empty())
+      parts.push_back(stacked(node, steps, 0));
+    parts.push_back(stack);
+    steps = {parts.size() == 1 ? stack : node.concat(parts, 0)};
+  }
+  return node.result();
+}
 
 /// The steps from `step` on, each where a flag of the run holds; it holds no
-/// more after the last one. Only then are the number of steps and the sizes of
-/// what they collect not known.
+/// more after the last one. Where a run decides how much they collect, they are
+/// one op.
 LogicalResult runWhile(NodeConverter &node, LoopRun &loop, int64_t step,
-                       Value goesOn) {
-  if (loop.count < 0 || !loop.collected.empty())
-    return node.unsupported("whether it goes on is known only at run time, and "
-                            "it has no trip count or collects a result of "
-                            "each step",
-                            "export the model with a fixed number of steps");
-  for (; step < loop.count && !node.failed(); ++step) {
+                       Value goesOn, bool &isStacked) {
+  auto count = loop.count ? loop.count.asConstant() : std::nullopt;
+  isStacked = !count || !loop.collected.empty();
+  if (isStacked)
+    return runCounted(node, loop, step, goesOn);
+  for (; step < *count && !node.failed(); ++step) {
     SmallVector<NamedValue> given = eitherOf(
         node, goesOn,
         [&] {
-          return node.importStep(loop.body, loopInputs(node, step, loop.state));
+          return node.importStep(loop.body,
+                                 loopInputs(node, node.size(step), loop.state));
         },
         [&] {
           SmallVector<NamedValue> same = {
@@ -73,59 +135,71 @@ LogicalResult runWhile(NodeConverter &node, LoopRun &loop, int64_t step,
 }
 
 /// The steps, each on the state that the one before left.
-LogicalResult runLoop(NodeConverter &node, LoopRun &loop) {
-  for (int64_t step = 0; step != loop.count; ++step) {
-    SmallVector<NamedValue> given =
-        node.importStep(loop.body, loopInputs(node, step, loop.state));
+LogicalResult runLoop(NodeConverter &node, LoopRun &loop, bool &isStacked) {
+  int64_t count = loop.count ? *loop.count.asConstant() : -1;
+  for (int64_t step = 0; step != count; ++step) {
+    SmallVector<NamedValue> given = node.importStep(
+        loop.body, loopInputs(node, node.size(step), loop.state));
     if (node.failed())
       return failure();
     take(node, ArrayRef(given).drop_front(), loop.state, loop.collected);
     Value flag = node.tensorOf(given[0], "the condition");
     // Nobody asks what the last step says.
-    if (node.failed() || step + 1 == loop.count)
+    if (node.failed() || step + 1 == count)
       break;
     auto goesOn = node.computedInt(flag);
     if (!goesOn)
-      return runWhile(node, loop, step + 1, flag);
+      return runWhile(node, loop, step + 1, flag, isStacked);
     if (!*goesOn)
       break;
   }
   return node.result();
 }
 
-/// All of it, from its first flag on.
-LogicalResult run(NodeConverter &node, LoopRun &loop) {
-  if (!node.hasInput(1))
-    return runLoop(node, loop);
-  Value flag = node.input(1);
-  auto begins = node.computedInt(flag);
-  if (!begins && !node.failed())
-    return runWhile(node, loop, 0, flag);
-  return node.failed() || !*begins ? node.result() : runLoop(node, loop);
+/// All of it, from its first flag on. `isStacked` says that what is collected
+/// is one value, not one for each step.
+LogicalResult run(NodeConverter &node, LoopRun &loop, bool &isStacked) {
+  Value flag = node.hasInput(1) ? node.input(1) : Value();
+  std::optional<int64_t> begins = 1;
+  if (flag)
+    begins = node.computedInt(flag);
+  if (node.failed() || begins == 0)
+    return node.result();
+  auto count = loop.count ? loop.count.asConstant() : std::nullopt;
+  isStacked = loop.count &&
+              (!count || node.wouldRepeatTooMuch(loop.body, uint64_t(*count)));
+  if (isStacked)
+    return runCounted(node, loop, 0, begins ? Value() : flag);
+  return begins ? runLoop(node, loop, isStacked)
+                : runWhile(node, loop, 0, flag, isStacked);
 }
 
 LogicalResult convertLoop(NodeConverter &node) {
   const onnx::GraphProto *body = bodyOf(node);
-  std::optional<int64_t> count = node.failed() ? std::nullopt : tripCount(node);
-  if (!count)
+  graph::Expr count = node.failed() ? graph::Expr() : tripCount(node);
+  if (node.failed())
     return failure();
-  LoopRun loop = {*body, *count, {}, {}};
+  LoopRun loop = {*body, count, {}, {}};
   SmallVector<NamedValue> &state = loop.state;
   for (unsigned i = 2; i < node.numInputs(); ++i)
     state.push_back(node.anyInput(i));
   Collected &collected = loop.collected;
   collected = collectorOf(node, *body, 1, state.size());
-  if (node.failed() || failed(run(node, loop)))
+  bool isStacked = false;
+  if (node.failed() || failed(run(node, loop, isStacked)))
     return failure();
   for (auto [i, value] : llvm::enumerate(state))
     node.setOutput(i, value);
   SmallVector<RankedTensorType> types;
   if (collected.size() && collected[0].empty())
-    types = node.stepTypes(*body, loopInputs(node, 0, state));
+    types = node.stepTypes(*body, loopInputs(node, node.size(0), state));
   for (size_t i = 0; i < collected.size() && !node.failed(); ++i) {
     size_t at = state.size() + i;
-    node.setOutput(at, types.empty() ? stacked(node, collected[i], 0)
-                                     : emptyStack(node, types[1 + at], 0));
+    if (isStacked)
+      node.setOutput(at, collected[i][0]);
+    else
+      node.setOutput(at, types.empty() ? stacked(node, collected[i], 0)
+                                       : emptyStack(node, types[1 + at], 0));
   }
   return node.result();
 }

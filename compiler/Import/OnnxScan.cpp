@@ -1,8 +1,9 @@
-//===- OnnxScan.cpp - Scan, step by step ----------------------------------===//
+//===- OnnxScan.cpp - Scan, by its steps or as one op ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/LoopSteps.h"
 #include "compiler/Import/OpFamilies.h"
+#include "compiler/Import/RunTimeLoop.h"
 
 using namespace mlir;
 
@@ -38,15 +39,15 @@ Scanned scanned(NodeConverter &node, StringRef prefix, size_t count) {
   return result;
 }
 
-/// How many steps the scanned inputs have; a problem where that is not known.
-std::optional<int64_t> stepsOf(NodeConverter &node, ArrayRef<Value> inputs,
-                               MutableArrayRef<int64_t> axes) {
+/// How many steps the scanned inputs have; null after a problem.
+graph::Expr stepsOf(NodeConverter &node, ArrayRef<Value> inputs,
+                    MutableArrayRef<int64_t> axes) {
   graph::Expr steps;
   for (auto [input, axis] : llvm::zip_equal(inputs, axes)) {
     if (!node.failed())
       axis = node.normalizeAxis(axis, int64_t(node.dimsOf(input).size()));
     if (node.failed())
-      return std::nullopt;
+      return {};
     graph::Expr size = node.dimOf(input, axis);
     if (steps)
       node.require(size, graph::Relation::Equal, steps,
@@ -54,20 +55,18 @@ std::optional<int64_t> stepsOf(NodeConverter &node, ArrayRef<Value> inputs,
     if (!steps || size.asConstant())
       steps = size;
   }
-  if (node.failed())
-    return std::nullopt;
-  if (auto count = steps.asConstant())
-    return count;
-  (void)node.unsupported("its number of steps, " + steps.str() +
-                             ", is known only at run time",
-                         "fix that size with --dim NAME=N");
-  return std::nullopt;
+  return node.failed() ? graph::Expr() : steps;
 }
 
 /// One place along an axis, which goes.
-Value elementAt(NodeConverter &node, Value value, int64_t axis, int64_t at) {
-  return node.squeeze(node.slice(value, axis, node.size(at), node.size(1)),
-                      axis);
+Value elementAt(NodeConverter &node, Value value, int64_t axis,
+                graph::Expr at) {
+  return node.squeeze(node.slice(value, axis, at, node.size(1)), axis);
+}
+
+/// A place along an axis of as many, in either direction.
+graph::Expr placeOf(graph::Expr step, graph::Expr count, bool isBackwards) {
+  return isBackwards ? count + -1 + step * -1 : step;
 }
 
 /// A value of the type that `elementAt` gives, where there is no element.
@@ -81,27 +80,77 @@ Value noElement(NodeConverter &node, Value value, int64_t axis) {
 struct ScanSteps {
   const onnx::GraphProto &body;
   Scanned read, written;
-  int64_t count;
+  graph::Expr count;
 };
+
+/// What a step is given: the state, and its element of each input.
+SmallVector<NamedValue> scanInputs(NodeConverter &node, const ScanSteps &scan,
+                                   ArrayRef<Value> inputs, graph::Expr step,
+                                   ArrayRef<NamedValue> state) {
+  SmallVector<NamedValue> given(state);
+  for (auto [input, axis, isBackwards] :
+       llvm::zip_equal(inputs, scan.read.axes, scan.read.directions))
+    given.push_back(NamedValue::of(
+        elementAt(node, input, axis, placeOf(step, scan.count, isBackwards))));
+  return given;
+}
+
+/// The other way round along the first axis.
+Value reversed(NodeConverter &node, Value value, graph::Expr count) {
+  Value last = node.sizesVector({count + -1}, node.integer(64));
+  return node.gather(value, node.sub(last, node.iota(count, node.integer(64))));
+}
+
+/// All steps as one op, for a run to count them.
+SmallVector<Value> runCounted(NodeConverter &node, const ScanSteps &scan,
+                              ArrayRef<Value> inputs,
+                              SmallVector<NamedValue> &state) {
+  auto step = [&](graph::Expr number, ArrayRef<NamedValue> now) {
+    SmallVector<NamedValue> results = {NamedValue()}; // It has no condition.
+    llvm::append_range(
+        results, node.importStep(scan.body,
+                                 scanInputs(node, scan, inputs, number, now)));
+    return results;
+  };
+  SmallVector<bool> isKept(state.size(), false);
+  RunTimeLoopResult result =
+      emitLoop(node, {scan.count, {}, state, isKept, step});
+  if (node.failed())
+    return {};
+  state = result.state;
+  SmallVector<Value> results;
+  for (auto [stack, axis, isBackwards] : llvm::zip_equal(
+           result.stacks, scan.written.axes, scan.written.directions)) {
+    Value value = isBackwards ? reversed(node, stack, scan.count) : stack;
+    int64_t rank = int64_t(node.dimsOf(value).size());
+    int64_t place = node.failed() ? 0 : node.normalizeAxis(axis, rank);
+    if (node.failed())
+      return {};
+    // The steps move to their axis.
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(1, rank));
+    order.insert(order.begin() + place, 0);
+    results.push_back(place ? node.transpose(value, order) : value);
+  }
+  return results;
+}
 
 /// Steps from `state` on, which becomes that after the last one; gives what
 /// they wrote.
 SmallVector<Value> runScan(NodeConverter &node, const ScanSteps &scan,
                            ArrayRef<Value> inputs,
                            SmallVector<NamedValue> &state) {
+  auto count = scan.count.asConstant();
+  if (!count || node.wouldRepeatTooMuch(scan.body, uint64_t(*count)))
+    return runCounted(node, scan, inputs, state);
   Collected collected(scan.written.axes.size());
-  for (int64_t step = 0; step < scan.count && !node.failed(); ++step) {
-    SmallVector<NamedValue> given = state;
-    for (auto [input, axis, backwards] :
-         llvm::zip_equal(inputs, scan.read.axes, scan.read.directions))
-      given.push_back(NamedValue::of(elementAt(
-          node, input, axis, backwards ? scan.count - 1 - step : step)));
-    SmallVector<NamedValue> results = node.importStep(scan.body, given);
+  for (int64_t step = 0; step < *count && !node.failed(); ++step) {
+    SmallVector<NamedValue> results = node.importStep(
+        scan.body, scanInputs(node, scan, inputs, node.size(step), state));
     if (!node.failed())
       take(node, results, state, collected);
   }
   SmallVector<RankedTensorType> types;
-  if (scan.count == 0 && !node.failed()) {
+  if (*count == 0 && !node.failed()) {
     SmallVector<NamedValue> given = state;
     for (auto [input, axis] : llvm::zip_equal(inputs, scan.read.axes))
       given.push_back(NamedValue::of(noElement(node, input, axis)));
@@ -143,13 +192,14 @@ LogicalResult convertScan(NodeConverter &node) {
   if (node.failed())
     return failure();
   size_t others = collectorOf(node, *body, 0, state.size()).size();
-  ScanSteps scan = {*body, scanned(node, "scan_input", inputs.size()),
-                    scanned(node, "scan_output", others), 0};
-  auto steps =
-      node.failed() ? std::nullopt : stepsOf(node, inputs, scan.read.axes);
-  if (!steps)
+  ScanSteps scan = {*body,
+                    scanned(node, "scan_input", inputs.size()),
+                    scanned(node, "scan_output", others),
+                    {}};
+  if (!node.failed())
+    scan.count = stepsOf(node, inputs, scan.read.axes);
+  if (node.failed())
     return failure();
-  scan.count = *steps;
   auto last = llvm::map_to_vector(state, NamedValue::of);
   SmallVector<Value> written = runScan(node, scan, inputs, last);
   for (auto [i, value] : llvm::enumerate(last))
@@ -179,18 +229,26 @@ LogicalResult convertBatchedScan(NodeConverter &node) {
       *body,
       {first, numbersFor(node, "directions", inputs.size())},
       {SmallVector<int64_t>(others), SmallVector<int64_t>(others)},
-      0};
+      {}};
   SmallVector<Value> batched = state;
   llvm::append_range(batched, inputs);
   SmallVector<int64_t> fronts(batched.size(), 0);
-  auto batch = node.failed() ? std::nullopt : stepsOf(node, batched, fronts);
-  auto steps = node.failed() ? std::nullopt : stepsOf(node, inputs, second);
-  if (!batch || !steps)
+  graph::Expr size =
+      node.failed() ? graph::Expr() : stepsOf(node, batched, fronts);
+  if (!node.failed())
+    scan.count = stepsOf(node, inputs, second);
+  if (node.failed())
     return failure();
-  scan.count = *steps;
+  auto batch = size.asConstant();
+  if (!batch)
+    return node.unsupported("its batch, " + size.str() +
+                                ", is known only at run time",
+                            "fix that size with --dim NAME=N");
   Collected results(state.size() + others);
   for (int64_t each = 0; each < *batch && !node.failed(); ++each) {
-    auto own = [&](Value value) { return elementAt(node, value, 0, each); };
+    auto own = [&](Value value) {
+      return elementAt(node, value, 0, node.size(each));
+    };
     SmallVector<NamedValue> last = llvm::map_to_vector(
         state, [&](Value value) { return NamedValue::of(own(value)); });
     SmallVector<Value> written =

@@ -59,7 +59,10 @@ Expr clampBound(NodeConverter &node, Expr bound, Expr lo, Expr hi, Expr size) {
     if (*number <= -INT32_MAX)
       return lo;
   }
-  return fromFront(node, bound, size).max(lo).min(hi);
+  Expr place = fromFront(node, bound, size).max(lo);
+  // As the number of a loop's step is below the number of steps.
+  return node.holds(place, graph::Relation::LessEqual, hi) ? place
+                                                           : place.min(hi);
 }
 
 void knownAxis(NodeConverter &node, Region &region, int64_t axis, Expr start,

@@ -1,4 +1,4 @@
-//===- LoopTest.cpp - Loops become their steps ----------------------------===//
+//===- LoopTest.cpp - Loops become their steps, or one op -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/compiler/Import/OperatorTest.h"
@@ -125,40 +125,146 @@ TEST_F(LoopTest, LoopsInLoopsReadTheStateOutside) {
   expectBoth({17, 33}, {2, 4, 9, 17});
 }
 
-TEST_F(LoopTest, ACountOfTheRunIsRefused) {
-  graph.input("m", {}, onnx::TensorProto::INT64);
+TEST_F(LoopTest, ACountOfTheRunMakesItOneOp) {
   loop("m", "");
-  expectReason("its trip count is known only at run time; make it a constant");
+  graph.input("m", {}, onnx::TensorProto::INT64);
+  for (int64_t count : {int64_t(-7), int64_t(0)}) {
+    given(1, ints({}, {count}));
+    expectBoth({1, 2}, {});
+  }
+  given(1, ints({}, {3}));
+  expectBoth({12, 20}, {2, 4, 5, 9, 12, 20});
+  EXPECT_EQ(ImportTest::count("graph.loop"), 1);
+  // Each row has its place: nothing but the count decides how many there are.
+  module->walk([&](graph::LoopOp op) {
+    EXPECT_EQ(graph::getDims(op.getStacks()[0])[0], op.getRoom()[0]);
+  });
 }
 
-class LoopWithoutEndTest : public LoopTest {
+TEST_F(LoopTest, ACountMayBeASize) {
+  onnx::NodeProto *made = loop("m", "");
+  made->set_input(0, "size");
+  graph.graph->mutable_input(0)->Clear();
+  setType(graph.graph->mutable_input(0), "x0", {2}, onnx::TensorProto::FLOAT);
+  graph.input("z", {"S"}, onnx::TensorProto::FLOAT);
+  onnx::NodeProto loopNode = *made;
+  graph.graph->clear_node();
+  graph.node("Shape", {"z"}, {"size"});
+  *graph.graph->add_node() = loopNode;
+  given(1, floats({2}, {0, 0}));
+  expectBoth({5, 9}, {2, 4, 5, 9});
+  EXPECT_EQ(ImportTest::count("graph.bind"), 0);
+  module->walk([&](graph::LoopOp op) {
+    EXPECT_EQ(op.getRoom()[0].str(), "S");
+    EXPECT_EQ(graph::getDims(op.getStacks()[0])[0].str(), "S");
+  });
+}
+
+/// While the sum of v is below 12, without a count.
+class LoopWithoutCountTest : public LoopTest {
 protected:
-  void expectRefusal(const char *m) {
-    loop(m, "");
-    graph.input("flag", {}, onnx::TensorProto::BOOL);
-    body.graph->mutable_output(0)->set_name("flag");
+  onnx::NodeProto *build(const char *m) {
+    onnx::NodeProto *made = loop(m, "");
+    body.floats("end", {}, {12});
+    addInt(body.node("ReduceSum", {"next"}, {"sum"}), "keepdims", 0);
+    body.node("Less", {"sum", "end"}, {"small"});
+    body.graph->mutable_output(0)->set_name("small");
+    return made;
+  }
+  void dropRows() {
     body.graph->mutable_output()->RemoveLast();
     graph.graph->mutable_node(0)->mutable_output()->RemoveLast();
     graph.graph->mutable_output()->RemoveLast();
-    expectReason("whether it goes on is known only at run time, and it has no "
-                 "trip count");
   }
 };
 
-TEST_F(LoopWithoutEndTest, AConditionOfTheRunNeedsACount) { expectRefusal(""); }
-
-TEST_F(LoopWithoutEndTest, TheLargestCountIsNone) {
-  count(INT64_MAX);
-  expectRefusal("m");
+TEST_F(LoopWithoutCountTest, TheConditionEndsIt) {
+  build("");
+  dropRows();
+  expect({5, 9});
+  // The first is always run, and in front of it.
+  EXPECT_EQ(ImportTest::count("graph.loop"), 1);
 }
 
-TEST_F(LoopTest, AConditionOfTheRunCollectsNothing) {
+TEST_F(LoopWithoutCountTest, TheLargestCountIsNone) {
+  count(INT64_MAX);
+  build("m");
+  dropRows();
+  expect({5, 9});
+}
+
+TEST_F(LoopWithoutCountTest, RowsNeedRoom) {
+  build("");
+  expectReason("it collects a result of each step, and has no trip count that "
+               "says for how many there must be room; give it a trip count "
+               "that is never reached");
+}
+
+TEST_F(LoopWithoutCountTest, ACountGivesThemRoom) {
   count(3);
-  graph.input("flag", {}, onnx::TensorProto::BOOL);
+  build("m");
+  expectBoth({5, 9}, {2, 4, 5, 9});
+}
+
+TEST_F(LoopTest, AStateOfAnotherSizeIsASymbol) {
   loop("m", "");
-  body.graph->mutable_output(0)->set_name("flag");
-  expectReason("or collects a result of each step; export the model with a "
-               "fixed number of steps");
+  graph.input("m", {}, onnx::TensorProto::INT64);
+  body.graph->clear_node();
+  addInt(body.node("Concat", {"v", "v"}, {"next"}), "axis", 0);
+  body.floats("zero", {}, {0});
+  body.graph->mutable_output(0)->set_name("on");
+  body.graph->mutable_output(2)->set_name("zero");
+  given(1, ints({}, {2}));
+  expectBoth({1, 2, 1, 2, 1, 2, 1, 2}, {0, 0});
+}
+
+TEST_F(LoopTest, RowsOfSizesThatAStepDecidesAreRefused) {
+  loop("m", "");
+  graph.input("m", {}, onnx::TensorProto::INT64);
+  addInt(body.node("Concat", {"v", "v"}, {"longer"}), "axis", 0);
+  for (int i : {1, 2})
+    body.graph->mutable_output(i)->set_name("longer");
+  expectReason("it collects results whose sizes a step decides");
+}
+
+TEST_F(LoopTest, AStateOfAnotherRankIsRefused) {
+  loop("m", "");
+  graph.input("m", {}, onnx::TensorProto::INT64);
+  addInt(body.node("Flatten", {"v"}, {"flat"}), "axis", 0);
+  body.graph->mutable_output(1)->set_name("flat");
+  expectReason("and each changes the rank of its state");
+}
+
+TEST_F(LoopTest, AStateOfAnotherTypeIsInvalid) {
+  loop("m", "");
+  graph.input("m", {}, onnx::TensorProto::INT64);
+  body.graph->mutable_output(1)->set_name("whole");
+  addInt(body.node("Cast", {"next"}, {"whole"}), "to",
+         onnx::TensorProto::INT64);
+  expectReason("a step changes the element type of its state");
+  EXPECT_TRUE(report.isInvalidModel());
+}
+
+TEST_F(LoopTest, WhatAStepHandsOnAsItIsIsNotCarried) {
+  loop("m", "");
+  graph.input("m", {}, onnx::TensorProto::INT64);
+  body.node("Identity", {"v"}, {"same"});
+  body.graph->mutable_output(1)->set_name("same");
+  given(1, ints({}, {2}));
+  expectBoth({1, 2}, {2, 4, 3, 5});
+  module->walk([&](graph::LoopOp op) { EXPECT_TRUE(op.getInit().empty()); });
+}
+
+TEST_F(LoopTest, ManyStepsAreOneOp) {
+  count(20000);
+  loop("m", "");
+  body.graph->mutable_output(1)->set_name("v");
+  body.graph->mutable_output(2)->set_name("step");
+  auto found = results();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1].shape, (llvm::SmallVector<int64_t>{20000}));
+  EXPECT_EQ(found[1].number(19999), 19999);
+  EXPECT_EQ(ImportTest::count("graph.loop"), 1);
 }
 
 /// As `loop` with three steps and nothing collected, while the sum of v is
