@@ -18,6 +18,7 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createSinkScalesPass());           // before weights do
   function.addPass(createFoldConstantsPass(weights)); // what weights decide
   function.addPass(createSimplifyPass());             // what that exposed
+  function.addPass(createHoistInvariantsPass());      // once, not in each step
   function.addPass(createFoldPadsPass());             // zeros around images
   function.addPass(createSinkDequantizePass());       // bytes stay bytes
   function.addPass(createRecogniseNormsPass({options.explain}));

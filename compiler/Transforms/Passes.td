@@ -118,6 +118,44 @@ def FormRegionsPass : Pass<"form-regions", "::mlir::func::FuncOp"> {
                         "cpu or cuda">];
 }
 
+def HoistInvariantsPass : Pass<"hoist-invariants", "::mlir::func::FuncOp"> {
+  let summary = "Compute in front of a loop what all of its steps would";
+  let description = [{
+    Products, convolutions, norms, joins and pointwise ops of a loop's body that
+    depend on nothing a step changes move in front of the loop, with the views
+    that they read through. Not what could fail, since the loop may have no
+    step, and not behind a requirement on the same sizes.
+
+    ```mlir
+    func.func @main(%c: tensor<i1>, %x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %0 = graph.loop "i" %c, %x attributes {room = #graph.dims<0>}
+          : (tensor<i1>, tensor<4x4xf32>) -> tensor<4x4xf32> {
+      ^bb0(%s: tensor<4x4xf32>):
+        %1 = graph.matmul %x, %x
+            : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+        %2 = graph.add %s, %1
+            : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+        graph.yield %c, %2 : tensor<i1>, tensor<4x4xf32>
+      }
+      return %0 : tensor<4x4xf32>
+    }
+    // becomes
+    func.func @main(%c: tensor<i1>, %x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+      %1 = graph.matmul %x, %x
+          : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      %0 = graph.loop "i" %c, %x attributes {room = #graph.dims<0>}
+          : (tensor<i1>, tensor<4x4xf32>) -> tensor<4x4xf32> {
+      ^bb0(%s: tensor<4x4xf32>):
+        %2 = graph.add %s, %1
+            : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+        graph.yield %c, %2 : tensor<i1>, tensor<4x4xf32>
+      }
+      return %0 : tensor<4x4xf32>
+    }
+    ```
+  }];
+}
+
 def HoistReshapesPass : Pass<"hoist-reshapes", "::mlir::func::FuncOp"> {
   let summary = "Products have the axes of what follows them";
   let description = [{

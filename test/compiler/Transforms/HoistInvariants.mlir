@@ -1,0 +1,84 @@
+// RUN: tenon-opt %s --hoist-invariants --split-input-file | FileCheck %s
+
+// A product that each step would compute anew is computed once, through the
+// views in front of it, and what is computed of it, too.
+
+// CHECK-LABEL: @projection
+// CHECK:      %[[T:.*]] = graph.transpose %{{.*}}
+// CHECK-NEXT: %[[W:.*]] = graph.weight
+// CHECK-NEXT: %[[P:.*]] = graph.matmul %[[T]], %[[W]]
+// CHECK-NEXT: %[[N:.*]] = graph.tanh %[[P]]
+// CHECK-NEXT: graph.loop
+// CHECK-NEXT: ^bb0(%[[S:.*]]: tensor<4x4xf32>):
+// CHECK-NEXT:   graph.add %[[S]], %[[N]]
+func.func @projection(%c: tensor<i1>, %x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = graph.loop "i" %c, %x attributes {room = #graph.dims<0>} : (tensor<i1>, tensor<4x4xf32>) -> tensor<4x4xf32> {
+  ^bb0(%s: tensor<4x4xf32>):
+    %w = graph.weight {name = "w"} : () -> tensor<4x4xf32>
+    %1 = graph.transpose %x {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = graph.matmul %1, %w : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = graph.tanh %2 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %4 = graph.add %s, %3 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    graph.yield %c, %4 : tensor<i1>, tensor<4x4xf32>
+  }
+  return %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// It leaves every loop that it depends on nothing of.
+
+// CHECK-LABEL: @twice
+// CHECK:      %[[P:.*]] = graph.matmul
+// CHECK-NEXT: graph.loop "i"
+// CHECK-NEXT: ^bb0(%[[S:.*]]: tensor<4x4xf32>):
+// CHECK-NEXT:   %[[Q:.*]] = graph.matmul %[[S]], %[[P]]
+// CHECK-NEXT:   graph.loop "j"
+// CHECK-NEXT:   ^bb0
+// CHECK-NEXT:     graph.add
+func.func @twice(%c: tensor<i1>, %x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = graph.loop "i" %c, %x attributes {room = #graph.dims<0>} : (tensor<i1>, tensor<4x4xf32>) -> tensor<4x4xf32> {
+  ^bb0(%s: tensor<4x4xf32>):
+    %1 = graph.loop "j" %c, %s attributes {room = #graph.dims<0>} : (tensor<i1>, tensor<4x4xf32>) -> tensor<4x4xf32> {
+    ^bb0(%u: tensor<4x4xf32>):
+      %2 = graph.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      %3 = graph.matmul %s, %2 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      %4 = graph.add %u, %3 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      graph.yield %c, %4 : tensor<i1>, tensor<4x4xf32>
+    }
+    graph.yield %c, %1 : tensor<i1>, tensor<4x4xf32>
+  }
+  return %0 : tensor<4x4xf32>
+}
+
+// -----
+
+// What stays: of a state, of the number of a step, a view alone, an index or a
+// quotient that may be none, and what a step's requirement speaks of.
+
+// CHECK-LABEL: @stays
+// CHECK-NEXT: graph.loop
+// CHECK:   graph.neg
+// CHECK:   graph.sizes
+// CHECK:   graph.cast
+// CHECK:   graph.reshape
+// CHECK:   graph.gather
+// CHECK:   graph.div
+// CHECK:   graph.require
+// CHECK:   graph.add %{{.*}} : (tensor<?xf32, #graph.dims<A>>, tensor<?xf32, #graph.dims<B>>)
+// CHECK:   graph.yield
+func.func @stays(%c: tensor<i1>, %x: tensor<4xf32>, %k: tensor<i64>, %a: tensor<?xf32, #graph.dims<A>>, %b: tensor<?xf32, #graph.dims<B>>) -> (tensor<?xf32, #graph.dims<A>>, tensor<4xf32>) {
+  %0:2 = graph.loop "i" %c, %a, %x attributes {room = #graph.dims<0>} : (tensor<i1>, tensor<?xf32, #graph.dims<A>>, tensor<4xf32>) -> (tensor<?xf32, #graph.dims<A>>, tensor<4xf32>) {
+  ^bb0(%s: tensor<?xf32, #graph.dims<A>>, %u: tensor<4xf32>):
+    %1 = graph.neg %u : (tensor<4xf32>) -> tensor<4xf32>
+    %2 = graph.sizes {value = #graph.dims<i>} : () -> tensor<i64>
+    %3 = graph.cast %2 : (tensor<i64>) -> tensor<f32>
+    %4 = graph.reshape %x : (tensor<4xf32>) -> tensor<2x2xf32>
+    %5 = graph.gather %x, %k {axis = 0 : i64} : (tensor<4xf32>, tensor<i64>) -> tensor<f32>
+    %6 = graph.div %k, %k : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    graph.require {sizes = #graph.dims<A, B>, relation = #graph<relation equal>, message = "A must be B"} : () -> ()
+    %7 = graph.add %a, %b : (tensor<?xf32, #graph.dims<A>>, tensor<?xf32, #graph.dims<B>>) -> tensor<?xf32, #graph.dims<broadcast(A, B)>>
+    graph.yield %c, %7, %1 : tensor<i1>, tensor<?xf32, #graph.dims<broadcast(A, B)>>, tensor<4xf32>
+  }
+  return %0#0, %0#1 : tensor<?xf32, #graph.dims<A>>, tensor<4xf32>
+}
