@@ -43,7 +43,9 @@ LogicalResult checkBranches(NodeConverter &node, ArrayRef<NamedValue> lhs,
   for (auto [a, b] : llvm::zip_equal(lhs, rhs)) {
     bool sameLength = a.sequence && b.sequence &&
                       a.sequence->values.size() == b.sequence->values.size();
-    if (a.state != b.state || (a.sequence && !sameLength))
+    bool isOpen =
+        (a.sequence && a.sequence->stack) || (b.sequence && b.sequence->stack);
+    if (a.state != b.state || isOpen || (a.sequence && !sameLength))
       return node.unsupported("its branches give sequences of different "
                               "lengths, or one gives no value",
                               "export the model with one of its branches");
@@ -61,7 +63,7 @@ SmallVector<NamedValue> inPlaces(NodeConverter &node, ValueRange results,
     SmallVector<Value> own(results.take_front(count));
     results = results.drop_front(count);
     if (each.sequence)
-      each = node.sequenceOf({each.sequence->element, own});
+      each = node.sequenceOf({each.sequence->element, own, {}});
     else if (each.value)
       each = NamedValue::of(own[0]);
   }

@@ -32,6 +32,10 @@ inline constexpr uint64_t kMaxNodes = 1'000'000;
 /// How many nodes all loops and sequences of a model may become.
 inline constexpr uint64_t kMaxRepeatedNodes = 16384;
 
+/// Steps of a loop that is one op, where the model says how many. The caller's
+/// inputs may ask for more.
+inline constexpr int64_t kMaxCountedSteps = 1 << 20;
+
 /// How many elements all sequences of a model may have, each of which is a list
 /// of its own.
 inline constexpr uint64_t kMaxSequenceElements = 4 << 20;

@@ -21,6 +21,8 @@ namespace tenon {
 struct Sequence {
   mlir::Type element;
   llvm::SmallVector<mlir::Value> values;
+  /// Behind them as many as a run decides, along its first axis; null: none.
+  mlir::Value stack;
 };
 
 /// What a name of the model stands for where it is used.

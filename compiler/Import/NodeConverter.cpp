@@ -32,9 +32,13 @@ NamedValue NodeConverter::anyInput(unsigned i) const {
   return i < numInputs() ? importer.lookup(inputNames[i]) : NamedValue();
 }
 
-const Sequence &NodeConverter::sequence(unsigned i) {
+const Sequence &NodeConverter::sequence(unsigned i, bool mayBeOpen) {
   static const Sequence none;
   NamedValue found = anyInput(i);
+  if (found.sequence && found.sequence->stack && !mayBeOpen)
+    (void)unsupported("how many tensors its sequence has is known only at run "
+                      "time",
+                      "join them with ConcatFromSequence in front of it");
   if (found.sequence && !failed())
     return *found.sequence;
   (void)invalid("its input " + Twine(i) + " is no sequence");
@@ -309,9 +313,12 @@ bool NodeConverter::mayRepeat(uint64_t nodes) {
   return false;
 }
 
-bool NodeConverter::wouldRepeatTooMuch(const onnx::GraphProto &body,
-                                       uint64_t steps) const {
-  uint64_t nodes = llvm::SaturatingMultiply(importer.sizeOf(body) + 1, steps);
+bool NodeConverter::isCounted(const onnx::GraphProto &body, Expr steps) const {
+  std::optional<int64_t> count = steps.asConstant();
+  if (!count || *count > kMaxCountedSteps)
+    return !count;
+  uint64_t nodes =
+      llvm::SaturatingMultiply(importer.sizeOf(body) + 1, uint64_t(*count));
   return llvm::SaturatingAdd(state.repeatedNodes, nodes) > kMaxRepeatedNodes;
 }
 

@@ -52,8 +52,9 @@ public:
   mlir::Value optionalInput(unsigned i);
   /// Input i, whatever it is.
   NamedValue anyInput(unsigned i) const;
-  /// Input i, which must be a sequence; empty after a problem.
-  const Sequence &sequence(unsigned i);
+  /// Input i, which must be a sequence; empty after a problem. One of as many
+  /// tensors as a run decides is a problem unless it `mayBeOpen`.
+  const Sequence &sequence(unsigned i, bool mayBeOpen = false);
   /// All inputs; each must be there.
   llvm::SmallVector<mlir::Value> inputs();
   /// A problem unless lo <= number of inputs <= hi.
@@ -130,8 +131,9 @@ public:
   /// Counts what a node makes so often that it may be too much; false, with a
   /// problem, where it is.
   bool mayRepeat(uint64_t nodes);
-  /// Whether so many steps of a body would be too many, by now.
-  bool wouldRepeatTooMuch(const onnx::GraphProto &body, uint64_t steps) const;
+  /// Whether steps of a body are to be one op that a run repeats: it alone
+  /// knows how many there are, or they would be too many nodes.
+  bool isCounted(const onnx::GraphProto &body, Expr steps) const;
   /// The types of what a step would give, which does not join the model; null
   /// for what is no tensor.
   llvm::SmallVector<mlir::RankedTensorType>

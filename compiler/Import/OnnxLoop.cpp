@@ -54,25 +54,48 @@ SmallVector<NamedValue> loopInputs(NodeConverter &node, graph::Expr step,
   return inputs;
 }
 
-/// Which of the state the body gives as it got it.
-SmallVector<bool> keptStates(const onnx::GraphProto &body, size_t count) {
+/// Counts how often a graph, and those in its nodes, read each name.
+void countReads(const onnx::GraphProto &graph, llvm::StringMap<int> &reads) {
+  for (const onnx::NodeProto &each : graph.node()) {
+    for (const std::string &name : each.input())
+      ++reads[name];
+    for (const onnx::AttributeProto &attribute : each.attribute())
+      if (attribute.has_g())
+        countReads(attribute.g(), reads);
+  }
+  for (const onnx::ValueInfoProto &output : graph.output())
+    ++reads[output.name()];
+}
+
+/// What the body does to the state.
+SmallVector<StateKind> kindsOf(const onnx::GraphProto &body,
+                               ArrayRef<NamedValue> state) {
   llvm::StringMap<StringRef> sources;
   for (const onnx::NodeProto &each : body.node())
     if (each.op_type() == "Identity" && each.domain().empty() &&
         each.input_size() == 1 && each.output_size() == 1)
       sources[each.output(0)] = each.input(0);
-  SmallVector<bool> kept;
-  for (size_t i = 0; i < count; ++i) {
+  llvm::StringMap<int> reads;
+  countReads(body, reads);
+  constexpr int mostHops = 8; // From name to name: exporters make one or two.
+  SmallVector<StateKind> kinds;
+  for (size_t i = 0; i < state.size(); ++i) {
     StringRef name = body.output(int(1 + i)).name();
-    for (size_t hops = 0; hops < sources.size(); ++hops) {
+    for (int hops = 0; hops < mostHops; ++hops) {
       auto found = sources.find(name);
       if (found == sources.end())
         break;
       name = found->second;
     }
-    kept.push_back(name == body.input(int(2 + i)).name());
+    StringRef input = body.input(int(2 + i)).name();
+    if (name == input)
+      kinds.push_back(StateKind::Kept);
+    else if (state[i].sequence && reads.lookup(input) == 1)
+      kinds.push_back(StateKind::Appended);
+    else
+      kinds.push_back(StateKind::Carried);
   }
-  return kept;
+  return kinds;
 }
 
 /// The steps from `first` on as one op, for a run to count them.
@@ -86,7 +109,7 @@ LogicalResult runCounted(NodeConverter &node, LoopRun &loop, int64_t first,
                         " inputs where the operator gives " +
                         Twine(2 + loop.state.size()));
   RunTimeLoop counted = {
-      {}, goesOn, loop.state, keptStates(loop.body, loop.state.size()), step};
+      {}, goesOn, loop.state, kindsOf(loop.body, loop.state), step};
   if (loop.count)
     counted.count = loop.count + -first;
   RunTimeLoopResult result = emitLoop(node, counted);
@@ -165,9 +188,7 @@ LogicalResult run(NodeConverter &node, LoopRun &loop, bool &isStacked) {
     begins = node.computedInt(flag);
   if (node.failed() || begins == 0)
     return node.result();
-  auto count = loop.count ? loop.count.asConstant() : std::nullopt;
-  isStacked = loop.count &&
-              (!count || node.wouldRepeatTooMuch(loop.body, uint64_t(*count)));
+  isStacked = loop.count && node.isCounted(loop.body, loop.count);
   if (isStacked)
     return runCounted(node, loop, 0, begins ? Value() : flag);
   return begins ? runLoop(node, loop, isStacked)

@@ -112,9 +112,9 @@ SmallVector<Value> runCounted(NodeConverter &node, const ScanSteps &scan,
                                  scanInputs(node, scan, inputs, number, now)));
     return results;
   };
-  SmallVector<bool> isKept(state.size(), false);
+  SmallVector<StateKind> kinds(state.size(), StateKind::Carried);
   RunTimeLoopResult result =
-      emitLoop(node, {scan.count, {}, state, isKept, step});
+      emitLoop(node, {scan.count, {}, state, kinds, step});
   if (node.failed())
     return {};
   state = result.state;
@@ -139,18 +139,18 @@ SmallVector<Value> runCounted(NodeConverter &node, const ScanSteps &scan,
 SmallVector<Value> runScan(NodeConverter &node, const ScanSteps &scan,
                            ArrayRef<Value> inputs,
                            SmallVector<NamedValue> &state) {
-  auto count = scan.count.asConstant();
-  if (!count || node.wouldRepeatTooMuch(scan.body, uint64_t(*count)))
+  if (node.isCounted(scan.body, scan.count))
     return runCounted(node, scan, inputs, state);
+  int64_t count = *scan.count.asConstant();
   Collected collected(scan.written.axes.size());
-  for (int64_t step = 0; step < *count && !node.failed(); ++step) {
+  for (int64_t step = 0; step < count && !node.failed(); ++step) {
     SmallVector<NamedValue> results = node.importStep(
         scan.body, scanInputs(node, scan, inputs, node.size(step), state));
     if (!node.failed())
       take(node, results, state, collected);
   }
   SmallVector<RankedTensorType> types;
-  if (*count == 0 && !node.failed()) {
+  if (count == 0 && !node.failed()) {
     SmallVector<NamedValue> given = state;
     for (auto [input, axis] : llvm::zip_equal(inputs, scan.read.axes))
       given.push_back(NamedValue::of(noElement(node, input, axis)));

@@ -1,8 +1,9 @@
 //===- OnnxSequence.cpp - Sequences and optionals -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Their lengths are known while importing, and so is whether an optional holds
-// something: none of these operators computes anything but SplitToSequence,
+// Their lengths are known while importing, but for what the steps of a loop put
+// behind one (RunTimeLoop.h), and so is whether an optional holds something:
+// none of these operators computes anything but SplitToSequence,
 // ConcatFromSequence and the body of SequenceMap.
 //
 //===----------------------------------------------------------------------===//
@@ -23,7 +24,7 @@ using Exprs = SmallVector<Expr>;
 /// Sets the only output to a sequence.
 LogicalResult give(NodeConverter &node, Type element, ArrayRef<Value> values) {
   if (!node.failed())
-    node.setOutput(0, node.sequenceOf({element, llvm::to_vector(values)}));
+    node.setOutput(0, node.sequenceOf({element, llvm::to_vector(values), {}}));
   return node.result();
 }
 
@@ -100,9 +101,20 @@ bool isUniform(const Sequence &sequence) {
              sequence.values, [](Value value) { return value.getType(); }));
 }
 
+/// All tensors along a new first axis, where a run knows how many there are.
+Value wholeOf(NodeConverter &node, const Sequence &sequence) {
+  if (sequence.values.empty())
+    return sequence.stack;
+  return node.concat({stacked(node, sequence.values, 0), sequence.stack}, 0);
+}
+
 LogicalResult convertAt(NodeConverter &node) {
-  const Sequence &sequence = node.sequence(0);
+  const Sequence &sequence = node.sequence(0, /*mayBeOpen=*/true);
   Value place = node.input(1);
+  if (!node.failed() && sequence.stack)
+    return node.output(node.emit<graph::GatherOp>(
+        {wholeOf(node, sequence), node.reshape(place, {})},
+        {node.i64("axis", 0)}));
   if (!node.failed() && !node.computedInt(place) && isUniform(sequence))
     return node.output(node.emit<graph::GatherOp>(
         {stacked(node, sequence.values, 0), node.reshape(place, {})},
@@ -113,7 +125,10 @@ LogicalResult convertAt(NodeConverter &node) {
 }
 
 LogicalResult convertLength(NodeConverter &node) {
-  Expr length = node.size(int64_t(node.sequence(0).values.size()));
+  const Sequence &sequence = node.sequence(0, /*mayBeOpen=*/true);
+  Expr length = node.size(int64_t(sequence.values.size()));
+  if (sequence.stack)
+    length = length + node.dimOf(sequence.stack, 0);
   return node.output(
       node.reshape(node.sizesVector(length, node.integer(64)), {}));
 }
@@ -164,9 +179,41 @@ LogicalResult convertSplitToSequence(NodeConverter &node) {
   return give(node, graph::getElementType(input), values);
 }
 
+/// The tensors of a stack one behind the other along one of their axes, or
+/// along a new one.
+Value joined(NodeConverter &node, Value stack, int64_t axis, bool isNew) {
+  Exprs dims = node.dimsOf(stack);
+  SmallVector<int64_t> order =
+      llvm::to_vector(llvm::seq<int64_t>(1, int64_t(dims.size())));
+  order.insert(order.begin() + axis, 0);
+  Value turned = axis == 0 ? stack : node.transpose(stack, order);
+  if (isNew)
+    return turned;
+  Exprs merged(llvm::drop_begin(dims));
+  merged[axis] = merged[axis] * dims[0];
+  return node.reshape(turned, merged);
+}
+
+/// Joins a sequence of as many tensors as a run decides.
+LogicalResult joinOpen(NodeConverter &node, const Sequence &sequence,
+                       bool stacks) {
+  int64_t rank = graph::getRank(sequence.stack) - !stacks;
+  int64_t axis = node.normalizeAxis(node.intAttr("axis"), rank);
+  if (node.failed())
+    return failure();
+  Value open = joined(node, sequence.stack, axis, stacks);
+  if (sequence.values.empty())
+    return node.output(open);
+  Value known = stacks ? stacked(node, sequence.values, axis)
+                       : node.concat(sequence.values, axis);
+  return node.output(node.concat({known, open}, axis));
+}
+
 LogicalResult convertConcatFromSequence(NodeConverter &node) {
-  const Sequence &sequence = node.sequence(0);
+  const Sequence &sequence = node.sequence(0, /*mayBeOpen=*/true);
   bool stacks = node.flagAttr("new_axis", false);
+  if (!node.failed() && sequence.stack)
+    return joinOpen(node, sequence, stacks);
   if (!node.failed() && sequence.values.empty())
     return node.unsupported("joins no tensors, so that its shape is not known",
                             "leave it out");
@@ -191,7 +238,7 @@ SmallVector<NamedValue> mapInputs(NodeConverter &node, size_t place,
   for (unsigned i = 0; i < node.numInputs(); ++i) {
     given.push_back(node.anyInput(i));
     if (const auto &sequence = given.back().sequence) {
-      if (sequence->values.size() != length)
+      if (sequence->stack || sequence->values.size() != length)
         (void)node.invalid("its sequences have different lengths");
       else
         given.back() = NamedValue::of(sequence->values[place]);
@@ -230,7 +277,7 @@ LogicalResult convertMap(NodeConverter &node) {
     for (Value value : values)
       expectElement(node, element, value);
     if (!node.failed())
-      node.setOutput(i, node.sequenceOf({element, values}));
+      node.setOutput(i, node.sequenceOf({element, values, {}}));
   }
   return node.result();
 }

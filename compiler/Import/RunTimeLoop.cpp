@@ -49,13 +49,15 @@ public:
 private:
   /// What goes from step to step.
   LogicalResult takeState() {
-    for (auto [value, isKept] : llvm::zip_equal(loop.state, loop.isKept)) {
-      if (isKept)
+    for (auto [value, kind] : llvm::zip_equal(loop.state, loop.kinds)) {
+      if (kind == StateKind::Appended && value.sequence)
+        continue;
+      if (kind == StateKind::Kept)
         continue;
       if (!value.value)
         return node.unsupported(
             "only a run knows its number of steps, and they hand on what is "
-            "no tensor",
+            "neither a tensor nor a sequence that they only put tensors behind",
             "export the model with a fixed number of steps, or fix the sizes "
             "that it depends on with --dim NAME=N");
       if (node.isNarrow(value.value) || node.fewBitsOf(value.value))
@@ -90,9 +92,13 @@ private:
       block.addArgument(type, node.loc);
     SmallVector<NamedValue> given;
     size_t next = 0;
-    for (auto [value, isKept] : llvm::zip_equal(loop.state, loop.isKept))
-      given.push_back(isKept ? value
-                             : NamedValue::of(block.getArgument(next++)));
+    for (auto [value, kind] : llvm::zip_equal(loop.state, loop.kinds))
+      if (kind == StateKind::Appended)
+        given.push_back(node.sequenceOf({value.sequence->element, {}, {}}));
+      else
+        given.push_back(kind == StateKind::Kept
+                            ? value
+                            : NamedValue::of(block.getArgument(next++)));
     SmallVector<NamedValue> results = loop.body(step, given);
     bool holds = !node.failed() && finishBody(block, results);
     state.known = std::move(known);
@@ -109,16 +115,20 @@ private:
     SmallVector<Value> yielded = {nextCondition(results[0])};
     auto given = results.drop_front();
     bool fits = true;
-    for (auto [i, isKept] : llvm::enumerate(loop.isKept)) {
-      if (isKept)
+    rows.clear();
+    for (auto [i, kind] : llvm::enumerate(loop.kinds)) {
+      if (kind == StateKind::Kept)
         continue;
+      if (kind == StateKind::Appended) {
+        takeAppended(given[i]);
+        continue;
+      }
       Value value = node.tensorOf(given[i], "state " + Twine(i));
       if (node.failed())
         return false;
       fits &= takesType(yielded.size() - 1, value);
       yielded.push_back(value);
     }
-    rows.clear();
     for (auto [i, row] : llvm::enumerate(given.drop_front(loop.state.size())))
       rows.push_back(
           node.tensorOf(row, "result " + Twine(loop.state.size() + i)));
@@ -127,6 +137,17 @@ private:
     llvm::append_range(yielded, rows);
     graph::YieldOp::create(node.builder, node.loc, yielded);
     return fits;
+  }
+
+  /// What a step put behind a sequence is a row.
+  void takeAppended(const NamedValue &given) {
+    const Sequence *list = given.sequence.get();
+    if (!list || list->stack || list->values.size() != 1)
+      (void)node.unsupported("only a run knows its number of steps, and they "
+                             "do not put one tensor each behind a sequence",
+                             "stack them to one tensor in the step");
+    else
+      rows.push_back(list->values[0]);
   }
 
   Value nextCondition(const NamedValue &given) {
@@ -226,12 +247,26 @@ private:
 
   RunTimeLoopResult resultsOf(Operation *op) {
     RunTimeLoopResult result;
-    size_t next = 0;
-    for (auto [value, isKept] : llvm::zip_equal(loop.state, loop.isKept))
-      result.state.push_back(isKept ? value
-                                    : NamedValue::of(op->getResult(next++)));
-    llvm::append_range(result.stacks, op->getResults().drop_front(next));
+    ValueRange last = op->getResults().take_front(carried.size());
+    ValueRange stacks = op->getResults().drop_front(carried.size());
+    auto pop = [](ValueRange &values) {
+      Value first = values.front();
+      values = values.drop_front();
+      return first;
+    };
+    for (auto [value, kind] : llvm::zip_equal(loop.state, loop.kinds))
+      if (kind == StateKind::Appended)
+        result.state.push_back(appended(*value.sequence, pop(stacks)));
+      else
+        result.state.push_back(
+            kind == StateKind::Kept ? value : NamedValue::of(pop(last)));
+    llvm::append_range(result.stacks, stacks);
     return result;
+  }
+
+  NamedValue appended(Sequence list, Value stack) {
+    list.stack = list.stack ? node.concat({list.stack, stack}, 0) : stack;
+    return node.sequenceOf(std::move(list));
   }
 
   NodeConverter &node;

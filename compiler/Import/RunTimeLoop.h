@@ -14,16 +14,23 @@
 
 namespace tenon {
 
+/// What the steps do to one of the state.
+enum class StateKind {
+  Carried,  // Each gives a tensor to the next.
+  Kept,     // Each hands it on as it is.
+  Appended, // A sequence, which each puts tensors behind and does not read.
+};
+
 struct RunTimeLoop {
   /// Steps at most; null where only the condition ends it.
   graph::Expr count;
   /// Whether the first step runs; null where it does.
   mlir::Value condition;
   llvm::SmallVector<NamedValue> state;
-  /// Which of the state every step hands on as it is.
-  llvm::SmallVector<bool> isKept;
-  /// Emits a step, by its number and the state: gives the condition of the
-  /// next one (nothing where there is none), the next state, then rows.
+  llvm::SmallVector<StateKind> kinds; // Of each of the state.
+  /// Emits a step, by its number and the state (of sequences that it puts
+  /// something behind, an empty one): gives the condition of the next one
+  /// (nothing where there is none), the next state, then rows.
   llvm::function_ref<llvm::SmallVector<NamedValue>(
       graph::Expr step, llvm::ArrayRef<NamedValue> state)>
       body;

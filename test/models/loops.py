@@ -124,6 +124,24 @@ def scanned(x, z, h):
     return [h, stack(a, 2), stack(b[::-1], 2).T]
 
 
+def listed(m, x, z):
+    rows = [z, z]
+    for _ in range(m):
+        x = x * 2
+        rows.append(x)
+    return [numpy.concatenate(rows, 0), numpy.concatenate(rows, 1),
+            numpy.stack(rows, 0), numpy.stack(rows, 2), numpy.int64(len(rows)),
+            rows[-1], rows[1]]
+
+
+def attended(m, enc, h):
+    w = numpy.eye(4, dtype="float32")[::-1]
+    for _ in range(m):
+        keys = numpy.tanh(enc @ w)
+        h = h * numpy.float32(0.5) + (keys * h).sum(0)
+    return [h]
+
+
 def below(i, v):
     return v.sum() < 50
 
@@ -235,6 +253,43 @@ g (float[s, 4] x, float[4] h) => (float[4] y, float[s, 4] all)
 }""", read, [[numpy.linspace(-1, 1, 4 * s, dtype="float32").reshape(s, 4),
         numpy.ones(4, "float32")] for s in (6, 1, 0)]),
 
+    "a list": ("""
+g (int64 m, float[2, 3] x, float[2, 3] z) => (float[a, 3] y0, float[2, b] y1,
+    float[c, 2, 3] y2, float[2, 3, d] y3, int64 y4, float[2, 3] y5, float[2, 3] y6) {
+  some = SequenceConstruct (z, z)
+  y, all = Loop <body = step (int64 i, bool go, float[2, 3] v, seq(float[2, 3]) l)
+      => (bool go, float[2, 3] next, seq(float[2, 3]) longer) {
+    next = Add (v, v)
+    longer = SequenceInsert (l, next)
+  }> (m, "", x, some)
+  y0 = ConcatFromSequence <axis = 0> (all)
+  y1 = ConcatFromSequence <axis = -1> (all)
+  y2 = ConcatFromSequence <axis = 0, new_axis = 1> (all)
+  y3 = ConcatFromSequence <axis = 2, new_axis = 1> (all)
+  y4 = SequenceLength (all)
+  last = Constant <value = int64 {-1}> ()
+  y5 = SequenceAt (all, last)
+  one = Constant <value = int64 {1}> ()
+  y6 = SequenceAt (all, one)
+}""", listed, [[numpy.int64(m), numpy.arange(6, dtype="float32").reshape(2, 3),
+                numpy.ones((2, 3), "float32")] for m in (4, 0, 1)]),
+
+    "work of every step": ("""
+g (int64 m, float[s, 4] enc, float[4] h) => (float[4] y)
+<float[4, 4] w = {0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0}> {
+  y = Loop <body = step (int64 i, bool go, float[4] v) => (bool go, float[4] next) {
+    product = MatMul (enc, w)
+    keys = Tanh (product)
+    weighted = Mul (keys, v)
+    zero = Constant <value = int64[1] {0}> ()
+    sum = ReduceSum <keepdims = 0> (weighted, zero)
+    half = Constant <value = float {0.5}> ()
+    less = Mul (v, half)
+    next = Add (less, sum)
+  }> (m, "", h)
+}""", attended, [[numpy.int64(m), numpy.linspace(-1, 1, 4 * s, dtype="float32").reshape(s, 4),
+                  numpy.ones(4, "float32")] for m, s in ((3, 5), (0, 2), (2, 0))]),
+
     "loops in loops": ("""
 g (int64 m, float[2] x) => (float[2] y, float[n, 2] all) {
   y, all = Loop <body = outer (int64 i, bool go, float[2] v)
@@ -312,14 +367,33 @@ g (int64 m, float[4] x) => (float[4] y, int64[n, k] all) {
 g (float[2] x) => (float[2] y, float[n, 2] all) {{
   y, all = Loop <body = {step(BELOW)}> ("", "", x)
 }}""", "has no trip count that says for how many there must be room"),
-    "a sequence": ("""
+    "a list that is read": ("""
+g (int64 m, float[2] x) => (float[k] y) {
+  none = SequenceEmpty ()
+  all = Loop <body = step (int64 i, bool go, seq(float[2]) v) => (bool go, seq(float[2]) next) {
+    length = SequenceLength (v)
+    next = SequenceInsert (v, x)
+  }> (m, "", none)
+  y = ConcatFromSequence <axis = 0> (all)
+}""", "neither a tensor nor a sequence that they only put tensors behind"),
+    "two at once": ("""
+g (int64 m, float[2] x) => (float[k] y) {
+  none = SequenceEmpty ()
+  all = Loop <body = step (int64 i, bool go, seq(float[2]) v) => (bool go, seq(float[2]) next) {
+    one = SequenceInsert (v, x)
+    next = SequenceInsert (one, x)
+  }> (m, "", none)
+  y = ConcatFromSequence <axis = 0> (all)
+}""", "they do not put one tensor each behind a sequence"),
+    "a list that is cut": ("""
 g (int64 m, float[2] x) => (float[k] y) {
   none = SequenceEmpty ()
   all = Loop <body = step (int64 i, bool go, seq(float[2]) v) => (bool go, seq(float[2]) next) {
     next = SequenceInsert (v, x)
   }> (m, "", none)
-  y = ConcatFromSequence <axis = 0> (all)
-}""", "they hand on what is no tensor"),
+  less = SequenceErase (all)
+  y = ConcatFromSequence <axis = 0> (less)
+}""", "how many tensors its sequence has is known only at run time"),
 }
 
 # Name: (graph, inputs, what a run says).

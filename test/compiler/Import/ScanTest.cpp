@@ -101,9 +101,15 @@ TEST_F(ScanTest, OpenNumbersOfStepsMakeItOneOp) {
 
 TEST_F(ScanTest, ManyStepsAreOneOp) {
   scanOfThree();
-  lengthOfX1(int64_t(1) << 30);
+  lengthOfX1(int64_t(1) << 20);
   EXPECT_TRUE(run()) << report.str();
   EXPECT_EQ(count("graph.loop"), 1);
+}
+
+TEST_F(ScanTest, TooManyStepsAreRefused) {
+  scanOfThree();
+  lengthOfX1(int64_t(1) << 30);
+  expectReason("come to more than 16384 nodes");
 }
 
 TEST_F(ScanTest, WhatItScansMustBeThere) {
