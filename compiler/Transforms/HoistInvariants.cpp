@@ -4,6 +4,7 @@
 // A decoder that stops by itself projects its encoder's output in each step.
 // What depends on nothing that a step changes is computed in front of the loop,
 // with the views that it reads through. A view alone costs nothing and stays.
+// Paddle's loops hand on all that they read, which is read from outside then.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,6 +53,47 @@ void forEachSymbol(Operation *op, llvm::function_ref<void(StringRef)> found) {
     forEachSymbol(type, found);
   for (Type type : op->getResultTypes())
     forEachSymbol(type, found);
+}
+
+/// Reads from outside what each step hands on as it is.
+void dropKept(graph::LoopOp loop) {
+  Block &body = loop.getBody().front();
+  SmallVector<Value> init = llvm::to_vector(loop.getInit());
+  llvm::BitVector kept(init.size());
+  for (auto [i, state] : llvm::enumerate(body.getArguments()))
+    if (loop.getNextState()[i] == state &&
+        state.getType() == init[i].getType() &&
+        loop.getLastState()[i].getType() == state.getType()) {
+      kept.set(i);
+      state.replaceAllUsesWith(init[i]);
+      loop.getLastState()[i].replaceAllUsesWith(init[i]);
+    }
+  if (kept.none())
+    return;
+  SmallVector<Value> left = {loop.getCondition()};
+  SmallVector<Type> types;
+  for (auto [i, value] : llvm::enumerate(init))
+    if (!kept[i])
+      left.push_back(value);
+  for (OpResult result : loop->getResults())
+    if (result.getResultNumber() >= kept.size() ||
+        !kept[result.getResultNumber()])
+      types.push_back(result.getType());
+  OperationState made(loop.getLoc(), loop->getName());
+  made.addOperands(left);
+  made.addAttributes(loop->getAttrs());
+  made.addTypes(types);
+  made.addRegion()->takeBody(loop.getBody());
+  body.eraseArguments(kept);
+  for (unsigned i : llvm::reverse(llvm::to_vector(kept.set_bits())))
+    body.getTerminator()->eraseOperand(1 + i);
+  Operation *now = OpBuilder(loop).create(made);
+  auto results = now->result_begin();
+  for (OpResult result : loop->getResults())
+    if (result.getResultNumber() >= kept.size() ||
+        !kept[result.getResultNumber()])
+      result.replaceAllUsesWith(*results++);
+  loop.erase();
 }
 
 class Hoisting {
@@ -133,6 +175,10 @@ private:
 struct HoistInvariants : impl::HoistInvariantsPassBase<HoistInvariants> {
   void runOnOperation() override {
     // Inner loops first: what they give up may leave outer ones, too.
+    SmallVector<graph::LoopOp> loops;
+    getOperation().walk([&](graph::LoopOp loop) { loops.push_back(loop); });
+    for (graph::LoopOp loop : loops)
+      dropKept(loop);
     getOperation().walk([](graph::LoopOp loop) { Hoisting(loop).run(); });
   }
 };

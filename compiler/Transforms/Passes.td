@@ -124,7 +124,8 @@ def HoistInvariantsPass : Pass<"hoist-invariants", "::mlir::func::FuncOp"> {
     Products, convolutions, norms, joins and pointwise ops of a loop's body that
     depend on nothing a step changes move in front of the loop, with the views
     that they read through. Not what could fail, since the loop may have no
-    step, and not behind a requirement on the same sizes.
+    step, and not behind a requirement on the same sizes. A state that every
+    step hands on as it is goes.
 
     ```mlir
     func.func @main(%c: tensor<i1>, %x: tensor<4x4xf32>) -> tensor<4x4xf32> {

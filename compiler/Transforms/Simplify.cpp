@@ -161,11 +161,35 @@ private:
   }
 };
 
+/// x + 0, x - 0, x * 1, x / 1 -> x, where x has the result's sizes. Paddle
+/// writes an assignment so. A sum of zeros may have another sign then, which
+/// ONNX does not speak of.
+struct DropNeutral : OpTraitRewritePattern<graph::Pointwise> {
+  using OpTraitRewritePattern::OpTraitRewritePattern;
+
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    bool adds = isa<graph::AddOp, graph::SubOp>(op);
+    if (!adds && !isa<graph::MulOp, graph::DivOp>(op))
+      return rewriter.notifyMatchFailure(op, "has no neutral number");
+    bool commutes = isa<graph::AddOp, graph::MulOp>(op);
+    for (unsigned i = commutes ? 0 : 1; i < 2; ++i) {
+      Value other = op->getOperand(1 - i);
+      if (splatOf(op->getOperand(i)) != (adds ? 0.0 : 1.0) ||
+          other.getType() != op->getResult(0).getType())
+        continue;
+      rewriter.replaceOp(op, other);
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "changes what it reads");
+  }
+};
+
 struct Simplify : impl::SimplifyPassBase<Simplify> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<DropImpliedBroadcast, DropProvenRequire, MergeReshapes,
-                 SumToSelect, TransposeToReshape>(&getContext());
+    patterns.add<DropImpliedBroadcast, DropNeutral, DropProvenRequire,
+                 MergeReshapes, SumToSelect, TransposeToReshape>(&getContext());
     addMergeTransposes(patterns);
     addMovementPatterns(patterns);
     GreedyRewriteConfig config;

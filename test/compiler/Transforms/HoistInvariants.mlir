@@ -53,6 +53,29 @@ func.func @twice(%c: tensor<i1>, %x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
+// A state that every step hands on is read from outside, and what is computed of
+// it is computed there; one that changes its type is not.
+
+// CHECK-LABEL: @kept
+// CHECK-SAME: %[[C:[a-z0-9]+]]: tensor<i1>, %[[X:[a-z0-9]+]]: tensor<4x4xf32>, %[[Y:[a-z0-9]+]]: tensor<?xf32, #graph.dims<A>>
+// CHECK:      %[[P:.*]] = graph.matmul %[[X]], %[[X]]
+// CHECK-NEXT: %[[L:.*]]:3 = graph.loop "i" %[[C]], %[[Y]], %[[X]] attributes
+// CHECK-NEXT: ^bb0(%[[U:.*]]: tensor<?xf32, #graph.dims<s>>, %[[V:.*]]: tensor<4x4xf32>):
+// CHECK-NEXT:   %[[N:.*]] = graph.add %[[V]], %[[P]]
+// CHECK-NEXT:   graph.yield %[[C]], %[[U]], %[[N]], %[[X]]
+// CHECK:      return %[[X]], %[[L]]#0, %[[L]]#1, %[[L]]#2
+func.func @kept(%c: tensor<i1>, %x: tensor<4x4xf32>, %y: tensor<?xf32, #graph.dims<A>>) -> (tensor<4x4xf32>, tensor<?xf32, #graph.dims<l>>, tensor<4x4xf32>, tensor<?x4x4xf32, #graph.dims<n, 4, 4>>) {
+  %0:4 = graph.loop "i" %c, %x, %y, %x attributes {room = #graph.dims<9>} : (tensor<i1>, tensor<4x4xf32>, tensor<?xf32, #graph.dims<A>>, tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<?xf32, #graph.dims<l>>, tensor<4x4xf32>, tensor<?x4x4xf32, #graph.dims<n, 4, 4>>) {
+  ^bb0(%s: tensor<4x4xf32>, %u: tensor<?xf32, #graph.dims<s>>, %v: tensor<4x4xf32>):
+    %1 = graph.matmul %s, %s : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %2 = graph.add %v, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    graph.yield %c, %s, %u, %2, %s : tensor<i1>, tensor<4x4xf32>, tensor<?xf32, #graph.dims<s>>, tensor<4x4xf32>, tensor<4x4xf32>
+  }
+  return %0#0, %0#1, %0#2, %0#3 : tensor<4x4xf32>, tensor<?xf32, #graph.dims<l>>, tensor<4x4xf32>, tensor<?x4x4xf32, #graph.dims<n, 4, 4>>
+}
+
+// -----
+
 // What stays: of a state, of the number of a step, a view alone, an index or a
 // quotient that may be none, and what a step's requirement speaks of.
 

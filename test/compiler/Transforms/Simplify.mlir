@@ -163,3 +163,43 @@ func.func @sums_that_stay(%m: tensor<8xi1>, %o: tensor<8xi1>, %w: tensor<8xf32>,
   %6 = graph.add %5, %3 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %4, %6 : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// What adds nothing goes, as Paddle's assignments do, through its reshapes.
+
+// CHECK-LABEL: @neutral
+// CHECK-NEXT: return %arg0, %arg0, %arg0, %arg0
+func.func @neutral(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %zero = graph.constant {value = dense<0.0> : tensor<1xf32>} : () -> tensor<1xf32>
+  %one = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.reshape %x : (tensor<4xf32>) -> tensor<1x4xf32>
+  %1 = graph.add %0, %zero : (tensor<1x4xf32>, tensor<1xf32>) -> tensor<1x4xf32>
+  %2 = graph.reshape %1 : (tensor<1x4xf32>) -> tensor<4xf32>
+  %3 = graph.sub %x, %zero : (tensor<4xf32>, tensor<1xf32>) -> tensor<4xf32>
+  %4 = graph.mul %one, %x : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %5 = graph.div %x, %one : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %2, %3, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Not what the number makes larger, or is made something of.
+
+// CHECK-LABEL: @not_neutral
+// CHECK: graph.add
+// CHECK: graph.sub
+// CHECK: graph.div
+// CHECK: graph.mul
+// CHECK: graph.add
+func.func @not_neutral(%x: tensor<4xf32>, %y: tensor<1xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %zeros = graph.constant {value = dense<0.0> : tensor<4xf32>} : () -> tensor<4xf32>
+  %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %one = graph.constant {value = dense<1.0> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.add %y, %zeros : (tensor<1xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = graph.sub %zero, %x : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %2 = graph.div %one, %x : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %3 = graph.mul %zero, %x : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = graph.add %one, %x : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1, %2, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
