@@ -13,8 +13,10 @@ def has(text, suffix, case):
         return re.search(rf"func @{case}\(", text)
     if suffix == ".cpp":
         return re.search(rf"TEST_[FP]\(\w+, {case}\)", text)
-    # A function, or the name of a group and that of one of its variants.
-    if re.search(rf'def {case}\(|CASES\["{case}"\]', text):
+    # A function or an entry, or the name of a group and that of one of its
+    # variants.
+    if re.search(rf'def {case}\(|CASES\["{case}"\]|^    "{case}": \(', text,
+                 re.MULTILINE):
         return True
     return any(
         re.search(rf'(?:cases|blocks)\("{case[:i]}",[^@]*?\b{case[i + 1:]}=', text)
