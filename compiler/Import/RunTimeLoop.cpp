@@ -162,6 +162,8 @@ private:
 
   /// Whether a condition holds and there is a step of that number.
   Value bounded(Value condition, Expr number) {
+    if (!node.failed() && !graph::getElementType(condition).isInteger(1))
+      (void)node.invalid("its condition must be a bool");
     if (!loop.count || node.failed())
       return condition;
     auto scalar = [&](Expr size) {

@@ -383,7 +383,7 @@ BufferAttr Storages::bufferOf(Value value, StringRef layout) {
                          StringAttr::get(context, layout));
 }
 
-BufferAttr Storages::inArena(const Storage &storage) {
+BufferAttr Storages::arenaBuffer(const Storage &storage) {
   StringAttr none = StringAttr::get(context, "");
   return BufferAttr::get(
       context, Place::Arena, storage.segment,
@@ -392,12 +392,12 @@ BufferAttr Storages::inArena(const Storage &storage) {
 }
 
 BufferAttr Storages::conditionOf(graph::LoopOp op) {
-  return inArena(*conditions.lookup(op));
+  return arenaBuffer(*conditions.lookup(op));
 }
 
 std::optional<BufferAttr> Storages::waitingOf(BlockArgument state) {
   if (Storage *storage = waiting.lookup(state))
-    return inArena(*storage);
+    return arenaBuffer(*storage);
   return std::nullopt;
 }
 

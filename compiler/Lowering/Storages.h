@@ -87,7 +87,7 @@ private:
   llvm::SmallVector<unsigned>
   segmentsAt(const llvm::DenseMap<unsigned, unsigned> &list,
              unsigned step) const;
-  exec::BufferAttr inArena(const Storage &storage);
+  exec::BufferAttr arenaBuffer(const Storage &storage);
   void use(mlir::Value value, unsigned step);
   void takeOutputs();
   void reuseInPlace(kernel::CallOp call);
@@ -107,7 +107,7 @@ private:
   llvm::MapVector<mlir::Value, Home> homes;
   llvm::SmallVector<std::unique_ptr<Storage>> storages;
   llvm::DenseMap<mlir::Operation *, unsigned> nextStepOf; // Of a `loop`.
-  llvm::DenseMap<mlir::Operation *, Storage *> conditions;
+  llvm::MapVector<mlir::Operation *, Storage *> conditions;
   llvm::MapVector<mlir::Value, Storage *> waiting; // By a state of a loop.
   llvm::StringMap<unsigned> birth; // Symbol -> step; inputs': 0.
   // By the step at which a symbol is born.

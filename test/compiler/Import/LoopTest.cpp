@@ -245,6 +245,15 @@ TEST_F(LoopTest, AStateOfAnotherTypeIsInvalid) {
   EXPECT_TRUE(report.isInvalidModel());
 }
 
+TEST_F(LoopTest, AConditionThatIsNoBoolIsInvalid) {
+  loop("m", "");
+  graph.input("m", {}, onnx::TensorProto::INT64);
+  body.floats("one", {}, {1});
+  body.graph->mutable_output(0)->set_name("one");
+  expectReason("its condition must be a bool");
+  EXPECT_TRUE(report.isInvalidModel());
+}
+
 TEST_F(LoopTest, WhatAStepHandsOnAsItIsIsNotCarried) {
   loop("m", "");
   graph.input("m", {}, onnx::TensorProto::INT64);
