@@ -49,6 +49,8 @@ private:
       why = found->second;
     else if (user->getBlock() != &block)
       why = "its user is in a branch of an If, or in a Loop";
+    else if (isa<graph::IfOp, graph::LoopOp>(user))
+      why = "its user is the condition of an If, or what a Loop begins with";
     else if (onlyRenames(user))
       why = "its user " + quoted(user) + " only renames the memory";
     else

@@ -5,12 +5,14 @@
 // What depends on nothing that a step changes is computed in front of the loop,
 // with the views that it reads through. A view alone costs nothing and stays.
 // Paddle's loops hand on all that they read, which is read from outside then.
+// What a recurrent cell projects of each step's input is a row of one product.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Passes.h"
 #include "dialects/Graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -114,12 +116,18 @@ public:
 
   void run() {
     SmallVector<Operation *> ops;
-    for (Operation &op : loop.getBody().front().without_terminator()) {
+    for (Operation &op : llvm::make_early_inc_range(
+             loop.getBody().front().without_terminator())) {
       // What a step requires of sizes holds behind that alone.
       if (isa<graph::RequireOp>(op))
         forEachSymbol(&op, [&](StringRef name) { changing.insert(name); });
       else if (isInvariant(&op))
         invariant.insert(&op);
+      else if (auto product = dyn_cast<graph::MatmulOp>(op)) {
+        if (Operation *whole = projectAll(product))
+          ops.push_back(whole);
+        continue;
+      }
       if (isWork(&op) && invariant.contains(&op))
         ops.push_back(&op);
     }
@@ -151,11 +159,75 @@ private:
     for (Value operand : op->getOperands())
       if (isInside(operand) && !invariant.contains(operand.getDefiningOp()))
         return false;
-    bool changes = false;
-    forEachSymbol(op, [&](StringRef name) {
-      changes = changes || changing.contains(name);
-    });
-    return !changes;
+    return !changes([&](auto found) { forEachSymbol(op, found); });
+  }
+
+  /// Whether any symbol that is walked over is of a step.
+  bool changes(
+      llvm::function_ref<void(llvm::function_ref<void(StringRef)>)> forEach) {
+    bool any = false;
+    forEach([&](StringRef name) { any = any || changing.contains(name); });
+    return any;
+  }
+
+  /// The op that takes one place of an invariant's first axis, whose other axes
+  /// the value has, maybe by way of a reshape that drops the first.
+  Operation *placeOf(Value value) {
+    Operation *op = value.getDefiningOp();
+    auto reshape = dyn_cast_if_present<graph::ReshapeOp>(op);
+    if (reshape)
+      op = reshape.getInput().getDefiningOp();
+    if (!op || !isa<graph::GatherOp, graph::SliceOp>(op))
+      return nullptr;
+    Value input = op->getOperand(0);
+    if (graph::getRank(input) < 2 || graph::getDim(input, 0).isConstant(1) ||
+        (isInside(input) && !invariant.contains(input.getDefiningOp())))
+      return nullptr;
+    SmallVector<graph::Expr> rest(llvm::drop_begin(graph::getDims(input)));
+    if (graph::getDims(value) != rest)
+      return nullptr;
+    if (auto gather = dyn_cast<graph::GatherOp>(op))
+      return !reshape && gather.getAxis() == 0 ? op : nullptr;
+    auto slice = cast<graph::SliceOp>(op);
+    bool isWhole = reshape && graph::getDim(slice.getResult(), 0).isConstant(1);
+    for (size_t i = 1; i < slice.getStarts().size() && isWhole; ++i)
+      isWhole = slice.getStarts()[i].isConstant(0) &&
+                slice.getSteps()[i].isConstant(1) &&
+                graph::getDim(slice.getResult(), i) == rest[i - 1];
+    return isWhole ? op : nullptr;
+  }
+
+  /// Of a product of each step's row, the product of all rows; null where the
+  /// weight or the rows are made in the step.
+  Operation *projectAll(graph::MatmulOp product) {
+    Value weight = product.getRhs();
+    Operation *place = placeOf(product.getLhs());
+    if (!place || graph::getRank(weight) != 2 ||
+        (isInside(weight) && !invariant.contains(weight.getDefiningOp())))
+      return nullptr;
+    Value input = place->getOperand(0);
+    if (changes([&](auto found) {
+          forEachSymbol(input.getType(), found);
+          forEachSymbol(weight.getType(), found);
+        }))
+      return nullptr;
+    OpBuilder b(product);
+    auto whole = graph::MatmulOp::create(b, product.getLoc(), input, weight);
+    IRMapping map;
+    map.map(input, whole.getResult());
+    Operation *own = b.clone(*place, map);
+    SmallVector<graph::Expr> dims = graph::getDims(own->getResult(0));
+    dims.back() = graph::getDims(whole.getResult()).back();
+    own->getResult(0).setType(
+        graph::tensorOf(dims, graph::getElementType(whole.getResult())));
+    Value row = own->getResult(0);
+    if (row.getType() != product.getType())
+      row =
+          graph::ReshapeOp::create(b, product.getLoc(), product.getType(), row);
+    product.getResult().replaceAllUsesWith(row);
+    product.erase();
+    invariant.insert(whole);
+    return whole;
   }
 
   void hoist(Operation *op) {

@@ -125,7 +125,8 @@ def HoistInvariantsPass : Pass<"hoist-invariants", "::mlir::func::FuncOp"> {
     depend on nothing a step changes move in front of the loop, with the views
     that they read through. Not what could fail, since the loop may have no
     step, and not behind a requirement on the same sizes. A state that every
-    step hands on as it is goes.
+    step hands on as it is goes. A product of the row that a step takes of a
+    tensor from outside becomes a row of one product.
 
     ```mlir
     func.func @main(%c: tensor<i1>, %x: tensor<4x4xf32>) -> tensor<4x4xf32> {

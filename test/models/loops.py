@@ -142,6 +142,15 @@ def attended(m, enc, h):
     return [h]
 
 
+def recurrent(x, h):
+    w, u = numpy.eye(3, 4, dtype="float32"), numpy.eye(4, dtype="float32") / 2
+    rows = []
+    for each in x:
+        h = numpy.tanh(each @ w + h @ u)
+        rows.append(h)
+    return [h, numpy.array(rows, "float32").reshape(len(x), *h.shape)]
+
+
 def below(i, v):
     return v.sum() < 50
 
@@ -289,6 +298,23 @@ g (int64 m, float[s, 4] enc, float[4] h) => (float[4] y)
   }> (m, "", h)
 }""", attended, [[numpy.int64(m), numpy.linspace(-1, 1, 4 * s, dtype="float32").reshape(s, 4),
                   numpy.ones(4, "float32")] for m, s in ((3, 5), (0, 2), (2, 0))]),
+
+    "products of rows": ("""
+g (float[s, b, 3] x, float[b, 4] h) => (float[b, 4] y, float[s, b, 4] all)
+<float[3, 4] w = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0},
+ float[4, 4] u = {0.5, 0, 0, 0, 0, 0.5, 0, 0, 0, 0, 0.5, 0, 0, 0, 0, 0.5}> {
+  sizes = Shape <start = 0, end = 1> (x)
+  y, all = Loop <body = step (int64 i, bool go, float[b, 4] v)
+      => (bool go, float[b, 4] next, float[b, 4] next) {
+    row = Gather (x, i)
+    own = MatMul (row, w)
+    old = MatMul (v, u)
+    sum = Add (own, old)
+    next = Tanh (sum)
+  }> (sizes, "", h)
+}""", recurrent, [[numpy.linspace(-1, 1, s * b * 3, dtype="float32").reshape(s, b, 3),
+                   numpy.ones((b, 4), "float32")]
+                  for s, b in ((5, 2), (0, 3), (1, 1))]),
 
     "loops in loops": ("""
 g (int64 m, float[2] x) => (float[2] y, float[n, 2] all) {
