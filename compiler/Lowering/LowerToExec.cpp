@@ -416,9 +416,9 @@ private:
         copy(given, *place);
     for (auto [row, stack] :
          llvm::zip_equal(loop.getRows(), loop.getStacks())) {
+      SmallVector<Expr> dims = graph::getDims(stack);
       for (auto [dim, actual] :
-           llvm::zip_equal(ArrayRef(graph::getDims(stack)).drop_front(),
-                           graph::getDims(row)))
+           llvm::zip_equal(ArrayRef(dims).drop_front(), graph::getDims(row)))
         if (dim != actual)
           requireEqual(loop, "a step of a Loop", dim, actual);
       copy(row, storages.rowOf(loop, stack));

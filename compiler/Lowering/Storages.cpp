@@ -23,7 +23,8 @@ static Expr byteCount(Value value) {
 static Expr rowBytes(Value stack) {
   Expr bytes = Expr::constant(stack.getContext(),
                               graph::byteWidth(graph::getElementType(stack)));
-  for (Expr dim : llvm::drop_begin(graph::getDims(stack)))
+  SmallVector<Expr> dims = graph::getDims(stack);
+  for (Expr dim : llvm::drop_begin(dims))
     bytes = bytes * dim;
   return bytes;
 }

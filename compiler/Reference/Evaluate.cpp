@@ -108,7 +108,8 @@ llvm::Expected<SmallVector<Tensor>> Run::branch(graph::IfOp op,
 llvm::Expected<Tensor> Run::stack(graph::LoopOp op, OpResult result,
                                   ArrayRef<Tensor> rows) {
   SmallVector<int64_t> shape = {int64_t(rows.size())};
-  for (graph::Expr dim : llvm::drop_begin(graph::getDims(result)))
+  SmallVector<graph::Expr> dims = graph::getDims(result);
+  for (graph::Expr dim : llvm::drop_begin(dims))
     if (std::optional<int64_t> size = evaluateSize(dim, symbols))
       shape.push_back(*size);
     else

@@ -183,7 +183,8 @@ private:
     if (graph::getRank(input) < 2 || graph::getDim(input, 0).isConstant(1) ||
         (isInside(input) && !invariant.contains(input.getDefiningOp())))
       return nullptr;
-    SmallVector<graph::Expr> rest(llvm::drop_begin(graph::getDims(input)));
+    SmallVector<graph::Expr> rest = graph::getDims(input);
+    rest.erase(rest.begin());
     if (graph::getDims(value) != rest)
       return nullptr;
     if (auto gather = dyn_cast<graph::GatherOp>(op))
