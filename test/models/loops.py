@@ -10,6 +10,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy
 import onnx
@@ -469,6 +470,46 @@ def run(*command):
     return done.returncode, done.stdout + done.stderr
 
 
+ENDLESS = """
+g (bool flag, float[2] x) => (float[2] y) {
+  y = Loop <body = step (int64 i, bool go, float[2] v) => (bool flag, float[2] next) {
+    next = Neg (v)
+  }> ("", flag, x)
+}"""
+
+
+def ends_with_its_caller(tenon, folder):
+    """Of `verify` that is killed nothing is left that computes on."""
+    save(folder, ENDLESS, [[numpy.bool_(True), X]])
+    expect(folder, onnx.load(folder / "model.onnx"), lambda flag, x: [x],
+           [[numpy.bool_(True), X]])
+    process = subprocess.Popen([tenon, "verify", folder])
+
+    def command(path):
+        try:
+            return path.read_bytes()
+        except OSError:  # It has ended.
+            return b""
+
+    def running():
+        return sum(str(folder).encode() in command(path) for path in
+                   pathlib.Path("/proc").glob("[0-9]*/cmdline"))
+
+    began = wait_for(lambda: running() >= 2)
+    process.kill()
+    process.wait()
+    return began and wait_for(lambda: running() == 0)
+
+
+def wait_for(holds, seconds=60):
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
 def main():
     tenon, driver = sys.argv[1:]
     bad = 0
@@ -507,6 +548,8 @@ def main():
             code, said = run(tenon, "run", folder / "m.tenon", "--inputs",
                              folder / "test_data_set_0")
             check(name, code != 0 and reason in said, said)
+        check("endless", ends_with_its_caller(tenon, pathlib.Path(scratch, "endless")),
+              "something is left of what was killed")
     sys.exit(bad > 0)
 
 

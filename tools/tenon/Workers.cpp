@@ -6,11 +6,13 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -45,6 +47,8 @@ std::optional<Worker> start(size_t index,
   pid_t process = ::fork();
   if (process == 0) {
     ::close(ends[0]);
+    // A model may loop for long: not longer than someone waits for it.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     writeAll(ends[1], work(index));
     // Nothing of the parent's is to be flushed or destroyed here.
     ::_exit(0);
