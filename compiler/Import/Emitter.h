@@ -67,6 +67,20 @@ struct ImportState {
   };
   llvm::DenseMap<const onnx::TensorProto *, Stored> stored;
 
+  /// What is noted of values. Goes back, with what is known, when values that
+  /// were made in between are given up.
+  struct Notes {
+    Known known;
+    llvm::DenseSet<mlir::Value> narrow;
+    llvm::DenseMap<mlir::Value, mlir::FloatType> fewBits;
+  };
+  Notes notes() const { return {known, narrow, fewBits}; }
+  void goBack(Notes to) {
+    known = std::move(to.known);
+    narrow = std::move(to.narrow);
+    fewBits = std::move(to.fewBits);
+  }
+
   /// How many loops are being unrolled around the builder, and how many nodes
   /// all loops and sequences have become so far.
   int loops = 0;

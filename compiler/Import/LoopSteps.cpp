@@ -41,6 +41,21 @@ Value stacked(NodeConverter &node, ArrayRef<Value> steps, int64_t axis) {
   return node.failed() ? Value() : node.concat(all, axis);
 }
 
+Value joined(NodeConverter &node, ArrayRef<Value> steps, Value stack) {
+  if (steps.empty() || node.failed())
+    return stack;
+  return node.concat({stacked(node, steps, 0), stack}, 0);
+}
+
+Value stackedAlong(NodeConverter &node, Value stack, int64_t axis) {
+  if (axis == 0 || node.failed())
+    return stack;
+  SmallVector<int64_t> order =
+      llvm::to_vector(llvm::seq<int64_t>(1, graph::getRank(stack)));
+  order.insert(order.begin() + axis, 0);
+  return node.transpose(stack, order);
+}
+
 Value emptyStack(NodeConverter &node, RankedTensorType type, int64_t axis) {
   if (!type)
     (void)node.invalid("its body gives what is no tensor");

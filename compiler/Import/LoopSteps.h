@@ -33,8 +33,16 @@ void take(NodeConverter &node, llvm::ArrayRef<NamedValue> given,
 mlir::Value stacked(NodeConverter &node, llvm::ArrayRef<mlir::Value> steps,
                     int64_t axis);
 
-/// The same where there was no step, of what a step would give: sizes that are
-/// not numbers are 0.
+/// What some steps gave, along a new first axis, and in a stack behind them
+/// what as many gave as a run decides.
+mlir::Value joined(NodeConverter &node, llvm::ArrayRef<mlir::Value> steps,
+                   mlir::Value stack);
+
+/// A stack, whose first axis counts steps, with that axis elsewhere.
+mlir::Value stackedAlong(NodeConverter &node, mlir::Value stack, int64_t axis);
+
+/// What every step gave where there was none, of what a step would give: sizes
+/// that are not numbers are 0.
 mlir::Value emptyStack(NodeConverter &node, mlir::RankedTensorType type,
                        int64_t axis);
 

@@ -328,16 +328,12 @@ NodeConverter::stepTypes(const onnx::GraphProto &body,
   Region scratch;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(&scratch.emplaceBlock());
-  ImportState::Known known = state.known;
-  llvm::DenseSet<Value> narrow = state.narrow;
-  auto fewBits = state.fewBits;
+  ImportState::Notes before = state.notes();
   SmallVector<RankedTensorType> types;
   for (const NamedValue &made : importStep(body, inputs))
     types.push_back(made.value ? cast<RankedTensorType>(made.value.getType())
                                : RankedTensorType());
-  state.known = std::move(known);
-  state.narrow = std::move(narrow);
-  state.fewBits = std::move(fewBits);
+  state.goBack(std::move(before));
   return types;
 }
 

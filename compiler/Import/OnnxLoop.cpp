@@ -17,6 +17,7 @@ struct LoopRun {
   graph::Expr count; // At most; null where only the condition ends it.
   SmallVector<NamedValue> state;
   Collected collected;
+  SmallVector<Value> stacks; // Of what is collected, where a run counts steps.
 };
 
 /// How often it runs at most; null where it does not say, or after a problem.
@@ -116,14 +117,9 @@ LogicalResult runCounted(NodeConverter &node, LoopRun &loop, int64_t first,
   if (node.failed())
     return failure();
   loop.state = result.state;
-  for (auto [steps, stack] : llvm::zip_equal(loop.collected, result.stacks)) {
-    // What is known before is in front.
-    SmallVector<Value> parts;
-    if (!steps.empty())
-      parts.push_back(stacked(node, steps, 0));
-    parts.push_back(stack);
-    steps = {parts.size() == 1 ? stack : node.concat(parts, 0)};
-  }
+  // What is known before is in front.
+  for (auto [steps, stack] : llvm::zip_equal(loop.collected, result.stacks))
+    loop.stacks.push_back(joined(node, steps, stack));
   return node.result();
 }
 
@@ -131,10 +127,9 @@ LogicalResult runCounted(NodeConverter &node, LoopRun &loop, int64_t first,
 /// more after the last one. Where a run decides how much they collect, they are
 /// one op.
 LogicalResult runWhile(NodeConverter &node, LoopRun &loop, int64_t step,
-                       Value goesOn, bool &isStacked) {
+                       Value goesOn) {
   auto count = loop.count ? loop.count.asConstant() : std::nullopt;
-  isStacked = !count || !loop.collected.empty();
-  if (isStacked)
+  if (!count || !loop.collected.empty())
     return runCounted(node, loop, step, goesOn);
   for (; step < *count && !node.failed(); ++step) {
     SmallVector<NamedValue> given = eitherOf(
@@ -158,7 +153,7 @@ LogicalResult runWhile(NodeConverter &node, LoopRun &loop, int64_t step,
 }
 
 /// The steps, each on the state that the one before left.
-LogicalResult runLoop(NodeConverter &node, LoopRun &loop, bool &isStacked) {
+LogicalResult runLoop(NodeConverter &node, LoopRun &loop) {
   int64_t count = loop.count ? *loop.count.asConstant() : -1;
   for (int64_t step = 0; step != count; ++step) {
     SmallVector<NamedValue> given = node.importStep(
@@ -172,27 +167,24 @@ LogicalResult runLoop(NodeConverter &node, LoopRun &loop, bool &isStacked) {
       break;
     auto goesOn = node.computedInt(flag);
     if (!goesOn)
-      return runWhile(node, loop, step + 1, flag, isStacked);
+      return runWhile(node, loop, step + 1, flag);
     if (!*goesOn)
       break;
   }
   return node.result();
 }
 
-/// All of it, from its first flag on. `isStacked` says that what is collected
-/// is one value, not one for each step.
-LogicalResult run(NodeConverter &node, LoopRun &loop, bool &isStacked) {
+/// All of it, from its first flag on.
+LogicalResult run(NodeConverter &node, LoopRun &loop) {
   Value flag = node.hasInput(1) ? node.input(1) : Value();
   std::optional<int64_t> begins = 1;
   if (flag)
     begins = node.computedInt(flag);
   if (node.failed() || begins == 0)
     return node.result();
-  isStacked = loop.count && node.isCounted(loop.body, loop.count);
-  if (isStacked)
+  if (loop.count && node.isCounted(loop.body, loop.count))
     return runCounted(node, loop, 0, begins ? Value() : flag);
-  return begins ? runLoop(node, loop, isStacked)
-                : runWhile(node, loop, 0, flag, isStacked);
+  return begins ? runLoop(node, loop) : runWhile(node, loop, 0, flag);
 }
 
 LogicalResult convertLoop(NodeConverter &node) {
@@ -200,24 +192,24 @@ LogicalResult convertLoop(NodeConverter &node) {
   graph::Expr count = node.failed() ? graph::Expr() : tripCount(node);
   if (node.failed())
     return failure();
-  LoopRun loop = {*body, count, {}, {}};
+  LoopRun loop = {*body, count, {}, {}, {}};
   SmallVector<NamedValue> &state = loop.state;
   for (unsigned i = 2; i < node.numInputs(); ++i)
     state.push_back(node.anyInput(i));
   Collected &collected = loop.collected;
   collected = collectorOf(node, *body, 1, state.size());
-  bool isStacked = false;
-  if (node.failed() || failed(run(node, loop, isStacked)))
+  if (node.failed() || failed(run(node, loop)))
     return failure();
   for (auto [i, value] : llvm::enumerate(state))
     node.setOutput(i, value);
+  SmallVector<Value> &stacks = loop.stacks;
   SmallVector<RankedTensorType> types;
-  if (collected.size() && collected[0].empty())
+  if (stacks.empty() && collected.size() && collected[0].empty())
     types = node.stepTypes(*body, loopInputs(node, node.size(0), state));
   for (size_t i = 0; i < collected.size() && !node.failed(); ++i) {
     size_t at = state.size() + i;
-    if (isStacked)
-      node.setOutput(at, collected[i][0]);
+    if (!stacks.empty())
+      node.setOutput(at, stacks[i]);
     else
       node.setOutput(at, types.empty() ? stacked(node, collected[i], 0)
                                        : emptyStack(node, types[1 + at], 0));

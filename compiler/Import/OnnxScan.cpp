@@ -126,10 +126,7 @@ SmallVector<Value> runCounted(NodeConverter &node, const ScanSteps &scan,
     int64_t place = node.failed() ? 0 : node.normalizeAxis(axis, rank);
     if (node.failed())
       return {};
-    // The steps move to their axis.
-    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(1, rank));
-    order.insert(order.begin() + place, 0);
-    results.push_back(place ? node.transpose(value, order) : value);
+    results.push_back(stackedAlong(node, value, place));
   }
   return results;
 }

@@ -101,19 +101,13 @@ bool isUniform(const Sequence &sequence) {
              sequence.values, [](Value value) { return value.getType(); }));
 }
 
-/// All tensors along a new first axis, where a run knows how many there are.
-Value wholeOf(NodeConverter &node, const Sequence &sequence) {
-  if (sequence.values.empty())
-    return sequence.stack;
-  return node.concat({stacked(node, sequence.values, 0), sequence.stack}, 0);
-}
-
 LogicalResult convertAt(NodeConverter &node) {
   const Sequence &sequence = node.sequence(0, /*mayBeOpen=*/true);
   Value place = node.input(1);
   if (!node.failed() && sequence.stack)
     return node.output(node.emit<graph::GatherOp>(
-        {wholeOf(node, sequence), node.reshape(place, {})},
+        {joined(node, sequence.values, sequence.stack),
+         node.reshape(place, {})},
         {node.i64("axis", 0)}));
   if (!node.failed() && !node.computedInt(place) && isUniform(sequence))
     return node.output(node.emit<graph::GatherOp>(
@@ -179,34 +173,24 @@ LogicalResult convertSplitToSequence(NodeConverter &node) {
   return give(node, graph::getElementType(input), values);
 }
 
-/// The tensors of a stack one behind the other along one of their axes, or
-/// along a new one.
-Value joined(NodeConverter &node, Value stack, int64_t axis, bool isNew) {
-  Exprs dims = node.dimsOf(stack);
-  SmallVector<int64_t> order =
-      llvm::to_vector(llvm::seq<int64_t>(1, int64_t(dims.size())));
-  order.insert(order.begin() + axis, 0);
-  Value turned = axis == 0 ? stack : node.transpose(stack, order);
-  if (isNew)
-    return turned;
-  Exprs merged(llvm::drop_begin(dims));
-  merged[axis] = merged[axis] * dims[0];
-  return node.reshape(turned, merged);
-}
-
 /// Joins a sequence of as many tensors as a run decides.
 LogicalResult joinOpen(NodeConverter &node, const Sequence &sequence,
                        bool stacks) {
-  int64_t rank = graph::getRank(sequence.stack) - !stacks;
-  int64_t axis = node.normalizeAxis(node.intAttr("axis"), rank);
+  Exprs dims = node.dimsOf(sequence.stack);
+  int64_t axis =
+      node.normalizeAxis(node.intAttr("axis"), int64_t(dims.size()) - !stacks);
   if (node.failed())
     return failure();
-  Value open = joined(node, sequence.stack, axis, stacks);
-  if (sequence.values.empty())
-    return node.output(open);
-  Value known = stacks ? stacked(node, sequence.values, axis)
-                       : node.concat(sequence.values, axis);
-  return node.output(node.concat({known, open}, axis));
+  if (stacks)
+    return node.output(stackedAlong(
+        node, joined(node, sequence.values, sequence.stack), axis));
+  // One behind the other along one of their own axes.
+  Exprs merged(llvm::drop_begin(dims));
+  merged[axis] = merged[axis] * dims[0];
+  SmallVector<Value> parts = sequence.values;
+  parts.push_back(
+      node.reshape(stackedAlong(node, sequence.stack, axis), merged));
+  return node.output(parts.size() == 1 ? parts[0] : node.concat(parts, axis));
 }
 
 LogicalResult convertConcatFromSequence(NodeConverter &node) {

@@ -79,9 +79,7 @@ private:
     OpBuilder::InsertionGuard guard(node.builder);
     node.builder.setInsertionPointToEnd(&block);
     ImportState &state = node.state;
-    ImportState::Known known = state.known;
-    auto narrow = state.narrow;
-    auto fewBits = state.fewBits;
+    ImportState::Notes before = state.notes();
     firstOwnSymbol = state.symbolsMade.size();
     step = node.freshSymbol("step");
     if (loop.count) { // There is such a step.
@@ -100,14 +98,12 @@ private:
                             ? value
                             : NamedValue::of(block.getArgument(next++)));
     SmallVector<NamedValue> results = loop.body(step, given);
-    bool holds = !node.failed() && finishBody(block, results);
-    state.known = std::move(known);
-    if (holds)
-      return region;
-    // Values that are erased with the block.
-    state.narrow = std::move(narrow);
-    state.fewBits = std::move(fewBits);
-    return nullptr;
+    if (node.failed() || !finishBody(block, results)) {
+      state.goBack(std::move(before));
+      return nullptr;
+    }
+    state.known = std::move(before.known);
+    return region;
   }
 
   /// Yields what a step gives; false where that is of other types.

@@ -316,24 +316,10 @@ private:
   /// Sets the symbols that the branch decides, then copies what it yields.
   void finishBranch(graph::IfOp branch, ValueRange yielded,
                     ArrayRef<Expr> born) {
-    llvm::SmallDenseSet<Attribute> done;
-    for (auto [result, value] : llvm::zip(branch.getResults(), yielded))
-      for (auto [dim, actual] :
-           llvm::zip(graph::getDims(result), graph::getDims(value))) {
-        if (llvm::is_contained(born, dim) && done.insert(dim.getAttr()).second)
-          exec::SetOp::create(builder, branch.getLoc(), dim.name(),
-                              dims({actual}));
-        else if (dim != actual)
-          requireEqual(branch, dim, actual);
-      }
-    for (unsigned segment : storages.segmentsOfResults(branch))
-      exec::SegmentOp::create(builder, branch.getLoc(), segment);
+    setSizes(branch, branch.getResults(), yielded, born, "a branch of an If");
+    makeSegments(storages.segmentsOfResults(branch));
     for (auto [result, value] : llvm::zip(branch.getResults(), yielded))
       copy(value, storages.bufferOf(result));
-  }
-
-  void requireEqual(graph::IfOp branch, Expr dim, Expr actual) {
-    requireEqual(branch, "a branch of an If", dim, actual);
   }
 
   void requireEqual(Operation *op, const Twine &what, Expr dim, Expr actual) {
@@ -350,9 +336,10 @@ private:
 
   /// Sets `nameOf(dim)` for each dim of `like` that is one of `born`, to what
   /// the values have there; states what the others must be.
-  void setSizes(Operation *op, ValueRange like, ValueRange values,
-                ArrayRef<Expr> born, const Twine &what,
-                llvm::function_ref<Expr(Expr)> nameOf) {
+  void setSizes(
+      Operation *op, ValueRange like, ValueRange values, ArrayRef<Expr> born,
+      const Twine &what,
+      llvm::function_ref<Expr(Expr)> nameOf = [](Expr dim) { return dim; }) {
     llvm::SmallDenseSet<Attribute> done;
     for (auto [declared, value] : llvm::zip_equal(like, values))
       for (auto [dim, actual] :
@@ -375,8 +362,7 @@ private:
       addSymbols(storages.nextOf(symbol));
     }
     setSymbol(loop, step, Expr::constant(builder.getContext(), 0));
-    setSizes(loop, states, loop.getInit(), changing, "the state of a Loop",
-             [](Expr dim) { return dim; });
+    setSizes(loop, states, loop.getInit(), changing, "the state of a Loop");
     makeSegments(storages.segmentsOfStep(loop));
     copy(loop.getCondition(), storages.conditionOf(loop));
     for (auto [init, state] : llvm::zip_equal(loop.getInit(), states))
@@ -392,8 +378,7 @@ private:
     SmallVector<Expr> last = storages.bornByEnd(loop);
     for (Expr symbol : last)
       addSymbols(symbol);
-    setSizes(loop, loop.getLastState(), states, last, "the state of a Loop",
-             [](Expr dim) { return dim; });
+    setSizes(loop, loop.getLastState(), states, last, "the state of a Loop");
     finishStacks(loop, step, last);
   }
 

@@ -248,6 +248,7 @@ std::optional<unsigned> Storages::inPlaceOperand(kernel::CallOp call) const {
 /// Segment 0 is made at the start. An op that bears symbols is followed by a
 /// segment of its own when a storage's size needs them.
 void Storages::assignSegments() {
+  unsigned count = 1;
   llvm::SetVector<Storage *> inArena;
   auto assign = [&](Storage *storage, Operation *branch) {
     // Of values that share a storage, the first one decides.
@@ -261,8 +262,8 @@ void Storages::assignSegments() {
       return;
     bool isResult = branch && endOf.lookup(branch) == latest;
     auto &list = isResult ? resultSegment : segmentAfter;
-    auto [found, isNew] = list.insert({latest, segmentCount});
-    segmentCount += isNew;
+    auto [found, isNew] = list.insert({latest, count});
+    count += isNew;
     storage->segment = found->second;
   };
   for (auto &[value, home] : homes)
@@ -273,7 +274,7 @@ void Storages::assignSegments() {
   for (auto &[state, storage] : waiting)
     assign(storage, nullptr);
   SmallVector<Storage *> list = inArena.takeVector();
-  segments = planMemory(context, list, segmentCount);
+  segments = planMemory(context, list, count);
 }
 
 /// Symbols that are set before the first step.
@@ -365,40 +366,40 @@ StringRef Storages::weightName(Value source) {
   return name;
 }
 
+/// Bytes of a place that is no weight.
+BufferAttr Storages::bytesAt(Place place, int64_t index, Expr offset,
+                             Expr bytes) {
+  StringAttr none = StringAttr::get(context, "");
+  return BufferAttr::get(context, place, index,
+                         DimsAttr::get(context, ArrayRef{offset, bytes}), none,
+                         none);
+}
+
 BufferAttr Storages::bufferOf(Value value, StringRef layout) {
   Expr zero = Expr::constant(context, 0), bytes = byteCount(value);
-  StringAttr none = StringAttr::get(context, "");
   const Home &home = homes.find(rootOf(value))->second;
-  auto at = [&](int64_t index, Expr offset) {
-    return BufferAttr::get(context, home.place, index,
-                           DimsAttr::get(context, ArrayRef{offset, bytes}),
-                           none, none);
-  };
   if (home.place == Place::Arena)
-    return at(home.storage->segment, home.storage->offset);
+    return bytesAt(Place::Arena, home.storage->segment, home.storage->offset,
+                   bytes);
   if (home.place != Place::Weights)
-    return at(home.index, zero);
+    return bytesAt(home.place, home.index, zero, bytes);
   return BufferAttr::get(context, Place::Weights, 0,
                          DimsAttr::get(context, ArrayRef{zero, bytes}),
                          StringAttr::get(context, weightName(home.source)),
                          StringAttr::get(context, layout));
 }
 
-BufferAttr Storages::arenaBuffer(const Storage &storage) {
-  StringAttr none = StringAttr::get(context, "");
-  return BufferAttr::get(
-      context, Place::Arena, storage.segment,
-      DimsAttr::get(context, ArrayRef{storage.offset, storage.bytes}), none,
-      none);
+BufferAttr Storages::bufferOf(const Storage &storage) {
+  return bytesAt(Place::Arena, storage.segment, storage.offset, storage.bytes);
 }
 
 BufferAttr Storages::conditionOf(graph::LoopOp op) {
-  return arenaBuffer(*conditions.lookup(op));
+  return bufferOf(*conditions.lookup(op));
 }
 
 std::optional<BufferAttr> Storages::waitingOf(BlockArgument state) {
   if (Storage *storage = waiting.lookup(state))
-    return arenaBuffer(*storage);
+    return bufferOf(*storage);
   return std::nullopt;
 }
 
@@ -406,18 +407,12 @@ BufferAttr Storages::rowOf(graph::LoopOp op, Value stack) {
   BufferAttr all = bufferOf(stack);
   Expr bytes = rowBytes(stack);
   Expr offset = all.getSizes()[0] + Expr::symbol(context, op.getStep()) * bytes;
-  return BufferAttr::get(context, all.getPlace(), all.getIndex(),
-                         DimsAttr::get(context, ArrayRef{offset, bytes}),
-                         all.getWeight(), all.getLayout());
+  return bytesAt(all.getPlace(), all.getIndex(), offset, bytes);
 }
 
 BufferAttr Storages::outputBuffer(unsigned index, Value value) {
-  Expr zero = Expr::constant(context, 0);
-  StringAttr none = StringAttr::get(context, "");
-  return BufferAttr::get(
-      context, Place::Output, index,
-      DimsAttr::get(context, ArrayRef<Expr>{zero, byteCount(value)}), none,
-      none);
+  return bytesAt(Place::Output, index, Expr::constant(context, 0),
+                 byteCount(value));
 }
 
 } // namespace tenon

@@ -87,7 +87,9 @@ private:
   llvm::SmallVector<unsigned>
   segmentsAt(const llvm::DenseMap<unsigned, unsigned> &list,
              unsigned step) const;
-  exec::BufferAttr arenaBuffer(const Storage &storage);
+  exec::BufferAttr bytesAt(exec::Place place, int64_t index, graph::Expr offset,
+                           graph::Expr bytes);
+  exec::BufferAttr bufferOf(const Storage &storage);
   void use(mlir::Value value, unsigned step);
   void takeOutputs();
   void reuseInPlace(kernel::CallOp call);
@@ -116,7 +118,6 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> inPlace;
   llvm::SmallVector<bool> copies;
   SegmentPlan segments;
-  unsigned segmentCount = 1;
 };
 
 } // namespace tenon

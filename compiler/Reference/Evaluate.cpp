@@ -137,8 +137,7 @@ llvm::Expected<SmallVector<Tensor>> Run::loop(graph::LoopOp op,
   // Each step sets the symbols of the loop anew.
   const SymbolMap outer = symbols;
   Tensor condition = operands[0];
-  for (int64_t step = 0; condition.count() == 1 && condition.ints()[0];
-       ++step) {
+  for (int64_t step = 0; condition.ints()[0]; ++step) {
     if (step > INT32_MAX)
       return nodeFault(op, "it has more than 2147483647 steps");
     symbols = outer;

@@ -29,9 +29,7 @@ bool isWork(Operation *op) {
   if (isa<graph::MatmulOp, graph::ConvOp, graph::LayerNormOp, graph::RmsNormOp,
           graph::SoftmaxOp, graph::ConcatOp, graph::PadOp>(op))
     return true;
-  bool mayFault = isa<graph::DivOp, graph::ModOp, graph::FmodOp>(op) &&
-                  !isa<FloatType>(graph::getElementType(op->getOperand(0)));
-  return graph::isPointwise(op) && !mayFault;
+  return graph::isPointwise(op) && !graph::dividesIntegers(op);
 }
 
 bool isView(Operation *op) {
@@ -40,47 +38,28 @@ bool isView(Operation *op) {
              graph::WeightOp>(op);
 }
 
-void forEachSymbol(Type type, llvm::function_ref<void(StringRef)> found) {
-  for (graph::Expr dim : graph::getDims(type))
-    dim.forEachSymbol([&](graph::Expr symbol) { found(symbol.name()); });
-}
-
-/// The symbols in an op's attributes, and in the types that it reads and gives.
-void forEachSymbol(Operation *op, llvm::function_ref<void(StringRef)> found) {
-  for (NamedAttribute attr : op->getAttrs())
-    if (auto dims = dyn_cast<graph::DimsAttr>(attr.getValue()))
-      for (graph::Expr expr : dims.exprs())
-        expr.forEachSymbol([&](graph::Expr symbol) { found(symbol.name()); });
-  for (Type type : op->getOperandTypes())
-    forEachSymbol(type, found);
-  for (Type type : op->getResultTypes())
-    forEachSymbol(type, found);
-}
-
 /// Reads from outside what each step hands on as it is.
 void dropKept(graph::LoopOp loop) {
   Block &body = loop.getBody().front();
-  SmallVector<Value> init = llvm::to_vector(loop.getInit());
-  llvm::BitVector kept(init.size());
-  for (auto [i, state] : llvm::enumerate(body.getArguments()))
-    if (loop.getNextState()[i] == state &&
-        state.getType() == init[i].getType() &&
-        loop.getLastState()[i].getType() == state.getType()) {
-      kept.set(i);
-      state.replaceAllUsesWith(init[i]);
-      loop.getLastState()[i].replaceAllUsesWith(init[i]);
-    }
-  if (kept.none())
-    return;
   SmallVector<Value> left = {loop.getCondition()};
   SmallVector<Type> types;
-  for (auto [i, value] : llvm::enumerate(init))
-    if (!kept[i])
-      left.push_back(value);
-  for (OpResult result : loop->getResults())
-    if (result.getResultNumber() >= kept.size() ||
-        !kept[result.getResultNumber()])
-      types.push_back(result.getType());
+  llvm::BitVector kept(body.getNumArguments());
+  for (auto [i, init, state, next, last] :
+       llvm::enumerate(loop.getInit(), body.getArguments(), loop.getNextState(),
+                       loop.getLastState())) {
+    kept[i] = next == state && state.getType() == init.getType() &&
+              last.getType() == state.getType();
+    if (!kept[i]) {
+      left.push_back(init);
+      types.push_back(last.getType());
+      continue;
+    }
+    state.replaceAllUsesWith(init);
+    last.replaceAllUsesWith(init);
+  }
+  if (kept.none())
+    return;
+  llvm::append_range(types, loop.getStacks().getTypes());
   OperationState made(loop.getLoc(), loop->getName());
   made.addOperands(left);
   made.addAttributes(loop->getAttrs());
@@ -89,11 +68,10 @@ void dropKept(graph::LoopOp loop) {
   body.eraseArguments(kept);
   for (unsigned i : llvm::reverse(llvm::to_vector(kept.set_bits())))
     body.getTerminator()->eraseOperand(1 + i);
-  Operation *now = OpBuilder(loop).create(made);
-  auto results = now->result_begin();
+  kept.resize(loop->getNumResults());
+  auto results = OpBuilder(loop).create(made)->result_begin();
   for (OpResult result : loop->getResults())
-    if (result.getResultNumber() >= kept.size() ||
-        !kept[result.getResultNumber()])
+    if (!kept[result.getResultNumber()])
       result.replaceAllUsesWith(*results++);
   loop.erase();
 }
@@ -120,7 +98,8 @@ public:
              loop.getBody().front().without_terminator())) {
       // What a step requires of sizes holds behind that alone.
       if (isa<graph::RequireOp>(op))
-        forEachSymbol(&op, [&](StringRef name) { changing.insert(name); });
+        graph::forEachSymbol(
+            &op, [&](graph::Expr symbol) { changing.insert(symbol.name()); });
       else if (isInvariant(&op))
         invariant.insert(&op);
       else if (auto product = dyn_cast<graph::MatmulOp>(op)) {
@@ -159,14 +138,15 @@ private:
     for (Value operand : op->getOperands())
       if (isInside(operand) && !invariant.contains(operand.getDefiningOp()))
         return false;
-    return !changes([&](auto found) { forEachSymbol(op, found); });
+    return !changes(op);
   }
 
-  /// Whether any symbol that is walked over is of a step.
-  bool changes(
-      llvm::function_ref<void(llvm::function_ref<void(StringRef)>)> forEach) {
+  /// Whether a type or an op has sizes that are of a step.
+  template <typename T> bool changes(T of) {
     bool any = false;
-    forEach([&](StringRef name) { any = any || changing.contains(name); });
+    graph::forEachSymbol(of, [&](graph::Expr symbol) {
+      any = any || changing.contains(symbol.name());
+    });
     return any;
   }
 
@@ -207,10 +187,7 @@ private:
         (isInside(weight) && !invariant.contains(weight.getDefiningOp())))
       return nullptr;
     Value input = place->getOperand(0);
-    if (changes([&](auto found) {
-          forEachSymbol(input.getType(), found);
-          forEachSymbol(weight.getType(), found);
-        }))
+    if (changes(input.getType()) || changes(weight.getType()))
       return nullptr;
     OpBuilder b(product);
     auto whole = graph::MatmulOp::create(b, product.getLoc(), input, weight);

@@ -12,15 +12,11 @@ using graph::DimsAttr;
 using graph::Expr;
 
 RegionFunction::RegionFunction(kernel::RegionOp region) {
+  auto note = [&](Expr symbol) { add(symbol); };
   for (Value argument : region.getBody().getArguments())
-    addAll(argument.getType());
-  for (Operation &op : region.getBody().front()) {
-    for (NamedAttribute attr : op.getAttrs())
-      if (auto dims = dyn_cast<DimsAttr>(attr.getValue()))
-        addAll(dims);
-    for (Type type : op.getResultTypes())
-      addAll(type);
-  }
+    graph::forEachSymbol(argument.getType(), note);
+  for (Operation &op : region.getBody().front())
+    graph::forEachSymbol(&op, note);
   OpBuilder builder(region.getContext());
   SmallVector<Attribute> names, layouts;
   for (size_t i = 0; i < order.size(); ++i)
@@ -43,20 +39,11 @@ RegionFunction::RegionFunction(kernel::RegionOp region) {
                                         /*replaceTypes=*/true);
 }
 
-void RegionFunction::addAll(Type type) {
-  if (auto dims = dyn_cast_if_present<DimsAttr>(
-          cast<RankedTensorType>(type).getEncoding()))
-    addAll(dims);
-}
-
-void RegionFunction::addAll(DimsAttr dims) {
-  for (Expr expr : dims.exprs())
-    expr.forEachSymbol([&](Expr symbol) {
-      std::string name = "d" + std::to_string(order.size());
-      Expr renamed = Expr::symbol(symbol.getContext(), name, symbol.value());
-      if (names.insert({symbol.getAttr(), renamed}).second)
-        order.push_back(symbol);
-    });
+void RegionFunction::add(Expr symbol) {
+  std::string name = "d" + std::to_string(order.size());
+  Expr renamed = Expr::symbol(symbol.getContext(), name, symbol.value());
+  if (names.insert({symbol.getAttr(), renamed}).second)
+    order.push_back(symbol);
 }
 
 DimsAttr RegionFunction::rename(DimsAttr dims) const {

@@ -22,8 +22,7 @@ public:
   std::string text() const;
 
 private:
-  void addAll(mlir::Type type);
-  void addAll(graph::DimsAttr dims);
+  void add(graph::Expr symbol);
   graph::DimsAttr rename(graph::DimsAttr dims) const;
 
   kernel::FuncOp made;

@@ -35,6 +35,14 @@ bool isOneNumber(mlir::Value value);
 /// Whether a value is a constant whose integers all are `number`.
 bool isConstantOf(mlir::Value value, int64_t number);
 
+/// Visits the symbols in a type's dims; of an op, those in its attributes and
+/// in the types that it reads and gives.
+void forEachSymbol(mlir::Type type, llvm::function_ref<void(Expr)> visit);
+void forEachSymbol(mlir::Operation *op, llvm::function_ref<void(Expr)> visit);
+
+/// Whether an op divides integers, which faults where the divisor is zero.
+bool dividesIntegers(mlir::Operation *op);
+
 /// The tensor type with these dims; null when a dim is null or a negative
 /// number. Only types with a symbolic dim carry an encoding.
 mlir::RankedTensorType tensorOf(llvm::ArrayRef<Expr> dims, mlir::Type element);

@@ -52,6 +52,27 @@ bool isConstantOf(Value value, int64_t number) {
          uint64_t(number);
 }
 
+void forEachSymbol(Type type, llvm::function_ref<void(Expr)> visit) {
+  for (Expr dim : getDims(type))
+    dim.forEachSymbol(visit);
+}
+
+void forEachSymbol(Operation *op, llvm::function_ref<void(Expr)> visit) {
+  for (NamedAttribute attr : op->getAttrs())
+    if (auto dims = dyn_cast<DimsAttr>(attr.getValue()))
+      for (Expr expr : dims.exprs())
+        expr.forEachSymbol(visit);
+  for (Type type : op->getOperandTypes())
+    forEachSymbol(type, visit);
+  for (Type type : op->getResultTypes())
+    forEachSymbol(type, visit);
+}
+
+bool dividesIntegers(Operation *op) {
+  return isa<DivOp, ModOp, FmodOp>(op) &&
+         !isa<FloatType>(getElementType(op->getOperand(0)));
+}
+
 RankedTensorType tensorOf(ArrayRef<Expr> dims, Type element) {
   SmallVector<int64_t> shape;
   bool isStatic = true;

@@ -36,10 +36,11 @@ public:
     if (!op || isa<graph::ConstantOp>(op))
       return isSplat(op) || isRowMajor(value, run);
     if (roleOf(op) == Role::Pointwise || isa<graph::BroadcastOp>(op))
-      return !mayFault(op) && llvm::all_of(op->getOperands(), [&](Value x) {
-        std::optional<Axes> own = axesOf(x, value, run);
-        return own && hold(x, *own);
-      });
+      return !graph::dividesIntegers(op) &&
+             llvm::all_of(op->getOperands(), [&](Value x) {
+               std::optional<Axes> own = axesOf(x, value, run);
+               return own && hold(x, *own);
+             });
     return llvm::TypeSwitch<Operation *, bool>(op)
         .Case<graph::TransposeOp, graph::ReshapeOp, graph::SliceOp,
               graph::GatherOp, graph::ConcatOp, graph::PadOp, graph::WindowsOp>(
@@ -122,11 +123,6 @@ private:
     return isInside && hold(op.getInput(), before);
   }
 
-  /// Lanes beyond the last element must do no harm.
-  static bool mayFault(Operation *op) {
-    return isa<graph::DivOp, graph::ModOp, graph::FmodOp>(op) &&
-           !isa<FloatType>(getElementType(op->getOperand(0)));
-  }
   static bool isSplat(Operation *op) {
     auto constant = dyn_cast_if_present<graph::ConstantOp>(op);
     auto elements =
