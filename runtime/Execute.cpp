@@ -16,6 +16,8 @@ using Number = long long; // For printf.
 
 tenon_status_t tenon_session_t::run(const tenon_tensor_t *inputTensors,
                                     tenon_tensor_t *outputTensors, bool waits) {
+  if (tenon_status_t status = checkCancelled())
+    return status;
   if (device)
     return runOnDevice(inputTensors, outputTensors, waits);
   FloatMode mode;
@@ -35,10 +37,19 @@ tenon_status_t tenon_session_t::run(const tenon_tensor_t *inputTensors,
 
 tenon_status_t tenon_session_t::execute() {
   uint32_t next = 0, count = model->metadata.steps.count;
-  while (next < count)
+  while (next < count) {
+    if (tenon_status_t status = checkCancelled())
+      return status;
     if (tenon_status_t status = step(next))
       return status;
+  }
   return TENON_OK;
+}
+
+tenon_status_t tenon_session_t::checkCancelled() const {
+  if (__builtin_expect(!cancelled.load(std::memory_order_relaxed), true))
+    return TENON_OK;
+  return fail(TENON_CANCELLED, "the run was cancelled");
 }
 
 /// Runs step `next`, and sets `next` to the one after it.

@@ -181,6 +181,11 @@ tenon_status_t tenon_session_destroy(tenon_session_t *session) {
   return TENON_OK;
 }
 
+void tenon_session_cancel(tenon_session_t *session, int32_t cancelled) {
+  if (session)
+    session->cancelled.store(cancelled != 0, std::memory_order_relaxed);
+}
+
 tenon_status_t tenon_session_info(tenon_session_t *session,
                                   tenon_session_info_t *out_info) {
   const char *what = "tenon_session_info";

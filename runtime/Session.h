@@ -35,7 +35,7 @@ struct tenon_session_t {
   };
 
   Owner owner;
-  std::atomic<bool> busy{false};
+  std::atomic<bool> busy{false}, cancelled{false};
   tenon_model_t *model = nullptr;
   tenon_observer_t observer = nullptr;
   void *observerUser = nullptr;
@@ -121,6 +121,7 @@ private:
 
   // Execute.cpp: steps.
   tenon_status_t execute();
+  tenon_status_t checkCancelled() const;
   tenon_status_t step(uint32_t &next);
   tenon_status_t makeSegment(const tenon_step_t &step);
   tenon_status_t bindSymbols(const tenon_step_t &step);

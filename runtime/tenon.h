@@ -9,8 +9,9 @@
 // Results named `out_...` are set before anything can fail. Structs carry
 // their size: set `struct_size` to sizeof and every unused member to zero.
 //
-// Nothing here may be called from a signal handler. An artifact must not be
-// truncated while a model is loaded from it: its weights stay in the file.
+// Nothing here but tenon_session_cancel may be called from a signal handler. An
+// artifact must not be truncated while a model is loaded from it: its weights
+// stay in the file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,6 +44,7 @@ typedef enum tenon_status_t {
   TENON_BAD_INPUT = 7,        // A tensor that the model does not take.
   TENON_FAILED = 8,           // A node cannot compute these values.
   TENON_BUSY = 9,             // The session is in use by another thread.
+  TENON_CANCELLED = 10,       // tenon_session_cancel ended the run.
 } tenon_status_t;
 
 #ifndef TENON_DTYPE_DEFINED // model_format.h says the same.
@@ -354,6 +356,16 @@ TENON_API tenon_status_t tenon_session_enqueue(tenon_session_t *session,
 // not know: outputs since the last wait are then undefined. So does the next
 // tenon_session_run in its place. TENON_OK when there is nothing to wait for.
 TENON_API tenon_status_t tenon_session_wait(tenon_session_t *session);
+
+// With `cancelled` not 0, the session's run ends with TENON_CANCELLED before its
+// next step (a kernel that has begun is finished), and so do later runs, before
+// they begin, until this is called with 0. So a run that ends just before the
+// call does not lose it. Work that is on a device's stream already is finished.
+//
+// Any thread may call it during a run; NULL is accepted. It is how a model with
+// a loop that does not end, or not in time, is stopped.
+TENON_API void tenon_session_cancel(tenon_session_t *session,
+                                    int32_t cancelled);
 
 typedef struct tenon_session_info_t {
   size_t struct_size;

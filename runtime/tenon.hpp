@@ -242,6 +242,11 @@ public:
 
   tenon_status_t wait() { return tenon_session_wait(handle); }
 
+  /// Ends runs until it is called with false, from any thread.
+  void cancel(bool cancelled = true) {
+    tenon_session_cancel(handle, cancelled);
+  }
+
   tenon_session_info_t info() const {
     tenon_session_info_t info = {};
     info.struct_size = sizeof info;

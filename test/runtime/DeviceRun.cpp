@@ -3,8 +3,10 @@
 
 #include "test/runtime/DevicePrograms.h"
 
+#include <atomic>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 using namespace tenon;
 using namespace tenon::test;
@@ -166,6 +168,38 @@ TEST_P(DeviceRun, JumpsReadTheirCondition) {
   f.step(TENON_STEP_COPY, 0, 0, 0, {f.middle, f.ys}); // 10
   OnDevice model(*this, f);
   EXPECT_EQ(run(model.session, {1}), Values{5});
+  EXPECT_EQ(run(model.session, {9}), Values{9});
+}
+
+TEST_P(DeviceRun, CancelEndsALoop) {
+  // while (x[0] < 5) ...: for ever, as nothing changes it.
+  Frame f;
+  uint32_t flag = f.segment(f.constant(1)), less = f.deviceKernel("less");
+  uint32_t one = f.constant(1);
+  auto flags = f.at(TENON_PLACE_ARENA, flag, one);
+  f.step(TENON_STEP_SET, f.m, one);
+  f.step(TENON_STEP_SEGMENT, flag);
+  f.launch({less, one, {f.xs, flags}, {f.constant(5)}}); // 2
+  f.step(TENON_STEP_JUMP_UNLESS, 5, 0, 0, {flags});
+  f.step(TENON_STEP_JUMP, 2);
+  f.step(TENON_STEP_COPY, 0, 0, 0, {f.xs, f.ys}); // 5
+  OnDevice model(*this, f);
+  std::atomic<bool> begun = false;
+  tenon_session_set_observer(
+      model.session.get(),
+      [](void *begun, const tenon_launch_t *) {
+        *static_cast<std::atomic<bool> *>(begun) = true;
+      },
+      &begun);
+  std::thread other([&] {
+    while (!begun)
+      std::this_thread::yield();
+    model.session.cancel();
+  });
+  run(model.session, {1}, TENON_CANCELLED);
+  other.join();
+  run(model.session, {9}, TENON_CANCELLED);
+  model.session.cancel(false);
   EXPECT_EQ(run(model.session, {9}), Values{9});
 }
 
