@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/Geometry.h"
+#include "dialects/Kernel/BoxCells.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -151,6 +152,18 @@ SmallVector<Expr> wholeAreas(Operation *root) {
   return areas;
 }
 
+/// Of a row of boxes, as BoxCells lists them.
+SmallVector<Expr> boxAreas(Expr count) {
+  using C = BoxCells;
+  Expr one = Expr::constant(count.getContext(), 1);
+  Expr lanes = one * C::leastLanes;
+  SmallVector<Expr> areas(5, area(count + C::spareBlocks * C::mostLanes, 4));
+  areas.append(4, area(count.ceilDiv(lanes) + C::spareBlocks, 4));
+  areas.push_back(area(one * C::NumPlaces, 8));
+  areas.push_back(area(one * C::gridNumbers, 4));
+  return areas;
+}
+
 /// The rows of a piece that lets a transposition of the last axis read whole
 /// cache lines; null without one.
 Expr transposedRows(Block &body, ArrayRef<Expr> dims) {
@@ -184,13 +197,12 @@ SmallVector<Expr> scratchAreas(Operation *root) {
           [&](auto) { return SmallVector<Expr>{area(cut.length, 8)}; })
       .Case<graph::ArgReduceOp, graph::MaxPoolIndicesOp>(
           [&](auto) { return SmallVector<Expr>{row, area(cut.length, 8)}; })
-      .Case<graph::SuppressOp>([&](auto) {
-        // Corners and areas of the boxes that are kept.
-        return SmallVector<Expr>(5, area(cut.length, 4));
-      })
+      .Case<graph::SuppressOp>([&](auto) { return boxAreas(cut.length); })
       .Case<graph::TopkOp>([&](auto) {
         Expr indices = area(cut.length, 8);
-        return SmallVector<Expr>{row, indices, indices};
+        // A counter for each digit of each byte of a key.
+        Expr counters = number(root, 256 * 8 * computeWidth(element));
+        return SmallVector<Expr>{row, indices, indices, counters};
       })
       .Case<graph::AppendOp>([&](auto) { return SmallVector<Expr>(); })
       .Case<graph::ScatterElementsOp, graph::ScatterNdOp, graph::NonzeroOp,

@@ -94,8 +94,8 @@ LogicalResult Emitter::emitGeneric() {
   }
   for (auto emitRoot :
        {emitMatmul, emitWindows, emitReductions, emitNormalizations, emitAppend,
-        emitScans, emitScatters, emitSuppress, emitResize, emitRecurrent,
-        emitAttention, emitLinearAttention})
+        emitScans, emitScatters, emitSuppress, emitTopk, emitResize,
+        emitRecurrent, emitAttention, emitLinearAttention})
     if (emitRoot(*this, root))
       return success();
   return root->emitOpError("has no emission; please report this");

@@ -301,6 +301,7 @@ bool emitNormalizations(Emitter &e, mlir::Operation *root);
 bool emitAppend(Emitter &e, mlir::Operation *root);
 bool emitScans(Emitter &e, mlir::Operation *root);
 bool emitSuppress(Emitter &e, mlir::Operation *root);
+bool emitTopk(Emitter &e, mlir::Operation *root);
 bool emitScatters(Emitter &e, mlir::Operation *root);
 bool emitResize(Emitter &e, mlir::Operation *root);
 bool emitRecurrent(Emitter &e, mlir::Operation *root);

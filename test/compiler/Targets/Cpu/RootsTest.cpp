@@ -182,21 +182,67 @@ TEST(Roots, SelectsFewTopElements) {
   runCases(cases);
 }
 
+/// Rows of boxes; by way of an op that makes them of what is given.
+KernelCase suppress(const std::string &rows, double threshold,
+                    std::vector<Symbols> sizes) {
+  std::string mask = tensor({rows, "n"}, "i1");
+  KernelCase test =
+      one("suppress", "",
+          {tensor({rows, "n", "4"}, "f32"), mask, "tensor<f32>", "tensor<i64>"},
+          {mask}, std::move(sizes));
+  test.values = {{0, 9}, {0, 1}, {threshold, threshold}, {3, 60}};
+  return test;
+}
+
 TEST(Roots, SuppressesBoxes) {
   std::vector<KernelCase> cases;
   for (const std::string &rows : {"m", "3"})
-    for (double threshold : {0.1, 0.6}) {
-      std::string mask = tensor({rows, "n"}, "i1");
-      cases.push_back(one(
-          "suppress", "",
-          {tensor({rows, "n", "4"}, "f32"), mask, "tensor<f32>", "tensor<i64>"},
-          {mask},
-          {{{"m", 2}, {"n", 0}},
-           {{"m", 1}, {"n", 7}},
-           {{"m", 5}, {"n", 150}}}));
-      cases.back().values = {{0, 9}, {0, 1}, {threshold, threshold}, {3, 60}};
-    }
+    for (double threshold : {0.1, 0.6, -0.5})
+      cases.push_back(suppress(rows, threshold,
+                               {{{"m", 2}, {"n", 0}},
+                                {{"m", 1}, {"n", 7}},
+                                {{"m", 5}, {"n", 150}}}));
   runCases(cases);
+}
+
+const char *const boxLevels[] = {"native", "x86-64-v3"};
+
+/// Enough are kept for a grid, and for it to be made again.
+class ManyBoxes : public testing::TestWithParam<const char *> {};
+INSTANTIATE_TEST_SUITE_P(Levels, ManyBoxes, testing::ValuesIn(boxLevels));
+
+TEST_P(ManyBoxes, AreSuppressed) {
+  if (!canRun(GetParam()))
+    GTEST_SKIP() << "this machine has no " << GetParam();
+  std::vector<KernelCase> cases;
+  std::vector<Symbols> sizes = {{{"m", 2}, {"n", 2500}}};
+  for (double threshold : {0.0, 0.3, 0.8}) {
+    cases.push_back(suppress("m", threshold, sizes));
+    cases.back().values[3] = {2400, 2500};
+    KernelCase plain = cases.back();
+    cases.push_back(plain); // With NaN, infinities and no area.
+    cases.back().values[0].special = true;
+    // Moved along the diagonal, or each corner alone.
+    for (const std::string &moved : {"1", "4"}) {
+      KernelCase test = plain;
+      std::string boxes = tensor({"m", "n", "4"}, "f32");
+      std::string by = tensor({"m", "n", moved}, "f32");
+      std::string mask = tensor({"m", "n"}, "i1");
+      test.arguments += ", %e: " + by;
+      test.body = "%x = graph.add %a, %e : (" + boxes + ", " + by + ") -> " +
+                  boxes + "\n" + "%r = graph.suppress %x, %b, %c, %d : (" +
+                  boxes + ", " + mask + ", tensor<f32>, tensor<i64>) -> " +
+                  mask + "\nkernel.yield %r : " + mask;
+      test.values.push_back({0, 1000});
+      cases.push_back(test);
+    }
+  }
+  cases.push_back(suppress("m", 0.5, {{{"m", 1}, {"n", 12000}}}));
+  cases.back().values[0] = {0, 300};
+  cases.back().values[3] = {9000, 12000};
+  cases.push_back(suppress("m", 0.5, sizes)); // All in one place.
+  cases.back().values[0] = {3, 3};
+  runCases(cases, GetParam());
 }
 
 TEST(Roots, Multiplies) {
