@@ -29,6 +29,7 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createRecogniseWindowsPass(weights, {options.explain}));
   function.addPass(createSinkWindowsPass({options.explain}));
   function.addPass(createSkipExpertsPass({options.explain}));
+  function.addPass(createRecogniseRowIndicesPass({options.explain}));
   function.addPass(createSinkRowTransposesPass());
   function.addPass(createSinkMovesPass({options.explain}));
   function.addPass(createMergeMatmulsPass({options.explain})); // Q, K and V

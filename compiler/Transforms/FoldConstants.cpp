@@ -149,8 +149,8 @@ bool fillsScatter(Operation *op) {
   std::optional<int64_t> bytes = bytesOf(broadcast.getResult());
   return bytes && *bytes > inlineBytes && countOf(broadcast.getInput()) == 1 &&
          llvm::all_of(op->getUsers(), [&](Operation *user) {
-           auto scatter = dyn_cast<graph::ScatterElementsOp>(user);
-           return scatter && scatter.getInput() == broadcast.getResult();
+           return isa<graph::ScatterElementsOp, graph::ScatterNdOp>(user) &&
+                  user->getOperand(0) == broadcast.getResult();
          });
 }
 

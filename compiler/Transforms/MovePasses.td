@@ -330,4 +330,36 @@ def SinkWindowsPass : Pass<"sink-windows", "::mlir::func::FuncOp"> {
                         "Remark on products of windows that stay: why">];
 }
 
+def RecogniseRowIndicesPass : Pass<"recognise-row-indices",
+                                   "::mlir::func::FuncOp"> {
+  let summary = "Elements that are moved row by row, by one index for each";
+  let description = [{
+    Where the indices of a `gather_elements` or `scatter_elements` are expanded
+    along all axes behind its own, and those are the input's, they become one
+    index for each row: a `gather` where they are the same for all that lies in
+    front of the axis, else a `gather_nd`; a `scatter_nd` along the first axis.
+
+    ```mlir
+    func.func @main(%x: tensor<2x8x4xf32>, %i: tensor<2x3x1xi64>)
+        -> tensor<2x3x4xf32> {
+      %0 = graph.broadcast %i : (tensor<2x3x1xi64>) -> tensor<2x3x4xi64>
+      %1 = graph.gather_elements %x, %0 {axis = 1 : i64}
+          : (tensor<2x8x4xf32>, tensor<2x3x4xi64>) -> tensor<2x3x4xf32>
+      return %1 : tensor<2x3x4xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<2x8x4xf32>, %i: tensor<2x3x1xi64>)
+        -> tensor<2x3x4xf32> {
+      %0 = graph.reshape %i : (tensor<2x3x1xi64>) -> tensor<2x3xi64>
+      %1 = graph.reshape %0 : (tensor<2x3xi64>) -> tensor<2x3x1xi64>
+      %2 = graph.gather_nd %x, %1 {batch_dims = 1 : i64}
+          : (tensor<2x8x4xf32>, tensor<2x3x1xi64>) -> tensor<2x3x4xf32>
+      return %2 : tensor<2x3x4xf32>
+    }
+    ```
+  }];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on elements that are moved one by one: why">];
+}
+
 #endif // TENON_COMPILER_TRANSFORMS_MOVEPASSES_TD
