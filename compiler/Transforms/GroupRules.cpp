@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/GroupRules.h"
+#include "compiler/Transforms/RowMoves.h"
 #include "dialects/Kernel/Kernel.h"
 
 using namespace mlir;
@@ -44,6 +45,10 @@ bool worksAlongRows(Operation *op) {
 bool isCheapMovement(Operation *op) {
   return isa<graph::BroadcastOp, graph::SliceOp, graph::TransposeOp,
              graph::WindowsOp>(op);
+}
+
+bool mayPickRows(Operation *op) {
+  return graph::isPointwise(op) || movesRows(op) || picksRows(op);
 }
 
 bool isBehind(Operation *first, Operation *second) {

@@ -29,6 +29,9 @@ bool worksAlongRows(mlir::Operation *op);
 /// Movement that is as cheap inside a pointwise loop as by itself.
 bool isCheapMovement(mlir::Operation *op);
 
+/// Whether an op may be in a kernel that looks rows up.
+bool mayPickRows(mlir::Operation *op);
+
 /// Whether nothing lies between two ops but what the model holds.
 bool isBehind(mlir::Operation *first, mlir::Operation *second);
 

@@ -139,7 +139,8 @@ private:
   /// Takes in the product whose two halves meet in the group that `consumer`
   /// completes.
   void takeHalved(KernelGroup &group, Operation *consumer) {
-    if (group.root || !graph::isPointwise(consumer))
+    if (group.root || !graph::isPointwise(consumer) ||
+        !llvm::none_of(group.ops, picksRows))
       return;
     for (Operation *op : group.ops) {
       auto slice = dyn_cast<graph::SliceOp>(op);
@@ -274,8 +275,11 @@ private:
     if (!producer || found == groupOf.end() || found->second == &group)
       return;
     KernelGroup &other = *found->second;
-    bool onlyRows = !other.also && llvm::all_of(other.ops, movesRows) &&
-                    other.ops.back() == producer && producer->hasOneUse();
+    bool onlyRows =
+        !other.also && other.ops.back() == producer && producer->hasOneUse() &&
+        (llvm::all_of(other.ops, movesRows) ||
+         (!isCuda && graph::isPointwise(op) && other.ops.size() == 1 &&
+          picksRows(producer) && llvm::all_of(group.ops, mayPickRows)));
     // The tiles of other roots would read them element by element.
     if (!onlyRows || (group.root && !readsOnce(group.root)) ||
         (!movesRows(op) && graph::getDims(operand) != dimsReadBy(op)) ||
@@ -337,6 +341,10 @@ private:
           return isa<graph::TransposeOp>(op) && !keepsRows(op);
         }))
       return quoted(consumer) + " would read its rows element by element";
+    auto all = llvm::concat<Operation *const>(group.ops, other.ops);
+    if (llvm::any_of(all, picksRows) &&
+        !(graph::isPointwise(consumer) && llvm::all_of(all, mayPickRows)))
+      return "rows are looked up for what is computed along rows alone";
     if (group.ops.size() + other.ops.size() >= maxOps)
       return "the kernel would have more than " + std::to_string(maxOps) +
              " ops";

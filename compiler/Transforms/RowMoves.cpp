@@ -38,6 +38,12 @@ bool movesRows(Operation *op) {
   return false;
 }
 
+bool picksRows(Operation *op) {
+  auto gather = dyn_cast<graph::GatherOp>(op);
+  return gather && static_cast<int64_t>(gather.getAxis()) + 1 <
+                       graph::getRank(gather.getInput());
+}
+
 bool permutesRows(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([](graph::ReshapeOp reshape) {

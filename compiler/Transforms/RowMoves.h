@@ -17,6 +17,9 @@ namespace tenon {
 /// Whether each row of the result lies in a row of the input as it is.
 bool movesRows(mlir::Operation *op);
 
+/// Whether each row of the result is a row of the input that an index names.
+bool picksRows(mlir::Operation *op);
+
 /// Whether the rows of the result are those of the input, each once.
 bool permutesRows(mlir::Operation *op);
 

@@ -153,9 +153,15 @@ Value guarded(Emitter &e, Value input, ArrayRef<Value> index,
   }
   if (!some)
     return e.element(input, index);
+  Type type; // Of one element, or of lanes.
   return e.branch(
-      some, [&] { return e.element(input, index); },
-      [&] { return e.zero(computeType(graph::getElementType(input))); });
+      some,
+      [&] {
+        Value value = e.element(input, index);
+        type = value.getType();
+        return value;
+      },
+      [&] { return e.zero(type); });
 }
 
 Value gather(Emitter &e, graph::GatherOp op, ArrayRef<Value> index) {

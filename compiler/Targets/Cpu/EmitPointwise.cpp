@@ -88,9 +88,28 @@ Cuts cutsOf(Emitter &e, ArrayRef<Expr> dims) {
   return cuts;
 }
 
+/// Whether a kernel computes with rows that an index names.
+bool picksRows(Emitter &e) {
+  Block &block = e.kernel.getBlock();
+  auto layoutOf = [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument ? cast<StringAttr>(
+                          e.kernel.getLayouts()[argument.getArgNumber()])
+                          .getValue()
+                    : StringRef();
+  };
+  return llvm::any_of(block.getOps<graph::GatherOp>(), [&](auto gather) {
+    return layoutOf(gather.getInput()).empty() &&
+           llvm::any_of(gather->getUsers(), [](Operation *user) {
+             return graph::isPointwise(user);
+           });
+  });
+}
+
 /// Whether what a kernel looks up can be stored by vectors.
 bool looksUpRows(Emitter &e, ArrayRef<Expr> dims) {
-  return e.looksUp() && llvm::all_of(e.kernel.getYielded(), [&](Value value) {
+  return e.level.hasVectors() && (e.looksUp() || picksRows(e)) &&
+         llvm::all_of(e.kernel.getYielded(), [&](Value value) {
            return graph::getDims(value) == dims;
          });
 }

@@ -129,8 +129,7 @@ Value Emitter::laneValue(Value tensor, const Indices &index) {
   if (auto concat = dyn_cast<graph::ConcatOp>(op))
     follows = isFixed(concat.getAxis(), 1);
   if (auto gather = dyn_cast<graph::GatherOp>(op))
-    follows = isFixed(gather.getAxis(), graph::getRank(gather.getIndices())) &&
-              graph::getDim(gather.getInput(), gather.getAxis()).isPositive();
+    follows = isFixed(gather.getAxis(), graph::getRank(gather.getIndices()));
   return follows ? emitMovement(*this, op, index) : Value();
 }
 

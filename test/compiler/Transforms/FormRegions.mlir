@@ -219,6 +219,60 @@ func.func @view(%x: tensor<2x4xf32>) -> tensor<8xf32> {
 
 // -----
 
+// Rows that are looked up are read in place, by a kernel that computes along
+// rows and stores them.
+
+// CHECK-LABEL: @picked_rows
+func.func @picked_rows(%x: tensor<4x8xf32>, %i: tensor<4xi64>, %j: tensor<4xi64>, %y: tensor<9x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.gather
+  // CHECK-NEXT:   graph.gather
+  // CHECK-NEXT:   graph.add
+  // CHECK-NEXT:   graph.mul
+  // CHECK-NEXT:   kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.softmax
+  %0 = graph.gather %y, %i {axis = 0 : i64} : (tensor<9x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>
+  %1 = graph.gather %y, %j {axis = 0 : i64} : (tensor<9x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>
+  %2 = graph.add %0, %1 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-remark@+1 {{kernel ends here: rows are looked up for what is computed along rows alone}}
+  %3 = graph.mul %2, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %4 = graph.softmax %3 {axis = 1 : i64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %4, %x : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+// Not where elements are, nor by a product's kernel.
+
+// CHECK-LABEL: @picked_elements
+func.func @picked_elements(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>, %i: tensor<4xi64>, %y: tensor<8x9xf32>, %z: tensor<9x4xf32>, %j: tensor<8xi64>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.gather
+  // CHECK-NEXT:   kernel.yield
+  // expected-remark@+1 {{kernel ends here: its elements are found by a search}}
+  %0 = graph.gather %y, %i {axis = 1 : i64} : (tensor<8x9xf32>, tensor<4xi64>) -> tensor<8x4xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %1 = graph.sub %x, %0 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK:      graph.sub
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.gather
+  // CHECK-NEXT:   kernel.yield
+  %2 = graph.matmul %x, %w : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  // expected-remark@+1 {{kernel ends here: its elements are found by a search}}
+  %3 = graph.gather %z, %j {axis = 0 : i64} : (tensor<9x4xf32>, tensor<8xi64>) -> tensor<8x4xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %4 = graph.add %2, %3 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %1, %4 : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
 // A transpose is read in place; a gather is not.
 
 // CHECK-LABEL: @movement

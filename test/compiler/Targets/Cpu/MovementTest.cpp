@@ -317,6 +317,69 @@ TEST(Movement, Gathers) {
   runCases(cases);
 }
 
+/// Sums of rows of a table of r, each times a number of its own; on axis 0 or
+/// on one behind another.
+KernelCase pickedRows(const std::string &type, bool isBehind) {
+  std::vector<std::string> lead;
+  if (isBehind)
+    lead.push_back("2");
+  auto of = [&](std::vector<std::string> dims, const std::string &element) {
+    dims.insert(dims.begin(), lead.begin(), lead.end());
+    return tensor(dims, element);
+  };
+  std::string table = of({"r", "n"}, type), rows = of({"m", "3", "n"}, type),
+              factors = tensor({"m", "3", "1"}, type),
+              indices = tensor({"m", "3"}, "i64"),
+              axis = "{axis = " + std::to_string(lead.size()) + " : i64}";
+  auto pick = [&](const std::string &name, const std::string &by) {
+    return name + " = graph.gather %a, " + by + " " + axis + " : (" + table +
+           ", " + indices + ") -> " + rows + "\n";
+  };
+  KernelCase test;
+  test.name = "picked rows of " + type + (isBehind ? " behind" : "");
+  test.arguments = "%a: " + table + ", %b: " + indices + ", %c: " + indices +
+                   ", %d: " + factors;
+  test.body = pick("%p", "%b") + pick("%q", "%c") +
+              "%s = graph.mul %p, %d : (" + rows + ", " + factors + ") -> " +
+              rows + "\n%t = graph.add %s, %q : (" + rows + ", " + rows +
+              ") -> " + rows + "\nkernel.yield %t : " + rows;
+  test.values = {{-4, 4}, {-5, 4}, {-5, 4}, {-4, 4}};
+  for (int64_t n : {0, 1, 7, 16, 40, 300})
+    for (int64_t m : {0, 1, 5})
+      test.sizes.push_back({{"m", m}, {"n", n}, {"r", 5}});
+  test.sizes.erase(test.sizes.begin());
+  return test;
+}
+
+class PickedRows : public testing::TestWithParam<const char *> {};
+INSTANTIATE_TEST_SUITE_P(Levels, PickedRows,
+                         testing::Values("native", "x86-64-v3"));
+
+TEST_P(PickedRows, AreAdded) {
+  if (!canRun(GetParam()))
+    GTEST_SKIP() << "this machine has no " << GetParam();
+  std::vector<KernelCase> cases;
+  for (const std::string &type : types)
+    for (bool isBehind : {false, true})
+      if (type != "i1") // Has no products.
+        cases.push_back(pickedRows(type, isBehind));
+  runCases(cases, GetParam());
+}
+
+TEST_P(PickedRows, NoneThereIsAFault) {
+  if (!canRun(GetParam()))
+    GTEST_SKIP() << "this machine has no " << GetParam();
+  std::vector<KernelCase> cases = {pickedRows("f32", false),
+                                   pickedRows("f32", true)};
+  for (KernelCase &test : cases) {
+    test.fault = 257; // Of the second.
+    test.sizes = {{{"m", 2}, {"n", 40}, {"r", 0}},
+                  {{"m", 2}, {"n", 40}, {"r", 4}}};
+    test.values = {{-4, 4}, {0, 0}, {4, 4}};
+  }
+  runCases(cases, GetParam());
+}
+
 TEST(Movement, Rotates) {
   std::vector<KernelCase> cases;
   std::vector<Symbols> some = {{{"b", 2}, {"s", 5}},
