@@ -88,22 +88,19 @@ Cuts cutsOf(Emitter &e, ArrayRef<Expr> dims) {
   return cuts;
 }
 
-/// Whether a kernel computes with rows that an index names.
+/// Whether a kernel computes with rows that an index names, of tables that lie
+/// row by row.
 bool picksRows(Emitter &e) {
-  Block &block = e.kernel.getBlock();
-  auto layoutOf = [&](Value value) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    return argument ? cast<StringAttr>(
-                          e.kernel.getLayouts()[argument.getArgNumber()])
-                          .getValue()
-                    : StringRef();
-  };
-  return llvm::any_of(block.getOps<graph::GatherOp>(), [&](auto gather) {
-    return layoutOf(gather.getInput()).empty() &&
-           llvm::any_of(gather->getUsers(), [](Operation *user) {
-             return graph::isPointwise(user);
-           });
-  });
+  bool isAny = false;
+  for (auto gather : e.kernel.getBlock().getOps<graph::GatherOp>()) {
+    auto table = dyn_cast<BlockArgument>(gather.getInput());
+    Attribute layout =
+        table ? e.kernel.getLayouts()[table.getArgNumber()] : Attribute();
+    if (table && !cast<StringAttr>(layout).getValue().empty())
+      return false;
+    isAny |= llvm::any_of(gather->getUsers(), graph::isPointwise);
+  }
+  return isAny;
 }
 
 /// Whether what a kernel looks up can be stored by vectors.
