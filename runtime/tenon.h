@@ -357,10 +357,11 @@ TENON_API tenon_status_t tenon_session_enqueue(tenon_session_t *session,
 // tenon_session_run in its place. TENON_OK when there is nothing to wait for.
 TENON_API tenon_status_t tenon_session_wait(tenon_session_t *session);
 
-// With `cancelled` not 0, the session's run ends with TENON_CANCELLED before its
-// next step (a kernel that has begun is finished), and so do later runs, before
-// they begin, until this is called with 0. So a run that ends just before the
-// call does not lose it. Work that is on a device's stream already is finished.
+// With `cancelled` not 0, the session's run ends with TENON_CANCELLED before
+// its next step (a kernel that has begun is finished), and so do later runs,
+// before they begin, until this is called with 0. So a run that ends just
+// before the call does not lose it. Work that is on a device's stream already
+// is finished.
 //
 // Any thread may call it during a run; NULL is accepted. It is how a model with
 // a loop that does not end, or not in time, is stopped.

@@ -10,9 +10,11 @@ namespace tenon {
 
 namespace {
 
+/// Elements of a row that is long enough for vectors.
+constexpr int64_t fewest = 8;
+
 /// Whether rows are cut into shorter ones, still long enough for vectors.
 bool cutsRows(graph::ReshapeOp op) {
-  constexpr int64_t fewest = 8;
   SmallVector<graph::Expr> from = graph::getDims(op.getInput()),
                            to = graph::getDims(op.getResult());
   if (from.empty() || to.empty())
@@ -40,8 +42,12 @@ bool movesRows(Operation *op) {
 
 bool picksRows(Operation *op) {
   auto gather = dyn_cast<graph::GatherOp>(op);
-  return gather && static_cast<int64_t>(gather.getAxis()) + 1 <
-                       graph::getRank(gather.getInput());
+  if (!gather)
+    return false;
+  int64_t last = graph::getRank(gather.getInput()) - 1;
+  graph::Expr length = graph::getDim(gather.getInput(), last);
+  return static_cast<int64_t>(gather.getAxis()) < last &&
+         length.asConstant().value_or(fewest) >= fewest;
 }
 
 bool permutesRows(Operation *op) {

@@ -17,7 +17,8 @@ namespace tenon {
 /// Whether each row of the result lies in a row of the input as it is.
 bool movesRows(mlir::Operation *op);
 
-/// Whether each row of the result is a row of the input that an index names.
+/// Whether each row of the result is a row of the input that an index names,
+/// and long enough for vectors.
 bool picksRows(mlir::Operation *op);
 
 /// Whether the rows of the result are those of the input, each once.

@@ -70,6 +70,47 @@ def casts_that_wrap(g):
              g("Cast", truth, to=TensorProto.INT64))
 
 
+# Rows that are moved, and what only looks like it.
+
+
+def expanded(g, shape, to, below):
+    """Indices of `shape` below a number, some counted from the end, as `to`."""
+    indices = g.random.integers(-below, below, shape)
+    return g("Expand", g.input("i", list(shape), indices), ints(*to))
+
+
+@cases("gathered", rows=(2, 3, 1), same_rows=(1, 3, 1), along_rows=(2, 1, 4), one_row=(2, 1, 1))
+def gathered(g, shape):
+    x = noise_input(g, "x", 2, 5, 4)
+    g.output(g("GatherElements", x, expanded(g, shape, (2, 3, 4), 5), axis=1))
+
+
+@cases("scattered", rows=((3, 1, 1), 0, "add"), assigned=((3, 1, 1), 0, "none"),
+       parts_of_rows=((3, 1, 1), 2, "add"), columns=((1, 4, 1), 0, "add"),
+       one_row=((1, 1, 1), 0, "mul"))
+def scattered(g, variant):
+    shape, less, kind = variant
+    x, y = noise_input(g, "x", 5, 4, 2 + less), noise_input(g, "y", 3, 4, 2)
+    at = expanded(g, shape, (3, 4, 2), 5)
+    g.output(g("ScatterElements", x, at, y, axis=0, reduction=kind))
+
+
+@cases("picked", added=0, of_columns=1, twice=2, by_softmax=3, turned=4)
+def picked(g, variant):
+    # Rows of a table computed with where they are read.
+    x, i = noise_input(g, "x", 7, 7, 40), g.input("i", [7], ints(3, -1, 0, 6, -5, 2, 2))
+    y = g("Gather", x, i, axis=1 if variant != 1 else 2)
+    other = noise_input(g, "y", 7, 7, 7 if variant == 1 else 40)
+    if variant == 4:
+        other = g("Transpose", other, perm=[1, 0, 2])
+    y = g("Mul", y, other)
+    if variant == 2:
+        y = g("Add", y, g("Gather", x, g("Sub", ints(1), i), axis=1))
+    if variant == 3:
+        y = g("Softmax", y, axis=-1)
+    g.output(y)
+
+
 @cases("broadcasting", zero=("Add", 0), one=("Mul", 1), divisor=("Div", 1))
 def broadcasting(g, variant):
     op, neutral = variant

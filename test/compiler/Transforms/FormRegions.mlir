@@ -246,10 +246,27 @@ func.func @picked_rows(%x: tensor<4x8xf32>, %i: tensor<4xi64>, %j: tensor<4xi64>
 
 // -----
 
+// Short rows are elements.
+
+// CHECK-LABEL: @picked_short_rows
+func.func @picked_short_rows(%x: tensor<4x2xf32>, %i: tensor<4xi64>, %y: tensor<9x2xf32>) -> tensor<4x2xf32> {
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.gather
+  // CHECK-NEXT:   kernel.yield
+  // expected-remark@+1 {{kernel ends here: its elements are found by a search}}
+  %0 = graph.gather %y, %i {axis = 0 : i64} : (tensor<9x2xf32>, tensor<4xi64>) -> tensor<4x2xf32>
+  // expected-remark@+1 {{its result is returned}}
+  %1 = graph.mul %0, %x : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %1 : tensor<4x2xf32>
+}
+
+// -----
+
 // Not where elements are, nor by a product's kernel.
 
 // CHECK-LABEL: @picked_elements
-func.func @picked_elements(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>, %i: tensor<4xi64>, %y: tensor<8x9xf32>, %z: tensor<9x4xf32>, %j: tensor<8xi64>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+func.func @picked_elements(%x: tensor<8x4xf32>, %w: tensor<4x16xf32>, %i: tensor<4xi64>, %y: tensor<8x9xf32>, %z: tensor<9x16xf32>, %j: tensor<8xi64>) -> (tensor<8x4xf32>, tensor<8x16xf32>) {
   // CHECK:      kernel.region
   // CHECK-NEXT: ^bb0
   // CHECK-NEXT:   graph.gather
@@ -263,12 +280,12 @@ func.func @picked_elements(%x: tensor<8x4xf32>, %w: tensor<4x4xf32>, %i: tensor<
   // CHECK-NEXT: ^bb0
   // CHECK-NEXT:   graph.gather
   // CHECK-NEXT:   kernel.yield
-  %2 = graph.matmul %x, %w : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %2 = graph.matmul %x, %w : (tensor<8x4xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
   // expected-remark@+1 {{kernel ends here: its elements are found by a search}}
-  %3 = graph.gather %z, %j {axis = 0 : i64} : (tensor<9x4xf32>, tensor<8xi64>) -> tensor<8x4xf32>
+  %3 = graph.gather %z, %j {axis = 0 : i64} : (tensor<9x16xf32>, tensor<8xi64>) -> tensor<8x16xf32>
   // expected-remark@+1 {{its result is returned}}
-  %4 = graph.add %2, %3 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
-  return %1, %4 : tensor<8x4xf32>, tensor<8x4xf32>
+  %4 = graph.add %2, %3 : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %1, %4 : tensor<8x4xf32>, tensor<8x16xf32>
 }
 
 // -----
