@@ -129,6 +129,11 @@ bool mayOverwrite(FuncOp function, unsigned index) {
     return graph::elementCount(argument) == graph::elementCount(result) &&
            graph::getElementType(argument) == graph::getElementType(result) &&
            joinsSums(function, argument);
+  // What a scatter begins with is where it goes on.
+  if (Operation *root = result.getDefiningOp();
+      isa_and_present<graph::ScatterElementsOp, graph::ScatterNdOp>(root) &&
+      root->getOperand(0) == argument)
+    return argument.hasOneUse();
   // Of a row, the last pass over its elements stores them.
   bool goesByRows = function.getSchedule() == "RowProgram";
   for (Operation &op : block.without_terminator()) {

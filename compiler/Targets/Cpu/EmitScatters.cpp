@@ -67,7 +67,11 @@ Value combine(Emitter &e, graph::ScatterKind kind, Value old, Value update,
   llvm_unreachable("all kinds of scatter");
 }
 
+/// Unless it lies there already.
 void copyInput(Emitter &e, Value input, Value base) {
+  if (auto argument = dyn_cast<BlockArgument>(input);
+      argument && e.argumentBuffer(argument.getArgNumber()) == base)
+    return;
   Indices dims = e.dimsOf(input);
   e.loops(dims, [&](ArrayRef<Value> index) {
     e.store(e.element(input, index), base, graph::getElementType(input),

@@ -238,3 +238,41 @@ kernel.func @turned symbols [] layouts [""] schedule "RowProgram" geometry <64, 
   %3 = graph.add %1, %2 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   kernel.yield %3 : tensor<64x64xf32>
 }
+
+// -----
+
+// A scatter goes on where what it begins with lies, once for each; not where
+// that is also what it puts there.
+
+// CHECK:      exec.program
+// CHECK:      exec.launch @rows_over0 [#exec.buffer<arena, 0, <[[A:[0-9]+]], 256>, "", "">, {{.*}}, #exec.buffer<arena, 0, <[[A]], 256>, "", "">]
+// CHECK:      exec.launch @elements_over0 [#exec.buffer<arena, 0, <[[A]], 256>, "", "">, {{.*}}, #exec.buffer<arena, 0, <[[A]], 256>, "", "">]
+// CHECK:      exec.launch @self [
+func.func @main(%x: tensor<8x8xf32>, %i: tensor<2x1xi64>, %u: tensor<2x8xf32>, %j: tensor<8x8xi64>) -> tensor<8x8xf32> {
+  %0 = kernel.call @exp(%x) params <> : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = kernel.call @rows(%0, %i, %u) params <> : (tensor<8x8xf32>, tensor<2x1xi64>, tensor<2x8xf32>) -> tensor<8x8xf32>
+  %2 = kernel.call @elements(%1, %j, %x) params <> : (tensor<8x8xf32>, tensor<8x8xi64>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %3 = kernel.call @self(%2, %j) params <> : (tensor<8x8xf32>, tensor<8x8xi64>) -> tensor<8x8xf32>
+  %4 = kernel.call @exp(%3) params <> : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %4 : tensor<8x8xf32>
+}
+kernel.func @exp symbols [] layouts [""] schedule "Generic" geometry <8, 8, 0> {
+^bb0(%0: tensor<8x8xf32>):
+  %1 = graph.exp %0 : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  kernel.yield %1 : tensor<8x8xf32>
+}
+kernel.func @rows symbols [] layouts ["", "", ""] schedule "Generic" geometry <1, 1, 256> {
+^bb0(%0: tensor<8x8xf32>, %1: tensor<2x1xi64>, %2: tensor<2x8xf32>):
+  %3 = graph.scatter_nd %0, %1, %2 {kind = #graph<scatter_kind assign>} : (tensor<8x8xf32>, tensor<2x1xi64>, tensor<2x8xf32>) -> tensor<8x8xf32>
+  kernel.yield %3 : tensor<8x8xf32>
+}
+kernel.func @elements symbols [] layouts ["", "", ""] schedule "Generic" geometry <1, 1, 256> {
+^bb0(%0: tensor<8x8xf32>, %1: tensor<8x8xi64>, %2: tensor<8x8xf32>):
+  %3 = graph.scatter_elements %0, %1, %2 {axis = 0 : i64, kind = #graph<scatter_kind add>} : (tensor<8x8xf32>, tensor<8x8xi64>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  kernel.yield %3 : tensor<8x8xf32>
+}
+kernel.func @self symbols [] layouts ["", ""] schedule "Generic" geometry <1, 1, 256> {
+^bb0(%0: tensor<8x8xf32>, %1: tensor<8x8xi64>):
+  %2 = graph.scatter_elements %0, %1, %0 {axis = 0 : i64, kind = #graph<scatter_kind add>} : (tensor<8x8xf32>, tensor<8x8xi64>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  kernel.yield %2 : tensor<8x8xf32>
+}
