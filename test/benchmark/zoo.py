@@ -5,7 +5,7 @@
     zoo.py export OUT [NAME...]
     zoo.py check --tenon TENON OUT [NAME...]
     zoo.py time --tenon TENON OUT [NAME...]
-    zoo.py write [--setting TEXT-FILE] -o PAGE OUT
+    zoo.py write [--title TEXT] [--setting TEXT-FILE] -o PAGE OUT
 
 `export` writes OUT/NAME/model.onnx, by torch.export or TorchScript, and a
 test_data_set_N for each of two sizes, with ONNX Runtime's outputs. `check`
@@ -309,7 +309,7 @@ def write(arguments):
     folders = exported(arguments)
     titles = ["model", "exporter", "case", "ONNX Runtime", "OpenVINO", "Tenon",
               "best peer / Tenon", "error", "compile, CPU s"]
-    lines = ["# What PyTorch exports", ""]
+    lines = ["# " + arguments.title, ""]
     if arguments.setting:
         lines += [pathlib.Path(arguments.setting).read_text().strip(), ""]
     lines += [" ".join(summary(folders)), ""]
@@ -337,6 +337,7 @@ def main():
             command.add_argument("--seconds", type=float, default=0.5)
             command.add_argument("--rounds", type=int, default=3)
         if name == "write":
+            command.add_argument("--title", default="What PyTorch exports")
             command.add_argument("--setting")
             command.add_argument("-o", "--output", required=True)
     arguments = parser.parse_args()
