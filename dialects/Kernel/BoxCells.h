@@ -17,9 +17,9 @@ struct BoxCells {
   static constexpr int64_t firstBlocks = 4, leastLanes = 8, mostLanes = 16;
   /// How many more boxes a new grid is made for, and how many at most.
   static constexpr int64_t gridGrowth = 8, lastGrid = 1024;
-  /// Blocks that may be partly empty, or behind the last, at most.
+  /// Blocks that may be partly empty, at most.
   static constexpr int64_t grids = 3;
-  static constexpr int64_t spareBlocks = grids * cells + firstBlocks + 16;
+  static constexpr int64_t spareBlocks = grids * cells + firstBlocks;
 
   /// Areas of scratch memory: five numbers of each box (corners and area), four
   /// of each block (its bounds), the next place of each cell and other counts,

@@ -156,9 +156,12 @@ SmallVector<Expr> wholeAreas(Operation *root) {
 SmallVector<Expr> boxAreas(Expr count) {
   using C = BoxCells;
   Expr one = Expr::constant(count.getContext(), 1);
-  Expr lanes = one * C::leastLanes;
-  SmallVector<Expr> areas(5, area(count + C::spareBlocks * C::mostLanes, 4));
-  areas.append(4, area(count.ceilDiv(lanes) + C::spareBlocks, 4));
+  // A block holds one box at least; a vector may be read behind the last.
+  Expr blocks = count.min(count.ceilDiv(one * C::leastLanes) + C::spareBlocks);
+  Expr boxes =
+      (count * C::mostLanes).min(count + C::spareBlocks * C::mostLanes);
+  SmallVector<Expr> areas(5, area(boxes + C::mostLanes, 4));
+  areas.append(4, area(blocks + C::mostLanes, 4));
   areas.push_back(area(one * C::NumPlaces, 8));
   areas.push_back(area(one * C::gridNumbers, 4));
   return areas;

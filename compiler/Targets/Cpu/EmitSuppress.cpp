@@ -60,10 +60,10 @@ public:
 
   /// Of boxes that meet.
   Value overlaps(const Box &a, const Box &b, Value shared, Value threshold) {
-    Value both = together(a, b, shared);
-    Value isAbove = isLess(threshold, div(shared, both));
-    for (Value number : {a[4], b[4], both})
-      isAbove = this->both(isAbove, isPositive(number));
+    Value whole = together(a, b, shared);
+    Value isAbove = isLess(threshold, div(shared, whole));
+    for (Value number : {a[4], b[4], whole})
+      isAbove = both(isAbove, isPositive(number));
     return isAbove;
   }
 
