@@ -3,10 +3,8 @@
 
 #include "test/runtime/DevicePrograms.h"
 
-#include <atomic>
 #include <cstring>
 #include <numeric>
-#include <thread>
 
 using namespace tenon;
 using namespace tenon::test;
@@ -184,20 +182,10 @@ TEST_P(DeviceRun, CancelEndsALoop) {
   f.step(TENON_STEP_JUMP, 2);
   f.step(TENON_STEP_COPY, 0, 0, 0, {f.xs, f.ys}); // 5
   OnDevice model(*this, f);
-  std::atomic<bool> begun = false;
-  tenon_session_set_observer(
-      model.session.get(),
-      [](void *begun, const tenon_launch_t *) {
-        *static_cast<std::atomic<bool> *>(begun) = true;
-      },
-      &begun);
-  std::thread other([&] {
-    while (!begun)
-      std::this_thread::yield();
-    model.session.cancel();
-  });
-  run(model.session, {1}, TENON_CANCELLED);
-  other.join();
+  {
+    Canceller canceller(model.session);
+    run(model.session, {1}, TENON_CANCELLED);
+  }
   run(model.session, {9}, TENON_CANCELLED);
   model.session.cancel(false);
   EXPECT_EQ(run(model.session, {9}), Values{9});

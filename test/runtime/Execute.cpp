@@ -5,9 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
-
 using namespace tenon;
 using namespace tenon::test;
 
@@ -119,9 +116,8 @@ TEST(Execute, RequireChecksItsRelation) {
   }
 }
 
-TEST(Execute, JumpsMakeALoop) {
-  // y[0] = x[0]; while (y[0] < 10) y[0] += 3;
-  Frame f;
+/// y[0] = x[0]; while (y[0] < 10) y[0] += step;
+static void addLoop(Frame &f, int64_t step) {
   auto y0 = f.at(TENON_PLACE_OUTPUT, 0, f.constant(8));
   auto flag = f.at(TENON_PLACE_ARENA, 0, f.constant(1));
   uint32_t one = f.constant(1), add = f.kernel("add"), less = f.kernel("less");
@@ -131,8 +127,13 @@ TEST(Execute, JumpsMakeALoop) {
   f.step(TENON_STEP_COPY, 0, 0, 0, {f.x0, y0});
   f.launch({less, one, {y0, flag}, {f.constant(10)}}); // 3
   f.step(TENON_STEP_JUMP_UNLESS, 7, 0, 0, {flag});
-  f.launch({add, one, {y0, y0}, {f.constant(3)}});
+  f.launch({add, one, {y0, y0}, {f.constant(step)}});
   f.step(TENON_STEP_JUMP, 3);
+}
+
+TEST(Execute, JumpsMakeALoop) {
+  Frame f;
+  addLoop(f, 3);
   Loaded model(f);
   EXPECT_EQ(run(model, {2}), Values{11});
   EXPECT_EQ(run(model, {10}), Values{10});
@@ -140,34 +141,13 @@ TEST(Execute, JumpsMakeALoop) {
 }
 
 TEST(Execute, CancelEndsALoop) {
-  // y[0] = x[0]; while (y[0] < 10) y[0] += 0;
   Frame f;
-  auto y0 = f.at(TENON_PLACE_OUTPUT, 0, f.constant(8));
-  auto flag = f.at(TENON_PLACE_ARENA, 0, f.constant(1));
-  uint32_t one = f.constant(1), add = f.kernel("add"), less = f.kernel("less");
-  f.segment(f.constant(64));
-  f.step(TENON_STEP_SET, f.m, one);
-  f.step(TENON_STEP_SEGMENT, 0);
-  f.step(TENON_STEP_COPY, 0, 0, 0, {f.x0, y0});
-  f.launch({less, one, {y0, flag}, {f.constant(10)}}); // 3
-  f.step(TENON_STEP_JUMP_UNLESS, 7, 0, 0, {flag});
-  f.launch({add, one, {y0, y0}, {f.constant(0)}});
-  f.step(TENON_STEP_JUMP, 3);
+  addLoop(f, 0);
   Loaded model(f);
-  std::atomic<bool> begun = false;
-  tenon_session_set_observer(
-      model.session.get(),
-      [](void *begun, const tenon_launch_t *) {
-        *static_cast<std::atomic<bool> *>(begun) = true;
-      },
-      &begun);
-  std::thread other([&] {
-    while (!begun)
-      std::this_thread::yield();
-    model.session.cancel();
-  });
-  run(model, {2}, TENON_CANCELLED);
-  other.join();
+  {
+    Canceller canceller(model.session);
+    run(model, {2}, TENON_CANCELLED);
+  }
   EXPECT_EQ(lastError(), "the run was cancelled");
   run(model, {10}, TENON_CANCELLED); // Until it is taken back.
   model.session.cancel(false);

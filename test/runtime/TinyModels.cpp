@@ -79,6 +79,25 @@ Loaded::Loaded(const std::string &artifact,
   }
 }
 
+Canceller::Canceller(Session &session) : session(session) {
+  tenon_session_set_observer(
+      session.get(),
+      [](void *hasBegun, const tenon_launch_t *) {
+        *static_cast<std::atomic<bool> *>(hasBegun) = true;
+      },
+      &hasBegun);
+  thread = std::thread([this] {
+    while (!hasBegun)
+      std::this_thread::yield();
+    this->session.cancel();
+  });
+}
+
+Canceller::~Canceller() {
+  thread.join();
+  tenon_session_set_observer(session.get(), nullptr, nullptr);
+}
+
 tenon_session_options_t tenon::test::withThreads(int32_t threads) {
   tenon_session_options_t options = {};
   options.struct_size = sizeof options;

@@ -7,7 +7,9 @@
 #include "runtime/tenon.hpp"
 #include "test/runtime/ArtifactBuilder.h"
 
+#include <atomic>
 #include <memory>
+#include <thread>
 
 namespace tenon::test {
 
@@ -38,6 +40,19 @@ struct Loaded {
   TemporaryFile file;
   Model model;
   Session session;
+};
+
+/// Cancels a session from a thread of its own as soon as its run has launched a
+/// kernel.
+class Canceller {
+public:
+  explicit Canceller(Session &session);
+  ~Canceller();
+
+private:
+  Session &session;
+  std::atomic<bool> hasBegun = false;
+  std::thread thread;
 };
 
 /// Session options with a number of threads.
