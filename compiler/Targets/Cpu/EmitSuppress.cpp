@@ -1,6 +1,7 @@
 //===- EmitSuppress.cpp - Boxes that overlap a better one -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Targets/Cpu/BoxMath.h"
 #include "compiler/Targets/Cpu/Reduction.h"
 #include "compiler/Targets/Cpu/RowVectors.h"
 #include "dialects/Kernel/BoxCells.h"
@@ -14,62 +15,6 @@ using namespace mlir;
 
 namespace tenon::cpu {
 namespace {
-
-/// Low and high corner, then the area: scalars, or vectors of them.
-using Box = SmallVector<Value, 5>;
-
-/// Of one box, or of a box and a vector of others.
-class BoxMath {
-public:
-  explicit BoxMath(Emitter &e) : e(e) {}
-
-  Value isLess(Value x, Value y) {
-    return arith::CmpFOp::create(e.b, arith::CmpFPredicate::OLT, x, y);
-  }
-  Value isNotLess(Value x, Value y) {
-    return arith::CmpFOp::create(e.b, arith::CmpFPredicate::UGE, x, y);
-  }
-  Value isPositive(Value x) { return isLess(e.zero(x.getType()), x); }
-  Value both(Value x, Value y) { return arith::AndIOp::create(e.b, x, y); }
-  /// The second where one is no number.
-  Value lesser(Value x, Value y) { return e.select(isLess(x, y), x, y); }
-  Value greater(Value x, Value y) { return e.select(isLess(y, x), x, y); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(e.b, x, y); }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(e.b, x, y); }
-  Value div(Value x, Value y) { return arith::DivFOp::create(e.b, x, y); }
-
-  Box spread(const Box &box, int64_t width) {
-    Box result;
-    for (Value number : box)
-      result.push_back(e.spread(number, width));
-    return result;
-  }
-
-  std::pair<Value, Value> sharedSides(const Box &a, const Box &b) {
-    Value height = sub(lesser(a[2], b[2]), greater(a[0], b[0]));
-    Value breadth = sub(lesser(a[3], b[3]), greater(a[1], b[1]));
-    return {height, breadth};
-  }
-  Value meets(Value height, Value breadth) {
-    return both(isPositive(height), isPositive(breadth));
-  }
-
-  Value together(const Box &a, const Box &b, Value shared) {
-    return sub(arith::AddFOp::create(e.b, a[4], b[4]), shared);
-  }
-
-  /// Of boxes that meet.
-  Value overlaps(const Box &a, const Box &b, Value shared, Value threshold) {
-    Value whole = together(a, b, shared);
-    Value isAbove = isLess(threshold, div(shared, whole));
-    for (Value number : {a[4], b[4], whole})
-      isAbove = both(isAbove, isPositive(number));
-    return isAbove;
-  }
-
-private:
-  Emitter &e;
-};
 
 /// The boxes of a row that are kept so far, one after the other: for code that
 /// has no vectors.
