@@ -52,6 +52,27 @@ Value keptBoxes(NodeConverter &node, Value boxes, Value scores, Value order) {
                                        scalarInput(node, 2, node.integer(64))});
 }
 
+/// How many of a row are to be looked at: where scores must be above some least
+/// number, the most that are so in any row, or are no numbers, which sort
+/// first.
+Expr mostCandidates(NodeConverter &node, Value scores) {
+  Value least = node.optionalInput(4);
+  if (!least)
+    return node.dimOf(scores, 2);
+  Value isOpen = node.emit<graph::OrOp>(
+      {node.emit<graph::LessOp>({node.reshape(least, {}), scores}),
+       node.emit<graph::IsNanOp>({scores})});
+  Value counts = node.reduce(node.cast(isOpen, node.integer(64)), {2},
+                             ReduceKind::Sum, /*keepDims=*/false);
+  if (node.failed())
+    return {};
+  // There may be no row.
+  Value rows = node.reshape(counts, {graph::elementCount(counts)});
+  rows = node.concat({rows, node.sizesVector(node.size(0))}, 0);
+  Exprs most = node.readSizes(node.reduce(rows, 0, ReduceKind::Max));
+  return node.failed() ? Expr() : most[0];
+}
+
 LogicalResult convertNonMaxSuppression(NodeConverter &node) {
   Value boxes = node.input(0), scores = node.input(1);
   if (failed(node.expectRank(boxes, 3, "the boxes")) ||
@@ -64,6 +85,9 @@ LogicalResult convertNonMaxSuppression(NodeConverter &node) {
                "boxes and scores must be equally many");
   node.require(from[2], Relation::Equal, node.size(4),
                "a box must have four numbers");
+  dims[2] = mostCandidates(node, scores);
+  if (node.failed())
+    return failure();
   auto sorted = node.emitAll<graph::TopkOp>(
       {scores}, {node.i64("axis", 2), node.flag("largest", true)},
       {graph::tensorOf(dims, node.f32()),

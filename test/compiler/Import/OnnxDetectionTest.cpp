@@ -3,6 +3,8 @@
 
 #include "test/compiler/Import/OperatorTest.h"
 
+#include <cmath>
+
 namespace tenon {
 namespace {
 
@@ -36,6 +38,20 @@ TEST_F(OnnxDetectionTest, EachClassHasALimit) {
 
 TEST_F(OnnxDetectionTest, ScoresBelowTheThresholdAreNoCandidates) {
   suppression(9, 0.25f, 0.3f);
+  expect({0, 0, 1, 0, 0, 2});
+}
+
+TEST_F(OnnxDetectionTest, NoScoreMayBeAboveTheThreshold) {
+  suppression(9, 0.25f, 0.95f);
+  auto found = results();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].shape, reference::Shape({0, 3}));
+}
+
+TEST_F(OnnxDetectionTest, ScoresThatAreNoNumbersTakeNoOthersPlace) {
+  node("NonMaxSuppression",
+       {boxes(), floats({1, 1, 3}, {std::nan(""), 0.9, 0.7}), ints({}, {9}),
+        floats({}, {0.25}), floats({}, {0.5})});
   expect({0, 0, 1, 0, 0, 2});
 }
 
