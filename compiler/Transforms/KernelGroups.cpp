@@ -140,7 +140,7 @@ private:
   /// completes.
   void takeHalved(KernelGroup &group, Operation *consumer) {
     if (group.root || !graph::isPointwise(consumer) ||
-        !llvm::none_of(group.ops, picksRows))
+        llvm::any_of(group.ops, picksRows))
       return;
     for (Operation *op : group.ops) {
       auto slice = dyn_cast<graph::SliceOp>(op);

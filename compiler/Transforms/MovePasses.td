@@ -350,11 +350,9 @@ def RecogniseRowIndicesPass : Pass<"recognise-row-indices",
     // becomes
     func.func @main(%x: tensor<2x8x4xf32>, %i: tensor<2x3x1xi64>)
         -> tensor<2x3x4xf32> {
-      %0 = graph.reshape %i : (tensor<2x3x1xi64>) -> tensor<2x3xi64>
-      %1 = graph.reshape %0 : (tensor<2x3xi64>) -> tensor<2x3x1xi64>
-      %2 = graph.gather_nd %x, %1 {batch_dims = 1 : i64}
+      %0 = graph.gather_nd %x, %i {batch_dims = 1 : i64}
           : (tensor<2x8x4xf32>, tensor<2x3x1xi64>) -> tensor<2x3x4xf32>
-      return %2 : tensor<2x3x4xf32>
+      return %0 : tensor<2x3x4xf32>
     }
     ```
   }];

@@ -25,20 +25,34 @@ using Exprs = SmallVector<Expr>;
 /// Indices of elements along `axis` of `whole`, of which those of a row, all
 /// axes behind, are one.
 struct RowIndices {
-  Value indices; // Without the axes behind `axis`.
-  bool isSame; // For everything along the axes in front, of which it has none.
+  Value source; // That is expanded.
+  Exprs dims;   // Without the axes behind `axis`.
+  bool isSame;  // For everything along the axes in front, of which it has none.
+
+  Value as(OpBuilder &builder, ArrayRef<Expr> to) const {
+    RankedTensorType type = graph::tensorOf(to, graph::getElementType(source));
+    if (type == source.getType())
+      return source;
+    return graph::ReshapeOp::create(builder, source.getLoc(), type, source);
+  }
+  /// Index vectors of one number.
+  Value asVectors(OpBuilder &builder) const {
+    Exprs to = dims;
+    to.push_back(Expr::constant(builder.getContext(), 1));
+    return as(builder, to);
+  }
 };
 
 /// Says otherwise why they are not.
-std::variant<RowIndices, StringRef>
-rowIndicesOf(OpBuilder &builder, Value indices, Value whole, int64_t axis) {
+std::variant<RowIndices, StringRef> rowIndicesOf(Value indices, Value whole,
+                                                 int64_t axis) {
   auto spread = indices.getDefiningOp<graph::BroadcastOp>();
   if (!spread)
     return "its indices are not expanded";
   Exprs from = graph::getDims(spread.getInput()), to = graph::getDims(indices),
         dims = graph::getDims(whole);
   from.insert(from.begin(), to.size() - from.size(),
-              Expr::constant(builder.getContext(), 1));
+              Expr::constant(indices.getContext(), 1));
   bool isRow = false;
   for (size_t i = axis + 1; i < to.size(); ++i) {
     if (!from[i].isConstant(1))
@@ -58,52 +72,40 @@ rowIndicesOf(OpBuilder &builder, Value indices, Value whole, int64_t axis) {
            "another";
   if (from[axis] != to[axis])
     return "it moves one row to many places";
-  Exprs kept(isSame ? from.begin() + axis : from.begin(),
-             from.begin() + axis + 1);
-  Type element = graph::getElementType(indices);
-  return RowIndices{graph::ReshapeOp::create(builder, spread.getLoc(),
-                                             graph::tensorOf(kept, element),
-                                             spread.getInput()),
-                    isSame};
-}
-
-/// Index vectors of one number.
-Value asVectors(OpBuilder &builder, Value indices) {
-  Exprs dims = graph::getDims(indices);
-  dims.push_back(Expr::constant(builder.getContext(), 1));
-  return graph::ReshapeOp::create(
-      builder, indices.getLoc(),
-      graph::tensorOf(dims, graph::getElementType(indices)), indices);
+  from.resize(axis + 1);
+  if (isSame)
+    from.erase(from.begin(), from.begin() + axis);
+  return RowIndices{spread.getInput(), std::move(from), isSame};
 }
 
 std::variant<Value, StringRef> rowsOf(graph::GatherElementsOp op) {
-  OpBuilder builder(op);
   int64_t axis = op.getAxis();
-  auto found = rowIndicesOf(builder, op.getIndices(), op.getInput(), axis);
+  auto found = rowIndicesOf(op.getIndices(), op.getInput(), axis);
   if (auto *why = std::get_if<StringRef>(&found))
     return *why;
-  auto [indices, isSame] = std::get<RowIndices>(found);
-  if (isSame)
+  const auto &rows = std::get<RowIndices>(found);
+  OpBuilder builder(op);
+  if (rows.isSame)
     return graph::GatherOp::create(builder, op.getLoc(), op.getType(),
-                                   op.getInput(), indices, axis)
+                                   op.getInput(), rows.as(builder, rows.dims),
+                                   axis)
         .getResult();
   return graph::GatherNdOp::create(builder, op.getLoc(), op.getType(),
-                                   op.getInput(), asVectors(builder, indices),
-                                   axis)
+                                   op.getInput(), rows.asVectors(builder), axis)
       .getResult();
 }
 
 std::variant<Value, StringRef> rowsOf(graph::ScatterElementsOp op) {
   if (op.getAxis() != 0)
     return "it is along another axis than the first";
-  OpBuilder builder(op);
-  auto found = rowIndicesOf(builder, op.getIndices(), op.getInput(), 0);
+  auto found = rowIndicesOf(op.getIndices(), op.getInput(), 0);
   if (auto *why = std::get_if<StringRef>(&found))
     return *why;
-  Value indices = std::get<RowIndices>(found).indices;
+  OpBuilder builder(op);
+  Value indices = std::get<RowIndices>(found).asVectors(builder);
   return graph::ScatterNdOp::create(builder, op.getLoc(), op.getType(),
-                                    op.getInput(), asVectors(builder, indices),
-                                    op.getUpdates(), op.getKind())
+                                    op.getInput(), indices, op.getUpdates(),
+                                    op.getKind())
       .getResult();
 }
 

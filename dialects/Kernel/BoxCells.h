@@ -4,7 +4,7 @@
 #ifndef TENON_DIALECTS_KERNEL_BOXCELLS_H
 #define TENON_DIALECTS_KERNEL_BOXCELLS_H
 
-#include "dialects/Graph/Graph.h"
+#include <cstdint>
 
 namespace tenon::kernel {
 

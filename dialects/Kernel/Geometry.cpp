@@ -203,8 +203,7 @@ SmallVector<Expr> scratchAreas(Operation *root) {
       .Case<graph::SuppressOp>([&](auto) { return boxAreas(cut.length); })
       .Case<graph::TopkOp>([&](auto) {
         Expr indices = area(cut.length, 8);
-        // A counter for each digit of each byte of a key.
-        Expr counters = number(root, 256 * 8 * computeWidth(element));
+        Expr counters = number(root, topkDigits * 8 * computeWidth(element));
         return SmallVector<Expr>{row, indices, indices, counters};
       })
       .Case<graph::AppendOp>([&](auto) { return SmallVector<Expr>(); })

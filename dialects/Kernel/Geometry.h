@@ -66,6 +66,10 @@ mlir::Value behindReshapes(mlir::Value value);
 /// equal in number of elements, the first one's.
 llvm::SmallVector<Expr> iterationDims(mlir::Block &body);
 
+/// Values of a byte of a key, by which the best of a row are dealt: there is a
+/// counter for each, of each byte.
+constexpr int64_t topkDigits = 256;
+
 /// Bytes of an element while it is being computed: f16 and bf16 take four.
 int64_t computeWidth(mlir::Type element);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/Reduction.h"
+#include "dialects/Kernel/Geometry.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "runtime/model_format.h"
@@ -69,8 +70,7 @@ public:
   Value valueAt(Value position) { return e.loadRaw(values, type, position); }
 
 private:
-  /// Of a key, by which positions are dealt at a time.
-  static constexpr int64_t digitBits = 8, digits = 1 << digitBits;
+  static constexpr int64_t digitBits = 8, digits = kernel::topkDigits;
   /// So few are compared with each other instead.
   static constexpr int64_t fewest = 32;
 

@@ -4,9 +4,7 @@
 
 // CHECK-LABEL: @rows_of_batches
 // CHECK-SAME:  (%[[X:.*]]: tensor<2x8x4xf32>, %[[I:.*]]: tensor<2x3x1xi64>)
-// CHECK-NEXT:  %[[F:.*]] = graph.reshape %[[I]] : {{.*}} -> tensor<2x3xi64>
-// CHECK-NEXT:  %[[V:.*]] = graph.reshape %[[F]] : {{.*}} -> tensor<2x3x1xi64>
-// CHECK-NEXT:  %[[Y:.*]] = graph.gather_nd %[[X]], %[[V]] {batch_dims = 1 : i64}
+// CHECK-NEXT:  %[[Y:.*]] = graph.gather_nd %[[X]], %[[I]] {batch_dims = 1 : i64}
 // CHECK-NEXT:  return %[[Y]]
 func.func @rows_of_batches(%x: tensor<2x8x4xf32>, %i: tensor<2x3x1xi64>) -> tensor<2x3x4xf32> {
   %0 = graph.broadcast %i : (tensor<2x3x1xi64>) -> tensor<2x3x4xi64>
@@ -32,8 +30,7 @@ func.func @same_rows(%x: tensor<2x8x?xf32, #graph.dims<2, 8, c>>, %i: tensor<?x1
 // Levels of a pyramid put where their regions are (torchvision).
 
 // CHECK-LABEL: @scattered_rows
-// CHECK:       %[[F:.*]] = graph.reshape %{{.*}} -> tensor<?xi64, #graph.dims<n>>
-// CHECK-NEXT:  %[[V:.*]] = graph.reshape %[[F]] : {{.*}} -> tensor<?x1xi64, #graph.dims<n, 1>>
+// CHECK:       %[[V:.*]] = graph.reshape %{{.*}} -> tensor<?x1xi64, #graph.dims<n, 1>>
 // CHECK-NEXT:  graph.scatter_nd %{{.*}}, %[[V]], %{{.*}} {kind = #graph<scatter_kind add>}
 func.func @scattered_rows(%x: tensor<9x4x7xf32>, %i: tensor<?x1x1xi64, #graph.dims<n, 1, 1>>, %u: tensor<?x4x7xf32, #graph.dims<n, 4, 7>>) -> tensor<9x4x7xf32> {
   %0 = graph.broadcast %i : (tensor<?x1x1xi64, #graph.dims<n, 1, 1>>) -> tensor<?x4x7xi64, #graph.dims<n, 4, 7>>

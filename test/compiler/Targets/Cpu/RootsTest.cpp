@@ -182,7 +182,7 @@ TEST(Roots, SelectsFewTopElements) {
   runCases(cases);
 }
 
-/// Rows of boxes; by way of an op that makes them of what is given.
+/// Of rows of n boxes.
 KernelCase suppress(const std::string &rows, double threshold,
                     std::vector<Symbols> sizes) {
   std::string mask = tensor({rows, "n"}, "i1");
@@ -205,11 +205,10 @@ TEST(Roots, SuppressesBoxes) {
   runCases(cases);
 }
 
-const char *const boxLevels[] = {"native", "x86-64-v3"};
-
 /// Enough are kept for a grid, and for it to be made again.
 class ManyBoxes : public testing::TestWithParam<const char *> {};
-INSTANTIATE_TEST_SUITE_P(Levels, ManyBoxes, testing::ValuesIn(boxLevels));
+INSTANTIATE_TEST_SUITE_P(Levels, ManyBoxes,
+                         testing::Values("native", "x86-64-v3"));
 
 TEST_P(ManyBoxes, AreSuppressed) {
   if (!canRun(GetParam()))
