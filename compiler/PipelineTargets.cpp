@@ -14,8 +14,6 @@ using namespace mlir;
 namespace tenon {
 namespace {
 
-constexpr uint32_t ptxSm = 80; // What compilePtx writes for.
-
 /// What kernels multiply that some CPUs have instructions for.
 struct Multiplied {
   bool pairs = false, quads = false; // Of bf16, and of 8-bit numbers.
@@ -183,18 +181,23 @@ bool TargetCode::generateForCuda(const CompileOptions &options,
     return false;
   for (const cuda::CudaKernel &kernel : code->kernels)
     blocks.push_back({kernel.threads, kernel.sharedBytes});
-  // The text ends with a NUL, as drivers want it.
-  std::string text = std::move(code->ptx);
-  images.push_back({TENON_IMAGE_PTX, ptxSm, text + '\0'});
+  auto waits = [](unsigned sm) { return sm >= cuda::waitingSm; };
+  // The texts end with a NUL, as drivers want it.
+  images.push_back({TENON_IMAGE_PTX, cuda::ptxSm, code->ptx + '\0'});
+  images.push_back({TENON_IMAGE_PTX, cuda::waitingSm, code->waitingPtx + '\0',
+                    /*waits=*/true});
   if (options.sms.empty() || options.stage == EmitStage::Ptx)
     return true;
-  auto cubins = cuda::assembleCubins(text, options.sms);
+  SmallVector<cuda::AssemblySource> sources;
+  for (unsigned sm : options.sms)
+    sources.push_back({sm, waits(sm) ? code->waitingPtx : code->ptx});
+  auto cubins = cuda::assembleCubins(sources);
   if (!cubins) {
     errors.push_back(llvm::toString(cubins.takeError()));
     return false;
   }
-  for (auto &[sm, bytes] : *cubins)
-    images.push_back({TENON_IMAGE_CUBIN, sm, std::move(bytes)});
+  for (auto [sm, bytes] : llvm::zip(options.sms, *cubins))
+    images.push_back({TENON_IMAGE_CUBIN, sm, std::move(bytes), waits(sm)});
   return true;
 }
 

@@ -206,7 +206,7 @@ tenon_status_t tenon_model_image(const tenon_model_t *model, uint32_t index,
   if (!image)
     return TENON_INVALID_ARGUMENT;
   tenon_image_info_t info = {};
-  info.kind = image->kind == TENON_IMAGE_PTX ? "ptx" : "cubin";
+  info.kind = kindOf(*image) == TENON_IMAGE_PTX ? "ptx" : "cubin";
   info.bytes = image->bytes;
   info.compute_capability = image->sm;
   info.in_use = index == model->program.imageInUse();

@@ -165,8 +165,12 @@ tenon_status_t tenon_session_t::reserveScratch(const tenon_step_t &step,
                  TENON_BUFFER_ALIGN +
              (bytes > 0 && users > 1 && !device ? betweenThreads : 0);
     shared = uint64_t(common);
-    fits = !__builtin_mul_overflow(stride, users, &all) &&
-           !__builtin_add_overflow(all, shared, &all) && grow(scratch, all);
+    fits = !__builtin_mul_overflow(stride, users, &all);
+    if (device)
+      fits = fits && grow(scratch, all) && growShared(shared);
+    else
+      fits = fits && !__builtin_add_overflow(all, shared, &all) &&
+             grow(scratch, all);
   }
   if (fits)
     return TENON_OK;

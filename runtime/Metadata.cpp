@@ -163,13 +163,14 @@ bool Validator::target() {
 }
 
 bool Validator::checkImage(const tenon_image_t &code) {
-  return expect(code.kind == TENON_IMAGE_PTX || code.kind == TENON_IMAGE_CUBIN,
+  uint32_t kind = kindOf(code);
+  return expect(kind == TENON_IMAGE_PTX || kind == TENON_IMAGE_CUBIN,
                 "an image is of an unknown kind") &&
          expect(code.sm >= 50 && code.sm <= 999,
                 "an image is for no known compute capability") &&
          expect(code.bytes != 0 && image.holds(code.offset, code.bytes),
                 "an image lies outside") &&
-         expect(code.kind != TENON_IMAGE_PTX ||
+         expect(kind != TENON_IMAGE_PTX ||
                     image.data[code.offset + code.bytes - 1] == 0,
                 "an image's text has no end");
 }

@@ -30,6 +30,11 @@ struct Image {
   }
 };
 
+/// A tenon_image_kind_t.
+inline uint32_t kindOf(const tenon_image_t &image) {
+  return image.kind & ~uint32_t(TENON_IMAGE_WAITS);
+}
+
 /// A private copy of an artifact's metadata. After `adopt` every offset,
 /// count, index, enum and expression in it is in range, so that its users
 /// need no check of their own.

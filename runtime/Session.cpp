@@ -127,7 +127,7 @@ tenon_status_t tenon_session_t::info(tenon_session_info_t &info) const {
     info.output_bytes += input.copy.capacity();
   for (const Output &output : outputs)
     info.output_bytes += output.own.capacity() + output.result.capacity();
-  info.scratch_bytes = scratch.capacity();
+  info.scratch_bytes = scratch.capacity() + shared.capacity();
   info.graph_runs = graphRuns;
   return TENON_OK;
 }

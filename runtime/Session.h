@@ -112,6 +112,8 @@ private:
   tenon_status_t record();
   tenon_status_t replay(const tenon::cuda::Recording &recording);
   void fillKey();
+  bool growShared(uint64_t bytes);
+  tenon_status_t clearCounters();
   tenon_status_t launchOnDevice(const tenon_step_t &step, int64_t rows,
                                 int64_t grain);
   tenon_status_t readBack(const tenon_step_t &step,
@@ -168,6 +170,7 @@ private:
   tenon::runtime::Array<Output> outputs;
   tenon::runtime::Array<Segment> segments;
   tenon::runtime::Block scratch;
+  tenon::runtime::Block shared; // Of pieces, on a device.
 
   // Of the launch in progress.
   tenon::runtime::Array<void *> pointers;

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define TENON_FORMAT_MAJOR 2 // A reader refuses another major.
-#define TENON_FORMAT_MINOR 3 // A reader refuses a newer minor.
+#define TENON_FORMAT_MINOR 4 // A reader refuses a newer minor.
 #define TENON_FOOTER_MAGIC UINT64_C(0x315f4e4f4e45545f) // "_TENON_1"
 #define TENON_WEIGHTS_BLOCK (UINT64_C(1) << 20) // One checksum per block.
 #define TENON_WEIGHTS_ALIGN 4096                // Of the weights in the file.
@@ -104,10 +104,15 @@ typedef enum tenon_image_kind_t {
   TENON_IMAGE_CUBIN = 2, // An ELF file: runs on `sm` and its minor versions.
 } tenon_image_kind_t;
 
+// Since format 2.4, beside its kind: all kernels wait for the launch before
+// (griddepcontrol.wait) where they need its results, so that each may be begun
+// while that one is ending.
+#define TENON_IMAGE_WAITS 0x100
+
 // Code of all kernels for a device, [offset, offset + bytes) in the ELF image.
 // Its entries have the kernels' names.
 typedef struct tenon_image_t {
-  uint32_t kind; // tenon_image_kind_t
+  uint32_t kind; // tenon_image_kind_t, and TENON_IMAGE_WAITS or not
   uint32_t sm;   // 10 * major + minor of the compute capability: 80, 90.
   uint64_t offset, bytes;
 } tenon_image_t;
@@ -338,7 +343,8 @@ typedef int32_t (*tenon_kernel_fn_t)(void *const *buffers,
 //   grain           rows of a piece: piece p is rows [p * grain, (p+1) * grain)
 //   scratch         address of the first thread's scratch memory
 //   scratch_stride  bytes of it from thread to thread of the grid
-//   shared          address of what all pieces share, 512 zeros at its start
+//   shared          address of what all pieces share, TENON_SHARED_ZEROS zeros
+//                   at its start, which are 0 again when the launch is over
 //   fault           address of a uint64_t
 //
 // The grid has one dimension; block c does pieces c, c + blocks, and so on.

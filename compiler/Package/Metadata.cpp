@@ -82,7 +82,9 @@ void Writer::addKernels(ModuleOp module, ArrayRef<LevelCode> levels,
 void Writer::addDevice(const TargetProgram &program) {
   tables.target = program.target;
   for (const DeviceImage &image : program.images)
-    tables.images.push_back({image.kind, image.sm, 0, image.bytes.size()});
+    tables.images.push_back(
+        {image.kind | (image.waits ? uint32_t(TENON_IMAGE_WAITS) : 0), image.sm,
+         0, image.bytes.size()});
   tables.blocks = program.blocks.vec();
   if (program.target != TENON_TARGET_CPU &&
       tables.blocks.size() != tables.kernels.size())

@@ -36,6 +36,7 @@ struct DeviceImage {
   tenon_image_kind_t kind;
   uint32_t sm; // See tenon_image_t.
   std::string bytes;
+  bool waits = false; // TENON_IMAGE_WAITS
 };
 
 /// What the artifact holds for one target: `levels` for CPUs, in order of

@@ -207,6 +207,38 @@ def Ptx_TmaWaitOp : Ptx_Op<"tma.wait"> {
   let hasVerifier = 1; // Not negative.
 }
 
+//===--- Launches that overlap ---===//
+
+def Ptx_GridWaitOp : Ptx_Op<"grid_wait"> {
+  let summary = "Waits for the end of the launch before, and for all it wrote";
+  let description = [{
+    Of a launch that may begin while the one before is ending. All blocks wait:
+    the end of a launch then is the end of all before it, too. Again, it does
+    nothing.
+
+    PTX: `griddepcontrol.wait`
+
+    ```mlir
+    ptx.grid_wait
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Ptx_GridLaunchOp : Ptx_Op<"grid_launch"> {
+  let summary = "The launch behind may begin once all blocks are here or over";
+  let description = [{
+    Says nothing of what this one has written: that takes `ptx.grid_wait` there.
+
+    PTX: `griddepcontrol.launch_dependents`
+
+    ```mlir
+    ptx.grid_launch
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 //===--- Order and registers ---===//
 
 def Ptx_FenceProxyAsyncOp : Ptx_Op<"fence_proxy_async"> {

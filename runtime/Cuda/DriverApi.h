@@ -102,6 +102,29 @@ enum CaptureMode : int {
   captureRelaxed = 2,
 };
 
+/// How a kernel is launched, beside its grid.
+struct LaunchAttribute {
+  int id; // LaunchAttributeId
+  char padding[4];
+  union {
+    char bytes[64];
+    int isOn;
+  };
+};
+
+enum LaunchAttributeId : int {
+  // Its blocks may start once all of the kernel before have asked for it; they
+  // wait for its end themselves.
+  launchProgrammaticSerialization = 6,
+};
+
+struct LaunchConfig {
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  Stream stream;
+  LaunchAttribute *attributes;
+  unsigned attributeCount;
+};
+
 /// What an update of an executable graph ran into.
 struct GraphExecUpdateInfo {
   int result;
@@ -183,6 +206,9 @@ struct GraphExecUpdateInfo {
            (Function function, unsigned gridX, unsigned gridY, unsigned gridZ, \
             unsigned blockX, unsigned blockY, unsigned blockZ,                 \
             unsigned sharedBytes, Stream stream, void **parameters,            \
+            void **extra))                                                     \
+  FUNCTION(launchKernelEx, "cuLaunchKernelEx",                                 \
+           (const LaunchConfig *config, Function function, void **parameters,  \
             void **extra))
 
 #endif // TENON_RUNTIME_CUDA_DRIVERAPI_H

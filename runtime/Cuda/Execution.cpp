@@ -158,6 +158,7 @@ void Execution::abandon() {
   staging.abandon(own());
   target = own();
   mayHoldFaults = true;
+  clearedBytes = 0;
 }
 
 /// Kernels write none but when they fault: one clearing lasts for many runs.
@@ -188,6 +189,13 @@ bool Execution::findFault(uint32_t &step, uint32_t &code) {
   return false;
 }
 
+tenon_status_t Execution::clearCounters(void *memory, uint64_t bytes) {
+  if (bytes == clearedBytes)
+    return TENON_OK;
+  clearedBytes = bytes;
+  return zero(memory, TENON_SHARED_ZEROS);
+}
+
 Result Execution::launch(const Launch &launch, bool timed) {
   const Driver &driver = device->driver;
   // The driver copies what the pointers point to.
@@ -207,16 +215,18 @@ Result Execution::launch(const Launch &launch, bool timed) {
   pass(&rows), pass(&grain), pass(&scratch), pass(&stride), pass(&shared);
   pass(&fault);
 
-  Result result = success;
-  if (launch.zeroedBytes)
-    result = driver.memsetBytes(shared, 0, launch.zeroedBytes, stream());
-  if (timed && result == success)
-    result = driver.eventRecord(before, stream());
   const tenon_block_t &block = blocks[launch.kernel];
+  LaunchAttribute overlap = {launchProgrammaticSerialization, {}, {}};
+  overlap.isOn = 1;
+  LaunchConfig config = {launch.blocks, 1, 1, block.threads, 1, 1,
+                         block.shared_bytes, stream(), &overlap,
+                         program->launchesMayOverlap() && !timed};
+  Result result = success;
+  if (timed)
+    result = driver.eventRecord(before, stream());
   if (result == success)
-    result = driver.launchKernel(
-        program->getKernel(launch.kernel), launch.blocks, 1, 1, block.threads,
-        1, 1, block.shared_bytes, stream(), arguments.begin(), nullptr);
+    result = driver.launchKernelEx(&config, program->getKernel(launch.kernel),
+                                   arguments.begin(), nullptr);
   if (timed && result == success)
     result = driver.eventRecord(after, stream());
   return result;

@@ -19,7 +19,7 @@ struct Launch {
   int64_t rows, grain;
   uint32_t blocks;
   DevicePointer scratch, shared;
-  uint64_t scratchStride, zeroedBytes; // Of what is shared.
+  uint64_t scratchStride;
 };
 
 /// A stream, the way to and from the host, and faults. Everything is called
@@ -69,6 +69,10 @@ public:
   /// After downloading and finishing: the first step with a fault, if any.
   bool findFault(uint32_t &step, uint32_t &code);
 
+  /// Makes the first TENON_SHARED_ZEROS of so many bytes 0, unless that was done
+  /// since there were as many: kernels leave them so.
+  [[nodiscard]] tenon_status_t clearCounters(void *memory, uint64_t bytes);
+
   /// Launches a kernel, if `timed` between two events.
   [[nodiscard]] Result launch(const Launch &launch, bool timed);
   /// What the last timed launch took; it has ended then.
@@ -97,6 +101,7 @@ private:
   Event before = nullptr, after = nullptr;
   void *faults = nullptr; // A slot of each step.
   bool mayHoldFaults = true, isLeft = false;
+  uint64_t clearedBytes = 0; // Of the memory whose counters are 0.
   runtime::Array<uint64_t> faultCopies;
   runtime::Array<void *> arguments; // Where a launch finds each.
 };

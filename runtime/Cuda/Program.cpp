@@ -13,19 +13,21 @@ namespace {
 constexpr size_t weightsChunk = size_t(8) << 20;
 /// A block has them without asking.
 constexpr int plainSharedBytes = 48 << 10;
+/// Of CUDA: graphs keep that launches may overlap.
+constexpr int overlapVersion = 12030;
 
 /// Whether code runs on a device of a compute capability.
 bool runs(const tenon_image_t &image, int capability) {
   int least = int(image.sm);
-  return image.kind == TENON_IMAGE_PTX
+  return kindOf(image) == TENON_IMAGE_PTX
              ? least <= capability
              : least <= capability && least / 10 == capability / 10;
 }
 
 /// Whether `a` is to be preferred: it was compiled for more, or is ready.
 bool better(const tenon_image_t &a, const tenon_image_t &b) {
-  if (a.kind != b.kind)
-    return a.kind == TENON_IMAGE_CUBIN;
+  if (kindOf(a) != kindOf(b))
+    return kindOf(a) == TENON_IMAGE_CUBIN;
   return a.sm > b.sm;
 }
 
@@ -113,6 +115,8 @@ tenon_status_t Program::loadModule(const Metadata &metadata, const Image &image,
         values);
     if (result == success) {
       module = loaded;
+      mayOverlap = metadata.images[chosen].kind & TENON_IMAGE_WAITS &&
+                   device->driver.getVersion() >= overlapVersion;
       return TENON_OK;
     }
     if (!notForThisOne(result))

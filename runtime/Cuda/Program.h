@@ -29,6 +29,8 @@ public:
   Function getKernel(uint32_t kernel) const { return kernels[kernel]; }
   char *getWeights() const { return static_cast<char *>(weights); }
   uint32_t imageInUse() const { return chosen; }
+  /// Whether kernels wait by themselves for those before them.
+  bool launchesMayOverlap() const { return mayOverlap; }
 
 private:
   static constexpr uint32_t none = UINT32_MAX;
@@ -45,6 +47,7 @@ private:
   runtime::Array<Function> kernels;
   void *weights = nullptr;
   uint32_t chosen = none;
+  bool mayOverlap = false;
 };
 
 } // namespace tenon::cuda

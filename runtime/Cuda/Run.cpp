@@ -74,6 +74,9 @@ tenon_status_t tenon_session_t::bindAndRun(const tenon_tensor_t *inputTensors,
 tenon_status_t tenon_session_t::executeOnDevice() {
   if (tenon_status_t status = device->clearFaults())
     return status;
+  // Now, for it has no place in what is recorded.
+  if (tenon_status_t status = clearCounters())
+    return status;
   tenon::cuda::Recordings &recordings = device->recordings;
   if (recordings.enabled() && !observer) {
     fillKey();
@@ -131,6 +134,17 @@ tenon_status_t tenon_session_t::replay(const Recording &recording) {
   return device->launchRecording(recording);
 }
 
+/// Memory with counters at its start, which always has room for all of them.
+bool tenon_session_t::growShared(uint64_t bytes) {
+  if (bytes > 0 && bytes < TENON_SHARED_ZEROS)
+    bytes = TENON_SHARED_ZEROS;
+  return grow(shared, bytes);
+}
+
+tenon_status_t tenon_session_t::clearCounters() {
+  return device->clearCounters(shared.get(), shared.capacity());
+}
+
 tenon_status_t tenon_session_t::launchOnDevice(const tenon_step_t &step,
                                                int64_t rows, int64_t grain) {
   uint32_t threadCount = model->metadata.blocks[step.a].threads;
@@ -146,9 +160,9 @@ tenon_status_t tenon_session_t::launchOnDevice(const tenon_step_t &step,
     uint64_t most = maxScratch / threadCount / uint64_t(each);
     blocks = most == 0 ? 1 : blocks < most ? blocks : most;
   }
-  uint64_t stride, shared;
+  uint64_t stride, sharedBytes;
   if (tenon_status_t status =
-          reserveScratch(step, blocks * threadCount, stride, shared))
+          reserveScratch(step, blocks * threadCount, stride, sharedBytes))
     return status;
 
   tenon::cuda::Launch launch = {};
@@ -163,11 +177,10 @@ tenon_status_t tenon_session_t::launchOnDevice(const tenon_step_t &step,
   launch.blocks = uint32_t(blocks);
   launch.scratch = stride ? tenon::cuda::address(scratch.get()) : 0;
   launch.scratchStride = stride;
-  if (shared) {
-    launch.shared =
-        tenon::cuda::address(scratch.get()) + stride * blocks * threadCount;
-    launch.zeroedBytes =
-        shared < TENON_SHARED_ZEROS ? shared : TENON_SHARED_ZEROS;
+  if (sharedBytes) {
+    launch.shared = tenon::cuda::address(shared.get());
+    if (tenon_status_t status = clearCounters())
+      return status;
   }
   uint64_t start = observer ? nanosecondsNow() : 0, nanoseconds = 0;
   tenon::cuda::Result result = device->launch(launch, observer);

@@ -235,6 +235,19 @@ def compress(artifact, out):
         shutil.copyfileobj(plain, packed, 1 << 20)
 
 
+def with_few_numbers(folder, scratch):
+    """A copy of a model whose weights, an external file of floats, are a few
+    numbers again and again."""
+    model = pathlib.Path(scratch, "model.onnx")
+    shutil.copy(folder / "model.onnx", model)
+    numbers = np.linspace(0.001, 0.03, 1024, dtype=np.float32).tobytes()
+    with model.with_name("weights.bin").open("wb") as weights:
+        size = (folder / "weights.bin").stat().st_size
+        for at in range(0, size, len(numbers)):
+            weights.write(numbers[:size - at])
+    return model
+
+
 def prepare_timed(options, folder):
     """The manifest's lines of a model whose weights are none."""
     name = re.sub(r"[^\w.-]", "_", folder.name) + "_timed"
@@ -243,13 +256,7 @@ def prepare_timed(options, folder):
     lines = []
     # Elsewhere, for here it would take the room of others.
     with tempfile.TemporaryDirectory() as scratch:
-        model = pathlib.Path(scratch, "model.onnx")
-        shutil.copy(folder / "model.onnx", model)
-        numbers = np.linspace(0.001, 0.03, 1024, dtype=np.float32).tobytes()
-        with model.with_name("weights.bin").open("wb") as weights:
-            size = (folder / "weights.bin").stat().st_size
-            for at in range(0, size, len(numbers)):
-                weights.write(numbers[:size - at])
+        model = with_few_numbers(folder, scratch)
         wanted = options.precision.split(",")
         timed = TIMED_IN.get(folder.name, ("bf16",))
         for precision in [each for each in timed if each in wanted] or wanted:

@@ -100,10 +100,11 @@ uint32_t ArtifactBuilder::deviceKernel(const std::string &symbol,
 }
 
 void ArtifactBuilder::addImage(tenon_image_kind_t kind, uint32_t sm,
-                               const std::string &bytes) {
+                               const std::string &bytes, bool waits) {
   pad(image, 64);
   uint64_t end = kind == TENON_IMAGE_PTX;
-  images.push_back({uint32_t(kind), sm, image.size(), bytes.size() + end});
+  images.push_back({uint32_t(kind) | (waits ? TENON_IMAGE_WAITS : 0), sm,
+                    image.size(), bytes.size() + end});
   image += bytes;
   image.append(end, '\0');
 }

@@ -50,7 +50,8 @@ public:
                         uint32_t sharedBytes = 0);
 
   /// Puts code for devices into the image; of PTX with a NUL behind it.
-  void addImage(tenon_image_kind_t kind, uint32_t sm, const std::string &bytes);
+  void addImage(tenon_image_kind_t kind, uint32_t sm, const std::string &bytes,
+                bool waits = false);
 
   /// Puts another program's metadata into the image, to follow this one's.
   void next(const std::string &metadata);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <numeric>
 #include <unistd.h>
 
 using namespace tenon;
@@ -86,7 +87,7 @@ std::string fault(unsigned code, unsigned ordinal) {
 }
 } // namespace
 
-std::string tenon::test::devicePtx() {
+std::string tenon::test::devicePtx(bool waits) {
   std::string ptx = ".version 8.0\n.target sm_80\n.address_size 64\n";
   ptx += entry("scale", 3,
                element("f32", "%a0", "%f0", 4) +
@@ -134,7 +135,11 @@ std::string tenon::test::devicePtx() {
                    "add.u64 %u2, %u2, %u3;\n" +
                    store("u64", "%a1", "%u2", 8));
   ptx += entry("count", 1,
-               "atom.global.add.u64 %u0, [%shared], 1;\n"
+               // Behind the last row it is 0 again.
+               "cvt.u32.u64 %t0, %rows;\n"
+               "sub.u32 %t0, %t0, 1;\n"
+               "atom.global.inc.u32 %t1, [%shared], %t0;\n"
+               "cvt.u64.u32 %u0, %t1;\n"
                "add.u64 %u0, %u0, 1;\n"
                "atom.global.max.u64 %u1, [%a0], %u0;\n");
   ptx += entry("dynamic", 1,
@@ -145,6 +150,13 @@ std::string tenon::test::devicePtx() {
                    store("u64", "%a0", "%u2", 8));
   size_t entries = ptx.find(".visible");
   ptx.insert(entries, ".extern .shared .align 16 .b8 block_memory[];\n");
+  if (!waits)
+    return ptx;
+  ptx.replace(ptx.find("sm_80"), 5, "sm_90");
+  const std::string start = "NEXT_PIECE:\n", wait = "griddepcontrol.wait;\n";
+  for (size_t at = ptx.find(start); at != std::string::npos;
+       at = ptx.find(start, at + wait.size() + start.size()))
+    ptx.insert(at, wait);
   return ptx;
 }
 
@@ -256,6 +268,18 @@ DeviceTest::OnDevice::OnDevice(DeviceTest &test, const ArtifactBuilder &builder,
   EXPECT_EQ(test.open(device), TENON_OK) << lastError();
   EXPECT_EQ(load(file.path(), device, model), TENON_OK) << lastError();
   EXPECT_EQ(Session::create(model, session, options), TENON_OK) << lastError();
+}
+
+void tenon::test::expectScaled(Session &session, int64_t n) {
+  std::vector<float> x(size_t(n) * 4);
+  std::iota(x.begin(), x.end(), 1.0f);
+  tenon_tensor_t input = tensor(TENON_F32, {n, 4}, x.data());
+  tenon_tensor_t output = result();
+  ASSERT_EQ(session.run({&input, 1}, {&output, 1}), TENON_OK) << lastError();
+  EXPECT_EQ(output.dims[0], n);
+  auto *y = static_cast<float *>(output.data);
+  for (size_t i = 0; i < x.size(); ++i)
+    ASSERT_EQ(y[i], x[i] * 2) << i;
 }
 
 tenon_session_options_t tenon::test::sessionOptions() {

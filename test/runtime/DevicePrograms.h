@@ -22,7 +22,8 @@ namespace tenon::test {
 ///   scratch   x i64, y: y = 2 * x, by way of each thread's scratch memory
 ///   count     y i64[1]: how many rows there are, by way of shared memory
 ///   dynamic   y i64: the row, by way of the block's dynamic shared memory
-std::string devicePtx();
+/// Where the text `waits`, it is for sm_90: kernels wait for the launch before.
+std::string devicePtx(bool waits = false);
 
 /// A builder of a program for devices with that code.
 ArtifactBuilder deviceProgram();
@@ -68,6 +69,9 @@ protected:
 private:
   bool violates = false;
 };
+
+/// Runs the scale model on n rows of numbers and checks all results.
+void expectScaled(Session &session, int64_t n);
 
 /// Session options, all defaults.
 tenon_session_options_t sessionOptions();

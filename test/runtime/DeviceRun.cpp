@@ -33,19 +33,6 @@ Values run(Session &session, Values x, tenon_status_t status = TENON_OK) {
   return {data, data + output.bytes / 8};
 }
 
-/// Runs the scale model on n rows of numbers and checks all results.
-void expectScaled(Session &session, int64_t n) {
-  std::vector<float> x(size_t(n) * 4);
-  std::iota(x.begin(), x.end(), 1.0f);
-  tenon_tensor_t input = tensor(TENON_F32, {n, 4}, x.data());
-  tenon_tensor_t output = result();
-  ASSERT_EQ(session.run({&input, 1}, {&output, 1}), TENON_OK) << lastError();
-  EXPECT_EQ(output.dims[0], n);
-  auto *y = static_cast<float *>(output.data);
-  for (size_t i = 0; i < x.size(); ++i)
-    ASSERT_EQ(y[i], x[i] * 2) << i;
-}
-
 TEST_P(DeviceRun, DescribesItself) {
   Device device;
   ASSERT_EQ(open(device), TENON_OK) << lastError();
@@ -245,6 +232,26 @@ TEST_P(DeviceRun, PiecesShareMemoryThatStartsAsZero) {
   OnDevice model(*this, f);
   EXPECT_EQ(run(model.session, {0}), Values{77});
   EXPECT_EQ(run(model.session, {5}), Values{77});
+}
+
+TEST_P(DeviceRun, CountersAreClearedOnce) {
+  Frame f;
+  f.step(TENON_STEP_SET, f.m, f.constant(1));
+  f.step(TENON_STEP_COPY, 0, 0, 0, {f.x0, f.ys});
+  uint32_t shared = f.constant(512), none = f.constant(0);
+  f.launch({f.deviceKernel("count", 32),
+            f.constant(77),
+            {f.ys},
+            {},
+            {},
+            f.constant(5),
+            none,
+            shared});
+  OnDevice model(*this, f);
+  for (int i = 0; i < 4; ++i) // By launches, and then as a graph.
+    EXPECT_EQ(run(model.session, {0}), Values{77});
+  EXPECT_GT(model.session.info().graph_runs, 0u);
+  EXPECT_EQ(model.session.info().scratch_bytes, 512u);
 }
 
 TEST_P(DeviceRun, BlocksHaveSharedMemory) {

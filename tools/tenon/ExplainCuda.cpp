@@ -92,7 +92,8 @@ int tenon::explainForCuda(const ExplainCommand &command) {
     llvm::outs() << "ptxas is not installed: registers are not known, and "
                     "occupancy is without them\n";
   } else {
-    auto found = resourcesOf(code->ptx, command.sm);
+    auto found = resourcesOf(
+        command.sm >= waitingSm ? code->waitingPtx : code->ptx, command.sm);
     if (!found)
       return refuse(llvm::toString(found.takeError()), kFailure);
     resources = std::move(*found);

@@ -56,9 +56,20 @@ llvm::Error refusal(unsigned sm, StringRef reason) {
                                  reason.trim().take_front(most));
 }
 
+llvm::Error write(StringRef text, const std::string &path) {
+  std::error_code error;
+  llvm::raw_fd_ostream stream(path, error);
+  stream << text;
+  stream.close();
+  if (!error && !stream.has_error())
+    return llvm::Error::success();
+  stream.clear_error();
+  return llvm::createStringError("cannot write " + path);
+}
+
 Assembly start(const std::string &ptxas, const ScratchFolder &folder,
-               const std::string &source, unsigned sm, std::string &error) {
-  std::string number = std::to_string(sm);
+               unsigned sm, std::string &error) {
+  std::string number = std::to_string(sm), source = folder.file(number + ".ptx");
   Assembly run = {
       sm, folder.file(number + ".cubin"), folder.file(number + ".log"), {}};
   std::string arch = "-arch=sm_" + number;
@@ -81,9 +92,9 @@ std::string findPtxas() {
   return {};
 }
 
-/// Runs ptxas for each of `sms`, all at once, and gives what they wrote.
+/// Runs ptxas for each of `sources`, all at once, and gives what they wrote.
 static llvm::Expected<std::vector<Assembly>>
-assemble(StringRef ptx, llvm::ArrayRef<unsigned> sms) {
+assemble(llvm::ArrayRef<AssemblySource> sources) {
   std::string ptxas = findPtxas();
   if (ptxas.empty())
     return llvm::createStringError(
@@ -92,22 +103,15 @@ assemble(StringRef ptx, llvm::ArrayRef<unsigned> sms) {
   ScratchFolder folder;
   if (!folder)
     return llvm::createStringError("cannot make a folder for ptxas to work in");
-  std::string source = folder.file("kernels.ptx");
-  {
-    std::error_code error;
-    llvm::raw_fd_ostream stream(source, error);
-    stream << ptx;
-    stream.close();
-    if (error || stream.has_error()) {
-      stream.clear_error();
-      return llvm::createStringError("cannot write " + source);
-    }
-  }
+  for (const AssemblySource &source : sources)
+    if (llvm::Error error = write(
+            source.ptx, folder.file(std::to_string(source.sm) + ".ptx")))
+      return std::move(error);
   // They share nothing. Each is waited for, also after an error.
   std::vector<Assembly> runs;
   std::string notStarted;
-  for (unsigned sm : sms)
-    runs.push_back(start(ptxas, folder, source, sm, notStarted));
+  for (const AssemblySource &source : sources)
+    runs.push_back(start(ptxas, folder, source.sm, notStarted));
   llvm::Error failures = llvm::Error::success();
   for (Assembly &run : runs) {
     int status = -1;
@@ -125,20 +129,20 @@ assemble(StringRef ptx, llvm::ArrayRef<unsigned> sms) {
   return runs;
 }
 
-llvm::Expected<std::vector<std::pair<unsigned, std::string>>>
-assembleCubins(StringRef ptx, llvm::ArrayRef<unsigned> sms) {
-  auto runs = assemble(ptx, sms);
+llvm::Expected<std::vector<std::string>>
+assembleCubins(llvm::ArrayRef<AssemblySource> sources) {
+  auto runs = assemble(sources);
   if (!runs)
     return runs.takeError();
-  std::vector<std::pair<unsigned, std::string>> cubins;
+  std::vector<std::string> cubins;
   for (Assembly &run : *runs)
-    cubins.emplace_back(run.sm, std::move(run.cubin));
+    cubins.push_back(std::move(run.cubin));
   return cubins;
 }
 
 llvm::Expected<llvm::StringMap<KernelResources>> resourcesOf(StringRef ptx,
                                                              unsigned sm) {
-  auto runs = assemble(ptx, sm);
+  auto runs = assemble(AssemblySource{sm, ptx});
   if (!runs)
     return runs.takeError();
   return parseResources(runs->front().log);

@@ -9,7 +9,6 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tenon::cuda {
@@ -18,11 +17,17 @@ namespace tenon::cuda {
 /// it is not installed.
 std::string findPtxas();
 
-/// For each of `sms` (80, 90, ...) that number and a cubin. An error says what
-/// ptxas has against the text, or that it is not installed. Works in a scratch
-/// folder of its own, which is gone afterwards.
-llvm::Expected<std::vector<std::pair<unsigned, std::string>>>
-assembleCubins(llvm::StringRef ptx, llvm::ArrayRef<unsigned> sms);
+/// A text, and the compute capability (80, 90, ...) to assemble it for.
+struct AssemblySource {
+  unsigned sm;
+  llvm::StringRef ptx;
+};
+
+/// A cubin of each of `sources`. An error says what ptxas has against the text,
+/// or that it is not installed. Works in a scratch folder of its own, which is
+/// gone afterwards.
+llvm::Expected<std::vector<std::string>>
+assembleCubins(llvm::ArrayRef<AssemblySource> sources);
 
 /// What each kernel of the text takes on a device of capability `sm`, as ptxas
 /// says. The same errors.

@@ -8,10 +8,13 @@
 #include "compiler/Targets/Cuda/LowerPtx.h"
 #include "compiler/Targets/Cuda/MathLibrary.h"
 #include "compiler/Targets/Cuda/Rewrites.h"
+#include "dialects/Exec/Exec.h"
 #include "dialects/Kernel/ConvTiles.h"
 #include "dialects/Kernel/DeviceAttention.h"
 #include "dialects/Kernel/FragmentLayout.h"
 #include "dialects/Ptx/Ptx.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
@@ -100,6 +103,50 @@ unsigned leastBlocks(kernel::FuncOp function, const CudaKernel &kernel) {
   return std::clamp(fits, 1u, most);
 }
 
+/// Says of each kernel which arguments the programs' launches have weights for.
+void markWeights(ModuleOp module) {
+  llvm::StringMap<llvm::BitVector> weights;
+  module.walk([&](exec::LaunchOp launch) {
+    llvm::BitVector here(launch.getBuffers().size());
+    for (auto [i, buffer] : llvm::enumerate(
+             launch.getBuffers().getAsRange<exec::BufferAttr>()))
+      here[i] = buffer.getPlace() == exec::Place::Weights;
+    auto [found, isNew] = weights.try_emplace(launch.getKernel(), here);
+    if (!isNew)
+      found->second &= here;
+  });
+  for (auto kernel : module.getOps<kernel::FuncOp>()) {
+    auto found = weights.find(kernel.getSymName());
+    if (found == weights.end() || found->second.none())
+      continue;
+    auto arguments =
+        llvm::to_vector_of<int64_t>(found->second.set_bits());
+    kernel->setAttr(weightsAttribute, DenseI64ArrayAttr::get(
+                                          module.getContext(), arguments));
+  }
+}
+
+/// The text for devices that let a launch begin while the one before is ending,
+/// and for others, which do not know the instructions for it.
+void writeTexts(std::string text, CudaCode &result) {
+  constexpr StringRef opening = "\t// begin inline asm\n\tgriddepcontrol.",
+                      closing = "// end inline asm\n";
+  StringRef rest = text;
+  while (!rest.empty()) {
+    size_t at = std::min(rest.find(opening), rest.size());
+    result.ptx += rest.take_front(at);
+    rest = rest.drop_front(at);
+    if (size_t end = rest.find(closing); !rest.empty())
+      rest = rest.drop_front(end + closing.size());
+  }
+  result.waitingPtx = std::move(text);
+  std::string target = (".target " + device).str();
+  size_t at = result.waitingPtx.find(target);
+  assert(at != std::string::npos && "PTX names its target");
+  result.waitingPtx.replace(at, target.size(),
+                            ".target sm_" + std::to_string(waitingSm));
+}
+
 /// The first function that is called and not there; empty when all are.
 StringRef missingFunction(const llvm::Module &code) {
   for (const llvm::Function &function : code)
@@ -113,6 +160,7 @@ StringRef missingFunction(const llvm::Module &code) {
 
 FailureOr<CudaCode> compilePtx(ModuleOp module) {
   CudaCode result;
+  markWeights(module);
   module.getContext()->loadDialect<ptx::PtxDialect>();
   OwningOpRef<ModuleOp> emitted = ModuleOp::create(module.getLoc());
   for (auto kernel : module.getOps<kernel::FuncOp>()) {
@@ -157,8 +205,9 @@ FailureOr<CudaCode> compilePtx(ModuleOp module) {
     return module.emitError("kernels call '")
                << missing << "', which nobody defines; please report this",
            failure();
-  result.ptx =
-      cpu::writeCode(*code, *machine, llvm::CodeGenFileType::AssemblyFile);
+  writeTexts(
+      cpu::writeCode(*code, *machine, llvm::CodeGenFileType::AssemblyFile),
+      result);
   return result;
 }
 

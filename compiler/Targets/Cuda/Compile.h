@@ -22,10 +22,19 @@ struct CudaKernel {
 
 struct CudaCode {
   std::string ptx;
+  std::string waitingPtx; // For sm_90: the same, which may overlap.
   std::vector<CudaKernel> kernels; // In the order of the module.
 };
 
-/// One PTX module (ISA 8.0, sm_80) from all kernel.func ops of `module`. Kernel
+/// What `CudaCode::ptx` and `CudaCode::waitingPtx` are for.
+inline constexpr unsigned ptxSm = 80, waitingSm = 90;
+
+/// On a kernel: which arguments are weights wherever it is launched, which no
+/// launch writes. `compilePtx` puts it there where programs launch kernels.
+inline constexpr llvm::StringLiteral weightsAttribute = "cuda.weights";
+
+/// One PTX module (ISA 8.0, sm_80) from all kernel.func ops of `module`, and
+/// one whose kernels wait for the launch before (TENON_IMAGE_WAITS). Kernel
 /// NAME is `.visible .entry NAME` with the parameters that
 /// runtime/model_format.h lists; it calls nothing that the text does not hold.
 /// The text is the same for the same input. What cannot be compiled is reported

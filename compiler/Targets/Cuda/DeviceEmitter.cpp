@@ -34,7 +34,8 @@ unsigned sharedBytesOf(kernel::FuncOp kernel) {
 DeviceEmitter::DeviceEmitter(kernel::FuncOp kernel, ModuleOp module)
     : Emitter(kernel, deviceLevel, module), threads(threadsOf(kernel)),
       sharedBytes(sharedBytesOf(kernel)),
-      share(kernel::deviceRowsOf(kernel.getBlock())) {}
+      share(kernel::deviceRowsOf(kernel.getBlock())),
+      weightsFirst(copiesWeights(kernel)) {}
 
 //===----------------------------------------------------------------------===//
 // The entry
@@ -77,8 +78,14 @@ void DeviceEmitter::startFunctions() {
   thread = special("tid.x");
   block = special("ctaid.x");
   blocks = special("nctaid.x");
+  // The launch behind may take what is free from now on.
+  ptx::GridLaunchOp::create(b);
+  if (!weightsFirst)
+    waitForLaunch();
   entryEnd = arith::ConstantIntOp::create(b, 0, 1);
 }
+
+void DeviceEmitter::waitForLaunch() { ptx::GridWaitOp::create(b); }
 
 Value DeviceEmitter::special(StringRef name) {
   auto call = LLVM::CallIntrinsicOp::create(
@@ -88,6 +95,8 @@ Value DeviceEmitter::special(StringRef name) {
 }
 
 void DeviceEmitter::finishFunctions() {
+  if (weightsFirst)
+    waitForLaunch(); // Also of a block that had no tile.
   LLVM::ReturnOp::create(b, ValueRange());
 }
 

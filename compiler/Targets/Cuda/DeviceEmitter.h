@@ -56,6 +56,12 @@ public:
   /// The thread's number in its block, as i64.
   Value threadNumber() { return thread; }
 
+  /// Whether a tile asks for its weights before it waits for the launch before;
+  /// everything else of a kernel does so behind that.
+  bool readsWeightsFirst() const { return weightsFirst; }
+  /// Waits for the end of the launch before, where there may be one.
+  void waitForLaunch();
+
   /// Runs `body` where a number is a multiple of a power of two.
   void whereMultiple(Value number, int64_t power,
                      llvm::function_ref<void()> body);
@@ -83,6 +89,7 @@ private:
   void reportFault(Value piece);
 
   const kernel::DeviceRows share;
+  const bool weightsFirst;
 
   bool mayFault = false;
   // Parameters of the entry; and what its thread is.
@@ -94,6 +101,9 @@ private:
 
 /// How the kernel of a schedule by tiles runs; nothing for others.
 std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel);
+
+/// Whether tiles of a kernel copy panels of a weight.
+bool copiesWeights(kernel::FuncOp kernel);
 
 /// Tile `ordinal` of such a kernel, by all threads of a block.
 mlir::LogicalResult emitTile(DeviceEmitter &e, Value ordinal);

@@ -263,6 +263,9 @@ void populateHopperPatterns(RewritePatternSet &patterns) {
            LowerTmaStore, LowerTmaWait, LowerWgmma, LowerWgmmaWait>(context);
   patterns.add<LowerPlain<ptx::FenceProxyAsyncOp>>(
       context, "fence.proxy.async.shared::cta;");
+  patterns.add<LowerPlain<ptx::GridLaunchOp>>(
+      context, "griddepcontrol.launch_dependents;");
+  patterns.add<LowerPlain<ptx::GridWaitOp>>(context, "griddepcontrol.wait;");
   patterns.add<LowerPlain<ptx::TmaCommitOp>>(context,
                                              "cp.async.bulk.commit_group;");
   patterns.add<LowerPlain<ptx::WgmmaCommitOp>>(

@@ -85,13 +85,15 @@ void TileProduct::store(ArrayRef<Copy> parts, Type type, Value place) {
 /// where no panel is left an empty one: waits count groups.
 struct TileProduct::Ring {
   Fetch fetch;
+  ArrayRef<PanelCopies> copies; // What `fetch` starts, where that is known.
   int64_t stageBytes;
   Value first, end; // Panels of this block's piece of k.
 };
 
-TileProduct::Ring TileProduct::ringOf(int64_t stageBytes, Fetch fetch) {
+TileProduct::Ring TileProduct::ringOf(int64_t stageBytes, Fetch fetch,
+                                      ArrayRef<PanelCopies> copies) {
   Value panels = e.ceilDiv(product.depth, e.number(tile.depth));
-  Ring ring = {fetch, stageBytes, e.number(0), panels};
+  Ring ring = {fetch, copies, stageBytes, e.number(0), panels};
   if (!product.pieces)
     return ring;
   auto bound = [&](Value ordinal) {
@@ -109,9 +111,33 @@ void TileProduct::fetchInto(const Ring &ring, Value panel, Value offset) {
 
 /// Of the panels that the first stages have.
 void TileProduct::fetchFirst(const Ring &ring) {
+  if (e.readsWeightsFirst())
+    return fetchWeightsFirst(ring);
   e.loop(e.number(0), e.number(tile.stages - 1), [&](Value i) {
     fetchInto(ring, e.add(ring.first, i), e.mul(i, e.number(ring.stageBytes)));
   });
+}
+
+/// The launch before may still be at work: no other writes weights. Those of
+/// all these panels are in the first one's group.
+void TileProduct::fetchWeightsFirst(const Ring &ring) {
+  auto each = [&](bool ofWeights) {
+    e.loop(e.number(0), e.number(tile.stages - 1), [&](Value i) {
+      Value panel = e.add(ring.first, i);
+      Value stage =
+          sharedAt(sharedMemory, e.mul(i, e.number(ring.stageBytes)));
+      e.ifThen(e.less(panel, ring.end), [&] {
+        for (const PanelCopies &copies : ring.copies)
+          if ((copies.operand == product.rhs) == ofWeights)
+            start(copies, panel, stage);
+      });
+      if (!ofWeights)
+        ptx::CpAsyncCommitOp::create(e.b);
+    });
+  };
+  each(/*ofWeights=*/true);
+  e.waitForLaunch();
+  each(/*ofWeights=*/false);
 }
 
 /// The stage in front of one, which is free while it is read, and the one
@@ -135,12 +161,26 @@ void TileProduct::meetPanel() {
 
 SmallVector<Value> TileProduct::sumPanels(ValueRange zeros, int64_t stageBytes,
                                           Fetch fetch, Add add) {
-  Ring ring = ringOf(stageBytes, fetch);
+  return sumRing(ringOf(stageBytes, fetch), zeros, add);
+}
+
+SmallVector<Value> TileProduct::sumPanels(ValueRange zeros, int64_t stageBytes,
+                                          ArrayRef<PanelCopies> copies,
+                                          Add add) {
+  auto fetch = [&](Value panel, Value stage) {
+    for (const PanelCopies &all : copies)
+      start(all, panel, stage);
+  };
+  return sumRing(ringOf(stageBytes, fetch, copies), zeros, add);
+}
+
+SmallVector<Value> TileProduct::sumRing(const Ring &ring, ValueRange zeros,
+                                        Add add) {
   fetchFirst(ring);
   // Of a number that is a power of two, it takes no register of its own.
   auto stageOf = [&](Value panel) {
     Value ordinal = e.rem(e.sub(panel, ring.first), e.number(tile.stages));
-    return e.mul(ordinal, e.number(stageBytes));
+    return e.mul(ordinal, e.number(ring.stageBytes));
   };
   return finishPanels(
       e.loop(ring.first, ring.end, zeros, [&](Value panel, ValueRange before) {
@@ -158,7 +198,7 @@ SmallVector<Value> TileProduct::sumSteps(ValueRange zeros, int64_t stageBytes,
     for (const PanelCopies &all : copies)
       start(all, panel, stage);
   };
-  Ring ring = ringOf(stageBytes, fetch);
+  Ring ring = ringOf(stageBytes, fetch, copies);
   if (std::optional<int64_t> depth = getConstantIntValue(product.depth);
       depth && *depth > 0)
     return finishPanels(sumRing(ring, zeros, steps));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/TileProduct.h"
+#include "compiler/Targets/Cuda/Compile.h"
 #include "compiler/Targets/Cuda/ConvProduct.h"
 #include "compiler/Targets/Cuda/MatmulRows.h"
 #include "compiler/Targets/Cuda/MemoryTiles.h"
@@ -31,6 +32,8 @@ void TileProduct::emit(Value ordinal) {
   }
   locate(ordinal);
   sumProducts();
+  if (e.readsWeightsFirst())
+    e.waitForLaunch(); // Also where there was no panel.
   barrier(); // Nobody reads panels any more.
   if (isDone)
     e.ifThen(isDone, [&] { emitChunks(); });
@@ -210,6 +213,21 @@ std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
     if (auto view = kernel::convTilesViewOf(op, why))
       return kernel::convTileOf(*view, schedule);
   return std::nullopt;
+}
+
+bool copiesWeights(kernel::FuncOp kernel) {
+  auto weights = kernel->getAttrOfType<DenseI64ArrayAttr>(weightsAttribute);
+  StringRef schedule = kernel.getSchedule();
+  auto op = dyn_cast_if_present<graph::MatmulOp>(
+      kernel::findRoot(kernel.getBlock()));
+  if (!weights || !op || !kernel::matmulTileOf(schedule) ||
+      kernel::isByteSchedule(schedule))
+    return false;
+  std::optional<kernel::MatmulView> view = kernel::matmulViewOf(op);
+  if (!view || view->quantized)
+    return false;
+  auto rhs = cast<BlockArgument>(view->rhs.base);
+  return llvm::is_contained(weights.asArrayRef(), int64_t(rhs.getArgNumber()));
 }
 
 LogicalResult emitTile(DeviceEmitter &e, Value ordinal) {

@@ -62,13 +62,7 @@ protected:
                                      Fetch fetch, Add add);
   llvm::SmallVector<Value> sumPanels(mlir::ValueRange zeros, int64_t stageBytes,
                                      llvm::ArrayRef<PanelCopies> copies,
-                                     Add add) {
-    auto fetch = [&](Value panel, Value stage) {
-      for (const PanelCopies &all : copies)
-        start(all, panel, stage);
-    };
-    return sumPanels(zeros, stageBytes, fetch, add);
-  }
+                                     Add add);
 
   /// Steps of a panel: while the products of one are added, the factors of the
   /// next are loaded, across panels too.
@@ -104,9 +98,13 @@ protected:
 
 private:
   struct Ring;
-  Ring ringOf(int64_t stageBytes, Fetch fetch);
+  Ring ringOf(int64_t stageBytes, Fetch fetch,
+              llvm::ArrayRef<PanelCopies> copies = {});
   void fetchInto(const Ring &ring, Value panel, Value offset);
   void fetchFirst(const Ring &ring);
+  void fetchWeightsFirst(const Ring &ring);
+  llvm::SmallVector<Value> sumRing(const Ring &ring, mlir::ValueRange zeros,
+                                   Add add);
   Value stageBefore(const Ring &ring, Value offset);
   Value stageBehind(const Ring &ring, Value offset);
   void meetPanel();

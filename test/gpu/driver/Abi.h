@@ -138,6 +138,7 @@ struct LaunchAttribute {
   union {
     char bytes[64];
     unsigned cluster[3];
+    int isOn;
   };
 };
 struct LaunchConfig {

@@ -250,9 +250,16 @@ bool checkCluster(Call &call, const Function &function,
   return true;
 }
 
+/// What the attributes of a launch say.
+struct Attributes {
+  const unsigned *cluster = nullptr;
+  bool overlaps = false;
+};
+
 /// Issues what a call asks for; `config` holds no attributes any more.
 Status launchKernel(Call &call, const LaunchConfig &config, Handle handle,
-                    const unsigned *cluster, void **parameters, void **extra) {
+                    const Attributes &attributes, void **parameters,
+                    void **extra) {
   Function *function = call ? call.object<Function>(handle) : nullptr;
   Stream *stream = function ? call.stream(config.stream) : nullptr;
   if (!stream)
@@ -264,13 +271,15 @@ Status launchKernel(Call &call, const LaunchConfig &config, Handle handle,
   operation.function = handle;
   sim::Launch &launch = operation.launch;
   launch.dynamicShared = config.sharedBytes;
+  launch.overlaps = attributes.overlaps;
   launch.order = call.driver.settings.order;
   launch.instructionLimit = call.driver.settings.instructions;
   for (int i = 0; i < 3; ++i) {
     launch.grid[i] = config.grid[i];
     launch.block[i] = config.block[i];
-    launch.cluster[i] =
-        cluster ? cluster[i] : std::max(kernel.requiredCluster[i], 1u);
+    launch.cluster[i] = attributes.cluster
+                            ? attributes.cluster[i]
+                            : std::max(kernel.requiredCluster[i], 1u);
   }
   if (!checkSizes(call, kernel, launch) ||
       !checkCluster(call, *function, launch) ||
@@ -280,11 +289,12 @@ Status launchKernel(Call &call, const LaunchConfig &config, Handle handle,
   operation.uses = usesOf(call.driver.memoryOf(call.current->handle), kernel,
                           launch.parameters);
   call.driver.log(format("  %s: grid %u %u %u, block %u %u %u, cluster %u %u "
-                         "%u, shared %u",
+                         "%u, shared %u%s",
                          kernel.name.c_str(), launch.grid[0], launch.grid[1],
                          launch.grid[2], launch.block[0], launch.block[1],
                          launch.block[2], launch.cluster[0], launch.cluster[1],
-                         launch.cluster[2], config.sharedBytes));
+                         launch.cluster[2], config.sharedBytes,
+                         launch.overlaps ? ", overlapping" : ""));
   issue(call.driver, *stream, std::move(operation));
   return call.done();
 }
@@ -301,7 +311,7 @@ FAKE_CUDA cuLaunchKernel(Handle handle, unsigned gridX, unsigned gridY,
                          stream,
                          nullptr,
                          0};
-  return launchKernel(call, config, handle, nullptr, parameters, extra);
+  return launchKernel(call, config, handle, {}, parameters, extra);
 }
 
 FAKE_CUDA cuLaunchKernelEx(const LaunchConfig *config, Handle handle,
@@ -314,15 +324,18 @@ FAKE_CUDA cuLaunchKernelEx(const LaunchConfig *config, Handle handle,
        !isReadable(config->attributes,
                    config->attributeCount * sizeof(LaunchAttribute))))
     return call.violate(InvalidValue, "the configuration is not there");
-  const unsigned *cluster = nullptr;
+  Attributes attributes;
   for (unsigned i = 0; i < config->attributeCount; ++i) {
     const LaunchAttribute &attribute = config->attributes[i];
     if (attribute.id == LaunchCluster)
-      cluster = attribute.cluster;
-    else if (attribute.id != LaunchIgnore &&
-             attribute.id != LaunchBesidePrevious)
+      attributes.cluster = attribute.cluster;
+    else if (attribute.id == LaunchBesidePrevious)
+      attributes.overlaps = attribute.isOn;
+    else if (attribute.id != LaunchIgnore)
       return call.violate(InvalidValue, "attribute %d is not known here",
                           attribute.id);
   }
-  return launchKernel(call, *config, handle, cluster, parameters, extra);
+  if (attributes.overlaps && call.driver.settings.sm < 90)
+    return call.violate(InvalidValue, "the device has no launches that overlap");
+  return launchKernel(call, *config, handle, attributes, parameters, extra);
 }

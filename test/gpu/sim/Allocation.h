@@ -22,6 +22,7 @@ class GlobalShadow;
 struct Allocation {
   uint64_t base = 0;
   uint64_t size = 0;
+  bool isOfKernels = false; // One has written there.
   std::unique_ptr<char, FreeDeleter> data;
   std::unique_ptr<uint64_t[], FreeDeleter> written; // A bit per byte.
 

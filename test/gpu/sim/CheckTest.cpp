@@ -55,6 +55,47 @@ TEST(Checks, Misaligned) {
   expectSays(run({buffer}, 2), {"thread (1,0,0)", "no multiple of 16"});
 }
 
+/// What is said of a second kernel that overlaps the first, which has written
+/// 32 words.
+std::string overlapping(const std::string &body) {
+  TestRun run(entry("first", 1, kStart + std::string("  st.global.u32 [%q], "
+                                                     "%t;\n")) +
+                  kernel(body),
+              "sm_90");
+  uint64_t buffer = run.memory.allocate(128);
+  run.launch.overlaps = false;
+  EXPECT_EQ(run({buffer}, 32, "first"), "");
+  run.launch.overlaps = true;
+  return run({buffer}, 32);
+}
+
+TEST(Checks, OverlappingLaunches) {
+  const std::string wait = "  griddepcontrol.wait;\n",
+                    load = "  ld.global.u32 %r0, [%q];\n",
+                    store = "  st.global.u32 [%q], %t;\n";
+  EXPECT_EQ(overlapping("  griddepcontrol.launch_dependents;\n" + wait + load +
+                        wait + store),
+            "");
+  expectSays(overlapping(load + wait),
+             {"reads 4 bytes", "which the launch before may still write"});
+  expectSays(overlapping(store + wait),
+             {"writes 4 bytes", "which the launch before may still use"});
+  expectSays(overlapping("  mov.u32 %r0, %t;\n"),
+             {"ends before it has waited for the launch before"});
+  // A thread waits for itself alone.
+  expectSays(overlapping("  setp.eq.u32 %p, %t, 5;\n  @!%p "
+                         "griddepcontrol.wait;\n" +
+                         store),
+             {"thread (5,0,0)", "it has not been waited for"});
+}
+
+TEST(Checks, OverlappingLaunchesMayReadWhatNoKernelWrites) {
+  TestRun run(kernel("  ld.global.u32 %r0, [%q];\n  griddepcontrol.wait;\n"),
+              "sm_90");
+  run.launch.overlaps = true;
+  EXPECT_EQ(run({run.upload(std::vector<int>(32))}, 32), "");
+}
+
 TEST(Checks, SharedBounds) {
   TestRun run(shared("  shl.b32 %r0, %t, 2;\n  mov.u32 %r1, tile;\n"
                      "  add.u32 %r1, %r1, %r0;\n  st.shared.u32 [%r1], %t;\n"));

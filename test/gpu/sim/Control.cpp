@@ -15,7 +15,19 @@ Step branch(Warp &warp, const Instruction &line) {
   return warp.jump(warp.active, uint32_t(line.immediate));
 }
 
-Step exitThreads(Warp &warp, const Instruction &) { return warp.exitLanes(); }
+Step exitThreads(Warp &warp, const Instruction &line) {
+  uint32_t early = warp.active & ~warp.waited;
+  if (early)
+    return warp.fail(line, std::countr_zero(early),
+                     "ends before it has waited for the launch before, so that "
+                     "the end of this one says nothing of that");
+  return warp.exitLanes();
+}
+
+Step waitForLaunch(Warp &warp, const Instruction &) {
+  warp.waited |= warp.active;
+  return Step::Next;
+}
 
 Step trap(Warp &warp, const Instruction &line) {
   return warp.fail(line, std::countr_zero(warp.active), "the kernel trapped");
@@ -86,9 +98,10 @@ bool decodeNothing(Line &line) {
 /// Launches follow each other here: the one before is over, and the next has
 /// not begun.
 bool decodeDependence(Line &line) {
-  if (line.takeOneOf({"launch_dependents", "wait"}) < 0)
+  int which = line.takeOneOf({"launch_dependents", "wait"});
+  if (which < 0)
     return line.fail("one of .launch_dependents .wait is missing");
-  return line.expect(0) && line.finish(nothing);
+  return line.expect(0) && line.finish(which ? waitForLaunch : nothing);
 }
 
 /// call (results), callee, (arguments): all but the callee may be absent.

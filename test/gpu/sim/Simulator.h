@@ -36,6 +36,8 @@ struct Launch {
   uint32_t cluster[3] = {1, 1, 1};
   uint32_t dynamicShared = 0;
   std::vector<char> parameters; // Laid out as Kernel::parameters says.
+  /// It may begin while launches before it run, so that it waits itself.
+  bool overlaps = false;
   Order order = Order::Lazy;
   uint32_t seed = 1;
   /// Most instructions of one thread; a kernel that needs more is hung.

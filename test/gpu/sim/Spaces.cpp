@@ -144,8 +144,19 @@ char *Warp::accessGlobal(const Instruction &line, uint64_t address,
                 LongLong(home->size), LongLong(home->base)));
     return nullptr;
   }
-  if (use != Use::Read)
+  if (!(waited >> lane & 1) && (use != Use::Read || home->isOfKernels)) {
+    fail(line, lane,
+         format("%s %u bytes of global memory at 0x%llx, which the launch "
+                "before may still %s: it has not been waited for "
+                "(griddepcontrol.wait)",
+                verb(use), bytes, LongLong(address),
+                use == Use::Read ? "write" : "use"));
+    return nullptr;
+  }
+  if (use != Use::Read) {
     home->markWritten(offset, bytes);
+    home->isOfKernels = true;
+  }
   char *data = home->data.get() + offset;
   if (!block.state.launch.checks.globalRaces)
     return data;

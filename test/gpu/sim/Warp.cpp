@@ -12,7 +12,8 @@ namespace tenon::sim {
 
 Warp::Warp(Block &block, uint32_t index, uint32_t lanes)
     : block(block), program(block.state.program), index(index),
-      present(lanes == kLanes ? ~0u : (1u << lanes) - 1) {
+      present(lanes == kLanes ? ~0u : (1u << lanes) - 1),
+      waited(block.state.launch.overlaps ? 0 : ~0u) {
   registers.resize(program.registerSlots * kSlot);
   bases[0] = registers.data();
   bases[1] = const_cast<char *>(program.constants.data());

@@ -53,6 +53,7 @@ public:
   uint32_t active = 0;    // Lanes that perform this instruction.
   uint32_t running = 0;   // Lanes of the group that runs; guards not applied.
   uint32_t exited = 0;
+  uint32_t waited = 0; // For the launches before this one.
   uint32_t pc = 0;
   Clock clock; // What it has seen of each warp of the cluster.
   Handover handover;

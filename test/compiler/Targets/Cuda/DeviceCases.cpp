@@ -15,6 +15,7 @@
 #include "mlir/Parser/Parser.h"
 #include "runtime/model_format.h"
 #include "test/compiler/Targets/Cpu/KernelData.h"
+#include "test/gpu/sim/Allocation.h"
 #include "test/gpu/sim/Simulator.h"
 #include <cstring>
 #include <gtest/gtest.h>
@@ -178,11 +179,18 @@ private:
     std::string error;
     ASSERT_TRUE(module.load(memory, error)) << error;
     std::vector<uint64_t> words;
-    for (auto [input, layout] :
-         llvm::zip(inputs, kernel.getLayouts().getAsValueRange<StringAttr>())) {
+    auto weights =
+        kernel->getAttrOfType<DenseI64ArrayAttr>(cuda::weightsAttribute);
+    for (auto [i, input, layout] : llvm::enumerate(
+             inputs, kernel.getLayouts().getAsValueRange<StringAttr>())) {
       std::vector<char> bytes = inDeviceLayout(input, layout);
       words.push_back(memory.allocate(bytes.size()));
       memory.write(words.back(), bytes.data(), bytes.size());
+      if (bytes.empty())
+        continue;
+      // The launch before may have made all others.
+      memory.allocation(words.back())->isOfKernels =
+          !weights || !llvm::is_contained(weights.asArrayRef(), int64_t(i));
     }
     for (Value yielded : kernel.getYielded())
       words.push_back(
@@ -196,11 +204,26 @@ private:
     words.push_back(size(kernel.getRows()));
     words.push_back(size(kernel.getGeometry()[1]));
     words.push_back(memory.allocate(stride * block.threads * blocks));
-    words.insert(words.end(), {stride, shared(memory), fault});
+    uint64_t common = shared(memory);
+    words.insert(words.end(), {stride, common, fault});
     simulate(memory, words, blocks, order);
-    if (!::testing::Test::HasFatalFailure())
-      check(memory, words, fault);
+    if (::testing::Test::HasFatalFailure())
+      return;
+    check(memory, words, fault);
+    if (common)
+      checkCounters(memory, common);
     module.unload(memory);
+  }
+
+  /// The next launch finds them as this one has.
+  void checkCounters(const sim::Memory &memory, uint64_t address) {
+    char counters[TENON_SHARED_ZEROS];
+    uint64_t bytes = std::min<uint64_t>(size(kernel.getGeometry()[3]),
+                                        sizeof counters);
+    ASSERT_TRUE(memory.read(address, counters, bytes)) << where;
+    EXPECT_TRUE(llvm::all_of(ArrayRef(counters, bytes),
+                             [](char byte) { return byte == 0; }))
+        << where << ": a counter was not left 0";
   }
 
   /// What pieces share.
@@ -223,6 +246,7 @@ private:
     launch.block[0] = block.threads;
     launch.dynamicShared = block.sharedBytes;
     launch.order = order;
+    launch.overlaps = true;
     launch.parameters.resize(code->parameterBytes);
     for (auto [parameter, word] : llvm::zip(code->parameters, words)) {
       ASSERT_EQ(parameter.bytes, 8u) << where;
@@ -265,10 +289,11 @@ private:
 };
 
 /// Whether what the compiler wrote is PTX to NVIDIA's assembler, too.
-void assemble(const std::string &ptx) {
+void assemble(const cuda::CudaCode &code) {
   if (cuda::findPtxas().empty())
     return;
-  auto cubins = cuda::assembleCubins(ptx, {80, 120});
+  auto cubins = cuda::assembleCubins({cuda::AssemblySource{80, code.ptx},
+                                      {120, code.waitingPtx}});
   EXPECT_TRUE(bool(cubins)) << llvm::toString(cubins.takeError());
 }
 
@@ -283,7 +308,15 @@ void runOnDevice(const std::vector<KernelCase> &cases) {
     text += kernelText(cases[i], i);
   auto module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(module) << text.substr(0, 2000);
+  int64_t count = 0;
   for (auto function : module->getOps<kernel::FuncOp>()) {
+    // Two of three have weights, as products mostly do.
+    if (count++ % 3)
+      function->setAttr(
+          cuda::weightsAttribute,
+          DenseI64ArrayAttr::get(&context,
+                                 llvm::to_vector(llvm::seq<int64_t>(
+                                     1, function.getBlock().getNumArguments()))));
     // Products have tests of their own, with the memory that they share.
     if (isa_and_present<graph::AttentionOp, graph::ConvOp, graph::MatmulOp>(
             kernel::findRoot(function.getBlock())) &&
@@ -293,9 +326,9 @@ void runOnDevice(const std::vector<KernelCase> &cases) {
   }
   auto code = cuda::compilePtx(*module);
   ASSERT_TRUE(succeeded(code));
-  assemble(code->ptx);
+  assemble(*code);
   std::string error;
-  auto simulated = sim::Module::parse(code->ptx, error);
+  auto simulated = sim::Module::parse(code->waitingPtx, error);
   ASSERT_TRUE(simulated) << error;
   size_t i = 0;
   for (auto function : module->getOps<kernel::FuncOp>()) {

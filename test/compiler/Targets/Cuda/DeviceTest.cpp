@@ -46,7 +46,8 @@ TEST(Assemble, ReadsWhatPtxasSays) {
 }
 
 TEST(Assemble, SaysWhatPtxasRefuses) {
-  auto cubins = assembleCubins("this is no PTX\n", {80, 90});
+  StringRef text = "this is no PTX\n";
+  auto cubins = assembleCubins({AssemblySource{80, text}, {90, text}});
   ASSERT_FALSE(bool(cubins));
   std::string reason = llvm::toString(cubins.takeError());
   if (findPtxas().empty())

@@ -75,7 +75,8 @@ protected:
       buffers.push_back(bytesOf(value));
     auto code = cuda::compilePtx(*module);
     ASSERT_TRUE(succeeded(code));
-    ptx = code->ptx;
+    ptx = code->waitingPtx;
+    plainPtx = code->ptx;
     block = code->kernels[0];
   }
 
@@ -116,6 +117,7 @@ protected:
     launch.block[0] = block.threads;
     launch.dynamicShared = block.sharedBytes;
     launch.order = order;
+    launch.overlaps = true;
     launch.parameters.resize(words.size() * 8);
     memcpy(launch.parameters.data(), words.data(), words.size() * 8);
     std::string report = sim::run(*code->kernels().front(), memory, launch);
@@ -147,11 +149,19 @@ protected:
   kernel::FuncOp kernel;
   uint64_t geometry[4] = {}; // Rows, grain, scratch, what blocks share.
   std::vector<uint64_t> buffers;
-  std::string ptx;
+  std::string ptx, plainPtx;
   cuda::CudaKernel block;
 };
 
 TEST_P(HandoverBugs, IsRight) { EXPECT_EQ(run(ptx), ""); }
+
+TEST_P(HandoverBugs, OlderDevicesHaveNothingToWaitFor) {
+  EXPECT_NE(ptx.find(".target sm_90"), std::string::npos);
+  EXPECT_NE(plainPtx.find(".target sm_80"), std::string::npos);
+  EXPECT_EQ(plainPtx.find("griddepcontrol"), std::string::npos);
+  std::string said = run(plainPtx);
+  EXPECT_NE(said.find("the launch before"), std::string::npos) << said;
+}
 
 TEST_P(HandoverBugs, AMissingFenceIsReported) {
   auto said = plant("fence.acq_rel.gpu;", "");
@@ -173,6 +183,13 @@ TEST_P(HandoverBugs, ACountOfTheBlocksScopeIsReported) {
   EXPECT_GE(said.size(), 1u);
   for (const std::string &report : said)
     EXPECT_NE(report.find("data race: changes"), std::string::npos) << report;
+}
+
+TEST_P(HandoverBugs, ALaunchThatDoesNotWaitIsReported) {
+  auto said = plant("griddepcontrol.wait;", "");
+  EXPECT_EQ(said.size(), 1u);
+  for (const std::string &report : said)
+    EXPECT_NE(report.find("the launch before"), std::string::npos) << report;
 }
 
 INSTANTIATE_TEST_SUITE_P(Schedules, HandoverBugs, testing::ValuesIn(kCases),

@@ -60,6 +60,10 @@ llvm.func @tiles(%map: !llvm.ptr {llvm.byval = !map, llvm.align = 64 : i64,
                  %p: !llvm.ptr<3>, %x: i32, %y: i32, %mask: i16)
     attributes {nvvm.kernel, nvvm.maxntid = array<i32: 128>,
                 nvvm.cluster_dim = array<i32: 2>, nvvm.minctasm = 1 : i32} {
+  // CHECK: griddepcontrol.launch_dependents;
+  ptx.grid_launch
+  // CHECK: griddepcontrol.wait;
+  ptx.grid_wait
   // CHECK: setmaxnreg.dec.sync.aligned.u32 40;
   ptx.setmaxnreg decrease 40
   // CHECK: mbarrier.arrive.expect_tx.shared.b64 state, [%{{.*}}], %{{.*}};
