@@ -218,8 +218,15 @@ Result Execution::launch(const Launch &launch, bool timed) {
   const tenon_block_t &block = blocks[launch.kernel];
   LaunchAttribute overlap = {launchProgrammaticSerialization, {}, {}};
   overlap.isOn = 1;
-  LaunchConfig config = {launch.blocks, 1, 1, block.threads, 1, 1,
-                         block.shared_bytes, stream(), &overlap,
+  LaunchConfig config = {launch.blocks,
+                         1,
+                         1,
+                         block.threads,
+                         1,
+                         1,
+                         block.shared_bytes,
+                         stream(),
+                         &overlap,
                          program->launchesMayOverlap() && !timed};
   Result result = success;
   if (timed)

@@ -69,8 +69,8 @@ public:
   /// After downloading and finishing: the first step with a fault, if any.
   bool findFault(uint32_t &step, uint32_t &code);
 
-  /// Makes the first TENON_SHARED_ZEROS of so many bytes 0, unless that was done
-  /// since there were as many: kernels leave them so.
+  /// Makes the first TENON_SHARED_ZEROS of so many bytes 0, unless that was
+  /// done since there were as many: kernels leave them so.
   [[nodiscard]] tenon_status_t clearCounters(void *memory, uint64_t bytes);
 
   /// Launches a kernel, if `timed` between two events.

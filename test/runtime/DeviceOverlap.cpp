@@ -15,8 +15,7 @@ protected:
   /// How many launches of four runs overlapped, of how many; under these
   /// FAKE_CUDA_... variables.
   std::pair<int, int> count(const ArtifactBuilder &builder,
-                            Environment environment = {},
-                            bool graphs = true) {
+                            Environment environment = {}, bool graphs = true) {
     TemporaryFile log("");
     environment["LOG"] = log.path();
     restart(environment);

@@ -69,7 +69,8 @@ llvm::Error write(StringRef text, const std::string &path) {
 
 Assembly start(const std::string &ptxas, const ScratchFolder &folder,
                unsigned sm, std::string &error) {
-  std::string number = std::to_string(sm), source = folder.file(number + ".ptx");
+  std::string number = std::to_string(sm),
+              source = folder.file(number + ".ptx");
   Assembly run = {
       sm, folder.file(number + ".cubin"), folder.file(number + ".log"), {}};
   std::string arch = "-arch=sm_" + number;
@@ -104,8 +105,8 @@ assemble(llvm::ArrayRef<AssemblySource> sources) {
   if (!folder)
     return llvm::createStringError("cannot make a folder for ptxas to work in");
   for (const AssemblySource &source : sources)
-    if (llvm::Error error = write(
-            source.ptx, folder.file(std::to_string(source.sm) + ".ptx")))
+    if (llvm::Error error =
+            write(source.ptx, folder.file(std::to_string(source.sm) + ".ptx")))
       return std::move(error);
   // They share nothing. Each is waited for, also after an error.
   std::vector<Assembly> runs;

@@ -108,8 +108,8 @@ void markWeights(ModuleOp module) {
   llvm::StringMap<llvm::BitVector> weights;
   module.walk([&](exec::LaunchOp launch) {
     llvm::BitVector here(launch.getBuffers().size());
-    for (auto [i, buffer] : llvm::enumerate(
-             launch.getBuffers().getAsRange<exec::BufferAttr>()))
+    for (auto [i, buffer] :
+         llvm::enumerate(launch.getBuffers().getAsRange<exec::BufferAttr>()))
       here[i] = buffer.getPlace() == exec::Place::Weights;
     auto [found, isNew] = weights.try_emplace(launch.getKernel(), here);
     if (!isNew)
@@ -119,10 +119,9 @@ void markWeights(ModuleOp module) {
     auto found = weights.find(kernel.getSymName());
     if (found == weights.end() || found->second.none())
       continue;
-    auto arguments =
-        llvm::to_vector_of<int64_t>(found->second.set_bits());
-    kernel->setAttr(weightsAttribute, DenseI64ArrayAttr::get(
-                                          module.getContext(), arguments));
+    auto arguments = llvm::to_vector_of<int64_t>(found->second.set_bits());
+    kernel->setAttr(weightsAttribute,
+                    DenseI64ArrayAttr::get(module.getContext(), arguments));
   }
 }
 

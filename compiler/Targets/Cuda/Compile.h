@@ -22,7 +22,7 @@ struct CudaKernel {
 
 struct CudaCode {
   std::string ptx;
-  std::string waitingPtx; // For sm_90: the same, which may overlap.
+  std::string waitingPtx;          // For sm_90: the same, which may overlap.
   std::vector<CudaKernel> kernels; // In the order of the module.
 };
 

@@ -124,8 +124,7 @@ void TileProduct::fetchWeightsFirst(const Ring &ring) {
   auto each = [&](bool ofWeights) {
     e.loop(e.number(0), e.number(tile.stages - 1), [&](Value i) {
       Value panel = e.add(ring.first, i);
-      Value stage =
-          sharedAt(sharedMemory, e.mul(i, e.number(ring.stageBytes)));
+      Value stage = sharedAt(sharedMemory, e.mul(i, e.number(ring.stageBytes)));
       e.ifThen(e.less(panel, ring.end), [&] {
         for (const PanelCopies &copies : ring.copies)
           if ((copies.operand == product.rhs) == ofWeights)

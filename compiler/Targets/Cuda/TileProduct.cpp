@@ -34,7 +34,7 @@ void TileProduct::emit(Value ordinal) {
   sumProducts();
   if (e.readsWeightsFirst())
     e.waitForLaunch(); // Also where there was no panel.
-  barrier(); // Nobody reads panels any more.
+  barrier();           // Nobody reads panels any more.
   if (isDone)
     e.ifThen(isDone, [&] { emitChunks(); });
   else
@@ -218,8 +218,8 @@ std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
 bool copiesWeights(kernel::FuncOp kernel) {
   auto weights = kernel->getAttrOfType<DenseI64ArrayAttr>(weightsAttribute);
   StringRef schedule = kernel.getSchedule();
-  auto op = dyn_cast_if_present<graph::MatmulOp>(
-      kernel::findRoot(kernel.getBlock()));
+  auto op =
+      dyn_cast_if_present<graph::MatmulOp>(kernel::findRoot(kernel.getBlock()));
   if (!weights || !op || !kernel::matmulTileOf(schedule) ||
       kernel::isByteSchedule(schedule))
     return false;

@@ -336,6 +336,7 @@ FAKE_CUDA cuLaunchKernelEx(const LaunchConfig *config, Handle handle,
                           attribute.id);
   }
   if (attributes.overlaps && call.driver.settings.sm < 90)
-    return call.violate(InvalidValue, "the device has no launches that overlap");
+    return call.violate(InvalidValue,
+                        "the device has no launches that overlap");
   return launchKernel(call, *config, handle, attributes, parameters, extra);
 }

@@ -58,8 +58,9 @@ TEST(Checks, Misaligned) {
 /// What is said of a second kernel that overlaps the first, which has written
 /// 32 words.
 std::string overlapping(const std::string &body) {
-  TestRun run(entry("first", 1, kStart + std::string("  st.global.u32 [%q], "
-                                                     "%t;\n")) +
+  TestRun run(entry("first", 1,
+                    kStart + std::string("  st.global.u32 [%q], "
+                                         "%t;\n")) +
                   kernel(body),
               "sm_90");
   uint64_t buffer = run.memory.allocate(128);

@@ -218,8 +218,8 @@ private:
   /// The next launch finds them as this one has.
   void checkCounters(const sim::Memory &memory, uint64_t address) {
     char counters[TENON_SHARED_ZEROS];
-    uint64_t bytes = std::min<uint64_t>(size(kernel.getGeometry()[3]),
-                                        sizeof counters);
+    uint64_t bytes =
+        std::min<uint64_t>(size(kernel.getGeometry()[3]), sizeof counters);
     ASSERT_TRUE(memory.read(address, counters, bytes)) << where;
     EXPECT_TRUE(llvm::all_of(ArrayRef(counters, bytes),
                              [](char byte) { return byte == 0; }))
@@ -292,8 +292,8 @@ private:
 void assemble(const cuda::CudaCode &code) {
   if (cuda::findPtxas().empty())
     return;
-  auto cubins = cuda::assembleCubins({cuda::AssemblySource{80, code.ptx},
-                                      {120, code.waitingPtx}});
+  auto cubins = cuda::assembleCubins(
+      {cuda::AssemblySource{80, code.ptx}, {120, code.waitingPtx}});
   EXPECT_TRUE(bool(cubins)) << llvm::toString(cubins.takeError());
 }
 
@@ -314,9 +314,9 @@ void runOnDevice(const std::vector<KernelCase> &cases) {
     if (count++ % 3)
       function->setAttr(
           cuda::weightsAttribute,
-          DenseI64ArrayAttr::get(&context,
-                                 llvm::to_vector(llvm::seq<int64_t>(
-                                     1, function.getBlock().getNumArguments()))));
+          DenseI64ArrayAttr::get(
+              &context, llvm::to_vector(llvm::seq<int64_t>(
+                            1, function.getBlock().getNumArguments()))));
     // Products have tests of their own, with the memory that they share.
     if (isa_and_present<graph::AttentionOp, graph::ConvOp, graph::MatmulOp>(
             kernel::findRoot(function.getBlock())) &&
