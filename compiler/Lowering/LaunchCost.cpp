@@ -85,8 +85,13 @@ LaunchCost costOf(kernel::FuncOp function) {
     cost.flops = graph::termsOf(root) * 2;
     cost.factors = factorsOf(root);
   }
-  for (BlockArgument argument : function.getBlock().getArguments())
+  auto matmul = dyn_cast_if_present<graph::MatmulOp>(
+      kernel::findRoot(function.getBlock()));
+  graph::GatherOp picks = matmul ? kernel::pickedRhsOf(matmul) : nullptr;
+  for (BlockArgument argument : function.getBlock().getArguments()) {
     cost.reads.push_back(bytesRead(argument));
+    cost.isPicked.push_back(picks && picks.getInput() == argument);
+  }
   for (Value yielded : function.getYielded())
     cost.writes = cost.writes + bytesWritten(yielded);
   return cost;

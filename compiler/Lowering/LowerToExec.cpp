@@ -244,14 +244,18 @@ private:
     Expr weights = Expr::constant(builder.getContext(), 0);
     Expr others = cost.writes;
     llvm::SmallDenseSet<Attribute> seen;
-    for (auto [read, buffer] : llvm::zip(
-             cost.reads, launch.getBuffers().getAsRange<exec::BufferAttr>())) {
+    for (auto [i, read, isPicked, buffer] :
+         llvm::enumerate(cost.reads, cost.isPicked,
+                         launch.getBuffers().getAsRange<exec::BufferAttr>())) {
       if (!seen.insert(buffer).second)
         continue;
       if (buffer.getPlace() != exec::Place::Weights)
         others = others + read;
-      else if (buffer.getLayout().empty())
+      else if (buffer.getLayout().empty() || isPicked)
         weights = weights + read;
+      // What others in a layout take is known once they are placed.
+      if (isPicked)
+        launch->setAttr("picked", builder.getI64IntegerAttr(int64_t(i)));
     }
     if (!cost.flops || !weights || !others)
       return;

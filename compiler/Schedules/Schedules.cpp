@@ -100,7 +100,8 @@ bool isHalf(Operation *op, const kernel::MatmulView &view) {
 
 } // namespace
 
-std::optional<std::string> refusalOfTiles(const KernelView &view) {
+std::optional<std::string> refusalOfTiles(const KernelView &view,
+                                          bool mayPick) {
   auto matmul =
       dyn_cast_if_present<graph::MatmulOp>(kernel::findRoot(view.body));
   if (!matmul)
@@ -108,6 +109,8 @@ std::optional<std::string> refusalOfTiles(const KernelView &view) {
   std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
   if (!sizes)
     return "an operand of the matmul is computed in the kernel";
+  if (sizes->picks && !mayPick)
+    return "its batches choose their matrices";
   // Behind the root, every op runs on the tile that was just stored.
   llvm::SmallPtrSet<Operation *, 8> behind = {matmul};
   for (Operation &op : view.body.without_terminator()) {
@@ -131,7 +134,7 @@ std::optional<std::string> refusalOfPanels(const KernelView &view) {
       dyn_cast_if_present<graph::MatmulOp>(kernel::findRoot(view.body));
   if (matmul && !graph::getElementType(matmul.getLhs()).isF32())
     return "its operands are not f32";
-  if (std::optional<std::string> why = refusalOfTiles(view))
+  if (std::optional<std::string> why = refusalOfTiles(view, /*mayPick=*/true))
     return why;
   if (view.body.getTerminator()->getNumOperands() != 1)
     return "it has several results";
@@ -201,6 +204,8 @@ bool isMatrixPerBatch(graph::MatmulOp matmul) {
 Value packedOperand(graph::MatmulOp matmul) {
   if (auto quantized = kernel::quantizedRhsOf(matmul.getRhs()))
     return quantized->numbers;
+  if (graph::GatherOp picks = kernel::pickedRhsOf(matmul))
+    return picks.getInput();
   Value narrow = kernel::behindWidening(matmul.getRhs());
   return narrow ? narrow : Value(matmul.getRhs());
 }

@@ -342,7 +342,11 @@ private:
         }))
       return quoted(consumer) + " would read its rows element by element";
     auto all = llvm::concat<Operation *const>(group.ops, other.ops);
-    if (llvm::any_of(all, picksRows) &&
+    // What a root reads in place is its own affair.
+    auto picks = [&](Operation *op) {
+      return picksRows(op) && !views.contains(op);
+    };
+    if (llvm::any_of(all, picks) &&
         !(graph::isPointwise(consumer) && llvm::all_of(all, mayPickRows)))
       return "rows are looked up for what is computed along rows alone";
     if (group.ops.size() + other.ops.size() >= maxOps)

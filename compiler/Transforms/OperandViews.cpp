@@ -198,6 +198,10 @@ private:
   /// where `mayRead` says so.
   void copyViews(Operation *op, ViewTest *mayRead = nullptr) {
     for (OpOperand &operand : op->getOpOperands()) {
+      if (graph::GatherOp picks = picksInPlace(operand)) {
+        copyPicks(operand, picks);
+        continue;
+      }
       Value seen = operand.get();
       if (readsNarrow(op))
         seen = memoryOf(op, seen);
@@ -220,6 +224,31 @@ private:
         continue;
       copyChain(operand, chain, view->base);
     }
+  }
+
+  /// What chooses the matrices of a product's rhs, where a kernel can do so:
+  /// they would be copied, each time that one is chosen.
+  graph::GatherOp picksInPlace(OpOperand &operand) const {
+    auto matmul = dyn_cast<graph::MatmulOp>(operand.getOwner());
+    if (!matmul || isCuda || operand.get() != matmul.getRhs() ||
+        !graph::getElementType(matmul.getLhs()).isF32())
+      return {};
+    graph::GatherOp picks = kernel::pickedRhsOf(matmul);
+    return picks && picks->getBlock() == &block ? picks : graph::GatherOp();
+  }
+
+  void copyPicks(OpOperand &operand, graph::GatherOp picks) {
+    Chain chain;
+    if (operand.get() != picks.getResult()) // It widens them.
+      chain.push_back(operand.get().getDefiningOp());
+    chain.push_back(picks);
+    Value base = picks.getInput();
+    std::optional<kernel::StridedView> view = kernel::stridedViewOf(base);
+    if (view && view->base != base) {
+      llvm::append_range(chain, kernel::viewOpsOf(base, *view));
+      base = view->base;
+    }
+    copyChain(operand, chain, base);
   }
 
   /// Gives keys and values that come as bytes views of their scales.

@@ -204,6 +204,19 @@ Value operandToRound(graph::MatmulOp op, Value operand) {
   return isWeight ? Value() : exact;
 }
 
+graph::GatherOp pickedRhsOf(graph::MatmulOp op) {
+  Value narrow = behindWidening(op.getRhs());
+  Value rhs = narrow ? narrow : op.getRhs();
+  auto gather = rhs.getDefiningOp<graph::GatherOp>();
+  bool isPick = gather && gather.getAxis() == 0 &&
+                graph::getRank(gather.getInput()) == 3 &&
+                graph::getRank(gather.getIndices()) == 1 &&
+                graph::getRank(op.getResult()) == 3 &&
+                graph::getDim(gather.getInput(), 0).isPositive() &&
+                graph::getDim(rhs, 0) == graph::getDim(op.getResult(), 0);
+  return isPick ? gather : graph::GatherOp();
+}
+
 bool isMatrixOrOnePerBatch(graph::MatmulOp op) {
   int64_t rank = graph::getRank(op.getRhs());
   return rank == 2 ||
@@ -284,11 +297,14 @@ std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
     return stridedViewOf(narrow ? narrow : operand);
   };
   std::optional<QuantizedRhs> quantized = quantizedRhsOf(op.getRhs());
+  graph::GatherOp picks = pickedRhsOf(op);
   std::optional<StridedView> lhs = operandView(op.getLhs());
-  std::optional<StridedView> rhs =
-      quantized ? stridedViewOf(quantized->numbers) : operandView(op.getRhs());
+  std::optional<StridedView> rhs = quantized ? stridedViewOf(quantized->numbers)
+                                   : picks   ? stridedViewOf(picks.getInput())
+                                             : operandView(op.getRhs());
   if (!lhs || !rhs || !isa<BlockArgument>(lhs->base) ||
-      !isa<BlockArgument>(rhs->base))
+      !isa<BlockArgument>(rhs->base) ||
+      (picks && !isa<BlockArgument>(picks.getIndices())))
     return std::nullopt;
   SmallVector<Expr> result = graph::getDims(op.getResult());
   SmallVector<Expr> dims = graph::getDims(op.getLhs());
@@ -302,6 +318,7 @@ std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
                   skippedRowsOf(op),
                   turnBehind(op),
                   quantized,
+                  picks,
                   op->hasAttr(addsF16Attribute)};
   if (view.halves)
     view.columns = graph::getDims(view.halves->low.getResult()).back();

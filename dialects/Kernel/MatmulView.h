@@ -70,6 +70,10 @@ inline constexpr llvm::StringLiteral addsF16Attribute = "graph.adds_f16";
 /// before that; null for other operands.
 mlir::Value operandToRound(graph::MatmulOp op, mlir::Value operand);
 
+/// What gives each batch of a product its matrix on the right, of those that a
+/// tensor of three axes has, by an index of its own; null where nothing does.
+graph::GatherOp pickedRhsOf(graph::MatmulOp op);
+
 /// Whether rhs is a matrix, or has one for each batch of a result of three
 /// axes.
 bool isMatrixOrOnePerBatch(graph::MatmulOp op);
@@ -96,6 +100,7 @@ struct MatmulView {
   std::optional<SkippedRows> skipped;
   graph::TransposeOp turn; // See turnBehind; rows are those of a batch then.
   std::optional<QuantizedRhs> quantized;
+  graph::GatherOp picks; // See pickedRhsOf; rhs is seen as its input lies.
   /// See addsF16Attribute.
   bool mayAddF16 = false;
   bool hasPairs() const { return graph::getElementType(rhs.base).isBF16(); }

@@ -459,6 +459,28 @@ def row_of_a_softmax_of_columns(g):
     g.output(g("Gather", y, numpy.int64(0), axis=1))
 
 
+# Matrices that a product's batches choose.
+
+
+@cases("chosen", along_rows=(1, (3, 8, 9), (8,)),
+       along_columns=(2, (3, 8, 9), (7,)), by_a_matrix=(0, (5, 8, 6), (2, 3)),
+       one_for_all=(0, (5, 8, 6), (1,)), one_by_a_scalar=(0, (5, 8, 6), ()),
+       rows_of_one=(0, (5, 6), (8,)), of_four_axes=(0, (5, 2, 8, 6), (3,)),
+       read_by_two=(0, (5, 8, 6), (3,)))
+def chosen(g, form):
+    axis, table, where = form
+    lead = {(2, 3): (2, 3), (8,): (3,), (): (3,)}.get(where, (3,))
+    lead = (3, 2) if len(table) == 4 else lead
+    x = noise_input(g, "x", *lead, 4, 8)
+    at = g.input("at", list(where), *(
+        numpy.array(g.random.integers(-table[axis], table[axis], where))
+        for _ in g.feeds))
+    matrices = g("Gather", g.noise(*table), at, axis=axis)
+    g.output(g("MatMul", x, matrices))
+    # Of other shapes, and read by another as well.
+    g.output(g("Neg", matrices))
+
+
 # Branches.
 
 

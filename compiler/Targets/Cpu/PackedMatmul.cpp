@@ -78,7 +78,7 @@ public:
     panels = e.ceilDiv(columns, e.number(panelColumns));
     wholePanels = e.div(columns, e.number(panelColumns));
     kind = rhsPanels.kind();
-    if (!packed)
+    if (!packed && !this->view.picks)
       next = NextBatch::of(op, this->view);
     lhs.emplace(e, this->view, rhsPanels, listed ? &*listed : nullptr);
     auto behind = [&](Value area, int64_t bytes) {
@@ -181,14 +181,24 @@ private:
     return matrix;
   }
 
+  /// Which matrix on the right a batch has.
+  Value matrixOrdinal(Value batch) {
+    if (!view.picks)
+      return batch;
+    return e.checkedIndex(view.picks.getIndices(), batch,
+                          e.valueOf(graph::getDim(view.picks.getInput(), 0)),
+                          view.picks);
+  }
+
   /// Units [begin, end) of the batch.
   void emitBatch(Value batch, Value begin, Value end) {
     lhs->startBatch(
         matrixOf(view.lhs, op.getLhs(), batch, kind == StripKind::Pairs));
     Matrix rhs;
+    Value matrix = matrixOrdinal(batch);
     if (!isPacked)
-      rhs = matrixOf(view.rhs, op.getRhs(), batch, /*inPairs=*/false);
-    rhsPanels.startBatch(batch, panels, rhs);
+      rhs = matrixOf(view.rhs, op.getRhs(), matrix, /*inPairs=*/false);
+    rhsPanels.startBatch(matrix, panels, rhs);
     if (next) {
       Value follower = e.add(batch, e.number(1));
       next->start(matrixOf(view.lhs, op.getLhs(), follower, false).base,

@@ -1136,3 +1136,65 @@ func.func @late_sizes(%n: tensor<1xi64>) -> (tensor<2xi64>, tensor<1xi64>) {
   graph.bind %1 {symbols = ["m"], lo = array<i64: 0>, hi = array<i64: 99>} : (tensor<1xi64>) -> ()
   return %0, %1 : tensor<2xi64>, tensor<1xi64>
 }
+
+// -----
+
+// What chooses the matrices of a product for its batches joins it, though
+// another product reads them, too.
+
+// CHECK-LABEL: @picked
+func.func @picked(%x: tensor<3x1x8xf32>, %z: tensor<3x2x8xf32>, %w: tensor<5x8x16xf32>, %i: tensor<3xi64>) -> (tensor<3x1x16xf32>, tensor<3x2x16xf32>) {
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.gather
+  // CHECK-NEXT:   graph.matmul
+  // CHECK-NEXT:   graph.abs
+  // CHECK-NEXT:   kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.gather
+  // CHECK-NEXT:   graph.matmul
+  // CHECK-NEXT:   kernel.yield
+  // CHECK-NOT:  kernel.region
+  %0 = graph.gather %w, %i {axis = 0 : i64} : (tensor<5x8x16xf32>, tensor<3xi64>) -> tensor<3x8x16xf32>
+  %1 = graph.matmul %x, %0 : (tensor<3x1x8xf32>, tensor<3x8x16xf32>) -> tensor<3x1x16xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %2 = graph.abs %1 : (tensor<3x1x16xf32>) -> tensor<3x1x16xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %3 = graph.matmul %z, %0 : (tensor<3x2x8xf32>, tensor<3x8x16xf32>) -> tensor<3x2x16xf32>
+  return %2, %3 : tensor<3x1x16xf32>, tensor<3x2x16xf32>
+}
+
+// -----
+
+// Rows that are picked of one matrix do not, nor one matrix for all.
+
+// CHECK-LABEL: @not_picked
+func.func @not_picked(%x: tensor<1x8xf32>, %w: tensor<9x16xf32>, %i: tensor<8xi64>, %v: tensor<5x8x16xf32>, %j: tensor<1xi64>, %z: tensor<3x1x8xf32>) -> (tensor<1x16xf32>, tensor<3x1x16xf32>) {
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.gather
+  // CHECK-NEXT:   kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.matmul
+  // CHECK-NEXT:   kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.gather
+  // CHECK-NEXT:   kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb0
+  // CHECK-NEXT:   graph.matmul
+  // CHECK-NEXT:   kernel.yield
+  // expected-remark@+1 {{kernel ends here: its user 'graph.matmul' does not read it element by element}}
+  %0 = graph.gather %w, %i {axis = 0 : i64} : (tensor<9x16xf32>, tensor<8xi64>) -> tensor<8x16xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %1 = graph.matmul %x, %0 : (tensor<1x8xf32>, tensor<8x16xf32>) -> tensor<1x16xf32>
+  // One for all batches.
+  // expected-remark@+1 {{kernel ends here: its user 'graph.matmul' does not read it element by element}}
+  %2 = graph.gather %v, %j {axis = 0 : i64} : (tensor<5x8x16xf32>, tensor<1xi64>) -> tensor<1x8x16xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %3 = graph.matmul %z, %2 : (tensor<3x1x8xf32>, tensor<1x8x16xf32>) -> tensor<3x1x16xf32>
+  return %1, %3 : tensor<1x16xf32>, tensor<3x1x16xf32>
+}

@@ -24,3 +24,62 @@ func.func @pads(%x: tensor<4xf32>, %v: tensor<f32>) -> (tensor<4xf32>, tensor<4x
   %1 = graph.pad %x, %v {low = #graph.dims<1>, mode = #graph<pad_mode constant>} : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Rows by one index each are gathered along the first axis; elements by two, or
+// in batches, are not.
+
+// CHECK-LABEL: @one_index
+// CHECK-NEXT: %[[I:.*]] = graph.reshape %{{.*}} : (tensor<3x1xi64>) -> tensor<3xi64>
+// CHECK-NEXT: %[[A:.*]] = graph.gather %{{.*}}, %[[I]] {axis = 0 : i64} : (tensor<5x4x2xf32>, tensor<3xi64>) -> tensor<3x4x2xf32>
+// CHECK-NEXT: %[[B:.*]] = graph.gather_nd
+// CHECK-NEXT: %[[C:.*]] = graph.gather_nd
+// CHECK-NEXT: return %[[A]], %[[B]], %[[C]]
+func.func @one_index(%x: tensor<5x4x2xf32>, %i: tensor<3x1xi64>, %j: tensor<3x2xi64>, %k: tensor<5x1xi64>)
+    -> (tensor<3x4x2xf32>, tensor<3x2xf32>, tensor<5x2xf32>) {
+  %0 = graph.gather_nd %x, %i {batch_dims = 0 : i64} : (tensor<5x4x2xf32>, tensor<3x1xi64>) -> tensor<3x4x2xf32>
+  %1 = graph.gather_nd %x, %j {batch_dims = 0 : i64} : (tensor<5x4x2xf32>, tensor<3x2xi64>) -> tensor<3x2xf32>
+  %2 = graph.gather_nd %x, %k {batch_dims = 1 : i64} : (tensor<5x4x2xf32>, tensor<5x1xi64>) -> tensor<5x2xf32>
+  return %0, %1, %2 : tensor<3x4x2xf32>, tensor<3x2xf32>, tensor<5x2xf32>
+}
+
+// -----
+
+// Weights that are chosen for columns are on the right of rows.
+
+// CHECK-LABEL: @chosen
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<3x8x1xf32>, %[[I:[a-z0-9]+]]: tensor<3xi64>
+// CHECK-DAG:  %[[W:.*]] = graph.weight
+// CHECK-DAG:  %[[R:.*]] = graph.reshape %[[X]] : (tensor<3x8x1xf32>) -> tensor<3x1x8xf32>
+// CHECK:      %[[T:.*]] = graph.transpose %[[W]] {permutation = array<i64: 0, 2, 1>} : (tensor<5x4x8xf32>) -> tensor<5x8x4xf32>
+// CHECK-NEXT: %[[P:.*]] = graph.gather %[[T]], %[[I]] {axis = 0 : i64} : (tensor<5x8x4xf32>, tensor<3xi64>) -> tensor<3x8x4xf32>
+// CHECK-NEXT: %[[Y:.*]] = graph.matmul %[[R]], %[[P]] : (tensor<3x1x8xf32>, tensor<3x8x4xf32>) -> tensor<3x1x4xf32>
+// CHECK-NEXT: graph.reshape %[[Y]] : (tensor<3x1x4xf32>) -> tensor<3x4x1xf32>
+func.func @chosen(%x: tensor<3x8x1xf32>, %i: tensor<3xi64>) -> tensor<3x4x1xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<5x4x8xf32>
+  %0 = graph.gather %w, %i {axis = 0 : i64} : (tensor<5x4x8xf32>, tensor<3xi64>) -> tensor<3x4x8xf32>
+  %1 = graph.matmul %0, %x : (tensor<3x4x8xf32>, tensor<3x8x1xf32>) -> tensor<3x4x1xf32>
+  return %1 : tensor<3x4x1xf32>
+}
+
+// -----
+
+// Not for several columns, nor what is no weight, nor what others read.
+
+// CHECK-LABEL: @not_chosen
+// CHECK-NOT: graph.transpose
+// CHECK-NOT: graph.reshape
+// CHECK: return
+func.func @not_chosen(%x: tensor<3x8x2xf32>, %z: tensor<3x8x1xf32>, %v: tensor<5x4x8xf32>, %i: tensor<3xi64>)
+    -> (tensor<3x4x2xf32>, tensor<3x4x1xf32>, tensor<3x4x1xf32>, tensor<3x4x8xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<5x4x8xf32>
+  %0 = graph.gather %w, %i {axis = 0 : i64} : (tensor<5x4x8xf32>, tensor<3xi64>) -> tensor<3x4x8xf32>
+  %1 = graph.matmul %0, %x : (tensor<3x4x8xf32>, tensor<3x8x2xf32>) -> tensor<3x4x2xf32>
+  %2 = graph.gather %v, %i {axis = 0 : i64} : (tensor<5x4x8xf32>, tensor<3xi64>) -> tensor<3x4x8xf32>
+  %3 = graph.matmul %2, %z : (tensor<3x4x8xf32>, tensor<3x8x1xf32>) -> tensor<3x4x1xf32>
+  %4 = graph.abs %w : (tensor<5x4x8xf32>) -> tensor<5x4x8xf32>
+  %5 = graph.gather %4, %i {axis = 0 : i64} : (tensor<5x4x8xf32>, tensor<3xi64>) -> tensor<3x4x8xf32>
+  %6 = graph.matmul %5, %z : (tensor<3x4x8xf32>, tensor<3x8x1xf32>) -> tensor<3x4x1xf32>
+  return %1, %3, %6, %5 : tensor<3x4x2xf32>, tensor<3x4x1xf32>, tensor<3x4x1xf32>, tensor<3x4x8xf32>
+}

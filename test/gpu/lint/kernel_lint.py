@@ -14,6 +14,7 @@ import argparse
 import csv
 import fnmatch
 import pathlib
+import re
 import sys
 
 import assemble
@@ -78,6 +79,12 @@ def texts(data):
             yield part[start:].decode("utf-8", "replace")
 
 
+def is_for(ptx, sm):
+    """Whether devices of a compute capability run a module."""
+    target = re.search(r"^\.target sm_(\d+)", ptx, re.MULTILINE)
+    return not target or int(target[1]) <= int(re.match(r"\d+", sm)[0])
+
+
 def complaints(kernel, sm, measured, limits):
     """One sentence for each limit that a kernel is over."""
     for row in limits:
@@ -128,7 +135,8 @@ def main():
     limits = read_limits(arguments.limits)
     bad = []
     for path in arguments.files:
-        found = list(texts(path.read_bytes()))
+        found = [text for text in texts(path.read_bytes())
+                 if is_for(text, arguments.sm)]
         if not found:
             bad.append(f"{path}: holds no PTX")
         for text in found:

@@ -192,6 +192,12 @@ class Reading(unittest.TestCase):
         )
         self.assertEqual(found, [ptx.lstrip()])
 
+    def test_text_for_newer_devices(self):
+        newer, older = ".version 8.0\n.target sm_90\n", ".target sm_80\n"
+        self.assertFalse(kernel_lint.is_for(newer, "80"))
+        self.assertTrue(kernel_lint.is_for(newer, "90a"))
+        self.assertTrue(kernel_lint.is_for(older, "80"))
+
     def test_exceptions_stand_behind_what_they_are_exceptions_of(self):
         held = {"name": "k", "schedule": "Generic", "threads": 64,
                 "shared_bytes": 1024}

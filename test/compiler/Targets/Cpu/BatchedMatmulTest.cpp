@@ -1,7 +1,9 @@
 //===- BatchedMatmulTest.cpp - Products of activations --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "runtime/model_format.h"
 #include "test/compiler/Targets/Cpu/LevelTest.h"
+#include "test/compiler/Targets/Cpu/MatmulCase.h"
 
 namespace tenon::test {
 namespace {
@@ -155,6 +157,31 @@ TEST_P(BatchedMatmul, Broadcasts) {
                {"2", "b", "s", "50"}, sizes),
        product({{"b", "1", "s", "20"}}, {{"1", "2", "20", "s"}},
                {"b", "2", "s", "s"}, sizes)});
+}
+
+TEST_P(BatchedMatmul, PicksMatricesOfBatches) {
+  const std::vector<Symbols> sizes = {
+      {{"t", 0}, {"m", 3}}, {{"t", 4}, {"m", 1}}, {{"t", 3}, {"m", 70}}};
+  std::vector<KernelCase> cases = {picked("20", "50", sizes),
+                                   picked("1100", "96", sizes)};
+  // Whose columns lie apart.
+  KernelCase turned = picked("20", "50", sizes);
+  std::string stored = tensor({"5", "50", "20"}, "f32"),
+              seen = tensor({"5", "20", "50"}, "f32");
+  turned.name += ", turned";
+  turned.arguments = replaced(turned.arguments, seen, stored);
+  turned.body = "%bt = graph.transpose %b {permutation = array<i64: 0, 2, 1>} "
+                ": (" +
+                stored + ") -> " + seen + "\n" +
+                replaced(turned.body, "gather %b,", "gather %bt,");
+  cases.push_back(turned);
+  KernelCase none = picked("20", "50", {{{"t", 3}, {"m", 2}}});
+  none.values.back() = {5, 9};
+  none.fault = TENON_FAULT_INDEX;
+  cases.push_back(none);
+  for (KernelCase &test : cases)
+    test.schedule = "BatchedMatmul";
+  run(cases);
 }
 
 TEST_P(BatchedMatmul, SeesThroughTransposes) {
@@ -347,7 +374,7 @@ TENON_FOR_LEVELS_OF_PAIRS(BatchedPairs);
 
 /// The case whose product may be added up in f16, for which its operands are
 /// rounded in the body or by the kernel alone. Sums are off as in F16Strip.
-KernelCase addingF16(KernelCase test, bool rounds = true) {
+KernelCase roundingToF16(KernelCase test, bool rounds = true) {
   constexpr const char *product = "%sums = graph.matmul ";
   std::string text = test.body.substr(test.body.find(product));
   text.resize(text.find('\n'));
@@ -377,7 +404,7 @@ class BatchedF16 : public LevelTest {
 protected:
   void runRounded(std::vector<KernelCase> cases) {
     for (KernelCase &test : cases)
-      test = addingF16(test);
+      test = roundingToF16(test);
     run(cases);
   }
 };
@@ -461,7 +488,7 @@ TEST_P(BatchedF16, NeitherOverflowsNorVanishes) {
     cases.back().values = {lhs, rhs};
   }
   for (KernelCase &test : cases) // As f16, some would be infinite.
-    test = addingF16(test, /*rounds=*/false);
+    test = roundingToF16(test, /*rounds=*/false);
   run(cases);
 }
 
@@ -475,9 +502,9 @@ TEST_P(BatchedF16, MakesPairsOfPairsOfBf16) {
       Operand rhs = {{depth, "n"}};
       if (turned)
         rhs = {{"n", depth}, transpose("b", "1, 0"), {depth, "n"}};
-      cases.push_back(addingF16(product({{"m", depth}}, rhs, {"m", "n"}, sizes,
-                                        "", "", "f32", "bf16"),
-                                /*rounds=*/false));
+      cases.push_back(roundingToF16(product({{"m", depth}}, rhs, {"m", "n"},
+                                            sizes, "", "", "f32", "bf16"),
+                                    /*rounds=*/false));
     }
   cases.push_back(cases.front()); // f16 holds none of these.
   cases.back().values = {{-1e20, 1e20}, {-1e6, 1e6}};

@@ -61,6 +61,32 @@ KernelCase batches(const std::string &depth, const std::string &columns,
   return test;
 }
 
+KernelCase picked(const std::string &depth, const std::string &columns,
+                  std::vector<Symbols> sizes, const std::string &element) {
+  KernelCase test;
+  test.name = "picked " + element + ", " + depth + "x" + columns;
+  test.schedule = "PackedMatmul";
+  std::string lhs = tensor({"t", "m", depth}, "f32");
+  std::string weight = tensor({"5", depth, columns}, element);
+  std::string indices = tensor({"t"}, "i64");
+  std::string chosen = tensor({"t", depth, columns}, element);
+  std::string rhs = tensor({"t", depth, columns}, "f32");
+  std::string sums = tensor({"t", "m", columns}, "f32");
+  bool isWide = element == "f32";
+  test.arguments = "%a: " + lhs + ", %b: " + weight + ", %i: " + indices;
+  test.body = "%p = graph.gather %b, %i {axis = 0 : i64} : (" + weight + ", " +
+              indices + ") -> " + chosen + "\n";
+  if (!isWide)
+    test.body += "%w = graph.cast %p : (" + chosen + ") -> " + rhs + "\n";
+  test.body += "%s = graph.matmul %a, " + std::string(isWide ? "%p" : "%w") +
+               " : (" + lhs + ", " + rhs + ") -> " + sums +
+               "\n%y = graph.abs %s : (" + sums + ") -> " + sums +
+               "\nkernel.yield %y : " + sums;
+  test.sizes = std::move(sizes);
+  test.values = {{}, {}, {-5, 4}};
+  return test;
+}
+
 std::vector<Symbols> rows(std::initializer_list<int64_t> counts) {
   std::vector<Symbols> sizes;
   for (int64_t count : counts)

@@ -25,6 +25,12 @@ std::vector<KernelCase> withMoreBehind();
 KernelCase batches(const std::string &depth, const std::string &columns,
                    std::vector<Symbols> sizes);
 
+/// A product of lhs [t, m, depth] and for each batch one of the matrices
+/// [5, depth, columns] of `element`, by indices that may count from the end.
+KernelCase picked(const std::string &depth, const std::string &columns,
+                  std::vector<Symbols> sizes,
+                  const std::string &element = "f32");
+
 /// A product of lhs [lead, depth] and a weight whose two halves of `columns`
 /// meet; %l and %h of type HALF become %y.
 KernelCase gated(Dims lead, int64_t depth, int64_t columns,

@@ -1,6 +1,7 @@
 //===- PackedMatmulTest.cpp - Matrix products with packed weights ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "runtime/model_format.h"
 #include "test/compiler/Targets/Cpu/LevelTest.h"
 #include "test/compiler/Targets/Cpu/MatmulCase.h"
 
@@ -58,6 +59,25 @@ TEST_P(PackedMatmul, TakesAMatrixPerBatch) {
       cases.push_back(test);
     }
   run(cases);
+}
+
+const std::vector<Symbols> ofBatches = {{{"t", 0}, {"m", 3}},
+                                        {{"t", 1}, {"m", 1}},
+                                        {{"t", 4}, {"m", 1}},
+                                        {{"t", 9}, {"m", 2}},
+                                        {{"t", 3}, {"m", 70}}};
+
+TEST_P(PackedMatmul, PicksMatricesOfBatches) {
+  run({picked("20", "50", ofBatches), picked("1024", "96", ofBatches),
+       picked("1100", "130", ofBatches), picked("20", "50", ofBatches, "bf16"),
+       picked("1024", "96", ofBatches, "bf16")});
+}
+
+TEST_P(PackedMatmul, FaultsWhereThereIsNoSuchMatrix) {
+  KernelCase test = picked("20", "50", {{{"t", 3}, {"m", 2}}});
+  test.values.back() = {5, 9};
+  test.fault = TENON_FAULT_INDEX;
+  run({test});
 }
 
 TEST_P(PackedMatmul, ReadsLhsThroughTransposes) {
