@@ -49,6 +49,13 @@ class Attention:
         g.input("m", list(dims), *[mask.astype(numpy.int64) for mask in masks])
         return "m"
 
+    def coarsen(self):
+        """Makes scores such that a fill of some thousands loses no bit of them,
+        whoever adds it in which order: rows without a key have nothing else."""
+        for feed in self.g.feeds:
+            for name in ("q", "k"):
+                feed[name] = numpy.round(feed[name] * 8) / 8
+
     def of_keys(self, mask):
         return self.g("Unsqueeze", mask, ints(1, 2))
 
@@ -145,6 +152,7 @@ def scores_with_themselves(g, a, op):
        ten_thousand=-10000, least_that_absorbs=-1e30, less=-1e29,
        positive=INFINITY, nan=float("nan"))
 def fill(g, a, number):
+    a.coarsen()
     a.add(a.fill(a.kept(a.mask()), number))
 
 
