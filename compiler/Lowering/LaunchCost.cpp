@@ -34,7 +34,7 @@ Type factorsOf(Operation *root) {
     if (auto bytes = kernel::integerMatmulViewOf(op))
       return graph::getElementType(bytes->lhs.view.base);
     // Numbers of few bits are multiplied as what they meet.
-    if (kernel::quantizedRhsOf(op.getRhs()))
+    if (kernel::quantizedRhsOf(kernel::matricesOf(op)))
       return narrowest({op.getLhs()});
     return narrowest({op.getLhs(), op.getRhs()});
   }

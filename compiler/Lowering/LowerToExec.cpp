@@ -244,11 +244,12 @@ private:
     Expr weights = Expr::constant(builder.getContext(), 0);
     Expr others = cost.writes;
     llvm::SmallDenseSet<Attribute> seen;
-    for (auto [i, read, isPicked, buffer] :
-         llvm::enumerate(cost.reads, cost.isPicked,
-                         launch.getBuffers().getAsRange<exec::BufferAttr>())) {
+    // Behind the operands are the results.
+    for (auto [i, read] : llvm::enumerate(cost.reads)) {
+      auto buffer = cast<exec::BufferAttr>(launch.getBuffers()[i]);
       if (!seen.insert(buffer).second)
         continue;
+      bool isPicked = cost.isPicked[i];
       if (buffer.getPlace() != exec::Place::Weights)
         others = others + read;
       else if (buffer.getLayout().empty() || isPicked)

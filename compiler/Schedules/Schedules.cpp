@@ -202,10 +202,10 @@ bool isMatrixPerBatch(graph::MatmulOp matmul) {
 
 /// The weight itself, of f32, bf16 or f16, or a quantized one's numbers.
 Value packedOperand(graph::MatmulOp matmul) {
-  if (auto quantized = kernel::quantizedRhsOf(matmul.getRhs()))
+  if (auto quantized = kernel::quantizedRhsOf(kernel::matricesOf(matmul)))
     return quantized->numbers;
-  if (graph::GatherOp picks = kernel::pickedRhsOf(matmul))
-    return picks.getInput();
+  if (kernel::pickedRhsOf(matmul))
+    return kernel::matricesOf(matmul);
   Value narrow = kernel::behindWidening(matmul.getRhs());
   return narrow ? narrow : Value(matmul.getRhs());
 }
@@ -236,7 +236,8 @@ std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
   if (!rhs || !view.isWeight[rhs.getArgNumber()])
     return "rhs is no weight";
   kernel::MatmulView sizes = *kernel::matmulViewOf(matmul);
-  bool isQuantized = kernel::quantizedRhsOf(matmul.getRhs()).has_value();
+  bool isQuantized =
+      kernel::quantizedRhsOf(kernel::matricesOf(matmul)).has_value();
   if (sizes.hasHalfLhs() && !sizes.hasPairs() && !isQuantized)
     return "only lhs is bf16";
   if (sizes.hasHalfLhs() && !sizes.lhsDepthStride().isConstant(1))
@@ -252,14 +253,14 @@ std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
     return "rhs is empty";
   if (!rhs.hasOneUse())
     return "rhs has another user in the kernel";
-  auto quantized = kernel::quantizedRhsOf(matmul.getRhs());
+  auto quantized = kernel::quantizedRhsOf(kernel::matricesOf(matmul));
   return quantized ? refusalOfBlocks(view, *quantized) : std::nullopt;
 }
 
 kernel::Geometry geometryPackedMatmul(const KernelView &view) {
   auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
   std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
-  auto quantized = kernel::quantizedRhsOf(matmul.getRhs());
+  auto quantized = kernel::quantizedRhsOf(kernel::matricesOf(matmul));
   std::optional<int64_t> depth =
       kernel::scratchDepth(quantized, sizes->depth.asConstant());
   int64_t scratch = sizes->lhsScratchBytes(depth);
@@ -277,7 +278,7 @@ SmallVector<std::string> layoutsPackedMatmul(const KernelView &view) {
     layouts[cast<BlockArgument>(operand).getArgNumber()] =
         layout.str() + behind;
   };
-  auto quantized = kernel::quantizedRhsOf(matmul.getRhs());
+  auto quantized = kernel::quantizedRhsOf(kernel::matricesOf(matmul));
   if (!quantized) {
     set(packedOperand(matmul), kernel::packedLayout);
     return layouts;
@@ -307,7 +308,7 @@ std::optional<std::string> refusalBatchedMatmul(const KernelView &view) {
     return "neither columns nor pairs of rhs, a bf16, lie together";
   if (sizes.hasPairs() && sizes.depth.asConstant().value_or(1) % 2 != 0)
     return "k is odd, and pairs of its steps lie together";
-  if (kernel::quantizedRhsOf(matmul.getRhs()))
+  if (kernel::quantizedRhsOf(kernel::matricesOf(matmul)))
     return "rhs is quantized";
   return std::nullopt;
 }

@@ -185,9 +185,7 @@ struct LowerWeights : impl::LowerWeightsPassBase<LowerWeights> {
       return signalPassFailure();
     }
     SmallVector<graph::MatmulOp> products;
-    SmallVector<graph::GatherOp> lookups;
     getOperation().walk([&](graph::MatmulOp op) { products.push_back(op); });
-    getOperation().walk([&](graph::GatherOp op) { lookups.push_back(op); });
     for (graph::MatmulOp op : products) {
       Precision wanted = precisionOf(op, *others);
       if (!isOfFewBits(wanted))
@@ -197,6 +195,9 @@ struct LowerWeights : impl::LowerWeightsPassBase<LowerWeights> {
       else if (failed(lower(op, wanted == Precision::Int8Weights ? 8 : 4)))
         return signalPassFailure();
     }
+    // Behind products, which replace what picks their matrices.
+    SmallVector<graph::GatherOp> lookups;
+    getOperation().walk([&](graph::GatherOp op) { lookups.push_back(op); });
     for (graph::GatherOp op : lookups)
       if (isOfFewBits(precisionOf(op, *others)))
         lowerTable(op);
@@ -304,9 +305,12 @@ private:
       op->removeAttr(compensatedAttribute);
     if (explain)
       remark(op, "weight", result.weight);
-    Value rhs = op.getRhs();
-    op.getRhsMutable().assign(
-        quantizedRhs(builder, op.getLoc(), result.weight, depthOf(op)));
+    Value rhs = op.getRhs(),
+          made = quantizedRhs(builder, op.getLoc(), result.weight, depthOf(op));
+    if (graph::GatherOp picks = kernel::pickedRhsOf(op))
+      made = graph::GatherOp::create(builder, picks.getLoc(), picks.getType(),
+                                     made, picks.getIndices(), picks.getAxis());
+    op.getRhsMutable().assign(made);
     eraseUnused(rhs.getDefiningOp());
     return success();
   }
@@ -339,10 +343,11 @@ private:
 
   /// The matrices [K, N] that rhs is, of what it is stored as.
   const Weight *weightOf(graph::MatmulOp op) {
-    graph::WeightOp stored = storedMatrixOf(op.getRhs());
+    Value matrices = kernel::matricesOf(op);
+    graph::WeightOp stored = storedMatrixOf(matrices);
     const Weight *weight =
         weights ? weights->lookup(stored.getName()) : nullptr;
-    if (!weight || op.getRhs() == stored)
+    if (!weight || matrices == stored)
       return weight;
     const Weight *&turned = transposes[weight];
     if (!turned)

@@ -366,7 +366,7 @@ private:
 
   /// Leaves a product what dequantizes its weight, which no other op reads.
   void takeQuantized(graph::MatmulOp op) {
-    SmallVector<Operation *> links = kernel::quantizedRhsOps(op.getRhs());
+    SmallVector<Operation *> links = kernel::quantizedRhsOps(kernel::matricesOf(op));
     if (llvm::all_of(links, [&](Operation *link) {
           return link->hasOneUse() && link->getBlock() == &block;
         }))

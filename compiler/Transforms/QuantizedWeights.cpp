@@ -65,8 +65,9 @@ graph::WeightOp storedMatrixOf(Value rhs) {
 }
 
 std::string refusalOfFewBits(graph::MatmulOp op) {
-  auto type = cast<RankedTensorType>(op.getRhs().getType());
-  if (!storedMatrixOf(op.getRhs()) || !type.hasStaticShape() ||
+  Value matrices = kernel::matricesOf(op);
+  auto type = cast<RankedTensorType>(matrices.getType());
+  if (!storedMatrixOf(matrices) || !type.hasStaticShape() ||
       !type.getElementType().isF32() || type.getNumElements() < fewestElements)
     return "rhs is no weight of f32 of some size";
   if (!kernel::isMatrixOrOnePerBatch(op))

@@ -217,6 +217,11 @@ graph::GatherOp pickedRhsOf(graph::MatmulOp op) {
   return isPick ? gather : graph::GatherOp();
 }
 
+Value matricesOf(graph::MatmulOp op) {
+  graph::GatherOp picks = pickedRhsOf(op);
+  return picks ? picks.getInput() : op.getRhs();
+}
+
 bool isMatrixOrOnePerBatch(graph::MatmulOp op) {
   int64_t rank = graph::getRank(op.getRhs());
   return rank == 2 ||
@@ -296,7 +301,7 @@ std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
     Value narrow = behindWidening(operand);
     return stridedViewOf(narrow ? narrow : operand);
   };
-  std::optional<QuantizedRhs> quantized = quantizedRhsOf(op.getRhs());
+  std::optional<QuantizedRhs> quantized = quantizedRhsOf(matricesOf(op));
   graph::GatherOp picks = pickedRhsOf(op);
   std::optional<StridedView> lhs = operandView(op.getLhs());
   std::optional<StridedView> rhs = quantized ? stridedViewOf(quantized->numbers)

@@ -73,6 +73,9 @@ mlir::Value operandToRound(graph::MatmulOp op, mlir::Value operand);
 /// What gives each batch of a product its matrix on the right, of those that a
 /// tensor of three axes has, by an index of its own; null where nothing does.
 graph::GatherOp pickedRhsOf(graph::MatmulOp op);
+/// What a product's matrices on the right are: its rhs, or what they are picked
+/// of.
+mlir::Value matricesOf(graph::MatmulOp op);
 
 /// Whether rhs is a matrix, or has one for each batch of a result of three
 /// axes.

@@ -96,6 +96,7 @@ CASES = {
 }
 # All but those of no weights read packed matrices.
 OTHERS = {"no_weight": "BatchedMatmul"}
+LOWER = "bf16", "int8-weights", "int4-weights"
 # Rows of biases are gathered by kernels of their own.
 BIASES = {"by_rows": 2, "by_rows_nd": 2}
 
@@ -104,7 +105,8 @@ def reads_in_place(tenon, folder, precision):
     """Whether no kernel of a model gathers what products read."""
     found = kernels(tenon, folder, f"--precision={precision}")
     wanted = OTHERS.get(folder.name, "PackedMatmul")
-    products = [each for each in found if "matmul" in each["name"]]
+    products = [each for each in found
+                if "matmul" in each["name"] or "dequantize" in each["name"]]
     copies = [each for each in found
               if re.fullmatch(r"gather(_nd)?_[a-z0-9]+_\d+", each["name"])]
     good = products and len(copies) == BIASES.get(folder.name, 0) and all(
@@ -112,6 +114,17 @@ def reads_in_place(tenon, folder, precision):
     if not good:
         print(f"{folder.name} in {precision}: {found}")
     return good
+
+
+def keeps_to(tenon, folders, precision):
+    """Whether a precision rounds results by no more than it may."""
+    done = subprocess.run(
+        [tenon, "verify", f"--precision={precision}", *folders],
+        capture_output=True, text=True)
+    if f"{len(folders)} passed, 0 failed" in done.stdout:
+        return True
+    print(precision, done.stdout, done.stderr)
+    return False
 
 
 def names_the_index(tenon, folder):
@@ -135,13 +148,15 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folders = written(CASES, scratch)
         for folder in folders:
-            for precision in ("fp32", "bf16"):
+            for precision in ("fp32", *LOWER):
                 if folder.name in OTHERS and precision != "fp32":
                     continue  # What is no weight is rounded by a kernel.
                 bad += not reads_in_place(tenon, folder, precision)
         [several] = [each for each in folders if each.name == "several"]
         kernels(tenon, several)
         bad += not names_the_index(tenon, several)
+        for precision in LOWER:
+            bad += not keeps_to(tenon, folders, precision)
         bad += not verified(tenon, folders, driver)
     sys.exit(bad > 0)
 

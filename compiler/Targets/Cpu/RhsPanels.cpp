@@ -24,10 +24,11 @@ Value element(Emitter &e, Value base, Value offset) {
 RhsPanels::RhsPanels(Emitter &e, graph::MatmulOp op,
                      const kernel::MatmulView &view, Value packed,
                      RowCount count)
-    : e(e), view(view), quantized(kernel::quantizedRhsOf(op.getRhs())),
-      packed(packed), depth(e.valueOf(view.depth)),
-      knownDepth(view.depth.asConstant()), areFew(count == RowCount::Few),
-      makesPairs(count == RowCount::Many), hasPairs(view.hasPairs()),
+    : e(e), view(view),
+      quantized(kernel::quantizedRhsOf(kernel::matricesOf(op))), packed(packed),
+      depth(e.valueOf(view.depth)), knownDepth(view.depth.asConstant()),
+      areFew(count == RowCount::Few), makesPairs(count == RowCount::Many),
+      hasPairs(view.hasPairs()),
       multiplies(makesPairs || (hasPairs && multipliesPairs(e.level, view))),
       inF16(makesPairs && !multipliesPairs(e.level, view)),
       isF16(view.hasF16Rhs()), parts(view.halves ? 2 : 1) {
@@ -54,7 +55,8 @@ bool RhsPanels::addsF16(const CpuLevel &level, const kernel::MatmulView &view) {
 bool RhsPanels::canMakePairs(const CpuLevel &level, graph::MatmulOp op,
                              const kernel::MatmulView &view) {
   return addsF16(level, view) ||
-         (multipliesPairs(level, view) && kernel::quantizedRhsOf(op.getRhs()) &&
+         (multipliesPairs(level, view) &&
+          kernel::quantizedRhsOf(kernel::matricesOf(op)) &&
           view.depth.asConstant().value_or(1) % 2 == 0);
 }
 
