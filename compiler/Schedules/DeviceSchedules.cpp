@@ -31,7 +31,7 @@ std::optional<std::string> refusalOfSizes(const kernel::MatmulView &sizes,
 
 std::optional<std::string> refusalOfMma(const KernelView &view,
                                         StringRef schedule) {
-  if (std::optional<std::string> why = refusalOfTiles(view))
+  if (std::optional<std::string> why = refusalOfTiles(view, /*mayPick=*/true))
     return why;
   kernel::MatmulView sizes = matmulOf(view);
   if (sizes.quantized) {
@@ -52,7 +52,7 @@ std::optional<std::string> refusalOfMma(const KernelView &view,
 
 std::optional<std::string> refusalOfSimt(const KernelView &view,
                                          StringRef schedule) {
-  if (std::optional<std::string> why = refusalOfTiles(view))
+  if (std::optional<std::string> why = refusalOfTiles(view, /*mayPick=*/true))
     return why;
   kernel::MatmulView sizes = matmulOf(view);
   for (const kernel::StridedView *operand : {&sizes.lhs, &sizes.rhs})
@@ -69,6 +69,8 @@ SmallVector<std::string> rowMajor(const KernelView &view) {
 
 std::optional<std::string> refusalOfFewBits(const KernelView &view,
                                             const kernel::MatmulView &sizes) {
+  if (sizes.picks)
+    return "its batches choose their matrices, which have few bits";
   const kernel::QuantizedRhs &rhs = *sizes.quantized;
   for (Value part : {rhs.numbers, rhs.scales, rhs.zeros}) {
     auto argument = dyn_cast_if_present<BlockArgument>(part);

@@ -230,11 +230,15 @@ private:
   /// they would be copied, each time that one is chosen.
   graph::GatherOp picksInPlace(OpOperand &operand) const {
     auto matmul = dyn_cast<graph::MatmulOp>(operand.getOwner());
-    if (!matmul || isCuda || operand.get() != matmul.getRhs() ||
+    if (!matmul || operand.get() != matmul.getRhs() ||
         !graph::getElementType(matmul.getLhs()).isF32())
       return {};
     graph::GatherOp picks = kernel::pickedRhsOf(matmul);
-    return picks && picks->getBlock() == &block ? picks : graph::GatherOp();
+    bool isHere = picks && picks->getBlock() == &block;
+    // Devices pick none of few bits.
+    return isHere && !(isCuda && kernel::quantizedRhsOf(picks.getInput()))
+               ? picks
+               : graph::GatherOp();
   }
 
   void copyPicks(OpOperand &operand, graph::GatherOp picks) {
@@ -366,7 +370,8 @@ private:
 
   /// Leaves a product what dequantizes its weight, which no other op reads.
   void takeQuantized(graph::MatmulOp op) {
-    SmallVector<Operation *> links = kernel::quantizedRhsOps(kernel::matricesOf(op));
+    SmallVector<Operation *> links =
+        kernel::quantizedRhsOps(kernel::matricesOf(op));
     if (llvm::all_of(links, [&](Operation *link) {
           return link->hasOneUse() && link->getBlock() == &block;
         }))

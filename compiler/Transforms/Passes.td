@@ -87,8 +87,8 @@ def FormRegionsPass : Pass<"form-regions", "::mlir::func::FuncOp"> {
     rename a buffer. Movement that leaves rows whole joins the pointwise op, row
     program or movement that is its only user, through reshapes that do so too.
     A transpose that makes columns of a product's rows joins the product, where
-    all that it sums over is one block. So does, on CPUs, a gather that chooses a
-    matrix on the right for each of its batches: as experts are for tokens.
+    all that it sums over is one block. So does a gather that chooses a matrix on
+    the right for each of its batches: as experts are for tokens.
 
     ```mlir
     func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>)

@@ -116,6 +116,17 @@ def reads_in_place(tenon, folder, precision):
     return good
 
 
+def reads_in_place_on_devices(tenon, folder):
+    """The same of kernels for GPUs."""
+    found = kernels(tenon, folder, "--target=cuda")
+    copies = [each for each in found
+              if re.fullmatch(r"gather(_nd)?_[a-z0-9]+_\d+", each["name"])]
+    if len(copies) == BIASES.get(folder.name, 0):
+        return True
+    print(f"{folder.name} for CUDA: {found}")
+    return False
+
+
 def keeps_to(tenon, folders, precision):
     """Whether a precision rounds results by no more than it may."""
     done = subprocess.run(
@@ -155,6 +166,8 @@ def main():
         [several] = [each for each in folders if each.name == "several"]
         kernels(tenon, several)
         bad += not names_the_index(tenon, several)
+        bad += sum(not reads_in_place_on_devices(tenon, folder)
+                   for folder in folders)
         for precision in LOWER:
             bad += not keeps_to(tenon, folders, precision)
         bad += not verified(tenon, folders, driver)

@@ -122,9 +122,15 @@ void MatmulProduct::enter(MatrixOperand &matrix,
       sizes.push_back(e.valueOf(dim));
     Indices index = e.delinearise(batch, sizes);
     size_t skip = sizes.size() - own;
+    graph::GatherOp picks = view.picks;
     for (size_t i = 0; i < own; ++i) {
-      Value at =
-          e.broadcastAxis(index[skip + i], view.batchDims[skip + i], dims[i]);
+      Value at = index[skip + i];
+      if (picks && !isLhs)
+        at = e.checkedIndex(picks.getIndices(), at,
+                            e.valueOf(graph::getDim(picks.getInput(), 0)),
+                            picks);
+      else
+        at = e.broadcastAxis(at, view.batchDims[skip + i], dims[i]);
       offset = e.add(offset, e.mul(at, e.valueOf(operand.strides[i])));
     }
   }

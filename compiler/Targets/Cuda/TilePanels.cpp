@@ -160,26 +160,12 @@ void TileProduct::meetPanel() {
 
 SmallVector<Value> TileProduct::sumPanels(ValueRange zeros, int64_t stageBytes,
                                           Fetch fetch, Add add) {
-  return sumRing(ringOf(stageBytes, fetch), zeros, add);
-}
-
-SmallVector<Value> TileProduct::sumPanels(ValueRange zeros, int64_t stageBytes,
-                                          ArrayRef<PanelCopies> copies,
-                                          Add add) {
-  auto fetch = [&](Value panel, Value stage) {
-    for (const PanelCopies &all : copies)
-      start(all, panel, stage);
-  };
-  return sumRing(ringOf(stageBytes, fetch, copies), zeros, add);
-}
-
-SmallVector<Value> TileProduct::sumRing(const Ring &ring, ValueRange zeros,
-                                        Add add) {
+  Ring ring = ringOf(stageBytes, fetch);
   fetchFirst(ring);
   // Of a number that is a power of two, it takes no register of its own.
   auto stageOf = [&](Value panel) {
     Value ordinal = e.rem(e.sub(panel, ring.first), e.number(tile.stages));
-    return e.mul(ordinal, e.number(ring.stageBytes));
+    return e.mul(ordinal, e.number(stageBytes));
   };
   return finishPanels(
       e.loop(ring.first, ring.end, zeros, [&](Value panel, ValueRange before) {

@@ -215,17 +215,21 @@ std::optional<kernel::DeviceTile> tileOf(kernel::FuncOp kernel) {
   return std::nullopt;
 }
 
+/// Small tiles have the registers for it, where copies are wide: others spill.
 bool copiesWeights(kernel::FuncOp kernel) {
   auto weights = kernel->getAttrOfType<DenseI64ArrayAttr>(weightsAttribute);
-  StringRef schedule = kernel.getSchedule();
   auto op =
       dyn_cast_if_present<graph::MatmulOp>(kernel::findRoot(kernel.getBlock()));
-  if (!weights || !op || !kernel::matmulTileOf(schedule) ||
-      kernel::isByteSchedule(schedule))
+  if (!weights || !op || kernel.getSchedule() != kernel::mmaSmallSchedule)
     return false;
   std::optional<kernel::MatmulView> view = kernel::matmulViewOf(op);
-  if (!view || view->quantized)
+  // Which matrix a batch has, another launch may have found.
+  if (!view || view->quantized || view->picks)
     return false;
+  for (const kernel::StridedView *operand : {&view->lhs, &view->rhs})
+    if (kernel::copyBytes(*view, *operand, 0) < 16 &&
+        kernel::copyBytes(*view, *operand, 1) < 16)
+      return false;
   auto rhs = cast<BlockArgument>(view->rhs.base);
   return llvm::is_contained(weights.asArrayRef(), int64_t(rhs.getArgNumber()));
 }

@@ -62,7 +62,13 @@ protected:
                                      Fetch fetch, Add add);
   llvm::SmallVector<Value> sumPanels(mlir::ValueRange zeros, int64_t stageBytes,
                                      llvm::ArrayRef<PanelCopies> copies,
-                                     Add add);
+                                     Add add) {
+    auto fetch = [&](Value panel, Value stage) {
+      for (const PanelCopies &all : copies)
+        start(all, panel, stage);
+    };
+    return sumPanels(zeros, stageBytes, fetch, add);
+  }
 
   /// Steps of a panel: while the products of one are added, the factors of the
   /// next are loaded, across panels too.
@@ -103,8 +109,6 @@ private:
   void fetchInto(const Ring &ring, Value panel, Value offset);
   void fetchFirst(const Ring &ring);
   void fetchWeightsFirst(const Ring &ring);
-  llvm::SmallVector<Value> sumRing(const Ring &ring, mlir::ValueRange zeros,
-                                   Add add);
   Value stageBefore(const Ring &ring, Value offset);
   Value stageBehind(const Ring &ring, Value offset);
   void meetPanel();

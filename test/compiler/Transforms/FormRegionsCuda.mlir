@@ -233,3 +233,55 @@ func.func @norm_of_two(%x: tensor<4x64xf32>, %f: tensor<f32>, %z: tensor<ui8>) -
   %2 = graph.quantize %1, %one, %z : (tensor<4x64xf32>, tensor<f32>, tensor<ui8>) -> tensor<4x64xui8>
   return %0, %2 : tensor<4x64xf32>, tensor<4x64xui8>
 }
+
+// -----
+
+// What chooses the matrices of a product for its batches joins it; those of few
+// bits devices do not choose so.
+
+// CHECK-LABEL: @picked
+// CHECK:      kernel.region
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT:   graph.gather
+// CHECK-NEXT:   graph.matmul
+// CHECK-NEXT:   kernel.yield
+// CHECK-NOT:  kernel.region
+// CPU-LABEL: @picked
+// CPU:      kernel.region
+// CPU-NEXT: ^bb0
+// CPU-NEXT:   graph.gather
+// CPU-NEXT:   graph.matmul
+// CPU-NEXT:   kernel.yield
+func.func @picked(%x: tensor<3x1x8xf32>, %w: tensor<5x8x16xf32>, %i: tensor<3xi64>) -> tensor<3x1x16xf32> {
+  %0 = graph.gather %w, %i {axis = 0 : i64} : (tensor<5x8x16xf32>, tensor<3xi64>) -> tensor<3x8x16xf32>
+  %1 = graph.matmul %x, %0 : (tensor<3x1x8xf32>, tensor<3x8x16xf32>) -> tensor<3x1x16xf32>
+  return %1 : tensor<3x1x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @picked_few_bits
+// CHECK:      graph.gather
+// CHECK:      kernel.yield
+// CHECK:      kernel.region
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT:   graph.matmul
+// CHECK-NEXT:   kernel.yield
+// CPU-LABEL: @picked_few_bits
+// CPU:      kernel.region
+// CPU:        graph.dequantize
+// CPU-NEXT:   graph.reshape
+// CPU-NEXT:   graph.gather
+// CPU-NEXT:   graph.matmul
+// CPU-NEXT:   kernel.yield
+// CPU-NOT:  kernel.region
+func.func @picked_few_bits(%x: tensor<3x1x32xf32>, %n: tensor<64x16xi8>, %s: tensor<2x16xf32>, %i: tensor<3xi64>) -> tensor<3x1x16xf32> {
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %q = graph.reshape %n : (tensor<64x16xi8>) -> tensor<2x32x16xi8>
+  %t = graph.reshape %s : (tensor<2x16xf32>) -> tensor<2x1x16xf32>
+  %d = graph.dequantize %q, %t, %z : (tensor<2x32x16xi8>, tensor<2x1x16xf32>, tensor<i8>) -> tensor<2x32x16xf32>
+  %m = graph.reshape %d : (tensor<2x32x16xf32>) -> tensor<2x32x16xf32>
+  %0 = graph.gather %m, %i {axis = 0 : i64} : (tensor<2x32x16xf32>, tensor<3xi64>) -> tensor<3x32x16xf32>
+  %1 = graph.matmul %x, %0 : (tensor<3x1x32xf32>, tensor<3x32x16xf32>) -> tensor<3x1x16xf32>
+  return %1 : tensor<3x1x16xf32>
+}

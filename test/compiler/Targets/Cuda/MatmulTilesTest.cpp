@@ -1,8 +1,10 @@
 //===- MatmulTilesTest.cpp - Matrix products by tiles on devices ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "runtime/model_format.h"
 #include "test/compiler/Targets/Cuda/ProductCases.h"
 #include <gtest/gtest.h>
+#include <regex>
 
 namespace tenon::test {
 namespace {
@@ -143,6 +145,57 @@ void runTf32(const std::string &schedule, double tolerance) {
 TEST(MatmulTf32, RoundsFactors) { runTf32("MatmulTf32", 5e-3); }
 
 TEST(MatmulTf32, SplitsFactors) { runTf32("MatmulTf32x3", 2e-6); }
+
+//===----------------------------------------------------------------------===//
+// Matrices that batches choose
+//===----------------------------------------------------------------------===//
+
+/// A product whose batches have one of five matrices each, by indices that may
+/// count from the end.
+KernelCase picked(const std::string &schedule, const std::string &in,
+                  const std::string &depth, const std::string &columns,
+                  std::vector<Symbols> sizes) {
+  KernelCase test = product(schedule, in,
+                            {{{"t", "m", depth}},
+                             {{"t", depth, columns}},
+                             {"t", "m", columns},
+                             std::move(sizes)});
+  std::string all = tensor({"5", depth, columns}, in),
+              own = tensor({"t", depth, columns}, in),
+              indices = tensor({"t"}, "i64");
+  size_t at = test.arguments.find("%b: ");
+  test.arguments.replace(at, 4 + own.size(), "%b: " + all + ", %i: " + indices);
+  test.body = "%bp = graph.gather %b, %i {axis = 0 : i64} : (" + all + ", " +
+              indices + ") -> " + own + "\n" +
+              std::regex_replace(test.body, std::regex("%b\\b"), "%bp");
+  test.name += ", picked";
+  test.values = {{}, {}, {-5, 4}};
+  return test;
+}
+
+TEST(PickedMatrices, AreReadInPlace) {
+  const std::vector<Symbols> sizes = {
+      {{"t", 1}, {"m", 1}}, {{"t", 4}, {"m", 3}}, {{"t", 2}, {"m", 70}}};
+  for (const char *schedule : {"MatmulSimt", "MatmulSimtSmall"})
+    runCases({picked(schedule, "f32", "20", "70", sizes),
+              picked(schedule, "f32", "33", "64", sizes)});
+  for (const char *schedule : {"MatmulMma", "MatmulMmaSmall"})
+    runCases({picked(schedule, "bf16", "40", "72", sizes),
+              picked(schedule, "bf16", "33", "71", sizes)});
+  for (const char *in : {"f32", "bf16"})
+    runCases({picked("MatmulRows", in, "20", "70", sizes),
+              picked("MatmulRows", in, "512", "64", sizes)});
+}
+
+TEST(PickedMatrices, ThatAreNotThereAreFaults) {
+  for (const char *schedule : {"MatmulSimtSmall", "MatmulRows"}) {
+    KernelCase test =
+        picked(schedule, "f32", "20", "70", {{{"t", 3}, {"m", 2}}});
+    test.values.back() = {5, 9};
+    test.fault = TENON_FAULT_INDEX;
+    runCases({test});
+  }
+}
 
 } // namespace
 } // namespace tenon::test
