@@ -49,6 +49,15 @@ Type factorsOf(Operation *root) {
   return Type();
 }
 
+/// The argument of which a product's batches choose their matrices.
+std::optional<unsigned> pickedOf(Operation *root) {
+  auto matmul = dyn_cast<graph::MatmulOp>(root);
+  graph::GatherOp picks = matmul ? kernel::pickedRhsOf(matmul) : nullptr;
+  auto argument =
+      picks ? dyn_cast<BlockArgument>(picks.getInput()) : BlockArgument();
+  return argument ? std::optional(argument.getArgNumber()) : std::nullopt;
+}
+
 /// Bytes that are read of a value: of slices and picked rows only as many as
 /// they have.
 Expr bytesRead(Value value) {
@@ -84,14 +93,10 @@ LaunchCost costOf(kernel::FuncOp function) {
   if (Operation *root = kernel::findRoot(function.getBlock())) {
     cost.flops = graph::termsOf(root) * 2;
     cost.factors = factorsOf(root);
+    cost.picked = pickedOf(root);
   }
-  auto matmul = dyn_cast_if_present<graph::MatmulOp>(
-      kernel::findRoot(function.getBlock()));
-  graph::GatherOp picks = matmul ? kernel::pickedRhsOf(matmul) : nullptr;
-  for (BlockArgument argument : function.getBlock().getArguments()) {
+  for (BlockArgument argument : function.getBlock().getArguments())
     cost.reads.push_back(bytesRead(argument));
-    cost.isPicked.push_back(picks && picks.getInput() == argument);
-  }
   for (Value yielded : function.getYielded())
     cost.writes = cost.writes + bytesWritten(yielded);
   return cost;

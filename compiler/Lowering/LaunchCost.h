@@ -23,8 +23,8 @@ struct LaunchCost {
   /// Bytes read of each block argument: all of it, or as much of it as slices
   /// and gathers take.
   llvm::SmallVector<graph::Expr> reads;
-  /// Of each block argument: whether a product reads some matrices of it.
-  llvm::SmallVector<bool> isPicked;
+  /// The block argument that a product reads some matrices of, if any.
+  std::optional<unsigned> picked;
   graph::Expr writes; // Of all results.
 };
 

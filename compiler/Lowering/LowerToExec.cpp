@@ -249,15 +249,14 @@ private:
       auto buffer = cast<exec::BufferAttr>(launch.getBuffers()[i]);
       if (!seen.insert(buffer).second)
         continue;
-      bool isPicked = cost.isPicked[i];
+      // What others in a layout take is known once they are placed.
       if (buffer.getPlace() != exec::Place::Weights)
         others = others + read;
-      else if (buffer.getLayout().empty() || isPicked)
+      else if (buffer.getLayout().empty() || cost.picked == i)
         weights = weights + read;
-      // What others in a layout take is known once they are placed.
-      if (isPicked)
-        launch->setAttr("picked", builder.getI64IntegerAttr(int64_t(i)));
     }
+    if (cost.picked)
+      launch->setAttr("picked", builder.getI64IntegerAttr(*cost.picked));
     if (!cost.flops || !weights || !others)
       return;
     SmallVector<Expr> all = {bind(cost.flops), bind(weights), bind(others)};

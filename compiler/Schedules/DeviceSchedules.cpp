@@ -31,7 +31,7 @@ std::optional<std::string> refusalOfSizes(const kernel::MatmulView &sizes,
 
 std::optional<std::string> refusalOfMma(const KernelView &view,
                                         StringRef schedule) {
-  if (std::optional<std::string> why = refusalOfTiles(view, /*mayPick=*/true))
+  if (std::optional<std::string> why = refusalOfTiles(view))
     return why;
   kernel::MatmulView sizes = matmulOf(view);
   if (sizes.quantized) {
@@ -52,7 +52,7 @@ std::optional<std::string> refusalOfMma(const KernelView &view,
 
 std::optional<std::string> refusalOfSimt(const KernelView &view,
                                          StringRef schedule) {
-  if (std::optional<std::string> why = refusalOfTiles(view, /*mayPick=*/true))
+  if (std::optional<std::string> why = refusalOfTiles(view))
     return why;
   kernel::MatmulView sizes = matmulOf(view);
   for (const kernel::StridedView *operand : {&sizes.lhs, &sizes.rhs})

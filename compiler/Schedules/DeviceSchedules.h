@@ -10,8 +10,7 @@
 namespace tenon {
 
 /// Why a kernel cannot run over tiles of a matmul, whatever its types.
-std::optional<std::string> refusalOfTiles(const KernelView &view,
-                                          bool mayPick = false);
+std::optional<std::string> refusalOfTiles(const KernelView &view);
 
 /// Why devices cannot read the quantized rhs of a product, and its lhs, as
 /// fragments; and how its tensors lie where they can.

@@ -27,7 +27,7 @@ refusalOfOperands(const KernelView &view, const kernel::MatmulView &sizes) {
 }
 
 std::optional<std::string> refusalMatmulRows(const KernelView &view) {
-  if (std::optional<std::string> why = refusalOfTiles(view, /*mayPick=*/true))
+  if (std::optional<std::string> why = refusalOfTiles(view))
     return why;
   kernel::MatmulView sizes = matmulOf(view);
   if (std::optional<std::string> why = refusalOfOperands(view, sizes))

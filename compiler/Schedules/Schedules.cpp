@@ -100,8 +100,7 @@ bool isHalf(Operation *op, const kernel::MatmulView &view) {
 
 } // namespace
 
-std::optional<std::string> refusalOfTiles(const KernelView &view,
-                                          bool mayPick) {
+std::optional<std::string> refusalOfTiles(const KernelView &view) {
   auto matmul =
       dyn_cast_if_present<graph::MatmulOp>(kernel::findRoot(view.body));
   if (!matmul)
@@ -109,8 +108,6 @@ std::optional<std::string> refusalOfTiles(const KernelView &view,
   std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
   if (!sizes)
     return "an operand of the matmul is computed in the kernel";
-  if (sizes->picks && !mayPick)
-    return "its batches choose their matrices";
   // Behind the root, every op runs on the tile that was just stored.
   llvm::SmallPtrSet<Operation *, 8> behind = {matmul};
   for (Operation &op : view.body.without_terminator()) {
@@ -134,7 +131,7 @@ std::optional<std::string> refusalOfPanels(const KernelView &view) {
       dyn_cast_if_present<graph::MatmulOp>(kernel::findRoot(view.body));
   if (matmul && !graph::getElementType(matmul.getLhs()).isF32())
     return "its operands are not f32";
-  if (std::optional<std::string> why = refusalOfTiles(view, /*mayPick=*/true))
+  if (std::optional<std::string> why = refusalOfTiles(view))
     return why;
   if (view.body.getTerminator()->getNumOperands() != 1)
     return "it has several results";
@@ -202,12 +199,11 @@ bool isMatrixPerBatch(graph::MatmulOp matmul) {
 
 /// The weight itself, of f32, bf16 or f16, or a quantized one's numbers.
 Value packedOperand(graph::MatmulOp matmul) {
-  if (auto quantized = kernel::quantizedRhsOf(kernel::matricesOf(matmul)))
+  Value matrices = kernel::matricesOf(matmul);
+  if (auto quantized = kernel::quantizedRhsOf(matrices))
     return quantized->numbers;
-  if (kernel::pickedRhsOf(matmul))
-    return kernel::matricesOf(matmul);
-  Value narrow = kernel::behindWidening(matmul.getRhs());
-  return narrow ? narrow : Value(matmul.getRhs());
+  Value narrow = kernel::behindWidening(matrices);
+  return narrow ? narrow : matrices;
 }
 
 /// Of a product by a quantized weight.
@@ -236,9 +232,7 @@ std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
   if (!rhs || !view.isWeight[rhs.getArgNumber()])
     return "rhs is no weight";
   kernel::MatmulView sizes = *kernel::matmulViewOf(matmul);
-  bool isQuantized =
-      kernel::quantizedRhsOf(kernel::matricesOf(matmul)).has_value();
-  if (sizes.hasHalfLhs() && !sizes.hasPairs() && !isQuantized)
+  if (sizes.hasHalfLhs() && !sizes.hasPairs() && !sizes.quantized)
     return "only lhs is bf16";
   if (sizes.hasHalfLhs() && !sizes.lhsDepthStride().isConstant(1))
     return "rows of lhs, a bf16, are not contiguous";
@@ -253,18 +247,17 @@ std::optional<std::string> refusalPackedMatmul(const KernelView &view) {
     return "rhs is empty";
   if (!rhs.hasOneUse())
     return "rhs has another user in the kernel";
-  auto quantized = kernel::quantizedRhsOf(kernel::matricesOf(matmul));
-  return quantized ? refusalOfBlocks(view, *quantized) : std::nullopt;
+  return sizes.quantized ? refusalOfBlocks(view, *sizes.quantized)
+                         : std::nullopt;
 }
 
 kernel::Geometry geometryPackedMatmul(const KernelView &view) {
   auto matmul = cast<graph::MatmulOp>(kernel::findRoot(view.body));
   std::optional<kernel::MatmulView> sizes = kernel::matmulViewOf(matmul);
-  auto quantized = kernel::quantizedRhsOf(kernel::matricesOf(matmul));
   std::optional<int64_t> depth =
-      kernel::scratchDepth(quantized, sizes->depth.asConstant());
+      kernel::scratchDepth(sizes->quantized, sizes->depth.asConstant());
   int64_t scratch = sizes->lhsScratchBytes(depth);
-  if (sizes->hasPairs() || sizes->hasF16Rhs() || quantized)
+  if (sizes->hasPairs() || sizes->hasF16Rhs() || sizes->quantized)
     scratch += sizes->panelScratchBytes(depth, /*comesPacked=*/true) *
                (sizes->halves ? 2 : 1);
   return geometryOfPanels(matmul, scratch, /*isFine=*/!sizes->skipped);
@@ -308,7 +301,7 @@ std::optional<std::string> refusalBatchedMatmul(const KernelView &view) {
     return "neither columns nor pairs of rhs, a bf16, lie together";
   if (sizes.hasPairs() && sizes.depth.asConstant().value_or(1) % 2 != 0)
     return "k is odd, and pairs of its steps lie together";
-  if (kernel::quantizedRhsOf(kernel::matricesOf(matmul)))
+  if (sizes.quantized)
     return "rhs is quantized";
   return std::nullopt;
 }

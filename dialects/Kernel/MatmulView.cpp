@@ -301,12 +301,12 @@ std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {
     Value narrow = behindWidening(operand);
     return stridedViewOf(narrow ? narrow : operand);
   };
-  std::optional<QuantizedRhs> quantized = quantizedRhsOf(matricesOf(op));
+  Value matrices = matricesOf(op);
+  std::optional<QuantizedRhs> quantized = quantizedRhsOf(matrices);
   graph::GatherOp picks = pickedRhsOf(op);
   std::optional<StridedView> lhs = operandView(op.getLhs());
-  std::optional<StridedView> rhs = quantized ? stridedViewOf(quantized->numbers)
-                                   : picks   ? stridedViewOf(picks.getInput())
-                                             : operandView(op.getRhs());
+  std::optional<StridedView> rhs =
+      quantized ? stridedViewOf(quantized->numbers) : operandView(matrices);
   if (!lhs || !rhs || !isa<BlockArgument>(lhs->base) ||
       !isa<BlockArgument>(rhs->base) ||
       (picks && !isa<BlockArgument>(picks.getIndices())))

@@ -202,11 +202,6 @@ struct GraphExecUpdateInfo {
            (Function * function, Module module, const char *name))             \
   FUNCTION(functionSetAttribute, "cuFuncSetAttribute",                         \
            (Function function, FunctionAttribute attribute, int value))        \
-  FUNCTION(launchKernel, "cuLaunchKernel",                                     \
-           (Function function, unsigned gridX, unsigned gridY, unsigned gridZ, \
-            unsigned blockX, unsigned blockY, unsigned blockZ,                 \
-            unsigned sharedBytes, Stream stream, void **parameters,            \
-            void **extra))                                                     \
   FUNCTION(launchKernelEx, "cuLaunchKernelEx",                                 \
            (const LaunchConfig *config, Function function, void **parameters,  \
             void **extra))

@@ -101,15 +101,20 @@ LOWER = "bf16", "int8-weights", "int4-weights"
 BIASES = {"by_rows": 2, "by_rows_nd": 2}
 
 
+def gathers_biases_alone(folder, found):
+    """Whether no kernel copies matrices that were chosen."""
+    copies = [each for each in found
+              if re.fullmatch(r"gather(_nd)?_[a-z0-9]+_\d+", each["name"])]
+    return len(copies) == BIASES.get(folder.name, 0)
+
+
 def reads_in_place(tenon, folder, precision):
     """Whether no kernel of a model gathers what products read."""
     found = kernels(tenon, folder, f"--precision={precision}")
     wanted = OTHERS.get(folder.name, "PackedMatmul")
     products = [each for each in found
                 if "matmul" in each["name"] or "dequantize" in each["name"]]
-    copies = [each for each in found
-              if re.fullmatch(r"gather(_nd)?_[a-z0-9]+_\d+", each["name"])]
-    good = products and len(copies) == BIASES.get(folder.name, 0) and all(
+    good = products and gathers_biases_alone(folder, found) and all(
         each["schedule"] == wanted for each in products)
     if not good:
         print(f"{folder.name} in {precision}: {found}")
@@ -119,9 +124,7 @@ def reads_in_place(tenon, folder, precision):
 def reads_in_place_on_devices(tenon, folder):
     """The same of kernels for GPUs."""
     found = kernels(tenon, folder, "--target=cuda")
-    copies = [each for each in found
-              if re.fullmatch(r"gather(_nd)?_[a-z0-9]+_\d+", each["name"])]
-    if len(copies) == BIASES.get(folder.name, 0):
+    if gathers_biases_alone(folder, found):
         return True
     print(f"{folder.name} for CUDA: {found}")
     return False

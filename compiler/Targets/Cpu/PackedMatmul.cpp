@@ -58,7 +58,7 @@ public:
   PanelMatmul(Emitter &e, graph::MatmulOp op, kernel::MatmulView view,
               Value packed, RowCount count = RowCount::Any)
       : e(e), op(op), view(std::move(view)),
-        rhsPanels(e, op, this->view, packed, count),
+        rhsPanels(e, this->view, packed, count),
         rows(e.valueOf(this->view.rows)),
         columns(e.valueOf(this->view.columns)), depth(rhsPanels.getDepth()),
         isPacked(packed) {
@@ -465,7 +465,7 @@ LogicalResult emitPanelMatmul(Emitter &e, bool isPacked) {
   if (isPacked)
     packed =
         e.argumentBuffer(cast<BlockArgument>(view->rhs.base).getArgNumber());
-  if (!RhsPanels::canMakePairs(e.level, op, *view)) {
+  if (!RhsPanels::canMakePairs(e.level, *view)) {
     PanelMatmul(e, op, std::move(*view), packed).emit();
     return success();
   }

@@ -21,11 +21,9 @@ Value element(Emitter &e, Value base, Value offset) {
 
 } // namespace
 
-RhsPanels::RhsPanels(Emitter &e, graph::MatmulOp op,
-                     const kernel::MatmulView &view, Value packed,
+RhsPanels::RhsPanels(Emitter &e, const kernel::MatmulView &view, Value packed,
                      RowCount count)
-    : e(e), view(view),
-      quantized(kernel::quantizedRhsOf(kernel::matricesOf(op))), packed(packed),
+    : e(e), view(view), quantized(view.quantized), packed(packed),
       depth(e.valueOf(view.depth)), knownDepth(view.depth.asConstant()),
       areFew(count == RowCount::Few), makesPairs(count == RowCount::Many),
       hasPairs(view.hasPairs()),
@@ -52,11 +50,10 @@ bool RhsPanels::addsF16(const CpuLevel &level, const kernel::MatmulView &view) {
          *depth > 0 && *depth % 2 == 0;
 }
 
-bool RhsPanels::canMakePairs(const CpuLevel &level, graph::MatmulOp op,
+bool RhsPanels::canMakePairs(const CpuLevel &level,
                              const kernel::MatmulView &view) {
   return addsF16(level, view) ||
-         (multipliesPairs(level, view) &&
-          kernel::quantizedRhsOf(kernel::matricesOf(op)) &&
+         (multipliesPairs(level, view) && view.quantized &&
           view.depth.asConstant().value_or(1) % 2 == 0);
 }
 

@@ -43,11 +43,11 @@ enum class RowCount { Any, Few, Many };
 class RhsPanels {
 public:
   /// `packed` is rhs where it comes packed, else null; `view` outlives this.
-  RhsPanels(Emitter &e, graph::MatmulOp op, const kernel::MatmulView &view,
-            Value packed, RowCount count);
+  RhsPanels(Emitter &e, const kernel::MatmulView &view, Value packed,
+            RowCount count);
 
   /// Whether panels of the product can be made pairs, of many rows.
-  static bool canMakePairs(const CpuLevel &level, graph::MatmulOp op,
+  static bool canMakePairs(const CpuLevel &level,
                            const kernel::MatmulView &view);
 
   /// Whether steps of k are pairs, and whether packed panels are widened.

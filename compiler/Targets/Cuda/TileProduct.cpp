@@ -33,8 +33,9 @@ void TileProduct::emit(Value ordinal) {
   locate(ordinal);
   sumProducts();
   if (e.readsWeightsFirst())
-    e.waitForLaunch(); // Also where there was no panel.
-  barrier();           // Nobody reads panels any more.
+    e.waitForLaunch(); // Where there was no panel, for the first time.
+  // Nobody reads panels any more.
+  barrier();
   if (isDone)
     e.ifThen(isDone, [&] { emitChunks(); });
   else

@@ -164,13 +164,13 @@ def main():
         compiled = list(pool.map(
             lambda task: compile_model(options.tenon, *task, options.kv_cache),
             tasks))
-    plain, waiting = zip(*compiled)
-    measured = []
-    for sm in options.sm.split(","):
-        mine = waiting if int(sm) >= WAITING else plain
-        # They differ in whether there is shared memory.
-        header = max((header for header, _ in mine), key=len)
-        measured += measure(header, distinct(mine), sm, options.jobs)
+    # Of each text; headers differ in whether there is shared memory.
+    plain, waiting = [(max((header for header, _ in part), key=len),
+                       distinct(part)) for part in zip(*compiled)]
+    measured = [each for sm in options.sm.split(",")
+                for each in measure(
+                    *(waiting if int(sm) >= WAITING else plain), sm,
+                    options.jobs)]
     for sm, kernel, values in measured if options.print else []:
         print(sm, kernel.key, kernel.origin,
               *(f"{k}={v:g}" for k, v in values.items()))
@@ -178,9 +178,9 @@ def main():
         if row["reason"] and not is_needed(row, measured, limits):
             print(f"note: nothing here needs the exception of {row['kernel']}")
     bad = lint(measured, limits)
-    total = sum(len(part) for _, part in plain)
+    total = sum(len(kernels) for (_, kernels), _ in compiled)
     print("\n".join(bad) or "kernels ok")
-    print(f"{len(distinct(plain))} of {total} kernels are distinct")
+    print(f"{len(plain[1])} of {total} kernels are distinct")
     return bool(bad)
 
 

@@ -74,6 +74,8 @@ DriverTest::DriverTest() {
   cu.name = reinterpret_cast<decltype(cu.name)>(symbol(text));
   TENON_CUDA_FUNCTIONS(MEMBER)
 #undef MEMBER
+  cu.launchKernel =
+      reinterpret_cast<decltype(cu.launchKernel)>(symbol("cuLaunchKernel"));
   violations =
       reinterpret_cast<decltype(violations)>(symbol("fakeCudaViolations"));
   restartDriver =

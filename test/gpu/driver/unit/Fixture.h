@@ -16,6 +16,12 @@ struct Functions {
 #define MEMBER(name, symbol, parameters) Result(*name) parameters = nullptr;
   TENON_CUDA_FUNCTIONS(MEMBER)
 #undef MEMBER
+
+  /// And one that others use.
+  Result (*launchKernel)(Function, unsigned gridX, unsigned gridY,
+                         unsigned gridZ, unsigned blockX, unsigned blockY,
+                         unsigned blockZ, unsigned sharedBytes, Stream stream,
+                         void **parameters, void **extra) = nullptr;
 };
 
 class DriverTest : public testing::Test {

@@ -3,6 +3,8 @@
 
 #include "test/gpu/driver/unit/Fixture.h"
 
+#include <cstring>
+
 using namespace tenon::cuda;
 
 namespace {
@@ -58,18 +60,6 @@ struct alignas(64) Map {
   char bytes[128];
 };
 
-struct Attribute {
-  int id;
-  int padding;
-  unsigned values[16];
-};
-struct Config {
-  unsigned grid[3], block[3], sharedBytes;
-  void *stream;
-  Attribute *attributes;
-  unsigned count;
-};
-
 class Tensors : public DriverTest {
 protected:
   Result encode(Map &map, DevicePointer address, uint64_t width, uint32_t box,
@@ -84,12 +74,13 @@ protected:
   }
   Result share(Function function, Map &map, DevicePointer out, unsigned grid,
                unsigned cluster) {
-    using LaunchEx = Result (*)(const Config *, Function, void **, void **);
-    Attribute attribute = {4, 0, {cluster, 1, 1}};
-    Config config = {{grid, 1, 1}, {64, 1, 1}, 0, stream, &attribute, 1};
+    constexpr int kCluster = 4;
+    const unsigned size[] = {cluster, 1, 1};
+    LaunchAttribute attribute = {kCluster, {}, {}};
+    std::memcpy(attribute.bytes, size, sizeof size);
+    LaunchConfig config = {grid, 1, 1, 64, 1, 1, 0, stream, &attribute, 1};
     void *parameters[] = {&map, &out};
-    return reinterpret_cast<LaunchEx>(symbol("cuLaunchKernelEx"))(
-        &config, function, parameters, nullptr);
+    return cu.launchKernelEx(&config, function, parameters, nullptr);
   }
 };
 
