@@ -65,7 +65,9 @@ add_definitions(${definitions})
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS})
 include_directories(${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 
-# The headers that nearly every compiler source needs, parsed once.
+# The headers that nearly every compiler source needs, parsed once. The ops of
+# MLIR's dialects take 4 of the 6 seconds of a source that emits kernels, those
+# of the graph dialect 1.3 of any; its folder says that they come first.
 file(WRITE ${PROJECT_BINARY_DIR}/tenon_pch.cpp.tmp "")
 configure_file(${PROJECT_BINARY_DIR}/tenon_pch.cpp.tmp
                ${PROJECT_BINARY_DIR}/tenon_pch.cpp COPYONLY)
@@ -78,11 +80,15 @@ target_precompile_headers(tenon_pch PRIVATE
   <llvm/ADT/DenseMap.h> <llvm/ADT/STLExtras.h> <llvm/ADT/StringMap.h>
   <llvm/ADT/StringSwitch.h> <llvm/ADT/TypeSwitch.h>
   <llvm/Support/FormatVariadic.h> <llvm/Support/raw_ostream.h>
+  <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/LLVMIR/LLVMDialect.h>
+  <mlir/Dialect/Math/IR/Math.h> <mlir/Dialect/SCF/IR/SCF.h>
+  <mlir/Dialect/Vector/IR/VectorOps.h>
   <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h>
   <mlir/IR/DialectImplementation.h> <mlir/IR/OpImplementation.h>
   <mlir/IR/PatternMatch.h> <mlir/Interfaces/InferTypeOpInterface.h>
   <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Pass/Pass.h>
-  <mlir/Transforms/DialectConversion.h>)
+  <mlir/Transforms/DialectConversion.h>
+  ${PROJECT_SOURCE_DIR}/dialects/Graph/Graph.h)
 
 # tenon_tablegen(<target> <file.td> <out> <mlir-tblgen args>...)
 #

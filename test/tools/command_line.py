@@ -15,6 +15,8 @@ import xml.etree.ElementTree as ElementTree
 
 TENON, MODELS, DRIVER = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 MLP = MODELS / "mlp_ts17"
+# For what is the same at each level: code for all of them takes its time.
+NATIVE = "--cpu=native"
 # Of its products in a run of one row: 64 x 128, 128 x 128 and 128 x 32.
 WEIGHTS = 64 * 128 + 128 * 128 + 128 * 32
 failures = []
@@ -110,7 +112,8 @@ def check_few_bits_on_devices():
 
 def check_precision_plan(folder):
     model, plan, artifact = MLP / "model.onnx", folder / "p.json", folder / "p.tenon"
-    run("compile", model, "--precision=bf16", "--precision-plan", plan, "-o", artifact)
+    run("compile", NATIVE, model, "--precision=bf16", "--precision-plan", plan, "-o",
+        artifact)
     by_precision = artifact.read_bytes()
     rows = json.loads(plan.read_text())["ops"]
     expect(
@@ -118,7 +121,7 @@ def check_precision_plan(folder):
         and {(row["kind"], row["precision"]) for row in rows} == {("matmul", "bf16")},
         f"the plan says {rows}",
     )
-    run("compile", model, "--precision-plan", plan, "-o", artifact)
+    run("compile", NATIVE, model, "--precision-plan", plan, "-o", artifact)
     expect(artifact.read_bytes() == by_precision, "a plan makes something else")
     # Kernels read the bits: no weight is made of them at run time.
     for precision, layout in (("int4-weights", "nibbles48"), ("int8-weights", "lines48"),
@@ -150,7 +153,7 @@ def check_block_sizes(folder):
     model, plan, artifact = MLP / "model.onnx", folder / "w.json", folder / "w.tenon"
     sizes = []
     for block in (16, 32, 64, 128):
-        run("compile", model, "--precision=int4-weights", "--block-size", block,
+        run("compile", NATIVE, model, "--precision=int4-weights", "--block-size", block,
             "--precision-plan", plan, "-o", artifact)
         by_option = artifact.read_bytes()
         held = json.loads(run("inspect", artifact, "--json"))
@@ -158,7 +161,7 @@ def check_block_sizes(folder):
         rows = json.loads(plan.read_text())["ops"]
         expect(all(row.get("block", 32) == block for row in rows),
                f"the plan says {rows}")
-        run("compile", model, "--precision-plan", plan, "-o", artifact)
+        run("compile", NATIVE, model, "--precision-plan", plan, "-o", artifact)
         expect(artifact.read_bytes() == by_option, "a plan makes other blocks")
     expect(sizes == sorted(sizes, reverse=True) and sizes[0] > sizes[-1],
            f"weights in larger blocks have {sizes} bytes")
@@ -175,7 +178,7 @@ def check_block_sizes(folder):
     run("explain", model, "--precision=int8-weights", "--block-size=16",
         out="has 8 bits and a scale for each 16 steps of k")
     run("verify", MLP, "--precision=int8-weights", "--block-size=64", out="1 passed")
-    run("compile", model, "--precision=auto", "--max-error", 0.5, "--block-size=64",
+    run("compile", NATIVE, model, "--precision=auto", "--max-error", 0.5, "--block-size=64",
         "-o", artifact, "--precision-plan", plan)
     for row in json.loads(plan.read_text())["ops"]:
         expect(("block" in row) == row["precision"].endswith("-weights"), f"{row}")
@@ -257,7 +260,8 @@ def check_kv_cache(folder):
     model, data = gpt2 / "model.onnx", gpt2 / "test_data_set_0"
     devices = ["--device", "cuda", "--cuda-driver", DRIVER]
     for kept in ("f16", "bf16"):
-        run("compile", model, f"--kv-cache={kept}", "--target=cpu,cuda", "-o", artifact)
+        run("compile", NATIVE, model, f"--kv-cache={kept}", "--target=cpu,cuda", "-o",
+            artifact)
         info = json.loads(run("inspect", artifact, "--json"))
         types = {value["name"]: value["type"] for value in info["inputs"]}
         expect(types["past_k0"] == kept, f"inputs have types {types}")
@@ -267,7 +271,8 @@ def check_kv_cache(folder):
             error = json.loads(run("bench", artifact, "--inputs", data, "--json",
                                    "--seconds", 0.1, *device))["error"]
             expect(error and error < 1e-2, f"bench: caches in {kept} err {error}")
-    run("compile", model, "--kv-cache=int8", "--target=cpu,cuda", "-o", artifact)
+    run("compile", NATIVE, model, "--kv-cache=int8", "--target=cpu,cuda", "-o",
+        artifact)
     info = json.loads(run("inspect", artifact, "--json"))
     types = {value["name"]: value["type"] for value in info["inputs"]}
     expect(types["past_k0"] == "i8" and types["past_k0.scale"] == "f32",
@@ -282,7 +287,7 @@ def check_kv_cache(folder):
     run("verify", gpt2, "--kv-cache=bf16", "--max-error=1e-3", code=1,
         out="of what --kv-cache rounds")
     run("explain", model, "--kv-cache=bf16", out="Attention")
-    run("compile", model, "--kv-cache=bf16", "--precision=auto", "--max-error=0.5",
+    run("compile", NATIVE, model, "--kv-cache=bf16", "--precision=auto", "--max-error=0.5",
         "-o", artifact, out="launches")
     run("compile", MLP / "model.onnx", "--kv-cache=f16", "-o", artifact, code=1,
         err="no cache can be kept in f16: no input comes back with rows behind it")
@@ -297,7 +302,8 @@ def check_auto_precision(folder):
     model, plan, artifact = MLP / "model.onnx", folder / "a.json", folder / "a.tenon"
 
     def precisions(*arguments):
-        run("compile", model, "--precision=auto", "--precision-plan", plan, "-o",
+        cpu = [] if "--target=cuda" in arguments else [NATIVE]
+        run("compile", model, *cpu, "--precision=auto", "--precision-plan", plan, "-o",
             artifact, *arguments, out="auto is ")
         rows = json.loads(plan.read_text())["ops"]
         return {row["precision"] for row in rows}, [row["error"] for row in rows]
@@ -307,7 +313,7 @@ def check_auto_precision(folder):
     expect("fp32" not in chosen and min(errors) > 0, f"auto chose {chosen} {errors}")
     # Convolutions have 8 bits only where their images were calibrated.
     images = MLP.parent / "resnet_ts17"
-    run("compile", images / "model.onnx", "--precision=auto", "--max-error", 0.5,
+    run("compile", NATIVE, images / "model.onnx", "--precision=auto", "--max-error", 0.5,
         "--calibrate", images, "--precision-plan", plan, "-o", artifact, out="1 of 1 conv")
     rows = json.loads(plan.read_text())["ops"]
     expect([row["op"] for row in rows if row["precision"] == "int8"] ==
@@ -316,7 +322,7 @@ def check_auto_precision(folder):
     chosen, errors = precisions("--max-error", 0)
     expect(chosen == {"fp32"} and max(errors) == 0, f"auto chose {chosen} {errors}")
     run("verify", MLP, "--precision-plan", plan, "--max-error", 1e-4, out="1 passed")
-    run("compile", model, "--precision=auto", "-o", artifact,
+    run("compile", NATIVE, model, "--precision=auto", "-o", artifact,
         out="seeded sets of inputs")
     chosen, _ = precisions("--max-error", 0.5, "--max-memory", "80KB")
     expect("fp32" not in chosen, f"auto chose {chosen} for 80 KB")
@@ -344,7 +350,7 @@ def check_auto_precision(folder):
             sets = folder / f"by{rows[-1]}" / f"test_data_set_{i}"
             sets.mkdir(parents=True)
             write_npy(sets / "input_0.npy", count, 64)
-        run("compile", model, "--precision=auto", "--calibrate", sets.parent, "-o",
+        run("compile", NATIVE, model, "--precision=auto", "--calibrate", sets.parent, "-o",
             artifact, out=says)
 
 
@@ -354,7 +360,8 @@ def check_static_int8(folder):
     for name, most in (("bert_ts17", 0.02), ("gpt2_dy20", 0.02), ("mlp_ts17", 0.02)):
         model = MODELS / name / "model.onnx"
         static = ["--precision=int8", "--calibrate", MODELS / name]
-        text = run("compile", model, *static, "--precision-plan", plan, "-o", artifact)
+        text = run("compile", NATIVE, model, *static, "--precision-plan", plan, "-o",
+                   artifact)
         counts = re.search(r"int8 by mse of \d sets of inputs: (\d+) of (\d+) prod", text)
         # One scale errs more than those of rows: not all products can have it.
         expect(counts and 5 * int(counts[1]) > 2 * int(counts[2]), f"{name}: {text}")
@@ -363,7 +370,7 @@ def check_static_int8(folder):
         expect(name != "gpt2_dy20" or any("shifts" in row for row in rows),
                f"{name}: no channel is smoothed")
         by_data = artifact.read_bytes()
-        run("compile", model, "--precision-plan", plan, "-o", artifact)
+        run("compile", NATIVE, model, "--precision-plan", plan, "-o", artifact)
         expect(artifact.read_bytes() == by_data, f"{name}: a plan makes something else")
         text = run("compile", model, "--precision-plan", plan, "--emit=kernels",
                    out='schedule "PackedMatmulInt8"')
@@ -380,12 +387,14 @@ def check_static_int8(folder):
             expect({file.name: file.read_bytes() for file in output.iterdir()} == first,
                    f"{name} gives other results for other threads")
     resnet, convs = MODELS / "resnet_ts17", folder / "convs.json"
-    run("compile", resnet / "model.onnx", "--precision=int8", "--calibrate", resnet,
-        "--precision-plan", convs, "-o", artifact, out="1 of 1 convolutions static")
+    run("compile", NATIVE, resnet / "model.onnx", "--precision=int8", "--calibrate",
+        resnet, "--precision-plan", convs, "-o", artifact,
+        out="1 of 1 convolutions static")
     run("compile", resnet / "model.onnx", "--precision-plan", convs, "--emit=kernels",
         out='ConvInt8"')
     run("verify", resnet, "--precision-plan", convs, "--max-error", 0.02, out="1 passed")
-    model, compile_mlp = MLP / "model.onnx", ["compile", MLP / "model.onnx", "-o", artifact]
+    model, compile_mlp = MLP / "model.onnx", [
+        "compile", MLP / "model.onnx", NATIVE, "-o", artifact]
     for choice in ("minmax", "percentile"):
         run(*compile_mlp, "--precision=int8", "--calibrate", MLP, "--calibration", choice,
             out=f"int8 by {choice} of 2 sets of inputs: 3 of 3 products static")
