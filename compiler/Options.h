@@ -84,6 +84,8 @@ struct CompileOptions {
   std::optional<Target> graphTarget;
   /// Ranges of symbolic dims; lo == hi makes the dim a number.
   std::vector<DimRange> dims;
+  /// What random numbers are drawn by; none: the model's input `seed`.
+  std::optional<uint64_t> seed = 0;
   EmitStage stage = EmitStage::Artifact;
   /// Every kernel by the Generic schedule: what the others are compared with.
   bool generic = false;
@@ -117,6 +119,7 @@ struct CompileSummary {
   uint64_t launches = 0; // steps that run one
   uint64_t weightBytes = 0, imageBytes = 0, fileBytes = 0;
   std::string arena; // How many bytes, for people to read.
+  bool drawsNumbers = false; // At random, by the model's seed.
 };
 
 } // namespace tenon

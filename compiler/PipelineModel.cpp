@@ -161,9 +161,11 @@ bool importInto(Compilation &compilation, StringRef path,
       importOptions.same[range.name] = range.same;
     else if (range.lo == range.hi)
       importOptions.dims[range.name] = range.lo;
+  importOptions.seed = options.seed;
   compilation.module =
       importModel(&compilation.context, *file, compilation.weights,
                   importOptions, compilation.report);
+  compilation.summary.drawsNumbers = compilation.report.drawsNumbers;
   if (compilation.module) {
     setRanges(*compilation.module, **file, options);
     return true;

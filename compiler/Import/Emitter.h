@@ -81,6 +81,13 @@ struct ImportState {
     fewBits = std::move(to.fewBits);
   }
 
+  /// What numbers are drawn by: an i64 of rank 0 that a caller gives, or if
+  /// null a number; and how many nodes have drawn some.
+  mlir::Value seedInput;
+  uint64_t seed = 0, draws = 0;
+  /// The step that the builder stands in of each loop that a run counts.
+  llvm::SmallVector<graph::Expr> countedSteps;
+
   /// How many loops are being unrolled around the builder, and how many nodes
   /// all loops and sequences have become so far.
   int loops = 0;

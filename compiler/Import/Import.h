@@ -21,6 +21,8 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <optional>
+
 namespace tenon {
 
 class ModelFile;
@@ -36,6 +38,9 @@ inline constexpr uint64_t kMaxRepeatedNodes = 16384;
 /// inputs may ask for more.
 inline constexpr int64_t kMaxCountedSteps = 1 << 20;
 
+/// The input that seeds come by.
+inline constexpr llvm::StringLiteral kSeedInput = "seed";
+
 /// How many elements all sequences of a model may have, each of which is a list
 /// of its own.
 inline constexpr uint64_t kMaxSequenceElements = 4 << 20;
@@ -45,6 +50,9 @@ struct ImportOptions {
   llvm::StringMap<int64_t> dims;
   /// Those that shall be others. They lead in no circle.
   llvm::StringMap<std::string> same;
+  /// What nodes draw random numbers by that have no seed of their own. None:
+  /// the model gets one more input `seed`, an i64 of rank 0.
+  std::optional<uint64_t> seed = 0;
 };
 
 /// The dim that a name stands for, as `same` has it; none where that leads in a

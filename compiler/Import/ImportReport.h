@@ -36,6 +36,8 @@ struct ImportReport {
   std::string invalid;
   /// In the order of the nodes.
   std::vector<NodeIssue> issues;
+  /// Whether nodes draw random numbers by the model's seed.
+  bool drawsNumbers = false;
 
   bool ok() const { return invalid.empty() && issues.empty(); }
   /// True when the model breaks ONNX's rules, rather than Tenon's limits.

@@ -107,6 +107,16 @@ void GraphImporter::importMain(ModuleOp module) {
     inputAttrs.push_back(
         nameAttr(builder, input->name()).getDictionary(state.context));
   }
+  if (!options.seed) {
+    for (const onnx::ValueInfoProto *input : inputs)
+      if (input->name() == kSeedInput)
+        return refuse(llvm::createStringError(
+            "the graph has an input 'seed' of its own; rename it, or compile "
+            "with --seed=N"));
+    types.push_back(graph::tensorOf({}, builder.getI64Type()));
+    inputAttrs.push_back(
+        nameAttr(builder, kSeedInput).getDictionary(state.context));
+  }
   auto function = func::FuncOp::create(module.getLoc(), "main",
                                        builder.getFunctionType(types, {}));
   module.push_back(function);
@@ -119,10 +129,21 @@ void GraphImporter::importMain(ModuleOp module) {
     value.setLoc(NameLoc::get(builder.getStringAttr(printable(input->name()))));
     define(names.id(input->name()), value);
   }
+  state.seed = options.seed.value_or(0);
+  if (!options.seed) {
+    state.seedInput = block->getArguments().back();
+    state.seedInput.setLoc(NameLoc::get(builder.getStringAttr(kSeedInput)));
+  }
   const Body &body = names.body(graph);
   auto live = liveNodes(body, orderNodes(body).nodes, body.outputs);
   importInitializers(graph, live);
   importNodes(body, live);
+
+  if (state.seedInput && state.draws == 0)
+    return refuse(llvm::createStringError(
+        "no node of the model draws random numbers by the model's seed; "
+        "compile without --seed"));
+  report.drawsNumbers = state.draws != 0;
 
   SmallVector<Value> results;
   for (auto [id, output] : llvm::zip_equal(body.outputs, graph.output())) {

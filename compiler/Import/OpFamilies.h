@@ -38,6 +38,7 @@ llvm::ArrayRef<OpRow> padRows();             // OnnxPad.cpp
 llvm::ArrayRef<OpRow> poolRows();            // OnnxPool.cpp
 llvm::ArrayRef<OpRow> qlinearRows();         // OnnxQLinear.cpp
 llvm::ArrayRef<OpRow> quantizeRows();        // OnnxQuantize.cpp
+llvm::ArrayRef<OpRow> randomRows();          // OnnxRandom.cpp
 llvm::ArrayRef<OpRow> recurrentRows();       // OnnxRecurrent.cpp
 llvm::ArrayRef<OpRow> reductionRows();       // OnnxReduction.cpp
 llvm::ArrayRef<OpRow> resizeRows();          // OnnxResize.cpp

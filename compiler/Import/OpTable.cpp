@@ -51,6 +51,7 @@ ArrayRef<ArrayRef<OpRow>> allRows() {
       poolRows(),
       qlinearRows(),
       quantizeRows(),
+      randomRows(),
       recurrentRows(),
       reductionRows(),
       resizeRows(),

@@ -19,9 +19,6 @@ struct Group {
 constexpr StringLiteral strings[] = {"RegexFullMatch", "StringConcat",
                                      "StringNormalizer", "StringSplit",
                                      "TfIdfVectorizer"};
-constexpr StringLiteral random[] = {"Bernoulli",     "Multinomial",
-                                    "RandomNormal",  "RandomNormalLike",
-                                    "RandomUniform", "RandomUniformLike"};
 constexpr StringLiteral training[] = {"Adagrad", "Adam", "Gradient",
                                       "Momentum"};
 constexpr StringLiteral images[] = {"ImageDecoder"};
@@ -32,9 +29,6 @@ constexpr StringLiteral outside = "do this before or after the model";
 
 const Group groups[] = {
     {{"works on strings, and only numbers are supported", outside}, strings},
-    {{"draws random numbers, so its inputs do not define its result",
-      "make the numbers outside and give them to the model as an input"},
-     random},
     {{"belongs to training", "export the model for inference"}, training},
     {{"decodes image files", outside}, images},
     {{"is a mixture of experts, which is not supported yet in this fused form",

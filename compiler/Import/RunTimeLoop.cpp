@@ -97,7 +97,9 @@ private:
         given.push_back(kind == StateKind::Kept
                             ? value
                             : NamedValue::of(block.getArgument(next++)));
+    state.countedSteps.push_back(step);
     SmallVector<NamedValue> results = loop.body(step, given);
+    state.countedSteps.pop_back();
     if (node.failed() || !finishBody(block, results)) {
       state.goBack(std::move(before));
       return nullptr;

@@ -9,6 +9,7 @@
 #include "compiler/Transforms/AxisOrder.h"
 #include "compiler/Transforms/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -121,6 +122,36 @@ SmallVector<Cuts> cutsOfOperands(Operation *op, ArrayRef<Cut> cuts) {
   return result;
 }
 
+/// Whether all symbols of a slice are known where its input is.
+bool isKnownAtInput(graph::SliceOp op) {
+  llvm::SmallDenseSet<Attribute> known;
+  for (graph::Expr dim : graph::getDims(op.getInput()))
+    dim.forEachSymbol(
+        [&](graph::Expr symbol) { known.insert(symbol.getAttr()); });
+  bool all = true;
+  for (const Cut &cut : cutsOf(op))
+    for (graph::Expr each : {cut.start, cut.step, cut.size})
+      each.forEachSymbol([&](graph::Expr symbol) {
+        all &= known.contains(symbol.getAttr());
+      });
+  return all;
+}
+
+/// Where the input of a slice may be cut for all that read it: where it is
+/// made, or where the first of them stands, as a value may only be read in
+/// between that the slice goes by.
+Operation *placeOfCut(graph::SliceOp op, Operation *producer) {
+  if (isKnownAtInput(op))
+    return producer;
+  Operation *first = op;
+  for (Operation *user : producer->getUsers()) {
+    Operation *other = op->getBlock()->findAncestorOpInBlock(*user);
+    if (other && other->isBeforeInBlock(first))
+      first = other;
+  }
+  return first;
+}
+
 /// slice(op(x)) -> op(slice(x))
 struct HoistSlice : OpRewritePattern<graph::SliceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -140,7 +171,7 @@ struct HoistSlice : OpRewritePattern<graph::SliceOp> {
     SmallVector<Cuts> cuts = cutsOfOperands(producer, cutsOf(op));
     if (cuts.empty())
       return rewriter.notifyMatchFailure(op, "producer needs all of its input");
-    rewriter.setInsertionPoint(producer);
+    rewriter.setInsertionPoint(placeOfCut(op, producer));
     SmallVector<Value> operands(producer->getOperands());
     for (auto [operand, list] : llvm::zip(operands, cuts))
       operand = cutValue(rewriter, operand, list);

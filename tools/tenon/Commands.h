@@ -57,6 +57,7 @@ struct CompileCommand {
   std::vector<std::string> requireFused; // "attention", "norm", ...
   std::string winograd = "f2";           // "off", "f2", "f4"
   std::string tf32 = "off";              // "off", "on", "3x"
+  std::string seed = "0";                // A number, or "input".
   bool log = false, generic = false;
 };
 int runCompile(const CompileCommand &command);

@@ -31,16 +31,20 @@ std::string megabytes(uint64_t bytes) {
   return text;
 }
 
-void printSummary(const CompileSummary &summary, const std::string &output,
-                  double seconds) {
+void printSummary(const CompileSummary &summary, const CompileOptions &options,
+                  const std::string &output, double seconds) {
   llvm::outs() << output << ": " << megabytes(summary.fileBytes) << '\n'
                << "  nodes    " << summary.nodes << '\n'
                << "  ops      " << summary.ops << '\n'
                << "  kernels  " << summary.kernels << " in " << summary.launches
                << " launches, code " << megabytes(summary.imageBytes) << '\n'
                << "  weights  " << megabytes(summary.weightBytes) << '\n'
-               << "  arena    " << summary.arena << '\n'
-               << "  compiled in " << llvm::format("%.2f", seconds) << " s\n";
+               << "  arena    " << summary.arena << '\n';
+  if (summary.drawsNumbers && options.seed)
+    llvm::outs() << "  random   every run draws the same numbers, by seed "
+                 << *options.seed
+                 << "; --seed=input makes the seed an input\n";
+  llvm::outs() << "  compiled in " << llvm::format("%.2f", seconds) << " s\n";
 }
 
 int writeText(const std::string &text, const std::string &path) {
@@ -122,6 +126,8 @@ int tenon::runCompile(const CompileCommand &command) {
   options->generic = command.generic;
   if (llvm::Error error = setPrecision(*options, command.precision))
     return refuse({llvm::toString(std::move(error))}, kInvalid);
+  if (llvm::Error error = setSeed(*options, command.seed))
+    return refuse({llvm::toString(std::move(error))}, kInvalid);
   options->winograd = winogradOutputs(command.winograd);
   options->tf32 = parseTf32(command.tf32);
   for (const std::string &kind : command.requireFused)
@@ -165,6 +171,6 @@ int tenon::runCompile(const CompileCommand &command) {
     return writeStage(text, command);
   std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
-  printSummary(compilation.summary, command.output, elapsed.count());
+  printSummary(compilation.summary, *options, command.output, elapsed.count());
   return kSuccess;
 }

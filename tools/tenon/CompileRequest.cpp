@@ -75,6 +75,19 @@ llvm::Error tenon::setPrecision(CompileOptions &options,
   return llvm::Error::success();
 }
 
+llvm::Error tenon::setSeed(CompileOptions &options, const std::string &text) {
+  uint64_t seed = 0;
+  if (text == "input")
+    options.seed.reset();
+  else if (llvm::StringRef(text).getAsInteger(10, seed))
+    return sentence("--seed " + text +
+                    ": give a number within 0..18446744073709551615, or "
+                    "'input'");
+  else
+    options.seed = seed;
+  return llvm::Error::success();
+}
+
 Tf32 tenon::parseTf32(const std::string &text) {
   return text == "on" ? Tf32::On : text == "3x" ? Tf32::Split : Tf32::Off;
 }

@@ -32,6 +32,9 @@ std::vector<Target> parseTargets(const std::vector<std::string> &names);
 llvm::Error setPrecision(CompileOptions &options,
                          const PrecisionRequest &request);
 
+/// Sets what --seed says: a number or "input".
+llvm::Error setSeed(CompileOptions &options, const std::string &text);
+
 } // namespace tenon
 
 #endif // TENON_TOOLS_TENON_COMPILEREQUEST_H

@@ -64,5 +64,6 @@ CompiledModel::toMeasure(const std::string &path, CompileOptions options,
   options.sms.clear();
   options.isForThisMachine = true;
   options.kvCache = CacheType::AsGiven;
+  options.seed = options.seed.value_or(0);
   return make(path, options, threads);
 }

@@ -184,6 +184,10 @@ void addCompile(CLI::App &app, Command &chosen) {
                    "norm, activation, rotary")
       ->delimiter(',')
       ->allow_extra_args(false);
+  command->add_option("--seed", options->seed,
+                      "What random numbers are drawn by: a number (0), for "
+                      "the same in every run, or 'input', for one more input "
+                      "of the model, an i64 'seed'");
   addWinograd(command, options->winograd);
   addTf32(command, options->tf32);
   command->add_flag("--log", options->log, "A line per pass");

@@ -42,6 +42,23 @@ func.func @residual(%x: tensor<9x8xf32>) -> tensor<1x8xf32> {
 
 // -----
 
+// A size that is read behind the producer is not known there: it is cut where
+// the slice stands.
+
+// CHECK-LABEL: @read_behind
+// CHECK-NEXT: graph.bind
+// CHECK-NEXT: %[[S:.*]] = graph.slice %{{.*}} {starts = #graph.dims<0>, steps = #graph.dims<1>} : (tensor<?xf32, #graph.dims<S>>) -> tensor<?xf32, #graph.dims<min(S, n)>>
+// CHECK-NEXT: %[[E:.*]] = graph.exp %[[S]]
+// CHECK-NEXT: return %[[E]]
+func.func @read_behind(%x: tensor<?xf32, #graph.dims<S>>, %n: tensor<1xi64>) -> tensor<?xf32, #graph.dims<min(S, n)>> {
+  %0 = graph.exp %x : (tensor<?xf32, #graph.dims<S>>) -> tensor<?xf32, #graph.dims<S>>
+  graph.bind %n {symbols = ["n"], lo = array<i64: 0>, hi = array<i64: 99>} : (tensor<1xi64>) -> ()
+  %1 = graph.slice %0 {starts = #graph.dims<0>, steps = #graph.dims<1>} : (tensor<?xf32, #graph.dims<S>>) -> tensor<?xf32, #graph.dims<min(S, n)>>
+  return %1 : tensor<?xf32, #graph.dims<min(S, n)>>
+}
+
+// -----
+
 // A transpose is cut along the axis that it moves.
 
 // CHECK-LABEL: @transpose

@@ -1,0 +1,232 @@
+//===- OnnxRandom.cpp - Numbers drawn at random ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The numbers of a node are a function of a key and of their places, so kernels
+// draw them in any order, and the evaluator draws the same. The key is made of
+// the model's seed and of how many nodes drew before, or of the attribute
+// `seed` alone: equal ones draw equal numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Import/OpFamilies.h"
+#include "compiler/Import/RandomBits.h"
+
+#include "llvm/ADT/bit.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+
+using Exprs = Emitter::Exprs;
+
+/// Bits of the significand of what numbers in [0, 1) are drawn as, so that no
+/// draw rounds to 1.
+unsigned drawnBits(Type element) {
+  return std::min(24u, cast<FloatType>(element).getFPMantissaWidth());
+}
+
+/// What a node draws for `dims`, in their order.
+class Draws {
+public:
+  Draws(NodeConverter &node, const Exprs &dims) : node(node), dims(dims) {
+    if (node.failed())
+      return;
+    graph::Expr count = node.size(1);
+    for (graph::Expr dim : dims)
+      count = count ? count * dim : count;
+    if (!count)
+      (void)node.unsupported("draws more numbers than an expression can count",
+                             "fix some of its sizes with --dim NAME=N");
+    else
+      words = randomBits(node, keyOf(node), count);
+  }
+
+  /// In [low, high), of a float type.
+  Value uniform(Type element, double low, double high) {
+    if (node.failed())
+      return {};
+    Value unit;
+    if (element.isF64()) {
+      unit = node.add(node.mul(whole(words.first, element), 0x1p-32),
+                      node.mul(whole(shifted(words.second, 11), element),
+                               0x1p-53));
+    } else {
+      unsigned bits = drawnBits(element);
+      unit = node.mul(whole(shifted(words.first, 32 - bits), node.f32()),
+                      std::ldexp(1.0, -int(bits)));
+    }
+    Value value = node.add(node.mul(unit, high - low), low);
+    return placed(node.cast(value, element));
+  }
+
+  /// In (0, 1), of f32 or f64: what a logarithm is taken of.
+  Value open(Type element) { return placed(opened(words.first, element)); }
+
+  /// Of mean 0 and scale 1, by Box's and Muller's method.
+  Value normal(Type element) {
+    if (node.failed())
+      return {};
+    Type wide = element.isF64() ? element : node.f32();
+    Value log = node.emit<graph::LogOp>(opened(words.first, wide));
+    Value radius = node.emit<graph::SqrtOp>(node.mul(log, -2));
+    Value angle = node.mul(opened(words.second, wide), 2 * M_PI);
+    Value value = node.mul(radius, node.emit<graph::CosOp>(angle));
+    return placed(value);
+  }
+
+private:
+  /// The key of the node: its own seed's bits, or the model's and its number.
+  static RandomBits keyOf(NodeConverter &node) {
+    if (node.hasAttr("seed")) {
+      float seed = node.floatAttr("seed", 0);
+      return constantKey(node, llvm::bit_cast<uint32_t>(seed), 0);
+    }
+    return nextKey(node);
+  }
+
+  Value shifted(Value word, unsigned bits) {
+    Value by = node.scalar(node.unsignedInteger(32), bits);
+    return bits == 0 ? word : node.emit<graph::ShiftRightOp>({word, by});
+  }
+
+  /// As a float, which is exact: f32 takes words of 24 bits.
+  Value whole(Value word, Type element) {
+    // There are instructions for numbers with a sign.
+    if (!element.isF64())
+      word = node.emit<graph::BitcastOp>(word, {}, typeLike(word));
+    return node.cast(word, element);
+  }
+  Type typeLike(Value word) {
+    return node.failed() ? Type()
+                         : graph::tensorOf(node.dimsOf(word), node.integer(32));
+  }
+
+  Value opened(Value word, Type element) {
+    unsigned bits = element.isF64() ? 32 : 23;
+    Value number = whole(shifted(word, 32 - bits), element);
+    return node.mul(node.add(number, 0.5), std::ldexp(1.0, -int(bits)));
+  }
+
+  Value placed(Value value) { return node.reshape(value, dims); }
+
+  NodeConverter &node;
+  Exprs dims;
+  RandomBits words;
+};
+
+/// The element type of what is drawn, a float; null after a problem.
+Type drawnType(NodeConverter &node, Type missing) {
+  Type element = node.typeAttr("dtype", missing);
+  if (!node.failed() && !isa_and_nonnull<FloatType>(element))
+    (void)node.invalid("draws floats, and its dtype is no float type");
+  return node.failed() ? Type() : element;
+}
+
+/// The sizes that the attribute `shape` states.
+Exprs statedDims(NodeConverter &node) {
+  if (!node.hasAttr("shape"))
+    (void)node.invalid("has no attribute 'shape'");
+  SmallVector<int64_t> shape = node.intsAttr("shape");
+  if (llvm::any_of(shape, [](int64_t size) { return size < 0; }))
+    (void)node.invalid("its shape has a negative size");
+  return node.failed() ? Exprs() : node.sizes(shape);
+}
+
+LogicalResult drawNormal(NodeConverter &node, const Exprs &dims, Type element) {
+  double mean = node.floatAttr("mean", 0), scale = node.floatAttr("scale", 1);
+  if (node.failed())
+    return failure();
+  Value drawn = Draws(node, dims).normal(element);
+  drawn = node.add(node.mul(drawn, scale), mean);
+  return node.output(node.cast(drawn, element));
+}
+
+LogicalResult drawUniform(NodeConverter &node, const Exprs &dims,
+                          Type element) {
+  double low = node.floatAttr("low", 0), high = node.floatAttr("high", 1);
+  if (!node.failed() && !(low <= high))
+    (void)node.invalid("its 'low' is not below its 'high'");
+  if (node.failed())
+    return failure();
+  return node.output(Draws(node, dims).uniform(element, low, high));
+}
+
+LogicalResult convertRandomNormal(NodeConverter &node) {
+  return drawNormal(node, statedDims(node), drawnType(node, node.f32()));
+}
+
+LogicalResult convertRandomNormalLike(NodeConverter &node) {
+  Value like = node.input(0);
+  return drawNormal(node, node.dimsOf(like),
+                    drawnType(node, node.elementOf(like)));
+}
+
+LogicalResult convertRandomUniform(NodeConverter &node) {
+  return drawUniform(node, statedDims(node), drawnType(node, node.f32()));
+}
+
+LogicalResult convertRandomUniformLike(NodeConverter &node) {
+  Value like = node.input(0);
+  return drawUniform(node, node.dimsOf(like),
+                     drawnType(node, node.elementOf(like)));
+}
+
+/// 1 as often as the input says.
+LogicalResult convertBernoulli(NodeConverter &node) {
+  Value chance = node.input(0);
+  Type element = node.typeAttr("dtype", node.elementOf(chance));
+  if (node.failed())
+    return failure();
+  Type wide = node.elementOf(chance).isF64() ? node.builder.getF64Type()
+                                             : Type(node.f32());
+  Value unit = Draws(node, node.dimsOf(chance)).uniform(wide, 0, 1);
+  Value isOne = node.emit<graph::LessOp>({unit, node.cast(chance, wide)});
+  return node.output(node.cast(isOne, element));
+}
+
+/// Indices of classes, as often as exp(input) says: where a score plus
+/// Gumbel's noise is largest.
+LogicalResult convertMultinomial(NodeConverter &node) {
+  Value scores = node.input(0);
+  int64_t samples = node.intAttr("sample_size", 1);
+  Type element = node.typeAttr("dtype", node.integer(32));
+  if (failed(node.expectRank(scores, 2, "its input")))
+    return failure();
+  if (samples < 0)
+    return node.invalid("its 'sample_size' is negative");
+  if (node.failed())
+    return failure();
+  Type wide = node.elementOf(scores).isF64() ? node.elementOf(scores)
+                                             : Type(node.f32());
+  Exprs dims = node.dimsOf(scores);
+  node.require(node.size(1), graph::Relation::LessEqual, dims[1],
+               "it draws from no class");
+  dims.insert(dims.begin() + 1, node.size(samples));
+  Value unit = Draws(node, dims).open(wide);
+  Value inner = node.emit<graph::LogOp>(unit);
+  Value noise = node.emit<graph::LogOp>(node.emit<graph::NegOp>(inner));
+  Value noisy = node.sub(node.unsqueeze(node.cast(scores, wide), 1), noise);
+  auto kind = graph::ReduceKindAttr::get(node.context(),
+                                         graph::ReduceKind::Max);
+  Value index = node.emit<graph::ArgReduceOp>(
+      {noisy}, {node.i64("axis", 2), node.attr("kind", kind),
+                node.flag("last", false)});
+  return node.output(node.cast(node.squeeze(index, 2), element));
+}
+
+constexpr OpRow rows[] = {
+    {"", "Bernoulli", {15, 22}, convertBernoulli},
+    {"", "Multinomial", {7, 22}, convertMultinomial},
+    {"", "RandomNormal", {1, 22}, convertRandomNormal},
+    {"", "RandomNormalLike", {1, 22}, convertRandomNormalLike},
+    {"", "RandomUniform", {1, 22}, convertRandomUniform},
+    {"", "RandomUniformLike", {1, 22}, convertRandomUniformLike},
+};
+
+} // namespace
+
+ArrayRef<OpRow> randomRows() { return rows; }
+
+} // namespace tenon
