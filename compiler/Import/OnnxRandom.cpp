@@ -40,7 +40,7 @@ public:
       (void)node.unsupported("draws more numbers than an expression can count",
                              "fix some of its sizes with --dim NAME=N");
     else
-      words = randomBits(node, keyOf(node), count);
+      bits = randomBits(node, keyOf(node), count);
   }
 
   /// In [low, high), of a float type.
@@ -49,71 +49,67 @@ public:
       return {};
     Value unit;
     if (element.isF64()) {
-      unit = node.add(node.mul(whole(words.first, element), 0x1p-32),
-                      node.mul(whole(shifted(words.second, 11), element),
-                               0x1p-53));
+      unit = node.add(node.mul(node.cast(first(32), element), 0x1p-32),
+                      node.mul(node.cast(second(21), element), 0x1p-53));
     } else {
-      unsigned bits = drawnBits(element);
-      unit = node.mul(whole(shifted(words.first, 32 - bits), node.f32()),
-                      std::ldexp(1.0, -int(bits)));
+      unsigned count = drawnBits(element);
+      unit = node.mul(node.cast(first(count), node.f32()),
+                      std::ldexp(1.0, -int(count)));
     }
     Value value = node.add(node.mul(unit, high - low), low);
     return placed(node.cast(value, element));
   }
 
   /// In (0, 1), of f32 or f64: what a logarithm is taken of.
-  Value open(Type element) { return placed(opened(words.first, element)); }
+  Value open(Type element) {
+    return placed(opened(first(openBits(element)), element));
+  }
 
   /// Of mean 0 and scale 1, by Box's and Muller's method.
   Value normal(Type element) {
     if (node.failed())
       return {};
     Type wide = element.isF64() ? element : node.f32();
-    Value log = node.emit<graph::LogOp>(opened(words.first, wide));
+    unsigned count = openBits(wide);
+    Value log = node.emit<graph::LogOp>(opened(first(count), wide));
     Value radius = node.emit<graph::SqrtOp>(node.mul(log, -2));
-    Value angle = node.mul(opened(words.second, wide), 2 * M_PI);
-    Value value = node.mul(radius, node.emit<graph::CosOp>(angle));
-    return placed(value);
+    Value angle = node.mul(opened(second(count), wide), 2 * M_PI);
+    return placed(node.mul(radius, node.emit<graph::CosOp>(angle)));
   }
 
 private:
   /// The key of the node: its own seed's bits, or the model's and its number.
-  static RandomBits keyOf(NodeConverter &node) {
-    if (node.hasAttr("seed")) {
-      float seed = node.floatAttr("seed", 0);
-      return constantKey(node, llvm::bit_cast<uint32_t>(seed), 0);
-    }
-    return nextKey(node);
+  static Value keyOf(NodeConverter &node) {
+    if (!node.hasAttr("seed"))
+      return nextKey(node);
+    float seed = node.floatAttr("seed", 0);
+    return constantKey(node, llvm::bit_cast<uint32_t>(seed));
   }
 
-  Value shifted(Value word, unsigned bits) {
-    Value by = node.scalar(node.unsignedInteger(32), bits);
-    return bits == 0 ? word : node.emit<graph::ShiftRightOp>({word, by});
+  /// The highest bits of the first word, which is the lower half, and of the
+  /// second one, as numbers.
+  Value first(unsigned count) { return highest(node.mul(bits, 0x1p32), count); }
+  Value second(unsigned count) { return highest(bits, count); }
+  Value highest(Value word, unsigned count) {
+    Value dropped = node.scalar(node.unsignedInteger(64), 64 - count);
+    Value number = node.emit<graph::ShiftRightOp>({word, dropped});
+    // There are instructions that make floats of numbers with a sign.
+    return node.cast(number, node.integer(count < 32 ? 32 : 64));
   }
 
-  /// As a float, which is exact: f32 takes words of 24 bits.
-  Value whole(Value word, Type element) {
-    // There are instructions for numbers with a sign.
-    if (!element.isF64())
-      word = node.emit<graph::BitcastOp>(word, {}, typeLike(word));
-    return node.cast(word, element);
-  }
-  Type typeLike(Value word) {
-    return node.failed() ? Type()
-                         : graph::tensorOf(node.dimsOf(word), node.integer(32));
-  }
-
-  Value opened(Value word, Type element) {
-    unsigned bits = element.isF64() ? 32 : 23;
-    Value number = whole(shifted(word, 32 - bits), element);
-    return node.mul(node.add(number, 0.5), std::ldexp(1.0, -int(bits)));
+  /// Bits of what is halfway between two numbers.
+  static unsigned openBits(Type element) { return element.isF64() ? 32 : 23; }
+  Value opened(Value number, Type element) {
+    int count = openBits(element);
+    return node.mul(node.add(node.cast(number, element), 0.5),
+                    std::ldexp(1.0, -count));
   }
 
   Value placed(Value value) { return node.reshape(value, dims); }
 
   NodeConverter &node;
   Exprs dims;
-  RandomBits words;
+  Value bits;
 };
 
 /// The element type of what is drawn, a float; null after a problem.
@@ -208,11 +204,11 @@ LogicalResult convertMultinomial(NodeConverter &node) {
   Value inner = node.emit<graph::LogOp>(unit);
   Value noise = node.emit<graph::LogOp>(node.emit<graph::NegOp>(inner));
   Value noisy = node.sub(node.unsqueeze(node.cast(scores, wide), 1), noise);
-  auto kind = graph::ReduceKindAttr::get(node.context(),
-                                         graph::ReduceKind::Max);
+  auto kind =
+      graph::ReduceKindAttr::get(node.context(), graph::ReduceKind::Max);
   Value index = node.emit<graph::ArgReduceOp>(
-      {noisy}, {node.i64("axis", 2), node.attr("kind", kind),
-                node.flag("last", false)});
+      {noisy},
+      {node.i64("axis", 2), node.attr("kind", kind), node.flag("last", false)});
   return node.output(node.cast(node.squeeze(index, 2), element));
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Reference/Call.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 #include <limits>
 
@@ -132,6 +133,24 @@ int64_t shiftRight(int64_t a, int64_t b, IntKind k) {
   return bitsOf(b, k) >= k.width ? 0 : static_cast<int64_t>(bitsOf(a, k) >> b);
 }
 
+/// Threefry-2x32 (Salmon, Moraes, Dror and Shaw, 2011).
+int64_t randomBits(int64_t counter, int64_t key, IntKind) {
+  constexpr int rotations[] = {13, 15, 26, 6, 17, 29, 16, 24};
+  uint32_t keys[3] = {uint32_t(key), uint32_t(uint64_t(key) >> 32)};
+  keys[2] = keys[0] ^ keys[1] ^ 0x1bd11bda;
+  uint32_t x = uint32_t(counter) + keys[0];
+  uint32_t y = uint32_t(uint64_t(counter) >> 32) + keys[1];
+  for (uint32_t round = 0; round < 20; ++round) {
+    x += y;
+    y = llvm::rotl(y, rotations[round % 8]) ^ x;
+    if (round % 4 == 3) {
+      x += keys[(round / 4 + 1) % 3];
+      y += keys[(round / 4 + 2) % 3] + round / 4 + 1;
+    }
+  }
+  return int64_t(uint64_t(y) << 32 | x);
+}
+
 constexpr Binary binaries[] = {
     {"graph.add", [](double a, double b) { return a + b; },
      [](int64_t a, int64_t b, IntKind) { return wrapAdd(a, b); }},
@@ -154,6 +173,7 @@ constexpr Binary binaries[] = {
      [](int64_t a, int64_t b, IntKind) { return wrapMul(a, b); }},
     {"graph.or", nullptr, [](int64_t a, int64_t b, IntKind) { return a | b; }},
     {"graph.pow", [](double a, double b) { return std::pow(a, b); }, power},
+    {"graph.random_bits", nullptr, randomBits},
     {"graph.shift_left", nullptr, shiftLeft},
     {"graph.shift_right", nullptr, shiftRight},
     {"graph.sub", [](double a, double b) { return a - b; },

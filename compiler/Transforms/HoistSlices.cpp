@@ -131,9 +131,8 @@ bool isKnownAtInput(graph::SliceOp op) {
   bool all = true;
   for (const Cut &cut : cutsOf(op))
     for (graph::Expr each : {cut.start, cut.step, cut.size})
-      each.forEachSymbol([&](graph::Expr symbol) {
-        all &= known.contains(symbol.getAttr());
-      });
+      each.forEachSymbol(
+          [&](graph::Expr symbol) { all &= known.contains(symbol.getAttr()); });
   return all;
 }
 

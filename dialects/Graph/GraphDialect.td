@@ -125,6 +125,7 @@ def Graph_Tensor : Graph_TensorOf<[Graph_Number, I1], "a shaped tensor">;
 def Graph_NumberTensor : Graph_TensorOf<[Graph_Number], "a shaped tensor of numbers">;
 def Graph_FloatTensor : Graph_TensorOf<[Graph_Float], "a shaped tensor of floats">;
 def Graph_IntTensor : Graph_TensorOf<[Graph_Int], "a shaped tensor of integers">;
+def Graph_WordTensor : Graph_TensorOf<[UI64], "a shaped tensor of ui64">;
 def Graph_BoolTensor : Graph_TensorOf<[I1], "a shaped tensor of bools">;
 def Graph_IndexTensor : Graph_TensorOf<[I32, I64], "a shaped tensor of i32 or i64">;
 

@@ -266,6 +266,9 @@ def Graph_OrOp : Graph_Binary<"or", Graph_BoolTensor, "i1"> {
 def Graph_PowOp : Graph_Binary<"pow", Graph_NumberTensor> {
   let summary = "lhs to the power rhs, in the type of lhs; rhs has been cast to it";
 }
+def Graph_RandomBitsOp : Graph_Binary<"random_bits", Graph_WordTensor, "ui64"> {
+  let summary = "Threefry-2x32 of 20 rounds: bits of a counter, lhs, by a key, rhs; first words are the low halves";
+}
 def Graph_ShiftLeftOp : Graph_Binary<"shift_left", Graph_IntTensor, "i32"> {
   let summary = "Bits shifted up; zero from the width on";
 }

@@ -482,6 +482,10 @@ def check_compile(folder):
         code=2, err="'norms' is none of")
     run("compile", MLP / "model.onnx", "-o", artifact, "--dim", "batch", code=2,
         err="--dim batch")
+    run("compile", MLP / "model.onnx", "-o", artifact, "--seed=-1", code=2,
+        err="--seed -1: give a number within")
+    run("compile", MLP / "model.onnx", "-o", artifact, "--seed=input", code=2,
+        err="no node of the model draws random numbers")
     check_equal_dims()
     run("compile", MLP / "model.onnx", "-o", folder / "none/a", code=1,
         err="cannot write")

@@ -42,8 +42,7 @@ void printSummary(const CompileSummary &summary, const CompileOptions &options,
                << "  arena    " << summary.arena << '\n';
   if (summary.drawsNumbers && options.seed)
     llvm::outs() << "  random   every run draws the same numbers, by seed "
-                 << *options.seed
-                 << "; --seed=input makes the seed an input\n";
+                 << *options.seed << "; --seed=input makes the seed an input\n";
   llvm::outs() << "  compiled in " << llvm::format("%.2f", seconds) << " s\n";
 }
 

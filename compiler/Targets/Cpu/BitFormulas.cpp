@@ -110,4 +110,42 @@ Value emitRoundFloat(ImplicitLocOpBuilder &b, graph::RoundFloatOp op, Value x) {
   return select(compare(P::OGT, rounded, end), beyond, below);
 }
 
+Value emitRandomBits(ImplicitLocOpBuilder &b, Value counter, Value key) {
+  constexpr int rotations[] = {13, 15, 26, 6, 17, 29, 16, 24};
+  Type wide = counter.getType(), type = sameShape(wide, b.getI32Type());
+  auto number = [&](double value) { return constantLike(b, type, value); };
+  auto add = [&](Value lhs, Value rhs) {
+    return arith::AddIOp::create(b, lhs, rhs).getResult();
+  };
+  auto exclusiveOr = [&](Value lhs, Value rhs) {
+    return arith::XOrIOp::create(b, lhs, rhs).getResult();
+  };
+  auto low = [&](Value bits) {
+    return arith::TruncIOp::create(b, type, bits).getResult();
+  };
+  auto high = [&](Value bits) {
+    return low(arith::ShRUIOp::create(b, bits, constantLike(b, wide, 32)));
+  };
+  auto rotated = [&](Value word, int by) {
+    Value up = arith::ShLIOp::create(b, word, number(by));
+    Value down = arith::ShRUIOp::create(b, word, number(32 - by));
+    return arith::OrIOp::create(b, up, down).getResult();
+  };
+  Value keys[3] = {low(key), high(key), {}};
+  keys[2] = exclusiveOr(exclusiveOr(keys[0], keys[1]), number(0x1bd11bda));
+  Value x = add(low(counter), keys[0]), y = add(high(counter), keys[1]);
+  for (int round = 0; round < 20; ++round) {
+    x = add(x, y);
+    y = exclusiveOr(rotated(y, rotations[round % 8]), x);
+    if (round % 4 != 3)
+      continue;
+    int group = round / 4 + 1;
+    x = add(x, keys[group % 3]);
+    y = add(y, add(keys[(group + 1) % 3], number(group)));
+  }
+  Value upper = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, wide, y),
+                                      constantLike(b, wide, 32));
+  return arith::OrIOp::create(b, upper, arith::ExtUIOp::create(b, wide, x));
+}
+
 } // namespace tenon::cpu

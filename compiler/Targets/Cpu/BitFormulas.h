@@ -22,6 +22,9 @@ mlir::Value emitBitcast(ImplicitLocOpBuilder &b, graph::BitcastOp op,
                         mlir::Value x);
 mlir::Value emitRoundFloat(ImplicitLocOpBuilder &b, graph::RoundFloatOp op,
                            mlir::Value x);
+/// Of a counter and a key, of 64 bits each.
+mlir::Value emitRandomBits(ImplicitLocOpBuilder &b, mlir::Value counter,
+                           mlir::Value key);
 
 } // namespace tenon::cpu
 

@@ -308,6 +308,7 @@ Value dequantization(const Formula &f) {
 Value sameBits(const Formula &f) {
   return emitBitcast(f.b, cast<graph::BitcastOp>(f.op), f.x);
 }
+Value randomBits(const Formula &f) { return emitRandomBits(f.b, f.x, f.y); }
 Value narrowFloat(const Formula &f) {
   return emitRoundFloat(f.b, cast<graph::RoundFloatOp>(f.op), f.x);
 }
@@ -362,6 +363,7 @@ constexpr Row rows[] = {
     {"graph.or", binary<arith::OrIOp>},
     {"graph.pow", power},
     {"graph.quantize", quantization},
+    {"graph.random_bits", randomBits},
     {"graph.reciprocal", reciprocal},
     {"graph.round", unary<math::RoundEvenOp>},
     {"graph.round_float", narrowFloat},

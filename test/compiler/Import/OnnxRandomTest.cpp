@@ -122,9 +122,9 @@ TEST_F(OnnxRandomTest, BernoulliHasItsBounds) {
 
 TEST_F(OnnxRandomTest, MultinomialDrawsByScores) {
   double never = -std::numeric_limits<double>::infinity();
-  onnx::NodeProto *made =
-      node("Multinomial", {floats({2, 3}, {std::log(0.2), never, std::log(0.8),
-                                           7, 7, never})});
+  onnx::NodeProto *made = node(
+      "Multinomial",
+      {floats({2, 3}, {std::log(0.2), never, std::log(0.8), 7, 7, never})});
   addInt(made, "sample_size", 5000);
   auto found = results();
   ASSERT_EQ(found.size(), 1u);

@@ -115,7 +115,7 @@ func.func @unary(%x: tensor<?xf32, #graph.dims<N>>, %k: tensor<4xui8>, %p: tenso
 // Sizes follow from broadcasting.
 
 // CHECK-LABEL: @binary
-func.func @binary(%x: tensor<?x1xf32, #graph.dims<N, 1>>, %y: tensor<3xf32>, %j: tensor<4xi32>, %k: tensor<4xi32>, %p: tensor<4xi1>, %q: tensor<1xi1>) {
+func.func @binary(%x: tensor<?x1xf32, #graph.dims<N, 1>>, %y: tensor<3xf32>, %j: tensor<4xi32>, %k: tensor<4xi32>, %p: tensor<4xi1>, %q: tensor<1xi1>, %words: tensor<4xui64>, %word: tensor<ui64>) {
   // CHECK: graph.add %
   graph.add %x, %y : (tensor<?x1xf32, #graph.dims<N, 1>>, tensor<3xf32>) -> tensor<?x3xf32, #graph.dims<N, 3>>
   // CHECK: graph.div %
@@ -140,6 +140,8 @@ func.func @binary(%x: tensor<?x1xf32, #graph.dims<N, 1>>, %y: tensor<3xf32>, %j:
   graph.bit_or %j, %k : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   // CHECK: graph.bit_xor %
   graph.bit_xor %j, %k : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
+  // CHECK: graph.random_bits %
+  graph.random_bits %words, %word : (tensor<4xui64>, tensor<ui64>) -> tensor<4xui64>
   // CHECK: graph.shift_left %
   graph.shift_left %j, %k : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   // CHECK: graph.shift_right %

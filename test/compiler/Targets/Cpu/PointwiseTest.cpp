@@ -328,6 +328,10 @@ TEST(Pointwise, BinaryIntegers) {
   runCases(binaryCases({{"and"}, {"or"}, {"xor"}}, {"i1"}, "", false));
 }
 
+TEST(Pointwise, RandomBits) {
+  runCases(binaryCases({{"random_bits"}}, {"ui64"}, "", true));
+}
+
 TEST(Pointwise, Comparisons) {
   Names types = numbers();
   runCases(binaryCases({{"equal", 0, 3}, {"less", 0, 3}, {"less_equal", 0, 3}},
