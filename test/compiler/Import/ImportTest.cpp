@@ -69,14 +69,14 @@ TEST_F(ImportTest, NodesMayComeInAnyOrder) {
 TEST_F(ImportTest, AllUnsupportedNodesAreReportedAtOnce) {
   graph.input("x", {2});
   graph.node("NoSuchOp", {"x"}, {"a"})->set_name("one");
-  graph.node("Bernoulli", {"a"}, {"b"})->set_name("two");
+  graph.node("TfIdfVectorizer", {"a"}, {"b"})->set_name("two");
   graph.node("Flatten", {"b"}, {"y"});
   graph.node("AlsoUnknown", {"x"}, {"unused"});
   graph.output("y");
   EXPECT_FALSE(run());
   ASSERT_EQ(report.issues.size(), 2u) << report.str();
   EXPECT_EQ(report.issues[0].node, "one");
-  EXPECT_EQ(report.issues[1].op, "Bernoulli");
+  EXPECT_EQ(report.issues[1].op, "TfIdfVectorizer");
   EXPECT_FALSE(report.issues[1].fix.empty());
   EXPECT_FALSE(report.isInvalidModel());
 }
