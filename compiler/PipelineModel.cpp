@@ -165,7 +165,6 @@ bool importInto(Compilation &compilation, StringRef path,
   compilation.module =
       importModel(&compilation.context, *file, compilation.weights,
                   importOptions, compilation.report);
-  compilation.summary.drawsNumbers = compilation.report.drawsNumbers;
   if (compilation.module) {
     setRanges(*compilation.module, **file, options);
     return true;

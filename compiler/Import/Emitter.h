@@ -227,6 +227,10 @@ public:
 
   mlir::Type elementOf(mlir::Value value); // Null for null.
   mlir::Type f32() { return builder.getF32Type(); }
+  /// What is computed in f32, but for f64: the type of the two.
+  mlir::Type computedType(mlir::Type element) {
+    return element && element.isF64() ? element : f32();
+  }
   mlir::Type boolean() { return builder.getI1Type(); }
   mlir::Type integer(unsigned bits) { return builder.getIntegerType(bits); }
   mlir::Type unsignedInteger(unsigned bits) {

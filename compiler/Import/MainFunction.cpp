@@ -139,7 +139,7 @@ void GraphImporter::importMain(ModuleOp module) {
   importInitializers(graph, live);
   importNodes(body, live);
 
-  if (state.seedInput && state.draws == 0)
+  if (state.seedInput && state.draws == 0 && report.ok())
     return refuse(llvm::createStringError(
         "no node of the model draws random numbers by the model's seed; "
         "compile without --seed"));

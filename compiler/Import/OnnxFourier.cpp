@@ -20,12 +20,6 @@ namespace {
 using graph::Expr;
 using graph::Relation;
 
-/// Transforms in f32, but for f64.
-Type computedType(NodeConverter &node, Value x) {
-  Type element = node.elementOf(x);
-  return element && element.isF64() ? element : node.f32();
-}
-
 /// Whether the last axis holds real numbers (1) or complex ones (2); 0 after a
 /// problem.
 int64_t partsOf(NodeConverter &node, Value x) {
@@ -108,7 +102,7 @@ LogicalResult convertDft(NodeConverter &node) {
   auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   order.erase(order.begin() + axis);
   order.insert(order.end() - 1, axis);
-  Type element = computedType(node, x);
+  Type element = node.computedType(node.elementOf(x));
   Value signal =
       node.slice(node.cast(x, element), axis, node.size(0), transform->inputs);
   signal = node.transpose(signal, order);
@@ -203,7 +197,7 @@ LogicalResult convertStft(NodeConverter &node) {
                "a frame must not be longer than the signal");
   Expr outputs = half ? node.size(length / 2 + 1) : points;
   Transform transform{points, points, outputs, parts, 2, false};
-  Type element = computedType(node, x);
+  Type element = node.computedType(node.elementOf(x));
   Value signal = node.transpose(node.cast(x, element), {0, 2, 1});
   Value filters = frameFilters(node, transform, window, element);
   if (node.failed())

@@ -33,9 +33,7 @@ public:
   Draws(NodeConverter &node, const Exprs &dims) : node(node), dims(dims) {
     if (node.failed())
       return;
-    graph::Expr count = node.size(1);
-    for (graph::Expr dim : dims)
-      count = count ? count * dim : count;
+    graph::Expr count = graph::product(node.context(), dims);
     if (!count)
       (void)node.unsupported("draws more numbers than an expression can count",
                              "fix some of its sizes with --dim NAME=N");
@@ -69,7 +67,7 @@ public:
   Value normal(Type element) {
     if (node.failed())
       return {};
-    Type wide = element.isF64() ? element : node.f32();
+    Type wide = node.computedType(element);
     unsigned count = openBits(wide);
     Value log = node.emit<graph::LogOp>(opened(first(count), wide));
     Value radius = node.emit<graph::SqrtOp>(node.mul(log, -2));
@@ -149,24 +147,15 @@ LogicalResult drawUniform(NodeConverter &node, const Exprs &dims,
   return node.output(Draws(node, dims).uniform(element, low, high));
 }
 
-LogicalResult convertRandomNormal(NodeConverter &node) {
-  return drawNormal(node, statedDims(node), drawnType(node, node.f32()));
+using Draw = LogicalResult (*)(NodeConverter &, const Exprs &, Type);
+
+template <Draw draw> LogicalResult convertStated(NodeConverter &node) {
+  return draw(node, statedDims(node), drawnType(node, node.f32()));
 }
 
-LogicalResult convertRandomNormalLike(NodeConverter &node) {
+template <Draw draw> LogicalResult convertLike(NodeConverter &node) {
   Value like = node.input(0);
-  return drawNormal(node, node.dimsOf(like),
-                    drawnType(node, node.elementOf(like)));
-}
-
-LogicalResult convertRandomUniform(NodeConverter &node) {
-  return drawUniform(node, statedDims(node), drawnType(node, node.f32()));
-}
-
-LogicalResult convertRandomUniformLike(NodeConverter &node) {
-  Value like = node.input(0);
-  return drawUniform(node, node.dimsOf(like),
-                     drawnType(node, node.elementOf(like)));
+  return draw(node, node.dimsOf(like), drawnType(node, node.elementOf(like)));
 }
 
 /// 1 as often as the input says.
@@ -175,8 +164,7 @@ LogicalResult convertBernoulli(NodeConverter &node) {
   Type element = node.typeAttr("dtype", node.elementOf(chance));
   if (node.failed())
     return failure();
-  Type wide = node.elementOf(chance).isF64() ? node.builder.getF64Type()
-                                             : Type(node.f32());
+  Type wide = node.computedType(node.elementOf(chance));
   Value unit = Draws(node, node.dimsOf(chance)).uniform(wide, 0, 1);
   Value isOne = node.emit<graph::LessOp>({unit, node.cast(chance, wide)});
   return node.output(node.cast(isOne, element));
@@ -194,8 +182,7 @@ LogicalResult convertMultinomial(NodeConverter &node) {
     return node.invalid("its 'sample_size' is negative");
   if (node.failed())
     return failure();
-  Type wide = node.elementOf(scores).isF64() ? node.elementOf(scores)
-                                             : Type(node.f32());
+  Type wide = node.computedType(node.elementOf(scores));
   Exprs dims = node.dimsOf(scores);
   node.require(node.size(1), graph::Relation::LessEqual, dims[1],
                "it draws from no class");
@@ -215,10 +202,10 @@ LogicalResult convertMultinomial(NodeConverter &node) {
 constexpr OpRow rows[] = {
     {"", "Bernoulli", {15, 22}, convertBernoulli},
     {"", "Multinomial", {7, 22}, convertMultinomial},
-    {"", "RandomNormal", {1, 22}, convertRandomNormal},
-    {"", "RandomNormalLike", {1, 22}, convertRandomNormalLike},
-    {"", "RandomUniform", {1, 22}, convertRandomUniform},
-    {"", "RandomUniformLike", {1, 22}, convertRandomUniformLike},
+    {"", "RandomNormal", {1, 22}, convertStated<drawNormal>},
+    {"", "RandomNormalLike", {1, 22}, convertLike<drawNormal>},
+    {"", "RandomUniform", {1, 22}, convertStated<drawUniform>},
+    {"", "RandomUniformLike", {1, 22}, convertLike<drawUniform>},
 };
 
 } // namespace

@@ -15,12 +15,6 @@ namespace {
 using graph::Expr;
 using graph::Relation;
 
-/// Places are computed in f32, but for f64.
-Type computedType(NodeConverter &node, Value x) {
-  Type element = node.elementOf(x);
-  return element && element.isF64() ? element : node.f32();
-}
-
 //===----------------------------------------------------------------------===//
 // GridSample
 //===----------------------------------------------------------------------===//
@@ -86,7 +80,7 @@ LogicalResult convertGridSample(NodeConverter &node) {
                "the grid must have one number per axis of the image");
   node.require(places[0], Relation::Equal, dims[0],
                "there must be one grid per image");
-  Type element = computedType(node, x);
+  Type element = node.computedType(node.elementOf(x));
   Emitter::Exprs outer(places.begin() + 1, places.end() - 1);
   grid = node.reshape(
       node.cast(grid, element),
@@ -224,7 +218,7 @@ LogicalResult expectPerTap(NodeConverter &node, const Deformed &sizes,
 LogicalResult convertDeformConv(NodeConverter &node) {
   Value x = node.input(0), filter = node.input(1), offset = node.input(2);
   Value bias = node.optionalInput(3), mask = node.optionalInput(4);
-  Type element = computedType(node, x);
+  Type element = node.computedType(node.elementOf(x));
   std::optional<Deformed> sizes = readDeformed(node, x, filter);
   if (!sizes || node.failed() ||
       failed(expectPerTap(node, *sizes, offset, 2, "the offset")) ||

@@ -125,14 +125,12 @@ SmallVector<Cuts> cutsOfOperands(Operation *op, ArrayRef<Cut> cuts) {
 /// Whether all symbols of a slice are known where its input is.
 bool isKnownAtInput(graph::SliceOp op) {
   llvm::SmallDenseSet<Attribute> known;
-  for (graph::Expr dim : graph::getDims(op.getInput()))
-    dim.forEachSymbol(
-        [&](graph::Expr symbol) { known.insert(symbol.getAttr()); });
+  graph::forEachSymbol(op.getInput().getType(), [&](graph::Expr symbol) {
+    known.insert(symbol.getAttr());
+  });
   bool all = true;
-  for (const Cut &cut : cutsOf(op))
-    for (graph::Expr each : {cut.start, cut.step, cut.size})
-      each.forEachSymbol(
-          [&](graph::Expr symbol) { all &= known.contains(symbol.getAttr()); });
+  graph::forEachSymbol(
+      op, [&](graph::Expr symbol) { all &= known.contains(symbol.getAttr()); });
   return all;
 }
 

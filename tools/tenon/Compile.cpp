@@ -31,8 +31,9 @@ std::string megabytes(uint64_t bytes) {
   return text;
 }
 
-void printSummary(const CompileSummary &summary, const CompileOptions &options,
+void printSummary(const Compilation &compilation, const CompileOptions &options,
                   const std::string &output, double seconds) {
+  const CompileSummary &summary = compilation.summary;
   llvm::outs() << output << ": " << megabytes(summary.fileBytes) << '\n'
                << "  nodes    " << summary.nodes << '\n'
                << "  ops      " << summary.ops << '\n'
@@ -40,7 +41,7 @@ void printSummary(const CompileSummary &summary, const CompileOptions &options,
                << " launches, code " << megabytes(summary.imageBytes) << '\n'
                << "  weights  " << megabytes(summary.weightBytes) << '\n'
                << "  arena    " << summary.arena << '\n';
-  if (summary.drawsNumbers && options.seed)
+  if (compilation.report.drawsNumbers && options.seed)
     llvm::outs() << "  random   every run draws the same numbers, by seed "
                  << *options.seed << "; --seed=input makes the seed an input\n";
   llvm::outs() << "  compiled in " << llvm::format("%.2f", seconds) << " s\n";
@@ -170,6 +171,6 @@ int tenon::runCompile(const CompileCommand &command) {
     return writeStage(text, command);
   std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
-  printSummary(compilation.summary, *options, command.output, elapsed.count());
+  printSummary(compilation, *options, command.output, elapsed.count());
   return kSuccess;
 }

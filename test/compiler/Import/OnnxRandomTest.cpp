@@ -141,7 +141,7 @@ TEST_F(OnnxRandomTest, NumbersAreFloats) {
   expectReason("its dtype is no float type");
 }
 
-TEST_F(OnnxRandomTest, ShapesAreStatedAndNotNegative) {
+TEST_F(OnnxRandomTest, ShapesAreStated) {
   node("RandomNormal", {});
   expectReason("has no attribute 'shape'");
 }
@@ -165,6 +165,14 @@ TEST_F(OnnxRandomTest, ASeedThatNobodyDrawsByIsNoInput) {
   addFloat(draw("RandomNormal", {2}), "seed", 3);
   options.seed.reset();
   expectReason("no node of the model draws random numbers by the model's seed");
+}
+
+TEST_F(OnnxRandomTest, ANodeThatCannotDrawIsTheProblem) {
+  draw("RandomNormal", {-1});
+  options.seed.reset();
+  EXPECT_FALSE(run());
+  EXPECT_EQ(report.invalid, "");
+  EXPECT_EQ(report.issues.size(), 1u) << report.str();
 }
 
 TEST_F(OnnxRandomTest, AnInputOfTheGraphIsNotTaken) {
