@@ -128,12 +128,29 @@ private:
       for (Value operand : op->getOperands())
         if (Operation *producer = operand.getDefiningOp())
           take(group, op, producer);
+      takeDiamonds(group, op);
     }
     if (graph::isPointwise(op) || readsOnce(op) || movesRows(op))
       for (Value operand : op->getOperands())
         takeRows(group, op, operand);
     takeHalved(group, op);
     group.ops.insert(op);
+  }
+
+  /// Takes in what no operand of `last` is, but ops of the group read whose
+  /// results all meet in `last`.
+  void takeDiamonds(KernelGroup &group, Operation *last) {
+    if (!graph::isPointwise(last))
+      return;
+    for (Operation *reader : llvm::to_vector(group.ops)) {
+      if (!graph::isPointwise(reader))
+        continue;
+      for (Value operand : reader->getOperands())
+        if (Operation *producer = operand.getDefiningOp();
+            producer && !views.contains(producer) &&
+            isReadTogether(group, last, {producer}))
+          absorb(group, last, reader, producer);
+    }
   }
 
   /// Takes in the product whose two halves meet in the group that `consumer`
@@ -181,12 +198,12 @@ private:
             links.push_back(next);
       }
     } else if (graph::isPointwise(op) || readsOnce(op)) {
-      absorb(group, op, producer);
+      absorb(group, op, op, producer);
     } else if (isa<graph::TransposeOp>(op)) {
       auto found = groupOf.find(producer);
       if (found != groupOf.end() && producer->hasOneUse() &&
           storesThrough(*found->second, op))
-        absorb(group, op, producer);
+        absorb(group, op, op, producer);
     } else if (auto append = dyn_cast<graph::AppendOp>(op)) {
       takeRounding(group, append);
     } else if (padsTurned(op)) {
@@ -293,16 +310,18 @@ private:
     other.ops.clear();
   }
 
-  /// Moves the producer's group into the consumer's unless something is
-  /// against it.
-  void absorb(KernelGroup &group, Operation *consumer, Operation *producer) {
+  /// Moves the group of a producer that `consumer` reads into the one that ends
+  /// with `last`, unless something is against it.
+  void absorb(KernelGroup &group, Operation *last, Operation *consumer,
+              Operation *producer) {
     auto found = groupOf.find(producer);
     if (found == groupOf.end() || found->second == &group)
       return;
     KernelGroup &other = *found->second;
     if (std::optional<std::string> why =
-            refusal(group, consumer, other, producer)) {
-      refusals[producer] = *why;
+            refusal(group, last, consumer, other, producer)) {
+      if (consumer == last)
+        refusals[producer] = *why;
       return;
     }
     group.root = group.root ? group.root : other.root;
@@ -311,7 +330,7 @@ private:
 
   /// Why the producer's group may not join the consumer's: that would be
   /// illegal, or something would be computed twice.
-  std::optional<std::string> refusal(const KernelGroup &group,
+  std::optional<std::string> refusal(const KernelGroup &group, Operation *last,
                                      Operation *consumer,
                                      const KernelGroup &other,
                                      Operation *producer) {
@@ -324,7 +343,7 @@ private:
       return "its user is in a branch of an If";
     if (producer->getNumResults() != 1 || other.also)
       return "it has several results";
-    if (!isReadTogether(group, consumer, {producer}))
+    if (!isReadTogether(group, last, {producer}))
       return "its result has several users";
     if (other.root && writesThroughViews(other.root) &&
         !isa<graph::TransposeOp>(consumer) && !roundsWhole(consumer))

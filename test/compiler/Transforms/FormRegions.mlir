@@ -112,6 +112,62 @@ func.func @diamond(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// Also where none of them is the last one: (0.5 * x) * f(x + x * x).
+
+// CHECK-LABEL: @wide_diamond
+func.func @wide_diamond(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %half: tensor<f32>) -> tensor<4x8xf32> {
+  // CHECK-COUNT-1: kernel.region
+  // CHECK-NOT: kernel.region
+  %0 = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = graph.mul %0, %half : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %2 = graph.mul %0, %0 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3 = graph.add %0, %2 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %4 = graph.sin %3 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %5 = graph.mul %1, %4 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %5 : tensor<4x8xf32>
+}
+
+// -----
+
+// Not so where one of the readers is read elsewhere, too.
+
+// CHECK-LABEL: @leaky_diamond
+func.func @leaky_diamond(%x: tensor<4xf32>, %half: tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // CHECK-COUNT-3: kernel.region
+  // CHECK-NOT: kernel.region
+  // expected-remark@+1 {{kernel ends here: its result has several users}}
+  %0 = graph.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = graph.mul %0, %half : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  // expected-remark@+1 {{kernel ends here: its result has several users}}
+  %2 = graph.sigmoid %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = graph.sin %2 : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %4 = graph.mul %1, %3 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %4, %2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Nor where one of them repeats what it reads: it would be computed again for
+// each of its rows.
+
+// CHECK-LABEL: @spread_diamond
+func.func @spread_diamond(%x: tensor<8xf32>, %half: tensor<f32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // CHECK-COUNT-2: kernel.region
+  // CHECK-NOT: kernel.region
+  // expected-remark@+1 {{kernel ends here: its result has several users}}
+  %0 = graph.exp %x : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = graph.add %0, %y : (tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = graph.mul %0, %y : (tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3 = graph.sin %2 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %4 = graph.mul %1, %3 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %4 : tensor<4x8xf32>
+}
+
+// -----
+
 // Not so when they read it at different places.
 
 // CHECK-LABEL: @crossed
