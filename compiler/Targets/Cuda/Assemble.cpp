@@ -68,13 +68,16 @@ llvm::Error write(StringRef text, const std::string &path) {
 }
 
 Assembly start(const std::string &ptxas, const ScratchFolder &folder,
-               unsigned sm, std::string &error) {
-  std::string number = std::to_string(sm),
+               const AssemblySource &text, std::string &error) {
+  std::string number = std::to_string(text.sm),
               source = folder.file(number + ".ptx");
-  Assembly run = {
-      sm, folder.file(number + ".cubin"), folder.file(number + ".log"), {}};
-  std::string arch = "-arch=sm_" + number;
-  StringRef arguments[] = {ptxas, arch, "-v", "-o", run.cubin, source};
+  Assembly run = {text.sm,
+                  folder.file(number + ".cubin"),
+                  folder.file(number + ".log"),
+                  {}};
+  std::string arch = "-arch=sm_" + number,
+              level = "-O" + std::to_string(text.optimization);
+  StringRef arguments[] = {ptxas, arch, level, "-v", "-o", run.cubin, source};
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(run.log),
                                           StringRef(run.log)};
   run.process = llvm::sys::ExecuteNoWait(ptxas, arguments, std::nullopt,
@@ -112,7 +115,7 @@ assemble(llvm::ArrayRef<AssemblySource> sources) {
   std::vector<Assembly> runs;
   std::string notStarted;
   for (const AssemblySource &source : sources)
-    runs.push_back(start(ptxas, folder, source.sm, notStarted));
+    runs.push_back(start(ptxas, folder, source, notStarted));
   llvm::Error failures = llvm::Error::success();
   for (Assembly &run : runs) {
     int status = -1;

@@ -21,6 +21,7 @@ std::string findPtxas();
 struct AssemblySource {
   unsigned sm;
   llvm::StringRef ptx;
+  unsigned optimization = 3; ///< ptxas's -O; 0 takes half as long, to check it.
 };
 
 /// A cubin of each of `sources`. An error says what ptxas has against the text,

@@ -293,7 +293,8 @@ void assemble(const cuda::CudaCode &code) {
   if (cuda::findPtxas().empty())
     return;
   auto cubins = cuda::assembleCubins(
-      {cuda::AssemblySource{80, code.ptx}, {120, code.waitingPtx}});
+      {cuda::AssemblySource{80, code.ptx, /*optimization=*/0},
+       {120, code.waitingPtx, /*optimization=*/0}});
   EXPECT_TRUE(bool(cubins)) << llvm::toString(cubins.takeError());
 }
 
