@@ -377,10 +377,11 @@ Value Emitter::branch(Value condition, function_ref<Value()> then,
 // Kernels without root
 //===----------------------------------------------------------------------===//
 
-/// What is yielded before transposes and reshapes.
-static Value behindViews(Value value) {
+/// What is yielded before transposes and reshapes, down to `last`.
+static Value behindViews(Value value, Operation *last) {
   while (isa_and_present<graph::TransposeOp, graph::ReshapeOp>(
-      value.getDefiningOp()))
+             value.getDefiningOp()) &&
+         value.getDefiningOp() != last)
     value = value.getDefiningOp()->getOperand(0);
   return value;
 }
@@ -391,8 +392,9 @@ void Emitter::storeYields(ArrayRef<Value> index, Value position) {
   SmallVector<Expr> dims = root ? graph::getDims(kernel::loopedOver(root))
                                 : kernel::iterationDims(body);
   Indices turned;
+  graph::TransposeOp turn;
   if (auto matmul = dyn_cast_if_present<graph::MatmulOp>(root))
-    if (graph::TransposeOp turn = kernel::turnBehind(matmul)) {
+    if ((turn = kernel::turnBehind(matmul))) {
       for (int64_t axis : turn.getPermutation())
         turned.push_back(index[axis]);
       index = turned;
@@ -406,7 +408,7 @@ void Emitter::storeYields(ArrayRef<Value> index, Value position) {
       continue;
     Value inner = kernel::behindReshapes(yielded);
     Value value, at = position;
-    if (Value moved = root ? behindViews(yielded) : Value();
+    if (Value moved = root ? behindViews(yielded, turn) : Value();
         moved && moved != inner && graph::getDims(moved) == dims) {
       value = element(moved, index);
       at = positionInside(moved, yielded, index);

@@ -58,7 +58,8 @@ TEST(MatmulSimt, JoinsHalvesAndTurnsResults) {
   runCases(products(
       "MatmulSimt", "f32",
       {gated("24", 132, rows({3, 150})), gated("20", 37, rows({70})),
-       turned("20", "50", rows({5, 70})), turned("32", "260", rows({5, 70}))}));
+       turned("20", "50", rows({5, 70})), turned("32", "260", rows({5, 70})),
+       turned("20", "m", rows({70}))}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -104,7 +105,8 @@ TEST(MatmulMma, JoinsHalvesAndTurnsResults) {
   runCases(products(
       "MatmulMma", "bf16",
       {gated("40", 136, rows({3, 150})), gated("20", 38, rows({70})),
-       turned("24", "50", rows({5, 70})), turned("32", "264", rows({5, 70}))}));
+       turned("24", "50", rows({5, 70})), turned("32", "264", rows({5, 70})),
+       turned("24", "m", rows({70}))}));
 }
 
 TEST(MatmulMma, MultipliesHalves) {
