@@ -60,7 +60,8 @@ class Walk:
         self.sets = self.choose(1, 2, 2)
         for i in range(self.choose(1, 2, 3)):
             dims = self.choose(["b", "m", last], ["b", "m", last], ["m", last],
-                               ["b", 1, last], ["b", "m", 1])
+                               ["b", 1, last], ["b", "m", 1],
+                               ["b", 6, "m", last])
             if self.sets == 1:
                 dims = [sizes[0].get(d, d) for d in dims]
             values = [self.block.noise(*[of.get(d, d) for d in dims])
@@ -280,20 +281,21 @@ class Walk:
 
     def windows(self):
         x = self.pick(rank=3)
-        if (not x or len(self.shape(x)) != 3 or
-                any(v.shape[2] == 0 for v in self.values[x])):
+        if not x or len(self.shape(x)) > 4 or any(
+                min(v.shape[2:]) == 0 for v in self.values[x]):
             return
-        channels = self.shape(x)[1]
+        channels, rank = self.shape(x)[1], len(self.shape(x)) - 2
+        how = {"kernel_shape": [3] * rank, "pads": [1] * 2 * rank,
+               "strides": [self.choose(1, 2)] * rank}
         if self.chance(0.3):
-            self.add("AveragePool", x, kernel_shape=[3], pads=[1, 1],
-                     strides=[self.choose(1, 2)], count_include_pad=1)
+            self.add("AveragePool", x, count_include_pad=1, **how)
         elif all(v.shape[1] == channels > 0 for v in self.values[x]):
             group = channels if self.chance(0.3) else 1
             maps = group if group > 1 else self.choose(2, 5, 16)
-            weight = self.block.noise(maps, channels // group, 3)
-            self.add("Conv", x, weight / (3. * channels // group) ** 0.5,
-                     kernel_shape=[3], pads=[1, 1], group=group,
-                     strides=[self.choose(1, 2)])
+            weight = self.block.noise(maps, channels // group, *[3] * rank)
+            size = weight[0].size ** 0.5
+            self.add("Conv", x, weight / size, self.block.noise(maps),
+                     group=group, **how)
 
     def pooled(self):
         x = self.pick(rank=3)
