@@ -137,8 +137,8 @@ private:
     group.ops.insert(op);
   }
 
-  /// Takes in what no operand of `last` is, but ops of the group read whose
-  /// results all meet in `last`.
+  /// Takes in what `last` does not read, but ops of its group do, if all that
+  /// comes of it meets in `last`.
   void takeDiamonds(KernelGroup &group, Operation *last) {
     if (!graph::isPointwise(last))
       return;
