@@ -122,13 +122,16 @@ private:
     if (roleOf(op) == Role::Root)
       group.root = op;
     groupOf[op] = &group;
+    size_t first = 0; // Ops that came with the first operand.
     // Again while one operand lets another one in: x * f(x).
     for (size_t before = 0; before <= group.ops.size();) {
       before = group.ops.size() + 1;
       for (Value operand : op->getOperands())
-        if (Operation *producer = operand.getDefiningOp())
+        if (Operation *producer = operand.getDefiningOp()) {
           take(group, op, producer);
-      takeDiamonds(group, op);
+          first = first ? first : group.ops.size();
+        }
+      takeDiamonds(group, op, first);
     }
     if (graph::isPointwise(op) || readsOnce(op) || movesRows(op))
       for (Value operand : op->getOperands())
@@ -138,18 +141,22 @@ private:
   }
 
   /// Takes in what `last` does not read, but ops of its group do, if all that
-  /// comes of it meets in `last`.
-  void takeDiamonds(KernelGroup &group, Operation *last) {
+  /// comes of it meets in `last`. One of its readers is behind the first ops:
+  /// what those alone read has joined them before.
+  void takeDiamonds(KernelGroup &group, Operation *last, size_t first) {
     if (!graph::isPointwise(last))
       return;
-    for (Operation *reader : llvm::to_vector(group.ops)) {
+    for (Operation *reader :
+         llvm::to_vector(llvm::drop_begin(group.ops, first))) {
       if (!graph::isPointwise(reader))
         continue;
-      for (Value operand : reader->getOperands())
-        if (Operation *producer = operand.getDefiningOp();
-            producer && !views.contains(producer) &&
+      for (Value operand : reader->getOperands()) {
+        Operation *producer = operand.getDefiningOp();
+        KernelGroup *other = producer ? groupOf.lookup(producer) : nullptr;
+        if (other && other != &group && !views.contains(producer) &&
             isReadTogether(group, last, {producer}))
           absorb(group, last, reader, producer);
+      }
     }
   }
 
