@@ -370,7 +370,7 @@ def main():
     parser.add_argument("tenon")
     parser.add_argument("driver")
     parser.add_argument("first", type=int, nargs="?", default=0)
-    parser.add_argument("count", type=int, nargs="?", default=60)
+    parser.add_argument("count", type=int, nargs="?", default=40)
     parser.add_argument("--keep")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
