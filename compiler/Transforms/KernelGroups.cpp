@@ -150,13 +150,10 @@ private:
          llvm::to_vector(llvm::drop_begin(group.ops, first))) {
       if (!graph::isPointwise(reader))
         continue;
-      for (Value operand : reader->getOperands()) {
-        Operation *producer = operand.getDefiningOp();
-        KernelGroup *other = producer ? groupOf.lookup(producer) : nullptr;
-        if (other && other != &group && !views.contains(producer) &&
-            isReadTogether(group, last, {producer}))
+      for (Value operand : reader->getOperands())
+        if (Operation *producer = operand.getDefiningOp();
+            producer && !views.contains(producer))
           absorb(group, last, reader, producer);
-      }
     }
   }
 

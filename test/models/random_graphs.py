@@ -79,6 +79,9 @@ class Walk:
     def shape(self, name):
         return self.values[name][0].shape
 
+    def axis(self, name):
+        return int(self.random.integers(len(self.shape(name))))
+
     def computed(self, op, operands, outputs, attributes):
         """What a node gives in each set; None where it is not defined."""
         names = [f"i{i}" for i in range(len(operands))]
@@ -229,7 +232,7 @@ class Walk:
         x = self.pick(rank=1)
         if not x:
             return
-        axis = int(self.random.integers(len(self.shape(x))))
+        axis = self.axis(x)
         size = self.shape(x)[axis]
         first, step = self.choose(0, 0, 1, -2), self.choose(1, 1, 2)
         end = self.choose(size // 2, -1, 2**62)
@@ -254,7 +257,7 @@ class Walk:
     def joined(self):
         x, y = self.pick(rank=1), self.pick(rank=1)
         if x:
-            axis = int(self.random.integers(len(self.shape(x))))
+            axis = self.axis(x)
             self.add("Concat", x, y, axis=axis)
 
     def padded(self):
@@ -274,7 +277,7 @@ class Walk:
     def gathered(self):
         x = self.pick(rank=1)
         if x:
-            axis = int(self.random.integers(len(self.shape(x))))
+            axis = self.axis(x)
             self.add("Gather", x, self.choose(ints(0, -1, 0), numpy.int64(0),
                                               ints(0).reshape(1, 1)),
                      axis=axis)

@@ -136,25 +136,22 @@ TEST(Roots, SelectsTopElements) {
     for (int64_t k : {0, 1, 3, 8, 100})
       if (k <= n)
         sizes.push_back({{"m", 2}, {"n", n}, {"k", k}});
-  // Kept while the row passes, sorted once or many times: some in each order.
-  std::vector<Symbols> ofLargest = sizes, ofSmallest = sizes;
-  for (int64_t k : {0, 7, 333, 499})
-    ofLargest.push_back({{"m", 2}, {"n", 997}, {"k", k}});
-  for (int64_t k : {1, 70, 480, 997})
-    ofSmallest.push_back({{"m", 2}, {"n", 997}, {"k", k}});
+  // Kept while the row passes, sorted once or many times.
+  for (int64_t k : {0, 1, 7, 70, 333, 480, 499, 997})
+    sizes.push_back({{"m", 2}, {"n", 997}, {"k", k}});
   for (const std::string &type : numbers)
     for (const std::string &largest : {"true", "false"}) {
       cases.push_back(one("topk", "{axis = 1, largest = " + largest + "}",
                           {tensor({"m", "n"}, type)},
                           {tensor({"m", "k"}, type), tensor({"m", "k"}, "i64")},
-                          largest == "true" ? ofLargest : ofSmallest));
+                          sizes));
       cases.back().values = {{0, 9, type[0] == 'f' || type[0] == 'b'}};
     }
   cases.push_back(cases.front()); // Hardly any are equal.
   cases.back().values = {{-1e6, 1e6}};
   cases.push_back(
       one("topk", "{axis = 0, largest = true}", {tensor({"n", "m"}, "f32")},
-          {tensor({"k", "m"}, "f32"), tensor({"k", "m"}, "i64")}, ofSmallest));
+          {tensor({"k", "m"}, "f32"), tensor({"k", "m"}, "i64")}, sizes));
   cases.push_back(cases.back());
   cases.back().sizes = {{{"m", 2}, {"n", 3}, {"k", 4}}};
   cases.back().fault = 3;
