@@ -160,7 +160,7 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
   if (options.winograd < 4)
     schedules.without.push_back("WinogradF4");
   if (options.winograd < 2)
-    schedules.without.push_back("WinogradF2");
+    schedules.without.append({"WinogradF2", "WinogradPairs"});
   if (options.tf32 != Tf32::On)
     schedules.without.append(
         {"MatmulTf32", "MatmulTf32Small", "ConvTf32", "ConvTf32Small"});

@@ -160,23 +160,25 @@ SmallVector<std::string> layoutsDirectConv(const KernelView &view) {
   return withFilter(view, sizes->layout.name());
 }
 
-//===--- LineConv ---===//
+//===--- LineConv, WinogradPairs ---===//
 
-std::optional<std::string> refusalLineConv(const KernelView &view) {
+static std::optional<std::string> refusalOfLines(const KernelView &view,
+                                                 bool byWinograd) {
   if (auto why = refusalOfConv(view, Narrow::Pairs))
     return why;
   if (auto why = refusalOfBehind(view))
     return why;
   std::string why;
-  if (!kernel::lineConvViewOf(convOf(view), why))
+  if (!kernel::lineConvViewOf(convOf(view), why, byWinograd))
     return why;
   return std::nullopt;
 }
 
-kernel::Geometry geometryLineConv(const KernelView &view) {
+static kernel::Geometry geometryOfLines(const KernelView &view,
+                                        bool byWinograd) {
   graph::ConvOp conv = convOf(view);
   std::string why;
-  auto sizes = kernel::lineConvViewOf(conv, why);
+  auto sizes = kernel::lineConvViewOf(conv, why, byWinograd);
   auto number = [&](int64_t value) {
     return Expr::constant(conv.getContext(), value);
   };
@@ -197,6 +199,20 @@ kernel::Geometry geometryLineConv(const KernelView &view) {
           number(sizes->scratchBytes())};
 }
 
+std::optional<std::string> refusalLineConv(const KernelView &view) {
+  return refusalOfLines(view, /*byWinograd=*/false);
+}
+std::optional<std::string> refusalWinogradPairs(const KernelView &view) {
+  return refusalOfLines(view, /*byWinograd=*/true);
+}
+
+kernel::Geometry geometryLineConv(const KernelView &view) {
+  return geometryOfLines(view, /*byWinograd=*/false);
+}
+kernel::Geometry geometryWinogradPairs(const KernelView &view) {
+  return geometryOfLines(view, /*byWinograd=*/true);
+}
+
 /// Whether the panels of a convolution by lines are none of PackedConv's.
 static bool hasEvenPanels(graph::ConvOp conv) {
   std::string why;
@@ -208,6 +224,11 @@ SmallVector<std::string> layoutsLineConv(const KernelView &view) {
   return withFilter(
       view, kernel::FilterLayout{kernel::panelColumns, 1, /*steps=*/2, isEven}
                 .name());
+}
+
+/// Those of LineConv.
+SmallVector<std::string> layoutsWinogradPairs(const KernelView &view) {
+  return layoutsLineConv(view);
 }
 
 //===--- PackedConv ---===//

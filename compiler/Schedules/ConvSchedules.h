@@ -12,6 +12,10 @@ std::optional<std::string> refusalLineConv(const KernelView &view);
 kernel::Geometry geometryLineConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsLineConv(const KernelView &view);
 
+std::optional<std::string> refusalWinogradPairs(const KernelView &view);
+kernel::Geometry geometryWinogradPairs(const KernelView &view);
+llvm::SmallVector<std::string> layoutsWinogradPairs(const KernelView &view);
+
 std::optional<std::string> refusalPackedConv(const KernelView &view);
 kernel::Geometry geometryPackedConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsPackedConv(const KernelView &view);

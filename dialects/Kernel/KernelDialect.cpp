@@ -121,10 +121,11 @@ bool mayOverwrite(FuncOp function, unsigned index) {
     return false;
   BlockArgument argument = block.getArgument(index);
   Value result = block.getTerminator()->getOperand(0);
-  constexpr StringRef joining[] = {
-      "PackedMatmul",      "PackedMatmulInt8", "BatchedMatmul",
-      "BatchedMatmulInt8", "DirectConv",       "PackedConv",
-      "LineConv",          "PackedConvInt8",   "LineConvInt8"};
+  constexpr StringRef joining[] = {"PackedMatmul",   "PackedMatmulInt8",
+                                   "BatchedMatmul",  "BatchedMatmulInt8",
+                                   "DirectConv",     "PackedConv",
+                                   "LineConv",       "WinogradPairs",
+                                   "PackedConvInt8", "LineConvInt8"};
   if (llvm::is_contained(joining, function.getSchedule()))
     return graph::elementCount(argument) == graph::elementCount(result) &&
            graph::getElementType(argument) == graph::getElementType(result) &&

@@ -86,6 +86,27 @@ void cut(DirectConvView &view, int64_t wanted) {
     view.blockLines = linesOf(llvm::divideCeil(lines, view.blockLines - 1));
 }
 
+/// Blocks of an even number of lines, or of all: as many or fewer, of up to
+/// twice the size, that two threads share best. Whether there are any.
+bool cutEvenly(DirectConvView &view) {
+  int64_t lines = view.lines().count;
+  int64_t most = llvm::divideCeil(lines, view.blockLines);
+  std::optional<int64_t> best;
+  double least = 0;
+  for (int64_t blocks = most; blocks > 0 && 2 * blocks >= most; --blocks) {
+    view.blockLines = llvm::divideCeil(lines, blocks);
+    if (blocks > 1)
+      view.blockLines = llvm::alignTo(view.blockLines, 2);
+    double each = unevenness(view, view.blockLines);
+    if (view.slabBytes() > maxSlabBytes || (best && each >= least))
+      continue;
+    best = view.blockLines;
+    least = each;
+  }
+  view.blockLines = best.value_or(view.blockLines);
+  return best.has_value();
+}
+
 /// Cuts a block of lines into units.
 void cutIntoUnits(LineConvView &view) {
   const DirectConvAxis &lines = view.slab.lines(), &pixels = view.slab.pixels();
@@ -129,7 +150,8 @@ int64_t LineConvView::scratchBytes() const {
   if (depth.hasQuads && !canWidenFilter())
     return slabBytes();
   int64_t wide = 2 * (image + (canWidenFilter() ? panel : 0));
-  return slabBytes() + element * std::max(wide, image + panel);
+  int64_t all = slabBytes() + element * std::max(wide, image + panel);
+  return winograd ? std::max(all, winograd->scratchBytes()) : all;
 }
 
 bool LineConvView::canWidenFilter() const {
@@ -153,7 +175,8 @@ SmallVector<int64_t> LineConvView::runStarts() const {
   return starts;
 }
 
-std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
+std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why,
+                                           bool byWinograd) {
   auto refuse = [&](const char *reason) {
     why = reason;
     return std::nullopt;
@@ -207,6 +230,8 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
   slab.blocksOfLine = 1;
   bool isShallow = view.isFlat && view.depth.depth() <= shallow;
   cut(slab, isShallow ? blockPixels / 2 : blockPixels);
+  if (byWinograd && !cutEvenly(slab))
+    return refuse("what two lines read does not fit the cache");
   if (slab.slabBytes() > maxSlabBytes)
     return refuse("what a line reads does not fit the cache");
   if (slab.copiesLinesBetween())
@@ -226,6 +251,16 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why) {
   view.panelParts =
       panelPartsOf(view.blocksOfImage() * view.panels(),
                    std::max<int64_t>(units / 2, view.isUneven + 1));
+  if (!byWinograd)
+    return view;
+  if (!view.depth.hasPairs)
+    return refuse("its operands are not pairs of bf16");
+  if (slab.blockImages > 1)
+    return refuse("several images share its filter");
+  view.winograd =
+      winogradViewOfPairs(op, slab.blockLines, view.panelParts, why);
+  if (!view.winograd)
+    return std::nullopt;
   return view;
 }
 

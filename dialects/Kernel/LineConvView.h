@@ -24,6 +24,9 @@
 // the convolution allows that. Those that do not multiply quads widen both to
 // words of 16 bits.
 //
+// In the WinogradPairs schedule, levels that widen to f32 multiply by tiles of
+// 2x2 outputs (see WinogradView.h), which blocks do not cut.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_DIALECTS_KERNEL_LINECONVVIEW_H
@@ -32,6 +35,7 @@
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/DirectConvView.h"
 #include "dialects/Kernel/PanelCut.h"
+#include "dialects/Kernel/WinogradView.h"
 
 namespace tenon::kernel {
 
@@ -54,6 +58,8 @@ struct LineConvView {
   /// badly.
   bool isUneven = false;
   int64_t panelParts = 1; // Of a panel's units (see PanelParts.h).
+  /// What levels that widen multiply by, if that is not tiles of sums.
+  std::optional<WinogradView> winograd = std::nullopt;
 
   int64_t panels() const { return slab.panels; }
   PanelCut cut() const { return {slab.maps, /*isEven=*/true}; }
@@ -97,8 +103,10 @@ private:
   }
 };
 
-/// nullopt with a reason for convolutions that it does not suit.
-std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why);
+/// nullopt with a reason for convolutions that it does not suit: by LineConv,
+/// or by WinogradPairs.
+std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why,
+                                           bool byWinograd = false);
 
 } // namespace tenon::kernel
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/WinogradView.h"
+#include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/PanelParts.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -27,6 +28,8 @@ constexpr int64_t maxFilterBytesF4 = 4 << 20;
 constexpr int64_t fewPanels = 8, leastStrip = 6;
 /// Outputs of an image: with fewer, the filter is read for too few of them.
 constexpr int64_t leastOutputs = 14 * 14;
+/// Of a block of pairs, for whose products a panel is transformed.
+constexpr int64_t leastBlockTiles = 16;
 
 bool isOne(int64_t value) { return value == 1; }
 
@@ -156,6 +159,35 @@ std::optional<WinogradView> winogradViewOf(graph::ConvOp op, int64_t outputs,
   if (!view.blocks)
     return refuse("its number of blocks is beyond what an expression holds");
   if (view.scratchBytes() > 4 * maxImageBytes)
+    return refuse("its transformed patches do not fit the cache");
+  return view;
+}
+
+std::optional<WinogradView> winogradViewOfPairs(graph::ConvOp op,
+                                                int64_t blockLines,
+                                                int64_t panelParts,
+                                                std::string &why) {
+  std::optional<WinogradView> view = winogradViewOf(op, /*outputs=*/2, why);
+  if (!view)
+    return std::nullopt;
+  auto refuse = [&](const char *reason) {
+    why = reason;
+    return std::nullopt;
+  };
+  std::optional<int64_t> ofLine = view->tilesX.asConstant(),
+                         all = view->tiles.asConstant();
+  if (!ofLine || !all)
+    return refuse("heights or widths are not numbers");
+  view->hasPairs = true;
+  view->columns = panelColumns;
+  view->panels = llvm::divideCeil(view->maps, panelColumns);
+  view->blockTiles = *ofLine * llvm::divideCeil(blockLines, view->outputs);
+  view->blocks = graph::Expr::constant(
+      op.getContext(), llvm::divideCeil(*all, view->blockTiles));
+  view->panelParts = panelParts;
+  if (view->blockTiles < leastBlockTiles)
+    return refuse("its blocks are small");
+  if (view->scratchBytes() > 4 * maxImageBytes)
     return refuse("its transformed patches do not fit the cache");
   return view;
 }

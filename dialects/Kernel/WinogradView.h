@@ -16,6 +16,10 @@
 // block (see PanelParts.h); what panels of a piece share, the transformed
 // patches, they compute once.
 //
+// Of pairs of bf16 (see LineConvView.h) the filter lies as it is, in panels of
+// PackedConv; each of them is transformed in front of its products, once for a
+// block.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_DIALECTS_KERNEL_WINOGRADVIEW_H
@@ -54,6 +58,8 @@ inline constexpr int64_t winogradStrip = 12;
 
 struct WinogradView {
   int64_t outputs, channels, maps, panels;
+  int64_t columns = winogradColumns; // Of a panel.
+  bool hasPairs = false;             // Of bf16: panels are as they were.
   int64_t lowY, lowX;                // The input's pads before.
   graph::Expr outHeight, outWidth;   // Where the images' sizes are symbols
   graph::Expr tilesX, tiles, blocks; // these are formulas. Tiles of an image,
@@ -70,9 +76,13 @@ struct WinogradView {
     return channels + (channels % 512 == 0 ? 16 : 0);
   }
   int64_t patchesStride() const { return blockTiles * patchStride() + 16; }
-  int64_t productsStride() const { return blockTiles * winogradColumns + 16; }
+  int64_t productsStride() const { return blockTiles * columns + 16; }
+  int64_t filterStride() const {
+    return channels * columns + (hasPairs ? 16 : 0);
+  }
   int64_t scratchBytes() const {
-    return positions() * (patchesStride() + productsStride()) * 4;
+    int64_t filter = hasPairs ? filterStride() : 0;
+    return positions() * (patchesStride() + productsStride() + filter) * 4;
   }
 };
 
@@ -80,6 +90,14 @@ struct WinogradView {
 /// known sizes that it does not suit.
 std::optional<WinogradView> winogradViewOf(graph::ConvOp op, int64_t outputs,
                                            std::string &why);
+
+/// The same of pairs, of tiles of 2x2 and images of known sizes: of blocks of
+/// so many lines, even or all of an image's, in panels that are cut into so
+/// many parts.
+std::optional<WinogradView> winogradViewOfPairs(graph::ConvOp op,
+                                                int64_t blockLines,
+                                                int64_t panelParts,
+                                                std::string &why);
 
 } // namespace tenon::kernel
 

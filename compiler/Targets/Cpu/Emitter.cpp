@@ -52,6 +52,7 @@ LogicalResult Emitter::emitRows() {
   if (kernel.getSchedule() == "BatchedMatmulInt8")
     return emitIntegerMatmul(*this, /*isPacked=*/false);
   if (kernel.getSchedule() == "LineConv" ||
+      kernel.getSchedule() == "WinogradPairs" ||
       kernel.getSchedule() == "LineConvInt8")
     return emitLineConv(*this);
   if (kernel.getSchedule() == "PackedConv" ||

@@ -20,6 +20,7 @@
 #include "compiler/Targets/Cpu/PanelParts.h"
 #include "compiler/Targets/Cpu/QuadPanel.h"
 #include "compiler/Targets/Cpu/QuadSums.h"
+#include "compiler/Targets/Cpu/WinogradConv.h"
 
 using namespace mlir;
 
@@ -70,8 +71,12 @@ public:
     parts.forEachBlock([&](Value number) {
       startBlock(number);
       lastPanel = e.sub(parts.endPanel(), e.number(1));
-      e.loop(parts.beginPanel(), parts.endPanel(),
-             [&](Value panel) { emitPanel(panel); });
+      e.loop(parts.beginPanel(), parts.endPanel(), [&](Value panel) {
+        forWidthOf(e, view.cut(), panel, [&](Value first, int64_t columns) {
+          firstMap = first;
+          emitColumns(panel, columns);
+        });
+      });
     });
     sums->end();
   }
@@ -147,24 +152,6 @@ private:
     Value left = e.number(view.slab.pixels().low * view.slab.channels);
     here.base =
         element(input, e.sub(e.mul(line, e.number(view.lineSize())), left));
-  }
-
-  void emitPanel(Value panel) {
-    kernel::PanelCut cut = view.cut();
-    int64_t last = cut.count() - 1;
-    // The first one that differs from those before it.
-    int64_t different = cut.moved() > 0 ? last - 1 : last;
-    firstMap = e.mul(panel, e.number(panelColumns));
-    if (cut.width(last) == panelColumns)
-      return emitColumns(panel, panelColumns);
-    if (different > 0)
-      e.ifThen(e.less(panel, e.number(different)),
-               [&] { emitColumns(panel, panelColumns); });
-    for (int64_t i = different; i <= last; ++i)
-      e.ifThen(e.equal(panel, e.number(i)), [&] {
-        firstMap = e.number(cut.first(i));
-        emitColumns(panel, cut.width(i));
-      });
   }
 
   /// Where a unit of so many begins, of `size` of `count`; and how far before
@@ -308,9 +295,15 @@ LogicalResult emitLineConv(Emitter &e) {
   if (failed(op))
     return failure();
   std::string why;
-  std::optional<LineConvView> view = kernel::lineConvViewOf(*op, why);
+  bool byWinograd = e.kernel.getSchedule() == "WinogradPairs";
+  std::optional<LineConvView> view =
+      kernel::lineConvViewOf(*op, why, byWinograd);
   if (!view)
     return e.kernel.emitOpError("cannot read lines of an image: ") << why;
+  if (view->winograd && LineMethod(e.level, *op, *view).widens) {
+    emitWinogradTiles(e, *op, *view->winograd);
+    return success();
+  }
   LineConv(e, *op, *view).emit();
   return success();
 }

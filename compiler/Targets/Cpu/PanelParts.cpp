@@ -41,4 +41,20 @@ PanelParts::Range PanelParts::tilesOf(Value first, Value last,
           tilesBefore(e.min(last, all))};
 }
 
+void forWidthOf(Emitter &e, const kernel::PanelCut &cut, Value panel,
+                llvm::function_ref<void(Value, int64_t)> body) {
+  int64_t last = cut.count() - 1;
+  // The first one that differs from those before it.
+  int64_t different = cut.moved() > 0 ? last - 1 : last;
+  Value first = e.mul(panel, e.number(kernel::panelColumns));
+  if (cut.width(last) == kernel::panelColumns)
+    return body(first, kernel::panelColumns);
+  if (different > 0)
+    e.ifThen(e.less(panel, e.number(different)),
+             [&] { body(first, kernel::panelColumns); });
+  for (int64_t i = different; i <= last; ++i)
+    e.ifThen(e.equal(panel, e.number(i)),
+             [&] { body(e.number(cut.first(i)), cut.width(i)); });
+}
+
 } // namespace tenon::cpu

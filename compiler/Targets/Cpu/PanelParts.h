@@ -9,6 +9,7 @@
 #define TENON_COMPILER_TARGETS_CPU_PANELPARTS_H
 
 #include "compiler/Targets/Cpu/Emitter.h"
+#include "dialects/Kernel/PanelCut.h"
 
 namespace tenon::cpu {
 
@@ -43,6 +44,11 @@ private:
   const int64_t panels, parts;
   Value begin, end, from, to; // Panels, and parts of the block.
 };
+
+/// Emits for a panel what knows how many columns that has, and is given the
+/// first of them.
+void forWidthOf(Emitter &e, const kernel::PanelCut &cut, Value panel,
+                llvm::function_ref<void(Value first, int64_t columns)> body);
 
 } // namespace tenon::cpu
 

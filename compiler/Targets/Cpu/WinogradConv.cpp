@@ -5,7 +5,9 @@
 // memory; then per panel of maps there is a small matrix product for each
 // position of a patch, and each tile's products become its outputs, which wait
 // on the stack for what follows the convolution. What tiles reach over the
-// edges of the image is zero, and what they compute there is not stored.
+// edges of the image is zero, and what they compute there is not stored. Of
+// pairs of bf16, patches are widened on the way, and a panel of the filter is
+// transformed to scratch memory before its products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +15,11 @@
 #include "compiler/Targets/Cpu/ConvRoot.h"
 #include "compiler/Targets/Cpu/ConvTile.h"
 #include "compiler/Targets/Cpu/EvenTiles.h"
+#include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/PanelParts.h"
 #include "compiler/Targets/Cpu/WinogradTransform.h"
+#include "dialects/Kernel/ConvDepth.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -26,20 +30,19 @@ namespace {
 
 using kernel::WinogradMatrices;
 using kernel::WinogradView;
-constexpr int64_t columns = kernel::winogradColumns;
-
 class WinogradConv {
 public:
   WinogradConv(Emitter &e, graph::ConvOp op, const WinogradView &view)
       : e(e), op(op), view(view), matrices(WinogradMatrices::of(view.outputs)),
         lanes(e.level.vectorBits / 32),
         vector(VectorType::get({lanes}, e.b.getF32Type())),
-        mostOfStrip(tilePixels(e.level, columns)),
+        mostOfStrip(tilePixels(e.level, view.columns)),
         known(view.blockTiles,
               std::max<int64_t>(llvm::divideCeil(view.blockTiles, mostOfStrip),
                                 view.hasAnySize() ? 1 : view.panelParts)) {
     auto bufferOf = [&](Value operand) {
-      return e.argumentBuffer(cast<BlockArgument>(operand).getArgNumber());
+      auto argument = cast<BlockArgument>(kernel::operandOf(op, operand));
+      return e.argumentBuffer(argument.getArgNumber());
     };
     Indices sizes = e.dimsOf(op.getInput());
     height = sizes[1], width = sizes[2];
@@ -52,10 +55,15 @@ public:
       return element(patches,
                      e.number(view.positions() * view.patchesStride()));
     });
+    if (view.hasPairs)
+      transformed = e.atEntry([&] {
+        return element(products,
+                       e.number(view.positions() * view.productsStride()));
+      });
     sums = e.atEntry([&]() -> Value {
       return LLVM::AllocaOp::create(
           e.b, input.getType(), e.b.getF32Type(),
-          e.number(view.outputs * view.outputs * columns), 64);
+          e.number(view.outputs * view.outputs * view.columns), 64);
     });
   }
 
@@ -71,8 +79,15 @@ public:
       Value all = strips();
       forEachTile(parts.ofAll(all),
                   [&](const Tile &tile) { transformPatch(tile); });
-      e.loop(parts.beginPanel(), parts.endPanel(),
-             [&](Value panel) { emitPanel(panel, parts.ofPanel(panel, all)); });
+      e.loop(parts.beginPanel(), parts.endPanel(), [&](Value panel) {
+        PanelParts::Range some = parts.ofPanel(panel, all);
+        if (!view.hasPairs)
+          return emitPanel(panel, some);
+        forWidthOf(e, {view.maps, /*isEven=*/true}, panel,
+                   [&](Value first, int64_t columns) {
+                     emitPairs(panel, first, columns, some);
+                   });
+      });
     });
   }
 
@@ -124,7 +139,30 @@ private:
     return arith::ConstantOp::create(e.b, e.b.getBoolAttr(false));
   }
 
-  /// All lanes or none, for each input of a patch.
+  /// Elements of bf16 as f32; where that is not inside of the image, zeros.
+  Value halvesAt(Value offset, Value inside) {
+    if (inside)
+      offset = e.select(inside, offset, e.number(0));
+    auto halves = VectorType::get({lanes}, e.b.getI16Type());
+    auto bits = VectorType::get({lanes}, e.b.getI32Type());
+    Value at = LLVM::GEPOp::create(e.b, input.getType(), e.b.getI16Type(),
+                                   input, ArrayRef<LLVM::GEPArg>{offset});
+    Value loaded = LLVM::LoadOp::create(e.b, halves, at, 2);
+    Value pairs = arith::ExtUIOp::create(e.b, bits, loaded);
+    Value value = widened(pairs, /*odd=*/false);
+    if (!inside)
+      return value;
+    Value zero =
+        arith::ConstantOp::create(e.b, SplatElementsAttr::get(vector, 0.0f));
+    return e.select(inside, value, zero);
+  }
+
+  Value widened(Value pairs, bool odd) {
+    return arith::BitcastOp::create(e.b, vector, halfOfPairs(e.b, pairs, odd));
+  }
+
+  /// For each input of a patch whether it is inside of the image: of pairs, or
+  /// for all lanes of a mask.
   SmallVector<Value> masksOf(Value y, Value x) {
     auto insides = [&](Value from, Value size) {
       SmallVector<Value> inside;
@@ -138,9 +176,13 @@ private:
                               pixels = insides(x, width);
     auto type = VectorType::get({lanes}, e.b.getI1Type());
     for (Value line : lines)
-      for (Value pixel : pixels)
+      for (Value pixel : pixels) {
+        Value isInside = e.both(line, pixel);
         masks.push_back(
-            vector::BroadcastOp::create(e.b, type, e.both(line, pixel)));
+            view.hasPairs
+                ? isInside
+                : vector::BroadcastOp::create(e.b, type, isInside).getResult());
+      }
     return masks;
   }
 
@@ -161,7 +203,12 @@ private:
               [&](int64_t i, int64_t j) -> Value {
                 Value apart = e.add(e.mul(e.number(i), perLine),
                                     e.number(j * view.channels));
-                Value at = element(input, e.add(e.add(from, channel), apart));
+                Value offset = e.add(e.add(from, channel), apart);
+                if (view.hasPairs)
+                  return halvesAt(offset, masks.empty()
+                                              ? Value()
+                                              : masks[i * view.side() + j]);
+                Value at = element(input, offset);
                 if (masks.empty())
                   return LLVM::LoadOp::create(e.b, vector, at, 4);
                 return LLVM::MaskedLoadOp::create(
@@ -179,23 +226,80 @@ private:
   }
 
   void emitPanel(Value panel, PanelParts::Range some) {
+    Value ofPanel = element(
+        filter, e.mul(panel, e.number(view.positions() * view.filterStride())));
+    multiplyAll(ofPanel, view.columns, some);
+    Value column = e.mul(panel, e.number(view.columns));
+    int64_t rest = view.maps % view.columns;
+    forEachTile(some, [&](const Tile &tile) {
+      transformProducts(tile, view.columns);
+      if (rest == 0)
+        return storeOutputs(column, tile, view.columns);
+      Value last = e.number(view.panels - 1);
+      e.ifThen(e.less(panel, last),
+               [&] { storeOutputs(column, tile, view.columns); });
+      e.ifThen(e.equal(panel, last), [&] { storeOutputs(column, tile, rest); });
+    });
+  }
+
+  void emitPairs(Value panel, Value firstMap, int64_t columns,
+                 PanelParts::Range some) {
+    int64_t whole = llvm::alignTo(columns, 16);
+    transformFilter(panel, whole);
+    multiplyAll(transformed, whole, some);
+    forEachTile(some, [&](const Tile &tile) {
+      transformProducts(tile, whole);
+      storeOutputs(firstMap, tile, columns);
+    });
+  }
+
+  /// Of a panel of pairs, taps first.
+  void transformFilter(Value panel, int64_t columns) {
+    constexpr int64_t taps = 3;
+    int64_t ofTap = view.channels / 2 * view.columns; // Pairs.
+    Value packed = element(filter, e.mul(panel, e.number(taps * taps * ofTap)));
+    auto bits = VectorType::get({lanes}, e.b.getI32Type());
+    e.loop(e.number(0), e.number(view.channels / 2), [&](Value pair) {
+      Value from = e.mul(pair, e.number(view.columns));
+      Value to = e.mul(pair, e.number(2 * view.columns));
+      for (int64_t column = 0; column < columns; column += lanes)
+        for (int64_t half : {0, 1})
+          transformSquare(
+              e, vector, matrices.filter,
+              [&](int64_t i, int64_t j) -> Value {
+                Value at =
+                    e.add(from, e.number((i * taps + j) * ofTap + column));
+                Value pairs =
+                    LLVM::LoadOp::create(e.b, bits, element(packed, at), 4);
+                return widened(pairs, /*odd=*/half == 1);
+              },
+              [&](int64_t i, int64_t j, Value value) {
+                Value at = e.add(
+                    to, e.number((i * view.side() + j) * view.filterStride() +
+                                 half * view.columns + column));
+                LLVM::StoreOp::create(e.b, value, element(transformed, at), 4);
+              });
+    });
+  }
+
+  /// Position by position.
+  void multiplyAll(Value panel, int64_t columns, PanelParts::Range some) {
     e.loop(e.number(0), e.number(view.positions()),
-           [&](Value position) { multiply(panel, position, some); });
-    forEachTile(some, [&](const Tile &tile) { emitOutputs(panel, tile); });
+           [&](Value position) { multiply(panel, columns, position, some); });
   }
 
   /// Patches of some strips, at a position, by a panel.
-  void multiply(Value panel, Value position, PanelParts::Range some) {
-    Value slice = e.add(e.mul(panel, e.number(view.positions())), position);
-    Value b = element(filter, e.mul(slice, e.number(view.channels * columns)));
+  void multiply(Value panel, int64_t columns, Value position,
+                PanelParts::Range some) {
+    Value b = element(panel, e.mul(position, e.number(view.filterStride())));
     Value a = element(patches, e.mul(position, e.number(view.patchesStride())));
     Value c =
         element(products, e.mul(position, e.number(view.productsStride())));
     auto multiplyOne = [&](Value number, int64_t pixels) {
       Value row = rowOf(number);
       multiplyStrip({element(a, e.mul(row, e.number(view.patchStride()))), b,
-                     element(c, e.mul(row, e.number(columns))), number},
-                    pixels);
+                     element(c, e.mul(row, e.number(view.columns))), number},
+                    pixels, columns);
     };
     if (!view.hasAnySize())
       return known.forEach(e, some.from, some.to, multiplyOne);
@@ -209,15 +313,15 @@ private:
     Value a, b, c, number;
   };
 
-  void multiplyStrip(const Strip &strip, int64_t pixels) {
-    int64_t steps = view.channels * columns;
+  void multiplyStrip(const Strip &strip, int64_t pixels, int64_t columns) {
+    int64_t steps = view.filterStride();
     ConvTile tile;
     tile.pixels = pixels;
-    tile.width = columns;
+    tile.width = view.columns;
     tile.pixelStride = view.patchStride();
     tile.run = view.channels;
     // Together, all strips fetch the next slice.
-    tile.fetch = llvm::divideCeil(4 * columns * 4, known.count);
+    tile.fetch = llvm::divideCeil(4 * view.columns * 4, known.count);
     Value ahead =
         e.add(e.number(4 * steps),
               e.mul(strip.number, e.number(tile.fetch * (view.channels / 4))));
@@ -226,8 +330,9 @@ private:
     callConvTile(e, tile, {strip.a, strip.b, strip.c, next}, columns);
   }
 
-  void emitOutputs(Value panel, const Tile &tile) {
-    Value from = e.mul(tile.index, e.number(columns));
+  /// To the sums of its outputs.
+  void transformProducts(const Tile &tile, int64_t columns) {
+    Value from = e.mul(tile.index, e.number(view.columns));
     e.loop(
         e.number(0), e.number(columns),
         [&](Value column) {
@@ -242,27 +347,20 @@ private:
                     4);
               },
               [&](int64_t i, int64_t j, Value value) {
-                int64_t apart = (i * view.outputs + j) * columns;
+                int64_t apart = (i * view.outputs + j) * view.columns;
                 LLVM::StoreOp::create(
                     e.b, value, element(sums, e.add(column, e.number(apart))),
                     4);
               });
         },
         lanes);
-    int64_t rest = view.maps % columns;
-    if (rest == 0)
-      return storeOutputs(panel, tile, columns);
-    Value last = e.number(view.panels - 1);
-    e.ifThen(e.less(panel, last), [&] { storeOutputs(panel, tile, columns); });
-    e.ifThen(e.equal(panel, last), [&] { storeOutputs(panel, tile, rest); });
   }
 
   /// Everything behind the convolution, for what lies in the image.
-  void storeOutputs(Value panel, const Tile &tile, int64_t maps) {
+  void storeOutputs(Value column, const Tile &tile, int64_t maps) {
     Value outputs = e.number(view.outputs);
     Value lines = e.min(outputs, e.sub(outHeight, tile.y));
     Value pixels = e.min(outputs, e.sub(outWidth, tile.x));
-    Value column = e.mul(panel, e.number(columns));
     e.loop(e.number(0), lines, [&](Value i) {
       Value y = e.add(tile.y, i);
       Value line = e.add(e.mul(image, outHeight), y);
@@ -270,7 +368,8 @@ private:
         Value x = e.add(tile.x, j);
         Value row = e.add(e.mul(line, outWidth), x);
         Value first = e.add(e.mul(row, e.number(view.maps)), column);
-        Value waits = e.mul(e.add(e.mul(i, outputs), j), e.number(columns));
+        Value waits =
+            e.mul(e.add(e.mul(i, outputs), j), e.number(view.columns));
         storePanelRow(
             e, op.getResult(),
             {{image, y, x}, column, e.number(maps), first, sums, waits});
@@ -294,11 +393,16 @@ private:
   EvenTiles known;     // The strips of a block of known size.
   Value height, width, outHeight, outWidth;
   Value input, filter, patches, products, sums;
+  Value transformed; // A panel of pairs.
   // Of the current block.
   Value image, firstTile, tiles;
 };
 
 } // namespace
+
+void emitWinogradTiles(Emitter &e, graph::ConvOp op, const WinogradView &view) {
+  WinogradConv(e, op, view).emit();
+}
 
 LogicalResult emitWinogradConv(Emitter &e, int64_t outputs) {
   FailureOr<graph::ConvOp> op = convRootOf(e);
@@ -308,7 +412,7 @@ LogicalResult emitWinogradConv(Emitter &e, int64_t outputs) {
   std::optional<WinogradView> view = kernel::winogradViewOf(*op, outputs, why);
   if (!view)
     return e.kernel.emitOpError("cannot run by Winograd tiles: ") << why;
-  WinogradConv(e, *op, *view).emit();
+  emitWinogradTiles(e, *op, *view);
   return success();
 }
 

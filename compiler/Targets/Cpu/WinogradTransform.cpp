@@ -11,12 +11,20 @@ namespace {
 
 using Row = kernel::WinogradMatrices::Row;
 
-/// The sum of factors times values. Every row has a factor of one, where it
-/// begins.
+/// The sum of factors times values. It begins with a factor of one, if there is
+/// one.
 Value combine(Emitter &e, VectorType vector, const Row &factors,
               ArrayRef<Value> values) {
+  auto splat = [&](double factor) -> Value {
+    return arith::ConstantOp::create(
+        e.b, SplatElementsAttr::get(vector, float(factor)));
+  };
   size_t first = llvm::find(factors, 1.0) - factors.begin();
+  if (first == factors.size())
+    first = 0;
   Value sum = values[first];
+  if (factors[first] != 1)
+    sum = arith::MulFOp::create(e.b, sum, splat(factors[first]));
   for (auto [i, factor] : llvm::enumerate(factors)) {
     if (i == first || factor == 0)
       continue;
@@ -25,11 +33,7 @@ Value combine(Emitter &e, VectorType vector, const Row &factors,
     else if (factor == -1)
       sum = arith::SubFOp::create(e.b, sum, values[i]);
     else
-      sum = LLVM::FMAOp::create(
-          e.b, values[i],
-          arith::ConstantOp::create(
-              e.b, SplatElementsAttr::get(vector, float(factor))),
-          sum);
+      sum = LLVM::FMAOp::create(e.b, values[i], splat(factor), sum);
   }
   return sum;
 }

@@ -10,7 +10,8 @@
 namespace tenon::cpu {
 
 /// Emits M * D * M^T for a square D of f32 vectors, which `load` gives, each
-/// once; `store` gets each of the result.
+/// once; `store` gets each of the result. Rows of M begin with a factor other
+/// than zero, or have one of one.
 void transformSquare(
     Emitter &e, mlir::VectorType vector,
     llvm::ArrayRef<kernel::WinogradMatrices::Row> matrix,

@@ -103,5 +103,66 @@ TEST_P(WinogradConv, RunsWhatFollows) {
 
 TENON_FOR_ALL_LEVELS(WinogradConv);
 
+/// Of bf16: on levels that multiply pairs by lines of the image.
+class WinogradPairs : public LevelTest {
+protected:
+  using LevelTest::run;
+  void run(const std::vector<Conv> &convs, const Numbers &images = {1, 2}) {
+    std::vector<KernelCase> cases;
+    for (const Conv &conv : convs) {
+      FixedConv fixed = {1,      conv.channels, conv.maps, {},          {3, 3},
+                         {1, 1}, {1, 1},        conv.pads, conv.behind, "bf16"};
+      fixed.image = {conv.height, conv.width};
+      cases.push_back(fixed.with("WinogradPairs", images));
+    }
+    run(cases);
+  }
+};
+
+/// Of one block, and of several that tiles fill or not.
+TEST_P(WinogradPairs, TakesAnyImage) {
+  std::vector<Conv> convs;
+  for (int64_t width : {14, 15, 16, 17, 29})
+    convs.push_back({14, width, 32, 32});
+  for (Numbers image : std::vector<Numbers>{{15, 14},
+                                            {28, 28},
+                                            {27, 29},
+                                            {38, 17},
+                                            {57, 30},
+                                            {2, 200},
+                                            {9, 131},
+                                            {60, 9}})
+    convs.push_back({image[0], image[1], 32, 50});
+  run(convs, {1, 3, 0});
+}
+
+TEST_P(WinogradPairs, TakesAnyPads) {
+  run({{16, 16, 32, 32, {0, 0, 0, 0}},
+       {15, 17, 32, 32, {2, 0, 1, 3}},
+       {18, 18, 32, 32, {-1, -2, 1, 2}},
+       {15, 20, 32, 32, {7, 9, 0, -3}}});
+}
+
+TEST_P(WinogradPairs, TakesAnyNumberOfChannels) {
+  std::vector<Conv> convs;
+  for (int64_t channels : {32, 48, 144})
+    for (int64_t maps : {24, 33, 47, 48, 49, 64, 70, 97, 112, 144})
+      convs.push_back({14, 14, channels, maps});
+  convs.push_back({14, 14, 256, 256});
+  run(convs, {1});
+}
+
+TEST_P(WinogradPairs, RunsWhatFollows) {
+  std::vector<Conv> convs;
+  std::vector<Behind> all = commonEpilogues(70);
+  for (std::string element : {"f16", "bf16", "f64"})
+    all.push_back(castTo(element, {"n", "14", "15", "70"}));
+  for (const Behind &behind : all)
+    convs.push_back({14, 15, 32, 70, {1, 1, 1, 1}, behind});
+  run(convs);
+}
+
+TENON_FOR_LEVELS_OF_PAIRS(WinogradPairs);
+
 } // namespace
 } // namespace tenon::test
