@@ -20,8 +20,10 @@ constexpr int64_t mostRuns = 128;
 constexpr int64_t shallow = 64;
 /// A filter that does not stay there, and what images read that share it.
 constexpr int64_t largeFilterBytes = 2 << 20, maxImagesBytes = 768 << 10;
-/// A panel of f32 that tiles read again and again.
+/// A panel of f32 that tiles read again and again; parts of one, and pixels of
+/// a block whose sums wait for the next part.
 constexpr int64_t maxWidePanelBytes = 512 << 10;
+constexpr int64_t mostWidenedParts = 5, mostWaitingPixels = 512;
 /// Of fewer pixels in a unit, products wait for a panel to be loaded.
 constexpr int64_t fewPixels = 9;
 /// Threads that share work better are worth more copies.
@@ -147,15 +149,22 @@ int64_t LineConvView::lineReach() const {
 int64_t LineConvView::scratchBytes() const {
   constexpr int64_t element = 4; // Of f16; else it is twice as much.
   int64_t image = blockElements(), panel = panelDepth() * panelColumns;
-  if (depth.hasQuads && !canWidenFilter())
+  int64_t parts = widenedParts();
+  if (depth.hasQuads && parts == 0)
     return slabBytes();
-  int64_t wide = 2 * (image + (canWidenFilter() ? panel : 0));
+  int64_t wide = 2 * (image + (parts > 0 ? panel / parts : 0));
   int64_t all = slabBytes() + element * std::max(wide, image + panel);
   return winograd ? std::max(all, winograd->scratchBytes()) : all;
 }
 
-bool LineConvView::canWidenFilter() const {
-  return 8 * panelDepth() * panelColumns <= maxWidePanelBytes;
+int64_t LineConvView::widenedParts() const {
+  int64_t bytes = 8 * panelDepth() * panelColumns, taps = slab.lines().taps;
+  if (bytes <= maxWidePanelBytes)
+    return 1;
+  bool mayWait = depth.hasPairs && taps <= mostWidenedParts &&
+                 slab.blockImages * slab.blockLines * slab.pixels().count <=
+                     mostWaitingPixels;
+  return mayWait && bytes <= taps * maxWidePanelBytes ? taps : 0;
 }
 
 int64_t LineConvView::blockElements() const {

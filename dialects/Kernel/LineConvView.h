@@ -19,10 +19,10 @@
 // PackedConv, but the last two (see PanelCut.h).
 //
 // Levels that do not multiply pairs widen what a block reads to f32 first, to
-// scratch memory behind the slab, and each panel of the filter that is not too
-// large behind that; or make pairs of f16 of both, where they add up in f16 and
-// the convolution allows that. Those that do not multiply quads widen both to
-// words of 16 bits.
+// scratch memory behind the slab, and each panel of the filter behind that, or
+// the taps of one line after the other; or make pairs of f16 of both, where
+// they add up in f16 and the convolution allows that. Those that do not
+// multiply quads widen both to words of 16 bits.
 //
 // In the WinogradPairs schedule, levels that widen to f32 multiply by tiles of
 // 2x2 outputs (see WinogradView.h), which blocks do not cut.
@@ -73,8 +73,10 @@ struct LineConvView {
     return slab.isInput ? 0 : slab.blockImages * slab.slabBytes();
   }
   int64_t scratchBytes() const;
-  /// Whether a panel of the filter would stay in the cache when it is widened.
-  bool canWidenFilter() const;
+  /// Into how many parts of its depth a panel of the filter is cut, each of
+  /// which stays in the cache when it is widened: one, or those of the taps of
+  /// lines; 0 where these are too large.
+  int64_t widenedParts() const;
   /// What a block reads at most.
   int64_t blockElements() const;
   /// Rows of a unit's register.

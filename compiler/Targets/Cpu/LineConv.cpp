@@ -175,24 +175,44 @@ private:
     return {image, line, pixel, firstLine, firstPixel};
   }
 
+  /// A part of a panel, as tiles multiply it.
+  Value multiplied(Value panel, int64_t part) {
+    int64_t size = depth.depth() / method.depthParts;
+    Value b = element(packed(panel), e.number(part * size * panelColumns));
+    if (!ofFilter)
+      return b;
+    Value elements = e.number(size);
+    if (method.inF16())
+      pairsToF16(e, b, ofFilter, elements);
+    else if (depth.hasQuads)
+      widenQuads(e, b, ofFilter, elements);
+    else
+      widenPanel(e, b, ofFilter, elements);
+    return ofFilter;
+  }
+
   void emitColumns(Value panel, int64_t columns) {
-    Value b = packed(panel);
-    if (ofFilter) {
-      Value elements = e.number(depth.depth());
-      if (method.inF16())
-        pairsToF16(e, b, ofFilter, elements);
-      else if (depth.hasQuads)
-        widenQuads(e, b, ofFilter, elements);
-      else
-        widenPanel(e, b, ofFilter, elements);
-      b = ofFilter;
-    }
     Value high = e.number(method.unitLines);
     Value ofImage =
         e.mul(e.ceilDiv(here.lines, high), e.number(view.unitsOfLine));
     Value units = e.mul(here.images, ofImage);
     Value next = packed(e.min(e.add(panel, e.number(1)), lastPanel));
     auto [from, to] = parts.ofPanel(panel, units);
+    if (method.depthParts > 1) {
+      for (int64_t part = 0; part < method.depthParts; ++part) {
+        Value b = multiplied(panel, part);
+        e.loop(from, to, [&](Value number) {
+          sums->emitTiles(here, unitOf(number, ofImage),
+                          {panel, firstMap, b, next, number, units, part},
+                          columns);
+        });
+      }
+      return e.loop(from, to, [&](Value number) {
+        emitBehind(unitOf(number, ofImage), panel, columns,
+                   e.mul(number, e.number(sums->unitElements())));
+      });
+    }
+    Value b = multiplied(panel, /*part=*/0);
     if (!method.hasUnit)
       return e.loop(from, to, [&](Value number) {
         LineUnit unit = unitOf(number, ofImage);

@@ -46,18 +46,61 @@ StripKind kindOf(const CpuLevel &level, const LineConvView &view,
   return method.widensFilter ? StripKind::F32 : StripKind::Widened;
 }
 
+/// How long tiles of at most so many rows take for a unit, in rows: with fewer
+/// than five, sums wait for multiply-adds.
+double costOfTiles(int64_t pixels, int64_t rows) {
+  constexpr int64_t fewest = 5;
+  constexpr double call = 0.3;
+  int64_t count = llvm::divideCeil(pixels, rows);
+  double cost = count * call;
+  for (int64_t i = 0; i < count; ++i)
+    cost += std::max((i + 1) * pixels / count - i * pixels / count, fewest);
+  return cost;
+}
+
+/// Lines of what tiles of few rows are cut from: short ones do not fill them.
+/// Of single lines, taps beside the image are left out.
+int64_t linesOfTiles(const LineConvView &view, int64_t rows) {
+  constexpr int64_t mostPixels = 64;
+  const kernel::DirectConvAxis &lines = view.slab.lines();
+  int64_t block = view.slab.blockLines, pixels = view.unitPixels;
+  if (view.unitsOfLine > 1)
+    return 1;
+  int64_t last = (lines.count - 1) % block + 1, best = 1;
+  double least = block * costOfTiles(pixels, rows);
+  if (!lines.isInside())
+    least *= 1 - 2.0 / 3 / double(lines.count);
+  for (int64_t high = 2; high <= last && high * pixels <= mostPixels; ++high) {
+    double cost = double(llvm::divideCeil(block, high)) *
+                  costOfTiles(high * pixels, rows);
+    if (cost >= least)
+      continue;
+    least = cost;
+    best = high;
+  }
+  return best;
+}
+
+int64_t unitLinesOf(const CpuLevel &level, const LineConvView &view,
+                    const LineMethod &method) {
+  if (!method.hasUnit && level.vectorBits < 512)
+    return linesOfTiles(view, vectorStripRows(level, method.kind));
+  return method.hasUnit || view.unitPixels < fewestTileRows ? view.unitLines
+                                                            : 1;
+}
+
 } // namespace
 
 LineMethod::LineMethod(const CpuLevel &level, graph::ConvOp op,
                        const LineConvView &view)
-    : widens(view.depth.hasQuads ? !level.quadDots && view.canWidenFilter()
+    : widens(view.depth.hasQuads ? !level.quadDots && view.widenedParts() > 0
                                  : level.pairDots == PairDots::None &&
                                        !addsUpInF16(level, op, view)),
-      widensFilter(widens && view.canWidenFilter() &&
+      widensFilter(widens && view.widenedParts() > 0 &&
                    (view.depth.hasQuads || level.vectorBits < 512)),
       kind(kindOf(level, view, *this)), hasUnit(usesAmx(level, kind)),
-      unitLines(hasUnit || view.unitPixels < fewestTileRows ? view.unitLines
-                                                            : 1) {}
+      unitLines(unitLinesOf(level, view, *this)),
+      depthParts(widensFilter ? view.widenedParts() : 1) {}
 
 LineSums::LineSums(Emitter &e, graph::ConvOp op, const LineConvView &view,
                    const LineMethod &method)
@@ -70,7 +113,9 @@ LineSums::LineSums(Emitter &e, graph::ConvOp op, const LineConvView &view,
           e.number(count), 64);
     });
   };
-  sums = onStack(e.b.getF32Type(), 2 * rows * panelColumns);
+  int64_t units = method.depthParts > 1 ? unitsOfBlock() : 1;
+  sums = onStack(e.b.getF32Type(),
+                 std::max(2 * rows * panelColumns, units * unitElements()));
   if (method.hasUnit)
     starts = onStack(e.b.getI64Type(), depth.lines);
 }
@@ -156,6 +201,10 @@ int64_t LineSums::mostTileRows(int64_t columns) const {
   return std::min<int64_t>(sums / vectors, LineConvView::mostPixels);
 }
 
+int64_t LineSums::unitElements() const {
+  return method.unitLines * view.unitPixels * panelColumns;
+}
+
 int64_t LineSums::unitsOfBlock() const {
   return view.slab.blockImages * view.unitsOfLine *
          llvm::divideCeil(view.slab.blockLines, method.unitLines);
@@ -174,13 +223,15 @@ void LineSums::emitTiles(const LineBlock &block, const LineUnit &unit,
   tile.width = panelColumns;
   tile.pixelStride = each * view.pixelStride();
   tile.run = each * depth.run;
-  tile.loops = {{lines.taps, each * lines.dilation * view.lineSize()},
-                {depth.lines / lines.taps,
-                 each * view.slab.pixels().dilation * view.slab.channels}};
+  tile.accumulates = panels.part > 0;
+  tile.loops = {
+      {lines.taps / method.depthParts, each * lines.dilation * view.lineSize()},
+      {depth.lines / lines.taps,
+       each * view.slab.pixels().dilation * view.slab.channels}};
   llvm::erase_if(tile.loops,
                  [](const TapLoop &loop) { return loop.taps == 1; });
   int64_t tiles = unitsOfBlock() * count;
-  int64_t groups = depth.lines * (tile.run / unroll);
+  int64_t groups = depth.lines / method.depthParts * (tile.run / unroll);
   bool fetchesInput =
       view.slab.isInput && !method.copies() && groups > 0 &&
       view.panels() * view.panelDepth() * panelColumns * 4 <= residentBytes;
@@ -191,7 +242,10 @@ void LineSums::emitTiles(const LineBlock &block, const LineUnit &unit,
       fetchesInput
           ? llvm::divideCeil(inputBytes, tiles * view.panels() * groups)
           : llvm::divideCeil(unroll * panelColumns * 4 / each, tiles);
-  Value a = startOf(block, unit), b = panels.b;
+  Value a =
+      stepsBehind(startOf(block, unit),
+                  e.number(panels.part * lines.dilation * view.lineSize()));
+  Value b = panels.b;
   auto [start, taps] = tapsOf(block, unit);
   if (taps) {
     a = stepsBehind(a,
@@ -207,7 +261,8 @@ void LineSums::emitTiles(const LineBlock &block, const LineUnit &unit,
       tile.lines = {view.unitPixels, pixel, each * view.lineStride()};
     Value from = stepsBehind(
         a, e.number(line * view.lineStride() + pixel * view.pixelStride()));
-    Value before = e.add(e.mul(panels.number, e.number(count)), e.number(i));
+    Value before = e.add(e.mul(panels.number, e.number(count)),
+                         e.number(i + panels.part * tiles));
     Value next = panels.next;
     if (fetchesInput) {
       before = e.add(before, e.mul(panels.panel, e.number(tiles)));
@@ -217,10 +272,14 @@ void LineSums::emitTiles(const LineBlock &block, const LineUnit &unit,
     Value row =
         e.add(rowOf(block, unit), e.number(line * view.unitPixels + pixel));
     Value at = e.add(e.mul(row, e.number(view.slab.maps)), panels.firstMap);
-    fetchOperands(e, op, at, tile.pixels, columns);
-    Value out = element(sums, e.number(first * panelColumns));
-    callTile(unit, pixel, tile, {from, b, out, next, taps, block.scale},
-             columns);
+    if (panels.part == 0)
+      fetchOperands(e, op, at, tile.pixels, columns);
+    Value out = e.number(first * panelColumns);
+    if (method.depthParts > 1)
+      out = e.add(out, e.mul(panels.number, e.number(unitElements())));
+    callTile(unit, first, tile,
+             {from, b, element(sums, out), next, taps, block.scale},
+             panels.part, columns);
   }
 }
 
@@ -235,16 +294,50 @@ bool LineSums::mayLeaveOut() const {
 TapRange LineSums::tapsOf(const LineBlock &block, const LineUnit &unit) {
   const kernel::DirectConvAxis &axis = view.slab.lines();
   if (!mayLeaveOut() || axis.taps == 1 || method.unitLines > 1 ||
-      axis.isInside())
+      method.depthParts > 1 || axis.isInside())
     return {};
   return reachedTaps(e, axis, e.add(block.firstLine, unit.line));
 }
 
-/// A tile whose first pixel is that of a number in its unit; one at an end of
-/// a line leaves out products.
-void LineSums::callTile(const LineUnit &unit, int64_t pixel, ConvTile tile,
-                        const ConvTilePlaces &places, int64_t columns) {
+/// Whether a unit is all of an image, whose taps of lines are parts.
+bool LineSums::knowsPixels() const {
+  const kernel::DirectConvAxis &lines = view.slab.lines();
+  return mayLeaveOut() && method.depthParts > 1 &&
+         method.unitLines == lines.count && view.unitsOfLine == 1;
+}
+
+/// A tile of them leaves out all products beside the image.
+void LineSums::callKnownTile(int64_t first, ConvTile tile,
+                             const ConvTilePlaces &places, int64_t part,
+                             int64_t columns) {
+  const kernel::DirectConvAxis &lines = view.slab.lines(),
+                               &axis = view.slab.pixels();
+  SmallVector<int64_t> inLine, line;
+  for (int64_t pixel = first; pixel < first + tile.pixels; ++pixel) {
+    inLine.push_back(pixel % axis.count);
+    line.push_back(pixel / axis.count);
+  }
+  uint32_t all = llvm::maskTrailingOnes<uint32_t>(tile.pixels);
+  SmallVector<uint32_t> byLine = reachedPixels(lines, line);
+  uint32_t here = byLine.empty() ? all : byLine[part];
+  if (depth.run > view.slab.channels && view.slab.channels >= fewestSteps)
+    tile.reached = reachedPixels(axis, inLine);
+  if (here != all && tile.reached.empty())
+    tile.reached.push_back(all);
+  for (uint32_t &tap : tile.reached)
+    tap &= here;
+  callConvTile(e, tile, places, columns);
+}
+
+/// A tile from a pixel of its unit on; one at an end of a line leaves out
+/// products.
+void LineSums::callTile(const LineUnit &unit, int64_t first, ConvTile tile,
+                        const ConvTilePlaces &places, int64_t part,
+                        int64_t columns) {
+  if (knowsPixels())
+    return callKnownTile(first, tile, places, part, columns);
   const kernel::DirectConvAxis &axis = view.slab.pixels();
+  int64_t pixel = first % view.unitPixels;
   int64_t lastUnit = axis.count - view.unitPixels;
   Value isElsewhere = arith::ConstantIntOp::create(e.b, 1, 1);
   auto callAt = [&](int64_t unitPixel) {

@@ -30,6 +30,9 @@ struct LineMethod {
   StripKind kind;    // Of tiles.
   bool hasUnit;      // Of matrix registers.
   int64_t unitLines; // Of a matrix unit, or of what tiles are cut from.
+  /// Of a panel's depth, one after the other for all units: a panel, or the
+  /// taps of a line each.
+  int64_t depthParts;
 
   bool inF16() const { return kind == StripKind::F16Pairs; }
   /// Whether tiles read what a block reads in another type.
@@ -56,6 +59,7 @@ struct LineUnit {
 /// their share.
 struct LinePanels {
   Value panel, firstMap, b, next, number, units;
+  int64_t part = 0; // Of the panel's depth.
 };
 
 class LineSums {
@@ -67,8 +71,10 @@ public:
   void begin();
   void end();
 
-  /// Those of two units, one behind the other, or of one.
+  /// Those of two units, one behind the other, or of one; of all units of a
+  /// block where panels have several parts.
   Value place() const { return sums; }
+  int64_t unitElements() const;
 
   void emitTwo(const LineBlock &block, llvm::ArrayRef<LineUnit> units,
                const LinePanels &panels, int64_t columns);
@@ -82,9 +88,12 @@ private:
   int64_t mostTileRows(int64_t columns) const;
   int64_t unitsOfBlock() const;
   bool mayLeaveOut() const;
+  bool knowsPixels() const;
   TapRange tapsOf(const LineBlock &block, const LineUnit &unit);
-  void callTile(const LineUnit &unit, int64_t pixel, ConvTile tile,
-                const ConvTilePlaces &places, int64_t columns);
+  void callTile(const LineUnit &unit, int64_t first, ConvTile tile,
+                const ConvTilePlaces &places, int64_t part, int64_t columns);
+  void callKnownTile(int64_t first, ConvTile tile, const ConvTilePlaces &places,
+                     int64_t part, int64_t columns);
   Value byte(Value base, Value offset);
   Value element(Value base, Value offset);
 
