@@ -188,12 +188,13 @@ static kernel::Geometry geometryOfLines(const KernelView &view,
   Expr panels = blocks * number(sizes->blocksOfImage() * ofBlock);
   if (!panels)
     return {};
-  // Panels of a piece share the slab: two at least, a fourth of those of
-  // several images.
+  // Panels of a piece share the slab, or what is widened of the image: two at
+  // least where that has several blocks, a fifth of those of one, a fourth of
+  // those of several images.
   int64_t least = sizes->slab.blockImages > 1 ? llvm::divideCeil(ofBlock, 4)
-                  : sizes->slab.isInput || sizes->isUneven
+                  : sizes->isUneven
                       ? 1
-                      : std::min<int64_t>(ofBlock, 2);
+                      : std::max(std::min<int64_t>(ofBlock, 2), ofBlock / 5);
   return {panels * number(sizes->panelParts),
           kernel::grainOfPanels(panels, sizes->panelParts, least, ofBlock),
           number(sizes->scratchBytes())};

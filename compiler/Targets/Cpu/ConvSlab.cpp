@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/ConvSlab.h"
+#include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/QuadSums.h"
 #include "compiler/Targets/Cpu/WindowCopy.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,12 +26,12 @@ constexpr int64_t lanes = 16;
 } // namespace
 
 ConvSlab::ConvSlab(Emitter &e, const kernel::DirectConvView &view, Value input,
-                   Value slab, const kernel::IntegerFactor *bytes)
+                   Value slab, const kernel::IntegerFactor *bytes, bool widens)
     : e(e), view(view), input(input), slab(slab),
       channels(view.groups * view.channels),
-      vector(VectorType::get({lanes}, e.b.getI32Type())) {
+      vector(VectorType::get({lanes}, e.b.getI32Type())), widens(widens) {
   if (!bytes) {
-    around = e.zero(vector);
+    around = stored(e.zero(vector));
     return;
   }
   flips = bytes->isSigned();
@@ -39,6 +40,8 @@ ConvSlab::ConvSlab(Emitter &e, const kernel::DirectConvView &view, Value input,
 }
 
 Value ConvSlab::stored(Value elements) {
+  if (widens)
+    return widenedPairs(e.b, elements);
   return flips ? flippedToUnsigned(e, elements) : elements;
 }
 
@@ -67,7 +70,7 @@ void ConvSlab::gather(const ConvBlock &block) {
       pixel = e.add(e.mul(pixel, e.number(axis.size)), position);
     }
     Value from = element(input, e.mul(pixel, e.number(channels)));
-    Value to = element(slab, e.mul(i, stride));
+    Value to = inSlab(slab, e.mul(i, stride));
     e.ifThen(holds, [&] { copyElements(from, to, e.number(channels)); });
     Value one = arith::ConstantIntOp::create(e.b, 1, 1);
     e.ifThen(arith::XOrIOp::create(e.b, holds, one),
@@ -96,7 +99,7 @@ void ConvSlab::copy(const ConvBlock &block) {
       holds = e.both(holds, isInside(axis, position));
       image = e.add(e.mul(image, e.number(axis.size)), position);
     }
-    copyLines(block, image, holds, element(slab, e.mul(tap, each)));
+    copyLines(block, image, holds, inSlab(slab, e.mul(tap, each)));
   });
 }
 
@@ -117,8 +120,8 @@ void ConvSlab::copyLines(const ConvBlock &block, Value image, Value holds,
                        e.number(pixels.size * channels));
     copyLine(element(input, from), firstPixel, width,
              e.both(holds, isInside(axis, position)),
-             element(to, e.mul(line, e.number(view.slabPixels() *
-                                              view.pixelStride))));
+             inSlab(to, e.mul(line,
+                              e.number(view.slabPixels() * view.pixelStride))));
   });
 }
 
@@ -141,14 +144,14 @@ void ConvSlab::copyLine(Value from, Value firstPixel, Value pixels,
     return element(from, e.mul(position, e.number(channels)));
   };
   if (axis.step() == 1 && view.pixelStride == channels)
-    copyElements(pixelOf(low), element(to, e.mul(low, stride)),
+    copyElements(pixelOf(low), inSlab(to, e.mul(low, stride)),
                  e.mul(e.sub(high, low), stride));
   else
     e.loop(low, high, [&](Value pixel) {
-      copyElements(pixelOf(pixel), element(to, e.mul(pixel, stride)),
+      copyElements(pixelOf(pixel), inSlab(to, e.mul(pixel, stride)),
                    e.number(channels));
     });
-  fillAround(element(to, e.mul(high, stride)),
+  fillAround(inSlab(to, e.mul(high, stride)),
              e.mul(e.sub(pixels, high), stride));
 }
 
@@ -156,7 +159,7 @@ void ConvSlab::fillAround(Value to, Value count) {
   e.loop(
       e.number(0), count,
       [&](Value i) {
-        LLVM::StoreOp::create(e.b, around, element(to, i), /*alignment=*/4);
+        LLVM::StoreOp::create(e.b, around, inSlab(to, i), /*alignment=*/4);
       },
       lanes);
 }
@@ -168,7 +171,7 @@ void ConvSlab::copyElements(Value from, Value to, Value count) {
       [&](Value i) {
         Value value = LLVM::LoadOp::create(e.b, vector, element(from, i),
                                            /*alignment=*/4);
-        LLVM::StoreOp::create(e.b, stored(value), element(to, i),
+        LLVM::StoreOp::create(e.b, stored(value), inSlab(to, i),
                               /*alignment=*/4);
       },
       lanes);
@@ -176,7 +179,7 @@ void ConvSlab::copyElements(Value from, Value to, Value count) {
     Value value = LLVM::MaskedLoadOp::create(e.b, vector, element(from, whole),
                                              maskBelow(e.sub(count, whole)),
                                              e.zero(vector), /*alignment=*/4);
-    LLVM::StoreOp::create(e.b, stored(value), element(to, whole),
+    LLVM::StoreOp::create(e.b, stored(value), inSlab(to, whole),
                           /*alignment=*/4);
   });
 }
@@ -194,6 +197,11 @@ Value ConvSlab::maskBelow(Value count) {
 Value ConvSlab::element(Value base, Value offset) {
   return LLVM::GEPOp::create(e.b, base.getType(), e.b.getI32Type(), base,
                              ArrayRef<LLVM::GEPArg>{offset});
+}
+
+/// Elements as they are stored.
+Value ConvSlab::inSlab(Value base, Value offset) {
+  return element(base, widens ? e.mul(offset, e.number(2)) : offset);
 }
 
 } // namespace tenon::cpu

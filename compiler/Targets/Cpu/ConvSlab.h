@@ -20,9 +20,11 @@ struct ConvBlock {
 /// quads of bytes (see ConvDepth.h), to scratch memory.
 class ConvSlab {
 public:
-  /// `bytes` are what quads are of, else null.
+  /// `bytes` are what quads are of, else null. Pairs that are widened become
+  /// two f32 each, so that all distances in the slab are twice as far.
   ConvSlab(Emitter &e, const kernel::DirectConvView &view, Value input,
-           Value slab, const kernel::IntegerFactor *bytes = nullptr);
+           Value slab, const kernel::IntegerFactor *bytes = nullptr,
+           bool widens = false);
 
   void copy(const ConvBlock &block);
 
@@ -38,6 +40,7 @@ private:
   Value stored(Value elements);
   Value maskBelow(Value count);
   Value element(Value base, Value offset);
+  Value inSlab(Value base, Value offset);
   /// Where position `index` of an axis of the slab lies in the input.
   Value positionOf(const kernel::DirectConvAxis &axis, Value index);
   Value isInside(const kernel::DirectConvAxis &axis, Value position);
@@ -49,6 +52,7 @@ private:
   mlir::VectorType vector;
   Value around;
   bool flips = false; // To ui8.
+  bool widens;
 };
 
 } // namespace tenon::cpu

@@ -45,7 +45,9 @@ public:
       slab = e.atEntry(
           [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
     if (method.copies())
-      block = e.atEntry([&] { return byte(slab, e.number(view.slabBytes())); });
+      block = e.atEntry([&] {
+        return byte(slab, e.number(widensInSlab() ? 0 : view.slabBytes()));
+      });
     if (method.inF16() || method.widensFilter)
       ofFilter = e.atEntry([&] {
         return element(block,
@@ -96,8 +98,13 @@ private:
   void startBlock(Value number) {
     locateBlock(number);
     here.read = method.copies() ? block : here.base;
-    if (method.copies())
+    if (method.copies() && !widensInSlab())
       copyBlock();
+  }
+
+  /// Whether pairs are widened on their way to the slab.
+  bool widensInSlab() const {
+    return method.widens && depth.hasPairs && !view.slab.isInput;
   }
 
   /// What the block reads, as tiles multiply it.
@@ -138,8 +145,11 @@ private:
     here.base = slab;
     if (!view.slab.isInput)
       return e.loop(e.number(0), here.images, [&](Value i) {
-        Value to = element(slab, e.mul(i, e.number(view.imageStride())));
-        ConvSlab(e, view.slab, input, to, bytes ? &*bytes : nullptr)
+        int64_t parts = widensInSlab() ? 2 : 1;
+        Value to =
+            element(slab, e.mul(i, e.number(parts * view.imageStride())));
+        ConvSlab(e, view.slab, input, to, bytes ? &*bytes : nullptr,
+                 widensInSlab())
             .copy({{e.add(here.firstImage, i)},
                    here.firstLine,
                    here.lines,

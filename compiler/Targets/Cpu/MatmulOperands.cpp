@@ -124,7 +124,19 @@ void widenLhs(Emitter &e, const Matrix &a, Value out, Value outStride,
   e.loop(e.number(0), rows, [&](Value row) {
     Value from = a.at(e, row, e.number(0));
     Value to = element(e, out, e.mul(row, outStride));
-    e.loop(e.number(0), depth, [&](Value k) {
+    constexpr int64_t lanes = 16;
+    Value whole = e.sub(depth, e.rem(depth, e.number(2 * lanes)));
+    auto vector = VectorType::get({lanes}, e.b.getI32Type());
+    e.loop(
+        e.number(0), whole,
+        [&](Value k) {
+          Value at = e.address(from, e.b.getBF16Type(), k);
+          Value pairs = LLVM::LoadOp::create(e.b, vector, at, 2);
+          LLVM::StoreOp::create(e.b, widenedPairs(e.b, pairs),
+                                element(e, to, k), 4);
+        },
+        2 * lanes);
+    e.loop(whole, depth, [&](Value k) {
       e.storeRaw(e.load(from, e.b.getBF16Type(), k), to, k);
     });
   });
@@ -145,6 +157,15 @@ Value halfOfPairs(ImplicitLocOpBuilder &b, Value pairs, bool odd) {
   if (odd)
     return arith::AndIOp::create(b, pairs, splat(int32_t(0xffff0000)));
   return arith::ShLIOp::create(b, pairs, splat(16));
+}
+
+Value widenedPairs(ImplicitLocOpBuilder &b, Value pairs) {
+  int64_t lanes = cast<VectorType>(pairs.getType()).getNumElements();
+  auto halves = VectorType::get({2 * lanes}, b.getI16Type());
+  auto words = VectorType::get({2 * lanes}, b.getI32Type());
+  Value each = arith::ExtUIOp::create(
+      b, words, LLVM::BitcastOp::create(b, halves, pairs));
+  return halfOfPairs(b, each, /*odd=*/false);
 }
 
 void widenPanel(Emitter &e, Value packed, Value out, Value pairs) {

@@ -36,6 +36,9 @@ Value pairsOf(mlir::ImplicitLocOpBuilder &b, Value even, Value odd);
 /// odd ones.
 Value halfOfPairs(mlir::ImplicitLocOpBuilder &b, Value pairs, bool odd);
 
+/// A vector of pairs as the bits of twice as many f32, one behind the other.
+Value widenedPairs(mlir::ImplicitLocOpBuilder &b, Value pairs);
+
 /// out[2 * pairs][panelColumns] = a block of a panel of pairs as f32.
 void widenPanel(Emitter &e, Value packed, Value out, Value pairs);
 
