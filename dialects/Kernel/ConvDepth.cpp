@@ -110,4 +110,8 @@ int64_t ConvDepth::copyBytes() const {
   return isInput ? 0 : groupBlocks * blockRows * copyStride() * 4;
 }
 
+int64_t ConvDepth::wideRowsBytes() const {
+  return groupBlocks * blockRows * wideStride() * 4;
+}
+
 } // namespace tenon::kernel

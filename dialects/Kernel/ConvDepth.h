@@ -19,7 +19,9 @@
 // numbers of a line are one element (see IntegerConvView.h). The schedule goes
 // through the depth in blocks of whole lines, or of a part of one line, and
 // copies what a group of rows reads of a block to scratch memory, unless the
-// rows lie in the input as they are. Rows of the launch are those of
+// rows lie in the input as they are. Levels that do not multiply pairs widen
+// the rows of a block to f32, and with AVX2 each panel that many rows read.
+// Rows of the launch are those of
 // PackedMatmul (Packing.h).
 //
 // The DepthwiseConv schedule wants the filter as [tap][channel], FewMapsConv as
@@ -91,8 +93,19 @@ struct ConvDepth {
   /// since whole vectors are written.
   int64_t copyStride() const { return blockLines * blockRun + 16; }
   int64_t copyBytes() const;
+  int64_t waitingBytes() const {
+    return sumsWait ? waitingPanels * groupElements * 4 : 0;
+  }
+  /// Where levels widen pairs: from one row of a group to the next, and a
+  /// block of all of them and of a panel behind that, in f32.
+  int64_t wideStride() const { return 2 * blockLines * blockRun + 16; }
+  int64_t wideRowsBytes() const;
+  int64_t widePanelBytes() const {
+    return 2 * blockLines * blockRun * panelColumns * 4;
+  }
   int64_t scratchBytes() const {
-    return copyBytes() + (sumsWait ? waitingPanels * groupElements * 4 : 0);
+    return copyBytes() + waitingBytes() +
+           (hasPairs ? wideRowsBytes() + widePanelBytes() : 0);
   }
 };
 

@@ -10,7 +10,9 @@
 // Pairs of bf16 (see ConvDepth.h) are elements of 4 bytes as f32 are. There,
 // what follows runs over each tile behind its last block, whose sums come on
 // the stack; between blocks they wait in the result or in scratch memory.
-// Quads of bytes are such elements too, with sums of i32 (see QuadSums.h).
+// Levels that do not multiply pairs widen the group's rows of a block, and with
+// AVX2 each panel that is read by many of them. Quads of bytes are such
+// elements too, with sums of i32 (see QuadSums.h).
 //
 // Where windows are dilated, blocks of rows leave out blocks of the depth whose
 // taps all lie beside the image.
@@ -49,11 +51,12 @@ public:
            : depth.hasQuads ? StripKind::Quads
                             : StripKind::F32;
     hasTiles = kind != StripKind::F32;
+    widens = depth.hasPairs && e.level.pairDots == PairDots::None;
     wholePanels = sumsFit || hasTiles ? columns / panelColumns : 0;
     chunkPanels = sumsFit || hasTiles ? kernel::waitingPanels : 1;
     isBare = yielded == op.getResult();
     interleaves = depth.isMatrix && !depth.isInput && !depth.hasQuads &&
-                  canInterleaveLhs(e.level, kind);
+                  !widens && canInterleaveLhs(e.level, kind);
     if (kind == StripKind::F32 && ReachedLines::mayMiss(op, depth))
       reached.emplace(e, op, depth);
     if (depth.hasQuads)
@@ -64,12 +67,22 @@ public:
     };
     input = bufferOf(op.getInput());
     filter = bufferOf(op.getFilter());
-    if (!depth.isInput || depth.sumsWait)
+    if (!depth.isInput || depth.sumsWait || widens)
       copy = e.atEntry(
           [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
     if (depth.sumsWait)
       waiting = e.atEntry([&] {
         return e.address(copy, e.b.getI8Type(), e.number(depth.copyBytes()));
+      });
+    if (widens)
+      widenedRows = e.atEntry([&] {
+        return e.address(copy, e.b.getI8Type(),
+                         e.number(depth.copyBytes() + depth.waitingBytes()));
+      });
+    if (widens && e.level.vectorBits < 512)
+      widenedPanel = e.atEntry([&] {
+        return e.address(widenedRows, e.b.getI8Type(),
+                         e.number(depth.wideRowsBytes()));
       });
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
@@ -80,7 +93,9 @@ public:
 
   void emit() {
     if (hasTiles)
-      sums = onStack(stripTileRows(e.level, kind) * panelColumns);
+      sums = onStack(
+          std::max(stripTileRows(e.level, kind), stripTileRows(e.level)) *
+          panelColumns);
     if (wholePanels < panels && !depth.sumsWait)
       tile =
           depth.isOneBlock() && hasTiles ? sums : onStack(depth.groupElements);
@@ -167,6 +182,8 @@ private:
     forEachBlock([&](const DepthBlock &block) {
       if (!depth.isInput)
         emitCopy(block);
+      if (widens)
+        widenRows(block);
       if (quads && quads->needsRowSums())
         sumRows(block);
       if (wholePanels > 0)
@@ -209,10 +226,27 @@ private:
                   {block.line, block.lines, block.start, block.length});
   }
 
+  void widenRows(const DepthBlock &block) {
+    Value first = firstRow(e.number(0)), two = e.number(2);
+    Value stride = rowStride();
+    Value from = depth.isInput
+                     ? element(input, e.add(e.mul(first, stride), block.k))
+                     : copy;
+    Value last = e.min(firstRow(groupSize), rows);
+    widenLhs(e, {from, e.mul(stride, two), e.number(1), /*isHalf=*/true},
+             widenedRows, e.number(depth.wideStride()), e.sub(last, first),
+             e.mul(block.steps, two));
+  }
+
+  /// Of a group's rows where they are read or copied.
+  Value rowStride() {
+    return e.number(depth.isInput ? depth.run : depth.copyStride());
+  }
+
   void sumRows(const DepthBlock &block) {
     Value first = firstRow(e.number(0));
     Value last = e.min(firstRow(groupSize), rows);
-    Value stride = e.number(depth.isInput ? depth.run : depth.copyStride());
+    Value stride = rowStride();
     Value from = depth.isInput
                      ? element(input, e.add(e.mul(first, stride), block.k))
                      : copy;
@@ -273,9 +307,7 @@ private:
     Strip work;
     work.kind = kind;
     work.depth = block.steps;
-    work.aStride =
-        interleaves ? block.steps
-                    : e.number(depth.isInput ? depth.run : depth.copyStride());
+    work.aStride = interleaves ? block.steps : rowStride();
     work.a = depth.isInput
                  ? element(input, e.add(e.mul(m, work.aStride), block.k))
                  : element(copy, e.mul(e.sub(m, firstRow(e.number(0))),
@@ -289,6 +321,8 @@ private:
                     : sums;
     work.cStride = stride;
     work.rows = e.sub(mEnd, m);
+    if (widens)
+      widenStrip(work, m);
     work.accumulate = accumulates;
     // Behind all blocks comes the next chunk, of this piece or another one.
     Value more = e.less(e.add(block.k, block.steps), whole);
@@ -316,6 +350,38 @@ private:
       });
   }
 
+  /// From row m on: rows of f32, and the panel as it lies or, where there are
+  /// many of them, widened for all.
+  void widenStrip(Strip &work, Value m) {
+    constexpr int64_t fewTiles = 5;
+    work.kind = StripKind::Widened;
+    work.aStride = e.number(depth.wideStride());
+    work.a = element(widenedRows,
+                     e.mul(e.sub(m, firstRow(e.number(0))), work.aStride));
+    if (!widenedPanel)
+      return;
+    int64_t high = stripTileRows(e.level, work.kind);
+    Value most = e.number(fewTiles * high);
+    areMany = e.less(most, work.rows);
+    work.mostRows =
+        e.select(areMany, e.number(stripTileRows(e.level)), e.number(high));
+    e.ifThen(areMany, [&] { widenPanel(e, work.b, widenedPanel, work.depth); });
+  }
+
+  void callTile(const Strip &work, const StripTile &tile,
+                const StripTarget &target) {
+    if (!widenedPanel)
+      return callStripTile(e, work, tile, target);
+    Strip wide = work;
+    wide.kind = StripKind::F32;
+    wide.b = widenedPanel;
+    wide.depth = e.mul(work.depth, e.number(2));
+    wide.nextBytes = e.number(2 * panelColumns); // Half as many as a row has.
+    e.ifThen(areMany, [&] { callStripTile(e, wide, tile, target); });
+    e.ifThen(e.equal(areMany, constantLike(e.b, e.b.getI1Type(), 0)),
+             [&] { callStripTile(e, work, tile, target); });
+  }
+
   /// A strip whose sums go to the stack behind the last block.
   void emitTiles(const Strip &work, const DepthBlock &block, Value m, Value n,
                  Value width, bool staysInResult) {
@@ -328,7 +394,7 @@ private:
       else if (!staysInResult)
         own = {e.select(block.isLast, here.out, own.out),
                e.select(block.isLast, here.stride, own.stride)};
-      callStripTile(e, work, tile, own);
+      callTile(work, tile, own);
       if (staysInResult)
         return;
       e.ifThen(block.isLast, [&] {
@@ -371,9 +437,12 @@ private:
   bool sumsFit, isBare, interleaves;
   StripKind kind;
   bool hasTiles; // What follows runs tile by tile.
+  bool widens;   // Pairs.
   std::optional<QuadSums> quads;
   std::optional<ReachedLines> reached;
   Value input, filter, rows, copy;
+  Value widenedRows, widenedPanel; // The latter where a panel is widened once.
+  Value areMany;                   // Rows of the current strip.
   std::optional<RowBlocks> rowBlocks;
   Value tile, sums, waiting; // Of a panel, of a tile, of a chunk's panels.
   Indices leadDims;
