@@ -167,7 +167,7 @@ kernel.func @short symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x8x8x64xf32>, tensor<100x64x3x3xf32>) -> tensor<3x8x8x100xf32>
   kernel.yield %4 : tensor<3x8x8x100xf32>
 }
-// CHECK: kernel.func @images symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <22, 6, 1992064>
+// CHECK: kernel.func @images symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <22, 6, 2286976>
 // expected-remark@+2 {{does not run by DirectConv: its operands are bf16}}
 // expected-remark@+1 {{does not run by SmallConv: its operands are bf16}}
 kernel.func @images symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
@@ -177,7 +177,7 @@ kernel.func @images symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x7x7x512xf32>, tensor<512x512x3x3xf32>) -> tensor<3x7x7x512xf32>
   kernel.yield %4 : tensor<3x7x7x512xf32>
 }
-// CHECK: kernel.func @matrix symbols [] layouts ["", "conv48_pairs_even"] schedule "LineConv" geometry <54, 3, 37376>
+// CHECK: kernel.func @matrix symbols [] layouts ["", "conv48_pairs_even"] schedule "LineConv" geometry <54, 6, 37376>
 // expected-remark@+2 {{does not run by DirectConv: its operands are bf16}}
 // expected-remark@+1 {{does not run by SmallConv: its operands are bf16}}
 kernel.func @matrix symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
