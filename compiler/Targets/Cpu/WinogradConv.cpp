@@ -143,22 +143,17 @@ private:
   Value halvesAt(Value offset, Value inside) {
     if (inside)
       offset = e.select(inside, offset, e.number(0));
-    auto halves = VectorType::get({lanes}, e.b.getI16Type());
-    auto bits = VectorType::get({lanes}, e.b.getI32Type());
+    auto pairs = VectorType::get({lanes / 2}, e.b.getI32Type());
     Value at = LLVM::GEPOp::create(e.b, input.getType(), e.b.getI16Type(),
                                    input, ArrayRef<LLVM::GEPArg>{offset});
-    Value loaded = LLVM::LoadOp::create(e.b, halves, at, 2);
-    Value pairs = arith::ExtUIOp::create(e.b, bits, loaded);
-    Value value = widened(pairs, /*odd=*/false);
+    Value value = arith::BitcastOp::create(
+        e.b, vector,
+        widenedPairs(e.b, LLVM::LoadOp::create(e.b, pairs, at, 2)));
     if (!inside)
       return value;
     Value zero =
         arith::ConstantOp::create(e.b, SplatElementsAttr::get(vector, 0.0f));
     return e.select(inside, value, zero);
-  }
-
-  Value widened(Value pairs, bool odd) {
-    return arith::BitcastOp::create(e.b, vector, halfOfPairs(e.b, pairs, odd));
   }
 
   /// For each input of a patch whether it is inside of the image: of pairs, or
@@ -271,7 +266,8 @@ private:
                     e.add(from, e.number((i * taps + j) * ofTap + column));
                 Value pairs =
                     LLVM::LoadOp::create(e.b, bits, element(packed, at), 4);
-                return widened(pairs, /*odd=*/half == 1);
+                return arith::BitcastOp::create(
+                    e.b, vector, halfOfPairs(e.b, pairs, /*odd=*/half == 1));
               },
               [&](int64_t i, int64_t j, Value value) {
                 Value at = e.add(
