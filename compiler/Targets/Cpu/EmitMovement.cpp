@@ -166,9 +166,7 @@ Value guarded(Emitter &e, Value input, ArrayRef<Value> index,
 
 Value gather(Emitter &e, graph::GatherOp op, ArrayRef<Value> index) {
   int64_t axis = op.getAxis(), count = graph::getRank(op.getIndices());
-  Value picked =
-      e.checkedIndex(op.getIndices(), index.slice(axis, count),
-                     e.valueOf(graph::getDim(op.getInput(), axis)), op);
+  Value picked = e.checkedIndex(op, index.slice(axis, count));
   Indices from(index.take_front(axis));
   from.push_back(picked);
   llvm::append_range(from, index.drop_front(axis + count));
@@ -259,6 +257,11 @@ Value iota(Emitter &e, graph::IotaOp op, ArrayRef<Value> index) {
 }
 
 } // namespace
+
+Value Emitter::checkedIndex(graph::GatherOp op, ArrayRef<Value> index) {
+  Value size = valueOf(graph::getDim(op.getInput(), op.getAxis()));
+  return checkedIndex(op.getIndices(), index, size, op);
+}
 
 Value Emitter::checkedIndex(Value tensor, ArrayRef<Value> index, Value size,
                             Operation *op) {

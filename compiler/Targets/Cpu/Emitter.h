@@ -158,6 +158,8 @@ public:
   /// negative; outside [0, size) it is a fault of `op` and 0.
   Value checkedIndex(Value tensor, llvm::ArrayRef<Value> index, Value size,
                      mlir::Operation *op);
+  /// That of a gather's input along its axis, for an index of its indices.
+  Value checkedIndex(graph::GatherOp op, llvm::ArrayRef<Value> index);
   /// The element of a `constant` or a `sizes`.
   Value constantElement(mlir::Operation *op, llvm::ArrayRef<Value> index);
 

@@ -183,11 +183,7 @@ private:
 
   /// Which matrix on the right a batch has.
   Value matrixOrdinal(Value batch) {
-    if (!view.picks)
-      return batch;
-    return e.checkedIndex(view.picks.getIndices(), batch,
-                          e.valueOf(graph::getDim(view.picks.getInput(), 0)),
-                          view.picks);
+    return view.picks ? e.checkedIndex(view.picks, batch) : batch;
   }
 
   /// Units [begin, end) of the batch.

@@ -126,9 +126,7 @@ void MatmulProduct::enter(MatrixOperand &matrix,
     for (size_t i = 0; i < own; ++i) {
       Value at = index[skip + i];
       if (picks && !isLhs)
-        at = e.checkedIndex(picks.getIndices(), at,
-                            e.valueOf(graph::getDim(picks.getInput(), 0)),
-                            picks);
+        at = e.checkedIndex(picks, at);
       else
         at = e.broadcastAxis(at, view.batchDims[skip + i], dims[i]);
       offset = e.add(offset, e.mul(at, e.valueOf(operand.strides[i])));
