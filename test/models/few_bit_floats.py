@@ -139,8 +139,20 @@ CASES = {
 }
 # What has to be multiplied in pairs of bf16, and by which schedules.
 EXACT = {"product": "PackedMatmul", "product_turned": "PackedMatmul",
-         "product_one_scale": "PackedMatmul", "conv": "LineConv",
+         "product_one_scale": "PackedMatmul", "conv": "WinogradPairs",
          "conv_1x1": "LineConv", "halves": "PackedMatmul"}
+# The same where options say so.
+BY_OPTION = [("conv", "--winograd=off", "LineConv")]
+
+
+def multiplies_pairs(tenon, folder, schedule, *how):
+    found = {each["name"]: each["schedule"]
+             for each in kernels(tenon, folder, *how)}
+    good = any(each == schedule and "cast_cast" in name
+               for name, each in found.items())
+    if not good:
+        print(f"{folder.name}: multiplies no bf16 by {schedule}: {found}")
+    return good
 
 
 def main():
@@ -149,13 +161,11 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folders = written(CASES, scratch, opset=23)
         for folder in folders:
-            found = {each["name"]: each["schedule"]
-                     for each in kernels(tenon, folder)}
-            wanted = EXACT.get(folder.name)
-            if wanted and not any(schedule == wanted and "cast_cast" in name
-                                  for name, schedule in found.items()):
-                print(f"{folder.name}: multiplies no bf16: {found}")
-                bad += 1
+            if folder.name in EXACT:
+                bad += not multiplies_pairs(tenon, folder, EXACT[folder.name])
+            for name, option, schedule in BY_OPTION:
+                if folder.name == name:
+                    bad += not multiplies_pairs(tenon, folder, schedule, option)
         bad += not verified(tenon, folders, driver)
     sys.exit(bad > 0)
 
