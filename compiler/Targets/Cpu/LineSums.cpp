@@ -306,7 +306,8 @@ bool LineSums::knowsPixels() const {
          method.unitLines == lines.count && view.unitsOfLine == 1;
 }
 
-/// A tile of them leaves out all products beside the image.
+/// A tile of them leaves out all products beside the image, and parts that have
+/// no others; the first part with one begins its sums.
 void LineSums::callKnownTile(int64_t first, ConvTile tile,
                              const ConvTilePlaces &places, int64_t part,
                              int64_t columns) {
@@ -319,13 +320,19 @@ void LineSums::callKnownTile(int64_t first, ConvTile tile,
   }
   uint32_t all = llvm::maskTrailingOnes<uint32_t>(tile.pixels);
   SmallVector<uint32_t> byLine = reachedPixels(lines, line);
-  uint32_t here = byLine.empty() ? all : byLine[part];
+  if (byLine.empty())
+    byLine.assign(lines.taps, all);
+  auto isNone = [](uint32_t pixels) { return pixels == 0; };
+  tile.accumulates = !llvm::all_of(ArrayRef(byLine).take_front(part), isNone);
+  bool isLast = part + 1 == method.depthParts;
+  if (isNone(byLine[part]) && (tile.accumulates || !isLast))
+    return;
   if (depth.run > view.slab.channels && view.slab.channels >= fewestSteps)
     tile.reached = reachedPixels(axis, inLine);
-  if (here != all && tile.reached.empty())
+  if (byLine[part] != all && tile.reached.empty())
     tile.reached.push_back(all);
   for (uint32_t &tap : tile.reached)
-    tap &= here;
+    tap &= byLine[part];
   callConvTile(e, tile, places, columns);
 }
 

@@ -73,9 +73,16 @@ EXPECTED = {
         "x86-64-v4-bf16": [f"conv_tile_14x32of48_at32_run96_3x1856_{taps}pairs_counted"
                            for taps in ("", "reach3ffe_reach3fff_reach3fff_",
                                         "reach3fff_reach3fff_reach1fff_")],
+        # Winograd's tiles, of what other levels widen.
+        "x86-64-v3,x86-64-v4-bf16": ["conv_tile_6x16of48_at64_run64"],
+        "x86-64-v4,x86-64-v4-bf16": ["conv_tile_8x32of48_at64_run64"],
         # One level alone that has no products of bf16 leaves convolutions in f32.
         "x86-64-v4-fp16,x86-64-v4-bf16": [
             "conv_tile_14x32of48_at32_run96_3x1856_f16_pairs_counted"],
+    },
+    ("small", "bf16"): {  # LineConv, whose filter is widened tap by tap
+        "x86-64-v3,x86-64-v4-bf16": [
+            "conv_tile_6x16of48_at512_run1536_from1of7_4608_reach3f_reach3f_reach1f_more"],
     },
 }
 # A pointer or a stride may come from the stack once a loop: x86 has 16
@@ -241,15 +248,19 @@ def write_batched(path):
                 [("x", ["b", "m", 768]), ("y", ["b", 768, "n"])], ("z", ["b", "m", "n"]))
 
 
-def write_lines(path):
-    """3x3 taps with a border around 56 pixels, 64 channels."""
-    filters = np.random.default_rng(1).normal(size=(64, 64, 3, 3)).astype(np.float32)
+def write_conv(path, channels, side):
+    """3x3 taps with a border around images of so many pixels."""
+    filters = np.random.default_rng(1).normal(size=(64, channels, 3, 3)).astype(np.float32)
     write_model(path, onnx.helper.make_node("Conv", ["x", "w"], ["y"], pads=[1] * 4),
-                [("x", ["n", 64, 56, 56])], ("y", ["n", 64, 56, 56]),
+                [("x", ["n", channels, side, side])], ("y", ["n", 64, side, side]),
                 [onnx.numpy_helper.from_array(filters, "w")])
 
 
-WRITTEN = {"batched": write_batched, "lines": write_lines}
+WRITTEN = {
+    "batched": write_batched,
+    "lines": lambda path: write_conv(path, 64, 56),
+    "small": lambda path: write_conv(path, 512, 7),
+}
 
 
 def main():
