@@ -21,8 +21,7 @@
 // copies what a group of rows reads of a block to scratch memory, unless the
 // rows lie in the input as they are. Levels that do not multiply pairs widen
 // the rows of a block to f32, and with AVX2 each panel that many rows read.
-// Rows of the launch are those of
-// PackedMatmul (Packing.h).
+// Rows of the launch are those of PackedMatmul (Packing.h).
 //
 // The DepthwiseConv schedule wants the filter as [tap][channel], FewMapsConv as
 // [M][tap][channel].

@@ -61,6 +61,72 @@ void cut(WinogradView &view) {
                      : llvm::divideCeil(view.blockTiles, winogradStrip));
 }
 
+/// A view whose panels and blocks are not cut yet.
+std::optional<WinogradView> uncutViewOf(graph::ConvOp op, int64_t outputs,
+                                        std::string &why) {
+  auto refuse = [&](const char *reason) {
+    why = reason;
+    return std::nullopt;
+  };
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  if (!WinogradLayout{outputs}.elements(filter.getShape()))
+    return refuse("its windows are not 3x3");
+  if (op.getGroup() != 1)
+    return refuse("it has several groups");
+  if (!llvm::all_of(op.getStrides(), isOne) ||
+      !llvm::all_of(op.getDilations(), isOne))
+    return refuse("its windows or their taps are not side by side");
+  WinogradView view;
+  view.outputs = outputs;
+  view.channels = filter.getDimSize(1);
+  view.maps = filter.getDimSize(0);
+  if (view.channels % 16 != 0)
+    return refuse("its channels do not fill whole vectors");
+  if (outputs > 2 && *WinogradLayout{outputs}.elements(filter.getShape()) * 4 >
+                         maxFilterBytesF4)
+    return refuse("its transformed filter is large");
+  SmallVector<graph::Expr> sizes = graph::getDims(op.getInput()),
+                           result = graph::getDims(op.getResult()),
+                           pads(op.getPads().exprs());
+  constexpr int64_t most = 1 << 20;
+  auto pad = [&](graph::Expr expr, int64_t &value) {
+    std::optional<int64_t> known = expr.asConstant();
+    value = known.value_or(0);
+    return known && *known >= -most && *known <= most;
+  };
+  auto isHuge = [](graph::Expr size) {
+    return size.asConstant().value_or(0) > most;
+  };
+  if (!pad(pads[0], view.lowY) || !pad(pads[1], view.lowX))
+    return refuse("its pads are not numbers");
+  if (llvm::any_of(sizes, isHuge) || llvm::any_of(result, isHuge))
+    return refuse("its images are huge");
+  view.outHeight = result[1];
+  view.outWidth = result[2];
+  graph::Expr image = view.outHeight * view.outWidth;
+  if (image && image.asConstant().value_or(leastOutputs) < leastOutputs)
+    return refuse("its images are small");
+  graph::Expr side = graph::Expr::constant(op.getContext(), outputs);
+  view.tilesX = view.outWidth.ceilDiv(side);
+  graph::Expr lines = view.outHeight.ceilDiv(side);
+  view.tiles = view.tilesX && lines ? view.tilesX * lines : graph::Expr();
+  if (!view.tiles)
+    return refuse("its number of tiles is beyond what an expression holds");
+  if (view.channels < (view.hasAnySize() ? leastOfAnySize : leastChannels) ||
+      view.maps < (view.hasAnySize() ? leastOfAnySize : leastMaps))
+    return refuse("it has few channels");
+  return view;
+}
+
+/// The view, if the cache holds what a block has in scratch memory.
+std::optional<WinogradView> ifItFits(const WinogradView &view,
+                                     std::string &why) {
+  if (view.scratchBytes() <= 4 * maxImageBytes)
+    return view;
+  why = "its transformed patches do not fit the cache";
+  return std::nullopt;
+}
+
 } // namespace
 
 WinogradMatrices WinogradMatrices::of(int64_t outputs) {
@@ -103,71 +169,23 @@ WinogradLayout::elements(llvm::ArrayRef<int64_t> shape) const {
 
 std::optional<WinogradView> winogradViewOf(graph::ConvOp op, int64_t outputs,
                                            std::string &why) {
-  auto refuse = [&](const char *reason) {
-    why = reason;
+  std::optional<WinogradView> view = uncutViewOf(op, outputs, why);
+  if (!view)
     return std::nullopt;
-  };
-  auto filter = cast<RankedTensorType>(op.getFilter().getType());
-  if (!WinogradLayout{outputs}.elements(filter.getShape()))
-    return refuse("its windows are not 3x3");
-  if (op.getGroup() != 1)
-    return refuse("it has several groups");
-  if (!llvm::all_of(op.getStrides(), isOne) ||
-      !llvm::all_of(op.getDilations(), isOne))
-    return refuse("its windows or their taps are not side by side");
-  WinogradView view;
-  view.outputs = outputs;
-  view.channels = filter.getDimSize(1);
-  view.maps = filter.getDimSize(0);
-  view.panels = llvm::divideCeil(view.maps, winogradColumns);
-  if (view.channels % 16 != 0)
-    return refuse("its channels do not fill whole vectors");
-  if (outputs > 2 && *WinogradLayout{outputs}.elements(filter.getShape()) * 4 >
-                         maxFilterBytesF4)
-    return refuse("its transformed filter is large");
-  SmallVector<graph::Expr> sizes = graph::getDims(op.getInput()),
-                           result = graph::getDims(op.getResult()),
-                           pads(op.getPads().exprs());
-  constexpr int64_t most = 1 << 20;
-  auto pad = [&](graph::Expr expr, int64_t &value) {
-    std::optional<int64_t> known = expr.asConstant();
-    value = known.value_or(0);
-    return known && *known >= -most && *known <= most;
-  };
-  auto isHuge = [](graph::Expr size) {
-    return size.asConstant().value_or(0) > most;
-  };
-  if (!pad(pads[0], view.lowY) || !pad(pads[1], view.lowX))
-    return refuse("its pads are not numbers");
-  if (llvm::any_of(sizes, isHuge) || llvm::any_of(result, isHuge))
-    return refuse("its images are huge");
-  view.outHeight = result[1];
-  view.outWidth = result[2];
-  graph::Expr image = view.outHeight * view.outWidth;
-  if (image && image.asConstant().value_or(leastOutputs) < leastOutputs)
-    return refuse("its images are small");
-  graph::Expr side = graph::Expr::constant(op.getContext(), outputs);
-  view.tilesX = view.outWidth.ceilDiv(side);
-  graph::Expr lines = view.outHeight.ceilDiv(side);
-  view.tiles = view.tilesX && lines ? view.tilesX * lines : graph::Expr();
-  if (!view.tiles)
-    return refuse("its number of tiles is beyond what an expression holds");
-  if (view.channels < (view.hasAnySize() ? leastOfAnySize : leastChannels) ||
-      view.maps < (view.hasAnySize() ? leastOfAnySize : leastMaps))
-    return refuse("it has few channels");
-  cut(view);
-  if (!view.blocks)
-    return refuse("its number of blocks is beyond what an expression holds");
-  if (view.scratchBytes() > 4 * maxImageBytes)
-    return refuse("its transformed patches do not fit the cache");
-  return view;
+  view->panels = llvm::divideCeil(view->maps, view->columns);
+  cut(*view);
+  if (!view->blocks) {
+    why = "its number of blocks is beyond what an expression holds";
+    return std::nullopt;
+  }
+  return ifItFits(*view, why);
 }
 
 std::optional<WinogradView> winogradViewOfPairs(graph::ConvOp op,
                                                 int64_t blockLines,
                                                 int64_t panelParts,
                                                 std::string &why) {
-  std::optional<WinogradView> view = winogradViewOf(op, /*outputs=*/2, why);
+  std::optional<WinogradView> view = uncutViewOf(op, /*outputs=*/2, why);
   if (!view)
     return std::nullopt;
   auto refuse = [&](const char *reason) {
@@ -180,16 +198,14 @@ std::optional<WinogradView> winogradViewOfPairs(graph::ConvOp op,
     return refuse("heights or widths are not numbers");
   view->hasPairs = true;
   view->columns = panelColumns;
-  view->panels = llvm::divideCeil(view->maps, panelColumns);
+  view->panels = llvm::divideCeil(view->maps, view->columns);
   view->blockTiles = *ofLine * llvm::divideCeil(blockLines, view->outputs);
   view->blocks = graph::Expr::constant(
       op.getContext(), llvm::divideCeil(*all, view->blockTiles));
   view->panelParts = panelParts;
   if (view->blockTiles < leastBlockTiles)
     return refuse("its blocks are small");
-  if (view->scratchBytes() > 4 * maxImageBytes)
-    return refuse("its transformed patches do not fit the cache");
-  return view;
+  return ifItFits(*view, why);
 }
 
 } // namespace tenon::kernel

@@ -138,11 +138,10 @@ CASES = {
     "moved": moved,
 }
 # What has to be multiplied in pairs of bf16, and by which schedules.
-EXACT = {"product": "PackedMatmul", "product_turned": "PackedMatmul",
-         "product_one_scale": "PackedMatmul", "conv": "WinogradPairs",
-         "conv_1x1": "LineConv", "halves": "PackedMatmul"}
-# The same where options say so.
-BY_OPTION = [("conv", "--winograd=off", "LineConv")]
+EXACT = [("product", "PackedMatmul"), ("product_turned", "PackedMatmul"),
+         ("product_one_scale", "PackedMatmul"), ("conv", "WinogradPairs"),
+         ("conv", "LineConv", "--winograd=off"), ("conv_1x1", "LineConv"),
+         ("halves", "PackedMatmul")]
 
 
 def multiplies_pairs(tenon, folder, schedule, *how):
@@ -160,12 +159,9 @@ def main():
     bad = 0
     with tempfile.TemporaryDirectory() as scratch:
         folders = written(CASES, scratch, opset=23)
-        for folder in folders:
-            if folder.name in EXACT:
-                bad += not multiplies_pairs(tenon, folder, EXACT[folder.name])
-            for name, option, schedule in BY_OPTION:
-                if folder.name == name:
-                    bad += not multiplies_pairs(tenon, folder, schedule, option)
+        named = {folder.name: folder for folder in folders}
+        for name, schedule, *how in EXACT:
+            bad += not multiplies_pairs(tenon, named[name], schedule, *how)
         bad += not verified(tenon, folders, driver)
     sys.exit(bad > 0)
 

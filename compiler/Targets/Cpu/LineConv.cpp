@@ -145,9 +145,8 @@ private:
     here.base = slab;
     if (!view.slab.isInput)
       return e.loop(e.number(0), here.images, [&](Value i) {
-        int64_t parts = widensInSlab() ? 2 : 1;
-        Value to =
-            element(slab, e.mul(i, e.number(parts * view.imageStride())));
+        int64_t stride = view.imageStride() * (widensInSlab() ? 2 : 1);
+        Value to = element(slab, e.mul(i, e.number(stride)));
         ConvSlab(e, view.slab, input, to, bytes ? &*bytes : nullptr,
                  widensInSlab())
             .copy({{e.add(here.firstImage, i)},

@@ -311,28 +311,22 @@ bool LineSums::knowsPixels() const {
 void LineSums::callKnownTile(int64_t first, ConvTile tile,
                              const ConvTilePlaces &places, int64_t part,
                              int64_t columns) {
-  const kernel::DirectConvAxis &lines = view.slab.lines(),
-                               &axis = view.slab.pixels();
-  SmallVector<int64_t> inLine, line;
-  for (int64_t pixel = first; pixel < first + tile.pixels; ++pixel) {
-    inLine.push_back(pixel % axis.count);
-    line.push_back(pixel / axis.count);
-  }
-  uint32_t all = llvm::maskTrailingOnes<uint32_t>(tile.pixels);
-  SmallVector<uint32_t> byLine = reachedPixels(lines, line);
-  if (byLine.empty())
-    byLine.assign(lines.taps, all);
-  auto isNone = [](uint32_t pixels) { return pixels == 0; };
-  tile.accumulates = !llvm::all_of(ArrayRef(byLine).take_front(part), isNone);
+  // A run is that of several taps, each enough for a loop.
+  bool isByTap =
+      depth.run > view.slab.channels && view.slab.channels >= fewestSteps;
+  auto reachedIn = [&](int64_t part) {
+    return reachedUnder(view.slab, first, tile.pixels, part, isByTap);
+  };
+  auto isRead = [&](int64_t part) {
+    SmallVector<uint32_t> reached = reachedIn(part);
+    return reached.empty() ||
+           llvm::any_of(reached, [](uint32_t pixels) { return pixels != 0; });
+  };
+  tile.accumulates = llvm::any_of(llvm::seq(part), isRead);
   bool isLast = part + 1 == method.depthParts;
-  if (isNone(byLine[part]) && (tile.accumulates || !isLast))
+  if (!isRead(part) && (tile.accumulates || !isLast))
     return;
-  if (depth.run > view.slab.channels && view.slab.channels >= fewestSteps)
-    tile.reached = reachedPixels(axis, inLine);
-  if (byLine[part] != all && tile.reached.empty())
-    tile.reached.push_back(all);
-  for (uint32_t &tap : tile.reached)
-    tap &= byLine[part];
+  tile.reached = reachedIn(part);
   callConvTile(e, tile, places, columns);
 }
 

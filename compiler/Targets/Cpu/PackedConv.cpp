@@ -56,7 +56,7 @@ public:
     chunkPanels = sumsFit || hasTiles ? kernel::waitingPanels : 1;
     isBare = yielded == op.getResult();
     interleaves = depth.isMatrix && !depth.isInput && !depth.hasQuads &&
-                  !widens && canInterleaveLhs(e.level, kind);
+                  canInterleaveLhs(e.level, kind);
     if (kind == StripKind::F32 && ReachedLines::mayMiss(op, depth))
       reached.emplace(e, op, depth);
     if (depth.hasQuads)
@@ -93,9 +93,8 @@ public:
 
   void emit() {
     if (hasTiles)
-      sums = onStack(
-          std::max(stripTileRows(e.level, kind), stripTileRows(e.level)) *
-          panelColumns);
+      sums = onStack(stripTileRows(e.level, widens ? StripKind::F32 : kind) *
+                     panelColumns);
     if (wholePanels < panels && !depth.sumsWait)
       tile =
           depth.isOneBlock() && hasTiles ? sums : onStack(depth.groupElements);
@@ -226,31 +225,32 @@ private:
                   {block.line, block.lines, block.start, block.length});
   }
 
-  void widenRows(const DepthBlock &block) {
-    Value first = firstRow(e.number(0)), two = e.number(2);
-    Value stride = rowStride();
+  /// The group's rows of a block, in the input or their copy.
+  struct GroupRows {
+    Value from, stride, count;
+  };
+  GroupRows rowsOf(const DepthBlock &block) {
+    Value first = firstRow(e.number(0));
+    Value last = e.min(firstRow(groupSize), rows);
+    Value stride = e.number(depth.isInput ? depth.run : depth.copyStride());
     Value from = depth.isInput
                      ? element(input, e.add(e.mul(first, stride), block.k))
                      : copy;
-    Value last = e.min(firstRow(groupSize), rows);
-    widenLhs(e, {from, e.mul(stride, two), e.number(1), /*isHalf=*/true},
-             widenedRows, e.number(depth.wideStride()), e.sub(last, first),
+    return {from, stride, e.sub(last, first)};
+  }
+
+  void widenRows(const DepthBlock &block) {
+    GroupRows own = rowsOf(block);
+    Value two = e.number(2);
+    widenLhs(e,
+             {own.from, e.mul(own.stride, two), e.number(1), /*isHalf=*/true},
+             widenedRows, e.number(depth.wideStride()), own.count,
              e.mul(block.steps, two));
   }
 
-  /// Of a group's rows where they are read or copied.
-  Value rowStride() {
-    return e.number(depth.isInput ? depth.run : depth.copyStride());
-  }
-
   void sumRows(const DepthBlock &block) {
-    Value first = firstRow(e.number(0));
-    Value last = e.min(firstRow(groupSize), rows);
-    Value stride = rowStride();
-    Value from = depth.isInput
-                     ? element(input, e.add(e.mul(first, stride), block.k))
-                     : copy;
-    quads->sumRows(from, stride, e.sub(last, first), block.steps,
+    GroupRows own = rowsOf(block);
+    quads->sumRows(own.from, own.stride, own.count, block.steps,
                    e.less(e.number(0), block.k));
   }
 
@@ -307,11 +307,15 @@ private:
     Strip work;
     work.kind = kind;
     work.depth = block.steps;
-    work.aStride = interleaves ? block.steps : rowStride();
-    work.a = depth.isInput
-                 ? element(input, e.add(e.mul(m, work.aStride), block.k))
-                 : element(copy, e.mul(e.sub(m, firstRow(e.number(0))),
-                                       work.aStride));
+    bool isInput = depth.isInput && !widens;
+    work.aStride = interleaves ? block.steps
+                               : e.number(widens    ? depth.wideStride()
+                                          : isInput ? depth.run
+                                                    : depth.copyStride());
+    work.a =
+        isInput ? element(input, e.add(e.mul(m, work.aStride), block.k))
+                : element(widens ? widenedRows : copy,
+                          e.mul(e.sub(m, firstRow(e.number(0))), work.aStride));
     work.b = packed(panel, block.k);
     work.c = inResult ? element(e.resultBuffer(0), e.add(e.mul(m, stride), n))
              : depth.sumsWait
@@ -322,7 +326,7 @@ private:
     work.cStride = stride;
     work.rows = e.sub(mEnd, m);
     if (widens)
-      widenStrip(work, m);
+      widenPanelOf(work);
     work.accumulate = accumulates;
     // Behind all blocks comes the next chunk, of this piece or another one.
     Value more = e.less(e.add(block.k, block.steps), whole);
@@ -350,21 +354,15 @@ private:
       });
   }
 
-  /// From row m on: rows of f32, and the panel as it lies or, where there are
-  /// many of them, widened for all.
-  void widenStrip(Strip &work, Value m) {
-    constexpr int64_t fewTiles = 5;
+  /// Rows of f32 read the panel as it lies or, where there are many of them,
+  /// widened for all.
+  void widenPanelOf(Strip &work) {
     work.kind = StripKind::Widened;
-    work.aStride = e.number(depth.wideStride());
-    work.a = element(widenedRows,
-                     e.mul(e.sub(m, firstRow(e.number(0))), work.aStride));
     if (!widenedPanel)
       return;
-    int64_t high = stripTileRows(e.level, work.kind);
-    Value most = e.number(fewTiles * high);
-    areMany = e.less(most, work.rows);
-    work.mostRows =
-        e.select(areMany, e.number(stripTileRows(e.level)), e.number(high));
+    areMany = e.less(e.number(mostRowsThatWiden(e.level)), work.rows);
+    work.mostRows = e.select(areMany, e.number(stripTileRows(e.level)),
+                             e.number(stripTileRows(e.level, work.kind)));
     e.ifThen(areMany, [&] { widenPanel(e, work.b, widenedPanel, work.depth); });
   }
 

@@ -130,6 +130,13 @@ void callStrip(Emitter &e, const Strip &strip);
 
 /// The most rows of a tile.
 int64_t stripTileRows(const CpuLevel &level, StripKind kind = StripKind::F32);
+/// The most rows whose tiles each widen pairs with vectors of 256 bits: for
+/// more a panel is widened once.
+inline int64_t mostRowsThatWiden(const CpuLevel &level) {
+  constexpr int64_t tiles = 5;
+  return tiles * stripTileRows(level, StripKind::Widened);
+}
+
 /// Whether a level's tiles are as high as what is interleaved.
 inline bool canInterleaveLhs(const CpuLevel &level,
                              StripKind kind = StripKind::F32) {

@@ -8,6 +8,7 @@ using namespace mlir;
 namespace tenon::cpu {
 
 using kernel::DirectConvAxis;
+using kernel::DirectConvView;
 
 SmallVector<uint32_t> reachedPixels(const DirectConvAxis &axis,
                                     ArrayRef<int64_t> pixels) {
@@ -21,6 +22,29 @@ SmallVector<uint32_t> reachedPixels(const DirectConvAxis &axis,
     }
   if (llvm::all_of(reached, [&](uint32_t tap) { return tap == all; }))
     reached.clear();
+  return reached;
+}
+
+SmallVector<uint32_t> reachedUnder(const DirectConvView &view, int64_t first,
+                                   int64_t count, int64_t lineTap,
+                                   bool isByTap) {
+  const DirectConvAxis &lines = view.lines(), &axis = view.pixels();
+  SmallVector<int64_t> inLine, line;
+  for (int64_t pixel = first; pixel < first + count; ++pixel) {
+    inLine.push_back(pixel % axis.count);
+    line.push_back(pixel / axis.count);
+  }
+  uint32_t all = llvm::maskTrailingOnes<uint32_t>(count);
+  SmallVector<uint32_t> reached, byLine = reachedPixels(lines, line);
+  if (isByTap)
+    reached = reachedPixels(axis, inLine);
+  uint32_t here = byLine.empty() ? all : byLine[lineTap];
+  if (here == all)
+    return reached;
+  if (reached.empty())
+    reached.assign(isByTap ? axis.taps : 1, all);
+  for (uint32_t &tap : reached)
+    tap &= here;
   return reached;
 }
 

@@ -14,6 +14,13 @@ namespace tenon::cpu {
 llvm::SmallVector<uint32_t> reachedPixels(const kernel::DirectConvAxis &axis,
                                           llvm::ArrayRef<int64_t> pixels);
 
+/// Of `count` pixels of an image, those from number `first` on: for each tap of
+/// a line, or for all of them, the pixels that read the image under it and a
+/// tap of lines; empty where all do.
+llvm::SmallVector<uint32_t> reachedUnder(const kernel::DirectConvView &view,
+                                         int64_t first, int64_t count,
+                                         int64_t lineTap, bool isByTap = true);
+
 /// The taps of an axis that read the image for an output, which follow each
 /// other: the first one, and how many.
 struct TapRange {

@@ -285,7 +285,7 @@ int64_t RhsPanels::narrowTileRows() const {
 int64_t RhsPanels::mostFew() const {
   if (e.level.vectorBits >= 512 || isF16)
     return kernel::fewRows;
-  return (quantized ? 2 : 5) * narrowTileRows();
+  return quantized ? 2 * narrowTileRows() : mostRowsThatWiden(e.level);
 }
 
 /// Tiles of few rows scale sums of a block, others its numbers, which makes

@@ -141,29 +141,6 @@ private:
         body);
   }
 
-  /// Of a tile at a line of taps, for each tap the pixels that read the image;
-  /// empty where all do.
-  SmallVector<uint32_t> reachedBy(int64_t first, int64_t count,
-                                  int64_t lineTap) const {
-    const DirectConvAxis &lines = view.lines(), &axis = view.pixels();
-    SmallVector<int64_t> inLine, line;
-    for (int64_t pixel = first; pixel < first + count; ++pixel) {
-      inLine.push_back(pixel % axis.count);
-      line.push_back(pixel / axis.count);
-    }
-    uint32_t all = llvm::maskTrailingOnes<uint32_t>(count);
-    SmallVector<uint32_t> reached = reachedPixels(axis, inLine);
-    SmallVector<uint32_t> byLine = reachedPixels(lines, line);
-    uint32_t here = byLine.empty() ? all : byLine[lineTap];
-    if (here == all)
-      return reached;
-    if (reached.empty())
-      reached.assign(axis.taps, all);
-    for (uint32_t &tap : reached)
-      tap &= here;
-    return reached;
-  }
-
   struct TilePart {
     int64_t number, lineTap; // The latter where products are left out.
     bool accumulates;
@@ -182,7 +159,7 @@ private:
     tile.run = view.channels;
     tile.accumulates = which.accumulates;
     if (leavesOut)
-      tile.reached = reachedBy(first, tile.pixels, which.lineTap);
+      tile.reached = reachedUnder(view, first, tile.pixels, which.lineTap);
     if (lines.count > 1)
       tile.lines = {axis.count, first % axis.count, lines.slabStride() * line};
     if (parts == 1 && lines.taps > 1)

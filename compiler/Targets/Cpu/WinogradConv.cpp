@@ -30,6 +30,7 @@ namespace {
 
 using kernel::WinogradMatrices;
 using kernel::WinogradView;
+
 class WinogradConv {
 public:
   WinogradConv(Emitter &e, graph::ConvOp op, const WinogradView &view)
@@ -132,15 +133,28 @@ private:
     Value inside = e.both(isInside(y, height), isInside(x, width));
     e.ifThen(inside, [&] { transformChannels(tile, y, x, {}); });
     e.ifThen(e.equal(inside, falseValue()),
-             [&] { transformChannels(tile, y, x, masksOf(y, x)); });
+             [&] { transformChannels(tile, y, x, insidesOf(y, x)); });
   }
 
   Value falseValue() {
     return arith::ConstantOp::create(e.b, e.b.getBoolAttr(false));
   }
 
-  /// Elements of bf16 as f32; where that is not inside of the image, zeros.
-  Value halvesAt(Value offset, Value inside) {
+  /// Elements of the input; where they are not inside of the image, zeros.
+  Value loadInput(Value offset, Value inside) {
+    Value zero =
+        arith::ConstantOp::create(e.b, SplatElementsAttr::get(vector, 0.0f));
+    if (view.hasPairs)
+      return loadHalves(offset, inside, zero);
+    Value at = element(input, offset);
+    if (!inside)
+      return LLVM::LoadOp::create(e.b, vector, at, 4);
+    auto type = VectorType::get({lanes}, e.b.getI1Type());
+    Value mask = vector::BroadcastOp::create(e.b, type, inside);
+    return LLVM::MaskedLoadOp::create(e.b, vector, at, mask, zero, 4);
+  }
+
+  Value loadHalves(Value offset, Value inside, Value zero) {
     if (inside)
       offset = e.select(inside, offset, e.number(0));
     auto pairs = VectorType::get({lanes / 2}, e.b.getI32Type());
@@ -149,16 +163,11 @@ private:
     Value value = arith::BitcastOp::create(
         e.b, vector,
         widenedPairs(e.b, LLVM::LoadOp::create(e.b, pairs, at, 2)));
-    if (!inside)
-      return value;
-    Value zero =
-        arith::ConstantOp::create(e.b, SplatElementsAttr::get(vector, 0.0f));
-    return e.select(inside, value, zero);
+    return inside ? e.select(inside, value, zero) : value;
   }
 
-  /// For each input of a patch whether it is inside of the image: of pairs, or
-  /// for all lanes of a mask.
-  SmallVector<Value> masksOf(Value y, Value x) {
+  /// For each input of a patch whether it is inside of the image.
+  SmallVector<Value> insidesOf(Value y, Value x) {
     auto insides = [&](Value from, Value size) {
       SmallVector<Value> inside;
       for (int64_t i = 0; i < view.side(); ++i) {
@@ -167,29 +176,21 @@ private:
       }
       return inside;
     };
-    SmallVector<Value> masks, lines = insides(y, height),
-                              pixels = insides(x, width);
-    auto type = VectorType::get({lanes}, e.b.getI1Type());
+    SmallVector<Value> all, lines = insides(y, height),
+                            pixels = insides(x, width);
     for (Value line : lines)
-      for (Value pixel : pixels) {
-        Value isInside = e.both(line, pixel);
-        masks.push_back(
-            view.hasPairs
-                ? isInside
-                : vector::BroadcastOp::create(e.b, type, isInside).getResult());
-      }
-    return masks;
+      for (Value pixel : pixels)
+        all.push_back(e.both(line, pixel));
+    return all;
   }
 
   void transformChannels(const Tile &tile, Value y, Value x,
-                         ArrayRef<Value> masks) {
+                         ArrayRef<Value> insides) {
     Value channels = e.number(view.channels);
     Value line = e.add(e.mul(image, height), y);
     Value pixel = e.add(e.mul(line, width), x);
     Value from = e.mul(pixel, channels), perLine = e.mul(width, channels);
     Value to = e.mul(tile.index, e.number(view.patchStride()));
-    Value zero =
-        arith::ConstantOp::create(e.b, SplatElementsAttr::get(vector, 0.0f));
     e.loop(
         e.number(0), e.number(view.channels),
         [&](Value channel) {
@@ -199,15 +200,9 @@ private:
                 Value apart = e.add(e.mul(e.number(i), perLine),
                                     e.number(j * view.channels));
                 Value offset = e.add(e.add(from, channel), apart);
-                if (view.hasPairs)
-                  return halvesAt(offset, masks.empty()
-                                              ? Value()
-                                              : masks[i * view.side() + j]);
-                Value at = element(input, offset);
-                if (masks.empty())
-                  return LLVM::LoadOp::create(e.b, vector, at, 4);
-                return LLVM::MaskedLoadOp::create(
-                    e.b, vector, at, masks[i * view.side() + j], zero, 4);
+                return loadInput(offset, insides.empty()
+                                             ? Value()
+                                             : insides[i * view.side() + j]);
               },
               [&](int64_t i, int64_t j, Value value) {
                 int64_t apart = (i * view.side() + j) * view.patchesStride();

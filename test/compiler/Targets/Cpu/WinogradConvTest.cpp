@@ -30,6 +30,11 @@ struct Conv {
   }
 };
 
+const std::vector<Conv> withAnyPads = {{16, 16, 32, 32, {0, 0, 0, 0}},
+                                       {15, 17, 32, 32, {2, 0, 1, 3}},
+                                       {18, 18, 32, 32, {-1, -2, 1, 2}},
+                                       {15, 20, 32, 32, {7, 9, 0, -3}}};
+
 class WinogradConv : public LevelTest {
 protected:
   using LevelTest::run;
@@ -52,12 +57,7 @@ TEST_P(WinogradConv, TakesAnyImage) {
   run(convs, {1, 3, 0});
 }
 
-TEST_P(WinogradConv, TakesAnyPads) {
-  run({{16, 16, 32, 32, {0, 0, 0, 0}},
-       {15, 17, 32, 32, {2, 0, 1, 3}},
-       {18, 18, 32, 32, {-1, -2, 1, 2}},
-       {15, 20, 32, 32, {7, 9, 0, -3}}});
-}
+TEST_P(WinogradConv, TakesAnyPads) { run(withAnyPads); }
 
 TEST_P(WinogradConv, TakesAnyNumberOfChannels) {
   std::vector<Conv> convs;
@@ -110,9 +110,10 @@ protected:
   void run(const std::vector<Conv> &convs, const Numbers &images = {1, 2}) {
     std::vector<KernelCase> cases;
     for (const Conv &conv : convs) {
-      FixedConv fixed = {1,      conv.channels, conv.maps, {},          {3, 3},
-                         {1, 1}, {1, 1},        conv.pads, conv.behind, "bf16"};
-      fixed.image = {conv.height, conv.width};
+      FixedConv fixed = {
+          1,           conv.channels, conv.maps, {conv.height, conv.width},
+          {3, 3},      {1, 1},        {1, 1},    conv.pads,
+          conv.behind, "bf16"};
       cases.push_back(fixed.with("WinogradPairs", images));
     }
     run(cases);
@@ -136,12 +137,7 @@ TEST_P(WinogradPairs, TakesAnyImage) {
   run(convs, {1, 3, 0});
 }
 
-TEST_P(WinogradPairs, TakesAnyPads) {
-  run({{16, 16, 32, 32, {0, 0, 0, 0}},
-       {15, 17, 32, 32, {2, 0, 1, 3}},
-       {18, 18, 32, 32, {-1, -2, 1, 2}},
-       {15, 20, 32, 32, {7, 9, 0, -3}}});
-}
+TEST_P(WinogradPairs, TakesAnyPads) { run(withAnyPads); }
 
 TEST_P(WinogradPairs, TakesAnyNumberOfChannels) {
   std::vector<Conv> convs;
