@@ -26,10 +26,10 @@ constexpr int64_t unrolledBytes = 4;
 
 QuantizedReader::QuantizedReader(MLIRContext *context, const QuantizedRhs &rhs,
                                  const CpuLevel &level, int64_t vectors)
-    : block(rhs.blocks == 1 ? 0 : rhs.block), zeroPoint(rhs.zeroPoint),
-      hasZeros(rhs.zeros), isSigned(rhs.isSigned()), bits(rhs.bits),
-      lanes(level.lanes(4)), vectors(vectors), columns(lanes * vectors),
-      b(UnknownLoc::get(context), context),
+    : zeroPoint(rhs.zeroPoint), hasZeros(rhs.zeros),
+      block(rhs.blocks == 1 ? 0 : rhs.block), isSigned(rhs.isSigned()),
+      bits(rhs.bits), lanes(level.lanes(4)), vectors(vectors),
+      columns(lanes * vectors), b(UnknownLoc::get(context), context),
       pointer(LLVM::LLVMPointerType::get(context)), i64(b.getI64Type()),
       f32(b.getF32Type()), i32(b.getI32Type()),
       vector(VectorType::get({lanes}, f32)),
@@ -81,6 +81,25 @@ Value QuantizedReader::load(Type element, Value base, int64_t offset) {
 void QuantizedReader::storeVector(Value value, Value base, int64_t offset) {
   LLVM::StoreOp::create(b, value, at(base, f32, int32_t(offset)), 4);
 }
+void QuantizedReader::storeSums(ArrayRef<Value> out, ArrayRef<Value> c,
+                                Value accumulate, ValueRange sums) {
+  auto choice = scf::IfOp::create(b, sums.getTypes(), accumulate,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.thenBlock());
+  SmallVector<Value> totals;
+  for (size_t i = 0; i < sums.size(); ++i)
+    totals.push_back(arith::AddFOp::create(
+        b, load(f32, c[i / vectors], int64_t(i) % vectors * lanes), sums[i]));
+  scf::YieldOp::create(b, totals);
+  b.setInsertionPointToStart(choice.elseBlock());
+  scf::YieldOp::create(b, sums);
+  b.setInsertionPointAfter(choice);
+  for (size_t i = 0; i < sums.size(); ++i)
+    storeVector(choice.getResult(unsigned(i)), out[i / vectors],
+                int64_t(i) % vectors * lanes);
+}
+
 void QuantizedReader::prefetch(Value base, int64_t offset) {
   // Read; expected to be needed again soon; data.
   LLVM::Prefetch::create(b, byte(base, int32_t(offset)), 0, 3, 1);
@@ -153,19 +172,25 @@ QuantizedReader::forEachStep(const Block &of, ValueRange carried, OnStep body) {
       body);
 }
 
+QuantizedReader::Values QuantizedReader::forEachLine(const Block &of,
+                                                     Value lines,
+                                                     ValueRange carried,
+                                                     OnUnit body) {
+  return loop(number(0), lines, carried, [&](Value i, ValueRange in) {
+    Value k = add(of.first, mul(i, number(unit)));
+    Value line = lineAt(k);
+    for (int64_t at = 0; at < lineBytes(); at += cacheLine)
+      prefetch(line, streamAhead + at);
+    return body(k, line, in);
+  });
+}
+
 QuantizedReader::Values QuantizedReader::forEachUnit(const Block &of,
                                                      ValueRange carried,
                                                      OnUnit onUnit,
                                                      OnStep onStep) {
   Value units = of.known ? number(of.known / unit) : div(of.count, unit);
-  SmallVector<Value> sums =
-      loop(number(0), units, carried, [&](Value i, ValueRange in) {
-        Value k = add(of.first, mul(i, number(unit)));
-        Value line = lineAt(k);
-        for (int64_t at = 0; at < lineBytes(); at += cacheLine)
-          prefetch(line, streamAhead + at);
-        return onUnit(k, line, in);
-      });
+  SmallVector<Value> sums = forEachLine(of, units, carried, onUnit);
   if (of.known)
     return sums;
   Value first = mul(units, number(unit));

@@ -44,6 +44,9 @@ protected:
   /// Where a panel's columns begin.
   void begin(Value numbers, Value scales, Value zeros);
 
+  using Carry = llvm::function_ref<Values(Value, mlir::ValueRange)>;
+  Values loop(Value from, Value to, mlir::ValueRange carried, Carry body);
+
   using OnBlock =
       llvm::function_ref<Values(const Block &of, mlir::ValueRange carried)>;
   Values forEachBlock(Value depth, mlir::ValueRange carried, OnBlock body);
@@ -55,7 +58,10 @@ protected:
 
   using OnUnit =
       llvm::function_ref<Values(Value k, Value line, mlir::ValueRange carried)>;
-  /// The same where `unit` steps from k on are one, whose line it is.
+  /// So many lines of a block, each of `unit` steps from k on.
+  Values forEachLine(const Block &of, Value lines, mlir::ValueRange carried,
+                     OnUnit body);
+  /// Steps of a block where `unit` of them are one, whose line it is.
   Values forEachUnit(const Block &of, mlir::ValueRange carried, OnUnit onUnit,
                      OnStep onStep);
 
@@ -64,21 +70,22 @@ protected:
   Value scaled(Value numbers, const Sides &sides, int64_t v);
 
   Value number(int64_t value);
+  Value add(Value x, Value y);
+  Value sub(Value x, Value y);
   Value mul(Value x, Value y);
+  Value div(Value x, int64_t y);
   Value splat(float value);
   Value word(uint32_t value);
   Value at(Value base, mlir::Type type, mlir::LLVM::GEPArg offset);
   Value load(mlir::Type element, Value base, int64_t offset);
   void storeVector(Value value, Value base, int64_t offset);
+  /// Stores each row's vectors of sums, plus what `c` holds if `accumulate`.
+  void storeSums(llvm::ArrayRef<Value> out, llvm::ArrayRef<Value> c,
+                 Value accumulate, mlir::ValueRange sums);
 
 private:
-  Value add(Value x, Value y);
-  Value sub(Value x, Value y);
-  Value div(Value x, int64_t y);
   Value byte(Value base, mlir::LLVM::GEPArg offset);
   void prefetch(Value base, int64_t offset);
-  using Carry = llvm::function_ref<Values(Value, mlir::ValueRange)>;
-  Values loop(Value from, Value to, mlir::ValueRange carried, Carry body);
 
   int64_t lineBytes() const;
   Value lineAt(Value k);
@@ -88,10 +95,11 @@ private:
   Value fromWord(Value value, int64_t j);
   Value widened(Value value);
 
-  int64_t block, zeroPoint; // Block: 0 where there is one.
-  bool hasZeros;            // For each block and column.
+  int64_t zeroPoint;
+  bool hasZeros; // For each block and column.
 
 protected:
+  int64_t block; // 0 where there is one.
   bool isSigned;
   int64_t bits;
   int64_t lanes, vectors, columns;

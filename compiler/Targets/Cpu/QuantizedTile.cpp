@@ -11,6 +11,7 @@
 
 #include "compiler/Targets/Cpu/QuantizedTile.h"
 #include "compiler/Targets/Cpu/QuantizedReader.h"
+#include "compiler/Targets/Cpu/QuantizedRow.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -72,7 +73,7 @@ public:
              : height <= mostUnscaled(lanes) ? addUnscaled(at, in)
                                              : addScaled(at, in);
     });
-    store(rowsOf(8), rowsOf(6), argument(10), sums);
+    storeSums(rowsOf(8), rowsOf(6), argument(10), sums);
     LLVM::ReturnOp::create(b, ValueRange());
     return function;
   }
@@ -257,25 +258,6 @@ private:
     return value;
   }
 
-  void store(ArrayRef<Value> out, ArrayRef<Value> c, Value accumulate,
-             ValueRange sums) {
-    auto choice = scf::IfOp::create(b, sums.getTypes(), accumulate,
-                                    /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(choice.thenBlock());
-    SmallVector<Value> totals;
-    for (size_t i = 0; i < sums.size(); ++i)
-      totals.push_back(arith::AddFOp::create(
-          b, load(f32, c[i / vectors], int64_t(i) % vectors * lanes), sums[i]));
-    scf::YieldOp::create(b, totals);
-    b.setInsertionPointToStart(choice.elseBlock());
-    scf::YieldOp::create(b, sums);
-    b.setInsertionPointAfter(choice);
-    for (size_t i = 0; i < sums.size(); ++i)
-      storeVector(choice.getResult(unsigned(i)), out[i / vectors],
-                  int64_t(i) % vectors * lanes);
-  }
-
   ModuleOp module;
   int64_t height;
   SmallVector<Value> rows;
@@ -340,11 +322,17 @@ void callQuantizedTile(Emitter &e, const QuantizedRhs &rhs,
   for (int64_t height = 1; height <= quantizedTileRows(e.level); ++height) {
     std::string name = ("quantized_tile_" + Twine(height) + "_" + form).str();
     TileWriter writer(e.module, rhs, e.level, height);
+    int64_t columns = writer.getColumns();
+    bool isWhole =
+        height == 1 && product.wasHalf && hasQuantizedRow(rhs, e.level);
+    if (isWhole)
+      name = "quantized_tile_1x" + std::to_string(columns) + "_whole_" + form;
     auto function = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     if (!function)
-      function = writer.writeTile(name);
+      function = isWhole ? writeQuantizedRow(e.module, rhs, e.level, name)
+                         : writer.writeTile(name);
     e.ifThen(e.equal(product.rows, e.number(height)), [&] {
-      for (int64_t i = 0; i < panelColumns; i += writer.getColumns()) {
+      for (int64_t i = 0; i < panelColumns; i += columns) {
         QuantizedPanel part = partOf(e, rhs, panel, i);
         auto column = [&](Value base) {
           return e.address(base, e.b.getF32Type(), e.number(i));

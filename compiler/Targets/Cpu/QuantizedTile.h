@@ -25,6 +25,7 @@ struct QuantizedPanel {
 /// Addresses and strides, in f32: out = a * panel (+ c).
 struct QuantizedProduct {
   Value a, aStride, rows, c, cStride, accumulate, out, outStride;
+  bool wasHalf; // Whether the rows of `a` are widened ones of bf16.
 };
 
 /// The most rows of a tile.

@@ -249,7 +249,7 @@ void RhsPanels::callQuantized(const Strip &work, const StripTile &tile,
         e, *quantized, {work.narrow, work.scales, work.zeros, work.depth},
         {element(e, work.a, e.mul(m, work.aStride)), work.aStride, tile.rows,
          element(e, work.c, e.mul(m, work.cStride)), work.cStride,
-         work.accumulate, target.out, target.stride});
+         work.accumulate, target.out, target.stride, view.hasHalfLhs()});
   });
   e.ifThen(isMany(work.rows),
            [&] { callWidth(work, tile, target, e.number(panelColumns)); });

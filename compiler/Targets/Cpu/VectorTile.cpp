@@ -86,7 +86,7 @@ void VectorTile::storeSums(ArrayRef<Value> out, ArrayRef<Value> c,
 /// to `kept`, if given.
 VectorTile::Values VectorTile::step(ArrayRef<Value> rows, Value base,
                                     Value kept, Value k, int64_t count,
-                                    ValueRange before) {
+                                    ValueRange before, bool fetches) {
   constexpr int64_t width = kernel::interleavedRows;
   SmallVector<Value> sums(before);
   // Of A, a step has two elements where B's pairs are widened.
@@ -103,6 +103,8 @@ VectorTile::Values VectorTile::step(ArrayRef<Value> rows, Value base,
                        : element(element(rows[i], first), int32_t(u));
   };
   for (int64_t u = 0; u < count; ++u) {
+    if (fetches)
+      fetchAhead(line, u);
     SmallVector<Value> columns;
     for (int64_t v = 0; v < shape.vectors; ++v)
       columns.push_back(
@@ -133,12 +135,12 @@ VectorTile::Values VectorTile::step(ArrayRef<Value> rows, Value base,
 /// Steps [from, to), one per iteration.
 VectorTile::Values VectorTile::singleSteps(ArrayRef<Value> rows, Value base,
                                            Value kept, Value from, Value to,
-                                           ValueRange before) {
+                                           ValueRange before, bool fetches) {
   auto loop = scf::ForOp::create(b, from, to, number(1), before);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   scf::YieldOp::create(b, step(rows, base, kept, loop.getInductionVar(), 1,
-                               loop.getRegionIterArgs()));
+                               loop.getRegionIterArgs(), fetches));
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
@@ -190,17 +192,17 @@ void VectorTile::fetchSums(ArrayRef<Value> rows) {
       prefetch(element(row, int32_t(v * shape.lanes)));
 }
 
-/// The lines that `unroll` steps from k on read, so far ahead.
-void VectorTile::fetchAhead(Value base, Value k) {
-  Value line = address(base, ofRhs, mul(k, number(kernel::panelColumns)));
+/// The lines that begin in what step u from `line` on reads, so far ahead.
+/// Those of several steps at once would fill the queue of what the cache waits
+/// for.
+void VectorTile::fetchAhead(Value line, int64_t u) {
   int64_t bytes = ofRhs.getIntOrFloatBitWidth() / 8;
   int64_t row = kernel::panelColumns * bytes, part = shape.columns() * bytes;
-  // Whole rows follow each other.
-  int64_t parts = part == row ? 1 : unroll;
   int64_t ahead = resumes ? row * streamSteps : streamAhead;
-  for (int64_t u = 0; u < parts; ++u)
-    for (int64_t byte = 0; byte < part * unroll / parts; byte += cacheLine)
-      prefetch(address(line, b.getI8Type(), int32_t(u * row + byte + ahead)));
+  // Whole rows follow each other: a line may begin in the one before.
+  int64_t from = part == row ? llvm::alignTo(u * row, cacheLine) : u * row;
+  for (int64_t at = from; at < u * row + part; at += cacheLine)
+    prefetch(address(line, b.getI8Type(), int32_t(at + ahead)));
 }
 
 /// Sums that lie in memory if `isThere`, else others.
@@ -268,23 +270,22 @@ LLVM::LLVMFuncOp VectorTile::write(StringRef name, int64_t height,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(main.getBody());
     Value next = main.getRegionIterArgs().back();
-    if (fetch == Fetch::Own) {
-      fetchAhead(argument(2), main.getInductionVar());
-    } else {
-      for (int64_t line = 0; line < linesOf(fetch); ++line)
-        prefetch(address(next, b.getI8Type(), int32_t(line * cacheLine)));
-    }
+    bool fetchesOwn = fetch == Fetch::Own;
+    for (int64_t line = 0; !fetchesOwn && line < linesOf(fetch); ++line)
+      prefetch(address(next, b.getI8Type(), int32_t(line * cacheLine)));
     Value k = main.getInductionVar();
     ValueRange before = main.getRegionIterArgs().drop_back();
     SmallVector<Value> after =
         stepsAreApart
-            ? singleSteps(rows, argument(2), kept, k, add(k, step4), before)
-            : step(rows, argument(2), kept, k, unroll, before);
+            ? singleSteps(rows, argument(2), kept, k, add(k, step4), before,
+                          fetchesOwn)
+            : step(rows, argument(2), kept, k, unroll, before, fetchesOwn);
     after.push_back(address(next, b.getI8Type(), argument(10)));
     scf::YieldOp::create(b, after);
   }
   SmallVector<Value> totals = singleSteps(rows, argument(2), kept, whole, depth,
-                                          main.getResults().drop_back());
+                                          main.getResults().drop_back(),
+                                          /*fetches=*/false);
   storeSums(rowsOf(6), rowsOf(4), argument(8), totals);
   LLVM::ReturnOp::create(b, ValueRange());
   return tile;

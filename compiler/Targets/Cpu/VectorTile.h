@@ -94,9 +94,10 @@ private:
   void storeSums(llvm::ArrayRef<Value> out, llvm::ArrayRef<Value> c,
                  Value accumulate, mlir::ValueRange sums);
   Values step(llvm::ArrayRef<Value> rows, Value base, Value kept, Value k,
-              int64_t count, mlir::ValueRange before);
+              int64_t count, mlir::ValueRange before, bool fetches);
   Values singleSteps(llvm::ArrayRef<Value> rows, Value base, Value kept,
-                     Value from, Value to, mlir::ValueRange before);
+                     Value from, Value to, mlir::ValueRange before,
+                     bool fetches);
   void keep(llvm::ArrayRef<Value> columns, Value line, int64_t row);
   Value factorFrom(Value place);
   void addWidened(Value low, Value high, llvm::ArrayRef<Value> columns,
@@ -105,7 +106,7 @@ private:
                    llvm::ArrayRef<Value> columns,
                    llvm::MutableArrayRef<Value> sums);
   void fetchSums(llvm::ArrayRef<Value> rows);
-  void fetchAhead(Value base, Value k);
+  void fetchAhead(Value line, int64_t u);
   Values sumsOr(llvm::ArrayRef<Value> rows, Value isThere,
                 mlir::ValueRange others);
   mlir::LLVM::LLVMFuncOp write(llvm::StringRef name, int64_t height,

@@ -172,6 +172,53 @@ TEST_P(QuantizedPairs, GivesBf16) {
            bothWidths);
 }
 
+/// One row of bf16, which with AVX2 is made of whole numbers of 16 bits: their
+/// products are those of f32 but for elements that are far from the largest.
+class QuantizedRow : public QuantizedMatmul {
+protected:
+  void runRow(std::vector<KernelCase> cases,
+              const std::vector<Quantized> &forms, double tolerance = 1e-4) {
+    for (KernelCase &test : cases) {
+      test = withHalfLhs(test);
+      test.tolerance = tolerance;
+    }
+    runForms(cases, forms);
+  }
+};
+
+TEST_P(QuantizedRow, TakesAnyDepth) {
+  std::vector<KernelCase> cases;
+  for (int64_t depth : {2, 7, 8, 31, 33, 40, 64, 70, 172, 960, 1555})
+    cases.push_back(product({"m"}, depth, 50, rows({1, 2, 4})));
+  runRow(cases, {{4, 32, "i8", "bf16"}});
+}
+
+TEST_P(QuantizedRow, TakesBlocksOfAnySizeAndNumbersOfAnyKind) {
+  std::vector<Quantized> forms;
+  for (int64_t block : {16, 64, 128, 256})
+    forms.push_back({4, block, "i8", "bf16"});
+  for (const char *number : {"i8", "ui8"}) {
+    forms.push_back({4, 32, number, "f32", true});
+    forms.push_back({4, 32, number, "f16", false, 7});
+  }
+  forms.push_back({4, 32, "ui8", "f32"});
+  runRow({product({"m"}, 1100, 20, rows({1, 2, 3}))}, forms);
+}
+
+TEST_P(QuantizedRow, TakesElementsOfAnySize) {
+  std::vector<KernelCase> cases;
+  for (double most : {0.0, 1e-38, 1e-20, 1e20, 1e35}) {
+    cases.push_back(product({"m"}, 72, 20, rows({1, 2})));
+    cases.back().values = {{-most, most}, {-1, 1}};
+  }
+  // Of sums near zero nothing but their terms says how large an error may be.
+  runRow(cases, {{4, 32, "i8", "f32"}}, 1e-2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, QuantizedRow,
+                         testing::Values("x86-64-v3", "x86-64-v4"),
+                         nameOfLevel);
+
 INSTANTIATE_TEST_SUITE_P(Levels, QuantizedPairs,
                          testing::Values("x86-64-v3", "x86-64-v4",
                                          "x86-64-v4-bf16", "x86-64-v4-amx",
