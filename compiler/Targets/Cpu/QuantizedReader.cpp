@@ -269,12 +269,36 @@ Value QuantizedReader::fromWord(Value value, int64_t j) {
   return arith::SIToFPOp::create(b, vector, low);
 }
 
+Value QuantizedReader::turned(Value words) {
+  return arith::XOrIOp::create(b, words,
+                               word(isSigned ? 0x08888888u : 0x80000000u));
+}
+
+Value QuantizedReader::numberInPlace(Value turned, int64_t j) {
+  return arith::SIToFPOp::create(
+      b, vector, arith::AndIOp::create(b, turned, word(0xfu << 4 * j)));
+}
+
+int64_t QuantizedReader::liftOf(int64_t j) const {
+  bool hasSign = j + 1 == stepsOfWord;
+  return isSigned == hasSign ? 0 : isSigned ? -8 : 8;
+}
+
 //===--- Scales ---===//
 
 Value QuantizedReader::widened(Value value) {
   Type element = cast<VectorType>(value.getType()).getElementType();
   if (element.isF32())
     return value;
+  // An extension moves to where its result is used, and if that is another
+  // block, LLVM carries bf16 there in a form that it has to be rounded to.
+  if (element.isBF16()) {
+    auto halves = VectorType::get({lanes}, b.getI16Type());
+    Value bits = arith::ExtUIOp::create(
+        b, words, LLVM::BitcastOp::create(b, halves, value));
+    return LLVM::BitcastOp::create(b, vector,
+                                   arith::ShLIOp::create(b, bits, word(16)));
+  }
   if (isa<FloatType>(element))
     return arith::ExtFOp::create(b, vector, value);
   return fromByte(value);

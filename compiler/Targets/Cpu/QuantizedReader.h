@@ -65,6 +65,14 @@ protected:
   Values forEachUnit(const Block &of, mlir::ValueRange carried, OnUnit onUnit,
                      OnStep onStep);
 
+  /// Words whose numbers stay where they are: number j is 16^j times as large,
+  /// which spares shifts. The last one has a sign, the others have none: bits
+  /// are turned over, which adds 8 to those that should have one and takes 8
+  /// off where that should not. The lift is what makes up for it.
+  Value turned(Value words);
+  Value numberInPlace(Value turned, int64_t j);
+  int64_t liftOf(int64_t j) const;
+
   Sides sidesOf(Value index);
   /// Vector v of numbers as what they stand for.
   Value scaled(Value numbers, const Sides &sides, int64_t v);

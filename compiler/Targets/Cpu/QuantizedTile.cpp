@@ -40,9 +40,9 @@ int64_t vectorsOf(const CpuLevel &level, int64_t height) {
 
 class TileWriter : public QuantizedReader {
 public:
-  /// Of tiles of so many rows, or of copies.
+  /// Of tiles of so many rows.
   TileWriter(ModuleOp module, const QuantizedRhs &rhs, const CpuLevel &level,
-             int64_t height = 0)
+             int64_t height)
       : QuantizedReader(module.getContext(), rhs, level,
                         vectorsOf(level, height)),
         module(module), height(height) {}
@@ -74,27 +74,6 @@ public:
                                              : addScaled(at, in);
     });
     storeSums(rowsOf(8), rowsOf(6), argument(10), sums);
-    LLVM::ReturnOp::create(b, ValueRange());
-    return function;
-  }
-
-  /// copy(numbers, depth, scales, zeros, out): `columns` of each line of out.
-  LLVM::LLVMFuncOp writeCopy(StringRef name) {
-    LLVM::LLVMFuncOp function = startTileFunction(
-        b, module, name, {pointer, i64, pointer, pointer, pointer});
-    begin(function.getArgument(0), function.getArgument(2),
-          function.getArgument(3));
-    Value out = function.getArgument(4);
-    forEachBlock(function.getArgument(1), {}, [&](const Block &at, ValueRange) {
-      Sides sides = sidesOf(at.index);
-      forEachStep(at, {}, [&](Value k, ArrayRef<Value> numbers, ValueRange) {
-        Value line = this->at(out, f32, mul(k, number(panelColumns)));
-        for (int64_t v = 0; v < vectors; ++v)
-          storeVector(scaled(numbers[v], sides, v), line, v * lanes);
-        return SmallVector<Value>();
-      });
-      return SmallVector<Value>();
-    });
     LLVM::ReturnOp::create(b, ValueRange());
     return function;
   }
@@ -177,18 +156,13 @@ private:
     return result;
   }
 
-  /// The same of numbers that stay where they are in their words: number j is
-  /// 16^j times as large, and what it meets as much smaller. That spares
-  /// shifts, which share their units with multiply-adds. The last number has a
-  /// sign, the others have none: turning their first bits over adds 8 to those
-  /// that should have one, and takes 8 off where that should not.
+  /// The same of numbers that stay in their words, which share units with
+  /// multiply-adds if they are shifted: what number j meets is 16^-j as large.
   SmallVector<Value> addInPlace(const Block &of, ValueRange before) {
-    Value turned = word(isSigned ? 0x08888888u : 0x80000000u);
     SmallVector<float> shares, lifts;
     for (int64_t j = 0; j < stepsOfWord; ++j) {
-      bool hasSign = j + 1 == stepsOfWord;
       shares.push_back(1.0f / float(int64_t(1) << 4 * j));
-      lifts.push_back(isSigned == hasSign ? 0 : isSigned ? -8 : 8);
+      lifts.push_back(float(liftOf(j)));
     }
     // Behind the sums, for each row: what is to be added to them, the row's
     // elements, both in parts, and those elements that come one by one.
@@ -210,14 +184,11 @@ private:
                         factors, int64_t(i) * lanes);
           }
           for (int64_t v = 0; v < vectors; ++v)
-            read.push_back(
-                arith::XOrIOp::create(b, load(i32, line, v * lanes), turned));
+            read.push_back(turned(load(i32, line, v * lanes)));
           for (int64_t j = 0; j < stepsOfWord; ++j) {
-            Value mask = word(0xfu << 4 * j);
             SmallVector<Value> numbers;
             for (Value words : read)
-              numbers.push_back(arith::SIToFPOp::create(
-                  b, vector, arith::AndIOp::create(b, words, mask)));
+              numbers.push_back(numberInPlace(words, j));
             addProducts(
                 [&](size_t i) {
                   return at(factors, f32, int32_t(i * lanes + j));
@@ -264,22 +235,6 @@ private:
   Value factors; // Where numbers stay in place: what those of a word meet.
 };
 
-/// What a function's name says about the weight.
-std::string formOf(const QuantizedRhs &rhs, const CpuLevel &level) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << (rhs.isSigned() ? "s" : "u") << rhs.bits << "x"
-         << (rhs.blocks == 1 ? 0 : rhs.block) << "_"
-         << graph::getElementType(rhs.scales);
-  if (rhs.zeros)
-    stream << "_zeros";
-  else if (rhs.zeroPoint != 0)
-    stream << "_zero" << (rhs.zeroPoint < 0 ? "m" : "")
-           << std::abs(rhs.zeroPoint);
-  stream << "." << level.name;
-  return text;
-}
-
 } // namespace
 
 int64_t quantizedTileRows(const CpuLevel &level) {
@@ -297,11 +252,23 @@ Value bytesOfSteps(Emitter &e, const QuantizedRhs &rhs, Value steps) {
   return e.mul(words, e.number(panelColumns * 4));
 }
 
-namespace {
+std::string quantizedForm(const QuantizedRhs &rhs, const CpuLevel &level) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << (rhs.isSigned() ? "s" : "u") << rhs.bits << "x"
+         << (rhs.blocks == 1 ? 0 : rhs.block) << "_"
+         << graph::getElementType(rhs.scales);
+  if (rhs.zeros)
+    stream << "_zeros";
+  else if (rhs.zeroPoint != 0)
+    stream << "_zero" << (rhs.zeroPoint < 0 ? "m" : "")
+           << std::abs(rhs.zeroPoint);
+  stream << "." << level.name;
+  return text;
+}
 
-/// Parts of a panel's columns from `i` on.
-QuantizedPanel partOf(Emitter &e, const QuantizedRhs &rhs,
-                      const QuantizedPanel &panel, int64_t i) {
+QuantizedPanel columnsFrom(Emitter &e, const QuantizedRhs &rhs,
+                           const QuantizedPanel &panel, int64_t i) {
   QuantizedPanel part = panel;
   Type bytes = e.b.getI8Type();
   part.numbers =
@@ -313,12 +280,10 @@ QuantizedPanel partOf(Emitter &e, const QuantizedRhs &rhs,
   return part;
 }
 
-} // namespace
-
 void callQuantizedTile(Emitter &e, const QuantizedRhs &rhs,
                        const QuantizedPanel &panel,
                        const QuantizedProduct &product) {
-  std::string form = formOf(rhs, e.level);
+  std::string form = quantizedForm(rhs, e.level);
   for (int64_t height = 1; height <= quantizedTileRows(e.level); ++height) {
     std::string name = ("quantized_tile_" + Twine(height) + "_" + form).str();
     TileWriter writer(e.module, rhs, e.level, height);
@@ -333,7 +298,7 @@ void callQuantizedTile(Emitter &e, const QuantizedRhs &rhs,
                          : writer.writeTile(name);
     e.ifThen(e.equal(product.rows, e.number(height)), [&] {
       for (int64_t i = 0; i < panelColumns; i += columns) {
-        QuantizedPanel part = partOf(e, rhs, panel, i);
+        QuantizedPanel part = columnsFrom(e, rhs, panel, i);
         auto column = [&](Value base) {
           return e.address(base, e.b.getF32Type(), e.number(i));
         };
@@ -345,22 +310,6 @@ void callQuantizedTile(Emitter &e, const QuantizedRhs &rhs,
                                         product.outStride, product.accumulate});
       }
     });
-  }
-}
-
-void callQuantizedCopy(Emitter &e, const QuantizedRhs &rhs,
-                       const QuantizedPanel &panel, Value out) {
-  std::string name = "quantized_copy_" + formOf(rhs, e.level);
-  TileWriter writer(e.module, rhs, e.level);
-  auto function = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-  if (!function)
-    function = writer.writeCopy(name);
-  for (int64_t i = 0; i < panelColumns; i += writer.getColumns()) {
-    QuantizedPanel part = partOf(e, rhs, panel, i);
-    Value to = e.address(out, e.b.getF32Type(), e.number(i));
-    LLVM::CallOp::create(
-        e.b, function,
-        ValueRange{part.numbers, part.depth, part.scales, part.zeros, to});
   }
 }
 

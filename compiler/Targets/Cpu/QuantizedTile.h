@@ -42,6 +42,14 @@ void callQuantizedTile(Emitter &e, const kernel::QuantizedRhs &rhs,
                        const QuantizedPanel &panel,
                        const QuantizedProduct &product);
 
+/// What a function's name says about a weight and the level.
+std::string quantizedForm(const kernel::QuantizedRhs &rhs,
+                          const CpuLevel &level);
+
+/// A panel's columns from `i` on.
+QuantizedPanel columnsFrom(Emitter &e, const kernel::QuantizedRhs &rhs,
+                           const QuantizedPanel &panel, int64_t i);
+
 /// out[depth][panelColumns] = the panel as f32.
 void callQuantizedCopy(Emitter &e, const kernel::QuantizedRhs &rhs,
                        const QuantizedPanel &panel, Value out);
