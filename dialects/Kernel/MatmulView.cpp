@@ -234,7 +234,8 @@ bool sumsWait(graph::MatmulOp op) {
     return end->getNumOperands() > 0 &&
            !graph::getElementType(end->getOperand(0)).isF32();
   };
-  return behindWidening(op.getRhs()) && yields(op->getBlock()->getTerminator());
+  return (behindWidening(op.getRhs()) || quantizedRhsOf(op.getRhs())) &&
+         yields(op->getBlock()->getTerminator());
 }
 
 Value loopedOver(Operation *root) {

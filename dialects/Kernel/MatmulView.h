@@ -81,8 +81,8 @@ mlir::Value matricesOf(graph::MatmulOp op);
 /// axes.
 bool isMatrixOrOnePerBatch(graph::MatmulOp op);
 
-/// Whether sums of a product of pairs wait in scratch memory for the next block
-/// of k, as the result has no room for them.
+/// Whether sums of a product of 16 bits or fewer wait in scratch memory for the
+/// next block of k, as the result has no room for them.
 bool sumsWait(graph::MatmulOp op);
 
 /// What the loops of a kernel with such a root go over: the root's first

@@ -116,6 +116,7 @@ FixedPointRow::Block FixedPointRow::convert(Value elements, Value count) {
       b, words((2 * bias + largestExponent) << exponentBit), exponent));
   Value down = power(arith::SubIOp::create(
       b, exponent, words(largestExponent << exponentBit)));
+  // Of 8 bits the largest is at most 255 / 256 of 2^15: none becomes that.
   Value whole = splat(wholeFrom);
   Value sum;
   for (auto [i, element] : llvm::enumerate(read)) {

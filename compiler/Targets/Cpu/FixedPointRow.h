@@ -3,7 +3,7 @@
 //
 // A block of a row, its elements as whole numbers of 15 bits and a sign times a
 // power of two. What has 8 bits, as bf16 does, is exact unless it is less than
-// 2^-7 of the block's largest element; what is less is rounded to 2^-15 of that
+// 2^-7 of the block's largest element; what is less is rounded by 2^-15 of that
 // one at most. Such numbers meet those of 4 bits in products of 16 bits, of
 // which an instruction adds two for each lane of 32.
 //
@@ -30,8 +30,8 @@ public:
     Value scale; // f32; NaN if an element is not finite.
     Value sum;   // i32: of all numbers.
   };
-  /// Stores the numbers of `count` elements from this place on; those that a
-  /// block lacks are zero.
+  /// Stores the numbers of `count` elements from this place on, each a bf16 as
+  /// f32; those that a block lacks are zero.
   Block convert(Value elements, Value count);
 
   /// Number `step` of the 8 that begin at `first` (a value that is a multiple
