@@ -166,10 +166,15 @@ TEST_P(QuantizedPairs, TakesAMatrixForEachBatch) {
 }
 
 TEST_P(QuantizedPairs, GivesBf16) {
-  std::string half = tensor({"m", "100"}, "bf16");
-  runPairs({product({"m"}, 1100, 100, rows({1, 30, 70}), "",
-                    "%y = graph.cast %sums : (RESULT) -> " + half, "bf16")},
-           bothWidths);
+  // Sums of several blocks of k wait for those of twelve panels.
+  std::vector<KernelCase> cases;
+  for (int64_t columns : {100, 1180}) {
+    std::string half = tensor({"m", std::to_string(columns)}, "bf16");
+    cases.push_back(product({"m"}, 1100, columns, rows({1, 30, 70}), "",
+                            "%y = graph.cast %sums : (RESULT) -> " + half,
+                            "bf16"));
+  }
+  runPairs(cases, bothWidths);
 }
 
 /// One row of bf16, which with AVX2 is made of whole numbers of 16 bits: their
