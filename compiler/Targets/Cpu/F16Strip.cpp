@@ -270,26 +270,11 @@ private:
         sums.push_back(arith::MulFOp::create(b, all[row * vectors + v], both));
       }
     }
-    auto choice = scf::IfOp::create(b, floatsOf(sums.size()), accumulate,
-                                    /*withElseRegion=*/true);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(choice.thenBlock());
-      SmallVector<Value> all;
-      for (auto [i, sum] : llvm::enumerate(sums)) {
-        Value before = loadFloats(c[i / vectors], (i % vectors) * lanes);
-        all.push_back(arith::AddFOp::create(b, before, sum));
-      }
-      scf::YieldOp::create(b, all);
-      b.setInsertionPointToStart(choice.elseBlock());
-      scf::YieldOp::create(b, sums);
-    }
-    for (auto [i, sum] : llvm::enumerate(choice.getResults()))
+    ValueRange stored = plusIf(b, accumulate, sums, [&](size_t i) {
+      return loadFloats(c[i / vectors], (i % vectors) * lanes);
+    });
+    for (auto [i, sum] : llvm::enumerate(stored))
       storeFloats(sum, out[i / vectors], int64_t(i % vectors) * lanes);
-  }
-
-  SmallVector<Type> floatsOf(size_t count) {
-    return SmallVector<Type>(count, floats);
   }
 
   void writeStrip(LLVM::LLVMFuncOp function) {

@@ -58,14 +58,10 @@ private:
   void copyScaled(const Block &of) {
     Sides sides = sidesOf(of.index);
     forEachStep(of, {}, [&](Value k, ArrayRef<Value> numbers, ValueRange) {
-      storeNumbers(k, numbers, sides);
+      for (int64_t v = 0; v < vectors; ++v)
+        storeVector(scaled(numbers[v], sides, v), lineOf(k), v * lanes);
       return SmallVector<Value>();
     });
-  }
-
-  void storeNumbers(Value k, ArrayRef<Value> numbers, const Sides &sides) {
-    for (int64_t v = 0; v < vectors; ++v)
-      storeVector(scaled(numbers[v], sides, v), lineOf(k), v * lanes);
   }
 
   /// Vector by vector: each has factors for a word's numbers, as many as fit

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/QuantizedReader.h"
+#include "compiler/Targets/Cpu/MatmulOperands.h"
+#include "compiler/Targets/Cpu/TileFunction.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -65,6 +67,17 @@ Value QuantizedReader::word(uint32_t value) {
       b, DenseElementsAttr::get(words, ArrayRef<uint32_t>{value}));
 }
 
+Value QuantizedReader::inEachLane(Value value,
+                                  function_ref<Value(Value, Value)> combine) {
+  for (int64_t step = lanes / 2; step > 0; step /= 2) {
+    SmallVector<int64_t> turned;
+    for (int64_t i = 0; i < lanes; ++i)
+      turned.push_back((i + step) % lanes);
+    value = combine(value, vector::ShuffleOp::create(b, value, value, turned));
+  }
+  return value;
+}
+
 //===--- Memory ---===//
 
 Value QuantizedReader::at(Value base, Type type, LLVM::GEPArg offset) {
@@ -83,26 +96,26 @@ void QuantizedReader::storeVector(Value value, Value base, int64_t offset) {
 }
 void QuantizedReader::storeSums(ArrayRef<Value> out, ArrayRef<Value> c,
                                 Value accumulate, ValueRange sums) {
-  auto choice = scf::IfOp::create(b, sums.getTypes(), accumulate,
-                                  /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(choice.thenBlock());
-  SmallVector<Value> totals;
-  for (size_t i = 0; i < sums.size(); ++i)
-    totals.push_back(arith::AddFOp::create(
-        b, load(f32, c[i / vectors], int64_t(i) % vectors * lanes), sums[i]));
-  scf::YieldOp::create(b, totals);
-  b.setInsertionPointToStart(choice.elseBlock());
-  scf::YieldOp::create(b, sums);
-  b.setInsertionPointAfter(choice);
-  for (size_t i = 0; i < sums.size(); ++i)
-    storeVector(choice.getResult(unsigned(i)), out[i / vectors],
-                int64_t(i) % vectors * lanes);
+  auto placeOf = [&](size_t i) { return int64_t(i) % vectors * lanes; };
+  ValueRange totals = plusIf(b, accumulate, sums, [&](size_t i) {
+    return load(f32, c[i / vectors], placeOf(i));
+  });
+  for (auto [i, total] : llvm::enumerate(totals))
+    storeVector(total, out[i / vectors], placeOf(i));
 }
 
 void QuantizedReader::prefetch(Value base, int64_t offset) {
   // Read; expected to be needed again soon; data.
   LLVM::Prefetch::create(b, byte(base, int32_t(offset)), 0, 3, 1);
+}
+
+LLVM::LLVMFuncOp QuantizedReader::startTile(ModuleOp module, StringRef name) {
+  LLVM::LLVMFuncOp tile =
+      startTileFunction(b, module, name,
+                        {pointer, i64, pointer, i64, pointer, pointer, pointer,
+                         i64, pointer, i64, b.getI1Type()});
+  begin(tile.getArgument(2), tile.getArgument(4), tile.getArgument(5));
+  return tile;
 }
 
 void QuantizedReader::begin(Value numbers, Value scales, Value zeros) {
@@ -293,11 +306,9 @@ Value QuantizedReader::widened(Value value) {
   // An extension moves to where its result is used, and if that is another
   // block, LLVM carries bf16 there in a form that it has to be rounded to.
   if (element.isBF16()) {
-    auto halves = VectorType::get({lanes}, b.getI16Type());
-    Value bits = arith::ExtUIOp::create(
-        b, words, LLVM::BitcastOp::create(b, halves, value));
-    return LLVM::BitcastOp::create(b, vector,
-                                   arith::ShLIOp::create(b, bits, word(16)));
+    auto pairs = VectorType::get({lanes / 2}, i32);
+    return LLVM::BitcastOp::create(
+        b, vector, widenedPairs(b, LLVM::BitcastOp::create(b, pairs, value)));
   }
   if (isa<FloatType>(element))
     return arith::ExtFOp::create(b, vector, value);

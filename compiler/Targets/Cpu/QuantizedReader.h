@@ -7,6 +7,7 @@
 #include "compiler/Targets/Cpu/CpuLevel.h"
 #include "dialects/Kernel/QuantizedRhs.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace tenon::cpu {
@@ -41,6 +42,9 @@ protected:
     Values scales, zeros, offsets;
   };
 
+  /// Begins tile(a, aStride, numbers, depth, scales, zeros, c, cStride, out,
+  /// outStride, accumulate).
+  mlir::LLVM::LLVMFuncOp startTile(mlir::ModuleOp module, llvm::StringRef name);
   /// Where a panel's columns begin.
   void begin(Value numbers, Value scales, Value zeros);
 
@@ -84,6 +88,9 @@ protected:
   Value div(Value x, int64_t y);
   Value splat(float value);
   Value word(uint32_t value);
+  /// All lanes of a vector combined, in each.
+  Value inEachLane(Value value,
+                   llvm::function_ref<Value(Value, Value)> combine);
   Value at(Value base, mlir::Type type, mlir::LLVM::GEPArg offset);
   Value load(mlir::Type element, Value base, int64_t offset);
   void storeVector(Value value, Value base, int64_t offset);

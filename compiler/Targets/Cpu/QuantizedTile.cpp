@@ -12,7 +12,6 @@
 #include "compiler/Targets/Cpu/QuantizedTile.h"
 #include "compiler/Targets/Cpu/QuantizedReader.h"
 #include "compiler/Targets/Cpu/QuantizedRow.h"
-#include "compiler/Targets/Cpu/TileFunction.h"
 #include "dialects/Kernel/Packing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -47,13 +46,9 @@ public:
                         vectorsOf(level, height)),
         module(module), height(height) {}
 
-  /// tile(a, aStride, numbers, depth, scales, zeros, c, cStride, out,
-  /// outStride, accumulate), of `columns` columns.
+  /// Of `columns` columns.
   LLVM::LLVMFuncOp writeTile(StringRef name) {
-    LLVM::LLVMFuncOp function =
-        startTileFunction(b, module, name,
-                          {pointer, i64, pointer, i64, pointer, pointer,
-                           pointer, i64, pointer, i64, b.getI1Type()});
+    LLVM::LLVMFuncOp function = startTile(module, name);
     auto argument = [&](int i) { return function.getArgument(i); };
     auto rowsOf = [&](int base) {
       SmallVector<Value> rows = {argument(base)};
@@ -61,7 +56,6 @@ public:
         rows.push_back(at(rows.back(), f32, argument(base + 1)));
       return rows;
     };
-    begin(argument(2), argument(4), argument(5));
     rows = rowsOf(0);
     bool staysInPlace = bits == 4 && !hasTable;
     if (staysInPlace)
@@ -206,9 +200,9 @@ private:
     SmallVector<Value> all;
     for (size_t i = 0; i < products; ++i)
       sums[i] = arith::AddFOp::create(b, sums[i],
-                                      inEachLane(sums[lift + i / vectors]));
+                                      sumInEachLane(sums[lift + i / vectors]));
     for (size_t i = 0; hasOffset && i < height; ++i)
-      all.push_back(arith::AddFOp::create(b, inEachLane(sums[elements + i]),
+      all.push_back(arith::AddFOp::create(b, sumInEachLane(sums[elements + i]),
                                           sums[single + i]));
     return withScales(of, ArrayRef(sums).take_front(products), all, before);
   }
@@ -218,15 +212,10 @@ private:
   }
 
   /// The sum of all elements of a vector, in each.
-  Value inEachLane(Value value) {
-    for (int64_t step = lanes / 2; step > 0; step /= 2) {
-      SmallVector<int64_t> turned;
-      for (int64_t i = 0; i < lanes; ++i)
-        turned.push_back((i + step) % lanes);
-      value = arith::AddFOp::create(
-          b, value, vector::ShuffleOp::create(b, value, value, turned));
-    }
-    return value;
+  Value sumInEachLane(Value value) {
+    return inEachLane(value, [&](Value x, Value y) -> Value {
+      return arith::AddFOp::create(b, x, y);
+    });
   }
 
   ModuleOp module;

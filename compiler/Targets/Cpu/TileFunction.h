@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -28,6 +29,30 @@ startTileFunction(mlir::OpBuilder &b, mlir::ModuleOp module,
   function.setPassthroughAttr(b.getArrayAttr(b.getStringAttr(tileAttribute)));
   b.setInsertionPointToStart(function.addEntryBlock(b));
   return function;
+}
+
+/// Sums, plus what was there `before` if `accumulate`. Added last, it has
+/// arrived by then: sums that start from it would wait for the cache.
+inline mlir::ValueRange
+plusIf(mlir::ImplicitLocOpBuilder &b, mlir::Value accumulate,
+       mlir::ValueRange sums,
+       llvm::function_ref<mlir::Value(size_t i)> before) {
+  using namespace mlir;
+  auto choice = scf::IfOp::create(b, sums.getTypes(), accumulate,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(choice.thenBlock());
+  llvm::SmallVector<Value> totals;
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    Value own = before(i);
+    totals.push_back(isa<FloatType>(getElementTypeOrSelf(sum))
+                         ? arith::AddFOp::create(b, own, sum).getResult()
+                         : arith::AddIOp::create(b, own, sum));
+  }
+  scf::YieldOp::create(b, totals);
+  b.setInsertionPointToStart(choice.elseBlock());
+  scf::YieldOp::create(b, sums);
+  return choice.getResults();
 }
 
 /// What writers of such functions begin with: numbers, which are i64, and

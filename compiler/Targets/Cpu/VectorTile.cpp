@@ -53,30 +53,14 @@ template <typename Body> void VectorTile::forEach(int64_t height, Body body) {
       body(row, v);
 }
 
-/// Stores the sums, plus what `c` holds if `accumulate`. Added last, it has
-/// arrived by then: sums that start from it would wait for the cache.
+/// Stores the sums, plus what `c` holds if `accumulate`.
 void VectorTile::storeSums(ArrayRef<Value> out, ArrayRef<Value> c,
                            Value accumulate, ValueRange sums) {
-  auto choice = scf::IfOp::create(b, sums.getTypes(), accumulate,
-                                  /*withElseRegion=*/true);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(choice.thenBlock());
-    SmallVector<Value> totals;
-    forEach(out.size(), [&](int64_t row, int64_t v) {
-      Value before = loadVector(c[row], v * shape.lanes);
-      Value sum = sums[row * shape.vectors + v];
-      if (addsIntegers(kind))
-        totals.push_back(arith::AddIOp::create(b, before, sum));
-      else
-        totals.push_back(arith::AddFOp::create(b, before, sum));
-    });
-    scf::YieldOp::create(b, totals);
-    b.setInsertionPointToStart(choice.elseBlock());
-    scf::YieldOp::create(b, sums);
-  }
+  ValueRange totals = plusIf(b, accumulate, sums, [&](size_t i) {
+    return loadVector(c[i / shape.vectors], i % shape.vectors * shape.lanes);
+  });
   forEach(out.size(), [&](int64_t row, int64_t v) {
-    LLVM::StoreOp::create(b, choice.getResult(row * shape.vectors + v),
+    LLVM::StoreOp::create(b, totals[row * shape.vectors + v],
                           element(out[row], int32_t(v * shape.lanes)),
                           /*alignment=*/4);
   });
@@ -271,7 +255,8 @@ LLVM::LLVMFuncOp VectorTile::write(StringRef name, int64_t height,
     b.setInsertionPointToStart(main.getBody());
     Value next = main.getRegionIterArgs().back();
     bool fetchesOwn = fetch == Fetch::Own;
-    for (int64_t line = 0; !fetchesOwn && line < linesOf(fetch); ++line)
+    int64_t lines = fetchesOwn ? 0 : linesOf(fetch);
+    for (int64_t line = 0; line < lines; ++line)
       prefetch(address(next, b.getI8Type(), int32_t(line * cacheLine)));
     Value k = main.getInductionVar();
     ValueRange before = main.getRegionIterArgs().drop_back();

@@ -173,9 +173,9 @@ def complaints(name, code, lanes):
         steps.append(len(multiply_adds) // sums)
         if registers < sums:
             yield f"{sums} vectors of sums share registers"
-        # Whole numbers that rows are made of lie there.
-        stack = [i for i in loop if i.uses_stack(frame_pointer)
-                 and i.name != "vpbroadcastd"]
+        # The whole numbers that a row is made of lie there, and nothing else.
+        own = "vpbroadcastd" if "_whole" in name else None
+        stack = [i for i in loop if i.uses_stack(frame_pointer) and i.name != own]
         if any(i.is_vector() for i in stack):
             yield "vectors are spilled"
         elif len(stack) > MAX_RELOADS:
