@@ -62,6 +62,8 @@ struct CompileOptions {
   bool hasF16Fma = true;
   /// Whether the model rounds to floats of 8 or 4 bits; set with the model.
   bool hasFewBitFloats = false;
+  /// Whether it rounds what some product multiplies to bf16; the same.
+  bool hasRoundedLhs = false;
   /// Of all products; or, if given, what the plan says of each.
   Precision precision = Precision::Fp32;
   std::optional<PrecisionPlan> precisionPlan;

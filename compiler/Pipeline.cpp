@@ -94,7 +94,8 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
   OpPassManager &function = pm.nest<func::FuncOp>();
   bool isCuda = target == Target::Cuda;
   bool isRounded = options.precision != Precision::Fp32 ||
-                   options.precisionPlan || !options.probes.empty();
+                   options.precisionPlan || !options.probes.empty() ||
+                   options.hasRoundedLhs;
   if (isCuda) {
     function.addPass(
         createIntegerProductsPass(weights, {options.explain, "cuda"}));

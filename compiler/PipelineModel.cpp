@@ -11,6 +11,7 @@
 #include "compiler/Targets/Cpu/Compile.h"
 #include "compiler/UnfusedPatterns.h"
 #include "dialects/Exec/Exec.h"
+#include "dialects/Kernel/MatmulView.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -244,6 +245,9 @@ bool lowerKernels(Compilation &compilation, CompileOptions options,
   options.hasF16Fma = addsInF16(options);
   compilation.module->walk(
       [&](graph::RoundFloatOp) { options.hasFewBitFloats = true; });
+  compilation.module->walk([&](graph::MatmulOp op) {
+    options.hasRoundedLhs |= kernel::roundsLhsToBf16(op);
+  });
   PrecisionPlan precisions;
   PrecisionProbes probes;
   if (!runPasses(compilation, options, [&](OpPassManager &pm) {

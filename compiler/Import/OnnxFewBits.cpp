@@ -117,6 +117,16 @@ Value blockZeroPoints(NodeConverter &node, const BlockedWeight &shape,
                       to);
 }
 
+/// A as accuracy_level lets products round it: to bf16 (3), or to 8 bits (4)
+/// with a scale for each block, which errs more than bf16 does.
+Value roundedRows(NodeConverter &node, Value rows) {
+  bool mayRound = node.intAttr("accuracy_level", 0) >= 3;
+  if (node.failed() || !mayRound || !node.elementOf(rows).isF32())
+    return rows;
+  Type f32 = node.elementOf(rows);
+  return node.cast(node.cast(rows, BFloat16Type::get(f32.getContext())), f32);
+}
+
 /// y = A * W^T
 LogicalResult convertMatmulNBits(NodeConverter &node) {
   Value lhs = node.input(0), packed = node.input(1), scale = node.input(2);
@@ -129,7 +139,7 @@ LogicalResult convertMatmulNBits(NodeConverter &node) {
   Value weight =
       blockedRows(node, *shape, packed, scale, node.optionalInput(3));
   weight = node.slice(weight, 1, node.size(0), node.size(shape->columns));
-  Value y = node.matmul(lhs, node.transpose(weight, {1, 0}));
+  Value y = node.matmul(roundedRows(node, lhs), node.transpose(weight, {1, 0}));
   if (Value bias = node.optionalInput(5))
     y = node.add(y, bias);
   return node.output(y);

@@ -122,6 +122,8 @@ private:
   void roundLhs(graph::MatmulOp op) {
     Builder builder(op);
     narrowType = builder.getBF16Type();
+    if (kernel::roundsLhsToBf16(op))
+      roundElsewhere(op);
     sayIfAddsF16(op);
     lower(op.getLhsMutable());
     op->setAttr(precisionAttribute,
@@ -136,6 +138,13 @@ private:
            graph::getElementType(rhs).isF16() &&
            rhs.getDefiningOp<graph::WeightOp>() &&
            kernel::isMatrixOrOnePerBatch(matmul);
+  }
+
+  /// What the model itself rounds is rounded where that costs least.
+  static void roundElsewhere(graph::MatmulOp op) {
+    Operation *widening = op.getLhs().getDefiningOp();
+    op.getLhsMutable().assign(kernel::unroundedOf(op.getLhs()));
+    eraseUnused(widening);
   }
 
   void lowerOrSay(Operation *op) {

@@ -144,11 +144,12 @@ bool NarrowRules::staysInBf16(Operation *op, Precision own) const {
 
 bool NarrowRules::comesInFewBits(graph::MatmulOp op, Precision own) const {
   std::optional<kernel::QuantizedRhs> rhs = kernel::quantizedRhsOf(op.getRhs());
+  bool isRounded = kernel::roundsLhsToBf16(op);
   if (!isCuda)
-    return rhs && own != Precision::Fp32 && own != Precision::Fp16 &&
-           hasDepthOf(op, 2);
-  return rhs && own == Precision::Bf16 && !kernel::refusalOfFragments(*rhs) &&
-         hasPairsOfLhs(op);
+    return rhs && hasDepthOf(op, 2) &&
+           (isRounded || (own != Precision::Fp32 && own != Precision::Fp16));
+  return rhs && (isRounded || own == Precision::Bf16) &&
+         !kernel::refusalOfFragments(*rhs) && hasPairsOfLhs(op);
 }
 
 bool NarrowRules::mayAddF16(graph::MatmulOp op) {

@@ -38,8 +38,8 @@ public:
   /// but products by weights and convolutions whose images were.
   bool staysInBf16(mlir::Operation *op, Precision own) const;
 
-  /// Whether the weight of a product that may round lhs to bf16 comes in few
-  /// bits, which kernels read as they are.
+  /// Whether the weight of a product that may round lhs to bf16, or does,
+  /// comes in few bits, which kernels read as they are.
   bool comesInFewBits(graph::MatmulOp op, Precision own) const;
 
   /// Whether some kernel of a product gains by adding up in f16, for which it

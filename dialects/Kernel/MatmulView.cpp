@@ -195,6 +195,10 @@ Value unroundedOf(Value operand) {
   return rounding.getInput();
 }
 
+bool roundsLhsToBf16(graph::MatmulOp op) {
+  return isWidenedBf16(op.getLhs()) && unroundedOf(op.getLhs());
+}
+
 Value operandToRound(graph::MatmulOp op, Value operand) {
   // bf16 is what lies in memory, and the level with pairs of it wants that.
   bool isOfF16 = op->hasAttr(addsF16Attribute) && !isWidenedBf16(operand);

@@ -62,6 +62,9 @@ bool isWidenedBf16(mlir::Value operand);
 /// none was.
 mlir::Value unroundedOf(mlir::Value operand);
 
+/// Whether lhs is f32 that was rounded to bf16.
+bool roundsLhsToBf16(graph::MatmulOp op);
+
 /// On a product or a convolution: its kernel may add up in f16, to which it
 /// rounds what is not, where the level gains by that. A weight has nothing in
 /// it whose sums f16 could not hold.

@@ -138,6 +138,37 @@ TEST_F(OnnxQuantizeTest, WeightsOfFourBitsLieLowNibbleFirst) {
   expect({1 - 150});
 }
 
+/// Pairs of an accuracy level, and what 1 + 2^-8 becomes: it lies between two
+/// numbers of bf16, of which 1 is the even one. Only levels that allow bf16 (3)
+/// or fewer bits (4) round to it.
+class AccuracyLevelTest
+    : public OnnxQuantizeTest,
+      public testing::WithParamInterface<std::pair<int64_t, double>> {};
+
+TEST_P(AccuracyLevelTest, SaysWhatRowsMayBeRoundedTo) {
+  auto [level, wanted] = GetParam();
+  Numbers x(16, 0);
+  x[0] = 1.00390625;
+  std::vector<int64_t> packed(8, 0x88);
+  packed[0] = 0x89;
+  auto *product =
+      node("MatMulNBits",
+           {floats({1, 16}, x), bytes({1, 1, 8}, packed), floats({1}, {1})}, 1,
+           "com.microsoft");
+  addInt(product, "K", 16);
+  addInt(product, "N", 1);
+  addInt(product, "bits", 4);
+  addInt(product, "block_size", 16);
+  addInt(product, "accuracy_level", level);
+  expect({wanted});
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, AccuracyLevelTest,
+                         testing::Values(std::pair(0, 1.00390625),
+                                         std::pair(1, 1.00390625),
+                                         std::pair(2, 1.00390625),
+                                         std::pair(3, 1.0), std::pair(4, 1.0)));
+
 /// Enough of them that they are a weight, with zero points of an odd number of
 /// blocks, and the last block beyond K.
 TEST_F(OnnxQuantizeTest, WeightsOfFourBitsStayPacked) {

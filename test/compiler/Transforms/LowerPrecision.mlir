@@ -400,6 +400,47 @@ func.func @comesQuantized(%x: tensor<4x64xf32>)
 
 // -----
 
+// What the model itself rounds to bf16 in front of such a weight is rounded
+// where it is made; not what it rounds to f16, and not in front of another.
+// CHECK-LABEL: @comesRounded
+// CHECK:      %[[N:.*]] = graph.cast %arg0 : (tensor<2x2x64xf32>) -> tensor<2x2x64xbf16>
+// CHECK:      %[[R:.*]] = graph.reshape %arg0
+// CHECK:      %[[H:.*]] = graph.cast %[[R]] : {{.*}} -> tensor<4x64xf16>
+// CHECK:      %[[G:.*]] = graph.cast %[[H]]
+// CHECK:      %[[K:.*]] = graph.cast %[[R]] : {{.*}} -> tensor<4x64xbf16>
+// CHECK:      %[[L:.*]] = graph.cast %[[K]]
+// CHECK:      %[[M:.*]] = graph.reshape %[[N]]
+// CHECK:      %[[X:.*]] = graph.cast %[[M]] : (tensor<4x64xbf16>) -> tensor<4x64xf32>
+// CHECK:      graph.matmul %[[X]], %{{.*}} {graph.precision = "bf16"}
+// CHECK:      graph.matmul %[[G]], %{{.*}} {graph.precision = "fp32"}
+// CHECK:      graph.matmul %[[L]], %{{.*}} {graph.precision = "fp32"}
+func.func @comesRounded(%x: tensor<2x2x64xf32>)
+    -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>) {
+  %q = graph.weight {name = "q"} : () -> tensor<64x16xi8>
+  %s = graph.weight {name = "s"} : () -> tensor<2x16xf32>
+  %w = graph.weight {name = "w"} : () -> tensor<64x16xf32>
+  %q3 = graph.reshape %q : (tensor<64x16xi8>) -> tensor<2x32x16xi8>
+  %s3 = graph.reshape %s : (tensor<2x16xf32>) -> tensor<2x1x16xf32>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %d = graph.dequantize %q3, %s3, %z
+      : (tensor<2x32x16xi8>, tensor<2x1x16xf32>, tensor<i8>) -> tensor<2x32x16xf32>
+  %b = graph.reshape %d : (tensor<2x32x16xf32>) -> tensor<64x16xf32>
+  %r = graph.reshape %x : (tensor<2x2x64xf32>) -> tensor<4x64xf32>
+  %h = graph.cast %r : (tensor<4x64xf32>) -> tensor<4x64xf16>
+  %hf = graph.cast %h : (tensor<4x64xf16>) -> tensor<4x64xf32>
+  %n = graph.cast %r : (tensor<4x64xf32>) -> tensor<4x64xbf16>
+  %nf = graph.cast %n : (tensor<4x64xbf16>) -> tensor<4x64xf32>
+  %0 = graph.matmul %nf, %b {graph.precision = "fp32"}
+      : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  %1 = graph.matmul %hf, %b {graph.precision = "fp32"}
+      : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  %2 = graph.matmul %nf, %w {graph.precision = "fp32"}
+      : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  return %0, %1, %2 : tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>
+}
+
+// -----
+
 // Many rows of f32 may be rounded by the product's own kernel, if some level
 // adds up in f16: they are not stored so.
 // F16-LABEL: @rounded

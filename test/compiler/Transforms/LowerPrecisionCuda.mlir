@@ -284,3 +284,31 @@ func.func @zeroPoint(%x: tensor<4x64xf32>) -> tensor<4x16xf32> {
   %c = graph.matmul %x, %b : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
   return %c : tensor<4x16xf32>
 }
+
+// -----
+
+// What the model itself rounds in front of a weight of few bits is multiplied
+// as that, also where f32 is asked for.
+// CHECK-LABEL: @comesRounded
+// CHECK:      %[[N:.*]] = graph.cast %arg0 : (tensor<4x64xf32>) -> tensor<4x64xbf16>
+// CHECK-NOT:  graph.cast %arg0
+// CHECK:      %[[X:.*]] = graph.cast %[[N]]
+// CHECK:      graph.matmul %[[X]], %{{.*}} {graph.precision = "bf16"}
+// CHECK:      graph.matmul %arg0, %{{.*}} {graph.precision = "fp32"}
+func.func @comesRounded(%x: tensor<4x64xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>) {
+  %q = graph.weight {name = "q"} : () -> tensor<64x16xi8>
+  %s = graph.weight {name = "s"} : () -> tensor<2x16xf32>
+  %q3 = graph.reshape %q : (tensor<64x16xi8>) -> tensor<2x32x16xi8>
+  %s3 = graph.reshape %s : (tensor<2x16xf32>) -> tensor<2x1x16xf32>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %d = graph.dequantize %q3, %s3, %z
+      : (tensor<2x32x16xi8>, tensor<2x1x16xf32>, tensor<i8>) -> tensor<2x32x16xf32>
+  %b = graph.reshape %d : (tensor<2x32x16xf32>) -> tensor<64x16xf32>
+  %n = graph.cast %x : (tensor<4x64xf32>) -> tensor<4x64xbf16>
+  %w = graph.cast %n : (tensor<4x64xbf16>) -> tensor<4x64xf32>
+  %0 = graph.matmul %w, %b {graph.precision = "fp32"}
+      : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  %1 = graph.matmul %x, %b {graph.precision = "fp32"}
+      : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  return %0, %1 : tensor<4x16xf32>, tensor<4x16xf32>
+}
