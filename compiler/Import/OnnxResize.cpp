@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/OpFamilies.h"
+#include "compiler/Import/ResizedAxes.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -13,16 +14,31 @@ namespace {
 using graph::Expr;
 using graph::ResizeMode;
 
+/// Numbers of an input, some of which only a run knows.
+struct Numbers {
+  SmallVector<std::optional<double>> known;
+  Value all;
+
+  bool areKnown() const {
+    return llvm::all_of(known, [](auto number) { return number.has_value(); });
+  }
+  /// One of them, as a scalar.
+  Value number(NodeConverter &node, size_t i, Type element) const {
+    if (known[i])
+      return node.scalar(element, *known[i]);
+    Value one = node.slice(all, 0, node.size(int64_t(i)), node.size(1));
+    return node.cast(node.reshape(one, {}), element);
+  }
+};
+
 /// What the attributes and inputs of a node ask for.
-struct Request {
-  ResizeMode mode = ResizeMode::Nearest;
-  std::string coordinates = "half_pixel", nearest = "round_prefer_floor";
+struct Request : ResizeFormula {
   SmallVector<int64_t> axes;
-  SmallVector<double> scales, roi; // One, or two, per entry of `axes`.
-  Emitter::Exprs sizes;            // Empty where scales are given.
+  Numbers scales, roi;  // One, or two, per entry of `axes`.
+  Emitter::Exprs sizes; // Empty where scales are given.
   std::string policy = "stretch";
-  double cubic = -0.75, extrapolation = 0;
-  bool excludeOutside = false, antialias = false;
+
+  bool crops() const { return coordinates == "tf_crop_and_resize"; }
 };
 
 ResizeMode resizeMode(NodeConverter &node) {
@@ -38,14 +54,15 @@ ResizeMode resizeMode(NodeConverter &node) {
 }
 
 /// in * scale, rounded down: exact for a number, and for an expression where
-/// the scale is a ratio of small numbers.
+/// the scale is a ratio of small numbers. Null for others.
 Expr scaledSize(NodeConverter &node, Expr size, double scale) {
   if (std::optional<int64_t> number = size.asConstant()) {
     // In float, as the specification's own shape inference has it.
     double scaled = std::floor(float(*number) * float(scale));
-    return scaled >= 0 && scaled < double(INT32_MAX)
-               ? node.size(int64_t(scaled))
-               : Expr();
+    if (scaled >= 0 && scaled < double(INT32_MAX))
+      return node.size(int64_t(scaled));
+    (void)node.invalid("a size of the result is negative or too large");
+    return {};
   }
   for (int64_t divisor = 1; divisor <= 64; ++divisor) {
     double factor = scale * double(divisor);
@@ -54,45 +71,83 @@ Expr scaledSize(NodeConverter &node, Expr size, double scale) {
         factor < INT32_MAX)
       return (size * int64_t(std::round(factor))).floorDiv(node.size(divisor));
   }
-  (void)node.unsupported("scales an axis of variable size by " +
-                             Twine(std::to_string(scale)),
-                         "scale by a ratio of small numbers, or fix the size");
   return {};
 }
 
-/// The known numbers of an input that must not vary; nothing after a problem.
-std::optional<SmallVector<double>> fixedNumbers(NodeConverter &node, unsigned i,
-                                                StringRef what) {
-  auto numbers = node.constantFloats(node.optionalInput(i));
-  if (!numbers)
-    (void)node.unsupported(Twine(what) + " are not known before the model runs",
-                           "make this input a constant");
+Value sizeScalar(NodeConverter &node, Expr size, Type element) {
+  Value vector = node.sizesVector(size, node.integer(64));
+  return node.cast(node.reshape(vector, {}), element);
+}
+
+/// The size that a run computes, rounded down.
+Expr boundSize(NodeConverter &node, Value size) {
+  Value whole = node.cast(node.emit<graph::FloorOp>({size}), node.integer(64));
+  Emitter::Exprs sizes = node.readSizes(node.reshape(whole, node.size(1)));
+  return sizes.empty() ? Expr() : sizes[0];
+}
+
+/// The numbers of a vector; of one put together from parts, those of the parts
+/// that are known.
+Numbers numbersOf(NodeConverter &node, Value vector) {
+  Numbers numbers{{}, vector};
+  if (auto known = node.constantFloats(vector)) {
+    numbers.known.assign(known->begin(), known->end());
+    return numbers;
+  }
+  Emitter::Exprs dims = node.dimsOf(vector);
+  std::optional<int64_t> count =
+      dims.size() == 1 ? dims[0].asConstant() : std::nullopt;
+  if (node.failed() || !count || *count > int64_t(Expr::maxTerms)) {
+    (void)node.unsupported("how many scales there are is not known",
+                           "export the model with a fixed rank");
+    return numbers;
+  }
+  numbers.known.resize(size_t(*count));
+  auto concat = vector.getDefiningOp<graph::ConcatOp>();
+  size_t next = 0;
+  for (Value part : concat ? concat.getInputs() : ValueRange()) {
+    std::optional<int64_t> size = graph::elementCount(part).asConstant();
+    auto known = node.constantFloats(part);
+    if (!size)
+      break;
+    if (known)
+      llvm::copy(*known, numbers.known.begin() + next);
+    next += size_t(*size);
+  }
   return numbers;
 }
 
-/// One size for all axes that keeps the aspect ratio.
+/// One scale for all axes, that of the one that is enlarged most (not_smaller)
+/// or least.
 void keepAspect(NodeConverter &node, Request &request, ArrayRef<Expr> dims) {
   if (request.policy == "stretch" || request.sizes.empty())
     return;
   bool larger = request.policy == "not_smaller";
-  std::optional<double> scale;
+  Type f64 = node.builder.getF64Type();
+  Value scale;
   for (auto [axis, size] : llvm::zip(request.axes, request.sizes)) {
-    std::optional<int64_t> from = dims[axis].asConstant();
-    std::optional<int64_t> to = size.asConstant();
-    if (!from || !to || *from == 0) {
-      (void)node.unsupported("keeps the aspect ratio of variable sizes",
-                             "fix the sizes of the input");
+    if (dims[axis].isConstant(0)) {
+      (void)node.invalid("no element has an aspect ratio");
       return;
     }
-    double ratio = double(*to) / double(*from);
+    Value ratio = node.div(sizeScalar(node, size, f64),
+                           sizeScalar(node, dims[axis], f64));
     scale = !scale   ? ratio
-            : larger ? std::max(*scale, ratio)
-                     : std::min(*scale, ratio);
+            : larger ? node.maximum(scale, ratio)
+                     : node.minimum(scale, ratio);
   }
-  for (auto [axis, size] : llvm::zip(request.axes, request.sizes))
-    size = node.size(
-        int64_t(std::floor(double(*dims[axis].asConstant()) * *scale + 0.5)));
-  request.scales.assign(request.axes.size(), scale.value_or(1));
+  if (node.failed() || !scale)
+    return;
+  size_t count = request.axes.size();
+  auto known = node.constantFloats(scale);
+  request.scales.known.assign(count, known ? std::optional(known->front())
+                                           : std::nullopt);
+  request.scales.all = node.broadcast(node.reshape(scale, node.size(1)),
+                                      node.size(int64_t(count)));
+  for (auto [axis, size] : llvm::zip(request.axes, request.sizes)) {
+    Value exact = node.mul(sizeScalar(node, dims[axis], f64), scale);
+    size = boundSize(node, node.add(exact, 0.5));
+  }
 }
 
 LogicalResult checkRequest(NodeConverter &node, const Request &request) {
@@ -112,19 +167,75 @@ LogicalResult checkRequest(NodeConverter &node, const Request &request) {
       request.policy != "not_smaller")
     return node.invalid("keep_aspect_ratio_policy is none of ONNX's");
   size_t count = request.axes.size();
-  if ((request.sizes.empty() || !request.scales.empty()) &&
-      request.scales.size() != count)
+  if ((request.sizes.empty() || !request.scales.known.empty()) &&
+      request.scales.known.size() != count)
     return node.invalid("it needs one scale or size per axis");
   if (!request.sizes.empty() && request.sizes.size() != count)
     return node.invalid("it needs one scale or size per axis");
-  for (double scale : request.scales)
-    if (!(scale > 0 && scale < double(INT32_MAX)))
+  for (std::optional<double> scale : request.scales.known)
+    if (scale && !(*scale > 0 && *scale < double(INT32_MAX)))
       return node.invalid("scales must be positive");
-  if (request.coordinates == "tf_crop_and_resize" &&
-      request.roi.size() != 2 * count)
+  if (request.crops() && request.roi.known.size() != 2 * count)
     return node.invalid(
         "tf_crop_and_resize needs a roi of two numbers per axis");
   return node.result();
+}
+
+/// The size of one axis of the result.
+Expr sizeAfter(NodeConverter &node, const Request &request, size_t i,
+               Expr before) {
+  if (!request.sizes.empty())
+    return request.sizes[i];
+  size_t count = request.axes.size();
+  bool isKnown = request.scales.known[i].has_value();
+  double extent = 1;
+  if (request.crops()) {
+    std::optional<double> start = request.roi.known[i];
+    std::optional<double> end = request.roi.known[count + i];
+    isKnown &= start && end;
+    extent = isKnown ? *end - *start : 1;
+  }
+  Expr size;
+  if (isKnown)
+    size = scaledSize(node, before, *request.scales.known[i] * extent);
+  if (size || node.failed())
+    return size;
+  Value exact = sizeScalar(node, before, node.f32());
+  if (request.crops())
+    exact = node.mul(exact,
+                     node.sub(request.roi.number(node, count + i, node.f32()),
+                              request.roi.number(node, i, node.f32())));
+  return boundSize(node,
+                   node.mul(exact, request.scales.number(node, i, node.f32())));
+}
+
+/// By what a run gives.
+Value emitOpen(NodeConverter &node, Value x, const Request &request,
+               ArrayRef<Expr> from, ArrayRef<Expr> to) {
+  Type f64 = node.builder.getF64Type();
+  size_t count = request.axes.size();
+  SmallVector<ResizedAxis> axes;
+  for (auto [i, axis] : llvm::enumerate(request.axes)) {
+    bool isWhole = request.scales.known.empty()
+                       ? from[axis] == to[axis]
+                       : request.scales.known[i] == 1.0;
+    if (request.crops())
+      isWhole &=
+          request.roi.known[i] == 0.0 && request.roi.known[count + i] == 1.0;
+    if (isWhole)
+      continue;
+    ResizedAxis resized{axis, to[axis], {}, {}, {}};
+    resized.scale = request.scales.known.empty()
+                        ? node.div(sizeScalar(node, to[axis], f64),
+                                   sizeScalar(node, from[axis], f64))
+                        : request.scales.number(node, i, f64);
+    if (request.crops()) {
+      resized.start = request.roi.number(node, i, f64);
+      resized.end = request.roi.number(node, count + i, f64);
+    }
+    axes.push_back(resized);
+  }
+  return resizedAxes(node, x, axes, request);
 }
 
 LogicalResult emitResize(NodeConverter &node, Value x, Request &request) {
@@ -135,28 +246,26 @@ LogicalResult emitResize(NodeConverter &node, Value x, Request &request) {
   if (node.failed() || failed(checkRequest(node, request)))
     return failure();
   int64_t rank = dims.size();
-  bool crops = request.coordinates == "tf_crop_and_resize";
-  SmallVector<double> scales(request.scales.empty() ? 0 : rank, 1.0), roi;
-  if (crops) {
+  for (auto [i, axis] : llvm::enumerate(request.axes))
+    to[axis] = sizeAfter(node, request, i, dims[axis]);
+  if (node.failed())
+    return failure();
+  if (!request.scales.areKnown() || !request.roi.areKnown() ||
+      request.roundsByScale)
+    return node.output(emitOpen(node, x, request, dims, to));
+  SmallVector<double> scales(request.scales.known.empty() ? 0 : rank, 1.0), roi;
+  if (request.crops()) {
     roi.assign(2 * rank, 0.0);
     std::fill(roi.begin() + rank, roi.end(), 1.0);
   }
   for (auto [i, axis] : llvm::enumerate(request.axes)) {
-    size_t count = request.axes.size();
-    double extent = 1;
-    if (crops) {
-      roi[axis] = request.roi[i];
-      roi[rank + axis] = request.roi[count + i];
-      extent = roi[rank + axis] - roi[axis];
+    if (request.crops()) {
+      roi[axis] = *request.roi.known[i];
+      roi[rank + axis] = *request.roi.known[request.axes.size() + i];
     }
     if (!scales.empty())
-      scales[axis] = request.scales[i];
-    to[axis] = request.sizes.empty()
-                   ? scaledSize(node, dims[axis], request.scales[i] * extent)
-                   : request.sizes[i];
+      scales[axis] = *request.scales.known[i];
   }
-  if (node.failed())
-    return failure();
   Type type = graph::tensorOf(to, node.elementOf(x));
   if (!type)
     return node.invalid("a size of the result is negative or too large");
@@ -181,30 +290,27 @@ LogicalResult convertUpsample(NodeConverter &node) {
   request.coordinates = "asymmetric";
   request.axes =
       llvm::to_vector(llvm::seq<int64_t>(0, int64_t(node.dimsOf(x).size())));
-  if (node.opset() < 9) {
-    request.scales = node.floatsAttr("scales");
-  } else {
-    auto scales = fixedNumbers(node, 1, "the scales");
-    if (!scales)
-      return failure();
-    request.scales = *scales;
-  }
-  bool shrinks = llvm::any_of(request.scales, [](double s) { return s < 1; });
-  bool grows = llvm::any_of(request.scales, [](double s) { return s > 1; });
-  if (shrinks && grows && request.mode == ResizeMode::Nearest)
-    return node.unsupported("shrinks one axis and enlarges another",
-                            "export with opset 11 or later");
+  if (node.opset() < 9)
+    request.scales.known = llvm::map_to_vector(
+        node.floatsAttr("scales"), [](double s) { return std::optional(s); });
+  else
+    request.scales = numbersOf(node, node.input(1));
+  if (node.failed())
+    return failure();
+  ArrayRef known = request.scales.known;
+  bool shrinks = llvm::any_of(known, [](auto s) { return s && *s < 1; });
+  bool grows = llvm::any_of(known, [](auto s) { return s && *s > 1; });
+  request.roundsByScale = !request.scales.areKnown() || (shrinks && grows);
   request.nearest = shrinks ? "ceil" : "floor";
   return emitResize(node, x, request);
 }
 
 /// Reads the inputs roi, scales and sizes.
 LogicalResult readInputs(NodeConverter &node, Request &request) {
-  if (request.coordinates == "tf_crop_and_resize") {
-    auto roi = fixedNumbers(node, 1, "the numbers of roi");
-    if (!roi)
-      return failure();
-    request.roi = *roi;
+  if (request.crops()) {
+    if (!node.hasInput(1))
+      return node.invalid("tf_crop_and_resize needs a roi");
+    request.roi = numbersOf(node, node.input(1));
   }
   Value scales = node.optionalInput(2), sizes = node.optionalInput(3);
   // Before opset 13 an empty tensor stands for a missing one.
@@ -218,10 +324,7 @@ LogicalResult readInputs(NodeConverter &node, Request &request) {
   }
   if (isEmpty(scales))
     return node.invalid("it needs scales or sizes");
-  auto numbers = fixedNumbers(node, 2, "the scales");
-  if (!numbers)
-    return failure();
-  request.scales = *numbers;
+  request.scales = numbersOf(node, scales);
   return node.result();
 }
 

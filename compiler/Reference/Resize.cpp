@@ -19,6 +19,7 @@ namespace {
 /// One axis to resample: sizes, and the attributes' numbers for it.
 struct Axis {
   int64_t in, out;
+  bool isGiven; // The scale, not the size.
   double scale, roiStart, roiEnd;
 
   bool isIdentity() const { return in == out && scale == 1; }
@@ -29,28 +30,42 @@ struct Sample {
   double weight;
 };
 
-/// Where result position x lies on the input axis.
-double toInput(StringRef mode, const Axis &axis, double x) {
-  double in = static_cast<double>(axis.in), resized = axis.scale * in;
+double toInputOfCrop(const Axis &axis, double x) {
+  double last = static_cast<double>(axis.in - 1);
+  double extent = (axis.roiEnd - axis.roiStart) * last;
+  return axis.out > 1 ? axis.roiStart * last +
+                            x * extent / static_cast<double>(axis.out - 1)
+                      : 0.5 * (axis.roiStart + axis.roiEnd) * last;
+}
+
+/// Where result position x lies on the input axis, computed in a type.
+template <typename Real>
+double toInputIn(StringRef mode, const Axis &axis, Real x) {
+  Real in = static_cast<Real>(axis.in), out = static_cast<Real>(axis.out);
+  Real scale = axis.isGiven ? static_cast<Real>(axis.scale) : out / in;
+  Real resized = scale * in, half = Real(0.5);
   if (mode == "align_corners")
     return resized == 1 ? 0 : x * (in - 1) / (resized - 1);
   if (mode == "asymmetric")
-    return x / axis.scale;
-  if (mode == "tf_crop_and_resize") {
-    double extent = (axis.roiEnd - axis.roiStart) * (in - 1);
-    double from = axis.roiStart * (in - 1);
-    return axis.out > 1
-               ? from + x * extent / (static_cast<double>(axis.out) - 1)
-               : 0.5 * (axis.roiStart + axis.roiEnd) * (in - 1);
-  }
-  double halfPixel = (x + 0.5) / axis.scale - 0.5;
+    return x / scale;
+  Real halfPixel = (x + half) / scale - half;
   if (mode == "pytorch_half_pixel")
     return axis.out > 1 ? halfPixel : 0;
-  if (mode == "half_pixel_symmetric") {
-    double adjustment = static_cast<double>(axis.out) / resized;
-    return in / 2 * (1 - adjustment) + halfPixel;
-  }
+  if (mode == "half_pixel_symmetric")
+    return in / 2 * (1 - out / resized) + halfPixel;
   return halfPixel; // half_pixel
+}
+
+/// In f32 where the nearest is taken, as scales are given and others compute:
+/// a third of 9 elements would begin with 0, 2 and 5 where f32's third, which
+/// is a bit more, is taken for exact.
+double toInput(graph::ResizeOp op, const Axis &axis, int64_t x) {
+  StringRef mode = op.getCoordinates();
+  if (mode == "tf_crop_and_resize")
+    return toInputOfCrop(axis, static_cast<double>(x));
+  return op.getMode() == graph::ResizeMode::Nearest
+             ? toInputIn(mode, axis, static_cast<float>(x))
+             : toInputIn(mode, axis, static_cast<double>(x));
 }
 
 int64_t toNearest(StringRef mode, double x, int64_t size) {
@@ -111,8 +126,8 @@ llvm::Error Resampler::readAxes() {
     if (out > 0 && !(scale > 0 && std::isfinite(scale)))
       return fault("the scale of axis " + std::to_string(i) +
                    " is not positive");
-    axes.push_back(
-        {in, out, scale, isCrop ? roi[i] : 0, isCrop ? roi[rank + i] : 1});
+    axes.push_back({in, out, !scales.empty(), scale, isCrop ? roi[i] : 0,
+                    isCrop ? roi[rank + i] : 1});
   }
   return llvm::Error::success();
 }
@@ -121,7 +136,7 @@ llvm::Error Resampler::readAxes() {
 bool Resampler::isCropped(const Axis &axis, int64_t x) const {
   if (op.getCoordinates() != "tf_crop_and_resize")
     return false;
-  double at = toInput(op.getCoordinates(), axis, static_cast<double>(x));
+  double at = toInput(op, axis, x);
   return !(at >= 0 && at <= static_cast<double>(axis.in - 1));
 }
 
@@ -135,7 +150,7 @@ Resampler::samples(const Axis &axis) const {
   double a = op.getCubicCoefficient().convertToDouble();
   std::vector<SmallVector<Sample>> result(axis.out);
   for (int64_t x = 0; x < axis.out; ++x) {
-    double at = toInput(op.getCoordinates(), axis, static_cast<double>(x));
+    double at = toInput(op, axis, x);
     // Further out, all samples are the border's.
     at = std::isnan(at) ? 0 : at;
     at = std::fmax(-reach - 1,
@@ -166,7 +181,7 @@ llvm::Error Resampler::pickNearest() {
   SmallVector<std::vector<int64_t>> offsets(axes.size());
   for (auto [i, axis] : llvm::enumerate(axes))
     for (int64_t x = 0; x < axis.out; ++x) {
-      double at = toInput(op.getCoordinates(), axis, static_cast<double>(x));
+      double at = toInput(op, axis, x);
       int64_t from =
           axis.isIdentity() && op.getCoordinates() != "tf_crop_and_resize"
               ? x

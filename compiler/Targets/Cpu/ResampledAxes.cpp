@@ -39,10 +39,11 @@ Value ResampledAxes::toInt(Value value) const {
   return emitCast(e.b, value, f64, e.b.getI64Type());
 }
 
-Value ResampledAxes::scale(size_t axis) const {
+Value ResampledAxes::scaleIn(Type type, size_t axis) const {
   if (!op.getScales().empty())
-    return real(op.getScales()[axis]);
-  return over(e, toReal(result[axis]), toReal(input[axis]));
+    return constantLike(e.b, type, op.getScales()[axis]);
+  return over(e, arith::SIToFPOp::create(e.b, type, result[axis]),
+              arith::SIToFPOp::create(e.b, type, input[axis]));
 }
 
 Value ResampledAxes::clamped(size_t axis, Value position) const {
@@ -50,23 +51,36 @@ Value ResampledAxes::clamped(size_t axis, Value position) const {
 }
 
 Value ResampledAxes::coordinate(size_t axis, Value position) const {
+  // As the evaluator does.
+  bool isNearest = op.getMode() == graph::ResizeMode::Nearest;
+  Type type = isNearest ? Type(e.b.getF32Type()) : f64;
+  Value at = coordinateIn(type, axis, position);
+  return isNearest ? arith::ExtFOp::create(e.b, f64, at).getResult() : at;
+}
+
+Value ResampledAxes::coordinateIn(Type type, size_t axis,
+                                  Value position) const {
+  auto number = [&](double value) { return constantLike(e.b, type, value); };
+  auto sizeOf = [&](Value size) {
+    return arith::SIToFPOp::create(e.b, type, size).getResult();
+  };
   StringRef mode = op.getCoordinates();
-  Value x = toReal(position), in = toReal(input[axis]);
-  Value by = scale(axis), one = real(1), half = real(0.5);
+  Value x = sizeOf(position), in = sizeOf(input[axis]);
+  Value by = scaleIn(type, axis), one = number(1), half = number(0.5);
   if (mode == "align_corners") {
     Value resized = times(e, by, in);
     Value stretched =
         over(e, times(e, x, minus(e, in, one)), minus(e, resized, one));
-    return e.select(compare(e, P::OEQ, resized, one), real(0), stretched);
+    return e.select(compare(e, P::OEQ, resized, one), number(0), stretched);
   }
   if (mode == "asymmetric")
     return over(e, x, by);
   Value halfPixel = minus(e, over(e, plus(e, x, half), by), half);
   if (mode == "pytorch_half_pixel")
-    return e.select(e.less(result[axis], e.number(2)), real(0), halfPixel);
+    return e.select(e.less(result[axis], e.number(2)), number(0), halfPixel);
   if (mode == "half_pixel_symmetric") {
-    Value adjustment = over(e, toReal(result[axis]), times(e, by, in));
-    Value shift = times(e, over(e, in, real(2)), minus(e, one, adjustment));
+    Value adjustment = over(e, sizeOf(result[axis]), times(e, by, in));
+    Value shift = times(e, over(e, in, number(2)), minus(e, one, adjustment));
     return plus(e, shift, halfPixel);
   }
   return halfPixel;
@@ -109,7 +123,8 @@ Value ResampledAxes::weight(Value distance) const {
 }
 
 Value ResampledAxes::squeeze(size_t axis) const {
-  return op.getAntialias() ? emitMin(e.b, scale(axis), real(1), f64) : real(1);
+  return op.getAntialias() ? emitMin(e.b, scaleIn(f64, axis), real(1), f64)
+                           : real(1);
 }
 
 Value ResampledAxes::reach(Value squeeze) const {

@@ -24,7 +24,6 @@ public:
   Value nearest(size_t axis, Value coordinate) const;
   /// The kernel at a distance from the coordinate.
   Value weight(Value distance) const;
-  Value scale(size_t axis) const;
   /// How much wider the kernel is than where an image is enlarged, inverted,
   /// and how far it reaches.
   Value squeeze(size_t axis) const;
@@ -45,6 +44,8 @@ public:
   Value toInt(Value value) const;
 
 private:
+  Value scaleIn(mlir::Type type, size_t axis) const;
+  Value coordinateIn(mlir::Type type, size_t axis, Value position) const;
   void putBorder(size_t axis, Value at, Value total,
                  llvm::MutableArrayRef<Tap> taps) const;
 
