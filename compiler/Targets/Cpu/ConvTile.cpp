@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/ConvTile.h"
+#include "compiler/Targets/Cpu/EvenTiles.h"
 #include "compiler/Targets/Cpu/StripProducts.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
 #include "compiler/Targets/Cpu/VectorStrip.h"
@@ -20,6 +21,8 @@ using namespace mlir;
 namespace tenon::cpu {
 namespace {
 
+/// With registers of 256 bits, the most pixels by three vectors of columns.
+constexpr int64_t pixelsOfThree = 4;
 /// Steps of k between which a tile fetches.
 constexpr int64_t fetchSteps = 4;
 constexpr int64_t cacheLine = 64;
@@ -36,7 +39,7 @@ public:
              bool countsTaps)
       : TileBuilder(module), tile(tile), lanes(level.vectorBits / 32),
         vectors(tile.columns / lanes), countsTaps(countsTaps),
-        unroll(tile.pixels * vectors > roomySums ||
+        unroll(tile.pixels * vectors > roomySums || isNarrow(level) ||
                        tile.kind == StripKind::Words
                    ? 1
                    : fetchSteps),
@@ -80,6 +83,11 @@ public:
   }
 
 private:
+  /// One vector by many pixels: factors of several steps leave no registers.
+  bool isNarrow(const CpuLevel &level) const {
+    return level.vectorBits < 512 && vectors == 1 && tile.pixels > 6;
+  }
+
   /// The state is where b goes on and what to fetch next: sums of some steps
   /// are added to what out holds.
   LLVM::LLVMFuncOp writeInF16(LLVM::LLVMFuncOp function) {
@@ -286,9 +294,11 @@ int64_t ConvTile::offsetOf(int64_t pixel) const {
          (number % lines.length - lines.first) * pixelStride;
 }
 
-int64_t tilePixels(const CpuLevel &level, int64_t width) {
+int64_t tilePixels(const CpuLevel &level, int64_t width, int64_t columns) {
   if (level.vectorBits < 512)
-    return 6;
+    return columns <= 8                    ? 12
+           : columns > 16 && columns <= 24 ? 2 * pixelsOfThree
+                                           : 6;
   return width == 48 ? 8 : width == 32 ? 12 : 14;
 }
 
@@ -315,24 +325,52 @@ static LLVM::LLVMFuncOp convTile(ModuleOp module, const CpuLevel &level,
   return TileWriter(module, level, tile, countsTaps).write(name);
 }
 
+/// The first of a tile's pixels, or some behind them.
+static ConvTile somePixels(const ConvTile &tile, int64_t first, int64_t count) {
+  ConvTile some = tile;
+  some.pixels = count;
+  if (tile.lines.length > 0)
+    some.lines.first = (tile.lines.first + first) % tile.lines.length;
+  for (uint32_t &pixels : some.reached)
+    pixels >>= first;
+  return some;
+}
+
+/// How many columns to compute at once, of those that are left: with registers
+/// of 256 bits two vectors, or the last three, or the last one.
+static int64_t columnsAtOnce(const CpuLevel &level, int64_t left) {
+  if (level.vectorBits >= 512)
+    return llvm::alignTo(left, 16);
+  int64_t whole = llvm::alignTo(left, 8);
+  return whole == 24 ? 24 : std::min<int64_t>(whole, 16);
+}
+
 void callConvTile(Emitter &e, ConvTile tile, const ConvTilePlaces &places,
                   int64_t columns) {
-  int64_t vectors = llvm::alignTo(columns, 16);
-  tile.columns = e.level.vectorBits < 512 ? 16 : vectors;
-  LLVM::LLVMFuncOp function =
-      convTile(e.module, e.level, tile, /*countsTaps=*/bool(places.taps));
   auto behind = [&](Value base, int64_t offset) {
     return LLVM::GEPOp::create(e.b, base.getType(), e.b.getF32Type(), base,
                                ArrayRef<LLVM::GEPArg>{int32_t(offset)});
   };
-  for (int64_t n = 0; n < vectors; n += tile.columns) {
-    SmallVector<Value> operands = {places.a, behind(places.b, n),
-                                   behind(places.out, n), places.next};
-    if (places.taps)
-      operands.push_back(places.taps);
-    if (places.scale)
-      operands.push_back(places.scale);
-    LLVM::CallOp::create(e.b, function, operands);
+  int64_t parts = tile.kind == StripKind::Widened ? 2 : 1;
+  for (int64_t n = 0; n < columns; n += tile.columns) {
+    tile.columns = columnsAtOnce(e.level, columns - n);
+    bool areThree = e.level.vectorBits < 512 && tile.columns == 24;
+    EvenTiles some(tile.pixels,
+                   areThree ? llvm::divideCeil(tile.pixels, pixelsOfThree) : 1);
+    for (int64_t i = 0; i < some.count; ++i) {
+      int64_t first = some.before(i);
+      ConvTile part = somePixels(tile, first, some.before(i + 1) - first);
+      LLVM::LLVMFuncOp function =
+          convTile(e.module, e.level, part, /*countsTaps=*/bool(places.taps));
+      SmallVector<Value> operands = {
+          behind(places.a, tile.offsetOf(first) * parts), behind(places.b, n),
+          behind(places.out, first * tile.width + n), places.next};
+      if (places.taps)
+        operands.push_back(places.taps);
+      if (places.scale)
+        operands.push_back(places.scale);
+      LLVM::CallOp::create(e.b, function, operands);
+    }
   }
 }
 

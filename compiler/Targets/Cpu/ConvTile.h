@@ -48,8 +48,9 @@ struct ConvTile {
   int64_t offsetOf(int64_t pixel) const;
 };
 
-/// The most pixels of a tile with panels of `width` columns.
-int64_t tilePixels(const CpuLevel &level, int64_t width);
+/// The most pixels of a tile with panels of `width` columns, of which so many
+/// are computed.
+int64_t tilePixels(const CpuLevel &level, int64_t width, int64_t columns);
 
 /// Where a tile's operands and sums lie, and what it fetches.
 struct ConvTilePlaces {

@@ -54,7 +54,8 @@ public:
 
 private:
   static EvenTiles tilesOf(const CpuLevel &level, const DirectConvView &view) {
-    int64_t most = tilePixels(level, view.layout.width);
+    int64_t width = view.layout.width;
+    int64_t most = tilePixels(level, width, std::min(view.maps, width));
     // Pixels that lie pages apart share a set of the first level.
     if (view.isInput && view.pixelStride % 1024 == 0)
       most = std::min<int64_t>(most, level.cacheWays);

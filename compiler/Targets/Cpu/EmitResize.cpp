@@ -3,8 +3,8 @@
 //
 // Each element of the result is, along every axis that changes, a weighted sum
 // of input elements around a coordinate: two for linear, four for cubic, more
-// when antialiasing stretches the kernel. All in f64, but for coordinates of the
-// nearest, which are in f32.
+// when antialiasing stretches the kernel. All in f64, but for coordinates of
+// the nearest, which are in f32.
 //
 //===----------------------------------------------------------------------===//
 

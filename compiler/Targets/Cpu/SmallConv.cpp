@@ -38,7 +38,8 @@ public:
         pixels(view.lines().count * view.pixels().count),
         imageStride(view.isInput ? pixels * view.channels
                                  : view.inputBytes / 4),
-        tiles(pixels, llvm::divideCeil(pixels, tilePixels(e.level, width))) {
+        tiles(pixels,
+              llvm::divideCeil(pixels, tilePixels(e.level, width, width))) {
     auto bufferOf = [&](Value operand) {
       return e.argumentBuffer(cast<BlockArgument>(operand).getArgNumber());
     };

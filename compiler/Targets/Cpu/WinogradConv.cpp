@@ -37,7 +37,7 @@ public:
       : e(e), op(op), view(view), matrices(WinogradMatrices::of(view.outputs)),
         lanes(e.level.vectorBits / 32),
         vector(VectorType::get({lanes}, e.b.getF32Type())),
-        mostOfStrip(tilePixels(e.level, view.columns)),
+        mostOfStrip(tilePixels(e.level, view.columns, view.columns)),
         known(view.blockTiles,
               std::max<int64_t>(llvm::divideCeil(view.blockTiles, mostOfStrip),
                                 view.hasAnySize() ? 1 : view.panelParts)) {

@@ -119,8 +119,8 @@ protected:
 
 TEST_P(OpenResizeTest, IsWhatKnownScalesGive) {
   setOpset(19);
-  const std::vector<float> scales = {1, 0.6f, 2.7f}, roi = {0, -0.1f, 0.2f,
-                                                            1, 0.8f,  1.1f};
+  const std::vector<float> scales = {1, 0.6f, 2.7f},
+                           roi = {0, -0.1f, 0.2f, 1, 0.8f, 1.1f};
   Numbers x, zeros;
   for (int i = 0; i < 2 * 7 * 5; ++i)
     x.push_back((i * 37 % 41) * 0.1);

@@ -32,6 +32,24 @@ TEST_P(DirectConv, TakesAnyNumberOfChannels) {
   run(convs);
 }
 
+/// With registers of 256 bits a panel's last columns are one vector, or three
+/// for fewer pixels at once.
+TEST_P(DirectConv, TakesAnyNumberOfMaps) {
+  std::vector<Conv> convs;
+  for (int64_t groups : {1, 3})
+    for (int64_t width : {10, 13, 14, 25})
+      for (int64_t maps : {4, 8, 9, 16, 17, 20, 24, 25, 40, 41, 56, 72, 88})
+        convs.push_back({groups,
+                         4,
+                         maps,
+                         {2, width},
+                         {3, 3},
+                         {1, 1},
+                         {1, 1},
+                         {1, 1, 1, 1}});
+  run(convs, {1});
+}
+
 TEST_P(DirectConv, TakesLinesOfAnyLength) {
   std::vector<Conv> convs;
   for (int64_t width : {10, 11, 12, 13, 25, 28, 56, 130, 300})

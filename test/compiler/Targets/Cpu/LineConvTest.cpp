@@ -31,7 +31,7 @@ protected:
 TEST_P(LineConv, TakesAnyNumberOfMaps) {
   std::vector<Conv> convs;
   for (int64_t maps :
-       {1, 3, 16, 17, 32, 47, 48, 49, 64, 65, 70, 96, 97, 112, 144})
+       {1, 3, 16, 17, 24, 32, 40, 47, 48, 49, 64, 65, 70, 72, 96, 97, 112, 144})
     convs.push_back(
         {1, 32, maps, {4, 10}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
   run(convs, {0, 1, 3});
