@@ -7,9 +7,11 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -58,6 +60,34 @@ Error checkLocation(StringRef location) {
   return Error::success();
 }
 
+bool areSame(int lhs, int rhs) {
+  struct stat left, right;
+  return ::fstat(lhs, &left) == 0 && ::fstat(rhs, &right) == 0 &&
+         left.st_dev == right.st_dev && left.st_ino == right.st_ino;
+}
+
+/// What a symbolic link in a folder leads to, opened where it lies beside the
+/// file that the model's own link leads to; -1 otherwise. It is opened in the
+/// folder that was looked at, and is no further link.
+int openBesideModel(const Folder &folder, int at, StringRef name) {
+  char text[PATH_MAX];
+  ssize_t length =
+      folder.descriptorBehindLink() < 0
+          ? -1
+          : ::readlinkat(at, name.str().c_str(), text, sizeof text);
+  if (length <= 0 || size_t(length) == sizeof text)
+    return -1;
+  StringRef target(text, size_t(length)), file = sys::path::filename(target);
+  std::string parent = sys::path::parent_path(target).str();
+  Descriptor where(::openat(at, parent.empty() ? "." : parent.c_str(),
+                            O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (file == "." || file == ".." || where.fd < 0 ||
+      !areSame(where.fd, folder.descriptorBehindLink()))
+    return -1;
+  return ::openat(where.fd, file.str().c_str(),
+                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
 } // namespace
 
 Expected<std::shared_ptr<Folder>> Folder::of(StringRef path) {
@@ -67,10 +97,19 @@ Expected<std::shared_ptr<Folder>> Folder::of(StringRef path) {
   int fd = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return refuse(parent, std::strerror(errno));
-  return std::shared_ptr<Folder>(new Folder(fd));
+  int linked = -1;
+  SmallString<256> real;
+  if (sys::fs::is_symlink_file(path) && !sys::fs::real_path(path, real))
+    linked = ::open(sys::path::parent_path(real).str().c_str(),
+                    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return std::shared_ptr<Folder>(new Folder(fd, linked));
 }
 
-Folder::~Folder() { ::close(fd); }
+Folder::~Folder() {
+  ::close(fd);
+  if (linked >= 0)
+    ::close(linked);
+}
 
 Expected<std::shared_ptr<MappedFile>> MappedFile::map(int fd, StringRef name) {
   struct stat info;
@@ -118,6 +157,8 @@ MappedFile::openInside(const Folder &folder, StringRef location) {
     int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC;
     flags |= last ? O_NONBLOCK : O_DIRECTORY;
     Descriptor next(::openat(at.fd, part.str().c_str(), flags));
+    if (next.fd < 0 && last)
+      next.fd = openBesideModel(folder, at.fd, part);
     if (next.fd < 0) {
       struct stat info;
       if (::fstatat(at.fd, part.str().c_str(), &info, AT_SYMLINK_NOFOLLOW) ==

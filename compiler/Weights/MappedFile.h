@@ -22,17 +22,20 @@ namespace tenon {
 /// An open directory; files are found relative to it even when it is renamed.
 class Folder {
 public:
-  /// Opens the folder that holds the file `path`.
+  /// Opens the folder that holds the file `path`; where that is a symbolic
+  /// link, the folder of the file that it leads to as well.
   static llvm::Expected<std::shared_ptr<Folder>> of(llvm::StringRef path);
   ~Folder();
   Folder(const Folder &) = delete;
   Folder &operator=(const Folder &) = delete;
 
   int descriptor() const { return fd; }
+  /// Of the folder that the file itself lies in; -1 where that is this one.
+  int descriptorBehindLink() const { return linked; }
 
 private:
-  explicit Folder(int fd) : fd(fd) {}
-  int fd;
+  Folder(int fd, int linked) : fd(fd), linked(linked) {}
+  int fd, linked;
 };
 
 /// A read-only view of a whole file, valid as long as the object lives.
@@ -41,7 +44,9 @@ public:
   /// Maps the file at a path given by the user.
   static llvm::Expected<std::shared_ptr<MappedFile>> open(llvm::StringRef path);
 
-  /// Maps the file at a location given by a model, confined to `folder`.
+  /// Maps the file at a location given by a model, confined to `folder`. A
+  /// symbolic link is followed where the model is one and both lead to files of
+  /// one folder, as in the cache of Hugging Face's tools.
   static llvm::Expected<std::shared_ptr<MappedFile>>
   openInside(const Folder &folder, llvm::StringRef location);
 

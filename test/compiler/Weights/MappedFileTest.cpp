@@ -74,6 +74,39 @@ TEST_F(MappedFileTest, LinksAreRefused) {
   expectRefused("hard.bin", "hard link");
 }
 
+/// snapshots/R/model.onnx and its data are links to files of blobs.
+TEST_F(MappedFileTest, LinksMayLeadToWhereTheModelsLinkLeads) {
+  fs::create_directories(root / "blobs");
+  fs::create_directories(root / "snapshots/R");
+  for (std::string name : {"model", "data"})
+    std::ofstream(root / "blobs" / name) << name;
+  auto link = [&](const std::string &name, const std::string &to) {
+    fs::create_symlink(to, root / "snapshots/R" / name);
+  };
+  link("model.onnx", "../../blobs/model");
+  link("data", "../../blobs/data");
+  link("elsewhere", "../../secret.bin");
+  link("folder", "../../blobs");
+  link("missing", "../../blobs/none");
+  fs::create_symlink("../secret.bin", root / "blobs/again");
+  link("twice", "../../blobs/again");
+  auto folder = Folder::of((root / "snapshots/R/model.onnx").string());
+  ASSERT_TRUE(bool(folder));
+  auto open = [&](const std::string &name) {
+    auto file = MappedFile::openInside(**folder, name);
+    return file ? std::string((*file)->bytes().begin(), (*file)->bytes().end())
+                : llvm::toString(file.takeError());
+  };
+  EXPECT_EQ(open("data"), "data");
+  for (std::string name : {"elsewhere", "missing", "twice", "folder/data"})
+    EXPECT_NE(open(name).find("symbolic link"), std::string::npos) << name;
+  // The same links beside a model that is none.
+  std::ofstream(root / "snapshots/R/own.onnx") << "own";
+  folder = Folder::of((root / "snapshots/R/own.onnx").string());
+  ASSERT_TRUE(bool(folder));
+  EXPECT_NE(open("data").find("symbolic link"), std::string::npos);
+}
+
 TEST_F(MappedFileTest, OnlyRegularFilesAreOpened) {
   ASSERT_EQ(mkfifo((root / "model/pipe").c_str(), 0600), 0);
   expectRefused("pipe", "not a regular file");
