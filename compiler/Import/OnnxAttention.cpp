@@ -15,6 +15,8 @@ using graph::Expr;
 using graph::Relation;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+/// The most columns of a table that one position of three is for.
+constexpr int64_t maxSection = 1 << 15;
 
 /// Query, key or value as [B, heads, S, D].
 Value headsOf(NodeConverter &node, unsigned i, StringRef countName) {
@@ -245,12 +247,84 @@ LogicalResult convertContribRotary(NodeConverter &node) {
   return node.output(likeInput(node, turned, x));
 }
 
+/// Which of the three positions of a token each column of the tables goes by:
+/// time, height and width in a row, or in turn as long as there are columns of
+/// the latter two.
+SmallVector<int64_t> positionOfColumns(ArrayRef<int64_t> sections,
+                                       bool inTurn) {
+  SmallVector<int64_t> which;
+  for (int64_t i = 0; i < 3; ++i)
+    which.append(size_t(sections[i]), inTurn ? 0 : i);
+  for (int64_t i = 1; i < 3 && inTurn; ++i)
+    for (int64_t n = 0; n < sections[i]; ++n)
+      if (size_t(3 * n + i) < which.size())
+        which[size_t(3 * n + i)] = i;
+  return which;
+}
+
+/// The rows [B, S, R] of a table that three positions [3, B, S] pick, each for
+/// its columns.
+Value pickColumns(NodeConverter &node, Value table, Value positions,
+                  ArrayRef<int64_t> which) {
+  Value all;
+  for (int64_t i : {0, 1, 2}) {
+    if (!llvm::is_contained(which, i))
+      continue;
+    Value own =
+        node.squeeze(node.slice(positions, 0, node.size(i), node.size(1)), 0);
+    Value rows = pickRows(node, table, own);
+    SmallVector<double> isOwn;
+    for (int64_t column : which)
+      isOwn.push_back(column == i);
+    Value mask = node.constant(node.boolean(), {int64_t(which.size())}, isOwn);
+    all = all ? node.select(mask, rows, all) : rows;
+  }
+  return all;
+}
+
+/// Rotary embedding by the time, height and width of each token.
+LogicalResult convertMultimodalRotary(NodeConverter &node) {
+  Value x = node.input(0), positions = node.input(1), table = node.input(2);
+  SmallVector<int64_t> sections = node.intsAttr("mrope_section");
+  int64_t layout = node.intAttr("mrope_layout", 0);
+  int64_t count = node.intAttr("num_heads", 0);
+  bool interleaved = node.flagAttr("interleaved", false);
+  if (node.floatAttr("scale", 1) != 1 ||
+      node.flagAttr("is_packed_batching", false))
+    return node.unsupported("scale and is_packed_batching are not computed");
+  checkRotaryWidth(node, table);
+  if (node.failed() || failed(node.expectRank(table, 2, "the cos table")) ||
+      failed(node.expectRank(positions, 3, "the positions")))
+    return failure();
+  auto isSection = [](int64_t size) { return size >= 0 && size <= maxSection; };
+  if (sections.size() != 3 || !llvm::all_of(sections, isSection) ||
+      layout < 0 || layout > 1)
+    return node.invalid("mrope_section must be three small numbers, and "
+                        "mrope_layout 0 or 1");
+  Emitter::Exprs dims = node.dimsOf(x);
+  if (dims.size() < 3 || dims.size() > 4)
+    return node.invalid("the input must have rank 3 or 4");
+  SmallVector<int64_t> which = positionOfColumns(sections, layout == 1);
+  Expr columns = node.dimOf(table, 1);
+  node.require(columns, Relation::Equal, node.size(int64_t(which.size())),
+               "mrope_section must add up to the width of the tables");
+  node.require(node.dimOf(positions, 0), Relation::Equal, node.size(3),
+               "each token must have three positions");
+  Expr heads = count > 0 ? node.size(count) : dims.back().exactDiv(columns * 2);
+  Value turned =
+      rotated(node, sequenceOfHeads(node, x, heads),
+              pickColumns(node, table, positions, which),
+              pickColumns(node, node.input(3), positions, which), interleaved);
+  return node.output(likeInput(node, turned, x));
+}
+
 } // namespace
 
 ArrayRef<OpRow> attentionRows() {
   static constexpr OpRow rows[] = {
       {"", "Attention", {23, 24, 25}, convertAttention},
       {"", "RotaryEmbedding", {23}, convertRotary},
+      {"com.microsoft", "MRotaryEmbedding", {1}, convertMultimodalRotary},
       {"com.microsoft", "RotaryEmbedding", {1}, convertContribRotary},
   };
   return rows;

@@ -72,17 +72,6 @@ LogicalResult convertConv(NodeConverter &node) {
   return node.output(addBias(node, y, node.optionalInput(2)));
 }
 
-/// Moves axis `from` of x to `to`.
-Value movedAxis(NodeConverter &node, Value x, int64_t from, int64_t to) {
-  auto order =
-      llvm::to_vector(llvm::seq<int64_t>(0, int64_t(node.dimsOf(x).size())));
-  if (node.failed())
-    return {};
-  order.erase(order.begin() + from);
-  order.insert(order.begin() + to, from);
-  return node.transpose(x, order);
-}
-
 /// Images [N, H, W, C] and filters [M, kH, kW, C / group].
 LogicalResult convertNhwcConv(NodeConverter &node) {
   Value x = node.input(0), filter = node.input(1);
@@ -281,8 +270,13 @@ LogicalResult convertQLinearConv(NodeConverter &node) {
   Value filterZero = node.input(5), yScale = node.input(6);
   Value yZero = node.input(7);
   int64_t rank = node.dimsOf(x).size();
+  bool last = node.flagAttr("channels_last", false); // That of com.microsoft.
   if (node.failed())
     return failure();
+  if (last && rank < 3)
+    return node.invalid("the input must have rank 3 or more");
+  if (last)
+    x = movedAxis(node, x, rank - 1, 1);
   Value sums =
       convolution(node, centered(node, x, alongAxis(node, xZero, 0, 1)),
                   centeredFilter(node, filter, filterZero));
@@ -290,8 +284,8 @@ LogicalResult convertQLinearConv(NodeConverter &node) {
   Value multiplier = node.div(node.mul(alongAxis(node, xScale, 0, 1),
                                        alongAxis(node, filterScale, 1, rank)),
                               alongAxis(node, yScale, 0, 1));
-  return node.output(
-      requantize(node, sums, multiplier, alongAxis(node, yZero, 0, 1)));
+  Value y = requantize(node, sums, multiplier, alongAxis(node, yZero, 0, 1));
+  return node.output(last ? movedAxis(node, y, 1, rank - 1) : y);
 }
 
 } // namespace
@@ -305,6 +299,7 @@ ArrayRef<OpRow> convRows() {
       {"", "QLinearConv", {10}, convertQLinearConv},
       {"com.microsoft", "FusedConv", {1}, convertFusedConv},
       {"com.microsoft", "NhwcConv", {1}, convertNhwcConv},
+      {"com.microsoft", "QLinearConv", {1}, convertQLinearConv},
   };
   return rows;
 }

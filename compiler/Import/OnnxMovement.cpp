@@ -241,6 +241,7 @@ ArrayRef<OpRow> movementRows() {
       {"", "Transpose", {1, 13, 21, 23, 24, 25}, convertTranspose},
       {"", "Trilu", {14}, convertTrilu},
       {"", "Where", {9, 16}, convertWhere},
+      {"com.microsoft", "Trilu", {1}, convertTrilu},
   };
   return rows;
 }

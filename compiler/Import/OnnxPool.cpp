@@ -70,6 +70,24 @@ LogicalResult convertMaxPool(NodeConverter &node) {
   return node.result();
 }
 
+/// Images [N, spatial.., C].
+LogicalResult convertNhwcMaxPool(NodeConverter &node) {
+  Value x = node.input(0);
+  int64_t rank = node.dimsOf(x).size();
+  if (node.failed())
+    return failure();
+  if (rank < 3)
+    return node.invalid("the input must have rank 3 or more");
+  x = movedAxis(node, x, rank - 1, 1);
+  std::optional<Pool> pool = readPool(node, x);
+  if (!pool)
+    return failure();
+  Value y = node.emit<graph::MaxPoolOp>(
+      {x}, pool->attributes(node),
+      graph::tensorOf(pool->dims, node.elementOf(x)));
+  return node.output(movedAxis(node, y, 1, rank - 1));
+}
+
 Value averagePool(NodeConverter &node, Value x) {
   std::optional<Pool> pool = readPool(node, x);
   if (!pool)
@@ -96,12 +114,8 @@ LogicalResult convertQLinearAveragePool(NodeConverter &node) {
     return node.invalid("the input must have rank 3 or more");
   if (!last)
     return writeQuantized(node, averagePool(node, x), 3);
-  auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  std::rotate(order.begin() + 1, order.end() - 1, order.end());
-  Value pooled = averagePool(node, node.transpose(x, order));
-  order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-  return writeQuantized(node, node.transpose(pooled, order), 3);
+  Value pooled = averagePool(node, movedAxis(node, x, rank - 1, 1));
+  return writeQuantized(node, movedAxis(node, pooled, 1, rank - 1), 3);
 }
 
 int64_t normAttr(NodeConverter &node) {
@@ -198,6 +212,7 @@ ArrayRef<OpRow> poolRows() {
       {"", "LpPool", {2, 11, 18, 22}, convertLpPool},
       {"", "MaxPool", {1, 8, 10, 11, 12, 22}, convertMaxPool},
       {"", "MaxUnpool", {9, 11, 22}, convertMaxUnpool},
+      {"com.microsoft", "NhwcMaxPool", {1}, convertNhwcMaxPool},
       {"com.microsoft", "QLinearAveragePool", {1}, convertQLinearAveragePool},
   };
   return rows;

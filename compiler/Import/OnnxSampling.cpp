@@ -256,6 +256,7 @@ ArrayRef<OpRow> samplingRows() {
   static constexpr OpRow rows[] = {
       {"", "DeformConv", {19, 22}, convertDeformConv},
       {"", "GridSample", {16, 20, 22}, convertGridSample},
+      {"com.microsoft", "GridSample", {1}, convertGridSample},
   };
   return rows;
 }

@@ -26,6 +26,7 @@ llvm::ArrayRef<OpRow> fewBitsRows();         // OnnxFewBits.cpp
 llvm::ArrayRef<OpRow> fourierRows();         // OnnxFourier.cpp
 llvm::ArrayRef<OpRow> fusedAttentionRows();  // OnnxFusedAttention.cpp
 llvm::ArrayRef<OpRow> fusedNormalizeRows();  // OnnxFusedNormalize.cpp
+llvm::ArrayRef<OpRow> gatedRows();           // OnnxGated.cpp
 llvm::ArrayRef<OpRow> groupQueryRows();      // OnnxGroupQuery.cpp
 llvm::ArrayRef<OpRow> indexingRows();        // OnnxIndexing.cpp
 llvm::ArrayRef<OpRow> linearAttentionRows(); // OnnxLinearAttention.cpp

@@ -131,4 +131,14 @@ Emitter::Exprs countWindows(NodeConverter &node, const Windows &windows,
   return counts;
 }
 
+Value movedAxis(NodeConverter &node, Value x, int64_t from, int64_t to) {
+  auto order =
+      llvm::to_vector(llvm::seq<int64_t>(0, int64_t(node.dimsOf(x).size())));
+  if (node.failed())
+    return {};
+  order.erase(order.begin() + from);
+  order.insert(order.begin() + to, from);
+  return node.transpose(x, order);
+}
+
 } // namespace tenon

@@ -44,6 +44,11 @@ Windows readWindows(NodeConverter &node, llvm::ArrayRef<graph::Expr> dims,
 Emitter::Exprs countWindows(NodeConverter &node, const Windows &windows,
                             bool ceil = false);
 
+/// Moves axis `from` of x to `to`: channels, between the first and the last
+/// spatial axis.
+mlir::Value movedAxis(NodeConverter &node, mlir::Value x, int64_t from,
+                      int64_t to);
+
 } // namespace tenon
 
 #endif // TENON_COMPILER_IMPORT_WINDOWS_H

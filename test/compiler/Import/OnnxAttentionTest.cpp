@@ -171,5 +171,41 @@ TEST_F(GroupQueryTest, AWindowHoldsItsOwnKey) {
   expectNear(found[0], {4});
 }
 
+/// One token at time 0, height 1 and width 1, where tables turn by nothing and
+/// by a quarter.
+class MultimodalRotaryTest : public OperatorTest {
+protected:
+  void rotate(std::vector<int64_t> sections, int64_t layout) {
+    auto *rotary = node("MRotaryEmbedding",
+                        {floats({1, 1, 8}, {1, 2, 3, 4, 5, 6, 7, 8}),
+                         ints({3, 1, 1}, {0, 1, 1}),
+                         floats({2, 4}, {1, 1, 1, 1, 0, 0, 0, 0}),
+                         floats({2, 4}, {0, 0, 0, 0, 1, 1, 1, 1})},
+                        1, "com.microsoft");
+    addInts(rotary, "mrope_section", std::move(sections));
+    addInt(rotary, "mrope_layout", layout);
+  }
+};
+
+TEST_F(MultimodalRotaryTest, SectionsFollowEachOther) {
+  rotate({2, 1, 1}, 0);
+  expect({1, 2, -7, -8, 5, 6, 3, 4});
+}
+
+TEST_F(MultimodalRotaryTest, SectionsTakeTurns) {
+  rotate({2, 1, 1}, 1);
+  expect({1, -6, -7, 4, 5, 2, 3, 8});
+}
+
+TEST_F(MultimodalRotaryTest, SectionsAddUpToTheTables) {
+  rotate({2, 1, 0}, 0);
+  expectReason("must add up to the width of the tables");
+}
+
+TEST_F(MultimodalRotaryTest, ThereAreThreeSections) {
+  rotate({2, 2}, 0);
+  expectReason("three small numbers");
+}
+
 } // namespace
 } // namespace tenon

@@ -132,5 +132,49 @@ TEST_F(OnnxFusedTest, LayoutsOfACpuAreRefused) {
                "ORT_ENABLE_EXTENDED");
 }
 
+//===----------------------------------------------------------------------===//
+// Layouts that onnxruntime gives quantized images
+//===----------------------------------------------------------------------===//
+
+/// Two pixels of two channels: 1 + 2 * 2 and 3 + 2 * 4.
+TEST_F(OnnxFusedTest, ChannelsOfAQuantizedConvolutionMayComeLast) {
+  addInt(node("QLinearConv",
+              {bytes({1, 1, 2, 2}, {1, 2, 3, 4}), floats({}, {1}),
+               bytes({}, {0}), bytes({1, 2, 1, 1}, {1, 2}), floats({}, {1}),
+               bytes({}, {0}), floats({}, {1}), bytes({}, {0})},
+              1, "com.microsoft"),
+         "channels_last", 1);
+  expect({5, 11});
+}
+
+TEST_F(OnnxFusedTest, ChannelsOfAPoolMayComeLast) {
+  addInts(node("NhwcMaxPool", {bytes({1, 2, 2, 2}, {1, 8, 2, 7, 3, 6, 4, 5})},
+               1, "com.microsoft"),
+          "kernel_shape", {2, 2});
+  expect({4, 8});
+}
+
+TEST_F(OnnxFusedTest, APoolNeedsAnImage) {
+  addInts(
+      node("NhwcMaxPool", {bytes({2, 2}, {1, 2, 3, 4})}, 1, "com.microsoft"),
+      "kernel_shape", {2});
+  expectReason("must have rank 3 or more");
+}
+
+/// Operators of ai.onnx that older exporters knew by another domain.
+TEST_F(OnnxFusedTest, TrianglesAreThoseOfOnnx) {
+  addInt(node("Trilu", {floats({2, 2}, {1, 2, 3, 4})}, 1, "com.microsoft"),
+         "upper", 0);
+  expect({1, 0, 3, 4});
+}
+
+TEST_F(OnnxFusedTest, SamplesAreThoseOfOnnx) {
+  addInt(node("GridSample",
+              {floats({1, 1, 1, 2}, {1, 3}), floats({1, 1, 1, 2}, {0, 0})}, 1,
+              "com.microsoft"),
+         "align_corners", 1);
+  expect({2});
+}
+
 } // namespace
 } // namespace tenon
