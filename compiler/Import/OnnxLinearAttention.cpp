@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Import/FusedActivation.h"
+#include "compiler/Import/LinearAttentionParts.h"
 #include "compiler/Import/OpFamilies.h"
-#include <cmath>
 
 using namespace mlir;
 
@@ -57,17 +57,6 @@ Value unpack(NodeConverter &node, unsigned i, int64_t heads, StringRef what) {
                       {dims[0], dims[1], count, dims[2].floorDiv(count)});
 }
 
-/// [B, T, H, D] with each head so often.
-Value repeated(NodeConverter &node, Value x, int64_t times) {
-  if (node.failed())
-    return {};
-  Emitter::Exprs dims = node.dimsOf(x);
-  Value each =
-      node.broadcast(node.unsqueeze(x, {3}),
-                     {dims[0], dims[1], dims[2], node.size(times), dims[3]});
-  return node.reshape(each, {dims[0], dims[1], dims[2] * times, dims[3]});
-}
-
 /// exp of input 4, [B, T, heads, size of a key or 1], where keys have these
 /// dims.
 Value readDecay(NodeConverter &node, int64_t heads, const Emitter::Exprs &key) {
@@ -92,72 +81,40 @@ Value readBeta(NodeConverter &node, const Emitter::Exprs &value) {
   return node.failed() ? Value() : node.cast(beta, node.f32());
 }
 
-double readScale(NodeConverter &node, Expr depth) {
-  double scale = node.floatAttr("scale", 0);
-  if (scale != 0 || node.failed())
-    return scale;
-  std::optional<int64_t> size = depth.asConstant();
-  if (!size || *size < 1) {
-    (void)node.unsupported("its scale follows from a head size that is no "
-                           "number",
-                           "give it the attribute scale");
-    return 1;
-  }
-  return 1 / std::sqrt(double(*size));
-}
-
 LogicalResult convertLinearAttention(NodeConverter &node) {
-  std::string rule = node.stringAttr("update_rule", "gated_delta");
-  bool isGated = rule == "gated" || rule == "gated_delta";
-  bool corrects = rule == "delta" || rule == "gated_delta";
-  if (!isGated && !corrects && rule != "linear")
-    return node.invalid("update_rule must be linear, gated, delta or "
-                        "gated_delta");
+  std::optional<UpdateRule> rule = readUpdateRule(node);
+  if (!rule)
+    return failure();
   Heads heads = readHeads(node);
   if (node.failed())
     return failure();
   Type element = node.elementOf(node.input(0));
   expectDefault(node, "state_window");
-  Value query = unpack(node, 0, heads.ofQuery, "query");
+  LinearAttention the;
+  the.query = unpack(node, 0, heads.ofQuery, "query");
   if (heads.ofQuery < heads.ofState)
-    query = repeated(node, query, heads.ofState / heads.ofQuery);
-  Value key = unpack(node, 1, heads.ofState, "key");
-  Value value = unpack(node, 2, heads.ofState, "value");
+    the.query = repeatedHeads(node, the.query, heads.ofState / heads.ofQuery);
+  the.key = unpack(node, 1, heads.ofState, "key");
+  the.value = unpack(node, 2, heads.ofState, "value");
   if (node.failed())
     return failure();
-  Emitter::Exprs q = node.dimsOf(query), v = node.dimsOf(value);
+  Emitter::Exprs q = node.dimsOf(the.query), v = node.dimsOf(the.value);
   Emitter::Exprs k = {q[0], q[1], v[2], q[3]};
-  node.expectDims(key, k, "key");
-  node.expectDims(value, {q[0], q[1], v[2], v[3]}, "value");
+  node.expectDims(the.key, k, "key");
+  node.expectDims(the.value, {q[0], q[1], v[2], v[3]}, "value");
   Value state = node.optionalInput(3);
   Type ofState = state && !node.failed() ? node.elementOf(state) : element;
   node.expectDims(state, {q[0], v[2], q[3], v[3]}, "past_state");
-  SmallVector<Value> operands = {query, key, value};
-  SmallVector<int32_t> segments = {1, 1, 1, 0, 0, 0};
-  auto add = [&](size_t i, Value operand) {
-    segments[i] = 1;
-    operands.push_back(operand);
-  };
   if (state)
-    add(3, node.cast(state, node.f32()));
-  if (isGated)
-    add(4, readDecay(node, heads.ofState, k));
-  if (corrects)
-    add(5, readBeta(node, v));
-  double scale = readScale(node, q[3]);
-  if (node.failed())
-    return failure();
-  Type all = graph::tensorOf({q[0], q[1], q[2], v[3]}, node.f32());
-  Type last = graph::tensorOf({q[0], v[2], q[3], v[3]}, node.f32());
-  if (!all || !last)
-    return node.invalid("a size is negative or overflows");
-  auto results = node.emitAll<graph::LinearAttentionOp>(
-      operands,
-      {node.attr("operandSegmentSizes",
-                 node.builder.getDenseI32ArrayAttr(segments)),
-       node.f64("scale", scale)},
-      {all, last});
-  if (results.size() != 2)
+    the.state = node.cast(state, node.f32());
+  if (rule->decays)
+    the.decay = readDecay(node, heads.ofState, k);
+  if (rule->corrects)
+    the.beta = readBeta(node, v);
+  SmallVector<Value> results;
+  if (!node.failed())
+    results = linearAttention(node, the);
+  if (results.empty())
     return failure();
   Value packed = node.reshape(results[0], {q[0], q[1], q[2] * v[3]});
   node.setOutput(0, node.cast(packed, element));

@@ -16,6 +16,7 @@ llvm::ArrayRef<OpRow> activationRows();      // OnnxActivation.cpp
 llvm::ArrayRef<OpRow> attentionRows();       // OnnxAttention.cpp
 llvm::ArrayRef<OpRow> controlRows();         // OnnxControl.cpp
 llvm::ArrayRef<OpRow> convRows();            // OnnxConv.cpp
+llvm::ArrayRef<OpRow> deltaNetRows();        // OnnxDeltaNet.cpp
 llvm::ArrayRef<OpRow> detectionRows();       // OnnxDetection.cpp
 llvm::ArrayRef<OpRow> determinantRows();     // OnnxDeterminant.cpp
 llvm::ArrayRef<OpRow> diffusionRows();       // OnnxDiffusion.cpp
