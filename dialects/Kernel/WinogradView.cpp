@@ -27,7 +27,8 @@ constexpr int64_t maxFilterBytesF4 = 4 << 20;
 /// how long multiply-adds take.
 constexpr int64_t fewPanels = 8, leastStrip = 6;
 /// Outputs of an image: with fewer, the filter is read for too few of them.
-constexpr int64_t leastOutputs = 14 * 14;
+/// F(4) reads more of it.
+constexpr int64_t leastOutputs = 10 * 10, leastOutputsF4 = 14 * 14;
 /// Of a block of pairs, for whose products a panel is transformed.
 constexpr int64_t leastBlockTiles = 16;
 
@@ -104,7 +105,8 @@ std::optional<WinogradView> uncutViewOf(graph::ConvOp op, int64_t outputs,
   view.outHeight = result[1];
   view.outWidth = result[2];
   graph::Expr image = view.outHeight * view.outWidth;
-  if (image && image.asConstant().value_or(leastOutputs) < leastOutputs)
+  int64_t least = outputs > 2 ? leastOutputsF4 : leastOutputs;
+  if (image && image.asConstant().value_or(least) < least)
     return refuse("its images are small");
   graph::Expr side = graph::Expr::constant(op.getContext(), outputs);
   view.tilesX = view.outWidth.ceilDiv(side);
