@@ -218,29 +218,40 @@ LogicalResult convertRotary(NodeConverter &node) {
   return node.output(likeInput(node, turned, x));
 }
 
+/// How many heads x has, by operators of com.microsoft, whose tables are input
+/// 2 and 3; null after a problem.
+Expr headsOfContrib(NodeConverter &node, Value x, Value table) {
+  int64_t count = node.intAttr("num_heads", 0);
+  if (node.floatAttr("scale", 1) != 1 ||
+      node.flagAttr("is_packed_batching", false))
+    (void)node.unsupported("scale and is_packed_batching are not computed");
+  checkRotaryWidth(node, table);
+  Emitter::Exprs dims = node.dimsOf(x);
+  if (node.failed() || failed(node.expectRank(table, 2, "the cos table")))
+    return {};
+  if (dims.size() < 3 || dims.size() > 4) {
+    (void)node.invalid("the input must have rank 3 or 4");
+    return {};
+  }
+  return count > 0 ? node.size(count)
+                   : dims.back().exactDiv(node.dimOf(table, 1) * 2);
+}
+
 /// That of com.microsoft: positions come before the tables, and may be one
 /// number from which all count on.
 LogicalResult convertContribRotary(NodeConverter &node) {
   Value x = node.input(0), positions = node.input(1), table = node.input(2);
-  Emitter::Exprs dims = node.dimsOf(x);
-  int64_t count = node.intAttr("num_heads", 0);
-  bool interleaved = node.flagAttr("interleaved", false);
-  if (node.floatAttr("scale", 1) != 1 ||
-      node.flagAttr("is_packed_batching", false))
-    return node.unsupported("scale and is_packed_batching are not computed");
-  checkRotaryWidth(node, table);
-  if (node.failed() || failed(node.expectRank(table, 2, "the cos table")))
+  Expr heads = headsOfContrib(node, x, table);
+  if (node.failed())
     return failure();
-  if (dims.size() < 3 || dims.size() > 4)
-    return node.invalid("the input must have rank 3 or 4");
-  Expr width = node.dimOf(table, 1) * 2;
-  Expr heads = count > 0 ? node.size(count) : dims.back().exactDiv(width);
+  Emitter::Exprs dims = node.dimsOf(x);
   if (node.dimsOf(positions).size() == 1) {
     Expr length = dims[dims.size() == 4 ? 2 : 1];
     positions = node.add(node.iota(length, node.elementOf(positions)),
                          node.reshape(positions, {}));
     positions = node.unsqueeze(positions, 0);
   }
+  bool interleaved = node.flagAttr("interleaved", false);
   Value turned = rotated(node, sequenceOfHeads(node, x, heads),
                          pickRows(node, table, positions),
                          pickRows(node, node.input(3), positions), interleaved);
@@ -287,30 +298,21 @@ LogicalResult convertMultimodalRotary(NodeConverter &node) {
   Value x = node.input(0), positions = node.input(1), table = node.input(2);
   SmallVector<int64_t> sections = node.intsAttr("mrope_section");
   int64_t layout = node.intAttr("mrope_layout", 0);
-  int64_t count = node.intAttr("num_heads", 0);
-  bool interleaved = node.flagAttr("interleaved", false);
-  if (node.floatAttr("scale", 1) != 1 ||
-      node.flagAttr("is_packed_batching", false))
-    return node.unsupported("scale and is_packed_batching are not computed");
-  checkRotaryWidth(node, table);
-  if (node.failed() || failed(node.expectRank(table, 2, "the cos table")) ||
-      failed(node.expectRank(positions, 3, "the positions")))
+  Expr heads = headsOfContrib(node, x, table);
+  if (node.failed() || failed(node.expectRank(positions, 3, "the positions")))
     return failure();
   auto isSection = [](int64_t size) { return size >= 0 && size <= maxSection; };
   if (sections.size() != 3 || !llvm::all_of(sections, isSection) ||
       layout < 0 || layout > 1)
     return node.invalid("mrope_section must be three small numbers, and "
                         "mrope_layout 0 or 1");
-  Emitter::Exprs dims = node.dimsOf(x);
-  if (dims.size() < 3 || dims.size() > 4)
-    return node.invalid("the input must have rank 3 or 4");
   SmallVector<int64_t> which = positionOfColumns(sections, layout == 1);
-  Expr columns = node.dimOf(table, 1);
-  node.require(columns, Relation::Equal, node.size(int64_t(which.size())),
+  node.require(node.dimOf(table, 1), Relation::Equal,
+               node.size(int64_t(which.size())),
                "mrope_section must add up to the width of the tables");
   node.require(node.dimOf(positions, 0), Relation::Equal, node.size(3),
                "each token must have three positions");
-  Expr heads = count > 0 ? node.size(count) : dims.back().exactDiv(columns * 2);
+  bool interleaved = node.flagAttr("interleaved", false);
   Value turned =
       rotated(node, sequenceOfHeads(node, x, heads),
               pickColumns(node, table, positions, which),
