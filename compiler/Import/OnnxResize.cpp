@@ -94,10 +94,10 @@ Numbers numbersOf(NodeConverter &node, Value vector) {
     numbers.known.assign(known->begin(), known->end());
     return numbers;
   }
-  Emitter::Exprs dims = node.dimsOf(vector);
-  std::optional<int64_t> count =
-      dims.size() == 1 ? dims[0].asConstant() : std::nullopt;
-  if (node.failed() || !count || *count > int64_t(Expr::maxTerms)) {
+  if (node.failed() || failed(node.expectRank(vector, 1, "a list of numbers")))
+    return numbers;
+  std::optional<int64_t> count = node.dimOf(vector, 0).asConstant();
+  if (!count || *count > int64_t(Expr::maxTerms)) {
     (void)node.unsupported("how many scales there are is not known",
                            "export the model with a fixed rank");
     return numbers;

@@ -139,6 +139,26 @@ def extents():
         given=[info("x", (1, 3, 4), T.BOOL)], dtype=T.BOOL, size=5)
 
 
+def resizes():
+    image = info("x", (1, 1, 8, 8))
+    one("309_resize_by_three_scales", "Resize", ["x", "", "s"], (), 4,
+        [image, info("s", (3,))])
+    one("310_resize_by_scales_of_any_number", "Resize", ["x", "", "s"], (), 4,
+        [image, info("s", ["N"])])
+    one("311_resize_by_a_matrix", "Resize", ["x", "", "s"], (), 4,
+        [image, info("s", (2, 2))])
+    one("312_resize_crop_without_roi", "Resize", ["x", "", "s"],
+        [constant("s", T.FLOAT, [4], [1, 1, 2, 2])], 4, [image],
+        coordinate_transformation_mode="tf_crop_and_resize")
+    one("313_resize_crop_by_seven_numbers", "Resize", ["x", "r", "s"],
+        [constant("s", T.FLOAT, [4], [1, 1, 2, 2])], 4,
+        [image, info("r", (7,))],
+        coordinate_transformation_mode="tf_crop_and_resize")
+    one("314_resize_aspect_of_nothing", "Resize", ["x", "", "", "s"],
+        [ints("s", 1, 1, 4, 4)], 4, [info("x", (1, 1, 0, 8))], opset=19,
+        keep_aspect_ratio_policy="not_larger")
+
+
 def dims():
     named = [info("a", ["N"]), info("b", ["N"])]
     one("250_one_name_two_sizes", "Add", ["a", "b"], (), 1, named)
@@ -344,8 +364,8 @@ def main():
     directory = sys.argv[1]
     os.makedirs(directory, exist_ok=True)
     for section in (
-        attention, quantized, extents, dims, structure, loops, sequences,
-        functions, files,
+        attention, quantized, extents, resizes, dims, structure, loops,
+        sequences, functions, files,
     ):
         section()
     for name, data in MODELS.items():
