@@ -300,7 +300,8 @@ LogicalResult convertUpsample(NodeConverter &node) {
   ArrayRef known = request.scales.known;
   bool shrinks = llvm::any_of(known, [](auto s) { return s && *s < 1; });
   bool grows = llvm::any_of(known, [](auto s) { return s && *s > 1; });
-  request.roundsByScale = !request.scales.areKnown() || (shrinks && grows);
+  bool isMixed = shrinks && grows && request.mode == ResizeMode::Nearest;
+  request.roundsByScale = isMixed || !request.scales.areKnown();
   request.nearest = shrinks ? "ceil" : "floor";
   return emitResize(node, x, request);
 }
