@@ -122,10 +122,6 @@ double defaultScale(NodeConverter &node, Expr headSize) {
   return 1 / std::sqrt(double(*size));
 }
 
-Value sizeScalar(NodeConverter &node, Expr size) {
-  return node.reshape(node.sizesVector(size), {});
-}
-
 Value bothVisible(NodeConverter &node, Value lhs, Value rhs) {
   if (!lhs || !rhs)
     return lhs ? lhs : rhs;
@@ -148,13 +144,11 @@ Value visibleKeys(NodeConverter &node, const Window &window, Expr queries,
   if (window.causal)
     visible = within(ahead, node.scalar(index, 0));
   if (window.right >= 0)
-    visible =
-        bothVisible(node, visible,
-                    within(ahead, sizeScalar(node, node.size(window.right))));
+    visible = bothVisible(
+        node, visible, within(ahead, node.sizeScalar(node.size(window.right))));
   if (window.left >= 0)
-    visible =
-        bothVisible(node, visible,
-                    within(sizeScalar(node, node.size(-window.left)), ahead));
+    visible = bothVisible(
+        node, visible, within(node.sizeScalar(node.size(-window.left)), ahead));
   return visible;
 }
 

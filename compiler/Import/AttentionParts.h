@@ -42,9 +42,6 @@ int64_t headsAttr(NodeConverter &node, llvm::StringRef name);
 /// 1 / sqrt of the head size, which must be a number.
 double defaultScale(NodeConverter &node, graph::Expr headSize);
 
-/// A size as a scalar of i64.
-mlir::Value sizeScalar(NodeConverter &node, graph::Expr size);
-
 /// Which keys a query may see by position.
 struct Window {
   bool causal = false;

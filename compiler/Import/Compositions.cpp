@@ -159,6 +159,11 @@ const Weight *Emitter::weightOf(Value value) const {
   return op ? state.weights.lookup(op.getName()) : nullptr;
 }
 
+Value Emitter::sizeScalar(Expr value, Type element) {
+  Value scalar = reshape(sizesVector(value), {});
+  return element ? cast(scalar, element) : scalar;
+}
+
 Value Emitter::sizesVector(ArrayRef<Expr> values, Type element) {
   if (!element)
     element = integer(64);

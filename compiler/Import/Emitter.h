@@ -253,6 +253,8 @@ public:
   const Weight *weightOf(mlir::Value value) const;
   /// Sizes as an i64 (or other integer) vector.
   mlir::Value sizesVector(llvm::ArrayRef<Expr> values, mlir::Type element = {});
+  /// One as a scalar, i64 or of any type.
+  mlir::Value sizeScalar(Expr value, mlir::Type element = {});
 
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<Expr> dims);
   mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<Expr> dims);

@@ -80,9 +80,9 @@ Value attentionBias(NodeConverter &node, Value query, Expr keys, Value past) {
         node.emit<graph::LessOp>({node.iota(keys, node.integer(64)), lengths});
   }
   if (past)
-    offset = sizeScalar(node, node.dimOf(past, 2));
+    offset = node.sizeScalar(node.dimOf(past, 2));
   else if (lengths)
-    offset = node.sub(lengths, sizeScalar(node, dims[2]));
+    offset = node.sub(lengths, node.sizeScalar(dims[2]));
   visible = bothVisible(node, visible,
                         visibleKeys(node, window, dims[2], keys, offset));
   Value mask = node.optionalInput(3), bias;

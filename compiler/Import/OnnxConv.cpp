@@ -78,9 +78,8 @@ LogicalResult convertNhwcConv(NodeConverter &node) {
   if (failed(node.expectRank(x, 4, "the input")) ||
       failed(node.expectRank(filter, 4, "the filter")))
     return failure();
-  Value y = convolution(node, movedAxis(node, x, 3, 1),
-                        movedAxis(node, filter, 3, 1));
-  y = movedAxis(node, y, 1, 3);
+  Value y = channelsLast(node, convolution(node, channelsSecond(node, x),
+                                           channelsSecond(node, filter)));
   Value bias = node.optionalInput(2);
   return node.output(bias ? node.add(y, bias) : y);
 }
@@ -271,12 +270,10 @@ LogicalResult convertQLinearConv(NodeConverter &node) {
   Value yZero = node.input(7);
   int64_t rank = node.dimsOf(x).size();
   bool last = node.flagAttr("channels_last", false); // That of com.microsoft.
+  if (last)
+    x = channelsSecond(node, x);
   if (node.failed())
     return failure();
-  if (last && rank < 3)
-    return node.invalid("the input must have rank 3 or more");
-  if (last)
-    x = movedAxis(node, x, rank - 1, 1);
   Value sums =
       convolution(node, centered(node, x, alongAxis(node, xZero, 0, 1)),
                   centeredFilter(node, filter, filterZero));
@@ -285,7 +282,7 @@ LogicalResult convertQLinearConv(NodeConverter &node) {
                                        alongAxis(node, filterScale, 1, rank)),
                               alongAxis(node, yScale, 0, 1));
   Value y = requantize(node, sums, multiplier, alongAxis(node, yZero, 0, 1));
-  return node.output(last ? movedAxis(node, y, 1, rank - 1) : y);
+  return node.output(last ? channelsLast(node, y) : y);
 }
 
 } // namespace

@@ -43,10 +43,8 @@ public:
     SmallVector<Value> results = linearAttention(node, the);
     if (results.empty())
       return failure();
-    Emitter::Exprs dims = {heads, sizeOfValue};
-    dims.insert(dims.begin(), lead.begin(), lead.end());
-    node.setOutput(
-        0, node.cast(node.reshape(results[0], dims), node.elementOf(query)));
+    Value y = node.reshape(results[0], ofTokens({heads, sizeOfValue}));
+    node.setOutput(0, node.cast(y, node.elementOf(query)));
     if (node.wantsOutput(1))
       node.setOutput(1, node.transpose(results[1], {0, 1, 3, 2}));
     return node.result();
@@ -87,6 +85,13 @@ private:
     }
   }
 
+  /// [tokens.., rest..]
+  Emitter::Exprs ofTokens(ArrayRef<Expr> rest) const {
+    Emitter::Exprs dims = lead;
+    dims.append(rest.begin(), rest.end());
+    return dims;
+  }
+
   /// [tokens.., rest..] as f32 [B, T, rest..].
   Value inSequences(Value x, ArrayRef<Expr> rest) {
     Emitter::Exprs dims = {sequences, length};
@@ -101,9 +106,8 @@ private:
         failed(node.expectRank(x, int64_t(lead.size()) + 2, what)))
       return {};
     Emitter::Exprs dims = node.dimsOf(x);
-    Emitter::Exprs rest(dims.end() - 2, dims.end()), all = lead;
-    all.append(rest.begin(), rest.end());
-    node.expectDims(x, all, what);
+    Emitter::Exprs rest(dims.end() - 2, dims.end());
+    node.expectDims(x, ofTokens(rest), what);
     return inSequences(x, rest);
   }
 
@@ -183,11 +187,8 @@ private:
       return {};
     bool isOfHead = node.dimsOf(decay).size() == lead.size() + 1;
     Expr last = isOfHead ? node.size(1) : sizeOfKey;
-    Emitter::Exprs dims = lead;
-    dims.push_back(heads);
-    if (!isOfHead)
-      dims.push_back(last);
-    node.expectDims(decay, dims, "decay");
+    node.expectDims(decay, isOfHead ? ofTokens(heads) : ofTokens({heads, last}),
+                    "decay");
     if (node.failed())
       return {};
     Value g = inSequences(decay, {heads, last});
@@ -205,18 +206,8 @@ private:
     if (node.failed())
       return {};
     node.expectDims(logs, {heads}, "a_log");
-    if (bias) {
-      Expr count = graph::elementCount(bias);
-      bool isOfHead = count == heads;
-      if (!isOfHead)
-        node.require(count, Relation::Equal, heads * sizeOfKey,
-                     "dt_bias must have a number for each head, or each "
-                     "element of its keys");
-      if (node.failed() || (!isOfHead && last.isConstant(1)))
-        return node.failed() ? Value() : refusedBias();
-      bias = node.reshape(bias, {heads, isOfHead ? node.size(1) : sizeOfKey});
-      g = node.add(g, bias);
-    }
+    if (bias)
+      g = node.add(g, biasOf(bias, last));
     Value rate = node.emit<graph::ExpOp>({node.unsqueeze(logs, {1})});
     if (node.failed())
       return {};
@@ -227,17 +218,23 @@ private:
     return node.emit<graph::NegOp>({node.mul(plus, rate)});
   }
 
-  Value refusedBias() {
-    (void)node.invalid("dt_bias has a number for each element of keys, and "
-                       "decay one for each head");
-    return {};
+  /// dt_bias of a decay [B, T, H, last].
+  Value biasOf(Value bias, Expr last) {
+    Expr count = graph::elementCount(bias);
+    if (count == heads)
+      return node.reshape(bias, {heads, node.size(1)});
+    node.require(count, Relation::Equal, heads * sizeOfKey,
+                 "dt_bias must have a number for each head, or each "
+                 "element of its keys");
+    if (!node.failed() && last.isConstant(1))
+      (void)node.invalid("dt_bias has a number for each element of keys, and "
+                         "decay one for each head");
+    return node.failed() ? Value() : node.reshape(bias, {heads, sizeOfKey});
   }
 
   Value readBeta() {
     Value beta = node.input(5);
-    Emitter::Exprs dims = lead;
-    dims.push_back(heads);
-    node.expectDims(beta, dims, "beta");
+    node.expectDims(beta, ofTokens(heads), "beta");
     if (node.failed())
       return {};
     beta = inSequences(beta, heads);

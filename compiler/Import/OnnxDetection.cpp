@@ -126,8 +126,7 @@ Neighbours samplesAlong(NodeConverter &node, Value start, Value end,
       node.iota(node.size(cells * steps), node.integer(64)), node.f32());
   Value at = node.add(
       start, node.mul(node.add(places, 0.5), node.div(length, cells * steps)));
-  Value pixels =
-      node.cast(node.reshape(node.sizesVector(size), {}), node.f32());
+  Value pixels = node.sizeScalar(size, node.f32());
   // Up to one pixel outside of the image counts as its edge, beyond as 0.
   Value isOut = node.emit<graph::OrOp>(
       {node.emit<graph::LessOp>({at, node.scalar(node.f32(), -1)}),
@@ -216,7 +215,7 @@ LogicalResult convertRoiAlign(NodeConverter &node) {
                    {dims[0] * dims[2] * dims[3], dims[1]}),
       node.unsqueeze(node.mul(node.cast(images, node.integer(64)), area),
                      {1, 2}),
-      node.reshape(node.sizesVector(dims[3]), {}),
+      node.sizeScalar(dims[3]),
       samplesAlong(node, edge(node, rois, 1, isHalf),
                    edge(node, rois, 3, isHalf), height, steps, dims[2], isHalf),
       samplesAlong(node, edge(node, rois, 0, isHalf),

@@ -78,7 +78,7 @@ Value fusedBias(NodeConverter &node, const AttentionCore &core, Value mask,
   if (causal) {
     Window window;
     window.causal = true;
-    Value offset = past ? sizeScalar(node, node.dimOf(past, 2)) : Value();
+    Value offset = past ? node.sizeScalar(node.dimOf(past, 2)) : Value();
     include(biasOf(node, visibleKeys(node, window, query[2], key[2], offset),
                    element, -infinity));
   }

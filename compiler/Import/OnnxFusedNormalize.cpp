@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Import/NormalizedRows.h"
 #include "compiler/Import/OpFamilies.h"
 #include "compiler/Import/Quantization.h"
 
@@ -13,15 +14,7 @@ using namespace mlir;
 namespace tenon {
 namespace {
 
-/// Normalizes the last axis of x.
-template <typename Op> Value normalizeRows(NodeConverter &node, Value x) {
-  int64_t rank = node.dimsOf(x).size();
-  double epsilon = node.floatAttr("epsilon", 1e-12);
-  if (!node.failed() && (rank == 0 || !(epsilon >= 0)))
-    (void)node.invalid("it needs rows and an epsilon that is not negative");
-  return node.emit<Op>(
-      {x}, {node.i64("axis", rank - 1), node.f64("epsilon", epsilon)});
-}
+constexpr double usualEpsilon = 1e-12;
 
 /// Outputs 1 and 2 hold statistics for training.
 LogicalResult refuseStatistics(NodeConverter &node) {
@@ -43,7 +36,7 @@ template <typename Op> LogicalResult convertSkipNorm(NodeConverter &node) {
   Value sum = node.add(x, skip);
   if (bias)
     sum = node.add(sum, bias);
-  Value y = node.mul(normalizeRows<Op>(node, sum), gamma);
+  Value y = node.mul(normalizedRows<Op>(node, sum, usualEpsilon), gamma);
   if (beta)
     y = node.add(y, beta);
   node.setOutput(0, y);
@@ -101,7 +94,8 @@ LogicalResult embedAndNormalize(NodeConverter &node, Value positions,
     Table vector = table(i);
     return vector.dequantized(node, vector.values);
   };
-  Value y = node.mul(normalizeRows<graph::LayerNormOp>(node, sum), whole(5));
+  Value y = node.mul(
+      normalizedRows<graph::LayerNormOp>(node, sum, usualEpsilon), whole(5));
   node.setOutput(0, node.add(y, whole(6)));
   if (node.wantsOutput(1))
     node.setOutput(1, keptTokens(node, mask, dims[0]));

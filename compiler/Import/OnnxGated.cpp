@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Import/FusedActivation.h"
+#include "compiler/Import/NormalizedRows.h"
 #include "compiler/Import/OpFamilies.h"
 
 using namespace mlir;
@@ -26,15 +27,8 @@ Value inGroups(NodeConverter &node, Value x, Expr groups, Expr width) {
   return node.reshape(x, dims);
 }
 
-/// x / sqrt(mean(x * x) + epsilon) along the last axis, in f32.
 Value normalizedGroups(NodeConverter &node, Value x) {
-  double epsilon = node.floatAttr("epsilon", 1e-5);
-  int64_t rank = node.dimsOf(x).size();
-  if (!node.failed() && (rank == 0 || !(epsilon >= 0)))
-    (void)node.invalid("it needs rows and an epsilon that is not negative");
-  return node.emit<graph::RmsNormOp>(
-      {node.cast(x, node.f32())},
-      {node.i64("axis", rank - 1), node.f64("epsilon", epsilon)});
+  return normalizedRows<graph::RmsNormOp>(node, node.cast(x, node.f32()), 1e-5);
 }
 
 Value sigmoid(NodeConverter &node, Value x) {

@@ -99,8 +99,8 @@ LogicalResult GroupQuery::readOperands() {
 Value GroupQuery::pastLengths() {
   Type index = node.integer(64);
   Value keys = node.add(node.cast(node.input(5), index), 1);
-  Value count = sizeScalar(node, length);
-  Value isPrompt = node.emit<graph::EqualOp>({count, sizeScalar(node, total)});
+  Value count = node.sizeScalar(length);
+  Value isPrompt = node.emit<graph::EqualOp>({count, node.sizeScalar(total)});
   return node.select(isPrompt, node.scalar(index, 0), node.sub(keys, count));
 }
 

@@ -115,7 +115,7 @@ LogicalResult convertTensorScatter(NodeConverter &node) {
     place = node.add(place, node.reshape(node.cast(first, i64), perBatch));
   }
   if (mode == "circular") {
-    Value size = node.reshape(node.sizesVector(dims[axis]), {});
+    Value size = node.sizeScalar(dims[axis]);
     place = node.emit<graph::ModOp>({place, size});
   }
   auto kind =

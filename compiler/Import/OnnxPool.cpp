@@ -51,17 +51,21 @@ std::optional<Pool> readPool(NodeConverter &node, Value x) {
   return pool;
 }
 
+Value maxPool(NodeConverter &node, Value x, const Pool &pool) {
+  return node.emit<graph::MaxPoolOp>(
+      {x}, pool.attributes(node),
+      graph::tensorOf(pool.dims, node.elementOf(x)));
+}
+
 LogicalResult convertMaxPool(NodeConverter &node) {
   Value x = node.input(0);
   std::optional<Pool> pool = readPool(node, x);
   if (!pool)
     return failure();
   bool columnMajor = node.flagAttr("storage_order", false);
-  SmallVector<NamedAttribute> attributes = pool->attributes(node);
-  node.setOutput(
-      0, node.emit<graph::MaxPoolOp>(
-             {x}, attributes, graph::tensorOf(pool->dims, node.elementOf(x))));
+  node.setOutput(0, maxPool(node, x, *pool));
   if (node.wantsOutput(1)) {
+    SmallVector<NamedAttribute> attributes = pool->attributes(node);
     attributes.push_back(node.flag("column_major", columnMajor));
     node.setOutput(
         1, node.emit<graph::MaxPoolIndicesOp>(
@@ -70,22 +74,14 @@ LogicalResult convertMaxPool(NodeConverter &node) {
   return node.result();
 }
 
-/// Images [N, spatial.., C].
 LogicalResult convertNhwcMaxPool(NodeConverter &node) {
-  Value x = node.input(0);
-  int64_t rank = node.dimsOf(x).size();
+  Value x = channelsSecond(node, node.input(0));
   if (node.failed())
     return failure();
-  if (rank < 3)
-    return node.invalid("the input must have rank 3 or more");
-  x = movedAxis(node, x, rank - 1, 1);
   std::optional<Pool> pool = readPool(node, x);
   if (!pool)
     return failure();
-  Value y = node.emit<graph::MaxPoolOp>(
-      {x}, pool->attributes(node),
-      graph::tensorOf(pool->dims, node.elementOf(x)));
-  return node.output(movedAxis(node, y, 1, rank - 1));
+  return node.output(channelsLast(node, maxPool(node, x, *pool)));
 }
 
 Value averagePool(NodeConverter &node, Value x) {
@@ -114,8 +110,8 @@ LogicalResult convertQLinearAveragePool(NodeConverter &node) {
     return node.invalid("the input must have rank 3 or more");
   if (!last)
     return writeQuantized(node, averagePool(node, x), 3);
-  Value pooled = averagePool(node, movedAxis(node, x, rank - 1, 1));
-  return writeQuantized(node, movedAxis(node, pooled, 1, rank - 1), 3);
+  Value pooled = averagePool(node, channelsSecond(node, x));
+  return writeQuantized(node, channelsLast(node, pooled), 3);
 }
 
 int64_t normAttr(NodeConverter &node) {

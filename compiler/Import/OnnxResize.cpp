@@ -74,11 +74,6 @@ Expr scaledSize(NodeConverter &node, Expr size, double scale) {
   return {};
 }
 
-Value sizeScalar(NodeConverter &node, Expr size, Type element) {
-  Value vector = node.sizesVector(size, node.integer(64));
-  return node.cast(node.reshape(vector, {}), element);
-}
-
 /// The size that a run computes, rounded down.
 Expr boundSize(NodeConverter &node, Value size) {
   Value whole = node.cast(node.emit<graph::FloorOp>({size}), node.integer(64));
@@ -130,8 +125,8 @@ void keepAspect(NodeConverter &node, Request &request, ArrayRef<Expr> dims) {
       (void)node.invalid("no element has an aspect ratio");
       return;
     }
-    Value ratio = node.div(sizeScalar(node, size, f64),
-                           sizeScalar(node, dims[axis], f64));
+    Value ratio =
+        node.div(node.sizeScalar(size, f64), node.sizeScalar(dims[axis], f64));
     scale = !scale   ? ratio
             : larger ? node.maximum(scale, ratio)
                      : node.minimum(scale, ratio);
@@ -145,7 +140,7 @@ void keepAspect(NodeConverter &node, Request &request, ArrayRef<Expr> dims) {
   request.scales.all = node.broadcast(node.reshape(scale, node.size(1)),
                                       node.size(int64_t(count)));
   for (auto [axis, size] : llvm::zip(request.axes, request.sizes)) {
-    Value exact = node.mul(sizeScalar(node, dims[axis], f64), scale);
+    Value exact = node.mul(node.sizeScalar(dims[axis], f64), scale);
     size = boundSize(node, node.add(exact, 0.5));
   }
 }
@@ -200,7 +195,7 @@ Expr sizeAfter(NodeConverter &node, const Request &request, size_t i,
     size = scaledSize(node, before, *request.scales.known[i] * extent);
   if (size || node.failed())
     return size;
-  Value exact = sizeScalar(node, before, node.f32());
+  Value exact = node.sizeScalar(before, node.f32());
   if (request.crops())
     exact = node.mul(exact,
                      node.sub(request.roi.number(node, count + i, node.f32()),
@@ -226,8 +221,8 @@ Value emitOpen(NodeConverter &node, Value x, const Request &request,
       continue;
     ResizedAxis resized{axis, to[axis], {}, {}, {}};
     resized.scale = request.scales.known.empty()
-                        ? node.div(sizeScalar(node, to[axis], f64),
-                                   sizeScalar(node, from[axis], f64))
+                        ? node.div(node.sizeScalar(to[axis], f64),
+                                   node.sizeScalar(from[axis], f64))
                         : request.scales.number(node, i, f64);
     if (request.crops()) {
       resized.start = request.roi.number(node, i, f64);

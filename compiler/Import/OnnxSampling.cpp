@@ -52,9 +52,7 @@ std::optional<Sampling> readSampling(NodeConverter &node) {
 /// Places from -1 to 1 in pixels of an axis of `size`.
 Value inPixels(NodeConverter &node, Value places, Expr size,
                bool endsAtMiddle) {
-  Value count =
-      node.cast(node.reshape(node.sizesVector(size, node.integer(64)), {}),
-                node.elementOf(places));
+  Value count = node.sizeScalar(size, node.elementOf(places));
   Value from = node.add(places, 1.0);
   if (endsAtMiddle)
     return node.mul(node.div(from, 2.0), node.sub(count, 1.0));
@@ -155,7 +153,7 @@ Value evenPlaces(NodeConverter &node, const Windows &windows, size_t i,
                         double(windows.dilations[i]));
   Value starts =
       node.sub(node.mul(node.iota(count, index), double(windows.strides[i])),
-               node.reshape(node.sizesVector(windows.low[i]), {}));
+               node.sizeScalar(windows.low[i]));
   return node.cast(node.add(node.unsqueeze(taps, {1}), starts), element);
 }
 

@@ -123,8 +123,7 @@ LogicalResult convertLength(NodeConverter &node) {
   Expr length = node.size(int64_t(sequence.values.size()));
   if (sequence.stack)
     length = length + node.dimOf(sequence.stack, 0);
-  return node.output(
-      node.reshape(node.sizesVector(length, node.integer(64)), {}));
+  return node.output(node.sizeScalar(length));
 }
 
 //===----------------------------------------------------------------------===//

@@ -55,10 +55,7 @@ private:
   Value f64(double value) { return node.scalar(f64(), value); }
   bool isCubic() const { return formula.mode == graph::ResizeMode::Cubic; }
 
-  Value number(Expr size) {
-    Value vector = node.sizesVector(size, node.integer(64));
-    return node.cast(node.reshape(vector, {}), f64());
-  }
+  Value number(Expr size) { return node.sizeScalar(size, f64()); }
   Value isLess(Value lhs, Value rhs) {
     return node.emit<graph::LessOp>({lhs, rhs});
   }

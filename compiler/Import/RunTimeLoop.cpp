@@ -164,9 +164,7 @@ private:
       (void)node.invalid("its condition must be a bool");
     if (!loop.count || node.failed())
       return condition;
-    auto scalar = [&](Expr size) {
-      return node.reshape(node.sizesVector({size}, node.integer(64)), {});
-    };
+    auto scalar = [&](Expr size) { return node.sizeScalar(size); };
     Value isOne =
         node.emit<graph::LessOp>({scalar(number), scalar(loop.count)});
     if (node.computedInt(condition) == 1)

@@ -22,8 +22,7 @@ struct Axis {
 };
 
 Axis axisOf(NodeConverter &node, Expr size, Type element, bool endsAtMiddle) {
-  Value count = node.cast(
-      node.reshape(node.sizesVector(size, node.integer(64)), {}), element);
+  Value count = node.sizeScalar(size, element);
   Value last = node.sub(count, 1.0);
   return endsAtMiddle
              ? Axis{last, node.scalar(element, 0), last}
@@ -173,8 +172,7 @@ Value sampledPixels(NodeConverter &node, Value images, ArrayRef<Value> places,
        llvm::zip_equal(places, ArrayRef(dims).drop_front(2))) {
     Axis axis = axisOf(node, size, node.elementOf(at), sampling.endsAtMiddle);
     samples.axes.push_back(tapsAlong(node, at, axis, sampling));
-    samples.sizes.push_back(
-        node.reshape(node.sizesVector(size, node.integer(64)), {}));
+    samples.sizes.push_back(node.sizeScalar(size));
   }
   Value image = node.unsqueeze(node.iota(dims[0], node.integer(64)), {1});
   return samples.sum(node, {image, {}}, 0);

@@ -131,14 +131,26 @@ Emitter::Exprs countWindows(NodeConverter &node, const Windows &windows,
   return counts;
 }
 
-Value movedAxis(NodeConverter &node, Value x, int64_t from, int64_t to) {
-  auto order =
-      llvm::to_vector(llvm::seq<int64_t>(0, int64_t(node.dimsOf(x).size())));
+/// Moves axis `from` of x to `to`; -1 is the last.
+static Value movedAxis(NodeConverter &node, Value x, int64_t from, int64_t to) {
+  int64_t rank = node.dimsOf(x).size();
+  if (!node.failed() && rank < 3)
+    (void)node.invalid("the input must have rank 3 or more");
   if (node.failed())
     return {};
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  from = from < 0 ? rank - 1 : from;
   order.erase(order.begin() + from);
-  order.insert(order.begin() + to, from);
+  order.insert(to < 0 ? order.end() : order.begin() + to, from);
   return node.transpose(x, order);
+}
+
+Value channelsSecond(NodeConverter &node, Value x) {
+  return movedAxis(node, x, -1, 1);
+}
+
+Value channelsLast(NodeConverter &node, Value x) {
+  return movedAxis(node, x, 1, -1);
 }
 
 } // namespace tenon

@@ -44,10 +44,10 @@ Windows readWindows(NodeConverter &node, llvm::ArrayRef<graph::Expr> dims,
 Emitter::Exprs countWindows(NodeConverter &node, const Windows &windows,
                             bool ceil = false);
 
-/// Moves axis `from` of x to `to`: channels, between the first and the last
-/// spatial axis.
-mlir::Value movedAxis(NodeConverter &node, mlir::Value x, int64_t from,
-                      int64_t to);
+/// [N, spatial.., C] as [N, C, spatial..], and back. What has no spatial axis
+/// is a problem.
+mlir::Value channelsSecond(NodeConverter &node, mlir::Value x);
+mlir::Value channelsLast(NodeConverter &node, mlir::Value x);
 
 } // namespace tenon
 

@@ -19,7 +19,6 @@ namespace {
 /// One axis to resample: sizes, and the attributes' numbers for it.
 struct Axis {
   int64_t in, out;
-  bool isGiven; // The scale, not the size.
   double scale, roiStart, roiEnd;
 
   bool isIdentity() const { return in == out && scale == 1; }
@@ -42,7 +41,8 @@ double toInputOfCrop(const Axis &axis, double x) {
 template <typename Real>
 double toInputIn(StringRef mode, const Axis &axis, Real x) {
   Real in = static_cast<Real>(axis.in), out = static_cast<Real>(axis.out);
-  Real scale = axis.isGiven ? static_cast<Real>(axis.scale) : out / in;
+  // A quotient in f64, rounded to f32, is that of f32.
+  Real scale = static_cast<Real>(axis.scale);
   Real resized = scale * in, half = Real(0.5);
   if (mode == "align_corners")
     return resized == 1 ? 0 : x * (in - 1) / (resized - 1);
@@ -126,8 +126,8 @@ llvm::Error Resampler::readAxes() {
     if (out > 0 && !(scale > 0 && std::isfinite(scale)))
       return fault("the scale of axis " + std::to_string(i) +
                    " is not positive");
-    axes.push_back({in, out, !scales.empty(), scale, isCrop ? roi[i] : 0,
-                    isCrop ? roi[rank + i] : 1});
+    axes.push_back(
+        {in, out, scale, isCrop ? roi[i] : 0, isCrop ? roi[rank + i] : 1});
   }
   return llvm::Error::success();
 }
