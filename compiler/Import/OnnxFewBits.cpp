@@ -10,16 +10,21 @@ using namespace mlir;
 namespace tenon {
 namespace {
 
-/// Bytes [.., n] as numbers of `bits` bits [.., n * 8 / bits], low bits first.
-Value unpacked(NodeConverter &node, Value bytes, int64_t bits) {
+/// Which of a byte's numbers is the first.
+enum class FirstBits { Low, High };
+
+/// Bytes [.., n] as numbers of `bits` bits [.., n * 8 / bits].
+Value unpacked(NodeConverter &node, Value bytes, int64_t bits,
+               FirstBits first = FirstBits::Low) {
   if (bits == 8 || node.failed())
     return bytes;
   Type byte = node.unsignedInteger(8);
   int64_t rank = node.dimsOf(bytes).size(), perByte = 8 / bits;
   SmallVector<Value> parts;
   for (int64_t i = 0; i < perByte; ++i) {
+    int64_t place = first == FirstBits::Low ? i : perByte - 1 - i;
     Value shifted = node.emit<graph::ShiftRightOp>(
-        {bytes, node.scalar(byte, double(i * bits))});
+        {bytes, node.scalar(byte, double(place * bits))});
     Value part = node.emit<graph::BitAndOp>(
         {shifted, node.scalar(byte, double((1 << bits) - 1))});
     parts.push_back(node.unsqueeze(part, rank));
@@ -143,6 +148,115 @@ LogicalResult convertMatmulNBits(NodeConverter &node) {
   if (Value bias = node.optionalInput(5))
     y = node.add(y, bias);
   return node.output(y);
+}
+
+//===----------------------------------------------------------------------===//
+// MatMulBnb4
+//===----------------------------------------------------------------------===//
+
+/// What bitsandbytes' numbers of 4 bits stand for, in parts of the largest of
+/// their block. FP4 has a sign, two bits of an exponent and one of a fraction;
+/// NF4 the quantiles of a normal distribution.
+constexpr float valuesOfFp4[] = {
+    0.0f,         0.0052083333f,  0.66666667f,  1.0f,
+    0.33333333f,  0.5f,           0.16666667f,  0.25f,
+    -0.0f,        -0.0052083333f, -0.66666667f, -1.0f,
+    -0.33333333f, -0.5f,          -0.16666667f, -0.25f};
+constexpr float valuesOfNf4[] = {
+    -1.0f,        -0.69619280f, -0.52507305f,  -0.39491749f,
+    -0.28444139f, -0.18477343f, -0.091050036f, 0.0f,
+    0.079580300f, 0.16093020f,  0.24611230f,   0.33791524f,
+    0.44070983f,  0.56261700f,  0.72295684f,   1.0f};
+
+/// W [N, K]: numbers of 4 bits, the first of a byte in its high bits, in blocks
+/// that follow each other across rows.
+struct Bnb4Weight {
+  int64_t rows, columns, block;
+  ArrayRef<float> values; // Of the sixteen numbers.
+};
+
+std::optional<Bnb4Weight> readBnb4Weight(NodeConverter &node) {
+  Bnb4Weight weight;
+  weight.rows = node.intAttr("N");
+  weight.columns = node.intAttr("K");
+  weight.block = node.intAttr("block_size");
+  int64_t type = node.intAttr("quant_type");
+  if (node.failed())
+    return std::nullopt;
+  auto inRange = [](int64_t value) { return value > 0 && value <= INT32_MAX; };
+  if (!inRange(weight.rows) || !inRange(weight.columns) ||
+      !inRange(weight.block) || weight.block < 16 ||
+      !llvm::isPowerOf2_64(uint64_t(weight.block))) {
+    (void)node.invalid("N and K must be positive, and block_size a power of "
+                       "two of at least 16");
+    return std::nullopt;
+  }
+  if (type != 0 && type != 1) {
+    (void)node.invalid("quant_type must be 0 (FP4) or 1 (NF4), not " +
+                       Twine(type));
+    return std::nullopt;
+  }
+  weight.values = type == 0 ? ArrayRef(valuesOfFp4) : ArrayRef(valuesOfNf4);
+  return weight;
+}
+
+/// Numbers of 4 bits of a weight's bytes, whose first is in the high bits. Null
+/// where `bytes` is something else.
+Value highNibblesOf(NodeConverter &node, Value bytes, ArrayRef<int64_t> shape) {
+  const Weight *weight = bytesOfWeight(node, bytes, *elementCount(shape) / 2);
+  if (!weight)
+    return {};
+  std::vector<char> turned;
+  turned.reserve(weight->bytes().size());
+  for (char both : weight->bytes())
+    turned.push_back(char(uint8_t(both) << 4 | uint8_t(both) >> 4));
+  auto added = node.state.weights.addOwned(
+      weight->name, node.unsignedInteger(4), shape, std::move(turned));
+  return node.weight(std::move(added),
+                     RankedTensorType::get(shape, node.unsignedInteger(8)));
+}
+
+/// values[number] * absmax of its block, [rows, columns] in absmax's type.
+Value bnb4Matrix(NodeConverter &node, const Bnb4Weight &weight, Value packed,
+                 Value absmax) {
+  int64_t count = weight.rows * weight.columns;
+  int64_t blocks = llvm::divideCeil(count, weight.block);
+  // Else a block ends within a row.
+  bool isOfRows = weight.columns % weight.block == 0;
+  SmallVector<int64_t> shape = {count};
+  if (isOfRows)
+    shape = {weight.rows, weight.columns / weight.block, weight.block};
+  Value numbers = isOfRows ? highNibblesOf(node, packed, shape) : Value();
+  if (!numbers) {
+    packed = node.reshape(packed, node.sizes({(count + 1) / 2}));
+    numbers = unpacked(node, packed, 4, FirstBits::High);
+    numbers = node.slice(numbers, 0, node.size(0), node.size(count));
+    numbers = node.reshape(numbers, node.sizes(shape));
+  }
+  Value scale = node.reshape(absmax, node.sizes({blocks}));
+  if (isOfRows)
+    scale = node.reshape(scale, node.sizes({shape[0], shape[1], 1}));
+  else
+    scale = blockwise(node, scale, 0, weight.block, node.size(count));
+  if (node.failed() || !numbers || !scale)
+    return {};
+  Value matrix = node.emit<graph::DecodeOp>(
+      {numbers, scale},
+      {node.attr("codebook", node.builder.getDenseF32ArrayAttr(weight.values))},
+      graph::tensorOf(node.dimsOf(numbers), node.elementOf(scale)));
+  return node.reshape(matrix, node.sizes({weight.rows, weight.columns}));
+}
+
+/// y = A * W^T, or with transB = 0 A * W
+LogicalResult convertMatmulBnb4(NodeConverter &node) {
+  Value lhs = node.input(0), packed = node.input(1), absmax = node.input(2);
+  bool turns = node.intAttr("transB", 1) != 0;
+  std::optional<Bnb4Weight> weight = readBnb4Weight(node);
+  if (!weight)
+    return failure();
+  Value matrix = bnb4Matrix(node, *weight, packed, absmax);
+  return node.output(
+      node.matmul(lhs, turns ? node.transpose(matrix, {1, 0}) : matrix));
 }
 
 //===----------------------------------------------------------------------===//
@@ -273,6 +387,7 @@ Value blockedRows(NodeConverter &node, const BlockedWeight &shape, Value packed,
 ArrayRef<OpRow> fewBitsRows() {
   static constexpr OpRow rows[] = {
       {"com.microsoft", "GatherBlockQuantized", {1}, convertGatherBlocks},
+      {"com.microsoft", "MatMulBnb4", {1}, convertMatmulBnb4},
       {"com.microsoft", "MatMulNBits", {1}, convertMatmulNBits},
   };
   return rows;

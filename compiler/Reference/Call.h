@@ -105,6 +105,7 @@ llvm::Error evaluateCast(Call &call);      // Convert.cpp
 llvm::Error evaluateBitcast(Call &call);
 llvm::Error evaluateRoundFloat(Call &call);
 llvm::Error evaluateQuantize(Call &call);
+llvm::Error evaluateDecode(Call &call);
 llvm::Error evaluateDequantize(Call &call);
 llvm::Error evaluateQuantizeRows(Call &call);
 llvm::Error evaluateReshape(Call &call); // Movement.cpp

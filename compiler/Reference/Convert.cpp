@@ -238,4 +238,28 @@ llvm::Error evaluateDequantize(Call &call) {
   return llvm::Error::success();
 }
 
+llvm::Error evaluateDecode(Call &call) {
+  if (auto error = checkSameShape(call))
+    return error;
+  ArrayRef<float> codebook = cast<graph::DecodeOp>(call.op).getCodebook();
+  Tensor &result = call.make();
+  auto strides = broadcastStrides(call.operands[1].shape, result.shape);
+  if (!strides)
+    return strides.takeError();
+  ArrayRef<int64_t> from = call.operands[0].ints();
+  ArrayRef<double> scales = call.operands[1].floats();
+  MutableArrayRef<double> to = result.writeFloats();
+  bool isSingle = !result.element.isF64() && call.options.rounded;
+  int64_t length = rowLength(result.shape);
+  forEachRow(result.shape, {*strides}, [&](int64_t at, ArrayRef<int64_t> rows) {
+    for (int64_t i = 0; i < length; ++i) {
+      float value = codebook[size_t(from[at + i] & 15)];
+      double scale = scales[rows[0] + i * rowStride(*strides)];
+      to[at + i] = isSingle ? value * static_cast<float>(scale) : value * scale;
+    }
+  });
+  call.round();
+  return llvm::Error::success();
+}
+
 } // namespace tenon::reference

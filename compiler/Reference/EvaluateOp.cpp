@@ -106,6 +106,7 @@ constexpr Family families[] = {
     {"graph.conv", evaluateConv},
     {"graph.conv_transpose", evaluateConvTranspose},
     {"graph.cumulative", evaluateCumulative},
+    {"graph.decode", evaluateDecode},
     {"graph.dequantize", evaluateDequantize},
     {"graph.gather", evaluateGather},
     {"graph.gather_elements", evaluateGatherElements},

@@ -62,11 +62,11 @@ bool isOfQuantizedRhs(Operation *op) {
     return isa<graph::ReshapeOp>(user) &&
            kernel::quantizedRhsOf(user->getResult(0));
   };
-  if (isa<graph::DequantizeOp>(op))
+  if (kernel::widensNumbers(op))
     return llvm::any_of(op->getUsers(), isWhole);
   return isa<graph::ReshapeOp>(op) &&
          llvm::any_of(op->getUsers(), [&](Operation *user) {
-           return isa<graph::DequantizeOp>(user) &&
+           return kernel::widensNumbers(user) &&
                   llvm::any_of(user->getUsers(), isWhole);
          });
 }

@@ -107,23 +107,28 @@ Value quantizedRhs(OpBuilder &builder, Location loc,
   int64_t blocks = std::max<int64_t>(weight.batches, 1) * weight.blocks;
   Value numbers = reshaped(stored(*weight.numbers), {blocks, block, columns});
   Value scales = reshaped(stored(*weight.scales), {blocks, 1, columns});
-  Value zeros;
-  if (weight.zeros) {
-    zeros = reshaped(stored(*weight.zeros), {blocks, 1, columns});
-  } else {
+  Type wide = graph::tensorOf(graph::getDims(numbers), builder.getF32Type());
+  auto zeroPoints = [&]() -> Value {
+    if (weight.zeros)
+      return reshaped(stored(*weight.zeros), {blocks, 1, columns});
     auto type = RankedTensorType::get({}, typeOf(*weight.numbers));
     APInt zero(8, uint64_t(weight.zeroPoint), /*isSigned=*/true,
                /*implicitTrunc=*/true);
-    zeros = graph::ConstantOp::create(builder, loc, type,
-                                      DenseElementsAttr::get(type, zero));
-  }
-  Type wide = graph::tensorOf(graph::getDims(numbers), builder.getF32Type());
-  auto dequantize =
-      graph::DequantizeOp::create(builder, loc, wide, numbers, scales, zeros);
-  if (weight.bits != 8)
-    dequantize->setAttr(kernel::bitsOfNumbers,
-                        builder.getI64IntegerAttr(weight.bits));
-  Value value = dequantize.getResult();
+    return graph::ConstantOp::create(builder, loc, type,
+                                     DenseElementsAttr::get(type, zero));
+  };
+  auto widened = [&]() -> Value {
+    if (!weight.codebook.empty())
+      return graph::DecodeOp::create(builder, loc, wide, numbers, scales,
+                                     weight.codebook);
+    auto dequantize = graph::DequantizeOp::create(builder, loc, wide, numbers,
+                                                  scales, zeroPoints());
+    if (weight.bits != 8)
+      dequantize->setAttr(kernel::bitsOfNumbers,
+                          builder.getI64IntegerAttr(weight.bits));
+    return dequantize;
+  };
+  Value value = widened();
   SmallVector<int64_t> shape = {steps, columns};
   if (weight.batches)
     shape.insert(shape.begin(), weight.batches);

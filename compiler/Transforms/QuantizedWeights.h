@@ -20,6 +20,8 @@ struct QuantizedWeight {
   int64_t block = 0, blocks = 0; // Blocks: of one matrix.
   int64_t batches = 0;           // 0: one matrix for all.
   int64_t bits = 8;
+  /// What numbers stand for, sixteen; empty: themselves.
+  llvm::ArrayRef<float> codebook;
 };
 
 /// Why the weight of a product cannot have few bits; empty where it can.

@@ -54,30 +54,27 @@ public:
   void run(graph::MatmulOp op) {
     Value rhs = op.getRhs();
     std::optional<kernel::StridedView> view = kernel::stridedViewOf(rhs);
-    auto dequantize =
-        view ? view->base.getDefiningOp<graph::DequantizeOp>() : nullptr;
-    if (!dequantize || kernel::quantizedRhsOf(rhs) ||
-        !isWeightOrConstant(dequantize.getInput()) ||
-        !isWeightOrConstant(dequantize.getScale()) ||
-        !isWeightOrConstant(dequantize.getZeroPoint()))
+    Operation *widened = view ? view->base.getDefiningOp() : nullptr;
+    if (!kernel::widensNumbers(widened) || kernel::quantizedRhsOf(rhs) ||
+        !llvm::all_of(widened->getOperands(), isWeightOrConstant))
       return;
-    std::string why = rewrite(op, *view, dequantize);
+    std::string why = rewrite(op, *view, widened);
     if (!why.empty() && explain)
       op.emitRemark("its weight is dequantized in memory: ") << why;
   }
 
 private:
   std::string rewrite(graph::MatmulOp op, const kernel::StridedView &view,
-                      graph::DequantizeOp dequantize) {
+                      Operation *widened) {
+    Value numbers = widened->getOperand(0), scales = widened->getOperand(1);
     if (!graph::getElementType(op.getLhs()).isF32() ||
         !graph::getElementType(op.getRhs()).isF32())
       return "the product is not one of f32";
     SmallVector<int64_t> matrix = shapeOf(op.getRhs());
-    SmallVector<int64_t> stored = shapeOf(dequantize.getInput());
+    SmallVector<int64_t> stored = shapeOf(numbers);
     if (matrix.size() > 3 || llvm::is_contained(stored, int64_t(0)))
       return "it is no matrix, nor one for each batch";
-    if (graph::getElementType(dequantize.getInput()).getIntOrFloatBitWidth() !=
-        8)
+    if (graph::getElementType(numbers).getIntOrFloatBitWidth() != 8)
       return "its numbers have more than 8 bits";
     std::optional<Lie> lie = matrix.size() == 3
                                  ? lieOfBatches(matrix, stored, view)
@@ -91,17 +88,21 @@ private:
     weight.blocks = lie->blocks;
     weight.batches = lie->batches;
     size_t rank = stored.size();
-    weight.scales = sideOf(dequantize.getScale(), *lie, rank);
+    weight.scales = sideOf(scales, *lie, rank);
     if (!weight.scales)
       return "a scale is neither for a column nor for a block of one";
-    if (auto zero = onlyNumber(dequantize.getZeroPoint()))
+    if (auto decode = dyn_cast<graph::DecodeOp>(widened))
+      weight.codebook = decode.getCodebook();
+    else if (auto zero = onlyNumber(widened->getOperand(2)))
       weight.zeroPoint = *zero;
-    else if (!(weight.zeros = sideOf(dequantize.getZeroPoint(), *lie, rank)))
+    else if (!(weight.zeros = sideOf(widened->getOperand(2), *lie, rank)))
       return "a zero point is neither for a column nor for a block of one";
-    weight.numbers = matrixOf(dequantize.getInput(), *lie);
+    weight.numbers = matrixOf(numbers, *lie);
     if (!weight.numbers)
       return "its numbers cannot be stored";
     weight.bits = weight.numbers->elementType.isInteger(4) ? 4 : 8;
+    if (!weight.codebook.empty() && weight.bits != 4)
+      return "numbers of a codebook have a byte each";
     OpBuilder builder(op);
     Value before = op.getRhs();
     op.getRhsMutable().assign(

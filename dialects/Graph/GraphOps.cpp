@@ -108,6 +108,15 @@ LogicalResult DequantizeOp::verify() {
   return checkBroadcasts(*this, getDims(getZeroPoint()), getDims(getInput()));
 }
 
+LogicalResult DecodeOp::verify() {
+  if (failed(checkSameDims(*this, getInput(), getResult(), "input and result")))
+    return failure();
+  if (getCodebook().size() != 16)
+    return emitOpError("a codebook has 16 values, not ")
+           << getCodebook().size();
+  return checkBroadcasts(*this, getDims(getScale()), getDims(getInput()));
+}
+
 LogicalResult ConstantOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   auto value = cast<ShapedType>(getValue().getType());

@@ -341,5 +341,23 @@ def Graph_DequantizeOp : Graph_Op<"dequantize", [Pure, Graph_Pointwise]> {
   let results = (outs Graph_FloatTensor:$result);
   let hasVerifier = 1;
 }
+def Graph_DecodeOp : Graph_Op<"decode", [Pure, Graph_Pointwise]> {
+  let summary = "codebook[input] * scale, in the type of the result";
+  let description = [{
+    The codebook has sixteen values. Of an input the low four bits count. The
+    scale has been reshaped to broadcast against the input, whose dims the
+    result has.
+
+    ```mlir
+    %x = graph.decode %q, %scale {codebook = array<f32: -8.0, -5.0, -3.0, -2.0,
+        -1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 8.0>}
+        : (tensor<2x4xui8>, tensor<2x1xf32>) -> tensor<2x4xf32>
+    ```
+  }];
+  let arguments = (ins Graph_IntTensor:$input, Graph_FloatTensor:$scale,
+                       DenseF32ArrayAttr:$codebook);
+  let results = (outs Graph_FloatTensor:$result);
+  let hasVerifier = 1;
+}
 
 #endif // TENON_DIALECTS_GRAPH_GRAPHPOINTWISE_TD

@@ -10,6 +10,8 @@ namespace tenon::kernel {
 
 std::optional<std::string> refusalOfFragments(const QuantizedRhs &rhs) {
   bool isNibbles = rhs.bits == 4;
+  if (!rhs.codebook.empty())
+    return "numbers of rhs stand for the values of a codebook";
   if (!isNibbles && (!rhs.isSigned() || rhs.zeros || rhs.zeroPoint != 0))
     return "rhs has numbers of 8 bits with zero points";
   if (isNibbles && rhs.zeros && rhs.isSigned())

@@ -63,11 +63,11 @@ graph::ReshapeOp wholeOf(Value operand) {
 std::optional<QuantizedRhs> quantizedRhsOf(Value operand) {
   graph::ReshapeOp whole = wholeOf(operand);
   QuantizedRhs rhs;
-  rhs.op = whole ? whole.getInput().getDefiningOp<graph::DequantizeOp>()
-                 : graph::DequantizeOp();
-  if (!rhs.op || !graph::getElementType(operand).isF32())
+  rhs.op = whole ? whole.getInput().getDefiningOp() : nullptr;
+  if (!widensNumbers(rhs.op) || !graph::getElementType(operand).isF32())
     return std::nullopt;
-  auto shape = numbersOf(rhs.op.getInput());
+  Value numbers = rhs.op->getOperand(0), scales = rhs.op->getOperand(1);
+  auto shape = numbersOf(numbers);
   auto matrix = numbersOf(whole.getResult());
   if (!shape || shape->size() != 3 || !matrix || matrix->size() < 2 ||
       matrix->size() > 3 || matrix->back() != (*shape)[2] ||
@@ -84,12 +84,17 @@ std::optional<QuantizedRhs> quantizedRhsOf(Value operand) {
   SmallVector<int64_t> side = {rhs.allBlocks(), columns};
   SmallVector<int64_t> spread = {rhs.allBlocks(), 1, columns};
   SmallVector<int64_t> steps = {rhs.allBlocks() * rhs.block, columns};
-  rhs.numbers = behindReshape(rhs.op.getInput(), steps, *shape);
-  rhs.scales = behindReshape(rhs.op.getScale(), side, spread);
-  if (auto zero = constantInt(rhs.op.getZeroPoint()))
+  rhs.numbers = behindReshape(numbers, steps, *shape);
+  rhs.scales = behindReshape(scales, side, spread);
+  if (auto decode = dyn_cast<graph::DecodeOp>(rhs.op)) {
+    rhs.codebook = decode.getCodebook();
+    rhs.bits = 4;
+  } else if (auto zero = constantInt(rhs.op->getOperand(2))) {
     rhs.zeroPoint = *zero;
-  else if (!(rhs.zeros = behindReshape(rhs.op.getZeroPoint(), side, spread)))
+  } else if (!(rhs.zeros =
+                   behindReshape(rhs.op->getOperand(2), side, spread))) {
     return std::nullopt;
+  }
   if (!rhs.numbers || !rhs.scales ||
       graph::getElementType(rhs.numbers).getIntOrFloatBitWidth() != 8 ||
       (rhs.bits != 4 && rhs.bits != 8))
@@ -115,10 +120,10 @@ SmallVector<Operation *> quantizedRhsOps(Value operand) {
   std::optional<QuantizedRhs> rhs = quantizedRhsOf(operand);
   if (!rhs)
     return {};
-  SmallVector<Operation *> ops = {rhs->op.getInput().getDefiningOp(),
-                                  rhs->op.getScale().getDefiningOp()};
+  SmallVector<Operation *> ops = {rhs->op->getOperand(0).getDefiningOp(),
+                                  rhs->op->getOperand(1).getDefiningOp()};
   if (rhs->zeros)
-    ops.push_back(rhs->op.getZeroPoint().getDefiningOp());
+    ops.push_back(rhs->op->getOperand(2).getDefiningOp());
   ops.push_back(rhs->op);
   ops.push_back(wholeOf(operand));
   if (operand.getDefiningOp() != ops.back())

@@ -17,6 +17,9 @@
 // the dequantize says that its numbers are such as 4 bits can hold: a kernel
 // may ask for a layout that has no more.
 //
+// With a decode in place of the dequantize, numbers of 4 bits stand for the
+// values of a codebook, and there are no zero points.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_DIALECTS_KERNEL_QUANTIZEDRHS_H
@@ -33,7 +36,9 @@ struct QuantizedRhs {
   int64_t block = 0, blocks = 0; // Steps of k; of a batch's matrix.
   int64_t batches = 0;           // That have a matrix each; 0: one for all.
   int64_t bits = 8;              // Of a number.
-  graph::DequantizeOp op;
+  /// What numbers stand for, sixteen; empty: themselves.
+  llvm::ArrayRef<float> codebook;
+  mlir::Operation *op = nullptr;
 
   /// The steps of k in a block of a kernel, of so many: it is cut where a block
   /// of the weight begins.
@@ -43,6 +48,11 @@ struct QuantizedRhs {
     return !graph::getElementType(numbers).isUnsignedInteger();
   }
 };
+
+/// Whether an op makes f32 of numbers of few bits: a dequantize or a decode.
+inline bool widensNumbers(mlir::Operation *op) {
+  return llvm::isa_and_present<graph::DequantizeOp, graph::DecodeOp>(op);
+}
 
 /// The attribute of a dequantize.
 inline constexpr llvm::StringLiteral bitsOfNumbers = "bits";

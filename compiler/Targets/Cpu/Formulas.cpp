@@ -305,6 +305,9 @@ Value quantization(const Formula &f) {
 Value dequantization(const Formula &f) {
   return emitDequantize(f.b, cast<graph::DequantizeOp>(f.op), f.x, f.y, f.z);
 }
+Value decoding(const Formula &f) {
+  return emitDecode(f.b, cast<graph::DecodeOp>(f.op), f.x, f.y);
+}
 Value sameBits(const Formula &f) {
   return emitBitcast(f.b, cast<graph::BitcastOp>(f.op), f.x);
 }
@@ -341,6 +344,7 @@ constexpr Row rows[] = {
     {"graph.ceil", unary<math::CeilOp>},
     {"graph.cos", smooth<emitCos>},
     {"graph.cosh", trigonometric<TENON_MATH_COSH>},
+    {"graph.decode", decoding},
     {"graph.dequantize", dequantization},
     {"graph.div", quotient},
     {"graph.equal", equal},

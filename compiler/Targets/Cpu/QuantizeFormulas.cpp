@@ -224,4 +224,24 @@ Value emitDequantize(ImplicitLocOpBuilder &b, graph::DequantizeOp op, Value x,
   return arith::MulFOp::create(b, number, factor);
 }
 
+Value emitDecode(ImplicitLocOpBuilder &b, graph::DecodeOp op, Value x,
+                 Value scale) {
+  Type compute = computeType(graph::getElementType(op.getResult()));
+  Value factor = emitCast(
+      b, scale, computeType(graph::getElementType(op.getScale())), compute);
+  // Bit by bit, each halves what the number may stand for.
+  SmallVector<Value> left;
+  for (float value : op.getCodebook())
+    left.push_back(constantLike(b, factor.getType(), value));
+  for (int64_t bit = 1; left.size() > 1; bit *= 2) {
+    Value zero = constantLike(b, x.getType(), 0);
+    Value own = arith::AndIOp::create(b, x, constantLike(b, x.getType(), bit));
+    Value isSet = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, own, zero);
+    for (size_t i = 0; i < left.size() / 2; ++i)
+      left[i] = arith::SelectOp::create(b, isSet, left[2 * i + 1], left[2 * i]);
+    left.truncate(left.size() / 2);
+  }
+  return arith::MulFOp::create(b, left[0], factor);
+}
+
 } // namespace tenon::cpu

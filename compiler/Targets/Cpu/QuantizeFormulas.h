@@ -13,6 +13,9 @@ mlir::Value emitQuantize(ImplicitLocOpBuilder &b, graph::QuantizeOp op,
                          mlir::Value x, mlir::Value scale, mlir::Value zero);
 mlir::Value emitDequantize(ImplicitLocOpBuilder &b, graph::DequantizeOp op,
                            mlir::Value x, mlir::Value scale, mlir::Value zero);
+/// Of elements x and scale.
+mlir::Value emitDecode(ImplicitLocOpBuilder &b, graph::DecodeOp op,
+                       mlir::Value x, mlir::Value scale);
 
 } // namespace tenon::cpu
 

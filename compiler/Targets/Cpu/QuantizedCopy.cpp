@@ -25,7 +25,9 @@ using kernel::stepsOfWord;
 
 /// All of a panel, where a block's numbers come vector by vector.
 int64_t vectorsOf(const QuantizedRhs &rhs, const CpuLevel &level) {
-  return level.lanes(4) == 16 ? 3 : rhs.bits == 4 ? 6 : 2;
+  if (level.lanes(4) == 16)
+    return 3;
+  return rhs.bits == 4 && rhs.codebook.empty() ? 6 : 2;
 }
 
 class CopyWriter : public QuantizedReader {

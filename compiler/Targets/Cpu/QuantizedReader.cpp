@@ -37,8 +37,9 @@ QuantizedReader::QuantizedReader(MLIRContext *context, const QuantizedRhs &rhs,
       vector(VectorType::get({lanes}, f32)),
       words(VectorType::get({lanes}, i32)),
       unit(bits == 4 ? stepsOfWord : unrolledBytes),
+      codebook(rhs.codebook.begin(), rhs.codebook.end()),
       scaleType(graph::getElementType(rhs.scales)) {
-  hasTable = bits == 4 && lanes == 16;
+  hasTable = bits == 4 && (lanes == 16 || !codebook.empty());
   hasOffset = hasZeros || (zeroPoint != 0 && !hasTable);
 }
 
@@ -124,13 +125,16 @@ void QuantizedReader::begin(Value numbers, Value scales, Value zeros) {
   this->zeros = zeros;
   if (!hasTable)
     return;
-  SmallVector<float> values;
-  for (int64_t i = 0; i < 16; ++i) {
+  SmallVector<float> values(codebook.begin(), codebook.end());
+  for (int64_t i = int64_t(values.size()); i < 16; ++i) {
     int64_t value = isSigned && i > 7 ? i - 16 : i;
     values.push_back(float(value - (hasZeros ? 0 : zeroPoint)));
   }
-  table = arith::ConstantOp::create(
-      b, DenseElementsAttr::get(vector, ArrayRef<float>(values)));
+  tables.clear();
+  for (int64_t i = 0; i < 16; i += lanes)
+    tables.push_back(arith::ConstantOp::create(
+        b, DenseElementsAttr::get(vector,
+                                  ArrayRef<float>(values).slice(i, lanes))));
 }
 
 //===--- Loops ---===//
@@ -179,10 +183,42 @@ QuantizedReader::forEachStep(const Block &of, ValueRange carried, OnStep body) {
             for (int64_t v = 0; v < vectors; ++v)
               read.push_back(load(i32, line, v * lanes));
           carry = body(add(k, number(j)), numbersAt(line, read, j), carry);
+          if (tables.size() > 1 && !carry.empty())
+            keepOrder(read, carry);
         }
         return carry;
       },
       body);
+}
+
+/// LLVM would look up the numbers of all steps before it multiplies the first,
+/// and have no registers for them. So each vector's words seem to be made of
+/// its rows' sums of the step before.
+void QuantizedReader::keepOrder(MutableArrayRef<Value> words,
+                                MutableArrayRef<Value> sums) {
+  for (auto [v, word] : llvm::enumerate(words)) {
+    SmallVector<Value *> tied = {&word};
+    for (size_t i = v; i < sums.size(); i += words.size())
+      tied.push_back(&sums[i]);
+    SmallVector<Value> before;
+    SmallVector<Type> types;
+    std::string outputs, inputs;
+    for (auto [i, value] : llvm::enumerate(tied)) {
+      before.push_back(*value);
+      types.push_back(value->getType());
+      outputs += "=x,";
+      inputs += (i == 0 ? "" : ",") + std::to_string(i);
+    }
+    auto all = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+    Value after = LLVM::InlineAsmOp::create(
+                      b, all, before, "", outputs + inputs,
+                      /*has_side_effects=*/false,
+                      /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                      LLVM::AsmDialectAttr(), ArrayAttr())
+                      .getResult(0);
+    for (auto [i, value] : llvm::enumerate(tied))
+      *value = LLVM::ExtractValueOp::create(b, after, int64_t(i));
+  }
 }
 
 QuantizedReader::Values QuantizedReader::forEachLine(const Block &of,
@@ -267,16 +303,28 @@ Value QuantizedReader::fromByte(Value bytes) {
 
 /// Number j of a vector of words.
 Value QuantizedReader::fromWord(Value value, int64_t j) {
-  if (hasTable) {
-    Value low = j == 0 ? value : arith::ShRUIOp::create(b, value, word(4 * j));
-    return LLVM::CallIntrinsicOp::create(
-               b, vector, b.getStringAttr("llvm.x86.avx512.permvar.sf.512"),
-               ValueRange{table, low})
-        .getResult(0);
-  }
   uint32_t above = uint32_t(28 - 4 * j);
-  Value high =
-      above == 0 ? value : arith::ShLIOp::create(b, value, word(above));
+  auto highest = [&]() -> Value {
+    return above == 0 ? value : arith::ShLIOp::create(b, value, word(above));
+  };
+  if (hasTable) {
+    // Of an index the permutation reads as many bits as it has use for.
+    Value low = j == 0 ? value : arith::ShRUIOp::create(b, value, word(4 * j));
+    auto lookedUp = [&](Value table) -> Value {
+      StringRef name = lanes == 16 ? "llvm.x86.avx512.permvar.sf.512"
+                                   : "llvm.x86.avx2.permps";
+      return LLVM::CallIntrinsicOp::create(b, vector, b.getStringAttr(name),
+                                           ValueRange{table, low})
+          .getResult(0);
+    };
+    if (lanes == 16)
+      return lookedUp(tables[0]);
+    Value isUpper =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, highest(), word(0));
+    return arith::SelectOp::create(b, isUpper, lookedUp(tables[1]),
+                                   lookedUp(tables[0]));
+  }
+  Value high = highest();
   Value low = isSigned ? arith::ShRSIOp::create(b, high, word(28)).getResult()
                        : arith::ShRUIOp::create(b, high, word(28));
   return arith::SIToFPOp::create(b, vector, low);

@@ -16,9 +16,9 @@ namespace tenon::cpu {
 /// of a tile, block after block of steps of k with scales in common.
 ///
 /// Numbers of 4 bits: with vectors of 16 elements a table in a register says
-/// what each is, its zero point included where all have one. Elsewhere they are
-/// shifted into place and converted; tiles convert whole words of them in
-/// place.
+/// what each is, its zero point included where all have one; a codebook's with
+/// vectors of 8 elements are in two. Elsewhere they are shifted into place and
+/// converted; tiles convert whole words of them in place.
 class QuantizedReader {
 public:
   /// Of columns for so many vectors at a time.
@@ -102,6 +102,8 @@ private:
   Value byte(Value base, mlir::LLVM::GEPArg offset);
   void prefetch(Value base, int64_t offset);
 
+  void keepOrder(llvm::MutableArrayRef<Value> words,
+                 llvm::MutableArrayRef<Value> sums);
   int64_t lineBytes() const;
   Value lineAt(Value k);
   Values numbersAt(Value line, llvm::ArrayRef<Value> read, int64_t j);
@@ -125,9 +127,11 @@ protected:
 
 private:
   int64_t unit; // Steps of an iteration.
+  llvm::SmallVector<float, 16> codebook;
   mlir::Type scaleType;
   // Of the function.
-  Value numbers, scales, zeros, table;
+  Value numbers, scales, zeros;
+  Values tables; // Of a vector's elements each.
 };
 
 } // namespace tenon::cpu

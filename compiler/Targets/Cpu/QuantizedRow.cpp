@@ -231,8 +231,9 @@ private:
 } // namespace
 
 bool hasQuantizedRow(const kernel::QuantizedRhs &rhs, const CpuLevel &level) {
-  return rhs.bits == 4 && level.lanes(4) == rowLanes && rhs.blocks > 1 &&
-         rhs.block % stepsOfWord == 0 && rhs.block <= mostSteps;
+  return rhs.bits == 4 && rhs.codebook.empty() && level.lanes(4) == rowLanes &&
+         rhs.blocks > 1 && rhs.block % stepsOfWord == 0 &&
+         rhs.block <= mostSteps;
 }
 
 LLVM::LLVMFuncOp writeQuantizedRow(ModuleOp module,

@@ -16,6 +16,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 
@@ -30,10 +32,14 @@ using kernel::stepsOfWord;
 constexpr int64_t mostUnscaled(int64_t lanes) { return lanes == 16 ? 2 : 3; }
 
 /// As many as leave some six sums, which do not wait for each other: of fewer
-/// rows more. With vectors of 16 elements a panel has no more than three.
-int64_t vectorsOf(const CpuLevel &level, int64_t height) {
+/// rows more. With vectors of 16 elements a panel has no more than three; with
+/// fewer a codebook takes registers, too.
+int64_t vectorsOf(const QuantizedRhs &rhs, const CpuLevel &level,
+                  int64_t height) {
   if (level.lanes(4) == 16)
     return 3;
+  if (!rhs.codebook.empty())
+    return height < 3 ? 3 : 2;
   return height == 1 ? 6 : height == 2 ? 3 : 2;
 }
 
@@ -43,7 +49,7 @@ public:
   TileWriter(ModuleOp module, const QuantizedRhs &rhs, const CpuLevel &level,
              int64_t height)
       : QuantizedReader(module.getContext(), rhs, level,
-                        vectorsOf(level, height)),
+                        vectorsOf(rhs, level, height)),
         module(module), height(height) {}
 
   /// Of `columns` columns.
@@ -252,6 +258,11 @@ std::string quantizedForm(const QuantizedRhs &rhs, const CpuLevel &level) {
   else if (rhs.zeroPoint != 0)
     stream << "_zero" << (rhs.zeroPoint < 0 ? "m" : "")
            << std::abs(rhs.zeroPoint);
+  if (!rhs.codebook.empty()) {
+    StringRef bytes(reinterpret_cast<const char *>(rhs.codebook.data()),
+                    rhs.codebook.size() * sizeof(float));
+    stream << "_codebook" << llvm::utohexstr(llvm::xxh3_64bits(bytes));
+  }
   stream << "." << level.name;
   return text;
 }

@@ -215,6 +215,76 @@ TEST_F(OnnxQuantizeTest, WeightsOfAnOddNumberOfBitsAreRefused) {
   expectReason("only 2, 4 and 8 bits are supported, not 3");
 }
 
+/// The values of bitsandbytes' types: W [2, 16], in blocks of 16 unless rows
+/// have fewer.
+class Bnb4Test : public OperatorTest {
+protected:
+  onnx::NodeProto *product(Numbers x, int64_t rows, int64_t columns,
+                           std::vector<int64_t> packed, Numbers absmax,
+                           int64_t type) {
+    auto depth = int64_t(x.size()), blocks = int64_t(absmax.size());
+    auto *made =
+        node("MatMulBnb4",
+             {floats({1, depth}, x), bytes({int64_t(packed.size())}, packed),
+              floats({blocks}, absmax)},
+             1, "com.microsoft");
+    addInt(made, "N", rows);
+    addInt(made, "K", columns);
+    addInt(made, "block_size", 16);
+    addInt(made, "quant_type", type);
+    return made;
+  }
+  /// 100, then 1, and zeros.
+  static Numbers firstTwo(int64_t count) {
+    Numbers x(size_t(count), 0.0);
+    x[0] = 100, x[1] = 1;
+    return x;
+  }
+};
+
+TEST_F(Bnb4Test, NumbersOfNf4AreQuantiles) {
+  std::vector<int64_t> packed(16, 0x77); // Zeros.
+  packed[0] = 0x0f;                      // -1 then 1.
+  packed[8] = 0xf0;
+  product(firstTwo(16), 2, 16, packed, {2, 3}, 1);
+  expect({-200 + 2, 300 - 3});
+}
+
+TEST_F(Bnb4Test, NumbersOfFp4HaveASign) {
+  std::vector<int64_t> packed(16, 0);
+  packed[0] = 0x3d; // 1 then -1/2.
+  packed[8] = 0x57; // 1/2 then 1/4.
+  product(firstTwo(16), 2, 16, packed, {2, 4}, 0);
+  expect({200 - 1, 200 + 1});
+}
+
+TEST_F(Bnb4Test, BlocksEndWithinRows) {
+  // Two rows of nine numbers: seven of the second have the first block's scale.
+  std::vector<int64_t> packed(9, 0);
+  packed[0] = 0x33; // The first row's first two.
+  packed[4] = 0x03; // Its last, and the second's first.
+  packed[8] = 0x03; // The second's last.
+  Numbers x(9, 0);
+  x[0] = 100, x[8] = 1;
+  product(x, 2, 9, packed, {2, 4}, 0);
+  expect({200, 200 + 4});
+}
+
+TEST_F(Bnb4Test, MultipliesByTheMatrixAsItLies) {
+  std::vector<int64_t> packed(16, 0);
+  packed[0] = 0x30; // Row 0, column 0.
+  packed[8] = 0x03; // Row 1, column 1.
+  addInt(product({100, 1}, 2, 16, packed, {2, 4}, 0), "transB", 0);
+  Numbers wanted(16, 0);
+  wanted[0] = 200, wanted[1] = 4;
+  expect(wanted);
+}
+
+TEST_F(Bnb4Test, RefusesOtherTypes) {
+  product(firstTwo(16), 2, 16, std::vector<int64_t>(16), {2, 3}, 2);
+  expectReason("quant_type must be 0 (FP4) or 1 (NF4), not 2");
+}
+
 /// Two rows of 24 numbers in blocks of 16: the second block is half a one.
 class GatherBlocksTest : public OperatorTest {
 protected:

@@ -139,5 +139,20 @@ TEST_F(ConvertTest, DequantizePerAxis) {
             Numbers({-64, 0, 510, 260}));
 }
 
+TEST_F(ConvertTest, DecodeReadsFourBits) {
+  std::string codebook = "{codebook = array<f32: 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, "
+                         "6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, "
+                         "-1.5>}";
+  Tensor scale = floats({2, 1}, {0.5, 2});
+  EXPECT_EQ(numbers(op("graph.decode", codebook,
+                       {naturals({2, 2}, {1, 15, 16, 255}, 8), scale},
+                       {"tensor<2x2xf32>"})),
+            Numbers({0.5, -0.75, 0, -3}));
+  EXPECT_EQ(numbers(op("graph.decode", codebook,
+                       {ints({2, 2}, {1, -1, -16, 7}, 8), scale},
+                       {"tensor<2x2xf32>"})),
+            Numbers({0.5, -0.75, 0, 14}));
+}
+
 } // namespace
 } // namespace tenon::reference

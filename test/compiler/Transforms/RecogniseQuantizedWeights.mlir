@@ -149,3 +149,19 @@ func.func @odd_batches(%x: tensor<4x24xf32>) -> tensor<3x4x8xf32> {
   %3 = graph.matmul %x, %2 : (tensor<4x24xf32>, tensor<3x24x8xf32>) -> tensor<3x4x8xf32>
   return %3 : tensor<3x4x8xf32>
 }
+
+// -----
+
+// Numbers that stand for a codebook's values, where they have a byte each.
+// CHECK-LABEL: @codebook_of_bytes
+// CHECK:      graph.decode %{{.*}} : (tensor<2x16x8xui8>
+// WHY: its weight is dequantized in memory: numbers of a codebook have a byte each
+func.func @codebook_of_bytes(%x: tensor<4x32xf32>) -> tensor<4x8xf32> {
+  %q = graph.constant {value = dense<3> : tensor<2x16x8xui8>} : () -> tensor<2x16x8xui8>
+  %s = graph.constant {value = dense<0.5> : tensor<2x1x8xf32>} : () -> tensor<2x1x8xf32>
+  %0 = graph.decode %q, %s {codebook = array<f32: 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, -1.5>}
+      : (tensor<2x16x8xui8>, tensor<2x1x8xf32>) -> tensor<2x16x8xf32>
+  %1 = graph.reshape %0 : (tensor<2x16x8xf32>) -> tensor<32x8xf32>
+  %2 = graph.matmul %x, %1 : (tensor<4x32xf32>, tensor<32x8xf32>) -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}

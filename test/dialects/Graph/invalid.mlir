@@ -124,6 +124,14 @@ func.func @case(%x: tensor<4xi8>, %s: tensor<f32>, %z: tensor<ui8>) {
 
 // -----
 
+func.func @case(%x: tensor<4xi8>, %s: tensor<f32>) {
+  // expected-error@+1 {{a codebook has 16 values, not 2}}
+  graph.decode %x, %s {codebook = array<f32: 0.0, 1.0>} : (tensor<4xi8>, tensor<f32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @case() {
   // expected-error@+1 {{value has type 'tensor<3xi64>'}}
   graph.constant {value = dense<0> : tensor<3xi64>} : () -> tensor<2xi64>

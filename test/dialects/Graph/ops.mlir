@@ -171,6 +171,8 @@ func.func @ternary(%p: tensor<4x1xi1>, %x: tensor<3xf16>, %y: tensor<f16>, %f: t
   %q = graph.quantize %f, %s, %z : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xui8>) -> tensor<2x4xui8>
   // CHECK: graph.dequantize %[[Q]]
   graph.dequantize %q, %s, %z : (tensor<2x4xui8>, tensor<4xf32>, tensor<4xui8>) -> tensor<2x4xf32>
+  // CHECK: graph.decode %[[Q]], %{{.*}} {codebook = array<f32: 0.000000e+00, 1.000000e+00,
+  graph.decode %q, %s {codebook = array<f32: 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.0, -1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0>} : (tensor<2x4xui8>, tensor<4xf32>) -> tensor<2x4xf32>
   return
 }
 

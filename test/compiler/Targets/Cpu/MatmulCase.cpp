@@ -194,6 +194,11 @@ KernelCase withHalfLhs(KernelCase test) {
   return test;
 }
 
+/// No two of them are alike, nor is one the negative of another.
+static constexpr llvm::StringLiteral codebook =
+    "{codebook = array<f32: -1.0, -0.7, -0.53, -0.39, -0.28, -0.18, -0.09, "
+    "0.0, 0.08, 0.16, 0.25, 0.34, 0.44, 0.56, 0.72, 1.5>}";
+
 KernelCase quantized(KernelCase test, const Quantized &form) {
   size_t from = test.arguments.find("%b: ") + 4;
   size_t to = test.arguments.find('>', from) + 1;
@@ -236,13 +241,18 @@ KernelCase quantized(KernelCase test, const Quantized &form) {
   std::string whole = type(sizes, "f32");
   std::string body = reshape("%bq3", "%b", numbers, split) +
                      reshape("%bs3", "%bs", scales, spread);
-  body += form.hasZeros ? reshape("%bz3", "%bz", zeros, zeroSpread)
-                        : "%bz3 = graph.constant {value = dense<" +
-                              std::to_string(form.zero) + "> : " + zeroType +
-                              "} : () -> " + zeroType + "\n";
-  body += "%bd = graph.dequantize %bq3, %bs3, %bz3 " +
-          std::string(form.bits == 4 ? "{bits = 4 : i64} " : "") + ": (" +
-          split + ", " + spread + ", " + zeroType + ") -> " + made + "\n";
+  if (form.hasCodebook) {
+    body += "%bd = graph.decode %bq3, %bs3 " + codebook.str() + " : (" + split +
+            ", " + spread + ") -> " + made + "\n";
+  } else {
+    body += form.hasZeros ? reshape("%bz3", "%bz", zeros, zeroSpread)
+                          : "%bz3 = graph.constant {value = dense<" +
+                                std::to_string(form.zero) + "> : " + zeroType +
+                                "} : () -> " + zeroType + "\n";
+    body += "%bd = graph.dequantize %bq3, %bs3, %bz3 " +
+            std::string(form.bits == 4 ? "{bits = 4 : i64} " : "") + ": (" +
+            split + ", " + spread + ", " + zeroType + ") -> " + made + "\n";
+  }
   body += reshape(rows == depth ? "%bw" : "%br", "%bd", made, whole);
   if (rows != depth)
     body += "%bw = graph.slice %br {starts = #graph.dims<" +
@@ -254,8 +264,10 @@ KernelCase quantized(KernelCase test, const Quantized &form) {
   test.body = body + test.body;
   test.name += " of " + form.number + " in " + std::to_string(form.bits) +
                " bits, blocks of " + std::to_string(form.block) + ", scales " +
-               form.scale + (form.hasZeros ? ", zeros" : ", zero ") +
-               (form.hasZeros ? "" : std::to_string(form.zero));
+               form.scale +
+               (form.hasCodebook ? ", codebook"
+                : form.hasZeros  ? ", zeros"
+                                 : ", zero " + std::to_string(form.zero));
   // A last value may be what the number's type ends at.
   bool isSigned = form.number[0] == 'i';
   double end = form.bits == 4 ? 16 : 256, low = isSigned ? -end / 2 : 0;

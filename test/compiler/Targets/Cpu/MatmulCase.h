@@ -62,6 +62,7 @@ struct Quantized {
   std::string number = "i8", scale = "f32";
   bool hasZeros = false; // For each block and column; else `zero` for all.
   int64_t zero = 0;
+  bool hasCodebook = false; // What its numbers stand for, without zero points.
 };
 
 /// The case with its weight, %b, [depth, columns] or [3, depth, columns],

@@ -444,6 +444,27 @@ TEST(Pointwise, Quantizes) {
   runCases(cases);
 }
 
+TEST(Pointwise, LooksUpInACodebook) {
+  std::vector<KernelCase> cases;
+  for (const std::string &type : {"i8", "ui8", "i32"})
+    for (const std::string &to : floats) {
+      std::string input = tensor({"3", "n"}, type),
+                  result = tensor({"3", "n"}, to),
+                  scale = tensor({"3", "1"}, to);
+      cases.push_back(
+          {"decode " + type + " " + to,
+           "%x: " + input + ", %s: " + scale,
+           "%r = graph.decode %x, %s {codebook = array<f32: -8.0, -5.0, -3.0, "
+           "-2.0, -1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, "
+           "9.0>} : (" +
+               input + ", " + scale + ") -> " + result +
+               "\nkernel.yield %r : " + result,
+           {{{"n", 1}}, {{"n", 37}}},
+           {{0, 100}, {0.2, 0.5}}});
+    }
+  runCases(cases);
+}
+
 /// Quantized and back in one kernel, by zero points that are given or constant:
 /// the lowest number, which NaN becomes without a case of its own, and another.
 TEST(Pointwise, QuantizesAndBack) {

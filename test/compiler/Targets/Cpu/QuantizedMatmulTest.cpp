@@ -63,6 +63,20 @@ TEST_P(QuantizedMatmul, SubtractsZeroPoints) {
   runForms({product({"m"}, 76, 50, rows({1, 2, 3, 6, 9, 65}))}, forms);
 }
 
+TEST_P(QuantizedMatmul, LooksNumbersUpInACodebook) {
+  std::vector<Quantized> forms;
+  for (int64_t block : {0, 16, 64})
+    for (const char *number : {"i8", "ui8"})
+      forms.push_back({4, block, number, "f32", false, 0, true});
+  std::vector<KernelCase> cases = {
+      product({"m"}, 76, 50, rows({0, 1, 2, 3, 4, 6, 9, 65})),
+      product({"m"}, 1030, 20, rows({1, 2, 5, 30})),
+      gated({"m"}, 64, 100, rows({1, 13, 70}), silu),
+      batches("64", "49", rows({1, 9, 66}))};
+  cases[2].values = {{-0.5, 0.5}};
+  runForms(cases, forms);
+}
+
 TEST_P(QuantizedMatmul, TakesScalesOfAnyFloat) {
   std::vector<Quantized> forms;
   for (const char *scale : {"f32", "bf16", "f16"})
@@ -208,6 +222,12 @@ TEST_P(QuantizedRow, TakesBlocksOfAnySizeAndNumbersOfAnyKind) {
   }
   forms.push_back({4, 32, "ui8", "f32"});
   runRow({product({"m"}, 1100, 20, rows({1, 2, 3}))}, forms);
+}
+
+/// Whose values are no whole numbers.
+TEST_P(QuantizedRow, LeavesCodebooksToTiles) {
+  runRow({product({"m"}, 1100, 20, rows({1, 2}))},
+         {{4, 64, "ui8", "f32", false, 0, true}});
 }
 
 TEST_P(QuantizedRow, TakesElementsOfAnySize) {
