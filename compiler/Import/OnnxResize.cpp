@@ -233,6 +233,17 @@ Value emitOpen(NodeConverter &node, Value x, const Request &request,
   return resizedAxes(node, x, axes, request);
 }
 
+/// Whether the run says how many elements a place is made of.
+bool hasOpenTaps(const Request &request, ArrayRef<Expr> from,
+                 ArrayRef<Expr> to) {
+  return request.antialias && request.mode != ResizeMode::Nearest &&
+         request.scales.known.empty() &&
+         llvm::any_of(request.axes, [&](int64_t axis) {
+           return from[axis] != to[axis] &&
+                  !(from[axis].asConstant() && to[axis].asConstant());
+         });
+}
+
 LogicalResult emitResize(NodeConverter &node, Value x, Request &request) {
   Emitter::Exprs dims = node.dimsOf(x), to = dims;
   if (node.failed())
@@ -246,7 +257,7 @@ LogicalResult emitResize(NodeConverter &node, Value x, Request &request) {
   if (node.failed())
     return failure();
   if (!request.scales.areKnown() || !request.roi.areKnown() ||
-      request.roundsByScale)
+      request.roundsByScale || hasOpenTaps(request, dims, to))
     return node.output(emitOpen(node, x, request, dims, to));
   SmallVector<double> scales(request.scales.known.empty() ? 0 : rank, 1.0), roi;
   if (request.crops()) {

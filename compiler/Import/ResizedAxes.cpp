@@ -42,7 +42,7 @@ public:
     SmallVector<Tap> taps;
     if (formula.antialias)
       taps.push_back(
-          tap(allFrom(first, reach), node.unsqueeze(at, {1}), squeeze));
+          tap(allFrom(first, reach), node.unsqueeze(at, {0}), squeeze));
     else
       for (int i = 0; i < (isCubic() ? 4 : 2); ++i)
         taps.push_back(tap(node.add(first, double(i)), at, squeeze));
@@ -85,8 +85,8 @@ private:
     StringRef mode = formula.coordinates;
     if (mode == "align_corners")
       place = node.select(
-          node.emit<graph::EqualOp>({resized, number(1)}), number(0),
-          node.div(node.mul(x, node.sub(from, 1.0)), node.sub(resized, 1.0)));
+          node.emit<graph::EqualOp>({to, number(1)}), number(0),
+          node.div(node.mul(x, node.sub(from, 1.0)), node.sub(to, 1.0)));
     else if (mode == "asymmetric")
       place = node.div(x, scale);
     else if (mode == "pytorch_half_pixel")
@@ -119,14 +119,15 @@ private:
                                        : ceil(node.sub(at, 0.5));
   }
 
-  /// All elements that count something: [out, taps], as many as the run says.
+  /// All elements that count something: [taps, out], as many as the run says.
+  /// Sums of what lies along the last axis then have long rows.
   Value allFrom(Value first, Value reach) {
     Value count = node.cast(ceil(node.mul(reach, 2.0)), node.integer(64));
     Emitter::Exprs taps = node.readSizes(node.reshape(count, node.size(1)));
     if (node.failed())
       return {};
     Value each = node.cast(node.iota(taps[0], node.integer(64)), f64());
-    return node.add(node.unsqueeze(first, {1}), each);
+    return node.add(node.unsqueeze(first, {0}), node.unsqueeze(each, {1}));
   }
 
   Tap tap(Value element, Value at, Value squeeze) {
@@ -158,7 +159,7 @@ private:
   void divideByTotal(SmallVectorImpl<Tap> &taps) {
     Value total = taps[0].weight;
     if (formula.antialias)
-      total = node.reduce(total, {1}, graph::ReduceKind::Sum);
+      total = node.reduce(total, {0}, graph::ReduceKind::Sum);
     for (const Tap &tap : ArrayRef(taps).drop_front())
       total = node.add(total, tap.weight);
     for (Tap &tap : taps)
@@ -191,7 +192,7 @@ Value resized(NodeConverter &node, Value image, int64_t axis,
     Value part = node.mul(
         picked, along(node, node.cast(tap.weight, sums), axis, rank + isAll));
     if (isAll)
-      part = node.reduce(part, {axis + 1}, graph::ReduceKind::Sum, false);
+      part = node.reduce(part, {axis}, graph::ReduceKind::Sum, false);
     sum = sum ? node.add(sum, part) : part;
   }
   return sum;

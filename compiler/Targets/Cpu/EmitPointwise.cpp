@@ -193,6 +193,8 @@ Indices PointwiseSpace::index(Emitter &e, ArrayRef<Value> counts) const {
 
 Value PointwiseSpace::rowsOfInner(Emitter &e) const {
   Value length = e.valueOf(dims.back());
+  if (runs.back().size == length)
+    return e.number(1); // Known to be, where the size is not.
   return e.atEntry([&] {
     // At least one, also where there are no elements.
     return e.max(e.div(runs.back().size, e.max(length, e.number(1))),

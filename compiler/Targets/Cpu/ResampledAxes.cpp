@@ -68,10 +68,10 @@ Value ResampledAxes::coordinateIn(Type type, size_t axis,
   Value x = sizeOf(position), in = sizeOf(input[axis]);
   Value by = scaleIn(type, axis), one = number(1), half = number(0.5);
   if (mode == "align_corners") {
-    Value resized = times(e, by, in);
+    Value out = sizeOf(result[axis]);
     Value stretched =
-        over(e, times(e, x, minus(e, in, one)), minus(e, resized, one));
-    return e.select(compare(e, P::OEQ, resized, one), number(0), stretched);
+        over(e, times(e, x, minus(e, in, one)), minus(e, out, one));
+    return e.select(compare(e, P::OEQ, out, one), number(0), stretched);
   }
   if (mode == "asymmetric")
     return over(e, x, by);
