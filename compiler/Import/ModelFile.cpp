@@ -137,7 +137,8 @@ int64_t opsetOf(
   for (const onnx::OperatorSetIdProto &import : imports)
     if (canonicalDomain(import.domain()) == canonicalDomain(domain))
       return import.version();
-  return 0;
+  // Quantizers of ONNX Runtime leave it out, which takes its only version then.
+  return domain == "com.microsoft" ? 1 : 0;
 }
 
 } // namespace tenon

@@ -48,8 +48,8 @@ private:
   mutable llvm::StringMap<std::shared_ptr<MappedFile>> externals;
 };
 
-/// The opset of `domain` among imports, 0 when it is not there. "ai.onnx" is
-/// the default domain.
+/// The opset of `domain` among imports; where it is not there 1 of
+/// "com.microsoft", else 0. "ai.onnx" is the default domain.
 int64_t
 opsetOf(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto> &,
         llvm::StringRef domain);

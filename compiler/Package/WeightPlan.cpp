@@ -307,9 +307,8 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
                                                llvm::StringRef layout) {
   if (layout == "row-major")
     layout = "";
-  auto [known, isNew] =
-      byName.try_emplace({name.str(), layout.str()}, unique.size());
-  if (!isNew)
+  std::pair<std::string, std::string> key = {name.str(), layout.str()};
+  if (auto known = byName.find(key); known != byName.end())
     return unique[known->second];
   const Weight *weight = store.lookup(name);
   if (!weight)
@@ -336,7 +335,7 @@ llvm::Expected<PlacedWeight> WeightPlan::place(llvm::StringRef name,
       form += ' ' + std::to_string(size);
   auto [same, isFirst] = byContent.try_emplace(
       Content{sum.low64, sum.high64, *bytes, form}, unique.size());
-  known->second = same->second;
+  byName.emplace(std::move(key), same->second);
   if (isFirst) {
     end = llvm::alignTo(end, TENON_BUFFER_ALIGN);
     unique.push_back({weight, layout.str(), end, *bytes});

@@ -117,8 +117,8 @@ bool computesFilters(Operation *op) {
 }
 
 /// Whether all that a value is for, seen through views and in wider types, are
-/// kernels that have no weights of fewer bits: of convolutions by groups, and
-/// of recurrent cells, but for those that read bytes.
+/// kernels that have no weights of fewer bits: of convolutions by groups and
+/// transposed ones, and of recurrent cells, but for those that read bytes.
 bool isForWideWeights(Value value) {
   return !value.use_empty() &&
          llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -127,6 +127,8 @@ bool isForWideWeights(Value value) {
            if (auto conv = dyn_cast<graph::ConvOp>(user))
              return conv.getGroup() != 1 &&
                     graph::getElementType(conv.getResult()).isF32();
+           if (auto conv = dyn_cast<graph::ConvTransposeOp>(user))
+             return conv.getFilter() == value;
            auto cell = dyn_cast<graph::RecurrentOp>(user);
            return cell &&
                   !(cell.getRecurrence() == value && kernel::cellBytesOf(cell));

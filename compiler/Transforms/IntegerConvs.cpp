@@ -96,7 +96,8 @@ std::string IntegerConvs::refusal(graph::ConvOp op, graph::DequantizeOp image,
     return "it has several groups, or channels that are not last";
   if (isDepthwise && !hasExactSums(op, /*bound=*/255 * 255))
     return "sums of so many products are not exact in f32";
-  if (!isByte(image.getInput()) || !isByte(filter.getInput()))
+  if (!isByte(image.getInput()) ||
+      !areBytesInMemory(filter.getInput(), weights))
     return "an operand is not of 8 bits";
   if (!graph::isOneNumber(image.getScale()) ||
       !graph::isOneNumber(image.getZeroPoint()))

@@ -67,10 +67,10 @@ private:
       op.emitRemark("multiplies f32: ") << why;
   }
 
-  static std::string refusal(graph::DequantizeOp left,
-                             graph::DequantizeOp right,
-                             ArrayRef<Operation *> rhsViews) {
-    if (!isByte(left.getInput()) || !isByte(right.getInput()))
+  std::string refusal(graph::DequantizeOp left, graph::DequantizeOp right,
+                      ArrayRef<Operation *> rhsViews) const {
+    if (!isByte(left.getInput()) ||
+        !areBytesInMemory(right.getInput(), weights))
       return "an operand is not of 8 bits";
     if (!graph::isOneNumber(left.getScale()) ||
         !graph::isOneNumber(left.getZeroPoint()))

@@ -15,6 +15,12 @@ bool isByte(Value value) {
   return type && type.getWidth() == 8;
 }
 
+bool areBytesInMemory(Value value, const WeightStore &weights) {
+  auto op = value.getDefiningOp<graph::WeightOp>();
+  const Weight *weight = op ? weights.lookup(op.getName()) : nullptr;
+  return isByte(value) && (!weight || elementBytes(weight->elementType) == 1);
+}
+
 bool isZero(Value value, const WeightStore &weights) {
   if (!isa<IntegerType>(graph::getElementType(value)))
     return false;

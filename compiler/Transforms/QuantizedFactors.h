@@ -12,6 +12,10 @@ namespace tenon {
 /// Whether numbers have 8 bits.
 bool isByte(mlir::Value value);
 
+/// Whether they have in memory, too: of a weight's numbers of 4 bits products
+/// of bytes know nothing.
+bool areBytesInMemory(mlir::Value value, const WeightStore &weights);
+
 /// Whether the model says that integers are zeros, in a constant or, of many,
 /// in a weight.
 bool isZero(mlir::Value value, const WeightStore &weights);

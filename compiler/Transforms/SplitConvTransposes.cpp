@@ -79,14 +79,17 @@ public:
 private:
   Expr number(int64_t value) { return Expr::constant(b.getContext(), value); }
 
+  Type elementType() { return graph::getElementType(op.getFilter()); }
   Type typeOf(ArrayRef<Expr> dims) {
-    return graph::tensorOf(dims, b.getF32Type());
+    return graph::tensorOf(dims, elementType());
   }
 
   std::optional<std::string> readAxes() {
     auto filter = cast<RankedTensorType>(op.getFilter().getType());
-    if (!filter.getElementType().isF32() || filter.getRank() < 3)
-      return "it is not of f32 with spatial axes";
+    Type element = filter.getElementType();
+    if (!(element.isF32() || element.isF16() || element.isBF16()) ||
+        filter.getRank() < 3)
+      return "it is not of f32, f16 or bf16 with spatial axes";
     if (!isStored(op.getFilter()) || !filter.hasStaticShape())
       return "its filter is no weight";
     if (filter.getNumElements() == 0 || filter.getNumElements() > maxFilter)
@@ -139,7 +142,7 @@ private:
 
   Value reshape(Value value, ArrayRef<int64_t> sizes) {
     return graph::ReshapeOp::create(
-        b, loc, RankedTensorType::get(sizes, b.getF32Type()), value);
+        b, loc, RankedTensorType::get(sizes, elementType()), value);
   }
 
   /// [C, M / group, taps..] -> [M, C / group, taps..]
@@ -168,7 +171,7 @@ private:
       sizes.push_back(taps);
     }
     return graph::SliceOp::create(
-        b, loc, RankedTensorType::get(sizes, b.getF32Type()), flat,
+        b, loc, RankedTensorType::get(sizes, elementType()), flat,
         graph::DimsAttr::get(b.getContext(), starts),
         graph::DimsAttr::get(b.getContext(), steps));
   }

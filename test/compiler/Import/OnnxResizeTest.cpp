@@ -161,6 +161,30 @@ INSTANTIATE_TEST_SUITE_P(
         ResizeCase{"cubic", "half_pixel_symmetric", "floor", true, true},
         ResizeCase{"cubic", "tf_crop_and_resize", "floor", false, true}));
 
+/// A run's size decides of how many elements a place is made.
+TEST_F(OnnxResizeTest, AntialiasingTakesSizesOfARun) {
+  graph.input("x", {2, "h", "w"});
+  graph.input("known", {2, 9, 7});
+  graph.ints("sizes", {2, 4, 3});
+  for (auto [from, to] : {std::pair("x", "a"), std::pair("known", "b")}) {
+    auto *resize = graph.node("Resize", {from, "", "", "sizes"}, {to});
+    addText(resize, "mode", "cubic");
+    addInt(resize, "antialias", 1);
+  }
+  graph.node("Sub", {"a", "b"}, {"y"});
+  graph.output("a");
+  graph.output("y");
+  Numbers x;
+  for (int i = 0; i < 2 * 9 * 7; ++i)
+    x.push_back((i * 37 % 41) * 0.1);
+  given(0, floats({2, 9, 7}, x));
+  given(1, floats({2, 9, 7}, x));
+  auto found = results();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_NE(found[0].floats()[0], 0);
+  expectNear(found[1], Numbers(2 * 4 * 3, 0));
+}
+
 TEST_F(OnnxResizeTest, AScaleOfZeroIsRefused) {
   scaleBy(0);
   expectReason("scales must be positive");

@@ -53,6 +53,18 @@ TEST_F(WeightPlanTest, AlignsAndStoresEqualBytesOnce) {
   EXPECT_EQ(plan.totalBytes(), 76u);
 }
 
+TEST_F(WeightPlanTest, RefusesALayoutEachTime) {
+  auto bits = mlir::IntegerType::get(&context, 4);
+  llvm::cantFail(store.addOwned("q", bits, {8, 48}, std::vector<char>(192)));
+  WeightPlan plan(store);
+  for (int i = 0; i < 2; ++i) {
+    auto placed = plan.place("q", "packed48_quads");
+    ASSERT_FALSE(placed);
+    EXPECT_NE(llvm::toString(placed.takeError()).find("cannot have the layout"),
+              std::string::npos);
+  }
+}
+
 TEST_F(WeightPlanTest, PacksColumnsIntoPaddedPanels) {
   constexpr int64_t rows = 300, columns = 50;
   add("w", {rows, columns}, 0);

@@ -218,7 +218,22 @@ func.func @bytes_of_filters(%x: tensor<1x4x9xi32>) -> (tensor<1x4x9xi32>, tensor
 // -----
 
 // Quantized weights become wide ones where nothing multiplies them as they are:
-// in recurrent cells and groups of convolutions. A filter of one group stays.
+// in recurrent cells, groups of convolutions and transposed ones. A filter of
+// one group stays.
+// CHECK-LABEL: @transposed_filter
+// CHECK:      %[[W:.*]] = graph.weight {name = "folded{{.*}} -> tensor<512x9x2xf32>
+// CHECK:      graph.conv_transpose %arg0, %[[W]]
+func.func @transposed_filter(%x: tensor<1x512x9xf32>) -> tensor<1x9x18xf32> {
+  %w = graph.constant {value = dense<1> : tensor<512x9x2xi8>} : () -> tensor<512x9x2xi8>
+  %s = graph.constant {value = dense<0.5> : tensor<f32>} : () -> tensor<f32>
+  %z = graph.constant {value = dense<0> : tensor<i8>} : () -> tensor<i8>
+  %0 = graph.dequantize %w, %s, %z : (tensor<512x9x2xi8>, tensor<f32>, tensor<i8>) -> tensor<512x9x2xf32>
+  %1 = graph.conv_transpose %x, %0 {strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x512x9xf32>, tensor<512x9x2xf32>) -> tensor<1x9x18xf32>
+  return %1 : tensor<1x9x18xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @wide_weights
 // CHECK:      %[[V:.*]] = graph.weight {name = "folded{{.*}} -> tensor<512x2x9xf32>
 // CHECK:      graph.conv %arg0, %[[V]]

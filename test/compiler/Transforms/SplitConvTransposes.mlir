@@ -44,6 +44,17 @@ func.func @dilated(%x: tensor<?x8x?xf32, #graph.dims<n, 8, h>>) -> tensor<?x4x?x
 
 // -----
 
+// CHECK-LABEL: @halves
+func.func @halves(%x: tensor<1x8x5xf16>) -> tensor<1x3x10xf16> {
+  // CHECK: graph.conv {{.*}} (tensor<1x5x8xf16>, tensor<6x8x1xf16>) -> tensor<1x5x6xf16>
+  // CHECK-NOT: graph.conv_transpose
+  %w = graph.weight {name = "w"} : () -> tensor<8x3x2xf16>
+  %0 = graph.conv_transpose %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x8x5xf16>, tensor<8x3x2xf16>) -> tensor<1x3x10xf16>
+  return %0 : tensor<1x3x10xf16>
+}
+
+// -----
+
 // Must not fire: a filter that is computed, gaps between the taps of a phase,
 // results without a tap.
 
@@ -59,4 +70,17 @@ func.func @others(%x: tensor<1x8x5xf32>, %f: tensor<8x3x2xf32>) -> (tensor<1x3x1
   // expected-remark@+1 {{transposed convolution is not split: some results have no tap}}
   %2 = graph.conv_transpose %x, %v {strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x8x5xf32>, tensor<8x3x1xf32>) -> tensor<1x3x9xf32>
   return %0, %1, %2 : tensor<1x3x10xf32>, tensor<1x3x13xf32>, tensor<1x3x9xf32>
+}
+
+// -----
+
+// Nor doubles, which have no faster kernels.
+
+// CHECK-LABEL: @doubles
+func.func @doubles(%x: tensor<1x8x5xf64>) -> tensor<1x3x10xf64> {
+  // CHECK: graph.conv_transpose
+  %w = graph.weight {name = "w"} : () -> tensor<8x3x2xf64>
+  // expected-remark@+1 {{transposed convolution is not split: it is not of f32, f16 or bf16 with spatial axes}}
+  %0 = graph.conv_transpose %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>, group = 1 : i64} : (tensor<1x8x5xf64>, tensor<8x3x2xf64>) -> tensor<1x3x10xf64>
+  return %0 : tensor<1x3x10xf64>
 }
