@@ -17,6 +17,8 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createSimplifyPass());             // debris of exporters
   function.addPass(createSinkScalesPass());           // before weights do
   function.addPass(createFoldConstantsPass(weights)); // what weights decide
+  function.addPass(createPadRecurrentUnitsPass());
+  function.addPass(createFoldConstantsPass(weights)); // what that pads
   function.addPass(createSimplifyPass());             // what that exposed
   function.addPass(createHoistInvariantsPass());      // once, not in each step
   function.addPass(createFoldPadsPass());             // zeros around images

@@ -44,8 +44,8 @@ double toInputIn(StringRef mode, const Axis &axis, Real x) {
   // A quotient in f64, rounded to f32, is that of f32.
   Real scale = static_cast<Real>(axis.scale);
   Real resized = scale * in, half = Real(0.5);
-  // By the result's length, which is whole, as the text of the operator, PyTorch
-  // and ONNX Runtime have it; ONNX's own evaluator takes `resized`.
+  // By the result's length, which is whole, as the text of the operator,
+  // PyTorch and ONNX Runtime have it; ONNX's own evaluator takes `resized`.
   if (mode == "align_corners")
     return out == 1 ? 0 : x * (in - 1) / (out - 1);
   if (mode == "asymmetric")

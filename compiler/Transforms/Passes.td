@@ -618,6 +618,64 @@ def SkipExpertsPass : Pass<"skip-experts", "::mlir::func::FuncOp"> {
                         "Remark on mixtures that compute all experts: why">];
 }
 
+def PadRecurrentUnitsPass
+    : Pass<"pad-recurrent-units", "::mlir::func::FuncOp"> {
+  let summary = "Recurrent cells have whole vectors of hidden units";
+  let description = [{
+    A cell whose hidden units are no multiple of 16 gets as many more as are
+    missing, with weights of zeros: they stay zero, and are cut off its results.
+    Fires where the weights are stored and activations are Sigmoid and Tanh,
+    which keep what is zero finite.
+
+    ```mlir
+    func.func @main(%x: tensor<7x2x3xf32>) -> tensor<7x1x2x5xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<1x5x3xf32>
+      %r = graph.weight {name = "r"} : () -> tensor<1x5x5xf32>
+      %all, %h, %c = graph.recurrent %x, %w, %r {
+          operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>,
+          cell = #graph<cell_kind rnn>, direction = "forward",
+          activations = ["Tanh"], alpha = array<f64>, beta = array<f64>,
+          clip = 0.0 : f64, linear_before_reset = false, input_forget = false}
+          : (tensor<7x2x3xf32>, tensor<1x5x3xf32>, tensor<1x5x5xf32>)
+          -> (tensor<7x1x2x5xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>)
+      return %all : tensor<7x1x2x5xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<7x2x3xf32>) -> tensor<7x1x2x5xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<1x5x3xf32>
+      %r = graph.weight {name = "r"} : () -> tensor<1x5x5xf32>
+      %0 = graph.reshape %w : (tensor<1x5x3xf32>) -> tensor<1x1x5x3xf32>
+      %1 = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+      %2 = graph.pad %0, %1 {low = #graph.dims<0, 0, 0, 0>,
+          mode = #graph<pad_mode constant>}
+          : (tensor<1x1x5x3xf32>, tensor<f32>) -> tensor<1x1x16x3xf32>
+      %3 = graph.reshape %2 : (tensor<1x1x16x3xf32>) -> tensor<1x16x3xf32>
+      %4 = graph.reshape %r : (tensor<1x5x5xf32>) -> tensor<1x1x5x5xf32>
+      %5 = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+      %6 = graph.pad %4, %5 {low = #graph.dims<0, 0, 0, 0>,
+          mode = #graph<pad_mode constant>}
+          : (tensor<1x1x5x5xf32>, tensor<f32>) -> tensor<1x1x16x5xf32>
+      %7 = graph.reshape %6 : (tensor<1x1x16x5xf32>) -> tensor<1x16x5xf32>
+      %8 = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+      %9 = graph.pad %7, %8 {low = #graph.dims<0, 0, 0>,
+          mode = #graph<pad_mode constant>}
+          : (tensor<1x16x5xf32>, tensor<f32>) -> tensor<1x16x16xf32>
+      %all, %h, %c = graph.recurrent %x, %3, %9 {
+          operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>,
+          cell = #graph<cell_kind rnn>, direction = "forward",
+          activations = ["Tanh"], alpha = array<f64>, beta = array<f64>,
+          clip = 0.0 : f64, linear_before_reset = false, input_forget = false}
+          : (tensor<7x2x3xf32>, tensor<1x16x3xf32>, tensor<1x16x16xf32>)
+          -> (tensor<7x1x2x16xf32>, tensor<1x2x16xf32>, tensor<1x2x16xf32>)
+      %10 = graph.slice %all {starts = #graph.dims<0, 0, 0, 0>,
+          steps = #graph.dims<1, 1, 1, 1>}
+          : (tensor<7x1x2x16xf32>) -> tensor<7x1x2x5xf32>
+      return %10 : tensor<7x1x2x5xf32>
+    }
+    ```
+  }];
+}
+
 def ProjectRecurrentInputsPass
     : Pass<"project-recurrent-inputs", "::mlir::func::FuncOp"> {
   let summary = "The inputs of recurrent cells are multiplied at once";

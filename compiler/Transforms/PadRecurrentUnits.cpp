@@ -1,0 +1,152 @@
+//===- PadRecurrentUnits.cpp - Cells of whole vectors of units ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels of recurrent cells compute with vectors of hidden units, which many
+// models have no whole number of (50, 100, 200, 300). Units whose weights are
+// zeros stay zero, and nothing reads them: with so many more of them a cell has
+// the fast kernels.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Transforms/Matching.h"
+#include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/StoredTensors.h"
+#include "dialects/Kernel/RecurrentView.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_PADRECURRENTUNITSPASS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+using graph::Expr;
+
+/// Zeros are put behind weights while compiling, unless they are more numbers
+/// than constants are folded of.
+constexpr int64_t mostElements = int64_t(1) << 22;
+
+/// Of no input they make the zero, or what a state of zero is multiplied by.
+bool keepZeros(ArrayAttr activations) {
+  return llvm::all_of(activations, [](Attribute name) {
+    StringRef text = cast<StringAttr>(name).getValue();
+    return text == "Sigmoid" || text == "Tanh";
+  });
+}
+
+class Padding {
+public:
+  Padding(OpBuilder &b, graph::RecurrentOp op)
+      : b(b), op(op), loc(op.getLoc()),
+        hidden(cast<RankedTensorType>(op.getRecurrence().getType())
+                   .getShape()
+                   .back()),
+        padded(int64_t(llvm::alignTo(hidden, kernel::cellUnits))) {}
+
+  void pad() {
+    b.setInsertionPoint(op);
+    op.getWeightsMutable().assign(ofGates(op.getWeights()));
+    op.getRecurrenceMutable().assign(behind(ofGates(op.getRecurrence()), 2));
+    if (op.getBias())
+      op.getBiasMutable().assign(ofGates(op.getBias()));
+    if (op.getPeepholes())
+      op.getPeepholesMutable().assign(ofGates(op.getPeepholes()));
+    if (op.getInitialH())
+      op.getInitialHMutable().assign(behind(op.getInitialH(), 2));
+    if (op.getInitialC())
+      op.getInitialCMutable().assign(behind(op.getInitialC(), 2));
+    b.setInsertionPointAfter(op);
+    for (Value result : op->getResults())
+      cut(result);
+  }
+
+private:
+  Expr number(int64_t value) { return Expr::constant(b.getContext(), value); }
+
+  graph::DimsAttr everywhere(int64_t rank, int64_t value) {
+    return graph::DimsAttr::get(b.getContext(),
+                                SmallVector<Expr>(size_t(rank), number(value)));
+  }
+
+  Value reshaped(Value value, ArrayRef<Expr> dims) {
+    return graph::ReshapeOp::create(
+        b, loc, graph::tensorOf(dims, graph::getElementType(value)), value);
+  }
+
+  /// Zeros behind what lies along an axis, as many as units are missing.
+  Value behind(Value value, int64_t axis) {
+    SmallVector<Expr> dims = graph::getDims(value);
+    Type element = graph::getElementType(value);
+    dims[size_t(axis)] = number(padded);
+    auto scalar = RankedTensorType::get({}, element);
+    Value zero = graph::ConstantOp::create(
+        b, loc, scalar, DenseElementsAttr::get(scalar, b.getZeroAttr(element)));
+    return graph::PadOp::create(b, loc, graph::tensorOf(dims, element), value,
+                                zero, everywhere(int64_t(dims.size()), 0),
+                                graph::PadMode::Constant);
+  }
+
+  /// [D, G*H, ..] with each gate's units padded.
+  Value ofGates(Value value) {
+    SmallVector<Expr> dims = graph::getDims(value);
+    int64_t gates = *dims[1].asConstant() / hidden;
+    SmallVector<Expr> apart = {dims[0], number(gates), number(hidden)};
+    llvm::append_range(apart, ArrayRef(dims).drop_front(2));
+    dims[1] = number(gates * padded);
+    return reshaped(behind(reshaped(value, apart), 2), dims);
+  }
+
+  /// A result of the wider cell, with what was there for its users.
+  void cut(Value result) {
+    SmallVector<Expr> dims = graph::getDims(result);
+    Type before = result.getType();
+    int64_t rank = int64_t(dims.size());
+    dims.back() = number(padded);
+    result.setType(graph::tensorOf(dims, graph::getElementType(result)));
+    if (result.use_empty())
+      return;
+    auto slice = graph::SliceOp::create(
+        b, loc, before, result, everywhere(rank, 0), everywhere(rank, 1));
+    result.replaceAllUsesExcept(slice, slice);
+  }
+
+  OpBuilder &b;
+  graph::RecurrentOp op;
+  Location loc;
+  int64_t hidden, padded; // Units.
+};
+
+bool canPad(graph::RecurrentOp op) {
+  auto recurrence = cast<RankedTensorType>(op.getRecurrence().getType());
+  Type element = recurrence.getElementType();
+  if (!recurrence.hasStaticShape() || recurrence.getRank() != 3 ||
+      element.isF64() || !keepZeros(op.getActivations()))
+    return false;
+  int64_t hidden = recurrence.getShape().back();
+  if (hidden < 1 || hidden % kernel::cellUnits == 0 ||
+      recurrence.getDimSize(1) % hidden != 0)
+    return false;
+  for (Value value :
+       {op.getWeights(), op.getRecurrence(), op.getBias(), op.getPeepholes()})
+    if (value && (!isWeightOrConstant(value) ||
+                  cast<RankedTensorType>(value.getType()).getNumElements() >
+                      mostElements))
+      return false;
+  return bool(op.getWeights());
+}
+
+struct PadRecurrentUnits : impl::PadRecurrentUnitsPassBase<PadRecurrentUnits> {
+  void runOnOperation() override {
+    SmallVector<graph::RecurrentOp> ops;
+    getOperation().walk([&](graph::RecurrentOp op) { ops.push_back(op); });
+    for (graph::RecurrentOp op : ops) {
+      OpBuilder builder(op);
+      if (canPad(op))
+        Padding(builder, op).pad();
+    }
+  }
+};
+
+} // namespace
+} // namespace tenon
