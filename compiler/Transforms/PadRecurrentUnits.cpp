@@ -23,9 +23,11 @@ namespace {
 
 using graph::Expr;
 
-/// Zeros are put behind weights while compiling, unless they are more numbers
-/// than constants are folded of.
+/// Padded weights of more numbers would not be folded, but made in each run.
 constexpr int64_t mostElements = int64_t(1) << 22;
+
+/// Fewer units are computed sooner one by one.
+constexpr int64_t fewestUnits = 5;
 
 /// Of no input they make the zero, or what a state of zero is multiplied by.
 bool keepZeros(ArrayAttr activations) {
@@ -35,14 +37,19 @@ bool keepZeros(ArrayAttr activations) {
   });
 }
 
+int64_t unitsOf(graph::RecurrentOp op) {
+  return cast<RankedTensorType>(op.getRecurrence().getType()).getShape().back();
+}
+
+int64_t paddedUnits(int64_t hidden) {
+  return int64_t(llvm::alignTo(hidden, kernel::cellUnits));
+}
+
 class Padding {
 public:
   Padding(OpBuilder &b, graph::RecurrentOp op)
-      : b(b), op(op), loc(op.getLoc()),
-        hidden(cast<RankedTensorType>(op.getRecurrence().getType())
-                   .getShape()
-                   .back()),
-        padded(int64_t(llvm::alignTo(hidden, kernel::cellUnits))) {}
+      : b(b), op(op), loc(op.getLoc()), hidden(unitsOf(op)),
+        padded(paddedUnits(hidden)) {}
 
   void pad() {
     b.setInsertionPoint(op);
@@ -123,17 +130,23 @@ bool canPad(graph::RecurrentOp op) {
   if (!recurrence.hasStaticShape() || recurrence.getRank() != 3 ||
       element.isF64() || !keepZeros(op.getActivations()))
     return false;
-  int64_t hidden = recurrence.getShape().back();
-  if (hidden < 1 || hidden % kernel::cellUnits == 0 ||
-      recurrence.getDimSize(1) % hidden != 0)
+  int64_t hidden = unitsOf(op), padded = paddedUnits(hidden);
+  if (hidden < fewestUnits || hidden == padded ||
+      recurrence.getDimSize(1) % hidden != 0 || !op.getWeights())
     return false;
-  for (Value value :
-       {op.getWeights(), op.getRecurrence(), op.getBias(), op.getPeepholes()})
-    if (value && (!isWeightOrConstant(value) ||
-                  cast<RankedTensorType>(value.getType()).getNumElements() >
-                      mostElements))
+  auto isSmall = [&](Value value) {
+    if (!value)
+      return true;
+    if (!isWeightOrConstant(value))
       return false;
-  return bool(op.getWeights());
+    int64_t ofUnit =
+        cast<RankedTensorType>(value.getType()).getNumElements() / hidden;
+    if (value == op.getRecurrence())
+      ofUnit = ofUnit / hidden * padded;
+    return ofUnit <= mostElements / padded;
+  };
+  return isSmall(op.getWeights()) && isSmall(op.getRecurrence()) &&
+         isSmall(op.getBias()) && isSmall(op.getPeepholes());
 }
 
 struct PadRecurrentUnits : impl::PadRecurrentUnitsPassBase<PadRecurrentUnits> {

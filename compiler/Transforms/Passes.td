@@ -624,7 +624,7 @@ def PadRecurrentUnitsPass
   let description = [{
     A cell whose hidden units are no multiple of 16 gets as many more as are
     missing, with weights of zeros: they stay zero, and are cut off its results.
-    Fires where the weights are stored and activations are Sigmoid and Tanh,
+    Cells of less than five units are left alone. Fires where the weights are stored and activations are Sigmoid and Tanh,
     which keep what is zero finite.
 
     ```mlir

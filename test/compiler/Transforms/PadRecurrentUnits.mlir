@@ -56,6 +56,19 @@ func.func @whole(%x: tensor<7x2x3xf32>) -> tensor<1x2x16xf32> {
 
 // -----
 
+// So few units that they are computed sooner one by one.
+
+// CHECK-LABEL: @few
+// CHECK-NOT: graph.pad
+func.func @few(%x: tensor<7x2x3xf32>) -> tensor<1x2x4xf32> {
+  %w = graph.weight {name = "w"} : () -> tensor<1x4x3xf32>
+  %r = graph.weight {name = "r"} : () -> tensor<1x4x4xf32>
+  %all, %h, %c = graph.recurrent %x, %w, %r {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x3xf32>, tensor<1x4x3xf32>, tensor<1x4x4xf32>) -> (tensor<7x1x2x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xf32>)
+  return %h : tensor<1x2x4xf32>
+}
+
+// -----
+
 // Activations that make of zero what may grow without bound, weights that a run
 // gives, and doubles, which have no vectors of units.
 
