@@ -213,10 +213,11 @@ std::string arenaOf(exec::ProgramOp program) {
   std::string formula = total.str();
   if (total && formula.size() <= longest)
     return formula + " bytes";
-  std::string names =
-      "grows with " + (symbols.size() <= mostNames
-                           ? llvm::join(symbols, ", ")
-                           : std::to_string(symbols.size()) + " sizes");
+  ArrayRef<StringRef> named = symbols.getArrayRef();
+  size_t left = symbols.size() - std::min(symbols.size(), mostNames);
+  std::string names = "grows with " + llvm::join(named.drop_back(left), ", ");
+  if (left > 0)
+    names += " and " + std::to_string(left) + " more sizes";
   auto plan = planOf(program);
   if (!plan) {
     llvm::consumeError(plan.takeError());

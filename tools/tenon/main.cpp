@@ -202,7 +202,8 @@ void addRun(CLI::App &app, Command &chosen) {
   command->add_option("artifact", options->artifact)->required();
   command->add_option("--inputs,inputs", options->inputs,
                       "A folder with input_0.pb or .npy ..., or NAME=FILE.npy "
-                      "for each input");
+                      "for each input; behind the artifact or --inputs, which "
+                      "is the same");
   command->add_option("--random", options->random,
                       "Noise for an input: NAME=1x128");
   command->add_option("--outputs", options->outputs,
