@@ -46,15 +46,28 @@ const Weight *bytesOfWeight(NodeConverter &node, Value value, int64_t count) {
              : nullptr;
 }
 
-/// The numbers of 4 bits of a weight's bytes, which stay as they are. Null
-/// where `bytes` is something else.
-Value nibblesOf(NodeConverter &node, Value bytes, ArrayRef<int64_t> shape) {
+std::vector<char> withTurnedNibbles(ArrayRef<char> bytes) {
+  std::vector<char> turned(bytes.begin(), bytes.end());
+  for (char &both : turned)
+    both = char(uint8_t(both) << 4 | uint8_t(both) >> 4);
+  return turned;
+}
+
+/// The numbers of 4 bits of a weight's bytes, which stay as they are where the
+/// first is in the low bits. Null where `bytes` is something else.
+Value nibblesOf(NodeConverter &node, Value bytes, ArrayRef<int64_t> shape,
+                FirstBits first = FirstBits::Low) {
   int64_t count = *elementCount(shape);
   const Weight *weight = bytesOfWeight(node, bytes, count / 2);
   if (!weight)
     return {};
-  auto added = node.state.weights.add(weight->name, node.unsignedInteger(4),
-                                      shape, weight->bytes(), weight->owner());
+  WeightStore &weights = node.state.weights;
+  Type nibble = node.unsignedInteger(4);
+  auto added = first == FirstBits::Low
+                   ? weights.add(weight->name, nibble, shape, weight->bytes(),
+                                 weight->owner())
+                   : weights.addOwned(weight->name, nibble, shape,
+                                      withTurnedNibbles(weight->bytes()));
   return node.weight(std::move(added),
                      RankedTensorType::get(shape, node.unsignedInteger(8)));
 }
@@ -79,6 +92,9 @@ Value widenedNibbles(NodeConverter &node, Value bytes, int64_t rows,
                      RankedTensorType::get({rows, count}, byte));
 }
 
+/// Products of two of them fit 64 bits.
+bool isSize(int64_t value) { return value > 0 && value <= INT32_MAX; }
+
 std::optional<BlockedWeight> readBlockedWeight(NodeConverter &node) {
   BlockedWeight shape;
   shape.rows = node.intAttr("N");
@@ -87,9 +103,8 @@ std::optional<BlockedWeight> readBlockedWeight(NodeConverter &node) {
   shape.block = node.intAttr("block_size");
   if (node.failed())
     return std::nullopt;
-  auto inRange = [](int64_t value) { return value > 0 && value <= INT32_MAX; };
-  if (!inRange(shape.rows) || !inRange(shape.columns) ||
-      !inRange(shape.block) || shape.block % 8 != 0) {
+  if (!isSize(shape.rows) || !isSize(shape.columns) || !isSize(shape.block) ||
+      shape.block % 8 != 0) {
     (void)node.invalid("N, K and block_size must be positive, and block_size a "
                        "multiple of 8");
     return std::nullopt;
@@ -183,9 +198,8 @@ std::optional<Bnb4Weight> readBnb4Weight(NodeConverter &node) {
   int64_t type = node.intAttr("quant_type");
   if (node.failed())
     return std::nullopt;
-  auto inRange = [](int64_t value) { return value > 0 && value <= INT32_MAX; };
-  if (!inRange(weight.rows) || !inRange(weight.columns) ||
-      !inRange(weight.block) || weight.block < 16 ||
+  if (!isSize(weight.rows) || !isSize(weight.columns) ||
+      !isSize(weight.block) || weight.block < 16 ||
       !llvm::isPowerOf2_64(uint64_t(weight.block))) {
     (void)node.invalid("N and K must be positive, and block_size a power of "
                        "two of at least 16");
@@ -200,44 +214,28 @@ std::optional<Bnb4Weight> readBnb4Weight(NodeConverter &node) {
   return weight;
 }
 
-/// Numbers of 4 bits of a weight's bytes, whose first is in the high bits. Null
-/// where `bytes` is something else.
-Value highNibblesOf(NodeConverter &node, Value bytes, ArrayRef<int64_t> shape) {
-  const Weight *weight = bytesOfWeight(node, bytes, *elementCount(shape) / 2);
-  if (!weight)
-    return {};
-  std::vector<char> turned;
-  turned.reserve(weight->bytes().size());
-  for (char both : weight->bytes())
-    turned.push_back(char(uint8_t(both) << 4 | uint8_t(both) >> 4));
-  auto added = node.state.weights.addOwned(
-      weight->name, node.unsignedInteger(4), shape, std::move(turned));
-  return node.weight(std::move(added),
-                     RankedTensorType::get(shape, node.unsignedInteger(8)));
-}
-
 /// values[number] * absmax of its block, [rows, columns] in absmax's type.
 Value bnb4Matrix(NodeConverter &node, const Bnb4Weight &weight, Value packed,
                  Value absmax) {
   int64_t count = weight.rows * weight.columns;
-  int64_t blocks = llvm::divideCeil(count, weight.block);
+  int64_t blocks = int64_t(llvm::divideCeil(count, weight.block));
   // Else a block ends within a row.
   bool isOfRows = weight.columns % weight.block == 0;
   SmallVector<int64_t> shape = {count};
   if (isOfRows)
     shape = {weight.rows, weight.columns / weight.block, weight.block};
-  Value numbers = isOfRows ? highNibblesOf(node, packed, shape) : Value();
+  Value numbers =
+      isOfRows ? nibblesOf(node, packed, shape, FirstBits::High) : Value();
   if (!numbers) {
     packed = node.reshape(packed, node.sizes({(count + 1) / 2}));
     numbers = unpacked(node, packed, 4, FirstBits::High);
     numbers = node.slice(numbers, 0, node.size(0), node.size(count));
     numbers = node.reshape(numbers, node.sizes(shape));
   }
-  Value scale = node.reshape(absmax, node.sizes({blocks}));
-  if (isOfRows)
-    scale = node.reshape(scale, node.sizes({shape[0], shape[1], 1}));
-  else
-    scale = blockwise(node, scale, 0, weight.block, node.size(count));
+  Value scale = isOfRows
+                    ? node.reshape(absmax, node.sizes({shape[0], shape[1], 1}))
+                    : blockwise(node, node.reshape(absmax, node.size(blocks)),
+                                0, weight.block, node.size(count));
   if (node.failed() || !numbers || !scale)
     return {};
   Value matrix = node.emit<graph::DecodeOp>(

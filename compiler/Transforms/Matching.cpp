@@ -67,6 +67,17 @@ Value castTo(OpBuilder &builder, Location loc, Value value, Type element) {
       builder, loc, graph::tensorOf(graph::getDims(value), element), value);
 }
 
+Value firstOf(OpBuilder &builder, Location loc, Value value, Type type) {
+  auto everywhere = [&](int64_t number) {
+    SmallVector<graph::Expr> exprs(
+        size_t(graph::getRank(value)),
+        graph::Expr::constant(builder.getContext(), number));
+    return graph::DimsAttr::get(builder.getContext(), exprs);
+  };
+  return graph::SliceOp::create(builder, loc, type, value, everywhere(0),
+                                everywhere(1));
+}
+
 Value throughViews(OpBuilder &builder, ArrayRef<Operation *> views,
                    Value value) {
   Type element = graph::getElementType(value);

@@ -24,6 +24,10 @@ mlir::Value scalarOf(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value castTo(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value value, mlir::Type element);
 
+/// The first elements of each axis, as many as a type has.
+mlir::Value firstOf(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value value, mlir::Type type);
+
 /// What makes a value, seen through ops of these kinds, which have one operand;
 /// null for an argument.
 template <typename... Ops> mlir::Operation *behind(mlir::Value value) {

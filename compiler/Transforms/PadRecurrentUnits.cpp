@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Matching.h"
+#include "compiler/Transforms/PadChannels.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/StoredTensors.h"
 #include "dialects/Kernel/RecurrentView.h"
@@ -49,7 +50,7 @@ class Padding {
 public:
   Padding(OpBuilder &b, graph::RecurrentOp op)
       : b(b), op(op), loc(op.getLoc()), hidden(unitsOf(op)),
-        padded(paddedUnits(hidden)) {}
+        units(paddedUnits(hidden)) {}
 
   void pad() {
     b.setInsertionPoint(op);
@@ -71,11 +72,6 @@ public:
 private:
   Expr number(int64_t value) { return Expr::constant(b.getContext(), value); }
 
-  graph::DimsAttr everywhere(int64_t rank, int64_t value) {
-    return graph::DimsAttr::get(b.getContext(),
-                                SmallVector<Expr>(size_t(rank), number(value)));
-  }
-
   Value reshaped(Value value, ArrayRef<Expr> dims) {
     return graph::ReshapeOp::create(
         b, loc, graph::tensorOf(dims, graph::getElementType(value)), value);
@@ -84,14 +80,8 @@ private:
   /// Zeros behind what lies along an axis, as many as units are missing.
   Value behind(Value value, int64_t axis) {
     SmallVector<Expr> dims = graph::getDims(value);
-    Type element = graph::getElementType(value);
-    dims[size_t(axis)] = number(padded);
-    auto scalar = RankedTensorType::get({}, element);
-    Value zero = graph::ConstantOp::create(
-        b, loc, scalar, DenseElementsAttr::get(scalar, b.getZeroAttr(element)));
-    return graph::PadOp::create(b, loc, graph::tensorOf(dims, element), value,
-                                zero, everywhere(int64_t(dims.size()), 0),
-                                graph::PadMode::Constant);
+    dims[size_t(axis)] = number(units);
+    return padded(b, loc, value, dims);
   }
 
   /// [D, G*H, ..] with each gate's units padded.
@@ -100,7 +90,7 @@ private:
     int64_t gates = *dims[1].asConstant() / hidden;
     SmallVector<Expr> apart = {dims[0], number(gates), number(hidden)};
     llvm::append_range(apart, ArrayRef(dims).drop_front(2));
-    dims[1] = number(gates * padded);
+    dims[1] = number(gates * units);
     return reshaped(behind(reshaped(value, apart), 2), dims);
   }
 
@@ -108,20 +98,18 @@ private:
   void cut(Value result) {
     SmallVector<Expr> dims = graph::getDims(result);
     Type before = result.getType();
-    int64_t rank = int64_t(dims.size());
-    dims.back() = number(padded);
+    dims.back() = number(units);
     result.setType(graph::tensorOf(dims, graph::getElementType(result)));
     if (result.use_empty())
       return;
-    auto slice = graph::SliceOp::create(
-        b, loc, before, result, everywhere(rank, 0), everywhere(rank, 1));
-    result.replaceAllUsesExcept(slice, slice);
+    Value first = firstOf(b, loc, result, before);
+    result.replaceAllUsesExcept(first, first.getDefiningOp());
   }
 
   OpBuilder &b;
   graph::RecurrentOp op;
   Location loc;
-  int64_t hidden, padded; // Units.
+  int64_t hidden, units; // As they are, and padded.
 };
 
 bool canPad(graph::RecurrentOp op) {

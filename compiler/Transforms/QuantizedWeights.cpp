@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/QuantizedWeights.h"
+#include "compiler/Transforms/Matching.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/QuantizedRhs.h"
 
@@ -25,17 +26,6 @@ Type typeOf(const Weight &part) {
   return integer ? IntegerType::get(integer.getContext(), 8,
                                     integer.getSignedness())
                  : part.elementType;
-}
-
-/// The first elements of each axis, without what completed the last block.
-Value firstOf(OpBuilder &builder, Value value, Type type) {
-  auto all = [&](int64_t each) {
-    SmallVector<int64_t> values(size_t(graph::getRank(value)), each);
-    return graph::DimsAttr::get(builder.getContext(),
-                                sizes(builder.getContext(), values));
-  };
-  return graph::SliceOp::create(builder, value.getLoc(), type, value, all(0),
-                                all(1));
 }
 
 /// Smaller weights stay.
@@ -136,7 +126,8 @@ Value quantizedRhs(OpBuilder &builder, Location loc,
   if (depth == steps)
     return value;
   shape[shape.size() - 2] = depth;
-  return firstOf(builder, value,
+  // Without what completed the last block.
+  return firstOf(builder, loc, value,
                  graph::tensorOf(sizes(context, shape), builder.getF32Type()));
 }
 
@@ -175,7 +166,7 @@ Value quantizedLookup(OpBuilder &builder, graph::GatherOp op,
   value = graph::ReshapeOp::create(builder, loc, typed(steps, f32), value);
   return value.getType() == op.getType()
              ? value
-             : firstOf(builder, value, op.getType());
+             : firstOf(builder, loc, value, op.getType());
 }
 
 } // namespace tenon

@@ -301,6 +301,15 @@ Value QuantizedReader::fromByte(Value bytes) {
   return arith::SIToFPOp::create(b, vector, wide);
 }
 
+/// Of an index as many bits are read as a table needs.
+Value QuantizedReader::lookedUp(Value table, Value indices) {
+  StringRef name =
+      lanes == 16 ? "llvm.x86.avx512.permvar.sf.512" : "llvm.x86.avx2.permps";
+  return LLVM::CallIntrinsicOp::create(b, vector, b.getStringAttr(name),
+                                       ValueRange{table, indices})
+      .getResult(0);
+}
+
 /// Number j of a vector of words.
 Value QuantizedReader::fromWord(Value value, int64_t j) {
   uint32_t above = uint32_t(28 - 4 * j);
@@ -308,21 +317,13 @@ Value QuantizedReader::fromWord(Value value, int64_t j) {
     return above == 0 ? value : arith::ShLIOp::create(b, value, word(above));
   };
   if (hasTable) {
-    // Of an index the permutation reads as many bits as it has use for.
     Value low = j == 0 ? value : arith::ShRUIOp::create(b, value, word(4 * j));
-    auto lookedUp = [&](Value table) -> Value {
-      StringRef name = lanes == 16 ? "llvm.x86.avx512.permvar.sf.512"
-                                   : "llvm.x86.avx2.permps";
-      return LLVM::CallIntrinsicOp::create(b, vector, b.getStringAttr(name),
-                                           ValueRange{table, low})
-          .getResult(0);
-    };
-    if (lanes == 16)
-      return lookedUp(tables[0]);
+    if (tables.size() == 1)
+      return lookedUp(tables[0], low);
     Value isUpper =
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, highest(), word(0));
-    return arith::SelectOp::create(b, isUpper, lookedUp(tables[1]),
-                                   lookedUp(tables[0]));
+    return arith::SelectOp::create(b, isUpper, lookedUp(tables[1], low),
+                                   lookedUp(tables[0], low));
   }
   Value high = highest();
   Value low = isSigned ? arith::ShRSIOp::create(b, high, word(28)).getResult()

@@ -109,6 +109,7 @@ private:
   Values numbersAt(Value line, llvm::ArrayRef<Value> read, int64_t j);
   Values numberAt(Value k, Value j);
   Value fromByte(Value bytes);
+  Value lookedUp(Value table, Value indices);
   Value fromWord(Value value, int64_t j);
   Value widened(Value value);
 
