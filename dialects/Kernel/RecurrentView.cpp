@@ -58,6 +58,7 @@ std::optional<RecurrentView> recurrentViewOf(graph::RecurrentOp op,
     int64_t most = view->mostEntries();
     view->entries = std::clamp<int64_t>(
         graph::getDim(op.getInput(), 1).asConstant().value_or(most), 1, most);
+    view->abreast = std::min(view->entries, view->mostAbreast());
     return view;
   }
   return std::nullopt;

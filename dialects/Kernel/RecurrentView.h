@@ -18,9 +18,10 @@
 // [cellUnits] of i32: the layout "cells16_quads". They are i8, those of a ui8
 // less 128.
 //
-// Some sequences of a direction are a group, for which R is read once. Where
-// threads compute few groups together, each has as many rows as threads may
-// take part.
+// Some sequences of a direction are a group, for which R is read once in each
+// step: what it has of a vector of units multiplies the states of a few
+// sequences after the other, which finds it in the core's cache. Where threads
+// compute few groups together, each has as many rows as threads may take part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +42,7 @@ struct RecurrentView {
   int64_t directions, gates, hidden;
   bool hasBytes = false; // R is quantized.
   int64_t entries = 1;   // Sequences of a group.
+  int64_t abreast = 1;   // Those that a vector of R is multiplied by at once.
 
   int64_t units() const { return gates * hidden; }
   /// Where an element of R lies in its layout: of a direction, a unit of all
@@ -62,9 +64,10 @@ struct RecurrentView {
     int64_t tile = unit % hidden / cellUnits;
     return (tile * gates + unit / hidden) * cellUnits + unit % cellUnits;
   }
-  /// Floats of what a sequence carries, in turn: two sums of each unit, and
-  /// three numbers of each hidden one (h, c, and h behind a reset gate).
-  int64_t sumsCount() const { return 2 * units(); }
+  /// Floats of what a sequence carries, in turn: a sum of each unit, of a GRU
+  /// two, and three numbers of each hidden one (h, c, and h behind a reset
+  /// gate).
+  int64_t sumsCount() const { return (gates == 3 ? 2 : 1) * units(); }
   int64_t stateBytes() const { return 4 * (sumsCount() + 3 * hidden); }
   int64_t statesBytes() const { return entries * stateBytes(); }
 
@@ -109,9 +112,16 @@ struct RecurrentView {
   static constexpr int64_t partBytes = 512 << 10, cacheBytes = 1536 << 10;
   static constexpr int64_t smallCacheBytes = 384 << 10;
   static constexpr int64_t factBytes = 32;
+  static constexpr int64_t maxTurns = 8; // Of some sequences abreast.
   /// Of a group whose R no core's cache has room for. Bytes are read in no
   /// more time than it takes to multiply them by two states.
-  int64_t mostEntries() const { return parts() == 1 ? 1 : hasBytes ? 2 : 4; }
+  int64_t mostAbreast() const { return parts() == 1 ? 1 : hasBytes ? 2 : 4; }
+  /// In turn where a core's cache has no room for its part of R either, but has
+  /// for what belongs to a vector of units.
+  int64_t mostEntries() const {
+    return mostAbreast() * (mostTogether() > 1 && !hasBytes ? maxTurns : 1);
+  }
+  int64_t turns() const { return (entries + abreast - 1) / abreast; }
   /// Hidden units up to which sums of bytes times bytes are an i32.
   static constexpr int64_t mostOfBytes = 1 << 16;
 

@@ -28,7 +28,7 @@ public:
                  e.level.quadDots ? StripKind::Quads : StripKind::Words, part),
         numbers(e.argumentBuffer(
             cast<BlockArgument>(bytes.getInput()).getArgNumber())) {
-    for (int64_t number = 0; number < 2 * view.entries; ++number)
+    for (int64_t number = 0; number < 2 * view.abreast; ++number)
       planes.push_back(e.atEntry([&] {
         return e.address(e.scratch(0), b.getI8Type(),
                          e.number(view.factorsAt() + number * view.hidden));
@@ -49,8 +49,8 @@ public:
                            e.mul(direction, e.number(view.quadsBytes())));
     Value lines = e.mul(tile, e.number(quads() * view.gates));
     int64_t most = e.level.vectorBits < 512 ? 8 : 16; // Sums in registers.
-    int64_t entries = std::min<int64_t>(view.entries, most / 4);
-    return inPieces(gates, view.entries,
+    int64_t entries = std::min<int64_t>(view.abreast, most / 4);
+    return inPieces(gates, view.abreast,
                     std::max<int64_t>(most / (entries * sumsEach()), 1),
                     entries, [&](const SumPiece &piece) {
                       auto sums = sumsOf(base, lines, piece, most);

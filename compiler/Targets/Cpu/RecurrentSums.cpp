@@ -29,10 +29,10 @@ public:
     Value first = e.mul(place, e.number(view.units()));
     // As many as eight of AVX2's registers hold: of four states one gate, so
     // that each reads the recurrence once.
-    bool isNarrow = e.level.vectorBits < 512 && view.entries > 1;
-    int64_t gatesEach = isNarrow ? 4 / view.entries : gates.size();
+    bool isNarrow = e.level.vectorBits < 512 && view.abreast > 1;
+    int64_t gatesEach = isNarrow ? 4 / view.abreast : gates.size();
     return inPieces(
-        gates, view.entries, gatesEach, view.entries,
+        gates, view.abreast, gatesEach, view.abreast,
         [&](const SumPiece &piece) { return sumsOf(first, piece); });
   }
 

@@ -13,9 +13,13 @@ static_assert(tenon::kernel::RecurrentView::stateAt == TENON_SHARED_ZEROS);
 namespace tenon::cpu {
 namespace {
 
-/// Looks at the others before a thread leaves: some hundred microseconds, far
-/// more than a tile takes.
-constexpr int64_t patience = 4096;
+/// Looks at the others before a thread leaves, of 10 to 50 ns each: far more
+/// than it takes to read the recurrence of a tile for each turn of the group.
+constexpr int64_t leastPatience = 4096, bytesOfLook = 64;
+int64_t patience(const kernel::RecurrentView &view) {
+  int64_t bytes = view.recurrenceBytes() / view.tiles() * view.turns();
+  return std::max(leastPatience, bytes / bytesOfLook);
+}
 /// Before it takes tiles that another one is about to: about a microsecond. To
 /// look whether they are free costs the other one its cache line.
 constexpr int64_t politeness = 64;
@@ -61,7 +65,7 @@ void RecurrentTeam::round(Value isBack, function_ref<void()> prepare,
   e.ifThen(isOpen, [&] {
     prepare();
     takeTiles(round, goal, isBack, body);
-    e.ifThen(isShared, [&] { await(goal, patience); });
+    e.ifThen(isShared, [&] { await(goal, patience(view)); });
     // Who is missed has tiles and is not waiting, so somebody goes on: at the
     // latest the one whose tiles are the last of the round.
     e.ifThen(e.both(isShared, e.less(doneNow(), goal)),

@@ -47,11 +47,7 @@ protected:
   Value longest() override {
     if (entries == 1)
       return Recurrence::longest();
-    return e.loop(e.number(0), count(), {e.number(0)},
-                  [&](Value number, ValueRange carried) {
-                    Value own = lengthOf(e.add(first, number), /*isNew=*/true);
-                    return SmallVector<Value>{e.max(carried[0], own)};
-                  })[0];
+    return longestOf(e.number(0), count(), /*areNew=*/true);
   }
 
   Value at(Value tensor, ArrayRef<Value> index) override {
@@ -72,14 +68,14 @@ protected:
     // cache, which has not room for all of the recurrence.
     Value isOdd = e.equal(e.rem(turn, e.number(2)), e.number(1));
     auto all = llvm::to_vector(llvm::seq<int64_t>(0, gates));
-    overSumsOf(&State::h, isOdd, [&](Value i) {
+    overSumsOf(&State::h, isOdd, [&](Value i, Value from) {
       // Behind the sums it would be waited for.
-      overEntries([&] {
+      overAbreast(from, [&] {
         for (int64_t gate : all)
           fetchProjected(unit(gate, i));
       });
       SmallVector<Value> found = sums->of(direction, i, all);
-      forEntries([&](int64_t number) {
+      forEachAbreast(from, [&](int64_t number) {
         for (int64_t gate : all) {
           Value u = unit(gate, i), input = project(u);
           Value sum = withBias(found[number * gates + gate], u);
@@ -94,9 +90,9 @@ protected:
   }
 
   void sumGated() override {
-    overSumsOf(&State::gated, {}, [&](Value i) {
+    overSumsOf(&State::gated, {}, [&](Value i, Value from) {
       SmallVector<Value> found = sums->of(direction, i, {2});
-      forEntries([&](int64_t number) {
+      forEachAbreast(from, [&](int64_t number) {
         Value u = unit(2, i);
         put(withBias(found[number], u), state.sums, e.add(units, u));
       });
@@ -106,6 +102,15 @@ protected:
 private:
   /// Entries of the current group.
   Value count() { return e.min(e.number(entries), e.sub(batch, first)); }
+
+  /// Of some entries' sequences.
+  Value longestOf(Value from, Value to, bool areNew) {
+    return e.loop(from, to, {e.number(0)},
+                  [&](Value number, ValueRange carried) {
+                    Value own = lengthOf(e.add(first, number), areNew);
+                    return SmallVector<Value>{e.max(carried[0], own)};
+                  })[0];
+  }
 
   /// Runs `body` with an entry of the group as the current one, unless its
   /// sequence is over.
@@ -120,18 +125,30 @@ private:
       body();
     state = own;
   }
-  void overEntries(function_ref<void()> body) {
+  void overSome(Value from, Value to, function_ref<void()> body) {
     if (entries == 1)
       return body();
-    e.loop(e.number(0), count(), [&](Value number) { within(number, body); });
+    e.loop(from, to, [&](Value number) { within(number, body); });
   }
-  /// The same, of numbers that are known.
-  void forEntries(function_ref<void(int64_t number)> body) {
+  void overEntries(function_ref<void()> body) {
+    overSome(e.number(0), count(), body);
+  }
+  /// The same of those abreast from one on.
+  void overAbreast(Value from, function_ref<void()> body) {
+    overSome(from, endOf(from), body);
+  }
+  Value endOf(Value from) {
+    return e.min(e.add(from, e.number(view.abreast)), count());
+  }
+  /// The same, and how many of those abreast are before each.
+  void forEachAbreast(Value from, function_ref<void(int64_t before)> body) {
     if (entries == 1)
       return body(0);
-    for (int64_t number = 0; number < entries; ++number)
-      e.ifThen(e.less(e.number(number), count()),
-               [&] { within(e.number(number), [&] { body(number); }); });
+    for (int64_t before = 0; before < view.abreast; ++before) {
+      Value number = e.add(from, e.number(before));
+      e.ifThen(e.less(number, count()),
+               [&] { within(number, [&] { body(before); }); });
+    }
   }
 
   State stateOf(Value number) {
@@ -142,27 +159,58 @@ private:
     return {at(states.sums), at(states.h), at(states.c), at(states.gated)};
   }
 
-  /// Runs `body` for all units, whose sums are of a part of each state; where
-  /// `isBack` is true, from the last ones to the first.
-  void overSumsOf(Value State::*part, Value isBack, Body body) {
-    auto read = [&] {
-      SmallVector<Value> own = {state.*part};
+  /// Has those from one on looked at that are abreast.
+  void read(Value State::*part, Value from) {
+    SmallVector<Value> own;
+    for (int64_t before = 0; before < view.abreast; ++before) {
+      Value number = e.add(from, e.number(before));
       // What is not there is another.
-      for (int64_t number = 1; number < entries; ++number) {
-        Value isThere = e.less(e.number(number), count());
-        own.push_back(
-            stateOf(e.select(isThere, e.number(number), e.number(0))).*part);
-      }
-      sums->read(own);
+      if (before > 0)
+        number = e.select(e.less(number, count()), number, from);
+      own.push_back(stateOf(number).*part);
+    }
+    sums->read(own);
+  }
+
+  /// Whether a sequence of those from one on goes on.
+  Value areOpen(Value from) {
+    return e.less(turn, longestOf(from, endOf(from), /*areNew=*/false));
+  }
+
+  /// Runs `body` for all units and, in turn, the first one of those abreast.
+  /// Its sums are of a part of each state. Where `isBack` is true, from the
+  /// last units to the first.
+  void overSumsOf(Value State::*part, Value isBack,
+                  function_ref<void(Value unit, Value from)> body) {
+    bool isOneTurn = view.abreast == entries;
+    auto prepare = [&] {
+      if (isOneTurn)
+        read(part, e.number(0));
+    };
+    auto inTurn = [&](Value unit, Value from) {
+      read(part, from);
+      body(unit, from);
+    };
+    auto each = [&](Value unit) {
+      if (isOneTurn)
+        return body(unit, e.number(0));
+      e.loop(
+          e.number(0), count(),
+          [&](Value from) {
+            if (!op.getLengths())
+              return inTurn(unit, from);
+            e.ifThen(areOpen(from), [&] { inTurn(unit, from); });
+          },
+          view.abreast);
     };
     if (team)
-      return team->round(isBack, read, body);
-    read();
+      return team->round(isBack, prepare, each);
+    prepare();
     Value last = e.number(view.hidden - cellUnits);
     e.loop(
         e.number(0), hidden,
         [&](Value number) {
-          body(isBack ? e.select(isBack, e.sub(last, number), number) : number);
+          each(isBack ? e.select(isBack, e.sub(last, number), number) : number);
         },
         cellUnits);
   }
@@ -258,7 +306,7 @@ LogicalResult emitRecurrentTiles(Emitter &e) {
   }
   // As there is no telling, both.
   kernel::RecurrentView single = *view;
-  single.entries = 1;
+  single.entries = single.abreast = 1;
   Value one = e.number(1);
   e.ifThen(e.equal(batch, one), [&] { computeTogether(e, op, single); });
   e.ifThen(e.less(one, batch), [&] { computeTogether(e, op, *view); });

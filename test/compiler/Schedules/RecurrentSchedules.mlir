@@ -24,7 +24,7 @@ func.func @main(%x: tensor<7x1x1024xf32>) {
   %0 = kernel.call @parts(%x, %r) params <> : (tensor<7x1x1024xf32>, tensor<1x1024x256xf32>) -> tensor<7x1x1x256xf32>
   return
 }
-// CHECK: kernel.func @parts symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <2, 1, 11296, 11776>
+// CHECK: kernel.func @parts symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <2, 1, 7200, 7680>
 kernel.func @parts symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<7x1x1024xf32>, %1: tensor<1x1024x256xf32>):
   %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x1x1024xf32>, tensor<1x1024x256xf32>) -> (tensor<7x1x1x256xf32>, tensor<1x1x256xf32>, tensor<1x1x256xf32>)
@@ -40,11 +40,27 @@ func.func @main(%x: tensor<7x9x1024xf32>) {
   %0 = kernel.call @groups(%x, %r) params <> : (tensor<7x9x1024xf32>, tensor<1x1024x256xf32>) -> tensor<7x1x9x256xf32>
   return
 }
-// CHECK: kernel.func @groups symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <6, 1, 45088, 45568>
+// CHECK: kernel.func @groups symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <6, 1, 28704, 29184>
 kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<7x9x1024xf32>, %1: tensor<1x1024x256xf32>):
   %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x9x1024xf32>, tensor<1x1024x256xf32>) -> (tensor<7x1x9x256xf32>, tensor<1x9x256xf32>, tensor<1x9x256xf32>)
   kernel.yield %2#0 : tensor<7x1x9x256xf32>
+}
+
+// -----
+
+// Of more than a core's cache has room for, up to 32, four after the other.
+
+func.func @main(%x: tensor<7x33x2048xf32>) {
+  %r = graph.weight {name = "r"} : () -> tensor<1x2048x512xf32>
+  %0 = kernel.call @turns(%x, %r) params <> : (tensor<7x33x2048xf32>, tensor<1x2048x512xf32>) -> tensor<7x1x33x512xf32>
+  return
+}
+// CHECK: kernel.func @turns symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <16, 1, 458784, 459264>
+kernel.func @turns symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x33x2048xf32>, %1: tensor<1x2048x512xf32>):
+  %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x33x2048xf32>, tensor<1x2048x512xf32>) -> (tensor<7x1x33x512xf32>, tensor<1x9x256xf32>, tensor<1x9x256xf32>)
+  kernel.yield %2#0 : tensor<7x1x33x512xf32>
 }
 
 // -----

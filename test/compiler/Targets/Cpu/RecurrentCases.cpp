@@ -144,8 +144,10 @@ std::vector<KernelCase> recurrentTogether(const std::string &bytes) {
                   {{"b", 9}, {"s", 2}},
                   {{"b", 1}, {"s", 1}},
                   {{"b", 1}, {"s", 0}}};
-    if (bytes.empty())
+    if (bytes.empty()) {
       test.values = {{-1, 1}, {-0.1, 0.1}};
+      test.sizes.push_back({{"b", 33}, {"s", 2}}); // A group and one more.
+    }
     return test;
   };
   std::string lstm = "\"Sigmoid\", \"Tanh\", \"Tanh\"";
@@ -159,7 +161,7 @@ std::vector<KernelCase> recurrentTogether(const std::string &bytes) {
 
 std::vector<KernelCase> recurrentBatches(const std::string &bytes) {
   std::vector<KernelCase> cases;
-  for (int64_t batch : {1, 2, 3, 5}) {
+  for (int64_t batch : {1, 2, 3, 5, 9}) {
     cases.push_back(recurrent(
         "lstm", 4, "bidirectional", "f32", true,
         "\"Sigmoid\", \"Tanh\", \"Tanh\", "

@@ -116,6 +116,7 @@ TEST_P(RecurrentTiles, RunsAllCells) {
 TEST_P(RecurrentTiles, SequencesHaveLengths) {
   run(recurrentLengths({32, true, "RecurrentTiles"}));
   run(recurrentLengths({528, true, "RecurrentTiles"}));
+  run(recurrentLengths({640, true, "RecurrentTiles"})); // By turns.
 }
 
 TEST_P(RecurrentTiles, ThreadsShareASequence) { run(recurrentTogether()); }
