@@ -74,6 +74,7 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   function.addPass(createPadQuadsPass());
   if (isCuda)
     function.addPass(createCenterProductsPass(weights));
+  function.addPass(createHoistCastsPass());
   // Rounded weights.
   function.addPass(createFoldConstantsPass(weights, Folding::Roundings));
   LowerWeightsPassOptions blocks;

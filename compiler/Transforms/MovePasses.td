@@ -143,6 +143,35 @@ def HoistSlicesPass : Pass<"hoist-slices", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def HoistCastsPass : Pass<"hoist-casts", "::mlir::func::FuncOp"> {
+  let summary = "What is only moved is rounded before";
+  let description = [{
+    Fires for a concatenation of f32 of which all that is read is cast to the
+    same type of 16 bits; for the largest of windows where all that is read of
+    its operand is rounded to that, too. Results keep their bits.
+
+    ```mlir
+    func.func @main(%x: tensor<2x4xf32>, %y: tensor<2x5xf32>)
+        -> tensor<2x9xbf16> {
+      %0 = graph.concat %x, %y {axis = 1 : i64}
+          : (tensor<2x4xf32>, tensor<2x5xf32>) -> tensor<2x9xf32>
+      %1 = graph.cast %0 : (tensor<2x9xf32>) -> tensor<2x9xbf16>
+      return %1 : tensor<2x9xbf16>
+    }
+    // becomes
+    func.func @main(%x: tensor<2x4xf32>, %y: tensor<2x5xf32>)
+        -> tensor<2x9xbf16> {
+      %0 = graph.cast %x : (tensor<2x4xf32>) -> tensor<2x4xbf16>
+      %1 = graph.cast %y : (tensor<2x5xf32>) -> tensor<2x5xbf16>
+      %2 = graph.concat %0, %1 {axis = 1 : i64}
+          : (tensor<2x4xbf16>, tensor<2x5xbf16>) -> tensor<2x9xbf16>
+      return %2 : tensor<2x9xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def SinkScalesPass : Pass<"sink-scales", "::mlir::func::FuncOp"> {
   let summary = "Scales of floats of 8 or 4 bits, behind products";
   let description = [{

@@ -1,0 +1,104 @@
+//===- HoistCasts.cpp - What only moves is rounded before it moves --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products that read 16 bits have casts in front of them. Behind a concatenation
+// or a largest of windows such a cast is a kernel of its own, which reads what
+// the other has just written in f32. In front of it, what computes the numbers
+// stores them in half the bytes, and so does what moves them. The results have
+// the same bits: rounding keeps the order of numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Transforms/Matching.h"
+#include "compiler/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace tenon {
+#define GEN_PASS_DEF_HOISTCASTSPASS
+#include "compiler/Transforms/Passes.h.inc"
+
+namespace {
+
+/// The 16-bit type that a user casts f32 to; null for other users.
+Type roundsTo(Operation *user) {
+  auto cast = dyn_cast<graph::CastOp>(user);
+  Type to = cast ? graph::getElementType(cast.getResult()) : Type();
+  return to && (to.isBF16() || to.isF16()) ? to : Type();
+}
+
+/// The type that all users of an op that moves f32 cast it to; null where one
+/// reads something else, or nobody does.
+Type roundedTo(Operation *op) {
+  if (!isa<graph::ConcatOp, graph::MaxPoolOp>(op) || op->use_empty() ||
+      !graph::getElementType(op->getResult(0)).isF32())
+    return {};
+  Type first = roundsTo(*op->user_begin());
+  bool isAlike = llvm::all_of(
+      op->getUsers(), [&](Operation *user) { return roundsTo(user) == first; });
+  return isAlike ? first : Type();
+}
+
+struct HoistCasts : impl::HoistCastsPassBase<HoistCasts> {
+  void runOnOperation() override {
+    // One that moves may be what keeps another from it.
+    for (bool hasChanged = true; hasChanged;) {
+      hasChanged = false;
+      SmallVector<Operation *> moves;
+      getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+        if (isa<graph::ConcatOp, graph::MaxPoolOp>(op))
+          moves.push_back(op);
+      });
+      for (Operation *op : llvm::reverse(moves))
+        if (Type type = roundedTo(op); type && pays(op, type)) {
+          hoist(op, type);
+          hasChanged = true;
+        }
+    }
+  }
+
+private:
+  /// A concatenation reads and writes half as much, whoever else reads its
+  /// operands. A pool writes little: what it reads has to be rounded anyway.
+  static bool pays(Operation *op, Type type) {
+    return isa<graph::ConcatOp>(op) ||
+           llvm::all_of(op->getOperand(0).getUsers(), [&](Operation *user) {
+             return roundsTo(user) == type || roundedTo(user) == type;
+           });
+  }
+
+  static void hoist(Operation *op, Type type) {
+    OpBuilder builder(op);
+    Operation *moved = builder.clone(*op);
+    for (OpOperand &operand : moved->getOpOperands())
+      operand.set(rounded(operand.get(), type));
+    moved->getResult(0).setType(rounded(op->getResult(0).getType(), type));
+    replaceCasts(op->getResult(0), type, moved->getResult(0));
+    op->erase();
+  }
+
+  static Type rounded(Type tensor, Type type) {
+    return graph::tensorOf(graph::getDims(tensor), type);
+  }
+
+  /// Rounded once for all that read it so.
+  static Value rounded(Value value, Type type) {
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    auto cast = graph::CastOp::create(builder, value.getLoc(),
+                                      rounded(value.getType(), type), value);
+    replaceCasts(value, type, cast);
+    return cast;
+  }
+
+  static void replaceCasts(Value value, Type type, Value by) {
+    for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
+      if (user != by.getDefiningOp() && roundsTo(user) == type) {
+        user->getResult(0).replaceAllUsesWith(by);
+        user->erase();
+      }
+  }
+};
+
+} // namespace
+} // namespace tenon

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: tenon-opt %s --hoist-casts --split-input-file | FileCheck %s
+
+// What is concatenated for products alone is rounded before, once for all that
+// read it so.
+
+// CHECK-LABEL: @joined
+// CHECK:       %[[X:.*]] = graph.cast %arg0 : (tensor<?x4xf32, {{.*}}>) -> tensor<?x4xbf16
+// CHECK-NEXT:  %[[E:.*]] = graph.exp %arg0
+// CHECK-NEXT:  %[[Y:.*]] = graph.cast %[[E]] : {{.*}} -> tensor<?x4xbf16
+// CHECK-NEXT:  %[[J:.*]] = graph.concat %[[X]], %[[Y]], %[[X]] {axis = 1 : i64} : {{.*}} -> tensor<?x12xbf16
+// CHECK-NEXT:  %[[W:.*]] = graph.cast %[[J]] : {{.*}} -> tensor<?x12xf32
+// CHECK-NEXT:  %[[V:.*]] = graph.cast %[[X]] : {{.*}} -> tensor<?x4xf32
+// CHECK-NEXT:  return %[[W]], %[[V]], %[[E]]
+func.func @joined(%x: tensor<?x4xf32, #graph.dims<N, 4>>) -> (tensor<?x12xf32, #graph.dims<N, 12>>, tensor<?x4xf32, #graph.dims<N, 4>>, tensor<?x4xf32, #graph.dims<N, 4>>) {
+  %0 = graph.exp %x : (tensor<?x4xf32, #graph.dims<N, 4>>) -> tensor<?x4xf32, #graph.dims<N, 4>>
+  %1 = graph.concat %x, %0, %x {axis = 1 : i64} : (tensor<?x4xf32, #graph.dims<N, 4>>, tensor<?x4xf32, #graph.dims<N, 4>>, tensor<?x4xf32, #graph.dims<N, 4>>) -> tensor<?x12xf32, #graph.dims<N, 12>>
+  %2 = graph.cast %1 : (tensor<?x12xf32, #graph.dims<N, 12>>) -> tensor<?x12xbf16, #graph.dims<N, 12>>
+  %3 = graph.cast %2 : (tensor<?x12xbf16, #graph.dims<N, 12>>) -> tensor<?x12xf32, #graph.dims<N, 12>>
+  %4 = graph.cast %x : (tensor<?x4xf32, #graph.dims<N, 4>>) -> tensor<?x4xbf16, #graph.dims<N, 4>>
+  %5 = graph.cast %4 : (tensor<?x4xbf16, #graph.dims<N, 4>>) -> tensor<?x4xf32, #graph.dims<N, 4>>
+  return %3, %5, %0 : tensor<?x12xf32, #graph.dims<N, 12>>, tensor<?x4xf32, #graph.dims<N, 4>>, tensor<?x4xf32, #graph.dims<N, 4>>
+}
+
+// -----
+
+// The largest of windows, where what it reads is also concatenated for a
+// product, which comes to light when that has been hoisted.
+
+// CHECK-LABEL: @pooled
+// CHECK:       %[[E:.*]] = graph.exp %arg0
+// CHECK-NEXT:  %[[X:.*]] = graph.cast %[[E]] : (tensor<1x3x8xf32>) -> tensor<1x3x8xf16>
+// CHECK-NEXT:  %[[J:.*]] = graph.concat %[[X]], %[[X]]
+// CHECK-NEXT:  %[[P:.*]] = graph.max_pool %[[X]] {{.*}} : (tensor<1x3x8xf16>) -> tensor<1x3x4xf16>
+// CHECK-NEXT:  return %[[J]], %[[P]]
+func.func @pooled(%x: tensor<1x3x8xf32>) -> (tensor<1x6x8xf16>, tensor<1x3x4xf16>) {
+  %0 = graph.exp %x : (tensor<1x3x8xf32>) -> tensor<1x3x8xf32>
+  %1 = graph.concat %0, %0 {axis = 1 : i64} : (tensor<1x3x8xf32>, tensor<1x3x8xf32>) -> tensor<1x6x8xf32>
+  %2 = graph.cast %1 : (tensor<1x6x8xf32>) -> tensor<1x6x8xf16>
+  %3 = graph.max_pool %0 {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>} : (tensor<1x3x8xf32>) -> tensor<1x3x4xf32>
+  %4 = graph.cast %3 : (tensor<1x3x4xf32>) -> tensor<1x3x4xf16>
+  return %2, %4 : tensor<1x6x8xf16>, tensor<1x3x4xf16>
+}
+
+// -----
+
+// Not where something reads all digits, or another type; not in front of a pool
+// whose operand is read in f32 anyway; not whole numbers.
+
+// CHECK-LABEL: @stays
+// CHECK-COUNT-2: graph.concat {{.*}} -> tensor<2x8xf32>
+// CHECK:         graph.concat {{.*}} -> tensor<2x8xi32>
+// CHECK:         graph.max_pool {{.*}} -> tensor<1x1x2xf32>
+func.func @stays(%x: tensor<2x4xf32>, %i: tensor<2x4xi32>, %p: tensor<1x1x4xf32>) -> (tensor<2x8xf32>, tensor<2x8xbf16>, tensor<2x8xbf16>, tensor<2x8xf16>, tensor<2x8xf16>, tensor<1x1x2xbf16>, tensor<1x1x4xf32>) {
+  %0 = graph.concat %x, %x {axis = 1 : i64} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
+  %1 = graph.cast %0 : (tensor<2x8xf32>) -> tensor<2x8xbf16>
+  %2 = graph.concat %x, %x {axis = 1 : i64} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
+  %3 = graph.cast %2 : (tensor<2x8xf32>) -> tensor<2x8xbf16>
+  %4 = graph.cast %2 : (tensor<2x8xf32>) -> tensor<2x8xf16>
+  %5 = graph.concat %i, %i {axis = 1 : i64} : (tensor<2x4xi32>, tensor<2x4xi32>) -> tensor<2x8xi32>
+  %6 = graph.cast %5 : (tensor<2x8xi32>) -> tensor<2x8xf16>
+  %7 = graph.max_pool %p {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<0, 0>} : (tensor<1x1x4xf32>) -> tensor<1x1x2xf32>
+  %8 = graph.cast %7 : (tensor<1x1x2xf32>) -> tensor<1x1x2xbf16>
+  %9 = graph.exp %p : (tensor<1x1x4xf32>) -> tensor<1x1x4xf32>
+  return %0, %1, %3, %4, %6, %8, %9 : tensor<2x8xf32>, tensor<2x8xbf16>, tensor<2x8xbf16>, tensor<2x8xf16>, tensor<2x8xf16>, tensor<1x1x2xbf16>, tensor<1x1x4xf32>
+}
