@@ -37,6 +37,7 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createMergeMatmulsPass({options.explain})); // Q, K and V
   function.addPass(createHoistReshapesPass({options.explain}));
   function.addPass(createHoistRowMovesPass({options.explain})); // above norms
+  function.addPass(createExtendConcatsPass()); // of dense blocks
   function.addPass(createHoistSlicesPass());   // rows that nothing reads
   function.addPass(createFoldBatchNormPass()); // factors into filters
   function.addPass(createSplitConvTransposesPass({options.explain}));

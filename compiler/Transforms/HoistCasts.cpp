@@ -1,11 +1,11 @@
 //===- HoistCasts.cpp - What only moves is rounded before it moves --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products that read 16 bits have casts in front of them. Behind a concatenation
-// or a largest of windows such a cast is a kernel of its own, which reads what
-// the other has just written in f32. In front of it, what computes the numbers
-// stores them in half the bytes, and so does what moves them. The results have
-// the same bits: rounding keeps the order of numbers.
+// Products that read 16 bits have casts in front of them. Behind a
+// concatenation or a largest of windows such a cast is a kernel of its own,
+// which reads what the other has just written in f32. In front of it, what
+// computes the numbers stores them in half the bytes, and so does what moves
+// them. The results have the same bits: rounding keeps the order of numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,7 +70,7 @@ private:
   static void hoist(Operation *op, Type type) {
     OpBuilder builder(op);
     Operation *moved = builder.clone(*op);
-    for (OpOperand &operand : moved->getOpOperands())
+    for (OpOperand &operand : llvm::reverse(moved->getOpOperands()))
       operand.set(rounded(operand.get(), type));
     moved->getResult(0).setType(rounded(op->getResult(0).getType(), type));
     replaceCasts(op->getResult(0), type, moved->getResult(0));

@@ -143,6 +143,36 @@ def HoistSlicesPass : Pass<"hoist-slices", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def ExtendConcatsPass : Pass<"extend-concats", "::mlir::func::FuncOp"> {
+  let summary = "Concatenations go on from shorter ones";
+  let description = [{
+    Fires where the first operands of a concatenation, two at least, are those
+    of another one before it.
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>)
+        -> (tensor<2x7xf32>, tensor<2x10xf32>) {
+      %0 = graph.concat %x, %y {axis = 1 : i64}
+          : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<2x7xf32>
+      %1 = graph.concat %x, %y, %x {axis = 1 : i64}
+          : (tensor<2x3xf32>, tensor<2x4xf32>, tensor<2x3xf32>)
+          -> tensor<2x10xf32>
+      return %0, %1 : tensor<2x7xf32>, tensor<2x10xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>)
+        -> (tensor<2x7xf32>, tensor<2x10xf32>) {
+      %0 = graph.concat %x, %y {axis = 1 : i64}
+          : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<2x7xf32>
+      %1 = graph.concat %0, %x {axis = 1 : i64}
+          : (tensor<2x7xf32>, tensor<2x3xf32>) -> tensor<2x10xf32>
+      return %0, %1 : tensor<2x7xf32>, tensor<2x10xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def HoistCastsPass : Pass<"hoist-casts", "::mlir::func::FuncOp"> {
   let summary = "What is only moved is rounded before";
   let description = [{
