@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/AttentionVectors.h"
+#include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -115,12 +116,7 @@ Value AttentionVectors::narrowed(Value first, Value second,
     both = joined(e, arith::TruncFOp::create(e.b, half, first),
                   arith::TruncFOp::create(e.b, half, second));
   } else if (e.level.pairDots == PairDots::Native) {
-    auto type = VectorType::get({2 * lanes}, bf16);
-    both = LLVM::CallIntrinsicOp::create(
-               e.b, type,
-               e.b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
-               ValueRange{second, first})
-               .getResult(0);
+    both = roundedBoth(e.b, first, second);
   } else {
     auto round = [&](Value value) {
       return e.toMemory(roundTo(e.b, value, bf16), bf16);

@@ -149,6 +149,32 @@ Value pairsOf(ImplicitLocOpBuilder &b, Value even, Value odd) {
   return arith::OrIOp::create(b, low, LLVM::BitcastOp::create(b, words, odd));
 }
 
+Value roundedBoth(ImplicitLocOpBuilder &b, Value first, Value second) {
+  auto type = VectorType::get({32}, b.getBF16Type());
+  return LLVM::CallIntrinsicOp::create(
+             b, type, b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
+             ValueRange{second, first})
+      .getResult(0);
+}
+
+Value roundedPairs(ImplicitLocOpBuilder &b, const CpuLevel &level, Value even,
+                   Value odd) {
+  int32_t lanes = cast<VectorType>(even.getType()).getNumElements();
+  if (level.pairDots != PairDots::Native || lanes != 16) {
+    auto rounded = [&](Value value) {
+      return roundTo(b, value, b.getBF16Type());
+    };
+    return pairsOf(b, rounded(even), rounded(odd));
+  }
+  Value both = roundedBoth(b, even, odd);
+  SmallVector<int32_t> inTurn;
+  for (int32_t lane = 0; lane < lanes; ++lane)
+    inTurn.append({lane, lanes + lane});
+  return LLVM::BitcastOp::create(
+      b, sameShape(even.getType(), b.getI32Type()),
+      LLVM::ShuffleVectorOp::create(b, both, both, inTurn));
+}
+
 Value halfOfPairs(ImplicitLocOpBuilder &b, Value pairs, bool odd) {
   auto splat = [&](int32_t value) -> Value {
     return arith::ConstantOp::create(

@@ -32,6 +32,14 @@ void widenLhs(Emitter &e, const Matrix &a, Value out, Value outStride,
 /// back.
 Value pairsOf(mlir::ImplicitLocOpBuilder &b, Value even, Value odd);
 
+/// Two vectors of 16 f32 rounded to bf16, one behind the other, by an
+/// instruction of levels that multiply pairs.
+Value roundedBoth(mlir::ImplicitLocOpBuilder &b, Value first, Value second);
+
+/// Two vectors of f32, rounded to bf16, as one of pairs.
+Value roundedPairs(mlir::ImplicitLocOpBuilder &b, const CpuLevel &level,
+                   Value even, Value odd);
+
 /// The elements of even steps of a vector of pairs as bits of f32, or those of
 /// odd ones.
 Value halfOfPairs(mlir::ImplicitLocOpBuilder &b, Value pairs, bool odd);

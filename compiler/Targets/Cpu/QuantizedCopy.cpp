@@ -1,13 +1,17 @@
-//===- QuantizedCopy.cpp - Panels of quantized weights as f32 -------------===//
+//===- QuantizedCopy.cpp - Panels of quantized weights as floats ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For many rows, which share what numbers stand for. With vectors of 8 elements
 // those of 4 bits are converted where they are in their words, as tiles do it
 // (see QuantizedTile.cpp): number j times a scale that is 16^-j as large. That
-// spares two shifts for each, of which such CPUs do one in a cycle.
+// spares two shifts for each, of which such CPUs do one in a cycle. With
+// vectors of 16 elements pairs of 16 bits are made of two steps while they are
+// in registers.
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Targets/Cpu/F16Operands.h"
+#include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/QuantizedReader.h"
 #include "compiler/Targets/Cpu/QuantizedTile.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
@@ -32,9 +36,11 @@ int64_t vectorsOf(const QuantizedRhs &rhs, const CpuLevel &level) {
 
 class CopyWriter : public QuantizedReader {
 public:
-  CopyWriter(ModuleOp module, const QuantizedRhs &rhs, const CpuLevel &level)
+  /// Of pairs of `half`, or of f32 where that is null.
+  CopyWriter(ModuleOp module, const QuantizedRhs &rhs, const CpuLevel &level,
+             Type half = {})
       : QuantizedReader(module.getContext(), rhs, level, vectorsOf(rhs, level)),
-        module(module) {}
+        module(module), level(level), half(half) {}
 
   /// copy(numbers, depth, scales, zeros, out): `columns` of each line of out.
   LLVM::LLVMFuncOp write(StringRef name) {
@@ -44,7 +50,9 @@ public:
           function.getArgument(3));
     out = function.getArgument(4);
     forEachBlock(function.getArgument(1), {}, [&](const Block &of, ValueRange) {
-      if (bits == 4 && !hasTable)
+      if (half)
+        copyPairs(of);
+      else if (bits == 4 && !hasTable)
         copyInPlace(of);
       else
         copyScaled(of);
@@ -64,6 +72,55 @@ private:
         storeVector(scaled(numbers[v], sides, v), lineOf(k), v * lanes);
       return SmallVector<Value>();
     });
+  }
+
+  Value pair(Value even, Value odd) {
+    Value both = half.isF16() ? f16PairsOf(b, even, odd)
+                              : roundedPairs(b, level, even, odd);
+    return LLVM::BitcastOp::create(b, words, both);
+  }
+
+  void copyPairs(const Block &of) {
+    Sides sides = sidesOf(of.index);
+    forEachUnit(
+        of, {},
+        [&](Value k, Value line, ValueRange) {
+          Values read;
+          for (int64_t v = 0; v < vectors && bits == 4; ++v)
+            read.push_back(load(i32, line, v * lanes));
+          Value to = lineOf(div(k, 2));
+          for (int64_t j = 0; j < unit; j += 2) {
+            Values even = numbersAt(line, read, j),
+                   odd = numbersAt(line, read, j + 1);
+            for (int64_t v = 0; v < vectors; ++v)
+              storeVector(
+                  pair(scaled(even[v], sides, v), scaled(odd[v], sides, v)), to,
+                  j / 2 * panelColumns + v * lanes);
+          }
+          return Values();
+        },
+        [&](Value k, ArrayRef<Value> numbers, ValueRange) {
+          for (int64_t v = 0; v < vectors; ++v)
+            storeHalf(scaled(numbers[v], sides, v), k, v * lanes);
+          return Values();
+        });
+  }
+
+  /// Of a pair, of which an even step comes first.
+  void storeHalf(Value number, Value k, int64_t offset) {
+    Value to = lineOf(div(k, 2));
+    Value odd = arith::TruncIOp::create(
+        b, i32, sub(k, mul(div(k, 2), this->number(2))));
+    Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, odd,
+                                        arith::ConstantIntOp::create(b, 0, 32));
+    auto either = [&](uint32_t then, uint32_t otherwise) -> Value {
+      return arith::SelectOp::create(b, isOdd, word(then), word(otherwise));
+    };
+    Value before =
+        arith::AndIOp::create(b, load(i32, to, offset), either(0xffff, 0));
+    Value own = arith::AndIOp::create(b, pair(number, number),
+                                      either(0xffff0000, 0xffff));
+    storeVector(arith::OrIOp::create(b, before, own), to, offset);
   }
 
   /// Vector by vector: each has factors for a word's numbers, as many as fit
@@ -104,15 +161,15 @@ private:
   }
 
   ModuleOp module;
+  const CpuLevel &level;
+  Type half;
   Value out;
 };
 
-} // namespace
-
-void callQuantizedCopy(Emitter &e, const QuantizedRhs &rhs,
-                       const QuantizedPanel &panel, Value out) {
-  std::string name = "quantized_copy_" + quantizedForm(rhs, e.level);
-  CopyWriter writer(e.module, rhs, e.level);
+void callCopy(Emitter &e, const QuantizedRhs &rhs, const QuantizedPanel &panel,
+              Value out, std::string name, Type half) {
+  name += quantizedForm(rhs, e.level);
+  CopyWriter writer(e.module, rhs, e.level, half);
   auto function = e.module.lookupSymbol<LLVM::LLVMFuncOp>(name);
   if (!function)
     function = writer.write(name);
@@ -123,6 +180,19 @@ void callQuantizedCopy(Emitter &e, const QuantizedRhs &rhs,
         e.b, function,
         ValueRange{part.numbers, part.depth, part.scales, part.zeros, to});
   }
+}
+
+} // namespace
+
+void callQuantizedCopy(Emitter &e, const QuantizedRhs &rhs,
+                       const QuantizedPanel &panel, Value out) {
+  callCopy(e, rhs, panel, out, "quantized_copy_", {});
+}
+
+void callQuantizedPairs(Emitter &e, const QuantizedRhs &rhs,
+                        const QuantizedPanel &panel, Value out, Type half) {
+  callCopy(e, rhs, panel, out,
+           half.isF16() ? "quantized_f16_pairs_" : "quantized_pairs_", half);
 }
 
 } // namespace tenon::cpu

@@ -262,7 +262,6 @@ Value QuantizedReader::lineAt(Value k) {
   return byte(numbers, mul(k, number(panelColumns)));
 }
 
-/// The numbers of step j of a line as f32.
 QuantizedReader::Values
 QuantizedReader::numbersAt(Value line, ArrayRef<Value> read, int64_t j) {
   SmallVector<Value> result;

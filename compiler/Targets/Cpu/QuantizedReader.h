@@ -69,6 +69,9 @@ protected:
   Values forEachUnit(const Block &of, mlir::ValueRange carried, OnUnit onUnit,
                      OnStep onStep);
 
+  /// The numbers of step j of a line as f32; of 4 bits, `read` are its words.
+  Values numbersAt(Value line, llvm::ArrayRef<Value> read, int64_t j);
+
   /// Words whose numbers stay where they are: number j is 16^j times as large,
   /// which spares shifts. The last one has a sign, the others have none: bits
   /// are turned over, which adds 8 to those that should have one and takes 8
@@ -106,7 +109,6 @@ private:
                  llvm::MutableArrayRef<Value> sums);
   int64_t lineBytes() const;
   Value lineAt(Value k);
-  Values numbersAt(Value line, llvm::ArrayRef<Value> read, int64_t j);
   Values numberAt(Value k, Value j);
   Value fromByte(Value bytes);
   Value lookedUp(Value table, Value indices);
@@ -126,8 +128,9 @@ protected:
   mlir::VectorType vector, words;
   bool hasTable, hasOffset; // What no table takes in must come off.
 
-private:
   int64_t unit; // Steps of an iteration.
+
+private:
   llvm::SmallVector<float, 16> codebook;
   mlir::Type scaleType;
   // Of the function.

@@ -56,9 +56,8 @@ void callQuantizedCopy(Emitter &e, const kernel::QuantizedRhs &rhs,
 
 /// out[depth / 2][panelColumns][2] = the panel as `half`, bf16 or f16; of an
 /// even depth.
-/// `room` is what out can hold of f32, which is at least the panel.
 void callQuantizedPairs(Emitter &e, const kernel::QuantizedRhs &rhs,
-                        const QuantizedPanel &panel, Value out, int64_t room,
+                        const QuantizedPanel &panel, Value out,
                         mlir::Type half);
 
 } // namespace tenon::cpu

@@ -222,8 +222,7 @@ Strip RhsPanels::pairedPart(Strip work, Value panel, Value k, int64_t part) {
   convert([&] {
     callQuantizedPairs(
         e, rhs, {work.narrow, work.scales, work.zeros, e.mul(work.depth, two)},
-        work.b, panelElements(),
-        inF16 ? Type(e.b.getF16Type()) : e.b.getBF16Type());
+        work.b, inF16 ? Type(e.b.getF16Type()) : e.b.getBF16Type());
   });
   work.narrow = {};
   return work;
