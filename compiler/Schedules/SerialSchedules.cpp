@@ -177,14 +177,15 @@ kernel::Geometry geometryRecurrentTiles(const KernelView &view) {
   auto number = [&](int64_t value) {
     return Expr::constant(op.getContext(), value);
   };
-  Expr groups = number(cells.directions) *
-                graph::getDim(op.getInput(), 1).ceilDiv(number(cells.entries));
-  if (!groups)
+  Expr batch = graph::getDim(op.getInput(), 1);
+  Expr groups = number(cells.directions) * batch.ceilDiv(number(cells.entries));
+  Expr states = batch.min(number(cells.entries)) * number(cells.stateBytes());
+  if (!groups || !states)
     return {};
   kernel::Geometry rows = blocks(groups * number(cells.parts()));
-  rows.scratch = number(cells.scratchBytes());
+  rows.scratch = number(cells.statesAt()) + states;
   if (cells.parts() > 1)
-    rows.shared = number(cells.stateAt + cells.statesBytes());
+    rows.shared = number(cells.stateAt) + states;
   return rows;
 }
 

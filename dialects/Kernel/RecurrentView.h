@@ -29,6 +29,7 @@
 #define TENON_DIALECTS_KERNEL_RECURRENTVIEW_H
 
 #include "dialects/Graph/Graph.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 namespace tenon::kernel {
@@ -69,7 +70,6 @@ struct RecurrentView {
   /// gate).
   int64_t sumsCount() const { return (gates == 3 ? 2 : 1) * units(); }
   int64_t stateBytes() const { return 4 * (sumsCount() + 3 * hidden); }
-  int64_t statesBytes() const { return entries * stateBytes(); }
 
   int64_t recurrenceBytes() const {
     return (hasBytes ? 1 : 4) * units() * hidden;
@@ -98,13 +98,13 @@ struct RecurrentView {
   /// be: neighbours in a line of the cache are mostly one thread's.
   int64_t claimStride() const { return maxTiles / tiles(); }
 
-  /// A thread's scratch memory: the states of a group, what it knows, and the
-  /// states as the factors of bytes.
-  int64_t scratchBytes() const { return factorsAt() + factorBytes(); }
-  int64_t factorsAt() const {
-    return statesBytes() + (parts() > 1 ? factBytes : 0);
-  }
+  /// A thread's scratch memory: what it knows, states as the factors of bytes,
+  /// and the states of a group.
+  int64_t factorsAt() const { return parts() > 1 ? factBytes : 0; }
   int64_t factorBytes() const { return hasBytes ? entries * 2 * hidden : 0; }
+  int64_t statesAt() const {
+    return llvm::alignTo(factorsAt() + factorBytes(), 64);
+  }
   /// What threads share: the round that each tile was last taken for, how many
   /// have been computed, and behind these numbers the states of a group.
   static constexpr int64_t doneAt = 256, stateAt = 512; // TENON_SHARED_ZEROS

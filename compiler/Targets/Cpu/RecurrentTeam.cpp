@@ -30,9 +30,7 @@ RecurrentTeam::RecurrentTeam(Emitter &e, const kernel::RecurrentView &view,
                              Value isShared)
     : e(e), view(view), isShared(isShared) {
   Type byte = e.b.getI8Type();
-  facts = e.atEntry([&] {
-    return e.address(e.scratch(0), byte, e.number(view.statesBytes()));
-  });
+  facts = e.scratch(0);
   claims = e.shared();
   done = e.atEntry([&] {
     return e.address(e.shared(), byte, e.number(kernel::RecurrentView::doneAt));

@@ -236,6 +236,11 @@ private:
   std::unique_ptr<RecurrentSums> sums;
 };
 
+/// A thread's own states.
+Value ownStates(Emitter &e, const kernel::RecurrentView &view) {
+  return e.address(e.scratch(0), e.b.getI8Type(), e.number(view.statesAt()));
+}
+
 /// The areas of a sequence's state, `base` is a function for the entry.
 Recurrence::State stateAt(Emitter &e, const kernel::RecurrentView &view,
                           function_ref<Value()> base) {
@@ -249,7 +254,7 @@ Recurrence::State stateAt(Emitter &e, const kernel::RecurrentView &view,
 
 void computeAlone(Emitter &e, graph::RecurrentOp op,
                   const kernel::RecurrentView &view) {
-  auto state = stateAt(e, view, [&] { return e.scratch(0); });
+  auto state = stateAt(e, view, [&] { return ownStates(e, view); });
   TiledRecurrence cells(e, op, yieldedBuffers(e, op), state, view, nullptr);
   e.loop(e.begin, e.end, [&](Value row) { cells.group(row); });
 }
@@ -267,7 +272,7 @@ void computeTogether(Emitter &e, graph::RecurrentOp op,
   auto state = stateAt(e, view, [&] {
     Value shared = e.address(e.shared(), e.b.getI8Type(),
                              e.number(kernel::RecurrentView::stateAt));
-    return e.select(isShared, shared, e.scratch(0));
+    return e.select(isShared, shared, ownStates(e, view));
   });
   RecurrentTeam team(e, view, isShared);
   TiledRecurrence cells(e, op, yieldedBuffers(e, op), state, view, &team);

@@ -24,7 +24,7 @@ func.func @main(%x: tensor<7x1x1024xf32>) {
   %0 = kernel.call @parts(%x, %r) params <> : (tensor<7x1x1024xf32>, tensor<1x1024x256xf32>) -> tensor<7x1x1x256xf32>
   return
 }
-// CHECK: kernel.func @parts symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <2, 1, 7200, 7680>
+// CHECK: kernel.func @parts symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <2, 1, 7232, 7680>
 kernel.func @parts symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<7x1x1024xf32>, %1: tensor<1x1024x256xf32>):
   %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x1x1024xf32>, tensor<1x1024x256xf32>) -> (tensor<7x1x1x256xf32>, tensor<1x1x256xf32>, tensor<1x1x256xf32>)
@@ -40,7 +40,7 @@ func.func @main(%x: tensor<7x9x1024xf32>) {
   %0 = kernel.call @groups(%x, %r) params <> : (tensor<7x9x1024xf32>, tensor<1x1024x256xf32>) -> tensor<7x1x9x256xf32>
   return
 }
-// CHECK: kernel.func @groups symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <6, 1, 28704, 29184>
+// CHECK: kernel.func @groups symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <6, 1, 28736, 29184>
 kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<7x9x1024xf32>, %1: tensor<1x1024x256xf32>):
   %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x9x1024xf32>, tensor<1x1024x256xf32>) -> (tensor<7x1x9x256xf32>, tensor<1x9x256xf32>, tensor<1x9x256xf32>)
@@ -56,11 +56,27 @@ func.func @main(%x: tensor<7x33x2048xf32>) {
   %0 = kernel.call @turns(%x, %r) params <> : (tensor<7x33x2048xf32>, tensor<1x2048x512xf32>) -> tensor<7x1x33x512xf32>
   return
 }
-// CHECK: kernel.func @turns symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <16, 1, 458784, 459264>
+// CHECK: kernel.func @turns symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <16, 1, 458816, 459264>
 kernel.func @turns symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<7x33x2048xf32>, %1: tensor<1x2048x512xf32>):
-  %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x33x2048xf32>, tensor<1x2048x512xf32>) -> (tensor<7x1x33x512xf32>, tensor<1x9x256xf32>, tensor<1x9x256xf32>)
+  %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x33x2048xf32>, tensor<1x2048x512xf32>) -> (tensor<7x1x33x512xf32>, tensor<1x33x512xf32>, tensor<1x33x512xf32>)
   kernel.yield %2#0 : tensor<7x1x33x512xf32>
+}
+
+// -----
+
+// Memory is for as many as a run has.
+
+func.func @main(%x: tensor<7x?x2048xf32, #graph.dims<7, B, 2048>>) {
+  %r = graph.weight {name = "r"} : () -> tensor<1x2048x512xf32>
+  %0 = kernel.call @any(%x, %r) params <B> : (tensor<7x?x2048xf32, #graph.dims<7, B, 2048>>, tensor<1x2048x512xf32>) -> tensor<7x1x?x512xf32, #graph.dims<7, 1, B, 512>>
+  return
+}
+// CHECK: kernel.func @any symbols ["B"] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <8 * floordiv(B + 31, 32), 1, 14336 * min(32, B) + 64, 14336 * min(32, B) + 512>
+kernel.func @any symbols ["B"] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x?x2048xf32, #graph.dims<7, B, 2048>>, %1: tensor<1x2048x512xf32>):
+  %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x?x2048xf32, #graph.dims<7, B, 2048>>, tensor<1x2048x512xf32>) -> (tensor<7x1x?x512xf32, #graph.dims<7, 1, B, 512>>, tensor<1x?x512xf32, #graph.dims<1, B, 512>>, tensor<1x?x512xf32, #graph.dims<1, B, 512>>)
+  kernel.yield %2#0 : tensor<7x1x?x512xf32, #graph.dims<7, 1, B, 512>>
 }
 
 // -----
@@ -102,7 +118,7 @@ func.func @main(%x: tensor<7x2x48xf32>) {
   %0 = kernel.call @bytes(%x, %r, %s) params <> : (tensor<7x2x48xf32>, tensor<1x48x16xui8>, tensor<1x48x1xf32>) -> tensor<7x1x2x16xf32>
   return
 }
-// CHECK: kernel.func @bytes symbols [] layouts ["", "cells16_quads", ""] schedule "RecurrentTiles" geometry <2, 1, 608>
+// CHECK: kernel.func @bytes symbols [] layouts ["", "cells16_quads", ""] schedule "RecurrentTiles" geometry <2, 1, 640>
 kernel.func @bytes symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<7x2x48xf32>, %1: tensor<1x48x16xui8>, %2: tensor<1x48x1xf32>):
   %z = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
