@@ -20,6 +20,10 @@ namespace tenon {
 
 namespace {
 
+bool onlyMoves(Operation *op) {
+  return isa<graph::ConcatOp, graph::MaxPoolOp>(op);
+}
+
 /// The 16-bit type that a user casts f32 to; null for other users.
 Type roundsTo(Operation *user) {
   auto cast = dyn_cast<graph::CastOp>(user);
@@ -30,7 +34,7 @@ Type roundsTo(Operation *user) {
 /// The type that all users of an op that moves f32 cast it to; null where one
 /// reads something else, or nobody does.
 Type roundedTo(Operation *op) {
-  if (!isa<graph::ConcatOp, graph::MaxPoolOp>(op) || op->use_empty() ||
+  if (!onlyMoves(op) || op->use_empty() ||
       !graph::getElementType(op->getResult(0)).isF32())
     return {};
   Type first = roundsTo(*op->user_begin());
@@ -46,7 +50,7 @@ struct HoistCasts : impl::HoistCastsPassBase<HoistCasts> {
       hasChanged = false;
       SmallVector<Operation *> moves;
       getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
-        if (isa<graph::ConcatOp, graph::MaxPoolOp>(op))
+        if (onlyMoves(op))
           moves.push_back(op);
       });
       for (Operation *op : llvm::reverse(moves))

@@ -85,9 +85,7 @@ private:
     forEachUnit(
         of, {},
         [&](Value k, Value line, ValueRange) {
-          Values read;
-          for (int64_t v = 0; v < vectors && bits == 4; ++v)
-            read.push_back(load(i32, line, v * lanes));
+          Values read = wordsOf(line);
           Value to = lineOf(div(k, 2));
           for (int64_t j = 0; j < unit; j += 2) {
             Values even = numbersAt(line, read, j),
@@ -109,10 +107,7 @@ private:
   /// Of a pair, of which an even step comes first.
   void storeHalf(Value number, Value k, int64_t offset) {
     Value to = lineOf(div(k, 2));
-    Value odd = arith::TruncIOp::create(
-        b, i32, sub(k, mul(div(k, 2), this->number(2))));
-    Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, odd,
-                                        arith::ConstantIntOp::create(b, 0, 32));
+    Value isOdd = arith::TruncIOp::create(b, b.getI1Type(), k);
     auto either = [&](uint32_t then, uint32_t otherwise) -> Value {
       return arith::SelectOp::create(b, isOdd, word(then), word(otherwise));
     };

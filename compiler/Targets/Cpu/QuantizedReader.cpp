@@ -177,11 +177,8 @@ QuantizedReader::forEachStep(const Block &of, ValueRange carried, OnStep body) {
   return forEachUnit(
       of, carried,
       [&](Value k, Value line, ValueRange in) {
-        SmallVector<Value> carry(in), read;
+        SmallVector<Value> carry(in), read = wordsOf(line);
         for (int64_t j = 0; j < unit; ++j) {
-          if (j == 0 && bits == 4)
-            for (int64_t v = 0; v < vectors; ++v)
-              read.push_back(load(i32, line, v * lanes));
           carry = body(add(k, number(j)), numbersAt(line, read, j), carry);
           if (tables.size() > 1 && !carry.empty())
             keepOrder(read, carry);
@@ -260,6 +257,13 @@ Value QuantizedReader::lineAt(Value k) {
   if (bits == 4)
     return byte(numbers, mul(div(k, stepsOfWord), number(panelColumns * 4)));
   return byte(numbers, mul(k, number(panelColumns)));
+}
+
+QuantizedReader::Values QuantizedReader::wordsOf(Value line) {
+  Values read;
+  for (int64_t v = 0; v < vectors && bits == 4; ++v)
+    read.push_back(load(i32, line, v * lanes));
+  return read;
 }
 
 QuantizedReader::Values

@@ -69,7 +69,9 @@ protected:
   Values forEachUnit(const Block &of, mlir::ValueRange carried, OnUnit onUnit,
                      OnStep onStep);
 
-  /// The numbers of step j of a line as f32; of 4 bits, `read` are its words.
+  /// What a line of numbers of 4 bits is read as; empty for those of 8.
+  Values wordsOf(Value line);
+  /// The numbers of step j of a line as f32, `read` are its words.
   Values numbersAt(Value line, llvm::ArrayRef<Value> read, int64_t j);
 
   /// Words whose numbers stay where they are: number j is 16^j times as large,
