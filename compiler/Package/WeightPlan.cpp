@@ -216,27 +216,32 @@ void packQuadFilter(const PlacedWeight &placed,
 
 void packFilter(const PlacedWeight &placed, const kernel::FilterLayout &layout,
                 ByteSink sink) {
-  int64_t maps = placed.weight->shape[0] / layout.groups;
-  int64_t channels = placed.weight->shape[1], width = layout.width;
+  llvm::ArrayRef<int64_t> shape = placed.weight->shape;
+  int64_t maps = layout.mapsOf(shape), width = layout.width;
+  int64_t own = shape[1], channels = layout.channelsOf(shape);
   int64_t depth = filterDepth(*placed.weight);
-  int64_t taps = depth / std::max<int64_t>(channels, 1);
+  int64_t taps = depth / std::max<int64_t>(own, 1);
   int64_t bytes = elementBytes(*placed.weight);
   std::vector<char> chunk(channels * width * bytes);
-  auto packPanel = [&](int64_t first, int64_t count) {
-    const char *source = placed.weight->bytes().data() + first * depth * bytes;
+  auto packPanel = [&](int64_t block, int64_t first, int64_t count) {
+    const char *source =
+        placed.weight->bytes().data() + (block * maps + first) * depth * bytes;
     std::fill(chunk.begin(), chunk.end(), 0);
     for (int64_t tap = 0; tap < taps; ++tap) {
-      for (int64_t c = 0; c < channels; ++c)
-        for (int64_t m = 0; m < count; ++m)
-          std::memcpy(&chunk[layout.placeInPanel(0, c, channels, m) * bytes],
+      for (int64_t c = 0; c < own; ++c)
+        for (int64_t m = 0; m < count; ++m) {
+          int64_t channel = layout.firstChannel(shape, first + m) + c;
+          int64_t place = layout.placeInPanel(0, channel, channels, m);
+          std::memcpy(&chunk[place * bytes],
                       source + (m * depth + c * taps + tap) * bytes, bytes);
+        }
       sink(chunk);
     }
   };
-  for (int64_t group = 0; group < layout.groups; ++group)
+  for (int64_t block = 0; block < layout.blocks(); ++block)
     for (int64_t panel = 0; panel < layout.panels(maps); ++panel) {
       int64_t first = layout.firstMap(maps, panel);
-      packPanel(group * maps + first, layout.firstMap(maps, panel + 1) - first);
+      packPanel(block, first, layout.firstMap(maps, panel + 1) - first);
     }
 }
 

@@ -184,6 +184,7 @@ static kernel::Geometry geometryOfLines(const KernelView &view,
   };
   Expr images = graph::getDims(conv.getResult())[0];
   int64_t ofBlock = sizes->panels();
+  int64_t most = ofBlock * sizes->slab.groups;
   Expr blocks = images.ceilDiv(number(sizes->slab.blockImages));
   Expr panels = blocks * number(sizes->blocksOfImage() * ofBlock);
   if (!panels)
@@ -196,7 +197,7 @@ static kernel::Geometry geometryOfLines(const KernelView &view,
                       ? 1
                       : std::max(std::min<int64_t>(ofBlock, 2), ofBlock / 5);
   return {panels * number(sizes->panelParts),
-          kernel::grainOfPanels(panels, sizes->panelParts, least, ofBlock),
+          kernel::grainOfPanels(panels, sizes->panelParts, least, most),
           number(sizes->scratchBytes())};
 }
 
@@ -221,10 +222,11 @@ static bool hasEvenPanels(graph::ConvOp conv) {
 }
 
 SmallVector<std::string> layoutsLineConv(const KernelView &view) {
-  bool isEven = hasEvenPanels(convOf(view));
-  return withFilter(
-      view, kernel::FilterLayout{kernel::panelColumns, 1, /*steps=*/2, isEven}
-                .name());
+  graph::ConvOp conv = convOf(view);
+  kernel::FilterLayout layout{kernel::panelColumns, int64_t(conv.getGroup()),
+                              /*steps=*/2, hasEvenPanels(conv),
+                              kernel::mergedGroups(conv)};
+  return withFilter(view, layout.name());
 }
 
 /// Those of LineConv.

@@ -343,7 +343,10 @@ private:
     }
     if (!out || countOf(op->getResult(0)) > maxElements ||
         (*out > in && *out > smallBytes && !isa<graph::PadOp>(op) &&
-         !widensVector(op) && !isForWideWeights(op->getResult(0)) &&
+         !widensVector(op) &&
+         // What was rounded is for kernels that read it so.
+         (folding == Folding::Roundings ||
+          !isForWideWeights(op->getResult(0))) &&
          !computesFilters(op) && folding != Folding::Filters &&
          folding != Folding::WideFilters))
       return;

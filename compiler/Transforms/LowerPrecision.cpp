@@ -11,13 +11,13 @@
 // On CPUs these are the products by weights, of those by weights of 8 or 4 bits
 // lhs alone; what attention multiplies: its kernel rounds that itself, for
 // those CPUs that gain by it; and, where some level multiplies pairs, products
-// of two activations and convolutions of one group. Attention and convolutions
-// that have no kernel for the fewer bits that they ask for are such, too. Sums
-// between convolutions, and what pools take the largest of, are read in 16
-// bits: their kernels store one result. CPUs have no products of f16 with sums
-// of f32: there it is weights and tables alone that are stored as f16. Kernels
-// multiply them as the f32 that they are, or, where the level adds up f16 twice
-// as fast, round lhs to it as well.
+// of two activations and convolutions, but those of each channel by itself.
+// Attention and convolutions that have no kernel for the fewer bits that they
+// ask for are such, too. Sums between convolutions, and what pools take the
+// largest of, are read in 16 bits: their kernels store one result. CPUs have no
+// products of f16 with sums of f32: there it is weights and tables alone that
+// are stored as f16. Kernels multiply them as the f32 that they are, or, where
+// the level adds up f16 twice as fast, round lhs to it as well.
 //
 // CUDA devices have instructions for pairs of 16 bits that are many times as
 // fast as those for f32: there, all products of two activations and

@@ -11,6 +11,7 @@
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/ConvTiles.h"
 #include "dialects/Kernel/FewBitsRhs.h"
+#include "dialects/Kernel/LineConvView.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "llvm/Support/Format.h"
 
@@ -118,11 +119,16 @@ std::string refusalOfSizes(graph::MatmulOp op) {
 
 } // namespace
 
-bool isLargeWeight(Value value) {
+static bool isF32Weight(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return value.getDefiningOp<graph::WeightOp>() && type.hasStaticShape() &&
-         type.getElementType().isF32() &&
-         type.getNumElements() >= fewestElements;
+         type.getElementType().isF32();
+}
+
+bool isLargeWeight(Value value) {
+  return isF32Weight(value) &&
+         cast<RankedTensorType>(value.getType()).getNumElements() >=
+             fewestElements;
 }
 
 bool NarrowRules::staysInBf16(Operation *op, Precision own) const {
@@ -232,7 +238,8 @@ std::string NarrowRules::refusalOf(graph::AttentionOp op, Type narrow) const {
 }
 
 std::string NarrowRules::refusalOf(graph::ConvOp op, Type narrow) {
-  if (!isLargeWeight(op.getFilter()))
+  // On CPUs it is products that count.
+  if (isCuda ? !isLargeWeight(op.getFilter()) : !isF32Weight(op.getFilter()))
     return "the filter is no weight of f32 of some size";
   if (!graph::getElementType(op.getInput()).isF32())
     return "the image is not f32";
@@ -243,10 +250,11 @@ std::string NarrowRules::refusalOf(graph::ConvOp op, Type narrow) {
     return "a group has few maps";
   if (!isCuda && !levels.havePairDots)
     return "no CPU level of the program multiplies pairs of bf16";
-  if (!isCuda && op.getGroup() != 1)
-    return "it has several groups";
+  bool byGroups = op.getGroup() != 1;
+  if (!isCuda && byGroups && !kernel::canConvolveGroups(op))
+    return "it has groups of one channel, or that do not run by lines";
   bool hasPairs = op.getChannelsLast() && filter.getDimSize(1) % 2 == 0;
-  if (!isCuda && !hasPairs && !canPadChannels(op))
+  if (!isCuda && !byGroups && !hasPairs && !canPadChannels(op))
     return "channels do not lie in pairs";
   if (!isCuda && kernel::hasFewMaps(op))
     return "it has few maps, which are fast in f32";

@@ -4,6 +4,7 @@
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/DepthwiseView.h"
 #include "dialects/Kernel/IntegerConvView.h"
+#include "dialects/Kernel/LineConvView.h"
 #include "dialects/Kernel/MatmulView.h"
 
 using namespace mlir;
@@ -11,11 +12,28 @@ using namespace mlir;
 namespace tenon::kernel {
 
 bool convolvesPairs(graph::ConvOp op) {
+  if (!op.getChannelsLast() || !isWidenedBf16(op.getInput()) ||
+      !isWidenedBf16(op.getFilter()))
+    return false;
+  if (op.getGroup() != 1)
+    return canConvolveGroups(op);
   std::optional<int64_t> channels =
       graph::getDims(op.getFilter())[1].asConstant();
-  return op.getChannelsLast() && op.getGroup() == 1 && channels &&
-         *channels % 2 == 0 && isWidenedBf16(op.getInput()) &&
-         isWidenedBf16(op.getFilter());
+  return channels && *channels % 2 == 0;
+}
+
+int64_t mergedGroups(graph::ConvOp op) {
+  constexpr int64_t mostChannels = 16;
+  int64_t groups = op.getGroup(), most = 0;
+  std::optional<int64_t> channels =
+      graph::getDims(op.getFilter())[1].asConstant();
+  if (groups == 1 || !channels || *channels < 1)
+    return groups == 1;
+  for (int64_t count = 1; count <= std::min(groups, mostChannels); ++count)
+    if (groups % count == 0 && count * *channels % 2 == 0 &&
+        (most == 0 || count * *channels <= mostChannels))
+      most = count;
+  return most;
 }
 
 Value operandOf(graph::ConvOp op, Value operand) {
@@ -61,13 +79,15 @@ ConvBlocks::ConvBlocks(graph::ConvOp op) {
   ofGroup = count.floorDiv(number(4)).max(number(1)).min(ofGroup);
 }
 
-ConvDepth::ConvDepth(graph::ConvOp op) {
+ConvDepth::ConvDepth(graph::ConvOp op) : ConvDepth(op, convolvesPairs(op)) {}
+
+ConvDepth::ConvDepth(graph::ConvOp op, bool hasPairs) : hasPairs(hasPairs) {
   constexpr int64_t maxDepth = 768;
   auto filter = cast<RankedTensorType>(op.getFilter().getType());
   std::optional<IntegerConvView> bytes = integerConvViewOf(op);
-  hasPairs = convolvesPairs(op);
   hasQuads = bool(bytes);
-  channels = run = filter.getDimSize(1) / (hasPairs ? 2 : 1);
+  int64_t merged = std::max<int64_t>(mergedGroups(op), 1);
+  channels = run = filter.getDimSize(1) * merged / (hasPairs ? 2 : 1);
   lineTaps.assign(filter.getShape().begin() + 2, filter.getShape().end());
   if (!lineTaps.empty() && op.getDilations().back() == 1)
     run *= lineTaps.pop_back_val();
@@ -88,7 +108,7 @@ ConvDepth::ConvDepth(graph::ConvOp op) {
     blockRun = run;
   }
   auto isOne = [](int64_t value) { return value == 1; };
-  isMatrix = isTap && llvm::all_of(lineTaps, isOne) &&
+  isMatrix = op.getGroup() == 1 && isTap && llvm::all_of(lineTaps, isOne) &&
              llvm::all_of(op.getStrides(), isOne) &&
              llvm::all_of(op.getPads().exprs(),
                           [](graph::Expr pad) { return pad.isConstant(0); });

@@ -46,9 +46,14 @@ inline constexpr int64_t tilePixels = 4;
 /// Bytes of the sums that FewMapsConv has in scratch memory.
 inline constexpr int64_t fewMapsScratch = 64;
 
-/// Whether a convolution is of pairs of bf16: one group with channels last, an
-/// even number of them, both operands widened from bf16.
+/// Whether a convolution is of pairs of bf16: channels last, an even number of
+/// them, both operands widened from bf16, and one group, or groups that
+/// LineConv takes.
 bool convolvesPairs(graph::ConvOp op);
+/// Groups that are convolved as one, by a filter with zeros between them (see
+/// FilterLayout.h): as many as have no more channels together than a matrix
+/// unit has columns. 0 where none have channels that lie in pairs.
+int64_t mergedGroups(graph::ConvOp op);
 /// An operand of a convolution as its kernel reads it: that of bf16 where it
 /// convolves pairs, and the numbers where it convolves bytes (see
 /// IntegerConvView.h and DepthwiseView.h).
@@ -73,8 +78,11 @@ struct ConvDepth {
   static constexpr int64_t groupElements =
       groupBlocks * blockRows * panelColumns;
 
-  /// Of a convolution with channels last whose filter has numbers as sizes.
+  /// Of a convolution with channels last whose filter has numbers as sizes. Of
+  /// several groups, it is the depth of those that are convolved as one.
   explicit ConvDepth(graph::ConvOp op);
+  /// As if it convolved pairs, or did not.
+  ConvDepth(graph::ConvOp op, bool hasPairs);
 
   llvm::SmallVector<int64_t> lineTaps; // The taps of axes that are not in runs.
   int64_t channels, lines, run; // Channels may be pairs, or bytes by quads.

@@ -54,6 +54,8 @@ struct DirectConvView {
   bool isFlat;  // All spatial axes are one, in the last place.
   bool isInput; // Tiles read the input, not a slab.
   int64_t pixelStride;
+  bool hasOneGroup =
+      false; // A slab, the channels of the others being left out.
   int64_t blockLines, blocksOfLine;
   bool isResident; // The filter stays in the cache while blocks pass.
   bool hasManyBlocks = false; // A thread has whole ones.
@@ -66,6 +68,10 @@ struct DirectConvView {
   const DirectConvAxis &pixels() const { return axes.back(); }
   int64_t allPanels() const { return groups * panels; }
   int64_t allMaps() const { return groups * maps; }
+  int64_t allChannels() const { return groups * channels; }
+  int64_t slabChannels() const {
+    return hasOneGroup ? channels : allChannels();
+  }
   int64_t depth() const;
   int64_t panelsOfBlock() const { return cutsPanels ? allPanels() : 1; }
   int64_t blocksOfLines() const;

@@ -17,8 +17,13 @@ std::optional<FilterLayout> FilterLayout::parse(llvm::StringRef name) {
     return std::nullopt;
   if (name.empty())
     return layout;
-  if (!name.consume_front("/") || name.getAsInteger(10, layout.groups) ||
+  if (!name.consume_front("/") || name.consumeInteger(10, layout.groups) ||
       layout.groups < 2)
+    return std::nullopt;
+  if (name.empty())
+    return layout;
+  if (!name.consume_front("x") || name.getAsInteger(10, layout.merged) ||
+      layout.merged < 2 || layout.groups % layout.merged != 0)
     return std::nullopt;
   return layout;
 }
@@ -27,6 +32,8 @@ std::string FilterLayout::name() const {
   std::string name = "conv" + std::to_string(width);
   if (groups > 1)
     name += "/" + std::to_string(groups);
+  if (merged > 1)
+    name += "x" + std::to_string(merged);
   if (steps > 1)
     name += "_pairs";
   return isEven ? name + "_even" : name;
@@ -34,12 +41,13 @@ std::string FilterLayout::name() const {
 
 std::optional<int64_t>
 FilterLayout::elements(llvm::ArrayRef<int64_t> shape) const {
-  if (shape.size() < 3 || shape[0] % groups != 0 || shape[1] % steps != 0)
+  if (shape.size() < 3 || shape[0] % groups != 0 ||
+      channelsOf(shape) % steps != 0)
     return std::nullopt;
-  int64_t depth = 1;
-  for (int64_t size : shape.drop_front())
+  int64_t depth = channelsOf(shape);
+  for (int64_t size : shape.drop_front(2))
     depth *= size;
-  return groups * panels(shape[0] / groups) * width * depth;
+  return blocks() * panels(mapsOf(shape)) * width * depth;
 }
 
 } // namespace tenon::kernel

@@ -7,7 +7,9 @@
 //   [group][ceil(M / groups / width)][taps..][C][width]
 //
 // with zeros past a group's last map. The layout's name is "convWIDTH", or
-// "convWIDTH/GROUPS" where there are several. "convWIDTH_pairs" has two
+// "convWIDTH/GROUPS" where there are several. "convWIDTH/GROUPSxMERGED" makes
+// one group of so many that follow each other: of the maps and the channels of
+// all of them, with zeros where those are of two. "convWIDTH_pairs" has two
 // channels, of an even number, where that has one: [..][C / 2][width][2]. With
 // "_even" behind it, the last two panels of 48 are those of PanelCut.h.
 //
@@ -28,6 +30,7 @@ struct FilterLayout {
   int64_t width, groups = 1;
   int64_t steps = 1; // Channels that lie together.
   bool isEven = false;
+  int64_t merged = 1; // Groups that are one.
 
   /// nullopt for any other layout.
   static std::optional<FilterLayout> parse(llvm::StringRef name);
@@ -36,6 +39,20 @@ struct FilterLayout {
   /// Elements of a packed filter; nullopt where a filter of that shape has not
   /// such groups.
   std::optional<int64_t> elements(llvm::ArrayRef<int64_t> shape) const;
+
+  /// Groups, where merged ones are one; and of each of them, the maps and the
+  /// channels of a filter of that shape.
+  int64_t blocks() const { return groups / merged; }
+  int64_t mapsOf(llvm::ArrayRef<int64_t> shape) const {
+    return shape[0] / blocks();
+  }
+  int64_t channelsOf(llvm::ArrayRef<int64_t> shape) const {
+    return shape[1] * merged;
+  }
+  /// Of those channels, the first one of the group of a block's map.
+  int64_t firstChannel(llvm::ArrayRef<int64_t> shape, int64_t map) const {
+    return map / (shape[0] / groups) * shape[1];
+  }
 
   /// Panels of the maps of a group.
   int64_t panels(int64_t maps) const { return llvm::divideCeil(maps, width); }

@@ -55,6 +55,8 @@ int64_t flatLine(int64_t pixels) {
 /// many lines than if they shared its work evenly: one has the first half of
 /// all panels of blocks.
 double unevenness(const DirectConvView &view, int64_t blockLines) {
+  if (view.groups > 1)
+    return 1; // They share groups.
   int64_t lines = view.lines().count, panels = view.panels;
   PanelCut columns = {view.maps, /*isEven=*/true};
   int64_t all = llvm::alignTo(view.maps, 16);
@@ -184,13 +186,15 @@ SmallVector<int64_t> LineConvView::runStarts() const {
   return starts;
 }
 
-std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why,
-                                           bool byWinograd) {
+/// Of a convolution of such a depth.
+static std::optional<LineConvView> viewOf(graph::ConvOp op,
+                                          const ConvDepth &depth,
+                                          std::string &why, bool byWinograd) {
   auto refuse = [&](const char *reason) {
     why = reason;
     return std::nullopt;
   };
-  LineConvView view{ConvDepth(op), {}, 0, 0, 0, 0, false, false};
+  LineConvView view{depth, {}, 0, 0, 0, 0, false, false};
   std::optional<IntegerConvView> bytes = integerConvViewOf(op);
   if (!view.depth.hasPairs && !bytes)
     return refuse("its operands are neither pairs of bf16 nor bytes");
@@ -198,15 +202,18 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why,
     return refuse("its filter is of ui8 or has zero points");
   if (bytes && view.depth.channels % quadSteps != 0)
     return refuse("channels are no multiple of four");
-  if (op.getStrides().size() != 2)
-    return refuse("it has not two spatial axes");
+  size_t axes = op.getStrides().size();
+  if (axes < 1 || axes > 2)
+    return refuse("it has not one or two spatial axes");
   view.step = stepOf(view.depth.run);
   if (view.step == 0)
     return refuse("a line of its windows has no parts that fill matrix units");
   if (view.depth.lines > mostRuns)
     return refuse("its windows have many lines");
   DirectConvView &slab = view.slab;
-  for (size_t i = 0; i < 2; ++i) {
+  if (axes == 1)
+    slab.axes.push_back({1, 1, 1, 1, 1, 0});
+  for (size_t i = 0; i < axes; ++i) {
     std::optional<DirectConvAxis> axis = directConvAxisOf(op, i);
     if (!axis)
       return refuse("heights, widths or pads are not numbers");
@@ -215,10 +222,14 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why,
   DirectConvAxis &lines = slab.axes[0], &pixels = slab.axes[1];
   if (pixels.count < 1 || lines.count < 1)
     return refuse("its result is empty");
-  slab.groups = 1;
+  slab.groups = op.getGroup() / mergedGroups(op);
+  if (axes == 1 && slab.groups == 1 && pixels.count > blockPixels)
+    return refuse("its line is long");
+  slab.hasOneGroup = true;
   slab.channels = slab.pixelStride =
       view.depth.channels / (bytes ? quadSteps : 1);
-  slab.maps = cast<RankedTensorType>(op.getFilter().getType()).getDimSize(0);
+  slab.maps = cast<RankedTensorType>(op.getFilter().getType()).getDimSize(0) /
+              slab.groups;
   slab.panels = llvm::divideCeil(slab.maps, panelColumns);
   int64_t filterBytes =
       slab.panels * panelColumns * view.depth.depth() * int64_t(4);
@@ -235,10 +246,13 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why,
   // Lines of single taps that have been copied follow each other.
   bool isShort = pixels.count < fewPixels;
   bool isAsRead = !bytes || !bytes->input.isSigned();
-  slab.isInput = lines.isInside() && pixels.isInside() && !isShort && isAsRead;
+  slab.isInput = lines.isInside() && pixels.isInside() && !isShort &&
+                 isAsRead && slab.groups == 1;
   slab.blocksOfLine = 1;
   bool isShallow = view.isFlat && view.depth.depth() <= shallow;
   cut(slab, isShallow ? blockPixels / 2 : blockPixels);
+  if (byWinograd && slab.groups > 1)
+    return refuse("it has several groups");
   if (byWinograd && !cutEvenly(slab))
     return refuse("what two lines read does not fit the cache");
   if (slab.slabBytes() > maxSlabBytes)
@@ -246,7 +260,8 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why,
   if (slab.copiesLinesBetween())
     return refuse("its taps lie many lines apart");
   cutIntoUnits(view);
-  if (view.unitLines * view.unitPixels < fewPixels)
+  // Groups have no other kernel of pairs.
+  if (slab.groups == 1 && view.unitLines * view.unitPixels < fewPixels)
     return refuse("its lines are short");
   if (view.fetchesFilter && slab.blockLines == lines.count)
     slab.blockImages =
@@ -271,6 +286,24 @@ std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why,
   if (!view.winograd)
     return std::nullopt;
   return view;
+}
+
+std::optional<LineConvView> lineConvViewOf(graph::ConvOp op, std::string &why,
+                                           bool byWinograd) {
+  return viewOf(op, ConvDepth(op), why, byWinograd);
+}
+
+bool canConvolveGroups(graph::ConvOp op) {
+  auto filter = cast<RankedTensorType>(op.getFilter().getType());
+  if (!op.getChannelsLast() || !filter.hasStaticShape() ||
+      filter.getNumElements() == 0 || mergedGroups(op) == 0)
+    return false;
+  if (filter.getDimSize(1) == 1 &&
+      filter.getDimSize(0) == int64_t(op.getGroup()))
+    return false;
+  std::string why;
+  return viewOf(op, ConvDepth(op, /*hasPairs=*/true), why, /*byWinograd=*/false)
+      .has_value();
 }
 
 } // namespace tenon::kernel

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A convolution of pairs of bf16, or of quads of bytes (see ConvDepth.h), with
-// two spatial axes whose sizes are numbers, as the LineConv schedule computes
-// it: what a register of rows reads under a tap are pixels of a line, at one
-// distance from each other, so windows need not be copied. A unit is such a
-// register: some pixels side by side of a line of the result, or short lines,
-// one below the other, with what is computed between them and not stored. All
-// units are alike; the last one of a line or an image has some pixels that the
-// one before it has, too.
+// one or two spatial axes whose sizes are numbers, as the LineConv schedule
+// computes it: what a register of rows reads under a tap are pixels of a line,
+// at one distance from each other, so windows need not be copied. A unit is
+// such a register: some pixels side by side of a line of the result, or short
+// lines, one below the other, with what is computed between them and not
+// stored. All units are alike; the last one of a line or an image has some
+// pixels that the one before it has, too.
 //
 // A block is some lines of an image's result, or some whole images that share a
 // filter too large for the cache. What it reads is copied to scratch memory,
@@ -17,6 +17,10 @@
 // copied always, as ui8 that count from 128 below. A row of the launch is a
 // panel of a block, or a part of the units of one; panels are those of
 // PackedConv, but the last two (see PanelCut.h).
+//
+// Of a convolution by groups, a block is those lines of one group, or of some
+// that are convolved as one (see mergedGroups), and its slab has the channels
+// of these alone.
 //
 // Levels that do not multiply pairs widen what a block reads to f32 first, to
 // scratch memory behind the slab, and each panel of the filter behind that, or
@@ -68,7 +72,7 @@ struct LineConvView {
   int64_t panelDepth() const {
     return depth.depth() + (depth.hasQuads ? 1 : 0);
   }
-  int64_t blocksOfImage() const { return slab.blocksOfImage(); }
+  int64_t blocksOfImage() const { return slab.blocksOfImage() * slab.groups; }
   int64_t slabBytes() const {
     return slab.isInput ? 0 : slab.blockImages * slab.slabBytes();
   }
@@ -104,6 +108,10 @@ private:
     return slab.isInput ? axis.stride : axis.slabStride();
   }
 };
+
+/// Whether LineConv would suit a convolution by groups if it were of pairs. A
+/// channel by itself is better off in f32.
+bool canConvolveGroups(graph::ConvOp op);
 
 /// nullopt with a reason for convolutions that it does not suit: by LineConv,
 /// or by WinogradPairs.

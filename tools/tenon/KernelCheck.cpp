@@ -182,8 +182,9 @@ std::vector<char> unpackFilter(const char *packed, ArrayRef<int64_t> shape,
                                const kernel::FilterLayout &layout,
                                int64_t bytes) {
   int64_t maps = shape[0], channels = shape[1], taps = 1, width = layout.width;
-  int64_t own = std::max<int64_t>(maps / layout.groups, 1);
-  int64_t panels = layout.panels(own);
+  int64_t own = std::max<int64_t>(layout.mapsOf(shape), 1);
+  int64_t panels = layout.panels(own),
+          packedChannels = layout.channelsOf(shape);
   for (int64_t size : shape.drop_front(2))
     taps *= size;
   std::vector<char> filter(size_t(maps * channels * taps) * bytes);
@@ -192,8 +193,10 @@ std::vector<char> unpackFilter(const char *packed, ArrayRef<int64_t> shape,
       for (int64_t t = 0; t < taps; ++t) {
         int64_t panel = layout.panelOf(own, m % own);
         int64_t lane = m % own - layout.firstMap(own, panel);
-        int64_t place = (m / own * panels + panel) * taps * channels * width +
-                        layout.placeInPanel(t, c, channels, lane);
+        int64_t channel = layout.firstChannel(shape, m % own) + c;
+        int64_t place =
+            (m / own * panels + panel) * taps * packedChannels * width +
+            layout.placeInPanel(t, channel, packedChannels, lane);
         std::memcpy(filter.data() + ((m * channels + c) * taps + t) * bytes,
                     packed + place * bytes, bytes);
       }

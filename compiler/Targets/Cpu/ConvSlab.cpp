@@ -27,8 +27,8 @@ constexpr int64_t lanes = 16;
 
 ConvSlab::ConvSlab(Emitter &e, const kernel::DirectConvView &view, Value input,
                    Value slab, const kernel::IntegerFactor *bytes, bool widens)
-    : e(e), view(view), input(input), slab(slab),
-      channels(view.groups * view.channels),
+    : e(e), view(view), input(input), slab(slab), channels(view.slabChannels()),
+      stride(view.allChannels()),
       vector(VectorType::get({lanes}, e.b.getI32Type())), widens(widens) {
   if (!bytes) {
     around = stored(e.zero(vector));
@@ -59,7 +59,6 @@ void ConvSlab::gather(const ConvBlock &block) {
   Indices counts;
   for (const DirectConvAxis &axis : view.imageAxes)
     counts.push_back(e.number(axis.count));
-  Value stride = e.number(view.pixelStride);
   e.loop(e.number(0), block.pixels, [&](Value i) {
     Indices at = e.delinearise(e.add(block.firstPixel, i), counts);
     Value pixel = block.outer[0];
@@ -69,8 +68,8 @@ void ConvSlab::gather(const ConvBlock &block) {
       holds = e.both(holds, isInside(axis, position));
       pixel = e.add(e.mul(pixel, e.number(axis.size)), position);
     }
-    Value from = element(input, e.mul(pixel, e.number(channels)));
-    Value to = inSlab(slab, e.mul(i, stride));
+    Value from = element(input, e.mul(pixel, e.number(stride)));
+    Value to = inSlab(slab, e.mul(i, e.number(view.pixelStride)));
     e.ifThen(holds, [&] { copyElements(from, to, e.number(channels)); });
     Value one = arith::ConstantIntOp::create(e.b, 1, 1);
     e.ifThen(arith::XOrIOp::create(e.b, holds, one),
@@ -117,7 +116,7 @@ void ConvSlab::copyLines(const ConvBlock &block, Value image, Value holds,
   e.loop(e.number(0), sizeOf(axis, block.lines), [&](Value line) {
     Value position = positionOf(axis, e.add(first, line));
     Value from = e.mul(e.add(e.mul(image, e.number(axis.size)), position),
-                       e.number(pixels.size * channels));
+                       e.number(pixels.size * stride));
     copyLine(element(input, from), firstPixel, width,
              e.both(holds, isInside(axis, position)),
              inSlab(to, e.mul(line,
@@ -129,7 +128,7 @@ void ConvSlab::copyLines(const ConvBlock &block, Value image, Value holds,
 void ConvSlab::copyLine(Value from, Value firstPixel, Value pixels,
                         Value isInside, Value to) {
   const DirectConvAxis &axis = view.pixels();
-  Value none = e.number(0), stride = e.number(view.pixelStride);
+  Value none = e.number(0), slabStride = e.number(view.pixelStride);
   Value start = positionOf(axis, firstPixel);
   // Of its pixels, [low, high) lie in the image.
   auto firstFrom = [&](int64_t position) {
@@ -138,21 +137,21 @@ void ConvSlab::copyLine(Value from, Value firstPixel, Value pixels,
   };
   Value low = e.select(isInside, firstFrom(0), pixels);
   Value high = e.select(isInside, firstFrom(axis.size), pixels);
-  fillAround(to, e.mul(low, stride));
+  fillAround(to, e.mul(low, slabStride));
   auto pixelOf = [&](Value pixel) {
     Value position = e.add(start, e.mul(pixel, e.number(axis.step())));
-    return element(from, e.mul(position, e.number(channels)));
+    return element(from, e.mul(position, e.number(stride)));
   };
-  if (axis.step() == 1 && view.pixelStride == channels)
-    copyElements(pixelOf(low), inSlab(to, e.mul(low, stride)),
-                 e.mul(e.sub(high, low), stride));
+  if (axis.step() == 1 && view.pixelStride == stride)
+    copyElements(pixelOf(low), inSlab(to, e.mul(low, slabStride)),
+                 e.mul(e.sub(high, low), slabStride));
   else
     e.loop(low, high, [&](Value pixel) {
-      copyElements(pixelOf(pixel), inSlab(to, e.mul(pixel, stride)),
+      copyElements(pixelOf(pixel), inSlab(to, e.mul(pixel, slabStride)),
                    e.number(channels));
     });
-  fillAround(inSlab(to, e.mul(high, stride)),
-             e.mul(e.sub(pixels, high), stride));
+  fillAround(inSlab(to, e.mul(high, slabStride)),
+             e.mul(e.sub(pixels, high), slabStride));
 }
 
 void ConvSlab::fillAround(Value to, Value count) {

@@ -17,7 +17,8 @@ struct ConvBlock {
 };
 
 /// Copies the slab of a block from an image, of f32, of pairs of bf16 or of
-/// quads of bytes (see ConvDepth.h), to scratch memory.
+/// quads of bytes (see ConvDepth.h), to scratch memory. Where a slab has one
+/// group, the image begins with that.
 class ConvSlab {
 public:
   /// `bytes` are what quads are of, else null. Pairs that are widened become
@@ -48,7 +49,7 @@ private:
   Emitter &e;
   const kernel::DirectConvView &view;
   Value input, slab;
-  int64_t channels;
+  int64_t channels, stride; // Of the slab; between pixels of the image.
   mlir::VectorType vector;
   Value around;
   bool flips = false; // To ui8.

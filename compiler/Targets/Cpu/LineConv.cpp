@@ -72,11 +72,14 @@ public:
     sums->begin();
     parts.forEachBlock([&](Value number) {
       startBlock(number);
-      lastPanel = e.sub(parts.endPanel(), e.number(1));
+      Value before = e.mul(here.group, e.number(view.panels()));
+      lastPanel = e.number(view.slab.allPanels() - 1);
+      if (view.slab.groups == 1)
+        lastPanel = e.sub(parts.endPanel(), e.number(1));
       e.loop(parts.beginPanel(), parts.endPanel(), [&](Value panel) {
         forWidthOf(e, view.cut(), panel, [&](Value first, int64_t columns) {
-          firstMap = first;
-          emitColumns(panel, columns);
+          firstMap = e.add(e.mul(here.group, e.number(view.slab.maps)), first);
+          emitColumns(panel, e.add(before, panel), columns);
         });
       });
     });
@@ -132,9 +135,13 @@ private:
     here.scale = e.loadRaw(factor, e.b.getF32Type(), none);
   }
 
+  /// Groups of the same lines follow each other.
   void locateBlock(Value number) {
     const kernel::DirectConvAxis &axis = view.slab.lines();
-    Value blocks = e.number(view.blocksOfImage());
+    Value groups = e.number(view.slab.groups);
+    here.group = e.rem(number, groups);
+    number = e.div(number, groups);
+    Value blocks = e.number(view.slab.blocksOfImage());
     Value all = e.dimsOf(op.getResult())[0], most = imagesOfBlock(all);
     here.firstImage = e.mul(e.div(number, blocks), most);
     here.images = e.min(most, e.sub(all, here.firstImage));
@@ -143,11 +150,13 @@ private:
     here.lines = e.min(e.number(view.slab.blockLines),
                        e.sub(e.number(axis.count), here.firstLine));
     here.base = slab;
+    Value ofGroup =
+        element(input, e.mul(here.group, e.number(view.slab.channels)));
     if (!view.slab.isInput)
       return e.loop(e.number(0), here.images, [&](Value i) {
         int64_t stride = view.imageStride() * (widensInSlab() ? 2 : 1);
         Value to = element(slab, e.mul(i, e.number(stride)));
-        ConvSlab(e, view.slab, input, to, bytes ? &*bytes : nullptr,
+        ConvSlab(e, view.slab, ofGroup, to, bytes ? &*bytes : nullptr,
                  widensInSlab())
             .copy({{e.add(here.firstImage, i)},
                    here.firstLine,
@@ -200,16 +209,17 @@ private:
     return ofFilter;
   }
 
-  void emitColumns(Value panel, int64_t columns) {
+  /// Of the block's panel of that number, which is `packedPanel` of all groups.
+  void emitColumns(Value panel, Value packedPanel, int64_t columns) {
     Value high = e.number(method.unitLines);
     Value ofImage =
         e.mul(e.ceilDiv(here.lines, high), e.number(view.unitsOfLine));
     Value units = e.mul(here.images, ofImage);
-    Value next = packed(e.min(e.add(panel, e.number(1)), lastPanel));
+    Value next = packed(e.min(e.add(packedPanel, e.number(1)), lastPanel));
     auto [from, to] = parts.ofPanel(panel, units);
     if (method.depthParts > 1) {
       for (int64_t part = 0; part < method.depthParts; ++part) {
-        Value b = multiplied(panel, part);
+        Value b = multiplied(packedPanel, part);
         e.loop(from, to, [&](Value number) {
           sums->emitTiles(here, unitOf(number, ofImage),
                           {panel, firstMap, b, next, number, units, part},
@@ -217,17 +227,17 @@ private:
         });
       }
       return e.loop(from, to, [&](Value number) {
-        emitBehind(unitOf(number, ofImage), panel, columns,
+        emitBehind(unitOf(number, ofImage), packedPanel, columns,
                    e.mul(number, e.number(sums->unitElements())));
       });
     }
-    Value b = multiplied(panel, /*part=*/0);
+    Value b = multiplied(packedPanel, /*part=*/0);
     if (!method.hasUnit)
       return e.loop(from, to, [&](Value number) {
         LineUnit unit = unitOf(number, ofImage);
         sums->emitTiles(here, unit, {panel, firstMap, b, next, number, units},
                         columns);
-        emitBehind(unit, panel, columns, e.number(0));
+        emitBehind(unit, packedPanel, columns, e.number(0));
       });
     e.loop(
         from, to,
@@ -239,9 +249,9 @@ private:
           LineUnit both[] = {unitOf(number, ofImage), unitOf(second, ofImage)};
           sums->emitTwo(here, both, {panel, firstMap, b, next, number, units},
                         columns);
-          emitBehind(both[0], panel, columns, e.number(0));
+          emitBehind(both[0], packedPanel, columns, e.number(0));
           e.ifThen(isThere, [&] {
-            emitBehind(both[1], panel, columns,
+            emitBehind(both[1], packedPanel, columns,
                        e.number(view.unitRows() * panelColumns));
           });
         },
@@ -251,6 +261,19 @@ private:
   Value packed(Value panel) {
     return element(filter,
                    e.mul(panel, e.number(view.panelDepth() * panelColumns)));
+  }
+
+  /// Of a pixel of the result.
+  Indices indexOf(Value image, Value line, Value pixel, const Indices &dims) {
+    if (view.isFlat) {
+      Value width = e.number(view.slab.pixels().count);
+      pixel = e.add(e.mul(line, width), pixel);
+    }
+    if (dims.size() == 3)
+      return {image, pixel};
+    if (!view.isFlat)
+      return {image, line, pixel};
+    return {image, e.div(pixel, dims[2]), e.rem(pixel, dims[2])};
   }
 
   /// Everything behind the convolution, for a unit whose sums are in `waits`.
@@ -266,13 +289,7 @@ private:
       Value line = e.add(e.add(here.firstLine, unit.line), i);
       Value before = e.mul(i, e.number(rowsOfLine));
       e.loop(unit.firstPixel, e.number(view.unitPixels), [&](Value j) {
-        Indices index = {image, line, e.add(unit.pixel, j)};
-        if (view.isFlat) {
-          Value width = e.number(view.slab.pixels().count);
-          Value inImage = e.add(e.mul(line, width), index[2]);
-          index[1] = e.div(inImage, dims[2]);
-          index[2] = e.rem(inImage, dims[2]);
-        }
+        Indices index = indexOf(image, line, e.add(unit.pixel, j), dims);
         Indices first = index;
         first.push_back(firstMap);
         Value row = e.mul(e.add(before, j), e.number(panelColumns));
@@ -314,7 +331,7 @@ private:
   std::optional<QuadSums> quads;
   LineBlock here; // The current one.
   Value lastPanel;
-  Value firstMap; // Of the current panel.
+  Value firstMap; // Of the current panel, of all.
 };
 
 } // namespace

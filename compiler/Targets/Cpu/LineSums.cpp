@@ -271,7 +271,8 @@ void LineSums::emitTiles(const LineBlock &block, const LineUnit &unit,
     next = byte(next, e.mul(before, e.number(groups * tile.fetch)));
     Value row =
         e.add(rowOf(block, unit), e.number(line * view.unitPixels + pixel));
-    Value at = e.add(e.mul(row, e.number(view.slab.maps)), panels.firstMap);
+    Value at =
+        e.add(e.mul(row, e.number(view.slab.allMaps())), panels.firstMap);
     if (panels.part == 0)
       fetchOperands(e, op, at, tile.pixels, columns);
     Value out = e.number(first * panelColumns);

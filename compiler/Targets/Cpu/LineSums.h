@@ -45,7 +45,7 @@ struct LineMethod {
 /// The block that units are of, and where what it reads lies: as the image has
 /// it, and as tiles read it. Sums of f16 are multiplied by `scale`.
 struct LineBlock {
-  Value firstImage, images, firstLine, lines;
+  Value firstImage, images, firstLine, lines, group;
   Value base, read, scale;
 };
 

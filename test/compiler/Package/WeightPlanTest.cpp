@@ -468,6 +468,33 @@ TEST_F(WeightPlanTest, PacksPairsOfChannels) {
             std::string::npos);
 }
 
+/// Of 6 groups, each of 3 maps and 2 channels, 3 are one: of 9 maps and 6
+/// channels, with zeros where a map's group has none.
+TEST_F(WeightPlanTest, PacksMergedGroups) {
+  constexpr int64_t taps = 3, own = 2, channels = 6, maps = 9;
+  add("w", {18, own, taps}, 1);
+  WeightPlan plan(store);
+  PlacedWeight placed = llvm::cantFail(plan.place("w", "conv48/6x3_pairs"));
+  std::vector<char> bytes = laidOut(placed);
+  ASSERT_EQ(bytes.size(), size_t(2 * 48 * channels * taps * 4));
+  for (int64_t m = 0; m < 18; ++m)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        float value;
+        int64_t row = (m / maps * taps + tap) * channels / 2 + c / 2;
+        int64_t place = (row * 48 + m % maps) * 2 + c % 2;
+        std::memcpy(&value, bytes.data() + place * 4, 4);
+        bool isOwn = c / own == m % maps / 3;
+        int64_t at = (m * own + c % own) * taps + tap;
+        EXPECT_EQ(value, isOwn ? float(at + 1) : 0) << m << " " << c;
+      }
+  for (const char *layout : {"conv48/6x4", "conv48/6x1", "conv48/5", "conv48/6y2"})
+    EXPECT_NE(llvm::toString(plan.place("w", layout).takeError())
+                  .find("cannot have the layout"),
+              std::string::npos)
+        << layout;
+}
+
 /// The last panel has two of its own and 16 of the one before it.
 TEST_F(WeightPlanTest, PacksEvenPanels) {
   add("w", {50, 2, 1, 3}, 0);

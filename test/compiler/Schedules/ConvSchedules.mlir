@@ -263,3 +263,51 @@ kernel.func @near symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 2, 1>, pads = #graph.dims<6, 1, 6, 1>, group = 1, channels_last} : (tensor<1x128x128x12xf32>, tensor<12x12x7x3xf32>) -> tensor<1x128x128x12xf32>
   kernel.yield %2 : tensor<1x128x128x12xf32>
 }
+
+// -----
+
+// Groups in bf16 run by lines: of four channels, four at once by a filter with
+// zeros between them; of one spatial axis, too. A long line of one group has
+// its windows copied.
+
+// CHECK-LABEL: @groups_of_pairs
+func.func @groups_of_pairs(%x: tensor<3x14x14x32xbf16>, %y: tensor<1x40x96xbf16>, %z: tensor<1x400x32xbf16>) {
+  %w = graph.weight {name = "w"} : () -> tensor<64x4x3x3xbf16>
+  %v = graph.weight {name = "v"} : () -> tensor<96x48x16xbf16>
+  %u = graph.weight {name = "u"} : () -> tensor<64x32x3xbf16>
+  kernel.call @few_channels(%x, %w) params <> : (tensor<3x14x14x32xbf16>, tensor<64x4x3x3xbf16>) -> tensor<3x14x14x64xf32>
+  kernel.call @line(%y, %v) params <> : (tensor<1x40x96xbf16>, tensor<96x48x16xbf16>) -> tensor<1x41x96xf32>
+  kernel.call @long(%z, %u) params <> : (tensor<1x400x32xbf16>, tensor<64x32x3xbf16>) -> tensor<1x400x64xf32>
+  return
+}
+// CHECK: kernel.func @few_channels symbols [] layouts ["", "conv48/8x4_pairs"] schedule "LineConv"
+// expected-remark@+2 {{does not run by DirectConv: its operands are bf16}}
+// expected-remark@+1 {{does not run by SmallConv: its operands are bf16}}
+kernel.func @few_channels symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<3x14x14x32xbf16>, %1: tensor<64x4x3x3xbf16>):
+  %2 = graph.cast %0 : (tensor<3x14x14x32xbf16>) -> tensor<3x14x14x32xf32>
+  %3 = graph.cast %1 : (tensor<64x4x3x3xbf16>) -> tensor<64x4x3x3xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 8, channels_last} : (tensor<3x14x14x32xf32>, tensor<64x4x3x3xf32>) -> tensor<3x14x14x64xf32>
+  kernel.yield %4 : tensor<3x14x14x64xf32>
+}
+// CHECK: kernel.func @line symbols [] layouts ["", "conv48/2_pairs"] schedule "LineConv"
+// expected-remark@+2 {{does not run by DirectConv: its operands are bf16}}
+// expected-remark@+1 {{does not run by SmallConv: its operands are bf16}}
+kernel.func @line symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x40x96xbf16>, %1: tensor<96x48x16xbf16>):
+  %2 = graph.cast %0 : (tensor<1x40x96xbf16>) -> tensor<1x40x96xf32>
+  %3 = graph.cast %1 : (tensor<96x48x16xbf16>) -> tensor<96x48x16xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<8, 8>, group = 2, channels_last} : (tensor<1x40x96xf32>, tensor<96x48x16xf32>) -> tensor<1x41x96xf32>
+  kernel.yield %4 : tensor<1x41x96xf32>
+}
+// CHECK: kernel.func @long symbols [] layouts ["", "conv48_pairs"] schedule "PackedConv"
+// expected-remark@+3 {{does not run by DirectConv: its operands are bf16}}
+// expected-remark@+2 {{does not run by SmallConv: its operands are bf16}}
+// expected-remark@+1 {{does not run by LineConv: its line is long}}
+kernel.func @long symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x400x32xbf16>, %1: tensor<64x32x3xbf16>):
+  %2 = graph.cast %0 : (tensor<1x400x32xbf16>) -> tensor<1x400x32xf32>
+  %3 = graph.cast %1 : (tensor<64x32x3xbf16>) -> tensor<64x32x3xf32>
+  %4 = graph.conv %2, %3 {strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 1, channels_last} : (tensor<1x400x32xf32>, tensor<64x32x3xf32>) -> tensor<1x400x64xf32>
+  kernel.yield %4 : tensor<1x400x64xf32>
+}

@@ -56,15 +56,15 @@ func.func @few_maps(%x: tensor<1x64x64x128xf32>) -> (tensor<1x60x60x3xf32>, tens
 
 // -----
 
-// Groups, many channels of an odd number, channels that are not the last axis, small filters and
-// small convolutions stay in f32.
+// Channels by themselves, many of an odd number, those that are not the last axis and small convolutions stay
+// in f32, however large a filter is.
 // CHECK-LABEL: @others
 // CHECK-NOT:  bf16
-// WHY: remark: stays in f32: it has several groups
+// WHY: remark: stays in f32: it has groups of one channel, or that do not run by lines
 // WHY: remark: stays in f32: channels do not lie in pairs
 // WHY: remark: stays in f32: channels do not lie in pairs
 // WHY: remark: stays in f32: it multiplies little
-// WHY: remark: stays in f32: the filter is no weight of f32 of some size
+// WHY: remark: stays in f32: it has few maps, which are fast in f32
 func.func @others(%x: tensor<1x9x9x512xf32>, %y: tensor<1x9x9x17xf32>,
                   %z: tensor<1x64x9x9xf32>)
     -> (tensor<1x7x7x512xf32>, tensor<1x7x7x512xf32>, tensor<1x64x7x7xf32>,
@@ -95,6 +95,61 @@ func.func @others(%x: tensor<1x9x9x512xf32>, %y: tensor<1x9x9x17xf32>,
       : (tensor<1x7x7x512xf32>, tensor<2x512x1x1xf32>) -> tensor<1x7x7x2xf32>
   return %0, %1, %2, %4, %3 : tensor<1x7x7x512xf32>, tensor<1x7x7x512xf32>,
       tensor<1x64x7x7xf32>, tensor<1x7x7x32xf32>, tensor<1x7x7x2xf32>
+}
+
+// -----
+
+// Groups run by lines, alone or some together; a small filter that multiplies
+// much is rounded, too.
+// CHECK-LABEL: @groups
+// CHECK:      %[[X:.*]] = graph.cast %arg0 : {{.*}} -> tensor<1x56x56x32xbf16>
+// CHECK-DAG:  graph.cast %{{.*}} : {{.*}} -> tensor<64x4x3x3xbf16>
+// CHECK-DAG:  graph.cast %{{.*}} : {{.*}} -> tensor<16x32x1x1xbf16>
+// CHECK:      %[[G:.*]] = graph.cast %[[X]]
+// CHECK:      graph.conv %[[G]], {{.*}} group = 8 : i64
+// CHECK:      %[[O:.*]] = graph.cast %[[X]]
+// CHECK:      graph.conv %[[O]], {{.*}} group = 1 : i64
+// NONE: remark: stays in f32
+// WHY16: remark: stays in f32
+func.func @groups(%x: tensor<1x56x56x32xf32>)
+    -> (tensor<1x56x56x64xf32>, tensor<1x56x56x16xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<64x4x3x3xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<16x32x1x1xf32>
+  %0 = graph.conv %x, %w {dilations = array<i64: 1, 1>, group = 8 : i64,
+      pads = #graph.dims<1, 1, 1, 1>, strides = array<i64: 1, 1>, channels_last}
+      : (tensor<1x56x56x32xf32>, tensor<64x4x3x3xf32>) -> tensor<1x56x56x64xf32>
+  %1 = graph.conv %x, %v {dilations = array<i64: 1, 1>, group = 1 : i64,
+      pads = #graph.dims<0, 0, 0, 0>, strides = array<i64: 1, 1>, channels_last}
+      : (tensor<1x56x56x32xf32>, tensor<16x32x1x1xf32>) -> tensor<1x56x56x16xf32>
+  return %0, %1 : tensor<1x56x56x64xf32>, tensor<1x56x56x16xf32>
+}
+
+// -----
+
+// Not those of sizes that are not known, nor of channels that make no pairs,
+// or no parts that a matrix unit takes at once.
+// CHECK-LABEL: @odd_groups
+// CHECK-NOT:  bf16
+// WHY: remark: stays in f32: it has groups of one channel, or that do not run by lines
+// WHY: remark: stays in f32: it has groups of one channel, or that do not run by lines
+// WHY: remark: stays in f32: it has groups of one channel, or that do not run by lines
+func.func @odd_groups(%x: tensor<1x?x56x32xf32, #graph.dims<1, h, 56, 32>>,
+                      %y: tensor<1x56x56x51xf32>, %z: tensor<1x56x56x68xf32>)
+    -> (tensor<1x?x56x64xf32, #graph.dims<1, h, 56, 64>>, tensor<1x56x56x51xf32>, tensor<1x56x56x68xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<64x4x3x3xf32>
+  %v = graph.weight {name = "v"} : () -> tensor<51x17x3x3xf32>
+  %u = graph.weight {name = "u"} : () -> tensor<68x34x3x3xf32>
+  %0 = graph.conv %x, %w {dilations = array<i64: 1, 1>, group = 8 : i64,
+      pads = #graph.dims<1, 1, 1, 1>, strides = array<i64: 1, 1>, channels_last}
+      : (tensor<1x?x56x32xf32, #graph.dims<1, h, 56, 32>>, tensor<64x4x3x3xf32>)
+      -> tensor<1x?x56x64xf32, #graph.dims<1, h, 56, 64>>
+  %1 = graph.conv %y, %v {dilations = array<i64: 1, 1>, group = 3 : i64,
+      pads = #graph.dims<1, 1, 1, 1>, strides = array<i64: 1, 1>, channels_last}
+      : (tensor<1x56x56x51xf32>, tensor<51x17x3x3xf32>) -> tensor<1x56x56x51xf32>
+  %2 = graph.conv %z, %u {dilations = array<i64: 1, 1>, group = 2 : i64,
+      pads = #graph.dims<1, 1, 1, 1>, strides = array<i64: 1, 1>, channels_last}
+      : (tensor<1x56x56x68xf32>, tensor<68x34x3x3xf32>) -> tensor<1x56x56x68xf32>
+  return %0, %1, %2 : tensor<1x?x56x64xf32, #graph.dims<1, h, 56, 64>>, tensor<1x56x56x51xf32>, tensor<1x56x56x68xf32>
 }
 
 // -----

@@ -127,22 +127,24 @@ std::vector<char> inFilterLayout(const reference::Tensor &tensor,
     filter = kernel::FilterLayout{tensor.shape[0]};
   if (!filter)
     return bytes;
-  int64_t groups = filter->groups, width = filter->width, taps = 1;
-  int64_t maps = tensor.shape[0] / groups, channels = tensor.shape[1];
+  int64_t blocks = filter->groups / filter->merged, width = filter->width;
+  int64_t maps = tensor.shape[0] / blocks, own = tensor.shape[1], taps = 1;
+  int64_t channels = own * filter->merged;
   for (int64_t size : ArrayRef(tensor.shape).drop_front(2))
     taps *= size;
   int64_t panels = (maps + width - 1) / width;
   int64_t element = graph::byteWidth(tensor.element);
-  std::vector<char> packed(groups * panels * width * channels * taps * element);
-  for (int64_t g = 0; g < groups; ++g)
+  std::vector<char> packed(blocks * panels * width * channels * taps * element);
+  for (int64_t g = 0; g < blocks; ++g)
     for (int64_t m = 0; m < maps; ++m)
-      for (int64_t c = 0; c < channels; ++c)
+      for (int64_t c = 0; c < own; ++c)
         for (int64_t t = 0; t < taps; ++t) {
+          int64_t before = m * filter->merged / maps * own;
           int64_t panel = filter->panelOf(maps, m);
           int64_t lane = m - filter->firstMap(maps, panel);
           int64_t to = (g * panels + panel) * taps * channels * width +
-                       filter->placeInPanel(t, c, channels, lane);
-          int64_t from = ((g * maps + m) * channels + c) * taps + t;
+                       filter->placeInPanel(t, before + c, channels, lane);
+          int64_t from = ((g * maps + m) * own + c) * taps + t;
           std::memcpy(&packed[to * element], &bytes[from * element], element);
         }
   return packed;

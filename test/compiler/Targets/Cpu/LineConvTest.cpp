@@ -146,6 +146,92 @@ TEST_P(LineConv, TakesAnyWindow) {
       {1, 3});
 }
 
+/// Those of few channels are convolved together; an odd number of them, or of
+/// groups, limits how.
+TEST_P(LineConv, TakesGroups) {
+  std::vector<Conv> convs;
+  for (Numbers sizes : std::vector<Numbers>{{32, 4, 4},
+                                            {6, 8, 8},
+                                            {13, 8, 8},
+                                            {3, 16, 16},
+                                            {2, 24, 24},
+                                            {4, 3, 5},
+                                            {6, 5, 3},
+                                            {2, 15, 40},
+                                            {8, 1, 2},
+                                            {2, 64, 100},
+                                            {5, 2, 1},
+                                            {3, 32, 49}})
+    for (Numbers image : std::vector<Numbers>{{7, 7}, {5, 19}})
+      convs.push_back({sizes[0],
+                       sizes[1],
+                       sizes[2],
+                       image,
+                       {3, 3},
+                       {1, 1},
+                       {1, 1},
+                       {1, 1, 1, 1}});
+  run(convs, {0, 1, 3});
+}
+
+TEST_P(LineConv, TakesAnyWindowOfGroups) {
+  run({{6, 8, 8, {14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+       {4, 16, 16, {14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+       {4, 32, 32, {5, 4}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+       {4, 8, 12, {9, 11}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+       {3, 8, 12, {9, 11}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
+       {4, 8, 8, {20, 30}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+       {4, 16, 8, {9, 20}, {3, 3}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+       {4, 8, 8, {9, 15}, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+       {4, 8, 8, {9, 15}, {2, 3}, {1, 3}, {2, 1}, {-1, 3, 2, 0}},
+       {4, 8, 8, {1, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+       {3, 64, 64, {40, 60}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}},
+      {1, 3});
+}
+
+TEST_P(LineConv, RunsWhatFollowsGroups) {
+  std::vector<Conv> convs;
+  Dims result = {"n", "6", "17", "48"};
+  std::vector<Behind> all = commonEpilogues(48);
+  all.push_back(castTo("bf16", result));
+  for (const Behind &behind : all)
+    for (Numbers sizes : std::vector<Numbers>{{6, 8, 8}, {3, 16, 16}})
+      convs.push_back({sizes[0],
+                       sizes[1],
+                       sizes[2],
+                       {6, 17},
+                       {3, 3},
+                       {1, 1},
+                       {1, 1},
+                       {1, 1, 1, 1},
+                       behind});
+  run(convs);
+}
+
+/// Of one spatial axis.
+TEST_P(LineConv, TakesOneLine) {
+  std::vector<Conv> convs;
+  for (int64_t length : {9, 16, 40, 256})
+    convs.push_back({1, 32, 50, {length}, {3}, {1}, {1}, {1, 1}});
+  convs.push_back({1, 32, 50, {31}, {1}, {1}, {1}, {0, 0}});
+  convs.push_back({1, 32, 50, {40}, {1}, {1}, {1}, {0, 0}});
+  convs.push_back({1, 32, 50, {97}, {5}, {2}, {1}, {2, 1}});
+  convs.push_back({1, 32, 50, {97}, {3}, {1}, {4}, {8, 0}});
+  convs.push_back({1, 512, 340, {12}, {3}, {1}, {1}, {1, 1}});
+  convs.push_back({4, 48, 48, {50}, {16}, {1}, {1}, {8, 8}});
+  convs.push_back({6, 8, 8, {600}, {3}, {1}, {1}, {1, 1}});
+  convs.push_back({1,
+                   32,
+                   20,
+                   {40},
+                   {3},
+                   {1},
+                   {1},
+                   {1, 1},
+                   castTo("bf16", {"n", "40", "20"})});
+  run(convs, {0, 1, 3});
+}
+
 TEST_P(LineConv, RunsWhatFollows) {
   std::vector<Conv> convs;
   Numbers image = {6, 17};
