@@ -134,8 +134,10 @@ Value padded(OpBuilder &builder, Location loc, Value value, ArrayRef<Expr> dims,
 }
 
 bool canPadImage(Value image) {
-  while (auto move = image.getDefiningOp<graph::TransposeOp>())
-    image = move.getInput();
+  // One channel is moved by a reshape.
+  while (isa_and_present<graph::TransposeOp, graph::ReshapeOp>(
+      image.getDefiningOp()))
+    image = image.getDefiningOp()->getOperand(0);
   return isGiven(image) || graph::isPointwise(image.getDefiningOp());
 }
 

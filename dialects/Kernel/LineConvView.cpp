@@ -55,8 +55,8 @@ int64_t flatLine(int64_t pixels) {
 /// many lines than if they shared its work evenly: one has the first half of
 /// all panels of blocks.
 double unevenness(const DirectConvView &view, int64_t blockLines) {
-  if (view.groups > 1)
-    return 1; // They share groups.
+  if (view.groups > 1 || view.axes.size() > 2)
+    return 1; // They share groups, or depths.
   int64_t lines = view.lines().count, panels = view.panels;
   PanelCut columns = {view.maps, /*isEven=*/true};
   int64_t all = llvm::alignTo(view.maps, 16);
@@ -164,6 +164,7 @@ int64_t LineConvView::widenedParts() const {
   if (bytes <= maxWidePanelBytes)
     return 1;
   bool mayWait = depth.hasPairs && taps <= mostWidenedParts &&
+                 slab.axes.size() == 2 &&
                  slab.blockImages * slab.blockLines * slab.pixels().count <=
                      mostWaitingPixels;
   return mayWait && bytes <= taps * maxWidePanelBytes ? taps : 0;
@@ -171,6 +172,7 @@ int64_t LineConvView::widenedParts() const {
 
 int64_t LineConvView::blockElements() const {
   return (slab.blockImages - 1) * imageStride() +
+         (slab.outerTaps() - 1) * outerStride() +
          (slab.blockLines - 1) * lineStride() + lineReach();
 }
 
@@ -178,11 +180,12 @@ SmallVector<int64_t> LineConvView::runStarts() const {
   SmallVector<int64_t> starts;
   const DirectConvAxis &lines = slab.lines(), &pixels = slab.pixels();
   // Where the last axis is dilated, each of its taps is a run.
-  int64_t runs = depth.lines / lines.taps;
-  for (int64_t line = 0; line < lines.taps; ++line)
-    for (int64_t run = 0; run < runs; ++run)
-      starts.push_back(line * lines.dilation * lineSize() +
-                       run * pixels.dilation * slab.channels);
+  for (int64_t outer = 0; outer < slab.outerTaps(); ++outer)
+    for (int64_t line = 0; line < lines.taps; ++line)
+      for (int64_t run = 0; run < runsOfLine(); ++run)
+        starts.push_back(outer * outerStride() +
+                         line * lines.dilation * lineSize() +
+                         run * pixels.dilation * slab.channels);
   return starts;
 }
 
@@ -203,8 +206,8 @@ static std::optional<LineConvView> viewOf(graph::ConvOp op,
   if (bytes && view.depth.channels % quadSteps != 0)
     return refuse("channels are no multiple of four");
   size_t axes = op.getStrides().size();
-  if (axes < 1 || axes > 2)
-    return refuse("it has not one or two spatial axes");
+  if (axes < 1)
+    return refuse("it has no spatial axis");
   view.step = stepOf(view.depth.run);
   if (view.step == 0)
     return refuse("a line of its windows has no parts that fill matrix units");
@@ -219,11 +222,14 @@ static std::optional<LineConvView> viewOf(graph::ConvOp op,
       return refuse("heights, widths or pads are not numbers");
     slab.axes.push_back(*axis);
   }
-  DirectConvAxis &lines = slab.axes[0], &pixels = slab.axes[1];
-  if (pixels.count < 1 || lines.count < 1)
-    return refuse("its result is empty");
+  int64_t all = 1;
+  for (const DirectConvAxis &axis : slab.axes)
+    if (axis.count < 1)
+      return refuse("its result is empty");
+    else if (__builtin_mul_overflow(all, axis.count, &all))
+      return refuse("its sizes overflow");
   slab.groups = op.getGroup() / mergedGroups(op);
-  if (axes == 1 && slab.groups == 1 && pixels.count > blockPixels)
+  if (axes == 1 && slab.groups == 1 && slab.pixels().count > blockPixels)
     return refuse("its line is long");
   slab.hasOneGroup = true;
   slab.channels = slab.pixelStride =
@@ -236,23 +242,27 @@ static std::optional<LineConvView> viewOf(graph::ConvOp op,
   view.fetchesFilter = filterBytes > largeFilterBytes;
   view.isFlat = view.depth.isMatrix;
   if (view.isFlat) {
-    int64_t all = lines.count * pixels.count, line = flatLine(all);
+    int64_t line = flatLine(all);
     if (line == 0 || view.fetchesFilter)
       return refuse("its windows are a matrix as they lie");
-    lines.size = lines.count = all / line;
-    pixels.size = pixels.count = line;
+    slab.axes = {{all / line, all / line, 1, 1, 1, 0},
+                 {line, line, 1, 1, 1, 0}};
   }
+  bool isDeep = slab.axes.size() > 2;
+  if (isDeep && view.fetchesFilter)
+    return refuse("its filter is large, and it has three spatial axes");
+  const DirectConvAxis &lines = slab.lines(), &pixels = slab.pixels();
   slab.isFlat = false;
   // Lines of single taps that have been copied follow each other.
   bool isShort = pixels.count < fewPixels;
   bool isAsRead = !bytes || !bytes->input.isSigned();
   slab.isInput = lines.isInside() && pixels.isInside() && !isShort &&
-                 isAsRead && slab.groups == 1;
+                 isAsRead && slab.groups == 1 && !isDeep;
   slab.blocksOfLine = 1;
   bool isShallow = view.isFlat && view.depth.depth() <= shallow;
   cut(slab, isShallow ? blockPixels / 2 : blockPixels);
-  if (byWinograd && slab.groups > 1)
-    return refuse("it has several groups");
+  if (byWinograd && (slab.groups > 1 || axes != 2))
+    return refuse("it has several groups, or not two spatial axes");
   if (byWinograd && !cutEvenly(slab))
     return refuse("what two lines read does not fit the cache");
   if (slab.slabBytes() > maxSlabBytes)

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A convolution of pairs of bf16, or of quads of bytes (see ConvDepth.h), with
-// one or two spatial axes whose sizes are numbers, as the LineConv schedule
-// computes it: what a register of rows reads under a tap are pixels of a line,
-// at one distance from each other, so windows need not be copied. A unit is
-// such a register: some pixels side by side of a line of the result, or short
-// lines, one below the other, with what is computed between them and not
-// stored. All units are alike; the last one of a line or an image has some
-// pixels that the one before it has, too.
+// spatial axes whose sizes are numbers, as the LineConv schedule computes it:
+// of one axis, an image is a line; of three, it has lines at some depth. What a
+// register of rows reads under a tap are pixels of a line, at one distance from
+// each other, so windows need not be copied. A unit is such a register: some
+// pixels side by side of a line of the result, or short lines, one below the
+// other, with what is computed between them and not stored. All units are
+// alike; the last one of a line or an image has some pixels that the one before
+// it has, too.
 //
 // A block is some lines of an image's result, or some whole images that share a
 // filter too large for the cache. What it reads is copied to scratch memory,
@@ -20,7 +21,8 @@
 //
 // Of a convolution by groups, a block is those lines of one group, or of some
 // that are convolved as one (see mergedGroups), and its slab has the channels
-// of these alone.
+// of these alone. Of three axes, it is of one depth, and its slab has the lines
+// under all taps of that axis.
 //
 // Levels that do not multiply pairs widen what a block reads to f32 first, to
 // scratch memory behind the slab, and each panel of the filter behind that, or
@@ -94,12 +96,23 @@ struct LineConvView {
   }
   int64_t lineSize() const;
   int64_t lineStride() const { return strideOf(slab.lines()) * lineSize(); }
+  /// Under one tap of the axes before lines, and under the next one.
+  int64_t outerStride() const { return slab.slabLines() * lineSize(); }
   int64_t imageStride() const;
   /// From the first pixel that a line of outputs reads to behind the last one.
   int64_t lineReach() const;
   /// The same of a line that is read: from there on come pixels that are not,
   /// or nothing at all.
   int64_t pixelReach() const;
+  /// The axis before lines, if there is one with several taps.
+  const DirectConvAxis *outerAxis() const {
+    bool isThere = slab.axes.size() == 3 && slab.axes[0].taps > 1;
+    return isThere ? &slab.axes[0] : nullptr;
+  }
+  /// Runs of a window under a tap of lines and of the axes before them.
+  int64_t runsOfLine() const {
+    return depth.lines / slab.lines().taps / slab.outerTaps();
+  }
   /// Where the runs of a window begin, behind its first one.
   llvm::SmallVector<int64_t> runStarts() const;
 

@@ -113,7 +113,14 @@ private:
   /// What the block reads, as tiles multiply it.
   void copyBlock() {
     Value one = e.number(1), none = e.number(0);
-    Value last = e.mul(e.sub(here.images, one), e.number(view.imageStride()));
+    // Of several images, or taps of an axis before lines.
+    Value parts = here.images;
+    int64_t apart = view.imageStride();
+    if (view.slab.outerTaps() > 1) {
+      parts = e.number(view.slab.outerTaps());
+      apart = view.outerStride();
+    }
+    Value last = e.mul(e.sub(parts, one), e.number(apart));
     last =
         e.add(last, e.mul(e.sub(here.lines, one), e.number(view.lineStride())));
     Value count = e.add(last, e.number(view.lineReach()));
@@ -128,7 +135,7 @@ private:
                              e.number(view.lineStride() / view.lineSize())),
                        e.number((axis.taps - 1) * axis.dilation + 1));
     auto elements = [&](int64_t pairs) { return e.number(2 * pairs); };
-    callRoundBlock(e, {here.base, elements(view.imageStride()), here.images,
+    callRoundBlock(e, {here.base, elements(apart), parts,
                        elements(view.lineSize()), read,
                        elements(view.pixelReach()), block,
                        e.mul(count, e.number(2)), factor});
@@ -141,12 +148,17 @@ private:
     Value groups = e.number(view.slab.groups);
     here.group = e.rem(number, groups);
     number = e.div(number, groups);
-    Value blocks = e.number(view.slab.blocksOfImage());
+    Indices sizes = {e.number(0)}; // Of images, which is not asked for.
+    for (const kernel::DirectConvAxis &each :
+         ArrayRef(view.slab.axes).drop_back(2))
+      sizes.push_back(e.number(each.count));
+    sizes.push_back(e.number(view.slab.blocksOfLines()));
+    Indices index = e.delinearise(number, sizes);
     Value all = e.dimsOf(op.getResult())[0], most = imagesOfBlock(all);
-    here.firstImage = e.mul(e.div(number, blocks), most);
+    here.firstImage = e.mul(index.front(), most);
     here.images = e.min(most, e.sub(all, here.firstImage));
-    here.firstLine =
-        e.mul(e.rem(number, blocks), e.number(view.slab.blockLines));
+    here.outer.assign(index.begin() + 1, index.end() - 1);
+    here.firstLine = e.mul(index.back(), e.number(view.slab.blockLines));
     here.lines = e.min(e.number(view.slab.blockLines),
                        e.sub(e.number(axis.count), here.firstLine));
     here.base = slab;
@@ -156,12 +168,11 @@ private:
       return e.loop(e.number(0), here.images, [&](Value i) {
         int64_t stride = view.imageStride() * (widensInSlab() ? 2 : 1);
         Value to = element(slab, e.mul(i, e.number(stride)));
+        Indices outer = {e.add(here.firstImage, i)};
+        llvm::append_range(outer, here.outer);
         ConvSlab(e, view.slab, ofGroup, to, bytes ? &*bytes : nullptr,
                  widensInSlab())
-            .copy({{e.add(here.firstImage, i)},
-                   here.firstLine,
-                   here.lines,
-                   e.number(0),
+            .copy({outer, here.firstLine, here.lines, e.number(0),
                    e.number(view.slab.pixels().count)});
       });
     Value line = e.add(e.mul(here.firstImage, e.number(axis.size)),
@@ -265,15 +276,19 @@ private:
 
   /// Of a pixel of the result.
   Indices indexOf(Value image, Value line, Value pixel, const Indices &dims) {
+    Indices index = {image};
     if (view.isFlat) {
       Value width = e.number(view.slab.pixels().count);
-      pixel = e.add(e.mul(line, width), pixel);
+      Indices counts(dims.begin() + 1, dims.end() - 1);
+      Value inImage = e.add(e.mul(line, width), pixel);
+      llvm::append_range(index, e.delinearise(inImage, counts));
+      return index;
     }
-    if (dims.size() == 3)
-      return {image, pixel};
-    if (!view.isFlat)
-      return {image, line, pixel};
-    return {image, e.div(pixel, dims[2]), e.rem(pixel, dims[2])};
+    llvm::append_range(index, here.outer);
+    if (dims.size() > 3)
+      index.push_back(line);
+    index.push_back(pixel);
+    return index;
   }
 
   /// Everything behind the convolution, for a unit whose sums are in `waits`.

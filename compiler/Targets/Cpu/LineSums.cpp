@@ -151,21 +151,31 @@ Value LineSums::stepsBehind(Value from, Value count) {
 /// The row of the result of its first pixel.
 Value LineSums::rowOf(const LineBlock &block, const LineUnit &unit) {
   const DirectConvView &slab = view.slab;
-  Value row =
-      e.mul(e.add(block.firstImage, unit.image), e.number(slab.lines().count));
+  Value row = e.add(block.firstImage, unit.image);
+  for (auto [axis, index] : llvm::zip(slab.axes, block.outer))
+    row = e.add(e.mul(row, e.number(axis.count)), index);
+  row = e.mul(row, e.number(slab.lines().count));
   row = e.add(row, e.add(block.firstLine, unit.line));
   return e.add(e.mul(row, e.number(slab.pixels().count)), unit.pixel);
 }
 
 void LineSums::emitTwo(const LineBlock &block, ArrayRef<LineUnit> units,
                        const LinePanels &panels, int64_t columns) {
+  Value first = starts, runs = e.number(depth.lines), b = panels.b;
+  if (TapRange taps = outerTapsOf(block); taps.count) {
+    int64_t ofTap = depth.lines / view.slab.outerTaps();
+    runs = e.mul(taps.count, e.number(ofTap));
+    Value before = e.mul(taps.first, e.number(ofTap));
+    first = byte(starts, e.mul(before, e.number(8)));
+    b = element(b, e.mul(before, e.number(depth.run * panelColumns)));
+  }
   SmallVector<Value> operands = {startOf(block, units[0]),
                                  startOf(block, units[1]),
                                  e.number(4 * view.pixelStride()),
-                                 starts,
-                                 e.number(depth.lines),
+                                 first,
+                                 runs,
                                  e.number(depth.run / view.step),
-                                 panels.b,
+                                 b,
                                  sums,
                                  e.number(4 * panelColumns),
                                  e.number(rows)};
@@ -225,8 +235,9 @@ void LineSums::emitTiles(const LineBlock &block, const LineUnit &unit,
   tile.run = each * depth.run;
   tile.accumulates = panels.part > 0;
   tile.loops = {
+      {view.slab.outerTaps(), each * view.outerStride()},
       {lines.taps / method.depthParts, each * lines.dilation * view.lineSize()},
-      {depth.lines / lines.taps,
+      {view.runsOfLine(),
        each * view.slab.pixels().dilation * view.slab.channels}};
   llvm::erase_if(tile.loops,
                  [](const TapLoop &loop) { return loop.taps == 1; });
@@ -248,9 +259,12 @@ void LineSums::emitTiles(const LineBlock &block, const LineUnit &unit,
   Value b = panels.b;
   auto [start, taps] = tapsOf(block, unit);
   if (taps) {
-    a = stepsBehind(a,
-                    e.mul(start, e.number(lines.dilation * view.lineSize())));
-    int64_t ofTap = each * (depth.depth() / lines.taps) * panelColumns;
+    bool isOuter = view.outerAxis() != nullptr;
+    int64_t apart =
+        isOuter ? view.outerStride() : lines.dilation * view.lineSize();
+    int64_t all = isOuter ? view.slab.outerTaps() : lines.taps;
+    a = stepsBehind(a, e.mul(start, e.number(apart)));
+    int64_t ofTap = each * (depth.depth() / all) * panelColumns;
     b = element(b, e.mul(start, e.number(ofTap)));
   }
   for (int64_t i = 0; i < count; ++i) {
@@ -290,10 +304,20 @@ bool LineSums::mayLeaveOut() const {
   return !depth.hasQuads && !view.slab.isInput;
 }
 
-/// The taps of lines that read the image for a unit; null where no taps
-/// are left out.
+/// The taps of the axis before lines that read the image for a block; null
+/// where no taps are left out.
+TapRange LineSums::outerTapsOf(const LineBlock &block) {
+  const kernel::DirectConvAxis *axis = view.outerAxis();
+  if (!axis || !mayLeaveOut() || axis->isInside())
+    return {};
+  return reachedTaps(e, *axis, block.outer[0]);
+}
+
+/// The same of a unit, or where there is no such axis, taps of lines.
 TapRange LineSums::tapsOf(const LineBlock &block, const LineUnit &unit) {
   const kernel::DirectConvAxis &axis = view.slab.lines();
+  if (view.slab.outerTaps() > 1)
+    return outerTapsOf(block);
   if (!mayLeaveOut() || axis.taps == 1 || method.unitLines > 1 ||
       method.depthParts > 1 || axis.isInside())
     return {};

@@ -46,6 +46,7 @@ struct LineMethod {
 /// it, and as tiles read it. Sums of f16 are multiplied by `scale`.
 struct LineBlock {
   Value firstImage, images, firstLine, lines, group;
+  Indices outer; // Of the axes before lines.
   Value base, read, scale;
 };
 
@@ -89,6 +90,7 @@ private:
   int64_t unitsOfBlock() const;
   bool mayLeaveOut() const;
   bool knowsPixels() const;
+  TapRange outerTapsOf(const LineBlock &block);
   TapRange tapsOf(const LineBlock &block, const LineUnit &unit);
   void callTile(const LineUnit &unit, int64_t first, ConvTile tile,
                 const ConvTilePlaces &places, int64_t part, int64_t columns);

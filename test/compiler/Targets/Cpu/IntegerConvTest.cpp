@@ -348,6 +348,23 @@ TEST_P(IntegerConv, ReadsLinesOfAnyWindow) {
   runByLines(convs, {{9, 14}});
 }
 
+/// Of one spatial axis, or three.
+TEST_P(IntegerConv, ReadsLinesOfAnyRank) {
+  for (const Factors &factors : {factorsOfLines[1], factorsOfLines[3]}) {
+    runByLines({{64, 50, {3}, {1}, {1}, {1, 1}, factors},
+                {64, 50, {1}, {1}, {1}, {0, 0}, factors},
+                {64, 50, {5}, {2}, {1}, {2, 3}, factors},
+                {64, 50, {3}, {1}, {4}, {4, 0}, factors}},
+               {{31}, {200}}, {0, 1, 3});
+    Numbers ones = {1, 1, 1}, pads(6, 1), none(6, 0);
+    runByLines({{64, 50, {3, 3, 3}, ones, ones, pads, factors},
+                {64, 50, {3, 3, 3}, {2, 1, 1}, ones, pads, factors},
+                {64, 50, {2, 1, 3}, ones, {2, 1, 2}, pads, factors},
+                {64, 50, ones, ones, ones, none, factors}},
+               {{4, 5, 11}}, {0, 1, 3});
+  }
+}
+
 /// Whose images share a filter that is fetched panel by panel.
 TEST_P(IntegerConv, ReadsLinesByLargeFilters) {
   runByLines({{1024, 336, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}}, {{2, 7}},

@@ -232,6 +232,41 @@ TEST_P(LineConv, TakesOneLine) {
   run(convs, {0, 1, 3});
 }
 
+/// Of three, whose taps in front may all be beside the image.
+TEST_P(LineConv, TakesDepths) {
+  Numbers ones = {1, 1, 1};
+  std::vector<Conv> convs;
+  for (Numbers image : std::vector<Numbers>{
+           {4, 5, 17}, {1, 9, 9}, {2, 3, 40}, {7, 20, 16}, {3, 4, 4}})
+    convs.push_back(
+        {1, 32, 50, image, {3, 3, 3}, ones, ones, {1, 1, 1, 1, 1, 1}});
+  Numbers image = {5, 6, 13};
+  for (Numbers taps : std::vector<Numbers>{
+           {3, 1, 1}, {1, 3, 3}, {3, 1, 3}, {2, 3, 2}, {4, 2, 1}})
+    convs.push_back({1, 32, 50, image, taps, ones, ones, {1, 1, 1, 1, 1, 1}});
+  convs.push_back({1, 32, 50, image, ones, ones, ones, {0, 0, 0, 0, 0, 0}});
+  convs.push_back(
+      {1, 32, 50, image, ones, {2, 1, 1}, ones, {1, 0, 1, 0, 2, 0}});
+  convs.push_back(
+      {1, 32, 50, image, {3, 3, 3}, {2, 2, 1}, ones, {1, 1, 1, 1, 1, 1}});
+  convs.push_back(
+      {1, 32, 50, image, {3, 3, 3}, ones, {2, 1, 2}, {2, 1, 2, 2, 1, 2}});
+  convs.push_back(
+      {1, 32, 50, image, {3, 3, 3}, ones, ones, {5, 1, 1, 4, 1, 1}});
+  convs.push_back(
+      {1, 32, 50, image, {3, 3, 3}, ones, ones, {-1, 0, 2, 0, -1, 1}});
+  convs.push_back(
+      {1, 32, 50, image, {3, 3, 3}, ones, ones, {0, 0, 0, 0, 0, 0}});
+  convs.push_back({6, 8, 8, image, {3, 3, 3}, ones, ones, {1, 1, 1, 1, 1, 1}});
+  // Too large for a cache when they are widened.
+  convs.push_back(
+      {1, 256, 50, {3, 4, 11}, {3, 3, 3}, ones, ones, {1, 1, 1, 1, 1, 1}});
+  for (const Behind &behind : commonEpilogues(20))
+    convs.push_back(
+        {1, 32, 20, image, {3, 3, 3}, ones, ones, {1, 1, 1, 1, 1, 1}, behind});
+  run(convs, {0, 1, 3});
+}
+
 TEST_P(LineConv, RunsWhatFollows) {
   std::vector<Conv> convs;
   Numbers image = {6, 17};
