@@ -44,6 +44,7 @@ void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
   function.addPass(createProjectRecurrentInputsPass()); // for all steps
   function.addPass(createChannelsLastPass({options.explain}));
   function.addPass(createFoldConstantsPass(weights)); // weights in new orders
+  function.addPass(createTrimTapsPass()); // of windows over small images
   function.addPass(createSimplifyPass()); // tables that layers share
 }
 

@@ -113,6 +113,35 @@ def FoldPadsPass : Pass<"fold-pads", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def TrimTapsPass : Pass<"trim-taps", "::mlir::func::FuncOp"> {
+  let summary = "Taps that only read beside an image are left out";
+  let description = [{
+    A convolution loses the first and last taps of an axis by which no window
+    reads the image, and as much of its border. Fires with channels last, where
+    sizes and borders are numbers and the filter is a weight or a constant; a
+    slice, which fold-constants computes, makes the filter that is left.
+
+    ```mlir
+    func.func @main(%x: tensor<1x1x4x8xf32>) -> tensor<1x1x4x16xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<16x8x3x3xf32>
+      %0 = graph.conv %x, %w {channels_last, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1 : i64}
+          : (tensor<1x1x4x8xf32>, tensor<16x8x3x3xf32>) -> tensor<1x1x4x16xf32>
+      return %0 : tensor<1x1x4x16xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<1x1x4x8xf32>) -> tensor<1x1x4x16xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<16x8x3x3xf32>
+      %0 = graph.slice %w {starts = #graph.dims<0, 0, 1, 0>, steps = #graph.dims<1, 1, 1, 1>}
+          : (tensor<16x8x3x3xf32>) -> tensor<16x8x1x3xf32>
+      %1 = graph.conv %x, %0 {channels_last, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 1, 0, 1>, group = 1 : i64}
+          : (tensor<1x1x4x8xf32>, tensor<16x8x1x3xf32>) -> tensor<1x1x4x16xf32>
+      return %1 : tensor<1x1x4x16xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def PadQuadsPass : Pass<"pad-quads", "::mlir::func::FuncOp"> {
   let summary = "Give images of bytes whole quads of channels";
   let description = [{

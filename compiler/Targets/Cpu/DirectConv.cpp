@@ -14,6 +14,7 @@
 #include "compiler/Targets/Cpu/EvenTiles.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/PanelParts.h"
+#include "compiler/Targets/Cpu/ReachedTaps.h"
 #include "dialects/Kernel/Kernel.h"
 
 using namespace mlir;
@@ -146,6 +147,7 @@ private:
 
   void emitTiles(int64_t columns) {
     e.loop(lines.from, lines.to, [&](Value line) {
+      reached = reachedBy(line);
       tiles.forEach(e, tilesOfLines.from, tilesOfLines.to,
                     [&](Value tile, int64_t pixels) {
                       emitTile(line, tile, pixels, columns);
@@ -170,7 +172,14 @@ private:
     fetchOperands(e, op,
                   e.add(e.mul(row, e.number(view.allMaps())), work.column),
                   pixels, columns);
-    callConvTile(e, tile, {a, work.b, sums, next}, columns);
+    Value b = work.b;
+    if (reached.count) {
+      const TapLoop &loop = tile.loops.front();
+      a = element(a, e.mul(reached.first, e.number(loop.stride)));
+      b = element(
+          b, e.mul(reached.first, e.number(view.depth() / loop.taps * width)));
+    }
+    callConvTile(e, tile, {a, b, sums, next, reached.count}, columns);
     emitBehind(e.add(block.firstLine, line), first, pixels, columns);
   }
 
@@ -203,6 +212,22 @@ private:
 
   bool fetchesPixels() {
     return view.isInput && view.isResident && view.hasManyBlocks;
+  }
+
+  /// The taps of the outermost loop that read the image for a line of the
+  /// block; null where all may. Products by zeros beside it are left out.
+  TapRange reachedBy(Value line) {
+    // Of more lines, too little is beside it; fewer steps are not worth a
+    // loop that is counted.
+    constexpr int64_t fewLines = 20, fewestSteps = 48;
+    const DirectConvAxis &axis = view.lines();
+    if (view.outerTaps() == 1 && axis.taps > 1 && axis.count <= fewLines &&
+        view.depth() / axis.taps >= fewestSteps && !axis.isInside())
+      return reachedTaps(e, axis, e.add(block.firstLine, line));
+    if (view.axes.size() == 3 && view.outerTaps() > 1 &&
+        !view.axes[0].isInside())
+      return reachedTaps(e, view.axes[0], block.outer[1]);
+    return {};
   }
 
   /// What every four steps of a tile have to fetch, so that the tiles of a
@@ -302,6 +327,7 @@ private:
   ConvBlock block;
   Value firstTile, lastTile, firstPanel;
   PanelParts::Range lines, tilesOfLines; // Of the panel.
+  TapRange reached;                      // Of the line.
   Panel work;
 };
 
