@@ -76,6 +76,8 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   function.addPass(createPadQuadsPass());
   if (isCuda)
     function.addPass(createCenterProductsPass(weights));
+  if (!isCuda)
+    function.addPass(createRoundConcatsPass());
   function.addPass(createHoistCastsPass());
   // Rounded weights.
   function.addPass(createFoldConstantsPass(weights, Folding::Roundings));

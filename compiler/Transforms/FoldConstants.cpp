@@ -84,14 +84,18 @@ bool dequantizesFilter(Operation *op) {
          });
 }
 
-/// Whether an op makes f32 of a filter of 16 bits, for convolutions alone.
-bool widensFilter(Operation *op) {
+/// Whether an op makes f32 of 16 bits.
+bool widensHalves(Operation *op) {
   auto cast = dyn_cast<graph::CastOp>(op);
   return cast && graph::getElementType(cast.getResult()).isF32() &&
-         graph::byteWidth(graph::getElementType(cast.getInput())) == 2 &&
-         llvm::all_of(op->getUsers(), [&](Operation *user) {
+         graph::byteWidth(graph::getElementType(cast.getInput())) == 2;
+}
+
+/// The same of a filter, for convolutions alone.
+bool widensFilter(Operation *op) {
+  return widensHalves(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
            auto conv = dyn_cast<graph::ConvOp>(user);
-           return conv && conv.getFilter() == cast.getResult();
+           return conv && conv.getFilter() == op->getResult(0);
          });
 }
 
@@ -343,10 +347,7 @@ private:
     }
     if (!out || countOf(op->getResult(0)) > maxElements ||
         (*out > in && *out > smallBytes && !isa<graph::PadOp>(op) &&
-         !widensVector(op) &&
-         // What was rounded is for kernels that read it so.
-         (folding == Folding::Roundings ||
-          !isForWideWeights(op->getResult(0))) &&
+         !widensVector(op) && !isForWideWeights(op->getResult(0)) &&
          !computesFilters(op) && folding != Folding::Filters &&
          folding != Folding::WideFilters))
       return;
@@ -405,7 +406,9 @@ private:
     case Folding::All:
       return true;
     case Folding::Roundings:
-      return isa<graph::CastOp, graph::PadOp>(op) ||
+      // What was rounded is for kernels that read it so.
+      return (isa<graph::CastOp>(op) && !widensHalves(op)) ||
+             isa<graph::PadOp>(op) ||
              (isa<graph::ReshapeOp, graph::TransposeOp>(op) &&
               computesFilters(op));
     case Folding::Filters:

@@ -202,6 +202,50 @@ def HoistCastsPass : Pass<"hoist-casts", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def RoundConcatsPass : Pass<"round-concats", "::mlir::func::FuncOp"> {
+  let summary = "Channels that wait for convolutions in bf16 are joined in it";
+  let description = [{
+    Fires for a concatenation of f32 along the last axis where all that reads it
+    are convolutions of pairs of bf16, which round it, behind ops with constants
+    element by element or in longer concatenations. It is rounded once more, as
+    what convolutions leave to sums is.
+
+    ```mlir
+    func.func @main(%x: tensor<1x8x8x16xf32>, %y: tensor<1x8x8x16xf32>)
+        -> tensor<1x8x8x32xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<32x32x1x1xbf16>
+      %0 = graph.concat %x, %y {axis = 3 : i64}
+          : (tensor<1x8x8x16xf32>, tensor<1x8x8x16xf32>) -> tensor<1x8x8x32xf32>
+      %1 = graph.tanh %0 : (tensor<1x8x8x32xf32>) -> tensor<1x8x8x32xf32>
+      %2 = graph.cast %1 : (tensor<1x8x8x32xf32>) -> tensor<1x8x8x32xbf16>
+      %3 = graph.cast %2 : (tensor<1x8x8x32xbf16>) -> tensor<1x8x8x32xf32>
+      %4 = graph.cast %w : (tensor<32x32x1x1xbf16>) -> tensor<32x32x1x1xf32>
+      %5 = graph.conv %3, %4 {channels_last, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64}
+          : (tensor<1x8x8x32xf32>, tensor<32x32x1x1xf32>) -> tensor<1x8x8x32xf32>
+      return %5 : tensor<1x8x8x32xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<1x8x8x16xf32>, %y: tensor<1x8x8x16xf32>)
+        -> tensor<1x8x8x32xf32> {
+      %w = graph.weight {name = "w"} : () -> tensor<32x32x1x1xbf16>
+      %a = graph.cast %x : (tensor<1x8x8x16xf32>) -> tensor<1x8x8x16xbf16>
+      %b = graph.cast %y : (tensor<1x8x8x16xf32>) -> tensor<1x8x8x16xbf16>
+      %j = graph.concat %a, %b {axis = 3 : i64}
+          : (tensor<1x8x8x16xbf16>, tensor<1x8x8x16xbf16>) -> tensor<1x8x8x32xbf16>
+      %0 = graph.cast %j : (tensor<1x8x8x32xbf16>) -> tensor<1x8x8x32xf32>
+      %1 = graph.tanh %0 : (tensor<1x8x8x32xf32>) -> tensor<1x8x8x32xf32>
+      %2 = graph.cast %1 : (tensor<1x8x8x32xf32>) -> tensor<1x8x8x32xbf16>
+      %3 = graph.cast %2 : (tensor<1x8x8x32xbf16>) -> tensor<1x8x8x32xf32>
+      %4 = graph.cast %w : (tensor<32x32x1x1xbf16>) -> tensor<32x32x1x1xf32>
+      %5 = graph.conv %3, %4 {channels_last, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64}
+          : (tensor<1x8x8x32xf32>, tensor<32x32x1x1xf32>) -> tensor<1x8x8x32xf32>
+      return %5 : tensor<1x8x8x32xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def SinkScalesPass : Pass<"sink-scales", "::mlir::func::FuncOp"> {
   let summary = "Scales of floats of 8 or 4 bits, behind products";
   let description = [{

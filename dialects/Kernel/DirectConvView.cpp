@@ -11,6 +11,10 @@ namespace tenon::kernel {
 namespace {
 
 constexpr int64_t maxSlabBytes = 512 << 10;
+/// Of a slab that has the lines of several depths.
+constexpr int64_t maxDeepSlabBytes = 256 << 10;
+/// Blocks of an image that are enough where its filter stays in the cache.
+constexpr int64_t enoughBlocks = 16;
 /// Of a slab beside panels that stream through the second level.
 constexpr int64_t maxStreamSlabBytes = 320 << 10;
 /// Of weights that stay in the second level of the cache while blocks pass.
@@ -79,11 +83,19 @@ void cut(DirectConvView &view) {
   view.blocksOfLine =
       pixels.count > uncut ? std::max<int64_t>(pixels.count / longest, 1) : 1;
   if (view.isResident || view.isInput) {
-    int64_t wanted =
-        view.isResident ? llvm::divideCeil(lines.count, 16) : lines.count;
+    // Of three axes, depths are blocks already, and each line of a block is
+    // copied under all taps of theirs.
+    int64_t depths = 1, mostBytes = maxSlabBytes;
+    for (const DirectConvAxis &axis : ArrayRef(view.axes).drop_back(2))
+      depths = std::min<int64_t>(depths * axis.count, enoughBlocks);
+    if (view.outerTaps() > 1)
+      mostBytes = maxDeepSlabBytes;
+    int64_t wanted = view.isResident
+                         ? llvm::divideCeil(lines.count * depths, enoughBlocks)
+                         : lines.count;
     view.blockLines = std::max<int64_t>(wanted, 1);
     while (!view.isInput && view.blockLines > 1 &&
-           view.slabBytes() > maxSlabBytes) {
+           view.slabBytes() > mostBytes) {
       int64_t more = llvm::divideCeil(lines.count, view.blockLines) + 1;
       view.blockLines = std::min<int64_t>(view.blockLines - 1,
                                           llvm::divideCeil(lines.count, more));

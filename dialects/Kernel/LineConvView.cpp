@@ -26,6 +26,8 @@ constexpr int64_t maxWidePanelBytes = 512 << 10;
 constexpr int64_t mostWidenedParts = 5, mostWaitingPixels = 512;
 /// Of fewer pixels in a unit, products wait for a panel to be loaded.
 constexpr int64_t fewPixels = 9;
+/// As many make a unit that is as good as a full one.
+constexpr int64_t leastFullPixels = 12;
 /// Threads that share work better are worth more copies.
 constexpr double even = 1.04;
 
@@ -44,11 +46,19 @@ int64_t stepOf(int64_t run) {
 /// Pixels of lines that an image without windows is cut into; 0 where they
 /// would fill units badly.
 int64_t flatLine(int64_t pixels) {
-  constexpr int64_t least = 12;
-  for (int64_t line = LineConvView::mostPixels; line >= least; --line)
+  for (int64_t line = LineConvView::mostPixels; line >= leastFullPixels; --line)
     if (pixels % line == 0)
       return line;
   return pixels <= blockPixels ? pixels : 0;
+}
+
+/// Whether equal units of a line have at most one pixel in twelve twice, and
+/// enough of them.
+bool fillsUnits(int64_t pixels) {
+  int64_t units = llvm::divideCeil(pixels, LineConvView::mostPixels);
+  int64_t each = llvm::divideCeil(pixels, units);
+  return each >= leastFullPixels &&
+         (units * each - pixels) * leastFullPixels <= pixels;
 }
 
 /// How much longer two threads take for an image that is cut into blocks of so
@@ -229,8 +239,6 @@ static std::optional<LineConvView> viewOf(graph::ConvOp op,
     else if (__builtin_mul_overflow(all, axis.count, &all))
       return refuse("its sizes overflow");
   slab.groups = op.getGroup() / mergedGroups(op);
-  if (axes == 1 && slab.groups == 1 && slab.pixels().count > blockPixels)
-    return refuse("its line is long");
   slab.hasOneGroup = true;
   slab.channels = slab.pixelStride =
       view.depth.channels / (bytes ? quadSteps : 1);
@@ -243,11 +251,18 @@ static std::optional<LineConvView> viewOf(graph::ConvOp op,
   view.isFlat = view.depth.isMatrix;
   if (view.isFlat) {
     int64_t line = flatLine(all);
-    if (line == 0 || view.fetchesFilter)
+    // Such lines as there are may be good enough.
+    view.isFlat = line > 0;
+    bool fillsLines = axes < 3 && fillsUnits(slab.pixels().count);
+    if ((line == 0 && !fillsLines) || view.fetchesFilter)
       return refuse("its windows are a matrix as they lie");
-    slab.axes = {{all / line, all / line, 1, 1, 1, 0},
-                 {line, line, 1, 1, 1, 0}};
+    if (view.isFlat)
+      slab.axes = {{all / line, all / line, 1, 1, 1, 0},
+                   {line, line, 1, 1, 1, 0}};
   }
+  if (axes == 1 && !view.isFlat && slab.groups == 1 &&
+      slab.pixels().count > blockPixels)
+    return refuse("its line is long");
   bool isDeep = slab.axes.size() > 2;
   if (isDeep && view.fetchesFilter)
     return refuse("its filter is large, and it has three spatial axes");
