@@ -3,6 +3,8 @@
 //
 // Classifiers read one row of their last layer. A slice moves above the op
 // that it reads when nothing else reads that, so that the op has less to do.
+// Causal convolutions have a border on both sides, and what the one behind adds
+// is cut off again: that border need not be there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -149,6 +151,63 @@ Operation *placeOfCut(graph::SliceOp op, Operation *producer) {
   return first;
 }
 
+/// Whether all that reads an op is the same slice.
+bool readAlike(graph::SliceOp op, Operation *producer) {
+  return producer->getBlock() == op->getBlock() &&
+         llvm::all_of(producer->getUsers(), [&](Operation *user) {
+           return user->getName() == op->getName() &&
+                  user->getAttrDictionary() == op->getAttrDictionary() &&
+                  user->getResultTypes() == op->getResultTypes();
+         });
+}
+
+/// The borders with which a convolution computes nothing that a slice leaves
+/// out; nullopt where that is not a part of them.
+std::optional<SmallVector<graph::Expr>> croppedPads(graph::ConvOp op,
+                                                    ArrayRef<Cut> cuts) {
+  size_t axes = op.getStrides().size(), first = op.getChannelsLast() ? 1 : 2;
+  SmallVector<graph::Expr> pads = op.getPads().exprs();
+  for (auto [i, cut] : llvm::enumerate(cuts)) {
+    if (cut.whole)
+      continue;
+    if (i < first || i >= first + axes || !cut.step.isConstant(1) ||
+        op.getStrides()[i - first] != 1)
+      return std::nullopt;
+    graph::Expr &low = pads[i - first], &high = pads[axes + i - first];
+    high = high - (graph::getDim(op.getResult(), i) - cut.start - cut.size);
+    low = low - cut.start;
+    for (graph::Expr border : {low, high})
+      if (!border || border.asConstant().value_or(-1) < 0)
+        return std::nullopt;
+  }
+  return pads;
+}
+
+/// slice(conv(x)) -> conv(x) with less of a border
+struct CropConv : OpRewritePattern<graph::SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(graph::SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto conv = op.getInput().getDefiningOp<graph::ConvOp>();
+    if (!conv || !readAlike(op, conv))
+      return rewriter.notifyMatchFailure(op, "cuts no convolution alone");
+    auto pads = croppedPads(conv, cutsOf(op));
+    if (!pads)
+      return rewriter.notifyMatchFailure(op, "cuts more than a border");
+    rewriter.setInsertionPoint(placeOfCut(op, conv));
+    auto cropped = graph::ConvOp::create(
+        rewriter, conv.getLoc(), op.getType(), conv.getInput(),
+        conv.getFilter(), conv.getStrides(), conv.getDilations(),
+        graph::DimsAttr::get(op.getContext(), *pads), conv.getGroup(),
+        conv.getChannelsLast());
+    for (Operation *user : llvm::make_early_inc_range(conv->getUsers()))
+      rewriter.replaceOp(user, cropped->getResults());
+    rewriter.eraseOp(conv);
+    return success();
+  }
+};
+
 /// slice(op(x)) -> op(slice(x))
 struct HoistSlice : OpRewritePattern<graph::SliceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -156,15 +215,10 @@ struct HoistSlice : OpRewritePattern<graph::SliceOp> {
   LogicalResult matchAndRewrite(graph::SliceOp op,
                                 PatternRewriter &rewriter) const override {
     Operation *producer = op.getInput().getDefiningOp();
-    if (!producer || producer->getNumResults() != 1 ||
-        !llvm::all_of(producer->getUsers(), [&](Operation *user) {
-          return user->getName() == op->getName() &&
-                 user->getAttrDictionary() == op->getAttrDictionary() &&
-                 user->getResultTypes() == op->getResultTypes();
-        }))
+    if (!producer || producer->getNumResults() != 1 || isStored(op.getInput()))
+      return rewriter.notifyMatchFailure(op, "input is not computed");
+    if (!readAlike(op, producer))
       return rewriter.notifyMatchFailure(op, "something else reads the rest");
-    if (producer->getBlock() != op->getBlock() || isStored(op.getInput()))
-      return rewriter.notifyMatchFailure(op, "input is made elsewhere");
     SmallVector<Cuts> cuts = cutsOfOperands(producer, cutsOf(op));
     if (cuts.empty())
       return rewriter.notifyMatchFailure(op, "producer needs all of its input");
@@ -213,7 +267,7 @@ struct GatherToSlice : OpRewritePattern<graph::GatherOp> {
 struct HoistSlices : impl::HoistSlicesPassBase<HoistSlices> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<GatherToSlice, HoistSlice>(&getContext());
+    patterns.add<CropConv, GatherToSlice, HoistSlice>(&getContext());
     // Where the driver's rounds run out, the graph is right all the same.
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));
   }

@@ -119,6 +119,8 @@ def HoistSlicesPass : Pass<"hoist-slices", "::mlir::func::FuncOp"> {
   let description = [{
     A slice moves above the op that it reads, when nothing else reads that and
     the op computes each row of the slice from the same rows of its operands.
+    Above a convolution it becomes less of a border, where it cuts off no more
+    than that adds, with a stride of one.
 
     ```mlir
     func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x1x8xf32> {

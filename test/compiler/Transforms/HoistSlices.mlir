@@ -121,3 +121,56 @@ func.func @needs_all(%x: tensor<1x2x9x8xf32>, %z: tensor<9x8xf32>) -> (tensor<1x
   %3 = graph.slice %2 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<9x8xf32>) -> tensor<1x8xf32>
   return %1, %3 : tensor<1x2x1x8xf32>, tensor<1x8xf32>
 }
+
+// -----
+
+// A causal convolution whose border is on both sides, of a length that is not
+// known; one of an image, in front and behind.
+
+// CHECK-LABEL: @causal
+// CHECK-NOT:   graph.slice
+// CHECK:       graph.conv {{.*}} pads = #graph.dims<4, 0>{{.*}} -> tensor<1x4x?xf32, #graph.dims<1, 4, L>>
+// CHECK:       graph.tanh
+// CHECK:       graph.conv {{.*}} pads = #graph.dims<1, 2, 2, 0>{{.*}} -> tensor<1x9x6x4xf32>
+// CHECK-NOT:   graph.slice
+func.func @causal(%x: tensor<1x3x?xf32, #graph.dims<1, 3, L>>, %w: tensor<4x3x3xf32>,
+                  %y: tensor<1x8x6x3xf32>, %v: tensor<4x3x3x3xf32>)
+    -> (tensor<1x4x?xf32, #graph.dims<1, 4, L>>, tensor<1x9x6x4xf32>) {
+  %0 = graph.conv %x, %w {strides = array<i64: 1>, dilations = array<i64: 2>, pads = #graph.dims<4, 4>, group = 1 : i64}
+      : (tensor<1x3x?xf32, #graph.dims<1, 3, L>>, tensor<4x3x3xf32>) -> tensor<1x4x?xf32, #graph.dims<1, 4, L + 4>>
+  %1 = graph.tanh %0 : (tensor<1x4x?xf32, #graph.dims<1, 4, L + 4>>) -> tensor<1x4x?xf32, #graph.dims<1, 4, L + 4>>
+  %2 = graph.slice %1 {starts = #graph.dims<0, 0, 0>, steps = #graph.dims<1, 1, 1>}
+      : (tensor<1x4x?xf32, #graph.dims<1, 4, L + 4>>) -> tensor<1x4x?xf32, #graph.dims<1, 4, L>>
+  %3 = graph.conv %y, %v {channels_last, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<2, 2, 2, 2>, group = 1 : i64}
+      : (tensor<1x8x6x3xf32>, tensor<4x3x3x3xf32>) -> tensor<1x10x8x4xf32>
+  %4 = graph.slice %3 {starts = #graph.dims<0, 1, 0, 0>, steps = #graph.dims<1, 1, 1, 1>}
+      : (tensor<1x10x8x4xf32>) -> tensor<1x9x6x4xf32>
+  return %2, %4 : tensor<1x4x?xf32, #graph.dims<1, 4, L>>, tensor<1x9x6x4xf32>
+}
+
+// -----
+
+// More than a border, every second place, maps, and convolutions with a stride
+// or another reader are cut behind.
+
+// CHECK-LABEL: @convolutions
+// CHECK-COUNT-5: graph.slice
+func.func @convolutions(%x: tensor<1x9x3xf32>, %w: tensor<4x3x3xf32>)
+    -> (tensor<1x6x4xf32>, tensor<1x5x4xf32>, tensor<1x9x2xf32>, tensor<1x4x4xf32>, tensor<1x8x4xf32>, tensor<1x9x4xf32>) {
+  %0 = graph.conv %x, %w {channels_last, strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 1 : i64}
+      : (tensor<1x9x3xf32>, tensor<4x3x3xf32>) -> tensor<1x9x4xf32>
+  %1 = graph.slice %0 {starts = #graph.dims<0, 0, 0>, steps = #graph.dims<1, 1, 1>} : (tensor<1x9x4xf32>) -> tensor<1x6x4xf32>
+  %2 = graph.conv %x, %w {channels_last, strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 1 : i64}
+      : (tensor<1x9x3xf32>, tensor<4x3x3xf32>) -> tensor<1x9x4xf32>
+  %3 = graph.slice %2 {starts = #graph.dims<0, 0, 0>, steps = #graph.dims<1, 2, 1>} : (tensor<1x9x4xf32>) -> tensor<1x5x4xf32>
+  %4 = graph.conv %x, %w {channels_last, strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 1 : i64}
+      : (tensor<1x9x3xf32>, tensor<4x3x3xf32>) -> tensor<1x9x4xf32>
+  %5 = graph.slice %4 {starts = #graph.dims<0, 0, 1>, steps = #graph.dims<1, 1, 1>} : (tensor<1x9x4xf32>) -> tensor<1x9x2xf32>
+  %6 = graph.conv %x, %w {channels_last, strides = array<i64: 2>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 1 : i64}
+      : (tensor<1x9x3xf32>, tensor<4x3x3xf32>) -> tensor<1x5x4xf32>
+  %7 = graph.slice %6 {starts = #graph.dims<0, 0, 0>, steps = #graph.dims<1, 1, 1>} : (tensor<1x5x4xf32>) -> tensor<1x4x4xf32>
+  %8 = graph.conv %x, %w {channels_last, strides = array<i64: 1>, dilations = array<i64: 1>, pads = #graph.dims<1, 1>, group = 1 : i64}
+      : (tensor<1x9x3xf32>, tensor<4x3x3xf32>) -> tensor<1x9x4xf32>
+  %9 = graph.slice %8 {starts = #graph.dims<0, 0, 0>, steps = #graph.dims<1, 1, 1>} : (tensor<1x9x4xf32>) -> tensor<1x8x4xf32>
+  return %1, %3, %5, %7, %9, %8 : tensor<1x6x4xf32>, tensor<1x5x4xf32>, tensor<1x9x2xf32>, tensor<1x4x4xf32>, tensor<1x8x4xf32>, tensor<1x9x4xf32>
+}
