@@ -229,9 +229,9 @@ def RoundConcatsPass : Pass<"round-concats", "::mlir::func::FuncOp"> {
     // becomes
     func.func @main(%x: tensor<1x8x8x16xf32>, %y: tensor<1x8x8x16xf32>)
         -> tensor<1x8x8x32xf32> {
-      %w = graph.weight {name = "w"} : () -> tensor<32x32x1x1xbf16>
-      %a = graph.cast %x : (tensor<1x8x8x16xf32>) -> tensor<1x8x8x16xbf16>
       %b = graph.cast %y : (tensor<1x8x8x16xf32>) -> tensor<1x8x8x16xbf16>
+      %a = graph.cast %x : (tensor<1x8x8x16xf32>) -> tensor<1x8x8x16xbf16>
+      %w = graph.weight {name = "w"} : () -> tensor<32x32x1x1xbf16>
       %j = graph.concat %a, %b {axis = 3 : i64}
           : (tensor<1x8x8x16xbf16>, tensor<1x8x8x16xbf16>) -> tensor<1x8x8x32xbf16>
       %0 = graph.cast %j : (tensor<1x8x8x32xbf16>) -> tensor<1x8x8x32xf32>

@@ -244,6 +244,9 @@ static std::optional<LineConvView> viewOf(graph::ConvOp op,
       view.depth.channels / (bytes ? quadSteps : 1);
   slab.maps = cast<RankedTensorType>(op.getFilter().getType()).getDimSize(0) /
               slab.groups;
+  int64_t elements;
+  if (__builtin_mul_overflow(all, slab.allMaps(), &elements))
+    return refuse("its sizes overflow");
   slab.panels = llvm::divideCeil(slab.maps, panelColumns);
   int64_t filterBytes =
       slab.panels * panelColumns * view.depth.depth() * int64_t(4);

@@ -488,7 +488,8 @@ TEST_F(WeightPlanTest, PacksMergedGroups) {
         int64_t at = (m * own + c % own) * taps + tap;
         EXPECT_EQ(value, isOwn ? float(at + 1) : 0) << m << " " << c;
       }
-  for (const char *layout : {"conv48/6x4", "conv48/6x1", "conv48/5", "conv48/6y2"})
+  for (const char *layout :
+       {"conv48/6x4", "conv48/6x1", "conv48/5", "conv48/6y2"})
     EXPECT_NE(llvm::toString(plan.place("w", layout).takeError())
                   .find("cannot have the layout"),
               std::string::npos)
