@@ -76,7 +76,7 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
   function.addPass(createPadQuadsPass());
   if (isCuda)
     function.addPass(createCenterProductsPass(weights));
-  if (!isCuda)
+  else
     function.addPass(createRoundConcatsPass());
   function.addPass(createHoistCastsPass());
   // Rounded weights.

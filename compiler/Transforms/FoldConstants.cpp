@@ -18,8 +18,6 @@ namespace {
 
 /// A result up to here is worth having whatever its operands weigh.
 constexpr int64_t smallBytes = 4096;
-/// The evaluator holds eight bytes per element; larger ones run at run time.
-constexpr int64_t maxElements = int64_t(1) << 23;
 /// Constants up to here stay in the IR, where kernels can take them in.
 constexpr int64_t inlineBytes = 256;
 
@@ -341,11 +339,11 @@ private:
     int64_t in = 0;
     for (Value operand : op->getOperands()) {
       std::optional<int64_t> bytes = bytesOf(operand);
-      if (!bytes || countOf(operand) > maxElements)
+      if (!bytes || countOf(operand) > mostFoldedElements)
         return;
       in += *bytes;
     }
-    if (!out || countOf(op->getResult(0)) > maxElements ||
+    if (!out || countOf(op->getResult(0)) > mostFoldedElements ||
         (*out > in && *out > smallBytes && !isa<graph::PadOp>(op) &&
          !widensVector(op) && !isForWideWeights(op->getResult(0)) &&
          !computesFilters(op) && folding != Folding::Filters &&

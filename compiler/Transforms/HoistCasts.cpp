@@ -11,6 +11,7 @@
 
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
+#include "dialects/Kernel/MatmulView.h"
 
 using namespace mlir;
 
@@ -73,12 +74,19 @@ private:
 
   static void hoist(Operation *op, Type type) {
     OpBuilder builder(op);
+    llvm::SetVector<Operation *> widenings;
+    for (Value operand : op->getOperands())
+      if (kernel::behindWidening(operand))
+        widenings.insert(operand.getDefiningOp());
     Operation *moved = builder.clone(*op);
     for (OpOperand &operand : llvm::reverse(moved->getOpOperands()))
       operand.set(rounded(operand.get(), type));
     moved->getResult(0).setType(rounded(op->getResult(0).getType(), type));
     replaceCasts(op->getResult(0), type, moved->getResult(0));
     op->erase();
+    for (Operation *widening : widenings)
+      if (widening->use_empty())
+        widening->erase();
   }
 
   static Type rounded(Type tensor, Type type) {
@@ -87,6 +95,9 @@ private:
 
   /// Rounded once for all that read it so.
   static Value rounded(Value value, Type type) {
+    Value narrow = kernel::behindWidening(value);
+    if (narrow && graph::getElementType(narrow) == type)
+      return narrow;
     OpBuilder builder(value.getContext());
     builder.setInsertionPointAfterValue(value);
     auto cast = graph::CastOp::create(builder, value.getLoc(),

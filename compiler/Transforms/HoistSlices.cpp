@@ -196,11 +196,9 @@ struct CropConv : OpRewritePattern<graph::SliceOp> {
     if (!pads)
       return rewriter.notifyMatchFailure(op, "cuts more than a border");
     rewriter.setInsertionPoint(placeOfCut(op, conv));
-    auto cropped = graph::ConvOp::create(
-        rewriter, conv.getLoc(), op.getType(), conv.getInput(),
-        conv.getFilter(), conv.getStrides(), conv.getDilations(),
-        graph::DimsAttr::get(op.getContext(), *pads), conv.getGroup(),
-        conv.getChannelsLast());
+    auto cropped = cast<graph::ConvOp>(rewriter.clone(*conv));
+    cropped.setPadsAttr(graph::DimsAttr::get(op.getContext(), *pads));
+    cropped.getResult().setType(op.getType());
     for (Operation *user : llvm::make_early_inc_range(conv->getUsers()))
       rewriter.replaceOp(user, cropped->getResults());
     rewriter.eraseOp(conv);

@@ -326,19 +326,11 @@ private:
   /// Whether a value is what a convolution that was lowered becomes through ops
   /// with constants, for one reader.
   static bool isOfConvolution(Value value) {
-    auto isFixed = [](Value operand) {
-      Operation *op = operand.getDefiningOp();
-      return isa_and_present<graph::ConstantOp, graph::WeightOp>(op);
-    };
-    while (value.hasOneUse()) {
+    while (value && value.hasOneUse()) {
       Operation *op = value.getDefiningOp();
       if (auto conv = dyn_cast_if_present<graph::ConvOp>(op))
         return kernel::convolvesPairs(conv);
-      if (!op || !graph::isPointwise(op) ||
-          llvm::count_if(op->getOperands(), isFixed) + 1 !=
-              op->getNumOperands())
-        return false;
-      value = *llvm::find_if_not(op->getOperands(), isFixed);
+      value = op ? soleInputOf(op) : Value();
     }
     return false;
   }

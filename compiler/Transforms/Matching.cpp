@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Transforms/Matching.h"
+#include "compiler/Transforms/StoredTensors.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/SetVector.h"
 #include <cmath>
@@ -33,6 +34,14 @@ Value scalarOf(OpBuilder &builder, Location loc, TypedAttr value) {
   auto data = DenseElementsAttr::get(RankedTensorType::get({}, value.getType()),
                                      ArrayRef(element));
   return graph::ConstantOp::create(builder, loc, data.getType(), data);
+}
+
+Value soleInputOf(Operation *op) {
+  if (!graph::isPointwise(op) ||
+      llvm::count_if(op->getOperands(), isWeightOrConstant) + 1 !=
+          op->getNumOperands())
+    return {};
+  return *llvm::find_if_not(op->getOperands(), isWeightOrConstant);
 }
 
 Value otherOperand(Operation *op, Value value) {

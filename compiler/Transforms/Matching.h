@@ -49,6 +49,10 @@ std::string nodeOf(mlir::Location loc);
 /// The operand of an op with two that is not `value`.
 mlir::Value otherOperand(mlir::Operation *op, mlir::Value value);
 
+/// The operand of an op element by element of which all others are weights or
+/// constants; null for other ops.
+mlir::Value soleInputOf(mlir::Operation *op);
+
 /// `end`, and pointwise ops of its sizes and in its block that lead to it and
 /// nowhere else; a few of them at most.
 llvm::SetVector<mlir::Operation *> pointwiseTree(mlir::Operation *end);

@@ -210,7 +210,7 @@ def RoundConcatsPass : Pass<"round-concats", "::mlir::func::FuncOp"> {
     Fires for a concatenation of f32 along the last axis where all that reads it
     are convolutions of pairs of bf16, which round it, behind ops with constants
     element by element or in longer concatenations. It is rounded once more, as
-    what convolutions leave to sums is.
+    what convolutions leave to sums is, and hoist-casts moves that in front.
 
     ```mlir
     func.func @main(%x: tensor<1x8x8x16xf32>, %y: tensor<1x8x8x16xf32>)
@@ -229,12 +229,11 @@ def RoundConcatsPass : Pass<"round-concats", "::mlir::func::FuncOp"> {
     // becomes
     func.func @main(%x: tensor<1x8x8x16xf32>, %y: tensor<1x8x8x16xf32>)
         -> tensor<1x8x8x32xf32> {
-      %b = graph.cast %y : (tensor<1x8x8x16xf32>) -> tensor<1x8x8x16xbf16>
-      %a = graph.cast %x : (tensor<1x8x8x16xf32>) -> tensor<1x8x8x16xbf16>
       %w = graph.weight {name = "w"} : () -> tensor<32x32x1x1xbf16>
-      %j = graph.concat %a, %b {axis = 3 : i64}
-          : (tensor<1x8x8x16xbf16>, tensor<1x8x8x16xbf16>) -> tensor<1x8x8x32xbf16>
-      %0 = graph.cast %j : (tensor<1x8x8x32xbf16>) -> tensor<1x8x8x32xf32>
+      %j = graph.concat %x, %y {axis = 3 : i64}
+          : (tensor<1x8x8x16xf32>, tensor<1x8x8x16xf32>) -> tensor<1x8x8x32xf32>
+      %n = graph.cast %j : (tensor<1x8x8x32xf32>) -> tensor<1x8x8x32xbf16>
+      %0 = graph.cast %n : (tensor<1x8x8x32xbf16>) -> tensor<1x8x8x32xf32>
       %1 = graph.tanh %0 : (tensor<1x8x8x32xf32>) -> tensor<1x8x8x32xf32>
       %2 = graph.cast %1 : (tensor<1x8x8x32xf32>) -> tensor<1x8x8x32xbf16>
       %3 = graph.cast %2 : (tensor<1x8x8x32xbf16>) -> tensor<1x8x8x32xf32>

@@ -4,7 +4,8 @@
 // A dense block joins the maps of its convolutions, and each of them reads all
 // that were joined before, scaled and then rounded. If what waits for that is
 // in 16 bits itself, joining it and scaling it move half the bytes: residuals
-// between convolutions are kept so, too (see LowerPrecision.cpp).
+// between convolutions are kept so, too (see LowerPrecision.cpp). Here it is
+// rounded when it is joined; hoist-casts then does so before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,23 +23,18 @@ namespace tenon {
 namespace {
 
 /// Whether all that reads a value of bf16 are convolutions of pairs.
-bool isConvolved(graph::CastOp rounded) {
+bool isConvolved(graph::CastOp narrow) {
   auto isImage = [&](Operation *user) {
     auto conv = dyn_cast<graph::ConvOp>(user);
     return conv && kernel::convolvesPairs(conv) &&
-           kernel::behindWidening(conv.getInput()) == rounded.getResult();
+           kernel::behindWidening(conv.getInput()) == narrow.getResult();
   };
-  return graph::getElementType(rounded.getResult()).isBF16() &&
-         !rounded->use_empty() &&
-         llvm::all_of(rounded->getUsers(), [&](Operation *user) {
+  return graph::getElementType(narrow.getResult()).isBF16() &&
+         !narrow->use_empty() &&
+         llvm::all_of(narrow->getUsers(), [&](Operation *user) {
            return isa<graph::CastOp>(user) && !user->use_empty() &&
                   llvm::all_of(user->getUsers(), isImage);
          });
-}
-
-bool isFixed(Value operand) {
-  Operation *op = operand.getDefiningOp();
-  return isa_and_present<graph::ConstantOp, graph::WeightOp>(op);
 }
 
 /// Ops between what is joined and a convolution, as normalizations have them.
@@ -50,11 +46,10 @@ struct RoundConcats : impl::RoundConcatsPassBase<RoundConcats> {
     getOperation().walk([&](graph::ConcatOp op) { concats.push_back(op); });
     // From the last one on: of those that read another one, it is known.
     for (graph::ConcatOp op : llvm::reverse(concats))
-      if (joinsChannels(op) && isForConvs(op.getResult(), mostScalings))
-        wanted.insert(op);
-    for (graph::ConcatOp op : concats)
-      if (wanted.contains(op))
+      if (joinsChannels(op) && isForConvs(op.getResult(), mostScalings)) {
         round(op);
+        rounded.insert(op);
+      }
   }
 
 private:
@@ -71,52 +66,26 @@ private:
              if (auto cast = dyn_cast<graph::CastOp>(user))
                return isConvolved(cast);
              if (isa<graph::ConcatOp>(user))
-               return wanted.contains(user);
-             return scalings > 0 && graph::isPointwise(user) &&
-                    llvm::count_if(user->getOperands(), isFixed) + 1 ==
-                        user->getNumOperands() &&
+               return rounded.contains(user);
+             return scalings > 0 && soleInputOf(user) &&
                     isForConvs(user->getResult(0), scalings - 1);
            });
   }
 
-  void round(graph::ConcatOp op) {
-    OpBuilder builder(op);
-    SmallVector<Value> parts;
-    for (Value operand : op.getInputs())
-      parts.push_back(rounded(operand));
-    Type type =
-        graph::tensorOf(graph::getDims(op.getResult()), builder.getBF16Type());
-    Value joined = graph::ConcatOp::create(builder, op.getLoc(), type, parts,
-                                           op.getAxis());
-    replaceCasts(op.getResult(), joined);
-    if (!op->use_empty())
-      op.getResult().replaceAllUsesWith(
-          castTo(builder, op.getLoc(), joined, builder.getF32Type()));
-    op.erase();
+  /// For all that do not round it themselves.
+  static void round(graph::ConcatOp op) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    Value narrow =
+        castTo(builder, op.getLoc(), op.getResult(), builder.getBF16Type());
+    Value wide = castTo(builder, op.getLoc(), narrow, builder.getF32Type());
+    op.getResult().replaceUsesWithIf(wide, [](OpOperand &use) {
+      return !isa<graph::CastOp>(use.getOwner());
+    });
+    eraseUnused(wide.getDefiningOp());
   }
 
-  /// Once for all that read it so.
-  Value rounded(Value value) {
-    Value narrow = kernel::behindWidening(value);
-    if (narrow && graph::getElementType(narrow).isBF16())
-      return narrow;
-    OpBuilder builder(value.getContext());
-    builder.setInsertionPointAfterValue(value);
-    Value cast = castTo(builder, value.getLoc(), value, builder.getBF16Type());
-    replaceCasts(value, cast);
-    return cast;
-  }
-
-  static void replaceCasts(Value value, Value by) {
-    for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
-      if (user != by.getDefiningOp() && isa<graph::CastOp>(user) &&
-          user->getResult(0).getType() == by.getType()) {
-        user->getResult(0).replaceAllUsesWith(by);
-        user->erase();
-      }
-  }
-
-  llvm::SmallPtrSet<Operation *, 8> wanted;
+  llvm::SmallPtrSet<Operation *, 8> rounded;
 };
 
 } // namespace

@@ -10,6 +10,10 @@
 
 namespace tenon {
 
+/// Elements of an operand of what is computed at compile time: the evaluator
+/// holds eight bytes for each; larger ones run at run time.
+inline constexpr int64_t mostFoldedElements = int64_t(1) << 23;
+
 /// Whether a value is a weight or a constant.
 bool isWeightOrConstant(mlir::Value value);
 

@@ -23,9 +23,6 @@ namespace {
 using graph::Expr;
 using kernel::DirectConvAxis;
 
-/// As many as fold-constants slices.
-constexpr int64_t mostElements = int64_t(1) << 23;
-
 /// Taps [first, end) of an axis.
 struct Taps {
   int64_t first, end;
@@ -59,7 +56,7 @@ std::optional<Taps> readTaps(const DirectConvAxis &axis, int64_t high) {
 void trim(graph::ConvOp op) {
   auto filter = cast<RankedTensorType>(op.getFilter().getType());
   if (!op.getChannelsLast() || !filter.hasStaticShape() ||
-      filter.getNumElements() > mostElements ||
+      filter.getNumElements() > mostFoldedElements ||
       !isWeightOrConstant(op.getFilter()))
     return;
   OpBuilder b(op);

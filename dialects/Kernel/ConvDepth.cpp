@@ -28,7 +28,7 @@ int64_t mergedGroups(graph::ConvOp op) {
   std::optional<int64_t> channels =
       graph::getDims(op.getFilter())[1].asConstant();
   if (groups == 1 || !channels || *channels < 1)
-    return groups == 1;
+    return groups == 1 ? 1 : 0;
   for (int64_t count = 1; count <= std::min(groups, mostChannels); ++count)
     if (groups % count == 0 && count * *channels % 2 == 0 &&
         (most == 0 || count * *channels <= mostChannels))

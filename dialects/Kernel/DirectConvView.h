@@ -54,8 +54,8 @@ struct DirectConvView {
   bool isFlat;  // All spatial axes are one, in the last place.
   bool isInput; // Tiles read the input, not a slab.
   int64_t pixelStride;
-  bool hasOneGroup =
-      false; // A slab, the channels of the others being left out.
+  /// A slab has the channels of one group alone.
+  bool hasOneGroup = false;
   int64_t blockLines, blocksOfLine;
   bool isResident; // The filter stays in the cache while blocks pass.
   bool hasManyBlocks = false; // A thread has whole ones.
@@ -66,6 +66,10 @@ struct DirectConvView {
 
   const DirectConvAxis &lines() const { return axes[axes.size() - 2]; }
   const DirectConvAxis &pixels() const { return axes.back(); }
+  /// The axis before lines, if there is one alone, with several taps.
+  const DirectConvAxis *outerAxis() const {
+    return axes.size() == 3 && axes[0].taps > 1 ? &axes[0] : nullptr;
+  }
   int64_t allPanels() const { return groups * panels; }
   int64_t allMaps() const { return groups * maps; }
   int64_t allChannels() const { return groups * channels; }

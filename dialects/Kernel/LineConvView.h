@@ -104,11 +104,6 @@ struct LineConvView {
   /// The same of a line that is read: from there on come pixels that are not,
   /// or nothing at all.
   int64_t pixelReach() const;
-  /// The axis before lines, if there is one with several taps.
-  const DirectConvAxis *outerAxis() const {
-    bool isThere = slab.axes.size() == 3 && slab.axes[0].taps > 1;
-    return isThere ? &slab.axes[0] : nullptr;
-  }
   /// Runs of a window under a tap of lines and of the axes before them.
   int64_t runsOfLine() const {
     return depth.lines / slab.lines().taps / slab.outerTaps();

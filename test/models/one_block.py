@@ -139,12 +139,12 @@ def kernels(tenon, folder, *how):
     return json.loads(held.stdout)["kernels"]
 
 
-def verified(tenon, folders, driver):
+def verified(tenon, folders, driver, *how):
     """Whether all models agree with their data, on the CPU and on the GPU that
     the driver simulates."""
     good = True
     for device in ([], ["--device", "cuda", "--cuda-driver", driver]):
-        result = subprocess.run([tenon, "verify", *device, *folders],
+        result = subprocess.run([tenon, "verify", *how, *device, *folders],
                                 capture_output=True, text=True, timeout=300)
         print(result.stdout, result.stderr)
         wanted = f"{len(folders)} passed, 0 failed, 0 unsupported"

@@ -224,10 +224,7 @@ private:
     if (view.outerTaps() == 1 && axis.taps > 1 && axis.count <= fewLines &&
         view.depth() / axis.taps >= fewestSteps && !axis.isInside())
       return reachedTaps(e, axis, e.add(block.firstLine, line));
-    if (view.axes.size() == 3 && view.outerTaps() > 1 &&
-        !view.axes[0].isInside())
-      return reachedTaps(e, view.axes[0], block.outer[1]);
-    return {};
+    return reachedOuterTaps(e, view, ArrayRef(block.outer).drop_front());
   }
 
   /// What every four steps of a tile have to fetch, so that the tiles of a

@@ -259,7 +259,7 @@ void LineSums::emitTiles(const LineBlock &block, const LineUnit &unit,
   Value b = panels.b;
   auto [start, taps] = tapsOf(block, unit);
   if (taps) {
-    bool isOuter = view.outerAxis() != nullptr;
+    bool isOuter = view.slab.outerAxis() != nullptr;
     int64_t apart =
         isOuter ? view.outerStride() : lines.dilation * view.lineSize();
     int64_t all = isOuter ? view.slab.outerTaps() : lines.taps;
@@ -307,10 +307,8 @@ bool LineSums::mayLeaveOut() const {
 /// The taps of the axis before lines that read the image for a block; null
 /// where no taps are left out.
 TapRange LineSums::outerTapsOf(const LineBlock &block) {
-  const kernel::DirectConvAxis *axis = view.outerAxis();
-  if (!axis || !mayLeaveOut() || axis->isInside())
-    return {};
-  return reachedTaps(e, *axis, block.outer[0]);
+  return mayLeaveOut() ? reachedOuterTaps(e, view.slab, block.outer)
+                       : TapRange();
 }
 
 /// The same of a unit, or where there is no such axis, taps of lines.

@@ -61,4 +61,12 @@ TapRange reachedTaps(Emitter &e, const DirectConvAxis &axis, Value output) {
   return {first, e.sub(before(axis.size), first)};
 }
 
+TapRange reachedOuterTaps(Emitter &e, const DirectConvView &view,
+                          ArrayRef<Value> outer) {
+  const DirectConvAxis *axis = view.outerAxis();
+  if (!axis || axis->isInside())
+    return {};
+  return reachedTaps(e, *axis, outer.front());
+}
+
 } // namespace tenon::cpu

@@ -28,6 +28,10 @@ struct TapRange {
 };
 TapRange reachedTaps(Emitter &e, const kernel::DirectConvAxis &axis,
                      Value output);
+/// The same of the axis before lines, at indices of the axes that are there;
+/// null where there is none, or all its taps always read the image.
+TapRange reachedOuterTaps(Emitter &e, const kernel::DirectConvView &view,
+                          llvm::ArrayRef<Value> outer);
 
 } // namespace tenon::cpu
 

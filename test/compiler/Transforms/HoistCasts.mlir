@@ -64,3 +64,18 @@ func.func @stays(%x: tensor<2x4xf32>, %i: tensor<2x4xi32>, %p: tensor<1x1x4xf32>
   %9 = graph.exp %p : (tensor<1x1x4xf32>) -> tensor<1x1x4xf32>
   return %0, %1, %3, %4, %6, %8, %9 : tensor<2x8xf32>, tensor<2x8xbf16>, tensor<2x8xbf16>, tensor<2x8xf16>, tensor<2x8xf16>, tensor<1x1x2xbf16>, tensor<1x1x4xf32>
 }
+
+// -----
+
+// What is 16 bits already, and was only widened to be joined.
+
+// CHECK-LABEL: @widened
+// CHECK-NEXT:  %[[Y:.*]] = graph.cast %arg1 : {{.*}} -> tensor<2x4xbf16>
+// CHECK-NEXT:  %[[J:.*]] = graph.concat %arg0, %[[Y]] {{.*}} -> tensor<2x8xbf16>
+// CHECK-NEXT:  return %[[J]]
+func.func @widened(%x: tensor<2x4xbf16>, %y: tensor<2x4xf32>) -> tensor<2x8xbf16> {
+  %0 = graph.cast %x : (tensor<2x4xbf16>) -> tensor<2x4xf32>
+  %1 = graph.concat %0, %y {axis = 1 : i64} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
+  %2 = graph.cast %1 : (tensor<2x8xf32>) -> tensor<2x8xbf16>
+  return %2 : tensor<2x8xbf16>
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: tenon-opt %s --round-concats --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --round-concats --hoist-casts --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --round-concats --split-input-file | FileCheck %s --check-prefix=ALONE
 
 // A dense block: what is joined is scaled for one convolution, and joined with
 // its maps for another one. Both joins are of bf16, and what is rounded already
@@ -15,6 +16,12 @@
 // CHECK:      %[[N:.*]] = graph.cast %[[C]] : {{.*}} -> tensor<1x8x8x32xbf16>
 // CHECK:      graph.concat %[[J]], %[[N]] {{.*}} -> tensor<1x8x8x64xbf16>
 // CHECK-NOT:  graph.cast %arg0
+// ALONE-LABEL: @block
+// ALONE:      %[[J:.*]] = graph.concat {{.*}} -> tensor<1x8x8x32xf32>
+// ALONE-NEXT: %[[N:.*]] = graph.cast %[[J]] : {{.*}} -> tensor<1x8x8x32xbf16>
+// ALONE-NEXT: %[[W:.*]] = graph.cast %[[N]] : {{.*}} -> tensor<1x8x8x32xf32>
+// ALONE:      graph.tanh %[[W]]
+// ALONE:      graph.concat %[[W]], {{.*}} -> tensor<1x8x8x64xf32>
 func.func @block(%x: tensor<1x8x8x16xf32>, %y: tensor<1x8x8x16xf32>)
     -> (tensor<1x8x8x32xf32>, tensor<1x8x8x16xbf16>) {
   %w = graph.weight {name = "w"} : () -> tensor<32x32x1x1xbf16>
@@ -45,6 +52,15 @@ func.func @block(%x: tensor<1x8x8x16xf32>, %y: tensor<1x8x8x16xf32>)
 
 // CHECK-LABEL: @others
 // CHECK-NOT:   graph.concat {{.*}}xbf16>
+// ALONE-LABEL: @others
+// ALONE:       graph.concat
+// ALONE-NEXT:  graph.tanh
+// ALONE:       graph.concat
+// ALONE-NEXT:  graph.mul
+// ALONE:       graph.concat
+// ALONE-NEXT:  graph.tanh
+// ALONE:       graph.concat
+// ALONE-NEXT:  graph.tanh
 func.func @others(%x: tensor<1x8x8x16xf32>, %y: tensor<1x8x8x16xf32>, %t: tensor<32xf32>)
     -> (tensor<1x8x8x32xf32>, tensor<1x8x8x32xf32>, tensor<1x8x8x32xf32>, tensor<1x8x8x32xf32>, tensor<1x8x8x8xf32>) {
   %w = graph.weight {name = "w"} : () -> tensor<32x32x1x1xbf16>
