@@ -52,6 +52,10 @@ std::optional<std::string> refusalDepthwiseTiles(const KernelView &view);
 kernel::Geometry geometryDepthwiseTiles(const KernelView &view);
 llvm::SmallVector<std::string> layoutsDepthwiseTiles(const KernelView &view);
 
+std::optional<std::string> refusalGroupTiles(const KernelView &view);
+kernel::Geometry geometryGroupTiles(const KernelView &view);
+llvm::SmallVector<std::string> layoutsGroupTiles(const KernelView &view);
+
 std::optional<std::string> refusalDepthwiseConv(const KernelView &view);
 kernel::Geometry geometryDepthwiseConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsDepthwiseConv(const KernelView &view);

@@ -53,16 +53,23 @@ SmallVector<std::string> layoutsFewMapsConv(const KernelView &view) {
 
 //===--- DepthwiseTiles ---===//
 
-std::optional<std::string> refusalDepthwiseTiles(const KernelView &view) {
-  if (auto why = refusalOfConv(view, Narrow::DepthwiseBytes))
+static std::optional<std::string> refusalOfTiles(const KernelView &view,
+                                                 Narrow taken) {
+  if (auto why = refusalOfConv(view, taken))
     return why;
   if (auto why = refusalOfBehind(view))
     return why;
-  if (!isDepthwise(convOf(view)))
-    return "a group has several channels";
   std::string why;
   if (!kernel::depthwiseViewOf(convOf(view), why))
     return why;
+  return std::nullopt;
+}
+
+std::optional<std::string> refusalDepthwiseTiles(const KernelView &view) {
+  if (auto why = refusalOfTiles(view, Narrow::DepthwiseBytes))
+    return why;
+  if (!isDepthwise(convOf(view)))
+    return "a group has several channels";
   return std::nullopt;
 }
 
@@ -88,6 +95,24 @@ kernel::Geometry geometryDepthwiseTiles(const KernelView &view) {
 
 SmallVector<std::string> layoutsDepthwiseTiles(const KernelView &view) {
   return withFilter(view, kernel::depthwiseLayout);
+}
+
+//===--- GroupTiles ---===//
+
+std::optional<std::string> refusalGroupTiles(const KernelView &view) {
+  if (auto why = refusalOfTiles(view, Narrow::None))
+    return why;
+  if (isDepthwise(convOf(view)))
+    return "each channel is a group with one map";
+  return std::nullopt;
+}
+
+kernel::Geometry geometryGroupTiles(const KernelView &view) {
+  return geometryDepthwiseTiles(view);
+}
+
+SmallVector<std::string> layoutsGroupTiles(const KernelView &view) {
+  return layoutsDepthwiseTiles(view);
 }
 
 //===--- DepthwiseConv ---===//

@@ -1,4 +1,4 @@
-//===- DepthwiseView.cpp - Convolutions of each channel, by tiles ---------===//
+//===- DepthwiseView.cpp - Convolutions of small groups, by tiles ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/DepthwiseView.h"
@@ -32,8 +32,21 @@ std::optional<DepthwiseView> depthwiseViewOf(graph::ConvOp op,
     return std::nullopt;
   }
   auto filter = cast<RankedTensorType>(op.getFilter().getType());
-  DepthwiseView view{
-      filter.getDimSize(0), {1, 1, 1, 1, 1, 0}, {1, 1, 1, 1, 1, 0}, count == 2};
+  DepthwiseView view{filter.getDimSize(0),
+                     filter.getDimSize(1),
+                     {1, 1, 1, 1, 1, 0},
+                     {1, 1, 1, 1, 1, 0},
+                     count == 2};
+  if (view.members > 1 && op.getGroup() == 1) {
+    why = "it has one group";
+    return std::nullopt;
+  }
+  if (view.members < 1 || view.members > mostMembers ||
+      !llvm::isPowerOf2_64(uint64_t(view.members)) ||
+      view.channels / view.members != int64_t(op.getGroup())) {
+    why = "its groups have many channels, or not as many maps";
+    return std::nullopt;
+  }
   for (size_t i = 0; i < count; ++i) {
     std::optional<DirectConvAxis> axis = directConvAxisOf(op, i);
     if (!axis) {

@@ -1,4 +1,4 @@
-//===- DepthwiseView.h - Convolutions of each channel, by tiles -----------===//
+//===- DepthwiseView.h - Convolutions of small groups, by tiles -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A convolution with channels last and a group for each channel whose spatial
@@ -16,6 +16,11 @@
 // An image that is a cast to f32 of bytes less a zero point, as integers of 32
 // bits between, is read as those bytes.
 //
+// GroupTiles is the same, but for bytes, for groups of a few channels with as
+// many maps. The vector has the maps of whole groups, or some maps of one, and
+// a column of the image is multiplied once for each channel of a group: every
+// map's lane has that channel of its own group then.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TENON_DIALECTS_KERNEL_DEPTHWISEVIEW_H
@@ -29,8 +34,12 @@ namespace tenon::kernel {
 /// Channels of a block: two lines of the cache, which are fetched in pairs.
 inline constexpr int64_t depthwiseBlock = 32;
 
+/// The most channels of a group.
+inline constexpr int64_t mostMembers = 16;
+
 struct DepthwiseView {
-  int64_t channels;
+  int64_t channels; // As many as maps.
+  int64_t members;  // Channels of a group: a power of two.
   /// That of lines and that of pixels.
   DirectConvAxis lines, pixels;
   bool hasLines; // Otherwise there is one line, which has no axis.

@@ -1,8 +1,10 @@
-//===- DepthwiseTile.cpp - The inner kernel of depthwise convolutions -----===//
+//===- DepthwiseTile.cpp - Convolutions of small groups, tile by tile -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The taps of a line wait in registers beside the sums, so that each column of
-// the input is loaded once a line, for all pixels whose windows it is in.
+// the input is loaded once a line, for all pixels whose windows it is in, or
+// once for each member of a group, whose lanes are put in their place then.
+// Volatile, or LLVM would keep columns for the next member, on the stack.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +24,9 @@ class TileWriter : TileBuilder {
 public:
   TileWriter(ModuleOp module, const CpuLevel &level, const DepthwiseTile &tile)
       : TileBuilder(module), tile(tile), lanes(level.vectorBits / 32),
-        mostTaps(level.vectorBits < 512 ? 7 : 11),
+        mostTaps(level.vectorBits >= 512 ? 11
+                 : tile.members > 1      ? 3
+                                         : 7),
         vector(VectorType::get({lanes}, b.getF32Type())) {}
 
   LLVM::LLVMFuncOp write(StringRef name) {
@@ -68,9 +72,9 @@ private:
     return arith::ConstantOp::create(b, DenseElementsAttr::get(type, isThere));
   }
 
-  Value load(Value at) {
+  Value load(Value at, bool isVolatile = false) {
     if (!mask)
-      return LLVM::LoadOp::create(b, vector, at, /*alignment=*/4);
+      return LLVM::LoadOp::create(b, vector, at, /*alignment=*/4, isVolatile);
     return LLVM::MaskedLoadOp::create(b, vector, at, mask, zero,
                                       /*alignment=*/4);
   }
@@ -85,7 +89,7 @@ private:
   /// A column of the image as f32.
   Value loadColumn(Value at) {
     if (tile.image == DepthwiseTile::F32)
-      return load(at);
+      return load(at, /*isVolatile=*/tile.members > 1);
     auto bytes = VectorType::get({lanes}, b.getI8Type());
     Value narrow;
     if (mask)
@@ -104,22 +108,41 @@ private:
     return arith::SubFOp::create(b, values, zeroPoint);
   }
 
+  /// Each lane is a member of its group.
+  Value loadMember(Value at, int64_t member) {
+    if (tile.members == 1)
+      return loadColumn(at);
+    if (tile.members >= lanes)
+      return vector::BroadcastOp::create(
+          b, vector,
+          LLVM::LoadOp::create(b, b.getF32Type(), element(at, member),
+                               /*alignment=*/4));
+    SmallVector<int64_t> from;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      from.push_back(lane / tile.members * tile.members + member);
+    Value column = loadColumn(at);
+    return vector::ShuffleOp::create(b, column, column, from);
+  }
+
   /// The state is the sums, and where a and b go on.
   SmallVector<Value> addLine(ValueRange before) {
     SmallVector<Value> state(before);
     Value &a = state[tile.pixels], &filter = state[tile.pixels + 1];
-    for (int64_t first = 0; first < tile.taps; first += mostTaps)
-      addTaps(a, filter, first, std::min(tile.taps, first + mostTaps), state);
+    for (int64_t member = 0; member < tile.members; ++member)
+      for (int64_t first = 0; first < tile.taps; first += mostTaps)
+        addTaps(a, filter, member, first, std::min(tile.taps, first + mostTaps),
+                state);
     a = columnOf(a, tile.lineStride);
-    filter = element(filter, tile.taps * tile.channels);
+    filter = element(filter, tile.taps * tile.members * tile.channels);
     return state;
   }
 
-  void addTaps(Value a, Value filter, int64_t from, int64_t to,
+  void addTaps(Value a, Value filter, int64_t member, int64_t from, int64_t to,
                MutableArrayRef<Value> sums) {
     SmallVector<Value> factors;
     for (int64_t tap = from; tap < to; ++tap)
-      factors.push_back(load(element(filter, tap * tile.channels)));
+      factors.push_back(
+          load(element(filter, (tap * tile.members + member) * tile.channels)));
     for (int64_t column = tile.low; column < tile.high; ++column) {
       Value input;
       for (int64_t p = 0; p < tile.pixels; ++p) {
@@ -127,7 +150,7 @@ private:
         if (apart < 0 || apart % tile.dilation != 0 || tap < from || tap >= to)
           continue;
         if (!input)
-          input = loadColumn(columnOf(a, column * tile.channels));
+          input = loadMember(columnOf(a, column * tile.channels), member);
         sums[p] = LLVM::FMAOp::create(b, input, factors[tap - from], sums[p]);
       }
     }
@@ -141,8 +164,8 @@ private:
 
 } // namespace
 
-int64_t depthwisePixels(const CpuLevel &level) {
-  return level.vectorBits < 512 ? 7 : 14;
+int64_t depthwisePixels(const CpuLevel &level, int64_t members) {
+  return level.vectorBits >= 512 ? 14 : members > 1 ? 10 : 7;
 }
 
 LLVM::LLVMFuncOp depthwiseTile(ModuleOp module, const CpuLevel &level,
@@ -150,11 +173,14 @@ LLVM::LLVMFuncOp depthwiseTile(ModuleOp module, const CpuLevel &level,
   std::string name;
   llvm::raw_string_ostream text(name);
   constexpr const char *images[] = {"", "ui8_", "i8_"};
-  text << "depthwise_tile_" << images[tile.image] << tile.pixels << "x"
-       << tile.count << "of" << tile.width << "_taps" << tile.taps << "_by"
-       << tile.stride << "_" << tile.dilation << "_in" << tile.low << "_"
-       << tile.high << "_at" << tile.channels << "_" << tile.lineStride << "."
-       << level.name;
+  if (tile.members == 1)
+    text << "depthwise_tile_";
+  else
+    text << "group" << tile.members << "_tile_";
+  text << images[tile.image] << tile.pixels << "x" << tile.count << "of"
+       << tile.width << "_taps" << tile.taps << "_by" << tile.stride << "_"
+       << tile.dilation << "_in" << tile.low << "_" << tile.high << "_at"
+       << tile.channels << "_" << tile.lineStride << "." << level.name;
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
   return TileWriter(module, level, tile).write(name);

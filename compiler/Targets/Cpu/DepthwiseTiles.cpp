@@ -1,4 +1,4 @@
-//===- DepthwiseTiles.cpp - Convolutions of each channel, by tiles --------===//
+//===- DepthwiseTiles.cpp - Convolutions of small groups, by tiles --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Per band and block of channels: tile by tile of a line, down the lines of the
@@ -29,7 +29,8 @@ public:
   DepthwiseTiles(Emitter &e, graph::ConvOp op, const DepthwiseView &view)
       : e(e), op(op), view(view), lanes(e.level.vectorBits / 32),
         tiles(view.pixels.count,
-              llvm::divideCeil(view.pixels.count, depthwisePixels(e.level))) {
+              llvm::divideCeil(view.pixels.count,
+                               depthwisePixels(e.level, view.members))) {
     auto bufferOf = [&](Value operand) {
       auto argument = cast<BlockArgument>(kernel::operandOf(op, operand));
       return e.argumentBuffer(argument.getArgNumber());
@@ -51,7 +52,8 @@ public:
     sums = e.atEntry([&]() -> Value {
       return LLVM::AllocaOp::create(
           e.b, input.getType(), e.b.getF32Type(),
-          e.number(std::min(depthwisePixels(e.level), view.pixels.count) *
+          e.number(std::min(depthwisePixels(e.level, view.members),
+                            view.pixels.count) *
                    width),
           64);
     });
@@ -140,11 +142,13 @@ private:
     y = e.add(e.mul(image, e.number(lines.size)), y);
     x = e.add(e.mul(y, e.number(pixels.size)), x);
     Value a = imageAt(input, e.add(e.mul(x, e.number(view.channels)), channel));
-    Value b = element(
-        filter,
-        e.add(e.mul(first, e.number(pixels.taps * view.channels)), channel));
+    Value b =
+        element(filter, e.add(e.mul(first, e.number(pixels.taps * view.members *
+                                                    view.channels)),
+                              channel));
     Value count = e.sub(last, first);
     for (int64_t c = 0; c < channels; c += lanes) {
+      int64_t firstMember = c / view.members * view.members;
       DepthwiseTile tile{strip.pixels,
                          pixels.taps,
                          pixels.stride,
@@ -155,9 +159,10 @@ private:
                          view.channels,
                          lines.dilation * pixels.size * view.channels,
                          width,
+                         view.members,
                          kind};
       LLVM::CallOp::create(e.b, depthwiseTile(e.module, e.level, tile),
-                           ValueRange{imageAt(a, e.number(c)),
+                           ValueRange{imageAt(a, e.number(firstMember)),
                                       element(b, e.number(c)),
                                       element(sums, e.number(c)), count, zero});
     }

@@ -1,4 +1,4 @@
-//===- DepthwiseTiles.h - Convolutions of each channel, by tiles ----------===//
+//===- DepthwiseTiles.h - Convolutions of small groups, by tiles ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef TENON_COMPILER_TARGETS_CPU_DEPTHWISETILES_H
@@ -8,7 +8,7 @@
 
 namespace tenon::cpu {
 
-/// The loop nest of the DepthwiseTiles schedule.
+/// The loop nest of the schedules DepthwiseTiles and GroupTiles.
 mlir::LogicalResult emitDepthwiseTiles(Emitter &e);
 
 } // namespace tenon::cpu

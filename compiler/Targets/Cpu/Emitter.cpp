@@ -68,7 +68,8 @@ LogicalResult Emitter::emitRows() {
     return emitDirectConv(*this);
   if (kernel.getSchedule() == "SmallConv")
     return emitSmallConv(*this);
-  if (kernel.getSchedule() == "DepthwiseTiles")
+  if (kernel.getSchedule() == "DepthwiseTiles" ||
+      kernel.getSchedule() == "GroupTiles")
     return emitDepthwiseTiles(*this);
   if (kernel.getSchedule() == "DepthwiseConv")
     return emitDepthwiseConv(*this);
