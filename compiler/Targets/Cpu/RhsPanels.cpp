@@ -137,10 +137,14 @@ Strip RhsPanels::partOf(Strip work, const PanelBlock &block, int64_t part) {
       pack();
     return work;
   }
-  Value count = e.number(parts), first = e.mul(block.begin, count);
-  Value own = e.add(e.mul(block.panel, count), e.number(part));
-  Value follower = e.add(own, e.number(1));
-  Value isLast = e.equal(follower, e.mul(block.end, count));
+  auto panelOf = [&](Value block) {
+    return e.add(e.mul(block, e.number(parts)), e.number(part));
+  };
+  Value own = panelOf(block.panel), first = panelOf(block.begin);
+  // While one part is multiplied, the same part of the next panel is fetched:
+  // what lies behind it is another part of this one.
+  Value next = e.add(block.panel, e.number(1)), follower = panelOf(next);
+  Value isLast = e.equal(next, block.end);
   work.b = packedAt(own, block.k);
   // Behind all blocks comes the next chunk, of this piece or another one.
   Value more = e.less(block.kEnd, depth);
