@@ -13,6 +13,8 @@ namespace {
 
 using kernel::cellUnits;
 using kernel::RecurrentView;
+/// Of R, how far ahead of its use it is fetched for states of many sequences.
+constexpr int64_t fetchSteps = 32;
 
 class FloatSums : public RecurrentSums {
 public:
@@ -29,21 +31,26 @@ public:
     Value first = e.mul(place, e.number(view.units()));
     // As many as eight of AVX2's registers hold: of four states one gate, so
     // that each reads the recurrence once.
-    bool isNarrow = e.level.vectorBits < 512 && view.abreast > 1;
-    int64_t gatesEach = isNarrow ? 4 / view.abreast : gates.size();
+    int64_t gatesEach = gates.size(), entriesEach = view.abreast;
+    if (e.level.vectorBits < 512 && view.abreast > 1) {
+      entriesEach = std::min<int64_t>(view.abreast, 4);
+      gatesEach = 4 / entriesEach;
+    }
     return inPieces(
-        gates, view.abreast, gatesEach, view.abreast,
+        gates, view.abreast, gatesEach, entriesEach,
         [&](const SumPiece &piece) { return sumsOf(first, piece); });
   }
 
 private:
   SmallVector<Value> sumsOf(Value first, const SumPiece &piece) {
     int64_t count = piece.count();
-    // Products that do not wait for each other hide how long one takes.
-    int64_t chains = e.level.vectorBits == 512
-                         ? int64_t(llvm::bit_floor(
-                               uint64_t(std::max<int64_t>(8 / count, 1))))
-                         : 1;
+    // Products that do not wait for each other hide how long one takes. Those
+    // of one sequence wait for what they read.
+    uint64_t most = piece.entries == 1 ? 8 : 16;
+    int64_t chains =
+        e.level.vectorBits == 512
+            ? int64_t(llvm::bit_floor(std::max<uint64_t>(most / count, 1)))
+            : 1;
     return sumSteps(e, e.number(view.hidden), count, chains,
                     constantLike(e.b, type, 0),
                     [&](Value step, MutableArrayRef<Value> sums) {
@@ -55,19 +62,28 @@ private:
   void multiply(Value step, Value first, const SumPiece &piece,
                 MutableArrayRef<Value> sums) {
     Type f32 = e.b.getF32Type();
-    SmallVector<Value> factors;
-    for (int64_t i = 0; i < piece.entries; ++i)
-      factors.push_back(vector::BroadcastOp::create(
-          e.b, type, e.loadRaw(states[piece.entry + i], f32, step)));
     Value row = e.add(first, e.mul(step, e.number(view.gates * cellUnits)));
-    for (auto [j, gate] : llvm::enumerate(piece.gates)) {
-      Value numbers = loadUnits(e, type, recurrence,
-                                e.add(row, e.number(gate * cellUnits)));
-      for (auto [i, factor] : llvm::enumerate(factors)) {
-        Value &sum = sums[i * piece.gates.size() + j];
-        sum = LLVM::FMAOp::create(e.b, factor, numbers, sum);
+    SmallVector<Value> numbers;
+    for (int64_t gate : piece.gates) {
+      Value place = e.add(row, e.number(gate * cellUnits));
+      numbers.push_back(loadUnits(e, type, recurrence, place));
+      if (view.abreast < view.entries)
+        fetch(e.add(place, e.number(fetchSteps * view.gates * cellUnits)));
+    }
+    for (int64_t i = 0; i < piece.entries; ++i) {
+      Value factor = vector::BroadcastOp::create(
+          e.b, type, e.loadRaw(states[piece.entry + i], f32, step));
+      for (auto [j, each] : llvm::enumerate(numbers)) {
+        Value &sum = sums[i * numbers.size() + j];
+        sum = LLVM::FMAOp::create(e.b, factor, each, sum);
       }
     }
+  }
+
+  /// To the first level of the cache. Past the end nothing is read.
+  void fetch(Value place) {
+    LLVM::Prefetch::create(e.b, e.address(recurrence, e.b.getF32Type(), place),
+                           /*rw=*/0, /*hint=*/3, /*cache=*/1);
   }
 
   Emitter &e;
