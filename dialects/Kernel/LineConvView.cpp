@@ -326,8 +326,12 @@ bool canConvolveGroups(graph::ConvOp op) {
   if (!op.getChannelsLast() || !filter.hasStaticShape() ||
       filter.getNumElements() == 0 || mergedGroups(op) == 0)
     return false;
-  if (filter.getDimSize(1) == 1 &&
-      filter.getDimSize(0) == int64_t(op.getGroup()))
+  // Groups of one or two channels and maps: others' channels would be most of
+  // what is multiplied. In f32 they have tiles of their own.
+  constexpr int64_t fewChannels = 2;
+  int64_t channels = filter.getDimSize(1);
+  if (channels <= fewChannels &&
+      filter.getDimSize(0) == int64_t(op.getGroup()) * channels)
     return false;
   std::string why;
   return viewOf(op, ConvDepth(op, /*hasPairs=*/true), why, /*byWinograd=*/false)

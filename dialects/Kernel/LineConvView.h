@@ -117,8 +117,8 @@ private:
   }
 };
 
-/// Whether LineConv would suit a convolution by groups if it were of pairs. A
-/// channel by itself is better off in f32.
+/// Whether LineConv would suit a convolution by groups if it were of pairs.
+/// Groups of a channel or two are better off in f32.
 bool canConvolveGroups(graph::ConvOp op);
 
 /// nullopt with a reason for convolutions that it does not suit: by LineConv,

@@ -24,6 +24,7 @@ SCHEDULES = {"groups_of_24": ("DirectConv", "LineConv", "ConvMma"),
              "dense": ("DirectConv", "LineConv", "ConvMma"),
              "causal": ("DirectConv", "LineConv", "ConvMma"),
              "pixel": (None, None, None),
+             "few_channels_of_2": ("GroupTiles", "GroupTiles", None),
              "few_channels_of_3": ("DirectConv", "LineConv", None),
              "few_channels": ("GroupTiles", "LineConv", None)}
 
