@@ -173,14 +173,13 @@ LLVM::LLVMFuncOp depthwiseTile(ModuleOp module, const CpuLevel &level,
   std::string name;
   llvm::raw_string_ostream text(name);
   constexpr const char *images[] = {"", "ui8_", "i8_"};
-  if (tile.members == 1)
-    text << "depthwise_tile_";
-  else
-    text << "group" << tile.members << "_tile_";
-  text << images[tile.image] << tile.pixels << "x" << tile.count << "of"
-       << tile.width << "_taps" << tile.taps << "_by" << tile.stride << "_"
-       << tile.dilation << "_in" << tile.low << "_" << tile.high << "_at"
-       << tile.channels << "_" << tile.lineStride << "." << level.name;
+  text << "depthwise_tile_" << images[tile.image] << tile.pixels << "x"
+       << tile.count << "of" << tile.width;
+  if (tile.members > 1)
+    text << "_members" << tile.members;
+  text << "_taps" << tile.taps << "_by" << tile.stride << "_" << tile.dilation
+       << "_in" << tile.low << "_" << tile.high << "_at" << tile.channels << "_"
+       << tile.lineStride << "." << level.name;
   if (auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
   return TileWriter(module, level, tile).write(name);
