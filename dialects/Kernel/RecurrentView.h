@@ -112,18 +112,22 @@ struct RecurrentView {
   static constexpr int64_t partBytes = 512 << 10, cacheBytes = 1536 << 10;
   static constexpr int64_t smallCacheBytes = 384 << 10;
   static constexpr int64_t factBytes = 32;
+  static constexpr int64_t mostOfTurns = 32; // Sequences of a group.
   /// Of a group whose R no core's cache has room for. Bytes are read in no
   /// more time than it takes to multiply them by two states. Where there are
-  /// many, as many as have their sums in registers of 512 bits.
+  /// turns, as many as have their sums in registers of 512 bits.
   int64_t mostAbreast() const {
-    if (parts() == 1 || hasBytes)
-      return parts() == 1 ? 1 : 2;
-    return mostTogether() > 1 && gates < 4 ? 8 : 4;
+    if (parts() == 1)
+      return 1;
+    if (hasBytes)
+      return 2;
+    return takesTurns() && gates < 4 ? 8 : 4;
   }
-  /// In turn where a core's cache has no room for its part of R either, but has
-  /// for what belongs to a vector of units.
+  /// Where a core's cache has no room for its part of R either, but has for
+  /// what belongs to a vector of units.
+  bool takesTurns() const { return mostTogether() > 1 && !hasBytes; }
   int64_t mostEntries() const {
-    return mostTogether() > 1 && !hasBytes ? 32 : mostAbreast();
+    return takesTurns() ? mostOfTurns : mostAbreast();
   }
   int64_t turns() const { return (entries + abreast - 1) / abreast; }
   /// Hidden units up to which sums of bytes times bytes are an i32.
