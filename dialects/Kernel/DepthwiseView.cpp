@@ -80,16 +80,15 @@ std::optional<DepthwiseView> depthwiseViewOf(graph::ConvOp op,
 }
 
 std::optional<IntegerFactor> depthwiseBytesOf(graph::ConvOp op) {
-  SmallVector<Expr> filter = graph::getDims(op.getFilter());
   auto wide = op.getInput().getDefiningOp<graph::CastOp>();
-  if (!op.getChannelsLast() || !filter[0].isConstant(op.getGroup()) ||
-      !filter[1].isConstant(1) || !wide ||
+  if (!op.getChannelsLast() || !wide ||
       !graph::getElementType(wide.getResult()).isF32() ||
       !cast<ShapedType>(op.getFilter().getType()).hasStaticShape())
     return std::nullopt;
   std::optional<IntegerFactor> bytes = integerFactorInPlace(wide.getInput());
   std::string why;
-  if (!bytes || !depthwiseViewOf(op, why) ||
+  std::optional<DepthwiseView> view = depthwiseViewOf(op, why);
+  if (!bytes || !view || view->members != 1 ||
       (bytes->zero && !llvm::all_of(graph::getDims(bytes->zero), [](Expr dim) {
          return dim.isConstant(1);
        })))

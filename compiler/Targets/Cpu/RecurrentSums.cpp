@@ -68,7 +68,8 @@ private:
       Value place = e.add(row, e.number(gate * cellUnits));
       numbers.push_back(loadUnits(e, type, recurrence, place));
       if (view.abreast < view.entries)
-        fetch(e.add(place, e.number(fetchSteps * view.gates * cellUnits)));
+        fetchUnits(e, recurrence,
+                   e.add(place, e.number(fetchSteps * view.gates * cellUnits)));
     }
     for (int64_t i = 0; i < piece.entries; ++i) {
       Value factor = vector::BroadcastOp::create(
@@ -78,12 +79,6 @@ private:
         sum = LLVM::FMAOp::create(e.b, factor, each, sum);
       }
     }
-  }
-
-  /// To the first level of the cache. Past the end nothing is read.
-  void fetch(Value place) {
-    LLVM::Prefetch::create(e.b, e.address(recurrence, e.b.getF32Type(), place),
-                           /*rw=*/0, /*hint=*/3, /*cache=*/1);
   }
 
   Emitter &e;

@@ -57,6 +57,13 @@ inline Value loadUnits(Emitter &e, mlir::VectorType type, Value base, Value i) {
                                     element.getIntOrFloatBitWidth() / 8);
 }
 
+/// Fetches such a vector to the first level of the cache. Past a buffer's end
+/// nothing is read.
+inline void fetchUnits(Emitter &e, Value base, Value i) {
+  mlir::LLVM::Prefetch::create(e.b, e.address(base, e.b.getF32Type(), i),
+                               /*rw=*/0, /*hint=*/3, /*cache=*/1);
+}
+
 } // namespace tenon::cpu
 
 #endif // TENON_COMPILER_TARGETS_CPU_RECURRENTSUMS_H

@@ -217,9 +217,7 @@ private:
 
   void fetchProjected(Value u) {
     Value place = e.linearise(projected(u), e.dimsOf(op.getInput()));
-    LLVM::Prefetch::create(
-        e.b, e.address(bufferOf(op.getInput()), e.b.getF32Type(), place),
-        /*rw=*/0, /*hint=*/3, /*cache=*/1);
+    fetchUnits(e, bufferOf(op.getInput()), place);
   }
 
   Value bufferOf(Value tensor) {

@@ -149,4 +149,21 @@ Behind castTo(const std::string &element, const Dims &result) {
           element};
 }
 
+std::vector<FixedConv> withCasts(FixedConv conv) {
+  std::vector<FixedConv> all;
+  for (std::string element : {"f16", "bf16", "f64"}) {
+    conv.behind = castTo(element, conv.dims().result);
+    all.push_back(conv);
+  }
+  return all;
+}
+
+void FixedConvTest::run(const std::vector<FixedConv> &convs,
+                        const Numbers &images) {
+  std::vector<KernelCase> cases;
+  for (const FixedConv &conv : convs)
+    cases.push_back(conv.with(schedule, images));
+  run(cases);
+}
+
 } // namespace tenon::test

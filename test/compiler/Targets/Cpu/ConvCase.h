@@ -5,6 +5,7 @@
 #define TENON_TEST_COMPILER_TARGETS_CPU_CONVCASE_H
 
 #include "test/compiler/Targets/Cpu/KernelTest.h"
+#include "test/compiler/Targets/Cpu/LevelTest.h"
 
 namespace tenon::test {
 
@@ -64,6 +65,21 @@ std::vector<Behind> commonEpilogues(int64_t maps);
 
 /// A cast of the result to another type of float.
 Behind castTo(const std::string &element, const Dims &result);
+
+/// A convolution with a cast to each such type behind it.
+std::vector<FixedConv> withCasts(FixedConv conv);
+
+/// Tests of convolutions by one schedule.
+class FixedConvTest : public LevelTest {
+protected:
+  explicit FixedConvTest(std::string schedule)
+      : schedule(std::move(schedule)) {}
+
+  using LevelTest::run;
+  void run(const std::vector<FixedConv> &convs, const Numbers &images = {1, 2});
+
+  const std::string schedule;
+};
 
 } // namespace tenon::test
 

@@ -7,34 +7,18 @@
 namespace tenon::test {
 namespace {
 
-/// A convolution of each channel of some images [h.., channels].
-struct Conv {
-  int64_t channels;
-  Numbers image, taps, strides, dilations, pads;
-  Behind behind = {};
+using Conv = FixedConv;
 
-  KernelCase with(const Numbers &images) const {
-    return FixedConv{channels, 1,         1,    image, taps,
-                     strides,  dilations, pads, behind}
-        .with("DepthwiseTiles", images);
-  }
-};
-
-class DepthwiseTiles : public LevelTest {
+class DepthwiseTiles : public FixedConvTest {
 protected:
-  using LevelTest::run;
-  void run(const std::vector<Conv> &convs, const Numbers &images = {1, 2}) {
-    std::vector<KernelCase> cases;
-    for (const Conv &conv : convs)
-      cases.push_back(conv.with(images));
-    run(cases);
-  }
+  DepthwiseTiles() : FixedConvTest("DepthwiseTiles") {}
 };
 
 TEST_P(DepthwiseTiles, TakesAnyNumberOfChannels) {
   std::vector<Conv> convs;
   for (int64_t channels : {1, 3, 8, 16, 17, 31, 32, 33, 47, 48, 64, 70, 100})
-    convs.push_back({channels, {5, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+    convs.push_back(
+        {channels, 1, 1, {5, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
   run(convs, {1, 2, 0});
 }
 
@@ -65,14 +49,16 @@ TEST_P(DepthwiseTiles, ReadsBytes) {
     for (bool hasZero : {false, true})
       for (int64_t channels : {1, 7, 16, 33, 64, 100})
         for (int64_t width : {1, 9, 30}) {
-          Conv conv = {channels, {5, width}, {3, 3},
-                       {1, 2},   {1, 1},     {1, 1, 1, 1}};
+          Conv conv = {channels, 1,      1,      {5, width},
+                       {3, 3},   {1, 2}, {1, 1}, {1, 1, 1, 1}};
           Dims image = {"n", "5", std::to_string(width),
                         std::to_string(channels)};
-          cases.push_back(ofBytes(conv.with({0, 1, 2}), image, type, hasZero));
+          cases.push_back(
+              ofBytes(conv.with(schedule, {0, 1, 2}), image, type, hasZero));
         }
-  Conv line = {20, {40}, {4}, {2}, {3}, {9, 0}};
-  cases.push_back(ofBytes(line.with({1, 3}), {"n", "40", "20"}, "i8", true));
+  Conv line = {20, 1, 1, {40}, {4}, {2}, {3}, {9, 0}};
+  cases.push_back(
+      ofBytes(line.with(schedule, {1, 3}), {"n", "40", "20"}, "i8", true));
   run(cases);
 }
 
@@ -81,6 +67,8 @@ TEST_P(DepthwiseTiles, TakesLinesOfAnyLength) {
   for (int64_t width : {1, 2, 6, 7, 8, 13, 14, 15, 16, 28, 29, 43, 56, 150})
     for (int64_t taps : {3, 7})
       convs.push_back({40,
+                       1,
+                       1,
                        {3, width},
                        {taps, taps},
                        {1, 1},
@@ -95,6 +83,8 @@ TEST_P(DepthwiseTiles, TakesAnyNumberOfLines) {
   for (int64_t lines : {1, 4, 7, 8, 11, 14, 15, 28, 32, 57})
     for (int64_t taps : {3, 7})
       convs.push_back({70,
+                       1,
+                       1,
                        {lines, 9},
                        {taps, taps},
                        {1, 1},
@@ -104,25 +94,25 @@ TEST_P(DepthwiseTiles, TakesAnyNumberOfLines) {
 }
 
 TEST_P(DepthwiseTiles, TakesAnyWindow) {
-  run({{20, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
-       {20, {7, 33}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
-       {20, {9, 30}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}},
-       {20, {9, 30}, {3, 3}, {3, 2}, {2, 2}, {2, 0, 3, 4}},
-       {20, {9, 31}, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}},
-       {20, {9, 31}, {3, 3}, {1, 1}, {1, 1}, {3, -2, -1, -3}},
-       {20, {5, 40}, {3, 13}, {1, 1}, {1, 1}, {1, 6, 1, 6}},
-       {20, {5, 40}, {2, 9}, {1, 3}, {1, 5}, {0, 20, 0, 20}},
+  run({{20, 1, 1, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+       {20, 1, 1, {7, 33}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},
+       {20, 1, 1, {9, 30}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}},
+       {20, 1, 1, {9, 30}, {3, 3}, {3, 2}, {2, 2}, {2, 0, 3, 4}},
+       {20, 1, 1, {9, 31}, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}},
+       {20, 1, 1, {9, 31}, {3, 3}, {1, 1}, {1, 1}, {3, -2, -1, -3}},
+       {20, 1, 1, {5, 40}, {3, 13}, {1, 1}, {1, 1}, {1, 6, 1, 6}},
+       {20, 1, 1, {5, 40}, {2, 9}, {1, 3}, {1, 5}, {0, 20, 0, 20}},
        // Outputs that read nothing of the image.
-       {20, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {4, 20, 4, 50}},
-       {20, {2, 3}, {3, 3}, {1, 2}, {1, 1}, {9, 20, 9, 70}}},
+       {20, 1, 1, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {4, 20, 4, 50}},
+       {20, 1, 1, {2, 3}, {3, 3}, {1, 2}, {1, 1}, {9, 20, 9, 70}}},
       {1, 3});
 }
 
 TEST_P(DepthwiseTiles, TakesOneAxis) {
-  run({{40, {30}, {3}, {1}, {1}, {1, 1}},
-       {40, {100}, {31}, {1}, {1}, {15, 15}},
-       {40, {31}, {4}, {2}, {3}, {9, 0}},
-       {70, {9}, {4}, {1}, {1}, {3, 0}}},
+  run({{40, 1, 1, {30}, {3}, {1}, {1}, {1, 1}},
+       {40, 1, 1, {100}, {31}, {1}, {1}, {15, 15}},
+       {40, 1, 1, {31}, {4}, {2}, {3}, {9, 0}},
+       {70, 1, 1, {9}, {4}, {1}, {1}, {3, 0}}},
       {1, 2, 0});
 }
 
@@ -130,15 +120,10 @@ TEST_P(DepthwiseTiles, RunsWhatFollows) {
   std::vector<Conv> convs;
   for (const Behind &behind : commonEpilogues(100))
     convs.push_back(
-        {100, {6, 17}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, behind});
-  for (std::string element : {"f16", "bf16", "f64"})
-    convs.push_back({100,
-                     {6, 13},
-                     {3, 1},
-                     {1, 1},
-                     {1, 1},
-                     {1, 0, 1, 0},
-                     castTo(element, {"n", "6", "13", "100"})});
+        {100, 1, 1, {6, 17}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, behind});
+  llvm::append_range(
+      convs,
+      withCasts({100, 1, 1, {6, 13}, {3, 1}, {1, 1}, {1, 1}, {1, 0, 1, 0}}));
   run(convs);
 }
 

@@ -9,15 +9,9 @@ namespace {
 
 using Conv = FixedConv;
 
-class DirectConv : public LevelTest {
+class DirectConv : public FixedConvTest {
 protected:
-  using LevelTest::run;
-  void run(const std::vector<Conv> &convs, const Numbers &images = {1, 2}) {
-    std::vector<KernelCase> cases;
-    for (const Conv &conv : convs)
-      cases.push_back(conv.with("DirectConv", images));
-    run(cases);
-  }
+  DirectConv() : FixedConvTest("DirectConv") {}
 };
 
 TEST_P(DirectConv, TakesAnyNumberOfChannels) {
@@ -169,16 +163,9 @@ TEST_P(DirectConv, RunsWhatFollows) {
                          {pad, pad, pad, pad},
                          behind});
       }
-  for (std::string element : {"f16", "bf16", "f64"})
-    convs.push_back({1,
-                     10,
-                     100,
-                     {6, 13},
-                     {3, 1},
-                     {1, 1},
-                     {1, 1},
-                     {1, 0, 1, 0},
-                     castTo(element, {"n", "6", "13", "100"})});
+  llvm::append_range(
+      convs,
+      withCasts({1, 10, 100, {6, 13}, {3, 1}, {1, 1}, {1, 1}, {1, 0, 1, 0}}));
   run(convs);
 }
 

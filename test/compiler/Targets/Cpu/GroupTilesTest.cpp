@@ -7,28 +7,11 @@
 namespace tenon::test {
 namespace {
 
-/// Groups of so many channels and maps, of some images [h.., channels].
-struct Conv {
-  int64_t groups, members;
-  Numbers image, taps, strides, dilations, pads;
-  Behind behind = {};
+using Conv = FixedConv;
 
-  KernelCase with(const Numbers &images) const {
-    return FixedConv{groups,  members,   members, image, taps,
-                     strides, dilations, pads,    behind}
-        .with("GroupTiles", images);
-  }
-};
-
-class GroupTiles : public LevelTest {
+class GroupTiles : public FixedConvTest {
 protected:
-  using LevelTest::run;
-  void run(const std::vector<Conv> &convs, const Numbers &images = {1, 2}) {
-    std::vector<KernelCase> cases;
-    for (const Conv &conv : convs)
-      cases.push_back(conv.with(images));
-    run(cases);
-  }
+  GroupTiles() : FixedConvTest("GroupTiles") {}
 };
 
 /// Whole vectors of groups, parts of one, and parts of a group.
@@ -36,8 +19,14 @@ TEST_P(GroupTiles, TakesAnyNumberOfGroups) {
   std::vector<Conv> convs;
   for (int64_t members : {2, 4, 8, 16})
     for (int64_t groups : {2, 3, 4, 5, 8, 9, 16, 25})
-      convs.push_back(
-          {groups, members, {5, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
+      convs.push_back({groups,
+                       members,
+                       members,
+                       {5, 14},
+                       {3, 3},
+                       {1, 1},
+                       {1, 1},
+                       {1, 1, 1, 1}});
   run(convs, {1, 2, 0});
 }
 
@@ -47,6 +36,7 @@ TEST_P(GroupTiles, TakesLinesOfAnyLength) {
     for (int64_t taps : {3, 5})
       convs.push_back({10,
                        4,
+                       4,
                        {3, width},
                        {taps, taps},
                        {1, 1},
@@ -55,19 +45,19 @@ TEST_P(GroupTiles, TakesLinesOfAnyLength) {
   run(convs);
 }
 
-/// As many members as there are registers for, and lines of more taps.
+/// Lines of more taps than there are registers for, too.
 TEST_P(GroupTiles, TakesAnyWindow) {
   for (int64_t members : {2, 4, 8, 16})
-    run({{6, members, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
-         {6, members, {9, 30}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}},
-         {6, members, {9, 30}, {3, 3}, {3, 2}, {2, 2}, {2, 0, 3, 4}},
-         {6, members, {9, 31}, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}},
-         {6, members, {5, 40}, {3, 13}, {1, 1}, {1, 1}, {1, 6, 1, 6}},
-         {6, members, {5, 40}, {2, 9}, {1, 3}, {1, 5}, {0, 20, 0, 20}},
+    run({{6, members, members, {7, 7}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+         {6, members, members, {9, 30}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}},
+         {6, members, members, {9, 30}, {3, 3}, {3, 2}, {2, 2}, {2, 0, 3, 4}},
+         {6, members, members, {9, 31}, {3, 3}, {1, 1}, {1, 1}, {-1, 3, 3, 0}},
+         {6, members, members, {5, 40}, {3, 13}, {1, 1}, {1, 1}, {1, 6, 1, 6}},
+         {6, members, members, {5, 40}, {2, 9}, {1, 3}, {1, 5}, {0, 20, 0, 20}},
          // Outputs that read nothing of the image.
-         {6, members, {2, 3}, {3, 3}, {1, 2}, {1, 1}, {9, 20, 9, 70}},
-         {6, members, {30}, {3}, {1}, {1}, {1, 1}},
-         {6, members, {31}, {4}, {2}, {3}, {9, 0}}},
+         {6, members, members, {2, 3}, {3, 3}, {1, 2}, {1, 1}, {9, 20, 9, 70}},
+         {6, members, members, {30}, {3}, {1}, {1}, {1, 1}},
+         {6, members, members, {31}, {4}, {2}, {3}, {9, 0}}},
         {1, 3});
 }
 
@@ -75,16 +65,10 @@ TEST_P(GroupTiles, RunsWhatFollows) {
   std::vector<Conv> convs;
   for (const Behind &behind : commonEpilogues(100))
     convs.push_back(
-        {25, 4, {6, 17}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, behind});
-  for (std::string element : {"f16", "bf16", "f64"})
-    convs.push_back({25,
-                     4,
-                     {6, 13},
-                     {3, 1},
-                     {1, 1},
-                     {1, 1},
-                     {1, 0, 1, 0},
-                     castTo(element, {"n", "6", "13", "100"})});
+        {25, 4, 4, {6, 17}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, behind});
+  llvm::append_range(
+      convs,
+      withCasts({25, 4, 4, {6, 13}, {3, 1}, {1, 1}, {1, 1}, {1, 0, 1, 0}}));
   run(convs);
 }
 

@@ -9,15 +9,9 @@ namespace {
 
 using Conv = FixedConv;
 
-class SmallConv : public LevelTest {
+class SmallConv : public FixedConvTest {
 protected:
-  using LevelTest::run;
-  void run(const std::vector<Conv> &convs, const Numbers &images = {1, 2}) {
-    std::vector<KernelCase> cases;
-    for (const Conv &conv : convs)
-      cases.push_back(conv.with("SmallConv", images));
-    run(cases);
-  }
+  SmallConv() : FixedConvTest("SmallConv") {}
 };
 
 TEST_P(SmallConv, TakesAnyNumberOfChannels) {
@@ -100,16 +94,9 @@ TEST_P(SmallConv, RunsWhatFollows) {
                        {pad, pad, pad, pad},
                        behind});
     }
-  for (std::string element : {"f16", "bf16", "f64"})
-    convs.push_back({1,
-                     10,
-                     100,
-                     {6, 7},
-                     {3, 1},
-                     {1, 1},
-                     {1, 1},
-                     {1, 0, 1, 0},
-                     castTo(element, {"n", "6", "7", "100"})});
+  llvm::append_range(
+      convs,
+      withCasts({1, 10, 100, {6, 7}, {3, 1}, {1, 1}, {1, 1}, {1, 0, 1, 0}}));
   run(convs);
 }
 
