@@ -89,6 +89,7 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
       createLowerWeightsPass(weights, options.squares.get(), blocks));
   LowerRecurrencesPassOptions cells;
   cells.explain = options.explain;
+  cells.target = lowering.target;
   function.addPass(createLowerRecurrencesPass(weights, cells));
   function.addPass(createRecordPrecisionPass(precisions));
 }

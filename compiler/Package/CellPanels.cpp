@@ -34,6 +34,21 @@ void packFloats(const PlacedWeight &placed, const RecurrentView &view,
   }
 }
 
+/// The same of pairs of bf16, with zeros behind the last step.
+void packPairs(const PlacedWeight &placed, const RecurrentView &view,
+               ByteSink sink) {
+  int64_t steps = view.hidden, all = view.units() * steps;
+  const char *from = placed.weight->bytes().data();
+  for (int64_t d = 0; d < view.directions; ++d, from += all * 2) {
+    std::vector<uint16_t> tiles(view.recurrenceBytes() / 2);
+    for (int64_t unit = 0; unit < view.units(); ++unit)
+      for (int64_t step = 0; step < steps; ++step)
+        std::memcpy(&tiles[view.pairPlaceOf(0, unit, step)],
+                    from + (unit * steps + step) * 2, 2);
+    sink(bytesOf(tiles));
+  }
+}
+
 /// The same of bytes, four steps together, and their sums.
 void packQuads(const PlacedWeight &placed, const RecurrentView &view,
                ByteSink sink) {
@@ -59,25 +74,38 @@ void packQuads(const PlacedWeight &placed, const RecurrentView &view,
 
 } // namespace
 
+static std::optional<RecurrentView> viewOf(const Weight &weight,
+                                           llvm::StringRef layout) {
+  mlir::Type element = weight.elementType;
+  bool suits = layout == kernel::cellsLayout        ? element.isF32()
+               : layout == kernel::cellQuadsLayout ? element.isInteger(8)
+               : layout == kernel::cellPairsLayout ? element.isBF16()
+                                                   : false;
+  auto view = suits ? RecurrentView::of(weight.shape) : std::nullopt;
+  if (view) {
+    view->hasBytes = layout == kernel::cellQuadsLayout;
+    view->hasPairs = layout == kernel::cellPairsLayout;
+  }
+  return view;
+}
+
 std::optional<uint64_t> cellBytes(const Weight &weight,
                                   llvm::StringRef layout) {
-  bool isFloats = layout == kernel::cellsLayout && weight.elementType.isF32();
-  bool isQuads =
-      layout == kernel::cellQuadsLayout && weight.elementType.isInteger(8);
-  auto view =
-      isFloats || isQuads ? RecurrentView::of(weight.shape) : std::nullopt;
+  std::optional<RecurrentView> view = viewOf(weight, layout);
   if (!view)
     return std::nullopt;
   return uint64_t(view->directions) *
-         (isQuads ? view->quadsBytes() : view->recurrenceBytes());
+         (view->hasBytes ? view->quadsBytes() : view->recurrenceBytes());
 }
 
 void packCells(const PlacedWeight &placed, ByteSink sink) {
-  RecurrentView view = *RecurrentView::of(placed.weight->shape);
-  if (placed.layout == kernel::cellsLayout)
-    packFloats(placed, view, sink);
-  else
+  RecurrentView view = *viewOf(*placed.weight, placed.layout);
+  if (view.hasBytes)
     packQuads(placed, view, sink);
+  else if (view.hasPairs)
+    packPairs(placed, view, sink);
+  else
+    packFloats(placed, view, sink);
 }
 
 } // namespace tenon

@@ -3,7 +3,7 @@
 //
 // The equations of the ONNX operators, one sequence (a direction of one batch
 // entry) at a time. The state is carried in float64 and not rounded between
-// steps.
+// steps; to bf16 only where it is multiplied, if the op says so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,6 +84,7 @@ private:
   /// x W^T + Wb for every gate, and h R^T + Rb for one.
   Row project(const Direction &dir, const double *x) const;
   double recur(const Direction &dir, const Row &h, int64_t unit) const;
+  Row factor(const Row &state) const;
   double recurBias(const Direction &dir, int64_t unit) const {
     return dir.bias ? dir.bias[gates * hidden + unit] : 0;
   }
@@ -190,27 +191,38 @@ double Cells::recur(const Direction &dir, const Row &h, int64_t unit) const {
   return sum;
 }
 
+/// A state as the recurrence is multiplied by it.
+Row Cells::factor(const Row &state) const {
+  Row factors = state;
+  if (op.getRoundsState())
+    for (double &x : factors)
+      x = call.round(BFloat16Type::get(op.getContext()), x);
+  return factors;
+}
+
 void Cells::stepRnn(const Direction &dir, const Row &x, Row &h) const {
-  Row next(hidden);
+  Row next(hidden), past = factor(h);
   for (int64_t i = 0; i < hidden; ++i)
-    next[i] = dir.f(x[i] + recur(dir, h, i) + recurBias(dir, i));
+    next[i] = dir.f(x[i] + recur(dir, past, i) + recurBias(dir, i));
   h = std::move(next);
 }
 
 /// Gates z, r, h.
 void Cells::stepGru(const Direction &dir, const Row &x, Row &h) const {
   Row update(hidden), reset(hidden), gated(hidden), next(hidden);
+  Row factors = factor(h);
   for (int64_t i = 0; i < hidden; ++i) {
     int64_t r = hidden + i;
-    update[i] = dir.f(x[i] + recur(dir, h, i) + recurBias(dir, i));
-    reset[i] = dir.f(x[r] + recur(dir, h, r) + recurBias(dir, r));
+    update[i] = dir.f(x[i] + recur(dir, factors, i) + recurBias(dir, i));
+    reset[i] = dir.f(x[r] + recur(dir, factors, r) + recurBias(dir, r));
     gated[i] = reset[i] * h[i];
   }
+  gated = factor(gated);
   for (int64_t i = 0; i < hidden; ++i) {
     int64_t unit = 2 * hidden + i;
     double bias = recurBias(dir, unit);
     double past = op.getLinearBeforeReset()
-                      ? reset[i] * (recur(dir, h, unit) + bias)
+                      ? reset[i] * (recur(dir, factors, unit) + bias)
                       : recur(dir, gated, unit) + bias;
     next[i] = (1 - update[i]) * dir.g(x[unit] + past) + update[i] * h[i];
   }
@@ -219,10 +231,10 @@ void Cells::stepGru(const Direction &dir, const Row &x, Row &h) const {
 
 /// Gates i, o, f, c; peepholes i, o, f.
 void Cells::stepLstm(const Direction &dir, const Row &x, Row &h, Row &c) const {
-  Row next(hidden);
+  Row next(hidden), past = factor(h);
   auto gate = [&](int64_t which, int64_t i) {
     int64_t unit = which * hidden + i;
-    return x[unit] + recur(dir, h, unit) + recurBias(dir, unit);
+    return x[unit] + recur(dir, past, unit) + recurBias(dir, unit);
   };
   auto peep = [&](int64_t which, int64_t i, double state) {
     return dir.peepholes ? dir.peepholes[which * hidden + i] * state : 0;

@@ -193,7 +193,9 @@ SmallVector<std::string> layoutsRecurrentTiles(const KernelView &view) {
   SmallVector<std::string> layouts = rowMajor(view);
   auto op = rootOf<graph::RecurrentOp>(view);
   layouts[cast<BlockArgument>(kernel::storedRecurrenceOf(op)).getArgNumber()] =
-      (kernel::cellBytesOf(op) ? kernel::cellQuadsLayout : kernel::cellsLayout)
+      (kernel::cellPairsOf(op)   ? kernel::cellPairsLayout
+       : kernel::cellBytesOf(op) ? kernel::cellQuadsLayout
+                                 : kernel::cellsLayout)
           .str();
   return layouts;
 }

@@ -120,7 +120,8 @@ bool computesFilters(Operation *op) {
 
 /// Whether all that a value is for, seen through views and in wider types, are
 /// kernels that have no weights of fewer bits: of convolutions by groups and
-/// transposed ones, and of recurrent cells, but for those that read bytes.
+/// transposed ones, and of recurrent cells, but for those that read bytes or
+/// pairs of bf16.
 bool isForWideWeights(Value value) {
   return !value.use_empty() &&
          llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -133,7 +134,8 @@ bool isForWideWeights(Value value) {
              return conv.getFilter() == value;
            auto cell = dyn_cast<graph::RecurrentOp>(user);
            return cell &&
-                  !(cell.getRecurrence() == value && kernel::cellBytesOf(cell));
+                  !(cell.getRecurrence() == value &&
+                    kernel::storedRecurrenceOf(cell) != value);
          });
 }
 

@@ -4,8 +4,8 @@
 // A cell multiplies its state by the recurrence R in every step, and what a
 // step rounds, the next ones multiply. R is in 8 bits, a scale for each unit,
 // for whoever asks for 8 or 4: its kernel keeps 16 of the state, and reads a
-// quarter of the bytes. In bf16 or f16 it would read half of them, and widen
-// what it reads; there R stays f32.
+// quarter of the bytes. In bf16 a CPU's kernel reads half of them and rounds
+// the state as well, where the CPU multiplies pairs. In f16 R stays f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,6 +61,16 @@ QuantizedRecurrence quantize(const Weight &weight, WeightStore &store) {
               {weight.shape[0], weight.shape[1], 1}, std::move(bytes))};
 }
 
+/// R in bf16, widened again.
+Value rounded(OpBuilder &builder, Value recurrence, const Weight &weight,
+              WeightStore &store) {
+  Location loc = recurrence.getLoc();
+  const Weight &narrow = *store.addRounded(weight, builder.getBF16Type());
+  auto type = RankedTensorType::get(narrow.shape, narrow.elementType);
+  Value stored = graph::WeightOp::create(builder, loc, type, narrow.name);
+  return graph::CastOp::create(builder, loc, recurrence.getType(), stored);
+}
+
 Value dequantized(OpBuilder &builder, Value recurrence,
                   const QuantizedRecurrence &made) {
   Location loc = recurrence.getLoc();
@@ -96,7 +106,7 @@ struct LowerRecurrences : impl::LowerRecurrencesPassBase<LowerRecurrences> {
       if (std::string why = refusal(op, wanted); !why.empty())
         leaveInFp32(op, why, explain);
       else
-        lower(op);
+        lower(op, wanted);
     });
   }
 
@@ -111,35 +121,49 @@ private:
     auto view = kernel::recurrentViewOf(op, why);
     if (!view)
       return why;
-    if (wanted == Precision::Bf16 || wanted == Precision::Fp16)
-      return "a cell multiplies its state by f32 or by 8 bits";
+    if (wanted == Precision::Fp16)
+      return "a cell multiplies its state by f32, bf16 or 8 bits";
+    if (wanted == Precision::Bf16 && target == "cuda")
+      return "a device's cell multiplies its state by f32 or 8 bits";
     if (view->hidden < fewestUnits)
       return "its recurrence is small";
-    if (view->hidden > kernel::RecurrentView::mostOfBytes)
+    if (wanted != Precision::Bf16 &&
+        view->hidden > kernel::RecurrentView::mostOfBytes)
       return "sums of so many units have more than 32 bits";
     return weights && weights->lookup(stored.getName())
                ? ""
                : "its recurrence is not at hand";
   }
 
-  void lower(graph::RecurrentOp op) {
+  void lower(graph::RecurrentOp op, Precision wanted) {
     Value recurrence = op.getRecurrence();
     auto stored = recurrence.getDefiningOp<graph::WeightOp>();
     const Weight &weight = *weights->lookup(stored.getName());
-    auto [known, isNew] = made.try_emplace(&weight);
-    if (isNew)
-      known->second = quantize(weight, *weights);
     OpBuilder builder(op);
+    bool inPairs = wanted == Precision::Bf16;
     if (explain)
-      op->emitRemark("its recurrence has 8 bits and a scale for each unit");
+      op->emitRemark(inPairs
+                         ? "its recurrence is bf16, and its state where it is "
+                           "multiplied"
+                         : "its recurrence has 8 bits and a scale for each "
+                           "unit");
     op.getRecurrenceMutable().set(
-        dequantized(builder, recurrence, known->second));
+        inPairs ? rounded(builder, recurrence, weight, *weights)
+                : dequantized(builder, recurrence, quantized(weight)));
+    op.setRoundsState(inPairs);
     eraseUnused(stored);
-    if (op->hasAttr(precisionAttribute))
+    if (op->hasAttr(precisionAttribute) && !inPairs)
       op->setAttr(precisionAttribute,
                   builder.getStringAttr(nameOf(Precision::Int8Weights)));
     op->removeAttr(blockAttribute);
     op->removeAttr(compensatedAttribute);
+  }
+
+  const QuantizedRecurrence &quantized(const Weight &weight) {
+    auto [known, isNew] = made.try_emplace(&weight);
+    if (isNew)
+      known->second = quantize(weight, *weights);
+    return known->second;
   }
 
   WeightStore *weights = nullptr;

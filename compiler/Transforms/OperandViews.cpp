@@ -59,7 +59,7 @@ public:
       if (matmul && readsQuantized(matmul))
         takeQuantized(matmul);
       if (auto cell = dyn_cast<graph::RecurrentOp>(&op))
-        copyDequantize(cell);
+        copyWidening(cell);
     }
     for (Operation &op : llvm::make_early_inc_range(block))
       if (copiesThroughViews(&op) && !views.contains(&op) &&
@@ -286,12 +286,14 @@ private:
         link->erase();
   }
 
-  /// Gives a cell what makes its recurrence of bytes, for its kernel to read
-  /// those.
-  void copyDequantize(graph::RecurrentOp op) {
-    graph::DequantizeOp bytes = kernel::cellBytesOf(op);
-    if (bytes && bytes->getBlock() == &block && isStored(bytes.getInput()))
-      copyChain(op.getRecurrenceMutable(), {bytes}, bytes.getInput());
+  /// Gives a cell what makes its recurrence of bytes or bf16, for its kernel to
+  /// read those.
+  void copyWidening(graph::RecurrentOp op) {
+    Value stored = kernel::storedRecurrenceOf(op);
+    Operation *widening = op.getRecurrence().getDefiningOp();
+    if (stored != op.getRecurrence() && widening->getBlock() == &block &&
+        isStored(stored))
+      copyChain(op.getRecurrenceMutable(), {widening}, stored);
   }
 
   /// Whether kernels multiply the 8-bit numbers that a product of i32 is of.

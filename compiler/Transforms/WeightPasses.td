@@ -39,18 +39,21 @@ def LowerWeightsPass : Pass<"lower-weights", "::mlir::func::FuncOp"> {
 }
 
 def LowerRecurrencesPass : Pass<"lower-recurrences", "::mlir::func::FuncOp"> {
-  let summary = "Recurrences of cells in 8 bits";
+  let summary = "Recurrences of cells in 8 bits or bf16";
   let description = [{
     A weight of f32 that a cell with its input projected multiplies its state by
     is dequantized from bytes, with a scale of f32 for each unit, in the form
     that kernels read. Each cell asks for its precision; one to which none was
     assigned, for that of the option. Any of 8 or 4 bits is 8 here, and the
-    cell's attribute then says `int8-weights`; one that asks for 16, or has fewer
-    than 64 units, stays f32.
+    cell's attribute then says `int8-weights`. For one that asks for bf16, on
+    CPUs, the weight is of bf16 and widened, and the op gets `rounds_state`. One
+    that asks for f16, or has fewer than 64 units, stays f32.
   }];
   let dependentDialects = ["::tenon::graph::GraphDialect"];
   let options = [Option<"precision", "precision", "std::string", "\"fp32\"",
                         "Of cells to which none was assigned">,
+                 Option<"target", "target", "std::string", "\"cpu\"",
+                        "cpu or cuda">,
                  Option<"explain", "explain", "bool", "false",
                         "Remark on each cell: why it stays in f32, or what its "
                         "recurrence is">];

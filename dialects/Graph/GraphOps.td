@@ -618,6 +618,8 @@ def Graph_RecurrentOp : Graph_Op<"recurrent",
     cells without one is zeros). D is 1, or 2 for `bidirectional`. Activations
     are listed per direction. Without weights the input is x W^T + Wb of all
     gates already, [S, B, D*G*H], and the first half of the bias is not read.
+    With `rounds_state` a state is rounded to bf16 where it is multiplied by the
+    recurrence; what cannot multiply bf16 may leave that out.
 
     ```mlir
     %all, %h, %c = graph.recurrent %x, %w, %r {
@@ -639,7 +641,7 @@ def Graph_RecurrentOp : Graph_Op<"recurrent",
       Optional<Graph_FloatTensor>:$peepholes, Graph_CellKindAttr:$cell,
       StrAttr:$direction, StrArrayAttr:$activations, DenseF64ArrayAttr:$alpha,
       DenseF64ArrayAttr:$beta, F64Attr:$clip, BoolAttr:$linear_before_reset,
-      BoolAttr:$input_forget);
+      BoolAttr:$input_forget, UnitAttr:$rounds_state);
   let results = (outs Graph_FloatTensor:$all, Graph_FloatTensor:$last_h,
                       Graph_FloatTensor:$last_c);
 }

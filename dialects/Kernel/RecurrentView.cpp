@@ -37,7 +37,19 @@ graph::DequantizeOp cellBytesOf(graph::RecurrentOp op) {
   return suits ? bytes : graph::DequantizeOp();
 }
 
+graph::CastOp cellPairsOf(graph::RecurrentOp op) {
+  auto widening = op.getRecurrence().getDefiningOp<graph::CastOp>();
+  auto type = widening ? cast<RankedTensorType>(widening.getInput().getType())
+                       : RankedTensorType();
+  bool suits = type && op.getRoundsState() && type.getElementType().isBF16() &&
+               type.hasStaticShape() && RecurrentView::of(type.getShape()) &&
+               graph::getElementType(widening.getResult()).isF32();
+  return suits ? widening : graph::CastOp();
+}
+
 Value storedRecurrenceOf(graph::RecurrentOp op) {
+  if (graph::CastOp pairs = cellPairsOf(op))
+    return pairs.getInput();
   graph::DequantizeOp bytes = cellBytesOf(op);
   return bytes ? bytes.getInput() : op.getRecurrence();
 }
@@ -55,9 +67,8 @@ std::optional<RecurrentView> recurrentViewOf(graph::RecurrentOp op,
     why = "its hidden units are no multiple of " + std::to_string(cellUnits);
   else {
     view->hasBytes = bool(cellBytesOf(op));
-    int64_t most = view->mostEntries();
-    view->entries = std::clamp<int64_t>(
-        graph::getDim(op.getInput(), 1).asConstant().value_or(most), 1, most);
+    view->hasPairs = bool(cellPairsOf(op));
+    view->entries = view->entriesOf(graph::getDim(op.getInput(), 1).asConstant());
     view->abreast = std::min(view->entries, view->mostAbreast());
     return view;
   }

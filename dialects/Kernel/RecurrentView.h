@@ -16,7 +16,13 @@
 //
 // and behind those of a direction their sums along H, [H / cellUnits][G]
 // [cellUnits] of i32: the layout "cells16_quads". They are i8, those of a ui8
-// less 128.
+// less 128. Of an R of bf16, by which a state is multiplied that is rounded as
+// well, two steps lie together, and zeros behind the last such that there are
+// whole registers of matrices (a multiple of 32 steps):
+//
+//   [D][H / cellUnits][H / 2][G][cellUnits][2]
+//
+// the layout "cells16_pairs".
 //
 // Some sequences of a direction are a group, for which R is read once in each
 // step: what it has of a vector of units multiplies the states of a few
@@ -38,10 +44,12 @@ inline constexpr int64_t cellUnits = 16;
 inline constexpr int64_t cellQuad = 4;
 inline constexpr llvm::StringLiteral cellsLayout = "cells16";
 inline constexpr llvm::StringLiteral cellQuadsLayout = "cells16_quads";
+inline constexpr llvm::StringLiteral cellPairsLayout = "cells16_pairs";
 
 struct RecurrentView {
   int64_t directions, gates, hidden;
   bool hasBytes = false; // R is quantized.
+  bool hasPairs = false; // R is bf16.
   int64_t entries = 1;   // Sequences of a group.
   int64_t abreast = 1;   // Those that a vector of R is multiplied by at once.
 
@@ -65,6 +73,14 @@ struct RecurrentView {
     int64_t tile = unit % hidden / cellUnits;
     return (tile * gates + unit / hidden) * cellUnits + unit % cellUnits;
   }
+  /// Lines of "cells16_pairs", each of the gates' vectors of pairs, and where a
+  /// number lies in it.
+  int64_t pairLines() const { return llvm::alignTo(hidden, 2 * matrixSide) / 2; }
+  int64_t pairPlaceOf(int64_t direction, int64_t unit, int64_t step) const {
+    int64_t tile = direction * vectors() + unit % hidden / cellUnits;
+    int64_t line = (tile * pairLines() + step / 2) * gates + unit / hidden;
+    return (line * cellUnits + unit % cellUnits) * 2 + step % 2;
+  }
   /// Floats of what a sequence carries, in turn: a sum of each unit, of a GRU
   /// two, and three numbers of each hidden one (h, c, and h behind a reset
   /// gate).
@@ -72,6 +88,8 @@ struct RecurrentView {
   int64_t stateBytes() const { return 4 * (sumsCount() + 3 * hidden); }
 
   int64_t recurrenceBytes() const {
+    if (hasPairs)
+      return 4 * units() * pairLines();
     return (hasBytes ? 1 : 4) * units() * hidden;
   }
   /// Threads that may compute a sequence together. To meet twice in each step
@@ -98,13 +116,33 @@ struct RecurrentView {
   /// be: neighbours in a line of the cache are mostly one thread's.
   int64_t claimStride() const { return maxTiles / tiles(); }
 
-  /// A thread's scratch memory: what it knows, states as the factors of bytes,
-  /// and the states of a group.
-  int64_t factorsAt() const { return parts() > 1 ? factBytes : 0; }
-  int64_t factorBytes() const { return hasBytes ? entries * 2 * hidden : 0; }
-  int64_t statesAt() const {
-    return llvm::alignTo(factorsAt() + factorBytes(), 64);
+  /// A thread's scratch memory: what it knows, states as the factors of bytes
+  /// or pairs, what matrices add up to, and the states of a group.
+  int64_t factorsAt() const {
+    return parts() > 1 ? (hasPairs ? lineBytes : factBytes) : 0;
   }
+  int64_t factorBytes() const {
+    return hasPairs   ? matrixRows() * factorStride()
+           : hasBytes ? entries * factorStride()
+                      : 0;
+  }
+  /// Of a state, of pairs a line of the cache more: registers have rows of 16,
+  /// which lie in different sets of the cache then.
+  int64_t factorStride() const {
+    return hasPairs ? 4 * pairLines() + lineBytes : 2 * hidden;
+  }
+  int64_t matrixSumsAt() const { return factorsAt() + factorBytes(); }
+  int64_t statesAt() const {
+    int64_t sums = hasPairs ? matrixRows() * matrixSumBytes : 0;
+    return llvm::alignTo(matrixSumsAt() + sums, lineBytes);
+  }
+  /// Rows of registers for the states of a group: those of one, or of two.
+  int64_t matrixRows() const {
+    return entries > matrixSide ? 2 * matrixSide : entries;
+  }
+  static constexpr int64_t matrixSide = 16, lineBytes = 64;
+  static constexpr int64_t mostMatrixSums = 4; // Of a state, from a product.
+  static constexpr int64_t matrixSumBytes = mostMatrixSums * 4 * cellUnits;
   /// What threads share: the round that each tile was last taken for, how many
   /// have been computed, and behind these numbers the states of a group.
   static constexpr int64_t doneAt = 256, stateAt = 512; // TENON_SHARED_ZEROS
@@ -117,17 +155,28 @@ struct RecurrentView {
   /// more time than it takes to multiply them by two states. Where there are
   /// turns, as many as have their sums in registers of 512 bits.
   int64_t mostAbreast() const {
-    if (parts() == 1)
+    if (parts() == 1 && !hasPairs)
       return 1;
     if (hasBytes)
       return 2;
     return takesTurns() && gates < 4 ? 8 : 4;
   }
   /// Where a core's cache has no room for its part of R either, but has for
-  /// what belongs to a vector of units.
-  bool takesTurns() const { return mostTogether() > 1 && !hasBytes; }
-  int64_t mostEntries() const {
-    return takesTurns() ? mostOfTurns : mostAbreast();
+  /// what belongs to a vector of units. Matrices multiply many states in no
+  /// more time than one.
+  bool takesTurns() const {
+    return hasPairs || (mostTogether() > 1 && !hasBytes);
+  }
+  /// Sequences of a group, of so many.
+  int64_t entriesOf(std::optional<int64_t> batch) const {
+    int64_t most = takesTurns() ? mostOfTurns : mostAbreast();
+    if (hasPairs && parts() == 1) {
+      // Other threads have groups of their own.
+      int64_t all = std::max<int64_t>(batch.value_or(8), 1);
+      int64_t half = (all + 1) / 2;
+      most = std::clamp((all + 3) / 4, std::min<int64_t>(half, 4), matrixSide);
+    }
+    return std::clamp<int64_t>(batch.value_or(most), 1, most);
   }
   int64_t turns() const { return (entries + abreast - 1) / abreast; }
   /// Hidden units up to which sums of bytes times bytes are an i32.
@@ -141,7 +190,10 @@ struct RecurrentView {
 /// others.
 graph::DequantizeOp cellBytesOf(graph::RecurrentOp op);
 
-/// What memory has of a recurrence: itself, or such bytes.
+/// The same of a recurrence of bf16, where the state is rounded as well.
+graph::CastOp cellPairsOf(graph::RecurrentOp op);
+
+/// What memory has of a recurrence: itself, or such bytes or pairs.
 mlir::Value storedRecurrenceOf(graph::RecurrentOp op);
 
 /// nullopt with a reason for cells that it does not suit.

@@ -203,17 +203,20 @@ std::vector<char> unpackFilter(const char *packed, ArrayRef<int64_t> shape,
   return filter;
 }
 
-/// The recurrence of a cell as it was: [D, G*H, H].
+/// The recurrence of a cell as it was: [D, G*H, H], of f32 or bf16.
 std::vector<char> unpackCells(const char *packed,
-                              const kernel::RecurrentView &view) {
-  constexpr int64_t bytes = 4;
+                              const kernel::RecurrentView &view, bool inPairs) {
+  int64_t bytes = inPairs ? 2 : 4;
   std::vector<char> recurrence(
       size_t(view.directions * view.units() * view.hidden * bytes));
   char *to = recurrence.data();
   for (int64_t d = 0; d < view.directions; ++d)
     for (int64_t unit = 0; unit < view.units(); ++unit)
-      for (int64_t step = 0; step < view.hidden; ++step, to += bytes)
-        std::memcpy(to, packed + view.placeOf(d, unit, step) * bytes, bytes);
+      for (int64_t step = 0; step < view.hidden; ++step, to += bytes) {
+        int64_t place = inPairs ? view.pairPlaceOf(d, unit, step)
+                                : view.placeOf(d, unit, step);
+        std::memcpy(to, packed + place * bytes, bytes);
+      }
   return recurrence;
 }
 
@@ -384,8 +387,10 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
     tensor.bytes = unpackQuadFilter(
         data, *shape, *quads, graph::getElementType(value).isUnsignedInteger());
   else if (auto cells = kernel::RecurrentView::of(*shape);
-           cells && layout == kernel::cellsLayout)
-    tensor.bytes = unpackCells(data, *cells);
+           cells && (layout == kernel::cellsLayout ||
+                     layout == kernel::cellPairsLayout))
+    tensor.bytes =
+        unpackCells(data, *cells, layout == kernel::cellPairsLayout);
   else if (layout == "rows48")
     tensor.bytes = unpackRows(data, (*shape)[0], (*shape)[1], form);
   else if (auto filter = kernel::FilterLayout::parse(layout))

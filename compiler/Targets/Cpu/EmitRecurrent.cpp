@@ -239,28 +239,29 @@ void Recurrence::stepGru() {
   auto all = [&](Value u) {
     return plus(load(state.sums, u), load(state.sums, e.add(units, u)));
   };
-  overUnits(hidden, [&](Value i) {
-    Value update = activate(0, all(i));
-    Value reset = activate(0, all(unit(1, i)));
-    put(update, state.sums, i);
-    put(reset, state.sums, unit(1, i));
-    put(times(reset, load(state.h, i)), state.gated, i);
-  });
-  if (!op.getLinearBeforeReset()) {
-    meet();
-    sumGated();
-    meet();
-  }
-  overUnits(hidden, [&](Value i) {
-    Value u = unit(2, i);
-    Value past = load(state.sums, e.add(units, u));
-    if (op.getLinearBeforeReset())
-      past = times(load(state.sums, unit(1, i)), past);
-    Value update = load(state.sums, i);
-    Value next = activate(1, plus(load(state.sums, u), past));
+  auto finish = [&](Value i, Value update, Value past) {
+    Value next = activate(1, plus(load(state.sums, unit(2, i)), past));
     setState(plus(times(minus(real(1), update), next),
                   times(update, load(state.h, i))),
              i);
+  };
+  if (op.getLinearBeforeReset())
+    return overUnits(hidden, [&](Value i) {
+      Value past = load(state.sums, e.add(units, unit(2, i)));
+      finish(i, activate(0, all(i)),
+             times(activate(0, all(unit(1, i))), past));
+    });
+  overUnits(hidden, [&](Value i) {
+    put(activate(0, all(i)), state.sums, i);
+    Value reset = activate(0, all(unit(1, i)));
+    put(times(reset, load(state.h, i)), state.gated, i);
+  });
+  meet();
+  sumGated();
+  meet();
+  overUnits(hidden, [&](Value i) {
+    finish(i, load(state.sums, i),
+           load(state.sums, e.add(units, unit(2, i))));
   });
 }
 

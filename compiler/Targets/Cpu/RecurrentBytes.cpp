@@ -35,22 +35,26 @@ public:
       }));
   }
 
-  void read(ArrayRef<Value> from) override {
+  /// All of them are abreast.
+  void read(const GroupStates &group) override {
     states.clear();
-    for (Value state : from)
+    Value first = e.number(0);
+    for (int64_t number = 0; number < view.abreast; ++number)
       states.push_back(
-          integersOf(state, ArrayRef(planes).slice(2 * states.size(), 2)));
+          integersOf(group.at(e, e.number(number), number ? first : Value()),
+                     ArrayRef(planes).slice(2 * number, 2)));
   }
 
-  SmallVector<Value> of(Value direction, Value unit,
-                        ArrayRef<int64_t> gates) override {
+  CellSums of(Value direction, Value unit, Value,
+              ArrayRef<int64_t> gates) override {
     Value tile = e.div(unit, e.number(cellUnits));
     Value base = e.address(numbers, b.getI8Type(),
                            e.mul(direction, e.number(view.quadsBytes())));
     Value lines = e.mul(tile, e.number(quads() * view.gates));
     int64_t most = e.level.vectorBits < 512 ? 8 : 16; // Sums in registers.
     int64_t entries = std::min<int64_t>(view.abreast, most / 4);
-    return inPieces(gates, view.abreast,
+    return {
+        inPieces(gates, view.abreast,
                     std::max<int64_t>(most / (entries * sumsEach()), 1),
                     entries, [&](const SumPiece &piece) {
                       auto sums = sumsOf(base, lines, piece, most);
@@ -61,7 +65,7 @@ public:
                                    base, tile, direction, unit,
                                    piece.gates[i % piece.gates.size()], sum));
                       return result;
-                    });
+                    })};
   }
 
 private:

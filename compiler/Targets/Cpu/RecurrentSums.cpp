@@ -3,6 +3,7 @@
 
 #include "compiler/Targets/Cpu/RecurrentSums.h"
 #include "compiler/Targets/Cpu/RecurrentBytes.h"
+#include "compiler/Targets/Cpu/RecurrentPairs.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/bit.h"
 
@@ -14,81 +15,27 @@ namespace {
 using kernel::cellUnits;
 using kernel::RecurrentView;
 /// Of R, how far ahead of its use it is fetched for states of many sequences.
-constexpr int64_t fetchSteps = 32;
+constexpr int64_t fetchLines = 32;
 
-class FloatSums : public RecurrentSums {
+class FloatSums : public VectorSums {
 public:
   FloatSums(Emitter &e, graph::RecurrentOp op, const RecurrentView &view)
-      : e(e), view(view), type(VectorType::get({cellUnits}, e.b.getF32Type())),
-        recurrence(e.argumentBuffer(
-            cast<BlockArgument>(op.getRecurrence()).getArgNumber())) {}
+      : VectorSums(e, op, view, view.hidden, view.hidden) {}
 
-  void read(ArrayRef<Value> from) override { states.assign(from); }
-
-  SmallVector<Value> of(Value direction, Value unit,
-                        ArrayRef<int64_t> gates) override {
-    Value place = e.add(e.mul(direction, e.number(view.hidden)), unit);
-    Value first = e.mul(place, e.number(view.units()));
-    // As many as eight of AVX2's registers hold: of four states one gate, so
-    // that each reads the recurrence once.
-    int64_t gatesEach = gates.size(), entriesEach = view.abreast;
-    if (e.level.vectorBits < 512 && view.abreast > 1) {
-      entriesEach = std::min<int64_t>(view.abreast, 4);
-      gatesEach = 4 / entriesEach;
-    }
-    return inPieces(
-        gates, view.abreast, gatesEach, entriesEach,
-        [&](const SumPiece &piece) { return sumsOf(first, piece); });
+protected:
+  void multiply(Value step, ArrayRef<Value> numbers, ArrayRef<Value> states,
+                MutableArrayRef<Value> sums) override {
+    addProducts(e, type, states, step, numbers, sums);
   }
-
-private:
-  SmallVector<Value> sumsOf(Value first, const SumPiece &piece) {
-    int64_t count = piece.count();
-    // Products that do not wait for each other hide how long one takes. Those
-    // of one sequence wait for what they read.
-    uint64_t most = piece.entries == 1 ? 8 : 16;
-    int64_t chains =
-        e.level.vectorBits == 512
-            ? int64_t(llvm::bit_floor(std::max<uint64_t>(most / count, 1)))
-            : 1;
-    return sumSteps(e, e.number(view.hidden), count, chains,
-                    constantLike(e.b, type, 0),
-                    [&](Value step, MutableArrayRef<Value> sums) {
-                      multiply(step, first, piece, sums);
-                    });
-  }
-
-  /// Adds what element `step` of the states makes of each gate.
-  void multiply(Value step, Value first, const SumPiece &piece,
-                MutableArrayRef<Value> sums) {
-    Type f32 = e.b.getF32Type();
-    Value row = e.add(first, e.mul(step, e.number(view.gates * cellUnits)));
-    SmallVector<Value> numbers;
-    for (int64_t gate : piece.gates) {
-      Value place = e.add(row, e.number(gate * cellUnits));
-      numbers.push_back(loadUnits(e, type, recurrence, place));
-      if (view.abreast < view.entries)
-        fetchUnits(e, recurrence,
-                   e.add(place, e.number(fetchSteps * view.gates * cellUnits)));
-    }
-    for (int64_t i = 0; i < piece.entries; ++i) {
-      Value factor = vector::BroadcastOp::create(
-          e.b, type, e.loadRaw(states[piece.entry + i], f32, step));
-      for (auto [j, each] : llvm::enumerate(numbers)) {
-        Value &sum = sums[i * numbers.size() + j];
-        sum = LLVM::FMAOp::create(e.b, factor, each, sum);
-      }
-    }
-  }
-
-  Emitter &e;
-  const RecurrentView view;
-  VectorType type;
-  Value recurrence;
-  SmallVector<Value> states;
 };
 
 } // namespace
+
+Value GroupStates::at(Emitter &e, Value number, Value otherwise) const {
+  if (otherwise)
+    number = e.select(e.less(number, count), number, otherwise);
+  return e.address(first, e.b.getI8Type(), e.mul(number, e.number(stride)));
+}
 
 SmallVector<Value>
 inPieces(ArrayRef<int64_t> gates, int64_t entries, int64_t gatesEach,
@@ -128,9 +75,82 @@ sumSteps(Emitter &e, Value steps, int64_t count, int64_t chains, Value zero,
   return all;
 }
 
+void addProducts(Emitter &e, VectorType type, ArrayRef<Value> states,
+                 Value step, ArrayRef<Value> numbers,
+                 MutableArrayRef<Value> sums) {
+  for (auto [i, state] : llvm::enumerate(states)) {
+    Value factor = vector::BroadcastOp::create(
+        e.b, type, e.loadRaw(state, e.b.getF32Type(), step));
+    for (auto [j, each] : llvm::enumerate(numbers)) {
+      Value &sum = sums[i * numbers.size() + j];
+      sum = LLVM::FMAOp::create(e.b, factor, each, sum);
+    }
+  }
+}
+
+VectorSums::VectorSums(Emitter &e, graph::RecurrentOp op,
+                       const RecurrentView &view, int64_t lines, int64_t count)
+    : e(e), view(view), type(VectorType::get({cellUnits}, e.b.getF32Type())),
+      lines(lines), count(count),
+      recurrence(e.argumentBuffer(
+          cast<BlockArgument>(kernel::storedRecurrenceOf(op)).getArgNumber())) {
+}
+
+CellSums VectorSums::of(Value direction, Value unit, Value from,
+                        ArrayRef<int64_t> gates) {
+  states.clear();
+  for (int64_t before = 0; before < view.abreast; ++before)
+    states.push_back(factorsOf(e.add(from, e.number(before)),
+                               before > 0 ? from : Value()));
+  Value place = e.add(e.mul(direction, e.number(view.hidden)), unit);
+  Value first = e.mul(place, e.number(view.gates * lines));
+  // As many as eight of AVX2's registers hold: of four states one gate, so
+  // that each reads the recurrence once.
+  int64_t gatesEach = gates.size(), entriesEach = view.abreast;
+  if (e.level.vectorBits < 512 && view.abreast > 1) {
+    entriesEach = std::min<int64_t>(view.abreast, 4);
+    gatesEach = 4 / entriesEach;
+  }
+  return {inPieces(
+      gates, view.abreast, gatesEach, entriesEach,
+      [&](const SumPiece &piece) { return sumsOf(first, piece); })};
+}
+
+SmallVector<Value> VectorSums::sumsOf(Value first, const SumPiece &piece) {
+  // Products that do not wait for each other hide how long one takes. Those of
+  // one sequence wait for what they read.
+  uint64_t most = piece.entries == 1 ? 8 : 16, own = piece.count();
+  int64_t chains =
+      e.level.vectorBits == 512
+          ? int64_t(llvm::bit_floor(std::max<uint64_t>(most / own, 1)))
+          : 1;
+  return sumSteps(e, e.number(count), int64_t(own), chains,
+                  constantLike(e.b, type, 0),
+                  [&](Value line, MutableArrayRef<Value> sums) {
+                    addLine(line, first, piece, sums);
+                  });
+}
+
+void VectorSums::addLine(Value line, Value first, const SumPiece &piece,
+                         MutableArrayRef<Value> sums) {
+  Value row = e.add(first, e.mul(line, e.number(view.gates * cellUnits)));
+  SmallVector<Value> numbers;
+  for (int64_t gate : piece.gates) {
+    Value place = e.add(row, e.number(gate * cellUnits));
+    numbers.push_back(loadUnits(e, type, recurrence, place));
+    if (view.abreast < view.entries)
+      fetchUnits(e, recurrence,
+                 e.add(place, e.number(fetchLines * view.gates * cellUnits)));
+  }
+  multiply(line, numbers,
+           ArrayRef(states).slice(piece.entry, piece.entries), sums);
+}
+
 std::unique_ptr<RecurrentSums> makeRecurrentSums(Emitter &e,
                                                  graph::RecurrentOp op,
                                                  const RecurrentView &view) {
+  if (view.hasPairs)
+    return makePairSums(e, op, view);
   if (view.hasBytes)
     return makeByteSums(e, op, view);
   return std::make_unique<FloatSums>(e, op, view);

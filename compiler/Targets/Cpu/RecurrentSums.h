@@ -9,18 +9,36 @@
 
 namespace tenon::cpu {
 
-/// Sums of the states of a group times the recurrence R of a cell, for vectors
-/// of kernel::cellUnits hidden units.
+/// A part of the states of a group, [hidden] of f32 each.
+struct GroupStates {
+  Value first;
+  int64_t stride; // Bytes from one to the next.
+  Value count;
+
+  /// One of them; for a number behind the last one, the one at `otherwise`.
+  Value at(Emitter &e, Value number, Value otherwise = {}) const;
+};
+
+/// What is summed for vectors of kernel::cellUnits hidden units of some states:
+/// state by state, and of each some gates.
+struct CellSums {
+  llvm::SmallVector<Value> values; // In registers; or else
+  Value base;                      // where memory has them, and
+  int64_t chains = 1;              // how many of them are the sum of a gate.
+};
+
+/// Sums of the states of a group times the recurrence R of a cell.
 class RecurrentSums {
 public:
   virtual ~RecurrentSums() = default;
 
-  /// Looks at the states that the sums behind this are of: [hidden] of f32.
-  virtual void read(llvm::ArrayRef<Value> states) = 0;
+  /// Looks at the states that the sums behind this are of.
+  virtual void read(const GroupStates &states) = 0;
 
-  /// The sums of some gates of the units from `unit` on, state by state.
-  virtual llvm::SmallVector<Value> of(Value direction, Value unit,
-                                      llvm::ArrayRef<int64_t> gates) = 0;
+  /// The sums of some gates, which follow each other, of the units from `unit`
+  /// on, of the states abreast from number `from` on.
+  virtual CellSums of(Value direction, Value unit, Value from,
+                      llvm::ArrayRef<int64_t> gates) = 0;
 };
 
 /// Of the R of the kernel's root, as memory has it.
@@ -42,6 +60,44 @@ llvm::SmallVector<Value> inPieces(
     int64_t entriesEach,
     llvm::function_ref<llvm::SmallVector<Value>(const SumPiece &piece)> sumsOf);
 
+/// Sums in vector registers. What a line of R has, of one step or of two, is
+/// multiplied by a number of each state in turn.
+class VectorSums : public RecurrentSums {
+public:
+  /// Of a vector of units R has `lines` lines, of which `count` are multiplied.
+  VectorSums(Emitter &e, graph::RecurrentOp op,
+             const kernel::RecurrentView &view, int64_t lines, int64_t count);
+
+  void read(const GroupStates &states) override { group = states; }
+  CellSums of(Value direction, Value unit, Value from,
+              llvm::ArrayRef<int64_t> gates) override;
+
+protected:
+  /// Adds to the sums of each state what `numbers` gives, a gate's part of a
+  /// line of R each.
+  virtual void multiply(Value line, llvm::ArrayRef<Value> numbers,
+                        llvm::ArrayRef<Value> states,
+                        llvm::MutableArrayRef<Value> sums) = 0;
+  /// What a state is multiplied as.
+  virtual Value factorsOf(Value number, Value otherwise) {
+    return group.at(e, number, otherwise);
+  }
+
+  Emitter &e;
+  const kernel::RecurrentView view;
+  const mlir::VectorType type;
+  GroupStates group;
+
+private:
+  void addLine(Value line, Value first, const SumPiece &piece,
+               llvm::MutableArrayRef<Value> sums);
+  llvm::SmallVector<Value> sumsOf(Value first, const SumPiece &piece);
+
+  const int64_t lines, count;
+  const Value recurrence;
+  llvm::SmallVector<Value> states;
+};
+
 /// `count` sums from `zero` on, to which `add` adds what each of `steps` steps
 /// gives. Those of `chains` steps, a divisor of them, do not wait for each
 /// other.
@@ -49,6 +105,13 @@ llvm::SmallVector<Value>
 sumSteps(Emitter &e, Value steps, int64_t count, int64_t chains, Value zero,
          llvm::function_ref<void(Value step, llvm::MutableArrayRef<Value> sums)>
              add);
+
+/// Adds to the sums of each state, gate by gate, its element `step` times what
+/// R has there of some gates.
+void addProducts(Emitter &e, mlir::VectorType type,
+                 llvm::ArrayRef<Value> states, Value step,
+                 llvm::ArrayRef<Value> numbers,
+                 llvm::MutableArrayRef<Value> sums);
 
 /// A vector from element `i` on.
 inline Value loadUnits(Emitter &e, mlir::VectorType type, Value base, Value i) {

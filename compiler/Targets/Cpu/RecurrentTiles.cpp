@@ -10,7 +10,7 @@
 
 #include "compiler/Targets/Cpu/RecurrentTiles.h"
 #include "compiler/Targets/Cpu/Recurrence.h"
-#include "compiler/Targets/Cpu/RecurrentSums.h"
+#include "compiler/Targets/Cpu/RecurrentPairs.h"
 #include "compiler/Targets/Cpu/RecurrentTeam.h"
 #include "compiler/Targets/Cpu/WholeRoots.h"
 #include "dialects/Kernel/RecurrentView.h"
@@ -74,11 +74,11 @@ protected:
         for (int64_t gate : all)
           fetchProjected(unit(gate, i));
       });
-      SmallVector<Value> found = sums->of(direction, i, all);
-      forEachAbreast(from, [&](int64_t number) {
+      CellSums found = sums->of(direction, i, from, all);
+      forEachAbreast(from, found, gates, [&](ArrayRef<Value> own) {
         for (int64_t gate : all) {
           Value u = unit(gate, i), input = project(u);
-          Value sum = withBias(found[number * gates + gate], u);
+          Value sum = withBias(own[gate], u);
           if (isGru())
             put(sum, state.sums, e.add(units, u));
           else
@@ -91,10 +91,10 @@ protected:
 
   void sumGated() override {
     overSumsOf(&State::gated, {}, [&](Value i, Value from) {
-      SmallVector<Value> found = sums->of(direction, i, {2});
-      forEachAbreast(from, [&](int64_t number) {
+      CellSums found = sums->of(direction, i, from, {2});
+      forEachAbreast(from, found, 1, [&](ArrayRef<Value> own) {
         Value u = unit(2, i);
-        put(withBias(found[number], u), state.sums, e.add(units, u));
+        put(withBias(own[0], u), state.sums, e.add(units, u));
       });
     });
   }
@@ -140,36 +140,47 @@ private:
   Value endOf(Value from) {
     return e.min(e.add(from, e.number(view.abreast)), count());
   }
-  /// The same, and how many of those abreast are before each.
-  void forEachAbreast(Value from, function_ref<void(int64_t before)> body) {
+  /// The same, with the sums of so many gates of each.
+  void forEachAbreast(Value from, const CellSums &sums, int64_t each,
+                      function_ref<void(ArrayRef<Value> own)> body) {
+    if (sums.base) {
+      auto load = [&](Value number) { body(loadSums(sums, number, each)); };
+      if (entries == 1)
+        return load(e.number(0));
+      return e.loop(from, endOf(from), [&](Value number) {
+        within(number, [&] { load(e.sub(number, from)); });
+      });
+    }
+    auto own = [&](int64_t before) {
+      return ArrayRef(sums.values).slice(before * each, each);
+    };
     if (entries == 1)
-      return body(0);
+      return body(own(0));
     for (int64_t before = 0; before < view.abreast; ++before) {
       Value number = e.add(from, e.number(before));
       e.ifThen(e.less(number, count()),
-               [&] { within(number, [&] { body(before); }); });
+               [&] { within(number, [&] { body(own(before)); }); });
     }
+  }
+  SmallVector<Value> loadSums(const CellSums &sums, Value before,
+                              int64_t each) {
+    SmallVector<Value> own;
+    Value first = e.mul(before, e.number(sums.chains * each * cellUnits));
+    for (int64_t i = 0; i < sums.chains * each; ++i) {
+      Value sum = load(sums.base, e.add(first, e.number(i * cellUnits)));
+      if (i < each)
+        own.push_back(sum);
+      else
+        own[i % each] = plus(own[i % each], sum);
+    }
+    return own;
   }
 
   State stateOf(Value number) {
-    Value distance = e.mul(number, e.number(view.stateBytes()));
     auto at = [&](Value base) {
-      return e.address(base, e.b.getI8Type(), distance);
+      return GroupStates{base, view.stateBytes(), {}}.at(e, number);
     };
     return {at(states.sums), at(states.h), at(states.c), at(states.gated)};
-  }
-
-  /// Has those from one on looked at that are abreast.
-  void read(Value State::*part, Value from) {
-    SmallVector<Value> own;
-    for (int64_t before = 0; before < view.abreast; ++before) {
-      Value number = e.add(from, e.number(before));
-      // What is not there is another.
-      if (before > 0)
-        number = e.select(e.less(number, count()), number, from);
-      own.push_back(stateOf(number).*part);
-    }
-    sums->read(own);
   }
 
   /// Whether a sequence of those from one on goes on.
@@ -182,24 +193,18 @@ private:
   /// last units to the first.
   void overSumsOf(Value State::*part, Value isBack,
                   function_ref<void(Value unit, Value from)> body) {
-    bool isOneTurn = view.abreast == entries;
     auto prepare = [&] {
-      if (isOneTurn)
-        read(part, e.number(0));
-    };
-    auto inTurn = [&](Value unit, Value from) {
-      read(part, from);
-      body(unit, from);
+      sums->read({states.*part, view.stateBytes(), count()});
     };
     auto each = [&](Value unit) {
-      if (isOneTurn)
+      if (view.abreast == entries)
         return body(unit, e.number(0));
       e.loop(
           e.number(0), count(),
           [&](Value from) {
             if (!op.getLengths())
-              return inTurn(unit, from);
-            e.ifThen(areOpen(from), [&] { inTurn(unit, from); });
+              return body(unit, from);
+            e.ifThen(areOpen(from), [&] { body(unit, from); });
           },
           view.abreast);
     };
@@ -254,7 +259,9 @@ void computeAlone(Emitter &e, graph::RecurrentOp op,
                   const kernel::RecurrentView &view) {
   auto state = stateAt(e, view, [&] { return ownStates(e, view); });
   TiledRecurrence cells(e, op, yieldedBuffers(e, op), state, view, nullptr);
-  e.loop(e.begin, e.end, [&](Value row) { cells.group(row); });
+  withCellMatrices(e, view, [&] {
+    e.loop(e.begin, e.end, [&](Value row) { cells.group(row); });
+  });
 }
 
 /// Few groups one after another, all by all threads; of many, each by one.
@@ -276,15 +283,27 @@ void computeTogether(Emitter &e, graph::RecurrentOp op,
   TiledRecurrence cells(e, op, yieldedBuffers(e, op), state, view, &team);
   // Some rows have work, at equal distances, so that all threads find some.
   Value distance = e.select(isShared, groups, e.number(view.parts()));
-  e.loop(e.begin, e.end, [&](Value row) {
-    e.ifThen(e.equal(e.rem(row, distance), zero), [&] {
-      Value number = e.div(row, distance);
-      team.join(e.select(isShared, number, zero));
-      Value from = e.select(isShared, zero, number);
-      Value to = e.add(from, e.select(isShared, groups, one));
-      e.loop(from, to, [&](Value each) { cells.group(each); });
+  withCellMatrices(e, view, [&] {
+    e.loop(e.begin, e.end, [&](Value row) {
+      e.ifThen(e.equal(e.rem(row, distance), zero), [&] {
+        Value number = e.div(row, distance);
+        team.join(e.select(isShared, number, zero));
+        Value from = e.select(isShared, zero, number);
+        Value to = e.add(from, e.select(isShared, groups, one));
+        e.loop(from, to, [&](Value each) { cells.group(each); });
+      });
     });
   });
+}
+
+void compute(Emitter &e, graph::RecurrentOp op, kernel::RecurrentView view) {
+  // Matrices multiply all states of a group at once.
+  if (sumsByMatrices(e.level, view))
+    view.abreast = view.entries;
+  if (view.parts() == 1)
+    computeAlone(e, op, view);
+  else
+    computeTogether(e, op, view);
 }
 
 } // namespace
@@ -298,21 +317,17 @@ LogicalResult emitRecurrentTiles(Emitter &e) {
     view = kernel::recurrentViewOf(op, why);
   if (!view)
     return e.kernel.emitOpError("cannot run by tiles of units: ") << why;
-  if (view->parts() == 1) {
-    computeAlone(e, op, *view);
-    return success();
-  }
   Value batch = e.dimsOf(op.getInput())[1];
-  if (graph::getDim(op.getInput(), 1).asConstant()) {
-    computeTogether(e, op, *view);
+  if (view->entries == 1 || graph::getDim(op.getInput(), 1).asConstant()) {
+    compute(e, op, *view);
     return success();
   }
   // As there is no telling, both.
   kernel::RecurrentView single = *view;
   single.entries = single.abreast = 1;
   Value one = e.number(1);
-  e.ifThen(e.equal(batch, one), [&] { computeTogether(e, op, single); });
-  e.ifThen(e.less(one, batch), [&] { computeTogether(e, op, *view); });
+  e.ifThen(e.equal(batch, one), [&] { compute(e, op, single); });
+  e.ifThen(e.less(one, batch), [&] { compute(e, op, *view); });
   return success();
 }
 

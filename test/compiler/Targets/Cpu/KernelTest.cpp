@@ -239,6 +239,25 @@ std::vector<char> packCellQuads(const reference::Tensor &tensor) {
   return packed;
 }
 
+/// The same of bf16, two steps of a unit in turn, and zeros up to a multiple of
+/// 32 steps.
+std::vector<char> packCellPairs(const reference::Tensor &tensor) {
+  std::vector<char> halves = tensor.toBytes();
+  int64_t hidden = tensor.shape[2], gates = tensor.shape[1] / hidden;
+  int64_t lines = (hidden + 31) / 32 * 16;
+  std::vector<char> packed(tensor.shape[0] * tensor.shape[1] * lines * 4);
+  const char *from = halves.data();
+  for (int64_t d = 0; d < tensor.shape[0]; ++d)
+    for (int64_t gate = 0; gate < gates; ++gate)
+      for (int64_t h = 0; h < hidden; ++h)
+        for (int64_t k = 0; k < hidden; ++k, from += 2) {
+          int64_t tile = d * (hidden / 16) + h / 16;
+          int64_t line = (tile * lines + k / 2) * gates + gate;
+          std::memcpy(&packed[(line * 16 + h % 16) * 4 + k % 2 * 2], from, 2);
+        }
+  return packed;
+}
+
 /// The bytes of a tensor in a layout.
 std::vector<char> inLayout(const reference::Tensor &tensor, StringRef layout) {
   if (layout == kernel::packedLayout)
@@ -251,6 +270,8 @@ std::vector<char> inLayout(const reference::Tensor &tensor, StringRef layout) {
     return packCells(tensor);
   if (layout == kernel::cellQuadsLayout)
     return packCellQuads(tensor);
+  if (layout == kernel::cellPairsLayout)
+    return packCellPairs(tensor);
   StringRef narrow = layout;
   int64_t parts = narrow.consume_back("_halves") ? 2 : 1;
   if (narrow == kernel::linesLayout || narrow == kernel::nibblesLayout)

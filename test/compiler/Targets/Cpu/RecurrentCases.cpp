@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/compiler/Targets/Cpu/RecurrentCases.h"
+#include <cmath>
 
 namespace tenon::test {
 
@@ -36,6 +37,22 @@ static void quantize(KernelCase &test, const std::vector<std::string> &dims,
   test.values.push_back(isUnsigned ? Values{100, 150} : Values{-9, 9});
   // The state is an integer of 16 bits.
   test.tolerance = 5e-5;
+}
+
+/// Makes the recurrence of a projected cell of bf16, and rounds its state.
+static void roundState(KernelCase &test, const std::vector<std::string> &dims,
+                       int64_t hidden) {
+  std::string floats = tensor(dims, "f32"), pairs = tensor(dims, "bf16");
+  replace(test.arguments, "%b: " + floats, "%b: " + pairs);
+  replace(test.body, "%a, %b", "%a, %q");
+  replace(test.body, "input_forget", "rounds_state, input_forget");
+  test.body = "%q = graph.cast %b : (" + pairs + ") -> " + floats + "\n" +
+              test.body;
+  // So that a state forgets what the one before was rounded to.
+  double most = 1 / std::sqrt(double(hidden));
+  test.values = {{-1, 1}, {-most, most}, {-1, 1}};
+  // Of levels that do not round; others err by a state rounded otherwise.
+  test.tolerance = 6e-3;
 }
 
 static KernelCase recurrent(const std::string &cell, int gates,
@@ -87,7 +104,9 @@ static KernelCase recurrent(const std::string &cell, int gates,
   test.schedule = cells.schedule.empty() ? test.schedule : cells.schedule;
   test.name += " " + cell + " " + direction;
   test.values = {{-1, 1}};
-  if (!cells.bytes.empty())
+  if (cells.bytes == "bf16")
+    roundState(test, {d, units(gates), h}, hidden);
+  else if (!cells.bytes.empty())
     quantize(test, {d, units(gates), h}, cells);
   return test;
 }
@@ -124,8 +143,12 @@ std::vector<KernelCase> recurrentCells(const Cells &cells) {
                             "clip = 0.0, linear_before_reset = false, "
                             "input_forget = true",
                             cells));
-  for (const std::string &name :
-       {"Relu", "LeakyRelu", "ThresholdedRelu", "Softplus"})
+  if (cells.bytes == "bf16") // Whose states grow.
+    cases.back().values = {{-0.2, 0.2}};
+  std::vector<std::string> names = {"Relu", "LeakyRelu", "Softplus"};
+  if (cells.bytes != "bf16") // It jumps where a sum is rounded otherwise.
+    names.push_back("ThresholdedRelu");
+  for (const std::string &name : names)
     cases.push_back(recurrent("rnn", 1, "forward", "f32", true,
                               "\"" + name + "\"", flags, cells));
   return cases;
@@ -144,10 +167,10 @@ std::vector<KernelCase> recurrentTogether(const std::string &bytes) {
                   {{"b", 9}, {"s", 2}},
                   {{"b", 1}, {"s", 1}},
                   {{"b", 1}, {"s", 0}}};
-    if (bytes.empty()) {
+    if (bytes.empty())
       test.values = {{-1, 1}, {-0.1, 0.1}};
+    if (bytes.empty() || bytes == "bf16")
       test.sizes.push_back({{"b", 33}, {"s", 2}}); // A group and one more.
-    }
     return test;
   };
   std::string lstm = "\"Sigmoid\", \"Tanh\", \"Tanh\"";
@@ -161,7 +184,10 @@ std::vector<KernelCase> recurrentTogether(const std::string &bytes) {
 
 std::vector<KernelCase> recurrentBatches(const std::string &bytes) {
   std::vector<KernelCase> cases;
-  for (int64_t batch : {1, 2, 3, 5, 9}) {
+  std::vector<int64_t> batches = {1, 2, 3, 5, 9};
+  if (bytes == "bf16")
+    batches.insert(batches.end(), {16, 23, 35}); // Registers of 16 states.
+  for (int64_t batch : batches) {
     cases.push_back(recurrent(
         "lstm", 4, "bidirectional", "f32", true,
         "\"Sigmoid\", \"Tanh\", \"Tanh\", "
@@ -183,21 +209,27 @@ std::vector<KernelCase> recurrentLengths(const Cells &cells) {
                               cells);
   std::string lengths = tensor({cells.batch}, "i32");
   test.arguments += ", %l: " + lengths;
-  std::string operands = cells.isProjected ? "%a, %b" : "%a, %b, %c";
+  std::string operands = !cells.isProjected    ? "%a, %b, %c"
+                         : cells.bytes.empty() ? "%a, %b"
+                                               : "%a, %q";
   replace(test.body, operands + " ", operands + ", %l ");
   replace(test.body, "1, 0, 0, 0, 0, 0>", "1, 0, 1, 0, 0, 0>");
   replace(test.body, ") -> (", ", " + lengths + ") -> (");
   size_t last = cells.isProjected ? 2 : 3;
+  Values weights = {-1, 1};
+  if (cells.bytes == "bf16")
+    weights = test.values[last - 1];
+  else if (cells.hidden > 100) // As those of recurrentTogether.
+    weights = {-0.1, 0.1};
   test.values.assign(last + 1, {-1, 1});
-  if (cells.hidden > 100) // As those of recurrentTogether.
-    test.values[last - 1] = {-0.1, 0.1};
+  test.values[last - 1] = weights;
   test.values[last] = {0, 4.9};
   test.sizes = {{{"b", 5}, {"s", 4}}};
   if (!cells.hidden)
     test.sizes[0]["h"] = 3;
   KernelCase bad = test;
   bad.values[last] = {5, 6};
-  bad.fault = 4;
+  bad.fault = cells.bytes.empty() ? 4 : 0x104; // Of the kernel's second op.
   return {test, bad};
 }
 

@@ -13,7 +13,7 @@ struct Cells {
   int64_t hidden = 0;        // Numbers of the state; 0: a symbol.
   bool isProjected = false;  // The input is multiplied already.
   std::string schedule = ""; // One for f32 alone; empty: Generic.
-  std::string bytes = "";    // The type of a quantized recurrence.
+  std::string bytes = "";    // The type of a recurrence that is not of f32.
   bool perUnit = false;      // Its units have scales and zero points.
   std::string batch = "b";   // Its size: a symbol, or a number.
 };
@@ -23,7 +23,7 @@ struct Cells {
 std::vector<KernelCase> recurrentCells(const Cells &cells);
 
 /// Cells of RecurrentTiles so large that threads compute sequences together;
-/// of bytes, where they are of a type.
+/// of bytes or bf16, where they are of a type.
 std::vector<KernelCase> recurrentTogether(const std::string &bytes = "");
 
 /// The same, of batches whose sizes are numbers.

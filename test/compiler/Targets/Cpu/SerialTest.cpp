@@ -148,5 +148,29 @@ INSTANTIATE_TEST_SUITE_P(Levels, RecurrentBytes,
                                          "x86-64-v4", "x86-64-v4-vnni"),
                          nameOfLevel);
 
+class RecurrentPairs : public LevelTest {};
+
+TEST_P(RecurrentPairs, RunsAllCells) {
+  for (int64_t hidden : {16, 48})
+    for (const char *batch : {"b", "1", "7", "70"})
+      run(recurrentCells(
+          {hidden, true, "RecurrentTiles", "bf16", false, batch}));
+}
+
+TEST_P(RecurrentPairs, SequencesHaveLengths) {
+  for (int64_t hidden : {32, 528, 1024})
+    run(recurrentLengths({hidden, true, "RecurrentTiles", "bf16"}));
+}
+
+TEST_P(RecurrentPairs, ThreadsShareASequence) {
+  run(recurrentTogether("bf16"));
+}
+
+TEST_P(RecurrentPairs, SequencesShareARecurrence) {
+  run(recurrentBatches("bf16"));
+}
+
+TENON_FOR_LEVELS_OF_PAIRS(RecurrentPairs);
+
 } // namespace
 } // namespace tenon::test
