@@ -81,11 +81,10 @@ struct RecurrentView {
     int64_t line = (tile * pairLines() + step / 2) * gates + unit / hidden;
     return (line * cellUnits + unit % cellUnits) * 2 + step % 2;
   }
-  /// Floats of what a sequence carries, in turn: a sum of each unit, of a GRU
-  /// two, and three numbers of each hidden one (h, c, and h behind a reset
-  /// gate).
-  int64_t sumsCount() const { return (gates == 3 ? 2 : 1) * units(); }
-  int64_t stateBytes() const { return 4 * (sumsCount() + 3 * hidden); }
+  /// What a sequence carries, numbers of each hidden unit: h as even steps read
+  /// it and as odd ones do, c, and of a GRU h behind its reset gate, and its
+  /// update gate.
+  int64_t stateBytes() const { return 4 * hidden * (gates == 3 ? 5 : 3); }
 
   int64_t recurrenceBytes() const {
     if (hasPairs)
@@ -117,7 +116,7 @@ struct RecurrentView {
   int64_t claimStride() const { return maxTiles / tiles(); }
 
   /// A thread's scratch memory: what it knows, states as the factors of bytes
-  /// or pairs, what matrices add up to, and the states of a group.
+  /// or pairs, sums of a vector of units, and the states of a group.
   int64_t factorsAt() const {
     return parts() > 1 ? (hasPairs ? lineBytes : factBytes) : 0;
   }
@@ -131,18 +130,21 @@ struct RecurrentView {
   int64_t factorStride() const {
     return hasPairs ? 4 * pairLines() + lineBytes : 2 * hidden;
   }
-  int64_t matrixSumsAt() const { return factorsAt() + factorBytes(); }
-  int64_t statesAt() const {
-    int64_t sums = hasPairs ? matrixRows() * matrixSumBytes : 0;
-    return llvm::alignTo(matrixSumsAt() + sums, lineBytes);
+  int64_t sumsAt() const {
+    return llvm::alignTo(factorsAt() + factorBytes(), lineBytes);
   }
+  /// Those of one sequence are in registers, unless matrices make them.
+  int64_t sumBytes() const {
+    int64_t states = hasPairs ? matrixRows() : entries > 1 ? abreast : 0;
+    return states * mostSums * 4 * cellUnits;
+  }
+  int64_t statesAt() const { return sumsAt() + sumBytes(); }
   /// Rows of registers for the states of a group: those of one, or of two.
   int64_t matrixRows() const {
     return entries > matrixSide ? 2 * matrixSide : entries;
   }
   static constexpr int64_t matrixSide = 16, lineBytes = 64;
-  static constexpr int64_t mostMatrixSums = 4; // Of a state, from a product.
-  static constexpr int64_t matrixSumBytes = mostMatrixSums * 4 * cellUnits;
+  static constexpr int64_t mostSums = 4; // Of a state: gates, or chains.
   /// What threads share: the round that each tile was last taken for, how many
   /// have been computed, and behind these numbers the states of a group.
   static constexpr int64_t doneAt = 256, stateAt = 512; // TENON_SHARED_ZEROS

@@ -165,7 +165,7 @@ Value Recurrence::optional(Value tensor, ArrayRef<Value> index) {
 }
 
 Indices Recurrence::projected(Value u) {
-  return {step, entry, e.add(e.mul(direction, units), u)};
+  return {place, entry, e.add(e.mul(direction, units), u)};
 }
 
 /// x W^T + Wb of a gate's unit at the current step.
@@ -173,7 +173,7 @@ Value Recurrence::project(Value u) {
   if (!op.getWeights())
     return at(op.getInput(), projected(u));
   Value all = sum(width, [&](Value i) {
-    return times(e.element(op.getInput(), {step, entry, i}),
+    return times(e.element(op.getInput(), {place, entry, i}),
                  e.element(op.getWeights(), {direction, u, i}));
   });
   return plus(all, optional(op.getBias(), {direction, u}));
@@ -215,69 +215,86 @@ void Recurrence::sumGates() {
   });
 }
 
-void Recurrence::sumGated() {
-  overSums(hidden, [&](Value i) {
-    Value u = unit(2, i);
-    keep(recur(u, state.gated), state.sums, e.add(units, u));
-  });
-}
-
-/// A unit's state behind the current step, which is also a result.
+/// A unit's state behind the current step.
 void Recurrence::setState(Value next, Value i) {
-  put(next, state.h, i);
+  put(next, state.next, i);
   if (bases[0])
     putResult(next, bases[0], e.add(e.mul(position, hidden), i));
 }
 
-void Recurrence::stepRnn() {
-  overUnits(hidden,
-            [&](Value i) { setState(activate(0, load(state.sums, i)), i); });
+void Recurrence::finishRnn(Value i, Value sum) {
+  setState(activate(0, sum), i);
 }
 
-/// Gates z, r, h.
-void Recurrence::stepGru() {
-  auto all = [&](Value u) {
-    return plus(load(state.sums, u), load(state.sums, e.add(units, u)));
-  };
-  auto finish = [&](Value i, Value update, Value past) {
-    Value next = activate(1, plus(load(state.sums, unit(2, i)), past));
-    setState(plus(times(minus(real(1), update), next),
-                  times(update, load(state.h, i))),
-             i);
-  };
-  if (op.getLinearBeforeReset())
-    return overUnits(hidden, [&](Value i) {
-      Value past = load(state.sums, e.add(units, unit(2, i)));
-      finish(i, activate(0, all(i)),
-             times(activate(0, all(unit(1, i))), past));
-    });
-  overUnits(hidden, [&](Value i) {
-    put(activate(0, all(i)), state.sums, i);
-    Value reset = activate(0, all(unit(1, i)));
-    put(times(reset, load(state.h, i)), state.gated, i);
-  });
-  meet();
-  sumGated();
-  meet();
-  overUnits(hidden, [&](Value i) {
-    finish(i, load(state.sums, i),
-           load(state.sums, e.add(units, unit(2, i))));
-  });
+void Recurrence::finishGru(Value i, Value update, Value input, Value past) {
+  Value next = activate(1, plus(input, past));
+  setState(plus(times(minus(real(1), update), next),
+                times(update, load(state.h, i))),
+           i);
 }
 
 /// Gates i, o, f, c; peepholes i, o, f.
-void Recurrence::stepLstm() {
+void Recurrence::finishLstm(Value i, GateOf sumOf) {
+  Value old = load(state.c, i);
+  Value input = activate(0, plus(sumOf(0), peep(0, i, old)));
+  Value forget = op.getInputForget()
+                     ? minus(real(1), input)
+                     : activate(0, plus(sumOf(2), peep(2, i, old)));
+  Value next = plus(times(forget, old), times(input, activate(1, sumOf(3))));
+  Value output = activate(0, plus(sumOf(1), peep(1, i, next)));
+  put(next, state.c, i);
+  setState(times(output, activate(2, next)), i);
+}
+
+void Recurrence::step() {
+  sumGates();
+  meet();
+  auto sumOf = [&](int64_t gate, Value i) {
+    return load(state.sums, unit(gate, i));
+  };
+  if (isGru())
+    stepGru();
+  else
+    overUnits(hidden, [&](Value i) {
+      if (gates == 4)
+        finishLstm(i, [&](int64_t gate) { return sumOf(gate, i); });
+      else
+        finishRnn(i, sumOf(0, i));
+    });
+  meet();
+}
+
+/// Gates z, r, h. The last one's sum is of what r leaves of the state, or what
+/// r leaves of the sum.
+void Recurrence::stepGru() {
+  auto pastOf = [&](int64_t gate, Value i) {
+    return load(state.sums, e.add(units, unit(gate, i)));
+  };
+  auto gate = [&](int64_t which, Value i) {
+    return activate(0, plus(load(state.sums, unit(which, i)),
+                            pastOf(which, i)));
+  };
+  auto finish = [&](Value i, Value update, Value past) {
+    finishGru(i, update, load(state.sums, unit(2, i)), past);
+  };
+  if (op.getLinearBeforeReset())
+    return overUnits(hidden, [&](Value i) {
+      Value update = gate(0, i), reset = gate(1, i);
+      finish(i, update, times(reset, pastOf(2, i)));
+    });
   overUnits(hidden, [&](Value i) {
-    auto gate = [&](int64_t which) { return load(state.sums, unit(which, i)); };
-    Value old = load(state.c, i);
-    Value input = activate(0, plus(gate(0), peep(0, i, old)));
-    Value forget = op.getInputForget()
-                       ? minus(real(1), input)
-                       : activate(0, plus(gate(2), peep(2, i, old)));
-    Value next = plus(times(forget, old), times(input, activate(1, gate(3))));
-    Value output = activate(0, plus(gate(1), peep(1, i, next)));
-    put(next, state.c, i);
-    setState(times(output, activate(2, next)), i);
+    Value update = gate(0, i), reset = gate(1, i);
+    put(update, state.sums, i);
+    put(times(reset, load(state.h, i)), state.gated, i);
+  });
+  meet();
+  overSums(hidden, [&](Value i) {
+    Value u = unit(2, i);
+    keep(recur(u, state.gated), state.sums, e.add(units, u));
+  });
+  meet();
+  overUnits(hidden, [&](Value i) {
+    finish(i, load(state.sums, i), pastOf(2, i));
   });
 }
 
@@ -297,8 +314,8 @@ void Recurrence::enter(Value which) {
   entry = which;
   if (!turn)
     return;
-  step = isReverse ? e.sub(e.sub(length, e.number(1)), turn) : turn;
-  position = positionOf(step);
+  place = isReverse ? e.sub(e.sub(length, e.number(1)), turn) : turn;
+  position = positionOf(place);
 }
 
 /// Of the current entry's state behind a step, among all states.
@@ -331,6 +348,7 @@ void Recurrence::group(int64_t d, Value from) {
   direction = e.number(d);
   isReverse = d == 1 || op.getDirection() == "reverse";
   turn = {};
+  isOver = false;
   enter(first);
   overUnits(hidden, [&](Value i) {
     put(optional(op.getInitialH(), {direction, entry, i}), state.h, i);
@@ -343,17 +361,10 @@ void Recurrence::group(int64_t d, Value from) {
     turn = i;
     if (entries == 1)
       enter(first);
-    sumGates();
-    meet();
-    if (gates == 4)
-      stepLstm();
-    else if (gates == 3)
-      stepGru();
-    else
-      stepRnn();
-    meet();
+    step();
   });
   turn = {};
+  isOver = true;
   enter(first);
   if (bases[0] && op.getLengths())
     overUnits(hidden, [&](Value i) {
@@ -372,7 +383,8 @@ bool emitRecurrent(Emitter &e, Operation *root) {
     return false;
   emitWhole(e, root, [&](ArrayRef<Value> bases) {
     Recurrence cells(e, op, bases,
-                     {e.scratch(3), e.scratch(4), e.scratch(5), e.scratch(6)});
+                     {e.scratch(3), e.scratch(4), e.scratch(5), e.scratch(6),
+                      e.scratch(4)});
     for (int64_t d = 0; d < cells.directions; ++d)
       e.loop(e.number(0), cells.batch,
              [&](Value entry) { cells.group(d, entry); });

@@ -18,9 +18,10 @@ namespace tenon::cpu {
 class Recurrence {
 public:
   /// Memory of compute type for a sequence: two sums of each gate's unit, of
-  /// which only a GRU needs the second, and a number for each hidden unit.
+  /// which only a GRU needs the second, and a number for each hidden unit. What
+  /// a step makes of h is `next`, which may be h.
   struct State {
-    Value sums, h, c, gated;
+    Value sums, h, c, gated, next;
   };
 
   /// `bases` are where the results lie; null: nobody wants that one. Units are
@@ -64,13 +65,20 @@ protected:
   virtual void put(Value value, Value base, Value i);
   virtual void putResult(Value value, Value base, Value i);
 
-  /// Sums of all gates; of a GRU, those of the state apart.
-  virtual void sumGates();
-  /// Those of a GRU that are of what its reset gate leaves of the state.
-  virtual void sumGated();
+  /// Takes all sequences of the group from the current turn to the next.
+  virtual void step();
+  /// What a step makes of the gates of some units, that is of their sums: the
+  /// next state, which is also a result.
+  using GateOf = llvm::function_ref<Value(int64_t gate)>;
+  void finishRnn(Value i, Value sum);
+  void finishLstm(Value i, GateOf sumOf);
+  /// Of a GRU's, `past` is what is added for the state before.
+  void finishGru(Value i, Value update, Value input, Value past);
+  Value activate(size_t which, Value x);
 
   bool isGru() { return op.getCell() == graph::CellKind::Gru; }
   Value plus(Value x, Value y);
+  Value times(Value x, Value y);
   Value real(double value);
   /// Row `which` of the gates.
   Value unit(int64_t which, Value i);
@@ -89,8 +97,9 @@ protected:
   Value first; // Entry of the group.
   /// Which of its steps all sequences are at; null before and after these.
   Value turn;
-  /// Of the current entry.
-  Value entry, length, step;
+  bool isOver = false; // It was the last one.
+  /// Of the current entry; a place is that of the current turn.
+  Value entry, length, place;
   State state;
 
 private:
@@ -100,17 +109,14 @@ private:
     double alpha, beta, clip;
   };
 
-  Value times(Value x, Value y);
   Value minus(Value x, Value y);
   void readActivations(int64_t d);
-  Value activate(size_t which, Value x);
   Value optional(Value tensor, llvm::ArrayRef<Value> index);
   Value recur(Value u, Value state);
   Value peep(int64_t which, Value i, Value state);
   void setState(Value next, Value i);
-  void stepRnn();
+  void sumGates();
   void stepGru();
-  void stepLstm();
   Value positionOf(Value at);
   void storeState(Value State::*from, Value base);
 

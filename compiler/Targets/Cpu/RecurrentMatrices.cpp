@@ -104,7 +104,7 @@ private:
 
 int64_t CellTile::chains() const {
   int64_t steps = lines / AmxUnit::rows;
-  int64_t most = kernel::RecurrentView::mostMatrixSums;
+  int64_t most = kernel::RecurrentView::mostSums;
   for (int64_t chains : {4, 2})
     if (steps % chains == 0 && width * chains <= most &&
         width * chains * height() <= mostSums)

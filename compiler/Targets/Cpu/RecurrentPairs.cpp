@@ -123,7 +123,7 @@ public:
                 .getArgNumber())),
         base(e.atEntry([&] {
           return e.address(e.scratch(0), e.b.getI8Type(),
-                           e.number(view.matrixSumsAt()));
+                           e.number(view.sumsAt()));
         })) {}
 
   void read(const GroupStates &states) override {

@@ -63,40 +63,31 @@ protected:
     put(value, base, i);
   }
 
-  void sumGates() override {
+  void step() override {
     // There and back again: what one step read last the next one finds in the
     // cache, which has not room for all of the recurrence.
-    Value isOdd = e.equal(e.rem(turn, e.number(2)), e.number(1));
-    auto all = llvm::to_vector(llvm::seq<int64_t>(0, gates));
-    overSumsOf(&State::h, isOdd, [&](Value i, Value from) {
-      // Behind the sums it would be waited for.
-      overAbreast(from, [&] {
-        for (int64_t gate : all)
-          fetchProjected(unit(gate, i));
-      });
-      CellSums found = sums->of(direction, i, from, all);
-      forEachAbreast(from, found, gates, [&](ArrayRef<Value> own) {
-        for (int64_t gate : all) {
-          Value u = unit(gate, i), input = project(u);
-          Value sum = withBias(own[gate], u);
-          if (isGru())
-            put(sum, state.sums, e.add(units, u));
-          else
-            input = plus(input, sum);
-          put(input, state.sums, u);
-        }
-      });
+    Value isOdd = e.equal(parity(), e.number(1));
+    bool isTwice = isGru() && !op.getLinearBeforeReset();
+    auto all = llvm::to_vector(llvm::seq<int64_t>(0, isTwice ? 2 : gates));
+    overSums(&State::h, isOdd, all, [&](Value i, ArrayRef<Value> past) {
+      auto sumOf = [&](int64_t gate) {
+        return plus(project(unit(gate, i)), past[gate]);
+      };
+      if (gates == 4)
+        return finishLstm(i, sumOf);
+      if (gates == 1)
+        return finishRnn(i, sumOf(0));
+      Value update = activate(0, sumOf(0)), reset = activate(0, sumOf(1));
+      if (!isTwice)
+        return finishGru(i, update, project(unit(2, i)),
+                         times(reset, past[2]));
+      put(update, state.sums, i);
+      put(times(reset, load(state.h, i)), state.gated, i);
     });
-  }
-
-  void sumGated() override {
-    overSumsOf(&State::gated, {}, [&](Value i, Value from) {
-      CellSums found = sums->of(direction, i, from, {2});
-      forEachAbreast(from, found, 1, [&](ArrayRef<Value> own) {
-        Value u = unit(2, i);
-        put(withBias(own[0], u), state.sums, e.add(units, u));
+    if (isTwice)
+      overSums(&State::gated, {}, {2}, [&](Value i, ArrayRef<Value> past) {
+        finishGru(i, load(state.sums, i), project(unit(2, i)), past[0]);
       });
-    });
   }
 
 private:
@@ -116,10 +107,12 @@ private:
   /// sequence is over.
   void within(Value number, function_ref<void()> body) {
     State own = state;
+    if (entries > 1) {
+      length = lengthOf(e.add(first, number), /*isNew=*/false);
+      enter(e.add(first, number));
+    }
     state = stateOf(number);
-    length = lengthOf(e.add(first, number), /*isNew=*/false);
-    enter(e.add(first, number));
-    if (turn && op.getLengths())
+    if (entries > 1 && turn && op.getLengths())
       e.ifThen(e.less(turn, length), body);
     else
       body();
@@ -127,40 +120,35 @@ private:
   }
   void overSome(Value from, Value to, function_ref<void()> body) {
     if (entries == 1)
-      return body();
+      return within(e.number(0), body);
     e.loop(from, to, [&](Value number) { within(number, body); });
   }
   void overEntries(function_ref<void()> body) {
     overSome(e.number(0), count(), body);
   }
-  /// The same of those abreast from one on.
-  void overAbreast(Value from, function_ref<void()> body) {
-    overSome(from, endOf(from), body);
-  }
+  /// Those abreast from one on end there.
   Value endOf(Value from) {
     return e.min(e.add(from, e.number(view.abreast)), count());
   }
-  /// The same, with the sums of so many gates of each.
-  void forEachAbreast(Value from, const CellSums &sums, int64_t each,
-                      function_ref<void(ArrayRef<Value> own)> body) {
-    if (sums.base) {
-      auto load = [&](Value number) { body(loadSums(sums, number, each)); };
-      if (entries == 1)
-        return load(e.number(0));
-      return e.loop(from, endOf(from), [&](Value number) {
-        within(number, [&] { load(e.sub(number, from)); });
+  /// Runs `body` for each of those, with the sums of so many gates.
+  void overAbreast(Value from, CellSums sums, int64_t each,
+                   function_ref<void(ArrayRef<Value> own)> body) {
+    if (entries == 1 && !sums.base)
+      return within(e.number(0), [&] { body(sums.values); });
+    if (!sums.base) {
+      sums.base = e.atEntry([&] {
+        return e.address(e.scratch(0), e.b.getI8Type(),
+                         e.number(view.sumsAt()));
       });
+      for (auto [i, sum] : llvm::enumerate(sums.values))
+        put(sum, sums.base, e.number(int64_t(i) * cellUnits));
     }
-    auto own = [&](int64_t before) {
-      return ArrayRef(sums.values).slice(before * each, each);
-    };
+    auto one = [&](Value before) { body(loadSums(sums, before, each)); };
     if (entries == 1)
-      return body(own(0));
-    for (int64_t before = 0; before < view.abreast; ++before) {
-      Value number = e.add(from, e.number(before));
-      e.ifThen(e.less(number, count()),
-               [&] { within(number, [&] { body(own(before)); }); });
-    }
+      return within(e.number(0), [&] { one(e.number(0)); });
+    e.loop(from, endOf(from), [&](Value number) {
+      within(number, [&] { one(e.sub(number, from)); });
+    });
   }
   SmallVector<Value> loadSums(const CellSums &sums, Value before,
                               int64_t each) {
@@ -176,11 +164,19 @@ private:
     return own;
   }
 
+  Value parity() { return e.rem(turn, e.number(2)); }
+  /// h is where the last step left it, which is for some the one before.
   State stateOf(Value number) {
     auto at = [&](Value base) {
       return GroupStates{base, view.stateBytes(), {}}.at(e, number);
     };
-    return {at(states.sums), at(states.h), at(states.c), at(states.gated)};
+    Value h = at(states.h), next = at(states.next);
+    if (!turn && !isOver)
+      return {at(states.sums), h, at(states.c), at(states.gated), h};
+    Value steps = turn ? turn : length;
+    Value isOdd = e.equal(e.rem(steps, e.number(2)), e.number(1));
+    return {at(states.sums), e.select(isOdd, next, h), at(states.c),
+            at(states.gated), e.select(isOdd, h, next)};
   }
 
   /// Whether a sequence of those from one on goes on.
@@ -188,23 +184,37 @@ private:
     return e.less(turn, longestOf(from, endOf(from), /*areNew=*/false));
   }
 
-  /// Runs `body` for all units and, in turn, the first one of those abreast.
-  /// Its sums are of a part of each state. Where `isBack` is true, from the
-  /// last units to the first.
-  void overSumsOf(Value State::*part, Value isBack,
-                  function_ref<void(Value unit, Value from)> body) {
+  /// Runs `body` for all units of each sequence, with sums of some gates for a
+  /// part of its state, and biases. Where `isBack` is true, from the last units
+  /// to the first.
+  void overSums(Value State::*part, Value isBack, ArrayRef<int64_t> which,
+                function_ref<void(Value unit, ArrayRef<Value> past)> body) {
     auto prepare = [&] {
-      sums->read({states.*part, view.stateBytes(), count()});
+      sums->read({stateOf(e.number(0)).*part, view.stateBytes(), count()});
     };
-    auto each = [&](Value unit) {
+    auto abreast = [&](Value i, Value from) {
+      // Behind the sums it would be waited for.
+      overSome(from, endOf(from), [&] {
+        for (int64_t gate : which)
+          fetchProjected(unit(gate, i));
+      });
+      CellSums found = sums->of(direction, i, from, which);
+      overAbreast(from, found, which.size(), [&](ArrayRef<Value> own) {
+        SmallVector<Value> past;
+        for (auto [gate, sum] : llvm::zip(which, own))
+          past.push_back(withBias(sum, unit(gate, i)));
+        body(i, past);
+      });
+    };
+    auto each = [&](Value i) {
       if (view.abreast == entries)
-        return body(unit, e.number(0));
+        return abreast(i, e.number(0));
       e.loop(
           e.number(0), count(),
           [&](Value from) {
             if (!op.getLengths())
-              return body(unit, from);
-            e.ifThen(areOpen(from), [&] { body(unit, from); });
+              return abreast(i, from);
+            e.ifThen(areOpen(from), [&] { abreast(i, from); });
           },
           view.abreast);
     };
@@ -251,8 +261,10 @@ Recurrence::State stateAt(Emitter &e, const kernel::RecurrentView &view,
     return e.atEntry(
         [&] { return e.address(base(), e.b.getF32Type(), e.number(floats)); });
   };
-  int64_t sums = view.sumsCount(), hidden = view.hidden;
-  return {area(0), area(sums), area(sums + hidden), area(sums + 2 * hidden)};
+  int64_t hidden = view.hidden;
+  bool isGru = view.gates == 3; // Others have no more areas.
+  return {area(isGru ? 4 * hidden : 0), area(0), area(2 * hidden),
+          area(isGru ? 3 * hidden : 0), area(hidden)};
 }
 
 void computeAlone(Emitter &e, graph::RecurrentOp op,

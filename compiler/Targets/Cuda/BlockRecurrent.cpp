@@ -70,7 +70,7 @@ void emitBlockRecurrent(DeviceEmitter &e, Value ordinal) {
     offset += bytes;
   }
   BlockRecurrence cells(e, op, cpu::yieldedBuffers(e, op),
-                        {areas[0], areas[1], areas[2], areas[3]});
+                        {areas[0], areas[1], areas[2], areas[3], areas[1]});
   cells.group(ordinal);
 }
 
