@@ -93,7 +93,7 @@ def other(g):
     g.output(*cell(g, "GRU", x, 24, 72, activations=["Sigmoid", "Softsign"])[:1])
 
 
-# And how many of its cells have 8 bits.
+# And how many of its cells have 8 bits, or bf16.
 CASES = {"layers": (layers, 2), "last_alone": (last_alone, 1),
          "stepped": (stepped, 1), "shared": (shared, 1), "halves": (halves, 1),
          "small": (small, 0), "odd": (odd, 1), "other": (other, 0)}
@@ -109,17 +109,20 @@ def run(*command):
 
 
 def check_kernels(tenon, folder, precision, count):
-    """Whether as many cells as that read bytes, all by the schedule for cells
-    where they are whole tiles."""
+    """Whether as many cells as that read bytes, or bf16, all by the schedule for
+    cells where they are whole tiles."""
     found = [(each["name"], each["schedule"])
              for each in kernels(tenon, folder, f"--precision={precision}", *CPU)
              if "recurrent" in each["name"]]
-    wanted = count if precision in IN_EIGHT_BITS else 0
-    good = wanted == sum("dequantize" in name for name, _ in found)
+    narrow = {precision: "dequantize" for precision in IN_EIGHT_BITS}
+    narrow["bf16"] = "cast"
+    good = all((count if narrow.get(precision) == widening else 0) ==
+               sum(widening in name for name, _ in found)
+               for widening in ("dequantize", "cast"))
     by = "Generic" if folder.name == "other" else "RecurrentTiles"
     good &= {schedule for _, schedule in found} == {by}
     if not good:
-        print(f"{folder.name} in {precision}: {wanted} of {found} are to read bytes")
+        print(f"{folder.name} in {precision}: {count} of {found} are to read fewer bits")
     return good
 
 

@@ -57,6 +57,19 @@ TEST_F(RecurrentTest, RnnRunsBothWays) {
   EXPECT_EQ(numbers(both[1]), Numbers({5, 4}));
 }
 
+// A state of 257 is 256 in bf16, where the recurrence is multiplied by it; as a
+// result it is not rounded.
+TEST_F(RecurrentTest, StatesMayBeRounded) {
+  std::string rounding = attributes("1, 1, 1, 0, 0, 0, 0, 0", "rnn",
+                                    "\"Affine\"");
+  rounding.insert(1, "rounds_state, ");
+  auto rounded = op("graph.recurrent", rounding,
+                    {floats({2, 1, 1}, {257, 1}), floats({1, 1, 1}, {1}),
+                     floats({1, 1, 1}, {1})},
+                    results(2, 1));
+  EXPECT_EQ(numbers(rounded[0]), Numbers({257, 257}));
+}
+
 TEST_F(RecurrentTest, StepsPastTheLengthAreZero) {
   Tensor x = floats({2, 1, 1}, {1, 2}), w = floats({1, 1, 1}, {2});
   Tensor r = floats({1, 1, 1}, {0.5});

@@ -8,7 +8,7 @@ func.func @main(%x: tensor<7x2x96xf32>) {
   %0 = kernel.call @tiles(%x, %r) params <> : (tensor<7x2x96xf32>, tensor<2x48x16xf32>) -> tensor<7x2x2x16xf32>
   return
 }
-// CHECK: kernel.func @tiles symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <4, 1, 576>
+// CHECK: kernel.func @tiles symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <4, 1, 320>
 kernel.func @tiles symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<7x2x96xf32>, %1: tensor<2x48x16xf32>):
   %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "bidirectional", activations = ["Sigmoid", "Tanh", "Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x96xf32>, tensor<2x48x16xf32>) -> (tensor<7x2x2x16xf32>, tensor<2x2x16xf32>, tensor<2x2x16xf32>)
@@ -24,7 +24,7 @@ func.func @main(%x: tensor<7x1x1024xf32>) {
   %0 = kernel.call @parts(%x, %r) params <> : (tensor<7x1x1024xf32>, tensor<1x1024x256xf32>) -> tensor<7x1x1x256xf32>
   return
 }
-// CHECK: kernel.func @parts symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <2, 1, 7232, 7680>
+// CHECK: kernel.func @parts symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <2, 1, 3136, 3584>
 kernel.func @parts symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<7x1x1024xf32>, %1: tensor<1x1024x256xf32>):
   %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x1x1024xf32>, tensor<1x1024x256xf32>) -> (tensor<7x1x1x256xf32>, tensor<1x1x256xf32>, tensor<1x1x256xf32>)
@@ -40,7 +40,7 @@ func.func @main(%x: tensor<7x9x1024xf32>) {
   %0 = kernel.call @groups(%x, %r) params <> : (tensor<7x9x1024xf32>, tensor<1x1024x256xf32>) -> tensor<7x1x9x256xf32>
   return
 }
-// CHECK: kernel.func @groups symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <6, 1, 28736, 29184>
+// CHECK: kernel.func @groups symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <6, 1, 13376, 12800>
 kernel.func @groups symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<7x9x1024xf32>, %1: tensor<1x1024x256xf32>):
   %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x9x1024xf32>, tensor<1x1024x256xf32>) -> (tensor<7x1x9x256xf32>, tensor<1x9x256xf32>, tensor<1x9x256xf32>)
@@ -56,7 +56,7 @@ func.func @main(%x: tensor<7x33x2048xf32>) {
   %0 = kernel.call @turns(%x, %r) params <> : (tensor<7x33x2048xf32>, tensor<1x2048x512xf32>) -> tensor<7x1x33x512xf32>
   return
 }
-// CHECK: kernel.func @turns symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <16, 1, 458816, 459264>
+// CHECK: kernel.func @turns symbols [] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <16, 1, 197696, 197120>
 kernel.func @turns symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<7x33x2048xf32>, %1: tensor<1x2048x512xf32>):
   %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x33x2048xf32>, tensor<1x2048x512xf32>) -> (tensor<7x1x33x512xf32>, tensor<1x33x512xf32>, tensor<1x33x512xf32>)
@@ -72,7 +72,7 @@ func.func @main(%x: tensor<7x?x2048xf32, #graph.dims<7, B, 2048>>) {
   %0 = kernel.call @any(%x, %r) params <B> : (tensor<7x?x2048xf32, #graph.dims<7, B, 2048>>, tensor<1x2048x512xf32>) -> tensor<7x1x?x512xf32, #graph.dims<7, 1, B, 512>>
   return
 }
-// CHECK: kernel.func @any symbols ["B"] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <8 * floordiv(B + 31, 32), 1, 14336 * min(32, B) + 64, 14336 * min(32, B) + 512>
+// CHECK: kernel.func @any symbols ["B"] layouts ["", "cells16"] schedule "RecurrentTiles" geometry <8 * floordiv(B + 31, 32), 1, 6144 * min(32, B) + 1088, 6144 * min(32, B) + 512>
 kernel.func @any symbols ["B"] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<7x?x2048xf32, #graph.dims<7, B, 2048>>, %1: tensor<1x2048x512xf32>):
   %2:3 = graph.recurrent %0, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x?x2048xf32, #graph.dims<7, B, 2048>>, tensor<1x2048x512xf32>) -> (tensor<7x1x?x512xf32, #graph.dims<7, 1, B, 512>>, tensor<1x?x512xf32, #graph.dims<1, B, 512>>, tensor<1x?x512xf32, #graph.dims<1, B, 512>>)
@@ -118,7 +118,7 @@ func.func @main(%x: tensor<7x2x48xf32>) {
   %0 = kernel.call @bytes(%x, %r, %s) params <> : (tensor<7x2x48xf32>, tensor<1x48x16xui8>, tensor<1x48x1xf32>) -> tensor<7x1x2x16xf32>
   return
 }
-// CHECK: kernel.func @bytes symbols [] layouts ["", "cells16_quads", ""] schedule "RecurrentTiles" geometry <2, 1, 640>
+// CHECK: kernel.func @bytes symbols [] layouts ["", "cells16_quads", ""] schedule "RecurrentTiles" geometry <2, 1, 384>
 kernel.func @bytes symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<7x2x48xf32>, %1: tensor<1x48x16xui8>, %2: tensor<1x48x1xf32>):
   %z = graph.constant {value = dense<9> : tensor<ui8>} : () -> tensor<ui8>
@@ -166,4 +166,56 @@ kernel.func @made symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0>
   %3 = graph.dequantize %1, %n, %z : (tensor<1x48x16xi8>, tensor<1x48x1xf32>, tensor<i8>) -> tensor<1x48x16xf32>
   %4:3 = graph.recurrent %0, %3 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "forward", activations = ["Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x48xf32>, tensor<1x48x16xf32>) -> (tensor<7x1x2x16xf32>, tensor<1x2x16xf32>, tensor<1x2x16xf32>)
   kernel.yield %4#0 : tensor<7x1x2x16xf32>
+}
+
+// -----
+
+// A recurrence of bf16 lies by pairs of steps, where its cell rounds its state.
+// Matrices multiply 16 states at once, so a group has that many, but as others
+// have threads as well.
+
+func.func @main(%x: tensor<7x33x1024xf32>) {
+  %r = graph.weight {name = "r"} : () -> tensor<1x1024x256xbf16>
+  %0 = kernel.call @pairs(%x, %r) params <> : (tensor<7x33x1024xf32>, tensor<1x1024x256xbf16>) -> tensor<7x1x33x256xf32>
+  return
+}
+// CHECK: kernel.func @pairs symbols [] layouts ["", "cells16_pairs"] schedule "RecurrentTiles" geometry <4, 1, 124992, 98816>
+kernel.func @pairs symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x33x1024xf32>, %1: tensor<1x1024x256xbf16>):
+  %2 = graph.cast %1 : (tensor<1x1024x256xbf16>) -> tensor<1x1024x256xf32>
+  %3:3 = graph.recurrent %0, %2 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind lstm>, direction = "forward", activations = ["Sigmoid", "Tanh", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false, rounds_state} : (tensor<7x33x1024xf32>, tensor<1x1024x256xf32>) -> (tensor<7x1x33x256xf32>, tensor<1x33x256xf32>, tensor<1x33x256xf32>)
+  kernel.yield %3#0 : tensor<7x1x33x256xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<7x9x192xf32>) {
+  %r = graph.weight {name = "r"} : () -> tensor<1x192x64xbf16>
+  %0 = kernel.call @small(%x, %r) params <> : (tensor<7x9x192xf32>, tensor<1x192x64xbf16>) -> tensor<7x1x9x64xf32>
+  return
+}
+// CHECK: kernel.func @small symbols [] layouts ["", "cells16_pairs"] schedule "RecurrentTiles" geometry <3, 1, 6912>
+kernel.func @small symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x9x192xf32>, %1: tensor<1x192x64xbf16>):
+  %2 = graph.cast %1 : (tensor<1x192x64xbf16>) -> tensor<1x192x64xf32>
+  %3:3 = graph.recurrent %0, %2 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "forward", activations = ["Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false, rounds_state} : (tensor<7x9x192xf32>, tensor<1x192x64xf32>) -> (tensor<7x1x9x64xf32>, tensor<1x9x64xf32>, tensor<1x9x64xf32>)
+  kernel.yield %3#0 : tensor<7x1x9x64xf32>
+}
+
+// -----
+
+// What no cell rounds is widened by somebody else.
+
+func.func @main(%x: tensor<7x9x192xf32>) {
+  %r = graph.weight {name = "r"} : () -> tensor<1x192x64xbf16>
+  %0 = kernel.call @exact(%x, %r) params <> : (tensor<7x9x192xf32>, tensor<1x192x64xbf16>) -> tensor<7x1x9x64xf32>
+  return
+}
+// CHECK: kernel.func @exact {{.*}} schedule "Generic"
+// expected-remark@+1 {{by RecurrentTiles: an operand of the cell is computed in the kernel}}
+kernel.func @exact symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<7x9x192xf32>, %1: tensor<1x192x64xbf16>):
+  %2 = graph.cast %1 : (tensor<1x192x64xbf16>) -> tensor<1x192x64xf32>
+  %3:3 = graph.recurrent %0, %2 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind gru>, direction = "forward", activations = ["Sigmoid", "Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x9x192xf32>, tensor<1x192x64xf32>) -> (tensor<7x1x9x64xf32>, tensor<1x9x64xf32>, tensor<1x9x64xf32>)
+  kernel.yield %3#0 : tensor<7x1x9x64xf32>
 }

@@ -273,6 +273,24 @@ func.func @bytes_of_cells(%x: tensor<7x2x144xf32>, %y: tensor<7x2x150xf32>) -> (
 
 // -----
 
+// Pairs of bf16 they read where they round their state.
+// CHECK-LABEL: @pairs_of_cells
+// CHECK:      %[[W:.*]] = graph.cast {{.*}} -> tensor<1x144x144xf32>
+// CHECK:      %[[V:.*]] = graph.weight {name = "folded{{.*}} -> tensor<1x144x144xf32>
+// CHECK:      graph.recurrent %arg0, %[[W]]
+// CHECK:      graph.recurrent %arg0, %[[V]]
+func.func @pairs_of_cells(%x: tensor<7x2x144xf32>) -> (tensor<7x1x2x144xf32>, tensor<7x1x2x144xf32>) {
+  %w = graph.constant {value = dense<1.0> : tensor<1x144x144xbf16>} : () -> tensor<1x144x144xbf16>
+  %v = graph.constant {value = dense<2.0> : tensor<1x144x144xbf16>} : () -> tensor<1x144x144xbf16>
+  %0 = graph.cast %w : (tensor<1x144x144xbf16>) -> tensor<1x144x144xf32>
+  %1 = graph.cast %v : (tensor<1x144x144xbf16>) -> tensor<1x144x144xf32>
+  %2:3 = graph.recurrent %x, %0 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false, rounds_state} : (tensor<7x2x144xf32>, tensor<1x144x144xf32>) -> (tensor<7x1x2x144xf32>, tensor<1x2x144xf32>, tensor<1x2x144xf32>)
+  %3:3 = graph.recurrent %x, %1 {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x144xf32>, tensor<1x144x144xf32>) -> (tensor<7x1x2x144xf32>, tensor<1x2x144xf32>, tensor<1x2x144xf32>)
+  return %2#0, %3#0 : tensor<7x1x2x144xf32>, tensor<7x1x2x144xf32>
+}
+
+// -----
+
 // A vector of bytes is widened, a table of them is not.
 // CHECK-LABEL: @vector
 // CHECK:     graph.weight {name = "folded{{.*}}-> tensor<3072xf32>

@@ -1096,6 +1096,32 @@ func.func @quantized_cell(%x: tensor<7x2x16xf32>, %given: tensor<1x16x16xi8>)
 
 // -----
 
+// A cell that rounds its state reads a recurrence of bf16; for others that is
+// widened.
+// CHECK-LABEL: @rounded_cell
+func.func @rounded_cell(%x: tensor<7x2x16xf32>)
+    -> (tensor<7x1x2x16xf32>, tensor<7x1x2x16xf32>) {
+  %r = graph.weight {name = "r"} : () -> tensor<1x16x16xbf16>
+  // CHECK:      kernel.region
+  // CHECK:        graph.cast
+  // CHECK-NEXT:   kernel.yield
+  // CHECK:      kernel.region
+  // CHECK:        graph.cast
+  // CHECK-NEXT:   graph.recurrent
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb
+  // CHECK-NEXT:   graph.recurrent
+  // expected-remark@+1 {{kernel ends here: its user 'graph.recurrent' does not read it element by element}}
+  %w = graph.cast %r : (tensor<1x16x16xbf16>) -> tensor<1x16x16xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %0:3 = graph.recurrent %x, %w {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false, rounds_state} : (tensor<7x2x16xf32>, tensor<1x16x16xf32>) -> (tensor<7x1x2x16xf32>, tensor<1x2x16xf32>, tensor<1x2x16xf32>)
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %1:3 = graph.recurrent %x, %w {operandSegmentSizes = array<i32: 1, 0, 1, 0, 0, 0, 0, 0>, cell = #graph<cell_kind rnn>, direction = "forward", activations = ["Tanh"], alpha = array<f64>, beta = array<f64>, clip = 0.0 : f64, linear_before_reset = false, input_forget = false} : (tensor<7x2x16xf32>, tensor<1x16x16xf32>) -> (tensor<7x1x2x16xf32>, tensor<1x2x16xf32>, tensor<1x2x16xf32>)
+  return %0#0, %1#0 : tensor<7x1x2x16xf32>, tensor<7x1x2x16xf32>
+}
+
+// -----
+
 // What a kernel stores rounded, its reader's kernel widens; where no kernel has
 // a root, one kernel does both.
 // CHECK-LABEL: @rounded_between

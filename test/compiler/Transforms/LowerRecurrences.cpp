@@ -7,6 +7,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -19,7 +20,11 @@ using namespace tenon;
 namespace {
 
 constexpr StringLiteral kept =
-    "stays in f32: a cell multiplies its state by f32 or by 8 bits";
+    "stays in f32: a cell multiplies its state by f32, bf16 or 8 bits";
+constexpr StringLiteral keptOnDevices =
+    "stays in f32: a device's cell multiplies its state by f32 or 8 bits";
+constexpr StringLiteral rounded =
+    "its recurrence is bf16, and its state where it is multiplied";
 constexpr StringLiteral lowered8 =
     "its recurrence has 8 bits and a scale for each unit";
 
@@ -74,6 +79,7 @@ struct LowerRecurrencesTest : testing::Test {
     PassManager pm(&context);
     LowerRecurrencesPassOptions options;
     options.precision = precision;
+    options.target = target;
     options.explain = true;
     pm.addNestedPass<func::FuncOp>(
         createLowerRecurrencesPass(weights, options));
@@ -110,8 +116,23 @@ struct LowerRecurrencesTest : testing::Test {
     return values;
   }
 
+  /// Where a cell is left as it was.
+  void expectKept(const std::string &precision, StringRef why) {
+    remarks.clear();
+    auto module = run(precision, precision);
+    ASSERT_TRUE(module);
+    for (graph::RecurrentOp cell : cellsOf(*module)) {
+      EXPECT_TRUE(cell.getRecurrence().getDefiningOp<graph::WeightOp>());
+      EXPECT_FALSE(cell.getRoundsState());
+    }
+    EXPECT_EQ(cellsOf(*module)[0]->getAttrOfType<StringAttr>("graph.precision"),
+              "fp32");
+    EXPECT_EQ(remarks, std::vector<std::string>({why.str(), why.str()}));
+  }
+
   MLIRContext context;
   WeightStore weights;
+  std::string target = "cpu";
   std::vector<std::string> remarks;
 };
 
@@ -173,18 +194,33 @@ TEST_F(LowerRecurrencesTest, WhateverAsksForFewBitsHasEight) {
   }
 }
 
+TEST_F(LowerRecurrencesTest, Bf16RoundsStatesToo) {
+  std::vector<float> values = normal(128, 64);
+  add(values, {2, 64, 64});
+  auto module = run("bf16", "bf16");
+  ASSERT_TRUE(module);
+  auto cells = cellsOf(*module);
+  for (graph::RecurrentOp cell : cells) {
+    graph::CastOp widening = kernel::cellPairsOf(cell);
+    ASSERT_TRUE(widening && cell.getRoundsState());
+    ArrayRef<char> halves = bytesOf(widening.getInput());
+    ASSERT_EQ(halves.size(), 2 * values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      uint32_t bits = 0;
+      std::memcpy(reinterpret_cast<char *>(&bits) + 2, &halves[2 * i], 2);
+      EXPECT_NEAR(llvm::bit_cast<float>(bits), values[i],
+                  std::abs(values[i]) / 256);
+    }
+  }
+  EXPECT_EQ(cells[0]->getAttrOfType<StringAttr>("graph.precision"), "bf16");
+  EXPECT_EQ(remarks, std::vector<std::string>({rounded.str(), rounded.str()}));
+}
+
 TEST_F(LowerRecurrencesTest, SixteenBitsStayF32) {
   add(normal(128, 64), {2, 64, 64});
-  for (const char *precision : {"bf16", "fp16"}) {
-    remarks.clear();
-    auto module = run(precision, precision);
-    ASSERT_TRUE(module);
-    for (graph::RecurrentOp cell : cellsOf(*module))
-      EXPECT_TRUE(cell.getRecurrence().getDefiningOp<graph::WeightOp>());
-    EXPECT_EQ(cellsOf(*module)[0]->getAttrOfType<StringAttr>("graph.precision"),
-              "fp32");
-    EXPECT_EQ(remarks, std::vector<std::string>({kept.str(), kept.str()}));
-  }
+  expectKept("fp16", kept);
+  target = "cuda";
+  expectKept("bf16", keptOnDevices);
 }
 
 TEST_F(LowerRecurrencesTest, SmallOnesAndPartsOfTilesStay) {
