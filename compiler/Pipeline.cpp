@@ -134,6 +134,8 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
     function.addPass(createKeepHalvesPass(weights));
   function.addPass(createSplitReductionsPass());
   function.addPass(createAppendCachesPass({options.explain}));
+  if (!isCuda)
+    function.addPass(createAppendMapsPass()); // of dense blocks
   if (options.kvCache != CacheType::AsGiven)
     function.addPass(
         createNarrowCachesPass({nameOf(options.kvCache).str(),

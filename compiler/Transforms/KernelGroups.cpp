@@ -341,6 +341,8 @@ private:
     if (group.root && other.root)
       return "its user already shares a kernel with " + quoted(group.root) +
              ", and a kernel has one root";
+    if (isa<graph::AppendOp>(producer))
+      return "it appends to what lies in memory";
     if (other.root && isStoredNarrow(producer, consumer))
       return "it stores 16 bits, which its user widens";
     if (producer->getBlock() != &block)

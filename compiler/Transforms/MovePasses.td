@@ -145,6 +145,39 @@ def HoistSlicesPass : Pass<"hoist-slices", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def AppendMapsPass : Pass<"append-maps", "::mlir::func::FuncOp"> {
+  let summary = "Joined maps grow where they lie";
+  let description = [{
+    Fires where a concatenation goes on from another one, which else is read
+    element by element, and that before.
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>)
+        -> tensor<2x14xf32> {
+      %0 = graph.concat %x, %y {axis = 1 : i64}
+          : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<2x7xf32>
+      %1 = graph.exp %0 : (tensor<2x7xf32>) -> tensor<2x7xf32>
+      %2 = graph.concat %0, %1 {axis = 1 : i64}
+          : (tensor<2x7xf32>, tensor<2x7xf32>) -> tensor<2x14xf32>
+      return %2 : tensor<2x14xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>)
+        -> tensor<2x14xf32> {
+      %0 = graph.append %x, %y {axis = 1 : i64, length = #graph.dims<3>}
+          : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<2x14xf32>
+      %1 = graph.slice %0 {starts = #graph.dims<0, 0>,
+          steps = #graph.dims<1, 1>} : (tensor<2x14xf32>) -> tensor<2x7xf32>
+      %2 = graph.exp %1 : (tensor<2x7xf32>) -> tensor<2x7xf32>
+      %3 = graph.append %0, %2 {axis = 1 : i64, length = #graph.dims<7>}
+          : (tensor<2x14xf32>, tensor<2x7xf32>) -> tensor<2x14xf32>
+      return %3 : tensor<2x14xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def ExtendConcatsPass : Pass<"extend-concats", "::mlir::func::FuncOp"> {
   let summary = "Concatenations go on from shorter ones";
   let description = [{

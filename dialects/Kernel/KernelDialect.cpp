@@ -130,6 +130,10 @@ bool mayOverwrite(FuncOp function, unsigned index) {
     return graph::elementCount(argument) == graph::elementCount(result) &&
            graph::getElementType(argument) == graph::getElementType(result) &&
            joinsSums(function, argument);
+  // What lies in a buffer stays there when more is appended.
+  if (auto append = result.getDefiningOp<graph::AppendOp>())
+    return append.getBuffer() == argument && argument.hasOneUse() &&
+           argument.getType() == result.getType();
   // What a scatter begins with is where it goes on.
   if (Operation *root = result.getDefiningOp();
       isa_and_present<graph::ScatterElementsOp, graph::ScatterNdOp>(root) &&

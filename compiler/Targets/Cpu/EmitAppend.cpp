@@ -48,8 +48,12 @@ public:
                   });
       });
       Indices lead = e.delinearise(outer, ArrayRef(dims).take_front(axis));
-      e.loop(e.max(low, length), high,
-             [&](Value row) { storeRow(lead, outer, row); });
+      Value begin = e.max(low, length);
+      auto row = [&](Value row) { storeRow(lead, outer, row); };
+      if (axis + 1 < dims.size())
+        e.loop(begin, high, row);
+      else
+        e.columns(begin, high, row);
     });
   }
 
@@ -69,8 +73,7 @@ private:
               e.add(base, e.linearise(at, inner)));
     };
     if (inner.empty())
-      return e.columns(e.number(0), e.number(1),
-                       [&](Value) { storeElement({}); });
+      return storeElement({});
     e.loops(inner.drop_back(), [&](ArrayRef<Value> outside) {
       e.columns(e.number(0), inner.back(), [&](Value i) {
         Indices at(outside);
