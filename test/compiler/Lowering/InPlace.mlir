@@ -276,3 +276,34 @@ kernel.func @self symbols [] layouts ["", ""] schedule "Generic" geometry <1, 1,
   %2 = graph.scatter_elements %0, %1, %0 {axis = 0 : i64, kind = #graph<scatter_kind add>} : (tensor<8x8xf32>, tensor<8x8xi64>, tensor<8x8xf32>) -> tensor<8x8xf32>
   kernel.yield %2 : tensor<8x8xf32>
 }
+
+// -----
+
+// What is appended goes behind what lies in a buffer of the same size, if nobody
+// reads that afterwards; else both are copied.
+// CHECK:      exec.launch @first [
+// CHECK-NEXT: exec.launch @append_over0 [#exec.buffer<arena, 0, <[[A:[0-9]+]], 256>, "", "">, {{.*}}, #exec.buffer<arena, 0, <[[A]], 256>, "", "">]
+// CHECK-NEXT: exec.launch @append [
+// CHECK-NEXT: exec.launch @sum [
+func.func @main(%x: tensor<8x2xf32>, %y: tensor<8x3xf32>) -> tensor<8x8xf32> {
+  %0 = kernel.call @first(%x, %y) params <> : (tensor<8x2xf32>, tensor<8x3xf32>) -> tensor<8x8xf32>
+  %1 = kernel.call @append(%0, %y) params <> : (tensor<8x8xf32>, tensor<8x3xf32>) -> tensor<8x8xf32>
+  %2 = kernel.call @append(%1, %y) params <> : (tensor<8x8xf32>, tensor<8x3xf32>) -> tensor<8x8xf32>
+  %3 = kernel.call @sum(%1, %2) params <> : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %3 : tensor<8x8xf32>
+}
+kernel.func @first symbols [] layouts ["", ""] schedule "Generic" geometry <40, 64, 0> {
+^bb0(%0: tensor<8x2xf32>, %1: tensor<8x3xf32>):
+  %2 = graph.append %0, %1 {axis = 1 : i64, length = #graph.dims<2>} : (tensor<8x2xf32>, tensor<8x3xf32>) -> tensor<8x8xf32>
+  kernel.yield %2 : tensor<8x8xf32>
+}
+kernel.func @append symbols [] layouts ["", ""] schedule "Generic" geometry <64, 64, 0> {
+^bb0(%0: tensor<8x8xf32>, %1: tensor<8x3xf32>):
+  %2 = graph.append %0, %1 {axis = 1 : i64, length = #graph.dims<5>} : (tensor<8x8xf32>, tensor<8x3xf32>) -> tensor<8x8xf32>
+  kernel.yield %2 : tensor<8x8xf32>
+}
+kernel.func @sum symbols [] layouts ["", ""] schedule "Generic" geometry <64, 64, 0> {
+^bb0(%0: tensor<8x8xf32>, %1: tensor<8x8xf32>):
+  %2 = graph.add %0, %1 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  kernel.yield %2 : tensor<8x8xf32>
+}

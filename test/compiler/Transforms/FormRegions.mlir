@@ -1096,6 +1096,40 @@ func.func @quantized_cell(%x: tensor<7x2x16xf32>, %given: tensor<1x16x16xi8>)
 
 // -----
 
+// Nothing follows in a kernel what it appends to memory, but what reads a slice
+// of that takes the slice in.
+// CHECK-LABEL: @appended
+func.func @appended(%x: tensor<7x8xf32>, %y: tensor<7x4xf32>) -> (tensor<7x12xf32>, tensor<7x9xf32>) {
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb
+  // CHECK-NEXT:   graph.append
+  // CHECK-NEXT:   kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb
+  // CHECK-NEXT:   graph.exp
+  // CHECK-NEXT:   kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb
+  // CHECK-NEXT:   graph.append
+  // CHECK-NEXT:   kernel.yield
+  // CHECK:      kernel.region
+  // CHECK-NEXT: ^bb
+  // CHECK-NEXT:   graph.slice
+  // CHECK-NEXT:   graph.neg
+  // expected-remark@+1 {{kernel ends here: it appends to what lies in memory}}
+  %0 = graph.append %x, %y {axis = 1 : i64, length = #graph.dims<8>} : (tensor<7x8xf32>, tensor<7x4xf32>) -> tensor<7x12xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %1 = graph.exp %0 : (tensor<7x12xf32>) -> tensor<7x12xf32>
+  // expected-remark@+1 {{kernel ends here: its user 'graph.slice' does not read it element by element}}
+  %2 = graph.append %x, %y {axis = 1 : i64, length = #graph.dims<8>} : (tensor<7x8xf32>, tensor<7x4xf32>) -> tensor<7x12xf32>
+  %3 = graph.slice %2 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<7x12xf32>) -> tensor<7x9xf32>
+  // expected-remark@+1 {{kernel ends here: its result is returned}}
+  %4 = graph.neg %3 : (tensor<7x9xf32>) -> tensor<7x9xf32>
+  return %1, %4 : tensor<7x12xf32>, tensor<7x9xf32>
+}
+
+// -----
+
 // A cell that rounds its state reads a recurrence of bf16; for others that is
 // widened.
 // CHECK-LABEL: @rounded_cell
