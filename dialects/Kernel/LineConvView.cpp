@@ -142,6 +142,15 @@ int64_t LineConvView::lineSize() const {
          slab.channels;
 }
 
+bool LineConvView::runsOn() const {
+  int64_t lines = slab.lines().count, block = slab.blockLines;
+  int64_t last = (lines - 1) % block + 1;
+  if (lineStride() % pixelStride() != 0 || placesOf(last) < mostPixels)
+    return false;
+  int64_t running = llvm::divideCeil(placesOf(block), mostPixels);
+  return running < unitsOfLine * int64_t(llvm::divideCeil(block, unitLines));
+}
+
 int64_t LineConvView::imageStride() const {
   return slab.isInput ? slab.lines().size * lineSize() : slab.slabBytes() / 4;
 }

@@ -87,8 +87,16 @@ struct LineConvView {
   int64_t blockElements() const;
   /// Rows of a unit's register.
   int64_t unitRows() const {
-    return (unitLines - 1) * (lineStride() / pixelStride()) + unitPixels;
+    return (unitLines - 1) * linePlaces() + unitPixels;
   }
+  /// Of pixels one behind the other, from a line to the next one: those of the
+  /// result, and what is computed between them.
+  int64_t linePlaces() const { return lineStride() / pixelStride(); }
+  int64_t placesOf(int64_t lines) const {
+    return (lines - 1) * linePlaces() + slab.pixels().count;
+  }
+  /// Whether registers are better filled by places whatever their lines.
+  bool runsOn() const;
 
   // Distances in what is read, in pairs or quads.
   int64_t pixelStride() const {

@@ -9,6 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/Emitter.h"
+#include "compiler/Targets/Cpu/FlushedBits.h"
+#include "dialects/Kernel/StridedView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -158,13 +160,34 @@ Value Emitter::laneFormula(Operation *op, const Indices &index) {
   return emitFormula(b, *this, op, operands);
 }
 
-/// f32 -> bf16 by the instruction, where lanes and level allow it.
+/// Whether a cast rounds what its kernel computes, be it seen through views.
+static bool roundsComputed(graph::CastOp op) {
+  Operation *source = op.getInput().getDefiningOp();
+  while (source && kernel::isViewOp(source))
+    source = source->getOperand(0).getDefiningOp();
+  if (!source || isa<graph::CastOp>(source))
+    return false;
+  return graph::isPointwise(source) ||
+         isa<graph::AttentionOp, graph::ConvOp, graph::ConvTransposeOp,
+             graph::LayerNormOp, graph::MatmulOp, graph::RmsNormOp,
+             graph::SoftmaxOp>(source);
+}
+
+/// f32 -> bf16 by the instruction, where the level has it and numbers that are
+/// not normal may be lost: those that lanes say, and what is computed.
 Value Emitter::flushingCast(Operation *op, ValueRange operands) {
-  if (!laneState->lanes.mayFlush || level.pairDots != PairDots::Native ||
-      !isa<graph::CastOp>(op) || operands[0].getType() != flushedType() ||
-      !graph::getElementType(op->getResult(0)).isBF16())
+  auto cast = dyn_cast<graph::CastOp>(op);
+  if (!cast || level.pairDots != PairDots::Native ||
+      !graph::getElementType(cast.getResult()).isBF16())
     return {};
-  return fromMemory(flushedBits(operands[0]), b.getBF16Type());
+  Type type = operands[0].getType();
+  bool isScalar = type.isF32();
+  if ((!isScalar && type != flushedType()) ||
+      !((laneState && laneState->lanes.mayFlush) || roundsComputed(cast)))
+    return {};
+  Value bits = isScalar ? callFlushedBits(b, module, operands[0])
+                        : flushedBits(operands[0]);
+  return fromMemory(bits, b.getBF16Type());
 }
 
 VectorType Emitter::flushedType() {
@@ -175,9 +198,9 @@ Value Emitter::flushedBits(Value elements) {
   if (level.pairDots != PairDots::Native || elements.getType() != flushedType())
     return toMemory(roundTo(b, elements, b.getBF16Type()), b.getBF16Type());
   Value narrow =
-      LLVM::CallIntrinsicOp::create(
-          b, flushedType().clone(b.getBF16Type()),
-          b.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"), elements)
+      LLVM::CallIntrinsicOp::create(b, flushedType().clone(b.getBF16Type()),
+                                    b.getStringAttr(flushingIntrinsic),
+                                    elements)
           .getResult(0);
   return LLVM::BitcastOp::create(b, flushedType().clone(b.getI16Type()),
                                  narrow);

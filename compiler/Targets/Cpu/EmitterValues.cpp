@@ -442,6 +442,8 @@ Value Emitter::scalarElement(Value tensor, Indices index) {
       for (Value operand : op->getOperands())
         operands.push_back(
             element(operand, broadcastIndex(index, dims, operand)));
+      if (Value rounded = flushingCast(op, operands))
+        return rounded;
       return emitFormula(b, *this, op, operands);
     }
     case kernel::Role::Movement:

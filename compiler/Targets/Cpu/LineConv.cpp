@@ -191,11 +191,30 @@ private:
     return {place, e.sub(from, place)};
   }
 
+  /// Of an image's part of the block.
+  Value unitsOfImage() {
+    if (method.runsOn)
+      return e.ceilDiv(places(), e.number(method.unitRows));
+    return e.mul(e.ceilDiv(here.lines, e.number(method.unitLines)),
+                 e.number(view.unitsOfLine));
+  }
+  Value places() {
+    Value before = e.mul(e.sub(here.lines, e.number(1)),
+                         e.number(view.linePlaces()));
+    return e.add(before, e.number(view.slab.pixels().count));
+  }
+
   LineUnit unitOf(Value number, Value ofImage) {
     Value inLine = e.number(view.unitsOfLine), image = e.number(0);
     if (view.slab.blockImages > 1) {
       image = e.div(number, ofImage);
       number = e.rem(number, ofImage);
+    }
+    if (method.runsOn) {
+      Value ofLine = e.number(view.linePlaces());
+      auto [place, first] = placeOf(number, method.unitRows, places());
+      return {image, e.div(place, ofLine), e.rem(place, ofLine), e.number(0),
+              first};
     }
     auto [line, firstLine] =
         placeOf(e.div(number, inLine), method.unitLines, here.lines);
@@ -222,9 +241,7 @@ private:
 
   /// Of the block's panel of that number, which is `packedPanel` of all groups.
   void emitColumns(Value panel, Value packedPanel, int64_t columns) {
-    Value high = e.number(method.unitLines);
-    Value ofImage =
-        e.mul(e.ceilDiv(here.lines, high), e.number(view.unitsOfLine));
+    Value ofImage = unitsOfImage();
     Value units = e.mul(here.images, ofImage);
     Value next = packed(e.min(e.add(packedPanel, e.number(1)), lastPanel));
     auto [from, to] = parts.ofPanel(panel, units);
@@ -263,7 +280,7 @@ private:
           emitBehind(both[0], packedPanel, columns, e.number(0));
           e.ifThen(isThere, [&] {
             emitBehind(both[1], packedPanel, columns,
-                       e.number(view.unitRows() * panelColumns));
+                       e.number(method.unitRows * panelColumns));
           });
         },
         /*step=*/2);
@@ -298,25 +315,45 @@ private:
         element(packed(panel), e.number(depth.depth() * panelColumns));
     Value image = e.add(here.firstImage, unit.image);
     Indices dims = e.dimsOf(op.getResult());
-    int64_t rowsOfLine = method.hasUnit ? view.lineStride() / view.pixelStride()
-                                        : view.unitPixels;
+    forEachPixel(unit, [&](Value line, Value pixel, Value number) {
+      Indices index =
+          indexOf(image, e.add(here.firstLine, line), pixel, dims);
+      Indices first = index;
+      first.push_back(firstMap);
+      Value row = e.mul(number, e.number(panelColumns));
+      PanelRow panelRow = {index,
+                           firstMap,
+                           e.number(columns),
+                           e.linearise(first, dims),
+                           sums->place(),
+                           e.add(waits, row)};
+      if (quads)
+        return quads->storeRow(panelRow, /*inGroup=*/{}, mapSums);
+      storePanelRow(e, op.getResult(), panelRow);
+    });
+  }
+
+  /// Pixels of a unit that are the result's, and no other's, by line and place
+  /// in it, and row of the unit.
+  void forEachPixel(const LineUnit &unit,
+                    function_ref<void(Value line, Value pixel, Value row)> body) {
+    if (method.runsOn) {
+      Value ofLine = e.number(view.linePlaces());
+      Value width = e.number(view.slab.pixels().count);
+      return e.loop(
+          unit.firstPixel, e.number(method.unitRows), [&](Value row) {
+            Value place = e.add(unit.pixel, row);
+            Value line = e.add(unit.line, e.div(place, ofLine));
+            Value pixel = e.rem(place, ofLine);
+            e.ifThen(e.less(pixel, width), [&] { body(line, pixel, row); });
+          });
+    }
+    int64_t rowsOfLine = method.hasUnit ? view.linePlaces() : view.unitPixels;
     e.loop(unit.firstLine, e.number(method.unitLines), [&](Value i) {
-      Value line = e.add(e.add(here.firstLine, unit.line), i);
+      Value line = e.add(unit.line, i);
       Value before = e.mul(i, e.number(rowsOfLine));
       e.loop(unit.firstPixel, e.number(view.unitPixels), [&](Value j) {
-        Indices index = indexOf(image, line, e.add(unit.pixel, j), dims);
-        Indices first = index;
-        first.push_back(firstMap);
-        Value row = e.mul(e.add(before, j), e.number(panelColumns));
-        PanelRow panelRow = {index,
-                             firstMap,
-                             e.number(columns),
-                             e.linearise(first, dims),
-                             sums->place(),
-                             e.add(waits, row)};
-        if (quads)
-          return quads->storeRow(panelRow, /*inGroup=*/{}, mapSums);
-        storePanelRow(e, op.getResult(), panelRow);
+        body(line, e.add(unit.pixel, j), e.add(before, j));
       });
     });
   }

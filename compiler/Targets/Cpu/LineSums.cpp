@@ -99,13 +99,15 @@ LineMethod::LineMethod(const CpuLevel &level, graph::ConvOp op,
       widensFilter(widens && view.widenedParts() > 0 &&
                    (view.depth.hasQuads || level.vectorBits < 512)),
       kind(kindOf(level, view, *this)), hasUnit(usesAmx(level, kind)),
+      runsOn(hasUnit && view.runsOn()),
       unitLines(unitLinesOf(level, view, *this)),
+      unitRows(runsOn ? LineConvView::mostPixels : view.unitRows()),
       depthParts(widensFilter ? view.widenedParts() : 1) {}
 
 LineSums::LineSums(Emitter &e, graph::ConvOp op, const LineConvView &view,
                    const LineMethod &method)
     : e(e), op(op), view(view), depth(view.depth), method(method),
-      rows(view.unitRows()) {
+      rows(method.unitRows) {
   auto onStack = [&](Type type, int64_t count) {
     return e.atEntry([&]() -> Value {
       return LLVM::AllocaOp::create(

@@ -29,7 +29,9 @@ struct LineMethod {
   bool widensFilter;
   StripKind kind;    // Of tiles.
   bool hasUnit;      // Of matrix registers.
+  bool runsOn;       // Those have places of any lines.
   int64_t unitLines; // Of a matrix unit, or of what tiles are cut from.
+  int64_t unitRows;  // Of a matrix unit's register.
   /// Of a panel's depth, one after the other for all units: a panel, or the
   /// taps of a line each.
   int64_t depthParts;

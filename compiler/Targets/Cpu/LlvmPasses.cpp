@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/LlvmPasses.h"
+#include "compiler/Targets/Cpu/FlushedBits.h"
 #include "compiler/Targets/Cpu/PlainBases.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/IRBuilder.h"
@@ -88,6 +89,7 @@ void runPasses(llvm::Module &code, llvm::TargetMachine &machine,
   llvm::cantFail(analyses.builder.parsePassPipeline(passes, pipeline));
   passes.run(code, analyses.modules);
   storeSingleLanes(code);
+  expandFlushedBits(code);
 }
 
 void runFunctionPasses(
@@ -106,6 +108,7 @@ void runFunctionPasses(
     passes.run(function, analyses.functions);
   }
   storeSingleLanes(code);
+  expandFlushedBits(code);
 }
 
 std::string writeCode(llvm::Module &code, llvm::TargetMachine &machine,

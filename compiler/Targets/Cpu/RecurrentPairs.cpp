@@ -31,23 +31,21 @@ public:
 
   void round(Emitter &e, const GroupStates &states) const {
     auto type = VectorType::get({cellUnits}, e.b.getF32Type());
-    Type bf16 = e.b.getBF16Type();
     auto put = [&](Value value, Value row, Value i) {
-      LLVM::StoreOp::create(e.b, e.toMemory(value, bf16),
-                            e.address(row, bf16, i), 2);
+      LLVM::StoreOp::create(e.b, e.flushedBits(value),
+                            e.address(row, e.b.getI16Type(), i), 2);
     };
     e.loop(e.number(0), states.count, [&](Value number) {
       Value from = states.at(e, number), to = at(e, number);
       e.loop(
           e.number(0), e.number(view.hidden),
           [&](Value i) {
-            put(roundTo(e.b, loadUnits(e, type, from, i), bf16), to, i);
+            put(loadUnits(e, type, from, i), to, i);
           },
           cellUnits);
       // What lies in memory by chance may be NaN, which 0 times is not 0.
       if (2 * view.pairLines() > view.hidden)
-        put(roundTo(e.b, constantLike(e.b, type, 0), bf16), to,
-            e.number(view.hidden));
+        put(constantLike(e.b, type, 0), to, e.number(view.hidden));
     });
   }
 
