@@ -77,7 +77,7 @@ void packQuads(const PlacedWeight &placed, const RecurrentView &view,
 static std::optional<RecurrentView> viewOf(const Weight &weight,
                                            llvm::StringRef layout) {
   mlir::Type element = weight.elementType;
-  bool suits = layout == kernel::cellsLayout        ? element.isF32()
+  bool suits = layout == kernel::cellsLayout       ? element.isF32()
                : layout == kernel::cellQuadsLayout ? element.isInteger(8)
                : layout == kernel::cellPairsLayout ? element.isBF16()
                                                    : false;

@@ -106,9 +106,9 @@ private:
     size_t rank = graph::getDims(maps).size();
     SmallVector<Expr> starts(rank, Expr::constant(context, 0));
     SmallVector<Expr> steps(rank, Expr::constant(context, 1));
-    Value slice = graph::SliceOp::create(
-        builder, op.getLoc(), op.getType(), maps, DimsAttr::get(context, starts),
-        DimsAttr::get(context, steps));
+    Value slice = graph::SliceOp::create(builder, op.getLoc(), op.getType(),
+                                         maps, DimsAttr::get(context, starts),
+                                         DimsAttr::get(context, steps));
     op.getResult().replaceUsesWithIf(slice, [&](OpOperand &use) {
       return !isa<graph::AppendOp, graph::ConcatOp>(use.getOwner());
     });

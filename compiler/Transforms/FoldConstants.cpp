@@ -133,9 +133,8 @@ bool isForWideWeights(Value value) {
            if (auto conv = dyn_cast<graph::ConvTransposeOp>(user))
              return conv.getFilter() == value;
            auto cell = dyn_cast<graph::RecurrentOp>(user);
-           return cell &&
-                  !(cell.getRecurrence() == value &&
-                    kernel::storedRecurrenceOf(cell) != value);
+           return cell && !(cell.getRecurrence() == value &&
+                            kernel::storedRecurrenceOf(cell) != value);
          });
 }
 

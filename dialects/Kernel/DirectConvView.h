@@ -33,6 +33,12 @@ struct DirectConvAxis {
     int64_t last = (count - 1) * stride + (taps - 1) * dilation - low;
     return low <= 0 && last < size;
   }
+  /// Positions around the image that windows read, before it and behind it.
+  int64_t before() const { return std::max<int64_t>(low, 0); }
+  int64_t behind() const {
+    int64_t last = (count - 1) * stride + (taps - 1) * dilation - low;
+    return std::max<int64_t>(last - (size - 1), 0);
+  }
   int64_t step() const { return taps == 1 ? stride : 1; }
   int64_t slabStride() const { return taps == 1 ? 1 : stride; }
   /// What `outputs` of them read.
@@ -56,6 +62,8 @@ struct DirectConvView {
   int64_t pixelStride;
   /// A slab has the channels of one group alone.
   bool hasOneGroup = false;
+  /// What lies behind a line is what lies before the next one, too.
+  bool sharesPads = false;
   int64_t blockLines, blocksOfLine;
   bool isResident; // The filter stays in the cache while blocks pass.
   bool hasManyBlocks = false; // A thread has whole ones.
@@ -89,6 +97,11 @@ struct DirectConvView {
     return !isInput && slabLines() > 2 * blockLines * lines().taps;
   }
   int64_t slabPixels() const;
+  /// From a line to the next one.
+  int64_t slabPitch() const {
+    int64_t shared = std::min(pixels().before(), pixels().behind());
+    return slabPixels() - (sharesPads ? shared : 0);
+  }
   int64_t outerTaps() const;
   /// With what vectors may write behind its end.
   int64_t slabBytes() const;

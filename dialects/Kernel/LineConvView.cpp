@@ -138,8 +138,7 @@ void cutIntoUnits(LineConvView &view) {
 } // namespace
 
 int64_t LineConvView::lineSize() const {
-  return (slab.isInput ? slab.pixels().size : slab.slabPixels()) *
-         slab.channels;
+  return (slab.isInput ? slab.pixels().size : slab.slabPitch()) * slab.channels;
 }
 
 bool LineConvView::runsOn() const {
@@ -286,6 +285,7 @@ static std::optional<LineConvView> viewOf(graph::ConvOp op,
   slab.isInput = lines.isInside() && pixels.isInside() && !isShort &&
                  isAsRead && slab.groups == 1 && !isDeep;
   slab.blocksOfLine = 1;
+  slab.sharesPads = !slab.isInput && pixels.stride == 1;
   bool isShallow = view.isFlat && view.depth.depth() <= shallow;
   cut(slab, isShallow ? blockPixels / 2 : blockPixels);
   if (byWinograd && (slab.groups > 1 || axes != 2))

@@ -9,7 +9,9 @@
 // pixels side by side of a line of the result, or short lines, one below the
 // other, with what is computed between them and not stored. All units are
 // alike; the last one of a line or an image has some pixels that the one before
-// it has, too.
+// it has, too. Lines of 17 pixels would leave half of two registers empty: of
+// such, matrix registers have 16 pixels one behind the other, whatever their
+// lines, with what is between those.
 //
 // A block is some lines of an image's result, or some whole images that share a
 // filter too large for the cache. What it reads is copied to scratch memory,

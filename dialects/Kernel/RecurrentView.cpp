@@ -68,7 +68,8 @@ std::optional<RecurrentView> recurrentViewOf(graph::RecurrentOp op,
   else {
     view->hasBytes = bool(cellBytesOf(op));
     view->hasPairs = bool(cellPairsOf(op));
-    view->entries = view->entriesOf(graph::getDim(op.getInput(), 1).asConstant());
+    view->entries =
+        view->entriesOf(graph::getDim(op.getInput(), 1).asConstant());
     view->abreast = std::min(view->entries, view->mostAbreast());
     return view;
   }

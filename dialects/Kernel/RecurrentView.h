@@ -75,7 +75,9 @@ struct RecurrentView {
   }
   /// Lines of "cells16_pairs", each of the gates' vectors of pairs, and where a
   /// number lies in it.
-  int64_t pairLines() const { return llvm::alignTo(hidden, 2 * matrixSide) / 2; }
+  int64_t pairLines() const {
+    return llvm::alignTo(hidden, 2 * matrixSide) / 2;
+  }
   int64_t pairPlaceOf(int64_t direction, int64_t unit, int64_t step) const {
     int64_t tile = direction * vectors() + unit % hidden / cellUnits;
     int64_t line = (tile * pairLines() + step / 2) * gates + unit / hidden;

@@ -387,10 +387,9 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
     tensor.bytes = unpackQuadFilter(
         data, *shape, *quads, graph::getElementType(value).isUnsignedInteger());
   else if (auto cells = kernel::RecurrentView::of(*shape);
-           cells && (layout == kernel::cellsLayout ||
-                     layout == kernel::cellPairsLayout))
-    tensor.bytes =
-        unpackCells(data, *cells, layout == kernel::cellPairsLayout);
+           cells &&
+           (layout == kernel::cellsLayout || layout == kernel::cellPairsLayout))
+    tensor.bytes = unpackCells(data, *cells, layout == kernel::cellPairsLayout);
   else if (layout == "rows48")
     tensor.bytes = unpackRows(data, (*shape)[0], (*shape)[1], form);
   else if (auto filter = kernel::FilterLayout::parse(layout))

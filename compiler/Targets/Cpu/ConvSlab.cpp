@@ -84,8 +84,7 @@ void ConvSlab::copy(const ConvBlock &block) {
   Indices taps;
   for (const DirectConvAxis &axis : outer)
     taps.push_back(e.number(axis.taps));
-  Value each =
-      e.number(view.slabLines() * view.slabPixels() * view.pixelStride);
+  Value each = e.number(view.slabLines() * view.slabPitch() * view.pixelStride);
   e.loop(e.number(0), e.number(view.outerTaps()), [&](Value tap) {
     Indices at = taps.empty() ? Indices() : e.delinearise(tap, taps);
     Value image = block.outer[0];
@@ -117,10 +116,10 @@ void ConvSlab::copyLines(const ConvBlock &block, Value image, Value holds,
     Value position = positionOf(axis, e.add(first, line));
     Value from = e.mul(e.add(e.mul(image, e.number(axis.size)), position),
                        e.number(pixels.size * stride));
-    copyLine(element(input, from), firstPixel, width,
-             e.both(holds, isInside(axis, position)),
-             inSlab(to, e.mul(line,
-                              e.number(view.slabPixels() * view.pixelStride))));
+    copyLine(
+        element(input, from), firstPixel, width,
+        e.both(holds, isInside(axis, position)),
+        inSlab(to, e.mul(line, e.number(view.slabPitch() * view.pixelStride))));
   });
 }
 

@@ -271,8 +271,8 @@ void Recurrence::stepGru() {
     return load(state.sums, e.add(units, unit(gate, i)));
   };
   auto gate = [&](int64_t which, Value i) {
-    return activate(0, plus(load(state.sums, unit(which, i)),
-                            pastOf(which, i)));
+    return activate(0,
+                    plus(load(state.sums, unit(which, i)), pastOf(which, i)));
   };
   auto finish = [&](Value i, Value update, Value past) {
     finishGru(i, update, load(state.sums, unit(2, i)), past);
@@ -293,9 +293,8 @@ void Recurrence::stepGru() {
     keep(recur(u, state.gated), state.sums, e.add(units, u));
   });
   meet();
-  overUnits(hidden, [&](Value i) {
-    finish(i, load(state.sums, i), pastOf(2, i));
-  });
+  overUnits(hidden,
+            [&](Value i) { finish(i, load(state.sums, i), pastOf(2, i)); });
 }
 
 Value Recurrence::lengthOf(Value which, bool isNew) {
@@ -382,9 +381,9 @@ bool emitRecurrent(Emitter &e, Operation *root) {
   if (!op)
     return false;
   emitWhole(e, root, [&](ArrayRef<Value> bases) {
-    Recurrence cells(e, op, bases,
-                     {e.scratch(3), e.scratch(4), e.scratch(5), e.scratch(6),
-                      e.scratch(4)});
+    Recurrence cells(
+        e, op, bases,
+        {e.scratch(3), e.scratch(4), e.scratch(5), e.scratch(6), e.scratch(4)});
     for (int64_t d = 0; d < cells.directions; ++d)
       e.loop(e.number(0), cells.batch,
              [&](Value entry) { cells.group(d, entry); });

@@ -197,11 +197,10 @@ VectorType Emitter::flushedType() {
 Value Emitter::flushedBits(Value elements) {
   if (level.pairDots != PairDots::Native || elements.getType() != flushedType())
     return toMemory(roundTo(b, elements, b.getBF16Type()), b.getBF16Type());
-  Value narrow =
-      LLVM::CallIntrinsicOp::create(b, flushedType().clone(b.getBF16Type()),
-                                    b.getStringAttr(flushingIntrinsic),
-                                    elements)
-          .getResult(0);
+  Value narrow = LLVM::CallIntrinsicOp::create(
+                     b, flushedType().clone(b.getBF16Type()),
+                     b.getStringAttr(flushingIntrinsic), elements)
+                     .getResult(0);
   return LLVM::BitcastOp::create(b, flushedType().clone(b.getI16Type()),
                                  narrow);
 }

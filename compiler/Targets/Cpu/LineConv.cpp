@@ -199,8 +199,8 @@ private:
                  e.number(view.unitsOfLine));
   }
   Value places() {
-    Value before = e.mul(e.sub(here.lines, e.number(1)),
-                         e.number(view.linePlaces()));
+    Value before =
+        e.mul(e.sub(here.lines, e.number(1)), e.number(view.linePlaces()));
     return e.add(before, e.number(view.slab.pixels().count));
   }
 
@@ -316,8 +316,7 @@ private:
     Value image = e.add(here.firstImage, unit.image);
     Indices dims = e.dimsOf(op.getResult());
     forEachPixel(unit, [&](Value line, Value pixel, Value number) {
-      Indices index =
-          indexOf(image, e.add(here.firstLine, line), pixel, dims);
+      Indices index = indexOf(image, e.add(here.firstLine, line), pixel, dims);
       Indices first = index;
       first.push_back(firstMap);
       Value row = e.mul(number, e.number(panelColumns));
@@ -335,18 +334,18 @@ private:
 
   /// Pixels of a unit that are the result's, and no other's, by line and place
   /// in it, and row of the unit.
-  void forEachPixel(const LineUnit &unit,
-                    function_ref<void(Value line, Value pixel, Value row)> body) {
+  void
+  forEachPixel(const LineUnit &unit,
+               function_ref<void(Value line, Value pixel, Value row)> body) {
     if (method.runsOn) {
       Value ofLine = e.number(view.linePlaces());
       Value width = e.number(view.slab.pixels().count);
-      return e.loop(
-          unit.firstPixel, e.number(method.unitRows), [&](Value row) {
-            Value place = e.add(unit.pixel, row);
-            Value line = e.add(unit.line, e.div(place, ofLine));
-            Value pixel = e.rem(place, ofLine);
-            e.ifThen(e.less(pixel, width), [&] { body(line, pixel, row); });
-          });
+      return e.loop(unit.firstPixel, e.number(method.unitRows), [&](Value row) {
+        Value place = e.add(unit.pixel, row);
+        Value line = e.add(unit.line, e.div(place, ofLine));
+        Value pixel = e.rem(place, ofLine);
+        e.ifThen(e.less(pixel, width), [&] { body(line, pixel, row); });
+      });
     }
     int64_t rowsOfLine = method.hasUnit ? view.linePlaces() : view.unitPixels;
     e.loop(unit.firstLine, e.number(method.unitLines), [&](Value i) {

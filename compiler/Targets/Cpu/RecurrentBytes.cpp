@@ -53,19 +53,18 @@ public:
     Value lines = e.mul(tile, e.number(quads() * view.gates));
     int64_t most = e.level.vectorBits < 512 ? 8 : 16; // Sums in registers.
     int64_t entries = std::min<int64_t>(view.abreast, most / 4);
-    return {
-        inPieces(gates, view.abreast,
-                    std::max<int64_t>(most / (entries * sumsEach()), 1),
-                    entries, [&](const SumPiece &piece) {
-                      auto sums = sumsOf(base, lines, piece, most);
-                      SmallVector<Value> result;
-                      for (auto [i, sum] : llvm::enumerate(sums))
-                        result.push_back(
-                            finish(states[piece.entry + i / piece.gates.size()],
-                                   base, tile, direction, unit,
-                                   piece.gates[i % piece.gates.size()], sum));
-                      return result;
-                    })};
+    return {inPieces(gates, view.abreast,
+                     std::max<int64_t>(most / (entries * sumsEach()), 1),
+                     entries, [&](const SumPiece &piece) {
+                       auto sums = sumsOf(base, lines, piece, most);
+                       SmallVector<Value> result;
+                       for (auto [i, sum] : llvm::enumerate(sums))
+                         result.push_back(finish(
+                             states[piece.entry + i / piece.gates.size()], base,
+                             tile, direction, unit,
+                             piece.gates[i % piece.gates.size()], sum));
+                       return result;
+                     })};
   }
 
 private:

@@ -53,8 +53,8 @@ public:
       b.setInsertionPointToStart(loop.getBody());
       Value from = loop.getRegionIterArg(0), r = loop.getRegionIterArg(1);
       for (int64_t chain = 0; chain < shape.chains; ++chain)
-        multiply(unit, chain,
-                 byte(from, int32_t(chain * AmxUnit::rowBytes)), argument(1),
+        multiply(unit, chain, byte(from, int32_t(chain * AmxUnit::rowBytes)),
+                 argument(1),
                  byte(r, int32_t(chain * AmxUnit::rows * lineBytes())));
       scf::YieldOp::create(
           b, ValueRange{
@@ -62,8 +62,8 @@ public:
                  byte(r, int32_t(shape.chains * AmxUnit::rows * lineBytes()))});
     }
     for (int64_t row = 0; row < shape.height; ++row) {
-      Value to = byte(argument(4), mul(number(row * AmxUnit::rows),
-                                       argument(5)));
+      Value to =
+          byte(argument(4), mul(number(row * AmxUnit::rows), argument(5)));
       for (int64_t chain = 0; chain < shape.chains; ++chain)
         for (int64_t column = 0; column < shape.width; ++column)
           unit.store(sumAt(chain, row, column),
@@ -83,8 +83,8 @@ private:
 
   void multiply(AmxUnit &unit, int64_t chain, Value a, Value aStride, Value r) {
     for (int64_t row = 0; row < shape.height; ++row) {
-      unit.load(AmxUnit::a,
-                byte(a, mul(number(row * AmxUnit::rows), aStride)), aStride);
+      unit.load(AmxUnit::a, byte(a, mul(number(row * AmxUnit::rows), aStride)),
+                aStride);
       for (int64_t i = 0; i < shape.width; ++i) {
         int64_t column = row == 0 ? i : shape.width - 1 - i;
         // The first of a second row is still there.

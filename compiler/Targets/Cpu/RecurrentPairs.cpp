@@ -39,10 +39,7 @@ public:
       Value from = states.at(e, number), to = at(e, number);
       e.loop(
           e.number(0), e.number(view.hidden),
-          [&](Value i) {
-            put(loadUnits(e, type, from, i), to, i);
-          },
-          cellUnits);
+          [&](Value i) { put(loadUnits(e, type, from, i), to, i); }, cellUnits);
       // What lies in memory by chance may be NaN, which 0 times is not 0.
       if (2 * view.pairLines() > view.hidden)
         put(constantLike(e.b, type, 0), to, e.number(view.hidden));
@@ -116,9 +113,9 @@ class MatrixSums : public RecurrentSums {
 public:
   MatrixSums(Emitter &e, graph::RecurrentOp op, const RecurrentView &view)
       : e(e), view(view), rounded(e, view),
-        recurrence(e.argumentBuffer(
-            cast<BlockArgument>(kernel::storedRecurrenceOf(op))
-                .getArgNumber())),
+        recurrence(
+            e.argumentBuffer(cast<BlockArgument>(kernel::storedRecurrenceOf(op))
+                                 .getArgNumber())),
         base(e.atEntry([&] {
           return e.address(e.scratch(0), e.b.getI8Type(),
                            e.number(view.sumsAt()));

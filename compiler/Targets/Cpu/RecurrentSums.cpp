@@ -100,8 +100,8 @@ CellSums VectorSums::of(Value direction, Value unit, Value from,
                         ArrayRef<int64_t> gates) {
   states.clear();
   for (int64_t before = 0; before < view.abreast; ++before)
-    states.push_back(factorsOf(e.add(from, e.number(before)),
-                               before > 0 ? from : Value()));
+    states.push_back(
+        factorsOf(e.add(from, e.number(before)), before > 0 ? from : Value()));
   Value place = e.add(e.mul(direction, e.number(view.hidden)), unit);
   Value first = e.mul(place, e.number(view.gates * lines));
   // As many as eight of AVX2's registers hold: of four states one gate, so
@@ -111,9 +111,9 @@ CellSums VectorSums::of(Value direction, Value unit, Value from,
     entriesEach = std::min<int64_t>(view.abreast, 4);
     gatesEach = 4 / entriesEach;
   }
-  return {inPieces(
-      gates, view.abreast, gatesEach, entriesEach,
-      [&](const SumPiece &piece) { return sumsOf(first, piece); })};
+  return {
+      inPieces(gates, view.abreast, gatesEach, entriesEach,
+               [&](const SumPiece &piece) { return sumsOf(first, piece); })};
 }
 
 SmallVector<Value> VectorSums::sumsOf(Value first, const SumPiece &piece) {
@@ -142,8 +142,8 @@ void VectorSums::addLine(Value line, Value first, const SumPiece &piece,
       fetchUnits(e, recurrence,
                  e.add(place, e.number(fetchLines * view.gates * cellUnits)));
   }
-  multiply(line, numbers,
-           ArrayRef(states).slice(piece.entry, piece.entries), sums);
+  multiply(line, numbers, ArrayRef(states).slice(piece.entry, piece.entries),
+           sums);
 }
 
 std::unique_ptr<RecurrentSums> makeRecurrentSums(Emitter &e,

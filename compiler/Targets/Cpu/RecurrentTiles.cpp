@@ -79,8 +79,7 @@ protected:
         return finishRnn(i, sumOf(0));
       Value update = activate(0, sumOf(0)), reset = activate(0, sumOf(1));
       if (!isTwice)
-        return finishGru(i, update, project(unit(2, i)),
-                         times(reset, past[2]));
+        return finishGru(i, update, project(unit(2, i)), times(reset, past[2]));
       put(update, state.sums, i);
       put(times(reset, load(state.h, i)), state.gated, i);
     });

@@ -60,8 +60,8 @@ TEST_F(RecurrentTest, RnnRunsBothWays) {
 // A state of 257 is 256 in bf16, where the recurrence is multiplied by it; as a
 // result it is not rounded.
 TEST_F(RecurrentTest, StatesMayBeRounded) {
-  std::string rounding = attributes("1, 1, 1, 0, 0, 0, 0, 0", "rnn",
-                                    "\"Affine\"");
+  std::string rounding =
+      attributes("1, 1, 1, 0, 0, 0, 0, 0", "rnn", "\"Affine\"");
   rounding.insert(1, "rounds_state, ");
   auto rounded = op("graph.recurrent", rounding,
                     {floats({2, 1, 1}, {257, 1}), floats({1, 1, 1}, {1}),

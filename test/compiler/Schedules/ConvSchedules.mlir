@@ -135,7 +135,7 @@ func.func @by_pairs(%x: tensor<3x14x14x64xbf16>, %y: tensor<3x14x14x34xbf16>, %z
 }
 // Two blocks of lines: of three panels of one block, two would be one thread's.
 // The last two panels of 100 maps share what they have.
-// CHECK: kernel.func @lines symbols [] layouts ["", "conv48_pairs_even"] schedule "LineConv" geometry <54, 6, 165952>
+// CHECK: kernel.func @lines symbols [] layouts ["", "conv48_pairs_even"] schedule "LineConv" geometry <54, 6, 163904>
 // expected-remark@+2 {{does not run by DirectConv: its operands are bf16}}
 // expected-remark@+1 {{does not run by SmallConv: its operands are bf16}}
 kernel.func @lines symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
@@ -167,7 +167,7 @@ kernel.func @short symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
   %4 = graph.conv %2, %3 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<3x8x8x64xf32>, tensor<100x64x3x3xf32>) -> tensor<3x8x8x100xf32>
   kernel.yield %4 : tensor<3x8x8x100xf32>
 }
-// CHECK: kernel.func @images symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <22, 6, 2286976>
+// CHECK: kernel.func @images symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <22, 6, 2270592>
 // expected-remark@+2 {{does not run by DirectConv: its operands are bf16}}
 // expected-remark@+1 {{does not run by SmallConv: its operands are bf16}}
 kernel.func @images symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {

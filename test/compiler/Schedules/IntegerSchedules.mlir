@@ -181,7 +181,7 @@ func.func @lines(%x: tensor<3x14x14x64xui8>, %z: tensor<ui8>, %y: tensor<3x14x14
   kernel.call @thin(%t, %u) params <> : (tensor<3x14x14x68xui8>, tensor<100x68x3x3xi8>) -> tensor<3x14x14x100xi32>
   return
 }
-// CHECK: kernel.func @whole {{.*}} layouts ["", "", "conv48_quads_even"] schedule "LineConvInt8" geometry <54, 6, 83392>
+// CHECK: kernel.func @whole {{.*}} layouts ["", "", "conv48_quads_even"] schedule "LineConvInt8" geometry <54, 6, 82368>
 kernel.func @whole symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<3x14x14x64xui8>, %1: tensor<ui8>, %2: tensor<100x64x3x3xi8>):
   %3 = graph.cast %0 : (tensor<3x14x14x64xui8>) -> tensor<3x14x14x64xi32>

@@ -60,7 +60,7 @@ func.func @by_pairs(%x: tensor<2x28x28x128xbf16>, %y: tensor<2x28x28x24xbf16>, %
   return
 }
 // CHECK: kernel.func @pairs symbols [] layouts ["", "conv48_pairs"] schedule "WinogradPairs" geometry <132, 22, 1500160>
-// OFF: kernel.func @pairs symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <144, 12, 428608>
+// OFF: kernel.func @pairs symbols [] layouts ["", "conv48_pairs"] schedule "LineConv" geometry <144, 12, 424512>
 kernel.func @pairs symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
 ^bb0(%0: tensor<2x28x28x128xbf16>, %1: tensor<128x128x3x3xbf16>):
   %2 = graph.cast %0 : (tensor<2x28x28x128xbf16>) -> tensor<2x28x28x128xf32>

@@ -310,6 +310,8 @@ TEST_P(IntegerConv, ReadsLinesOfAnySize) {
                       {3, 16},
                       {5, 17},
                       {7, 31},
+                      {35, 17},
+                      {5, 20},
                       {60, 9},
                       {1, 300},
                       {7, 7},

@@ -146,6 +146,36 @@ TEST_P(LineConv, TakesAnyWindow) {
       {1, 3});
 }
 
+/// Of lines that leave a register half empty, it has pixels of several, and
+/// what is computed between them.
+TEST_P(LineConv, FillsRegistersFromLineToLine) {
+  std::vector<Conv> convs = {
+      {1, 32, 50, {17, 17}, {1, 7}, {1, 1}, {1, 1}, {0, 3, 0, 3}},
+      {1, 32, 50, {17, 17}, {7, 1}, {1, 1}, {1, 1}, {3, 0, 3, 0}},
+      {1, 32, 50, {35, 35}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+      {1, 32, 50, {7, 24}, {3, 3}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+      {1, 32, 50, {8, 20}, {2, 5}, {1, 1}, {1, 1}, {1, 0, 0, 0}},
+      {1, 32, 50, {9, 22}, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+      {1, 32, 50, {9, 39}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+      {1, 32, 50, {2, 18}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+      {3, 16, 16, {5, 33}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+      {1,
+       32,
+       50,
+       {3, 4, 19},
+       {3, 3, 3},
+       {1, 1, 1},
+       {1, 1, 1},
+       {1, 1, 1, 1, 1, 1}}};
+  Dims result = {"n", "5", "20", "50"};
+  std::vector<Behind> all = commonEpilogues(50);
+  all.push_back(castTo("bf16", result));
+  for (const Behind &behind : all)
+    convs.push_back(
+        {1, 32, 50, {5, 20}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}, behind});
+  run(convs, {0, 1, 3});
+}
+
 /// Those of few channels are convolved together; an odd number of them, or of
 /// groups, limits how.
 TEST_P(LineConv, TakesGroups) {

@@ -46,8 +46,8 @@ static void roundState(KernelCase &test, const std::vector<std::string> &dims,
   replace(test.arguments, "%b: " + floats, "%b: " + pairs);
   replace(test.body, "%a, %b", "%a, %q");
   replace(test.body, "input_forget", "rounds_state, input_forget");
-  test.body = "%q = graph.cast %b : (" + pairs + ") -> " + floats + "\n" +
-              test.body;
+  test.body =
+      "%q = graph.cast %b : (" + pairs + ") -> " + floats + "\n" + test.body;
   // So that a state forgets what the one before was rounded to.
   double most = 1 / std::sqrt(double(hidden));
   test.values = {{-1, 1}, {-most, most}, {-1, 1}};
