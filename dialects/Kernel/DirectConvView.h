@@ -97,9 +97,11 @@ struct DirectConvView {
     return !isInput && slabLines() > 2 * blockLines * lines().taps;
   }
   int64_t slabPixels() const;
-  /// From a line to the next one.
+  /// From a line to the next one: a stride for each output at least.
   int64_t slabPitch() const {
-    int64_t shared = std::min(pixels().before(), pixels().behind());
+    const DirectConvAxis &axis = pixels();
+    int64_t shared = std::min(
+        {axis.before(), axis.behind(), (axis.taps - 1) * axis.dilation});
     return slabPixels() - (sharesPads ? shared : 0);
   }
   int64_t outerTaps() const;
