@@ -148,6 +148,27 @@ TEST(Pointwise, BitsStay) {
   runCases(cases);
 }
 
+/// The instruction that rounds what a kernel computes to bf16 takes numbers
+/// that are not normal for zeros, so what is only cast does without it. Rows
+/// end inside of a vector.
+TEST(Pointwise, CastsKeepNumbersThatAreNotNormal) {
+  for (const char *level : {"native", "x86-64-v3"}) {
+    KernelCase cast = unary({"cast "}, "f32", "bf16", false);
+    cast.values = {{1e-39, 1e-38}};
+    runCases({cast}, level);
+    std::string floats = tensor({"m", "23"}, "f32");
+    std::string halves = tensor({"m", "23"}, "bf16");
+    KernelCase sum;
+    sum.name = "a rounded sum";
+    sum.arguments = "%a: " + floats + ", %b: " + floats;
+    sum.body = "%s = graph.add %a, %b : (" + floats + ", " + floats + ") -> " +
+               floats + "\n%r = graph.cast %s : (" + floats + ") -> " + halves +
+               "\nkernel.yield %r : " + halves;
+    sum.sizes = {{{"m", 5}}, {{"m", 1}}, {{"m", 0}}};
+    runCases({sum}, level);
+  }
+}
+
 /// Within this of the largest result.
 constexpr double accuracy = 2.5e-7;
 

@@ -151,10 +151,10 @@ INSTANTIATE_TEST_SUITE_P(Levels, RecurrentBytes,
 class RecurrentPairs : public LevelTest {};
 
 TEST_P(RecurrentPairs, RunsAllCells) {
-  for (int64_t hidden : {16, 48})
-    for (const char *batch : {"b", "1", "7", "70"})
-      run(recurrentCells(
-          {hidden, true, "RecurrentTiles", "bf16", false, batch}));
+  for (const char *batch : {"b", "7"})
+    run(recurrentCells({16, true, "RecurrentTiles", "bf16", false, batch}));
+  for (const char *batch : {"1", "70"})
+    run(recurrentCells({48, true, "RecurrentTiles", "bf16", false, batch}));
 }
 
 TEST_P(RecurrentPairs, SequencesHaveLengths) {
