@@ -69,7 +69,7 @@ protected:
     Value isOdd = e.equal(parity(), e.number(1));
     bool isTwice = isGru() && !op.getLinearBeforeReset();
     auto all = llvm::to_vector(llvm::seq<int64_t>(0, isTwice ? 2 : gates));
-    overSums(&State::h, isOdd, all, [&](Value i, ArrayRef<Value> past) {
+    overSumsOf(&State::h, isOdd, all, [&](Value i, ArrayRef<Value> past) {
       auto sumOf = [&](int64_t gate) {
         return plus(project(unit(gate, i)), past[gate]);
       };
@@ -84,7 +84,7 @@ protected:
       put(times(reset, load(state.h, i)), state.gated, i);
     });
     if (isTwice)
-      overSums(&State::gated, {}, {2}, [&](Value i, ArrayRef<Value> past) {
+      overSumsOf(&State::gated, {}, {2}, [&](Value i, ArrayRef<Value> past) {
         finishGru(i, load(state.sums, i), project(unit(2, i)), past[0]);
       });
   }
@@ -186,8 +186,8 @@ private:
   /// Runs `body` for all units of each sequence, with sums of some gates for a
   /// part of its state, and biases. Where `isBack` is true, from the last units
   /// to the first.
-  void overSums(Value State::*part, Value isBack, ArrayRef<int64_t> which,
-                function_ref<void(Value unit, ArrayRef<Value> past)> body) {
+  void overSumsOf(Value State::*part, Value isBack, ArrayRef<int64_t> which,
+                  function_ref<void(Value unit, ArrayRef<Value> past)> body) {
     auto prepare = [&] {
       sums->read({stateOf(e.number(0)).*part, view.stateBytes(), count()});
     };
