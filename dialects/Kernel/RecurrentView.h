@@ -93,7 +93,7 @@ struct RecurrentView {
       return 4 * units() * pairLines();
     return (hasBytes ? 1 : 4) * units() * hidden;
   }
-  /// Threads that may compute a sequence together. To meet twice in each step
+  /// Threads that may compute a sequence together. To meet in each step
   /// pays only where each has many weights to read.
   int64_t parts() const {
     int64_t least = hasBytes ? partBytes / 2 : partBytes;

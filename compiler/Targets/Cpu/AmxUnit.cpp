@@ -140,7 +140,7 @@ void AmxUnit::multiply(int64_t sum) {
 }
 
 void AmxUnit::multiplyAll(ValueRange rowsOfA, Value aStride, Value b,
-                          Value bStride, int64_t width) {
+                          Value bStride, int64_t width, int64_t first) {
   for (auto [row, from] : llvm::enumerate(rowsOfA)) {
     load(a, from, aStride);
     for (int64_t i = 0; i < width; ++i) {
@@ -149,7 +149,7 @@ void AmxUnit::multiplyAll(ValueRange rowsOfA, Value aStride, Value b,
       if (row == 0 || i > 0)
         load(AmxUnit::b, byteAt(builder, b, int32_t(column * rowBytes)),
              bStride);
-      multiply(sumAt(row, column));
+      multiply(sumAt(row, first + column));
     }
   }
 }

@@ -44,9 +44,10 @@ public:
     return row * mostWidth + column;
   }
   /// A tile's products of a step: a register of A for each row of registers, by
-  /// `width` registers of B beside each other. Strides are bytes.
+  /// `width` registers of B beside each other. Strides are bytes. The tile's
+  /// sums begin with those of column `first`.
   void multiplyAll(mlir::ValueRange rowsOfA, mlir::Value aStride, mlir::Value b,
-                   mlir::Value bStride, int64_t width);
+                   mlir::Value bStride, int64_t width, int64_t first = 0);
 
   /// Registers for A of `rows` rows of `bytes`, B of bytes / 4 lines, and sums
   /// of rows of 64 bytes: all of them if `below`, else the lower ones of 16.

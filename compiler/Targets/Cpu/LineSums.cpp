@@ -106,8 +106,7 @@ LineMethod::LineMethod(const CpuLevel &level, graph::ConvOp op,
 
 LineSums::LineSums(Emitter &e, graph::ConvOp op, const LineConvView &view,
                    const LineMethod &method)
-    : e(e), op(op), view(view), depth(view.depth), method(method),
-      rows(method.unitRows) {
+    : e(e), op(op), view(view), depth(view.depth), method(method) {
   auto onStack = [&](Type type, int64_t count) {
     return e.atEntry([&]() -> Value {
       return LLVM::AllocaOp::create(
@@ -116,8 +115,8 @@ LineSums::LineSums(Emitter &e, graph::ConvOp op, const LineConvView &view,
     });
   };
   int64_t units = method.depthParts > 1 ? unitsOfBlock() : 1;
-  sums = onStack(e.b.getF32Type(),
-                 std::max(2 * rows * panelColumns, units * unitElements()));
+  sums = onStack(e.b.getF32Type(), std::max(2 * method.unitRows * panelColumns,
+                                            units * unitElements()));
   if (method.hasUnit)
     starts = onStack(e.b.getI64Type(), depth.lines);
 }
@@ -127,7 +126,8 @@ void LineSums::begin() {
     return;
   for (auto [run, start] : llvm::enumerate(view.runStarts()))
     e.storeRaw(e.number(4 * start), starts, e.number(int64_t(run)));
-  AmxUnit::shape(e.b, e.level, e.number(rows), e.number(4 * view.step),
+  AmxUnit::shape(e.b, e.level, e.number(method.unitRows),
+                 e.number(4 * view.step),
                  /*below=*/true);
 }
 
@@ -180,7 +180,7 @@ void LineSums::emitTwo(const LineBlock &block, ArrayRef<LineUnit> units,
                                  b,
                                  sums,
                                  e.number(4 * panelColumns),
-                                 e.number(rows)};
+                                 e.number(method.unitRows)};
   if (view.fetchesFilter) {
     // Whole lines of the cache, by tiles of two units.
     Value tiles = e.ceilDiv(panels.units, e.number(2));

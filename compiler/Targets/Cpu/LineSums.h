@@ -106,7 +106,6 @@ private:
   const kernel::LineConvView &view;
   const kernel::ConvDepth &depth;
   LineMethod method;
-  int64_t rows; // Of a unit.
   Value sums, starts;
 };
 

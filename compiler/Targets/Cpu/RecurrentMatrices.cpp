@@ -43,19 +43,25 @@ public:
     auto argument = [&](int i) { return function.getArgument(i); };
     Value rows = argument(6);
     AmxUnit unit(b, level, /*isInt8=*/false, rows, number(AmxUnit::rows), rows);
-    for (int64_t sum = 0; sum < shape.height * shape.width * shape.chains;
-         ++sum)
-      unit.zero(sum);
+    int64_t columns = shape.chains * shape.width;
+    for (int64_t row = 0; row < shape.height; ++row)
+      for (int64_t column = 0; column < columns; ++column)
+        unit.zero(AmxUnit::sumAt(row, column));
+    Value aStride = argument(1), below = mul(number(AmxUnit::rows), aStride);
     auto loop = scf::ForOp::create(b, number(0), argument(3), number(1),
                                    ValueRange{argument(0), argument(2)});
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       Value from = loop.getRegionIterArg(0), r = loop.getRegionIterArg(1);
-      for (int64_t chain = 0; chain < shape.chains; ++chain)
-        multiply(unit, chain, byte(from, int32_t(chain * AmxUnit::rowBytes)),
-                 argument(1),
-                 byte(r, int32_t(chain * AmxUnit::rows * lineBytes())));
+      for (int64_t chain = 0; chain < shape.chains; ++chain) {
+        Value a = byte(from, int32_t(chain * AmxUnit::rowBytes));
+        Value rowsOfA[] = {a, byte(a, below)};
+        unit.multiplyAll(ArrayRef(rowsOfA).take_front(shape.height), aStride,
+                         byte(r, int32_t(chain * AmxUnit::rows * lineBytes())),
+                         number(lineBytes()), shape.width,
+                         /*first=*/chain * shape.width);
+      }
       scf::YieldOp::create(
           b, ValueRange{
                  byte(from, int32_t(shape.chains * AmxUnit::rowBytes)),
@@ -64,12 +70,9 @@ public:
     for (int64_t row = 0; row < shape.height; ++row) {
       Value to =
           byte(argument(4), mul(number(row * AmxUnit::rows), argument(5)));
-      for (int64_t chain = 0; chain < shape.chains; ++chain)
-        for (int64_t column = 0; column < shape.width; ++column)
-          unit.store(sumAt(chain, row, column),
-                     byte(to, int32_t((chain * shape.width + column) *
-                                      AmxUnit::rowBytes)),
-                     argument(5));
+      for (int64_t column = 0; column < columns; ++column)
+        unit.store(AmxUnit::sumAt(row, column),
+                   byte(to, int32_t(column * AmxUnit::rowBytes)), argument(5));
     }
     LLVM::ReturnOp::create(b, ValueRange());
     return function;
@@ -77,24 +80,6 @@ public:
 
 private:
   int64_t lineBytes() const { return shape.gates * AmxUnit::rowBytes; }
-  int64_t sumAt(int64_t chain, int64_t row, int64_t column) const {
-    return (chain * shape.height + row) * shape.width + column;
-  }
-
-  void multiply(AmxUnit &unit, int64_t chain, Value a, Value aStride, Value r) {
-    for (int64_t row = 0; row < shape.height; ++row) {
-      unit.load(AmxUnit::a, byte(a, mul(number(row * AmxUnit::rows), aStride)),
-                aStride);
-      for (int64_t i = 0; i < shape.width; ++i) {
-        int64_t column = row == 0 ? i : shape.width - 1 - i;
-        // The first of a second row is still there.
-        if (row == 0 || i > 0)
-          unit.load(AmxUnit::b, byte(r, int32_t(column * AmxUnit::rowBytes)),
-                    number(lineBytes()));
-        unit.multiply(sumAt(chain, row, column));
-      }
-    }
-  }
 
   const CpuLevel &level;
   const Shape shape;
@@ -114,15 +99,13 @@ int64_t CellTile::chains() const {
 
 void callCellTile(Emitter &e, const CellTile &tile, Value states,
                   int64_t stride, Value recurrence, Value out, Value count) {
-  auto module =
-      e.b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   int64_t chains = tile.chains();
   auto call = [&](int64_t height) {
     int64_t each = tile.width * height > mostSums ? 2 : tile.width;
     for (int64_t first = 0; first < tile.width; first += each) {
       Shape shape{tile.gates, std::min(each, tile.width - first), height,
                   chains};
-      LLVM::LLVMFuncOp function = CellWriter(module, e.level, shape).write();
+      LLVM::LLVMFuncOp function = CellWriter(e.module, e.level, shape).write();
       auto at = [&](Value base) {
         return e.address(base, e.b.getI8Type(),
                          e.number(first * AmxUnit::rowBytes));

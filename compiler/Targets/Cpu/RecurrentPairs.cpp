@@ -15,41 +15,29 @@ namespace {
 using kernel::cellUnits;
 using kernel::RecurrentView;
 
-/// The states of a group in bf16, in a thread's scratch memory.
-class RoundedStates {
-public:
-  RoundedStates(Emitter &e, const RecurrentView &view)
-      : view(view), base(e.atEntry([&] {
-          return e.address(e.scratch(0), e.b.getI8Type(),
-                           e.number(view.factorsAt()));
-        })) {}
-
-  Value at(Emitter &e, Value number) const {
-    return e.address(base, e.b.getI8Type(),
-                     e.mul(number, e.number(view.factorStride())));
-  }
-
-  void round(Emitter &e, const GroupStates &states) const {
-    auto type = VectorType::get({cellUnits}, e.b.getF32Type());
-    auto put = [&](Value value, Value row, Value i) {
-      LLVM::StoreOp::create(e.b, e.flushedBits(value),
-                            e.address(row, e.b.getI16Type(), i), 2);
-    };
-    e.loop(e.number(0), states.count, [&](Value number) {
-      Value from = states.at(e, number), to = at(e, number);
-      e.loop(
-          e.number(0), e.number(view.hidden),
-          [&](Value i) { put(loadUnits(e, type, from, i), to, i); }, cellUnits);
-      // What lies in memory by chance may be NaN, which 0 times is not 0.
-      if (2 * view.pairLines() > view.hidden)
-        put(constantLike(e.b, type, 0), to, e.number(view.hidden));
-    });
-  }
-
-private:
-  const RecurrentView view;
-  const Value base;
-};
+/// Rounds the states of a group to bf16, in a thread's scratch memory.
+GroupStates rounded(Emitter &e, const RecurrentView &view,
+                    const GroupStates &states) {
+  auto type = VectorType::get({cellUnits}, e.b.getF32Type());
+  Value base = e.atEntry([&] {
+    return e.address(e.scratch(0), e.b.getI8Type(), e.number(view.factorsAt()));
+  });
+  GroupStates result = {base, view.factorStride(), states.count};
+  auto put = [&](Value value, Value row, Value i) {
+    LLVM::StoreOp::create(e.b, e.flushedBits(value),
+                          e.address(row, e.b.getI16Type(), i), 2);
+  };
+  e.loop(e.number(0), states.count, [&](Value number) {
+    Value from = states.at(e, number), to = result.at(e, number);
+    e.loop(
+        e.number(0), e.number(view.hidden),
+        [&](Value i) { put(loadUnits(e, type, from, i), to, i); }, cellUnits);
+    // What lies in memory by chance may be NaN, which 0 times is not 0.
+    if (2 * view.pairLines() > view.hidden)
+      put(constantLike(e.b, type, 0), to, e.number(view.hidden));
+  });
+  return result;
+}
 
 /// R is widened where it is multiplied.
 class WidenedSums : public VectorSums {
@@ -77,20 +65,13 @@ class DotSums : public VectorSums {
 public:
   DotSums(Emitter &e, graph::RecurrentOp op, const RecurrentView &view)
       : VectorSums(e, op, view, view.pairLines(), view.hidden / 2),
-        rounded(e, view), products(e.b, e.level, StripKind::Pairs, type) {}
+        products(e.b, e.level, StripKind::Pairs, type) {}
 
   void read(const GroupStates &states) override {
-    VectorSums::read(states);
-    rounded.round(e, states);
+    VectorSums::read(rounded(e, view, states));
   }
 
 protected:
-  Value factorsOf(Value number, Value otherwise) override {
-    if (otherwise)
-      number = e.select(e.less(number, group.count), number, otherwise);
-    return rounded.at(e, number);
-  }
-
   void multiply(Value line, ArrayRef<Value> numbers, ArrayRef<Value> states,
                 MutableArrayRef<Value> sums) override {
     auto words = VectorType::get({cellUnits}, e.b.getI32Type());
@@ -105,14 +86,13 @@ protected:
   }
 
 private:
-  const RoundedStates rounded;
   StripProducts products;
 };
 
 class MatrixSums : public RecurrentSums {
 public:
   MatrixSums(Emitter &e, graph::RecurrentOp op, const RecurrentView &view)
-      : e(e), view(view), rounded(e, view),
+      : e(e), view(view),
         recurrence(
             e.argumentBuffer(cast<BlockArgument>(kernel::storedRecurrenceOf(op))
                                  .getArgNumber())),
@@ -122,8 +102,7 @@ public:
         })) {}
 
   void read(const GroupStates &states) override {
-    count = states.count;
-    rounded.round(e, states);
+    group = rounded(e, view, states);
   }
 
   CellSums of(Value direction, Value unit, Value,
@@ -136,17 +115,15 @@ public:
                             e.mul(place, e.number(cellUnits)));
     CellTile tile{view.gates, int64_t(gates.size()), view.matrixRows(),
                   view.pairLines()};
-    callCellTile(e, tile, rounded.at(e, e.number(0)), view.factorStride(),
-                 first, base, count);
+    callCellTile(e, tile, group.first, group.stride, first, base, group.count);
     return {{}, base, tile.chains()};
   }
 
 private:
   Emitter &e;
   const RecurrentView view;
-  const RoundedStates rounded;
   const Value recurrence, base;
-  Value count;
+  GroupStates group;
 };
 
 } // namespace

@@ -100,8 +100,8 @@ CellSums VectorSums::of(Value direction, Value unit, Value from,
                         ArrayRef<int64_t> gates) {
   states.clear();
   for (int64_t before = 0; before < view.abreast; ++before)
-    states.push_back(
-        factorsOf(e.add(from, e.number(before)), before > 0 ? from : Value()));
+    states.push_back(group.at(e, e.add(from, e.number(before)),
+                              before > 0 ? from : Value()));
   Value place = e.add(e.mul(direction, e.number(view.hidden)), unit);
   Value first = e.mul(place, e.number(view.gates * lines));
   // As many as eight of AVX2's registers hold: of four states one gate, so

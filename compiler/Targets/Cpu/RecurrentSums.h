@@ -78,15 +78,10 @@ protected:
   virtual void multiply(Value line, llvm::ArrayRef<Value> numbers,
                         llvm::ArrayRef<Value> states,
                         llvm::MutableArrayRef<Value> sums) = 0;
-  /// What a state is multiplied as.
-  virtual Value factorsOf(Value number, Value otherwise) {
-    return group.at(e, number, otherwise);
-  }
-
   Emitter &e;
   const kernel::RecurrentView view;
   const mlir::VectorType type;
-  GroupStates group;
+  GroupStates group; // As they are multiplied.
 
 private:
   void addLine(Value line, Value first, const SumPiece &piece,

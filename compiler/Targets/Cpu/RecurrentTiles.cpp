@@ -66,10 +66,10 @@ protected:
   void step() override {
     // There and back again: what one step read last the next one finds in the
     // cache, which has not room for all of the recurrence.
-    Value isOdd = e.equal(parity(), e.number(1));
+    Value isBack = isOdd(turn);
     bool isTwice = isGru() && !op.getLinearBeforeReset();
     auto all = llvm::to_vector(llvm::seq<int64_t>(0, isTwice ? 2 : gates));
-    overSumsOf(&State::h, isOdd, all, [&](Value i, ArrayRef<Value> past) {
+    overSumsOf(&State::h, isBack, all, [&](Value i, ArrayRef<Value> past) {
       auto sumOf = [&](int64_t gate) {
         return plus(project(unit(gate, i)), past[gate]);
       };
@@ -117,13 +117,14 @@ private:
       body();
     state = own;
   }
-  void overSome(Value from, Value to, function_ref<void()> body) {
+  void overSome(Value from, Value to, Body body) {
+    auto one = [&](Value number) { within(number, [&] { body(number); }); };
     if (entries == 1)
-      return within(e.number(0), body);
-    e.loop(from, to, [&](Value number) { within(number, body); });
+      return one(e.number(0));
+    e.loop(from, to, one);
   }
   void overEntries(function_ref<void()> body) {
-    overSome(e.number(0), count(), body);
+    overSome(e.number(0), count(), [&](Value) { body(); });
   }
   /// Those abreast from one on end there.
   Value endOf(Value from) {
@@ -142,11 +143,8 @@ private:
       for (auto [i, sum] : llvm::enumerate(sums.values))
         put(sum, sums.base, e.number(int64_t(i) * cellUnits));
     }
-    auto one = [&](Value before) { body(loadSums(sums, before, each)); };
-    if (entries == 1)
-      return within(e.number(0), [&] { one(e.number(0)); });
-    e.loop(from, endOf(from), [&](Value number) {
-      within(number, [&] { one(e.sub(number, from)); });
+    overSome(from, endOf(from), [&](Value number) {
+      body(loadSums(sums, e.sub(number, from), each));
     });
   }
   SmallVector<Value> loadSums(const CellSums &sums, Value before,
@@ -163,7 +161,9 @@ private:
     return own;
   }
 
-  Value parity() { return e.rem(turn, e.number(2)); }
+  Value isOdd(Value steps) {
+    return e.equal(e.rem(steps, e.number(2)), e.number(1));
+  }
   /// h is where the last step left it, which is for some the one before.
   State stateOf(Value number) {
     auto at = [&](Value base) {
@@ -172,10 +172,9 @@ private:
     Value h = at(states.h), next = at(states.next);
     if (!turn && !isOver)
       return {at(states.sums), h, at(states.c), at(states.gated), h};
-    Value steps = turn ? turn : length;
-    Value isOdd = e.equal(e.rem(steps, e.number(2)), e.number(1));
-    return {at(states.sums), e.select(isOdd, next, h), at(states.c),
-            at(states.gated), e.select(isOdd, h, next)};
+    Value isSecond = isOdd(turn ? turn : length);
+    return {at(states.sums), e.select(isSecond, next, h), at(states.c),
+            at(states.gated), e.select(isSecond, h, next)};
   }
 
   /// Whether a sequence of those from one on goes on.
@@ -193,7 +192,7 @@ private:
     };
     auto abreast = [&](Value i, Value from) {
       // Behind the sums it would be waited for.
-      overSome(from, endOf(from), [&] {
+      overSome(from, endOf(from), [&](Value) {
         for (int64_t gate : which)
           fetchProjected(unit(gate, i));
       });
