@@ -97,6 +97,10 @@ struct CompileOptions {
   /// or 0 for none.
   int64_t winograd = 2;
   Tf32 tf32 = Tf32::Off;
+  /// Items of a batch that a CPU runs at a time, if they are independent; 0: as
+  /// many as have their values in caches.
+  int64_t itemsAtOnce = 0;
+  static constexpr int64_t allItems = -1;
   /// Collect why kernels end where they do and run as they do.
   bool explain = false;
   /// Patterns that must be fused or the compilation fails: attention, norm,

@@ -140,6 +140,8 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
     function.addPass(
         createNarrowCachesPass({nameOf(options.kvCache).str(),
                                 isCuda ? "cuda" : "cpu", options.explain}));
+  if (!isCuda && options.itemsAtOnce != CompileOptions::allItems)
+    function.addPass(createFindBatchPass({options.explain}));
 }
 
 void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
@@ -187,6 +189,7 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
     return;
   // kernel calls -> exec: when and where.
   pm.addPass(createLowerToExecPass(weights));
+  pm.addPass(createSplitBatchPass({options.itemsAtOnce, options.explain}));
 }
 
 } // namespace tenon

@@ -199,6 +199,16 @@ void countOps(Compilation &compilation) {
   });
 }
 
+/// What the symbol is that says how much of a batch runs at a time.
+std::string pieceOf(exec::ProgramOp program) {
+  std::string text;
+  program.walk([&](exec::PiecesOp pieces) {
+    text = ", " + pieces.getHere().str() + " of " + pieces.getSizes()[0].str() +
+           " at a time";
+  });
+  return text;
+}
+
 /// The bytes of all segments: their formula, or where that is beyond reading,
 /// what it gives for the sizes that plans are drawn for.
 std::string arenaOf(exec::ProgramOp program) {
@@ -212,7 +222,7 @@ std::string arenaOf(exec::ProgramOp program) {
   }
   std::string formula = total.str();
   if (total && formula.size() <= longest)
-    return formula + " bytes";
+    return formula + " bytes" + pieceOf(program);
   ArrayRef<StringRef> named = symbols.getArrayRef();
   size_t left = symbols.size() - std::min(symbols.size(), mostNames);
   std::string names = "grows with " + llvm::join(named.drop_back(left), ", ");

@@ -83,6 +83,8 @@ tenon_status_t tenon_session_t::step(uint32_t &next) {
     return TENON_OK;
   case TENON_STEP_JUMP_UNLESS:
     return jumpUnless(step, next);
+  case TENON_STEP_JUMP_UNLESS_LESS:
+    return jumpUnlessLess(step, next);
   default: // TENON_STEP_COPY; loading refused any other.
     return copy(step);
   }
@@ -311,6 +313,18 @@ tenon_status_t tenon_session_t::jumpUnless(const tenon_step_t &step,
     if (tenon_status_t status = readBack(step, condition, flag))
       return status;
   if (*flag == 0)
+    next = step.a;
+  return TENON_OK;
+}
+
+tenon_status_t tenon_session_t::jumpUnlessLess(const tenon_step_t &step,
+                                               uint32_t &next) {
+  int64_t a, b;
+  if (tenon_status_t status = size(step, "a size", step.b, a))
+    return status;
+  if (tenon_status_t status = size(step, "a size", step.c, b))
+    return status;
+  if (a >= b)
     next = step.a;
   return TENON_OK;
 }

@@ -382,6 +382,10 @@ bool Validator::checkStep(const tenon_step_t &step) {
     [[fallthrough]];
   case TENON_STEP_JUMP:
     return expect(step.a <= m.steps.count, "a jump leaves the program");
+  case TENON_STEP_JUMP_UNLESS_LESS:
+    return expr(step.b, "a jump's size names no expression") &&
+           expr(step.c, "a jump's size names no expression") &&
+           expect(step.a <= m.steps.count, "a jump leaves the program");
   case TENON_STEP_COPY:
     return expect(step.buffer_count >= 2, "a copy lacks a buffer") &&
            writable(m.buffers[step.first_buffer + 1]);

@@ -130,6 +130,7 @@ private:
   tenon_status_t require(const tenon_step_t &step);
   tenon_status_t copy(const tenon_step_t &step);
   tenon_status_t jumpUnless(const tenon_step_t &step, uint32_t &next);
+  tenon_status_t jumpUnlessLess(const tenon_step_t &step, uint32_t &next);
   tenon_status_t resolve(const tenon_step_t &step, uint32_t number,
                          tenon_operand_t &operand);
   tenon_status_t size(const tenon_step_t &step, const char *what, uint32_t expr,

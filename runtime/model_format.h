@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define TENON_FORMAT_MAJOR 2 // A reader refuses another major.
-#define TENON_FORMAT_MINOR 4 // A reader refuses a newer minor.
+#define TENON_FORMAT_MINOR 5 // A reader refuses a newer minor.
 #define TENON_FOOTER_MAGIC UINT64_C(0x315f4e4f4e45545f) // "_TENON_1"
 #define TENON_WEIGHTS_BLOCK (UINT64_C(1) << 20) // One checksum per block.
 #define TENON_WEIGHTS_ALIGN 4096                // Of the weights in the file.
@@ -252,6 +252,8 @@ typedef enum tenon_step_kind_t {
   TENON_STEP_JUMP_UNLESS = 7,
   // Copies the whole of buffers[first_buffer] to buffers[first_buffer + 1].
   TENON_STEP_COPY = 8,
+  // Since format 2.5: goes on at step a unless expr b < expr c.
+  TENON_STEP_JUMP_UNLESS_LESS = 9,
 } tenon_step_kind_t;
 
 typedef enum tenon_relation_t {

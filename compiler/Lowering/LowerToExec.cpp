@@ -121,7 +121,8 @@ private:
         builder.getTypeArrayAttr(inputTypes), strings(outputs),
         builder.getTypeArrayAttr(outputTypes), builder.getArrayAttr({}),
         ArrayRef<int64_t>{}, ArrayRef<int64_t>{}, dims(storages.segmentSizes()),
-        ArrayAttr(), ArrayAttr(), DenseI64ArrayAttr());
+        ArrayAttr(), ArrayAttr(), DenseI64ArrayAttr(),
+        function->getAttrOfType<ArrayAttr>("graph.batch"));
     if (llvm::any_of(appendsTo, [](int64_t input) { return input >= 0; })) {
       program.setStoredInputsAttr(
           builder.getTypeArrayAttr(function.getArgumentTypes()));

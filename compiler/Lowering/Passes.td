@@ -47,4 +47,47 @@ def LowerToExecPass : Pass<"lower-to-exec", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tenon::exec::ExecDialect"];
 }
 
+def SplitBatchPass : Pass<"split-batch", "::mlir::ModuleOp"> {
+  let summary = "Run a batch some items at a time";
+  let description = [{
+    All steps of a program whose `batch` counts independent items are repeated
+    for pieces of it, of sizes as equal as may be. A piece has as many items as
+    have what is computed for them in caches, or more where fewer would take
+    longer to read weights for.
+
+    ```mlir
+    exec.program attributes {
+        inputs = ["x"], input_types = [tensor<?x8xf32, #graph.dims<B, 8>>],
+        outputs = ["y"], output_types = [tensor<?x8xf32, #graph.dims<B, 8>>],
+        symbols = ["B"], lo = array<i64: 0>, hi = array<i64: 2147483647>,
+        segments = #graph.dims<1048576 * B>, batch = ["B"]} {
+      exec.segment 0
+      exec.launch @exp [#exec.buffer<input, 0, <0, 32 * B>, "", "">,
+          #exec.buffer<output, 0, <0, 32 * B>, "", "">]
+          params <B> geometry <B, 1, 0>
+    }
+    // becomes
+    exec.program attributes {
+        inputs = ["x"], input_types = [tensor<?x8xf32, #graph.dims<B, 8>>],
+        outputs = ["y"], output_types = [tensor<?x8xf32, #graph.dims<B, 8>>],
+        symbols = ["B", "B.from", "B.here"], lo = array<i64: 0, 0, 0>,
+        hi = array<i64: 2147483647, 2147483647, 2147483647>,
+        segments = #graph.dims<1048576 * B.here>, batch = ["B"]} {
+      exec.pieces "B.from" "B.here" <B, ceildiv> {
+        exec.segment 0
+        exec.launch @exp
+            [#exec.buffer<input, 0, <32 * B.from, 32 * B.here>, "", "">,
+             #exec.buffer<output, 0, <32 * B.from, 32 * B.here>, "", "">]
+            params <B.here> geometry <B.here, 1, 0>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::exec::ExecDialect"];
+  let options = [Option<"atOnce", "at-once", "int64_t", "0",
+                        "How many items; 0: by what they take">,
+                 Option<"explain", "explain", "bool", "false",
+                        "Remark on programs that are left whole">];
+}
+
 #endif // TENON_COMPILER_LOWERING_PASSES_TD

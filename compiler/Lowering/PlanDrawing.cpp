@@ -27,9 +27,10 @@ public:
   }
 
   llvm::Expected<DrawnPlan> read() {
+    // By what the steps set: an arena may be for a piece of what is given.
+    visit(program.getBody().front());
     for (graph::Expr bytes : program.getSegments().exprs())
       plan.segments.push_back(numberOf(bytes));
-    visit(program.getBody().front());
     if (failed)
       return llvm::createStringError("the sizes of the plan overflow for the "
                                      "dims that it is drawn for; give smaller "
@@ -81,6 +82,11 @@ private:
         use(loop.getCondition(), "loop");
         ++plan.steps;
         visit(loop.getBody().front());
+      } else if (auto pieces = dyn_cast<exec::PiecesOp>(op)) {
+        // The first one, which is the largest.
+        sizes[pieces.getFrom()] = 0;
+        sizes[pieces.getHere()] = numberOf(pieces.getSizes()[1]);
+        visit(pieces.getBody().front());
       }
     }
   }

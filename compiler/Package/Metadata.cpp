@@ -49,6 +49,8 @@ private:
   void add(exec::RequireOp require);
   void add(exec::IfOp branch);
   void add(exec::LoopOp loop);
+  void add(exec::PiecesOp pieces);
+  void set(Operation *op, StringRef symbol, Expr value);
   tenon_step_t &step(tenon_step_kind_t kind, Operation *op);
   void addBuffer(tenon_step_t &step, exec::BufferAttr buffer);
   tenon_buffer_t bufferOf(exec::BufferAttr buffer);
@@ -303,19 +305,41 @@ void Writer::add(exec::LoopOp loop) {
   tables.steps[choose].a = uint32_t(tables.steps.size());
 }
 
+void Writer::set(Operation *op, StringRef symbol, Expr value) {
+  tenon_step_t &added = step(TENON_STEP_SET, op);
+  added.a = tables.symbol(symbol);
+  added.b = tables.expression(value);
+}
+
+/// The start is set behind the last piece no more: sizes of a run of one piece
+/// are those of the next one, and no formula has to be evaluated again.
+void Writer::add(exec::PiecesOp pieces) {
+  Expr from = Expr::symbol(context, pieces.getFrom());
+  Expr here = Expr::symbol(context, pieces.getHere());
+  Expr whole = pieces.getSizes()[0], most = pieces.getSizes()[1];
+  set(pieces, pieces.getFrom(), Expr::constant(context, 0));
+  size_t top = tables.steps.size();
+  set(pieces, pieces.getHere(), most.min(whole - from));
+  addSteps(pieces.getBody().front());
+  size_t choose = tables.steps.size();
+  tenon_step_t &choice = step(TENON_STEP_JUMP_UNLESS_LESS, pieces);
+  choice.b = tables.expression(from + here);
+  choice.c = tables.expression(whole);
+  set(pieces, pieces.getFrom(), from + here);
+  step(TENON_STEP_JUMP, pieces).a = uint32_t(top);
+  tables.steps[choose].a = uint32_t(tables.steps.size());
+}
+
 void Writer::addSteps(Block &block) {
   for (Operation &op : block)
     llvm::TypeSwitch<Operation *>(&op)
         .Case<exec::LaunchOp, exec::BindOp, exec::RequireOp, exec::IfOp,
-              exec::LoopOp>([&](auto known) { add(known); })
+              exec::LoopOp, exec::PiecesOp>([&](auto known) { add(known); })
         .Case([&](exec::SegmentOp segment) {
           step(TENON_STEP_SEGMENT, segment).a = uint32_t(segment.getIndex());
         })
-        .Case([&](exec::SetOp set) {
-          tenon_step_t &added = step(TENON_STEP_SET, set);
-          added.a = tables.symbol(set.getSymbol());
-          added.b = tables.expression(set.getValue()[0]);
-        })
+        .Case(
+            [&](exec::SetOp op) { set(op, op.getSymbol(), op.getValue()[0]); })
         .Case([&](exec::CopyOp copy) {
           tenon_step_t &added = step(TENON_STEP_COPY, copy);
           addBuffer(added, copy.getSource());

@@ -9,6 +9,39 @@ include "compiler/Transforms/ConvPasses.td"
 include "compiler/Transforms/MovePasses.td"
 include "compiler/Transforms/PrecisionPasses.td"
 
+def FindBatchPass : Pass<"find-batch", "::mlir::func::FuncOp"> {
+  let summary = "Find what counts items that do not depend on each other";
+  let description = [{
+    A symbol that is the first axis of an input, where what the function returns
+    of an item depends on that item of its inputs and on what all items share.
+    The items lie one behind the other in inputs and outputs. The function's
+    attribute `graph.batch` names it, for `split-batch`, and behind it symbols
+    that are no less, of whose items as many are read.
+
+    ```mlir
+    func.func @main(%x: tensor<?x8xf32, #graph.dims<B, 8>>)
+        -> tensor<?x8xf32, #graph.dims<B, 8>> {
+      %0 = graph.softmax %x {axis = 1 : i64}
+          : (tensor<?x8xf32, #graph.dims<B, 8>>)
+          -> tensor<?x8xf32, #graph.dims<B, 8>>
+      return %0 : tensor<?x8xf32, #graph.dims<B, 8>>
+    }
+    // becomes
+    func.func @main(%x: tensor<?x8xf32, #graph.dims<B, 8>>)
+        -> tensor<?x8xf32, #graph.dims<B, 8>>
+        attributes {graph.batch = ["B"]} {
+      %0 = graph.softmax %x {axis = 1 : i64}
+          : (tensor<?x8xf32, #graph.dims<B, 8>>)
+          -> tensor<?x8xf32, #graph.dims<B, 8>>
+      return %0 : tensor<?x8xf32, #graph.dims<B, 8>>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on what keeps items together">];
+}
+
 def AppendCachesPass : Pass<"append-caches", "::mlir::func::FuncOp"> {
   let summary = "Caches grow where they lie";
   let description = [{

@@ -50,7 +50,9 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, SingleBlock,
     `segments` are the arena's sizes in bytes. Where values may have room for
     more than they hold, `stored_inputs` and `stored_outputs` are the types of
     all with that room; `appends_to` says for each output which input may share
-    its memory, or -1.
+    its memory, or -1. `batch` is the symbol that counts independent items, each
+    of which lies behind the one before in inputs and outputs, then others that
+    are no less, of whose items as many are read.
 
     ```mlir
     exec.program attributes {
@@ -71,7 +73,8 @@ def Exec_ProgramOp : Exec_Op<"program", [IsolatedFromAbove, SingleBlock,
                        DenseI64ArrayAttr:$hi, Graph_DimsAttr:$segments,
                        OptionalAttr<TypeArrayAttr>:$stored_inputs,
                        OptionalAttr<TypeArrayAttr>:$stored_outputs,
-                       OptionalAttr<DenseI64ArrayAttr>:$appends_to);
+                       OptionalAttr<DenseI64ArrayAttr>:$appends_to,
+                       OptionalAttr<StrArrayAttr>:$batch);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
 }
@@ -174,6 +177,25 @@ def Exec_LoopOp : Exec_Op<"loop", [SingleBlock, NoTerminator, NoRegionArguments]
   let arguments = (ins Exec_BufferAttr:$condition);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$condition attr-dict-with-keyword $body";
+}
+def Exec_PiecesOp : Exec_Op<"pieces", [SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "Steps that are repeated for one piece of a size after another";
+  let description = [{
+    `sizes` is the whole size and the most that a piece may have. In the body
+    the symbol `from` is where a piece begins, and `here` how much it has. A size
+    of 0 is one piece of 0.
+
+    ```mlir
+    exec.pieces "B.from" "B.here" <B, 8> {
+      exec.launch @exp_f32_0 [#exec.buffer<input, 0, <32 * B.from, 32 * B.here>, "", "">,
+          #exec.buffer<output, 0, <32 * B.from, 32 * B.here>, "", "">]
+          params <B.here> geometry <B.here, 64, 0>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$from, StrAttr:$here, Graph_DimsAttr:$sizes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$from $here $sizes attr-dict-with-keyword $body";
 }
 
 #endif // TENON_DIALECTS_EXEC_EXECOPS_TD

@@ -65,8 +65,9 @@ tenon_status_t Execution::create(const Program &ofProgram,
   uint32_t argumentCount = 0;
   size_t readBack = 1;
   for (const tenon_step_t &step : metadata.steps) {
-    waits |=
-        step.kind == TENON_STEP_BIND || step.kind == TENON_STEP_JUMP_UNLESS;
+    waits |= step.kind == TENON_STEP_BIND ||
+             step.kind == TENON_STEP_JUMP_UNLESS ||
+             step.kind == TENON_STEP_JUMP_UNLESS_LESS;
     if (step.kind == TENON_STEP_BIND &&
         step.b * tenon_dtype_bytes(step.c) > readBack)
       readBack = step.b * tenon_dtype_bytes(step.c);

@@ -56,6 +56,7 @@ struct CompileCommand {
   std::string plan;                      // SVG to write; empty: none.
   std::vector<std::string> requireFused; // "attention", "norm", ...
   std::string winograd = "f2";           // "off", "f2", "f4"
+  std::string batchAtOnce = "auto";      // "auto", "all", or a number.
   std::string tf32 = "off";              // "off", "on", "3x"
   std::string seed = "0";                // A number, or "input".
   bool log = false, generic = false;
@@ -102,8 +103,9 @@ struct VerifyCommand {
   double maxError = -1; // Negative: by the model's element types.
   int threads = 0;
   int jobs = 0; // Processes at a time; 0: one per CPU; -1: none but this.
-  std::string winograd = "f2"; // "off", "f2", "f4"
-  std::string tf32 = "off";    // "off", "on", "3x"
+  std::string winograd = "f2";      // "off", "f2", "f4"
+  std::string batchAtOnce = "auto"; // "auto", "all", or a number.
+  std::string tf32 = "off";         // "off", "on", "3x"
   bool reference = false, generic = false, json = false;
   DeviceRequest device;
 };

@@ -129,6 +129,7 @@ int tenon::runCompile(const CompileCommand &command) {
   if (llvm::Error error = setSeed(*options, command.seed))
     return refuse({llvm::toString(std::move(error))}, kInvalid);
   options->winograd = winogradOutputs(command.winograd);
+  options->itemsAtOnce = itemsAtOnce(command.batchAtOnce);
   options->tf32 = parseTf32(command.tf32);
   for (const std::string &kind : command.requireFused)
     if (!isPatternKind(kind))

@@ -92,6 +92,12 @@ Tf32 tenon::parseTf32(const std::string &text) {
   return text == "on" ? Tf32::On : text == "3x" ? Tf32::Split : Tf32::Off;
 }
 
+int64_t tenon::itemsAtOnce(const std::string &text) {
+  return text == "auto"  ? 0
+         : text == "all" ? CompileOptions::allItems
+                         : std::stoll(text);
+}
+
 int64_t tenon::winogradOutputs(const std::string &text) {
   return text == "f2" ? 2 : text == "f4" ? 4 : 0;
 }

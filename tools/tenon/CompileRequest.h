@@ -17,6 +17,10 @@ parseDimRanges(const std::vector<std::string> &texts);
 /// What --tf32 says.
 Tf32 parseTf32(const std::string &text);
 
+/// What --batch-at-once says, "auto", "all" or a number that was checked, as
+/// CompileOptions has it.
+int64_t itemsAtOnce(const std::string &text);
+
 /// What --winograd says, as CompileOptions has it.
 int64_t winogradOutputs(const std::string &text);
 

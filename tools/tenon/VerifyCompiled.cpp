@@ -62,6 +62,7 @@ std::optional<Verdict> tenon::compiledExecution(const std::string &path,
   if (std::string why = calibrateFor(path, command, *options); !why.empty())
     return Verdict::fail(why);
   options->winograd = winogradOutputs(command.winograd);
+  options->itemsAtOnce = itemsAtOnce(command.batchAtOnce);
   options->tf32 = parseTf32(command.tf32);
   auto made =
       CompiledModel::make(path, *options, command.threads, command.device);

@@ -114,6 +114,15 @@ void addWinograd(CLI::App *command, std::string &value) {
       ->check(CLI::IsMember({"off", "f2", "f4"}));
 }
 
+void addBatchAtOnce(CLI::App *command, std::string &value) {
+  command
+      ->add_option("--batch-at-once", value,
+                   "Items of a batch that a CPU runs at a time, where none "
+                   "depends on another: as many as have their values in "
+                   "caches (auto, the default), all, or a number")
+      ->check(CLI::IsMember({"auto", "all"}) | CLI::Range(1, INT32_MAX));
+}
+
 void addTf32(CLI::App *command, std::string &value) {
   command
       ->add_option("--tf32", value,
@@ -189,6 +198,7 @@ void addCompile(CLI::App &app, Command &chosen) {
                       "the same in every run, or 'input', for one more input "
                       "of the model, an i64 'seed'");
   addWinograd(command, options->winograd);
+  addBatchAtOnce(command, options->batchAtOnce);
   addTf32(command, options->tf32);
   command->add_flag("--log", options->log, "A line per pass");
   command->add_flag("--generic", options->generic,
@@ -269,6 +279,7 @@ void addVerify(CLI::App &app, Command &chosen) {
                    "Size of a symbolic dim: NAME=N, or NAME=OTHER")
       ->allow_extra_args(false);
   addWinograd(command, options->winograd);
+  addBatchAtOnce(command, options->batchAtOnce);
   addTf32(command, options->tf32);
   command->add_option("--threads", options->threads, "Threads of a run");
   addDevice(command, options->device);
