@@ -236,7 +236,8 @@ std::string arenaOf(exec::ProgramOp program) {
   int64_t bytes =
       std::accumulate(plan->segments.begin(), plan->segments.end(), int64_t(0));
   return names + ": " + std::to_string(bytes) + " bytes where each is " +
-         std::to_string(usualSize) + " or as near as it may be";
+         std::to_string(usualSize) + " or as near as it may be" +
+         pieceOf(program);
 }
 
 void countKernels(Compilation &compilation) {

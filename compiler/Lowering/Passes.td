@@ -73,7 +73,8 @@ def SplitBatchPass : Pass<"split-batch", "::mlir::ModuleOp"> {
         symbols = ["B", "B.from", "B.here"], lo = array<i64: 0, 0, 0>,
         hi = array<i64: 2147483647, 2147483647, 2147483647>,
         segments = #graph.dims<1048576 * B.here>, batch = ["B"]} {
-      exec.pieces "B.from" "B.here" <B, ceildiv> {
+      exec.pieces "B.from" "B.here"
+          <B, floordiv(B + -1 * B.from + -1, max(1, floordiv(B + -1 * B.from, 32))) + 1> {
         exec.segment 0
         exec.launch @exp
             [#exec.buffer<input, 0, <32 * B.from, 32 * B.here>, "", "">,

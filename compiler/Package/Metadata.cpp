@@ -316,10 +316,10 @@ void Writer::set(Operation *op, StringRef symbol, Expr value) {
 void Writer::add(exec::PiecesOp pieces) {
   Expr from = Expr::symbol(context, pieces.getFrom());
   Expr here = Expr::symbol(context, pieces.getHere());
-  Expr whole = pieces.getSizes()[0], most = pieces.getSizes()[1];
+  Expr whole = pieces.getSizes()[0];
   set(pieces, pieces.getFrom(), Expr::constant(context, 0));
   size_t top = tables.steps.size();
-  set(pieces, pieces.getHere(), most.min(whole - from));
+  set(pieces, pieces.getHere(), pieces.getSizes()[1]);
   addSteps(pieces.getBody().front());
   size_t choose = tables.steps.size();
   tenon_step_t &choice = step(TENON_STEP_JUMP_UNLESS_LESS, pieces);

@@ -3,7 +3,7 @@
 //
 // Where results depend on an item of a batch by that item alone, a program may
 // run some of the items, then the next ones: what it has in memory at a time is
-// less, and stays in caches (decision 34). Whether that is so is a property of
+// less, and stays in caches (decision 63). Whether that is so is a property of
 // the function, which holds whatever becomes of its ops. It is looked for where
 // the ops are those that kernels are made of.
 //

@@ -181,12 +181,12 @@ def Exec_LoopOp : Exec_Op<"loop", [SingleBlock, NoTerminator, NoRegionArguments]
 def Exec_PiecesOp : Exec_Op<"pieces", [SingleBlock, NoTerminator, NoRegionArguments]> {
   let summary = "Steps that are repeated for one piece of a size after another";
   let description = [{
-    `sizes` is the whole size and the most that a piece may have. In the body
-    the symbol `from` is where a piece begins, and `here` how much it has. A size
-    of 0 is one piece of 0.
+    In the body the symbol `from` is where a piece begins, and `here` how much
+    it has. `sizes` is the whole size and the latter, a formula of the former,
+    at least 1 and no more than is left. A whole of 0 is one piece of 0.
 
     ```mlir
-    exec.pieces "B.from" "B.here" <B, 8> {
+    exec.pieces "B.from" "B.here" <B, min(8, B + -1 * B.from)> {
       exec.launch @exp_f32_0 [#exec.buffer<input, 0, <32 * B.from, 32 * B.here>, "", "">,
           #exec.buffer<output, 0, <32 * B.from, 32 * B.here>, "", "">]
           params <B.here> geometry <B.here, 64, 0>

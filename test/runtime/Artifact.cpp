@@ -113,7 +113,7 @@ TEST(Artifact, FootersThatLieAreRefused) {
   const FooterCase cases[] = {
       {"not a Tenon artifact", TENON_BAD_FORMAT,
        [](Footer &f) { f.magic ^= 1; }},
-      {"its format is 3.4", TENON_UNSUPPORTED,
+      {"its format is 3.5", TENON_UNSUPPORTED,
        [](Footer &f) { f.format_major = 3; }},
       {"its format is 2.7", TENON_UNSUPPORTED,
        [](Footer &f) { f.format_minor = 7; }},

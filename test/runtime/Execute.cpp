@@ -140,6 +140,29 @@ TEST(Execute, JumpsMakeALoop) {
   EXPECT_EQ(run(model, {-5}), Values{10});
 }
 
+TEST(Execute, JumpsBySizesMakeALoop) {
+  Frame f; // m = 0; do m += 3; while (m < n)
+  f.step(TENON_STEP_SET, f.m, f.constant(0));
+  f.step(TENON_STEP_SET, f.m, f.linear(f.m, 1, 3)); // 1
+  f.step(TENON_STEP_JUMP_UNLESS_LESS, 4, f.size(f.m), f.size(f.n));
+  f.step(TENON_STEP_JUMP, 1);
+  Loaded model(f);
+  EXPECT_EQ(run(model, Values(7)), Values(9, 0));
+  EXPECT_EQ(run(model, Values(9)), Values(9, 0));
+  EXPECT_EQ(run(model, Values(10)), Values(12, 0));
+  EXPECT_EQ(run(model, Values(0)), Values(3, 0));
+}
+
+TEST(Execute, AJumpByAnUnsetSizeIsAnError) {
+  Frame f;
+  f.step(TENON_STEP_JUMP_UNLESS_LESS, 1, f.size(f.m), f.size(f.n), {},
+         {"pieces"});
+  Loaded model(f);
+  run(model, {1, 2}, TENON_FAILED);
+  EXPECT_EQ(lastError(), "node \"pieces\": cannot compute a size: it depends "
+                         "on a size that has no value yet");
+}
+
 TEST(Execute, CancelEndsALoop) {
   Frame f;
   addLoop(f, 0);

@@ -103,6 +103,6 @@ TEST(Inspect, DataTypesHaveNamesAndSizes) {
   EXPECT_EQ(tenon_dtype_bytes(TENON_F64), 8u);
   EXPECT_EQ(tenon_dtype_name(8), nullptr);
   EXPECT_EQ(tenon_dtype_bytes(~0u), 0u);
-  EXPECT_STREQ(tenon_version(), "2.4");
+  EXPECT_STREQ(tenon_version(), "2.5");
 }
 } // namespace

@@ -39,7 +39,7 @@ TEST(Metadata, WrongEntriesAreRefused) {
       {"grain names no", [](B &b) { b.steps[1].c = 999; }},
       {"scratch names no", [](B &b) { b.steps[1].d = UINT32_MAX; }},
       {"shared memory names no", [](B &b) { b.steps[1].shared = UINT32_MAX; }},
-      {"unknown kind", [](B &b) { b.steps[1].kind = 9; }},
+      {"unknown kind", [](B &b) { b.steps[1].kind = 10; }},
       {"unknown kind", [](B &b) { b.steps[1].kind = 0; }},
       {"step's buffers", [](B &b) { b.steps[1].first_buffer = UINT32_MAX; }},
       {"step's buffers", [](B &b) { b.steps[1].buffer_count = UINT32_MAX; }},
@@ -48,6 +48,18 @@ TEST(Metadata, WrongEntriesAreRefused) {
       {"no known segment", [](B &b) { b.steps[0].a = 1; }},
       {"leaves the program", [](B &b) { b.step(TENON_STEP_JUMP, 99); }},
       {"no condition", [](B &b) { b.step(TENON_STEP_JUMP_UNLESS, 0); }},
+      {"leaves the program",
+       [](B &b) {
+         b.step(TENON_STEP_JUMP_UNLESS_LESS, 99, b.constant(1), b.constant(1));
+       }},
+      {"jump's size names no",
+       [](B &b) {
+         b.step(TENON_STEP_JUMP_UNLESS_LESS, 0, 999, b.constant(1));
+       }},
+      {"jump's size names no",
+       [](B &b) {
+         b.step(TENON_STEP_JUMP_UNLESS_LESS, 0, b.constant(1), UINT32_MAX);
+       }},
       {"unknown symbols",
        [](B &b) {
          b.step(TENON_STEP_BIND, 0, 2, TENON_I64,

@@ -35,7 +35,7 @@ double tenon::secondsOf(llvm::ArrayRef<double> pieces, int threads) {
 }
 
 namespace {
-/// The pieces of launches, by step.
+/// The pieces of launches, by step and how often a run has come by it.
 class PieceTimes {
 public:
   explicit PieceTimes(tenon_session_t *session) : session(session) {
@@ -45,11 +45,14 @@ public:
   PieceTimes(const PieceTimes &) = delete;
   PieceTimes &operator=(const PieceTimes &) = delete;
 
+  /// Says that a run is about to begin.
+  void begin() { visits.clear(); }
+
   Balance shared(int threads) const {
     Balance balance;
     balance.threads = threads;
     llvm::StringMap<size_t> known;
-    for (const auto &[step, launch] : launches) {
+    for (const auto &[place, launch] : launches) {
       SharedWork time;
       for (double piece : launch.seconds)
         time.work += piece;
@@ -81,7 +84,9 @@ private:
   static void observe(void *self, const tenon_launch_t *launch) {
     if (!launch->piece_nanoseconds)
       return;
-    Launch &seen = static_cast<PieceTimes *>(self)->launches[launch->step];
+    auto *times = static_cast<PieceTimes *>(self);
+    uint32_t visit = times->visits[launch->step]++;
+    Launch &seen = times->launches[{launch->step, visit}];
     // Sizes of a later run may differ, as of boxes that were found.
     if (seen.seconds.size() != launch->pieces)
       seen = {launch->kernel_name, std::vector<double>(launch->pieces, 1e9)};
@@ -91,7 +96,8 @@ private:
   }
 
   tenon_session_t *session;
-  std::map<uint32_t, Launch> launches;
+  std::map<std::pair<uint32_t, uint32_t>, Launch> launches;
+  std::map<uint32_t, uint32_t> visits; // Of each step, in the run at hand.
 };
 } // namespace
 
@@ -108,9 +114,11 @@ llvm::Expected<Balance> tenon::measureBalance(const Session &session,
   PieceTimes times((*alone)->handle());
   auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                   std::chrono::duration<double>(seconds));
-  for (int run = 0; run < fewest || Clock::now() < until; ++run)
+  for (int run = 0; run < fewest || Clock::now() < until; ++run) {
+    times.begin();
     if (llvm::Error error = runs->run())
       return error;
+  }
   return times.shared(threads);
 }
 

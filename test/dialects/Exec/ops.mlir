@@ -37,6 +37,11 @@ exec.program attributes {
     // CHECK-NEXT: exec.set "k" <k + 1>
     exec.set "k" <k + 1>
   }
+  // CHECK: exec.pieces "B.from" "B.here" <B, min(8, B + -1 * B.from)> {
+  exec.pieces "B.from" "B.here" <B, min(8, B + -1 * B.from)> {
+    // CHECK-NEXT: exec.segment 1
+    exec.segment 1
+  }
 }
 
 // CHECK: exec.program attributes {appends_to = array<i64: 0>,
