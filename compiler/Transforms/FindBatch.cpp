@@ -78,8 +78,12 @@ struct FindBatch : impl::FindBatchPassBase<FindBatch> {
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (hasRoom(function))
+    if (hasRoom(function)) {
+      if (explain)
+        emitRemark(function.getLoc())
+            << "a batch runs at once: caches lie as an app keeps them";
       return;
+    }
     for (Expr items : candidatesOf(function)) {
       BatchAxes axes = axesOf(function, items);
       Operation *obstacle = findObstacle(function, axes);

@@ -156,6 +156,7 @@ func.func @twice_in_an_input(%x: tensor<?x?xf32, #graph.dims<B, B>>) -> tensor<?
 
 // CHECK-LABEL: @cache
 // CHECK-NOT: graph.batch
+// WHY: a batch runs at once: caches lie as an app keeps them
 func.func @cache(%past: tensor<?x?x8xf32, #graph.dims<B, room0, 8>> {graph.dims = #graph.dims<B, P, 8>}, %k: tensor<?x1x8xf32, #graph.dims<B, 1, 8>>) -> (tensor<?x?x8xf32, #graph.dims<B, room1, 8>> {graph.appends_to = 0 : i64, graph.dims = #graph.dims<B, P + 1, 8>}) {
   %0 = graph.append %past, %k {axis = 1 : i64, length = #graph.dims<P>} : (tensor<?x?x8xf32, #graph.dims<B, room0, 8>>, tensor<?x1x8xf32, #graph.dims<B, 1, 8>>) -> tensor<?x?x8xf32, #graph.dims<B, room1, 8>>
   return %0 : tensor<?x?x8xf32, #graph.dims<B, room1, 8>>
