@@ -59,8 +59,10 @@ std::optional<std::string> refusalOfConv(const KernelView &view, Narrow taken) {
     return "it has no spatial axis";
   if (kernel::convolvesPairs(conv) && taken != Narrow::Pairs)
     return "its operands are bf16";
-  if (kernel::depthwiseBytesOf(conv) && taken != Narrow::DepthwiseBytes)
+  if (kernel::depthwiseBytesOf(conv) && taken != Narrow::Depthwise)
     return "its image is of bytes";
+  if (kernel::depthwiseBf16Of(conv) && taken != Narrow::Depthwise)
+    return "its image is of bf16";
   return refusalOfOperands(view, conv);
 }
 

@@ -19,7 +19,7 @@ std::optional<std::string> refusalOfOperands(const KernelView &view,
                                              graph::ConvOp conv);
 
 /// What a schedule reads beside f32.
-enum class Narrow { None, Pairs, DepthwiseBytes };
+enum class Narrow { None, Pairs, Depthwise };
 
 /// Why a kernel is no convolution with channels last of an image in memory by
 /// a weight.

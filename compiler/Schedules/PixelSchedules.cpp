@@ -66,7 +66,7 @@ static std::optional<std::string> refusalOfTiles(const KernelView &view,
 }
 
 std::optional<std::string> refusalDepthwiseTiles(const KernelView &view) {
-  if (auto why = refusalOfTiles(view, Narrow::DepthwiseBytes))
+  if (auto why = refusalOfTiles(view, Narrow::Depthwise))
     return why;
   if (!isDepthwise(convOf(view)))
     return "a group has several channels";

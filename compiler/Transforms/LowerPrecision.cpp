@@ -187,6 +187,8 @@ private:
   /// The first operands: of attention three, of others two.
   void lower(Operation *op) {
     auto conv = dyn_cast<graph::ConvOp>(op);
+    if (conv && rules.roundsImageAlone(conv))
+      return lowerOfConv(conv.getInputMutable());
     if (conv)
       sayIfAddsF16(conv);
     if (conv && !isCuda && canPadChannels(conv))

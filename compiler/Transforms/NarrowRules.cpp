@@ -10,6 +10,7 @@
 #include "compiler/Weights/WeightStore.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/ConvTiles.h"
+#include "dialects/Kernel/DepthwiseView.h"
 #include "dialects/Kernel/FewBitsRhs.h"
 #include "dialects/Kernel/LineConvView.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -237,6 +238,14 @@ std::string NarrowRules::refusalOf(graph::AttentionOp op, Type narrow) const {
   return "";
 }
 
+bool NarrowRules::roundsImageAlone(graph::ConvOp op) const {
+  Value image = op.getInput();
+  return !isCuda && levels.havePairDots && kernel::mayReadBf16(op) &&
+         isF32Weight(op.getFilter()) && image.getDefiningOp() &&
+         !image.getDefiningOp<graph::WeightOp>() && image.hasOneUse() &&
+         !kernel::behindWidening(image);
+}
+
 std::string NarrowRules::refusalOf(graph::ConvOp op, Type narrow) {
   // On CPUs it is products that count.
   if (isCuda ? !isLargeWeight(op.getFilter()) : !isF32Weight(op.getFilter()))
@@ -250,6 +259,8 @@ std::string NarrowRules::refusalOf(graph::ConvOp op, Type narrow) {
     return "a group has few maps";
   if (!isCuda && !levels.havePairDots)
     return "no CPU level of the program multiplies pairs of bf16";
+  if (!isCuda && kernel::mayReadBf16(op))
+    return roundsImageAlone(op) ? "" : "its image is not made for it alone";
   bool byGroups = op.getGroup() != 1;
   if (!isCuda && byGroups && !kernel::canConvolveGroups(op))
     return "it has groups of one channel, or that do not run by lines";

@@ -52,6 +52,9 @@ public:
       else if (auto conv = dyn_cast<graph::ConvOp>(&op);
                conv && readsDepthwiseBytes(conv))
         copyBytes(conv);
+      else if (conv && readsDepthwiseBf16(conv))
+        copyChain(conv.getInputMutable(), {conv.getInput().getDefiningOp()},
+                  kernel::depthwiseBf16Of(conv));
       else if (readsThroughViews(&op) || readsNarrow(&op))
         copyViews(&op);
       if (auto attention = dyn_cast<graph::AttentionOp>(&op))
@@ -319,6 +322,13 @@ private:
   bool readsDepthwiseBytes(graph::ConvOp op) const {
     std::optional<kernel::IntegerFactor> bytes = kernel::depthwiseBytesOf(op);
     return bytes && !isCuda && op.getFilter().getDefiningOp<graph::WeightOp>();
+  }
+
+  /// The same of bf16.
+  bool readsDepthwiseBf16(graph::ConvOp op) const {
+    return !isCuda && kernel::depthwiseBf16Of(op) &&
+           op.getFilter().getDefiningOp<graph::WeightOp>() &&
+           op.getInput().getDefiningOp()->getBlock() == &block;
   }
 
   /// Gives such a convolution its own casts and zero point.

@@ -45,6 +45,8 @@ Value operandOf(graph::ConvOp op, Value operand) {
   if (std::optional<IntegerFactor> bytes = depthwiseBytesOf(op);
       bytes && operand == op.getInput())
     return bytes->view.base;
+  if (Value narrow = depthwiseBf16Of(op); narrow && operand == op.getInput())
+    return narrow;
   return operand;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/DepthwiseView.h"
+#include "dialects/Kernel/MatmulView.h"
 
 using namespace mlir;
 
@@ -79,21 +80,37 @@ std::optional<DepthwiseView> depthwiseViewOf(graph::ConvOp op,
   return view;
 }
 
+/// By a filter of its own for each channel, of known sizes.
+static bool isOfEachChannel(graph::ConvOp op) {
+  std::string why;
+  std::optional<DepthwiseView> view = depthwiseViewOf(op, why);
+  return op.getChannelsLast() && view && view->members == 1;
+}
+
 std::optional<IntegerFactor> depthwiseBytesOf(graph::ConvOp op) {
   auto wide = op.getInput().getDefiningOp<graph::CastOp>();
-  if (!op.getChannelsLast() || !wide ||
-      !graph::getElementType(wide.getResult()).isF32() ||
+  if (!wide || !graph::getElementType(wide.getResult()).isF32() ||
       !cast<ShapedType>(op.getFilter().getType()).hasStaticShape())
     return std::nullopt;
   std::optional<IntegerFactor> bytes = integerFactorInPlace(wide.getInput());
-  std::string why;
-  std::optional<DepthwiseView> view = depthwiseViewOf(op, why);
-  if (!bytes || !view || view->members != 1 ||
+  if (!bytes || !isOfEachChannel(op) ||
       (bytes->zero && !llvm::all_of(graph::getDims(bytes->zero), [](Expr dim) {
          return dim.isConstant(1);
        })))
     return std::nullopt;
   return bytes;
+}
+
+bool mayReadBf16(graph::ConvOp op) {
+  return graph::getElementType(op.getInput()).isF32() &&
+         cast<ShapedType>(op.getFilter().getType()).hasStaticShape() &&
+         isOfEachChannel(op);
+}
+
+Value depthwiseBf16Of(graph::ConvOp op) {
+  Value narrow = behindWidening(op.getInput());
+  bool isBf16 = narrow && graph::getElementType(narrow).isBF16();
+  return isBf16 && mayReadBf16(op) ? narrow : Value();
 }
 
 } // namespace tenon::kernel

@@ -14,7 +14,7 @@
 // before and behind.
 //
 // An image that is a cast to f32 of bytes less a zero point, as integers of 32
-// bits between, is read as those bytes.
+// bits between, is read as those bytes; one that is a cast of bf16 as that.
 //
 // GroupTiles is the same, but for bytes, for groups of a few channels with as
 // many maps. The vector has the maps of whole groups, or some maps of one, and
@@ -56,6 +56,13 @@ std::optional<DepthwiseView> depthwiseViewOf(graph::ConvOp op,
 
 /// The bytes that the image of such a convolution is of.
 std::optional<IntegerFactor> depthwiseBytesOf(graph::ConvOp op);
+
+/// Whether the image of such a convolution may be of bf16, as each channel is
+/// by itself.
+bool mayReadBf16(graph::ConvOp op);
+
+/// The bf16 that its image is widened from; null for others.
+mlir::Value depthwiseBf16Of(graph::ConvOp op);
 
 } // namespace tenon::kernel
 

@@ -82,25 +82,34 @@ private:
   Value columnOf(Value base, int64_t offset) {
     if (tile.image == DepthwiseTile::F32)
       return element(base, offset);
-    return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
+    return LLVM::GEPOp::create(b, pointer, memoryType(b, tile.image), base,
                                ArrayRef<LLVM::GEPArg>{number(offset)});
+  }
+
+  Value loadNarrow(Value at) {
+    unsigned bits = memoryType(b, tile.image).getIntOrFloatBitWidth();
+    auto type = VectorType::get({lanes}, b.getIntegerType(bits));
+    if (!mask)
+      return LLVM::LoadOp::create(b, type, at, /*alignment=*/bits / 8);
+    auto nothing = DenseElementsAttr::get(type, APInt(bits, 0));
+    return LLVM::MaskedLoadOp::create(b, type, at, mask,
+                                      arith::ConstantOp::create(b, nothing),
+                                      /*alignment=*/bits / 8);
   }
 
   /// A column of the image as f32.
   Value loadColumn(Value at) {
     if (tile.image == DepthwiseTile::F32)
       return load(at, /*isVolatile=*/tile.members > 1);
-    auto bytes = VectorType::get({lanes}, b.getI8Type());
-    Value narrow;
-    if (mask)
-      narrow = LLVM::MaskedLoadOp::create(
-          b, bytes, at, mask,
-          arith::ConstantOp::create(b,
-                                    DenseElementsAttr::get(bytes, APInt(8, 0))),
-          /*alignment=*/1);
-    else
-      narrow = LLVM::LoadOp::create(b, bytes, at, /*alignment=*/1);
+    Value narrow = loadNarrow(at);
     auto wide = VectorType::get({lanes}, b.getI32Type());
+    if (tile.image == DepthwiseTile::Bf16) {
+      Value bits = arith::ExtUIOp::create(b, wide, narrow);
+      Value half = arith::ConstantOp::create(
+          b, DenseElementsAttr::get(wide, APInt(32, 16)));
+      bits = arith::ShLIOp::create(b, bits, half);
+      return LLVM::BitcastOp::create(b, vector, bits);
+    }
     Value numbers = tile.image == DepthwiseTile::Signed
                         ? Value(arith::ExtSIOp::create(b, wide, narrow))
                         : arith::ExtUIOp::create(b, wide, narrow);
@@ -164,6 +173,12 @@ private:
 
 } // namespace
 
+Type memoryType(OpBuilder &b, DepthwiseTile::Image image) {
+  return image == DepthwiseTile::F32    ? Type(b.getF32Type())
+         : image == DepthwiseTile::Bf16 ? b.getIntegerType(16)
+                                        : b.getIntegerType(8);
+}
+
 int64_t depthwisePixels(const CpuLevel &level, int64_t members) {
   return level.vectorBits >= 512 ? 14 : members > 1 ? 10 : 7;
 }
@@ -172,7 +187,7 @@ LLVM::LLVMFuncOp depthwiseTile(ModuleOp module, const CpuLevel &level,
                                const DepthwiseTile &tile) {
   std::string name;
   llvm::raw_string_ostream text(name);
-  constexpr const char *images[] = {"", "ui8_", "i8_"};
+  constexpr const char *images[] = {"", "ui8_", "i8_", "bf16_"};
   text << "depthwise_tile_" << images[tile.image] << tile.pixels << "x"
        << tile.count << "of" << tile.width;
   if (tile.members > 1)

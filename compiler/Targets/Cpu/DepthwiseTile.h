@@ -21,17 +21,20 @@ namespace tenon::cpu {
 /// lane of a(m) is member m of its group: channels that follow each other, from
 /// a multiple of `members` on. The vector has whole groups, or is a part of
 /// one, with whose first channel a begins then. With bytes for a, of one
-/// member, what is multiplied are those less `zero`. Elements apart from each
-/// other lie: columns of a, and members of b, `channels`; lines of a
-/// `lineStride`; pixels of out `width`.
+/// member, what is multiplied are those less `zero`; with bf16, those. Elements
+/// apart from each other lie: columns of a, and members of b, `channels`; lines
+/// of a `lineStride`; pixels of out `width`.
 struct DepthwiseTile {
-  enum Image { F32, Unsigned, Signed };
+  enum Image { F32, Unsigned, Signed, Bf16 };
 
   int64_t pixels, taps, stride, dilation, low, high, count;
   int64_t channels, lineStride, width;
   int64_t members; // A power of two.
   Image image = F32;
 };
+
+/// The type of the image's elements in memory.
+mlir::Type memoryType(mlir::OpBuilder &b, DepthwiseTile::Image image);
 
 /// The most pixels of a tile.
 int64_t depthwisePixels(const CpuLevel &level, int64_t members);

@@ -47,6 +47,8 @@ public:
                                          e.element(bytes->zero, index));
         });
     }
+    if (kernel::depthwiseBf16Of(op))
+      kind = DepthwiseTile::Bf16;
     input = bufferOf(op.getInput());
     filter = bufferOf(op.getFilter());
     sums = e.atEntry([&]() -> Value {
@@ -191,7 +193,7 @@ private:
   Value imageAt(Value base, Value offset) {
     if (kind == DepthwiseTile::F32)
       return element(base, offset);
-    return LLVM::GEPOp::create(e.b, base.getType(), e.b.getI8Type(), base,
+    return LLVM::GEPOp::create(e.b, base.getType(), memoryType(e.b, kind), base,
                                ArrayRef<LLVM::GEPArg>{offset});
   }
   Value element(Value base, Value offset) {

@@ -226,6 +226,28 @@ kernel.func @bytes symbols [] layouts ["", "", ""] schedule "" geometry <0, 0, 0
 
 // -----
 
+// Or an image of bf16, which it widens.
+
+// CHECK-LABEL: @by_bf16
+func.func @by_bf16(%x: tensor<1x9x9x8xbf16>) {
+  %w = graph.weight {name = "w"} : () -> tensor<8x1x3x3xf32>
+  kernel.call @narrow(%x, %w) params <> : (tensor<1x9x9x8xbf16>, tensor<8x1x3x3xf32>) -> tensor<1x9x9x8xf32>
+  return
+}
+// CHECK: kernel.func @narrow symbols [] layouts ["", "taps_first"] schedule "DepthwiseTiles"
+// expected-remark@+4 {{does not run by DirectConv: its image is of bf16}}
+// expected-remark@+3 {{does not run by SmallConv: its image is of bf16}}
+// expected-remark@+2 {{does not run by LineConv: its image is of bf16}}
+// expected-remark@+1 {{does not run by PackedConv: its image is of bf16}}
+kernel.func @narrow symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<1x9x9x8xbf16>, %1: tensor<8x1x3x3xf32>):
+  %2 = graph.cast %0 : (tensor<1x9x9x8xbf16>) -> tensor<1x9x9x8xf32>
+  %3 = graph.conv %2, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 8, channels_last} : (tensor<1x9x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x9x9x8xf32>
+  kernel.yield %3 : tensor<1x9x9x8xf32>
+}
+
+// -----
+
 // Where taps lie many lines apart, most of what is between those that a block
 // reads would be copied in vain. Those of two lines are not far.
 

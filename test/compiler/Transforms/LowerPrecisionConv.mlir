@@ -60,7 +60,7 @@ func.func @few_maps(%x: tensor<1x64x64x128xf32>) -> (tensor<1x60x60x3xf32>, tens
 // in f32, however large a filter is.
 // CHECK-LABEL: @others
 // CHECK-NOT:  bf16
-// WHY: remark: stays in f32: it has groups of one channel, or that do not run by lines
+// WHY: remark: stays in f32: its image is not made for it alone
 // WHY: remark: stays in f32: channels do not lie in pairs
 // WHY: remark: stays in f32: channels do not lie in pairs
 // WHY: remark: stays in f32: it multiplies little
@@ -287,4 +287,40 @@ func.func @bits(%x: tensor<1x19x19x64xf32>)
       -> tensor<1x19x19x64xf32>
   return %0, %1, %2, %3 : tensor<1x19x19x64xf32>, tensor<1x19x19x64xf32>,
       tensor<1x19x19x64xf32>, tensor<1x19x19x64xf32>
+}
+
+// -----
+
+// Of a convolution of each channel by itself the image alone is rounded, which
+// is as much less to move; where nobody else reads it, and a kernel makes it.
+// CHECK-LABEL: @each_channel
+// CHECK:      %[[E:.*]] = graph.exp %arg0
+// CHECK-NEXT: %[[N:.*]] = graph.cast %[[E]] : {{.*}} -> tensor<1x9x9x64xbf16>
+// CHECK:      %[[X:.*]] = graph.cast %[[N]] : {{.*}} -> tensor<1x9x9x64xf32>
+// CHECK-NEXT: %[[Y:.*]] = graph.conv %[[X]], %[[V:[0-9]+]] {{.*}} group = 64
+// CHECK-NEXT: %[[Z:.*]] = graph.conv %[[Y]], %[[V]] {{.*}} group = 64
+// CHECK-NEXT: graph.add %[[Z]], %[[Y]]
+// CHECK:      graph.conv %arg0, %[[V]] {{.*}} group = 64
+// WHY: remark: stays in f32: its image is not made for it alone
+// WHY: remark: stays in f32: its image is not made for it alone
+// NONE: remark: stays in f32: no CPU level of the program multiplies pairs of bf16
+func.func @each_channel(%x: tensor<1x9x9x64xf32>)
+    -> (tensor<1x9x9x64xf32>, tensor<1x9x9x64xf32>) {
+  %v = graph.weight {name = "v"} : () -> tensor<64x1x3x3xf32>
+  %e = graph.exp %x : (tensor<1x9x9x64xf32>) -> tensor<1x9x9x64xf32>
+  %0 = graph.conv %e, %v {dilations = array<i64: 1, 1>, group = 64 : i64,
+      pads = #graph.dims<1, 1, 1, 1>, strides = array<i64: 1, 1>,
+      channels_last}
+      : (tensor<1x9x9x64xf32>, tensor<64x1x3x3xf32>) -> tensor<1x9x9x64xf32>
+  %1 = graph.conv %0, %v {dilations = array<i64: 1, 1>, group = 64 : i64,
+      pads = #graph.dims<1, 1, 1, 1>, strides = array<i64: 1, 1>,
+      channels_last}
+      : (tensor<1x9x9x64xf32>, tensor<64x1x3x3xf32>) -> tensor<1x9x9x64xf32>
+  %2 = graph.add %1, %0 : (tensor<1x9x9x64xf32>, tensor<1x9x9x64xf32>)
+      -> tensor<1x9x9x64xf32>
+  %3 = graph.conv %x, %v {dilations = array<i64: 1, 1>, group = 64 : i64,
+      pads = #graph.dims<1, 1, 1, 1>, strides = array<i64: 1, 1>,
+      channels_last}
+      : (tensor<1x9x9x64xf32>, tensor<64x1x3x3xf32>) -> tensor<1x9x9x64xf32>
+  return %2, %3 : tensor<1x9x9x64xf32>, tensor<1x9x9x64xf32>
 }

@@ -62,6 +62,35 @@ TEST_P(DepthwiseTiles, ReadsBytes) {
   run(cases);
 }
 
+/// An image that its kernel widens.
+KernelCase ofBf16(KernelCase test, const Dims &image) {
+  std::string narrow = tensor(image, "bf16"), wide = tensor(image, "f32");
+  test.name = "bf16 " + test.name;
+  test.arguments.replace(test.arguments.find("%a: " + wide),
+                         ("%a: " + wide).size(), "%image: " + narrow);
+  test.body =
+      "%a = graph.cast %image : (" + narrow + ") -> " + wide + "\n" + test.body;
+  return test;
+}
+
+TEST_P(DepthwiseTiles, ReadsBf16) {
+  std::vector<KernelCase> cases;
+  for (int64_t channels : {1, 7, 16, 33, 64, 100})
+    for (int64_t width : {1, 9, 30})
+      cases.push_back(ofBf16(
+          Conv{channels, 1, 1, {5, width}, {3, 3}, {1, 2}, {1, 1}, {1, 1, 1, 1}}
+              .with(schedule, {0, 1, 2}),
+          {"n", "5", std::to_string(width), std::to_string(channels)}));
+  Conv line = {20, 1, 1, {40}, {4}, {2}, {3}, {9, 0}};
+  cases.push_back(ofBf16(line.with(schedule, {1, 3}), {"n", "40", "20"}));
+  for (const Behind &behind : commonEpilogues(70))
+    cases.push_back(ofBf16(
+        Conv{70, 1, 1, {6, 17}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}, behind}
+            .with(schedule, {2}),
+        {"n", "6", "17", "70"}));
+  run(cases);
+}
+
 TEST_P(DepthwiseTiles, TakesLinesOfAnyLength) {
   std::vector<Conv> convs;
   for (int64_t width : {1, 2, 6, 7, 8, 13, 14, 15, 16, 28, 29, 43, 56, 150})
