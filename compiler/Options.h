@@ -124,7 +124,8 @@ struct CompileSummary {
   uint64_t kernels = 0;  // distinct
   uint64_t launches = 0; // steps that run one
   uint64_t weightBytes = 0, imageBytes = 0, fileBytes = 0;
-  std::string arena; // How many bytes, for people to read.
+  std::string arena;       // How many bytes, for people to read.
+  bool isInPieces = false; // A batch runs some items at a time.
 };
 
 } // namespace tenon

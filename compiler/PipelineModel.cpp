@@ -245,6 +245,7 @@ void countKernels(Compilation &compilation) {
   compilation.module->walk([&](Operation *op) {
     summary.kernels += isa<kernel::FuncOp>(op);
     summary.launches += isa<exec::LaunchOp>(op);
+    summary.isInPieces |= isa<exec::PiecesOp>(op);
     if (auto program = dyn_cast<exec::ProgramOp>(op))
       summary.arena = arenaOf(program);
   });

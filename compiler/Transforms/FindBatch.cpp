@@ -80,7 +80,7 @@ struct FindBatch : impl::FindBatchPassBase<FindBatch> {
     func::FuncOp function = getOperation();
     if (hasRoom(function)) {
       if (explain)
-        emitRemark(function.getLoc())
+        emitRemark(UnknownLoc::get(&getContext()))
             << "a batch runs at once: caches lie as an app keeps them";
       return;
     }
@@ -103,7 +103,9 @@ struct FindBatch : impl::FindBatchPassBase<FindBatch> {
   }
 
   void explainTo(Operation *op, Expr items) {
-    InFlightDiagnostic remark = emitRemark(op->getLoc());
+    bool isOfNode = !isa<func::FuncOp, func::ReturnOp>(op);
+    InFlightDiagnostic remark =
+        emitRemark(isOfNode ? op->getLoc() : UnknownLoc::get(&getContext()));
     remark << "all of " << items.name() << " runs at once: ";
     if (isa<func::FuncOp>(op))
       remark << "in an input it is not the first axis alone";

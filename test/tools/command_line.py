@@ -66,6 +66,28 @@ def check_cuda(folder):
     check_table_on_devices()
 
 
+def check_batches(folder):
+    model, whole = MLP / "model.onnx", MODELS / "gpt2_ts17" / "model.onnx"
+    made = folder / "batch.tenon"
+    run("compile", model, NATIVE, "-o", made, out=" at a time")
+    data = MLP / "test_data_set_0"
+    expected = run("run", made, "--inputs", data)
+    for items in 1, 2:
+        text = run("compile", model, NATIVE, f"--batch-at-once={items}", "-o",
+                   made, out=" at a time")
+        expect("all at once" not in text, "a batch in pieces is said to be whole")
+        expect(run("run", made, "--inputs", data) == expected,
+               "pieces of a batch give other results")
+    text = run("compile", model, NATIVE, "--batch-at-once=all", "-o", made)
+    expect(" at a time" not in text, "a whole batch is said to be in pieces")
+    run("compile", whole, NATIVE, "--batch-at-once=2", "-o", made,
+        out="batch    all at once")
+    run("explain", whole, out="a batch runs at once: caches lie as an app keeps them")
+    for wrong in "0", "-1", "some", "1.5", "2147483648":
+        run("compile", model, f"--batch-at-once={wrong}", "-o", made, code=2,
+            err="--batch-at-once")
+
+
 def check_equal_dims():
     """A mask whose batch has a name of its own is said to have that of the ids."""
     model = MODELS / "gpt2_dy20" / "model.onnx"
@@ -705,6 +727,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         check_cuda(folder)
+        check_batches(folder)
         check_precision_plan(folder)
         check_block_sizes(folder)
         check_compensated(folder)

@@ -41,6 +41,9 @@ void printSummary(const Compilation &compilation, const CompileOptions &options,
                << " launches, code " << megabytes(summary.imageBytes) << '\n'
                << "  weights  " << megabytes(summary.weightBytes) << '\n'
                << "  arena    " << summary.arena << '\n';
+  if (options.itemsAtOnce > 0 && !summary.isInPieces)
+    llvm::outs() << "  batch    all at once, as no items are known to be "
+                    "independent; `tenon explain` says why\n";
   if (compilation.report.drawsNumbers && options.seed)
     llvm::outs() << "  random   every run draws the same numbers, by seed "
                  << *options.seed << "; --seed=input makes the seed an input\n";
