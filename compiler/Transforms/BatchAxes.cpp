@@ -54,16 +54,26 @@ bool BatchAxes::isInOrder(Value value) const {
          place.outer.isConstant(1) && dims[place.axis].exactDiv(symbols[0]);
 }
 
-/// Of those that have more there are more: what else is said of the number of
-/// items may not hold of some of them.
-bool BatchAxes::bounds(graph::RequireOp op) const {
-  return op.getRelation() == graph::Relation::LessEqual &&
-         op.getSizes()[0] == symbols[0] &&
-         llvm::is_contained(ArrayRef(symbols).drop_front(), op.getSizes()[1]);
+/// What an op requires to be no less than the items; null where it requires
+/// anything else.
+Expr BatchAxes::longerBy(graph::RequireOp op) const {
+  Expr longer = op.getSizes()[1];
+  bool isBound = op.getRelation() == graph::Relation::LessEqual &&
+                 op.getSizes()[0] == symbols[0] && longer.isSymbol();
+  return isBound ? longer : Expr();
+}
+
+void BatchAxes::addLonger(graph::RequireOp op) {
+  if (Expr longer = longerBy(op);
+      longer && !llvm::is_contained(symbols, longer))
+    symbols.push_back(longer);
 }
 
 bool BatchAxes::add(Operation *op) {
-  if (auto require = dyn_cast<graph::RequireOp>(op); require && bounds(require))
+  // That holds of some of the items as well; what else is said of their number
+  // may not.
+  if (auto require = dyn_cast<graph::RequireOp>(op);
+      require && longerBy(require))
     return true;
   if (op->getNumRegions() > 0 || isa<graph::BindOp>(op))
     return false;

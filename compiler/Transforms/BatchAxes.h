@@ -20,8 +20,9 @@ class BatchAxes {
 public:
   explicit BatchAxes(graph::Expr items) : symbols({items}) {}
 
-  /// Notes the symbol of inputs that have as many items, or more.
-  void addLonger(graph::Expr symbol) { symbols.push_back(symbol); }
+  /// Notes the symbol of inputs that an op requires to have as many items, or
+  /// more, as where a mask is longer than what it masks.
+  void addLonger(graph::RequireOp op);
 
   /// The items, then what has more.
   llvm::ArrayRef<graph::Expr> counted() const { return symbols; }
@@ -55,7 +56,7 @@ private:
   bool note(mlir::Value value, Found place);
   bool mentions(graph::Expr expr) const;
   bool mentions(mlir::Value value) const;
-  bool bounds(graph::RequireOp op) const;
+  graph::Expr longerBy(graph::RequireOp op) const;
 
   Found ofResult(mlir::Operation *op) const;
   Found ofMovement(mlir::Operation *op) const;

@@ -44,19 +44,6 @@ bool hasRoom(func::FuncOp function) {
   return false;
 }
 
-/// The items, and what there may be more of: symbols that are required to be no
-/// less, where a mask is longer than what it masks.
-BatchAxes axesOf(func::FuncOp function, Expr items) {
-  BatchAxes axes(items);
-  function.walk([&](graph::RequireOp op) {
-    Expr longer = op.getSizes()[1];
-    if (op.getRelation() == graph::Relation::LessEqual &&
-        op.getSizes()[0] == items && longer.isSymbol())
-      axes.addLonger(longer);
-  });
-  return axes;
-}
-
 /// What keeps the items from being run apart; null when nothing does.
 Operation *findObstacle(func::FuncOp function, BatchAxes &axes) {
   for (Value input : function.getArguments())
@@ -85,7 +72,8 @@ struct FindBatch : impl::FindBatchPassBase<FindBatch> {
       return;
     }
     for (Expr items : candidatesOf(function)) {
-      BatchAxes axes = axesOf(function, items);
+      BatchAxes axes(items);
+      function.walk([&](graph::RequireOp op) { axes.addLonger(op); });
       Operation *obstacle = findObstacle(function, axes);
       if (!obstacle)
         return mark(axes.counted());

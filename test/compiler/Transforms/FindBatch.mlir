@@ -30,12 +30,14 @@ func.func @tokens_first(%x: tensor<?x5x8xf32, #graph.dims<B, 5, 8>>, %w: tensor<
 
 // -----
 
-// A mask that has items for more than the batch, and a bias that all share.
+// A mask that has items for more than the batch, as two nodes require, and a
+// bias that all share.
 
 // CHECK-LABEL: @longer_mask
 // CHECK-SAME: attributes {graph.batch = ["B", "M"]}
 func.func @longer_mask(%x: tensor<?x8xf32, #graph.dims<B, 8>>, %m: tensor<?x8xi1, #graph.dims<M, 8>>, %b: tensor<8xf32>) -> tensor<?x8xf32, #graph.dims<B, 8>> {
   graph.require {sizes = #graph.dims<B, M>, relation = #graph<relation less_equal>, message = "the mask must cover the batch"} : () -> ()
+  graph.require {sizes = #graph.dims<B, M>, relation = #graph<relation less_equal>, message = "here as well"} : () -> ()
   %0 = graph.slice %m {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<?x8xi1, #graph.dims<M, 8>>) -> tensor<?x8xi1, #graph.dims<B, 8>>
   %1 = graph.select %0, %x, %b : (tensor<?x8xi1, #graph.dims<B, 8>>, tensor<?x8xf32, #graph.dims<B, 8>>, tensor<8xf32>) -> tensor<?x8xf32, #graph.dims<B, 8>>
   return %1 : tensor<?x8xf32, #graph.dims<B, 8>>
