@@ -51,19 +51,9 @@ Traffic trafficOf(exec::ProgramOp program) {
       return;
     sum.weights = sum.weights + cost[1];
     sum.others = sum.others + cost[2];
-    // Those in layouts of their own are not counted yet; of what one picks
-    // from, much is not read.
-    auto picked = launch->getAttrOfType<IntegerAttr>("picked");
-    llvm::SmallDenseSet<Attribute> seen;
-    for (auto [i, buffer] :
-         llvm::enumerate(launch.getBuffers().getAsRange<BufferAttr>())) {
-      StringRef layout = buffer.getLayout().getValue();
-      bool isPacked = buffer.getPlace() == exec::Place::Weights &&
-                      !layout.empty() && layout != kernel::rowsLayout &&
-                      !(picked && picked.getInt() == int64_t(i));
-      if (isPacked && seen.insert(buffer).second)
-        sum.weights = sum.weights + buffer.getSizes()[1];
-    }
+    // Those in layouts of their own are not counted yet.
+    for (BufferAttr buffer : exec::packedWeightsOf(launch, kernel::rowsLayout))
+      sum.weights = sum.weights + buffer.getSizes()[1];
   });
   return sum;
 }
@@ -174,10 +164,8 @@ private:
   Attribute ofPiece(BufferAttr buffer) {
     Expr offset = ofPiece(buffer.getSizes()[0]);
     if (auto type = typeOf(buffer)) {
-      Expr bytes =
-          Expr::constant(context, graph::byteWidth(type.getElementType()));
-      for (Expr dim : graph::getDims(type))
-        bytes = bytes * dim;
+      Expr bytes = graph::product(context, graph::getDims(type)) *
+                   int64_t(graph::byteWidth(type.getElementType()));
       for (Expr symbol : counted) // None: all items share it.
         if (Expr ofItem = bytes.exactDiv(symbol))
           offset = offset + from * ofItem;

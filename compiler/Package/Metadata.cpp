@@ -224,18 +224,10 @@ void Writer::addCost(exec::LaunchOp launch) {
   if (!cost)
     return;
   Expr weights = cost[1];
-  llvm::SmallDenseSet<Attribute> seen;
-  auto picked = launch->getAttrOfType<IntegerAttr>("picked");
-  for (auto [i, buffer] :
-       llvm::enumerate(launch.getBuffers().getAsRange<exec::BufferAttr>())) {
-    StringRef layout = buffer.getLayout().getValue();
-    // A few rows are picked from a table that is packed for a product; and the
-    // matrices that one picks are counted.
-    if (buffer.getPlace() != exec::Place::Weights || layout.empty() ||
-        layout == kernel::rowsLayout || !seen.insert(buffer).second ||
-        (picked && picked.getInt() == int64_t(i)))
-      continue;
-    auto placed = plan.place(buffer.getWeight().getValue(), layout);
+  for (exec::BufferAttr buffer :
+       exec::packedWeightsOf(launch, kernel::rowsLayout)) {
+    auto placed = plan.place(buffer.getWeight().getValue(),
+                             buffer.getLayout().getValue());
     if (placed)
       weights = weights + int64_t(placed->bytes);
     else

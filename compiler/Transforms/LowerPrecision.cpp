@@ -34,6 +34,7 @@
 #include "compiler/Transforms/QuantizedWeights.h"
 #include "compiler/Weights/WeightStore.h"
 #include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/DepthwiseView.h"
 #include "dialects/Kernel/MatmulView.h"
 
 using namespace mlir;
@@ -187,7 +188,7 @@ private:
   /// The first operands: of attention three, of others two.
   void lower(Operation *op) {
     auto conv = dyn_cast<graph::ConvOp>(op);
-    if (conv && rules.roundsImageAlone(conv))
+    if (conv && !isCuda && kernel::mayReadBf16(conv)) // It multiplies f32.
       return lowerOfConv(conv.getInputMutable());
     if (conv)
       sayIfAddsF16(conv);

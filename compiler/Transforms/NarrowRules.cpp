@@ -238,11 +238,10 @@ std::string NarrowRules::refusalOf(graph::AttentionOp op, Type narrow) const {
   return "";
 }
 
-bool NarrowRules::roundsImageAlone(graph::ConvOp op) const {
-  Value image = op.getInput();
-  return !isCuda && levels.havePairDots && kernel::mayReadBf16(op) &&
-         isF32Weight(op.getFilter()) && image.getDefiningOp() &&
-         !image.getDefiningOp<graph::WeightOp>() && image.hasOneUse() &&
+/// Whether a kernel makes an image for one reader, in f32.
+static bool isMadeForOne(Value image) {
+  return image.hasOneUse() && image.getDefiningOp() &&
+         !image.getDefiningOp<graph::WeightOp>() &&
          !kernel::behindWidening(image);
 }
 
@@ -260,7 +259,8 @@ std::string NarrowRules::refusalOf(graph::ConvOp op, Type narrow) {
   if (!isCuda && !levels.havePairDots)
     return "no CPU level of the program multiplies pairs of bf16";
   if (!isCuda && kernel::mayReadBf16(op))
-    return roundsImageAlone(op) ? "" : "its image is not made for it alone";
+    return isMadeForOne(op.getInput()) ? ""
+                                       : "its image is not made for it alone";
   bool byGroups = op.getGroup() != 1;
   if (!isCuda && byGroups && !kernel::canConvolveGroups(op))
     return "it has groups of one channel, or that do not run by lines";

@@ -47,10 +47,6 @@ public:
   bool mayAddF16(graph::MatmulOp op);
   bool mayAddF16(graph::ConvOp op);
 
-  /// Whether a CPU's convolution of each channel by itself multiplies in f32,
-  /// but reads an image that is rounded for it alone.
-  bool roundsImageAlone(graph::ConvOp op) const;
-
   /// Why a product, an attention or a convolution stays in f32; empty where it
   /// need not.
   std::string refusal(mlir::Operation *op, mlir::Type narrow);

@@ -52,9 +52,6 @@ public:
       else if (auto conv = dyn_cast<graph::ConvOp>(&op);
                conv && readsDepthwiseBytes(conv))
         copyBytes(conv);
-      else if (conv && readsDepthwiseBf16(conv))
-        copyChain(conv.getInputMutable(), {conv.getInput().getDefiningOp()},
-                  kernel::depthwiseBf16Of(conv));
       else if (readsThroughViews(&op) || readsNarrow(&op))
         copyViews(&op);
       if (auto attention = dyn_cast<graph::AttentionOp>(&op))
@@ -76,7 +73,7 @@ private:
   /// those.
   bool readsNarrow(Operation *op) const {
     return isa<graph::MatmulOp, graph::AttentionOp>(op) || convolvesPairs(op) ||
-           (isCuda && isa<graph::ConvOp>(op));
+           readsDepthwiseBf16(op) || (isCuda && isa<graph::ConvOp>(op));
   }
 
   /// Whether a CPU's kernels convolve pairs of bf16.
@@ -88,6 +85,13 @@ private:
                .getDefiningOp<graph::WeightOp>() &&
            conv.getInput().getDefiningOp()->getBlock() == &block &&
            conv.getFilter().getDefiningOp()->getBlock() == &block;
+  }
+
+  /// Whether one of each channel reads an image of bf16.
+  bool readsDepthwiseBf16(Operation *op) const {
+    auto conv = dyn_cast<graph::ConvOp>(op);
+    return conv && !isCuda && kernel::depthwiseBf16Of(conv) &&
+           conv.getFilter().getDefiningOp<graph::WeightOp>();
   }
 
   static Value behindRounding(Value narrow) {
@@ -322,13 +326,6 @@ private:
   bool readsDepthwiseBytes(graph::ConvOp op) const {
     std::optional<kernel::IntegerFactor> bytes = kernel::depthwiseBytesOf(op);
     return bytes && !isCuda && op.getFilter().getDefiningOp<graph::WeightOp>();
-  }
-
-  /// The same of bf16.
-  bool readsDepthwiseBf16(graph::ConvOp op) const {
-    return !isCuda && kernel::depthwiseBf16Of(op) &&
-           op.getFilter().getDefiningOp<graph::WeightOp>() &&
-           op.getInput().getDefiningOp()->getBlock() == &block;
   }
 
   /// Gives such a convolution its own casts and zero point.

@@ -21,4 +21,14 @@ using graph::RelationAttr;
 #define GET_OP_CLASSES
 #include "dialects/Exec/ExecOps.h.inc"
 
+namespace tenon::exec {
+
+/// The weights that a launch reads in layouts of their own, each once, all of
+/// them: less those in the layout `rows`, which are tables of which a few rows
+/// are read, and what a product picks its matrices from.
+llvm::SmallVector<BufferAttr> packedWeightsOf(LaunchOp launch,
+                                              llvm::StringRef rows);
+
+} // namespace tenon::exec
+
 #endif // TENON_DIALECTS_EXEC_EXEC_H

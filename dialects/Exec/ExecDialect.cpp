@@ -25,4 +25,20 @@ void ExecDialect::initialize() {
       >();
 }
 
+llvm::SmallVector<BufferAttr> packedWeightsOf(LaunchOp launch,
+                                              llvm::StringRef rows) {
+  llvm::SmallVector<BufferAttr> weights;
+  llvm::SmallDenseSet<mlir::Attribute> seen;
+  auto picked = launch->getAttrOfType<mlir::IntegerAttr>("picked");
+  for (auto [i, buffer] :
+       llvm::enumerate(launch.getBuffers().getAsRange<BufferAttr>())) {
+    llvm::StringRef layout = buffer.getLayout().getValue();
+    bool isPacked = buffer.getPlace() == Place::Weights && !layout.empty() &&
+                    layout != rows && seen.insert(buffer).second;
+    if (isPacked && !(picked && picked.getInt() == int64_t(i)))
+      weights.push_back(buffer);
+  }
+  return weights;
+}
+
 } // namespace tenon::exec

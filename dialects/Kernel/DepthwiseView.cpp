@@ -82,6 +82,8 @@ std::optional<DepthwiseView> depthwiseViewOf(graph::ConvOp op,
 
 /// By a filter of its own for each channel, of known sizes.
 static bool isOfEachChannel(graph::ConvOp op) {
+  if (!cast<ShapedType>(op.getFilter().getType()).hasStaticShape())
+    return false;
   std::string why;
   std::optional<DepthwiseView> view = depthwiseViewOf(op, why);
   return op.getChannelsLast() && view && view->members == 1;
@@ -89,8 +91,7 @@ static bool isOfEachChannel(graph::ConvOp op) {
 
 std::optional<IntegerFactor> depthwiseBytesOf(graph::ConvOp op) {
   auto wide = op.getInput().getDefiningOp<graph::CastOp>();
-  if (!wide || !graph::getElementType(wide.getResult()).isF32() ||
-      !cast<ShapedType>(op.getFilter().getType()).hasStaticShape())
+  if (!wide || !graph::getElementType(wide.getResult()).isF32())
     return std::nullopt;
   std::optional<IntegerFactor> bytes = integerFactorInPlace(wide.getInput());
   if (!bytes || !isOfEachChannel(op) ||
@@ -102,9 +103,7 @@ std::optional<IntegerFactor> depthwiseBytesOf(graph::ConvOp op) {
 }
 
 bool mayReadBf16(graph::ConvOp op) {
-  return graph::getElementType(op.getInput()).isF32() &&
-         cast<ShapedType>(op.getFilter().getType()).hasStaticShape() &&
-         isOfEachChannel(op);
+  return graph::getElementType(op.getInput()).isF32() && isOfEachChannel(op);
 }
 
 Value depthwiseBf16Of(graph::ConvOp op) {

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/DepthwiseTile.h"
+#include "compiler/Targets/Cpu/BitFormulas.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -80,15 +81,13 @@ private:
   }
 
   Value columnOf(Value base, int64_t offset) {
-    if (tile.image == DepthwiseTile::F32)
-      return element(base, offset);
-    return LLVM::GEPOp::create(b, pointer, memoryType(b, tile.image), base,
-                               ArrayRef<LLVM::GEPArg>{number(offset)});
+    return address(base, typeOf(b, tile.image), number(offset));
   }
 
   Value loadNarrow(Value at) {
-    unsigned bits = memoryType(b, tile.image).getIntOrFloatBitWidth();
-    auto type = VectorType::get({lanes}, b.getIntegerType(bits));
+    Type element = typeOf(b, tile.image);
+    unsigned bits = element.getIntOrFloatBitWidth();
+    auto type = VectorType::get({lanes}, element);
     if (!mask)
       return LLVM::LoadOp::create(b, type, at, /*alignment=*/bits / 8);
     auto nothing = DenseElementsAttr::get(type, APInt(bits, 0));
@@ -102,14 +101,9 @@ private:
     if (tile.image == DepthwiseTile::F32)
       return load(at, /*isVolatile=*/tile.members > 1);
     Value narrow = loadNarrow(at);
+    if (tile.image == DepthwiseTile::Bf16)
+      return fromMemory(b, narrow, b.getBF16Type());
     auto wide = VectorType::get({lanes}, b.getI32Type());
-    if (tile.image == DepthwiseTile::Bf16) {
-      Value bits = arith::ExtUIOp::create(b, wide, narrow);
-      Value half = arith::ConstantOp::create(
-          b, DenseElementsAttr::get(wide, APInt(32, 16)));
-      bits = arith::ShLIOp::create(b, bits, half);
-      return LLVM::BitcastOp::create(b, vector, bits);
-    }
     Value numbers = tile.image == DepthwiseTile::Signed
                         ? Value(arith::ExtSIOp::create(b, wide, narrow))
                         : arith::ExtUIOp::create(b, wide, narrow);
@@ -173,7 +167,7 @@ private:
 
 } // namespace
 
-Type memoryType(OpBuilder &b, DepthwiseTile::Image image) {
+Type typeOf(OpBuilder &b, DepthwiseTile::Image image) {
   return image == DepthwiseTile::F32    ? Type(b.getF32Type())
          : image == DepthwiseTile::Bf16 ? b.getIntegerType(16)
                                         : b.getIntegerType(8);

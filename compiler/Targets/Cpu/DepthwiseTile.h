@@ -34,7 +34,7 @@ struct DepthwiseTile {
 };
 
 /// The type of the image's elements in memory.
-mlir::Type memoryType(mlir::OpBuilder &b, DepthwiseTile::Image image);
+mlir::Type typeOf(mlir::OpBuilder &b, DepthwiseTile::Image image);
 
 /// The most pixels of a tile.
 int64_t depthwisePixels(const CpuLevel &level, int64_t members);

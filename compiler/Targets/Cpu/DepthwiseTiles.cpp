@@ -191,9 +191,7 @@ private:
 
   /// Addresses outside of the image are made, but not read.
   Value imageAt(Value base, Value offset) {
-    if (kind == DepthwiseTile::F32)
-      return element(base, offset);
-    return LLVM::GEPOp::create(e.b, base.getType(), memoryType(e.b, kind), base,
+    return LLVM::GEPOp::create(e.b, base.getType(), typeOf(e.b, kind), base,
                                ArrayRef<LLVM::GEPArg>{offset});
   }
   Value element(Value base, Value offset) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: tenon-opt %s --split-batch --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --split-batch=explain=true --split-input-file 2>&1 >/dev/null | FileCheck %s --check-prefix=WHY
 // RUN: tenon-opt %s --split-batch=at-once=3 --split-input-file | FileCheck %s --check-prefix=THREE
 
 // What is computed of an item takes 8 MiB: four have it in caches.
@@ -99,5 +100,28 @@ module @whole {
     exec.launch @sum [#exec.buffer<input, 0, <0, 64 * B>, "", "">,
         #exec.buffer<output, 0, <0, 64 * B>, "", "">]
         params <B> geometry <B, 1, 0>
+  }
+}
+
+// -----
+
+// Nor where steps are taken by what data says.
+
+// CHECK-LABEL: @branch
+// CHECK-NOT: exec.pieces
+// WHY-NOT: remark
+// WHY: remark: all of B runs at once: sizes depend on data, or grow too long
+// WHY-NOT: remark
+module @branch {
+  exec.program attributes {
+      inputs = ["x", "c"], input_types = [tensor<?x16xf32, #graph.dims<B, 16>>, tensor<i1>],
+      outputs = ["y"], output_types = [tensor<?x16xf32, #graph.dims<B, 16>>],
+      symbols = ["B"], lo = array<i64: 0>, hi = array<i64: 2147483647>,
+      segments = #graph.dims<0>, batch = ["B"]} {
+    exec.segment 0
+    exec.if <input, 1, <0, 1>, "", ""> {
+      exec.copy <input, 0, <0, 64 * B>, "", ""> to <output, 0, <0, 64 * B>, "", "">
+    } else {
+    }
   }
 }
