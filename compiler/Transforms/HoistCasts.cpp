@@ -7,6 +7,10 @@
 // computes the numbers stores them in half the bytes, and so does what moves
 // them. The results have the same bits: rounding keeps the order of numbers.
 //
+// Kernels round what they see through slices, reshapes and transposes as they
+// read it: attention its heads, of the product that made all three. Where
+// nobody reads other digits of that, the product's kernel stores them rounded.
+//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Transforms/Matching.h"
@@ -44,6 +48,38 @@ Type roundedTo(Operation *op) {
   return isAlike ? first : Type();
 }
 
+bool renames(Operation *op) {
+  return isa<graph::ReshapeOp, graph::SliceOp, graph::TransposeOp>(op);
+}
+
+/// Whether all that is read of a value, through ops that rename its elements,
+/// is cast to bf16: there is such an op.
+bool isReadRounded(Value value) {
+  bool isRenamed = false;
+  SmallVector<Value> values = {value};
+  while (!values.empty())
+    for (Operation *user : values.pop_back_val().getUsers()) {
+      bool isLink = renames(user) && !user->use_empty();
+      isRenamed |= isLink;
+      if (isLink)
+        values.push_back(user->getResult(0));
+      else if (Type to = roundsTo(user); !to || !to.isBF16())
+        return false;
+    }
+  return isRenamed;
+}
+
+/// Whether a value is what a product becomes through ops with constants: its
+/// kernel rounds what it stores.
+bool isOfProduct(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && !isa<graph::MatmulOp>(op)) {
+    Value input = soleInputOf(op);
+    op = input && input.hasOneUse() ? input.getDefiningOp() : nullptr;
+  }
+  return op;
+}
+
 struct HoistCasts : impl::HoistCastsPassBase<HoistCasts> {
   void runOnOperation() override {
     // One that moves may be what keeps another from it.
@@ -60,9 +96,37 @@ struct HoistCasts : impl::HoistCastsPassBase<HoistCasts> {
           hasChanged = true;
         }
     }
+    llvm::SetVector<Value> products;
+    getOperation().walk([&](Operation *op) {
+      if (!renames(op))
+        return;
+      Value source = op->getOperand(0);
+      if (graph::getElementType(source).isF32() && isOfProduct(source) &&
+          isReadRounded(source))
+        products.insert(source);
+    });
+    Type bf16 = BFloat16Type::get(&getContext());
+    for (Value product : products)
+      hoistThroughNames(product, rounded(product, bf16));
   }
 
 private:
+  /// All that renames elements of a value then does so to what is rounded.
+  static void hoistThroughNames(Value wide, Value narrow) {
+    Type type = graph::getElementType(narrow);
+    for (Operation *user : llvm::make_early_inc_range(wide.getUsers())) {
+      if (!renames(user))
+        continue;
+      Operation *link = OpBuilder(user).clone(*user);
+      link->setOperand(0, narrow);
+      Value result = link->getResult(0);
+      result.setType(rounded(result.getType(), type));
+      replaceCasts(user->getResult(0), type, result);
+      hoistThroughNames(user->getResult(0), result);
+      user->erase();
+    }
+  }
+
   /// A concatenation reads and writes half as much, whoever else reads its
   /// operands. A pool writes little: what it reads has to be rounded anyway.
   static bool pays(Operation *op, Type type) {

@@ -213,7 +213,9 @@ def HoistCastsPass : Pass<"hoist-casts", "::mlir::func::FuncOp"> {
   let description = [{
     Fires for a concatenation of f32 of which all that is read is cast to the
     same type of 16 bits; for the largest of windows where all that is read of
-    its operand is rounded to that, too. Results keep their bits.
+    its operand is rounded to that, too; for what a product becomes, where all
+    that is read of it, through slices, reshapes and transposes, is rounded to
+    bf16. Results keep their bits.
 
     ```mlir
     func.func @main(%x: tensor<2x4xf32>, %y: tensor<2x5xf32>)

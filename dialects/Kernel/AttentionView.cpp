@@ -54,9 +54,8 @@ StoredOperand storedOperandOf(graph::AttentionOp op, Value operand) {
   result.memory = exact ? exact : operand;
   result.isRounded = bool(exact);
   result.toF16 = exact && !isWidenedBf16(operand);
-  if (operand == op.getQuery())
-    return result;
-  result.dequantize = rowsOfBytes(result.memory);
+  if (operand != op.getQuery())
+    result.dequantize = rowsOfBytes(result.memory);
   if (result.dequantize) {
     result.memory = result.dequantize.getInput();
   } else if (Value narrow = behindWidening(result.memory)) {

@@ -42,8 +42,8 @@ struct AttentionOperand {
 const char *seeInMemory(AttentionOperand operand, StridedView &view,
                         std::optional<StridedView> &scales);
 
-/// On CPUs: what lies in front of a rounding to 16 bits, if there is one, and
-/// of keys and values the 16 bits that were widened, or the bytes that were
+/// On CPUs: what lies in front of a rounding to 16 bits, if there is one, the
+/// 16 bits that were widened, or of keys and values the bytes that were
 /// dequantized.
 struct StoredOperand : AttentionOperand {
   bool isRounded; // What the operand is holds no more than 16 bits.

@@ -87,6 +87,7 @@ LLVM::LLVMFuncOp amxLinesFunction(ModuleOp module, const CpuLevel &level,
     carry(b, argument(5), all, [&](Value, SmallVector<Value> &all) {
       unit.multiplyAll(ArrayRef(all).take_front(2), argument(2), all[2], stride,
                        width);
+      unit.keepAwake();
       for (Value &a : MutableArrayRef(all).take_front(2))
         a = byte(a, int32_t(4 * lines.step));
       all[2] = byte(all[2], int32_t(lines.step * lineBytes));

@@ -39,11 +39,20 @@ constexpr int64_t lineBytes = panelColumns * 4;
 constexpr int64_t cacheLine = 64;
 /// How far ahead a strip of one tile fetches what it reads itself.
 constexpr int64_t streamAhead = 8192;
-/// What a tile fetches while it computes, see PackedMatmulStrip.cpp.
-enum Fetch { Next, MuchOfNext, Own, Fetches };
-constexpr int64_t fewTiles = 5;
-/// Lines of the cache per step that a share of the next panel may be.
-constexpr int64_t linesOf(Fetch fetch) { return fetch == MuchOfNext ? 16 : 8; }
+/// What a tile fetches while it computes: a share of the next panel, or what it
+/// reads itself (see PackedMatmulStrip.cpp).
+enum Fetch { Sixteenth, Eighth, Quarter, Third, Own, Fetches };
+/// Lines of the cache per step that a share may be. What has been fetched costs
+/// as much again, so there are as few as the number of tiles asks for.
+constexpr int64_t linesOf(Fetch fetch) {
+  constexpr int64_t lines[] = {3, 6, 12, 16};
+  return lines[fetch];
+}
+/// The most tiles that take larger shares than those before.
+constexpr int64_t mostTiles(Fetch fetch) {
+  constexpr int64_t tiles[] = {INT64_MAX, 15, 7, 3, 1};
+  return tiles[fetch];
+}
 
 class StripWriter : TileBuilder {
 public:
@@ -99,7 +108,9 @@ private:
   /// *Lower is where the second register's rows begin; `rows` of the first
   /// register and `lines` of B's are what they have been shaped for.
   LLVM::LLVMFuncOp writeTile(int64_t height, Fetch fetch) {
-    constexpr const char *prefixes[] = {"amx_tile_", "amx_few_", "amx_stream_"};
+    constexpr const char *prefixes[] = {"amx_tile_", "amx_eighth_",
+                                        "amx_quarter_", "amx_third_",
+                                        "amx_stream_"};
     LLVM::LLVMFuncOp tile = startTileFunction(
         b, module,
         (prefixes[fetch] + Twine(height) + "x" + Twine(width) + suffix).str(),
@@ -136,6 +147,7 @@ private:
       auto in = main.getRegionIterArgs();
       Value panel = in[2], next = in[3];
       unit.multiplyAll(in.take_front(height), aStride, panel, bytes, width);
+      unit.keepAwake();
       if (fetch == Own)
         for (int64_t line = 0; line < stepLines; ++line)
           for (int64_t v = 0; v < width; ++v)
@@ -165,14 +177,8 @@ private:
     Value aStride = inBytes(1), cStride = inBytes(5), outStride = inBytes(10);
     Value steps = arith::DivUIOp::create(b, depth, number(stepLines));
     Value rest = arith::RemUIOp::create(b, depth, number(stepLines));
-    // The next panel, spread over all tiles; what a tile cannot take in
-    // passing is left to the hardware.
-    Value most = arith::SelectOp::create(
-        b, isAtMost(count, fewTiles), number(linesOf(MuchOfNext) * cacheLine),
-        number(linesOf(Next) * cacheLine));
     Value bytes = mul(argument(13), number(stepLines));
-    Value nextStep = min(arith::DivUIOp::create(b, bytes, count), most);
-    Value next = byte(argument(8), mul(index, mul(steps, nextStep)));
+    Value share = arith::DivUIOp::create(b, bytes, count);
     Value isHigh = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, rows,
                                          number(AmxUnit::rows));
     Value upper = min(rows, number(AmxUnit::rows)), lower = sub(rows, upper);
@@ -185,36 +191,43 @@ private:
     ifThen(isShort, [&] { AmxUnit::shape(b, level, upper, whole); });
     auto callTile = [&](LLVM::LLVMFuncOp tile, Value a, Value panel,
                         Value steps, Value c, Value cStride, Value accumulate,
-                        Value nextStep, Value lines) {
+                        Value next, Value nextStep, Value lines) {
       LLVM::CallOp::create(
           b, tile,
           ValueRange{a, below(a, aStride), aStride, panel, steps, c,
                      below(c, cStride), cStride, out, below(out, outStride),
                      outStride, accumulate, next, nextStep, upper, lines});
     };
+    // The next panel, spread over all tiles; what a tile cannot take in
+    // passing is left to the hardware.
     auto callMain = [&](Fetch fetch, int64_t height) {
+      Value step = fetch == Own
+                       ? number(0)
+                       : min(share, number(linesOf(fetch) * cacheLine));
+      Value next = byte(argument(8), mul(index, mul(steps, step)));
       callTile(tiles[fetch][height - 1], a, panel, steps, c, cStride,
-               argument(7), nextStep, number(stepLines));
+               argument(7), next, step, number(stepLines));
     };
     auto byHeight = [&](Fetch fetch) {
       choose(isHigh, [&] { callMain(fetch, 2); }, [&] { callMain(fetch, 1); });
     };
-    choose(
-        isAtMost(count, 1), [&] { byHeight(Own); },
-        [&] {
-          choose(
-              isAtMost(count, fewTiles), [&] { byHeight(MuchOfNext); },
-              [&] { byHeight(Next); });
-        });
+    std::function<void(Fetch)> byCount = [&](Fetch fetch) {
+      if (fetch == 0)
+        return byHeight(fetch);
+      choose(
+          isAtMost(count, mostTiles(fetch)), [&] { byHeight(fetch); },
+          [&] { byCount(Fetch(fetch - 1)); });
+    };
+    byCount(Own);
     Value hasRest =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ne, rest, number(0));
     ifThen(hasRest, [&] {
       AmxUnit::shape(b, level, upper, mul(rest, number(4)));
       Value yes = arith::ConstantIntOp::create(b, b.getI1Type(), 1);
       auto callRest = [&](int64_t height) {
-        callTile(tiles[Next][height - 1], byte(a, mul(steps, whole)),
+        callTile(tiles[Sixteenth][height - 1], byte(a, mul(steps, whole)),
                  byte(panel, mul(steps, number(stepLines * lineBytes))),
-                 number(1), out, outStride, yes, number(0), rest);
+                 number(1), out, outStride, yes, argument(8), number(0), rest);
       };
       choose(isHigh, [&] { callRest(2); }, [&] { callRest(1); });
     });

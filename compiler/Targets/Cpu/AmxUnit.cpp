@@ -139,6 +139,22 @@ void AmxUnit::multiply(int64_t sum) {
   });
 }
 
+void AmxUnit::keepAwake() {
+  if (isExpanded)
+    return;
+  auto pass = [&](TypeRange results, Value value, StringRef constraints) {
+    // Of no instructions: LLVM knows nothing of what goes through.
+    return LLVM::InlineAsmOp::create(
+        builder, results, value, "", constraints, /*has_side_effects=*/true,
+        /*is_align_stack=*/false, LLVM::TailCallKind::None,
+        LLVM::AsmDialectAttr(), ArrayAttr());
+  };
+  Type f32 = builder.getF32Type();
+  Value zero = arith::ConstantOp::create(builder, builder.getF32FloatAttr(0));
+  zero = pass(f32, zero, "=x,0").getResult(0);
+  pass({}, arith::AddFOp::create(builder, zero, zero), "x");
+}
+
 void AmxUnit::multiplyAll(ValueRange rowsOfA, Value aStride, Value b,
                           Value bStride, int64_t width, int64_t first) {
   for (auto [row, from] : llvm::enumerate(rowsOfA)) {

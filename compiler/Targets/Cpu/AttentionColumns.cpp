@@ -50,12 +50,14 @@ void AttentionColumns::emit() {
 
 /// Where some queries' rows begin, from that of a column on.
 SmallVector<Value> AttentionColumns::queriesFrom(Value column, int64_t count) {
-  Value head = element(bufferOf(view.query),
-                       e.mul(batch, e.valueOf(view.query.strides[0])));
+  const kernel::StridedView &seen = view.query;
+  Value head =
+      behind(seen, bufferOf(seen), e.mul(batch, e.valueOf(seen.strides[0])));
   SmallVector<Value> rows;
   for (int64_t i = 0; i < count; ++i)
-    rows.push_back(element(head, offsetOf(numberOf(e.add(column, e.number(i))),
-                                          view.query.strides)));
+    rows.push_back(
+        behind(seen, head,
+               offsetOf(numberOf(e.add(column, e.number(i))), seen.strides)));
   return rows;
 }
 
@@ -72,9 +74,11 @@ void AttentionColumns::copyQueries() {
           Value d = e.min(next, e.number(view.depth - step));
           SmallVector<Value> in;
           for (Value row : rows)
-            in.push_back(
-                arith::MulFOp::create(e.b, vectors.load(type, element(row, d)),
-                                      constantLike(e.b, type, scale)));
+            in.push_back(arith::MulFOp::create(
+                e.b,
+                vectors.loadAs(type, view.query.element(),
+                               behind(view.query, row, d)),
+                constantLike(e.b, type, scale)));
           for (auto [u, out] : llvm::enumerate(vectors.transpose(in)))
             for (int64_t at = 0; at < step / tile; ++at)
               store(
@@ -112,10 +116,7 @@ void AttentionColumns::roundQueries() {
         e.number(0), e.number(whole),
         [&](Value d) {
           turn(d, [&](Value row) {
-            Value at = element(row, d);
-            return vectors.round(
-                times(load(at), queriesUp),
-                times(load(element(at, e.number(lanes))), queriesUp));
+            return pairsAt(view.query, behind(view.query, row, d), queriesUp);
           });
         },
         matrixSteps);

@@ -50,7 +50,8 @@ private:
   // The same as matrices of bf16: keys that are not there have zeros as values.
   void roundKeys(Value from, Value to);
   void roundValues(Value from, Value to);
-  Value pairsAt(const kernel::StridedView &seen, Value at, Value scale);
+  /// Elements of two values side by side: words of two.
+  Value pairsOf(Value first, Value second);
   /// Where the block's factors lie: behind its values.
   Value factorsAt(Value block) {
     return element(valuesAt(block), e.number(keyBlock * valueWords()));

@@ -10,15 +10,10 @@ using namespace mlir;
 
 namespace tenon::cpu {
 
-/// Two vectors of a row, rounded, one behind the other: words of two.
-Value AttentionPanels::pairsAt(const kernel::StridedView &seen, Value at,
-                               Value scale) {
-  if (seen.element().isBF16() && !usesF16()) // As they are.
-    return LLVM::LoadOp::create(e.b, VectorType::get({lanes}, e.b.getI32Type()),
-                                at,
-                                /*alignment=*/2);
-  Value next = loadOf(seen, behind(seen, at, e.number(lanes)));
-  return vectors.round(times(loadOf(seen, at), scale), times(next, scale));
+Value AttentionPanels::pairsOf(Value first, Value second) {
+  return view.value.element().isBF16() && !usesF16()
+             ? vectors.joinPairs(first, second)
+             : vectors.roundPairs(first, second);
 }
 
 /// [keys][D] -> [keys / 16][D / 32][16][32]
@@ -83,7 +78,7 @@ void AttentionPanels::roundValues(Value from, Value to) {
         Value own = e.min(e.add(from, at), e.sub(to, e.number(1)));
         pair[odd] = times(pair[odd], scaleOf(view.valueScales, own));
       }
-      words.push_back(vectors.roundPairs(pair[0], pair[1]));
+      words.push_back(pairsOf(pair[0], pair[1]));
     }
     Value out =
         byte(panels, e.add(e.mul(n, e.number(keyBlock / matrixSteps *
@@ -158,8 +153,8 @@ void AttentionPanels::pairValues(Value from, Value to) {
                          : vectors.loadSomeAs(narrow, seen.element(), at, some);
         in.push_back(times(each, scales[i]));
       }
-      Value words = vectors.roundPairs(vectors.join(in[0], in[2]),
-                                       vectors.join(in[1], in[3]));
+      Value words =
+          pairsOf(vectors.join(in[0], in[2]), vectors.join(in[1], in[3]));
       Value place = e.add(e.mul(n, e.number(keyBlock / 2)),
                           e.mul(key, e.number(height / 2)));
       store(words, element(panels, place));

@@ -78,12 +78,13 @@ private:
   using AttentionUnit::splat;
 
   void startRow() {
-    Value query = element(bufferOf(view.query),
-                          e.add(e.mul(batch, e.valueOf(view.query.strides[0])),
-                                offsetOf(number, view.query.strides)));
+    const kernel::StridedView &seen = view.query;
+    Value query = behind(seen, bufferOf(seen),
+                         e.add(e.mul(batch, e.valueOf(seen.strides[0])),
+                               offsetOf(number, seen.strides)));
     for (int64_t d = 0; d < view.depth; d += lanes) {
       Value scaled = arith::MulFOp::create(
-          e.b, load(element(query, e.number(d))), splat(scale));
+          e.b, loadOf(seen, behind(seen, query, e.number(d))), splat(scale));
       store(scaled, part(areas.query, view.depth, d));
     }
     for (int64_t n = 0; n < view.width; n += lanes)

@@ -125,6 +125,16 @@ Value AttentionUnit::sizeOf(const kernel::StridedView &seen, int64_t count,
   return vector::ReductionOp::create(e.b, vector::CombiningKind::MAXUI, most);
 }
 
+Value AttentionUnit::pairsAt(const kernel::StridedView &seen, Value at,
+                             Value scale) {
+  if (seen.element().isBF16() && !usesF16()) // As they are.
+    return LLVM::LoadOp::create(e.b, VectorType::get({lanes}, e.b.getI32Type()),
+                                at,
+                                /*alignment=*/2);
+  Value next = loadOf(seen, behind(seen, at, e.number(lanes)));
+  return vectors.round(times(loadOf(seen, at), scale), times(next, scale));
+}
+
 Value AttentionUnit::bufferOf(const kernel::StridedView &seen) {
   auto argument = cast<BlockArgument>(seen.base);
   return behind(seen, e.argumentBuffer(argument.getArgNumber()),

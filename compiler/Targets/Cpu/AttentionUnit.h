@@ -66,7 +66,7 @@ struct AttentionUnit {
   Value load(Value at) { return vectors.load(vector, at); }
   void store(Value value, Value at) { vectors.store(value, at); }
   /// What lies `offset` elements behind some of a tensor that is read as it is
-  /// in memory, which for keys and values may be 16 bits.
+  /// in memory, which may be 16 bits, and of keys and values a byte.
   Value behind(const kernel::StridedView &seen, Value base, Value offset) {
     return e.address(base, Emitter::memoryType(seen.element()), offset);
   }
@@ -81,6 +81,9 @@ struct AttentionUnit {
                               behind(seen, row, e.number(at)),
                               e.number(end - at));
   }
+  /// Two vectors of a row, rounded and times its scale, if there is one: words
+  /// of two, as many as lanes.
+  Value pairsAt(const kernel::StridedView &seen, Value at, Value scale);
   Value splat(double value) { return constantLike(e.b, vector, value); }
 
   /// Where a key and value have their scale, from the head's on, and the scale

@@ -141,6 +141,14 @@ Value AttentionVectors::roundPairs(Value first, Value second) {
   return narrowed(first, second, mask);
 }
 
+Value AttentionVectors::joinPairs(Value first, Value second) {
+  Type words = sameShape(first.getType(), e.b.getI32Type());
+  Value low = arith::BitcastOp::create(e.b, words, first);
+  Value high = arith::BitcastOp::create(e.b, words, second);
+  low = arith::ShRUIOp::create(e.b, low, constantLike(e.b, words, 16));
+  return arith::OrIOp::create(e.b, low, high);
+}
+
 SmallVector<Value> AttentionVectors::transpose(ArrayRef<Value> rows) {
   SmallVector<Value> result(rows);
   // Quarters of ever smaller squares change places across the diagonal.

@@ -43,6 +43,8 @@ public:
   Value round(Value first, Value second);
   /// The same side by side: word i has element i of both.
   Value roundPairs(Value first, Value second);
+  /// The same of numbers that bf16 holds.
+  Value joinPairs(Value first, Value second);
 
   /// Lane i is the sum of the lanes of rows[i]; as many rows as lanes.
   Value sumEach(llvm::ArrayRef<Value> rows);

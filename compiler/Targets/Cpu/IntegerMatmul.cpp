@@ -51,9 +51,9 @@ public:
         columns(e.valueOf(this->view.columns)),
         depth(e.valueOf(this->view.depth)),
         lines(e.ceilDiv(depth, e.number(quadSteps))),
-        panels(e.ceilDiv(columns, e.number(panelColumns))), units(makeUnits()),
+        panels(e.ceilDiv(columns, e.number(panelColumns))),
         copies(this->view.copiesLhs()),
-        mayWiden(isPacked && !e.level.quadDots) {
+        mayWiden(isPacked && !e.level.quadDots), units(makeUnits()) {
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
     sums = e.atEntry([&]() -> Value {
@@ -84,9 +84,16 @@ public:
 
 private:
   PanelUnits makeUnits() {
-    if (isPacked)
+    if (isPacked) {
+      // What is copied, and sums of rows, are a group's.
+      std::optional<int64_t> quads = getConstantIntValue(lines);
+      int64_t merged = quads && !copies && !mayWiden && !view.needsRowSums()
+                           ? PanelUnits::groupsNearby(e.level, StripKind::Quads,
+                                                      quadSteps * *quads)
+                           : 1;
       return PanelUnits::fine(e, view.rows, view.columns, StripKind::Quads,
-                              /*interleaved=*/false);
+                              /*interleaved=*/false, merged);
+    }
     RowBlocks blocks(e, rows, e.ceilDiv(rows, e.number(kernel::blockRows)),
                      StripKind::Quads, /*interleaved=*/false);
     return PanelUnits::blocks(e, rows, columns, blocks,
@@ -328,9 +335,9 @@ private:
   Type i8, i32;
   Value rows, columns, depth; // Of a batch.
   Value lines, panels;        // Of a panel without its sums; of the batch.
-  PanelUnits units;
   bool copies;   // Rows of lhs, a group's at a time.
   bool mayWiden; // Those rows and panels, if there are enough.
+  PanelUnits units;
   Indices leadDims;
   Value sums;                                          // Of a tile.
   Value copy, rowSums, panelArea, wideRows, widePanel; // Scratch memory.

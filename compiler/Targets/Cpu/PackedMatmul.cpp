@@ -31,6 +31,7 @@
 #include "compiler/Targets/Cpu/LhsSlices.h"
 #include "compiler/Targets/Cpu/ListedRows.h"
 #include "compiler/Targets/Cpu/MatmulBatches.h"
+#include "compiler/Targets/Cpu/OverlappedTiles.h"
 #include "compiler/Targets/Cpu/PackedMatmulStrip.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/PanelUnits.h"
@@ -101,6 +102,12 @@ public:
     leadDims.pop_back();
     tileElements = stripTileRows(e.level, kind) * panelColumns;
     sums = onStack(parts * tileElements);
+    if (mayOverlap())
+      overlapped.emplace(e, kind, *knownDepth,
+                         [this](Value m, Value n, Value sums, Value waits) {
+                           emitRowBehind(m, n, this->e.number(panelColumns),
+                                         sums, waits);
+                         });
     if (hasScratch || isTall())
       waiting = pairs;
     else if ((!sumsFit || mayBePartial()) && !isOneBlock)
@@ -131,8 +138,14 @@ private:
 
   PanelUnits makeUnits() {
     bool tiles = lhs->interleaves();
-    if (isPacked && !listed)
-      return PanelUnits::fine(e, view.rows, view.columns, kind, tiles);
+    if (isPacked && !listed) {
+      // What waits for the next block of k, and what is copied, is a group's.
+      int64_t merged = isOneBlock && !lhs->copies()
+                           ? PanelUnits::groupsNearby(
+                                 e.level, kind, 4 * *rhsPanels.getKnownDepth())
+                           : 1;
+      return PanelUnits::fine(e, view.rows, view.columns, kind, tiles, merged);
+    }
     Value blocks = e.ceilDiv(rows, e.number(blockRows));
     return PanelUnits::blocks(e, rows, columns,
                               listed ? RowBlocks::whole(e, blockRows)
@@ -140,6 +153,12 @@ private:
                               mostBlocks);
   }
 
+  /// Whether what follows a tile may be computed beside the next one.
+  bool mayOverlap() const {
+    return isPacked && isOneBlock && parts == 1 && !listed && !view.turn &&
+           !view.quantized && !(sumsFit && isBare) &&
+           OverlappedTiles::suits(e.level, kind, rhsPanels.getKnownDepth());
+  }
   bool isTall() const { return mostBlocks > groupBlocks; }
   bool mayBeWhole() { return getConstantIntValue(wholePanels) != 0; }
   bool mayBePartial() {
@@ -217,6 +236,8 @@ private:
       };
       emitChunk(firstOf(chunk), firstOf(e.add(chunk, e.number(1))));
     });
+    if (overlapped)
+      overlapped->finish();
   }
 
   void forEachPanel(Value begin, Value end,
@@ -340,6 +361,10 @@ private:
     }
     if (next)
       next->share(e, works.back(), panel);
+    if (overlapped && isWhole)
+      return forEachStripTile(e, work, [&](const StripTile &tile) {
+        overlapped->compute(works[0], tile, e.add(m, tile.row), n);
+      });
     Value isLast = e.equal(kEnd, depth);
     forEachStripTile(e, work, [&](const StripTile &tile) {
       bool staysInResult = inResult && isBare;
@@ -399,9 +424,6 @@ private:
   /// Everything behind the matmul, for the rows from m on of a tile whose sums
   /// are there.
   void emitBehind(Value m, Value count, Value n, Value width) {
-    SmallVector<Value> tensors = {op.getResult()};
-    if (view.halves)
-      tensors = {view.halves->low.getResult(), view.halves->high.getResult()};
     if (view.turn) {
       Indices lead =
           e.delinearise(e.add(resultRow, m), leadDims); // One batch's rows.
@@ -411,15 +433,20 @@ private:
                               tileElements / panelColumns});
     }
     e.loop(e.number(0), count, [&](Value i) {
-      Value at = e.add(m, i);
-      Value row = e.add(resultRow, listed ? listed->rowAt(at) : at);
-      Value first = e.add(e.mul(row, columns), n);
-      Value waits = e.mul(i, e.number(panelColumns));
-      storePanelRow(
-          e, tensors,
-          {e.delinearise(row, leadDims), n, width, first, sums, waits},
-          tileElements);
+      emitRowBehind(e.add(m, i), n, width, sums,
+                    e.mul(i, e.number(panelColumns)));
     });
+  }
+
+  void emitRowBehind(Value m, Value n, Value width, Value sums, Value waits) {
+    SmallVector<Value> tensors = {op.getResult()};
+    if (view.halves)
+      tensors = {view.halves->low.getResult(), view.halves->high.getResult()};
+    Value row = e.add(resultRow, listed ? listed->rowAt(m) : m);
+    Value first = e.add(e.mul(row, columns), n);
+    storePanelRow(e, tensors,
+                  {e.delinearise(row, leadDims), n, width, first, sums, waits},
+                  tileElements);
   }
 
   Emitter &e;
@@ -441,6 +468,7 @@ private:
   Indices leadDims;
   std::optional<ListedRows> listed; // Where not all rows are computed.
   std::optional<LhsSlices> lhs;
+  std::optional<OverlappedTiles> overlapped;
   // Of the current batch.
   Value batch, resultRow;
   // Of the current group's blocks.

@@ -32,16 +32,33 @@ PanelUnits PanelUnits::blocks(Emitter &e, Value rows, Value columns,
                     e.number(mostBlocks), /*parts=*/1);
 }
 
+int64_t PanelUnits::groupsNearby(const CpuLevel &level, StripKind kind,
+                                 int64_t rowBytes) {
+  // Beside a panel, and what is stored, in a second level of 2 MiB.
+  constexpr int64_t nearbyBytes = 768 << 10, most = 4;
+  constexpr int64_t groupRows = kernel::groupBlocks * kernel::blockRows;
+  if (!usesAmx(level, kind))
+    return 1;
+  return std::clamp<int64_t>(
+      nearbyBytes / (groupRows * std::max<int64_t>(rowBytes, 1)), 1, most);
+}
+
 PanelUnits PanelUnits::fine(Emitter &e, Expr rows, Expr columns, StripKind kind,
-                            bool interleaved) {
+                            bool interleaved, int64_t mostMerged) {
   kernel::FineUnits units(rows, columns);
   Value one = e.number(1), all = e.valueOf(rows);
   Value groups = e.valueOf(units.groups),
-        most = e.max(e.valueOf(units.high), one);
+        most = e.max(e.valueOf(units.high), one), merged = one;
+  // Two threads then have rows of their own, as what made and reads them does.
+  if (mostMerged > 1)
+    merged = e.max(e.min(e.div(groups, e.number(2)), e.number(mostMerged)), one);
   PanelUnits result(e, all, e.valueOf(columns),
                     RowBlocks(e, all, groups, kind, interleaved),
-                    e.mul(groups, most), most, units.perPanel);
+                    e.mul(groups, most), e.mul(most, merged),
+                    units.perPanel);
   result.isFine = true;
+  result.groups = groups;
+  result.merged = merged;
   result.tile = usesAmx(e.level, kind) ? amxTileRows / unitRows : 1;
   result.isCut = e.less(e.number(kernel::blockRows / 2), all);
   return result;
@@ -55,11 +72,12 @@ void PanelUnits::forEachGroup(Value begin, Value end,
     firstBlock = e->mul(group, mostBlocks);
     groupSize = mostBlocks;
     if (isFine) {
-      groupRow = e->min(rowBlocks.first(group), rows);
-      groupEnd = e->min(rowBlocks.first(e->add(group, e->number(1))), rows);
-    } else {
-      groupSize = e->min(mostBlocks, e->sub(blockCount, firstBlock));
+      Value low = e->mul(group, merged), high = e->add(low, merged);
+      groupRow = e->min(rowBlocks.first(low), rows);
+      groupEnd = e->min(rowBlocks.first(e->min(high, groups)), rows);
     }
+    if (!isFine || getConstantIntValue(merged) != 1)
+      groupSize = e->min(mostBlocks, e->sub(blockCount, firstBlock));
     from = e->sub(e->max(begin, first), first);
     to = e->min(e->sub(end, first), e->mul(groupSize, partsOfRow));
     body();

@@ -20,9 +20,14 @@ public:
                            const RowBlocks &blocks, int64_t mostBlocks);
   /// Units of `unitRows` by `unitColumns`, as many in each group. Of a group's
   /// rows a piece may have some in a panel, where they are many: as whole
-  /// registers hold them.
+  /// registers hold them. Of up to `mostMerged` groups that follow each other,
+  /// half of all at most, all rows meet a panel before the next one does.
   static PanelUnits fine(Emitter &e, Expr rows, Expr columns, StripKind kind,
-                         bool interleaved);
+                         bool interleaved, int64_t mostMerged = 1);
+  /// How many groups to merge whose rows are read as they lie, of so many bytes
+  /// each.
+  static int64_t groupsNearby(const CpuLevel &level, StripKind kind,
+                              int64_t rowBytes);
 
   /// Units of a batch.
   Value ofBatch() const { return count; }
@@ -51,7 +56,9 @@ private:
   Emitter *e;
   Value rows;
   bool isFine = false;
-  RowBlocks rowBlocks;          // Groups where units are fine.
+  RowBlocks rowBlocks;          // Groups where units are fine,
+  Value groups;                 // of which there are so many,
+  Value merged;                 // and so many at a time.
   Value blockCount, mostBlocks; // Of a batch, of a group.
   Value wholePanels;
   int64_t parts;    // Of a panel, each a unit wide.

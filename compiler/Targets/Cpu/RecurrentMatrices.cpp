@@ -62,6 +62,7 @@ public:
                          number(lineBytes()), shape.width,
                          /*first=*/chain * shape.width);
       }
+      unit.keepAwake();
       scf::YieldOp::create(
           b, ValueRange{
                  byte(from, int32_t(shape.chains * AmxUnit::rowBytes)),

@@ -77,14 +77,16 @@ func.func @caches(%q: tensor<1x2x3x8xf32>, %k: tensor<1x2x9x8xf16>,
 
 // -----
 
-// Queries of 16 bits, and keys whose elements lie apart, are widened before.
+// Queries of 16 bits are read as they are, too. Keys whose elements lie apart
+// are widened before.
 
 // CHECK-LABEL: @no_caches
-// CHECK:      kernel.region{{.*}} -> tensor<1x2x3x8xf32>
 // CHECK:      kernel.region{{.*}} -> tensor<1x2x5x8xf32>
-// CHECK:      kernel.region{{.*}} (tensor<1x2x3x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>)
+// CHECK:      kernel.region{{.*}} (tensor<1x2x3x8xf16>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>)
 // CHECK-NEXT: bb0
+// CHECK-NEXT:   graph.cast
 // CHECK-NEXT:   graph.attention
+// CHECK-NOT:  kernel.region
 func.func @no_caches(%q: tensor<1x2x3x8xf16>, %k: tensor<1x2x8x5xf16>,
                      %v: tensor<1x2x5x8xf32>) -> tensor<1x2x3x8xf32> {
   %0 = graph.cast %q : (tensor<1x2x3x8xf16>) -> tensor<1x2x3x8xf32>

@@ -79,3 +79,51 @@ func.func @widened(%x: tensor<2x4xbf16>, %y: tensor<2x4xf32>) -> tensor<2x8xbf16
   %2 = graph.cast %1 : (tensor<2x8xf32>) -> tensor<2x8xbf16>
   return %2 : tensor<2x8xbf16>
 }
+
+// -----
+
+// What attention rounds of a product is stored so, whatever renames it.
+
+// CHECK-LABEL: @heads
+// CHECK:       %[[P:.*]] = graph.matmul
+// CHECK-NEXT:  %[[A:.*]] = graph.add %[[P]]
+// CHECK-NEXT:  %[[N:.*]] = graph.cast %[[A]] : {{.*}} -> tensor<6x16xbf16>
+// CHECK-NEXT:  %[[Q:.*]] = graph.slice %[[N]] {{.*}} -> tensor<6x8xbf16>
+// CHECK-NEXT:  %[[R:.*]] = graph.reshape %[[Q]] : {{.*}} -> tensor<6x2x4xbf16>
+// CHECK-NEXT:  %[[T:.*]] = graph.transpose %[[R]] {{.*}} -> tensor<2x6x4xbf16>
+// CHECK-NEXT:  %[[K:.*]] = graph.slice %[[N]] {{.*}} -> tensor<6x8xbf16>
+// CHECK-NEXT:  return %[[T]], %[[K]]
+func.func @heads(%x: tensor<6x4xf32>, %w: tensor<4x16xf32>) -> (tensor<2x6x4xbf16>, tensor<6x8xbf16>) {
+  %b = graph.weight {name = "b"} : () -> tensor<1x16xf32>
+  %0 = graph.matmul %x, %w : (tensor<6x4xf32>, tensor<4x16xf32>) -> tensor<6x16xf32>
+  %1 = graph.add %0, %b : (tensor<6x16xf32>, tensor<1x16xf32>) -> tensor<6x16xf32>
+  %2 = graph.slice %1 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<6x16xf32>) -> tensor<6x8xf32>
+  %3 = graph.reshape %2 : (tensor<6x8xf32>) -> tensor<6x2x4xf32>
+  %4 = graph.transpose %3 {permutation = array<i64: 1, 0, 2>} : (tensor<6x2x4xf32>) -> tensor<2x6x4xf32>
+  %5 = graph.cast %4 : (tensor<2x6x4xf32>) -> tensor<2x6x4xbf16>
+  %6 = graph.slice %1 {starts = #graph.dims<0, 8>, steps = #graph.dims<1, 1>} : (tensor<6x16xf32>) -> tensor<6x8xf32>
+  %7 = graph.cast %6 : (tensor<6x8xf32>) -> tensor<6x8xbf16>
+  return %5, %7 : tensor<2x6x4xbf16>, tensor<6x8xbf16>
+}
+
+// -----
+
+// Not where a part is read with all digits, or rounded to another type; not of
+// what is no product's.
+
+// CHECK-LABEL: @read_exactly
+// CHECK-NOT:   -> tensor<6x16xbf16>
+// CHECK-NOT:   -> tensor<6x16xf16>
+func.func @read_exactly(%x: tensor<6x4xf32>, %w: tensor<4x16xf32>, %y: tensor<6x16xf32>) -> (tensor<6x8xbf16>, tensor<6x8xf32>, tensor<6x8xf16>, tensor<6x8xbf16>) {
+  %0 = graph.matmul %x, %w : (tensor<6x4xf32>, tensor<4x16xf32>) -> tensor<6x16xf32>
+  %1 = graph.slice %0 {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<6x16xf32>) -> tensor<6x8xf32>
+  %2 = graph.cast %1 : (tensor<6x8xf32>) -> tensor<6x8xbf16>
+  %3 = graph.slice %0 {starts = #graph.dims<0, 8>, steps = #graph.dims<1, 1>} : (tensor<6x16xf32>) -> tensor<6x8xf32>
+  %4 = graph.matmul %x, %w : (tensor<6x4xf32>, tensor<4x16xf32>) -> tensor<6x16xf32>
+  %5 = graph.slice %4 {starts = #graph.dims<0, 8>, steps = #graph.dims<1, 1>} : (tensor<6x16xf32>) -> tensor<6x8xf32>
+  %6 = graph.cast %5 : (tensor<6x8xf32>) -> tensor<6x8xf16>
+  %7 = graph.exp %y : (tensor<6x16xf32>) -> tensor<6x16xf32>
+  %8 = graph.slice %7 {starts = #graph.dims<0, 8>, steps = #graph.dims<1, 1>} : (tensor<6x16xf32>) -> tensor<6x8xf32>
+  %9 = graph.cast %8 : (tensor<6x8xf32>) -> tensor<6x8xbf16>
+  return %2, %3, %6, %9 : tensor<6x8xbf16>, tensor<6x8xf32>, tensor<6x8xf16>, tensor<6x8xbf16>
+}

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Keys and values come in 16 or 8 bits and are widened where they are read: by
-// a few queries, by many, and by those of the levels that multiply bf16.
+// a few queries, by many, and by those of the levels that multiply bf16. Queries
+// may come in 16 bits, too, and what is bf16 is multiplied as it is there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,6 +84,33 @@ TEST_P(StoredAttention, AnyHeadSizes) {
       form.scale = 1 / std::sqrt(double(depth));
       form.causal = true;
       add(form, {{1, 33, 33}, {2, 5, 70}});
+    }
+  runAll();
+}
+
+/// As products leave all three.
+TEST_P(StoredAttention, QueriesToo) {
+  auto add = [&](Form form, std::vector<std::array<int64_t, 3>> sizes) {
+    form.isWidened = true;
+    for (const char *narrow : {"bf16", "f16"}) {
+      form.narrow = narrow;
+      cases.push_back(attention(form, sizesOf(sizes)));
+      if (form.narrow == "bf16")
+        cases.back().tolerance = 1.6e-2;
+    }
+  };
+  for (Form form : masks()) {
+    form.depth = form.width = cases.size() % 4 ? 64 : 16;
+    add(form, {{2, 5, 9}, {1, 1, 1}, {1, 70, 130}, {2, 0, 3}, {1, 3, 0},
+               {1, 49, 64}, {1, 60, 1100}});
+  }
+  for (int64_t depth : {8, 20, 33, 40, 80, 256})
+    for (int64_t width : {depth, int64_t(27)}) {
+      Form form;
+      form.depth = depth, form.width = width;
+      form.scale = 1 / std::sqrt(double(depth));
+      form.causal = true;
+      add(form, {{1, 33, 33}, {2, 5, 70}, {1, 1, 40}});
     }
   runAll();
 }
