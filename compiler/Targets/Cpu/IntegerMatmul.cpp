@@ -23,6 +23,7 @@
 
 #include "compiler/Targets/Cpu/AmxStrip.h"
 #include "compiler/Targets/Cpu/MatmulBatches.h"
+#include "compiler/Targets/Cpu/OverlappedTiles.h"
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/PanelUnits.h"
 #include "compiler/Targets/Cpu/QuadPanel.h"
@@ -72,6 +73,16 @@ public:
     panelArea = behind(rowSums, areas.sums);
     wideRows = behind(panelArea, areas.panel);
     widePanel = behind(wideRows, areas.wideRows);
+    std::optional<int64_t> quads = getConstantIntValue(lines);
+    if (isPacked && !mayWiden &&
+        OverlappedTiles::suits(e.level, StripKind::Quads, quads))
+      overlapped.emplace(
+          e, StripKind::Quads, *quads,
+          [this](Value row, Value n, Value sums, Value waits) {
+            Value panel = panelAt(this->e.div(n, this->e.number(panelColumns)));
+            storeRow(row, n, this->e.number(panelColumns), sums, waits,
+                     columnSumsOf(panel));
+          });
   }
 
   void emit() {
@@ -120,6 +131,8 @@ private:
                      emitStrip(units.rowOf(low), units.rowOf(high), panel, next,
                                width);
                    });
+      if (overlapped)
+        overlapped->finish();
     });
   }
 
@@ -213,6 +226,11 @@ private:
     return e.address(packed, i32, e.mul(panel, words));
   }
 
+  /// Behind a panel's lines.
+  Value columnSumsOf(Value panel) {
+    return e.address(panel, i32, e.mul(lines, e.number(panelColumns)));
+  }
+
   void packPanel(Value panel, Value width) {
     ArrayRef<Expr> strides = view.rhs.view.strides;
     Value first = e.mul(panel, e.number(panelColumns));
@@ -239,9 +257,12 @@ private:
     work.rows = e.sub(mEnd, m);
     work.accumulate = e.less(e.number(1), e.number(0));
     work.columns = getConstantIntValue(width).value_or(panelColumns);
-    Value columnSums =
-        e.address(work.b, i32, e.mul(lines, e.number(panelColumns)));
     Value n = e.mul(panel, e.number(panelColumns));
+    if (overlapped && getConstantIntValue(width) == panelColumns)
+      return forEachStripTile(e, work, [&](const StripTile &tile) {
+        overlapped->compute(work, tile, e.add(m, tile.row), n);
+      });
+    Value columnSums = columnSumsOf(work.b);
     Strip wide = mayWiden ? widened(work, m) : work;
     work.mostRows = wide.mostRows;
     forEachStripTile(e, work, [&](const StripTile &tile) {
@@ -255,7 +276,8 @@ private:
         call(work);
       }
       e.loop(e.number(0), tile.rows, [&](Value i) {
-        storeRow(e.add(e.add(m, tile.row), i), i, n, width, columnSums);
+        storeRow(e.add(e.add(m, tile.row), i), n, width, sums,
+                 e.mul(i, e.number(panelColumns)), columnSums);
       });
     });
   }
@@ -294,8 +316,10 @@ private:
     return shifted ? addTo(own, shifted) : own;
   }
 
-  /// Row `i` of the tile, which is `row` of the batch, from column n on.
-  void storeRow(Value row, Value i, Value n, Value width, Value columnSums) {
+  /// A row of the batch, whose sums from column n on are at `waits` on of
+  /// `sums`.
+  void storeRow(Value row, Value n, Value width, Value sums, Value waits,
+                Value columnSums) {
     Value inResult = e.add(resultRow, row);
     Indices lead = e.delinearise(inResult, leadDims), at = lead;
     at.push_back(e.number(0));
@@ -309,10 +333,9 @@ private:
             subFrom(rest, times(y, arith::TruncIOp::create(e.b, i32, depth)));
     }
     Value first = e.add(e.mul(inResult, columns), n);
-    Value from = e.mul(i, e.number(panelColumns));
     forEachElement(
         e, op.getResult(), width, [&](Value j, const RowElements &elements) {
-          Value sum = elements.load(sums, i32, e.add(from, j));
+          Value sum = elements.load(sums, i32, e.add(waits, j));
           if (y)
             sum = subFrom(
                 sum, times(elements.all(y), elements.load(columnSums, i32, j)));
@@ -338,6 +361,7 @@ private:
   bool copies;   // Rows of lhs, a group's at a time.
   bool mayWiden; // Those rows and panels, if there are enough.
   PanelUnits units;
+  std::optional<OverlappedTiles> overlapped;
   Indices leadDims;
   Value sums;                                          // Of a tile.
   Value copy, rowSums, panelArea, wideRows, widePanel; // Scratch memory.

@@ -49,22 +49,39 @@ TEST_P(PackedPairs, CopiesRowsThatLiePagesApart) {
                     "%y = graph.cast %sums : (RESULT) -> " + half, "bf16")});
 }
 
+/// What follows adds a tensor of bf16 and rounds.
+KernelCase plusInBf16(int64_t depth, int64_t columns,
+                      std::vector<Symbols> sizes) {
+  std::string type = tensor({"m", std::to_string(columns)}, "bf16");
+  return product({"m"}, depth, columns, std::move(sizes), "%c: " + type,
+                 "%d = graph.cast %c : (" + type +
+                     ") -> RESULT\n"
+                     "%e = graph.add %sums, %d : (RESULT, RESULT) -> RESULT\n"
+                     "%y = graph.cast %e : (RESULT) -> " +
+                     type,
+                 "bf16");
+}
+
 TEST_P(PackedPairs, GivesBf16) {
-  std::vector<KernelCase> cases;
   // One block of k; several, with more than one chunk of panels.
-  for (auto [depth, columns] :
-       {std::pair<int64_t, int64_t>(30, 100), {770, 48 * 14}, {3072, 100}}) {
-    std::string type = tensor({"m", std::to_string(columns)}, "bf16");
-    cases.push_back(
-        product({"m"}, depth, columns, rows({1, 21, 70}), "%c: " + type,
-                "%d = graph.cast %c : (" + type +
-                    ") -> RESULT\n"
-                    "%e = graph.add %sums, %d : (RESULT, RESULT) -> RESULT\n"
-                    "%y = graph.cast %e : (RESULT) -> " +
-                    type,
-                "bf16"));
-  }
-  runPairs(cases);
+  runPairs({plusInBf16(30, 100, rows({1, 21, 70})),
+            plusInBf16(770, 48 * 14, rows({1, 21, 70})),
+            plusInBf16(3072, 100, rows({1, 21, 70}))});
+}
+
+/// Groups of rows that meet a panel together, and tiles of which AMX follows up
+/// one while it multiplies the next: the last ones, short ones, those of panels
+/// that are not full.
+TEST_P(PackedPairs, FollowsTilesBesideOthers) {
+  std::string added = "%y = graph.add %sums, %c : (RESULT, tensor<100xf32>) "
+                      "-> RESULT";
+  runPairs({plusInBf16(512, 100, rows({0, 1, 15, 16, 17, 32, 33, 48, 49, 64, 65,
+                                       130, 300, 520})),
+            plusInBf16(544, 48, rows({40, 129, 257})),
+            plusInBf16(1792, 150, rows({31, 70, 260})),
+            plusInBf16(64, 100, rows({385, 520, 1100})),
+            product({"m"}, 512, 100, rows({20, 128, 600}), "%c: tensor<100xf32>",
+                    added)});
 }
 
 TEST_P(PackedPairs, CombinesTwoHalvesOfItsColumns) {
