@@ -176,8 +176,8 @@ private:
     return narrow;
   }
 
-  /// What a CPU's attention reads in the place of an operand: what is of 16 bits
-  /// as it is, where its rows are contiguous.
+  /// What a CPU's attention reads in the place of an operand: what is of 16
+  /// bits as it is, where its rows are contiguous.
   static Value storedFactor(graph::AttentionOp op, Value operand) {
     if (!llvm::is_contained({op.getQuery(), op.getKey(), op.getValue()},
                             operand))

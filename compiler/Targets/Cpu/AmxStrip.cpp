@@ -39,20 +39,9 @@ constexpr int64_t lineBytes = panelColumns * 4;
 constexpr int64_t cacheLine = 64;
 /// How far ahead a strip of one tile fetches what it reads itself.
 constexpr int64_t streamAhead = 8192;
-/// What a tile fetches while it computes: a share of the next panel, or what it
-/// reads itself (see PackedMatmulStrip.cpp).
-enum Fetch { Sixteenth, Eighth, Quarter, Third, Own, Fetches };
-/// Lines of the cache per step that a share may be. What has been fetched costs
-/// as much again, so there are as few as the number of tiles asks for.
-constexpr int64_t linesOf(Fetch fetch) {
-  constexpr int64_t lines[] = {3, 6, 12, 16};
-  return lines[fetch];
-}
-/// The most tiles that take larger shares than those before.
-constexpr int64_t mostTiles(Fetch fetch) {
-  constexpr int64_t tiles[] = {INT64_MAX, 15, 7, 3, 1};
-  return tiles[fetch];
-}
+/// What a tile fetches while it computes: its share of the next panel, or what
+/// it reads itself (see PackedMatmulStrip.cpp).
+enum Fetch { Share, Own, Fetches };
 
 class StripWriter : TileBuilder {
 public:
@@ -87,6 +76,19 @@ private:
     // Read; to the second level; data.
     LLVM::Prefetch::create(b, byte(base, int32_t(offset)), 0, 2, 1);
   }
+  /// The next panel, spread over all tiles: bytes per step, of whole lines.
+  /// What has been fetched would cost as much again.
+  Value shareOf(Value bytesOfStep, Value count) {
+    Value most = mul(count, number(cacheLine));
+    Value lines = div(sub(add(bytesOfStep, most), number(1)), most);
+    return mul(lines, number(cacheLine));
+  }
+  void fetchLines(Value base, Value bytes) {
+    auto loop = scf::ForOp::create(b, number(0), bytes, number(cacheLine));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    prefetch(byte(base, loop.getInductionVar()), 0);
+  }
   void ifThen(Value condition, function_ref<void()> body) {
     auto choice = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
@@ -108,9 +110,7 @@ private:
   /// *Lower is where the second register's rows begin; `rows` of the first
   /// register and `lines` of B's are what they have been shaped for.
   LLVM::LLVMFuncOp writeTile(int64_t height, Fetch fetch) {
-    constexpr const char *prefixes[] = {"amx_tile_", "amx_eighth_",
-                                        "amx_quarter_", "amx_third_",
-                                        "amx_stream_"};
+    constexpr const char *prefixes[] = {"amx_tile_", "amx_stream_"};
     LLVM::LLVMFuncOp tile = startTileFunction(
         b, module,
         (prefixes[fetch] + Twine(height) + "x" + Twine(width) + suffix).str(),
@@ -153,8 +153,7 @@ private:
           for (int64_t v = 0; v < width; ++v)
             prefetch(panel, streamAhead + line * lineBytes + v * cacheLine);
       else
-        for (int64_t line = 0; line < linesOf(fetch); ++line)
-          prefetch(next, line * cacheLine);
+        fetchLines(next, argument(13));
       scf::YieldOp::create(
           b, ValueRange{byte(in[0], int32_t(rowBytes)),
                         byte(in[1], int32_t(rowBytes)),
@@ -177,8 +176,7 @@ private:
     Value aStride = inBytes(1), cStride = inBytes(5), outStride = inBytes(10);
     Value steps = arith::DivUIOp::create(b, depth, number(stepLines));
     Value rest = arith::RemUIOp::create(b, depth, number(stepLines));
-    Value bytes = mul(argument(13), number(stepLines));
-    Value share = arith::DivUIOp::create(b, bytes, count);
+    Value share = shareOf(mul(argument(13), number(stepLines)), count);
     Value isHigh = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, rows,
                                          number(AmxUnit::rows));
     Value upper = min(rows, number(AmxUnit::rows)), lower = sub(rows, upper);
@@ -198,34 +196,23 @@ private:
                      below(c, cStride), cStride, out, below(out, outStride),
                      outStride, accumulate, next, nextStep, upper, lines});
     };
-    // The next panel, spread over all tiles; what a tile cannot take in
-    // passing is left to the hardware.
     auto callMain = [&](Fetch fetch, int64_t height) {
-      Value step = fetch == Own
-                       ? number(0)
-                       : min(share, number(linesOf(fetch) * cacheLine));
-      Value next = byte(argument(8), mul(index, mul(steps, step)));
+      Value next = byte(argument(8), mul(index, mul(steps, share)));
       callTile(tiles[fetch][height - 1], a, panel, steps, c, cStride,
-               argument(7), next, step, number(stepLines));
+               argument(7), next, share, number(stepLines));
     };
     auto byHeight = [&](Fetch fetch) {
       choose(isHigh, [&] { callMain(fetch, 2); }, [&] { callMain(fetch, 1); });
     };
-    std::function<void(Fetch)> byCount = [&](Fetch fetch) {
-      if (fetch == 0)
-        return byHeight(fetch);
-      choose(
-          isAtMost(count, mostTiles(fetch)), [&] { byHeight(fetch); },
-          [&] { byCount(Fetch(fetch - 1)); });
-    };
-    byCount(Own);
+    choose(
+        isAtMost(count, 1), [&] { byHeight(Own); }, [&] { byHeight(Share); });
     Value hasRest =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ne, rest, number(0));
     ifThen(hasRest, [&] {
       AmxUnit::shape(b, level, upper, mul(rest, number(4)));
       Value yes = arith::ConstantIntOp::create(b, b.getI1Type(), 1);
       auto callRest = [&](int64_t height) {
-        callTile(tiles[Sixteenth][height - 1], byte(a, mul(steps, whole)),
+        callTile(tiles[Share][height - 1], byte(a, mul(steps, whole)),
                  byte(panel, mul(steps, number(stepLines * lineBytes))),
                  number(1), out, outStride, yes, argument(8), number(0), rest);
       };

@@ -48,9 +48,9 @@ public:
   /// sums begin with those of column `first`.
   void multiplyAll(mlir::ValueRange rowsOfA, mlir::Value aStride, mlir::Value b,
                    mlir::Value bStride, int64_t width, int64_t first = 0);
-  /// For each step of many: adds zeros for nobody. A CPU turns off what computes
-  /// floats in vectors where it has had nothing to do for some 2,000 cycles, and
-  /// the next store of a register then waits for 800 more
+  /// For each step of many: adds zeros for nobody. A CPU turns off what
+  /// computes floats in vectors where it has had nothing to do for some 2,000
+  /// cycles, and the next store of a register then waits for 800 more
   /// (docs/decisions/0028).
   void keepAwake();
 

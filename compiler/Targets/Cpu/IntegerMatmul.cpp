@@ -53,8 +53,8 @@ public:
         depth(e.valueOf(this->view.depth)),
         lines(e.ceilDiv(depth, e.number(quadSteps))),
         panels(e.ceilDiv(columns, e.number(panelColumns))),
-        copies(this->view.copiesLhs()),
-        mayWiden(isPacked && !e.level.quadDots), units(makeUnits()) {
+        copies(this->view.copiesLhs()), mayWiden(isPacked && !e.level.quadDots),
+        units(makeUnits()) {
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
     sums = e.atEntry([&]() -> Value {
@@ -76,13 +76,13 @@ public:
     std::optional<int64_t> quads = getConstantIntValue(lines);
     if (isPacked && !mayWiden &&
         OverlappedTiles::suits(e.level, StripKind::Quads, quads))
-      overlapped.emplace(
-          e, StripKind::Quads, *quads,
-          [this](Value row, Value n, Value sums, Value waits) {
-            Value panel = panelAt(this->e.div(n, this->e.number(panelColumns)));
-            storeRow(row, n, this->e.number(panelColumns), sums, waits,
-                     columnSumsOf(panel));
-          });
+      overlapped.emplace(e, StripKind::Quads, *quads,
+                         [this](Value row, Value n, Value sums, Value waits) {
+                           Value panel = panelAt(
+                               this->e.div(n, this->e.number(panelColumns)));
+                           storeRow(row, n, this->e.number(panelColumns), sums,
+                                    waits, columnSumsOf(panel));
+                         });
   }
 
   void emit() {
@@ -358,8 +358,8 @@ private:
   Type i8, i32;
   Value rows, columns, depth; // Of a batch.
   Value lines, panels;        // Of a panel without its sums; of the batch.
-  bool copies;   // Rows of lhs, a group's at a time.
-  bool mayWiden; // Those rows and panels, if there are enough.
+  bool copies;                // Rows of lhs, a group's at a time.
+  bool mayWiden;              // Those rows and panels, if there are enough.
   PanelUnits units;
   std::optional<OverlappedTiles> overlapped;
   Indices leadDims;

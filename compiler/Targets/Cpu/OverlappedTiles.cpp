@@ -15,7 +15,8 @@ constexpr int64_t stepLines = AmxUnit::rows, rowBytes = AmxUnit::rowBytes;
 constexpr int64_t lineBytes = panelColumns * 4;
 constexpr int64_t tileElements = amxTileRows * panelColumns;
 /// Of the cache, in the part of a panel that a step reads.
-constexpr int64_t cacheLine = 64, linesOfStep = stepLines * lineBytes / cacheLine;
+constexpr int64_t cacheLine = 64,
+                  linesOfStep = stepLines * lineBytes / cacheLine;
 /// Of fewer, a step has so many rows between its products that those wait: a
 /// GELU beside 12 steps took a product of bytes 1.07 times as long.
 constexpr int64_t fewestSteps = 16;
@@ -99,7 +100,8 @@ void OverlappedTiles::multiply(const Strip &strip, const StripTile &tile,
   forEachSum([&](int64_t sum, int64_t, int64_t) { unit.zero(sum); });
   Value count = slot(Count);
   Value share = e.ceilDiv(e.number(linesOfStep), tile.count);
-  Value next = at(strip.next, e.mul(tile.index, e.mul(share, e.number(steps * cacheLine))));
+  Value next = at(strip.next,
+                  e.mul(tile.index, e.mul(share, e.number(steps * cacheLine))));
   e.loop(e.number(0), e.number(steps), [&](Value step) {
     Value inRow = e.mul(step, e.number(rowBytes));
     Value from[] = {at(rowsOfA[0], inRow), at(rowsOfA[1], inRow)};

@@ -51,11 +51,11 @@ PanelUnits PanelUnits::fine(Emitter &e, Expr rows, Expr columns, StripKind kind,
         most = e.max(e.valueOf(units.high), one), merged = one;
   // Two threads then have rows of their own, as what made and reads them does.
   if (mostMerged > 1)
-    merged = e.max(e.min(e.div(groups, e.number(2)), e.number(mostMerged)), one);
+    merged =
+        e.max(e.min(e.div(groups, e.number(2)), e.number(mostMerged)), one);
   PanelUnits result(e, all, e.valueOf(columns),
                     RowBlocks(e, all, groups, kind, interleaved),
-                    e.mul(groups, most), e.mul(most, merged),
-                    units.perPanel);
+                    e.mul(groups, most), e.mul(most, merged), units.perPanel);
   result.isFine = true;
   result.groups = groups;
   result.merged = merged;

@@ -174,12 +174,13 @@ TEST_P(IntegerMatmul, FollowsTilesBesideOthers) {
          {std::pair<int64_t, int64_t>(1024, 100), {1088, 48}, {256, 100}}) {
       std::string n = std::to_string(columns);
       std::string wide = tensor({"m", n}, "f32");
-      cases.push_back(integers(
-          {"m"}, depth, columns, rows({0, 1, 16, 17, 33, 48, 65, 130, 300, 520}),
-          {"ui8", "i8", "each", rhsZero}, "%w: " + tensor({n}, "f32"),
-          "%f = graph.cast %sums : (RESULT) -> " + wide +
-              "\n%y = graph.mul %f, %w : (" + wide + ", " +
-              tensor({n}, "f32") + ") -> " + wide));
+      cases.push_back(integers({"m"}, depth, columns,
+                               rows({0, 1, 16, 17, 33, 48, 65, 130, 300, 520}),
+                               {"ui8", "i8", "each", rhsZero},
+                               "%w: " + tensor({n}, "f32"),
+                               "%f = graph.cast %sums : (RESULT) -> " + wide +
+                                   "\n%y = graph.mul %f, %w : (" + wide + ", " +
+                                   tensor({n}, "f32") + ") -> " + wide));
     }
   run(cases);
 }

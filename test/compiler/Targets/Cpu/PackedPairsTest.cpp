@@ -75,13 +75,14 @@ TEST_P(PackedPairs, GivesBf16) {
 TEST_P(PackedPairs, FollowsTilesBesideOthers) {
   std::string added = "%y = graph.add %sums, %c : (RESULT, tensor<100xf32>) "
                       "-> RESULT";
-  runPairs({plusInBf16(512, 100, rows({0, 1, 15, 16, 17, 32, 33, 48, 49, 64, 65,
-                                       130, 300, 520})),
+  runPairs({plusInBf16(512, 100,
+                       rows({0, 1, 15, 16, 17, 32, 33, 48, 49, 64, 65, 130, 300,
+                             520})),
             plusInBf16(544, 48, rows({40, 129, 257})),
             plusInBf16(1792, 150, rows({31, 70, 260})),
             plusInBf16(64, 100, rows({385, 520, 1100})),
-            product({"m"}, 512, 100, rows({20, 128, 600}), "%c: tensor<100xf32>",
-                    added)});
+            product({"m"}, 512, 100, rows({20, 128, 600}),
+                    "%c: tensor<100xf32>", added)});
 }
 
 TEST_P(PackedPairs, CombinesTwoHalvesOfItsColumns) {

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Keys and values come in 16 or 8 bits and are widened where they are read: by
-// a few queries, by many, and by those of the levels that multiply bf16. Queries
-// may come in 16 bits, too, and what is bf16 is multiplied as it is there.
+// a few queries, by many, and by those of the levels that multiply bf16.
+// Queries may come in 16 bits, too, and what is bf16 is multiplied as it is
+// there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -101,8 +102,13 @@ TEST_P(StoredAttention, QueriesToo) {
   };
   for (Form form : masks()) {
     form.depth = form.width = cases.size() % 4 ? 64 : 16;
-    add(form, {{2, 5, 9}, {1, 1, 1}, {1, 70, 130}, {2, 0, 3}, {1, 3, 0},
-               {1, 49, 64}, {1, 60, 1100}});
+    add(form, {{2, 5, 9},
+               {1, 1, 1},
+               {1, 70, 130},
+               {2, 0, 3},
+               {1, 3, 0},
+               {1, 49, 64},
+               {1, 60, 1100}});
   }
   for (int64_t depth : {8, 20, 33, 40, 80, 256})
     for (int64_t width : {depth, int64_t(27)}) {
