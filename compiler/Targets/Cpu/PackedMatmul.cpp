@@ -22,6 +22,9 @@
 // Where two halves of the columns meet, a panel is one of each half, and so is
 // a tile. Between blocks of k both wait in scratch memory.
 //
+// Where AMX multiplies all of k at once, what follows a tile is computed beside
+// the next one (see OverlappedTiles.h).
+//
 // Where pairs of bf16 or f16 are multiplied (see RhsPanels.h), a step of k is a
 // pair.
 //
