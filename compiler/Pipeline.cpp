@@ -78,7 +78,9 @@ static void addPrecision(OpPassManager &function, WeightStore &weights,
     function.addPass(createCenterProductsPass(weights));
   else
     function.addPass(createRoundConcatsPass());
-  function.addPass(createHoistCastsPass());
+  // What is observed is f32 on levels that do not multiply bf16.
+  bool isObserved = options.observe != Observed::None;
+  function.addPass(createHoistCastsPass({/*products=*/!isObserved}));
   // Rounded weights.
   function.addPass(createFoldConstantsPass(weights, Folding::Roundings));
   LowerWeightsPassOptions blocks;

@@ -81,6 +81,9 @@ bool isOfProduct(Value value) {
 }
 
 struct HoistCasts : impl::HoistCastsPassBase<HoistCasts> {
+  using Base = impl::HoistCastsPassBase<HoistCasts>;
+  using Base::Base;
+
   void runOnOperation() override {
     // One that moves may be what keeps another from it.
     for (bool hasChanged = true; hasChanged;) {
@@ -96,21 +99,26 @@ struct HoistCasts : impl::HoistCastsPassBase<HoistCasts> {
           hasChanged = true;
         }
     }
-    llvm::SetVector<Value> products;
+    if (products)
+      hoistToProducts();
+  }
+
+private:
+  void hoistToProducts() {
+    llvm::SetVector<Value> rounding;
     getOperation().walk([&](Operation *op) {
       if (!renames(op))
         return;
       Value source = op->getOperand(0);
       if (graph::getElementType(source).isF32() && isOfProduct(source) &&
           isReadRounded(source))
-        products.insert(source);
+        rounding.insert(source);
     });
     Type bf16 = BFloat16Type::get(&getContext());
-    for (Value product : products)
+    for (Value product : rounding)
       hoistThroughNames(product, rounded(product, bf16));
   }
 
-private:
   /// All that renames elements of a value then does so to what is rounded.
   static void hoistThroughNames(Value wide, Value narrow) {
     Type type = graph::getElementType(narrow);

@@ -237,6 +237,8 @@ def HoistCastsPass : Pass<"hoist-casts", "::mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"products", "products", "bool", "true",
+                        "Round what products become, where all readers do">];
 }
 
 def RoundConcatsPass : Pass<"round-concats", "::mlir::func::FuncOp"> {

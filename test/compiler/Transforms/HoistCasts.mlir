@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: tenon-opt %s --hoist-casts --split-input-file | FileCheck %s
+// RUN: tenon-opt %s --hoist-casts=products=false --split-input-file | FileCheck %s --check-prefix=OBSERVED
 
 // What is concatenated for products alone is rounded before, once for all that
 // read it so.
@@ -82,7 +83,14 @@ func.func @widened(%x: tensor<2x4xbf16>, %y: tensor<2x4xf32>) -> tensor<2x8xbf16
 
 // -----
 
-// What attention rounds of a product is stored so, whatever renames it.
+// What attention rounds of a product is stored so, whatever renames it; not
+// where the product is to be observed as it is.
+
+// OBSERVED-LABEL: @heads
+// OBSERVED:       graph.add
+// OBSERVED-NEXT:  graph.slice {{.*}} -> tensor<6x8xf32>
+// OBSERVED:       graph.transpose {{.*}} -> tensor<2x6x4xf32>
+// OBSERVED-NEXT:  graph.cast {{.*}} -> tensor<2x6x4xbf16>
 
 // CHECK-LABEL: @heads
 // CHECK:       %[[P:.*]] = graph.matmul
