@@ -73,8 +73,10 @@ void PanelUnits::forEachGroup(Value begin, Value end,
     groupSize = mostBlocks;
     if (isFine) {
       Value low = e->mul(group, merged), high = e->add(low, merged);
+      if (getConstantIntValue(merged) != 1)
+        high = e->min(high, groups);
       groupRow = e->min(rowBlocks.first(low), rows);
-      groupEnd = e->min(rowBlocks.first(e->min(high, groups)), rows);
+      groupEnd = e->min(rowBlocks.first(high), rows);
     }
     if (!isFine || getConstantIntValue(merged) != 1)
       groupSize = e->min(mostBlocks, e->sub(blockCount, firstBlock));
