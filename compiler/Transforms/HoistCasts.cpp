@@ -69,17 +69,6 @@ bool isReadRounded(Value value) {
   return isRenamed;
 }
 
-/// Whether a value is what a product becomes through ops with constants: its
-/// kernel rounds what it stores.
-bool isOfProduct(Value value) {
-  Operation *op = value.getDefiningOp();
-  while (op && !isa<graph::MatmulOp>(op)) {
-    Value input = soleInputOf(op);
-    op = input && input.hasOneUse() ? input.getDefiningOp() : nullptr;
-  }
-  return op;
-}
-
 struct HoistCasts : impl::HoistCastsPassBase<HoistCasts> {
   using Base = impl::HoistCastsPassBase<HoistCasts>;
   using Base::Base;
@@ -104,13 +93,16 @@ struct HoistCasts : impl::HoistCastsPassBase<HoistCasts> {
   }
 
 private:
+  /// In front of all that renames what a product becomes through ops with
+  /// constants: its kernel rounds what it stores.
   void hoistToProducts() {
     llvm::SetVector<Value> rounding;
     getOperation().walk([&](Operation *op) {
       if (!renames(op))
         return;
       Value source = op->getOperand(0);
-      if (graph::getElementType(source).isF32() && isOfProduct(source) &&
+      if (graph::getElementType(source).isF32() &&
+          isa_and_present<graph::MatmulOp>(makerOf(source)) &&
           isReadRounded(source))
         rounding.insert(source);
     });

@@ -329,13 +329,8 @@ private:
   /// Whether a value is what a convolution that was lowered becomes through ops
   /// with constants, for one reader.
   static bool isOfConvolution(Value value) {
-    while (value && value.hasOneUse()) {
-      Operation *op = value.getDefiningOp();
-      if (auto conv = dyn_cast_if_present<graph::ConvOp>(op))
-        return kernel::convolvesPairs(conv);
-      value = op ? soleInputOf(op) : Value();
-    }
-    return false;
+    auto conv = dyn_cast_if_present<graph::ConvOp>(makerOf(value));
+    return conv && value.hasOneUse() && kernel::convolvesPairs(conv);
   }
 
   /// Sums of two convolutions, on CPUs.

@@ -44,6 +44,17 @@ Value soleInputOf(Operation *op) {
   return *llvm::find_if_not(op->getOperands(), isWeightOrConstant);
 }
 
+Operation *makerOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op) {
+    Value input = soleInputOf(op);
+    if (!input)
+      return op;
+    op = input.hasOneUse() ? input.getDefiningOp() : nullptr;
+  }
+  return nullptr;
+}
+
 Value otherOperand(Operation *op, Value value) {
   return op->getOperand(0) == value ? op->getOperand(1) : op->getOperand(0);
 }

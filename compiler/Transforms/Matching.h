@@ -53,6 +53,10 @@ mlir::Value otherOperand(mlir::Operation *op, mlir::Value value);
 /// constants; null for other ops.
 mlir::Value soleInputOf(mlir::Operation *op);
 
+/// What makes a value, behind such ops, whose operands nobody else reads; null
+/// where somebody does, or no op makes it.
+mlir::Operation *makerOf(mlir::Value value);
+
 /// `end`, and pointwise ops of its sizes and in its block that lead to it and
 /// nowhere else; a few of them at most.
 llvm::SetVector<mlir::Operation *> pointwiseTree(mlir::Operation *end);

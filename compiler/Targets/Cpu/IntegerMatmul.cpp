@@ -57,14 +57,10 @@ public:
         units(makeUnits()) {
     leadDims = e.dimsOf(op.getResult());
     leadDims.pop_back();
-    sums = e.atEntry([&]() -> Value {
-      return LLVM::AllocaOp::create(
-          e.b, LLVM::LLVMPointerType::get(e.b.getContext()), i32,
-          e.number(std::max(stripTileRows(e.level, StripKind::Quads),
+    sums = onStack(e, i32,
+                   std::max(stripTileRows(e.level, StripKind::Quads),
                             stripTileRows(e.level, StripKind::Words)) *
-                   panelColumns),
-          64);
-    });
+                       panelColumns);
     stride =
         e.valueOf(copies ? this->view.copyStride() : this->view.lhsRowStride());
     kernel::IntegerMatmulView::Scratch areas = this->view.scratch(!isPacked);

@@ -5,6 +5,7 @@
 #include "compiler/Targets/Cpu/AmxLines.h"
 #include "compiler/Targets/Cpu/AmxStrip.h"
 #include "compiler/Targets/Cpu/ConvRoot.h"
+#include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/VectorStrip.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -107,18 +108,12 @@ LineMethod::LineMethod(const CpuLevel &level, graph::ConvOp op,
 LineSums::LineSums(Emitter &e, graph::ConvOp op, const LineConvView &view,
                    const LineMethod &method)
     : e(e), op(op), view(view), depth(view.depth), method(method) {
-  auto onStack = [&](Type type, int64_t count) {
-    return e.atEntry([&]() -> Value {
-      return LLVM::AllocaOp::create(
-          e.b, LLVM::LLVMPointerType::get(e.b.getContext()), type,
-          e.number(count), 64);
-    });
-  };
   int64_t units = method.depthParts > 1 ? unitsOfBlock() : 1;
-  sums = onStack(e.b.getF32Type(), std::max(2 * method.unitRows * panelColumns,
-                                            units * unitElements()));
+  sums = onStack(
+      e, e.b.getF32Type(),
+      std::max(2 * method.unitRows * panelColumns, units * unitElements()));
   if (method.hasUnit)
-    starts = onStack(e.b.getI64Type(), depth.lines);
+    starts = onStack(e, e.b.getI64Type(), depth.lines);
 }
 
 void LineSums::begin() {

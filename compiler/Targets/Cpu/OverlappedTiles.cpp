@@ -4,6 +4,7 @@
 #include "compiler/Targets/Cpu/OverlappedTiles.h"
 #include "compiler/Targets/Cpu/AmxStrip.h"
 #include "compiler/Targets/Cpu/AmxUnit.h"
+#include "compiler/Targets/Cpu/PanelEpilogue.h"
 
 using namespace mlir;
 
@@ -32,15 +33,8 @@ OverlappedTiles::OverlappedTiles(Emitter &e, StripKind kind, int64_t depth,
     : e(e), kind(kind), steps(depth / stepLines),
       rowsPerStep(llvm::divideCeil(amxTileRows, steps)),
       behind(std::move(behind)) {
-  auto onStack = [&](Type type, int64_t count) {
-    return e.atEntry([&]() -> Value {
-      return LLVM::AllocaOp::create(
-          e.b, LLVM::LLVMPointerType::get(e.b.getContext()), type,
-          e.number(count), /*alignment=*/64);
-    });
-  };
-  slots = onStack(e.b.getI64Type(), Slots);
-  sums = onStack(e.b.getF32Type(), 2 * tileElements);
+  slots = onStack(e, e.b.getI64Type(), Slots);
+  sums = onStack(e, e.b.getF32Type(), 2 * tileElements);
   e.atEntry([&] {
     set(Count, e.number(0));
     set(Place, e.number(0));

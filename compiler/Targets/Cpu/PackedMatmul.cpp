@@ -170,11 +170,7 @@ private:
   }
 
   Value onStack(int64_t count) {
-    return e.atEntry([&]() -> Value {
-      return LLVM::AllocaOp::create(
-          e.b, LLVM::LLVMPointerType::get(e.b.getContext()), e.b.getF32Type(),
-          e.number(count), 64);
-    });
+    return cpu::onStack(e, e.b.getF32Type(), count);
   }
 
   /// Where an operand's matrix of a batch lies; its elements may be pairs.

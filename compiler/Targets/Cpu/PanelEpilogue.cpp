@@ -34,6 +34,14 @@ bool roundsByVectors(Emitter &e, ArrayRef<Value> tensors) {
 
 } // namespace
 
+Value onStack(Emitter &e, Type element, int64_t count) {
+  return e.atEntry([&]() -> Value {
+    return LLVM::AllocaOp::create(e.b,
+                                  LLVM::LLVMPointerType::get(e.b.getContext()),
+                                  element, e.number(count), /*alignment=*/64);
+  });
+}
+
 /// Of an element in a row, as operands that broadcast see it.
 static Indices indexOf(Emitter &e, Value tensor, Indices lead, Value column) {
   lead.push_back(column);

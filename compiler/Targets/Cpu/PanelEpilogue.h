@@ -8,6 +8,10 @@
 
 namespace tenon::cpu {
 
+/// Memory on the stack for `count` elements, such as sums, in whole lines of
+/// the cache: once per call of the kernel.
+Value onStack(Emitter &e, mlir::Type element, int64_t count);
+
 /// Elements [column, column + width) of a row of a tensor that waits: at
 /// `position` on of the result, their f32 sums at `waits` on of `sums`.
 struct PanelRow {
