@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exports many architectures from PyTorch and runs them beside their peers.
 
-    zoo.py export OUT [NAME...]
+    zoo.py export [--timm MILLIONS] OUT [NAME...]
     zoo.py check --tenon TENON OUT [NAME...]
     zoo.py time --tenon TENON OUT [NAME...]
     zoo.py write [--title TEXT] [--setting TEXT-FILE] -o PAGE OUT
@@ -10,13 +10,14 @@
 `export` writes OUT/NAME/model.onnx, by torch.export or TorchScript, and a
 test_data_set_N for each of two sizes, with ONNX Runtime's outputs. `check`
 compiles each and compares both sets; `time` runs ONNX Runtime, OpenVINO and Tenon
-in turn, in fp32. Both leave their findings in OUT/NAME/*.json, and `write` makes
-the page docs/benchmarks/zoo.md of them.
+in turn, in fp32 and on demand in bf16. Both leave their findings in OUT/NAME/*.json,
+and `write` makes a page such as docs/benchmarks/zoo.md of them.
 
 CI does not run this: it needs the packages of zoo_models.py, onnxruntime and
 openvino, and about 15 GB. A test holds what `write` does.
 """
 import argparse
+import functools
 import json
 import math
 import multiprocessing
@@ -28,6 +29,9 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).parent
+# Of a row: what is measured beside each other, Tenon last.
+PEERS = "ort", "ov", "tenon"
+BF16 = "ov_bf16", "tenon_bf16"
 
 
 # Export
@@ -106,7 +110,10 @@ def export_apart(name, out, log):
 def export(arguments):
     import zoo_models
     out = pathlib.Path(arguments.out)
-    for name in arguments.names or zoo_models.ZOO:
+    names = arguments.names or list(zoo_models.ZOO)
+    if arguments.timm:
+        names = ["timm-" + name for name in zoo_models.timm_families(arguments.timm)]
+    for name in names:
         if (out / name / "cases.json").exists():
             continue
         (out / name).mkdir(parents=True, exist_ok=True)
@@ -212,10 +219,10 @@ def onnx_runtime(model, inputs, threads):
     return lambda: session.run(None, inputs)
 
 
-def openvino(model, inputs, threads):
+def openvino(model, inputs, threads, precision="f32"):
     import openvino
     compiled = openvino.Core().compile_model(str(model), "CPU", {
-        "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": precision,
         "PERFORMANCE_HINT": "LATENCY"})
     request = compiled.create_infer_request()
     ports = [compiled.input(i) for i in range(len(compiled.inputs))]
@@ -223,21 +230,34 @@ def openvino(model, inputs, threads):
     return lambda: request.infer(feed)
 
 
+def compile_bf16(folder, tenon):
+    artifact = folder / "model.bf16.tenon"
+    subprocess.run([tenon, "compile", folder / "model.onnx", "-o", artifact, "--cpu=native",
+                    "--precision=bf16"], check=True, capture_output=True, timeout=600)
+    return artifact
+
+
 def time_one(folder, arguments):
     """The least of each peer's medians over rounds in turn."""
     data = folder / "test_data_set_0"
     inputs = read_inputs(data)
     calls, found = {}, {}
-    for peer, make in (("ort", onnx_runtime), ("ov", openvino)):
+    peers = {"ort": onnx_runtime, "ov": openvino}
+    artifacts = {"tenon": folder / "model.tenon"}
+    if arguments.bf16:
+        peers["ov_bf16"] = functools.partial(openvino, precision="bf16")
+        artifacts["tenon_bf16"] = compile_bf16(folder, arguments.tenon)
+    for peer, make in peers.items():
         try:
             call = make(folder / "model.onnx", inputs, arguments.threads)
             call()
             calls[peer] = lambda call=call: median_ms(call, arguments.seconds)
         except Exception as failure:  # What a peer does not take is a dash.
             found[peer + "_fails"] = str(failure)[:300]
-    calls["tenon"] = lambda: bench(arguments.tenon, folder / "model.tenon", data,
-                                   arguments.seconds,
-                                   arguments.threads)["latency_ms"]["median"]
+    for peer, artifact in artifacts.items():
+        calls[peer] = lambda artifact=artifact: bench(
+            arguments.tenon, artifact, data, arguments.seconds,
+            arguments.threads)["latency_ms"]["median"]
     for _ in range(arguments.rounds):
         for peer, call in calls.items():
             try:
@@ -254,14 +274,15 @@ def time_all(arguments):
         found = time_one(folder, arguments)
         (folder / "time.json").write_text(json.dumps(found, indent=1))
         ratio = best_ratio(found)
-        print(f"{folder.name:22}", *(f"{peer} {found[peer]:.3f}" for peer in ("ort", "ov", "tenon")
+        print(f"{folder.name:22}", *(f"{peer} {found[peer]:.3f}" for peer in (*PEERS, *BF16)
                                      if peer in found), f"{ratio:.2f}" if ratio else "-",
               flush=True)
 
 
-def best_ratio(found):
-    peers = [found[peer] for peer in ("ort", "ov") if peer in found]
-    return min(peers) / found["tenon"] if peers and "tenon" in found else None
+def best_ratio(found, names=PEERS):
+    *peers, own = [found.get(name) for name in names]
+    peers = [peer for peer in peers if peer]
+    return min(peers) / own if peers and own else None
 
 
 # Page
@@ -278,43 +299,54 @@ def read(folder, name):
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def row(folder):
+def timed_cells(timed, names):
+    ratio = best_ratio(timed, names)
+    return [*(milliseconds(timed.get(name)) for name in names),
+            f"{ratio:.2f}" if ratio else "-"]
+
+
+def row(folder, more):
     checked, timed = read(folder, "check.json"), read(folder, "time.json")
     case = read(folder, "cases.json")[0]["symbols"]
     by = "TorchScript" if folder.name.endswith("-ts") else "torch.export"
     errors = [error for error in checked.get("errors", []) if error is not None]
-    ratio = best_ratio(timed)
     status = checked.get("status", "not checked")
-    return [folder.name.removesuffix("-ts"), by,
+    name = folder.name.removesuffix("-ts").removeprefix("timm-")
+    return [name, by,
             ", ".join(f"{name}={size}" for name, size in case.items()) or "-",
-            *(milliseconds(timed.get(peer)) for peer in ("ort", "ov", "tenon")),
-            f"{ratio:.2f}" if ratio else "-",
+            *timed_cells(timed, PEERS), *(timed_cells(timed, BF16) if more else []),
             (f"{max(errors):.1e}" if errors else "-") if status == "agrees" else status,
             f"{checked['compile_s']:.1f}" if checked.get("compile_s") else "-"]
 
 
 def summary(folders):
     statuses = [read(folder, "check.json").get("status", "not checked") for folder in folders]
-    ratios = [ratio for folder in folders if (ratio := best_ratio(read(folder, "time.json")))]
     kinds = {folder.name.removesuffix("-ts") for folder in folders}
     yield (f"{len(folders)} files of {len(kinds)} architectures: {statuses.count('agrees')} "
            f"compile and agree.")
-    if ratios:
+    times = [read(folder, "time.json") for folder in folders]
+    for names, kind in ((PEERS, "ratios"), (BF16, "ratios in bf16")):
+        ratios = [ratio for found in times if (ratio := best_ratio(found, names))]
+        if not ratios:
+            continue
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        yield (f"The geometric mean of the {len(ratios)} ratios is {mean:.2f}, the least "
+        yield (f"The geometric mean of the {len(ratios)} {kind} is {mean:.2f}, the least "
                f"{min(ratios):.2f}; {sum(ratio < 1 for ratio in ratios)} of them are below 1.")
 
 
 def write(arguments):
     folders = exported(arguments)
+    more = any(BF16[-1] in read(folder, "time.json") for folder in folders)
     titles = ["model", "exporter", "case", "ONNX Runtime", "OpenVINO", "Tenon",
-              "best peer / Tenon", "error", "compile, CPU s"]
+              "best peer / Tenon",
+              *(["OpenVINO bf16", "Tenon bf16", "OpenVINO / Tenon, bf16"] if more else []),
+              "error", "compile, CPU s"]
     lines = ["# " + arguments.title, ""]
     if arguments.setting:
         lines += [pathlib.Path(arguments.setting).read_text().strip(), ""]
     lines += [" ".join(summary(folders)), ""]
     lines += ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
-    lines += ["| " + " | ".join(row(folder)) + " |" for folder in folders]
+    lines += ["| " + " | ".join(row(folder, more)) + " |" for folder in folders]
     pathlib.Path(arguments.output).write_text("\n".join(lines) + "\n")
 
 
@@ -327,6 +359,10 @@ def main():
         command.set_defaults(run=run)
         command.add_argument("out")
         command.add_argument("names", nargs="*", help="Some of the models")
+        if name == "export":
+            command.add_argument("--timm", type=float, metavar="MILLIONS",
+                                 help="The smallest of each of timm's families, of up to so "
+                                 "many parameters")
         if name in ("check", "time"):
             command.add_argument("--tenon", required=True)
         if name == "check":
@@ -336,6 +372,8 @@ def main():
             command.add_argument("--threads", type=int, default=2)
             command.add_argument("--seconds", type=float, default=0.5)
             command.add_argument("--rounds", type=int, default=3)
+            command.add_argument("--bf16", action="store_true",
+                                 help="Time OpenVINO's and Tenon's bf16, too")
         if name == "write":
             command.add_argument("--title", default="What PyTorch exports")
             command.add_argument("--setting")

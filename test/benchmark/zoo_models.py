@@ -601,10 +601,35 @@ ZOO = {
 }
 
 
+def timm_families(millions):
+    """The smallest model of each class and stem of names in timm, of 3 M parameters at
+    least where one has them: those of at most so many, for images of up to 288 pixels."""
+    smallest = {}
+    for name in timm.list_models():
+        try:
+            with torch.device("meta"):
+                module = timm.create_model(name)
+        except Exception:  # Not all can be made there.
+            continue
+        stem = name.split("_")[0].rstrip("0123456789")
+        family = type(module).__module__, type(module).__name__, stem
+        count = sum(weights.numel() for weights in module.parameters())
+        rank = count < 3e6, count
+        if family not in smallest or rank < smallest[family][0]:
+            size = module.default_cfg.get("input_size", (3, 224, 224))[-1]
+            smallest[family] = rank, name, size
+    return sorted(name for (_, count), name, size in smallest.values()
+                  if count <= millions * 1e6 and size <= 288)
+
+
 def build(name):
-    make, *given = ZOO[name]
-    plain = [value for value in given if not isinstance(value, tuple)]
-    model = make(*plain, **dict(value for value in given if isinstance(value, tuple)))
+    if name.startswith("timm-"):  # As those are listed: one image, no size left open.
+        model = timm_model(name.removeprefix("timm-"))
+        model.axes, model.sizes = {}, model.sizes[:1]
+    else:
+        make, *given = ZOO[name]
+        plain = [value for value in given if not isinstance(value, tuple)]
+        model = make(*plain, **dict(value for value in given if isinstance(value, tuple)))
     model.module.eval()
     randomise(model.module)
     return model

@@ -11,14 +11,16 @@ import tempfile
 TENON, MODELS = sys.argv[1:3]
 ZOO = pathlib.Path(__file__).with_name("zoo.py")
 CASES = [{"symbols": {"batch": 1, "seq": 8}}, {"symbols": {"batch": 3, "seq": 5}}]
-TIMES = {"mlp_ts17": {"ort": 4.0, "ov": 3.0, "tenon": 2.0},
+TIMES = {"mlp_ts17": {"ort": 4.0, "ov": 3.0, "tenon": 2.0, "ov_bf16": 1.8,
+                      "tenon_bf16": 2.0},
          "refused-ts": {"ort": 20.0, "ov_fails": "no"}}
 EXPECTED = [
     "# What PyTorch exports",
     "Today, here.",
     "2 files of 2 architectures: 1 compile and agree. The geometric mean of the 1 ratios is "
-    "1.50, the least 1.50; 0 of them are below 1.",
-    "| refused | TorchScript | batch=1, seq=8 | 20.0 | - | - | - | refused | 0.1 |",
+    "1.50, the least 1.50; 0 of them are below 1. The geometric mean of the 1 ratios in bf16 is "
+    "0.90, the least 0.90; 1 of them are below 1.",
+    "| refused | TorchScript | batch=1, seq=8 | 20.0 | - | - | - | - | - | - | refused | 0.1 |",
 ]
 
 
@@ -52,6 +54,6 @@ with tempfile.TemporaryDirectory() as name:
     page = (out / "page.md").read_text().splitlines()
     problems += [f"there is no line: {line}" for line in EXPECTED if line not in page]
     if not any(line.startswith("| mlp_ts17 | torch.export | batch=1, seq=8 | 4.00 | 3.00 | 2.00 "
-                               "| 1.50 |") for line in page):
+                               "| 1.50 | 1.80 | 2.00 | 0.90 |") for line in page):
         problems.append("the row of a model that was timed is wrong")
     sys.exit("\n".join([*problems, *page]) if problems else 0)
