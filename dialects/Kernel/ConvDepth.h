@@ -74,10 +74,6 @@ struct ConvBlocks {
 };
 
 struct ConvDepth {
-  /// Sums of a group's rows in a panel.
-  static constexpr int64_t groupElements =
-      groupBlocks * blockRows * panelColumns;
-
   /// Of a convolution with channels last whose filter has numbers as sizes. Of
   /// several groups, it is the depth of those that are convolved as one.
   explicit ConvDepth(graph::ConvOp op);

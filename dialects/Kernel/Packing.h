@@ -65,6 +65,8 @@ inline constexpr int64_t stepsOfWord = 8;
 inline constexpr int64_t panelColumns = 48;
 inline constexpr int64_t blockRows = 64;
 inline constexpr int64_t groupBlocks = 2;
+/// Sums of a group's rows in a panel.
+inline constexpr int64_t groupElements = groupBlocks * blockRows * panelColumns;
 inline constexpr int64_t unitRows = 8;
 inline constexpr int64_t unitColumns = 16;
 /// Of a tall group.
@@ -131,7 +133,7 @@ inline constexpr int64_t waitingPairs = 12;
 inline int64_t pairBytes(std::optional<int64_t> depth) {
   return depth && *depth <= blockDepth(depth)
              ? 0
-             : waitingPairs * 2 * groupBlocks * blockRows * panelColumns * 4;
+             : waitingPairs * 2 * groupElements * 4;
 }
 
 } // namespace tenon::kernel

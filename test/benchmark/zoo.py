@@ -8,10 +8,10 @@
     zoo.py write [--title TEXT] [--setting TEXT-FILE] -o PAGE OUT
 
 `export` writes OUT/NAME/model.onnx, by torch.export or TorchScript, and a
-test_data_set_N for each of two sizes, with ONNX Runtime's outputs. `check`
-compiles each and compares both sets; `time` runs ONNX Runtime, OpenVINO and Tenon
-in turn, in fp32 and on demand in bf16. Both leave their findings in OUT/NAME/*.json,
-and `write` makes a page such as docs/benchmarks/zoo.md of them.
+test_data_set_N for each of two sizes (timm's families have one), with ONNX Runtime's
+outputs. `check` compiles each and compares all sets; `time` runs ONNX Runtime,
+OpenVINO and Tenon in turn, in fp32 and on demand in bf16. Both leave their findings in
+OUT/NAME/*.json, and `write` makes a page such as docs/benchmarks/zoo.md of them.
 
 CI does not run this: it needs the packages of zoo_models.py, onnxruntime and
 openvino, and about 15 GB. A test holds what `write` does.
@@ -110,10 +110,10 @@ def export_apart(name, out, log):
 def export(arguments):
     import zoo_models
     out = pathlib.Path(arguments.out)
-    names = arguments.names or list(zoo_models.ZOO)
+    names = list(arguments.names)
     if arguments.timm:
-        names = ["timm-" + name for name in zoo_models.timm_families(arguments.timm)]
-    for name in names:
+        names += ["timm-" + name for name in zoo_models.timm_families(arguments.timm)]
+    for name in names or zoo_models.ZOO:
         if (out / name / "cases.json").exists():
             continue
         (out / name).mkdir(parents=True, exist_ok=True)
@@ -155,10 +155,14 @@ def bench(tenon, artifact, inputs, seconds, threads=2, more=()):
     return json.loads(done.stdout)
 
 
+def compile_command(folder, tenon, artifact, options):
+    return [tenon, "compile", folder / "model.onnx", "-o", artifact, "--cpu=native", *options]
+
+
 def check_one(folder, tenon, options):
     artifact = folder / "model.tenon"
     status, text, seconds, memory = peak_memory(
-        [tenon, "compile", folder / "model.onnx", "-o", artifact, "--cpu=native", *options], 600)
+        compile_command(folder, tenon, artifact, options), 600)
     found = {"compile_s": seconds, "compile_bytes": memory}
     if status:
         refused = os.WIFEXITED(status) and os.WEXITSTATUS(status) in (1, 2)
@@ -232,8 +236,8 @@ def openvino(model, inputs, threads, precision="f32"):
 
 def compile_bf16(folder, tenon):
     artifact = folder / "model.bf16.tenon"
-    subprocess.run([tenon, "compile", folder / "model.onnx", "-o", artifact, "--cpu=native",
-                    "--precision=bf16"], check=True, capture_output=True, timeout=600)
+    subprocess.run(compile_command(folder, tenon, artifact, ["--precision=bf16"]), check=True,
+                   capture_output=True, timeout=600)
     return artifact
 
 

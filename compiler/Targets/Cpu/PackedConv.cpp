@@ -71,7 +71,8 @@ void PackedConv::emit() {
     sums = onStack(stripTileRows(e.level, widens ? StripKind::F32 : kind) *
                    panelColumns);
   if (wholePanels < panels && !depth.sumsWait)
-    tile = depth.isOneBlock() && hasTiles ? sums : onStack(depth.groupElements);
+    tile =
+        depth.isOneBlock() && hasTiles ? sums : onStack(kernel::groupElements);
   withAmx(e, usesAmx(e.level, kind), [&] { emitGroups(); });
 }
 

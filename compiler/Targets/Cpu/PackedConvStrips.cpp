@@ -88,12 +88,13 @@ Strip PackedConv::stripOf(const ChunkPanel &panel, const DepthBlock &block,
   work.isInterleaved = interleaves;
   work.b = packedAt(panel.index, block.k);
   work.cStride = e.number(inResult ? columns : panelColumns);
-  work.c =
-      inResult ? element(e.resultBuffer(0), e.add(e.mul(m, work.cStride), n))
-      : depth.sumsWait ? element(waiting, e.mul(e.sub(panel.index, panel.begin),
-                                                e.number(depth.groupElements)))
-      : tile           ? tileOf(m)
-                       : sums;
+  work.c = inResult
+               ? element(e.resultBuffer(0), e.add(e.mul(m, work.cStride), n))
+           : depth.sumsWait
+               ? element(waiting, e.mul(e.sub(panel.index, panel.begin),
+                                        e.number(kernel::groupElements)))
+           : tile ? tileOf(m)
+                  : sums;
   work.rows = e.sub(mEnd, m);
   if (widens)
     widenPanelOf(work);
@@ -132,15 +133,11 @@ void PackedConv::callTile(const Strip &work, const StripTile &tile,
 void PackedConv::emitTiles(const Strip &work, const DepthBlock &block, Value m,
                            Value n, Value width, bool staysInResult) {
   forEachStripTile(e, work, [&](const StripTile &tile) {
-    StripTarget own = {element(work.c, e.mul(tile.row, work.cStride)),
-                       work.cStride};
-    StripTarget here = {sums, e.number(panelColumns)};
-    if (!staysInResult && depth.isOneBlock())
-      own = here;
-    else if (!staysInResult)
-      own = {e.select(block.isLast, here.out, own.out),
-             e.select(block.isLast, here.stride, own.stride)};
-    callTile(work, tile, own);
+    StripTarget target = placeInC(e, work, tile);
+    if (!staysInResult)
+      target = targetBehind(e, target, {sums, e.number(panelColumns)},
+                            depth.isOneBlock(), block.isLast);
+    callTile(work, tile, target);
     if (staysInResult)
       return;
     e.ifThen(block.isLast, [&] {

@@ -67,7 +67,7 @@ PanelMatmul::PanelMatmul(Emitter &e, graph::MatmulOp op,
   if (hasScratch || isTall())
     waiting = pairs;
   else if ((!sumsFit || mayBePartial()) && !isOneBlock)
-    waiting = onStack(groupElements);
+    waiting = onStack(kernel::groupElements);
 }
 
 void PanelMatmul::emit() {

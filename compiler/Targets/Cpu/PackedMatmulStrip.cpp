@@ -111,12 +111,23 @@ void callStripTile(Emitter &e, const Strip &strip, const StripTile &tile,
   LLVM::CallOp::create(e.b, stripFunction(e, strip), operands);
 }
 
+StripTarget placeInC(Emitter &e, const Strip &strip, const StripTile &tile) {
+  return {e.address(strip.c, e.b.getF32Type(), e.mul(tile.row, strip.cStride)),
+          strip.cStride};
+}
+
+StripTarget targetBehind(Emitter &e, const StripTarget &own,
+                         const StripTarget &here, bool isOneBlock,
+                         Value isLast) {
+  if (isOneBlock)
+    return here;
+  return {e.select(isLast, here.out, own.out),
+          e.select(isLast, here.stride, own.stride)};
+}
+
 void callStrip(Emitter &e, const Strip &strip) {
   forEachStripTile(e, strip, [&](const StripTile &tile) {
-    callStripTile(
-        e, strip, tile,
-        {e.address(strip.c, e.b.getF32Type(), e.mul(tile.row, strip.cStride)),
-         strip.cStride});
+    callStripTile(e, strip, tile, placeInC(e, strip, tile));
   });
 }
 

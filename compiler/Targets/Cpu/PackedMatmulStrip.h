@@ -125,6 +125,14 @@ void forEachStripTile(Emitter &e, const Strip &strip,
 void callStripTile(Emitter &e, const Strip &strip, const StripTile &tile,
                    const StripTarget &target);
 
+/// The place of a tile in C.
+StripTarget placeInC(Emitter &e, const Strip &strip, const StripTile &tile);
+/// Where a tile's sums go that something follows: to `here` behind the last
+/// block of the depth, to `own` between blocks.
+StripTarget targetBehind(Emitter &e, const StripTarget &own,
+                         const StripTarget &here, bool isOneBlock,
+                         Value isLast);
+
 /// Computes all of C.
 void callStrip(Emitter &e, const Strip &strip);
 

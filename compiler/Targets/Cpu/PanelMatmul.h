@@ -54,10 +54,6 @@ public:
   void emit();
 
 private:
-  /// Sums of a group's rows in a panel.
-  static constexpr int64_t groupElements =
-      kernel::groupBlocks * kernel::blockRows * kernel::panelColumns;
-
   /// Rows of the batch, or of the list: where a slice begins, and those of it
   /// that a strip has.
   struct StripRows {

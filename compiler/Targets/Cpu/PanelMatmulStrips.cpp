@@ -71,7 +71,7 @@ SmallVector<Strip> PanelMatmul::stripsOf(const PanelBlock &block,
   for (int64_t part = 0; part < parts; ++part) {
     works.push_back(rhsPanels.partOf(work, block, part));
     if (!isOneBlock)
-      works.back().c = element(work.c, e.number(part * groupElements));
+      works.back().c = element(work.c, e.number(part * kernel::groupElements));
   }
   return works;
 }
@@ -81,16 +81,12 @@ void PanelMatmul::emitTiles(ArrayRef<Strip> works, const PanelBlock &block,
   Value isLast = e.equal(block.kEnd, depth);
   forEachStripTile(e, works[0], [&](const StripTile &tile) {
     for (auto [part, each] : llvm::enumerate(works)) {
-      StripTarget own = {element(each.c, e.mul(tile.row, each.cStride)),
-                         each.cStride};
+      StripTarget target = placeInC(e, each, tile);
       StripTarget here = {element(sums, e.number(part * tileElements)),
                           e.number(panelColumns)};
-      if (!staysInResult && isOneBlock)
-        own = here;
-      else if (!staysInResult)
-        own = {e.select(isLast, here.out, own.out),
-               e.select(isLast, here.stride, own.stride)};
-      rhsPanels.callTile(each, tile, own, block.width);
+      if (!staysInResult)
+        target = targetBehind(e, target, here, isOneBlock, isLast);
+      rhsPanels.callTile(each, tile, target, block.width);
     }
     if (staysInResult)
       return;
@@ -125,7 +121,8 @@ Value PanelMatmul::waitingAt(Value panelOfChunk, Value m) {
                                   e.number(panelColumns)));
   if (!hasScratch)
     return waiting;
-  return element(waiting, e.mul(panelOfChunk, e.number(parts * groupElements)));
+  return element(waiting,
+                 e.mul(panelOfChunk, e.number(parts * kernel::groupElements)));
 }
 
 void PanelMatmul::emitBehind(Value m, Value count, Value n, Value width) {
