@@ -190,7 +190,7 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
   if (options.stage == EmitStage::Kernels)
     return;
   // kernel calls -> exec: when and where.
-  pm.addPass(createLowerToExecPass(weights));
+  pm.addPass(createLowerToExecPass(weights, {schedules.target}));
   pm.addPass(createSplitBatchPass({options.itemsAtOnce, options.explain}));
 }
 

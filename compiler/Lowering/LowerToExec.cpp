@@ -6,6 +6,7 @@
 #include "compiler/Lowering/Storages.h"
 #include "compiler/Weights/WeightStore.h"
 #include "dialects/Kernel/OtherSizes.h"
+#include "dialects/Kernel/ResultPlaces.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -34,8 +35,8 @@ struct SymbolTableBuilder {
 
 class Lowering {
 public:
-  Lowering(func::FuncOp function, WeightStore &weights)
-      : function(function), storages(function, weights),
+  Lowering(func::FuncOp function, WeightStore &weights, bool storesApart)
+      : function(function), storages(function, weights, storesApart),
         kernels(function->getParentOfType<ModuleOp>()),
         builder(function.getContext()) {}
 
@@ -195,6 +196,8 @@ private:
 
   /// A launch of the kernel and of each that runs at other sizes.
   void lowerCall(kernel::CallOp call) {
+    if (storages.isJoined(call))
+      return;
     StringRef next = call.getCallee();
     while (!next.empty()) {
       auto callee = kernels.lookup<kernel::FuncOp>(next);
@@ -230,7 +233,14 @@ private:
     }
     LaunchCost cost = costOf(callee);
     if (std::optional<unsigned> operand = storages.inPlaceOperand(call))
-      callee = inPlaceVariant(callee, *operand);
+      callee = variantOf(callee, "over", kernel::inPlace, *operand);
+    if (int64_t pitch = storages.pitchOf(call))
+      callee = variantOf(callee, "apart", kernel::pitch, pitch);
+    if (auto copy = storages.copyOf(call)) {
+      callee = variantOf(callee, "twice", kernel::copyPitch, copy->pitch);
+      buffers.push_back(copy->buffer);
+      cost.writes = cost.writes * 2;
+    }
     auto launch = exec::LaunchOp::create(
         builder, call.getLoc(), callee.getSymName(),
         builder.getArrayAttr(buffers), call.getParams(), dims(geometry));
@@ -268,16 +278,18 @@ private:
       launch->setAttr("factors", TypeAttr::get(cost.factors));
   }
 
-  /// The kernel that reads operand `index` through the result's pointer: so
-  /// its code knows that the two are one, and needs no check for overlap.
-  kernel::FuncOp inPlaceVariant(kernel::FuncOp callee, unsigned index) {
+  /// A kernel that leaves its result elsewhere (see ResultPlaces.h). Over an
+  /// operand, that is read through the result's pointer: so its code knows that
+  /// the two are one, and needs no check for overlap.
+  kernel::FuncOp variantOf(kernel::FuncOp callee, StringRef suffix,
+                           StringRef attribute, int64_t value) {
     std::string name =
-        callee.getSymName().str() + "_over" + std::to_string(index);
+        (callee.getSymName() + "_" + suffix + Twine(value)).str();
     if (auto known = kernels.lookup<kernel::FuncOp>(name))
       return known;
     kernel::FuncOp variant = callee.clone();
     variant.setSymName(name);
-    variant->setAttr("in_place", builder.getI64IntegerAttr(index));
+    variant->setAttr(attribute, builder.getI64IntegerAttr(value));
     kernels.insert(variant, std::next(callee->getIterator()));
     return variant;
   }
@@ -450,14 +462,17 @@ private:
 };
 
 struct LowerToExec : impl::LowerToExecPassBase<LowerToExec> {
-  LowerToExec() = default;
-  explicit LowerToExec(WeightStore &weights) : weights(&weights) {}
+  using Base = impl::LowerToExecPassBase<LowerToExec>;
+  using Base::Base;
+  LowerToExec(WeightStore &weights, LowerToExecPassOptions options)
+      : Base(std::move(options)), weights(&weights) {}
 
   void runOnOperation() override {
     WeightStore none;
     for (auto function :
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (failed(Lowering(function, weights ? *weights : none).run()))
+      if (failed(Lowering(function, weights ? *weights : none, target == "cpu")
+                     .run()))
         return signalPassFailure();
   }
 
@@ -466,7 +481,8 @@ struct LowerToExec : impl::LowerToExecPassBase<LowerToExec> {
 
 } // namespace
 
-std::unique_ptr<Pass> createLowerToExecPass(WeightStore &weights) {
-  return std::make_unique<LowerToExec>(weights);
+std::unique_ptr<Pass> createLowerToExecPass(WeightStore &weights,
+                                            LowerToExecPassOptions options) {
+  return std::make_unique<LowerToExec>(weights, std::move(options));
 }
 } // namespace tenon

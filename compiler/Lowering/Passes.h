@@ -16,7 +16,8 @@ class WeightStore;
 #include "compiler/Lowering/Passes.h.inc"
 
 /// Adds constants to `weights`.
-std::unique_ptr<mlir::Pass> createLowerToExecPass(WeightStore &weights);
+std::unique_ptr<mlir::Pass>
+createLowerToExecPass(WeightStore &weights, LowerToExecPassOptions options);
 
 #define GEN_PASS_REGISTRATION
 #include "compiler/Lowering/Passes.h.inc"

@@ -11,7 +11,10 @@ def LowerToExecPass : Pass<"lower-to-exec", "::mlir::ModuleOp"> {
   let description = [{
     Replaces `func.func @main` by an `exec.program`. Values that are returned
     are computed in the caller's memory; all others share the arena
-    (MemoryPlan.h). Constants that a kernel reads by address become weights.
+    (MemoryPlan.h). Constants that a kernel reads by address become weights. A
+    call that only joins values is left out where all of them are computed in
+    its result, rows apart where they take turns: by variants of kernels that
+    store so (`_apart`), or store what others read as well twice (`_twice`).
 
     ```mlir
     func.func @main(%x: tensor<8xf32> {graph.name = "x"})
@@ -44,6 +47,10 @@ def LowerToExecPass : Pass<"lower-to-exec", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"",
+           "'cpu', whose kernels can store rows apart, or 'cuda'">,
+  ];
   let dependentDialects = ["::tenon::exec::ExecDialect"];
 }
 

@@ -3,6 +3,7 @@
 
 #include "compiler/Lowering/Storages.h"
 #include "compiler/Weights/WeightStore.h"
+#include "dialects/Kernel/ResultPlaces.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -29,8 +30,9 @@ static Expr rowBytes(Value stack) {
   return bytes;
 }
 
-Storages::Storages(func::FuncOp function, WeightStore &weights)
-    : function(function), weights(weights),
+Storages::Storages(func::FuncOp function, WeightStore &weights,
+                   bool storesApart)
+    : function(function), weights(weights), storesApart(storesApart),
       kernels(function->getParentOfType<ModuleOp>()),
       context(function.getContext()) {}
 
@@ -216,8 +218,9 @@ void Storages::reuseInPlace(kernel::CallOp call) {
   auto callee = kernels.lookup<kernel::FuncOp>(call.getCallee());
   if (!callee || call.getNumResults() != 1)
     return;
-  Storage *target = homes[call.getResult(0)].storage;
-  if (!target)
+  const Home &result = homes[call.getResult(0)];
+  Storage *target = result.storage;
+  if (!target || result.join || joined.contains(call))
     return;
   for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
     Storage *source = homes[rootOf(operand)].storage;
@@ -301,7 +304,11 @@ LogicalResult Storages::plan() {
       return mlir::emitError(value.getLoc(),
                              "the size of a tensor in bytes overflows");
   takeOutputs();
-  function.walk([&](kernel::CallOp call) { reuseInPlace(call); });
+  function.walk([&](kernel::CallOp call) { placeParts(call); });
+  function.walk([&](kernel::CallOp call) {
+    reuseInPlace(call);
+    placeAppended(call);
+  });
   assignSegments();
   for (Expr size : segments.sizes)
     if (!size)
@@ -375,14 +382,23 @@ BufferAttr Storages::bytesAt(Place place, int64_t index, Expr offset,
                          none);
 }
 
+/// Of no weight.
+BufferAttr Storages::bufferAt(Value value, const Home &home) {
+  Expr offset = home.offset ? home.offset : Expr::constant(context, 0);
+  // Between its rows lie those of others.
+  Expr bytes =
+      home.pitch != 0 ? byteCount(home.join) - offset : byteCount(value);
+  if (home.place != Place::Arena)
+    return bytesAt(home.place, home.index, offset, bytes);
+  return bytesAt(Place::Arena, home.storage->segment,
+                 home.storage->offset + offset, bytes);
+}
+
 BufferAttr Storages::bufferOf(Value value, StringRef layout) {
-  Expr zero = Expr::constant(context, 0), bytes = byteCount(value);
   const Home &home = homes.find(rootOf(value))->second;
-  if (home.place == Place::Arena)
-    return bytesAt(Place::Arena, home.storage->segment, home.storage->offset,
-                   bytes);
   if (home.place != Place::Weights)
-    return bytesAt(home.place, home.index, zero, bytes);
+    return bufferAt(value, home);
+  Expr zero = Expr::constant(context, 0), bytes = byteCount(value);
   return BufferAttr::get(context, Place::Weights, 0,
                          DimsAttr::get(context, ArrayRef{zero, bytes}),
                          StringAttr::get(context, weightName(home.source)),

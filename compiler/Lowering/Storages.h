@@ -15,6 +15,7 @@
 #ifndef TENON_COMPILER_LOWERING_STORAGES_H
 #define TENON_COMPILER_LOWERING_STORAGES_H
 
+#include "compiler/Lowering/Joins.h"
 #include "compiler/Lowering/MemoryPlan.h"
 #include "dialects/Exec/Exec.h"
 #include "dialects/Kernel/Kernel.h"
@@ -27,7 +28,8 @@ class WeightStore;
 
 class Storages {
 public:
-  Storages(mlir::func::FuncOp function, WeightStore &weights);
+  /// `storesApart`: whether the target's kernels can leave room between rows.
+  Storages(mlir::func::FuncOp function, WeightStore &weights, bool storesApart);
 
   /// Decides all places and plans the arena.
   mlir::LogicalResult plan();
@@ -46,6 +48,18 @@ public:
   /// Those of what a step of a loop needs, and of what it leaves for the next.
   llvm::SmallVector<unsigned> segmentsOfStep(graph::LoopOp op) const;
   llvm::SmallVector<unsigned> segmentsOfNext(graph::LoopOp op) const;
+
+  /// Whether a call has nothing to do: what it joins is where it belongs.
+  bool isJoined(kernel::CallOp call) const { return joined.contains(call); }
+  /// The pitch of a call's result, whose rows lie between those of others; 0
+  /// where they follow each other.
+  int64_t pitchOf(kernel::CallOp call) const;
+  /// Where a call leaves its result a second time, if anywhere.
+  struct Copy {
+    exec::BufferAttr buffer;
+    int64_t pitch;
+  };
+  std::optional<Copy> copyOf(kernel::CallOp call);
 
   /// The operand in whose memory a call leaves its result, if any.
   std::optional<unsigned> inPlaceOperand(kernel::CallOp call) const;
@@ -73,6 +87,10 @@ private:
     unsigned index = 0;         // Of the input or output.
     Storage *storage = nullptr; // In the arena.
     mlir::Value source;         // The weight or constant.
+    // Of a part of a join.
+    graph::Expr offset; // From the start of the join, in bytes.
+    mlir::Value join;
+    int64_t pitch = 0;
   };
 
   void takeFromCaller(llvm::ArrayRef<graph::Expr> dims);
@@ -92,6 +110,13 @@ private:
   exec::BufferAttr bufferOf(const Storage &storage);
   void use(mlir::Value value, unsigned step);
   void takeOutputs();
+  void placeParts(kernel::CallOp call);
+  void placeAppended(kernel::CallOp call);
+  void placePart(const Join &join, const JoinedPart &part);
+  bool mayPlace(const Join &join, const JoinedPart &part, unsigned &first);
+  Home partOf(const Join &join, const JoinedPart &part) const;
+  exec::BufferAttr bufferAt(mlir::Value value, const Home &home);
+  bool isReadOnlyBy(mlir::Value root, mlir::Operation *op) const;
   void reuseInPlace(kernel::CallOp call);
   void assignSegments();
   bool isBornBy(graph::Expr expr, unsigned step) const;
@@ -100,6 +125,7 @@ private:
 
   mlir::func::FuncOp function;
   WeightStore &weights;
+  bool storesApart;
   mlir::SymbolTable kernels;
   mlir::MLIRContext *context;
   unsigned steps = 0;
@@ -116,6 +142,8 @@ private:
   llvm::DenseMap<unsigned, unsigned> segmentAfter, resultSegment;
   llvm::DenseMap<mlir::Operation *, std::string> constantNames;
   llvm::DenseMap<mlir::Operation *, unsigned> inPlace;
+  llvm::DenseSet<mlir::Operation *> joined;
+  llvm::DenseMap<mlir::Operation *, Home> secondHomes; // Of calls' results.
   llvm::SmallVector<bool> copies;
   SegmentPlan segments;
 };

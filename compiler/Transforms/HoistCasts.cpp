@@ -29,6 +29,13 @@ bool onlyMoves(Operation *op) {
   return isa<graph::ConcatOp, graph::MaxPoolOp>(op);
 }
 
+/// An average of numbers that have been rounded already: kernels add them in
+/// f32 and round the sum once, as the cast behind would.
+bool averagesRounded(Operation *op) {
+  return isa<graph::AveragePoolOp>(op) &&
+         kernel::behindWidening(op->getOperand(0));
+}
+
 /// The 16-bit type that a user casts f32 to; null for other users.
 Type roundsTo(Operation *user) {
   auto cast = dyn_cast<graph::CastOp>(user);
@@ -39,10 +46,14 @@ Type roundsTo(Operation *user) {
 /// The type that all users of an op that moves f32 cast it to; null where one
 /// reads something else, or nobody does.
 Type roundedTo(Operation *op) {
-  if (!onlyMoves(op) || op->use_empty() ||
+  bool averages = averagesRounded(op);
+  if ((!onlyMoves(op) && !averages) || op->use_empty() ||
       !graph::getElementType(op->getResult(0)).isF32())
     return {};
   Type first = roundsTo(*op->user_begin());
+  if (averages &&
+      graph::getElementType(kernel::behindWidening(op->getOperand(0))) != first)
+    return {};
   bool isAlike = llvm::all_of(
       op->getUsers(), [&](Operation *user) { return roundsTo(user) == first; });
   return isAlike ? first : Type();
@@ -79,7 +90,7 @@ struct HoistCasts : impl::HoistCastsPassBase<HoistCasts> {
       hasChanged = false;
       SmallVector<Operation *> moves;
       getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
-        if (onlyMoves(op))
+        if (onlyMoves(op) || averagesRounded(op))
           moves.push_back(op);
       });
       for (Operation *op : llvm::reverse(moves))
@@ -130,7 +141,7 @@ private:
   /// A concatenation reads and writes half as much, whoever else reads its
   /// operands. A pool writes little: what it reads has to be rounded anyway.
   static bool pays(Operation *op, Type type) {
-    return isa<graph::ConcatOp>(op) ||
+    return isa<graph::ConcatOp>(op) || averagesRounded(op) ||
            llvm::all_of(op->getOperand(0).getUsers(), [&](Operation *user) {
              return roundsTo(user) == type || roundedTo(user) == type;
            });

@@ -58,8 +58,9 @@ private:
            int64_t(op.getAxis()) + 1 == graph::getRank(op.getResult());
   }
 
-  /// Whether a value is only joined with others, or computed with constants
-  /// element by element, until it is rounded for a convolution.
+  /// Whether a value is only joined with others, averaged over windows, or
+  /// computed with constants element by element, until it is rounded for a
+  /// convolution.
   bool isForConvs(Value value, int scalings) const {
     return !value.use_empty() &&
            llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -67,6 +68,9 @@ private:
                return isConvolved(cast);
              if (isa<graph::ConcatOp>(user))
                return rounded.contains(user);
+             // Its kernel adds what it widens.
+             if (isa<graph::AveragePoolOp>(user))
+               return isForConvs(user->getResult(0), scalings);
              return scalings > 0 && soleInputOf(user) &&
                     isForConvs(user->getResult(0), scalings - 1);
            });

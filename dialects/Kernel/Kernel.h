@@ -39,14 +39,4 @@ bool givesRows(mlir::Operation *root);
 #define GET_OP_CLASSES
 #include "dialects/Kernel/KernelOps.h.inc"
 
-namespace tenon::kernel {
-
-/// Whether the result may be written over argument `index`: each element of it
-/// is read only to compute the element in its place, and before that is stored
-/// in any form; or stays. The attribute `in_place` of a function names the
-/// argument for which that is done.
-bool mayOverwrite(FuncOp function, unsigned index);
-
-} // namespace tenon::kernel
-
 #endif // TENON_DIALECTS_KERNEL_KERNEL_H

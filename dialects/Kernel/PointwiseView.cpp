@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/PointwiseView.h"
+#include "dialects/Kernel/ResultPlaces.h"
 #include "dialects/Kernel/RowView.h"
 #include <set>
 
@@ -96,13 +97,16 @@ PointwiseView pointwiseViewOf(Block &body) {
   view.dims = iterationDims(body);
   SmallVector<Value> values = yieldsAtIndex(body, view.dims);
   view.isOneShape = !values.empty();
+  size_t last = view.dims.size() - 1;
   for (auto [i, dim] : llvm::enumerate(view.dims)) {
     if (dim.isConstant(1))
       continue;
     int64_t axis = i;
     Contiguity contiguity;
     Expr joined = view.runs.empty() ? Expr() : view.runs.back().size * dim;
-    if (joined && view.isOneShape && llvm::all_of(values, [&](Value value) {
+    bool endsRows = i == last && hasRowsApart(body.getParentOp());
+    if (joined && view.isOneShape && !endsRows &&
+        llvm::all_of(values, [&](Value value) {
           return contiguity.holds(value, view.runs.back().axis, axis);
         }))
       view.runs.back() = {axis, joined};

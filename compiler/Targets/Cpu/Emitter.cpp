@@ -12,6 +12,7 @@
 #include "compiler/Targets/Cpu/WinogradConv.h"
 #include "dialects/Kernel/Geometry.h"
 #include "dialects/Kernel/MatmulView.h"
+#include "dialects/Kernel/ResultPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -118,8 +119,7 @@ void Emitter::startFunctions() {
   MLIRContext *context = kernel.getContext();
   auto pointer = LLVM::LLVMPointerType::get(context);
   Type i64 = b.getI64Type();
-  unsigned count =
-      kernel.getBlock().getNumArguments() + kernel.getYielded().size();
+  unsigned count = kernel::bufferCount(kernel);
   SmallVector<Type> inputs(count + 1, pointer);
   inputs.append({i64, i64, pointer});
   b.setInsertionPointToEnd(module.getBody());
@@ -199,7 +199,7 @@ Value Emitter::cacheWays() {
 Value Emitter::argumentBuffer(unsigned i) {
   // An argument that the result overwrites has the result's address: read
   // through one pointer, so that the code knows that they are the same.
-  auto inPlace = kernel->getAttrOfType<IntegerAttr>("in_place");
+  auto inPlace = kernel->getAttrOfType<IntegerAttr>(kernel::inPlace);
   return inPlace && inPlace.getInt() == i ? resultBuffer(0) : buffers[i];
 }
 
@@ -421,8 +421,25 @@ void Emitter::storeYields(ArrayRef<Value> index, Value position) {
     } else {
       value = element(source, delinearise(position, dimsOf(source)));
     }
-    store(value, resultBuffer(i), graph::getElementType(source), at);
+    Type element = graph::getElementType(source);
+    auto pitch = kernel->getAttrOfType<IntegerAttr>(kernel::pitch);
+    auto copyPitch = kernel->getAttrOfType<IntegerAttr>(kernel::copyPitch);
+    if (pitch)
+      at = positionApart(index, dims, pitch.getInt());
+    store(value, resultBuffer(i), element, at);
+    if (copyPitch)
+      store(value, buffers.back(), element,
+            positionApart(index, dims, copyPitch.getInt()));
   }
+}
+
+Value Emitter::positionApart(ArrayRef<Value> index, ArrayRef<Expr> dims,
+                             int64_t pitch) {
+  Indices sizes;
+  for (Expr dim : dims)
+    sizes.push_back(valueOf(dim));
+  Value row = linearise(index.drop_back(), ArrayRef(sizes).drop_back());
+  return add(mul(row, number(pitch)), index.back());
 }
 
 Value Emitter::positionInside(Value value, Value yielded,

@@ -7,6 +7,7 @@
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/WindowCopy.h"
 #include "dialects/Kernel/Packing.h"
+#include "dialects/Kernel/ResultPlaces.h"
 
 using namespace mlir;
 
@@ -21,7 +22,8 @@ PackedConv::PackedConv(Emitter &e, graph::ConvOp op)
       columns(cast<RankedTensorType>(op.getFilter().getType()).getDimSize(0)),
       panels(llvm::divideCeil(columns, panelColumns)) {
   Value yielded = e.kernel.getYielded()[0];
-  sumsFit = graph::getElementType(yielded).isF32() && !depth.hasQuads;
+  sumsFit = graph::getElementType(yielded).isF32() && !depth.hasQuads &&
+            !kernel::hasRowsApart(e.kernel);
   kind = depth.hasPairs   ? StripKind::Pairs
          : depth.hasQuads ? StripKind::Quads
                           : StripKind::F32;

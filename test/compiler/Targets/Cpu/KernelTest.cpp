@@ -9,11 +9,13 @@
 #include "dialects/Kernel/IntegerMatmulView.h"
 #include "dialects/Kernel/Packing.h"
 #include "dialects/Kernel/RecurrentView.h"
+#include "dialects/Kernel/ResultPlaces.h"
 #include "dialects/Kernel/WinogradView.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/Level.h"
 #include "runtime/Math.h"
 #include "runtime/model_format.h"
+#include "test/compiler/Targets/Cpu/GuardedBuffer.h"
 #include "test/compiler/Targets/Cpu/KernelData.h"
 #include "llvm/Support/FileSystem.h"
 #include <atomic>
@@ -21,7 +23,6 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <random>
-#include <sys/mman.h>
 #include <thread>
 
 using namespace mlir;
@@ -29,41 +30,14 @@ using namespace mlir;
 namespace tenon::test {
 namespace {
 
-/// Memory that ends where an unreadable page begins.
-class GuardedBuffer {
-public:
-  explicit GuardedBuffer(size_t bytes) : bytes(bytes) {
-    mapped = (bytes + page - 1) / page * page + page;
-    base = static_cast<char *>(mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    mprotect(base + mapped - page, page, PROT_NONE);
-    memset(data(), 0xCD, bytes);
-  }
-  GuardedBuffer(GuardedBuffer &&other)
-      : bytes(other.bytes), mapped(other.mapped),
-        base(std::exchange(other.base, nullptr)) {}
-  ~GuardedBuffer() {
-    if (base)
-      munmap(base, mapped);
-  }
-  char *data() const { return base + mapped - page - bytes; }
-
-  size_t bytes;
-
-private:
-  static constexpr size_t page = 4096;
-  size_t mapped;
-  char *base;
-};
-
 /// Whether two buffers hold the same bits; any f32 NaN is as good as another,
 /// since which one an addition passes on is up to the order of its operands.
-bool sameBits(ArrayRef<char> x, const GuardedBuffer &y, Type element) {
-  if (std::memcmp(x.data(), y.data(), y.bytes) == 0)
+bool sameBits(ArrayRef<char> x, ArrayRef<char> y, Type element) {
+  if (x == y)
     return true;
   if (!element.isF32())
     return false;
-  for (size_t at = 0; at < y.bytes; at += 4) {
+  for (size_t at = 0; at < y.size(); at += 4) {
     float left, right;
     std::memcpy(&left, x.data() + at, 4);
     std::memcpy(&right, y.data() + at, 4);
@@ -394,16 +368,13 @@ private:
       buffers.emplace_back(bytes.size());
       std::memcpy(buffers.back().data(), bytes.data(), bytes.size());
     }
-    for (Value yielded : kernel.getYielded()) {
-      int64_t count = 1;
-      for (graph::Expr dim : graph::getDims(yielded))
-        count *= size(dim);
-      buffers.emplace_back(count *
-                           graph::byteWidth(graph::getElementType(yielded)));
-    }
+    for (Value yielded : kernel.getYielded())
+      buffers.emplace_back(bytesOf(yielded, kernel::pitch));
+    if (kernel->hasAttr(kernel::copyPitch))
+      buffers.emplace_back(bytesOf(kernel.getYielded()[0], kernel::copyPitch));
     for (GuardedBuffer &buffer : buffers)
       pointers.push_back(buffer.data());
-    if (auto index = kernel->getAttrOfType<IntegerAttr>("in_place")) {
+    if (auto index = kernel->getAttrOfType<IntegerAttr>(kernel::inPlace)) {
       GuardedBuffer &argument = buffers[index.getInt()];
       GuardedBuffer &result = buffers[inputs.size()];
       ASSERT_EQ(argument.bytes, result.bytes) << test.name;
@@ -421,16 +392,17 @@ private:
     if (piece == rows)
       whole.clear();
     for (size_t i = 0; i < expected.size(); ++i) {
-      GuardedBuffer &buffer = buffers[inputs.size() + i];
+      auto result = denseRows(buffers[inputs.size() + i],
+                              kernel.getYielded()[i], kernel::pitch);
+      ASSERT_TRUE(result) << describe(sizes) << ": written between rows";
       if (piece == rows)
-        whole.emplace_back(buffer.data(), buffer.data() + buffer.bytes);
+        whole.push_back(*result);
       else
-        EXPECT_TRUE(sameBits(whole[i], buffer, expected[i].element))
+        EXPECT_TRUE(sameBits(whole[i], *result, expected[i].element))
             << describe(sizes) << ", result " << i
             << ": the bits depend on how its rows are cut";
-      reference::Tensor got = llvm::cantFail(
-          reference::Tensor::fromBytes(expected[i].element, expected[i].shape,
-                                       ArrayRef(buffer.data(), buffer.bytes)));
+      reference::Tensor got = llvm::cantFail(reference::Tensor::fromBytes(
+          expected[i].element, expected[i].shape, *result));
       double tolerance = test.tolerance ? test.tolerance
                                         : defaultTolerance(expected[i].element);
       std::string differs = difference(got, expected[i], tolerance);
@@ -438,6 +410,34 @@ private:
           << describe(sizes) << ", result " << i << ", pieces of " << piece
           << " rows: " << differs;
     }
+    if (!kernel->hasAttr(kernel::copyPitch) || expected.empty())
+      return;
+    auto copy =
+        denseRows(buffers.back(), kernel.getYielded()[0], kernel::copyPitch);
+    ASSERT_TRUE(copy) << describe(sizes) << ": written between rows";
+    EXPECT_TRUE(sameBits(whole[0], *copy, expected[0].element))
+        << describe(sizes) << ": the copy differs";
+  }
+
+  /// From the first to the last element of a result whose rows may lie apart.
+  int64_t bytesOf(Value yielded, StringRef apart) {
+    int64_t count = 1;
+    for (graph::Expr dim : graph::getDims(yielded))
+      count *= size(dim);
+    if (auto pitch = kernel->getAttrOfType<IntegerAttr>(apart); pitch && count)
+      count += (count / rowOf(yielded) - 1) * (pitch.getInt() - rowOf(yielded));
+    return count * graph::byteWidth(graph::getElementType(yielded));
+  }
+
+  int64_t rowOf(Value yielded) { return size(graph::getDims(yielded).back()); }
+
+  std::optional<std::vector<char>> denseRows(const GuardedBuffer &buffer,
+                                             Value yielded, StringRef apart) {
+    auto pitch = kernel->getAttrOfType<IntegerAttr>(apart);
+    if (!pitch)
+      return buffer.rows(1, 1);
+    int64_t width = graph::byteWidth(graph::getElementType(yielded));
+    return buffer.rows(rowOf(yielded) * width, pitch.getInt() * width);
   }
 
   const KernelCase &test;
@@ -467,6 +467,31 @@ void *loadObject(const std::string &object) {
   return handle;
 }
 
+kernel::FuncOp addVariant(kernel::FuncOp function, StringRef suffix) {
+  kernel::FuncOp variant = function.clone();
+  variant.setSymName((function.getSymName() + suffix).str());
+  OpBuilder builder(function);
+  builder.setInsertionPointAfter(function);
+  builder.insert(variant);
+  return variant;
+}
+
+/// Of a kernel whose rows may lie apart, one with gaps between them, which
+/// nothing may write to, and a copy with others.
+void addApartVariant(kernel::FuncOp function) {
+  if (!kernel::mayStoreApart(function))
+    return;
+  int64_t row = *graph::getDims(function.getYielded()[0]).back().asConstant();
+  Builder builder(function.getContext());
+  kernel::FuncOp variant = addVariant(function, "_apart");
+  variant->setAttr(kernel::pitch, builder.getI64IntegerAttr(row + 5));
+  variant->setAttr(kernel::copyPitch, builder.getI64IntegerAttr(row + 3));
+}
+
+bool isVariant(kernel::FuncOp function) {
+  return function->hasAttr(kernel::inPlace) || function->hasAttr(kernel::pitch);
+}
+
 /// Of a kernel with a schedule of its own that may write its result over an
 /// argument, one that does.
 void addInPlaceVariant(kernel::FuncOp function) {
@@ -475,12 +500,9 @@ void addInPlaceVariant(kernel::FuncOp function) {
   for (unsigned i = 0; i < function.getBlock().getNumArguments(); ++i) {
     if (!kernel::mayOverwrite(function, i))
       continue;
-    kernel::FuncOp variant = function.clone();
-    variant.setSymName((function.getSymName() + "_over").str());
-    OpBuilder builder(function);
-    variant->setAttr("in_place", builder.getI64IntegerAttr(i));
-    builder.setInsertionPointAfter(function);
-    builder.insert(variant);
+    addVariant(function, "_over")
+        ->setAttr(kernel::inPlace,
+                  Builder(function.getContext()).getI64IntegerAttr(i));
     return;
   }
 }
@@ -524,6 +546,7 @@ void runCases(const std::vector<KernelCase> &cases, const char *levelName) {
        llvm::make_early_inc_range(module->getOps<kernel::FuncOp>())) {
     applySchedule(function);
     addInPlaceVariant(function);
+    addApartVariant(function);
   }
   cpu::CpuLevel level = levelOf(levelName);
   auto objects = cpu::compileObjects(*module, level);
@@ -532,7 +555,7 @@ void runCases(const std::vector<KernelCase> &cases, const char *levelName) {
   ASSERT_NE(handle, nullptr);
   int64_t i = -1;
   for (auto function : module->getOps<kernel::FuncOp>()) {
-    i += !function->hasAttr("in_place");
+    i += !isVariant(function);
     std::string symbol = (function.getSymName() + "." + level.name).str();
     auto code =
         reinterpret_cast<tenon_kernel_fn_t>(dlsym(handle, symbol.c_str()));

@@ -1,0 +1,109 @@
+//===- Joins.cpp - Kernels that only join what others compute -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/Lowering/Joins.h"
+#include "dialects/Kernel/OtherSizes.h"
+#include "dialects/Kernel/ResultPlaces.h"
+
+using namespace mlir;
+
+namespace tenon {
+namespace {
+using graph::Expr;
+
+/// The concatenation of which a kernel consists, beside reshapes.
+graph::ConcatOp concatIn(kernel::FuncOp function) {
+  graph::ConcatOp concat;
+  for (Operation &op : function.getBlock().without_terminator()) {
+    if (isa<graph::ReshapeOp>(op))
+      continue;
+    if (concat || !isa<graph::ConcatOp>(op))
+      return {};
+    concat = cast<graph::ConcatOp>(op);
+  }
+  return concat;
+}
+
+Value behindReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
+    value = reshape.getInput();
+  return value;
+}
+
+kernel::FuncOp nextOf(kernel::FuncOp function, SymbolTable &kernels) {
+  auto next = function->getAttrOfType<FlatSymbolRefAttr>(kernel::otherwise);
+  return next ? kernels.lookup<kernel::FuncOp>(next.getValue())
+              : kernel::FuncOp();
+}
+
+} // namespace
+
+std::optional<Join> joinOf(kernel::CallOp call, SymbolTable &kernels) {
+  auto function = kernels.lookup<kernel::FuncOp>(call.getCallee());
+  if (!function || call.getNumResults() != 1 || nextOf(function, kernels))
+    return std::nullopt;
+  graph::ConcatOp concat = concatIn(function);
+  if (!concat || behindReshapes(function.getYielded()[0]) != concat)
+    return std::nullopt;
+  SmallVector<Expr> dims = graph::getDims(concat.getResult());
+  uint64_t axis = concat.getAxis();
+  bool isRun = llvm::all_of(ArrayRef(dims).take_front(axis),
+                            [](Expr dim) { return dim.isConstant(1); });
+  std::optional<int64_t> pitch = dims.back().asConstant();
+  if (!isRun && (axis + 1 != dims.size() || !pitch))
+    return std::nullopt;
+  Join join{call, {}, isRun ? 0 : *pitch, std::nullopt};
+  int64_t width = graph::byteWidth(graph::getElementType(concat.getResult()));
+  Expr offset = Expr::constant(call.getContext(), 0);
+  for (Value input : concat.getInputs()) {
+    auto argument = dyn_cast<BlockArgument>(behindReshapes(input));
+    if (!argument || !offset)
+      return std::nullopt;
+    Value operand = call.getOperand(argument.getArgNumber());
+    std::optional<int64_t> row = graph::getDims(input).back().asConstant();
+    if (!isRun && !row)
+      return std::nullopt;
+    join.parts.push_back({operand, offset, row});
+    offset = offset + (isRun ? graph::elementCount(operand) * width
+                             : Expr::constant(call.getContext(), *row * width));
+  }
+  return join;
+}
+
+std::optional<Join> appendOf(kernel::CallOp call, SymbolTable &kernels) {
+  auto function = kernels.lookup<kernel::FuncOp>(call.getCallee());
+  if (!function || call.getNumResults() != 1 || nextOf(function, kernels))
+    return std::nullopt;
+  auto append = function.getYielded()[0].getDefiningOp<graph::AppendOp>();
+  if (!append || &function.getBlock().front() != append)
+    return std::nullopt;
+  auto buffer = dyn_cast<BlockArgument>(append.getBuffer());
+  auto rows = dyn_cast<BlockArgument>(append.getRows());
+  SmallVector<Expr> dims = graph::getDims(append.getResult());
+  std::optional<int64_t> pitch = dims.back().asConstant();
+  std::optional<int64_t> length = append.getLength()[0].asConstant();
+  if (!buffer || !rows || !pitch || !length ||
+      append.getAxis() + 1 != dims.size())
+    return std::nullopt;
+  int64_t width = graph::byteWidth(graph::getElementType(append.getResult()));
+  Expr offset = Expr::constant(call.getContext(), *length * width);
+  std::optional<int64_t> row = graph::getDims(rows).back().asConstant();
+  if (!row)
+    return std::nullopt;
+  return Join{call,
+              {{call.getOperand(rows.getArgNumber()), offset, row}},
+              *pitch,
+              buffer.getArgNumber()};
+}
+
+bool mayStoreApart(kernel::CallOp call, SymbolTable &kernels) {
+  if (call.getNumResults() != 1)
+    return false;
+  auto function = kernels.lookup<kernel::FuncOp>(call.getCallee());
+  for (; function; function = nextOf(function, kernels))
+    if (!kernel::mayStoreApart(function))
+      return false;
+  return true;
+}
+
+} // namespace tenon
