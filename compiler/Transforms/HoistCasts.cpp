@@ -80,6 +80,27 @@ bool isReadRounded(Value value) {
   return isRenamed;
 }
 
+/// Whether a value is a product or a convolution, or what such a kernel makes
+/// of it element by element.
+bool isOfProduct(Value value) {
+  Operation *end = value.getDefiningOp();
+  if (isa_and_present<graph::MatmulOp>(makerOf(value)) ||
+      isa_and_present<graph::ConvOp>(end))
+    return true;
+  if (!end || !graph::isPointwise(end))
+    return false;
+  llvm::SetVector<Operation *> tree = pointwiseTree(end);
+  auto isSum = [&](Value operand) {
+    auto conv = operand.getDefiningOp<graph::ConvOp>();
+    return conv && llvm::all_of(conv->getUsers(), [&](Operation *user) {
+             return tree.contains(user);
+           });
+  };
+  return llvm::any_of(tree, [&](Operation *op) {
+    return llvm::any_of(op->getOperands(), isSum);
+  });
+}
+
 struct HoistCasts : impl::HoistCastsPassBase<HoistCasts> {
   using Base = impl::HoistCastsPassBase<HoistCasts>;
   using Base::Base;
@@ -112,8 +133,7 @@ private:
       if (!renames(op))
         return;
       Value source = op->getOperand(0);
-      if (graph::getElementType(source).isF32() &&
-          isa_and_present<graph::MatmulOp>(makerOf(source)) &&
+      if (graph::getElementType(source).isF32() && isOfProduct(source) &&
           isReadRounded(source))
         rounding.insert(source);
     });

@@ -51,6 +51,57 @@ struct MergeSlices : OpRewritePattern<graph::SliceOp> {
   }
 };
 
+/// Whether `second` begins along an axis where `first`, of the same tensor,
+/// ends, and both take all elements between.
+bool goesOn(graph::SliceOp first, graph::SliceOp second, uint64_t axis) {
+  if (first.getInput() != second.getInput())
+    return false;
+  for (size_t i = 0; i < first.getStarts().size(); ++i) {
+    graph::Expr start = first.getStarts()[i];
+    if (i == axis)
+      start = start + graph::getDim(first.getResult(), i);
+    if (!start || second.getStarts()[i] != start ||
+        first.getSteps()[i] != second.getSteps()[i] ||
+        (i == axis && !first.getSteps()[i].isConstant(1)))
+      return false;
+  }
+  return true;
+}
+
+/// concat(x[..i], x[i..j]) -> x[..j]
+struct JoinSlices : OpRewritePattern<graph::ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(graph::ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> inputs;
+    graph::SliceOp last; // The one that the last of them is.
+    uint64_t axis = op.getAxis();
+    for (Value input : op.getInputs()) {
+      auto slice = input.getDefiningOp<graph::SliceOp>();
+      if (slice && last && goesOn(last, slice, axis)) {
+        SmallVector<graph::Expr> dims = graph::getDims(last.getResult());
+        dims[axis] = dims[axis] + graph::getDim(input, axis);
+        if (!dims[axis])
+          return rewriter.notifyMatchFailure(op, "a size overflows");
+        last = graph::SliceOp::create(
+            rewriter, op.getLoc(),
+            graph::tensorOf(dims, graph::getElementType(input)),
+            last.getInput(), last.getStartsAttr(), last.getStepsAttr());
+        inputs.back() = last.getResult();
+        continue;
+      }
+      inputs.push_back(input);
+      last = slice;
+    }
+    if (inputs.size() == op.getInputs().size())
+      return rewriter.notifyMatchFailure(op, "no slice goes on in the next");
+    rewriter.replaceOpWithNewOp<graph::ConcatOp>(op, op.getType(), inputs,
+                                                 op.getAxis());
+    return success();
+  }
+};
+
 struct MergeTransposes : OpRewritePattern<graph::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -132,8 +183,8 @@ void addMergeTransposes(RewritePatternSet &patterns) {
 }
 
 void addMovementPatterns(RewritePatternSet &patterns) {
-  patterns.add<DropEmptyPad, GatherNdToGather, MergeSlices, TurnPickedProduct>(
-      patterns.getContext());
+  patterns.add<DropEmptyPad, GatherNdToGather, JoinSlices, MergeSlices,
+               TurnPickedProduct>(patterns.getContext());
 }
 
 } // namespace tenon
