@@ -96,12 +96,13 @@ std::optional<Join> appendOf(kernel::CallOp call, SymbolTable &kernels) {
               buffer.getArgNumber()};
 }
 
-bool mayStoreApart(kernel::CallOp call, SymbolTable &kernels) {
+bool mayStoreApart(kernel::CallOp call, bool isCopy, SymbolTable &kernels) {
   if (call.getNumResults() != 1)
     return false;
   auto function = kernels.lookup<kernel::FuncOp>(call.getCallee());
   for (; function; function = nextOf(function, kernels))
-    if (!kernel::mayStoreApart(function))
+    if (!kernel::mayStoreApart(function) ||
+        (isCopy && !kernel::storesTwiceForLess(function)))
       return false;
   return true;
 }

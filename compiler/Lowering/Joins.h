@@ -40,8 +40,9 @@ std::optional<Join> joinOf(kernel::CallOp call, mlir::SymbolTable &kernels);
 std::optional<Join> appendOf(kernel::CallOp call, mlir::SymbolTable &kernels);
 
 /// Whether rows of a call's result may lie apart, at all sizes at which one of
-/// its kernels runs.
-bool mayStoreApart(kernel::CallOp call, mlir::SymbolTable &kernels);
+/// its kernels runs, and for a copy whether that is worth it.
+bool mayStoreApart(kernel::CallOp call, bool isCopy,
+                   mlir::SymbolTable &kernels);
 
 } // namespace tenon
 

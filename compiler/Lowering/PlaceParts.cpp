@@ -19,6 +19,12 @@ bool Storages::isReadOnlyBy(Value root, Operation *op) const {
   });
 }
 
+/// Whether others read a part, too, whose rows are to lie apart.
+bool Storages::isStoredTwice(const Join &join, Value root) {
+  return join.pitch != 0 &&
+         (homes[root].place != Place::Arena || !isReadOnlyBy(root, join.call));
+}
+
 /// Whether a part can be computed where it ends up. `first` becomes the step at
 /// which that is done, if it is before.
 bool Storages::mayPlace(const Join &join, const JoinedPart &part,
@@ -32,7 +38,7 @@ bool Storages::mayPlace(const Join &join, const JoinedPart &part,
   if (join.pitch != 0)
     return storesApart && !secondHomes.contains(maker) &&
            graph::getDims(root).back().asConstant() == part.row &&
-           mayStoreApart(maker, kernels);
+           mayStoreApart(maker, isStoredTwice(join, root), kernels);
   // Sums of formulas may grow too long. Vectors like to begin with a line.
   constexpr int64_t line = 64;
   std::optional<int64_t> offset = part.offset.asConstant();
@@ -91,13 +97,11 @@ Storages::Home Storages::partOf(const Join &join,
   return home;
 }
 
-/// What others read, too, is stored twice if its rows lie apart.
 void Storages::placePart(const Join &join, const JoinedPart &part) {
   Value root = rootOf(part.operand);
   Home &own = homes[root];
   Home home = partOf(join, part);
-  if (join.pitch != 0 &&
-      (own.place != Place::Arena || !isReadOnlyBy(root, join.call))) {
+  if (isStoredTwice(join, root)) {
     secondHomes[root.getDefiningOp()] = home;
     return;
   }

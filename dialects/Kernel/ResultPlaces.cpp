@@ -115,8 +115,7 @@ static bool tellsIndex(FuncOp function, Operation *root) {
       "DepthwiseConv", "PoolRows",     "ResizeRows"};
   if (!root)
     return function.getSchedule() == "Generic";
-  return llvm::is_contained(convs, function.getSchedule()) &&
-         (!isa<graph::ConvOp>(root) || sumsWaitElsewhere(function, root));
+  return llvm::is_contained(convs, function.getSchedule());
 }
 
 bool mayStoreApart(FuncOp function) {
@@ -131,6 +130,12 @@ bool mayStoreApart(FuncOp function) {
          !dims.empty() && !inner.empty() && dims.back().asConstant() &&
          dims.back() == inner.back() &&
          (!root || graph::getDims(root->getResult(0)) == inner);
+}
+
+bool storesTwiceForLess(FuncOp function) {
+  Operation *root = findRoot(function.getBlock());
+  return !isa_and_present<graph::ConvOp>(root) ||
+         sumsWaitElsewhere(function, root);
 }
 
 bool hasRowsApart(Operation *function) {

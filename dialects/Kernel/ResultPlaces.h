@@ -35,6 +35,11 @@ bool mayOverwrite(FuncOp function, unsigned index);
 /// done.
 bool mayStoreApart(FuncOp function);
 
+/// Whether the second time costs less than to move the result: beside its other
+/// work, a kernel waits for no store. Sums that wait in the result are finished
+/// many at a time, which then takes as long as to move them (measured).
+bool storesTwiceForLess(FuncOp function);
+
 /// Whether a function, or a region before it is one, does so.
 bool hasRowsApart(mlir::Operation *function);
 

@@ -205,10 +205,24 @@ Indices Emitter::delinearise(Value position, ArrayRef<Value> dims) {
   return index;
 }
 
+/// What both the quotient and the rest of a division by `dim` come from; null
+/// for other numbers.
+static Value dividedBy(Value quotient, Value rest, Value dim) {
+  auto division = quotient.getDefiningOp<arith::DivUIOp>();
+  auto remainder = rest.getDefiningOp<arith::RemUIOp>();
+  if (!division || !remainder ||
+      division.getOperands() != remainder.getOperands() ||
+      division.getRhs() != dim)
+    return {};
+  return division.getLhs();
+}
+
 Value Emitter::linearise(ArrayRef<Value> index, ArrayRef<Value> dims) {
   Value position = number(0);
-  for (auto [i, dim] : llvm::zip_equal(index, dims))
-    position = add(mul(position, dim), i);
+  for (auto [i, dim] : llvm::zip_equal(index, dims)) {
+    Value whole = dividedBy(position, i, dim);
+    position = whole ? whole : add(mul(position, dim), i);
+  }
   return position;
 }
 

@@ -22,8 +22,9 @@ PackedConv::PackedConv(Emitter &e, graph::ConvOp op)
       columns(cast<RankedTensorType>(op.getFilter().getType()).getDimSize(0)),
       panels(llvm::divideCeil(columns, panelColumns)) {
   Value yielded = e.kernel.getYielded()[0];
-  sumsFit = graph::getElementType(yielded).isF32() && !depth.hasQuads &&
-            !kernel::hasRowsApart(e.kernel);
+  sumsFit = graph::getElementType(yielded).isF32() && !depth.hasQuads;
+  auto pitch = e.kernel->getAttrOfType<IntegerAttr>(kernel::pitch);
+  resultStride = pitch ? pitch.getInt() : columns;
   kind = depth.hasPairs   ? StripKind::Pairs
          : depth.hasQuads ? StripKind::Quads
                           : StripKind::F32;
@@ -31,7 +32,7 @@ PackedConv::PackedConv(Emitter &e, graph::ConvOp op)
   widens = depth.hasPairs && e.level.pairDots == PairDots::None;
   wholePanels = sumsFit || hasTiles ? columns / panelColumns : 0;
   chunkPanels = sumsFit || hasTiles ? kernel::waitingPanels : 1;
-  isBare = yielded == op.getResult();
+  isBare = yielded == op.getResult() && !e.kernel->hasAttr(kernel::copyPitch);
   interleaves = depth.isMatrix && !depth.isInput && !depth.hasQuads &&
                 canInterleaveLhs(e.level, kind);
   if (kind == StripKind::F32 && ReachedLines::mayMiss(op, depth))

@@ -115,7 +115,8 @@ private:
   graph::ConvOp op;
   kernel::ConvDepth depth;
   int64_t columns, panels;
-  int64_t wholePanels; // With tiles; else those whose sums wait in the result.
+  int64_t resultStride; // Elements from one pixel of the result to the next.
+  int64_t wholePanels;  // With tiles; else those whose sums wait in the result.
   int64_t chunkPanels;
   bool sumsFit, isBare, interleaves;
   StripKind kind;

@@ -87,7 +87,7 @@ Strip PackedConv::stripOf(const ChunkPanel &panel, const DepthBlock &block,
                          e.mul(e.sub(m, firstRow(e.number(0))), work.aStride));
   work.isInterleaved = interleaves;
   work.b = packedAt(panel.index, block.k);
-  work.cStride = e.number(inResult ? columns : panelColumns);
+  work.cStride = e.number(inResult ? resultStride : panelColumns);
   work.c = inResult
                ? element(e.resultBuffer(0), e.add(e.mul(m, work.cStride), n))
            : depth.sumsWait
@@ -158,7 +158,8 @@ void PackedConv::emitBehind(Value m, Value mEnd, Value n, Value width,
                             Value tile) {
   e.loop(m, mEnd, [&](Value row) {
     Value first = e.add(e.mul(row, e.number(columns)), n);
-    Value waits = tile ? e.mul(e.sub(row, m), e.number(panelColumns)) : first;
+    Value waits = tile ? e.mul(e.sub(row, m), e.number(panelColumns))
+                       : e.add(e.mul(row, e.number(resultStride)), n);
     PanelRow panelRow = {e.delinearise(row, leadDims),    n,    width, first,
                          tile ? tile : e.resultBuffer(0), waits};
     if (quads)
