@@ -135,3 +135,58 @@ func.func @read_exactly(%x: tensor<6x4xf32>, %w: tensor<4x16xf32>, %y: tensor<6x
   %9 = graph.cast %8 : (tensor<6x8xf32>) -> tensor<6x8xbf16>
   return %2, %3, %6, %9 : tensor<6x8xbf16>, tensor<6x8xf32>, tensor<6x8xf16>, tensor<6x8xbf16>
 }
+
+// -----
+
+// Of a convolution, too, behind x * f(x).
+
+// CHECK-LABEL: @maps
+// CHECK:       %[[Y:.*]] = graph.mul
+// CHECK-NEXT:  %[[N:.*]] = graph.cast %[[Y]] : {{.*}} -> tensor<1x4x4x16xbf16>
+// CHECK-NEXT:  %[[A:.*]] = graph.slice %[[N]] {{.*}} -> tensor<1x4x4x8xbf16>
+// CHECK-NEXT:  %[[B:.*]] = graph.slice %[[N]] {{.*}} -> tensor<1x4x4x8xbf16>
+// CHECK-NEXT:  return %[[A]], %[[B]]
+func.func @maps(%x: tensor<1x4x4x8xf32>, %w: tensor<16x8x1x1xf32>) -> (tensor<1x4x4x8xbf16>, tensor<1x4x4x8xbf16>) {
+  %0 = graph.conv %x, %w {channels_last, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64} : (tensor<1x4x4x8xf32>, tensor<16x8x1x1xf32>) -> tensor<1x4x4x16xf32>
+  %1 = graph.sigmoid %0 : (tensor<1x4x4x16xf32>) -> tensor<1x4x4x16xf32>
+  %2 = graph.mul %0, %1 : (tensor<1x4x4x16xf32>, tensor<1x4x4x16xf32>) -> tensor<1x4x4x16xf32>
+  %3 = graph.slice %2 {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x4x4x16xf32>) -> tensor<1x4x4x8xf32>
+  %4 = graph.cast %3 : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xbf16>
+  %5 = graph.slice %2 {starts = #graph.dims<0, 0, 0, 8>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x4x4x16xf32>) -> tensor<1x4x4x8xf32>
+  %6 = graph.cast %5 : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xbf16>
+  return %4, %6 : tensor<1x4x4x8xbf16>, tensor<1x4x4x8xbf16>
+}
+
+// -----
+
+// Not of a convolution that others read as it is, before what follows it.
+
+// CHECK-LABEL: @maps_read
+// CHECK-NOT:   -> tensor<1x4x4x16xbf16>
+func.func @maps_read(%x: tensor<1x4x4x8xf32>, %w: tensor<16x8x1x1xf32>) -> (tensor<1x4x4x8xbf16>, tensor<1x4x4x16xf32>) {
+  %0 = graph.conv %x, %w {channels_last, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64} : (tensor<1x4x4x8xf32>, tensor<16x8x1x1xf32>) -> tensor<1x4x4x16xf32>
+  %1 = graph.tanh %0 : (tensor<1x4x4x16xf32>) -> tensor<1x4x4x16xf32>
+  %2 = graph.slice %1 {starts = #graph.dims<0, 0, 0, 0>, steps = #graph.dims<1, 1, 1, 1>} : (tensor<1x4x4x16xf32>) -> tensor<1x4x4x8xf32>
+  %3 = graph.cast %2 : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xbf16>
+  return %3, %0 : tensor<1x4x4x8xbf16>, tensor<1x4x4x16xf32>
+}
+
+// -----
+
+// An average of what is rounded reads that, and rounds its sums as the cast
+// would. What is not rounded is averaged as it is.
+
+// CHECK-LABEL: @averages
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<1x4x4x8xbf16>, %[[Y:[a-z0-9]+]]: tensor<1x4x4x8xf32>
+// CHECK-NEXT:  %[[A:.*]] = graph.average_pool %[[X]] {{.*}} -> tensor<1x2x2x8xbf16>
+// CHECK-NEXT:  %[[B:.*]] = graph.average_pool %[[Y]] {{.*}} -> tensor<1x2x2x8xf32>
+// CHECK-NEXT:  %[[C:.*]] = graph.cast %[[B]]
+// CHECK-NEXT:  return %[[A]], %[[C]]
+func.func @averages(%x: tensor<1x4x4x8xbf16>, %y: tensor<1x4x4x8xf32>) -> (tensor<1x2x2x8xbf16>, tensor<1x2x2x8xbf16>) {
+  %0 = graph.cast %x : (tensor<1x4x4x8xbf16>) -> tensor<1x4x4x8xf32>
+  %1 = graph.average_pool %0 {channels_last, count_pads = false, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>} : (tensor<1x4x4x8xf32>) -> tensor<1x2x2x8xf32>
+  %2 = graph.cast %1 : (tensor<1x2x2x8xf32>) -> tensor<1x2x2x8xbf16>
+  %3 = graph.average_pool %y {channels_last, count_pads = false, kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>} : (tensor<1x4x4x8xf32>) -> tensor<1x2x2x8xf32>
+  %4 = graph.cast %3 : (tensor<1x2x2x8xf32>) -> tensor<1x2x2x8xbf16>
+  return %2, %4 : tensor<1x2x2x8xbf16>, tensor<1x2x2x8xbf16>
+}

@@ -95,3 +95,25 @@ func.func @others(%x: tensor<1x8x8x16xf32>, %y: tensor<1x8x8x16xf32>, %t: tensor
   %d5 = graph.matmul %d3, %d4 : (tensor<1x8x8x32xf32>, tensor<32x8xf32>) -> tensor<1x8x8x8xf32>
   return %a, %a4, %b4, %c4, %d5 : tensor<1x8x8x32xf32>, tensor<1x8x8x32xf32>, tensor<1x8x8x32xf32>, tensor<1x8x8x32xf32>, tensor<1x8x8x8xf32>
 }
+
+// -----
+
+// One of several readers averages windows for a convolution of its own.
+
+// CHECK-LABEL: @averaged
+// CHECK:       %[[A:.*]] = graph.concat {{.*}} -> tensor<1x8x8x32xbf16>
+// CHECK-NEXT:  graph.average_pool %[[A]] {{.*}} -> tensor<1x8x8x32xbf16>
+// CHECK:       %[[B:.*]] = graph.concat {{.*}} -> tensor<1x8x8x32xf32>
+// CHECK-NEXT:  graph.average_pool %[[B]] {{.*}} -> tensor<1x8x8x32xf32>
+func.func @averaged(%x: tensor<1x8x8x16xf32>, %y: tensor<1x8x8x16xf32>) -> (tensor<1x8x8x32xf32>, tensor<1x8x8x32xf32>) {
+  %w = graph.weight {name = "w"} : () -> tensor<32x32x1x1xbf16>
+  %0 = graph.cast %w : (tensor<32x32x1x1xbf16>) -> tensor<32x32x1x1xf32>
+  %a = graph.concat %x, %y {axis = 3 : i64} : (tensor<1x8x8x16xf32>, tensor<1x8x8x16xf32>) -> tensor<1x8x8x32xf32>
+  %a1 = graph.average_pool %a {channels_last, count_pads = true, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>} : (tensor<1x8x8x32xf32>) -> tensor<1x8x8x32xf32>
+  %a2 = graph.cast %a1 : (tensor<1x8x8x32xf32>) -> tensor<1x8x8x32xbf16>
+  %a3 = graph.cast %a2 : (tensor<1x8x8x32xbf16>) -> tensor<1x8x8x32xf32>
+  %a4 = graph.conv %a3, %0 {channels_last, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64} : (tensor<1x8x8x32xf32>, tensor<32x32x1x1xf32>) -> tensor<1x8x8x32xf32>
+  %b = graph.concat %y, %x {axis = 3 : i64} : (tensor<1x8x8x16xf32>, tensor<1x8x8x16xf32>) -> tensor<1x8x8x32xf32>
+  %b1 = graph.average_pool %b {channels_last, count_pads = true, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>} : (tensor<1x8x8x32xf32>) -> tensor<1x8x8x32xf32>
+  return %a4, %b1 : tensor<1x8x8x32xf32>, tensor<1x8x8x32xf32>
+}

@@ -83,3 +83,48 @@ func.func @not_chosen(%x: tensor<3x8x2xf32>, %z: tensor<3x8x1xf32>, %v: tensor<5
   %6 = graph.matmul %5, %z : (tensor<3x4x8xf32>, tensor<3x8x1xf32>) -> tensor<3x4x1xf32>
   return %1, %3, %6, %5 : tensor<3x4x2xf32>, tensor<3x4x1xf32>, tensor<3x4x1xf32>, tensor<3x4x8xf32>
 }
+
+// -----
+
+// Halves that are joined again, where one goes on from the other, are one slice
+// or all there is.
+
+// CHECK-LABEL: @joined_slices
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x8x4xf32, #graph.dims<B, 8, 4>>, %[[Y:[a-z0-9]+]]:
+// CHECK-NEXT:  %[[A:.*]] = graph.concat %[[X]], %[[Y]] {axis = 1 : i64}
+// CHECK-NEXT:  %[[S:.*]] = graph.slice %[[X]] {starts = #graph.dims<0, 2, 0>, steps = #graph.dims<1, 1, 1>} : {{.*}} -> tensor<?x6x4xf32, #graph.dims<B, 6, 4>>
+// CHECK-NEXT:  %[[B:.*]] = graph.concat %[[Y]], %[[S]] {axis = 1 : i64}
+// CHECK-NEXT:  return %[[A]], %[[B]]
+func.func @joined_slices(%x: tensor<?x8x4xf32, #graph.dims<B, 8, 4>>, %y: tensor<?x1x4xf32, #graph.dims<B, 1, 4>>)
+    -> (tensor<?x9x4xf32, #graph.dims<B, 9, 4>>, tensor<?x7x4xf32, #graph.dims<B, 7, 4>>) {
+  %0 = graph.slice %x {starts = #graph.dims<0, 0, 0>, steps = #graph.dims<1, 1, 1>} : (tensor<?x8x4xf32, #graph.dims<B, 8, 4>>) -> tensor<?x2x4xf32, #graph.dims<B, 2, 4>>
+  %1 = graph.slice %x {starts = #graph.dims<0, 2, 0>, steps = #graph.dims<1, 1, 1>} : (tensor<?x8x4xf32, #graph.dims<B, 8, 4>>) -> tensor<?x3x4xf32, #graph.dims<B, 3, 4>>
+  %2 = graph.slice %x {starts = #graph.dims<0, 5, 0>, steps = #graph.dims<1, 1, 1>} : (tensor<?x8x4xf32, #graph.dims<B, 8, 4>>) -> tensor<?x3x4xf32, #graph.dims<B, 3, 4>>
+  %3 = graph.concat %0, %1, %2, %y {axis = 1 : i64} : (tensor<?x2x4xf32, #graph.dims<B, 2, 4>>, tensor<?x3x4xf32, #graph.dims<B, 3, 4>>, tensor<?x3x4xf32, #graph.dims<B, 3, 4>>, tensor<?x1x4xf32, #graph.dims<B, 1, 4>>) -> tensor<?x9x4xf32, #graph.dims<B, 9, 4>>
+  %4 = graph.concat %y, %1, %2 {axis = 1 : i64} : (tensor<?x1x4xf32, #graph.dims<B, 1, 4>>, tensor<?x3x4xf32, #graph.dims<B, 3, 4>>, tensor<?x3x4xf32, #graph.dims<B, 3, 4>>) -> tensor<?x7x4xf32, #graph.dims<B, 7, 4>>
+  return %3, %4 : tensor<?x9x4xf32, #graph.dims<B, 9, 4>>, tensor<?x7x4xf32, #graph.dims<B, 7, 4>>
+}
+
+// -----
+
+// Not in another order, nor of other rows, along another axis, of every second
+// element, or of two tensors.
+
+// CHECK-LABEL: @other_slices
+// CHECK-COUNT-5: graph.concat %{{[0-9]+}}, %{{[0-9]+}}
+func.func @other_slices(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>)
+    -> (tensor<4x8xf32>, tensor<2x8xf32>, tensor<8x4xf32>, tensor<4x4xf32>, tensor<4x8xf32>) {
+  %0 = graph.slice %x {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<4x8xf32>) -> tensor<4x4xf32>
+  %1 = graph.slice %x {starts = #graph.dims<0, 4>, steps = #graph.dims<1, 1>} : (tensor<4x8xf32>) -> tensor<4x4xf32>
+  %2 = graph.concat %1, %0 {axis = 1 : i64} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
+  %3 = graph.slice %x {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 1>} : (tensor<4x8xf32>) -> tensor<2x4xf32>
+  %4 = graph.slice %x {starts = #graph.dims<1, 4>, steps = #graph.dims<1, 1>} : (tensor<4x8xf32>) -> tensor<2x4xf32>
+  %5 = graph.concat %3, %4 {axis = 1 : i64} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x8xf32>
+  %6 = graph.concat %0, %1 {axis = 0 : i64} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %7 = graph.slice %x {starts = #graph.dims<0, 0>, steps = #graph.dims<1, 2>} : (tensor<4x8xf32>) -> tensor<4x2xf32>
+  %8 = graph.slice %x {starts = #graph.dims<0, 2>, steps = #graph.dims<1, 2>} : (tensor<4x8xf32>) -> tensor<4x2xf32>
+  %9 = graph.concat %7, %8 {axis = 1 : i64} : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>
+  %10 = graph.slice %y {starts = #graph.dims<0, 4>, steps = #graph.dims<1, 1>} : (tensor<4x8xf32>) -> tensor<4x4xf32>
+  %11 = graph.concat %0, %10 {axis = 1 : i64} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x8xf32>
+  return %2, %5, %6, %9, %11 : tensor<4x8xf32>, tensor<2x8xf32>, tensor<8x4xf32>, tensor<4x4xf32>, tensor<4x8xf32>
+}
