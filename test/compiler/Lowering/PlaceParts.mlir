@@ -17,7 +17,7 @@
 // CUDA:       exec.launch @wide [
 // CUDA-NEXT:  exec.launch @narrow [
 // CUDA-NEXT:  exec.launch @join [
-func.func @main(%x: tensor<1x8x8x8xf32>, %u: tensor<16x8x1x1xf32>, %v: tensor<24x8x1x1xf32>) -> tensor<1x8x8x40xf32> {
+func.func @turns(%x: tensor<1x8x8x8xf32>, %u: tensor<16x8x1x1xf32>, %v: tensor<24x8x1x1xf32>) -> tensor<1x8x8x40xf32> {
   %0 = kernel.call @wide(%x, %v) params <> : (tensor<1x8x8x8xf32>, tensor<24x8x1x1xf32>) -> tensor<1x8x8x24xf32>
   %1 = kernel.call @narrow(%x, %u) params <> : (tensor<1x8x8x8xf32>, tensor<16x8x1x1xf32>) -> tensor<1x8x8x16xf32>
   %2 = kernel.call @join(%1, %0) params <> : (tensor<1x8x8x16xf32>, tensor<1x8x8x24xf32>) -> tensor<1x8x8x40xf32>
@@ -50,7 +50,7 @@ kernel.func @join symbols [] layouts ["", ""] schedule "Generic" geometry <64, 6
 // CHECK-NEXT: exec.launch @second_apart24 [#exec.buffer<arena, 0, <[[A]], 4096>, "", "">, {{.*}}, #exec.buffer<arena, 0, <{{[0-9]+}}, 6080>, "", "">]
 // CHECK-NEXT: exec.launch @third [#exec.buffer<arena, 0, <[[J]], 6144>, "", "">,
 // CHECK:      kernel.func @first_twice24 {{.*}} attributes {copy_pitch = 24 : i64}
-func.func @main(%x: tensor<1x8x8x8xf32>, %u: tensor<16x8x1x1xf32>, %v: tensor<8x16x1x1xf32>, %w: tensor<8x24x1x1xf32>) -> tensor<1x8x8x8xf32> {
+func.func @read_elsewhere(%x: tensor<1x8x8x8xf32>, %u: tensor<16x8x1x1xf32>, %v: tensor<8x16x1x1xf32>, %w: tensor<8x24x1x1xf32>) -> tensor<1x8x8x8xf32> {
   %0 = kernel.call @first(%x, %u) params <> : (tensor<1x8x8x8xf32>, tensor<16x8x1x1xf32>) -> tensor<1x8x8x16xf32>
   %1 = kernel.call @second(%0, %v) params <> : (tensor<1x8x8x16xf32>, tensor<8x16x1x1xf32>) -> tensor<1x8x8x8xf32>
   %2 = kernel.call @join(%0, %1) params <> : (tensor<1x8x8x16xf32>, tensor<1x8x8x8xf32>) -> tensor<1x8x8x24xf32>
@@ -89,7 +89,7 @@ kernel.func @join symbols [] layouts ["", ""] schedule "Generic" geometry <64, 6
 // CHECK-NEXT: exec.launch @join [
 // CHECK-NEXT: exec.launch @softmax [
 // CHECK-NEXT: exec.launch @join [
-func.func @main(%x: tensor<1x8x8x8xf32>, %u: tensor<8x8x1x1xf32>) -> (tensor<1x8x8x16xf32>, tensor<1x8x8x16xf32>, tensor<1x8x8x16xf32>) {
+func.func @stays(%x: tensor<1x8x8x8xf32>, %u: tensor<8x8x1x1xf32>) -> (tensor<1x8x8x16xf32>, tensor<1x8x8x16xf32>, tensor<1x8x8x16xf32>) {
   %0 = kernel.call @conv(%x, %u) params <> : (tensor<1x8x8x8xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x8x8xf32>
   %1 = kernel.call @join(%0, %x) params <> : (tensor<1x8x8x8xf32>, tensor<1x8x8x8xf32>) -> tensor<1x8x8x16xf32>
   %2 = kernel.call @join(%0, %0) params <> : (tensor<1x8x8x8xf32>, tensor<1x8x8x8xf32>) -> tensor<1x8x8x16xf32>
@@ -130,7 +130,7 @@ kernel.func @join symbols [] layouts ["", ""] schedule "Generic" geometry <64, 6
 // CUDA:       exec.launch @exp
 // CUDA-NEXT:  exec.launch @log
 // CUDA-NEXT:  exec.launch @use
-func.func @main(%x: tensor<1x16xf32>, %y: tensor<1x3xf32>) -> (tensor<2x16xf32>, tensor<1x19xf32>) {
+func.func @runs(%x: tensor<1x16xf32>, %y: tensor<1x3xf32>) -> (tensor<2x16xf32>, tensor<1x19xf32>) {
   %0 = kernel.call @exp(%x) params <> : (tensor<1x16xf32>) -> tensor<1x16xf32>
   %1 = kernel.call @log(%0) params <> : (tensor<1x16xf32>) -> tensor<1x16xf32>
   %2 = kernel.call @join(%0, %1) params <> : (tensor<1x16xf32>, tensor<1x16xf32>) -> tensor<2x16xf32>
@@ -182,7 +182,7 @@ kernel.func @odd symbols [] layouts ["", ""] schedule "Generic" geometry <1, 1, 
 // CHECK-NEXT: exec.launch @part_apart40 [{{.*}}, #exec.buffer<arena, 0, <{{[0-9]+}}, 10176>, "", "">]
 // CHECK-NEXT: exec.launch @append_early_over0 [
 // CHECK-NEXT: exec.launch @use [#exec.buffer<arena, 0, <[[J]], 10240>, "", "">,
-func.func @main(%x: tensor<1x8x8x8xf32>, %u: tensor<8x8x1x1xf32>) -> tensor<1x8x8x40xf32> {
+func.func @appends(%x: tensor<1x8x8x8xf32>, %u: tensor<8x8x1x1xf32>) -> tensor<1x8x8x40xf32> {
   %0 = kernel.call @early(%x, %u) params <> : (tensor<1x8x8x8xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x8x8xf32>
   %1 = kernel.call @fill(%x) params <> : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x40xf32>
   %2 = kernel.call @part(%x, %u) params <> : (tensor<1x8x8x8xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x8x8xf32>
