@@ -19,6 +19,15 @@ bool Storages::isReadOnlyBy(Value root, Operation *op) const {
   });
 }
 
+/// The same, but for those that have done so before a step.
+bool Storages::isReadOnlyBy(Value root, Operation *op, unsigned step) const {
+  return llvm::all_of(root.getUsers(), [&](Operation *user) {
+    if (isa<graph::ReshapeOp>(user))
+      return isReadOnlyBy(user->getResult(0), op, step);
+    return user == op || stepOf.lookup(user) < step;
+  });
+}
+
 /// Whether others read a part, too, whose rows are to lie apart.
 bool Storages::isStoredTwice(const Join &join, Value root) {
   return join.pitch != 0 &&
@@ -68,17 +77,18 @@ void Storages::placeParts(kernel::CallOp call) {
 }
 
 /// What is appended in place is computed there if what it is appended to is in
-/// its place by then.
+/// its place by then, and others have read that.
 void Storages::placeAppended(kernel::CallOp call) {
   std::optional<Join> join = appendOf(call, kernels);
   if (!join || inPlaceOperand(call) != join->buffer)
     return;
   const JoinedPart &part = join->parts.front();
-  Operation *before =
-      rootOf(call.getOperand(*join->buffer)).getDefiningOp<kernel::CallOp>();
+  Value buffer = rootOf(call.getOperand(*join->buffer));
+  auto before = buffer.getDefiningOp<kernel::CallOp>();
   unsigned first = stepOf[call];
   if (!before || before->getBlock() != call->getBlock() ||
-      !mayPlace(*join, part, first) || first <= stepOf[before])
+      !mayPlace(*join, part, first) || first <= stepOf[before] ||
+      !isReadOnlyBy(buffer, call, first))
     return;
   placePart(*join, part);
   if (Operation *maker = rootOf(part.operand).getDefiningOp();

@@ -118,6 +118,7 @@ private:
   exec::BufferAttr bufferAt(mlir::Value value, const Home &home);
   bool isStoredTwice(const Join &join, mlir::Value root);
   bool isReadOnlyBy(mlir::Value root, mlir::Operation *op) const;
+  bool isReadOnlyBy(mlir::Value root, mlir::Operation *op, unsigned step) const;
   void reuseInPlace(kernel::CallOp call);
   void assignSegments();
   bool isBornBy(graph::Expr expr, unsigned step) const;

@@ -213,7 +213,8 @@ def HoistCastsPass : Pass<"hoist-casts", "::mlir::func::FuncOp"> {
   let description = [{
     Fires for a concatenation of f32 of which all that is read is cast to the
     same type of 16 bits; for the largest of windows where all that is read of
-    its operand is rounded to that, too; for what a product becomes, where all
+    its operand is rounded to that, too; for averages of windows over what has
+    been rounded to it; for what a product or a convolution becomes, where all
     that is read of it, through slices, reshapes and transposes, is rounded to
     bf16. Results keep their bits.
 
@@ -246,8 +247,9 @@ def RoundConcatsPass : Pass<"round-concats", "::mlir::func::FuncOp"> {
   let description = [{
     Fires for a concatenation of f32 along the last axis where all that reads it
     are convolutions of pairs of bf16, which round it, behind ops with constants
-    element by element or in longer concatenations. It is rounded once more, as
-    what convolutions leave to sums is, and hoist-casts moves that in front.
+    element by element, averages of windows or in longer concatenations. It is
+    rounded once more, as what convolutions leave to sums is, and hoist-casts
+    moves that in front.
 
     ```mlir
     func.func @main(%x: tensor<1x8x8x16xf32>, %y: tensor<1x8x8x16xf32>)

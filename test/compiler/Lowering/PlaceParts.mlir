@@ -222,3 +222,42 @@ kernel.func @append_early symbols [] layouts ["", ""] schedule "Generic" geometr
   %2 = graph.append %0, %1 {axis = 3 : i64, length = #graph.dims<24>} : (tensor<1x8x8x40xf32>, tensor<1x8x8x8xf32>) -> tensor<1x8x8x40xf32>
   kernel.yield %2 : tensor<1x8x8x40xf32>
 }
+
+// -----
+
+// Nor where another kernel reads what was there in between.
+
+// CHECK:      exec.program
+// CHECK:      exec.launch @fill [
+// CHECK-NEXT: exec.launch @part [
+// CHECK-NEXT: exec.launch @use [
+// CHECK-NEXT: exec.launch @append_part_over0 [
+func.func @read_between(%x: tensor<1x8x8x8xf32>, %u: tensor<8x8x1x1xf32>) -> (tensor<1x8x8x40xf32>, tensor<1x8x8x40xf32>) {
+  %0 = kernel.call @fill(%x) params <> : (tensor<1x8x8x8xf32>) -> tensor<1x8x8x40xf32>
+  %1 = kernel.call @part(%x, %u) params <> : (tensor<1x8x8x8xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x8x8xf32>
+  %2 = kernel.call @use(%0) params <> : (tensor<1x8x8x40xf32>) -> tensor<1x8x8x40xf32>
+  %3 = kernel.call @append_part(%0, %1) params <> : (tensor<1x8x8x40xf32>, tensor<1x8x8x8xf32>) -> tensor<1x8x8x40xf32>
+  %4 = kernel.call @use(%3) params <> : (tensor<1x8x8x40xf32>) -> tensor<1x8x8x40xf32>
+  return %2, %4 : tensor<1x8x8x40xf32>, tensor<1x8x8x40xf32>
+}
+kernel.func @fill symbols [] layouts [""] schedule "Generic" geometry <64, 64, 0> {
+^bb0(%0: tensor<1x8x8x8xf32>):
+  %1 = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
+  %2 = graph.pad %0, %1 {low = #graph.dims<0, 0, 0, 0>, mode = #graph<pad_mode constant>} : (tensor<1x8x8x8xf32>, tensor<f32>) -> tensor<1x8x8x40xf32>
+  kernel.yield %2 : tensor<1x8x8x40xf32>
+}
+kernel.func @part symbols [] layouts ["", ""] schedule "DirectConv" geometry <1, 1, 0> {
+^bb0(%0: tensor<1x8x8x8xf32>, %1: tensor<8x8x1x1xf32>):
+  %2 = graph.conv %0, %1 {channels_last, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<0, 0, 0, 0>, group = 1 : i64} : (tensor<1x8x8x8xf32>, tensor<8x8x1x1xf32>) -> tensor<1x8x8x8xf32>
+  kernel.yield %2 : tensor<1x8x8x8xf32>
+}
+kernel.func @use symbols [] layouts [""] schedule "RowProgram" geometry <64, 64, 0> {
+^bb0(%0: tensor<1x8x8x40xf32>):
+  %1 = graph.softmax %0 {axis = 3 : i64} : (tensor<1x8x8x40xf32>) -> tensor<1x8x8x40xf32>
+  kernel.yield %1 : tensor<1x8x8x40xf32>
+}
+kernel.func @append_part symbols [] layouts ["", ""] schedule "Generic" geometry <64, 64, 0> {
+^bb0(%0: tensor<1x8x8x40xf32>, %1: tensor<1x8x8x8xf32>):
+  %2 = graph.append %0, %1 {axis = 3 : i64, length = #graph.dims<16>} : (tensor<1x8x8x40xf32>, tensor<1x8x8x8xf32>) -> tensor<1x8x8x40xf32>
+  kernel.yield %2 : tensor<1x8x8x40xf32>
+}
