@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Lowering/Joins.h"
+#include "dialects/Kernel/Geometry.h"
 #include "dialects/Kernel/OtherSizes.h"
 #include "dialects/Kernel/ResultPlaces.h"
 
@@ -10,6 +11,7 @@ using namespace mlir;
 namespace tenon {
 namespace {
 using graph::Expr;
+using kernel::behindReshapes;
 
 /// The concatenation of which a kernel consists, beside reshapes.
 graph::ConcatOp concatIn(kernel::FuncOp function) {
@@ -22,12 +24,6 @@ graph::ConcatOp concatIn(kernel::FuncOp function) {
     concat = cast<graph::ConcatOp>(op);
   }
   return concat;
-}
-
-Value behindReshapes(Value value) {
-  while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
-    value = reshape.getInput();
-  return value;
 }
 
 kernel::FuncOp nextOf(kernel::FuncOp function, SymbolTable &kernels) {

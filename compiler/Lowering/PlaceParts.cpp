@@ -11,15 +11,7 @@ namespace tenon {
 using exec::Place;
 using graph::Expr;
 
-/// Whether nobody but an op reads a value, in whatever form.
-bool Storages::isReadOnlyBy(Value root, Operation *op) const {
-  return llvm::all_of(root.getUsers(), [&](Operation *user) {
-    return user == op || (isa<graph::ReshapeOp>(user) &&
-                          isReadOnlyBy(user->getResult(0), op));
-  });
-}
-
-/// The same, but for those that have done so before a step.
+/// Whether nobody but an op reads a value, in whatever form, from a step on.
 bool Storages::isReadOnlyBy(Value root, Operation *op, unsigned step) const {
   return llvm::all_of(root.getUsers(), [&](Operation *user) {
     if (isa<graph::ReshapeOp>(user))

@@ -117,8 +117,8 @@ private:
   Home partOf(const Join &join, const JoinedPart &part) const;
   exec::BufferAttr bufferAt(mlir::Value value, const Home &home);
   bool isStoredTwice(const Join &join, mlir::Value root);
-  bool isReadOnlyBy(mlir::Value root, mlir::Operation *op) const;
-  bool isReadOnlyBy(mlir::Value root, mlir::Operation *op, unsigned step) const;
+  bool isReadOnlyBy(mlir::Value root, mlir::Operation *op,
+                    unsigned step = 0) const;
   void reuseInPlace(kernel::CallOp call);
   void assignSegments();
   bool isBornBy(graph::Expr expr, unsigned step) const;
