@@ -26,25 +26,23 @@ graph::ConcatOp concatIn(kernel::FuncOp function) {
   return concat;
 }
 
-kernel::FuncOp nextOf(kernel::FuncOp function, SymbolTable &kernels) {
-  auto next = function->getAttrOfType<FlatSymbolRefAttr>(kernel::otherwise);
-  return next ? kernels.lookup<kernel::FuncOp>(next.getValue())
-              : kernel::FuncOp();
+/// The kernel that gives the only result of a call at all sizes.
+kernel::FuncOp soleKernelOf(kernel::CallOp call, SymbolTable &kernels) {
+  SmallVector<kernel::FuncOp> functions = kernel::kernelsOf(call, kernels);
+  return functions.size() == 1 && call.getNumResults() == 1 ? functions[0]
+                                                            : kernel::FuncOp();
 }
 
 } // namespace
 
 std::optional<Join> joinOf(kernel::CallOp call, SymbolTable &kernels) {
-  auto function = kernels.lookup<kernel::FuncOp>(call.getCallee());
-  if (!function || call.getNumResults() != 1 || nextOf(function, kernels))
-    return std::nullopt;
-  graph::ConcatOp concat = concatIn(function);
+  kernel::FuncOp function = soleKernelOf(call, kernels);
+  graph::ConcatOp concat = function ? concatIn(function) : graph::ConcatOp();
   if (!concat || behindReshapes(function.getYielded()[0]) != concat)
     return std::nullopt;
   SmallVector<Expr> dims = graph::getDims(concat.getResult());
   uint64_t axis = concat.getAxis();
-  bool isRun = llvm::all_of(ArrayRef(dims).take_front(axis),
-                            [](Expr dim) { return dim.isConstant(1); });
+  bool isRun = graph::areOnes(ArrayRef(dims).take_front(axis));
   std::optional<int64_t> pitch = dims.back().asConstant();
   if (!isRun && (axis + 1 != dims.size() || !pitch))
     return std::nullopt;
@@ -67,8 +65,8 @@ std::optional<Join> joinOf(kernel::CallOp call, SymbolTable &kernels) {
 }
 
 std::optional<Join> appendOf(kernel::CallOp call, SymbolTable &kernels) {
-  auto function = kernels.lookup<kernel::FuncOp>(call.getCallee());
-  if (!function || call.getNumResults() != 1 || nextOf(function, kernels))
+  kernel::FuncOp function = soleKernelOf(call, kernels);
+  if (!function)
     return std::nullopt;
   auto append = function.getYielded()[0].getDefiningOp<graph::AppendOp>();
   if (!append || &function.getBlock().front() != append)
@@ -93,14 +91,12 @@ std::optional<Join> appendOf(kernel::CallOp call, SymbolTable &kernels) {
 }
 
 bool mayStoreApart(kernel::CallOp call, bool isCopy, SymbolTable &kernels) {
-  if (call.getNumResults() != 1)
-    return false;
-  auto function = kernels.lookup<kernel::FuncOp>(call.getCallee());
-  for (; function; function = nextOf(function, kernels))
-    if (!kernel::mayStoreApart(function) ||
-        (isCopy && !kernel::storesTwiceForLess(function)))
-      return false;
-  return true;
+  return call.getNumResults() == 1 &&
+         llvm::all_of(
+             kernel::kernelsOf(call, kernels), [&](kernel::FuncOp function) {
+               return kernel::mayStoreApart(function) &&
+                      (!isCopy || kernel::storesTwiceForLess(function));
+             });
 }
 
 } // namespace tenon

@@ -198,13 +198,8 @@ private:
   void lowerCall(kernel::CallOp call) {
     if (storages.isJoined(call))
       return;
-    StringRef next = call.getCallee();
-    while (!next.empty()) {
-      auto callee = kernels.lookup<kernel::FuncOp>(next);
+    for (kernel::FuncOp callee : kernel::kernelsOf(call, kernels))
       lowerCall(call, callee);
-      auto other = callee->getAttrOfType<FlatSymbolRefAttr>(kernel::otherwise);
-      next = other ? other.getValue() : StringRef();
-    }
   }
 
   void lowerCall(kernel::CallOp call, kernel::FuncOp callee) {

@@ -89,20 +89,14 @@ void Storages::placeAppended(kernel::CallOp call) {
   joined.insert(call);
 }
 
-Storages::Home Storages::partOf(const Join &join,
-                                const JoinedPart &part) const {
+void Storages::placePart(const Join &join, const JoinedPart &part) {
+  Value root = rootOf(part.operand);
   Value result = join.call->getResult(0);
-  Home home = homes.find(result)->second;
+  Home &own = homes[root];
+  Home home = homes[result];
   home.offset = part.offset;
   home.join = result;
   home.pitch = join.pitch;
-  return home;
-}
-
-void Storages::placePart(const Join &join, const JoinedPart &part) {
-  Value root = rootOf(part.operand);
-  Home &own = homes[root];
-  Home home = partOf(join, part);
   if (isStoredTwice(join, root)) {
     secondHomes[root.getDefiningOp()] = home;
     return;
@@ -123,7 +117,6 @@ std::optional<Storages::Copy> Storages::copyOf(kernel::CallOp call) {
   if (found == secondHomes.end())
     return std::nullopt;
   const Home &home = found->second;
-  // The join may have moved since.
   return Copy{bufferAt(call.getResult(0), home), home.pitch};
 }
 

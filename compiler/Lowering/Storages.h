@@ -114,7 +114,6 @@ private:
   void placeAppended(kernel::CallOp call);
   void placePart(const Join &join, const JoinedPart &part);
   bool mayPlace(const Join &join, const JoinedPart &part, unsigned &first);
-  Home partOf(const Join &join, const JoinedPart &part) const;
   exec::BufferAttr bufferAt(mlir::Value value, const Home &home);
   bool isStoredTwice(const Join &join, mlir::Value root);
   bool isReadOnlyBy(mlir::Value root, mlir::Operation *op,

@@ -175,10 +175,6 @@ public:
   /// Evaluates what is yielded at an index of the root's result (or of
   /// kernel::iterationDims) and stores it at row-major position `position`.
   void storeYields(llvm::ArrayRef<Value> index, Value position);
-  /// Where an element of the only result lies whose rows are apart (see
-  /// ResultPlaces.h): `index` is its place in sizes `dims`.
-  Value positionApart(llvm::ArrayRef<Value> index, llvm::ArrayRef<Expr> dims,
-                      int64_t pitch);
   /// Where the element of `value` at `index` lies in the buffer of `yielded`,
   /// which is `value` behind transposes and reshapes.
   Value positionInside(Value value, Value yielded, llvm::ArrayRef<Value> index);
@@ -244,6 +240,10 @@ private:
                                         CarryBody body);
   Value laneLoad(Value base, Value tensor, const Indices &index);
   Value eachLane(Value tensor, const Indices &index);
+  /// Where an element of the only result lies whose rows are apart (see
+  /// ResultPlaces.h): `index` is its place in sizes `dims`.
+  Value positionApart(llvm::ArrayRef<Value> index, llvm::ArrayRef<Expr> dims,
+                      int64_t pitch);
   void storeLanes(Value value, Value base, mlir::Type element, Value offset);
   void addWrapper();
   Value loadArgument(mlir::BlockArgument argument, llvm::ArrayRef<Value> index);
