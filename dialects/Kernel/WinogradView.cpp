@@ -16,6 +16,10 @@ namespace {
 constexpr int64_t maxPatchBytes = 480 << 10;
 /// The same, where that is a whole image of few tiles.
 constexpr int64_t maxImageBytes = 640 << 10;
+/// Tiles of a block of many channels, whatever the cache holds: each block
+/// reads the whole filter, mostly from memory, and its patches once a panel
+/// from the third level, which is far less. And what a block may take there.
+constexpr int64_t enoughTiles = 36, maxScratchBytes = 8 << 20;
 /// Below, transforms cost more than products save: those of tiles that know the
 /// image, or of PackedConv, whose panels are of 48 maps.
 constexpr int64_t leastChannels = 32, leastMaps = 24;
@@ -41,15 +45,14 @@ void cut(WinogradView &view) {
     return graph::Expr::constant(view.tiles.getContext(), value);
   };
   int64_t tileBytes = view.positions() * view.patchStride() * 4;
-  int64_t most = std::max<int64_t>(maxPatchBytes / tileBytes, 1);
+  int64_t most = std::max(maxPatchBytes / tileBytes, enoughTiles);
   if (std::optional<int64_t> tiles = view.tiles.asConstant()) {
     int64_t blocks = 1;
-    if (*tiles * tileBytes > maxImageBytes)
+    if (*tiles > enoughTiles && *tiles * tileBytes > maxImageBytes)
       blocks = llvm::alignTo(llvm::divideCeil(*tiles, most), 2);
     view.blockTiles = llvm::divideCeil(*tiles, blocks);
   } else {
-    view.blockTiles =
-        std::max(most / winogradStrip, int64_t(1)) * winogradStrip;
+    view.blockTiles = most / winogradStrip * winogradStrip;
   }
   view.blocks = view.tiles.ceilDiv(number(view.blockTiles));
   if (!view.blocks)
@@ -123,7 +126,7 @@ std::optional<WinogradView> uncutViewOf(graph::ConvOp op, int64_t outputs,
 /// The view, if the cache holds what a block has in scratch memory.
 std::optional<WinogradView> ifItFits(const WinogradView &view,
                                      std::string &why) {
-  if (view.scratchBytes() <= 4 * maxImageBytes)
+  if (view.scratchBytes() <= maxScratchBytes)
     return view;
   why = "its transformed patches do not fit the cache";
   return std::nullopt;
