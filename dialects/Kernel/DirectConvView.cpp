@@ -11,12 +11,17 @@ namespace tenon::kernel {
 namespace {
 
 constexpr int64_t maxSlabBytes = 512 << 10;
+/// Of a slab for a line or few of them, which may take more.
+constexpr int64_t maxLineSlabBytes = 2 << 20;
 /// Of a slab that has the lines of several depths.
 constexpr int64_t maxDeepSlabBytes = 256 << 10;
 /// Blocks of an image that are enough where its filter stays in the cache.
 constexpr int64_t enoughBlocks = 16;
 /// Of a slab beside panels that stream through the second level.
 constexpr int64_t maxStreamSlabBytes = 320 << 10;
+/// Pixels of a block below which those panels, which it reads whole and mostly
+/// from memory, cost more than a slab that lies in the third level.
+constexpr int64_t enoughPixels = 128;
 /// Of weights that stay in the second level of the cache while blocks pass.
 constexpr int64_t maxResidentBytes = 640 << 10;
 /// Pixels of a block of a long line; of a matrix whose filter stays in the
@@ -56,12 +61,16 @@ void flatten(DirectConvView &view) {
 }
 
 /// Cuts lines whose filter streams through the cache: equal blocks, an even
-/// number of them if that is possible, whose slabs leave room for two panels.
+/// number of them if that is possible, whose slabs leave room for two panels or
+/// are of few pixels.
 void cutStreaming(DirectConvView &view) {
   int64_t lines = view.lines().count, most = lines;
   for (int64_t blocks = lines > 1 ? 2 : 1; blocks <= most; ++blocks) {
     view.blockLines = llvm::divideCeil(lines, blocks);
-    if (view.blockLines > 1 && view.slabBytes() > maxStreamSlabBytes)
+    int64_t pixels = view.blockLines * view.pixels().count;
+    int64_t room =
+        pixels > enoughPixels ? maxStreamSlabBytes : maxLineSlabBytes;
+    if (view.blockLines > 1 && view.slabBytes() > room)
       continue;
     if (lines % blocks == 0)
       return;
@@ -239,7 +248,7 @@ std::optional<DirectConvView> directConvViewOf(graph::ConvOp op,
     return std::nullopt;
   }
   cut(view);
-  if (view.slabBytes() > 4 * maxSlabBytes) {
+  if (view.slabBytes() > maxLineSlabBytes) {
     why = "what a line reads does not fit the cache";
     return std::nullopt;
   }
