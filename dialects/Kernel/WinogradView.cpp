@@ -20,6 +20,8 @@ constexpr int64_t maxImageBytes = 640 << 10;
 /// reads the whole filter, mostly from memory, and its patches once a panel
 /// from the third level, which is far less. And what a block may take there.
 constexpr int64_t enoughTiles = 36, maxScratchBytes = 8 << 20;
+/// Of pairs, whose filter is small as it lies.
+constexpr int64_t maxPairsScratchBytes = 2560 << 10;
 /// Below, transforms cost more than products save: those of tiles that know the
 /// image, or of PackedConv, whose panels are of 48 maps.
 constexpr int64_t leastChannels = 32, leastMaps = 24;
@@ -126,7 +128,8 @@ std::optional<WinogradView> uncutViewOf(graph::ConvOp op, int64_t outputs,
 /// The view, if the cache holds what a block has in scratch memory.
 std::optional<WinogradView> ifItFits(const WinogradView &view,
                                      std::string &why) {
-  if (view.scratchBytes() <= maxScratchBytes)
+  if (view.scratchBytes() <=
+      (view.hasPairs ? maxPairsScratchBytes : maxScratchBytes))
     return view;
   why = "its transformed patches do not fit the cache";
   return std::nullopt;

@@ -217,11 +217,14 @@ private:
   /// The taps of the outermost loop that read the image for a line of the
   /// block; null where all may. Products by zeros beside it are left out.
   TapRange reachedBy(Value line) {
-    // Of more lines, too little is beside it; fewer steps are not worth a
-    // loop that is counted.
-    constexpr int64_t fewLines = 20, fewestSteps = 48;
+    // Of more lines, too little is beside it, unless taps lie far apart; fewer
+    // steps are not worth a loop that is counted.
+    constexpr int64_t fewLines = 20, lessThan = 30, fewestSteps = 48;
     const DirectConvAxis &axis = view.lines();
-    if (view.outerTaps() == 1 && axis.taps > 1 && axis.count <= fewLines &&
+    int64_t beside = std::min(axis.before() + axis.behind(), axis.count);
+    bool isMuch =
+        axis.count <= fewLines || axis.count * axis.taps <= lessThan * beside;
+    if (view.outerTaps() == 1 && axis.taps > 1 && isMuch &&
         view.depth() / axis.taps >= fewestSteps && !axis.isInside())
       return reachedTaps(e, axis, e.add(block.firstLine, line));
     return reachedOuterTaps(e, view, ArrayRef(block.outer).drop_front());

@@ -101,6 +101,9 @@ TEST_P(DirectConv, StreamsLargeFilters) {
   for (Numbers image : std::vector<Numbers>{{14, 14}, {7, 11}, {1, 12}})
     convs.push_back({1, 140, 150, image, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}});
   convs.push_back({1, 300, 70, {29, 29}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}});
+  // Few pixels whose slab is larger than that of many may be.
+  convs.push_back(
+      {1, 1100, 50, {18, 21}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}});
   run(convs, {1, 3});
 }
 

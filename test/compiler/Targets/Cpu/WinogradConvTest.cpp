@@ -71,6 +71,14 @@ TEST_P(WinogradConv, CutsImagesIntoBlocks) {
   run({{40, 44, 96, 32}, {14, 14, 512, 32}, {28, 27, 128, 70}}, {1, 2});
 }
 
+/// Of so many that the second level of the cache holds a tile or two.
+TEST_P(WinogradConv, TakesManyChannels) {
+  std::vector<KernelCase> cases;
+  for (const Conv &conv : {Conv{20, 21, 1296, 40}, Conv{12, 11, 2560, 33}})
+    cases.push_back(conv.with(/*outputs=*/2, {1}));
+  run(cases);
+}
+
 /// As many tiles as there are at run time: less than a strip, some of a block,
 /// and several blocks.
 TEST_P(WinogradConv, TakesImagesOfAnySize) {
