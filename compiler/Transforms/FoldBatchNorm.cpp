@@ -11,6 +11,7 @@
 #include "compiler/Transforms/AxisOrder.h"
 #include "compiler/Transforms/FewBitFloats.h"
 #include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/StoredTensors.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
@@ -20,9 +21,6 @@ namespace tenon {
 #include "compiler/Transforms/Passes.h.inc"
 
 namespace {
-
-/// Larger filters would not be folded but scaled in each run.
-constexpr int64_t maxFilter = int64_t(1) << 22;
 
 /// The convolution whose result, perhaps with a constant added, is `value`;
 /// null when others than one op after the other read it.
@@ -155,7 +153,7 @@ struct ScaleFilter : OpRewritePattern<graph::MulOp> {
       return rewriter.notifyMatchFailure(op, "its numbers are in few bits");
     std::optional<int64_t> size =
         graph::elementCount(conv.getFilter()).asConstant();
-    if (!isStored(conv.getFilter()) || !size || *size > maxFilter)
+    if (!isStored(conv.getFilter()) || !size || *size > mostFoldedElements)
       return rewriter.notifyMatchFailure(op, "filter is large, or no weight");
     SmallVector<graph::Expr> dims(graph::getRank(conv.getFilter()),
                                   graph::Expr::constant(op.getContext(), 1));

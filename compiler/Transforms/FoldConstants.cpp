@@ -169,29 +169,18 @@ bool mayFold(Operation *op) {
   return llvm::all_of(op->getOperands(), isWeightOrConstant);
 }
 
-/// Copies `bytes` with axes permuted; element by element, runs of the last
-/// axis at once when it stays last.
-std::vector<char> transposed(ArrayRef<char> bytes, ArrayRef<int64_t> shape,
-                             ArrayRef<int64_t> permutation, int64_t width) {
-  int64_t rank = shape.size();
-  SmallVector<int64_t> strides(rank, width), steps, sizes;
-  for (int64_t i = rank - 2; i >= 0; --i)
-    strides[i] = strides[i + 1] * shape[i + 1];
-  for (int64_t axis : permutation) {
-    steps.push_back(strides[axis]);
-    sizes.push_back(shape[axis]);
-  }
-  if (bytes.empty() || rank == 0)
-    return std::vector<char>(bytes.begin(), bytes.end());
-  std::vector<char> result(bytes.size());
-  int64_t run = 1, inner = rank;
-  if (permutation.back() == rank - 1) {
-    run = sizes.back();
-    --inner;
-  }
+/// The elements of so many bytes that lie so far apart along each axis, one
+/// after the other; runs of the last axis at once where they do already.
+std::vector<char> gathered(const char *source, ArrayRef<int64_t> sizes,
+                           ArrayRef<int64_t> steps, int64_t width) {
+  int64_t inner = sizes.size(), chunk = width;
+  if (inner > 0 && steps.back() == width)
+    chunk *= sizes[--inner];
+  int64_t chunks = 1;
+  for (int64_t size : sizes.take_front(inner))
+    chunks *= size;
+  std::vector<char> result(chunks * chunk);
   SmallVector<int64_t> index(inner, 0);
-  int64_t chunk = run * width;
-  const char *source = bytes.data();
   for (size_t at = 0; at < result.size(); at += chunk) {
     std::memcpy(&result[at], source, chunk);
     for (int64_t axis = inner - 1; axis >= 0; --axis) {
@@ -203,6 +192,23 @@ std::vector<char> transposed(ArrayRef<char> bytes, ArrayRef<int64_t> shape,
     }
   }
   return result;
+}
+
+/// Whether all of some elements are inside of an axis.
+bool isInside(int64_t first, int64_t step, int64_t count, int64_t size) {
+  int64_t last;
+  return count > 0 && first >= 0 && first < size &&
+         !__builtin_mul_overflow(step, count - 1, &last) &&
+         !__builtin_add_overflow(last, first, &last) && last >= 0 &&
+         last < size;
+}
+
+/// From one element to the next along each axis, in bytes.
+SmallVector<int64_t> bytesApart(ArrayRef<int64_t> shape, int64_t width) {
+  SmallVector<int64_t> strides(shape.size(), width);
+  for (int64_t i = int64_t(shape.size()) - 2; i >= 0; --i)
+    strides[i] = strides[i + 1] * shape[i + 1];
+  return strides;
 }
 
 /// The bytes of weights end to end along an axis.
@@ -238,6 +244,9 @@ public:
       return foldReshape(reshape, *weight);
     if (auto transpose = dyn_cast<graph::TransposeOp>(op); transpose && weight)
       return foldTranspose(transpose, *weight);
+    if (auto slice = dyn_cast<graph::SliceOp>(op); slice && weight)
+      if (foldSlice(slice, *weight))
+        return;
     if (auto cast = dyn_cast<graph::CastOp>(op); cast && weight)
       if (foldRounding(cast, *weight))
         return;
@@ -296,10 +305,39 @@ private:
     if (op.getPermutation() == ArrayRef<int64_t>{1, 0})
       return replace(
           op, weights.addTransposed(weight.name + ".transposed", weight));
+    SmallVector<int64_t> apart = bytesApart(weight.shape, *width), steps;
+    for (int64_t axis : op.getPermutation())
+      steps.push_back(apart[axis]);
     replace(op, weights.addOwned(weight.name + ".transposed",
                                  weight.elementType, type.getShape(),
-                                 transposed(weight.bytes(), weight.shape,
-                                            op.getPermutation(), *width)));
+                                 gathered(weight.bytes().data(),
+                                          type.getShape(), steps, *width)));
+  }
+
+  /// However large it is: whether it was one whose place is known.
+  bool foldSlice(graph::SliceOp op, const Weight &weight) {
+    auto type = cast<RankedTensorType>(op.getType());
+    std::optional<int64_t> width = elementBytes(weight.elementType);
+    std::optional<int64_t> bytes = bytesOf(op.getResult());
+    if (!width || !bytes || *bytes <= inlineBytes)
+      return false;
+    int64_t first = 0;
+    SmallVector<int64_t> steps;
+    for (auto [axis, apart] :
+         llvm::enumerate(bytesApart(weight.shape, *width))) {
+      std::optional<int64_t> start = op.getStarts()[axis].asConstant(),
+                             step = op.getSteps()[axis].asConstant();
+      if (!start || !step ||
+          !isInside(*start, *step, type.getDimSize(axis), weight.shape[axis]))
+        return false;
+      first += *start * apart;
+      steps.push_back(*step * apart);
+    }
+    replace(op, weights.addOwned(weight.name + ".sliced", weight.elementType,
+                                 type.getShape(),
+                                 gathered(weight.bytes().data() + first,
+                                          type.getShape(), steps, *width)));
+    return true;
   }
 
   /// From f32 to bf16 or f16, rounded when it is written: whether it was that.

@@ -24,8 +24,8 @@ namespace {
 
 using graph::Expr;
 
-/// Larger filters would not be cut at compile time but in each run.
-constexpr int64_t maxFilter = int64_t(1) << 22;
+/// Of larger filters, some copies at a time would be many gigabytes.
+constexpr int64_t maxFilter = int64_t(1) << 28;
 /// Phases, and phases with filters of different sizes.
 constexpr int64_t maxPhases = 64, maxUnequal = 16;
 

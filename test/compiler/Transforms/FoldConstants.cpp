@@ -133,6 +133,45 @@ TEST_F(FoldConstantsTest, TransposesMoveBytes) {
   }
 }
 
+/// However large the weight is, which the evaluator would not take.
+TEST_F(FoldConstantsTest, SlicesMoveBytes) {
+  addWeight("w", IntegerType::get(&context, 32), {3, 3000000});
+  auto result = dyn_cast_if_present<graph::WeightOp>(fold(R"(
+    func.func @f() -> tensor<2x1000000xi32> {
+      %0 = graph.weight {name = "w"} : () -> tensor<3x3000000xi32>
+      %1 = graph.slice %0 {starts = #graph.dims<2, 2999998>,
+                           steps = #graph.dims<-2, -2>}
+        : (tensor<3x3000000xi32>) -> tensor<2x1000000xi32>
+      return %1 : tensor<2x1000000xi32>
+    })"));
+  ASSERT_TRUE(result);
+  const Weight *weight = weights.lookup(result.getName());
+  ASSERT_TRUE(weight);
+  EXPECT_EQ(weight->shape, (SmallVector<int64_t>{2, 1000000}));
+  for (int64_t i = 0; i < 2000000; ++i) {
+    int32_t found;
+    std::memcpy(&found, weight->bytes().data() + i * 4, 4);
+    ASSERT_EQ(found, (i < 1000000 ? 6000000 : 0) + 2999998 - i % 1000000 * 2);
+  }
+}
+
+/// What lies outside of a weight is not read.
+TEST_F(FoldConstantsTest, SlicesStayInside) {
+  addWeight("w", IntegerType::get(&context, 32), {300});
+  for (const char *place : {"starts = #graph.dims<300>, steps = #graph.dims<1>",
+                            "starts = #graph.dims<-1>, steps = #graph.dims<1>",
+                            "starts = #graph.dims<0>, steps = #graph.dims<3>",
+                            "starts = #graph.dims<9>, steps = #graph.dims<-1>"})
+    EXPECT_TRUE(isa_and_present<graph::SliceOp>(
+        fold(std::string("func.func @f() -> tensor<200xi32> {\n"
+                         "%0 = graph.weight {name = \"w\"} : () -> "
+                         "tensor<300xi32>\n%1 = graph.slice %0 {") +
+             place +
+             "} : (tensor<300xi32>) -> tensor<200xi32>\n"
+             "return %1 : tensor<200xi32>\n}\n")))
+        << place;
+}
+
 TEST_F(FoldConstantsTest, ReshapesShareBytes) {
   addWeight("w", Float32Type::get(&context), {6, 1000});
   auto result = dyn_cast_if_present<graph::WeightOp>(fold(R"(
