@@ -86,6 +86,7 @@ private:
   /// Blocks [low, high) of the group.
   void emitStripOf(const ChunkPanel &panel, const DepthBlock &block, Value low,
                    Value high, Value accumulates);
+  void callReachedTiles(const Strip &work, const DepthBlock &block, Value m);
   /// Rows [m, mEnd) by a panel, whose first column is n. `inResult`: sums are
   /// at home there.
   Strip stripOf(const ChunkPanel &panel, const DepthBlock &block, Value m,

@@ -4,6 +4,7 @@
 #include "compiler/Targets/Cpu/MatmulOperands.h"
 #include "compiler/Targets/Cpu/PackedConv.h"
 #include "dialects/Kernel/Packing.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
@@ -55,11 +56,38 @@ void PackedConv::emitStripOf(const ChunkPanel &panel, const DepthBlock &block,
     mapSums = packedAt(panel.index, e.number(depth.depth()));
   if (hasTiles)
     return emitTiles(work, block, m, n, width, staysInResult);
-  callStrip(e, work);
+  if (reached && reached->tilesMiss())
+    callReachedTiles(work, block, m);
+  else
+    callStrip(e, work);
   if (!staysInResult)
     e.ifThen(block.isLast, [&] {
       emitBehind(m, mEnd, n, width, inResult ? Value() : tileOf(m));
     });
+}
+
+/// Tiles that read no more than zeros of a block are left out; before others
+/// add to them, their sums are zeros.
+void PackedConv::callReachedTiles(const Strip &work, const DepthBlock &block,
+                                  Value m) {
+  Value no = constantLike(e.b, e.b.getI1Type(), 0);
+  forEachStripTile(e, work, [&](const StripTile &tile) {
+    Value first = e.add(m, tile.row);
+    Value here =
+        reached->any(first, e.add(first, tile.rows), block.line, block.lines);
+    StripTarget target = placeInC(e, work, tile);
+    e.ifThen(here, [&] { callStripTile(e, work, tile, target); });
+    e.ifThen(e.both(e.equal(here, no), e.equal(work.accumulate, no)), [&] {
+      Value zero = arith::ConstantOp::create(e.b, e.b.getF32FloatAttr(0));
+      e.loop(e.number(0), tile.rows, [&](Value row) {
+        e.loop(e.number(0), e.number(work.columns), [&](Value column) {
+          LLVM::StoreOp::create(
+              e.b, zero,
+              element(target.out, e.add(e.mul(row, target.stride), column)));
+        });
+      });
+    });
+  });
 }
 
 Value PackedConv::packedAt(Value panel, Value k) {

@@ -39,11 +39,21 @@ Value ReachedLines::holds(Value line, ArrayRef<Value> from,
   return all;
 }
 
-ReachedLines::Reach ReachedLines::of(Value first, Value last, Value line,
-                                     Value lines) const {
+bool ReachedLines::tilesMiss() const {
+  constexpr int64_t widest = 7; // Times what taps are apart: a twentieth.
+  int64_t dilation = op.getDilations().back();
+  int64_t taps =
+      cast<RankedTensorType>(op.getFilter().getType()).getShape().back();
+  SmallVector<graph::Expr> dims = graph::getDims(op.getResult());
+  std::optional<int64_t> count = dims[dims.size() - 2].asConstant();
+  return dilation > 1 && taps > 1 &&
+         (!count || *count / widest <= dilation * (taps - 1));
+}
+
+void ReachedLines::rangesOf(Value first, Value last, Indices &from,
+                            Indices &to) const {
   Indices low = e.delinearise(first, leadDims);
   Indices high = e.delinearise(e.sub(last, e.number(1)), leadDims);
-  Indices from, to;
   Value isSame = e.equal(low[0], high[0]);
   for (size_t axis = 1; axis < leadDims.size(); ++axis) {
     from.push_back(e.select(isSame, low[axis], e.number(0)));
@@ -51,6 +61,23 @@ ReachedLines::Reach ReachedLines::of(Value first, Value last, Value line,
         e.select(isSame, high[axis], e.sub(leadDims[axis], e.number(1))));
     isSame = e.both(isSame, e.equal(low[axis], high[axis]));
   }
+}
+
+Value ReachedLines::any(Value first, Value last, Value line,
+                        Value lines) const {
+  Indices from, to;
+  rangesOf(first, last, from, to);
+  Value no = constantLike(e.b, e.b.getI1Type(), 0);
+  return e.loop(
+      line, e.add(line, lines), ValueRange{no}, [&](Value i, ValueRange sofar) {
+        return SmallVector<Value>{e.either(sofar[0], holds(i, from, to))};
+      })[0];
+}
+
+ReachedLines::Reach ReachedLines::of(Value first, Value last, Value line,
+                                     Value lines) const {
+  Indices from, to;
+  rangesOf(first, last, from, to);
   Value no = constantLike(e.b, e.b.getI1Type(), 0), end = e.add(line, lines);
   SmallVector<Value> any = e.loop(
       e.number(0), e.number(depth.lines), ValueRange{no, no, no},

@@ -26,7 +26,15 @@ public:
   /// Of pixels [first, last), of which there are some.
   Reach of(Value first, Value last, Value line, Value lines) const;
 
+  /// Whether tiles of a few pixels of a line miss much of what blocks reach:
+  /// taps lie far apart along the last axis, too.
+  bool tilesMiss() const;
+  /// Whether one of some lines reads anything for pixels [first, last).
+  Value any(Value first, Value last, Value line, Value lines) const;
+
 private:
+  /// The positions of such pixels along each axis.
+  void rangesOf(Value first, Value last, Indices &from, Indices &to) const;
   /// Whether a line reads the image, for positions [from, to] of its axes.
   Value holds(Value line, llvm::ArrayRef<Value> from,
               llvm::ArrayRef<Value> to) const;
