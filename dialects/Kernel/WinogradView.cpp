@@ -67,6 +67,30 @@ void cut(WinogradView &view) {
                      : llvm::divideCeil(view.blockTiles, winogradStrip));
 }
 
+/// Of an axis whose outputs of a tile are that far apart.
+graph::Expr tilesAlong(graph::Expr size, int64_t dilation, int64_t outputs) {
+  auto number = [&](int64_t value) {
+    return graph::Expr::constant(size.getContext(), value);
+  };
+  if (dilation == 1)
+    return size.ceilDiv(number(outputs));
+  graph::Expr apart = size.ceilDiv(number(dilation));
+  graph::Expr tiles = apart ? apart.ceilDiv(number(outputs)) : graph::Expr();
+  return tiles ? tiles * number(dilation) : graph::Expr();
+}
+
+/// Whether tiles of an image have few outputs beside it: where its size is a
+/// symbol, if taps lie hardly apart.
+bool fillsTiles(const WinogradView &view) {
+  constexpr int64_t mostOfAnySize = 4;
+  if (view.hasAnySize())
+    return std::max(view.dilationY, view.dilationX) <= mostOfAnySize;
+  auto tiles = view.tiles.asConstant(), height = view.outHeight.asConstant(),
+       width = view.outWidth.asConstant();
+  return tiles && height && width &&
+         *tiles * view.outputs * view.outputs * 4 <= *height * *width * 5;
+}
+
 /// A view whose panels and blocks are not cut yet.
 std::optional<WinogradView> uncutViewOf(graph::ConvOp op, int64_t outputs,
                                         std::string &why) {
@@ -79,9 +103,8 @@ std::optional<WinogradView> uncutViewOf(graph::ConvOp op, int64_t outputs,
     return refuse("its windows are not 3x3");
   if (op.getGroup() != 1)
     return refuse("it has several groups");
-  if (!llvm::all_of(op.getStrides(), isOne) ||
-      !llvm::all_of(op.getDilations(), isOne))
-    return refuse("its windows or their taps are not side by side");
+  if (!llvm::all_of(op.getStrides(), isOne))
+    return refuse("its windows are not side by side");
   WinogradView view;
   view.outputs = outputs;
   view.channels = filter.getDimSize(1);
@@ -107,18 +130,22 @@ std::optional<WinogradView> uncutViewOf(graph::ConvOp op, int64_t outputs,
     return refuse("its pads are not numbers");
   if (llvm::any_of(sizes, isHuge) || llvm::any_of(result, isHuge))
     return refuse("its images are huge");
+  view.dilationY = op.getDilations()[0];
+  view.dilationX = op.getDilations()[1];
   view.outHeight = result[1];
   view.outWidth = result[2];
   graph::Expr image = view.outHeight * view.outWidth;
   int64_t least = outputs > 2 ? leastOutputsF4 : leastOutputs;
   if (image && image.asConstant().value_or(least) < least)
     return refuse("its images are small");
-  graph::Expr side = graph::Expr::constant(op.getContext(), outputs);
-  view.tilesX = view.outWidth.ceilDiv(side);
-  graph::Expr lines = view.outHeight.ceilDiv(side);
+  view.tilesX = tilesAlong(view.outWidth, view.dilationX, outputs);
+  graph::Expr lines = tilesAlong(view.outHeight, view.dilationY, outputs);
   view.tiles = view.tilesX && lines ? view.tilesX * lines : graph::Expr();
   if (!view.tiles)
     return refuse("its number of tiles is beyond what an expression holds");
+  if ((view.dilationY > 1 || view.dilationX > 1) && !fillsTiles(view))
+    return refuse("its taps lie apart, and outputs that do would not fill "
+                  "tiles");
   if (view.channels < (view.hasAnySize() ? leastOfAnySize : leastChannels) ||
       view.maps < (view.hasAnySize() ? leastOfAnySize : leastMaps))
     return refuse("it has few channels");
@@ -204,6 +231,8 @@ std::optional<WinogradView> winogradViewOfPairs(graph::ConvOp op,
                          all = view->tiles.asConstant();
   if (!ofLine || !all)
     return refuse("heights or widths are not numbers");
+  if (view->dilationY > 1 || view->dilationX > 1)
+    return refuse("its taps are not side by side");
   view->hasPairs = true;
   view->columns = panelColumns;
   view->panels = llvm::divideCeil(view->maps, view->columns);

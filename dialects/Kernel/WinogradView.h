@@ -11,10 +11,12 @@
 //
 //   [ceil(M / winogradColumns)][position][C][winogradColumns]
 //
-// with zeros past M; the layout's name is "winograd2" or "winograd4". A block
-// is some tiles of an image. A row of the launch is a part of a panel of a
-// block (see PanelParts.h); what panels of a piece share, the transformed
-// patches, they compute once.
+// with zeros past M; the layout's name is "winograd2" or "winograd4". Where
+// taps lie d apart, so do a tile's inputs and outputs: along an axis, the tiles
+// of every d-th output from the first on come first, then those from the
+// second. A block is some tiles of an image. A row of the launch is a part of a
+// panel of a block (see PanelParts.h); what panels of a piece share, the
+// transformed patches, they compute once.
 //
 // Of pairs of bf16 (see LineConvView.h) the filter lies as it is, in panels of
 // PackedConv; each of them is transformed in front of its products, once for a
@@ -61,6 +63,7 @@ struct WinogradView {
   int64_t columns = winogradColumns; // Of a panel.
   bool hasPairs = false;             // Of bf16: panels are as they were.
   int64_t lowY, lowX;                // The input's pads before.
+  int64_t dilationY = 1, dilationX = 1;
   graph::Expr outHeight, outWidth;   // Where the images' sizes are symbols
   graph::Expr tilesX, tiles, blocks; // these are formulas. Tiles of an image,
   int64_t blockTiles, panelParts;    // and how they are cut: a part has a strip

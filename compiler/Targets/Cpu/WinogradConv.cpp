@@ -115,22 +115,35 @@ private:
   void forEachTile(PanelParts::Range some,
                    function_ref<void(const Tile &)> body) {
     Value end = e.min(tiles, rowOf(some.to));
+    Value lines = view.dilationY == 1
+                      ? Value()
+                      : e.div(e.valueOf(view.tiles), e.valueOf(view.tilesX));
     e.loop(rowOf(some.from), end, [&](Value index) {
       Value number = e.add(firstTile, index), line = e.valueOf(view.tilesX);
-      Value outputs = e.number(view.outputs);
-      body({index, e.mul(e.div(number, line), outputs),
-            e.mul(e.rem(number, line), outputs)});
+      body({index, firstOutput(e.div(number, line), lines, view.dilationY),
+            firstOutput(e.rem(number, line), line, view.dilationX)});
     });
+  }
+
+  /// Of a tile among those of an axis.
+  Value firstOutput(Value tile, Value tiles, int64_t dilation) {
+    if (dilation == 1)
+      return e.mul(tile, e.number(view.outputs));
+    Value some = e.div(tiles, e.number(dilation));
+    return e.add(e.div(tile, some),
+                 e.mul(e.rem(tile, some), e.number(view.outputs * dilation)));
   }
 
   void transformPatch(const Tile &tile) {
     Value y = e.sub(tile.y, e.number(view.lowY));
     Value x = e.sub(tile.x, e.number(view.lowX));
-    auto isInside = [&](Value from, Value size) {
+    auto isInside = [&](Value from, Value size, int64_t dilation) {
+      Value reach = e.number((view.side() - 1) * dilation);
       return e.both(e.less(e.number(-1), from),
-                    e.less(from, e.sub(size, e.number(view.side() - 1))));
+                    e.less(from, e.sub(size, reach)));
     };
-    Value inside = e.both(isInside(y, height), isInside(x, width));
+    Value inside = e.both(isInside(y, height, view.dilationY),
+                          isInside(x, width, view.dilationX));
     e.ifThen(inside, [&] { transformChannels(tile, y, x, {}); });
     e.ifThen(e.equal(inside, falseValue()),
              [&] { transformChannels(tile, y, x, insidesOf(y, x)); });
@@ -168,16 +181,16 @@ private:
 
   /// For each input of a patch whether it is inside of the image.
   SmallVector<Value> insidesOf(Value y, Value x) {
-    auto insides = [&](Value from, Value size) {
+    auto insides = [&](Value from, Value size, int64_t dilation) {
       SmallVector<Value> inside;
       for (int64_t i = 0; i < view.side(); ++i) {
-        Value at = e.add(from, e.number(i));
+        Value at = e.add(from, e.number(i * dilation));
         inside.push_back(e.both(e.less(e.number(-1), at), e.less(at, size)));
       }
       return inside;
     };
-    SmallVector<Value> all, lines = insides(y, height),
-                            pixels = insides(x, width);
+    SmallVector<Value> all, lines = insides(y, height, view.dilationY),
+                            pixels = insides(x, width, view.dilationX);
     for (Value line : lines)
       for (Value pixel : pixels)
         all.push_back(e.both(line, pixel));
@@ -197,8 +210,9 @@ private:
           transformSquare(
               e, vector, matrices.input,
               [&](int64_t i, int64_t j) -> Value {
-                Value apart = e.add(e.mul(e.number(i), perLine),
-                                    e.number(j * view.channels));
+                Value apart =
+                    e.add(e.mul(e.number(i * view.dilationY), perLine),
+                          e.number(j * view.dilationX * view.channels));
                 Value offset = e.add(e.add(from, channel), apart);
                 return loadInput(offset, insides.empty()
                                              ? Value()
@@ -350,13 +364,19 @@ private:
   /// Everything behind the convolution, for what lies in the image.
   void storeOutputs(Value column, const Tile &tile, int64_t maps) {
     Value outputs = e.number(view.outputs);
-    Value lines = e.min(outputs, e.sub(outHeight, tile.y));
-    Value pixels = e.min(outputs, e.sub(outWidth, tile.x));
+    auto inImage = [&](Value size, Value first, int64_t dilation) {
+      Value rest = e.sub(size, first);
+      if (dilation > 1) // There may be none.
+        rest = e.ceilDiv(e.max(rest, e.number(0)), e.number(dilation));
+      return e.min(outputs, rest);
+    };
+    Value lines = inImage(outHeight, tile.y, view.dilationY);
+    Value pixels = inImage(outWidth, tile.x, view.dilationX);
     e.loop(e.number(0), lines, [&](Value i) {
-      Value y = e.add(tile.y, i);
+      Value y = e.add(tile.y, e.mul(i, e.number(view.dilationY)));
       Value line = e.add(e.mul(image, outHeight), y);
       e.loop(e.number(0), pixels, [&](Value j) {
-        Value x = e.add(tile.x, j);
+        Value x = e.add(tile.x, e.mul(j, e.number(view.dilationX)));
         Value row = e.add(e.mul(line, outWidth), x);
         Value first = e.add(e.mul(row, e.number(view.maps)), column);
         Value waits =

@@ -12,6 +12,8 @@ func.func @main(%w: tensor<2x28x28x64xf32>, %x: tensor<2x14x14x256xf32>, %y: ten
   %1 = kernel.call @large(%x, %v) params <> : (tensor<2x14x14x256xf32>, tensor<256x256x3x3xf32>) -> tensor<2x14x14x256xf32>
   %3 = kernel.call @any(%y, %u) params <n, h, w> : (tensor<?x?x?x64xf32, #graph.dims<n, h, w, 64>>, tensor<64x64x3x3xf32>) -> tensor<?x?x?x64xf32, #graph.dims<n, h, w, 64>>
   %2 = kernel.call @strides(%w, %u) params <> : (tensor<2x28x28x64xf32>, tensor<64x64x3x3xf32>) -> tensor<2x14x14x64xf32>
+  %4 = kernel.call @dilated(%w, %u) params <> : (tensor<2x28x28x64xf32>, tensor<64x64x3x3xf32>) -> tensor<2x28x28x64xf32>
+  %5 = kernel.call @far(%w, %u) params <> : (tensor<2x28x28x64xf32>, tensor<64x64x3x3xf32>) -> tensor<2x28x28x64xf32>
   return
 }
 // FOUR: kernel.func @small symbols [] layouts ["", "winograd4"] schedule "WinogradF4"
@@ -42,6 +44,22 @@ kernel.func @strides symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> 
 ^bb0(%0: tensor<2x28x28x64xf32>, %1: tensor<64x64x3x3xf32>):
   %2 = graph.conv %0, %1 {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 1, channels_last} : (tensor<2x28x28x64xf32>, tensor<64x64x3x3xf32>) -> tensor<2x14x14x64xf32>
   kernel.yield %2 : tensor<2x14x14x64xf32>
+}
+// Taps that lie apart have tiles of outputs that do: of every third one of 28,
+// 10 or 9, five tiles each. Of every ninth there are 4 or 3, whose tiles would
+// have 36 by 36 outputs for 28 by 28.
+// TWO: kernel.func @dilated symbols [] layouts ["", "winograd2"] schedule "WinogradF2"
+// OFF: kernel.func @dilated {{.*}} schedule "DirectConv"
+kernel.func @dilated symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<2x28x28x64xf32>, %1: tensor<64x64x3x3xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 3, 3>, pads = #graph.dims<3, 3, 3, 3>, group = 1, channels_last} : (tensor<2x28x28x64xf32>, tensor<64x64x3x3xf32>) -> tensor<2x28x28x64xf32>
+  kernel.yield %2 : tensor<2x28x28x64xf32>
+}
+// CHECK: kernel.func @far {{.*}} schedule "PackedConv"
+kernel.func @far symbols [] layouts ["", ""] schedule "" geometry <0, 0, 0> {
+^bb0(%0: tensor<2x28x28x64xf32>, %1: tensor<64x64x3x3xf32>):
+  %2 = graph.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 9, 9>, pads = #graph.dims<9, 9, 9, 9>, group = 1, channels_last} : (tensor<2x28x28x64xf32>, tensor<64x64x3x3xf32>) -> tensor<2x28x28x64xf32>
+  kernel.yield %2 : tensor<2x28x28x64xf32>
 }
 
 // Pairs of bf16 do so on levels that widen them; for the others, and where

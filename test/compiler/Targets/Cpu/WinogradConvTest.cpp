@@ -12,15 +12,17 @@ struct Conv {
   int64_t height, width, channels, maps;
   Numbers pads = {1, 1, 1, 1};
   Behind behind = {};
+  Numbers dilations = {1, 1};
 
   KernelCase with(int64_t outputs, const Numbers &images) const {
     auto text = [](int64_t number) { return std::to_string(number); };
     Dims input = {"n", text(height), text(width), text(channels)};
-    Dims result = {"n", text(height + pads[0] + pads[2] - 2),
-                   text(width + pads[1] + pads[3] - 2), text(maps)};
+    Dims result = {"n", text(height + pads[0] + pads[2] - 2 * dilations[0]),
+                   text(width + pads[1] + pads[3] - 2 * dilations[1]),
+                   text(maps)};
     KernelCase test =
-        convCase("WinogradF" + text(outputs), {{1, 1}, {1, 1}, pads, 1}, input,
-                 {text(maps), text(channels), "3", "3"}, result, behind);
+        convCase("WinogradF" + text(outputs), {{1, 1}, dilations, pads, 1},
+                 input, {text(maps), text(channels), "3", "3"}, result, behind);
     test.sizes.clear();
     for (int64_t count : images)
       test.sizes.push_back({{"n", count}});
@@ -58,6 +60,32 @@ TEST_P(WinogradConv, TakesAnyImage) {
 }
 
 TEST_P(WinogradConv, TakesAnyPads) { run(withAnyPads); }
+
+/// A tile's outputs lie as far apart as taps, and some beside the image.
+TEST_P(WinogradConv, TakesTapsThatLieApart) {
+  run({{32, 32, 32, 40, {4, 4, 4, 4}, {}, {4, 4}},
+       {48, 46, 32, 40, {3, 3, 3, 3}, {}, {3, 3}}},
+      {1, 3});
+  std::vector<KernelCase> cases;
+  for (const Conv &conv : std::vector<Conv>{
+           {33, 30, 32, 32, {2, 2, 2, 2}, {}, {2, 2}},
+           {24, 35, 32, 32, {3, 1, 3, 1}, {}, {3, 1}},
+           {17, 32, 32, 32, {0, 5, 2, 3}, {}, {1, 4}},
+           {23, 29, 64, 50, {-1, 6, 9, 0}, commonEpilogues(50)[0], {2, 3}},
+           {46, 44, 96, 32, {6, 6, 6, 6}, {}, {6, 6}}})
+    cases.push_back(conv.with(/*outputs=*/2, {1, 2}));
+  for (const char *schedule : {"WinogradF2", "WinogradF4"}) {
+    cases.push_back(convCase(schedule, {{1, 1}, {2, 4}, {2, 4, 2, 4}, 1},
+                             {"n", "h", "w", "32"}, {"40", "32", "3", "3"},
+                             {"n", "h", "w", "40"}, {}));
+    cases.back().sizes = {{{"n", 2}, {"h", 15}, {"w", 14}},
+                          {{"n", 1}, {"h", 1}, {"w", 3}},
+                          {{"n", 1}, {"h", 41}, {"w", 44}},
+                          {{"n", 0}, {"h", 8}, {"w", 8}}};
+    cases.back().tolerance = schedule[9] == '2' ? 4e-6 : 4e-5;
+  }
+  run(cases);
+}
 
 TEST_P(WinogradConv, TakesAnyNumberOfChannels) {
   std::vector<Conv> convs;
