@@ -82,9 +82,10 @@ graph::Expr tilesAlong(graph::Expr size, int64_t dilation, int64_t outputs) {
 /// Whether tiles of an image have few outputs beside it: where its size is a
 /// symbol, if taps lie hardly apart.
 bool fillsTiles(const WinogradView &view) {
-  constexpr int64_t mostOfAnySize = 4;
-  if (view.hasAnySize())
-    return std::max(view.dilationY, view.dilationX) <= mostOfAnySize;
+  constexpr int64_t mostOfAnySize = 4, farthest = 1 << 20;
+  int64_t apart = std::max(view.dilationY, view.dilationX);
+  if (view.hasAnySize() || apart > farthest)
+    return apart <= mostOfAnySize;
   auto tiles = view.tiles.asConstant(), height = view.outHeight.asConstant(),
        width = view.outWidth.asConstant();
   return tiles && height && width &&
