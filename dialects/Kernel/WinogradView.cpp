@@ -144,7 +144,7 @@ std::optional<WinogradView> uncutViewOf(graph::ConvOp op, int64_t outputs,
   view.tiles = view.tilesX && lines ? view.tilesX * lines : graph::Expr();
   if (!view.tiles)
     return refuse("its number of tiles is beyond what an expression holds");
-  if ((view.dilationY > 1 || view.dilationX > 1) && !fillsTiles(view))
+  if (view.hasTapsApart() && !fillsTiles(view))
     return refuse("its taps lie apart, and outputs that do would not fill "
                   "tiles");
   if (view.channels < (view.hasAnySize() ? leastOfAnySize : leastChannels) ||
@@ -232,7 +232,7 @@ std::optional<WinogradView> winogradViewOfPairs(graph::ConvOp op,
                          all = view->tiles.asConstant();
   if (!ofLine || !all)
     return refuse("heights or widths are not numbers");
-  if (view->dilationY > 1 || view->dilationX > 1)
+  if (view->hasTapsApart())
     return refuse("its taps are not side by side");
   view->hasPairs = true;
   view->columns = panelColumns;

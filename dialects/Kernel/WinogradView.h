@@ -71,6 +71,7 @@ struct WinogradView {
 
   /// Whether sizes are symbols: then a block has whole strips of tiles.
   bool hasAnySize() const { return !tiles.asConstant(); }
+  bool hasTapsApart() const { return dilationY > 1 || dilationX > 1; }
   int64_t side() const { return outputs + 2; }
   int64_t positions() const { return side() * side(); }
   /// Elements from one transformed patch to the next, and from one position to
