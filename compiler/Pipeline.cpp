@@ -132,8 +132,10 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
         createRecogniseQuantizedWeightsPass(weights, {options.explain}));
   if (isRounded || options.hasFewBitFloats)
     addPrecision(function, weights, options, isCuda, precisions, probes);
-  if (!isCuda)
+  if (!isCuda) {
     function.addPass(createKeepHalvesPass(weights));
+    function.addPass(createReduceProductsPass());
+  }
   function.addPass(createSplitReductionsPass());
   function.addPass(createAppendCachesPass({options.explain}));
   if (!isCuda)

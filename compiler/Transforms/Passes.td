@@ -566,6 +566,34 @@ def SimplifyPass : Pass<"simplify", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def ReduceProductsPass : Pass<"reduce-products", "::mlir::func::FuncOp"> {
+  let summary = "Products by a vector, row by row";
+  let description = [{
+    A product of f32 by one column becomes the sums of the rows of its matrix
+    times that column; so does one of one row by a matrix that is transposed.
+    One by a single column of a matrix that is transposed becomes one of a
+    single row by the matrix as it lies. A product of one step becomes an
+    element-wise one. Products whose operands were rounded to 16 bits stay, and
+    so do those of which several batches share the matrix. CPUs only.
+
+    ```mlir
+    func.func @main(%x: tensor<2x3x8xf32>, %v: tensor<2x8x1xf32>) -> tensor<2x3x1xf32> {
+      %0 = graph.matmul %x, %v : (tensor<2x3x8xf32>, tensor<2x8x1xf32>) -> tensor<2x3x1xf32>
+      return %0 : tensor<2x3x1xf32>
+    }
+    // becomes
+    func.func @main(%x: tensor<2x3x8xf32>, %v: tensor<2x8x1xf32>) -> tensor<2x3x1xf32> {
+      %0 = graph.reshape %v : (tensor<2x8x1xf32>) -> tensor<2x1x8xf32>
+      %1 = graph.mul %x, %0 : (tensor<2x3x8xf32>, tensor<2x1x8xf32>) -> tensor<2x3x8xf32>
+      %2 = graph.reduce %1 {axes = array<i64: 2>, kind = #graph<reduce_kind sum>}
+          : (tensor<2x3x8xf32>) -> tensor<2x3x1xf32>
+      return %2 : tensor<2x3x1xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+}
+
 def SplitReductionsPass : Pass<"split-reductions", "::mlir::func::FuncOp"> {
   let summary = "A few neighbours are joined last";
   let description = [{

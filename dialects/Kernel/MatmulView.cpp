@@ -262,6 +262,15 @@ bool MatmulView::lhsLiesInPairs() const {
          liesInPairs(lhs, lhs.strides.size() - 1);
 }
 
+bool MatmulView::streamsRhs() const {
+  std::optional<int64_t> count = rows.asConstant();
+  return count && *count > 0 && *count <= streamedRows &&
+         graph::getElementType(lhs.base).isF32() &&
+         graph::getElementType(rhs.base).isF32() &&
+         rhs.strides.back().isConstant(1) && lhsDepthStride().isConstant(1) &&
+         !halves && !skipped && !turn && !quantized && !mayAddF16;
+}
+
 bool MatmulView::mayCopyLhs() const {
   return !lhsDepthStride().isConstant(1) || rowsLiePagesApart() || skipped ||
          hasHalfLhs() || mayAddF16;
@@ -279,6 +288,8 @@ int64_t MatmulView::lhsScratchBytes(std::optional<int64_t> depth) const {
 
 int64_t MatmulView::panelScratchBytes(std::optional<int64_t> depth,
                                       bool comesPacked) const {
+  if (!comesPacked && streamsRhs())
+    return 0;
   int64_t bytes = panelBytes(depth);
   bool isOfF32 = !comesPacked && !hasPairs(); // It becomes pairs in its place.
   if (hasBlocksOfPairs())
@@ -294,7 +305,7 @@ int64_t blocksOfGroup(graph::MatmulOp op, const MatmulView &view) {
                    graph::getElementType(end->getOperand(0)).isF32();
   std::optional<int64_t> steps = view.depth.asConstant();
   bool isOneBlock = steps && *steps <= blockDepth(steps);
-  bool mayBeTall = !view.halves && !view.skipped &&
+  bool mayBeTall = !view.streamsRhs() && !view.halves && !view.skipped &&
                    (isOneBlock || (yieldsF32 && !view.turn));
   return mayBeTall ? tallGroupBlocks : groupBlocks;
 }

@@ -128,6 +128,10 @@ struct MatmulView {
   /// packed, widened or made pairs.
   int64_t panelScratchBytes(std::optional<int64_t> depth,
                             bool comesPacked) const;
+  /// Whether rows are so few that a matrix on the right of f32 whose columns
+  /// lie together is read where it lies, unless it comes packed: to pack it is
+  /// as much work as to multiply.
+  bool streamsRhs() const;
   /// Whether blocks of what is rounded to f16 have as many pairs of steps as
   /// others have steps: not those that are turned, picked or dequantized
   /// before.

@@ -123,6 +123,8 @@ inline int64_t roundedLhsBytes(int64_t depth) {
 }
 inline constexpr int64_t rowFactorBytes = groupBlocks * blockRows * 4;
 inline constexpr int64_t columnFactorBytes = panelColumns * 4;
+/// The most rows by which a matrix is multiplied where it lies.
+inline constexpr int64_t streamedRows = 4;
 /// A group of at most so many rows widens 16 bits in registers: each tile does,
 /// which is less work than to store them once.
 inline constexpr int64_t fewRows = 24;

@@ -8,9 +8,14 @@ using namespace mlir;
 namespace tenon::kernel {
 namespace {
 
-/// Elements of a window that are added in f32, and taps of a last axis, each of
-/// which has code of its own.
-constexpr int64_t mostSummed = 64, mostUnrolled = 16;
+/// Elements that are added in f32 one after the other.
+constexpr int64_t mostSummed = 64;
+
+/// The largest distance between elements of a window along the last axis.
+constexpr int64_t mostReach = 1 << 20;
+
+/// Elements behind a line that may be read with it.
+constexpr int64_t lineBehind = 16;
 
 /// Elements of windows that are worth handing to a thread.
 constexpr int64_t pieceElements = 80000;
@@ -46,32 +51,50 @@ std::optional<std::string> refusalOf(const PoolView &view) {
     return "it has no spatial axis";
   if (dims.back().isConstant(1))
     return "its rows are of one element";
+  // Lines are joined first, and then their elements.
+  ArrayRef<int64_t> atOnce = view.kernel;
+  if (!view.channelsLast)
+    atOnce = atOnce.drop_back();
   int64_t elements = 1;
-  for (int64_t taps : view.kernel)
+  for (int64_t taps : atOnce)
     elements = std::min(elements * std::min(taps, mostSummed), 2 * mostSummed);
-  if (!view.isMax && elements > mostSummed)
+  bool isWide = !view.channelsLast && view.kernel.back() > mostSummed;
+  if (!view.isMax && (elements > mostSummed || isWide))
     return "its windows are large";
   if (view.channelsLast)
     return std::nullopt;
-  if (view.strides.back() != 1)
-    return "neighbours along the last axis have windows further apart";
-  if (view.kernel.back() > mostUnrolled)
+  int64_t taps = view.kernel.back(), dilation = view.dilations.back();
+  if (taps > mostReach || dilation > mostReach || taps * dilation > mostReach)
     return "its windows are wide";
+  if (view.strides.back() > (taps - 1) * dilation + 1)
+    return "there are gaps between neighbouring windows";
   return std::nullopt;
 }
 
 } // namespace
 
+Expr PoolView::number(int64_t value) const {
+  return Expr::constant(op->getContext(), value);
+}
+
+Expr PoolView::lineBytes() const {
+  Expr length = graph::getDims(op->getResult(0)).back() + lineBehind;
+  int64_t reach = kernel.back() * dilations.back();
+  return ((length * strides.back() + reach) * 4).ceilDiv(number(64)) * 64;
+}
+
 Geometry PoolView::geometry(Block &body) const {
   SmallVector<Expr> dims = graph::getDims(op->getResult(0));
   MLIRContext *context = op->getContext();
-  auto number = [&](int64_t value) { return Expr::constant(context, value); };
   int64_t cost = std::distance(body.begin(), body.end());
   for (int64_t taps : kernel)
     cost = std::min(cost * taps, pieceElements);
-  Expr row = (dims.back() * cost).max(number(1));
+  Expr row = (dims.back() * cost).max(number(1)), scratch = number(0);
+  if (!channelsLast) // A line, and the counts of its means.
+    scratch =
+        lineBytes() + (isMax ? number(0) : (dims.back() + lineBehind) * 4);
   return {graph::product(context, ArrayRef(dims).drop_back()),
-          number(pieceElements).ceilDiv(row), number(0)};
+          number(pieceElements).ceilDiv(row), scratch};
 }
 
 std::optional<PoolView> poolViewOf(Block &body, std::string &why) {

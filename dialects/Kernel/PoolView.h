@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Max and average pools as the PoolRows schedule computes them: a row of the
-// launch is the last axis of the result, which vectors lie along, and what a
-// vector is made of is summed in registers. With channels last that axis has no
-// windows; otherwise neighbours have neighbouring ones.
+// launch is the last axis of the result, which vectors lie along. With channels
+// last that axis has no windows; otherwise the lines that a row is made of are
+// joined first, and then the elements of its windows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +25,10 @@ struct PoolView {
     return mlir::cast<mlir::BlockArgument>(op->getOperand(0));
   }
   Geometry geometry(mlir::Block &body) const;
+  /// Of scratch memory: for a padded line, of which windows that are not
+  /// channels last are joined, from which vectors can be read.
+  Expr lineBytes() const;
+  Expr number(int64_t value) const;
 };
 
 /// nullopt with a reason for kernels that it does not suit.

@@ -3,6 +3,7 @@
 
 #include "compiler/Targets/Cpu/AmxStrip.h"
 #include "compiler/Targets/Cpu/PanelMatmul.h"
+#include "compiler/Targets/Cpu/StreamedRows.h"
 #include "dialects/Kernel/Geometry.h"
 
 using namespace mlir;
@@ -13,6 +14,16 @@ using kernel::blockRows;
 using kernel::groupBlocks;
 using kernel::panelColumns;
 
+namespace {
+
+/// Panels whose sums of a few rows stay in the nearest cache, and how far apart
+/// the sums of neighbouring rows lie.
+constexpr int64_t streamedPanels = 20;
+constexpr int64_t streamedStride =
+    streamedPanels * panelColumns + streamedPadding;
+
+} // namespace
+
 PanelMatmul::PanelMatmul(Emitter &e, graph::MatmulOp op,
                          kernel::MatmulView view, Value packed, RowCount count)
     : e(e), op(op), view(std::move(view)),
@@ -22,6 +33,7 @@ PanelMatmul::PanelMatmul(Emitter &e, graph::MatmulOp op,
   std::optional<int64_t> knownDepth = rhsPanels.getKnownDepth();
   Value yielded = e.kernel.getYielded()[0];
   parts = this->view.halves ? 2 : 1;
+  streams = !packed && this->view.streamsRhs();
   if (this->view.skipped)
     listed.emplace(e, *this->view.skipped);
   sumsFit = graph::getElementType(yielded).isF32() && parts == 1 &&
@@ -57,7 +69,8 @@ PanelMatmul::PanelMatmul(Emitter &e, graph::MatmulOp op,
   leadDims = e.dimsOf(op.getResult());
   leadDims.pop_back();
   tileElements = stripTileRows(e.level, kind) * panelColumns;
-  sums = onStack(parts * tileElements);
+  sums = onStack(streams ? *this->view.rows.asConstant() * streamedStride
+                         : parts * tileElements);
   if (mayOverlap())
     overlapped.emplace(e, kind, *knownDepth,
                        [this](Value m, Value n, Value sums, Value waits) {
@@ -66,13 +79,13 @@ PanelMatmul::PanelMatmul(Emitter &e, graph::MatmulOp op,
                        });
   if (hasScratch || isTall())
     waiting = pairs;
-  else if ((!sumsFit || mayBePartial()) && !isOneBlock)
+  else if ((!sumsFit || mayBePartial()) && !isOneBlock && !streams)
     waiting = onStack(kernel::groupElements);
 }
 
 void PanelMatmul::emit() {
   withAmx(e, usesAmx(e.level, kind), [&] {
-    if (mostPanels == 1 || !lhs->mayCopy())
+    if (streams || mostPanels == 1 || !lhs->mayCopy())
       return emitBatches();
     Value ways = e.cacheWays(), most = e.number(kernel::interleavedRows);
     lhs->setCopies(true);
@@ -145,13 +158,12 @@ Matrix PanelMatmul::matrixOf(const kernel::StridedView &operand, Value tensor,
 }
 
 void PanelMatmul::emitBatch(Value batch, Value begin, Value end) {
-  lhs->startBatch(
-      matrixOf(view.lhs, op.getLhs(), batch, kind == StripKind::Pairs));
-  Matrix rhs;
+  lhsMatrix = matrixOf(view.lhs, op.getLhs(), batch, kind == StripKind::Pairs);
+  lhs->startBatch(lhsMatrix);
   Value matrix = matrixOrdinal(batch);
   if (!isPacked)
-    rhs = matrixOf(view.rhs, op.getRhs(), matrix, /*inPairs=*/false);
-  rhsPanels.startBatch(matrix, panels, rhs);
+    rhsMatrix = matrixOf(view.rhs, op.getRhs(), matrix, /*inPairs=*/false);
+  rhsPanels.startBatch(matrix, panels, rhsMatrix);
   if (next) {
     Value follower = e.add(batch, e.number(1));
     next->start(matrixOf(view.lhs, op.getLhs(), follower, false).base,
@@ -165,6 +177,8 @@ void PanelMatmul::emitBatch(Value batch, Value begin, Value end) {
 void PanelMatmul::emitGroup() {
   if (listed)
     listed->list(batch, units->rowOf(e.number(0)), rows);
+  if (streams)
+    return emitStreamed();
   Value begin = units->beginPanel();
   Value count = e.sub(units->endPanel(), begin),
         chunks = e.ceilDiv(count, e.number(mostPanels));
@@ -176,6 +190,30 @@ void PanelMatmul::emitGroup() {
   });
   if (overlapped)
     overlapped->finish();
+}
+
+void PanelMatmul::emitStreamed() {
+  int64_t height = *view.rows.asConstant();
+  Value zero = e.number(0), width = e.number(panelColumns);
+  e.loop(
+      units->beginPanel(), units->endPanel(),
+      [&](Value first) {
+        Value last =
+            e.min(e.add(first, e.number(streamedPanels)), units->endPanel());
+        Value n = e.mul(first, width);
+        Value count = e.sub(e.min(e.mul(last, width), columns), n);
+        callStreamedRows(e, height,
+                         {lhsMatrix.base, lhsMatrix.rowStride,
+                          rhsMatrix.at(e, zero, n), rhsMatrix.rowStride, depth,
+                          count, sums, e.number(streamedStride)});
+        forEachPanel(first, last, [&](Value panel, bool isWhole) {
+          Value at = e.mul(e.sub(panel, first), width);
+          for (int64_t m = 0; m < height; ++m)
+            emitRowBehind(e.number(m), e.mul(panel, width), widthOf(isWhole),
+                          element(sums, at), e.number(m * streamedStride));
+        });
+      },
+      streamedPanels);
 }
 
 void PanelMatmul::forEachPanel(

@@ -19,6 +19,8 @@
 // Where nothing needs some rows, the others of a group are copied together, and
 // tiles are made of those.
 //
+// Of a few rows, rhs is not packed but read as it lies (see StreamedRows.h).
+//
 // Where two halves of the columns meet, a panel is one of each half, and so is
 // a tile. Between blocks of k both wait in scratch memory.
 //
@@ -79,6 +81,8 @@ private:
   /// Units [begin, end) of the batch.
   void emitBatch(Value batch, Value begin, Value end);
   void emitGroup();
+  /// The group where rhs is read as it lies.
+  void emitStreamed();
   void forEachPanel(Value begin, Value end,
                     llvm::function_ref<void(Value panel, bool isWhole)> body);
   void emitChunk(Value begin, Value end);
@@ -131,6 +135,7 @@ private:
   Value panels, wholePanels;
   int64_t parts, tileElements;
   int64_t mostPanels, mostBlocks; // Of a chunk, of a group.
+  bool streams;                   // Rhs is read as it lies.
   bool sumsFit;                   // Those of whole panels wait in the result.
   bool isBare, isOneBlock;
   bool hasScratch; // For sums that wait.
@@ -143,6 +148,7 @@ private:
   std::optional<OverlappedTiles> overlapped;
   // Of the current batch.
   Value batch, resultRow;
+  Matrix lhsMatrix, rhsMatrix;
   // Of the current group's blocks.
   Value sliceBegin, sliceEnd;
 };

@@ -1,10 +1,10 @@
 //===- PoolRows.cpp - Pools, by vectors -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loops over the taps that lie inside of the image carry vectors of the result.
-// With channels last there are some vectors of the channels of a pixel. Where
-// vectors lie along the last spatial axis, its taps have code of their own, and
-// masks say for which lanes they lie inside.
+// Loops over the taps that lie inside of the image carry vectors: with channels
+// last, of the channels of a pixel of the result. Otherwise they join the lines
+// that a row of the result is made of to one, in scratch memory with padding on
+// both sides, whose windows then are vectors of the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +39,8 @@ public:
   }
 
   void emit() {
+    if (!view.channelsLast)
+      startLines();
     forEachLine(e, dims, [&](const Line &line) {
       e.loop(line.from, line.to, [&](Value i) {
         lead = line.outer;
@@ -57,110 +59,179 @@ private:
     return view.channelsLast ? ArrayRef(axes) : ArrayRef(axes).drop_back();
   }
 
-  /// Channels of a pixel: some vectors at a time, then one at a time.
-  void emitPixel() {
-    Value scale = view.isMax ? Value() : reciprocal();
-    auto emitSome = [&](ArrayRef<Lanes> some) {
-      SmallVector<Value> totals =
-          overTaps(some.size(), [&](Value pixel, ValueRange sofar) {
-            SmallVector<Value> next;
-            Value offset = e.mul(pixel, dims.back());
-            for (auto [lanes, before] : llvm::zip(some, sofar))
-              next.push_back(
-                  joined(before, load(e.add(offset, lanes.first), lanes.mask)));
-            return next;
-          });
-      for (auto [lanes, total] : llvm::zip(some, totals))
-        store(lanes,
-              scale ? emitMul(e.b, total, e.spread(scale, width)) : total);
-    };
+  /// The lanes of elements [0, length): some vectors at a time, then one.
+  void forSome(Value length, function_ref<void(ArrayRef<Lanes>)> body) {
     Value block = e.number(together * width);
-    Value stop = e.mul(e.div(dims.back(), block), block);
+    Value stop = e.mul(e.div(length, block), block);
     e.loop(
         e.number(0), stop,
-        [&](Value c) {
+        [&](Value first) {
           SmallVector<Lanes> some;
           for (int64_t v = 0; v < together; ++v) {
-            Value at = arith::AddIOp::create(e.b, c, e.number(v * width));
+            Value at = arith::AddIOp::create(e.b, first, e.number(v * width));
             some.push_back({at, width, {}, {}});
           }
-          emitSome(some);
+          body(some);
         },
         together * width);
     e.loop(
-        stop, dims.back(),
-        [&](Value c) {
-          emitSome(RowVectors::lanesBelow(e, c, width, dims.back()));
+        stop, length,
+        [&](Value first) {
+          body(RowVectors::lanesBelow(e, first, width, length));
         },
         width);
   }
 
-  /// Along the last spatial axis.
+  /// What vectors of lines add up to over all looped axes: those of lines
+  /// `length` long, from an element on.
+  SmallVector<Value> joinedLines(ArrayRef<Lanes> some, Value length,
+                                 Value from) {
+    return overTaps(some.size(), [&](Value line, ValueRange sofar) {
+      SmallVector<Value> next;
+      Value offset = e.add(e.mul(line, length), from);
+      for (auto [lanes, before] : llvm::zip(some, sofar))
+        next.push_back(
+            joined(before, load(e.add(offset, lanes.first), lanes.mask)));
+      return next;
+    });
+  }
+
+  /// Channels of a pixel.
+  void emitPixel() {
+    Value scale = view.isMax ? Value() : reciprocal();
+    forSome(dims.back(), [&](ArrayRef<Lanes> some) {
+      SmallVector<Value> totals = joinedLines(some, dims.back(), e.number(0));
+      for (auto [lanes, total] : llvm::zip(some, totals))
+        store(lanes,
+              scale ? emitMul(e.b, total, e.spread(scale, width)) : total);
+    });
+  }
+
+  /// What is the same for all lines: the padding beside them, and how many
+  /// elements of a line each mean is of.
+  void startLines() {
+    const WindowAxis &axis = axes.back();
+    auto inScratch = [&](Expr bytes) {
+      return e.address(e.scratch(0), e.b.getI8Type(), e.valueOf(bytes));
+    };
+    held = inScratch(view.number(0));
+    counts = inScratch(view.lineBytes());
+    Value reach = e.number((view.kernel.back() - 1) * axis.dilation + 1);
+    Value cells = e.add(
+        e.mul(e.sub(dims.back(), e.number(1)), e.number(axis.stride)), reach);
+    cells = e.select(e.less(e.number(0), dims.back()), cells, e.number(0));
+    from = e.max(e.number(0), e.sub(e.number(0), axis.low));
+    to = e.max(from, e.min(axis.size, e.sub(cells, axis.low)));
+    Value none =
+        constantLike(e.b, e.b.getF32Type(),
+                     view.isMax ? -std::numeric_limits<double>::infinity() : 0);
+    auto clear = [&](Value begin, Value end) {
+      e.loop(begin, end, [&](Value cell) { e.storeRaw(none, held, cell); });
+    };
+    clear(e.number(0), e.min(cells, e.add(from, axis.low)));
+    clear(e.max(e.number(0), e.min(cells, e.add(to, axis.low))), cells);
+    if (view.isMax)
+      return;
+    Value high = e.valueOf(view.pads[2 * axes.size() - 1]);
+    e.loop(e.number(0), dims.back(), [&](Value o) {
+      e.storeRaw(toFloat(tapsInside(e, axis, o, high, view.countPads)), counts,
+                 o);
+    });
+  }
+
+  /// Along the last spatial axis: lines are joined to one, and of that the
+  /// elements of each window.
   void emitRow() {
     const WindowAxis &axis = axes.back();
+    Value cell = e.add(from, axis.low);
+    forSome(e.sub(to, from), [&](ArrayRef<Lanes> some) {
+      SmallVector<Value> totals = joinedLines(some, axis.size, from);
+      for (auto [lanes, total] : llvm::zip(some, totals)) {
+        Value at = e.address(held, e.b.getF32Type(), e.add(cell, lanes.first));
+        if (lanes.mask)
+          LLVM::MaskedStoreOp::create(e.b, total, at, lanes.mask, 4);
+        else
+          LLVM::StoreOp::create(e.b, total, at, /*alignment=*/4);
+      }
+    });
+    Value scale =
+        view.isMax ? Value() : e.spread(toFloat(countOfLooped()), width);
     RowVectors(e, dims.back(), mostUnrolled)
         .forEach(1, [&](const RowVectors::Step &step) {
-          SmallVector<Value> masks;
-          for (int64_t tap = 0; tap < view.kernel.back(); ++tap)
-            masks.push_back(
-                lanesInside(step.lanes, tap, e.number(0), axis.size));
-          Value total = overTaps(1, [&](Value line, ValueRange sofar) {
-            Value sum = sofar[0], from = e.mul(line, axis.size);
-            for (auto [tap, mask] : llvm::enumerate(masks))
-              sum = joined(sum,
-                           load(e.add(from, position(step.lanes, tap)), mask));
-            return SmallVector<Value>{sum};
-          })[0];
-          if (!view.isMax)
+          Value total = windows(step.lanes.first);
+          if (scale) {
+            Value count = loadHeld(counts, step.lanes.first);
             total =
-                arith::DivFOp::create(e.b, total, counts(step.lanes, masks));
+                arith::DivFOp::create(e.b, total, emitMul(e.b, count, scale));
+          }
           store(step.lanes, total);
         });
   }
 
-  /// The place of a tap of the last axis for the first lane.
-  Value position(const Lanes &lanes, int64_t tap) {
-    return e.sub(e.add(lanes.first, e.number(tap * view.dilations.back())),
-                 axes.back().low);
-  }
-
-  /// Which lanes there are whose tap lies in [low, high).
-  Value lanesInside(const Lanes &lanes, int64_t tap, Value low, Value high) {
-    Value at = position(lanes, tap);
-    SmallVector<int32_t> numbers =
-        llvm::to_vector(llvm::seq<int32_t>(0, width));
-    auto type = VectorType::get({width}, e.b.getI32Type());
-    Value lane = arith::ConstantOp::create(
-        e.b, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
-    auto bound = [&](Value limit) { // Within the lanes' reach, so in 32 bits.
-      Value near = e.max(e.min(e.sub(limit, at), e.number(width)), e.number(0));
-      return e.spread(arith::TruncIOp::create(e.b, e.b.getI32Type(), near),
-                      width);
-    };
-    using P = arith::CmpIPredicate;
-    Value mask = arith::AndIOp::create(
-        e.b, arith::CmpIOp::create(e.b, P::sge, lane, bound(low)),
-        arith::CmpIOp::create(e.b, P::slt, lane, bound(high)));
-    return lanes.mask ? arith::AndIOp::create(e.b, mask, lanes.mask).getResult()
-                      : mask;
-  }
-
-  /// How many elements each lane's mean is of.
-  Value counts(const Lanes &lanes, ArrayRef<Value> masks) {
+  /// The joined elements of windows from number `first` on.
+  Value windows(Value first) {
     const WindowAxis &axis = axes.back();
-    Value one = constantLike(e.b, vector, 1),
-          none = constantLike(e.b, vector, 0);
-    Value count = none;
-    for (auto [tap, mask] : llvm::enumerate(masks)) {
-      Value counted = mask;
-      if (view.countPads) {
-        Value high = e.valueOf(view.pads[2 * axes.size() - 1]);
-        counted = lanesInside(lanes, tap, e.sub(e.number(0), axis.low),
-                              e.add(axis.size, high));
-      }
-      count = emitAdd(e.b, count, e.select(counted, one, none));
+    Value cell = e.mul(first, e.number(axis.stride));
+    int64_t taps = view.kernel.back();
+    if (taps > mostTaps)
+      return e.loop(e.number(0), e.number(taps), {start},
+                    [&](Value tap, ValueRange sofar) {
+                      Value at = e.mul(tap, e.number(axis.dilation));
+                      Value x = strided(e.add(cell, at), 0);
+                      return SmallVector<Value>{joined(sofar[0], x)};
+                    })[0];
+    Value total;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      Value x = strided(cell, tap * axis.dilation);
+      total = total ? joined(total, x) : x;
     }
-    return emitMul(e.b, count, e.spread(toFloat(countOfLooped()), width));
+    return total;
+  }
+
+  /// Elements of the line that lie the stride apart, of which the first is so
+  /// many behind a cell. Neighbouring taps are made of the same vectors.
+  Value strided(Value cell, int64_t behind) {
+    int64_t stride = axes.back().stride;
+    if (stride > mostShuffled || !llvm::isPowerOf2_64(stride))
+      return gathered(e.add(cell, e.number(behind)), stride);
+    int64_t rest = behind % stride;
+    SmallVector<Value> vectors;
+    for (int64_t i = 0; i < stride; ++i)
+      vectors.push_back(
+          loadHeld(held, e.add(cell, e.number(behind - rest + i * width))));
+    for (; vectors.size() > 1; rest /= 2) {
+      SmallVector<int32_t> picks;
+      for (int64_t lane = 0; lane < width; ++lane)
+        picks.push_back(int32_t(2 * lane + rest % 2));
+      for (size_t i = 0; i < vectors.size() / 2; ++i)
+        vectors[i] = LLVM::ShuffleVectorOp::create(e.b, vectors[2 * i],
+                                                   vectors[2 * i + 1], picks);
+      vectors.resize(vectors.size() / 2);
+    }
+    return vectors[0];
+  }
+
+  Value gathered(Value cell, int64_t stride) {
+    SmallVector<int64_t> apart;
+    for (int64_t lane = 0; lane < width; ++lane)
+      apart.push_back(lane * stride);
+    auto type = VectorType::get({width}, e.b.getI64Type());
+    Value offsets = arith::ConstantOp::create(
+        e.b, DenseElementsAttr::get(type, ArrayRef(apart)));
+    Value places = LLVM::GEPOp::create(
+        e.b, VectorType::get({width}, held.getType()), e.b.getF32Type(),
+        e.address(held, e.b.getF32Type(), cell),
+        ArrayRef<LLVM::GEPArg>{offsets});
+    Value all = constantLike(e.b, vector.clone(e.b.getI1Type()), 1);
+    return LLVM::masked_gather::create(e.b, vector, places, all,
+                                       ValueRange{e.zero(vector)},
+                                       /*alignment=*/4);
+  }
+
+  Value loadHeld(Value line, Value at) {
+    return LLVM::LoadOp::create(e.b, vector,
+                                e.address(line, e.b.getF32Type(), at),
+                                /*alignment=*/4);
   }
 
   Value toFloat(Value count) {
@@ -244,6 +315,8 @@ private:
 
   /// Vectors of channels at a time, and of a row whose length is known.
   static constexpr int64_t together = 4, mostUnrolled = 4;
+  /// Taps that have code of their own, and how far apart what shuffles find is.
+  static constexpr int64_t mostTaps = 16, mostShuffled = 4;
 
   Emitter &e;
   const kernel::PoolView &view;
@@ -251,6 +324,9 @@ private:
   Type element;
   VectorType vector;
   Value image, start;
+  // Of a line: its elements, padded, those of it that are read, and of how many
+  // each window is.
+  Value held, from, to, counts;
   Indices imageDims, dims;
   SmallVector<WindowAxis> axes;
   Indices lead; // Of the current row.

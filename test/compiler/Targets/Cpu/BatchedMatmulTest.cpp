@@ -264,6 +264,45 @@ TEST_P(BatchedMatmul, PacksForManyRows) {
                {{"1024", "50"}}, {"m", "50"}, few)});
 }
 
+/// Of a few rows, a matrix whose columns lie together is not packed.
+TEST_P(BatchedMatmul, ReadsMatricesWhereTheyLie) {
+  std::vector<Symbols> sizes;
+  for (int64_t n : {0, 1, 7, 8, 9, 16, 23, 24, 31, 32, 47, 48, 49, 97, 250})
+    for (int64_t k : {0, 1, 5, 900, 1540})
+      sizes.push_back({{"n", n}, {"k", k}, {"b", 1 + n % 3}});
+  std::string doubled = "%y = graph.add %sums, %sums : (RESULT, RESULT) -> "
+                        "RESULT";
+  std::vector<KernelCase> cases;
+  for (const char *rows : {"1", "2", "3", "4", "5"}) {
+    Operand a = {{"b", rows, "k"}}, b = {{"b", "k", "n"}};
+    Dims result = {"b", rows, "n"};
+    cases.push_back(product(a, b, result, sizes));
+    cases.push_back(product(a, b, result, sizes, doubled));
+    cases.push_back(
+        product(a, b, result, sizes,
+                "%y = graph.cast %sums : (RESULT) -> " + tensor(result, "f16"),
+                "", "f16"));
+    // Some columns of rows that are longer, and every second row.
+    cases.push_back(product(
+        {{"b", "k", rows, "2"},
+         transpose("a", "0, 3, 2, 1"),
+         {"b", "2", rows, "k"}},
+        {{"b", "2", "2 * k", "n + 30"},
+         "slice %b {starts = #graph.dims<0, 0, 0, 3>, steps = #graph.dims<1, "
+         "1, 2, 1>}",
+         {"b", "2", "k", "n"}},
+        {"b", "2", rows, "n"}, {{{"n", 50}, {"k", 7}, {"b", 2}}}));
+    cases.push_back(product({{"2", rows, "1100"}}, {{"2", "1100", "100"}},
+                            {"2", rows, "100"}, {{}}));
+  }
+  for (const char *columns : {"20", "96"})
+    cases.push_back(
+        picked("20", columns, {{{"t", 0}, {"m", 1}}, {{"t", 4}, {"m", 1}}}));
+  for (KernelCase &test : cases)
+    test.schedule = "BatchedMatmul";
+  run(cases);
+}
+
 TEST_P(BatchedMatmul, ReadsRowsOfBatchesThatLieApart) {
   // One row of each batch, behind an axis of one; and every second batch.
   std::vector<Symbols> sizes = {{{"m", 1}}, {{"m", 5}}, {{"m", 70}}};

@@ -93,6 +93,16 @@ TEST_P(PoolRows, TakesAnyWindow) {
       // Windows that hold nothing of the image.
       {{2, 2}, {1, 1}, {1, 1}, {3, 3, 3, 20}, {"2", "3"}, {"7", "25"}},
       {{4}, {1}, {1}, {2, 1}, {"40"}, {"40"}},
+      // Lines of which elements lie any distance apart.
+      {{3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}, {"9", "75"}, {"5", "38"}},
+      {{2, 2}, {2, 2}, {1, 1}, {0, 0, 0, 0}, {"8", "33"}, {"4", "16"}},
+      {{2, 3}, {1, 2}, {1, 3}, {0, 2, 1, 5}, {"4", "40"}, {"4", "21"}},
+      {{4}, {4}, {1}, {0, 0}, {"164"}, {"41"}},
+      {{5}, {4}, {2}, {3, 3}, {"99"}, {"25"}},
+      {{3}, {3}, {1}, {0, 1}, {"50"}, {"17"}},
+      {{2, 16}, {1, 8}, {1, 1}, {0, 4, 0, 4}, {"3", "120"}, {"2", "15"}},
+      {{20}, {1}, {1}, {9, 10}, {"90"}, {"90"}},
+      {{17}, {5}, {3}, {0, 0}, {"120"}, {"15"}},
       {{2, 3, 2},
        {2, 1, 1},
        {1, 1, 1},
@@ -104,9 +114,26 @@ TEST_P(PoolRows, TakesAnyWindow) {
     for (const Pool &pool : pools)
       for (bool channelsLast : {false, true})
         cases.push_back(poolCase(kind, pool, "18", channelsLast));
-  Pool apart = {{3}, {4}, {2}, {2, 3}, {"31"}, {"8"}};
+  // Gaps between windows; and windows of which lines are joined first.
+  Pool gaps = {{3}, {6}, {2}, {2, 3}, {"31"}, {"6"}},
+       large = {{2, 40},      {2, 40},      {1, 1},
+                {0, 0, 0, 0}, {"4", "200"}, {"2", "5"}};
+  for (const std::string &kind : kinds) {
+    cases.push_back(poolCase(kind, gaps, "18", true));
+    cases.push_back(poolCase(kind, large, "18", false));
+  }
+  run(cases);
+}
+
+TEST_P(PoolRows, TakesLinesOfOpenLength) {
+  Pool pool = {{3, 3},       {2, 2},         {1, 1},
+               {1, 1, 1, 0}, {"5", "2 * w"}, {"3", "w"}};
+  std::vector<Symbols> sizes;
+  for (int64_t w : {0, 1, 2, 7, 8, 15, 16, 17, 33, 70})
+    sizes.push_back({{"w", w}});
+  std::vector<KernelCase> cases;
   for (const std::string &kind : kinds)
-    cases.push_back(poolCase(kind, apart, "18", true));
+    cases.push_back(poolCase(kind, pool, "3", false, sizes));
   run(cases);
 }
 
