@@ -23,7 +23,9 @@ namespace {
 
 /// With registers of 256 bits, the most pixels by three vectors of columns.
 constexpr int64_t pixelsOfThree = 4;
-/// Steps of k between which a tile fetches.
+/// Steps of k between which a tile fetches; an iteration has as many. It has
+/// fewer where elements of a pixel are others of its neighbour too, few steps
+/// away: LLVM would keep all that are read twice, and spill them.
 constexpr int64_t fetchSteps = 4;
 constexpr int64_t cacheLine = 64;
 /// Steps until sums of f16 are widened, of a run that has as many.
@@ -42,7 +44,7 @@ public:
         unroll(tile.pixels * vectors > roomySums || isNarrow(level) ||
                        tile.kind == StripKind::Words
                    ? 1
-                   : fetchSteps),
+                   : std::clamp<int64_t>(tile.pixelStride, 1, fetchSteps)),
         parts(tile.kind == StripKind::Widened ? 2 : 1),
         inF16(addsF16(tile.kind)),
         each(addsIntegers(tile.kind) ? Type(b.getI32Type()) : b.getF32Type()),
@@ -214,7 +216,10 @@ private:
                                ValueRange before) {
     int64_t whole = length / unroll * unroll;
     SmallVector<Value> state(before);
-    if (whole > unroll) {
+    // Steps behind a loop are another block, where they may read elements of
+    // its pixels again.
+    bool hasOverlap = unroll < fetchSteps && 0 < whole && whole < length;
+    if (whole > unroll || hasOverlap) {
       auto loop = scf::ForOp::create(b, number(0), number(whole),
                                      number(unroll), state);
       OpBuilder::InsertionGuard guard(b);

@@ -88,6 +88,10 @@ EXPECTED = {
         "x86-64-v4-fp16,x86-64-v4-bf16": [
             "conv_tile_14x32of48_at32_run96_3x1824_f16_pairs_counted"],
     },
+    ("image", "fp32"): {  # Whose neighbouring pixels share elements of their windows
+        "x86-64-v3": ["conv_tile_6x16of32_at3_run9"],
+        "x86-64-v4": ["conv_tile_12x32of32_at3_run9"],
+    },
     ("small", "bf16"): {  # LineConv, whose filter is widened tap by tap
         "x86-64-v3,x86-64-v4-bf16": [
             "conv_tile_6x16of48_at512_run1536_from1of7_4096_reach3f_reach3f_reach1f_more"],
@@ -277,6 +281,7 @@ WRITTEN = {
     "batched": write_batched,
     "lines": lambda path: write_conv(path, 64, 56),
     "small": lambda path: write_conv(path, 512, 7),
+    "image": lambda path: write_conv(path, 3, 224),
     **{f"groups_of_{members}": lambda path, members=members:
        write_conv(path, 64, 70, groups=64 // members) for members in (4, 8, 16)},
 }
