@@ -34,12 +34,14 @@ Value larger(ImplicitLocOpBuilder &b, Value x, Value y, bool wantSmaller) {
   using P = arith::CmpFPredicate;
   if (isNumber(x))
     std::swap(x, y);
+  if (isNumber(y)) { // True also when x is NaN, and stays.
+    Value holds = arith::CmpFOp::create(b, wantSmaller ? P::ULT : P::UGT, x, y);
+    return arith::SelectOp::create(b, holds, x, y);
+  }
   // False also when one is NaN: x stays if it is the one. In this order it is
   // one instruction of x86.
   Value holds = arith::CmpFOp::create(b, wantSmaller ? P::OLT : P::OGT, y, x);
   Value result = arith::SelectOp::create(b, holds, y, x);
-  if (isNumber(y))
-    return result;
   Value isNan = arith::CmpFOp::create(b, P::UNO, y, y);
   return arith::SelectOp::create(b, isNan, y, result);
 }
