@@ -316,7 +316,7 @@ kernel::Geometry geometryBatchedMatmul(const KernelView &view) {
   Expr blocks = sizes->rows.ceilDiv(number(kernel::blockRows));
   Expr panels = sizes->columns.ceilDiv(number(kernel::panelColumns));
   int64_t groupBlocks = kernel::blocksOfGroup(matmul, *sizes);
-  int64_t scratch = sizes->lhsScratchBytes(depth);
+  int64_t scratch = sizes->streamsRhs() ? 0 : sizes->lhsScratchBytes(depth);
   Expr places = number(sizes->halves ? 2 : 1);
   if (groupBlocks > kernel::groupBlocks) {
     scratch += kernel::tallSumsBytes(depth);

@@ -13,13 +13,13 @@ namespace tenon {
 
 using graph::Expr;
 
-namespace {
-
 RankedTensorType swappedType(Value value) {
   auto dims = graph::getDims(value);
   std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
   return graph::tensorOf(dims, graph::getElementType(value));
 }
+
+namespace {
 
 /// Before reshape [.., 1, ..], broadcast [.., G, ..], reshape [.., KV * G, ..].
 Value withoutHeadRepeat(Value value) {

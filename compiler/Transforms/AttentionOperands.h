@@ -9,6 +9,8 @@
 namespace tenon {
 class WeightStore;
 
+/// The type of a tensor whose last two axes are exchanged.
+mlir::RankedTensorType swappedType(mlir::Value value);
 /// The tensor with its last two axes exchanged. A transpose that `value` comes
 /// from is looked through, so that what an exporter wrote as K^T becomes K.
 mlir::Value withLastAxesSwapped(mlir::Value value, mlir::OpBuilder &builder);

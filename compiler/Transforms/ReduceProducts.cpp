@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Transforms/AttentionOperands.h"
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/Passes.h"
 #include "dialects/Kernel/MatmulView.h"
@@ -23,32 +24,20 @@ namespace {
 
 using graph::Expr;
 
-/// The transpose that a matrix of operands is, if what lies together in memory
-/// are its columns, and not its rows.
-graph::TransposeOp turnedMatrix(Value matrix) {
+/// Whether a matrix is transposed such that its columns lie together in memory,
+/// and not its rows.
+bool isTurned(Value matrix) {
   auto turn = matrix.getDefiningOp<graph::TransposeOp>();
   if (!turn)
-    return {};
+    return false;
   ArrayRef<int64_t> order = turn.getPermutation();
   int64_t last = order.size() - 1;
-  return order[last - 1] == last ? turn : graph::TransposeOp();
-}
-
-/// The same matrices, whose rows are the other's columns.
-Value unturned(OpBuilder &b, graph::TransposeOp turn) {
-  SmallVector<int64_t> order(turn.getPermutation());
-  std::swap(order[order.size() - 2], order.back());
-  if (llvm::is_sorted(order))
-    return turn.getInput();
-  return graph::TransposeOp::create(b, turn.getLoc(), turn.getInput(), order);
+  return order[last - 1] == last;
 }
 
 /// The last two axes exchanged, one of which has size 1.
 Value exchanged(OpBuilder &b, Location loc, Value value) {
-  SmallVector<Expr> dims = graph::getDims(value);
-  std::swap(dims[dims.size() - 2], dims.back());
-  Type type = graph::tensorOf(dims, graph::getElementType(value));
-  return graph::ReshapeOp::create(b, loc, type, value);
+  return graph::ReshapeOp::create(b, loc, swappedType(value), value);
 }
 
 /// Whether each batch of a product has a matrix of its own.
@@ -71,18 +60,17 @@ Value replacement(OpBuilder &b, graph::MatmulOp op) {
     return graph::ReduceOp::create(b, loc, products, ArrayRef<int64_t>{last},
                                    graph::ReduceKind::Sum);
   };
-  graph::TransposeOp turnedLhs = turnedMatrix(lhs), turned = turnedMatrix(rhs);
   bool isRow = dims[last - 1].isConstant(1);
   if (dims[last].isConstant(1) && hasOnePerBatch(op, lhs)) {
     Value vector = exchanged(b, loc, rhs);
-    if (!turnedLhs || isRow)
+    if (!isTurned(lhs) || isRow)
       return sums(lhs, vector);
     return exchanged(
         b, loc,
-        graph::MatmulOp::create(b, loc, vector, unturned(b, turnedLhs)));
+        graph::MatmulOp::create(b, loc, vector, withLastAxesSwapped(lhs, b)));
   }
-  if (isRow && turned && hasOnePerBatch(op, rhs))
-    return exchanged(b, loc, sums(unturned(b, turned), lhs));
+  if (isRow && isTurned(rhs) && hasOnePerBatch(op, rhs))
+    return exchanged(b, loc, sums(withLastAxesSwapped(rhs, b), lhs));
   return {};
 }
 

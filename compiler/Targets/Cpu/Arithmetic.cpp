@@ -34,7 +34,9 @@ Value larger(ImplicitLocOpBuilder &b, Value x, Value y, bool wantSmaller) {
   using P = arith::CmpFPredicate;
   if (isNumber(x))
     std::swap(x, y);
-  if (isNumber(y)) { // True also when x is NaN, and stays.
+  // True also when x is NaN, and stays. In the other order, a convolution of
+  // CUDA's that ends in this spills.
+  if (isNumber(y)) {
     Value holds = arith::CmpFOp::create(b, wantSmaller ? P::ULT : P::UGT, x, y);
     return arith::SelectOp::create(b, holds, x, y);
   }

@@ -183,13 +183,7 @@ void ConvSlab::copyElements(Value from, Value to, Value count) {
 }
 
 /// Lanes [0, count) of [0, 16).
-Value ConvSlab::maskBelow(Value count) {
-  Value lane = laneNumbers(e, lanes);
-  Value narrow = arith::TruncIOp::create(e.b, e.b.getI32Type(), count);
-  return arith::CmpIOp::create(
-      e.b, arith::CmpIPredicate::slt, lane,
-      vector::BroadcastOp::create(e.b, lane.getType(), narrow));
-}
+Value ConvSlab::maskBelow(Value count) { return lanesBelow(e.b, lanes, count); }
 
 /// Addresses outside of the image are made, but not read.
 Value ConvSlab::element(Value base, Value offset) {

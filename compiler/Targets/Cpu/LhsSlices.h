@@ -32,6 +32,7 @@ public:
 
   void setScratch(Value area) { copy = area; }
   void startBatch(const Matrix &matrix) { lhs = matrix; }
+  const Matrix &ofBatch() const { return lhs; }
 
   /// The steps of k that so many rows of a batch take at once.
   Value stepsAtOnce(Value rows, Value depth);

@@ -61,7 +61,7 @@ std::optional<NextBatch> NextBatch::of(graph::MatmulOp op,
   std::optional<int64_t> lhsBytes = denseBytes(view.lhs, op.getLhs()),
                          rhsBytes = denseBytes(view.rhs, op.getRhs());
   if (!lhsBytes || !rhsBytes || view.batchDims.empty() || view.halves ||
-      view.skipped || view.streamsRhs())
+      view.skipped)
     return std::nullopt;
   NextBatch next;
   next.lhsBytes = *lhsBytes;

@@ -14,16 +14,6 @@ using kernel::blockRows;
 using kernel::groupBlocks;
 using kernel::panelColumns;
 
-namespace {
-
-/// Panels whose sums of a few rows stay in the nearest cache, and how far apart
-/// the sums of neighbouring rows lie.
-constexpr int64_t streamedPanels = 20;
-constexpr int64_t streamedStride =
-    streamedPanels * panelColumns + streamedPadding;
-
-} // namespace
-
 PanelMatmul::PanelMatmul(Emitter &e, graph::MatmulOp op,
                          kernel::MatmulView view, Value packed, RowCount count)
     : e(e), op(op), view(std::move(view)),
@@ -47,7 +37,7 @@ PanelMatmul::PanelMatmul(Emitter &e, graph::MatmulOp op,
   panels = e.ceilDiv(columns, e.number(panelColumns));
   wholePanels = e.div(columns, e.number(panelColumns));
   kind = rhsPanels.kind();
-  if (!packed && !this->view.picks)
+  if (!packed && !this->view.picks && !streams)
     next = NextBatch::of(op, this->view);
   lhs.emplace(e, this->view, rhsPanels, listed ? &*listed : nullptr);
   auto behind = [&](Value area, int64_t bytes) {
@@ -69,8 +59,7 @@ PanelMatmul::PanelMatmul(Emitter &e, graph::MatmulOp op,
   leadDims = e.dimsOf(op.getResult());
   leadDims.pop_back();
   tileElements = stripTileRows(e.level, kind) * panelColumns;
-  sums = onStack(streams ? *this->view.rows.asConstant() * streamedStride
-                         : parts * tileElements);
+  sums = onStack(parts * tileElements);
   if (mayOverlap())
     overlapped.emplace(e, kind, *knownDepth,
                        [this](Value m, Value n, Value sums, Value waits) {
@@ -79,7 +68,7 @@ PanelMatmul::PanelMatmul(Emitter &e, graph::MatmulOp op,
                        });
   if (hasScratch || isTall())
     waiting = pairs;
-  else if ((!sumsFit || mayBePartial()) && !isOneBlock && !streams)
+  else if ((!sumsFit || mayBePartial()) && !isOneBlock)
     waiting = onStack(kernel::groupElements);
 }
 
@@ -158,12 +147,13 @@ Matrix PanelMatmul::matrixOf(const kernel::StridedView &operand, Value tensor,
 }
 
 void PanelMatmul::emitBatch(Value batch, Value begin, Value end) {
-  lhsMatrix = matrixOf(view.lhs, op.getLhs(), batch, kind == StripKind::Pairs);
-  lhs->startBatch(lhsMatrix);
+  lhs->startBatch(
+      matrixOf(view.lhs, op.getLhs(), batch, kind == StripKind::Pairs));
+  Matrix rhs;
   Value matrix = matrixOrdinal(batch);
   if (!isPacked)
-    rhsMatrix = matrixOf(view.rhs, op.getRhs(), matrix, /*inPairs=*/false);
-  rhsPanels.startBatch(matrix, panels, rhsMatrix);
+    rhs = matrixOf(view.rhs, op.getRhs(), matrix, /*inPairs=*/false);
+  rhsPanels.startBatch(matrix, panels, rhs);
   if (next) {
     Value follower = e.add(batch, e.number(1));
     next->start(matrixOf(view.lhs, op.getLhs(), follower, false).base,
@@ -193,27 +183,31 @@ void PanelMatmul::emitGroup() {
 }
 
 void PanelMatmul::emitStreamed() {
+  // Panels whose sums stay in the nearest cache.
+  constexpr int64_t together = 20;
+  constexpr int64_t stride = together * panelColumns + streamedPadding;
   int64_t height = *view.rows.asConstant();
+  Value sums = onStack(height * stride);
   Value zero = e.number(0), width = e.number(panelColumns);
+  const Matrix &left = lhs->ofBatch(), &right = rhsPanels.ofBatch();
   e.loop(
       units->beginPanel(), units->endPanel(),
       [&](Value first) {
-        Value last =
-            e.min(e.add(first, e.number(streamedPanels)), units->endPanel());
+        Value last = e.min(e.add(first, e.number(together)), units->endPanel());
         Value n = e.mul(first, width);
         Value count = e.sub(e.min(e.mul(last, width), columns), n);
         callStreamedRows(e, height,
-                         {lhsMatrix.base, lhsMatrix.rowStride,
-                          rhsMatrix.at(e, zero, n), rhsMatrix.rowStride, depth,
-                          count, sums, e.number(streamedStride)});
+                         {left.base, left.rowStride, right.at(e, zero, n),
+                          right.rowStride, depth, count, sums,
+                          e.number(stride)});
         forEachPanel(first, last, [&](Value panel, bool isWhole) {
           Value at = e.mul(e.sub(panel, first), width);
           for (int64_t m = 0; m < height; ++m)
             emitRowBehind(e.number(m), e.mul(panel, width), widthOf(isWhole),
-                          element(sums, at), e.number(m * streamedStride));
+                          element(sums, at), e.number(m * stride));
         });
       },
-      streamedPanels);
+      together);
 }
 
 void PanelMatmul::forEachPanel(

@@ -148,7 +148,6 @@ private:
   std::optional<OverlappedTiles> overlapped;
   // Of the current batch.
   Value batch, resultRow;
-  Matrix lhsMatrix, rhsMatrix;
   // Of the current group's blocks.
   Value sliceBegin, sliceEnd;
 };

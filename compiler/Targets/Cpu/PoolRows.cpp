@@ -34,8 +34,7 @@ public:
       taps.push_back(e.number(size));
     axes = windowAxes(e, view.strides, view.dilations, view.pads, view.input(),
                       view.op->getResult(0), taps, first());
-    double none = view.isMax ? -std::numeric_limits<double>::infinity() : 0;
-    start = constantLike(e.b, vector, none);
+    start = constantLike(e.b, vector, none());
   }
 
   void emit() {
@@ -52,6 +51,10 @@ public:
   }
 
 private:
+  /// What changes nothing.
+  double none() const {
+    return view.isMax ? -std::numeric_limits<double>::infinity() : 0;
+  }
   /// The axis that windows begin with.
   size_t first() const { return view.channelsLast ? 1 : 2; }
   /// Those whose taps are loops.
@@ -111,22 +114,17 @@ private:
   /// elements of a line each mean is of.
   void startLines() {
     const WindowAxis &axis = axes.back();
-    auto inScratch = [&](Expr bytes) {
-      return e.address(e.scratch(0), e.b.getI8Type(), e.valueOf(bytes));
-    };
-    held = inScratch(view.number(0));
-    counts = inScratch(view.lineBytes());
+    held = e.scratch(0);
+    counts = e.address(held, e.b.getI8Type(), e.valueOf(view.lineBytes()));
     Value reach = e.number((view.kernel.back() - 1) * axis.dilation + 1);
     Value cells = e.add(
         e.mul(e.sub(dims.back(), e.number(1)), e.number(axis.stride)), reach);
     cells = e.select(e.less(e.number(0), dims.back()), cells, e.number(0));
     from = e.max(e.number(0), e.sub(e.number(0), axis.low));
     to = e.max(from, e.min(axis.size, e.sub(cells, axis.low)));
-    Value none =
-        constantLike(e.b, e.b.getF32Type(),
-                     view.isMax ? -std::numeric_limits<double>::infinity() : 0);
+    Value empty = constantLike(e.b, e.b.getF32Type(), none());
     auto clear = [&](Value begin, Value end) {
-      e.loop(begin, end, [&](Value cell) { e.storeRaw(none, held, cell); });
+      e.loop(begin, end, [&](Value cell) { e.storeRaw(empty, held, cell); });
     };
     clear(e.number(0), e.min(cells, e.add(from, axis.low)));
     clear(e.max(e.number(0), e.min(cells, e.add(to, axis.low))), cells);
@@ -146,13 +144,8 @@ private:
     Value cell = e.add(from, axis.low);
     forSome(e.sub(to, from), [&](ArrayRef<Lanes> some) {
       SmallVector<Value> totals = joinedLines(some, axis.size, from);
-      for (auto [lanes, total] : llvm::zip(some, totals)) {
-        Value at = e.address(held, e.b.getF32Type(), e.add(cell, lanes.first));
-        if (lanes.mask)
-          LLVM::MaskedStoreOp::create(e.b, total, at, lanes.mask, 4);
-        else
-          LLVM::StoreOp::create(e.b, total, at, /*alignment=*/4);
-      }
+      for (auto [lanes, total] : llvm::zip(some, totals))
+        storeInLine(e, lanes, total, held, e.add(cell, lanes.first));
     });
     Value scale =
         view.isMax ? Value() : e.spread(toFloat(countOfLooped()), width);
@@ -218,14 +211,7 @@ private:
     auto type = VectorType::get({width}, e.b.getI64Type());
     Value offsets = arith::ConstantOp::create(
         e.b, DenseElementsAttr::get(type, ArrayRef(apart)));
-    Value places = LLVM::GEPOp::create(
-        e.b, VectorType::get({width}, held.getType()), e.b.getF32Type(),
-        e.address(held, e.b.getF32Type(), cell),
-        ArrayRef<LLVM::GEPArg>{offsets});
-    Value all = constantLike(e.b, vector.clone(e.b.getI1Type()), 1);
-    return LLVM::masked_gather::create(e.b, vector, places, all,
-                                       ValueRange{e.zero(vector)},
-                                       /*alignment=*/4);
+    return gatherFromLine(e, e.address(held, e.b.getF32Type(), cell), offsets);
   }
 
   Value loadHeld(Value line, Value at) {

@@ -172,11 +172,7 @@ private:
       RowVectors(e, length, mostUnrolled)
           .forEach(1, [&](const RowVectors::Step &step) {
             Value sum = summed(sources, step.lanes.first);
-            Value at = e.address(held, f32, step.lanes.first);
-            if (step.lanes.mask)
-              LLVM::MaskedStoreOp::create(e.b, sum, at, step.lanes.mask, 4);
-            else
-              LLVM::StoreOp::create(e.b, sum, at, /*alignment=*/4);
+            storeInLine(e, step.lanes, sum, held, step.lanes.first);
           });
       auto lookUp = [&](bool areNear) {
         RowVectors(e, dims.back(), mostUnrolled)
@@ -207,7 +203,8 @@ private:
     for (int64_t t = 0; t < view.taps; ++t) {
       size_t table = (view.axes.size() - 1) * view.taps + t;
       Value at = load(indices[table], i32, lanes);
-      Value x = areNear ? permuted(at, indices[table], lanes) : gathered(at);
+      Value x = areNear ? permuted(at, indices[table], lanes)
+                        : gatherFromLine(e, held, at);
       if (view.taps == 1)
         return x;
       sum = plusWeighted(sum, load(weights[table], f32, lanes), x);
@@ -249,18 +246,6 @@ private:
         arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, at,
                               constantLike(e.b, at.getType(), double(width)));
     return e.select(isLow, low, high);
-  }
-
-  /// All lanes read, so that there is no branch for each.
-  Value gathered(Value at) {
-    auto vector = VectorType::get({width}, f32);
-    auto pointers = VectorType::get({width}, held.getType());
-    Value places = LLVM::GEPOp::create(e.b, pointers, f32, held,
-                                       ArrayRef<LLVM::GEPArg>{at});
-    Value all = constantLike(e.b, vector.clone(e.b.getI1Type()), 1);
-    return LLVM::masked_gather::create(e.b, vector, places, all,
-                                       ValueRange{e.zero(vector)},
-                                       /*alignment=*/4);
   }
 
   static constexpr int64_t mostUnrolled = 4;

@@ -83,6 +83,7 @@ public:
   /// A batch begins, whose matrix of `panels` panels is `matrix` where it does
   /// not come packed.
   void startBatch(Value batch, Value panels, const Matrix &matrix);
+  const Matrix &ofBatch() const { return rhs; }
 
   /// Completes the work on a part of the panel, be it one of two halves: B,
   /// which is packed or widened here if need be, and what to fetch meanwhile.

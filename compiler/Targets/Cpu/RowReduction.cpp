@@ -168,10 +168,7 @@ Value ArgReduction::finish(Value place) const {
 }
 
 Value ArgReduction::placesFrom(Value first) const {
-  Value lanes = arith::ConstantOp::create(
-      e.b,
-      DenseElementsAttr::get(placeType(), ArrayRef<int32_t>(llvm::to_vector(
-                                              llvm::seq<int32_t>(0, width)))));
+  Value lanes = laneNumbers(e.b, width);
   Value narrow = arith::TruncIOp::create(e.b, e.b.getI32Type(), first);
   return arith::AddIOp::create(e.b, lanes, e.spread(narrow, width));
 }

@@ -42,15 +42,7 @@ Lanes RowVectors::knownLanes(Value first, int64_t position) {
 Lanes RowVectors::lanesBelow(Emitter &e, Value first, int64_t width,
                              Value end) {
   Value count = e.min(e.sub(end, first), e.number(width));
-  auto type = VectorType::get({width}, e.b.getI32Type());
-  Value lanes = arith::ConstantOp::create(
-      e.b, DenseElementsAttr::get(type, ArrayRef<int32_t>(llvm::to_vector(
-                                            llvm::seq<int32_t>(0, width)))));
-  Value narrow = arith::TruncIOp::create(e.b, e.b.getI32Type(), count);
-  Value bound = vector::BroadcastOp::create(e.b, type, narrow);
-  Value mask =
-      arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, lanes, bound);
-  return {first, width, count, mask};
+  return {first, width, count, cpu::lanesBelow(e.b, width, count)};
 }
 
 RowVectors::Values RowVectors::runBody(const Step &step, ValueRange carried,
@@ -126,6 +118,41 @@ void RowVectors::forEach(int64_t copies,
         return Values();
       },
       [](ValueRange, ValueRange) { return Values(); });
+}
+
+Value laneNumbers(ImplicitLocOpBuilder &b, int64_t lanes) {
+  auto type = VectorType::get({lanes}, b.getI32Type());
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(type, ArrayRef<int32_t>(llvm::to_vector(
+                                          llvm::seq<int32_t>(0, lanes)))));
+}
+
+Value lanesBelow(ImplicitLocOpBuilder &b, int64_t lanes, Value count) {
+  Value lane = laneNumbers(b, lanes);
+  Value narrow = arith::TruncIOp::create(b, b.getI32Type(), count);
+  Value bound = vector::BroadcastOp::create(b, lane.getType(), narrow);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, lane, bound);
+}
+
+void storeInLine(Emitter &e, const Lanes &lanes, Value vector, Value line,
+                 Value at) {
+  Value to = e.address(line, e.b.getF32Type(), at);
+  if (lanes.mask)
+    LLVM::MaskedStoreOp::create(e.b, vector, to, lanes.mask, 4);
+  else
+    LLVM::StoreOp::create(e.b, vector, to, /*alignment=*/4);
+}
+
+Value gatherFromLine(Emitter &e, Value line, Value offsets) {
+  auto vector =
+      cast<VectorType>(sameShape(offsets.getType(), e.b.getF32Type()));
+  auto pointers = sameShape(offsets.getType(), line.getType());
+  Value places = LLVM::GEPOp::create(e.b, pointers, e.b.getF32Type(), line,
+                                     ArrayRef<LLVM::GEPArg>{offsets});
+  Value all = constantLike(e.b, vector.clone(e.b.getI1Type()), 1);
+  return LLVM::masked_gather::create(e.b, vector, places, all,
+                                     ValueRange{e.zero(vector)},
+                                     /*alignment=*/4);
 }
 
 void forEachLine(Emitter &e, ArrayRef<Value> dims,

@@ -57,6 +57,17 @@ private:
   Values firsts;                // Of a resident row.
 };
 
+/// 0, 1, 2, .. in i32, and which lanes are below a count that 32 bits hold.
+Value laneNumbers(ImplicitLocOpBuilder &b, int64_t lanes);
+Value lanesBelow(ImplicitLocOpBuilder &b, int64_t lanes, Value count);
+
+/// Stores those lanes of a vector that there are, in a line of f32 in scratch
+/// memory from an element on; and reads as many elements as there are offsets,
+/// all of them, so that there is no branch for each.
+void storeInLine(Emitter &e, const Lanes &lanes, Value vector, Value line,
+                 Value at);
+Value gatherFromLine(Emitter &e, Value line, Value offsets);
+
 /// Some rows of a line: those of the axis in front of the last one, at `outer`,
 /// the index of all axes before.
 struct Line {

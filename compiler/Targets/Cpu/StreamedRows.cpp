@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/StreamedRows.h"
+#include "compiler/Targets/Cpu/RowVectors.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -94,18 +95,7 @@ private:
                                                    left, number(0)));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(isAny.thenBlock());
-    addVector(factors, lines, n, lanesBelow(left));
-  }
-
-  Value lanesBelow(Value count) {
-    SmallVector<int32_t> numbers =
-        llvm::to_vector(llvm::seq<int32_t>(0, lanes()));
-    auto type = VectorType::get({lanes()}, b.getI32Type());
-    Value lane = arith::ConstantOp::create(
-        b, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
-    Value bound = vector::BroadcastOp::create(
-        b, type, arith::TruncIOp::create(b, b.getI32Type(), count));
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, lane, bound);
+    addVector(factors, lines, n, lanesBelow(b, lanes(), left));
   }
 
   Value load(Value at, Value mask) {

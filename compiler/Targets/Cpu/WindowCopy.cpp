@@ -164,15 +164,6 @@ void WindowCopy::copyBorder(Value from, Value low, Value high, Value length,
       lanes);
 }
 
-Value laneNumbers(Emitter &e, int64_t lanes) {
-  SmallVector<int32_t> numbers;
-  for (int64_t i = 0; i < lanes; ++i)
-    numbers.push_back(int32_t(i));
-  auto type = VectorType::get({lanes}, e.b.getI32Type());
-  return arith::ConstantOp::create(
-      e.b, DenseElementsAttr::get(type, ArrayRef<int32_t>(numbers)));
-}
-
 /// Addresses before and behind the image are made, but not read.
 Value WindowCopy::unitAt(Value base, Value offset) {
   return LLVM::GEPOp::create(e.b, base.getType(), unit, base,
@@ -181,7 +172,7 @@ Value WindowCopy::unitAt(Value base, Value offset) {
 
 /// For lanes first, first + 1, ...: whether they lie in [low, high).
 Value WindowCopy::lanesIn(Value first, Value low, Value high) {
-  Value lane = laneNumbers(e, lanes);
+  Value lane = laneNumbers(e.b, lanes);
   auto splat = [&](Value bound) -> Value {
     // Within the lanes' reach, so that 32 bits hold it.
     Value near =

@@ -9,9 +9,6 @@
 
 namespace tenon::cpu {
 
-/// 0, 1, 2, .. in a vector of i32.
-Value laneNumbers(Emitter &e, int64_t lanes);
-
 /// Copies parts of windows over an image with channels last, of f32, of pairs
 /// of bf16 or of quads of bytes (see ConvDepth.h). Of bytes, numbers that are
 /// i8 become ui8 that count from 128 below.
