@@ -14,6 +14,8 @@
 
 namespace tenon {
 
+class CodeCache;
+
 /// Where compilation stops.
 enum class EmitStage {
   Graph,    // after import and simplification
@@ -106,6 +108,9 @@ struct CompileOptions {
   /// Patterns that must be fused or the compilation fails: attention, norm,
   /// activation, rotary.
   std::vector<std::string> requireFused;
+  /// Code of functions that other compilations with this cache may share; none:
+  /// this compilation's are its own.
+  std::shared_ptr<CodeCache> codeCache;
   /// A line per pass on stderr: name, milliseconds, whether it changed the IR.
   bool log = false;
 

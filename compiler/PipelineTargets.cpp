@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/PipelineTargets.h"
+#include "compiler/Package/Image.h"
 #include "compiler/Targets/Cpu/Compile.h"
 #include "compiler/Targets/Cuda/Compile.h"
 #include "dialects/Kernel/AttentionView.h"
@@ -159,24 +160,36 @@ bool TargetCode::generate(const CompileOptions &options,
                                 : generateForCpu(options, errors);
 }
 
+static std::shared_ptr<CodeCache> cacheOf(const CompileOptions &options) {
+  return options.codeCache ? options.codeCache : std::make_shared<CodeCache>();
+}
+
 bool TargetCode::generateForCpu(const CompileOptions &options,
                                 std::vector<std::string> &errors) {
   std::vector<cpu::CpuLevel> wanted =
       levelsOf(options, multipliedBy(*module, options), errors);
   FailureOr<std::vector<std::string>> made =
-      cpu::compileObjects(*module, wanted);
+      cpu::compileArchives(*module, wanted, *cacheOf(options));
   if (failed(made))
     return false;
-  objects = std::move(*made);
-  for (auto [level, object] : llvm::zip(wanted, objects))
+  archives = std::move(*made);
+  for (auto [level, archive] : llvm::zip(wanted, archives))
     levels.push_back({level.name.str(), level.features,
-                      ArrayRef<char>(object.data(), object.size())});
+                      ArrayRef<char>(archive.data(), archive.size())});
+  if (options.stage != EmitStage::Object)
+    return true;
+  auto joined = joinObjects(levels.front().archive);
+  if (!joined) {
+    errors.push_back(llvm::toString(joined.takeError()));
+    return false;
+  }
+  object = std::move(*joined);
   return true;
 }
 
 bool TargetCode::generateForCuda(const CompileOptions &options,
                                  std::vector<std::string> &errors) {
-  FailureOr<cuda::CudaCode> code = cuda::compilePtx(*module);
+  FailureOr<cuda::CudaCode> code = cuda::compilePtx(*module, *cacheOf(options));
   if (failed(code))
     return false;
   for (const cuda::CudaKernel &kernel : code->kernels)
@@ -211,8 +224,7 @@ TargetProgram TargetCode::program() {
 }
 
 std::string TargetCode::text() const {
-  return target == Target::Cuda ? images.front().bytes.c_str()
-                                : objects.front();
+  return target == Target::Cuda ? images.front().bytes.c_str() : object;
 }
 
 } // namespace tenon

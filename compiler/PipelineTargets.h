@@ -39,7 +39,8 @@ private:
 
   Target target;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::vector<std::string> objects;
+  std::vector<std::string> archives; // One per level.
+  std::string object; // Of the first level, if that is the last stage.
   std::vector<LevelCode> levels;
   std::vector<DeviceImage> images;
   std::vector<tenon_block_t> blocks;

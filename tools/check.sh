@@ -20,6 +20,9 @@ cmake --preset asan -B "$build-asan" \
 cmake --build "$build-asan" -j "$jobs" --target sanitized_tests
 ctest --test-dir "$build-asan" -j "$jobs" -L sanitize --output-on-failure || failed=1
 
+# Tests compile the same kernels again and again.
+export TENON_CODE_CACHE
+TENON_CODE_CACHE=$(realpath -m "$build")/code-cache
 cmake --preset "$preset" -B "$build"
 cmake --build "$build" -j "$jobs"
 ctest --test-dir "$build" -j "$jobs" --output-on-failure || failed=1

@@ -77,27 +77,21 @@ Error internalError(const Twine &reason) {
                            "; please report this");
 }
 
-/// Runs the linker; what it reads are memory files.
-Error link(ArrayRef<std::string> objects, StringRef script, StringRef output) {
-  std::vector<std::string> arguments = {"ld.lld",
-                                        "-shared",
-                                        "--no-undefined",
-                                        "-Bsymbolic",
-                                        "--build-id=none",
-                                        "--hash-style=gnu",
-                                        "--eh-frame-hdr",
-                                        "-z",
-                                        "noexecstack",
-                                        "-z",
-                                        "norelro",
-                                        "-z",
-                                        "max-page-size=4096",
-                                        "--threads=1",
-                                        "--version-script",
-                                        script.str(),
-                                        "-o",
-                                        output.str()};
-  llvm::append_range(arguments, objects);
+Error noMemory() {
+  return createStringError("there is no memory for the code of the model");
+}
+
+/// What the linker makes of files; archives count with all that is in them.
+Expected<std::string> runLinker(std::vector<std::string> arguments,
+                                ArrayRef<std::string> files) {
+  ScratchFolder scratch;
+  if (!scratch.ok())
+    return createStringError("there is no place for temporary files");
+  std::string output = scratch.file("image");
+  arguments.insert(arguments.begin(), "ld.lld");
+  llvm::append_values(arguments, "--threads=1", "-o", output,
+                      "--whole-archive");
+  llvm::append_range(arguments, files);
   std::vector<const char *> pointers;
   for (const std::string &argument : arguments)
     pointers.push_back(argument.c_str());
@@ -105,11 +99,22 @@ Error link(ArrayRef<std::string> objects, StringRef script, StringRef output) {
   raw_string_ostream stream(messages);
   lld::Result result =
       lld::lldMain(pointers, stream, stream, {{lld::Gnu, &lld::elf::link}});
-  if (result.retCode == 0)
-    return Error::success();
-  StringRef first =
-      StringRef(messages).take_until([](char c) { return c == '\n'; });
-  return internalError("the linker says: " + first);
+  if (result.retCode != 0)
+    return internalError("the linker says: " +
+                         StringRef(messages).split('\n').first);
+  auto linked = MemoryBuffer::getFile(output);
+  if (!linked)
+    return internalError("the linker wrote nothing");
+  return (*linked)->getBuffer().str();
+}
+
+/// A file of an artifact. Its names are the linker's alone, but for one.
+Expected<std::string> link(ArrayRef<std::string> files, StringRef script) {
+  return runLinker({"-shared", "--no-undefined", "-Bsymbolic",
+                    "--build-id=none", "--hash-style=gnu", "--eh-frame-hdr",
+                    "-z", "noexecstack", "-z", "norelro", "-z",
+                    "max-page-size=4096", "--version-script", script.str()},
+                   files);
 }
 
 /// The file as the linker sees it: symbols with their addresses.
@@ -282,17 +287,18 @@ Expected<Image> tenon::buildImage(ArrayRef<LevelCode> levels,
   MemoryFile script("tenon-script");
   bool written = add(*descriptor) && script.write(ArrayRef<char>(exports));
   for (const LevelCode &level : levels)
-    written = written && add(level.object);
+    written = written && add(level.archive);
   if (!written)
-    return createStringError("there is no memory for the code of the model");
-  ScratchFolder scratch;
-  if (!scratch.ok())
-    return createStringError("there is no place for temporary files");
-  std::string output = scratch.file("image");
-  if (Error error = link(paths, script.path(), output))
-    return error;
-  auto linked = MemoryBuffer::getFile(output);
+    return noMemory();
+  auto linked = link(paths, script.path());
   if (!linked)
-    return internalError("the linker wrote nothing");
-  return complete((*linked)->getBuffer().str(), metadata);
+    return linked.takeError();
+  return complete(std::move(*linked), metadata);
+}
+
+Expected<std::string> tenon::joinObjects(ArrayRef<char> archive) {
+  MemoryFile file("tenon-archive");
+  if (!file.write(archive))
+    return noMemory();
+  return runLinker({"--relocatable"}, file.path());
 }

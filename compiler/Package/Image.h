@@ -24,6 +24,9 @@ struct Image {
 llvm::Expected<Image> buildImage(llvm::ArrayRef<LevelCode> levels,
                                  llvm::ArrayRef<Metadata> metadata);
 
+/// One relocatable object of all that an archive holds.
+llvm::Expected<std::string> joinObjects(llvm::ArrayRef<char> archive);
+
 /// Read-only bytes of the image under a symbol.
 struct ImageBytes {
   std::string symbol;

@@ -26,9 +26,9 @@ class WeightStore;
 struct LevelCode {
   std::string name;  // "x86-64-v3"
   uint64_t features; // TENON_CPU_*
-  /// A relocatable ELF object that defines KERNEL.NAME for each kernel and
-  /// leaves nothing undefined.
-  llvm::ArrayRef<char> object;
+  /// Relocatable ELF objects that define KERNEL.NAME for each kernel and leave
+  /// nothing undefined.
+  llvm::ArrayRef<char> archive;
 };
 
 /// The code of all kernels for a device.

@@ -174,8 +174,10 @@ bool lower(Compilation &compilation, std::shared_ptr<ModelFile> file) {
                       Target::Cpu, compilation.precisions, compilation.probes);
   if (failed(kernels.run(*compilation.module)))
     return false;
-  return !codegen || succeeded(cpu::compileObjects(
-                         *compilation.module, *cpu::findCpuLevel("x86-64-v3")));
+  CodeCache cache;
+  return !codegen ||
+         succeeded(cpu::compileArchives(
+             *compilation.module, *cpu::findCpuLevel("x86-64-v3"), cache));
 }
 
 #endif

@@ -59,6 +59,7 @@ struct CompileCommand {
   std::string batchAtOnce = "auto";      // "auto", "all", or a number.
   std::string tf32 = "off";              // "off", "on", "3x"
   std::string seed = "0";                // A number, or "input".
+  std::string codeCache;                 // A folder; "off" or empty: none.
   bool log = false, generic = false;
 };
 int runCompile(const CompileCommand &command);
@@ -106,6 +107,7 @@ struct VerifyCommand {
   std::string winograd = "f2";      // "off", "f2", "f4"
   std::string batchAtOnce = "auto"; // "auto", "all", or a number.
   std::string tf32 = "off";         // "off", "on", "3x"
+  std::string codeCache;            // A folder; "off" or empty: none.
   bool reference = false, generic = false, json = false;
   DeviceRequest device;
 };

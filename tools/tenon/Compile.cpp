@@ -131,6 +131,8 @@ int tenon::runCompile(const CompileCommand &command) {
     return refuse({llvm::toString(std::move(error))}, kInvalid);
   if (llvm::Error error = setSeed(*options, command.seed))
     return refuse({llvm::toString(std::move(error))}, kInvalid);
+  if (llvm::Error error = setCodeCache(*options, command.codeCache))
+    return refuse({llvm::toString(std::move(error))}, kInvalid);
   options->winograd = winogradOutputs(command.winograd);
   options->itemsAtOnce = itemsAtOnce(command.batchAtOnce);
   options->tf32 = parseTf32(command.tf32);

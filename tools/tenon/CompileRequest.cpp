@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/tenon/CompileRequest.h"
+#include "compiler/CodeCache.h"
 #include "tools/tenon/TensorFile.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -72,6 +73,20 @@ llvm::Error tenon::setPrecision(CompileOptions &options,
   if (!plan)
     return plan.takeError();
   options.precisionPlan = std::move(*plan);
+  return llvm::Error::success();
+}
+
+llvm::Error tenon::setCodeCache(CompileOptions &options,
+                                const std::string &folder) {
+  if (folder.empty() || folder == "off") {
+    // Choosing precisions compiles much of a model again.
+    options.codeCache = std::make_shared<CodeCache>();
+    return llvm::Error::success();
+  }
+  auto cache = CodeCache::inFolder(folder);
+  if (!cache)
+    return cache.takeError();
+  options.codeCache = std::move(*cache);
   return llvm::Error::success();
 }
 

@@ -36,6 +36,9 @@ std::vector<Target> parseTargets(const std::vector<std::string> &names);
 llvm::Error setPrecision(CompileOptions &options,
                          const PrecisionRequest &request);
 
+/// Sets what --code-cache says: a folder, "off" or nothing.
+llvm::Error setCodeCache(CompileOptions &options, const std::string &folder);
+
 /// Sets what --seed says: a number or "input".
 llvm::Error setSeed(CompileOptions &options, const std::string &text);
 

@@ -83,7 +83,8 @@ int tenon::explainForCuda(const ExplainCommand &command) {
       refuse(error, kFailure);
     return compilation.report.isInvalidModel() ? kInvalid : kFailure;
   }
-  FailureOr<CudaCode> code = compilePtx(*compilation.module);
+  CodeCache cache;
+  FailureOr<CudaCode> code = compilePtx(*compilation.module, cache);
   if (failed(code))
     return refuse("the kernels could not be compiled; please report this",
                   kFailure);

@@ -59,6 +59,8 @@ std::optional<Verdict> tenon::compiledExecution(const std::string &path,
   options->generic = command.generic;
   if (llvm::Error error = setPrecision(*options, command.precision))
     return Verdict::fail(llvm::toString(std::move(error)));
+  if (llvm::Error error = setCodeCache(*options, command.codeCache))
+    return Verdict::fail(llvm::toString(std::move(error)));
   if (std::string why = calibrateFor(path, command, *options); !why.empty())
     return Verdict::fail(why);
   options->winograd = winogradOutputs(command.winograd);

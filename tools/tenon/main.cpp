@@ -123,6 +123,14 @@ void addBatchAtOnce(CLI::App *command, std::string &value) {
       ->check(CLI::IsMember({"auto", "all"}) | CLI::Range(1, INT32_MAX));
 }
 
+void addCodeCache(CLI::App *command, std::string &folder) {
+  command
+      ->add_option("--code-cache", folder,
+                   "Folder that keeps the code of functions, so that none that "
+                   "is equal to one compiled before is compiled again; or off")
+      ->envname("TENON_CODE_CACHE");
+}
+
 void addTf32(CLI::App *command, std::string &value) {
   command
       ->add_option("--tf32", value,
@@ -200,6 +208,7 @@ void addCompile(CLI::App &app, Command &chosen) {
   addWinograd(command, options->winograd);
   addBatchAtOnce(command, options->batchAtOnce);
   addTf32(command, options->tf32);
+  addCodeCache(command, options->codeCache);
   command->add_flag("--log", options->log, "A line per pass");
   command->add_flag("--generic", options->generic,
                     "Every kernel by the Generic schedule, to compare with");
@@ -281,6 +290,7 @@ void addVerify(CLI::App &app, Command &chosen) {
   addWinograd(command, options->winograd);
   addBatchAtOnce(command, options->batchAtOnce);
   addTf32(command, options->tf32);
+  addCodeCache(command, options->codeCache);
   command->add_option("--threads", options->threads, "Threads of a run");
   addDevice(command, options->device);
   command->add_option("--jobs", options->jobs,

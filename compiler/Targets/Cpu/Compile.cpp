@@ -3,16 +3,19 @@
 
 #include "compiler/Targets/Cpu/Compile.h"
 #include "compiler/Targets/Cpu/Emitter.h"
+#include "compiler/Targets/Cpu/FunctionUnits.h"
 #include "compiler/Targets/Cpu/LlvmPasses.h"
 #include "compiler/Targets/Cpu/LowerToLlvm.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include <future>
+#include <deque>
 #include <mutex>
 
 using namespace mlir;
@@ -60,10 +63,8 @@ std::unique_ptr<llvm::TargetMachine> targetMachine(const CpuLevel &level) {
       llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return nullptr;
-  llvm::TargetOptions options;
-  options.FunctionSections = true;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, level.targetCpu, "", options, llvm::Reloc::PIC_,
+      triple, level.targetCpu, "", llvm::TargetOptions(), llvm::Reloc::PIC_,
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
@@ -117,55 +118,114 @@ FailureOr<Work> emitLevel(ModuleOp module, const CpuLevel &level) {
   return work;
 }
 
-/// The name of a symbol that the object lacks; empty when it is complete.
-std::string undefinedSymbol(StringRef object) {
-  auto file = llvm::object::ObjectFile::createELFObjectFile(
-      llvm::MemoryBufferRef(object, "kernels"));
-  if (!file)
-    return llvm::toString(file.takeError());
-  for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
-    llvm::Expected<uint32_t> flags = symbol.getFlags();
-    if (!flags)
-      return llvm::toString(flags.takeError());
-    if (!(*flags & llvm::object::SymbolRef::SF_Undefined))
-      continue;
-    llvm::Expected<StringRef> name = symbol.getName();
-    if (!name)
-      return llvm::toString(name.takeError());
-    if (!name->empty())
-      return name->str();
+/// A function on its way to object code.
+struct Part {
+  FunctionUnit unit;
+  CodeCache::Code code;
+};
+
+std::string compileUnit(const std::string &bitcode, const CpuLevel &level) {
+  llvm::LLVMContext context;
+  auto code =
+      llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, ""), context);
+  std::unique_ptr<llvm::TargetMachine> machine = targetMachine(level);
+  if (!code || !machine) {
+    llvm::consumeError(code.takeError());
+    return {};
   }
-  return {};
+  optimize(**code, *machine);
+  return writeCode(**code, *machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+/// Compiles each function by itself: functions of all levels share the
+/// processors, and none that is equal to one before is compiled again.
+std::vector<Part> startParts(const Work &work, CodeCache &cache) {
+  std::vector<Part> parts;
+  for (FunctionUnit &unit : splitFunctions(*work.code)) {
+    CodeCache::Code code =
+        cache.get(unit.bitcode, [bitcode = unit.bitcode, level = work.level] {
+          return compileUnit(bitcode, level);
+        });
+    parts.push_back({std::move(unit), std::move(code)});
+  }
+  return parts;
+}
+
+/// An archive in memory of objects, and what they define and lack.
+class ObjectArchive {
+public:
+  llvm::Error add(std::string object, StringRef name) {
+    objects.push_back(std::move(object));
+    llvm::MemoryBufferRef bytes(objects.back(), name);
+    auto file = llvm::object::ObjectFile::createELFObjectFile(bytes);
+    if (!file)
+      return file.takeError();
+    for (const llvm::object::SymbolRef &symbol : (*file)->symbols()) {
+      llvm::Expected<uint32_t> flags = symbol.getFlags();
+      if (!flags)
+        return flags.takeError();
+      llvm::Expected<StringRef> called = symbol.getName();
+      if (!called)
+        return called.takeError();
+      bool isLacking = *flags & llvm::object::SymbolRef::SF_Undefined;
+      (isLacking ? lacking : defined).insert(*called);
+    }
+    members.emplace_back(bytes);
+    return llvm::Error::success();
+  }
+
+  llvm::Expected<std::string> write() const {
+    for (const auto &symbol : lacking)
+      if (!symbol.first().empty() && !defined.contains(symbol.first()))
+        return llvm::createStringError("kernels refer to '" + symbol.first() +
+                                       "', which nobody defines");
+    auto bytes = llvm::writeArchiveToBuffer(
+        members, llvm::SymtabWritingMode::NormalSymtab,
+        llvm::object::Archive::K_GNU, /*Deterministic=*/true, /*Thin=*/false);
+    if (!bytes)
+      return bytes.takeError();
+    return (*bytes)->getBuffer().str();
+  }
+
+private:
+  std::deque<std::string> objects;
+  std::vector<llvm::NewArchiveMember> members;
+  llvm::StringSet<> defined, lacking;
+};
+
+llvm::Expected<std::string> archiveOf(ArrayRef<Part> parts) {
+  ObjectArchive archive;
+  for (const Part &part : parts) {
+    auto object = withNames(part.code.get(), part.unit);
+    if (!object)
+      return object.takeError();
+    if (llvm::Error error = archive.add(std::move(*object), part.unit.name()))
+      return error;
+  }
+  return archive.write();
 }
 
 } // namespace
 
-FailureOr<std::vector<std::string>> compileObjects(ModuleOp module,
-                                                   ArrayRef<CpuLevel> levels) {
-  // LLVM's part is the longer one, and levels share nothing in it.
-  std::vector<std::future<std::string>> codes;
+FailureOr<std::vector<std::string>>
+compileArchives(ModuleOp module, ArrayRef<CpuLevel> levels, CodeCache &cache) {
+  std::vector<std::vector<Part>> partsOfLevels;
   for (const CpuLevel &level : levels) {
     FailureOr<Work> emitted = emitLevel(module, level);
     if (failed(emitted))
       return failure();
-    codes.push_back(
-        std::async(std::launch::async, [work = std::move(*emitted)] {
-          optimize(*work.code, *work.machine);
-          return writeCode(*work.code, *work.machine,
-                           llvm::CodeGenFileType::ObjectFile);
-        }));
+    partsOfLevels.push_back(startParts(*emitted, cache));
   }
-  std::vector<std::string> objects;
-  for (std::future<std::string> &code : codes)
-    objects.push_back(code.get());
-  for (const std::string &object : objects) {
-    std::string missing = undefinedSymbol(object);
-    if (!missing.empty())
-      return module.emitError("kernels refer to '")
-                 << missing << "', which nobody defines; please report this",
+  std::vector<std::string> archives;
+  for (ArrayRef<Part> parts : partsOfLevels) {
+    auto archive = archiveOf(parts);
+    if (!archive)
+      return module.emitError(llvm::toString(archive.takeError()))
+                 << "; please report this",
              failure();
+    archives.push_back(std::move(*archive));
   }
-  return objects;
+  return archives;
 }
 
 FailureOr<std::string> compileToLlvmIr(ModuleOp module, const CpuLevel &level) {

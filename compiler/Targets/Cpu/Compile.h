@@ -4,6 +4,7 @@
 #ifndef TENON_COMPILER_TARGETS_CPU_COMPILE_H
 #define TENON_COMPILER_TARGETS_CPU_COMPILE_H
 
+#include "compiler/CodeCache.h"
 #include "compiler/Targets/Cpu/CpuLevel.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
@@ -11,12 +12,15 @@
 
 namespace tenon::cpu {
 
-/// One ELF object per level, in the levels' order, from all kernel.func ops of
-/// `module`. Kernel NAME is the global function NAME.LEVEL of the type
-/// tenon_kernel_fn_t; an object has no undefined symbol and is the same for the
-/// same input. What cannot be compiled is reported at the kernel.
+/// One archive of ELF objects per level, in the levels' order, from all
+/// kernel.func ops of `module`: an object for each function, which one of the
+/// cache's threads compiled if no equal one had been. Kernel NAME is the global
+/// function NAME.LEVEL of the type tenon_kernel_fn_t; an archive has no
+/// undefined symbol and is the same for the same input. What cannot be compiled
+/// is reported at the kernel.
 mlir::FailureOr<std::vector<std::string>>
-compileObjects(mlir::ModuleOp module, llvm::ArrayRef<CpuLevel> levels);
+compileArchives(mlir::ModuleOp module, llvm::ArrayRef<CpuLevel> levels,
+                CodeCache &cache);
 
 /// The optimised LLVM IR of one level, as text.
 mlir::FailureOr<std::string> compileToLlvmIr(mlir::ModuleOp module,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cuda/Compile.h"
+#include "compiler/Targets/Cpu/FunctionUnits.h"
 #include "compiler/Targets/Cpu/LlvmPasses.h"
 #include "compiler/Targets/Cpu/LowerToLlvm.h"
 #include "compiler/Targets/Cuda/DeviceEmitter.h"
@@ -15,6 +16,7 @@
 #include "dialects/Ptx/Ptx.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
@@ -28,9 +30,10 @@ namespace {
 
 constexpr StringLiteral device = "sm_80", version = "+ptx80";
 
+/// Leaves entries that call nothing.
+constexpr StringLiteral inlining = "always-inline,globaldce";
 /// Nothing that makes copies of loops: what is inlined is large already.
 constexpr StringLiteral pipeline =
-    "always-inline,globaldce,"
     "function(sroa,early-cse<memssa>,infer-address-spaces,"
     "instcombine<no-verify-fixpoint>,simplifycfg,"
     "loop-mssa(loop-simplifycfg,loop-rotate,licm),"
@@ -146,18 +149,95 @@ void writeTexts(std::string text, CudaCode &result) {
                             ".target sm_" + std::to_string(waitingSm));
 }
 
-/// The first function that is called and not there; empty when all are.
-StringRef missingFunction(const llvm::Module &code) {
+std::string compileUnit(const std::string &bitcode) {
+  llvm::LLVMContext context;
+  auto code =
+      llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, ""), context);
+  if (!code) {
+    llvm::consumeError(code.takeError());
+    return {};
+  }
+  std::unique_ptr<llvm::TargetMachine> machine = targetMachine();
+  cpu::runPasses(**code, *machine, pipeline);
+  keepPartialStores(**code);
+  return cpu::writeCode(**code, *machine, llvm::CodeGenFileType::AssemblyFile);
+}
+
+/// The PTX of kernels that were compiled one by one.
+class PtxText {
+public:
+  /// Adds a kernel under its name. A line that has no place in a text of many
+  /// kernels, or nothing.
+  std::string add(StringRef textOfUnit, const cpu::FunctionUnit &unit) {
+    std::string text = cpu::withName(textOfUnit, unit);
+    size_t entry = text.find(".visible .entry");
+    if (entry == std::string::npos)
+      return "no entry";
+    SmallVector<StringRef> lines;
+    StringRef(text).take_front(entry).split(lines, '\n', -1, false);
+    for (StringRef line : lines) {
+      if (line.ltrim().starts_with("//"))
+        continue;
+      std::string *part = partOf(line);
+      if (!part)
+        return line.str();
+      if (part == &entries || !StringRef(*part).contains(line))
+        *part += line.str() + "\n";
+    }
+    entries += StringRef(text).drop_front(entry);
+    return {};
+  }
+
+  std::string text() const { return header + "\n" + shared + "\n" + entries; }
+
+private:
+  /// Where a line in front of an entry belongs.
+  std::string *partOf(StringRef line) {
+    if (line.starts_with(".version") || line.starts_with(".target") ||
+        line.starts_with(".address_size"))
+      return &header;
+    if (line.starts_with(".extern .shared"))
+      return &shared;
+    return line.starts_with(".global") ? &entries : nullptr; // A table.
+  }
+
+  std::string header, shared, entries;
+};
+
+/// The first function that a kernel would have to call; empty if there is none.
+StringRef calledFunction(const llvm::Module &code,
+                         ArrayRef<CudaKernel> kernels) {
   for (const llvm::Function &function : code)
-    if (function.isDeclaration() && !function.isIntrinsic() &&
-        !function.use_empty())
+    if (!function.isIntrinsic() &&
+        llvm::none_of(kernels, [&](const CudaKernel &kernel) {
+          return kernel.name == function.getName();
+        }))
       return function.getName();
   return {};
 }
 
+/// Compiles each kernel by itself, if no equal one has been.
+FailureOr<std::string> compileEntries(ModuleOp module, llvm::Module &code,
+                                      CodeCache &cache) {
+  std::vector<cpu::FunctionUnit> units = cpu::splitFunctions(code);
+  std::vector<CodeCache::Code> texts;
+  for (const cpu::FunctionUnit &unit : units)
+    texts.push_back(cache.get(unit.bitcode, [bitcode = unit.bitcode] {
+      return compileUnit(bitcode);
+    }));
+  PtxText joined;
+  for (auto [unit, text] : llvm::zip(units, texts))
+    if (std::string unknown = joined.add(text.get(), unit); !unknown.empty())
+      return module.emitError("the PTX of '")
+                 << unit.name() << "' says '" << unknown
+                 << "'; please report this",
+             failure();
+  return joined.text();
+}
+
 } // namespace
 
-FailureOr<CudaCode> compilePtx(ModuleOp module) {
+FailureOr<CudaCode> compilePtx(ModuleOp module, CodeCache &cache) {
   CudaCode result;
   markWeights(module);
   module.getContext()->loadDialect<ptx::PtxDialect>();
@@ -198,15 +278,15 @@ FailureOr<CudaCode> compilePtx(ModuleOp module) {
       code->getFunction(kernel.name)
           ->addFnAttr("nvvm.minctasm", Twine(blocks).str());
   useConversions(*code);
-  cpu::runPasses(*code, *machine, pipeline);
-  keepPartialStores(*code);
-  if (StringRef missing = missingFunction(*code); !missing.empty())
+  cpu::runPasses(*code, *machine, inlining);
+  if (StringRef called = calledFunction(*code, result.kernels); !called.empty())
     return module.emitError("kernels call '")
-               << missing << "', which nobody defines; please report this",
+               << called << "', which is not part of them; please report this",
            failure();
-  writeTexts(
-      cpu::writeCode(*code, *machine, llvm::CodeGenFileType::AssemblyFile),
-      result);
+  FailureOr<std::string> text = compileEntries(module, *code, cache);
+  if (failed(text))
+    return failure();
+  writeTexts(std::move(*text), result);
   return result;
 }
 

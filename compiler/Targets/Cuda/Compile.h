@@ -4,6 +4,7 @@
 #ifndef TENON_COMPILER_TARGETS_CUDA_COMPILE_H
 #define TENON_COMPILER_TARGETS_CUDA_COMPILE_H
 
+#include "compiler/CodeCache.h"
 #include "compiler/Targets/Cuda/Assemble.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringRef.h"
@@ -39,7 +40,7 @@ inline constexpr llvm::StringLiteral weightsAttribute = "cuda.weights";
 /// runtime/model_format.h lists; it calls nothing that the text does not hold.
 /// The text is the same for the same input. What cannot be compiled is reported
 /// at the kernel.
-mlir::FailureOr<CudaCode> compilePtx(mlir::ModuleOp module);
+mlir::FailureOr<CudaCode> compilePtx(mlir::ModuleOp module, CodeCache &cache);
 
 } // namespace tenon::cuda
 

@@ -47,8 +47,9 @@ protected:
 };
 
 TEST_F(Compile, GivesEqualObjectsForEqualInput) {
-  auto first = cpu::compileObjects(*module, cpu::cpuLevels());
-  auto second = cpu::compileObjects(*module, cpu::cpuLevels());
+  CodeCache some, others;
+  auto first = cpu::compileArchives(*module, cpu::cpuLevels(), some);
+  auto second = cpu::compileArchives(*module, cpu::cpuLevels(), others);
   ASSERT_TRUE(succeeded(first) && succeeded(second));
   ASSERT_EQ(first->size(), cpu::cpuLevels().size());
   EXPECT_EQ(*first, *second);

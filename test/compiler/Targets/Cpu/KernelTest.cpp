@@ -448,17 +448,18 @@ private:
   std::vector<std::vector<char>> whole; // Results of a run in one piece.
 };
 
-/// Links an object to a shared one and loads it; null after a failure.
-void *loadObject(const std::string &object) {
+/// Links an archive to a shared object and loads it; null after a failure.
+void *loadArchive(const std::string &archive) {
   llvm::SmallString<64> source, target;
-  EXPECT_FALSE(llvm::sys::fs::createTemporaryFile("kernels", "o", source));
+  EXPECT_FALSE(llvm::sys::fs::createTemporaryFile("kernels", "a", source));
   EXPECT_FALSE(llvm::sys::fs::createTemporaryFile("kernels", "so", target));
   {
     std::error_code error;
-    llvm::raw_fd_ostream(source, error) << object;
+    llvm::raw_fd_ostream(source, error) << archive;
   }
   std::string command = "ld.lld-22 -shared --no-undefined -o " +
-                        target.str().str() + " " + source.str().str();
+                        target.str().str() + " --whole-archive " +
+                        source.str().str();
   EXPECT_EQ(std::system(command.c_str()), 0);
   void *handle = dlopen(target.c_str(), RTLD_NOW);
   EXPECT_NE(handle, nullptr) << dlerror();
@@ -552,9 +553,10 @@ void runCases(const std::vector<KernelCase> &cases, const char *levelName) {
       addApartVariant(function);
   }
   cpu::CpuLevel level = levelOf(levelName);
-  auto objects = cpu::compileObjects(*module, level);
-  ASSERT_TRUE(succeeded(objects));
-  void *handle = loadObject((*objects)[0]);
+  static CodeCache cache; // Tests share tiles.
+  auto archives = cpu::compileArchives(*module, level, cache);
+  ASSERT_TRUE(succeeded(archives));
+  void *handle = loadArchive(archives->front());
   ASSERT_NE(handle, nullptr);
   int64_t i = -1;
   for (auto function : module->getOps<kernel::FuncOp>()) {

@@ -40,7 +40,8 @@ protected:
     ASSERT_TRUE(module);
     test::applySchedule(*module->getOps<kernel::FuncOp>().begin(),
                         Target::Cuda);
-    auto code = cuda::compilePtx(*module);
+    CodeCache cache;
+    auto code = cuda::compilePtx(*module, cache);
     ASSERT_TRUE(succeeded(code));
     ptx = code->ptx;
     block = code->kernels[0];

@@ -325,7 +325,8 @@ void runOnDevice(const std::vector<KernelCase> &cases) {
       function.setSchedule("Generic");
     applySchedule(function, Target::Cuda);
   }
-  auto code = cuda::compilePtx(*module);
+  CodeCache cache;
+  auto code = cuda::compilePtx(*module, cache);
   ASSERT_TRUE(succeeded(code));
   assemble(*code);
   std::string error;

@@ -73,7 +73,8 @@ protected:
       buffers.push_back(bytesOf(value));
     for (Value value : kernel.getYielded())
       buffers.push_back(bytesOf(value));
-    auto code = cuda::compilePtx(*module);
+    CodeCache cache;
+    auto code = cuda::compilePtx(*module, cache);
     ASSERT_TRUE(succeeded(code));
     ptx = code->waitingPtx;
     plainPtx = code->ptx;

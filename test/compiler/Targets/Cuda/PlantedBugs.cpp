@@ -42,7 +42,8 @@ protected:
     test::applySchedule(function, Target::Cuda);
     scratch =
         reference::evaluateSize(function.getGeometry()[2], {}).value_or(0);
-    auto code = cuda::compilePtx(*module);
+    CodeCache cache;
+    auto code = cuda::compilePtx(*module, cache);
     ASSERT_TRUE(succeeded(code));
     ptx = code->ptx;
     threads = code->kernels[0].threads;

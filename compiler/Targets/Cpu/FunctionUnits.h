@@ -1,0 +1,38 @@
+//===- FunctionUnits.h - Functions that compile by themselves -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef TENON_COMPILER_TARGETS_CPU_FUNCTIONUNITS_H
+#define TENON_COMPILER_TARGETS_CPU_FUNCTIONUNITS_H
+
+#include "llvm/IR/Module.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace tenon::cpu {
+
+/// A function of a module, cut out of it. Functions whose names alone differ,
+/// and the names of what they call, have equal bitcode.
+struct FunctionUnit {
+  std::string bitcode; // Of a module that defines the function alone.
+  /// What the module calls the function, and then what it calls, in the order
+  /// in which its code does.
+  std::vector<std::string> names;
+
+  const std::string &name() const { return names.front(); }
+};
+
+/// Every function that a module defines. Those that were local to it are hidden
+/// now, so that their callers find them in other objects.
+std::vector<FunctionUnit> splitFunctions(llvm::Module &code);
+
+/// The assembly text of a unit that calls nothing, with its module's name.
+std::string withName(llvm::StringRef text, const FunctionUnit &unit);
+
+/// A unit's object code with the names of its module.
+llvm::Expected<std::string> withNames(llvm::StringRef object,
+                                      const FunctionUnit &unit);
+
+} // namespace tenon::cpu
+
+#endif // TENON_COMPILER_TARGETS_CPU_FUNCTIONUNITS_H
