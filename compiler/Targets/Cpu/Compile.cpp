@@ -8,7 +8,6 @@
 #include "compiler/Targets/Cpu/LowerToLlvm.h"
 #include "compiler/Targets/Cpu/TileFunction.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ArchiveWriter.h"
@@ -126,15 +125,12 @@ struct Part {
 
 std::string compileUnit(const std::string &bitcode, const CpuLevel &level) {
   llvm::LLVMContext context;
-  auto code =
-      llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, ""), context);
+  std::unique_ptr<llvm::Module> code = readUnit(bitcode, context);
   std::unique_ptr<llvm::TargetMachine> machine = targetMachine(level);
-  if (!code || !machine) {
-    llvm::consumeError(code.takeError());
+  if (!code || !machine)
     return {};
-  }
-  optimize(**code, *machine);
-  return writeCode(**code, *machine, llvm::CodeGenFileType::ObjectFile);
+  optimize(*code, *machine);
+  return writeCode(*code, *machine, llvm::CodeGenFileType::ObjectFile);
 }
 
 /// Compiles each function by itself: functions of all levels share the

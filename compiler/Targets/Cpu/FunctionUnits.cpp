@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/FunctionUnits.h"
+#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/ObjCopy/ConfigManager.h"
@@ -117,6 +118,14 @@ std::vector<FunctionUnit> splitFunctions(Module &code) {
     if (!function.isDeclaration())
       units.push_back(UnitBuilder(function).build());
   return units;
+}
+
+std::unique_ptr<Module> readUnit(StringRef bitcode, LLVMContext &context) {
+  auto code = parseBitcodeFile(MemoryBufferRef(bitcode, ""), context);
+  if (code)
+    return std::move(*code);
+  consumeError(code.takeError());
+  return nullptr;
 }
 
 std::string withName(StringRef text, const FunctionUnit &unit) {

@@ -26,6 +26,10 @@ struct FunctionUnit {
 /// now, so that their callers find them in other objects.
 std::vector<FunctionUnit> splitFunctions(llvm::Module &code);
 
+/// The module of a unit; null if the bitcode is none of one.
+std::unique_ptr<llvm::Module> readUnit(llvm::StringRef bitcode,
+                                       llvm::LLVMContext &context);
+
 /// The assembly text of a unit that calls nothing, with its module's name.
 std::string withName(llvm::StringRef text, const FunctionUnit &unit);
 

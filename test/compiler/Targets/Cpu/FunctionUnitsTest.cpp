@@ -3,7 +3,6 @@
 
 #include "compiler/Targets/Cpu/FunctionUnits.h"
 #include "llvm/AsmParser/Parser.h"
-#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/SourceMgr.h"
@@ -23,11 +22,10 @@ protected:
   }
 
   std::unique_ptr<llvm::Module> read(const cpu::FunctionUnit &unit) {
-    auto code = llvm::parseBitcodeFile(llvm::MemoryBufferRef(unit.bitcode, ""),
-                                       context);
-    EXPECT_TRUE(bool(code)) << llvm::toString(code.takeError());
-    EXPECT_FALSE(llvm::verifyModule(**code, &llvm::errs()));
-    return std::move(*code);
+    auto code = cpu::readUnit(unit.bitcode, context);
+    EXPECT_TRUE(code);
+    EXPECT_FALSE(llvm::verifyModule(*code, &llvm::errs()));
+    return code;
   }
 
   llvm::LLVMContext context;
@@ -53,6 +51,11 @@ TEST_F(FunctionUnits, AreEqualButForNames) {
   EXPECT_NE(units[0].bitcode, units[1].bitcode);
   EXPECT_EQ(units[1].names, (Names{"kernel_1", "tile"}));
   EXPECT_EQ(units[3].names, (Names{"kernel_2", "same"}));
+  // Others find those that were local.
+  auto tile = read(units[0]), kernel = read(units[1]);
+  EXPECT_TRUE(tile->getFunction("function0")->hasHiddenVisibility());
+  EXPECT_TRUE(kernel->getFunction("function0")->hasDefaultVisibility());
+  EXPECT_TRUE(kernel->getFunction("function1")->hasHiddenVisibility());
 }
 
 TEST_F(FunctionUnits, DifferByCodeAttributesAndConstants) {
@@ -80,20 +83,6 @@ TEST_F(FunctionUnits, DifferByCodeAttributesAndConstants) {
   EXPECT_TRUE(code->globals().begin()->hasPrivateLinkage());
 }
 
-TEST_F(FunctionUnits, LocalFunctionsAreHidden) {
-  auto units = split(R"(
-    define internal i32 @tile(i32 %a) { ret i32 %a }
-    define i32 @kernel(i32 %a) {
-      %r = call i32 @tile(i32 %a)
-      ret i32 %r
-    })");
-  ASSERT_EQ(units.size(), 2u);
-  auto tile = read(units[0]), kernel = read(units[1]);
-  EXPECT_TRUE(tile->getFunction("function0")->hasHiddenVisibility());
-  EXPECT_TRUE(kernel->getFunction("function0")->hasDefaultVisibility());
-  EXPECT_TRUE(kernel->getFunction("function1")->hasHiddenVisibility());
-}
-
 /// A pass expands the callee, or what the vectoriser makes of it, by name.
 TEST_F(FunctionUnits, WhatNoModuleDefinesKeepsItsNameAndForms) {
   auto units = split(R"ir(
@@ -113,7 +102,17 @@ TEST_F(FunctionUnits, WhatNoModuleDefinesKeepsItsNameAndForms) {
   EXPECT_FALSE(other->getFunction("marker"));
 }
 
-TEST_F(FunctionUnits, RefusesWhatIsNoObject) {
+TEST_F(FunctionUnits, TextsGetOneName) {
+  cpu::FunctionUnit unit = {"", {"relu_f32_0"}};
+  EXPECT_EQ(cpu::withName("", unit), "");
+  EXPECT_EQ(cpu::withName(".entry function0(\n function0_param_0)", unit),
+            ".entry relu_f32_0(\n relu_f32_0_param_0)");
+  EXPECT_EQ(cpu::withName("bra function0", unit), "bra relu_f32_0");
+  EXPECT_EQ(cpu::withName("add", unit), "add");
+}
+
+TEST_F(FunctionUnits, RefusesWhatIsNoneOfIts) {
+  EXPECT_FALSE(cpu::readUnit("no bitcode", context));
   auto renamed = cpu::withNames("no object", {"", {"kernel"}});
   ASSERT_FALSE(bool(renamed));
   llvm::consumeError(renamed.takeError());
