@@ -5,11 +5,11 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CachePruning.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FileOutputBuffer.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
 #include <link.h>
 
@@ -75,14 +75,19 @@ std::string readCode(const Twine &path) {
                                                         : std::string();
 }
 
-/// The file appears with all of its bytes, or not at all.
+/// The file appears with all of its bytes, or not at all. A disk that is full
+/// says so when a file is written, but kills who has it mapped.
 Error writeCode(StringRef path, StringRef code) {
-  auto file = FileOutputBuffer::create(path, code.size() + sizeof(uint64_t));
+  auto file = sys::fs::TempFile::create(path + ".%%%%%%%%");
   if (!file)
     return file.takeError();
-  uint8_t *end = llvm::copy(code, (*file)->getBufferStart());
-  llvm::copy(checksum(code), end);
-  return (*file)->commit();
+  raw_fd_ostream stream(file->FD, /*shouldClose=*/false, /*unbuffered=*/true);
+  stream << code << checksum(code);
+  if (!stream.has_error())
+    return file->keep(path);
+  Error error = errorCodeToError(stream.error());
+  stream.clear_error();
+  return joinErrors(std::move(error), file->discard());
 }
 
 /// Names that LLVM prunes.

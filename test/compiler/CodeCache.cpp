@@ -8,7 +8,9 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <atomic>
+#include <csignal>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 using namespace tenon;
 
@@ -127,6 +129,22 @@ TEST_F(CodeCacheTest, SaysWhyNothingCanBeKept) {
     EXPECT_TRUE(llvm::StringRef(llvm::toString(cache.takeError()))
                     .starts_with("code cannot be kept in '" + place + "': "));
   }
+}
+
+/// Where nothing more can be written, as on a full disk.
+TEST_F(CodeCacheTest, FilesMayNotFit) {
+  auto cache = open();
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit none = {4, before.rlim_max};
+  auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  EXPECT_EQ(get(*cache, "add"), "ADD");
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  damage([](std::string &) { FAIL() << "part of a file is kept"; });
+  EXPECT_EQ(get(*open(), "add"), "ADD");
+  EXPECT_EQ(compiled, 2);
 }
 
 /// A folder that is gone costs what it would have spared, and nothing else.
