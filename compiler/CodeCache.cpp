@@ -24,14 +24,15 @@ StringRef buildId(const dl_phdr_info &object) {
   for (const ElfW(Phdr) &part : ArrayRef(object.dlpi_phdr, object.dlpi_phnum)) {
     if (part.p_type != PT_NOTE)
       continue;
+    size_t alignment = part.p_align == 8 ? 8 : 4; // Others count as none.
     StringRef notes(reinterpret_cast<const char *>(object.dlpi_addr) +
                         part.p_vaddr,
                     part.p_memsz);
     while (notes.size() >= sizeof(ElfW(Nhdr))) {
       auto *note = reinterpret_cast<const ElfW(Nhdr) *>(notes.data());
       notes = notes.drop_front(sizeof *note);
-      size_t name = alignTo(note->n_namesz, part.p_align);
-      size_t bytes = alignTo(note->n_descsz, part.p_align);
+      size_t name = alignTo(note->n_namesz, alignment);
+      size_t bytes = alignTo(note->n_descsz, alignment);
       if (note->n_type == NT_GNU_BUILD_ID && notes.starts_with(owner))
         return notes.substr(name, note->n_descsz);
       notes = notes.drop_front(std::min(name + bytes, notes.size()));

@@ -117,34 +117,12 @@ FailureOr<Work> emitLevel(ModuleOp module, const CpuLevel &level) {
   return work;
 }
 
-/// A function on its way to object code.
-struct Part {
-  FunctionUnit unit;
-  CodeCache::Code code;
-};
-
-std::string compileUnit(const std::string &bitcode, const CpuLevel &level) {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> code = readUnit(bitcode, context);
+std::string compileUnit(llvm::Module &code, const CpuLevel &level) {
   std::unique_ptr<llvm::TargetMachine> machine = targetMachine(level);
-  if (!code || !machine)
+  if (!machine)
     return {};
-  optimize(*code, *machine);
-  return writeCode(*code, *machine, llvm::CodeGenFileType::ObjectFile);
-}
-
-/// Compiles each function by itself: functions of all levels share the
-/// processors, and none that is equal to one before is compiled again.
-std::vector<Part> startParts(const Work &work, CodeCache &cache) {
-  std::vector<Part> parts;
-  for (FunctionUnit &unit : splitFunctions(*work.code)) {
-    CodeCache::Code code =
-        cache.get(unit.bitcode, [bitcode = unit.bitcode, level = work.level] {
-          return compileUnit(bitcode, level);
-        });
-    parts.push_back({std::move(unit), std::move(code)});
-  }
-  return parts;
+  optimize(code, *machine);
+  return writeCode(code, *machine, llvm::CodeGenFileType::ObjectFile);
 }
 
 /// An archive in memory of objects, and what they define and lack.
@@ -189,13 +167,14 @@ private:
   llvm::StringSet<> defined, lacking;
 };
 
-llvm::Expected<std::string> archiveOf(ArrayRef<Part> parts) {
+llvm::Expected<std::string> archiveOf(ArrayRef<CompiledUnit> compiled) {
   ObjectArchive archive;
-  for (const Part &part : parts) {
-    auto object = withNames(part.code.get(), part.unit);
+  for (const auto &[unit, code] : compiled) {
+    auto object = withNames(code.get(), unit);
     if (!object)
-      return object.takeError();
-    if (llvm::Error error = archive.add(std::move(*object), part.unit.name()))
+      return llvm::createStringError("the code of '" + unit.name() + "': " +
+                                     llvm::toString(object.takeError()));
+    if (llvm::Error error = archive.add(std::move(*object), unit.name()))
       return error;
   }
   return archive.write();
@@ -205,16 +184,20 @@ llvm::Expected<std::string> archiveOf(ArrayRef<Part> parts) {
 
 FailureOr<std::vector<std::string>>
 compileArchives(ModuleOp module, ArrayRef<CpuLevel> levels, CodeCache &cache) {
-  std::vector<std::vector<Part>> partsOfLevels;
+  // Functions of all levels share the processors.
+  std::vector<std::vector<CompiledUnit>> unitsOfLevels;
   for (const CpuLevel &level : levels) {
     FailureOr<Work> emitted = emitLevel(module, level);
     if (failed(emitted))
       return failure();
-    partsOfLevels.push_back(startParts(*emitted, cache));
+    unitsOfLevels.push_back(
+        compileUnits(*emitted->code, cache, [level](llvm::Module &code) {
+          return compileUnit(code, level);
+        }));
   }
   std::vector<std::string> archives;
-  for (ArrayRef<Part> parts : partsOfLevels) {
-    auto archive = archiveOf(parts);
+  for (ArrayRef<CompiledUnit> units : unitsOfLevels) {
+    auto archive = archiveOf(units);
     if (!archive)
       return module.emitError(llvm::toString(archive.takeError()))
                  << "; please report this",

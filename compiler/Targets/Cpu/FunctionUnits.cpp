@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/FunctionUnits.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/InstIterator.h"
@@ -128,16 +129,25 @@ std::unique_ptr<Module> readUnit(StringRef bitcode, LLVMContext &context) {
   return nullptr;
 }
 
-std::string withName(StringRef text, const FunctionUnit &unit) {
-  std::string from = nameInUnit(0), named;
-  while (!text.empty()) {
-    auto [before, behind] = text.split(from);
-    named += before;
-    if (before.size() != text.size())
-      named += unit.name();
-    text = behind;
+std::vector<CompiledUnit>
+compileUnits(Module &code, CodeCache &cache,
+             std::function<std::string(Module &)> compile) {
+  std::vector<CompiledUnit> compiled;
+  for (FunctionUnit &unit : splitFunctions(code)) {
+    auto made = cache.get(unit.bitcode, [bitcode = unit.bitcode, compile] {
+      LLVMContext context;
+      std::unique_ptr<Module> alone = readUnit(bitcode, context);
+      return alone ? compile(*alone) : std::string();
+    });
+    compiled.push_back({std::move(unit), std::move(made)});
   }
-  return named;
+  return compiled;
+}
+
+std::string withName(StringRef text, const FunctionUnit &unit) {
+  SmallVector<StringRef> pieces;
+  text.split(pieces, nameInUnit(0));
+  return join(pieces, unit.name());
 }
 
 Expected<std::string> withNames(StringRef object, const FunctionUnit &unit) {

@@ -4,6 +4,7 @@
 #ifndef TENON_COMPILER_TARGETS_CPU_FUNCTIONUNITS_H
 #define TENON_COMPILER_TARGETS_CPU_FUNCTIONUNITS_H
 
+#include "compiler/CodeCache.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -29,6 +30,19 @@ std::vector<FunctionUnit> splitFunctions(llvm::Module &code);
 /// The module of a unit; null if the bitcode is none of one.
 std::unique_ptr<llvm::Module> readUnit(llvm::StringRef bitcode,
                                        llvm::LLVMContext &context);
+
+/// A unit and what it was compiled to; empty if that failed.
+struct CompiledUnit {
+  FunctionUnit unit;
+  CodeCache::Code code;
+};
+
+/// Begins to compile every function that a module defines, by itself and on the
+/// cache's threads, if no equal one has been. `compile` gets a unit's module,
+/// in a context of its own.
+std::vector<CompiledUnit>
+compileUnits(llvm::Module &code, CodeCache &cache,
+             std::function<std::string(llvm::Module &)> compile);
 
 /// The assembly text of a unit that calls nothing, with its module's name.
 std::string withName(llvm::StringRef text, const FunctionUnit &unit);

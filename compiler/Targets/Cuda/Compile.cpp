@@ -148,15 +148,11 @@ void writeTexts(std::string text, CudaCode &result) {
                             ".target sm_" + std::to_string(waitingSm));
 }
 
-std::string compileUnit(const std::string &bitcode) {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> code = cpu::readUnit(bitcode, context);
+std::string compileUnit(llvm::Module &code) {
   std::unique_ptr<llvm::TargetMachine> machine = targetMachine();
-  if (!code || !machine)
-    return {};
-  cpu::runPasses(*code, *machine, pipeline);
-  keepPartialStores(*code);
-  return cpu::writeCode(*code, *machine, llvm::CodeGenFileType::AssemblyFile);
+  cpu::runPasses(code, *machine, pipeline);
+  keepPartialStores(code);
+  return cpu::writeCode(code, *machine, llvm::CodeGenFileType::AssemblyFile);
 }
 
 /// The PTX of kernels that were compiled one by one.
@@ -216,14 +212,8 @@ StringRef calledFunction(const llvm::Module &code,
 /// Compiles each kernel by itself, if no equal one has been.
 FailureOr<std::string> compileEntries(ModuleOp module, llvm::Module &code,
                                       CodeCache &cache) {
-  std::vector<cpu::FunctionUnit> units = cpu::splitFunctions(code);
-  std::vector<CodeCache::Code> texts;
-  for (const cpu::FunctionUnit &unit : units)
-    texts.push_back(cache.get(unit.bitcode, [bitcode = unit.bitcode] {
-      return compileUnit(bitcode);
-    }));
   PtxText joined;
-  for (auto [unit, text] : llvm::zip(units, texts))
+  for (const auto &[unit, text] : cpu::compileUnits(code, cache, compileUnit))
     if (std::string unknown = joined.add(text.get(), unit); !unknown.empty())
       return module.emitError("the PTX of '")
                  << unit.name() << "' says '" << unknown
