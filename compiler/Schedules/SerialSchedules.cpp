@@ -178,7 +178,11 @@ kernel::Geometry geometryRecurrentTiles(const KernelView &view) {
     return Expr::constant(op.getContext(), value);
   };
   Expr batch = graph::getDim(op.getInput(), 1);
-  Expr groups = number(cells.directions) * batch.ceilDiv(number(cells.entries));
+  Expr groups = batch.ceilDiv(number(cells.entries));
+  if (groups && cells.mostApart() > 1 && !batch.asConstant())
+    groups = groups.max(batch.min(number(cells.mostApart())));
+  if (groups)
+    groups = number(cells.directions) * groups;
   Expr states = batch.min(number(cells.entries)) * number(cells.stateBytes());
   if (!groups || !states)
     return {};

@@ -155,14 +155,12 @@ struct RecurrentView {
   static constexpr int64_t smallCacheBytes = 384 << 10;
   static constexpr int64_t factBytes = 32;
   static constexpr int64_t mostOfTurns = 32; // Sequences of a group.
-  /// Of a group whose R no core's cache has room for. Bytes are read in no
-  /// more time than it takes to multiply them by two states. Where there are
-  /// turns, as many as have their sums in registers of 512 bits.
+  /// Bytes are read in no more time than it takes to multiply them by two
+  /// states, those that are near by one. Where there are turns, as many as have
+  /// their sums in registers of 512 bits.
   int64_t mostAbreast() const {
-    if (parts() == 1 && !hasPairs)
-      return 1;
     if (hasBytes)
-      return 2;
+      return parts() == 1 ? 1 : 2;
     return takesTurns() && gates < 4 ? 8 : 4;
   }
   /// Where a core's cache has no room for its part of R either, but has for
@@ -174,13 +172,18 @@ struct RecurrentView {
   /// Sequences of a group, of so many.
   int64_t entriesOf(std::optional<int64_t> batch) const {
     int64_t most = takesTurns() ? mostOfTurns : mostAbreast();
-    if (hasPairs && parts() == 1) {
+    if (parts() == 1) {
       // Other threads have groups of their own.
       int64_t all = std::max<int64_t>(batch.value_or(8), 1);
-      int64_t half = (all + 1) / 2;
-      most = std::clamp((all + 3) / 4, std::min<int64_t>(half, 4), matrixSide);
+      int64_t least = hasPairs ? std::min<int64_t>((all + 1) / 2, 4) : 1;
+      most = std::clamp((all + 3) / 4, least,
+                        hasPairs ? matrixSide : mostAbreast());
     }
     return std::clamp<int64_t>(batch.value_or(most), 1, most);
+  }
+  /// So many sequences are a group each where their number is a symbol.
+  int64_t mostApart() const {
+    return entries > 1 && parts() == 1 && !hasPairs ? 4 : 1;
   }
   int64_t turns() const { return (entries + abreast - 1) / abreast; }
   /// Hidden units up to which sums of bytes times bytes are an i32.

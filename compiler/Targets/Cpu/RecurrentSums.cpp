@@ -57,17 +57,19 @@ inPieces(ArrayRef<int64_t> gates, int64_t entries, int64_t gatesEach,
 
 SmallVector<Value>
 sumSteps(Emitter &e, Value steps, int64_t count, int64_t chains, Value zero,
-         function_ref<void(Value step, MutableArrayRef<Value> sums)> add) {
+         function_ref<void(Value step, MutableArrayRef<Value> sums)> add,
+         int64_t together) {
+  together = std::max(together, chains);
   SmallVector<Value> all = e.loop(
       e.number(0), steps, SmallVector<Value>(chains * count, zero),
       [&](Value step, ValueRange carried) {
         SmallVector<Value> next(carried);
-        for (int64_t chain = 0; chain < chains; ++chain)
-          add(e.add(step, e.number(chain)),
-              MutableArrayRef(next).slice(chain * count, count));
+        for (int64_t i = 0; i < together; ++i)
+          add(e.add(step, e.number(i)),
+              MutableArrayRef(next).slice(i % chains * count, count));
         return next;
       },
-      chains);
+      together);
   for (int64_t chain = 1; chain < chains; ++chain)
     for (int64_t i = 0; i < count; ++i)
       all[i] = emitAdd(e.b, all[i], all[chain * count + i]);
@@ -118,17 +120,17 @@ CellSums VectorSums::of(Value direction, Value unit, Value from,
 
 SmallVector<Value> VectorSums::sumsOf(Value first, const SumPiece &piece) {
   // Products that do not wait for each other hide how long one takes. Those of
-  // one sequence wait for what they read.
-  uint64_t most = piece.entries == 1 ? 8 : 16, own = piece.count();
-  int64_t chains =
-      e.level.vectorBits == 512
-          ? int64_t(llvm::bit_floor(std::max<uint64_t>(most / own, 1)))
-          : 1;
-  return sumSteps(e, e.number(count), int64_t(own), chains,
-                  constantLike(e.b, type, 0),
-                  [&](Value line, MutableArrayRef<Value> sums) {
-                    addLine(line, first, piece, sums);
-                  });
+  // one sequence wait for what they read. Registers of 256 bits hold half of a
+  // sum.
+  bool isHalf = e.level.vectorBits < 512;
+  uint64_t most = isHalf ? 6 : piece.entries == 1 ? 8 : 16, own = piece.count();
+  auto chains = int64_t(llvm::bit_floor(std::max<uint64_t>(most / own, 1)));
+  return sumSteps(
+      e, e.number(count), int64_t(own), chains, constantLike(e.b, type, 0),
+      [&](Value line, MutableArrayRef<Value> sums) {
+        addLine(line, first, piece, sums);
+      },
+      isHalf ? 2 : 1);
 }
 
 void VectorSums::addLine(Value line, Value first, const SumPiece &piece,

@@ -95,11 +95,11 @@ private:
 
 /// `count` sums from `zero` on, to which `add` adds what each of `steps` steps
 /// gives. Those of `chains` steps, a divisor of them, do not wait for each
-/// other.
-llvm::SmallVector<Value>
-sumSteps(Emitter &e, Value steps, int64_t count, int64_t chains, Value zero,
-         llvm::function_ref<void(Value step, llvm::MutableArrayRef<Value> sums)>
-             add);
+/// other; `together` of them, a divisor as well, are one iteration at least.
+llvm::SmallVector<Value> sumSteps(
+    Emitter &e, Value steps, int64_t count, int64_t chains, Value zero,
+    llvm::function_ref<void(Value step, llvm::MutableArrayRef<Value> sums)> add,
+    int64_t together = 1);
 
 /// Adds to the sums of each state, gate by gate, its element `step` times what
 /// R has there of some gates.

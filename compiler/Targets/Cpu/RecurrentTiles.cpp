@@ -265,12 +265,21 @@ Recurrence::State stateAt(Emitter &e, const kernel::RecurrentView &view,
           area(isGru ? 3 * hidden : 0), area(hidden)};
 }
 
+Value groupsOf(Emitter &e, graph::RecurrentOp op,
+               const kernel::RecurrentView &view) {
+  return e.atEntry([&] {
+    Value each = e.ceilDiv(e.dimsOf(op.getInput())[1], e.number(view.entries));
+    return e.mul(each, e.number(view.directions));
+  });
+}
+
 void computeAlone(Emitter &e, graph::RecurrentOp op,
                   const kernel::RecurrentView &view) {
   auto state = stateAt(e, view, [&] { return ownStates(e, view); });
   TiledRecurrence cells(e, op, yieldedBuffers(e, op), state, view, nullptr);
   withCellMatrices(e, view, [&] {
-    e.loop(e.begin, e.end, [&](Value row) { cells.group(row); });
+    e.loop(e.begin, e.min(e.end, groupsOf(e, op, view)),
+           [&](Value row) { cells.group(row); });
   });
 }
 
@@ -278,10 +287,7 @@ void computeAlone(Emitter &e, graph::RecurrentOp op,
 void computeTogether(Emitter &e, graph::RecurrentOp op,
                      const kernel::RecurrentView &view) {
   Value zero = e.number(0), one = e.number(1);
-  Value groups = e.atEntry([&] {
-    Value each = e.ceilDiv(e.dimsOf(op.getInput())[1], e.number(view.entries));
-    return e.mul(each, e.number(view.directions));
-  });
+  Value groups = groupsOf(e, op, view);
   Value isShared = e.atEntry(
       [&] { return e.less(groups, e.number(view.mostTogether() + 1)); });
   auto state = stateAt(e, view, [&] {
@@ -335,9 +341,10 @@ LogicalResult emitRecurrentTiles(Emitter &e) {
   // As there is no telling, both.
   kernel::RecurrentView single = *view;
   single.entries = single.abreast = 1;
-  Value one = e.number(1);
-  e.ifThen(e.equal(batch, one), [&] { compute(e, op, single); });
-  e.ifThen(e.less(one, batch), [&] { compute(e, op, *view); });
+  Value few = e.number(view->mostApart());
+  Value isFew = e.less(batch, e.add(few, e.number(1)));
+  e.ifThen(isFew, [&] { compute(e, op, single); });
+  e.ifThen(e.less(few, batch), [&] { compute(e, op, *view); });
   return success();
 }
 

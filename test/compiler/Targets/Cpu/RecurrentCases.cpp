@@ -95,6 +95,8 @@ static KernelCase recurrent(const std::string &cell, int gates,
               ", operandSegmentSizes = array<i32: " + first + segments + ">}",
           operands, {tensor({"s", d, cells.batch, h}, type), state, state},
           {{{"b", 2}, {"h", 3}, {"s", 4}}, {{"b", 1}, {"h", 1}, {"s", 0}}});
+  if (hidden) // Groups of some, the last of which is smaller.
+    test.sizes.push_back({{"b", 5}, {"s", 3}});
   for (Symbols &sizes : test.sizes) {
     if (hidden)
       sizes.erase("h");
@@ -182,11 +184,14 @@ std::vector<KernelCase> recurrentTogether(const std::string &bytes) {
           cell("rnn", 1, 560, true, "\"Tanh\"", false)};
 }
 
-std::vector<KernelCase> recurrentBatches(const std::string &bytes) {
+std::vector<KernelCase> recurrentBatches(const std::string &bytes,
+                                         int64_t hidden) {
   std::vector<KernelCase> cases;
   std::vector<int64_t> batches = {1, 2, 3, 5, 9};
   if (bytes == "bf16")
     batches.insert(batches.end(), {16, 23, 35}); // Registers of 16 states.
+  if (hidden < 100)
+    batches.push_back(14); // Groups of four, each by one thread.
   for (int64_t batch : batches) {
     cases.push_back(recurrent(
         "lstm", 4, "bidirectional", "f32", true,
@@ -194,9 +199,9 @@ std::vector<KernelCase> recurrentBatches(const std::string &bytes) {
         "\"Sigmoid\", \"Tanh\", \"Tanh\"",
         "clip = 0.0, linear_before_reset = false, "
         "input_forget = false",
-        {400, true, "RecurrentTiles", bytes, false, std::to_string(batch)}));
+        {hidden, true, "RecurrentTiles", bytes, false, std::to_string(batch)}));
     cases.back().sizes = {{{"s", 3}}};
-    if (bytes.empty())
+    if (bytes.empty() && hidden > 100)
       cases.back().values = {{-1, 1}, {-0.1, 0.1}};
   }
   return cases;

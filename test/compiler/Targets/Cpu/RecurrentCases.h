@@ -27,7 +27,8 @@ std::vector<KernelCase> recurrentCells(const Cells &cells);
 std::vector<KernelCase> recurrentTogether(const std::string &bytes = "");
 
 /// The same, of batches whose sizes are numbers.
-std::vector<KernelCase> recurrentBatches(const std::string &bytes = "");
+std::vector<KernelCase> recurrentBatches(const std::string &bytes = "",
+                                         int64_t hidden = 400);
 
 /// A cell with the lengths of its sequences, which are right or too large.
 std::vector<KernelCase> recurrentLengths(const Cells &cells);

@@ -121,7 +121,10 @@ TEST_P(RecurrentTiles, SequencesHaveLengths) {
 
 TEST_P(RecurrentTiles, ThreadsShareASequence) { run(recurrentTogether()); }
 
-TEST_P(RecurrentTiles, SequencesShareARecurrence) { run(recurrentBatches()); }
+TEST_P(RecurrentTiles, SequencesShareARecurrence) {
+  for (int64_t hidden : {32, 400})
+    run(recurrentBatches("", hidden));
+}
 
 TENON_FOR_ALL_LEVELS(RecurrentTiles);
 
