@@ -101,6 +101,30 @@ Value floatToFloat(ImplicitLocOpBuilder &b, Value value, Type to) {
   return roundTo(b, roundToOdd(b, value), to);
 }
 
+/// Saturating, NaN as 0, to at most 16 bits: what is within the bounds before
+/// it is converted is cut off in fewer instructions than what is chosen
+/// afterwards.
+Value floatToNarrowInt(ImplicitLocOpBuilder &b, Value value, Type to) {
+  using P = arith::CmpFPredicate;
+  unsigned width = to.getIntOrFloatBitWidth();
+  bool isSigned = !isUnsigned(to);
+  auto where = [&](P predicate, double bound, double instead) {
+    Value holds = arith::CmpFOp::create(
+        b, predicate, value, constantLike(b, value.getType(), bound));
+    value = arith::SelectOp::create(b, holds, value,
+                                    constantLike(b, value.getType(), instead));
+  };
+  double low = isSigned ? -std::ldexp(1, width - 1) : 0;
+  double high = std::ldexp(1, isSigned ? width - 1 : width) - 1;
+  if (isSigned)
+    where(P::ORD, 0, 0);
+  where(P::OGT, low, low);
+  where(P::OLT, high, high);
+  Type wide = sameShape(value.getType(), b.getI32Type());
+  return arith::TruncIOp::create(b, sameShape(value.getType(), computeType(to)),
+                                 arith::FPToSIOp::create(b, wide, value));
+}
+
 /// Saturating, NaN as 0: by selects, which vectorise, about a conversion whose
 /// result is not used where it would be undefined.
 Value floatToInt(ImplicitLocOpBuilder &b, Value value, Type to) {
@@ -109,19 +133,18 @@ Value floatToInt(ImplicitLocOpBuilder &b, Value value, Type to) {
   if (to.isInteger(1))
     return arith::CmpFOp::create(b, P::UNE, value, constantLike(b, from, 0));
   unsigned width = to.getIntOrFloatBitWidth();
+  if (width <= 16)
+    return floatToNarrowInt(b, value, to);
   bool isSigned = !isUnsigned(to);
-  bool isNarrow = width <= 16; // Then all numbers fit a signed wider one.
   Type type = sameShape(from, computeType(to));
-  Type wide = isNarrow ? sameShape(from, b.getI32Type()) : type;
   double low = isSigned ? -std::ldexp(1, width - 1) : 0;
   double high = std::ldexp(1, isSigned ? width - 1 : width);
-  Value lowest = constantLike(b, wide, low);
-  Value highest = constantLike(b, wide, isNarrow ? high - 1 : -1);
-  if (!isNarrow && isSigned)
-    highest = arith::ShRUIOp::create(b, highest, constantLike(b, wide, 1));
-  Value result = isSigned || isNarrow
-                     ? arith::FPToSIOp::create(b, wide, value).getResult()
-                     : arith::FPToUIOp::create(b, wide, value).getResult();
+  Value lowest = constantLike(b, type, low);
+  Value highest = constantLike(b, type, -1);
+  if (isSigned)
+    highest = arith::ShRUIOp::create(b, highest, constantLike(b, type, 1));
+  Value result = isSigned ? arith::FPToSIOp::create(b, type, value).getResult()
+                          : arith::FPToUIOp::create(b, type, value).getResult();
   auto where = [&](P predicate, double bound, Value instead) {
     Value holds = arith::CmpFOp::create(b, predicate, value,
                                         constantLike(b, from, bound));
@@ -129,9 +152,8 @@ Value floatToInt(ImplicitLocOpBuilder &b, Value value, Type to) {
   };
   where(P::OGE, high, highest);
   where(P::OLT, low, lowest);
-  where(P::UNO, 0, constantLike(b, wide, 0));
-  return isNarrow ? arith::TruncIOp::create(b, type, result).getResult()
-                  : result;
+  where(P::UNO, 0, constantLike(b, type, 0));
+  return result;
 }
 
 Value intToFloat(ImplicitLocOpBuilder &b, Value value, Type from, Type to) {
