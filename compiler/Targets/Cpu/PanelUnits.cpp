@@ -107,9 +107,12 @@ Value PanelUnits::blockAt(Value position, Value panel) const {
   Value block = e->div(position, wide);
   if (!isFine)
     return e->min(block, groupSize);
+  // What is not cut is the piece's that has more of it.
+  Value isLess =
+      e->less(e->mul(position, e->number(2)), e->mul(groupSize, wide));
   Value step = e->number(tile);
-  Value ends =
-      e->select(isCut, e->mul(e->div(block, step), step), e->number(0));
+  Value ends = e->select(isCut, e->mul(e->div(block, step), step),
+                         e->select(isLess, e->number(0), groupSize));
   return e->select(e->less(block, groupSize), ends, groupSize);
 }
 

@@ -241,6 +241,19 @@ TEST_P(BatchedMatmul, CopiesRowsThatLiePagesApart) {
                {{"990", "50"}}, {"m", "1", "50"}, sizes)});
 }
 
+/// A matrix whose last panel is not full: groups of one block, of two and of
+/// three.
+TEST_P(BatchedMatmul, HasMoreGroupsOfFewPanels) {
+  std::vector<KernelCase> cases;
+  for (const char *rows : {"128", "260", "700"})
+    for (const char *depth : {"40", "1100"})
+      cases.push_back(
+          product({{rows, depth}}, {{depth, "64"}}, {rows, "64"}, {{}}));
+  cases.push_back(
+      product({{"140", "30"}}, {{"30", "112"}}, {"140", "112"}, {{}}));
+  run(cases);
+}
+
 /// Groups of many blocks of rows: full, cut by a piece, and the next one.
 TEST_P(BatchedMatmul, PacksForManyRows) {
   std::vector<Symbols> sizes;
