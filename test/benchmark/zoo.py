@@ -231,7 +231,8 @@ def openvino(model, inputs, threads, precision="f32"):
     request = compiled.create_infer_request()
     ports = [compiled.input(i) for i in range(len(compiled.inputs))]
     feed = {port: inputs[name] for port in ports for name in port.get_names() if name in inputs}
-    return lambda: request.infer(feed)
+    # Else it copies both, which single operations would be timed by.
+    return lambda: request.infer(feed, share_inputs=True, share_outputs=True)
 
 
 def compile_bf16(folder, tenon):
@@ -309,15 +310,21 @@ def timed_cells(timed, names):
             f"{ratio:.2f}" if ratio else "-"]
 
 
-def row(folder, more):
+def is_operation(folder):
+    """Whether operations.py wrote it: it says itself what sizes it has."""
+    return read(folder, "cases.json")[0].get("operation", False)
+
+
+def row(folder, more, own):
     checked, timed = read(folder, "check.json"), read(folder, "time.json")
     case = read(folder, "cases.json")[0]["symbols"]
     by = "TorchScript" if folder.name.endswith("-ts") else "torch.export"
     errors = [error for error in checked.get("errors", []) if error is not None]
     status = checked.get("status", "not checked")
     name = folder.name.removesuffix("-ts").removeprefix("timm-")
-    return [name, by,
-            ", ".join(f"{name}={size}" for name, size in case.items()) or "-",
+    origin = [] if own else [
+        by, ", ".join(f"{name}={size}" for name, size in case.items()) or "-"]
+    return [name, *origin,
             *timed_cells(timed, PEERS), *(timed_cells(timed, BF16) if more else []),
             (f"{max(errors):.1e}" if errors else "-") if status == "agrees" else status,
             f"{checked['compile_s']:.1f}" if checked.get("compile_s") else "-"]
@@ -326,8 +333,9 @@ def row(folder, more):
 def summary(folders):
     statuses = [read(folder, "check.json").get("status", "not checked") for folder in folders]
     kinds = {folder.name.removesuffix("-ts") for folder in folders}
-    yield (f"{len(folders)} files of {len(kinds)} architectures: {statuses.count('agrees')} "
-           f"compile and agree.")
+    files = (f"{len(folders)} operations" if all(map(is_operation, folders)) else
+             f"{len(folders)} files of {len(kinds)} architectures")
+    yield f"{files}: {statuses.count('agrees')} compile and agree."
     times = [read(folder, "time.json") for folder in folders]
     for names, kind in ((PEERS, "ratios"), (BF16, "ratios in bf16")):
         ratios = [ratio for found in times if (ratio := best_ratio(found, names))]
@@ -341,8 +349,9 @@ def summary(folders):
 def write(arguments):
     folders = exported(arguments)
     more = any(BF16[-1] in read(folder, "time.json") for folder in folders)
-    titles = ["model", "exporter", "case", "ONNX Runtime", "OpenVINO", "Tenon",
-              "best peer / Tenon",
+    own = all(map(is_operation, folders))
+    titles = [*(["operation"] if own else ["model", "exporter", "case"]),
+              "ONNX Runtime", "OpenVINO", "Tenon", "best peer / Tenon",
               *(["OpenVINO bf16", "Tenon bf16", "OpenVINO / Tenon, bf16"] if more else []),
               "error", "compile, CPU s"]
     lines = ["# " + arguments.title, ""]
@@ -350,7 +359,7 @@ def write(arguments):
         lines += [pathlib.Path(arguments.setting).read_text().strip(), ""]
     lines += [" ".join(summary(folders)), ""]
     lines += ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
-    lines += ["| " + " | ".join(row(folder, more)) + " |" for folder in folders]
+    lines += ["| " + " | ".join(row(folder, more, own)) + " |" for folder in folders]
     pathlib.Path(arguments.output).write_text("\n".join(lines) + "\n")
 
 

@@ -44,9 +44,9 @@ int64_t placeInPanels(int64_t panel, int64_t rows, int64_t row, int64_t lane,
 }
 
 /// A packed48 weight as the matrix that it is, of `parts` ranges of columns.
-std::vector<char> unpack(const char *packed, int64_t rows, int64_t columns,
-                         Packed form, int64_t parts = 1) {
-  std::vector<char> matrix(size_t(rows * columns * form.bytes));
+TensorBytes unpack(const char *packed, int64_t rows, int64_t columns,
+                   Packed form, int64_t parts = 1) {
+  TensorBytes matrix(size_t(rows * columns * form.bytes));
   int64_t width = columns / parts;
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column) {
@@ -61,10 +61,10 @@ std::vector<char> unpack(const char *packed, int64_t rows, int64_t columns,
 
 /// A matrix that lies in lines of panels, or its numbers of 4 bits, of `parts`
 /// ranges of columns.
-std::vector<char> unpackNarrow(const char *packed, int64_t rows,
-                               int64_t columns, int64_t bytes, bool isNibbles,
-                               bool isSigned, int64_t parts) {
-  std::vector<char> matrix(size_t(rows * columns * bytes));
+TensorBytes unpackNarrow(const char *packed, int64_t rows, int64_t columns,
+                         int64_t bytes, bool isNibbles, bool isSigned,
+                         int64_t parts) {
+  TensorBytes matrix(size_t(rows * columns * bytes));
   int64_t width = columns / parts;
   int64_t lines =
       isNibbles ? llvm::divideCeil(rows, kernel::stepsOfWord) : rows;
@@ -88,11 +88,10 @@ std::vector<char> unpackNarrow(const char *packed, int64_t rows,
 }
 
 /// A matrix as devices' warps read it, of elements of so many bytes.
-std::vector<char> unpackFragments(const char *packed,
-                                  const kernel::FragmentLayout &layout,
-                                  int64_t rows, int64_t columns, int64_t bytes,
-                                  bool isSigned) {
-  std::vector<char> matrix(size_t(rows * columns * bytes));
+TensorBytes unpackFragments(const char *packed,
+                            const kernel::FragmentLayout &layout, int64_t rows,
+                            int64_t columns, int64_t bytes, bool isSigned) {
+  TensorBytes matrix(size_t(rows * columns * bytes));
   int64_t width = columns / layout.parts, ofBlock = layout.blockBytes(bytes);
   int64_t steps = layout.steps();
   for (int64_t row = 0; row < rows; ++row)
@@ -114,12 +113,12 @@ std::vector<char> unpackFragments(const char *packed,
 }
 
 /// The same of matrices [B, K, N].
-std::vector<char> unpackBatch(const char *packed, ArrayRef<int64_t> shape,
-                              Packed form) {
-  std::vector<char> matrices;
+TensorBytes unpackBatch(const char *packed, ArrayRef<int64_t> shape,
+                        Packed form) {
+  TensorBytes matrices;
   int64_t panels = llvm::divideCeil(shape[2], panelColumns);
   for (int64_t batch = 0; batch < shape[0]; ++batch) {
-    std::vector<char> matrix =
+    TensorBytes matrix =
         unpack(packed + placeInPanels(batch * panels, shape[1], 0, 0, form),
                shape[1], shape[2], form);
     matrices.insert(matrices.end(), matrix.begin(), matrix.end());
@@ -128,9 +127,9 @@ std::vector<char> unpackBatch(const char *packed, ArrayRef<int64_t> shape,
 }
 
 /// A packed48_quads weight as the matrix that it is.
-std::vector<char> unpackQuads(const char *packed, int64_t rows, int64_t columns,
-                              bool isUnsigned) {
-  std::vector<char> matrix(size_t(rows * columns));
+TensorBytes unpackQuads(const char *packed, int64_t rows, int64_t columns,
+                        bool isUnsigned) {
+  TensorBytes matrix(size_t(rows * columns));
   int64_t lines = llvm::divideCeil(rows, 4) + 1;
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column) {
@@ -143,15 +142,15 @@ std::vector<char> unpackQuads(const char *packed, int64_t rows, int64_t columns,
 }
 
 /// A filter that lies in quads of its lines as it was: [M, C, taps..].
-std::vector<char> unpackQuadFilter(const char *packed, ArrayRef<int64_t> shape,
-                                   const kernel::QuadFilter &layout,
-                                   bool isUnsigned) {
+TensorBytes unpackQuadFilter(const char *packed, ArrayRef<int64_t> shape,
+                             const kernel::QuadFilter &layout,
+                             bool isUnsigned) {
   int64_t taps = 1, channels = shape[1];
   for (int64_t size : shape.drop_front(2))
     taps *= size;
   int64_t panelBytes = (layout.depth(shape) + 1) * panelColumns * 4;
   kernel::PanelCut cut = layout.panelsOf(shape[0]);
-  std::vector<char> filter(size_t(shape[0] * channels * taps));
+  TensorBytes filter(size_t(shape[0] * channels * taps));
   for (int64_t m = 0; m < shape[0]; ++m)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t tap = 0; tap < taps; ++tap) {
@@ -165,9 +164,9 @@ std::vector<char> unpackQuadFilter(const char *packed, ArrayRef<int64_t> shape,
 }
 
 /// A rows48 weight as the matrix that it is.
-std::vector<char> unpackRows(const char *packed, int64_t rows, int64_t columns,
-                             Packed form) {
-  std::vector<char> matrix(size_t(rows * columns * form.bytes));
+TensorBytes unpackRows(const char *packed, int64_t rows, int64_t columns,
+                       Packed form) {
+  TensorBytes matrix(size_t(rows * columns * form.bytes));
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column)
       std::memcpy(matrix.data() + (row * columns + column) * form.bytes,
@@ -178,16 +177,15 @@ std::vector<char> unpackRows(const char *packed, int64_t rows, int64_t columns,
 }
 
 /// A packed filter as it was: [M, C, taps..].
-std::vector<char> unpackFilter(const char *packed, ArrayRef<int64_t> shape,
-                               const kernel::FilterLayout &layout,
-                               int64_t bytes) {
+TensorBytes unpackFilter(const char *packed, ArrayRef<int64_t> shape,
+                         const kernel::FilterLayout &layout, int64_t bytes) {
   int64_t maps = shape[0], channels = shape[1], taps = 1, width = layout.width;
   int64_t own = std::max<int64_t>(layout.mapsOf(shape), 1);
   int64_t panels = layout.panels(own),
           packedChannels = layout.channelsOf(shape);
   for (int64_t size : shape.drop_front(2))
     taps *= size;
-  std::vector<char> filter(size_t(maps * channels * taps) * bytes);
+  TensorBytes filter(size_t(maps * channels * taps) * bytes);
   for (int64_t m = 0; m < maps; ++m)
     for (int64_t c = 0; c < channels; ++c)
       for (int64_t t = 0; t < taps; ++t) {
@@ -204,10 +202,10 @@ std::vector<char> unpackFilter(const char *packed, ArrayRef<int64_t> shape,
 }
 
 /// The recurrence of a cell as it was: [D, G*H, H], of f32 or bf16.
-std::vector<char> unpackCells(const char *packed,
-                              const kernel::RecurrentView &view, bool inPairs) {
+TensorBytes unpackCells(const char *packed, const kernel::RecurrentView &view,
+                        bool inPairs) {
   int64_t bytes = inPairs ? 2 : 4;
-  std::vector<char> recurrence(
+  TensorBytes recurrence(
       size_t(view.directions * view.units() * view.hidden * bytes));
   char *to = recurrence.data();
   for (int64_t d = 0; d < view.directions; ++d)
@@ -222,8 +220,8 @@ std::vector<char> unpackCells(const char *packed,
 
 /// A filter of 3x3 taps back from its transform, up to rounding: an axis is
 /// linear in three of its values.
-std::vector<char> unpackWinograd(const char *packed, ArrayRef<int64_t> shape,
-                                 const kernel::WinogradLayout &layout) {
+TensorBytes unpackWinograd(const char *packed, ArrayRef<int64_t> shape,
+                           const kernel::WinogradLayout &layout) {
   constexpr int64_t width = kernel::winogradColumns;
   int64_t channels = shape[1], side = layout.outputs + 2;
   double first = layout.outputs == 2 ? 1 : 4,
@@ -232,7 +230,7 @@ std::vector<char> unpackWinograd(const char *packed, ArrayRef<int64_t> shape,
     return std::array<double, 3>{first * at(0), middle * (at(1) - at(2)),
                                  at(side - 1)};
   };
-  std::vector<char> filter(size_t(shape[0] * channels) * 9 * 4);
+  TensorBytes filter(size_t(shape[0] * channels) * 9 * 4);
   for (int64_t m = 0; m < shape[0]; ++m)
     for (int64_t c = 0; c < channels; ++c) {
       auto line = [&](int64_t y) {
@@ -304,7 +302,7 @@ void KernelCheck::observe(void *user, const tenon_launch_t *launch) {
 }
 
 const char *KernelCheck::read(const tenon_operand_t &operand,
-                              std::vector<char> &copy) {
+                              TensorBytes &copy) {
   if (!device || !operand.data)
     return static_cast<const char *>(operand.data);
   copy.resize(std::max<size_t>(operand.bytes, 1));
@@ -314,7 +312,7 @@ const char *KernelCheck::read(const tenon_operand_t &operand,
 }
 
 void KernelCheck::remember(const tenon_operand_t &operand) {
-  std::vector<char> copy;
+  TensorBytes copy;
   const char *data = read(operand, copy);
   if (data)
     written[operand.data].assign(data, data + operand.bytes);
@@ -352,7 +350,7 @@ KernelCheck::argument(kernel::FuncOp function, unsigned i,
   for (uint32_t j = function.getBlock().getNumArguments();
        j < launch.operand_count; ++j)
     overwritten |= launch.operands[j].data == operand.data && operand.data;
-  std::vector<char> copy;
+  TensorBytes copy;
   const char *data = overwritten ? nullptr : read(operand, copy);
   if (overwritten) {
     auto before = written.find(operand.data);
@@ -431,7 +429,7 @@ void KernelCheck::checkResults(kernel::FuncOp function,
     const tenon_operand_t &operand = launch.operands[count + i];
     if (operand.bytes < wanted.bytes.size())
       return;
-    std::vector<char> copy;
+    TensorBytes copy;
     const char *data = read(operand, copy);
     Tensor got{wanted.type, wanted.dims, {data, data + wanted.bytes.size()}};
     Agreement agreement = compare(got, wanted);

@@ -46,7 +46,7 @@ private:
                                  const reference::SymbolMap &symbols);
   void remember(const tenon_operand_t &operand);
   /// The bytes of an operand, copied from the device if they are there.
-  const char *read(const tenon_operand_t &operand, std::vector<char> &copy);
+  const char *read(const tenon_operand_t &operand, TensorBytes &copy);
 
   llvm::StringMap<kernel::FuncOp> functions;
   KernelsToCheck which;
@@ -54,7 +54,7 @@ private:
   tenon_device_t *device;
   std::string sentence;
   /// What launches have written, for kernels that write over an operand.
-  llvm::DenseMap<void *, std::vector<char>> written;
+  llvm::DenseMap<void *, TensorBytes> written;
 };
 
 } // namespace tenon

@@ -202,7 +202,7 @@ llvm::Expected<std::vector<Tensor>> tenon::seededInputs(ImportedModel &model,
         isa<FloatType>(element)
             ? floats(name, element, shape, noise)
             : integers(argument, name, element, shape, noise);
-    inputs.push_back({dtypeOf(element), shape, tensor.toBytes()});
+    inputs.push_back(fromReference(tensor));
   }
   return inputs;
 }

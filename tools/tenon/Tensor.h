@@ -8,6 +8,7 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -15,11 +16,32 @@
 
 namespace tenon {
 
+/// Aligned to a line of the cache; where it is large, as numpy's arrays are, to
+/// pages that the system may make huge. Ends the program if there is no memory.
+char *allocateTensor(size_t bytes);
+
+/// Memory of allocateTensor for a container of bytes.
+template <typename T> struct TensorAllocator {
+  using value_type = T;
+
+  TensorAllocator() = default;
+  template <typename U> TensorAllocator(const TensorAllocator<U> &) {}
+  T *allocate(size_t count) {
+    return reinterpret_cast<T *>(allocateTensor(count * sizeof(T)));
+  }
+  void deallocate(T *memory, size_t) { std::free(memory); }
+  template <typename U> bool operator==(const TensorAllocator<U> &) const {
+    return true;
+  }
+};
+
+using TensorBytes = std::vector<char, TensorAllocator<char>>;
+
 /// Row-major, little-endian. `type` is a tenon_dtype_t, as in ONNX.
 struct Tensor {
   uint32_t type = 0;
   std::vector<int64_t> dims;
-  std::vector<char> bytes;
+  TensorBytes bytes;
 
   int64_t count() const;
 };

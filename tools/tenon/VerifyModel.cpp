@@ -75,9 +75,10 @@ llvm::Expected<reference::Tensor> tenon::toReference(MLIRContext *context,
 }
 
 Tensor tenon::fromReference(const reference::Tensor &tensor) {
+  std::vector<char> bytes = tensor.toBytes();
   return {dtypeOf(tensor.element),
           {tensor.shape.begin(), tensor.shape.end()},
-          tensor.toBytes()};
+          {bytes.begin(), bytes.end()}};
 }
 
 static llvm::Expected<std::vector<Tensor>>
