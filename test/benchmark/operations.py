@@ -31,8 +31,8 @@ class Input(np.ndarray):
 
 def noise(*shape, low=None, high=None):
     if low is None:
-        return RNG.standard_normal(shape).astype(np.float32)
-    return RNG.uniform(low, high, shape).astype(np.float32)
+        return RNG.standard_normal(shape, np.float32)
+    return np.float32(low) + RNG.random(shape, np.float32) * np.float32(high - low)
 
 
 def given(*shape, **limits):
