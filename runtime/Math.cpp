@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 
-/// As fmodf, which takes ten times as long: up to this size a quotient of two
+/// As fmodf, which may go bit by bit: up to this size a quotient of two
 /// f32, rounded to f64, is no integer that the exact one is below, and what it
 /// says is multiplied exactly.
 static float remainderOf(float x, float y) {

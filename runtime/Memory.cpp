@@ -9,7 +9,7 @@
 
 using namespace tenon::runtime;
 
-static void *allocateOnHost(uint64_t bytes) {
+void *tenon::runtime::allocateOnHost(uint64_t bytes) {
   // Large blocks start on a huge page: fewer TLB misses and page faults.
   uint64_t alignment = bytes >= 2 * hugePage ? hugePage : TENON_BUFFER_ALIGN;
   void *memory = nullptr;

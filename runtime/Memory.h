@@ -55,6 +55,10 @@ private:
   size_t count = 0;
 };
 
+/// Aligned to TENON_BUFFER_ALIGN, or where it is large, to pages that the
+/// system may make huge; for free(). Null when memory is short.
+void *allocateOnHost(uint64_t bytes);
+
 /// What a session may take in all, and where from.
 struct MemoryBudget {
   uint64_t limit = UINT64_MAX;

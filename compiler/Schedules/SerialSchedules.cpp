@@ -179,10 +179,9 @@ kernel::Geometry geometryRecurrentTiles(const KernelView &view) {
   };
   Expr batch = graph::getDim(op.getInput(), 1);
   Expr groups = batch.ceilDiv(number(cells.entries));
-  if (groups && cells.mostApart() > 1 && !batch.asConstant())
+  if (cells.mostApart() > 1 && !batch.asConstant())
     groups = groups.max(batch.min(number(cells.mostApart())));
-  if (groups)
-    groups = number(cells.directions) * groups;
+  groups = number(cells.directions) * groups;
   Expr states = batch.min(number(cells.entries)) * number(cells.stateBytes());
   if (!groups || !states)
     return {};

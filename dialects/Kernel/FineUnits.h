@@ -41,6 +41,23 @@ struct FineUnits {
   }
 };
 
+/// Blocks of a group that may be tall. Of one matrix, whose last panel has less
+/// work than others, so many that there are four groups, or two: a piece that
+/// ends between panels may have much more to do than another.
+inline int64_t blocksOfTallGroup(Expr rows, Expr columns,
+                                 llvm::ArrayRef<Expr> batchDims) {
+  constexpr int64_t mostPanels = 3, groups = 4;
+  std::optional<int64_t> height = rows.asConstant(),
+                         width = columns.asConstant();
+  if (!batchDims.empty() || !height || !width || *width % panelColumns == 0 ||
+      *width > mostPanels * panelColumns)
+    return tallGroupBlocks;
+  int64_t blocks = llvm::divideCeil(*height, blockRows);
+  int64_t least = std::max<int64_t>(llvm::divideCeil(blocks, groups),
+                                    std::min(blocks / 2, groupBlocks));
+  return std::clamp<int64_t>(least, 1, tallGroupBlocks);
+}
+
 } // namespace tenon::kernel
 
 #endif // TENON_DIALECTS_KERNEL_FINEUNITS_H

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/IntegerMatmulView.h"
+#include "dialects/Kernel/FineUnits.h"
 #include "dialects/Kernel/MatmulView.h"
 #include "dialects/Kernel/Packing.h"
 #include "llvm/Support/MathExtras.h"
@@ -136,7 +137,8 @@ bool IntegerMatmulView::rhsLiesInQuads() const {
 }
 
 int64_t IntegerMatmulView::blocksOfGroup(bool packsRhs) const {
-  return packsRhs && !copiesLhs() ? tallGroupBlocks : groupBlocks;
+  return packsRhs && !copiesLhs() ? blocksOfTallGroup(rows, columns, batchDims)
+                                  : groupBlocks;
 }
 
 IntegerMatmulView::Scratch IntegerMatmulView::scratch(bool packsRhs) const {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/MatmulView.h"
+#include "dialects/Kernel/FineUnits.h"
 #include "dialects/Kernel/Packing.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -299,21 +300,6 @@ int64_t MatmulView::panelScratchBytes(std::optional<int64_t> depth,
   return bytes + (mayAddF16 && !comesPacked ? columnFactorBytes : 0);
 }
 
-/// Of one matrix, whose last panel has less work than others: so many blocks
-/// that there are four groups, or two, since a piece that ends between panels
-/// may have much more to do than another.
-static std::optional<int64_t> blocksOfUnevenGroup(const MatmulView &view) {
-  constexpr int64_t mostPanels = 3, groups = 4;
-  std::optional<int64_t> rows = view.rows.asConstant(),
-                         columns = view.columns.asConstant();
-  if (!view.batchDims.empty() || !rows || !columns ||
-      *columns % panelColumns == 0 || *columns > mostPanels * panelColumns)
-    return std::nullopt;
-  int64_t blocks = llvm::divideCeil(*rows, blockRows);
-  return std::max<int64_t>(llvm::divideCeil(blocks, groups),
-                           std::min(blocks / 2, groupBlocks));
-}
-
 int64_t blocksOfGroup(graph::MatmulOp op, const MatmulView &view) {
   Operation *end = op->getBlock()->getTerminator();
   bool yieldsF32 = end->getNumOperands() > 0 &&
@@ -322,10 +308,8 @@ int64_t blocksOfGroup(graph::MatmulOp op, const MatmulView &view) {
   bool isOneBlock = steps && *steps <= blockDepth(steps);
   bool mayBeTall = !view.streamsRhs() && !view.halves && !view.skipped &&
                    (isOneBlock || (yieldsF32 && !view.turn));
-  if (!mayBeTall)
-    return groupBlocks;
-  return std::clamp<int64_t>(
-      blocksOfUnevenGroup(view).value_or(tallGroupBlocks), 1, tallGroupBlocks);
+  return mayBeTall ? blocksOfTallGroup(view.rows, view.columns, view.batchDims)
+                   : groupBlocks;
 }
 
 std::optional<MatmulView> matmulViewOf(graph::MatmulOp op) {

@@ -155,6 +155,7 @@ struct RecurrentView {
   static constexpr int64_t smallCacheBytes = 384 << 10;
   static constexpr int64_t factBytes = 32;
   static constexpr int64_t mostOfTurns = 32; // Sequences of a group.
+  static constexpr int64_t leastGroups = 4;  // Of many, each by one thread.
   /// Bytes are read in no more time than it takes to multiply them by two
   /// states, those that are near by one. Where there are turns, as many as have
   /// their sums in registers of 512 bits.
@@ -176,14 +177,14 @@ struct RecurrentView {
       // Other threads have groups of their own.
       int64_t all = std::max<int64_t>(batch.value_or(8), 1);
       int64_t least = hasPairs ? std::min<int64_t>((all + 1) / 2, 4) : 1;
-      most = std::clamp((all + 3) / 4, least,
-                        hasPairs ? matrixSide : mostAbreast());
+      most = std::clamp<int64_t>(llvm::divideCeil(all, leastGroups), least,
+                                 hasPairs ? matrixSide : mostAbreast());
     }
     return std::clamp<int64_t>(batch.value_or(most), 1, most);
   }
   /// So many sequences are a group each where their number is a symbol.
   int64_t mostApart() const {
-    return entries > 1 && parts() == 1 && !hasPairs ? 4 : 1;
+    return entries > 1 && parts() == 1 && !hasPairs ? leastGroups : 1;
   }
   int64_t turns() const { return (entries + abreast - 1) / abreast; }
   /// Hidden units up to which sums of bytes times bytes are an i32.

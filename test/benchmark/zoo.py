@@ -11,7 +11,8 @@
 test_data_set_N for each of two sizes (timm's families have one), with ONNX Runtime's
 outputs. `check` compiles each and compares all sets; `time` runs ONNX Runtime,
 OpenVINO and Tenon in turn, in fp32 and on demand in bf16. Both leave their findings in
-OUT/NAME/*.json, and `write` makes a page such as docs/benchmarks/zoo.md of them.
+OUT/NAME/*.json, and `write` makes a page such as docs/benchmarks/zoo.md of them. What
+operations.py writes is checked, timed and written in the same way.
 
 CI does not run this: it needs the packages of zoo_models.py, onnxruntime and
 openvino, and about 15 GB. A test holds what `write` does.
@@ -310,30 +311,32 @@ def timed_cells(timed, names):
             f"{ratio:.2f}" if ratio else "-"]
 
 
-def is_operation(folder):
-    """Whether operations.py wrote it: it says itself what sizes it has."""
-    return read(folder, "cases.json")[0].get("operation", False)
+def are_operations(folders):
+    """Whether operations.py wrote them: their names say what sizes they have."""
+    return all(read(folder, "cases.json")[0].get("operation") for folder in folders)
+
+
+def origin(folder):
+    case = read(folder, "cases.json")[0]["symbols"]
+    by = "TorchScript" if folder.name.endswith("-ts") else "torch.export"
+    return [by, ", ".join(f"{name}={size}" for name, size in case.items()) or "-"]
 
 
 def row(folder, more, own):
     checked, timed = read(folder, "check.json"), read(folder, "time.json")
-    case = read(folder, "cases.json")[0]["symbols"]
-    by = "TorchScript" if folder.name.endswith("-ts") else "torch.export"
     errors = [error for error in checked.get("errors", []) if error is not None]
     status = checked.get("status", "not checked")
     name = folder.name.removesuffix("-ts").removeprefix("timm-")
-    origin = [] if own else [
-        by, ", ".join(f"{name}={size}" for name, size in case.items()) or "-"]
-    return [name, *origin,
+    return [name, *([] if own else origin(folder)),
             *timed_cells(timed, PEERS), *(timed_cells(timed, BF16) if more else []),
             (f"{max(errors):.1e}" if errors else "-") if status == "agrees" else status,
             f"{checked['compile_s']:.1f}" if checked.get("compile_s") else "-"]
 
 
-def summary(folders):
+def summary(folders, own):
     statuses = [read(folder, "check.json").get("status", "not checked") for folder in folders]
     kinds = {folder.name.removesuffix("-ts") for folder in folders}
-    files = (f"{len(folders)} operations" if all(map(is_operation, folders)) else
+    files = (f"{len(folders)} operations" if own else
              f"{len(folders)} files of {len(kinds)} architectures")
     yield f"{files}: {statuses.count('agrees')} compile and agree."
     times = [read(folder, "time.json") for folder in folders]
@@ -349,7 +352,7 @@ def summary(folders):
 def write(arguments):
     folders = exported(arguments)
     more = any(BF16[-1] in read(folder, "time.json") for folder in folders)
-    own = all(map(is_operation, folders))
+    own = are_operations(folders)
     titles = [*(["operation"] if own else ["model", "exporter", "case"]),
               "ONNX Runtime", "OpenVINO", "Tenon", "best peer / Tenon",
               *(["OpenVINO bf16", "Tenon bf16", "OpenVINO / Tenon, bf16"] if more else []),
@@ -357,7 +360,7 @@ def write(arguments):
     lines = ["# " + arguments.title, ""]
     if arguments.setting:
         lines += [pathlib.Path(arguments.setting).read_text().strip(), ""]
-    lines += [" ".join(summary(folders)), ""]
+    lines += [" ".join(summary(folders, own)), ""]
     lines += ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
     lines += ["| " + " | ".join(row(folder, more, own)) + " |" for folder in folders]
     pathlib.Path(arguments.output).write_text("\n".join(lines) + "\n")

@@ -8,18 +8,13 @@
 #include "llvm/Support/ErrorHandling.h"
 
 #include <cstring>
-#include <sys/mman.h>
 
 using namespace tenon;
 
 char *tenon::allocateTensor(size_t bytes) {
-  constexpr size_t line = 64, hugePage = runtime::hugePage;
-  bool isLarge = bytes >= 2 * hugePage;
-  void *memory = nullptr;
-  if (posix_memalign(&memory, isLarge ? hugePage : line, bytes))
+  void *memory = runtime::allocateOnHost(bytes);
+  if (!memory)
     llvm::report_bad_alloc_error("no memory for a tensor");
-  if (isLarge)
-    madvise(memory, bytes, MADV_HUGEPAGE); // A wish; it may fail.
   return static_cast<char *>(memory);
 }
 

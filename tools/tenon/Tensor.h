@@ -16,8 +16,8 @@
 
 namespace tenon {
 
-/// Aligned to a line of the cache; where it is large, as numpy's arrays are, to
-/// pages that the system may make huge. Ends the program if there is no memory.
+/// As sessions allocate, and numpy: what is large may be in huge pages. Ends
+/// the program if there is no memory.
 char *allocateTensor(size_t bytes);
 
 /// Memory of allocateTensor for a container of bytes.

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Targets/Cpu/Formulas.h"
+#include "compiler/Targets/Cpu/FloatTerm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -108,21 +108,15 @@ Value floatToNarrowInt(ImplicitLocOpBuilder &b, Value value, Type to) {
   using P = arith::CmpFPredicate;
   unsigned width = to.getIntOrFloatBitWidth();
   bool isSigned = !isUnsigned(to);
-  auto where = [&](P predicate, double bound, double instead) {
-    Value holds = arith::CmpFOp::create(
-        b, predicate, value, constantLike(b, value.getType(), bound));
-    value = arith::SelectOp::create(b, holds, value,
-                                    constantLike(b, value.getType(), instead));
-  };
   double low = isSigned ? -std::ldexp(1, width - 1) : 0;
   double high = std::ldexp(1, isSigned ? width - 1 : width) - 1;
+  Term x(b, value);
   if (isSigned)
-    where(P::ORD, 0, 0);
-  where(P::OGT, low, low);
-  where(P::OLT, high, high);
+    x = x.where(P::ORD, 0, x, x.number(0));
+  x = x.where(P::OGT, low, x, x.number(low)).atMost(high); // NaN is the lowest.
   Type wide = sameShape(value.getType(), b.getI32Type());
   return arith::TruncIOp::create(b, sameShape(value.getType(), computeType(to)),
-                                 arith::FPToSIOp::create(b, wide, value));
+                                 arith::FPToSIOp::create(b, wide, x.v));
 }
 
 /// Saturating, NaN as 0: by selects, which vectorise, about a conversion whose

@@ -65,7 +65,7 @@ private:
   Value lastParts;  // Of one that is not full; null where all are.
   Value partsOfRow; // Of all panels.
   Value isCut;      // A piece may end inside a group's rows,
-  int64_t tile = 1; // behind so many blocks.
+  int64_t tile = 1; // behind so many blocks; else who has more has all.
   Value count;
   // Of the current group.
   Value firstBlock, groupSize, groupRow, groupEnd;

@@ -290,6 +290,13 @@ TEST_P(IntegerMatmul, SharesPackedPanelsAmongRows) {
     cases.push_back(activations({"m", "20", "49"}, sizes,
                                 {lhs, "ui8", "scalar", "scalar"}));
   }
+  // One matrix whose last panel is not full: groups of one block and of two.
+  for (const char *rows : {"128", "260"})
+    for (const char *zero : {"", "scalar"}) {
+      cases.push_back(
+          integers({rows}, 36, 64, {{}}, {"ui8", "i8", "scalar", zero}));
+      cases.back().schedule = "BatchedMatmulInt8";
+    }
   run(cases);
   std::vector<KernelCase> deep;
   for (const char *lhs : {"ui8", "i8"})
