@@ -307,12 +307,14 @@ def OutlineKernelsPass : Pass<"outline-kernels", "::mlir::ModuleOp"> {
 
 def RecogniseActivationsPass : Pass<"recognise-activations",
                                     "::mlir::func::FuncOp"> {
-  let summary = "One gelu in place of its formula";
+  let summary = "One gelu in place of its formula, one exponential in Mish";
   let description = [{
     Whatever the order of the factors: the formula around an erf, tanh or
     sigmoid is compared as a polynomial, its constants up to one part in a
     thousand. Nothing is computed twice: an intermediate with another user
     keeps the formula as it is. SiLU has no op; it is left as `x * sigmoid(x)`.
+    Mish has none either: its `tanh(softplus(x))` becomes `n / (n + 2)`, n being
+    `e^x (e^x + 2)` with x at most 20 (5 in f16), beyond which both are 1.
 
     ```mlir
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -1,4 +1,4 @@
-//===- RecogniseActivations.cpp - Formulas of GELU -> graph.gelu ----------===//
+//===- RecogniseActivations.cpp - Formulas of activations, in few ops -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exporters write the factors of a GELU in every order. Instead of a template
@@ -284,6 +284,30 @@ bool orderSilu(graph::SigmoidOp sigmoid) {
   return isSilu;
 }
 
+/// tanh(softplus(x)) -> n / (n + 2), n being e^x (e^x + 2): one exponential for
+/// three functions. From the largest x on, that is 1 in any type that holds n.
+void simplifyMish(graph::TanhOp tanh) {
+  auto softplus = tanh.getInput().getDefiningOp<graph::SoftplusOp>();
+  if (!softplus)
+    return;
+  OpBuilder builder(tanh);
+  Location loc = tanh->getLoc();
+  Value x = softplus.getInput();
+  Type type = x.getType(), element = graph::getElementType(x);
+  auto number = [&](double value) {
+    return scalarOf(builder, loc, builder.getFloatAttr(element, value));
+  };
+  Value least = graph::MinOp::create(builder, loc, type, x,
+                                     number(element.isF16() ? 5 : 20));
+  Value power = graph::ExpOp::create(builder, loc, type, least);
+  Value factor = graph::AddOp::create(builder, loc, type, power, number(2));
+  Value n = graph::MulOp::create(builder, loc, type, power, factor);
+  Value more = graph::AddOp::create(builder, loc, type, n, number(2));
+  Value ratio = graph::DivOp::create(builder, loc, type, n, more);
+  tanh->getResult(0).replaceAllUsesWith(ratio);
+  eraseUnused(tanh);
+}
+
 struct RecogniseActivations
     : impl::RecogniseActivationsPassBase<RecogniseActivations> {
   using RecogniseActivationsPassBase::RecogniseActivationsPassBase;
@@ -301,6 +325,8 @@ struct RecogniseActivations
       std::optional<StringRef> why = Recogniser(op).run();
       if (explain && why && !why->empty())
         op->emitRemark("not a GELU: ") << *why;
+      if (why && isa<graph::TanhOp>(op))
+        simplifyMish(cast<graph::TanhOp>(op));
     }
   }
 };

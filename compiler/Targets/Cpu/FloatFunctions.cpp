@@ -102,6 +102,15 @@ Term logOf(Term x) {
                  x.number(std::nan("")));
 }
 
+/// log(1 + x) = x + x^2 f(x) for x in [0, 1], to the last digits also near 0.
+Term log1pOf(Term x) {
+  static constexpr float fit[] = {
+      -3.244023214e-03f, 1.985145351e-02f,  -5.695951762e-02f,
+      1.060365320e-01f,  -1.530559157e-01f, 1.967593891e-01f,
+      -2.495413359e-01f, 3.332996241e-01f,  -4.999990242e-01f};
+  return (x * x).fma(x.polynomial(fit), x);
+}
+
 /// tanh(x) = (e^2x - 1) / (e^2x + 1), e^2x - 1 being exact to the last digits
 /// also near 0.
 Term tanhOf(Term x) {
@@ -327,15 +336,9 @@ Value emitSoftplus(ImplicitLocOpBuilder &b, FormulaHost &host, Value x) {
   // max(x, 0) + log1p(e^-|x|)
   Term t{b, x};
   Term power = {b, emitExp(b, host, t.abs().negated().v)};
-  Term tail = power;
-  if (isDouble(x)) {
-    tail = {b, emitMathCall(b, host, TENON_MATH_LOG1P, power.v)};
-  } else {
-    // The factor repairs what 1 + e^-|x| lost by rounding.
-    Term sum = power + 1.0;
-    Term scaled = logOf(sum) * (power / (sum - 1.0));
-    tail = sum.where(arith::CmpFPredicate::OEQ, 1, power, scaled);
-  }
+  Term tail = isDouble(x)
+                  ? Term{b, emitMathCall(b, host, TENON_MATH_LOG1P, power.v)}
+                  : log1pOf(power);
   return (t.atLeast(0) + tail).v;
 }
 

@@ -238,27 +238,49 @@ std::optional<double> constantExponent(Operation *op) {
   return value.convertToDouble();
 }
 
+/// Whether a few products, square roots and a quotient make x^exponent.
+bool hasRoots(double exponent) {
+  double quarters = exponent * 4;
+  return std::abs(quarters) <= 16 && quarters == std::floor(quarters);
+}
+
+Value powerByRoots(const Formula &f, double exponent) {
+  double size = std::abs(exponent), whole = std::floor(size);
+  double part = size - whole;
+  Value base = f.x, result;
+  if (part != 0) { // Other than roots, powers of -0 and -infinity have no sign.
+    double infinity = std::numeric_limits<double>::infinity();
+    Value isLowest =
+        f.compare(arith::CmpFPredicate::OEQ, f.x, f.number(-infinity));
+    base = f.select(isLowest, f.number(infinity),
+                    arith::AddFOp::create(f.b, f.x, f.number(0)));
+  }
+  auto multiply = [&](Value by) {
+    result =
+        result ? arith::MulFOp::create(f.b, result, by).getResult() : by;
+  };
+  for (int i = 0; i < whole; ++i)
+    multiply(base);
+  if (part != 0) {
+    Value root = math::SqrtOp::create(f.b, base);
+    if (part >= 0.5)
+      multiply(root);
+    if (part != 0.5)
+      multiply(math::SqrtOp::create(f.b, root));
+  }
+  if (!result)
+    return f.number(1);
+  return exponent < 0
+             ? arith::DivFOp::create(f.b, f.number(1), result).getResult()
+             : result;
+}
+
 Value power(const Formula &f) {
   if (!f.isFloat())
     return powerOfInts(f);
   std::optional<double> known = constantExponent(f.op);
-  if (known == 1)
-    return f.x;
-  if (known == -1)
-    return reciprocal(f);
-  if (known == 2 || known == 3) {
-    Value square = arith::MulFOp::create(f.b, f.x, f.x);
-    return *known == 2 ? square
-                       : arith::MulFOp::create(f.b, square, f.x).getResult();
-  }
-  if (known == 0.5) { // Other than the root, 0 and infinity have no sign.
-    Value sum = arith::AddFOp::create(f.b, f.x, f.number(0));
-    double infinity = std::numeric_limits<double>::infinity();
-    Value isLowest =
-        f.compare(arith::CmpFPredicate::OEQ, f.x, f.number(-infinity));
-    return f.select(isLowest, f.number(infinity),
-                    math::SqrtOp::create(f.b, sum));
-  }
+  if (known && hasRoots(*known))
+    return powerByRoots(f, *known);
   return emitPow(f.b, f.host, f.x, f.y);
 }
 

@@ -257,3 +257,55 @@ func.func @softcap(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %3 = graph.tanh %x : (tensor<8xf32>) -> tensor<8xf32>
   return %2, %3 : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Mish: one exponential, where who else reads the softplus keeps it.
+
+// CHECK-LABEL: @mish
+// CHECK-SAME:    %[[X:.*]]: tensor<8xf32>
+func.func @mish(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // CHECK-NEXT: %[[S:.*]] = graph.softplus %[[X]]
+  // CHECK-NEXT: %[[MOST:.*]] = graph.constant {value = dense<2.000000e+01> : tensor<f32>}
+  // CHECK-NEXT: %[[L:.*]] = graph.min %[[X]], %[[MOST]]
+  // CHECK-NEXT: %[[E:.*]] = graph.exp %[[L]]
+  // CHECK:      %[[F:.*]] = graph.add %[[E]], %{{.*}}
+  // CHECK-NEXT: %[[N:.*]] = graph.mul %[[E]], %[[F]]
+  // CHECK:      %[[M:.*]] = graph.add %[[N]], %{{.*}}
+  // CHECK-NEXT: %[[T:.*]] = graph.div %[[N]], %[[M]]
+  // CHECK-NEXT: %[[Y:.*]] = graph.mul %[[X]], %[[T]]
+  // CHECK-NEXT: return %[[Y]], %[[S]]
+  %s = graph.softplus %x : (tensor<8xf32>) -> tensor<8xf32>
+  %t = graph.tanh %s : (tensor<8xf32>) -> tensor<8xf32>
+  %y = graph.mul %x, %t : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %y, %s : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// The square of the exponential stays within what f16 holds.
+
+// CHECK-LABEL: @mish_f16
+// CHECK-NOT:     graph.softplus
+// CHECK:         graph.constant {value = dense<5.000000e+00> : tensor<f16>}
+// CHECK-NEXT:    graph.min
+func.func @mish_f16(%x: tensor<8xf16>) -> tensor<8xf16> {
+  %s = graph.softplus %x : (tensor<8xf16>) -> tensor<8xf16>
+  %t = graph.tanh %s : (tensor<8xf16>) -> tensor<8xf16>
+  %y = graph.mul %x, %t : (tensor<8xf16>, tensor<8xf16>) -> tensor<8xf16>
+  return %y : tensor<8xf16>
+}
+
+// -----
+
+// A sum comes between.
+
+// CHECK-LABEL: @tanh_of_a_sum
+// CHECK:         graph.softplus
+// CHECK:         graph.tanh
+func.func @tanh_of_a_sum(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %s = graph.softplus %x : (tensor<8xf32>) -> tensor<8xf32>
+  %a = graph.add %s, %x : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %t = graph.tanh %a : (tensor<8xf32>) -> tensor<8xf32>
+  return %t : tensor<8xf32>
+}
