@@ -7,7 +7,6 @@
 #include "compiler/Targets/Cpu/WideFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "runtime/model_format.h"
 
@@ -180,108 +179,8 @@ Value modulo(const Formula &f) {
                   emitAdd(f.b, rest, f.y), rest);
 }
 
-//===----------------------------------------------------------------------===//
-// Powers and shifts
-//===----------------------------------------------------------------------===//
-
-Value powerOfInts(const Formula &f) {
-  ImplicitLocOpBuilder &b = f.b;
-  Type type = f.x.getType();
-  unsigned width = f.element.getIntOrFloatBitWidth();
-  Value lower = arith::ConstantIntOp::create(b, 0, 64);
-  Value upper = arith::ConstantIntOp::create(b, width, 64);
-  Value step = arith::ConstantIntOp::create(b, 1, 64);
-  // Squares of the base, multiplied where the exponent has a bit.
-  auto loop = scf::ForOp::create(
-      b, lower, upper, step, ValueRange{f.number(1), f.x, f.y},
-      [](OpBuilder &, Location, Value, ValueRange) {});
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToEnd(loop.getBody());
-    Value result = loop.getRegionIterArg(0), base = loop.getRegionIterArg(1),
-          exponent = loop.getRegionIterArg(2);
-    Value one = constantLike(b, type, 1);
-    Value bit = arith::AndIOp::create(b, exponent, one);
-    Value isSet = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bit, one);
-    Value product = arith::MulIOp::create(b, result, base);
-    result = arith::SelectOp::create(b, isSet, product, result);
-    base = arith::MulIOp::create(b, base, base);
-    exponent = arith::ShRUIOp::create(b, exponent, one);
-    scf::YieldOp::create(b, ValueRange{result, base, exponent});
-  }
-  Value result = loop.getResult(0);
-  if (f.isUnsigned())
-    return result;
-  // Negative exponents: 1 and -1 have a power, all others truncate to 0.
-  using P = arith::CmpIPredicate;
-  Value isUnit = arith::OrIOp::create(b, f.compare(P::eq, f.x, f.number(1)),
-                                      f.compare(P::eq, f.x, f.number(-1)));
-  Value isNegative = f.compare(P::slt, f.y, f.number(0));
-  Value vanishes = arith::AndIOp::create(
-      b, isNegative,
-      arith::XOrIOp::create(b, isUnit, constantLike(b, isUnit.getType(), -1)));
-  return f.select(vanishes, f.number(0), result);
-}
-
-/// The number that all elements of the right operand are, if it is known.
-std::optional<double> constantExponent(Operation *op) {
-  auto constant =
-      cast<graph::PowOp>(op).getRhs().getDefiningOp<graph::ConstantOp>();
-  auto elements =
-      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
-  if (!elements || !elements.isSplat())
-    return std::nullopt;
-  APFloat value = elements.getSplatValue<APFloat>();
-  bool losesInfo;
-  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                &losesInfo);
-  return value.convertToDouble();
-}
-
-/// Whether a few products, square roots and a quotient make x^exponent.
-bool hasRoots(double exponent) {
-  double quarters = exponent * 4;
-  return std::abs(quarters) <= 16 && quarters == std::floor(quarters);
-}
-
-Value powerByRoots(const Formula &f, double exponent) {
-  double size = std::abs(exponent), whole = std::floor(size);
-  double part = size - whole;
-  Value base = f.x, result;
-  if (part != 0) { // Other than roots, powers of -0 and -infinity have no sign.
-    double infinity = std::numeric_limits<double>::infinity();
-    Value isLowest =
-        f.compare(arith::CmpFPredicate::OEQ, f.x, f.number(-infinity));
-    base = f.select(isLowest, f.number(infinity),
-                    arith::AddFOp::create(f.b, f.x, f.number(0)));
-  }
-  auto multiply = [&](Value by) {
-    result =
-        result ? arith::MulFOp::create(f.b, result, by).getResult() : by;
-  };
-  for (int i = 0; i < whole; ++i)
-    multiply(base);
-  if (part != 0) {
-    Value root = math::SqrtOp::create(f.b, base);
-    if (part >= 0.5)
-      multiply(root);
-    if (part != 0.5)
-      multiply(math::SqrtOp::create(f.b, root));
-  }
-  if (!result)
-    return f.number(1);
-  return exponent < 0
-             ? arith::DivFOp::create(f.b, f.number(1), result).getResult()
-             : result;
-}
-
 Value power(const Formula &f) {
-  if (!f.isFloat())
-    return powerOfInts(f);
-  std::optional<double> known = constantExponent(f.op);
-  if (known && hasRoots(*known))
-    return powerByRoots(f, *known);
-  return emitPow(f.b, f.host, f.x, f.y);
+  return emitPow(f.b, f.host, cast<graph::PowOp>(f.op), f.x, f.y);
 }
 
 template <typename Op> Value shift(const Formula &f) {

@@ -1,4 +1,4 @@
-//===- Power.cpp - Powers of floats ---------------------------------------===//
+//===- Power.cpp - Powers -------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // f32 by way of f64, without branches and calls, so that loops vectorise.
@@ -7,6 +7,7 @@
 
 #include "compiler/Targets/Cpu/Power.h"
 #include "compiler/Targets/Cpu/WideFunctions.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/model_format.h"
 
 using namespace mlir;
@@ -14,11 +15,12 @@ using namespace mlir;
 namespace tenon::cpu {
 namespace {
 
+using P = arith::CmpFPredicate;
+
 /// |x|^y = 2^(y log2 |x|) in f64, so that one rounding is all that is lost;
 /// then what negative numbers and the ends of the range make of it.
 Term powerOf(Term x, Term y) {
   ImplicitLocOpBuilder &b = x.b;
-  using P = arith::CmpFPredicate;
   auto compare = [&](P predicate, Term l, Term r) -> Value {
     return arith::CmpFOp::create(b, predicate, l.v, r.v);
   };
@@ -60,9 +62,99 @@ Term powerOf(Term x, Term y) {
   return choose(arith::OrIOp::create(b, isOne, isUnit), x.number(1), result);
 }
 
+/// The number that all elements of the exponent are, if it is known.
+std::optional<double> constantExponent(graph::PowOp op) {
+  auto constant = op.getRhs().getDefiningOp<graph::ConstantOp>();
+  auto elements =
+      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
+  if (!elements || !elements.isSplat())
+    return std::nullopt;
+  APFloat value = elements.getSplatValue<APFloat>();
+  bool losesInfo;
+  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                &losesInfo);
+  return value.convertToDouble();
+}
+
+/// Whether a few products, square roots and a quotient make x^exponent.
+bool hasRoots(double exponent) {
+  double quarters = exponent * 4;
+  return std::abs(quarters) <= 16 && quarters == std::floor(quarters);
+}
+
+Term powerByRoots(Term x, double exponent) {
+  auto rootOf = [](Term y) -> Term {
+    return {y.b, math::SqrtOp::create(y.b, y.v)};
+  };
+  double size = std::abs(exponent), whole = std::floor(size);
+  double part = size - whole;
+  if (part != 0) // Powers of -0 and -infinity have no sign, roots have.
+    x = x.where(P::OEQ, -infinity, x.number(infinity), x + 0.0);
+  SmallVector<Term> factors(unsigned(whole), x);
+  if (part != 0) {
+    Term root = rootOf(x);
+    if (part >= 0.5)
+      factors.push_back(root);
+    if (part != 0.5)
+      factors.push_back(rootOf(root));
+  }
+  if (factors.empty())
+    return x.number(1);
+  Term product = factors.front();
+  for (Term factor : ArrayRef(factors).drop_front())
+    product = product * factor;
+  return exponent < 0 ? x.number(1) / product : product;
+}
+
+/// Squares of the base, multiplied where the exponent has a bit.
+Value powerOfInts(ImplicitLocOpBuilder &b, Value x, Value y, Type element) {
+  Type type = x.getType();
+  auto number = [&](int64_t value) { return constantLike(b, type, value); };
+  Value lower = arith::ConstantIntOp::create(b, 0, 64);
+  Value upper =
+      arith::ConstantIntOp::create(b, element.getIntOrFloatBitWidth(), 64);
+  Value step = arith::ConstantIntOp::create(b, 1, 64);
+  auto loop =
+      scf::ForOp::create(b, lower, upper, step, ValueRange{number(1), x, y},
+                         [](OpBuilder &, Location, Value, ValueRange) {});
+  using P = arith::CmpIPredicate;
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(loop.getBody());
+    Value result = loop.getRegionIterArg(0), base = loop.getRegionIterArg(1),
+          exponent = loop.getRegionIterArg(2);
+    Value bit = arith::AndIOp::create(b, exponent, number(1));
+    Value isSet = arith::CmpIOp::create(b, P::eq, bit, number(1));
+    Value product = arith::MulIOp::create(b, result, base);
+    result = arith::SelectOp::create(b, isSet, product, result);
+    base = arith::MulIOp::create(b, base, base);
+    exponent = arith::ShRUIOp::create(b, exponent, number(1));
+    scf::YieldOp::create(b, ValueRange{result, base, exponent});
+  }
+  Value result = loop.getResult(0);
+  if (element.isUnsignedInteger() || element.isInteger(1))
+    return result;
+  // Negative exponents: 1 and -1 have a power, all others truncate to 0.
+  Value isUnit =
+      arith::OrIOp::create(b, arith::CmpIOp::create(b, P::eq, x, number(1)),
+                           arith::CmpIOp::create(b, P::eq, x, number(-1)));
+  Value isNegative = arith::CmpIOp::create(b, P::slt, y, number(0));
+  Value vanishes = arith::AndIOp::create(
+      b, isNegative,
+      arith::XOrIOp::create(b, isUnit, constantLike(b, isUnit.getType(), -1)));
+  return arith::SelectOp::create(b, vanishes, number(0), result);
+}
+
 } // namespace
 
-Value emitPow(ImplicitLocOpBuilder &b, FormulaHost &host, Value x, Value y) {
+Value emitPow(ImplicitLocOpBuilder &b, FormulaHost &host, graph::PowOp op,
+              Value x, Value y) {
+  Type element = graph::getElementType(op.getLhs());
+  if (!isa<FloatType>(element))
+    return powerOfInts(b, x, y, element);
+  std::optional<double> known = constantExponent(op);
+  if (known && hasRoots(*known))
+    return powerByRoots({b, x}, *known).v;
   if (isDouble(x))
     return emitMathCall(b, host, TENON_MATH_POW, {x, y});
   return powerOf({b, x}, {b, y}).v;

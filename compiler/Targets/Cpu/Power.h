@@ -1,4 +1,5 @@
-//===- Power.h - Powers of floats -----------------------------------------===//
+//===- Power.h - Powers
+//----------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef TENON_COMPILER_TARGETS_CPU_POWER_H
@@ -8,9 +9,11 @@
 
 namespace tenon::cpu {
 
-/// x^y as C's pow has it: f32 rounded once, f64 by a call.
-mlir::Value emitPow(ImplicitLocOpBuilder &b, FormulaHost &host, mlir::Value x,
-                    mlir::Value y);
+/// x^y for elements of a power's operands. Of floats as C's pow has it: f32
+/// rounded once, f64 by a call, both by products and roots where y is known to
+/// be a small multiple of 1/4. Of integers, negative exponents truncate.
+mlir::Value emitPow(ImplicitLocOpBuilder &b, FormulaHost &host, graph::PowOp op,
+                    mlir::Value x, mlir::Value y);
 
 } // namespace tenon::cpu
 
