@@ -70,7 +70,11 @@ AttentionResult attention(NodeConverter &node, const AttentionCore &core) {
       core.bias ? node.add(result.capped, core.bias) : result.capped;
   Value scores = core.softmaxType ? node.cast(result.biased, core.softmaxType)
                                   : result.biased;
+  if (core.scoresOf)
+    scores = core.scoresOf(scores);
   result.weights = node.softmax(scores, 3);
+  if (core.weightsOf)
+    result.weights = core.weightsOf(result.weights);
   if (core.bias && core.zeroWhereAllMasked)
     result.weights = zeroHiddenRows(node, result.weights, core.bias);
   result.weights = node.cast(result.weights, element);

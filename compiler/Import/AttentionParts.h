@@ -22,6 +22,9 @@ struct AttentionCore {
   double softcap = 0;              // 0 for none.
   mlir::Type softmaxType;          // Null for the type of the scores.
   bool zeroWhereAllMasked = false; // A row of -inf in `bias` gives zeros.
+  /// What becomes of scores and of weights, both in `softmaxType`; null for
+  /// what they are.
+  llvm::function_ref<mlir::Value(mlir::Value)> scoresOf, weightsOf;
 };
 
 struct AttentionResult {

@@ -1,4 +1,4 @@
-//===- OnnxAttention.cpp - Attention and RotaryEmbedding of ai.onnx -------===//
+//===- OnnxAttention.cpp - Attentions and RotaryEmbedding of ai.onnx ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/AttentionParts.h"
@@ -105,6 +105,16 @@ Value attentionBias(NodeConverter &node, Value query, Expr keys, Value past) {
   return bias ? node.add(bias, hidden) : hidden;
 }
 
+/// The type that the node asks its softmax to be computed in.
+Type softmaxTypeOf(NodeConverter &node, Type missing) {
+  if (node.intAttr("softmax_precision", 0) == 0)
+    return missing;
+  Type type = node.typeAttr("softmax_precision");
+  if (type && !isa<FloatType>(type))
+    (void)node.invalid("softmax_precision must be a type of floats");
+  return type;
+}
+
 LogicalResult convertAttention(NodeConverter &node) {
   AttentionCore core;
   core.query = headsOf(node, 0, "q_num_heads");
@@ -123,8 +133,7 @@ LogicalResult convertAttention(NodeConverter &node) {
                    ? node.floatAttr("scale", 1)
                    : defaultScale(node, node.dimOf(core.query, 3));
   core.softcap = node.floatAttr("softcap", 0);
-  if (node.intAttr("softmax_precision", 0) != 0)
-    core.softmaxType = node.typeAttr("softmax_precision");
+  core.softmaxType = softmaxTypeOf(node, Type());
   core.bias = attentionBias(node, core.query, node.dimOf(core.key, 2), past);
   core.zeroWhereAllMasked = true;
   int64_t mode = node.intAttr("qk_matmul_output_mode", 0);
@@ -146,6 +155,57 @@ LogicalResult convertAttention(NodeConverter &node) {
     node.setOutput(3, shown[mode]);
   }
   return node.result();
+}
+
+//===----------------------------------------------------------------------===//
+// FlexAttention
+//===----------------------------------------------------------------------===//
+
+/// What the body that an attribute holds makes of scores or weights, which
+/// keeps their type; they themselves where there is none.
+Value changedBy(NodeConverter &node, StringRef name, Value value) {
+  const onnx::GraphProto *body = node.graphAttr(name);
+  if (!body || node.failed())
+    return value;
+  SmallVector<NamedValue> given = node.importBody(*body, NamedValue::of(value));
+  if (!node.failed() && given.size() != 1)
+    (void)node.invalid(name + " must have one output");
+  if (node.failed())
+    return {};
+  Value changed = node.tensorOf(given[0], "the output of " + name);
+  if (node.failed())
+    return {};
+  if (node.elementOf(changed) != node.elementOf(value)) {
+    (void)node.invalid(name + " must keep the element type");
+    return {};
+  }
+  node.expectDims(changed, node.dimsOf(value), "the output of " + name.str());
+  return changed;
+}
+
+LogicalResult convertFlexAttention(NodeConverter &node) {
+  AttentionCore core;
+  core.query = node.input(0);
+  core.key = node.input(1);
+  core.value = node.input(2);
+  for (Value operand : {core.query, core.key, core.value})
+    if (node.failed() ||
+        failed(node.expectRank(operand, 4, "a query, key or value")))
+      return failure();
+  core.scale = node.hasAttr("scale")
+                   ? node.floatAttr("scale", 1)
+                   : defaultScale(node, node.dimOf(core.query, 3));
+  core.softmaxType =
+      softmaxTypeOf(node, node.computedType(node.elementOf(core.query)));
+  auto scores = [&](Value value) {
+    return changedBy(node, "score_mod", value);
+  };
+  auto weights = [&](Value value) {
+    return changedBy(node, "prob_mod", value);
+  };
+  core.scoresOf = scores;
+  core.weightsOf = weights;
+  return node.output(attention(node, core).output);
 }
 
 //===----------------------------------------------------------------------===//
@@ -326,6 +386,7 @@ ArrayRef<OpRow> attentionRows() {
   static constexpr OpRow rows[] = {
       {"", "Attention", {23, 24, 25}, convertAttention},
       {"", "RotaryEmbedding", {23}, convertRotary},
+      {"ai.onnx.preview", "FlexAttention", {1}, convertFlexAttention},
       {"com.microsoft", "MRotaryEmbedding", {1}, convertMultimodalRotary},
       {"com.microsoft", "RotaryEmbedding", {1}, convertContribRotary},
   };

@@ -3,6 +3,8 @@
 
 #include "compiler/Import/OpFamilies.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace tenon {
@@ -12,6 +14,8 @@ using graph::Expr;
 using graph::ReduceKind;
 using graph::Relation;
 using Exprs = SmallVector<Expr>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 //===----------------------------------------------------------------------===//
 // NonMaxSuppression
@@ -141,11 +145,35 @@ Neighbours samplesAlong(NodeConverter &node, Value start, Value end,
           node.select(isOut, zero, rest), node.select(isOut, zero, share)};
 }
 
+/// Images x whose pixels are read one by one.
+struct Pixels {
+  Value rows;  // [batch * height * width, channels]
+  Value first; // Of each region's image: i64 [rois, 1, 1]
+  Value width; // i64 scalar
+
+  Pixels(NodeConverter &node, Value x, Value images) {
+    Exprs dims = node.dimsOf(x);
+    if (node.failed())
+      return;
+    rows = node.reshape(node.transpose(x, {0, 2, 3, 1}),
+                        {dims[0] * dims[2] * dims[3], dims[1]});
+    Value area = node.sizesVector(dims[2] * dims[3]);
+    first = node.unsqueeze(node.mul(node.cast(images, node.integer(64)), area),
+                           {1, 2});
+    width = node.sizeScalar(dims[3]);
+  }
+
+  /// Where down [rois, m] and across [rois, n] meet: [rois, m, n, channels].
+  Value at(NodeConverter &node, Value down, Value across) const {
+    Value row = node.mul(node.unsqueeze(down, {2}), width);
+    return node.gather(
+        rows, node.add(node.add(first, row), node.unsqueeze(across, {1})));
+  }
+};
+
 /// How the regions lie, and what they read.
 struct Regions {
-  Value pixels; // [batch * height * width, channels]
-  Value first;  // Of each region's image: i64 [rois, 1, 1]
-  Value width;  // i64 scalar
+  Pixels pixels;
   Neighbours down, across;
 };
 
@@ -154,14 +182,11 @@ struct Regions {
 Value weighted(NodeConverter &node, const Regions &regions, bool isLow,
                bool isLeft) {
   const Neighbours &down = regions.down, &across = regions.across;
-  Value row = node.unsqueeze(isLow ? down.low : down.high, {2});
-  Value column = node.unsqueeze(isLeft ? across.low : across.high, {1});
-  Value place =
-      node.add(regions.first, node.add(node.mul(row, regions.width), column));
+  Value picked = regions.pixels.at(node, isLow ? down.low : down.high,
+                                   isLeft ? across.low : across.high);
   Value weight = node.mul(
       node.unsqueeze(isLow ? down.lowWeight : down.highWeight, {2}),
       node.unsqueeze(isLeft ? across.lowWeight : across.highWeight, {1}));
-  Value picked = node.gather(regions.pixels, place);
   return node.mul(picked, node.unsqueeze(weight, {3}));
 }
 
@@ -209,13 +234,8 @@ LogicalResult convertRoiAlign(NodeConverter &node) {
   Expr count = node.dimOf(rois, 0);
   node.require(count, Relation::Equal, node.dimOf(images, 0),
                "each region must name its image");
-  Value area = node.sizesVector(dims[2] * dims[3]);
   Regions regions = {
-      node.reshape(node.transpose(x, {0, 2, 3, 1}),
-                   {dims[0] * dims[2] * dims[3], dims[1]}),
-      node.unsqueeze(node.mul(node.cast(images, node.integer(64)), area),
-                     {1, 2}),
-      node.sizeScalar(dims[3]),
+      Pixels(node, x, images),
       samplesAlong(node, edge(node, rois, 1, isHalf),
                    edge(node, rois, 3, isHalf), height, steps, dims[2], isHalf),
       samplesAlong(node, edge(node, rois, 0, isHalf),
@@ -232,10 +252,113 @@ LogicalResult convertRoiAlign(NodeConverter &node) {
   return node.output(node.transpose(cell, {0, 3, 1, 2}));
 }
 
+//===----------------------------------------------------------------------===//
+// MaxRoiPool
+//===----------------------------------------------------------------------===//
+
+/// What regions read along one axis.
+struct Spans {
+  Value places;   // i64 [rois, cells * most]: as many as the longest cell has
+  Value isInside; // bool [rois, cells * most]
+  Value isFilled; // bool [rois, cells]: a cell outside of the image is empty.
+  Expr most;
+};
+
+/// To the nearest whole number, halves away from 0.
+Value rounded(NodeConverter &node, Value x) {
+  Value size =
+      node.emit<graph::FloorOp>(node.add(node.emit<graph::AbsOp>({x}), 0.5));
+  return node.mul(size, node.emit<graph::SignOp>({x}));
+}
+
+/// Of regions from pixel `start` to pixel `end` [rois, 1] in so many cells,
+/// which share the pixels that they cut, on an axis of `size` pixels.
+Spans spansAlong(NodeConverter &node, Value start, Value end, int64_t cells,
+                 Expr size) {
+  Type element = node.elementOf(start), i64 = node.integer(64);
+  Value pixels = node.sizeScalar(size, element);
+  auto bound = [&](Value at) {
+    return node.cast(
+        node.minimum(node.maximum(node.add(at, start), 0.0), pixels), i64);
+  };
+  Value length = node.maximum(node.add(node.sub(end, start), 1.0), 1.0);
+  Value step = node.div(length, double(cells));
+  Value cell = node.cast(node.iota(node.size(cells), i64), element);
+  Value low = bound(node.emit<graph::FloorOp>(node.mul(step, cell)));
+  Value high =
+      bound(node.emit<graph::CeilOp>(node.mul(step, node.add(cell, 1.0))));
+  if (node.failed())
+    return {};
+  // There may be no region.
+  Value counts = node.sub(high, low);
+  counts = node.concat({node.reshape(counts, graph::elementCount(counts)),
+                        node.sizesVector(node.size(1))},
+                       0);
+  Exprs most =
+      node.readSizes(node.reduce(counts, 0, ReduceKind::Max), /*lo=*/1);
+  if (node.failed())
+    return {};
+  Value places = node.add(node.unsqueeze(low, {2}), node.iota(most[0], i64));
+  Value isInside =
+      node.emit<graph::LessOp>({places, node.unsqueeze(high, {2})});
+  Exprs flat = {node.dimOf(start, 0), most[0] * cells};
+  places = node.minimum(places, node.sub(node.sizeScalar(size), 1.0));
+  return {node.reshape(places, flat), node.reshape(isInside, flat),
+          node.emit<graph::LessOp>({low, high}), most[0]};
+}
+
+/// Whether both hold, of [rois, m] and [rois, n]: [rois, m, n, 1].
+Value bothHold(NodeConverter &node, Value down, Value across) {
+  return node.emit<graph::AndOp>(
+      {node.unsqueeze(down, {2, 3}), node.unsqueeze(across, {1, 3})});
+}
+
+LogicalResult convertMaxRoiPool(NodeConverter &node) {
+  Value x = node.input(0), rois = node.input(1);
+  if (failed(node.expectRank(x, 4, "the image")) ||
+      failed(node.expectRank(rois, 2, "the regions")))
+    return failure();
+  SmallVector<int64_t> shape = node.intsAttr("pooled_shape");
+  auto isSize = [](int64_t size) { return size > 0 && size <= 4096; };
+  if (shape.size() != 2 || !llvm::all_of(shape, isSize))
+    return node.invalid("pooled_shape must be two sizes from 1 to 4096");
+  Exprs dims = node.dimsOf(x);
+  node.require(node.dimOf(rois, 1), Relation::Equal, node.size(5),
+               "a region must have five numbers");
+  for (int64_t axis : {2, 3})
+    node.require(node.size(1), Relation::LessEqual, dims[axis],
+                 "an image must have pixels");
+  Type element = node.elementOf(x);
+  Value wide = node.cast(rois, node.computedType(element));
+  auto column = [&](int64_t i) {
+    return node.slice(wide, 1, node.size(i), node.size(1));
+  };
+  double scale = node.floatAttr("spatial_scale", 1.0);
+  auto edge = [&](int64_t i) {
+    return rounded(node, node.mul(column(i), scale));
+  };
+  Spans down = spansAlong(node, edge(2), edge(4), shape[0], dims[2]);
+  Spans across = spansAlong(node, edge(1), edge(3), shape[1], dims[3]);
+  if (node.failed())
+    return failure();
+  Pixels pixels(node, x, node.squeeze(column(0), {1}));
+  Value read = node.select(bothHold(node, down.isInside, across.isInside),
+                           pixels.at(node, down.places, across.places),
+                           node.scalar(element, -infinity));
+  Value cell = node.reduce(
+      node.reshape(read, {node.dimOf(rois, 0), node.size(shape[0]), down.most,
+                          node.size(shape[1]), across.most, dims[1]}),
+      {2, 4}, ReduceKind::Max, /*keepDims=*/false);
+  cell = node.select(bothHold(node, down.isFilled, across.isFilled), cell,
+                     node.scalar(element, 0));
+  return node.output(node.transpose(cell, {0, 3, 1, 2}));
+}
+
 } // namespace
 
 ArrayRef<OpRow> detectionRows() {
   static constexpr OpRow rows[] = {
+      {"", "MaxRoiPool", {1, 22}, convertMaxRoiPool},
       {"", "NonMaxSuppression", {10, 11}, convertNonMaxSuppression},
       {"", "RoiAlign", {10, 16, 22}, convertRoiAlign},
   };

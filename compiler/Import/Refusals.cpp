@@ -23,7 +23,6 @@ constexpr StringLiteral training[] = {"Adagrad", "Adam", "Gradient",
                                       "Momentum"};
 constexpr StringLiteral images[] = {"ImageDecoder"};
 constexpr StringLiteral experts[] = {"MoE", "QMoE"};
-constexpr StringLiteral missing[] = {"MaxRoiPool"};
 
 constexpr StringLiteral outside = "do this before or after the model";
 
@@ -34,7 +33,6 @@ const Group groups[] = {
     {{"is a mixture of experts, which is not supported yet in this fused form",
       "export it from standard operators"},
      experts},
-    {{"is not supported yet", ""}, missing},
 };
 
 } // namespace

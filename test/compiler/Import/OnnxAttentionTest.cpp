@@ -88,6 +88,73 @@ TEST_F(OnnxAttentionTest, PackedOperandsNeedTheirNumberOfHeads) {
   expectReason("q_num_heads");
 }
 
+/// FlexAttention whose scores are all 1, and whose values are 6 and 8.
+class FlexAttentionTest : public OnnxAttentionTest {
+protected:
+  FlexAttentionTest() {
+    setOpset(26);
+    flex = node("FlexAttention",
+                {floats({1, 1, 1, 1}, {1}), floats({1, 1, 2, 1}, {1, 1}),
+                 column({6, 8})},
+                1, "ai.onnx.preview");
+  }
+  /// The body that an attribute of the node is.
+  GraphBuilder change(const std::string &name) {
+    GraphBuilder body = addBody(flex, name);
+    body.input("before", {1, 1, 1, 2});
+    body.output("after");
+    return body;
+  }
+
+  onnx::NodeProto *flex;
+};
+
+TEST_F(FlexAttentionTest, IsAnAttentionWithoutBodies) { expect({7}); }
+
+TEST_F(FlexAttentionTest, ABodyChangesScores) {
+  GraphBuilder body = change("score_mod");
+  body.floats("added", {2}, {0, -std::numeric_limits<float>::infinity()});
+  body.node("Add", {"before", "added"}, {"after"});
+  expect({6});
+}
+
+TEST_F(FlexAttentionTest, ABodyChangesWeights) {
+  GraphBuilder body = change("prob_mod");
+  body.floats("factors", {2}, {1, 0});
+  body.node("Mul", {"before", "factors"}, {"after"});
+  expect({3});
+}
+
+TEST_F(FlexAttentionTest, ABodyMayReadWhatIsAroundIt) {
+  change("score_mod").node("Mul", {"before", "x0"}, {"after"});
+  expect({7});
+}
+
+TEST_F(FlexAttentionTest, ABodyKeepsTheShape) {
+  GraphBuilder body = change("score_mod");
+  body.ints("axis", {3});
+  body.node("ReduceSum", {"before", "axis"}, {"after"});
+  expectReason("the output of score_mod must fit");
+}
+
+TEST_F(FlexAttentionTest, ABodyKeepsTheElementType) {
+  addInt(change("score_mod").node("Cast", {"before"}, {"after"}), "to",
+         onnx::TensorProto::DOUBLE);
+  expectReason("score_mod must keep the element type");
+}
+
+TEST_F(FlexAttentionTest, ABodyHasOneOutput) {
+  GraphBuilder body = change("prob_mod");
+  body.node("Identity", {"before"}, {"after"});
+  body.output("before");
+  expectReason("prob_mod must have one output");
+}
+
+TEST_F(FlexAttentionTest, SoftmaxIsOfFloats) {
+  addInt(flex, "softmax_precision", onnx::TensorProto::INT64);
+  expectReason("softmax_precision must be a type of floats");
+}
+
 TEST_F(OnnxAttentionTest, RotationTurnsPairs) {
   // A quarter turn of (1, 2) at the only position.
   node("RotaryEmbedding", {floats({1, 1, 1, 2}, {1, 2}), floats({1, 1, 1}, {0}),

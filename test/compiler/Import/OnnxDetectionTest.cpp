@@ -96,6 +96,29 @@ TEST_F(OnnxDetectionTest, SamplesThatDependOnTheRegionAreRefused) {
   expectReason("sampling_ratio is 0");
 }
 
+TEST_F(OnnxDetectionTest, CellsOfRegionsShareThePixelsTheyCut) {
+  auto *pool =
+      node("MaxRoiPool", {floats({2, 1, 1, 3}, {0, 0, 0, 4, 9, 5}),
+                          floats({2, 5}, {1, 0, 0, 2, 0, 0, 0, 0, 2, 0})});
+  addInts(pool, "pooled_shape", {1, 2});
+  expect({9, 9, 0, 0});
+}
+
+TEST_F(OnnxDetectionTest, CellsOutsideOfTheImageAreZero) {
+  auto *pool = node("MaxRoiPool", {floats({1, 1, 2, 2}, {-1, -2, -3, -4}),
+                                   floats({1, 5}, {0, 0, 0, 1.6, 0.6})});
+  addInts(pool, "pooled_shape", {1, 2});
+  addFloat(pool, "spatial_scale", 2);
+  expect({-1, 0}); // From 0 to 3 across, and from 0 to 1 down.
+}
+
+TEST_F(OnnxDetectionTest, CellsOfRegionsNeedTwoSizes) {
+  auto *pool = node("MaxRoiPool", {floats({1, 1, 2, 2}, {-1, -2, -3, -4}),
+                                   floats({1, 5}, {0, 0, 0, 1, 1})});
+  addInts(pool, "pooled_shape", {2, 0});
+  expectReason("pooled_shape must be two sizes");
+}
+
 TEST_F(OnnxDetectionTest, WindowsThatOverlapAddUp) {
   // Two windows of two numbers, which share the middle one of three.
   setOpset(18);
