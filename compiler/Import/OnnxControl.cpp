@@ -1,4 +1,4 @@
-//===- OnnxControl.cpp - Constant, Identity and If ------------------------===//
+//===- OnnxControl.cpp - Constant, Identity, Dropout and If ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/Branches.h"
@@ -45,9 +45,11 @@ LogicalResult convertIdentity(NodeConverter &node) {
   return node.result();
 }
 
-/// Refuses to drop anything, when it runs where only that tells.
-LogicalResult checkDropsNothing(NodeConverter &node) {
-  Value drops = node.optionalInput(2), ratio = node.optionalInput(1);
+/// Refuses to drop anything, when it runs where only that tells: input
+/// `ratioInput`, and behind it whether it is training.
+LogicalResult checkDropsNothing(NodeConverter &node, unsigned ratioInput) {
+  Value ratio = node.optionalInput(ratioInput);
+  Value drops = node.optionalInput(ratioInput + 1);
   if (!drops)
     return success();
   auto known = ratio ? node.constantFloats(ratio) : SmallVector<double>(1, 0.5);
@@ -71,16 +73,29 @@ LogicalResult checkDropsNothing(NodeConverter &node) {
   return node.result();
 }
 
-LogicalResult convertDropout(NodeConverter &node) {
-  if (failed(checkDropsNothing(node)))
-    return failure();
-  Value input = node.input(0);
-  node.setOutput(0, input);
+/// Sets the outputs: the value, and that all of it is kept.
+LogicalResult outputKept(NodeConverter &node, Value value) {
+  node.setOutput(0, value);
   if (node.wantsOutput(1)) {
     Value kept = node.scalar(node.boolean(), 1);
-    node.setOutput(1, node.broadcast(kept, node.dimsOf(input)));
+    node.setOutput(1, node.broadcast(kept, node.dimsOf(value)));
   }
   return node.result();
+}
+
+LogicalResult convertDropout(NodeConverter &node) {
+  if (failed(checkDropsNothing(node, 1)))
+    return failure();
+  return outputKept(node, node.input(0));
+}
+
+/// x + bias + residual
+LogicalResult convertBiasDropout(NodeConverter &node) {
+  if (failed(checkDropsNothing(node, 3)))
+    return failure();
+  Value sum = node.add(node.input(0), node.input(1));
+  Value residual = node.optionalInput(2);
+  return outputKept(node, residual ? node.add(sum, residual) : sum);
 }
 
 /// The input of the only node that computes in a body, when it has this type
@@ -170,6 +185,7 @@ ArrayRef<OpRow> controlRows() {
       {"", "Dropout", {7, 10, 12, 13, 22}, convertDropout},
       {"", "Identity", {1, 13, 14, 16, 19, 21, 23, 24, 25}, convertIdentity},
       {"", "If", {1, 11, 13, 16, 19, 21, 23, 24, 25}, convertIf},
+      {"com.microsoft", "BiasDropout", {1}, convertBiasDropout},
   };
   return rows;
 }

@@ -140,6 +140,48 @@ LogicalResult convertScaledSilu(NodeConverter &node) {
   return node.output(node.mul(z, node.cast(open, element)));
 }
 
+/// g * sigmoid(alpha * g) * (u + beta) of a gate, or of two halves of one
+/// input: g at most the limit, |u| too, if it is above 0. In f32.
+LogicalResult convertSwiGlu(NodeConverter &node) {
+  Value gate = node.input(0), up = node.optionalInput(1);
+  double alpha = node.floatAttr("activation_alpha", 1);
+  double beta = node.floatAttr("activation_beta", 0);
+  double limit = node.floatAttr("limit", 0);
+  bool isRounded = node.flagAttr("round_activation", false);
+  Emitter::Exprs dims = node.dimsOf(gate);
+  if (node.failed())
+    return failure();
+  if (dims.empty())
+    return node.invalid("the gate must have rows");
+  Type element = node.elementOf(gate);
+  int64_t last = int64_t(dims.size()) - 1;
+  if (up) {
+    node.expectDims(up, dims, "the values behind the gate");
+  } else {
+    Expr two = node.size(2);
+    node.require(two, Relation::Divides, dims[last],
+                 "the rows must have two halves");
+    if (node.failed())
+      return failure();
+    Expr half = dims[last].floorDiv(two);
+    up = node.slice(gate, last, half, half);
+    gate = node.slice(gate, last, node.size(0), half);
+  }
+  Type wide = node.computedType(element);
+  gate = node.cast(gate, wide);
+  up = node.cast(up, wide);
+  if (limit > 0) {
+    gate = node.minimum(gate, limit);
+    up = node.maximum(node.minimum(up, limit), -limit);
+  }
+  Value open = swishOf(node, gate, alpha);
+  if (isRounded)
+    open = node.cast(node.cast(open, element), wide);
+  if (beta != 0)
+    up = node.add(up, beta);
+  return node.output(node.cast(node.mul(open, up), element));
+}
+
 } // namespace
 
 ArrayRef<OpRow> gatedRows() {
@@ -148,6 +190,7 @@ ArrayRef<OpRow> gatedRows() {
       {"com.microsoft", "GatedAdd", {1}, convertGatedAdd},
       {"com.microsoft", "GatedRMSNorm", {1}, convertGatedRmsNorm},
       {"com.microsoft", "ScaledSiLU", {1}, convertScaledSilu},
+      {"com.microsoft", "SwiGLU", {1}, convertSwiGlu},
   };
   return rows;
 }

@@ -102,6 +102,7 @@ LogicalResult convertFusedGemm(NodeConverter &node) {
   return node.output(name.empty() ? sum : activated(node, sum, name, number));
 }
 
+/// FusedMatMul, and TransposeMatMul, as it was called once.
 LogicalResult convertFusedMatmul(NodeConverter &node) {
   Value lhs = node.input(0), rhs = node.input(1);
   if (node.flagAttr("transBatchA", false) ||
@@ -113,6 +114,34 @@ LogicalResult convertFusedMatmul(NodeConverter &node) {
     rhs = transposed(node, rhs);
   return node.output(
       scaled(node, product(node, lhs, rhs), node.floatAttr("alpha", 1)));
+}
+
+LogicalResult convertGemmFastGelu(NodeConverter &node) {
+  Value sum = product(node, node.input(0), node.input(1));
+  if (Value bias = node.optionalInput(2))
+    sum = node.add(sum, bias);
+  return node.output(geluOf(node, sum, graph::GeluKind::Tanh));
+}
+
+/// Distances of the rows of A from those of B: |a|^2 + |b|^2 - 2 a b.
+LogicalResult convertCDist(NodeConverter &node) {
+  Value lhs = node.input(0), rhs = node.input(1);
+  if (failed(node.expectRank(lhs, 2, "A")) ||
+      failed(node.expectRank(rhs, 2, "B")))
+    return failure();
+  std::string metric = node.stringAttr("metric", "sqeuclidean");
+  if (metric != "euclidean" && metric != "sqeuclidean")
+    return node.unsupported("the metric '" + metric + "' is not supported",
+                            "use euclidean or sqeuclidean");
+  auto squares = [&](Value rows) {
+    return node.reduce(node.mul(rows, rows), {1}, graph::ReduceKind::Sum);
+  };
+  Value products = node.matmul(lhs, transposed(node, rhs));
+  Value sums = node.add(squares(lhs), node.transpose(squares(rhs), {1, 0}));
+  // Of rows that are all but equal, rounding may leave less than nothing.
+  Value distance = node.maximum(node.sub(sums, node.mul(products, 2.0)), 0.0);
+  return node.output(
+      metric == "euclidean" ? node.emit<graph::SqrtOp>({distance}) : distance);
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,17 +254,20 @@ ArrayRef<OpRow> matrixRows() {
       {"", "MatMul", {1, 9, 13}, convertMatmul},
       {"", "MatMulInteger", {10}, convertMatmulInteger},
       {"", "QLinearMatMul", {10, 21}, convertQLinearMatmul},
+      {"com.microsoft", "CDist", {1}, convertCDist},
       {"com.microsoft",
        "DynamicQuantizeMatMul",
        {1},
        convertDynamicQuantizeMatmul},
       {"com.microsoft", "FusedGemm", {1}, convertFusedGemm},
       {"com.microsoft", "FusedMatMul", {1}, convertFusedMatmul},
+      {"com.microsoft", "GemmFastGelu", {1}, convertGemmFastGelu},
       {"com.microsoft",
        "MatMulIntegerToFloat",
        {1},
        convertMatmulIntegerToFloat},
       {"com.microsoft", "QGemm", {1}, convertQuantizedGemm},
+      {"com.microsoft", "TransposeMatMul", {1}, convertFusedMatmul},
   };
   return rows;
 }

@@ -228,6 +228,32 @@ LogicalResult convertReverseSequence(NodeConverter &node) {
       {input, index}, node.i64("axis", time)));
 }
 
+/// All windows of `size` along an axis, `step` apart, whose elements become the
+/// last axis.
+LogicalResult convertUnfold(NodeConverter &node) {
+  Value x = node.input(0);
+  int64_t rank = node.dimsOf(x).size(), axis = node.axisAttr("dim", -1, rank);
+  int64_t size = node.intAttr("size"), step = node.intAttr("step", 1);
+  if (node.failed())
+    return failure();
+  if (std::min(size, step) < 1 || std::max(size, step) > INT32_MAX)
+    return node.invalid("its size and step must be positive");
+  graph::Expr length = node.dimOf(x, axis);
+  node.require(node.size(size), graph::Relation::LessEqual, length,
+               "a window must not be longer than its axis");
+  if (node.failed())
+    return failure();
+  graph::Expr count = (length - size).floorDiv(node.size(step)) + 1;
+  Type index = node.integer(64);
+  Value starts = node.mul(node.iota(count, index), double(step));
+  Value places =
+      node.add(node.unsqueeze(starts, {1}), node.iota(node.size(size), index));
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank + 1));
+  order.erase(order.begin() + axis + 1);
+  order.push_back(axis + 1);
+  return node.output(node.transpose(node.gather(x, places, axis), order));
+}
+
 } // namespace
 
 ArrayRef<OpRow> movementRows() {
@@ -242,6 +268,7 @@ ArrayRef<OpRow> movementRows() {
       {"", "Trilu", {14}, convertTrilu},
       {"", "Where", {9, 16}, convertWhere},
       {"com.microsoft", "Trilu", {1}, convertTrilu},
+      {"com.microsoft", "UnfoldTensor", {1}, convertUnfold},
   };
   return rows;
 }

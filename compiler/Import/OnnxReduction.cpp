@@ -174,8 +174,7 @@ Value hardmax(NodeConverter &node, Value x, int64_t axis) {
 using AlongAxis = Value (*)(NodeConverter &, Value, int64_t);
 
 /// Before opset 13 all axes from `axis` on count as one.
-template <AlongAxis f> LogicalResult convertSoftmax(NodeConverter &node) {
-  Value x = node.input(0);
+LogicalResult outputAlongAxis(NodeConverter &node, Value x, AlongAxis f) {
   Emitter::Exprs dims = node.dimsOf(x);
   int64_t rank = dims.size();
   bool flattens = node.opset() < 13;
@@ -189,6 +188,17 @@ template <AlongAxis f> LogicalResult convertSoftmax(NodeConverter &node) {
       graph::product(node.context(), ArrayRef(dims).drop_front(axis));
   Value matrix = node.reshape(x, {rows, columns});
   return node.output(node.reshape(f(node, matrix, 1), dims));
+}
+
+template <AlongAxis f> LogicalResult convertSoftmax(NodeConverter &node) {
+  return outputAlongAxis(node, node.input(0), f);
+}
+
+/// Softmax of x + bias, where the bias has the sizes of x or 1.
+LogicalResult convertBiasSoftmax(NodeConverter &node) {
+  Value x = node.input(0), sum = node.add(x, node.input(1));
+  node.expectDims(sum, node.dimsOf(x), "the bias");
+  return outputAlongAxis(node, sum, softmax);
 }
 
 //===----------------------------------------------------------------------===//
@@ -301,6 +311,7 @@ ArrayRef<OpRow> reductionRows() {
        convertReduce<reduceSumSquare, 18>},
       {"", "Softmax", {1, 11, 13}, convertSoftmax<softmax>},
       {"", "TopK", {1, 10, 11, 24}, convertTopk},
+      {"com.microsoft", "BiasSoftmax", {1}, convertBiasSoftmax},
   };
   return rows;
 }

@@ -1,4 +1,4 @@
-//===- OnnxSqueeze.cpp - Squeeze and Unsqueeze ----------------------------===//
+//===- OnnxSqueeze.cpp - Squeeze, Unsqueeze and ExpandDims ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/OpFamilies.h"
@@ -144,12 +144,27 @@ LogicalResult convertUnsqueeze(NodeConverter &node) {
       node.unsqueeze(input, node.normalizeAxes(*axes.known, rank)));
 }
 
+/// Inserts the axis that input 1 names.
+LogicalResult convertExpandDims(NodeConverter &node) {
+  Value x = node.input(0), axis = node.input(1);
+  auto known = node.constantInts(axis);
+  if (node.failed())
+    return failure();
+  if (!known || known->size() != 1)
+    return node.unsupported("its axis is not known before the run",
+                            "make the axis a constant");
+  int64_t rank = node.dimsOf(x).size() + 1;
+  return node.output(
+      node.unsqueeze(x, node.normalizeAxis(known->front(), rank)));
+}
+
 } // namespace
 
 ArrayRef<OpRow> squeezeRows() {
   static constexpr OpRow rows[] = {
       {"", "Squeeze", {1, 11, 13, 21, 23, 24, 25}, convertSqueeze},
       {"", "Unsqueeze", {1, 11, 13, 21, 23, 24, 25}, convertUnsqueeze},
+      {"com.microsoft", "ExpandDims", {1}, convertExpandDims},
   };
   return rows;
 }

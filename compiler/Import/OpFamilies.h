@@ -38,12 +38,14 @@ llvm::ArrayRef<OpRow> movementRows();        // OnnxMovement.cpp
 llvm::ArrayRef<OpRow> normalizeRows();       // OnnxNormalize.cpp
 llvm::ArrayRef<OpRow> padRows();             // OnnxPad.cpp
 llvm::ArrayRef<OpRow> poolRows();            // OnnxPool.cpp
+llvm::ArrayRef<OpRow> positionBiasRows();    // OnnxPositionBias.cpp
 llvm::ArrayRef<OpRow> qlinearRows();         // OnnxQLinear.cpp
 llvm::ArrayRef<OpRow> quantizeRows();        // OnnxQuantize.cpp
 llvm::ArrayRef<OpRow> randomRows();          // OnnxRandom.cpp
 llvm::ArrayRef<OpRow> recurrentRows();       // OnnxRecurrent.cpp
 llvm::ArrayRef<OpRow> reductionRows();       // OnnxReduction.cpp
 llvm::ArrayRef<OpRow> resizeRows();          // OnnxResize.cpp
+llvm::ArrayRef<OpRow> routerRows();          // OnnxRouter.cpp
 llvm::ArrayRef<OpRow> samplingRows();        // OnnxSampling.cpp
 llvm::ArrayRef<OpRow> scanRows();            // OnnxScan.cpp
 llvm::ArrayRef<OpRow> sequenceRows();        // OnnxSequence.cpp

@@ -8,6 +8,8 @@
 
 #include "test/compiler/Import/OperatorTest.h"
 
+#include <limits>
+
 namespace tenon {
 namespace {
 

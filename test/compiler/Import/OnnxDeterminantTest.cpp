@@ -44,5 +44,22 @@ TEST_F(OnnxDeterminantTest, LargeAndOpenMatricesAreRefused) {
   EXPECT_TRUE(run()) << report.str();
 }
 
+TEST_F(OnnxDeterminantTest, AnInverseOfEachMatrix) {
+  node("Inverse", {floats({2, 2, 2}, {1, 2, 3, 4, 0, 2, -4, 0})}, 1,
+       "com.microsoft");
+  expect({-2, 1, 1.5, -0.5, 0, -0.25, 0.5, 0});
+}
+
+TEST_F(OnnxDeterminantTest, AnInverseOfRowsThatAreExchanged) {
+  node("Inverse", {floats({3, 3}, {0, 0, 2, 4, 0, 0, 0, 5, 0})}, 1,
+       "com.microsoft");
+  expect({0, 0.25, 0, 0, 0, 0.2, 0.5, 0, 0});
+}
+
+TEST_F(OnnxDeterminantTest, OnlySquareMatricesHaveAnInverse) {
+  node("Inverse", {floats({2, 3}, {1, 2, 3, 4, 5, 6})}, 1, "com.microsoft");
+  expectReason("only square matrices have an inverse (2 and 3)");
+}
+
 } // namespace
 } // namespace tenon

@@ -176,5 +176,42 @@ TEST_F(OnnxFusedTest, SamplesAreThoseOfOnnx) {
   expect({2});
 }
 
+TEST_F(OnnxFusedTest, ADropoutAddsAndKeepsAll) {
+  node("BiasDropout",
+       {floats({1, 2}, {1, 2}), floats({2}, {10, 20}),
+        floats({1, 2}, {100, 200})},
+       2, "com.microsoft");
+  expectBoth({111, 222}, {1, 1});
+}
+
+TEST_F(OnnxFusedTest, WindowsBecomeTheLastAxis) {
+  auto *unfold =
+      node("UnfoldTensor", {floats({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8})}, 1,
+           "com.microsoft");
+  addInt(unfold, "dim", 0);
+  addInt(unfold, "size", 2);
+  addInt(unfold, "step", 2);
+  auto found = results();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].shape, reference::Shape({2, 2, 2}));
+  expectNear(found[0], {1, 3, 2, 4, 5, 7, 6, 8});
+}
+
+TEST_F(OnnxFusedTest, AWindowFitsIntoItsAxis) {
+  addInt(
+      node("UnfoldTensor", {floats({2, 2}, {1, 2, 3, 4})}, 1, "com.microsoft"),
+      "size", 3);
+  expectReason("a window must not be longer than its axis");
+}
+
+TEST_F(OnnxFusedTest, AnAxisIsInserted) {
+  graph.ints("axis", {-2});
+  node("ExpandDims", {floats({2, 3}, {1, 2, 3, 4, 5, 6})}, 1, "com.microsoft")
+      ->add_input("axis");
+  auto found = results();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].shape, reference::Shape({2, 1, 3}));
+}
+
 } // namespace
 } // namespace tenon

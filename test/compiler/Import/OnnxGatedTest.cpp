@@ -89,5 +89,25 @@ TEST_F(OnnxGatedTest, AScaleCountsMoreThanAlpha) {
   expect({0.7310586});
 }
 
+TEST_F(OnnxGatedTest, ASwishOpensItsOtherHalf) {
+  node("SwiGLU", {floats({1, 2}, {1, -1}), floats({1, 2}, {2, 3})}, 1,
+       "com.microsoft");
+  expect({1.4621172, -0.8068242});
+}
+
+TEST_F(OnnxGatedTest, HalvesOfASwishHaveLimits) {
+  auto *gated =
+      node("SwiGLU", {floats({1, 4}, {5, -1, -9, 0.5})}, 1, "com.microsoft");
+  addFloat(gated, "limit", 2);
+  addFloat(gated, "activation_alpha", 0.5);
+  addFloat(gated, "activation_beta", 1);
+  expect({-1.4621172, -0.5663110}); // Of 2 and -1, and -2 + 1 and 0.5 + 1.
+}
+
+TEST_F(OnnxGatedTest, ASwishHasTwoHalves) {
+  node("SwiGLU", {floats({1, 3}, {5, -1, -9})}, 1, "com.microsoft");
+  expectReason("the rows must have two halves");
+}
+
 } // namespace
 } // namespace tenon

@@ -148,5 +148,39 @@ TEST_F(OnnxMatrixTest, APoolWithoutAKernelIsRefused) {
   expectReason("kernel_shape");
 }
 
+TEST_F(OnnxMatrixTest, AFusedProductHadAnotherName) {
+  auto *product = node("TransposeMatMul",
+                       {floats({2, 1}, {1, 2}), floats({2, 2}, {3, 4, 5, 6})},
+                       1, "com.microsoft");
+  addInt(product, "transA", 1);
+  addFloat(product, "alpha", 0.5);
+  expect({6.5, 8});
+}
+
+TEST_F(OnnxMatrixTest, AGeluFollowsItsProduct) {
+  node("GemmFastGelu",
+       {floats({1, 2}, {1, 2}), floats({2, 2}, {1, 0, 0, -1}),
+        floats({2}, {0, 1})},
+       1, "com.microsoft");
+  expect({0.8411920, -0.1588080});
+}
+
+TEST_F(OnnxMatrixTest, RowsHaveDistances) {
+  auto *distance =
+      node("CDist",
+           {floats({2, 2}, {0, 0, 3, 4}), floats({3, 2}, {3, 4, 0, 0, 6, 8})},
+           1, "com.microsoft");
+  expect({25, 0, 100, 0, 25, 25});
+  addText(distance, "metric", "euclidean");
+  expect({5, 0, 10, 0, 5, 5});
+}
+
+TEST_F(OnnxMatrixTest, OtherDistancesAreRefused) {
+  addText(node("CDist", {floats({1, 1}, {0}), floats({1, 1}, {0})}, 1,
+               "com.microsoft"),
+          "metric", "cosine");
+  expectReason("the metric 'cosine' is not supported");
+}
+
 } // namespace
 } // namespace tenon

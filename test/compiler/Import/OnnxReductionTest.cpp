@@ -3,6 +3,8 @@
 
 #include "test/compiler/Import/OperatorTest.h"
 
+#include <cmath>
+
 namespace tenon {
 namespace {
 
@@ -108,6 +110,24 @@ TEST_F(OnnxReductionTest, CumSumTakesItsAxisAtRunTime) {
   addInt(node("CumSum", {floats({2, 2}, {1, 2, 3, 4}), ints({}, {-2})}),
          "reverse", 1);
   expect({4, 6, 3, 4});
+}
+
+TEST_F(OnnxReductionTest, ABiasIsAddedBeforeTheSoftmax) {
+  auto *softmax = node("BiasSoftmax",
+                       {floats({1, 2, 1, 2}, {0, 0, 1, 1}),
+                        floats({1, 1, 1, 2}, {0, std::log(3.0)})},
+                       1, "com.microsoft");
+  addInt(softmax, "is_inner_broadcast", 1);
+  addInt(softmax, "axis", 3);
+  expect({0.25, 0.75, 0.25, 0.75});
+}
+
+TEST_F(OnnxReductionTest, ABiasIsNotLargerThanWhatItIsAddedTo) {
+  auto *softmax = node("BiasSoftmax",
+                       {floats({1, 2}, {0, 0}), floats({2, 2}, {0, 0, 0, 0})},
+                       1, "com.microsoft");
+  addInt(softmax, "is_inner_broadcast", 0);
+  expectReason("the bias must fit");
 }
 
 } // namespace
