@@ -1,5 +1,4 @@
-//===- Power.h - Powers
-//----------------------------------------------------===//
+//===- Power.h - Powers ---------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef TENON_COMPILER_TARGETS_CPU_POWER_H
