@@ -1,4 +1,4 @@
-//===- OnnxSampling.cpp - GridSample and DeformConv -----------------------===//
+//===- OnnxSampling.cpp - AffineGrid, GridSample and DeformConv -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/OpFamilies.h"
@@ -14,6 +14,56 @@ namespace {
 
 using graph::Expr;
 using graph::Relation;
+
+//===----------------------------------------------------------------------===//
+// AffineGrid
+//===----------------------------------------------------------------------===//
+
+/// The places of so many pixels from -1 to 1, which are the outermost pixels'
+/// middles or edges, as axis `axis` of a tensor of that rank.
+Value gridAxis(NodeConverter &node, Expr size, int64_t axis, int64_t rank,
+               bool endsAtMiddle, Type element) {
+  Value count = node.sizeScalar(size, element);
+  Value pixels = node.cast(node.iota(size, node.integer(64)), element);
+  Value steps = endsAtMiddle ? node.maximum(node.sub(count, 1.0), 1.0) : count;
+  Value places = node.sub(node.add(node.mul(pixels, 2.0), 1.0), count);
+  Emitter::Exprs shape(size_t(rank), node.size(1));
+  shape[size_t(axis)] = size;
+  return node.reshape(node.div(places, steps), shape);
+}
+
+/// Matrices [N, d, d + 1] times the places (x, y, z, 1) of all pixels of images
+/// [N, C, sizes]: [N, sizes, d].
+LogicalResult convertAffineGrid(NodeConverter &node) {
+  Value theta = node.input(0);
+  Emitter::Exprs sizes = node.readSizes(node.input(1));
+  bool endsAtMiddle = node.flagAttr("align_corners", false);
+  if (node.failed() || failed(node.expectRank(theta, 3, "theta")))
+    return failure();
+  if (sizes.size() != 4 && sizes.size() != 5)
+    return node.invalid("size must have 4 or 5 numbers");
+  int64_t axes = int64_t(sizes.size()) - 2, rank = axes + 2;
+  node.expectDims(theta, {sizes[0], node.size(axes), node.size(axes + 1)},
+                  "theta");
+  if (node.failed())
+    return failure();
+  Type element = node.computedType(node.elementOf(theta));
+  Value wide = node.cast(theta, element);
+  Emitter::Exprs numbers(size_t(rank), node.size(1));
+  numbers.front() = sizes[0];
+  numbers.back() = node.size(axes);
+  auto column = [&](int64_t i) {
+    return node.reshape(node.slice(wide, 2, node.size(i), node.size(1)),
+                        numbers);
+  };
+  Value grid = column(axes);
+  for (int64_t i = 0; i < axes; ++i) { // x is the innermost axis.
+    Value places = gridAxis(node, sizes[size_t(rank - 1 - i)], axes - i, rank,
+                            endsAtMiddle, element);
+    grid = node.add(grid, node.mul(column(i), places));
+  }
+  return node.output(node.cast(grid, node.elementOf(theta)));
+}
 
 //===----------------------------------------------------------------------===//
 // GridSample
@@ -252,6 +302,7 @@ LogicalResult convertDeformConv(NodeConverter &node) {
 
 ArrayRef<OpRow> samplingRows() {
   static constexpr OpRow rows[] = {
+      {"", "AffineGrid", {20}, convertAffineGrid},
       {"", "DeformConv", {19, 22}, convertDeformConv},
       {"", "GridSample", {16, 20, 22}, convertGridSample},
       {"com.microsoft", "GridSample", {1}, convertGridSample},

@@ -1,4 +1,4 @@
-//===- OnnxSamplingTest.cpp - GridSample and DeformConv -------------------===//
+//===- OnnxSamplingTest.cpp - Grids, GridSample and DeformConv ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The numbers expected are those of ONNX Runtime.
@@ -112,6 +112,27 @@ TEST_F(OnnxSamplingTest, EachTapHasAnOffset) {
 TEST_F(OnnxSamplingTest, OffsetGroupsDivideTheChannels) {
   addInt(deform(), "offset_group", 2);
   expectReason("group and offset_group must divide the channels");
+}
+
+TEST_F(OnnxSamplingTest, AGridEndsAtEdgesOrMiddlesOfPixels) {
+  auto *grid = node("AffineGrid", {floats({1, 2, 3}, {1, 0, 5, 0, 10, 0}),
+                                   ints({4}, {1, 7, 1, 2})});
+  expect({4.5, 0, 5.5, 0});
+  addInt(grid, "align_corners", 1);
+  expect({4, 0, 6, 0}); // One pixel by itself is in the middle.
+}
+
+TEST_F(OnnxSamplingTest, AGridMayHaveThreeAxes) {
+  node("AffineGrid", {floats({1, 3, 4}, {0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0}),
+                      ints({5}, {1, 1, 2, 1, 2})});
+  expect({-0.5, 0, -0.5, -0.5, 0, 0.5, 0.5, 0, -0.5, 0.5, 0, 0.5});
+}
+
+TEST_F(OnnxSamplingTest, AGridHasAMatrixForEachImage) {
+  graph.ints("size", {2, 7, 1, 2});
+  node("AffineGrid", {floats({1, 2, 3}, {1, 0, 5, 0, 10, 0})})
+      ->add_input("size");
+  expectReason("theta must fit the other operands (1 and 2)");
 }
 
 } // namespace
