@@ -39,6 +39,40 @@ void clear(Emitter &e, Value sums, Value length, Value start);
 Value tapsInside(Emitter &e, const WindowAxis &axis, Value o, Value high,
                  bool countPads);
 
+/// One row of results along the last spatial axis; `rowIndex` is that of its
+/// first element.
+class WindowRow {
+public:
+  WindowRow(Emitter &e, llvm::ArrayRef<WindowAxis> axes,
+            llvm::ArrayRef<Value> rowIndex)
+      : e(e), axes(axes), rowIndex(rowIndex) {}
+
+  /// For each tap and each o of the row with the tap inside: the position of
+  /// all spatial axes. `before` sees the taps once, outside the loop over o.
+  void
+  forEachTap(llvm::function_ref<void(llvm::ArrayRef<Value>)> before,
+             llvm::function_ref<void(Value o, llvm::ArrayRef<Value>)> body) {
+    visit({}, {}, before, body);
+  }
+
+private:
+  void visit(Indices taps, Indices position,
+             llvm::function_ref<void(llvm::ArrayRef<Value>)> before,
+             llvm::function_ref<void(Value, llvm::ArrayRef<Value>)> body);
+
+  Emitter &e;
+  llvm::ArrayRef<WindowAxis> axes;
+  llvm::ArrayRef<Value> rowIndex;
+};
+
+/// Runs `body(row, lead, length)` for the rows of a root with spatial axes.
+bool forEachRow(
+    Emitter &e, mlir::Operation *op,
+    llvm::function_ref<void(Value, llvm::ArrayRef<Value>, Value)> body);
+
+/// Pools whose channels are not last; false for any other root.
+bool emitPools(Emitter &e, mlir::Operation *root);
+
 /// Convolutions and pools with channels last; false for any other root.
 bool emitChannelsLast(Emitter &e, mlir::Operation *root);
 
