@@ -50,13 +50,11 @@ Value ChosenAxes::drop(Value value, ArrayRef<Expr> dims) {
   Type index = node.integer(64);
   Value key = node.add(node.mul(flags, double(rank)),
                        node.iota(node.size(rank), index));
-  Expr kept = node.size(rank - count);
-  Type type = graph::tensorOf(kept, index);
-  auto lowest = node.emitAll<graph::TopkOp>(
-      {key}, {node.i64("axis", 0), node.flag("largest", false)}, {type, type});
-  if (lowest.size() != 2)
+  Value kept =
+      node.topk(key, 0, node.size(rank - count), /*largest=*/false).places;
+  if (node.failed())
     return {};
-  Value sizes = node.gather(node.sizesVector(dims), lowest[1]);
+  Value sizes = node.gather(node.sizesVector(dims), kept);
   return node.reshape(value, node.readSizes(sizes));
 }
 

@@ -325,6 +325,21 @@ Value Emitter::softmax(Value value, int64_t axis) {
   return emit<graph::SoftmaxOp>(value, i64("axis", axis));
 }
 
+Emitter::Sorted Emitter::topk(Value value, int64_t axis, Expr count,
+                              bool largest) {
+  Exprs dims = dimsOf(value);
+  if (failed())
+    return {};
+  dims[axis] = count;
+  Type values = typeOf(dims, elementOf(value)),
+       places = typeOf(dims, integer(64));
+  if (failed())
+    return {};
+  auto sorted = emitAll<graph::TopkOp>(
+      {value}, {i64("axis", axis), flag("largest", largest)}, {values, places});
+  return sorted.size() == 2 ? Sorted{sorted[0], sorted[1]} : Sorted();
+}
+
 Value Emitter::select(Value condition, Value lhs, Value rhs) {
   return emit<graph::SelectOp>({condition, lhs, rhs});
 }

@@ -276,6 +276,12 @@ public:
   mlir::Value reduce(mlir::Value value, llvm::ArrayRef<int64_t> axes,
                      graph::ReduceKind kind, bool keepDims = true);
   mlir::Value softmax(mlir::Value value, int64_t axis);
+  /// So many along an axis, largest or smallest first, of equal ones the first;
+  /// and where they lie on it, in i64. Nulls after a problem.
+  struct Sorted {
+    mlir::Value values, places;
+  };
+  Sorted topk(mlir::Value value, int64_t axis, Expr count, bool largest = true);
   mlir::Value select(mlir::Value condition, mlir::Value lhs, mlir::Value rhs);
   /// 0, 1, ..., size - 1.
   mlir::Value iota(Expr size, mlir::Type element);

@@ -105,6 +105,12 @@ Value attentionBias(NodeConverter &node, Value query, Expr keys, Value past) {
   return bias ? node.add(bias, hidden) : hidden;
 }
 
+/// What scores are multiplied by: given, or of the size of a head.
+double scaleOf(NodeConverter &node, Value query) {
+  return node.hasAttr("scale") ? node.floatAttr("scale", 1)
+                               : defaultScale(node, node.dimOf(query, 3));
+}
+
 /// The type that the node asks its softmax to be computed in.
 Type softmaxTypeOf(NodeConverter &node, Type missing) {
   if (node.intAttr("softmax_precision", 0) == 0)
@@ -129,9 +135,7 @@ LogicalResult convertAttention(NodeConverter &node) {
     if (node.failed() ||
         failed(node.expectRank(operand, 4, "a query, key or value")))
       return failure();
-  core.scale = node.hasAttr("scale")
-                   ? node.floatAttr("scale", 1)
-                   : defaultScale(node, node.dimOf(core.query, 3));
+  core.scale = scaleOf(node, core.query);
   core.softcap = node.floatAttr("softcap", 0);
   core.softmaxType = softmaxTypeOf(node, Type());
   core.bias = attentionBias(node, core.query, node.dimOf(core.key, 2), past);
@@ -192,9 +196,7 @@ LogicalResult convertFlexAttention(NodeConverter &node) {
     if (node.failed() ||
         failed(node.expectRank(operand, 4, "a query, key or value")))
       return failure();
-  core.scale = node.hasAttr("scale")
-                   ? node.floatAttr("scale", 1)
-                   : defaultScale(node, node.dimOf(core.query, 3));
+  core.scale = scaleOf(node, core.query);
   core.softmaxType =
       softmaxTypeOf(node, node.computedType(node.elementOf(core.query)));
   auto scores = [&](Value value) {

@@ -89,19 +89,13 @@ LogicalResult convertNonMaxSuppression(NodeConverter &node) {
                "boxes and scores must be equally many");
   node.require(from[2], Relation::Equal, node.size(4),
                "a box must have four numbers");
-  dims[2] = mostCandidates(node, scores);
+  Emitter::Sorted best = node.topk(scores, 2, mostCandidates(node, scores));
   if (node.failed())
     return failure();
-  auto sorted = node.emitAll<graph::TopkOp>(
-      {scores}, {node.i64("axis", 2), node.flag("largest", true)},
-      {graph::tensorOf(dims, node.f32()),
-       graph::tensorOf(dims, node.integer(64))});
-  if (sorted.size() != 2)
-    return failure();
   // Rows of [batch, class, place in the order]: as the operator lists them.
-  Value found = node.nonzero(keptBoxes(node, boxes, sorted[0], sorted[1]));
+  Value found = node.nonzero(keptBoxes(node, boxes, best.values, best.places));
   Value rows = node.transpose(found, {1, 0});
-  Value chosen = node.emit<graph::GatherNdOp>({sorted[1], rows},
+  Value chosen = node.emit<graph::GatherNdOp>({best.places, rows},
                                               node.i64("batch_dims", 0));
   return node.output(
       node.concat({node.slice(rows, 1, node.size(0), node.size(2)),

@@ -247,18 +247,11 @@ private:
     if (Value given = isQuantized ? node.optionalInput(routerWeights) : Value())
       taken =
           succeeded(fits(given, all, "router_weights")) ? wide(given) : Value();
-    Emitter::Exprs dims = {tokens, node.size(count)};
+    auto [values, places] = node.topk(weights, 1, node.size(count));
     if (node.failed())
       return {};
-    auto top = node.emitAll<graph::TopkOp>(
-        {weights}, {node.i64("axis", 1), node.flag("largest", true)},
-        {graph::tensorOf(dims, node.elementOf(weights)),
-         graph::tensorOf(dims, node.integer(64))});
-    if (top.size() != 2)
-      return {};
-    Value values = top[0];
     if (taken)
-      values = node.emit<graph::GatherElementsOp>({taken, top[1]},
+      values = node.emit<graph::GatherElementsOp>({taken, places},
                                                   node.i64("axis", 1));
     if (node.flagAttr("normalize_routing_weights", false))
       values =
@@ -269,7 +262,7 @@ private:
     auto kind =
         graph::ScatterKindAttr::get(node.context(), graph::ScatterKind::Assign);
     return node.emit<graph::ScatterElementsOp>(
-        {zeros, top[1], values},
+        {zeros, places, values},
         {node.i64("axis", 1), node.attr("kind", kind)});
   }
 

@@ -265,18 +265,9 @@ LogicalResult convertTopk(NodeConverter &node) {
     return failure();
   node.require(k, graph::Relation::LessEqual, dims[axis],
                "k must not exceed the size of the axis");
-  dims[axis] = k;
-  Type values = graph::tensorOf(dims, node.elementOf(x));
-  Type indices = graph::tensorOf(dims, node.integer(64));
-  if (!values || !indices)
-    return node.invalid("k is negative or a size overflows");
-  auto results = node.emitAll<graph::TopkOp>(
-      {x}, {node.i64("axis", axis), node.flag("largest", largest)},
-      {values, indices});
-  if (results.size() != 2)
-    return failure();
-  node.setOutput(0, results[0]);
-  node.setOutput(1, results[1]);
+  auto [values, places] = node.topk(x, axis, k, largest);
+  node.setOutput(0, values);
+  node.setOutput(1, places);
   return node.result();
 }
 

@@ -17,21 +17,6 @@ namespace {
 using graph::Expr;
 using Exprs = SmallVector<Expr>;
 
-/// The largest `count` along the last axis of x, and their places.
-SmallVector<Value> largest(NodeConverter &node, Value x, int64_t count) {
-  Exprs dims = node.dimsOf(x);
-  if (node.failed())
-    return {Value(), Value()};
-  int64_t axis = int64_t(dims.size()) - 1;
-  dims.back() = node.size(count);
-  SmallVector<Value> found = node.emitAll<graph::TopkOp>(
-      {x}, {node.i64("axis", axis), node.flag("largest", true)},
-      {graph::tensorOf(dims, node.elementOf(x)),
-       graph::tensorOf(dims, node.integer(64))});
-  found.resize(2);
-  return found;
-}
-
 /// Bools [tokens, all]: whether a token's places [tokens, n] list the column.
 Value areListed(NodeConverter &node, Value places, int64_t all) {
   Value columns = node.iota(node.size(all), node.integer(64));
@@ -51,20 +36,20 @@ struct Choice {
 Value chosenExperts(NodeConverter &node, Value scores, Expr tokens,
                     const Choice &choice) {
   int64_t size = choice.experts / choice.groups;
+  auto some = [&](int64_t count) { return node.size(count); };
   Value grouped =
-      node.reshape(scores, {tokens, node.size(choice.groups), node.size(size)});
-  Value sums =
-      node.reduce(largest(node, grouped, std::min(choice.best, size))[0], {2},
-                  graph::ReduceKind::Sum, /*keepDims=*/false);
-  Value isOpen = areListed(node, largest(node, sums, choice.chosenGroups)[1],
-                           choice.groups);
+      node.reshape(scores, {tokens, some(choice.groups), some(size)});
+  Value best = node.topk(grouped, 2, some(std::min(choice.best, size))).values;
+  Value sums = node.reduce(best, {2}, graph::ReduceKind::Sum,
+                           /*keepDims=*/false);
+  Value groups = node.topk(sums, 1, some(choice.chosenGroups)).places;
+  Value isOpen = node.unsqueeze(areListed(node, groups, choice.groups), {2});
   Value hidden =
       node.scalar(node.f32(), -std::numeric_limits<double>::infinity());
-  Value candidates =
-      node.reshape(node.select(node.unsqueeze(isOpen, {2}), grouped, hidden),
-                   {tokens, node.size(choice.experts)});
-  return areListed(node, largest(node, candidates, choice.chosen)[1],
-                   choice.experts);
+  Value candidates = node.reshape(node.select(isOpen, grouped, hidden),
+                                  {tokens, some(choice.experts)});
+  Value chosen = node.topk(candidates, 1, some(choice.chosen)).places;
+  return areListed(node, chosen, choice.experts);
 }
 
 LogicalResult readChoice(NodeConverter &node, Choice &choice) {

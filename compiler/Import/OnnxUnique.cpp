@@ -17,13 +17,8 @@ constexpr int64_t maxColumns = 64;
 /// Where the elements of a vector lie in ascending order; of equal ones the
 /// first is first.
 Value placesInOrder(NodeConverter &node, Value vector) {
-  Exprs dims = node.dimsOf(vector);
-  if (node.failed())
-    return {};
-  auto sorted = node.emitAll<graph::TopkOp>(
-      {vector}, {node.i64("axis", 0), node.flag("largest", false)},
-      {vector.getType(), graph::tensorOf(dims, node.integer(64))});
-  return sorted.empty() ? Value() : sorted[1];
+  Expr all = node.dimOf(vector, 0);
+  return node.topk(vector, 0, all, /*largest=*/false).places;
 }
 
 /// `into` with values[i] at places[i], which all are different or, to be

@@ -17,6 +17,15 @@ protected:
     addInt(made, "max_distance", most);
     return made;
   }
+  void gated(int64_t heads) {
+    auto *made =
+        node("GatedRelativePositionBias",
+             {floats({1, 1, 2}, {0.25, -1}), floats({2}, {0.25, 1}),
+              floats({1, 2, 1, 1}, {3, 5}), floats({1, 4}, {2, 2, -1, -1}),
+              floats({4}, {0, 0, 0, 0}), floats({1, 2, 1, 1}, {2, 4})},
+             1, "com.microsoft");
+    addInt(made, "num_heads", heads);
+  }
 };
 
 TEST_F(OnnxPositionBiasTest, KeysBehindAreInTheFirstBucket) {
@@ -41,25 +50,13 @@ TEST_F(OnnxPositionBiasTest, BucketsReachFurtherThanHalfOfThem) {
 }
 
 TEST_F(OnnxPositionBiasTest, GatesOpenByQueries) {
-  auto *gated =
-      node("GatedRelativePositionBias",
-           {floats({1, 1, 2}, {0.25, -1}), floats({2}, {0.25, 1}),
-            floats({1, 2, 1, 1}, {3, 5}), floats({1, 4}, {2, 2, -1, -1}),
-            floats({4}, {0, 0, 0, 0}), floats({1, 2, 1, 1}, {2, 4})},
-           1, "com.microsoft");
-  addInt(gated, "num_heads", 2);
+  gated(2);
   // Of 0.5: u = sigmoid(2), r = sigmoid(-1). Of 0: both a half.
   expect({4.7789057, 12.5});
 }
 
 TEST_F(OnnxPositionBiasTest, HeadsHaveTheRowsOfTheWeight) {
-  auto *gated =
-      node("GatedRelativePositionBias",
-           {floats({1, 1, 2}, {0.25, -1}), floats({2}, {0.25, 1}),
-            floats({1, 2, 1, 1}, {3, 5}), floats({1, 4}, {2, 2, -1, -1}),
-            floats({4}, {0, 0, 0, 0}), floats({1, 2, 1, 1}, {2, 4})},
-           1, "com.microsoft");
-  addInt(gated, "num_heads", 3);
+  gated(3);
   expectReason("the weight must have the rows of a head");
 }
 
