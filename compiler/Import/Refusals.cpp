@@ -22,7 +22,6 @@ constexpr StringLiteral strings[] = {"RegexFullMatch", "StringConcat",
 constexpr StringLiteral training[] = {"Adagrad", "Adam", "Gradient",
                                       "Momentum"};
 constexpr StringLiteral images[] = {"ImageDecoder"};
-constexpr StringLiteral experts[] = {"MoE", "QMoE"};
 
 constexpr StringLiteral outside = "do this before or after the model";
 
@@ -30,9 +29,6 @@ const Group groups[] = {
     {{"works on strings, and only numbers are supported", outside}, strings},
     {{"belongs to training", "export the model for inference"}, training},
     {{"decodes image files", outside}, images},
-    {{"is a mixture of experts, which is not supported yet in this fused form",
-      "export it from standard operators"},
-     experts},
 };
 
 } // namespace
