@@ -25,13 +25,14 @@ constexpr int64_t maxDistance = 1 << 20;
 std::vector<double> bucketsOfDistances(int64_t count, int64_t most) {
   int64_t exact = count / 2;
   std::vector<double> buckets;
-  for (int64_t distance = 0; distance <= most; ++distance) {
+  for (int64_t distance = 0; distance < exact; ++distance)
+    buckets.push_back(double(distance));
+  for (int64_t distance = exact; distance <= most; ++distance) {
     // In f32, as the models compute it that were trained so.
     float share = std::log(float(distance) / float(exact)) /
                   std::log(float(most) / float(exact));
     int64_t beyond = exact + int64_t(share * float(count - exact));
-    buckets.push_back(
-        double(distance < exact ? distance : std::min(beyond, count - 1)));
+    buckets.push_back(double(std::min(beyond, count - 1)));
   }
   return buckets;
 }
