@@ -132,21 +132,25 @@ Value bothVisible(NodeConverter &node, Value lhs, Value rhs) {
   return node.emit<graph::AndOp>({lhs, rhs});
 }
 
-Value visibleKeys(NodeConverter &node, const Window &window, Expr queries,
-                  Expr keys, Value offset) {
-  if (node.failed() || (!window.causal && window.left < 0 && window.right < 0))
-    return {};
+Value keysAhead(NodeConverter &node, Expr queries, Expr keys, Value offset) {
   Type index = node.integer(64);
   Value place = node.unsqueeze(node.iota(queries, index), 1);
   if (offset)
     place = node.add(place, offset);
-  Value ahead = node.sub(node.iota(keys, index), place);
+  return node.sub(node.iota(keys, index), place);
+}
+
+Value visibleKeys(NodeConverter &node, const Window &window, Expr queries,
+                  Expr keys, Value offset) {
+  if (node.failed() || (!window.causal && window.left < 0 && window.right < 0))
+    return {};
+  Value ahead = keysAhead(node, queries, keys, offset);
   auto within = [&](Value lhs, Value rhs) {
     return node.emit<graph::LessEqualOp>({lhs, rhs});
   };
   Value visible;
   if (window.causal)
-    visible = within(ahead, node.scalar(index, 0));
+    visible = within(ahead, node.scalar(node.integer(64), 0));
   if (window.right >= 0)
     visible = bothVisible(
         node, visible, within(ahead, node.sizeScalar(node.size(window.right))));

@@ -51,6 +51,11 @@ struct Window {
   int64_t left = -1, right = -1; // How far, when not negative.
 };
 
+/// By how many positions key j comes after query i, at position i + offset:
+/// i64 [.., S, T]; see visibleKeys.
+mlir::Value keysAhead(NodeConverter &node, graph::Expr queries,
+                      graph::Expr keys, mlir::Value offset = {});
+
 /// Bools [.., S, T] of the keys that query i, at position i + offset, sees;
 /// `offset` is i64 and broadcasts to [.., S, T], null for 0. Null without any
 /// restriction.

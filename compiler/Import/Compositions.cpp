@@ -309,6 +309,12 @@ Value Emitter::nonzero(Value value) {
 
 Value Emitter::reduce(Value value, ArrayRef<int64_t> axes,
                       graph::ReduceKind kind, bool keepDims) {
+  using graph::ReduceKind;
+  if (value && elementOf(value).isInteger(1) &&
+      (kind == ReduceKind::Max || kind == ReduceKind::Min)) {
+    Value bytes = cast(value, unsignedInteger(8));
+    return cast(reduce(bytes, axes, kind, keepDims), boolean());
+  }
   auto kindAttr = graph::ReduceKindAttr::get(context(), kind);
   Value reduced = emit<graph::ReduceOp>(
       value, {i64s("axes", axes), attr("kind", kindAttr)});

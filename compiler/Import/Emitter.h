@@ -25,6 +25,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <limits>
 #include <optional>
 
 namespace tenon {
@@ -102,6 +103,8 @@ struct ImportState {
 private:
   llvm::StringMap<unsigned> symbols;
 };
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Why a node cannot be imported.
 struct Problem {
@@ -222,6 +225,8 @@ public:
   /// The elements of an i32 or i64 tensor: those known, else symbols bound at
   /// run time, each within lo..hi. A problem when their number is not known.
   Exprs readSizes(mlir::Value value, int64_t lo = 0, int64_t hi = INT32_MAX);
+  /// The same of one; null, and a problem with `what`, where there are more.
+  Expr readSize(mlir::Value value, const llvm::Twine &what);
 
   //===--- Compositions ---===//
 
@@ -273,6 +278,7 @@ public:
   mlir::Value named(mlir::Value value, int64_t axis);
   /// What lies at these places of one axis.
   mlir::Value gather(mlir::Value value, mlir::Value places, int64_t axis = 0);
+  /// Largest and smallest bools are whether any and whether all hold.
   mlir::Value reduce(mlir::Value value, llvm::ArrayRef<int64_t> axes,
                      graph::ReduceKind kind, bool keepDims = true);
   mlir::Value softmax(mlir::Value value, int64_t axis);

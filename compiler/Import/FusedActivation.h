@@ -20,6 +20,11 @@ mlir::Value activated(NodeConverter &node, mlir::Value x, llvm::StringRef name,
 mlir::Value swishOf(NodeConverter &node, mlir::Value x, double alpha = 1);
 mlir::Value geluOf(NodeConverter &node, mlir::Value x, graph::GeluKind kind);
 
+/// The halves of the last axis of x, which must have two: a problem that begins
+/// with `what` otherwise, and nulls after one.
+std::pair<mlir::Value, mlir::Value> halvesOf(NodeConverter &node, mlir::Value x,
+                                             llvm::StringRef what);
+
 } // namespace tenon
 
 #endif // TENON_COMPILER_IMPORT_FUSEDACTIVATION_H

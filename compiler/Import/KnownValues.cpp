@@ -183,6 +183,13 @@ std::optional<int64_t> Emitter::computedInt(Value value) {
                                            : int64_t(number.getZExtValue());
 }
 
+Emitter::Expr Emitter::readSize(Value value, const Twine &what) {
+  Exprs sizes = readSizes(value);
+  if (!failed() && sizes.size() != 1)
+    (void)invalid(what + " must be one number");
+  return failed() ? Expr() : sizes[0];
+}
+
 Emitter::Exprs Emitter::readSizes(Value value, int64_t lo, int64_t hi) {
   if (auto known = knownSizes(value))
     return *known;

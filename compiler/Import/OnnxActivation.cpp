@@ -176,6 +176,21 @@ Value swishOf(NodeConverter &node, Value x, double alpha) {
   return node.mul(x, node.emit<graph::SigmoidOp>(scaled));
 }
 
+std::pair<Value, Value> halvesOf(NodeConverter &node, Value x, StringRef what) {
+  Emitter::Exprs dims = node.dimsOf(x);
+  if (node.failed())
+    return {};
+  graph::Expr two = node.size(2);
+  node.require(two, graph::Relation::Divides, dims.back(),
+               what + " must have two halves");
+  if (node.failed())
+    return {};
+  int64_t last = int64_t(dims.size()) - 1;
+  graph::Expr half = dims.back().floorDiv(two);
+  return {node.slice(x, last, node.size(0), half),
+          node.slice(x, last, half, half)};
+}
+
 Value geluOf(NodeConverter &node, Value x, graph::GeluKind kind) {
   if (!x)
     return {};

@@ -4,8 +4,6 @@
 #include "compiler/Import/AttentionParts.h"
 #include "compiler/Import/OpFamilies.h"
 
-#include <limits>
-
 using namespace mlir;
 
 namespace tenon {
@@ -14,7 +12,6 @@ namespace {
 using graph::Expr;
 using graph::Relation;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 /// The most columns of a table that one position of three is for.
 constexpr int64_t maxSection = 1 << 15;
 

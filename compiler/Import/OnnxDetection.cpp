@@ -3,8 +3,6 @@
 
 #include "compiler/Import/OpFamilies.h"
 
-#include <limits>
-
 using namespace mlir;
 
 namespace tenon {
@@ -14,8 +12,6 @@ using graph::Expr;
 using graph::ReduceKind;
 using graph::Relation;
 using Exprs = SmallVector<Expr>;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 //===----------------------------------------------------------------------===//
 // NonMaxSuppression

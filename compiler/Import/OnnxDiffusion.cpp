@@ -92,21 +92,10 @@ LogicalResult convertBiasAdd(NodeConverter &node) {
 /// left * gelu(right), of the halves of x + bias.
 LogicalResult convertBiasSplitGelu(NodeConverter &node) {
   Value sum = node.add(node.input(0), node.input(1));
-  Emitter::Exprs dims = node.dimsOf(sum);
   if (node.failed() || failed(node.expectRank(sum, 3, "the input")))
     return failure();
-  graph::Expr two = node.size(2);
-  node.require(two, graph::Relation::Divides, dims[2],
-               "the last axis must have two halves");
-  graph::Expr half = dims[2].floorDiv(two);
-  Value left = node.slice(sum, 2, node.size(0), half);
-  Value right = node.slice(sum, 2, half, half);
-  if (node.failed())
-    return failure();
-  auto kind = graph::GeluKindAttr::get(node.context(), graph::GeluKind::Erf);
-  Value gelu = node.emit<graph::GeluOp>({right}, {node.attr("kind", kind)},
-                                        right.getType());
-  return node.output(node.mul(left, gelu));
+  auto [left, right] = halvesOf(node, sum, "the last axis");
+  return node.output(node.mul(left, geluOf(node, right, graph::GeluKind::Erf)));
 }
 
 } // namespace

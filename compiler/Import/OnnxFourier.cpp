@@ -66,14 +66,8 @@ std::optional<Transform> readTransform(NodeConverter &node, int64_t parts,
   }
   bool fromHalf = half && inverse;
   Expr length = fromHalf ? (size - 1) * 2 : size;
-  if (node.hasInput(1)) {
-    Emitter::Exprs given = node.readSizes(node.input(1));
-    if (!node.failed() && given.size() != 1)
-      (void)node.invalid("its dft_length must be one number");
-    if (node.failed())
-      return std::nullopt;
-    length = given[0];
-  }
+  if (node.hasInput(1))
+    length = node.readSize(node.input(1), "its dft_length");
   if (node.failed())
     return std::nullopt;
   node.require(node.size(1), Relation::LessEqual, length,

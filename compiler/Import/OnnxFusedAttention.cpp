@@ -5,8 +5,6 @@
 #include "compiler/Import/OpFamilies.h"
 #include "compiler/Import/Quantization.h"
 
-#include <limits>
-
 using namespace mlir;
 
 namespace tenon {
@@ -14,8 +12,6 @@ namespace {
 
 using graph::Expr;
 using graph::Relation;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 //===----------------------------------------------------------------------===//
 // Attention, MultiHeadAttention

@@ -154,19 +154,10 @@ LogicalResult convertSwiGlu(NodeConverter &node) {
   if (dims.empty())
     return node.invalid("the gate must have rows");
   Type element = node.elementOf(gate);
-  int64_t last = int64_t(dims.size()) - 1;
-  if (up) {
+  if (up)
     node.expectDims(up, dims, "the values behind the gate");
-  } else {
-    Expr two = node.size(2);
-    node.require(two, Relation::Divides, dims[last],
-                 "the rows must have two halves");
-    if (node.failed())
-      return failure();
-    Expr half = dims[last].floorDiv(two);
-    up = node.slice(gate, last, half, half);
-    gate = node.slice(gate, last, node.size(0), half);
-  }
+  else
+    std::tie(gate, up) = halvesOf(node, gate, "the rows");
   Type wide = node.computedType(element);
   gate = node.cast(gate, wide);
   up = node.cast(up, wide);

@@ -4,8 +4,6 @@
 #include "compiler/Import/AttentionParts.h"
 #include "compiler/Import/OpFamilies.h"
 
-#include <limits>
-
 using namespace mlir;
 
 namespace tenon {
@@ -13,8 +11,6 @@ namespace {
 
 using graph::Expr;
 using graph::Relation;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Batch entries may have pasts of different lengths in buffers of one. With
 /// t[b] = seqlens_k[b] + 1 keys, the past is t[b] - S long, or nothing when
@@ -224,12 +220,9 @@ LogicalResult GroupQuery::convert() {
     return node.invalid("past_key and past_value must be given together");
   if (pastKey && failed(node.expectRank(pastKey, 4, "the past")))
     return failure();
-  Emitter::Exprs totals = node.readSizes(node.input(6));
+  total = node.readSize(node.input(6), "total_sequence_length");
   if (node.failed())
     return failure();
-  if (totals.size() != 1)
-    return node.invalid("total_sequence_length must be one number");
-  total = totals[0];
   capacity = pastKey ? total.max(node.dimOf(pastKey, 2)) : total;
   Value pastLength = node.reshape(pastLengths(), batch);
   if (node.flagAttr("do_rotary", false) && failed(rotate(pastLength)))

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Import/AttentionParts.h"
 #include "compiler/Import/OpFamilies.h"
 
 #include <cmath>
@@ -37,26 +38,12 @@ std::vector<double> bucketsOfDistances(int64_t count, int64_t most) {
   return buckets;
 }
 
-/// How far each key lies behind each query: [queries, keys].
-Value distances(NodeConverter &node, Expr queries, Expr keys) {
-  Type index = node.integer(64);
-  return node.sub(node.iota(keys, index),
-                  node.unsqueeze(node.iota(queries, index), {1}));
-}
-
-/// The length that input i holds; null after a problem.
-Expr lengthInput(NodeConverter &node, unsigned i) {
-  Emitter::Exprs length = node.readSizes(node.input(i));
-  if (!node.failed() && length.size() != 1)
-    (void)node.invalid("a length must be one number");
-  return node.failed() ? Expr() : length[0];
-}
-
 /// [1, heads, queries, keys] from a table of [buckets, heads] numbers that lies
 /// head by head.
 LogicalResult convertRelativePositionBias(NodeConverter &node) {
   Value table = node.input(0);
-  Expr queries = lengthInput(node, 1), keys = lengthInput(node, 2);
+  Expr queries = node.readSize(node.input(1), "a length");
+  Expr keys = node.readSize(node.input(2), "a length");
   int64_t most = node.intAttr("max_distance");
   bool isBothWays = node.flagAttr("is_bidirectional", false);
   if (node.failed() || failed(node.expectRank(table, 2, "the table")))
@@ -73,13 +60,13 @@ LogicalResult convertRelativePositionBias(NodeConverter &node) {
                         Twine(maxDistance));
   Value buckets = node.constant(node.integer(64), {most + 1},
                                 bucketsOfDistances(count, most));
-  Value behind = distances(node, queries, keys);
+  Value ahead = keysAhead(node, queries, keys);
   Value zero = node.scalar(node.integer(64), 0);
-  Value size = isBothWays ? node.emit<graph::AbsOp>({behind})
-                          : node.maximum(node.sub(zero, behind), 0.0);
+  Value size = isBothWays ? node.emit<graph::AbsOp>({ahead})
+                          : node.maximum(node.sub(zero, ahead), 0.0);
   Value bucket = node.gather(buckets, node.minimum(size, double(most)));
   if (isBothWays)
-    bucket = node.select(node.emit<graph::LessOp>({zero, behind}),
+    bucket = node.select(node.emit<graph::LessOp>({zero, ahead}),
                          node.add(bucket, double(count)), bucket);
   Value rows = node.reshape(table, {heads, node.size(*all)});
   return node.output(node.unsqueeze(node.gather(rows, bucket, 1), {0}));

@@ -32,11 +32,7 @@ struct Reduction {
 
 template <ReduceKind kind>
 Value plain(NodeConverter &node, Value x, ArrayRef<int64_t> axes) {
-  if (!x || !node.elementOf(x).isInteger(1))
-    return node.reduce(x, axes, kind);
-  // Bools (Max and Min only) are compared as bytes.
-  Value bytes = node.cast(x, node.unsignedInteger(8));
-  return node.cast(node.reduce(bytes, axes, kind), node.boolean());
+  return node.reduce(x, axes, kind);
 }
 
 Value square(NodeConverter &node, Value x) { return node.mul(x, x); }
@@ -255,11 +251,7 @@ LogicalResult convertTopk(NodeConverter &node) {
   if (node.opset() < 10) {
     k = node.size(node.intAttr("k"));
   } else {
-    Emitter::Exprs values = node.readSizes(node.input(1));
-    if (!node.failed() && values.size() != 1)
-      return node.invalid("k must be one number");
-    if (!node.failed())
-      k = values.front();
+    k = node.readSize(node.input(1), "k");
   }
   if (node.failed())
     return failure();

@@ -7,8 +7,6 @@
 
 #include "compiler/Import/OpFamilies.h"
 
-#include <limits>
-
 using namespace mlir;
 
 namespace tenon {
@@ -22,9 +20,7 @@ Value areListed(NodeConverter &node, Value places, int64_t all) {
   Value columns = node.iota(node.size(all), node.integer(64));
   Value hits =
       node.emit<graph::EqualOp>({node.unsqueeze(places, {2}), columns});
-  Value count = node.reduce(node.cast(hits, node.integer(32)), {1},
-                            graph::ReduceKind::Max, /*keepDims=*/false);
-  return node.cast(count, node.boolean());
+  return node.reduce(hits, {1}, graph::ReduceKind::Max, /*keepDims=*/false);
 }
 
 /// How experts are chosen.
@@ -44,8 +40,7 @@ Value chosenExperts(NodeConverter &node, Value scores, Expr tokens,
                            /*keepDims=*/false);
   Value groups = node.topk(sums, 1, some(choice.chosenGroups)).places;
   Value isOpen = node.unsqueeze(areListed(node, groups, choice.groups), {2});
-  Value hidden =
-      node.scalar(node.f32(), -std::numeric_limits<double>::infinity());
+  Value hidden = node.scalar(node.f32(), -infinity);
   Value candidates = node.reshape(node.select(isOpen, grouped, hidden),
                                   {tokens, some(choice.experts)});
   Value chosen = node.topk(candidates, 1, some(choice.chosen)).places;

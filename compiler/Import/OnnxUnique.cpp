@@ -58,11 +58,11 @@ Value startsOfGroups(NodeConverter &node, Value sorted) {
   Value before = node.gather(sorted, node.maximum(node.sub(index, 1), 0));
   Value differs =
       node.emit<graph::NotOp>(node.emit<graph::EqualOp>({sorted, before}));
-  Value any = node.reduce(node.cast(differs, node.integer(64)), 1,
-                          graph::ReduceKind::Max, /*keepDims=*/false);
+  Value any = node.reduce(differs, 1, graph::ReduceKind::Max,
+                          /*keepDims=*/false);
   Value isFirst =
       node.emit<graph::EqualOp>({index, node.scalar(node.integer(64), 0)});
-  return node.emit<graph::OrOp>({node.cast(any, node.boolean()), isFirst});
+  return node.emit<graph::OrOp>({any, isFirst});
 }
 
 /// Rows that are equal.

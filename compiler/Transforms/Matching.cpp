@@ -11,20 +11,6 @@ using namespace mlir;
 
 namespace tenon {
 
-std::optional<double> splatOf(Value value) {
-  auto constant = value.getDefiningOp<graph::ConstantOp>();
-  if (!constant)
-    return std::nullopt;
-  auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
-  if (!elements || elements.empty() || !elements.isSplat() ||
-      !isa<FloatType>(elements.getElementType()))
-    return std::nullopt;
-  APFloat number = elements.getSplatValue<APFloat>();
-  bool inexact;
-  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &inexact);
-  return number.convertToDouble();
-}
-
 bool isNear(double value, double expected) {
   return std::abs(value - expected) <= 1e-3 * std::abs(expected);
 }

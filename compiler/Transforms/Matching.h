@@ -4,13 +4,13 @@
 #ifndef TENON_COMPILER_TRANSFORMS_MATCHING_H
 #define TENON_COMPILER_TRANSFORMS_MATCHING_H
 
+#include "dialects/Graph/Constants.h"
 #include "dialects/Graph/Graph.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tenon {
 
-/// The number that every element of a float constant is; none for other ops.
-std::optional<double> splatOf(mlir::Value value);
+using graph::splatOf;
 
 /// Whether a number is the expected one up to the rounding of exporters, which
 /// write f16 constants or a few digits: one part in a thousand.

@@ -1,11 +1,11 @@
 //===- EmitPools.cpp - Pools, by rows -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/Targets/Cpu/Power.h"
 #include "compiler/Targets/Cpu/Reduction.h"
 #include "compiler/Targets/Cpu/Windows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "runtime/model_format.h"
 
 using namespace mlir;
 
@@ -133,14 +133,8 @@ bool emitLpPool(Emitter &e, graph::LpPoolOp op) {
   Type f64 = e.b.getF64Type();
   SmallVector<WindowAxis> axes = poolAxes(e, op, /*first=*/2);
   double p = static_cast<double>(op.getP());
-  auto power = [&](Value x, double exponent) -> Value {
-    if (exponent == 1)
-      return x;
-    if (exponent == 2)
-      return emitMul(e.b, x, x);
-    if (exponent == 0.5)
-      return math::SqrtOp::create(e.b, x);
-    return e.callMath(TENON_MATH_POW, {x, constantLike(e.b, f64, exponent)});
+  auto power = [&](Value x, double exponent) {
+    return emitPow(e.b, e, x, exponent);
   };
   return forEachRow(e, op, [&](Value row, ArrayRef<Value> lead, Value length) {
     sumWindows(e, op, axes, lead, length,

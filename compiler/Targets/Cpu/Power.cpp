@@ -7,6 +7,7 @@
 
 #include "compiler/Targets/Cpu/Power.h"
 #include "compiler/Targets/Cpu/WideFunctions.h"
+#include "dialects/Graph/Constants.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/model_format.h"
 
@@ -62,20 +63,6 @@ Term powerOf(Term x, Term y) {
   return choose(arith::OrIOp::create(b, isOne, isUnit), x.number(1), result);
 }
 
-/// The number that all elements of the exponent are, if it is known.
-std::optional<double> constantExponent(graph::PowOp op) {
-  auto constant = op.getRhs().getDefiningOp<graph::ConstantOp>();
-  auto elements =
-      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
-  if (!elements || !elements.isSplat())
-    return std::nullopt;
-  APFloat value = elements.getSplatValue<APFloat>();
-  bool losesInfo;
-  value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                &losesInfo);
-  return value.convertToDouble();
-}
-
 /// Whether a few products, square roots and a quotient make x^exponent.
 bool hasRoots(double exponent) {
   double quarters = exponent * 4;
@@ -104,6 +91,13 @@ Term powerByRoots(Term x, double exponent) {
   for (Term factor : ArrayRef(factors).drop_front())
     product = product * factor;
   return exponent < 0 ? x.number(1) / product : product;
+}
+
+Value powerOfFloats(ImplicitLocOpBuilder &b, FormulaHost &host, Value x,
+                    Value y) {
+  if (isDouble(x))
+    return emitMathCall(b, host, TENON_MATH_POW, {x, y});
+  return powerOf({b, x}, {b, y}).v;
 }
 
 /// Squares of the base, multiplied where the exponent has a bit.
@@ -152,12 +146,16 @@ Value emitPow(ImplicitLocOpBuilder &b, FormulaHost &host, graph::PowOp op,
   Type element = graph::getElementType(op.getLhs());
   if (!isa<FloatType>(element))
     return powerOfInts(b, x, y, element);
-  std::optional<double> known = constantExponent(op);
-  if (known && hasRoots(*known))
-    return powerByRoots({b, x}, *known).v;
-  if (isDouble(x))
-    return emitMathCall(b, host, TENON_MATH_POW, {x, y});
-  return powerOf({b, x}, {b, y}).v;
+  if (std::optional<double> known = graph::splatOf(op.getRhs()))
+    return emitPow(b, host, x, *known);
+  return powerOfFloats(b, host, x, y);
+}
+
+Value emitPow(ImplicitLocOpBuilder &b, FormulaHost &host, Value x,
+              double exponent) {
+  if (hasRoots(exponent))
+    return powerByRoots({b, x}, exponent).v;
+  return powerOfFloats(b, host, x, constantLike(b, x.getType(), exponent));
 }
 
 } // namespace tenon::cpu

@@ -14,6 +14,10 @@ namespace tenon::cpu {
 mlir::Value emitPow(ImplicitLocOpBuilder &b, FormulaHost &host, graph::PowOp op,
                     mlir::Value x, mlir::Value y);
 
+/// The same of a float.
+mlir::Value emitPow(ImplicitLocOpBuilder &b, FormulaHost &host, mlir::Value x,
+                    double exponent);
+
 } // namespace tenon::cpu
 
 #endif // TENON_COMPILER_TARGETS_CPU_POWER_H
