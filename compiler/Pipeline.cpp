@@ -188,6 +188,7 @@ void buildKernelPipeline(OpPassManager &pm, WeightStore &weights,
   if (target == Target::Cuda)
     schedules.target = "cuda";
   pm.addPass(createApplySchedulesPass(schedules));
+  pm.addPass(createStoreTurnedPass()); // by tiles that can
   pm.addPass(createShareTablesPass(weights));
   if (options.stage == EmitStage::Kernels)
     return;

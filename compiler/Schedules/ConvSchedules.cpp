@@ -3,6 +3,7 @@
 
 #include "compiler/Schedules/ConvSchedules.h"
 #include "compiler/Schedules/ConvKernels.h"
+#include "dialects/Kernel/ChannelTail.h"
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/DirectConvView.h"
 #include "dialects/Kernel/IntegerConvView.h"
@@ -122,7 +123,9 @@ SmallVector<std::string> layoutsSmallConv(const KernelView &view) {
 std::optional<std::string> refusalDirectConv(const KernelView &view) {
   if (auto why = refusalOfConv(view))
     return why;
-  if (auto why = refusalOfBehind(view))
+  auto tail = kernel::channelTailOf(convOf(view));
+  bool isTurned = tail && tail->turn;
+  if (auto why = isTurned ? std::nullopt : refusalOfBehind(view))
     return why;
   if (isDepthwise(convOf(view)))
     return "each channel is a group with one map";

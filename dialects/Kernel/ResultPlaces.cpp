@@ -125,8 +125,11 @@ bool mayStoreApart(FuncOp function) {
   Operation *root = findRoot(block);
   Value yielded = block.getTerminator()->getOperand(0);
   SmallVector<Expr> dims = graph::getDims(yielded);
-  SmallVector<Expr> inner = graph::getDims(behindReshapes(yielded));
-  return tellsIndex(function, root) && !quantizedRowsOf(block) &&
+  Value stored = behindReshapes(yielded);
+  SmallVector<Expr> inner = graph::getDims(stored);
+  // What a root's tiles store turned is told by its place alone.
+  bool isTurned = root && stored.getDefiningOp<graph::TransposeOp>();
+  return tellsIndex(function, root) && !isTurned && !quantizedRowsOf(block) &&
          !dims.empty() && !inner.empty() && dims.back().asConstant() &&
          dims.back() == inner.back() &&
          (!root || graph::getDims(root->getResult(0)) == inner);

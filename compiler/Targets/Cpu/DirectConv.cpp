@@ -15,6 +15,7 @@
 #include "compiler/Targets/Cpu/PanelEpilogue.h"
 #include "compiler/Targets/Cpu/PanelParts.h"
 #include "compiler/Targets/Cpu/ReachedTaps.h"
+#include "compiler/Targets/Cpu/TurnedTile.h"
 #include "dialects/Kernel/Kernel.h"
 
 using namespace mlir;
@@ -28,7 +29,8 @@ using kernel::DirectConvView;
 class DirectConv {
 public:
   DirectConv(Emitter &e, graph::ConvOp op, const DirectConvView &view)
-      : e(e), op(op), view(view), width(view.layout.width),
+      : e(e), op(op), view(view), tail(kernel::channelTailOf(op)),
+        isTurned(tail && tail->turn), width(view.layout.width),
         isRunOverTaps(view.groups == 1 && view.pixels().dilation == 1 &&
                       view.pixelStride == view.channels),
         tiles(tilesOf(e.level, view)) {
@@ -40,11 +42,10 @@ public:
     if (!view.isInput)
       slab = e.atEntry(
           [&] { return e.loadRaw(e.context, input.getType(), e.number(0)); });
-    sums = e.atEntry([&]() -> Value {
-      return LLVM::AllocaOp::create(e.b, input.getType(), e.b.getF32Type(),
-                                    e.number(kernel::maxTilePixels * width),
-                                    64);
-    });
+    int64_t waiting = kernel::maxTilePixels;
+    if (isTurned)
+      waiting = std::max(tilesOfRun() * mostPixels(), turnedSide);
+    sums = onStack(e, e.b.getF32Type(), waiting * width);
   }
 
   /// Rows [begin, end): block after block, of each all panels or some.
@@ -148,15 +149,53 @@ private:
   void emitTiles(int64_t columns) {
     e.loop(lines.from, lines.to, [&](Value line) {
       reached = reachedBy(line);
+      if (isTurned)
+        return emitRuns(line, columns);
       tiles.forEach(e, tilesOfLines.from, tilesOfLines.to,
                     [&](Value tile, int64_t pixels) {
-                      emitTile(line, tile, pixels, columns);
+                      Value first = tiles.before(e, tile);
+                      emitTile(line, tile, first, pixels, columns, sums);
+                      emitBehind(e.add(block.firstLine, line), first, pixels,
+                                 columns);
                     });
     });
   }
 
-  void emitTile(Value line, Value number, int64_t pixels, int64_t columns) {
-    Value first = tiles.before(e, number);
+  int64_t mostPixels() const { return tiles.fewest + (tiles.larger > 0); }
+  /// Tiles whose sums wait for each other, at most: of a multiple of 8 pixels
+  /// in most lines.
+  int64_t tilesOfRun() const { return mostPixels() <= 8 ? 8 : 4; }
+
+  /// Runs of equally many tiles of a line.
+  void emitRuns(Value line, int64_t columns) {
+    Value all = e.sub(tilesOfLines.to, tilesOfLines.from);
+    Value runs = e.ceilDiv(all, e.number(tilesOfRun()));
+    auto before = [&](Value run) {
+      return e.add(tilesOfLines.from, e.div(e.mul(run, all), runs));
+    };
+    e.loop(e.number(0), runs, [&](Value run) {
+      Value from = before(run), to = before(e.add(run, e.number(1)));
+      Value begin = tiles.before(e, from), end = tiles.before(e, to);
+      tiles.forEach(e, from, to, [&](Value tile, int64_t pixels) {
+        Value first = tiles.before(e, tile);
+        Value out = element(sums, e.mul(e.sub(first, begin), e.number(width)));
+        emitTile(line, tile, first, pixels, columns, out);
+      });
+      Value row = rowOf(e.add(block.firstLine, line), begin);
+      int64_t ofImage = 1;
+      for (const DirectConvAxis &axis : view.axes)
+        ofImage *= axis.count;
+      Value image = block.outer[0];
+      storeTurnedPixels(e, op, *tail,
+                        {image, e.sub(row, e.mul(image, e.number(ofImage))),
+                         e.sub(end, begin), ofImage, work.column, columns, sums,
+                         width, tiles.fewest < turnedSide});
+    });
+  }
+
+  /// The sums of a tile, to memory at `out`.
+  void emitTile(Value line, Value number, Value first, int64_t pixels,
+                int64_t columns, Value out) {
     const DirectConvAxis &axis = view.pixels();
     ConvTile tile;
     tile.pixels = pixels;
@@ -179,8 +218,7 @@ private:
       b = element(
           b, e.mul(reached.first, e.number(view.depth() / loop.taps * width)));
     }
-    callConvTile(e, tile, {a, b, sums, next, reached.count}, columns);
-    emitBehind(e.add(block.firstLine, line), first, pixels, columns);
+    callConvTile(e, tile, {a, b, out, next, reached.count}, columns);
   }
 
   Value tileInput(Value line, Value first) {
@@ -319,6 +357,8 @@ private:
   Emitter &e;
   graph::ConvOp op;
   DirectConvView view;
+  std::optional<kernel::ChannelTail> tail;
+  bool isTurned; // It puts channels first.
   int64_t width;
   bool isRunOverTaps; // What a line's taps read lies in a row.
   EvenTiles tiles;    // Of a line.

@@ -11,23 +11,28 @@
 using namespace mlir;
 
 namespace tenon::cpu {
-namespace {
 
-constexpr int64_t side = 8; // Of the squares that are turned in registers.
-
-/// The sums of `side` columns from `column` on: a vector of rows for each.
-SmallVector<Value> turnedSums(Emitter &e, const TurnedTile &tile,
-                              Value column) {
-  auto type = VectorType::get({side}, e.b.getF32Type());
+SmallVector<Value> turnedColumns(Emitter &e, Value square, int64_t apart,
+                                 int64_t readableRows) {
+  auto type = VectorType::get({turnedSide}, e.b.getF32Type());
   SmallVector<Value> lines;
-  for (int64_t row = 0; row < side; ++row) {
-    int64_t at = std::min(row, tile.readableRows - 1) * tile.apart;
-    Value line =
-        e.address(tile.sums, e.b.getF32Type(), e.add(column, e.number(at)));
+  for (int64_t row = 0; row < turnedSide; ++row) {
+    int64_t at = std::min(row, readableRows - 1) * apart;
+    Value line = e.address(square, e.b.getF32Type(), e.number(at));
     lines.push_back(LLVM::LoadOp::create(e.b, type, line, /*alignment=*/4));
   }
   turnRegisters(e, lines);
   return lines;
+}
+
+namespace {
+
+constexpr int64_t side = turnedSide;
+
+/// 0 as an index of its own, which no other one can be mistaken for.
+Value ownZero(Emitter &e) {
+  return e.atEntry(
+      [&]() -> Value { return arith::SubIOp::create(e.b, e.begin, e.begin); });
 }
 
 /// A tile of `side` rows at most.
@@ -35,11 +40,8 @@ void storeTurnedRows(Emitter &e, Value product, graph::TransposeOp turn,
                      const TurnedTile &tile) {
   Value yielded = kernel::behindReshapes(e.kernel.getYielded()[0]);
   Type element = graph::getElementType(yielded);
-  // An index of its own, which no other one can be mistaken for.
-  Value none = e.atEntry(
-      [&]() -> Value { return arith::SubIOp::create(e.b, e.begin, e.begin); });
   Indices index = tile.lead;
-  Value first = arith::AddIOp::create(e.b, none, index.back());
+  Value first = arith::AddIOp::create(e.b, ownZero(e), index.back());
   index.back() = first;
   index.push_back({});
   Lanes lanes = RowVectors::lanesBelow(e, first, side, e.add(first, tile.rows));
@@ -59,7 +61,9 @@ void storeTurnedRows(Emitter &e, Value product, graph::TransposeOp turn,
   e.loop(
       e.number(0), tile.columns,
       [&](Value from) {
-        SmallVector<Value> sums = turnedSums(e, tile, from);
+        SmallVector<Value> sums =
+            turnedColumns(e, e.address(tile.sums, e.b.getF32Type(), from),
+                          tile.apart, tile.readableRows);
         for (int64_t i = 0; i < side; ++i) {
           Value at = e.add(from, e.number(i));
           auto store = [&] { storeColumn(e.add(tile.column, at), sums[i]); };
@@ -71,6 +75,75 @@ void storeTurnedRows(Emitter &e, Value product, graph::TransposeOp turn,
       },
       side);
 }
+
+/// Stores squares of pixels by maps.
+class PixelSquares {
+public:
+  PixelSquares(Emitter &e, graph::ConvOp op, const kernel::ChannelTail &tail,
+               const TurnedPixels &pixels)
+      : e(e), op(op), tail(tail), pixels(pixels), none(ownZero(e)) {
+    int64_t maps = *graph::getDims(op.getResult()).back().asConstant();
+    Value map = e.add(e.mul(pixels.image, e.number(maps)), pixels.column);
+    place = e.add(e.mul(map, e.number(pixels.ofImage)), pixels.first);
+  }
+
+  void emit() {
+    int64_t whole = pixels.columns / side * side;
+    e.loop(
+        e.number(0), e.number(whole),
+        [&](Value column) { emitColumns(column, side); }, side);
+    if (whole < pixels.columns)
+      emitColumns(e.number(whole), pixels.columns - whole);
+  }
+
+private:
+  void emitColumns(Value column, int64_t count) {
+    Value full = e.number(side), isFew = e.less(pixels.count, full);
+    auto all = [&] {
+      // The last square begins where it ends with the last pixel.
+      Value last = e.sub(pixels.count, full);
+      e.loop(
+          e.number(0), pixels.count,
+          [&](Value from) { store(e.min(from, last), column, count, {}); },
+          side);
+    };
+    if (!pixels.mayBeFew)
+      return all();
+    e.ifThen(isFew, [&] { store(e.number(0), column, count, pixels.count); });
+    e.ifThen(e.less(e.number(side - 1), pixels.count), all);
+  }
+
+  /// Of `few` pixels only, if given.
+  void store(Value pixel, Value column, int64_t count, Value few) {
+    Type type = e.b.getF32Type();
+    Value first = arith::AddIOp::create(e.b, none, pixel);
+    Lanes lanes{first, side, {}, {}};
+    if (few)
+      lanes = RowVectors::lanesBelow(e, first, side, e.add(first, few));
+    Indices index(graph::getRank(op.getResult()), e.number(0));
+    index[0] = pixels.image;
+    index[tail.pixelAxis] = first;
+    Value square = e.address(
+        pixels.sums, type, e.add(e.mul(pixel, e.number(pixels.apart)), column));
+    SmallVector<Value> sums = turnedColumns(e, square, pixels.apart);
+    for (int64_t i = 0; i < count; ++i) {
+      Value map = e.add(column, e.number(i));
+      Value at = e.add(place, e.mul(map, e.number(pixels.ofImage)));
+      index.back() = e.add(pixels.column, map);
+      e.inLanes(lanes, [&] {
+        e.bind(op.getResult(), index, sums[i]);
+        e.store(e.spread(e.element(tail.last, index), side), e.resultBuffer(0),
+                type, e.add(at, first));
+      });
+    }
+  }
+
+  Emitter &e;
+  graph::ConvOp op;
+  const kernel::ChannelTail &tail;
+  const TurnedPixels &pixels;
+  Value none, place; // Where the first pixel of the first map is stored.
+};
 
 } // namespace
 
@@ -91,6 +164,12 @@ void storeTurnedTile(Emitter &e, Value product, graph::TransposeOp turn,
         storeTurnedRows(e, product, turn, part);
       },
       side);
+}
+
+void storeTurnedPixels(Emitter &e, graph::ConvOp op,
+                       const kernel::ChannelTail &tail,
+                       const TurnedPixels &pixels) {
+  PixelSquares(e, op, tail, pixels).emit();
 }
 
 } // namespace tenon::cpu

@@ -71,7 +71,8 @@ KernelCase convCase(const std::string &schedule, const Sliding &sliding,
               wideA = tensor(input, "f32"), wideB = tensor(filter, "f32"),
               types = "(" + wideA + ", " + wideB + ")", names = "%a, %b";
   KernelCase test;
-  test.name = attributes + types + sliding.element + behind.ops;
+  test.name = attributes + types + sliding.element + behind.ops +
+              (behind.isTurned ? " turned" : "");
   test.schedule = schedule;
   test.arguments = "%a: " + a + ", %b: " + b;
   if (!behind.arguments.empty())
@@ -81,10 +82,25 @@ KernelCase convCase(const std::string &schedule, const Sliding &sliding,
                 "\n%bw = graph.cast %b : (" + b + ") -> " + wideB + "\n";
     names = "%aw, %bw";
   }
+  std::string last = behind.ops.empty() ? "%sums" : "%y",
+              type = tensor(result, behind.element);
   test.body += "%sums = graph.conv " + names + " " + attributes + " : " +
-               types + " -> " + sums + "\n" + withResult(behind.ops, sums) +
-               "\nkernel.yield " + (behind.ops.empty() ? "%sums" : "%y") +
-               " : " + tensor(result, behind.element);
+               types + " -> " + sums + "\n" + withResult(behind.ops, sums);
+  if (behind.isTurned) {
+    Dims turned = {result[0], result.back()};
+    Numbers axes = {0, int64_t(result.size()) - 1};
+    for (size_t i = 1; i + 1 < result.size(); ++i) {
+      turned.push_back(result[i]);
+      axes.push_back(i);
+    }
+    std::string before = type;
+    type = tensor(turned, behind.element);
+    test.body += "\n%turned = graph.transpose " + last +
+                 " {permutation = array<i64: " + join(axes) + ">} : (" +
+                 before + ") -> " + type;
+    last = "%turned";
+  }
+  test.body += "\nkernel.yield " + last + " : " + type;
   // Their sums are f32.
   if (behind.element == "f64")
     test.tolerance = 1e-6;

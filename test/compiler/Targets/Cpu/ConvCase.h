@@ -21,9 +21,11 @@ struct Sliding {
 };
 
 /// What follows a convolution: ops on %sums that make %y of `element`, and
-/// their further arguments. RESULT stands for the type of %sums.
+/// their further arguments. RESULT stands for the type of %sums. At the end,
+/// channels may become the second axis.
 struct Behind {
   std::string arguments, ops, element = "f32";
+  bool isTurned = false;
 };
 
 /// A convolution in f32 of %a with %b, whose types have these dims.

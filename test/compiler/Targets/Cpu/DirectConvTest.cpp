@@ -172,6 +172,81 @@ TEST_P(DirectConv, RunsWhatFollows) {
   run(convs);
 }
 
+/// A bias, alone or with an activation, and channels first at the end.
+std::vector<Behind> turned(int64_t maps) {
+  std::string row = tensor({std::to_string(maps)}, "f32");
+  std::string add = "graph.add %sums, %c : (RESULT, " + row + ") -> RESULT";
+  return {{"", "", "f32", true},
+          {"%c: " + row, "%y = " + add, "f32", true},
+          {"%c: " + row,
+           "%t = " + add +
+               "\n%s = graph.sigmoid %t : (RESULT) -> RESULT"
+               "\n%y = graph.mul %t, %s : (RESULT, RESULT) -> RESULT",
+           "f32", true}};
+}
+
+TEST_P(DirectConv, StoresChannelsFirst) {
+  std::vector<Conv> convs;
+  for (int64_t maps : {1, 7, 8, 9, 16, 24, 40, 50, 64})
+    for (int64_t width : {10, 13})
+      convs.push_back({1,
+                       4,
+                       maps,
+                       {5, width},
+                       {3, 3},
+                       {1, 1},
+                       {1, 1},
+                       {1, 1, 1, 1},
+                       turned(maps)[2]});
+  for (int64_t width : {11, 12, 25, 28, 56, 130, 300})
+    for (int64_t maps : {32, 48})
+      for (const Behind &behind : turned(maps))
+        convs.push_back({1,
+                         4,
+                         maps,
+                         {3, width},
+                         {3, 3},
+                         {1, 1},
+                         {1, 1},
+                         {1, 1, 1, 1},
+                         behind});
+  run(convs, {1, 3, 0});
+}
+
+TEST_P(DirectConv, StoresAnyImageChannelsFirst) {
+  std::vector<Conv> convs;
+  for (const Conv &conv : std::vector<Conv>{
+           // Matrices, whose pixels go on from line to line.
+           {1, 6, 50, {5, 13}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+           {1, 40, 50, {40, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+           {1, 500, 50, {17, 11}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+           {1, 9, 50, {13, 33}, {1, 1}, {2, 3}, {1, 1}, {0, 1, 0, 2}},
+           {1, 9, 50, {90, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
+           // Strides, dilations, large filters.
+           {1, 3, 50, {20, 31}, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+           {1, 16, 50, {9, 14}, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+           {1, 140, 50, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+           {1, 300, 50, {29, 29}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+           // One axis or three; groups, and lines of fewer pixels than lanes.
+           {1, 7, 50, {400}, {3}, {2}, {1}, {1, 1}},
+           {1,
+            5,
+            50,
+            {3, 5, 14},
+            {2, 3, 2},
+            {1, 2, 1},
+            {1, 1, 2},
+            {0, 1, 1, 1, 0, 1}},
+           {2, 8, 25, {5, 20}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+           {5, 3, 10, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+           {5, 3, 10, {2, 1}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}})
+    for (const Behind &behind : turned(50)) {
+      convs.push_back(conv);
+      convs.back().behind = behind;
+    }
+  run(convs, {1, 2});
+}
+
 TENON_FOR_ALL_LEVELS(DirectConv);
 
 } // namespace
