@@ -40,6 +40,8 @@ def is_tiny(value):
 
 class Walk:
     """A graph that grows node by node, with what each value is in each set."""
+    MOST_ELEMENTS = 20000
+    LENGTHS = (4, 40)
 
     def __init__(self, seed):
         self.random = numpy.random.default_rng(seed)
@@ -106,7 +108,7 @@ class Walk:
                                   for x in node.run(None, feed)])
             except (ValueError, IndexError, RuntimeError, TypeError):
                 return None
-            if any(x.size > 20000 or x.ndim > 5 or is_tiny(x)
+            if any(x.size > self.MOST_ELEMENTS or x.ndim > 5 or is_tiny(x)
                    for x in found[-1]):
                 return None
         return found
@@ -354,7 +356,7 @@ class Walk:
 
     def grow(self):
         self.inputs()
-        wanted = self.random.integers(4, 40)
+        wanted = self.random.integers(*self.LENGTHS)
         for _ in range(4 * wanted):
             if len(self.block.nodes) >= wanted:
                 break
@@ -368,8 +370,9 @@ class Walk:
         return self.block
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def run(kind, description):
+    """Grows walks of a kind, a seed each, and checks what becomes of them."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("tenon")
     parser.add_argument("driver")
     parser.add_argument("first", type=int, nargs="?", default=0)
@@ -379,7 +382,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folders = []
         for seed in range(options.first, options.first + options.count):
-            block = Walk(seed).grow()
+            block = kind(seed).grow()
             if block.outputs:
                 folders.append(pathlib.Path(options.keep or scratch, str(seed)))
                 block.write(folders[-1])
@@ -389,4 +392,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run(Walk, __doc__)

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What `verify` says of a model that disagrees with its data: it names the
+first kernel that does not compute what its specification says. Where the data
+alone is wrong there is none, wherever a kernel has its result: between the rows
+of others, over an operand, rounded to 16 bits, turned.
+
+    blame.py TENON TEST-MODELS
+"""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import onnx
+from onnx import numpy_helper
+
+TENON, MODELS = sys.argv[1], pathlib.Path(sys.argv[2])
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "models"))
+from one_block import Block  # noqa: E402
+
+
+def spoil(folder):
+    """Makes the first output expected of a model wrong."""
+    for path in folder.glob("test_data_set_*/output_0.pb"):
+        tensor = onnx.load_tensor(path)
+        value = numpy_helper.to_array(tensor)
+        wrong = (value + abs(value).max() + 1).astype(value.dtype)
+        onnx.save_tensor(numpy_helper.from_array(wrong, tensor.name), path)
+
+
+def images(folder):
+    """A model whose transposed convolution is stored between others' rows, and
+    whose convolution is stored with channels first."""
+    g = Block()
+    x = g.input("x", ["N", 8, 12, 15], g.noise(2, 8, 12, 15))
+    g.output(g("Conv", x, g.noise(20, 8, 3, 3) / numpy.float32(8), g.noise(20),
+               strides=[1, 1], pads=[1] * 4, dilations=[2, 2]))
+    y = g.input("y", ["N", 8, "H", "W"], g.noise(2, 8, 5, 9))
+    g.output(g("ConvTranspose", y, g.noise(8, 5, 3, 3) / numpy.float32(8),
+               strides=[2, 2]))
+    g.write(folder)
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    spoiled = [pathlib.Path(scratch, "images")]
+    images(spoiled[0])
+    for name in "bert_ts17", "gpt2_dy20", "resnet_dy20":
+        spoiled.append(pathlib.Path(scratch, name))
+        shutil.copytree(MODELS / name, spoiled[-1])
+    for folder in spoiled:
+        spoil(folder)
+    for precision in "fp32", "bf16", "int8-weights":
+        done = subprocess.run(
+            [TENON, "verify", f"--precision={precision}", *spoiled],
+            capture_output=True, text=True, timeout=300)
+        failed = done.stdout.count("FAIL")
+        assert failed == len(spoiled), (precision, done.stdout, done.stderr)
+        assert "first kernel" not in done.stdout, (precision, done.stdout)
