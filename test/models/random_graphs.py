@@ -370,13 +370,14 @@ class Walk:
         return self.block
 
 
-def run(kind, description):
-    """Grows walks of a kind, a seed each, and checks what becomes of them."""
+def run(kind, description, usual):
+    """Grows walks of a kind, a seed each, so many if nobody says how many, and
+    checks what becomes of them."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("tenon")
     parser.add_argument("driver")
     parser.add_argument("first", type=int, nargs="?", default=0)
-    parser.add_argument("count", type=int, nargs="?", default=40)
+    parser.add_argument("count", type=int, nargs="?", default=usual)
     parser.add_argument("--keep")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -392,4 +393,4 @@ def run(kind, description):
 
 
 if __name__ == "__main__":
-    run(Walk, __doc__)
+    run(Walk, __doc__, 40)

@@ -3,7 +3,8 @@
 """What `verify` says of a model that disagrees with its data: it names the
 first kernel that does not compute what its specification says. Where the data
 alone is wrong there is none, wherever a kernel has its result: between the rows
-of others, over an operand, rounded to 16 bits, turned.
+of others, over operands that were written in parts, in a buffer with room for
+more, rounded to 16 bits, turned.
 
     blame.py TENON TEST-MODELS
 """
@@ -31,16 +32,27 @@ def spoil(folder):
         onnx.save_tensor(numpy_helper.from_array(wrong, tensor.name), path)
 
 
+def convolved(g, x, channels, maps, taps=1, **how):
+    weight = g.noise(maps, channels, taps, taps) / numpy.float32(8)
+    return g("Conv", x, weight, g.noise(maps), **how)
+
+
 def images(folder):
-    """A model whose transposed convolution is stored between others' rows, and
-    whose convolution is stored with channels first."""
+    """Results that are stored turned, between others' rows, over what was, and
+    behind what a buffer holds."""
     g = Block()
     x = g.input("x", ["N", 8, 12, 15], g.noise(2, 8, 12, 15))
-    g.output(g("Conv", x, g.noise(20, 8, 3, 3) / numpy.float32(8), g.noise(20),
-               strides=[1, 1], pads=[1] * 4, dilations=[2, 2]))
+    g.output(convolved(g, x, 8, 20, 3, pads=[2] * 4, dilations=[2, 2]))
+    parts = [convolved(g, x, 8, maps) for maps in (12, 20)]
+    joined = g("Concat", g("Tanh", parts[0]), g("Sigmoid", parts[1]), axis=1)
+    g.output(g("GlobalAveragePool",
+               g("Add", convolved(g, x, 8, 32), joined)))
     y = g.input("y", ["N", 8, "H", "W"], g.noise(2, 8, 5, 9))
     g.output(g("ConvTranspose", y, g.noise(8, 5, 3, 3) / numpy.float32(8),
                strides=[2, 2]))
+    maps = g("Atan", convolved(g, y, 8, 40))
+    few = g("Concat", y, maps, axis=1)
+    g.output(few, g("Concat", few, maps, axis=1))
     g.write(folder)
 
 

@@ -267,7 +267,7 @@ std::optional<TensorBytes> tenon::unpackWeight(StringRef layout,
                         narrow == kernel::nibblesLayout, !isUnsigned, parts);
   if (auto fragments = kernel::FragmentLayout::parse(layout))
     return unpackFragments(data, *fragments, shape[0], shape[1], width,
-                                   !isUnsigned);
+                           !isUnsigned);
   if (layout == "packed48" && shape.size() == 3)
     return unpackBatch(data, shape, form);
   if (layout == "packed48")
