@@ -52,7 +52,7 @@ def images(folder):
                strides=[2, 2]))
     maps = g("Atan", convolved(g, y, 8, 40))
     few = g("Concat", y, maps, axis=1)
-    g.output(few, g("Concat", few, maps, axis=1))
+    g.output(g("Concat", few, maps, axis=1))
     g.write(folder)
 
 
