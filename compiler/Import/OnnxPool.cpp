@@ -84,9 +84,23 @@ LogicalResult convertNhwcMaxPool(NodeConverter &node) {
   return node.output(channelsLast(node, maxPool(node, x, *pool)));
 }
 
-Value averagePool(NodeConverter &node, Value x) {
+/// Moves the borders behind the last windows, where those end further out.
+LogicalResult coverWindows(NodeConverter &node, Pool &pool) {
+  Windows &windows = pool.windows;
+  for (size_t i = 0; i < windows.rank(); ++i) {
+    Expr last = (pool.dims[2 + i] - node.size(1)) * windows.strides[i];
+    Expr beyond =
+        last + windows.reach(i) - windows.input[i] - windows.low[i];
+    windows.high[i] = windows.high[i].max(beyond);
+    if (!windows.high[i])
+      return node.invalid("where its last window ends overflows");
+  }
+  return success();
+}
+
+Value averagePool(NodeConverter &node, Value x, bool countsBeyond = false) {
   std::optional<Pool> pool = readPool(node, x);
-  if (!pool)
+  if (!pool || (countsBeyond && failed(coverWindows(node, *pool))))
     return {};
   SmallVector<NamedAttribute> attributes = pool->attributes(node);
   attributes.push_back(
@@ -99,7 +113,8 @@ LogicalResult convertAveragePool(NodeConverter &node) {
   return node.output(averagePool(node, node.input(0)));
 }
 
-/// Of quantized numbers; the channels may be the last axis.
+/// Of quantized numbers; the channels may be the last axis. ONNX Runtime, whose
+/// operator it is, counts what of a window lies beyond the border, too.
 LogicalResult convertQLinearAveragePool(NodeConverter &node) {
   Value x = readQuantized(node, 0);
   int64_t rank = node.dimsOf(x).size();
@@ -109,8 +124,8 @@ LogicalResult convertQLinearAveragePool(NodeConverter &node) {
   if (rank < 3)
     return node.invalid("the input must have rank 3 or more");
   if (!last)
-    return writeQuantized(node, averagePool(node, x), 3);
-  Value pooled = averagePool(node, channelsSecond(node, x));
+    return writeQuantized(node, averagePool(node, x, true), 3);
+  Value pooled = averagePool(node, channelsSecond(node, x), true);
   return writeQuantized(node, channelsLast(node, pooled), 3);
 }
 

@@ -65,7 +65,11 @@ void keepPartialStores(Module &code) {
       if (!store ||
           !match(store->getValueOperand(), m_Trunc(m_BitCast(m_Value(number)))))
         continue;
+      // A vector of one element is a register as well.
       Type *type = number->getType();
+      auto *vector = dyn_cast<FixedVectorType>(type);
+      if (vector && vector->getNumElements() == 1)
+        type = vector->getElementType();
       if (!type->isFloatTy() && !type->isDoubleTy())
         continue;
       IRBuilder<> b(store);
@@ -76,8 +80,9 @@ void keepPartialStores(Module &code) {
                          isWide ? "mov.b64 $0, $1;" : "mov.b32 $0, $1;",
                          isWide ? "=l,l" : "=r,r", /*hasSideEffects=*/false);
       Value *moved = b.CreateCall(move, b.CreateBitCast(number, bits));
-      store->setOperand(
-          0, b.CreateTrunc(moved, store->getValueOperand()->getType()));
+      Type *stored = store->getValueOperand()->getType();
+      Value *part = b.CreateTrunc(moved, stored->getScalarType());
+      store->setOperand(0, b.CreateBitCast(part, stored));
     }
 }
 

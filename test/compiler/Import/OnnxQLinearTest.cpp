@@ -94,6 +94,18 @@ TEST_F(OnnxQLinearTest, AnAverageCountsItsBordersAsZero) {
   expect({19, 52, 39, 46, 107, 66});
 }
 
+/// 70 / 3 and not 70 / 2.
+TEST_F(OnnxQLinearTest, AnAverageCountsWhatLiesBeyondTheBorder) {
+  auto *pool = microsoft("QLinearAveragePool",
+                         {bytes({1, 1, 4}, {10, 20, 30, 40}), scale(0.5),
+                          zero(0), scale(0.5), zero(0)});
+  addInts(pool, "kernel_shape", {3});
+  addInts(pool, "strides", {2});
+  addInt(pool, "ceil_mode", 1);
+  addInt(pool, "count_include_pad", 1);
+  expect({20, 23});
+}
+
 TEST_F(OnnxQLinearTest, AnAverageMayHaveChannelsLast) {
   auto *pool = microsoft("QLinearAveragePool",
                          {bytes({1, 2, 2, 2}, {1, 100, 2, 110, 3, 120, 4, 130}),

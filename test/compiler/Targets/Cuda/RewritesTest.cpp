@@ -70,6 +70,11 @@ TEST(Rewrites, PartsOfFloatsAreMoved) {
   std::string half = "%b = bitcast double %x to i64\n"
                      "%t = trunc i64 %b to i16\nstore i16 %t, ptr %to\n";
   EXPECT_TRUE(has(rewritten(keepPartialStores, "double", half), "mov.b64"));
+  std::string single = "%b = bitcast <1 x float> %x to <1 x i32>\n"
+                       "%t = trunc <1 x i32> %b to <1 x i8>\n"
+                       "store <1 x i8> %t, ptr %to\n";
+  EXPECT_TRUE(
+      has(rewritten(keepPartialStores, "<1 x float>", single), "mov.b32"));
 }
 
 TEST(Rewrites, WholeFloatsAndPartsOfIntegersStay) {
