@@ -84,10 +84,17 @@ void acceptRoom(Value result, const reference::SymbolMap &symbols,
                 all - held);
 }
 
-/// The most that the last bit of a number of 16 bits is of it: rounding may
-/// go either way. 0 for other types.
-double lastBitOf(uint32_t type) {
-  return type == TENON_BF16 ? 0x1p-7 : type == TENON_F16 ? 0x1p-10 : 0;
+/// What a kernel may err for what it reads and gives in 16 bits: rounding may
+/// go either way, also of what it multiplies in them. 0 of others.
+double lastBitOf(kernel::FuncOp function) {
+  double most = 0;
+  auto add = [&](Value value) {
+    Type type = graph::getElementType(value);
+    most = std::max(most, type.isBF16() ? 0x1p-7 : type.isF16() ? 0x1p-10 : 0);
+  };
+  llvm::for_each(function.getBlock().getArguments(), add);
+  llvm::for_each(function.getYielded(), add);
+  return most;
 }
 
 } // namespace
@@ -214,7 +221,7 @@ void KernelCheck::checkResults(kernel::FuncOp function,
     Tensor got{wanted.type, wanted.dims, resultOf(function, data, wanted)};
     acceptRoom(function.getYielded()[i], symbols, got, wanted);
     Agreement agreement = compare(got, wanted);
-    if (agreement.within(std::max(tolerance, lastBitOf(wanted.type))))
+    if (agreement.within(std::max(tolerance, lastBitOf(function))))
       continue;
     char error[40];
     std::snprintf(error, sizeof error, "relative error %.3g", agreement.error);

@@ -108,7 +108,20 @@ TensorBytes unpackFragments(const char *packed,
   return matrix;
 }
 
-/// The same of matrices [B, K, N].
+/// The filter [M, C, taps..] of bytes that a matrix [taps.. * C, M] is.
+TensorBytes filterOf(const TensorBytes &matrix, ArrayRef<int64_t> shape) {
+  size_t maps = shape[0], channels = shape[1];
+  size_t taps = matrix.size() / std::max<size_t>(maps * channels, 1);
+  TensorBytes filter(matrix.size());
+  for (size_t m = 0; m < maps; ++m)
+    for (size_t c = 0; c < channels; ++c)
+      for (size_t tap = 0; tap < taps; ++tap)
+        filter[(m * channels + c) * taps + tap] =
+            matrix[(tap * channels + c) * maps + m];
+  return filter;
+}
+
+/// A packed48 weight as the matrices [B, K, N] that it is.
 TensorBytes unpackBatch(const char *packed, ArrayRef<int64_t> shape,
                         Packed form) {
   TensorBytes matrices;
@@ -265,9 +278,14 @@ std::optional<TensorBytes> tenon::unpackWeight(StringRef layout,
   if (narrow == kernel::linesLayout || narrow == kernel::nibblesLayout)
     return unpackNarrow(data, shape[0], shape[1], width,
                         narrow == kernel::nibblesLayout, !isUnsigned, parts);
-  if (auto fragments = kernel::FragmentLayout::parse(layout))
-    return unpackFragments(data, *fragments, shape[0], shape[1], width,
-                           !isUnsigned);
+  if (auto fragments = kernel::FragmentLayout::parse(layout)) {
+    auto matrix = fragments->matrixOf(shape);
+    if (!matrix)
+      return std::nullopt;
+    TensorBytes bytes = unpackFragments(data, *fragments, matrix->rows,
+                                        matrix->columns, width, !isUnsigned);
+    return shape.size() == 2 ? bytes : filterOf(bytes, shape);
+  }
   if (layout == "packed48" && shape.size() == 3)
     return unpackBatch(data, shape, form);
   if (layout == "packed48")
