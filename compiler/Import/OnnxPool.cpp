@@ -89,8 +89,7 @@ LogicalResult coverWindows(NodeConverter &node, Pool &pool) {
   Windows &windows = pool.windows;
   for (size_t i = 0; i < windows.rank(); ++i) {
     Expr last = (pool.dims[2 + i] - node.size(1)) * windows.strides[i];
-    Expr beyond =
-        last + windows.reach(i) - windows.input[i] - windows.low[i];
+    Expr beyond = last + windows.reach(i) - windows.input[i] - windows.low[i];
     windows.high[i] = windows.high[i].max(beyond);
     if (!windows.high[i])
       return node.invalid("where its last window ends overflows");

@@ -43,8 +43,16 @@ struct Term {
   Term operator*(double y) const { return *this * number(y); }
   Term negated() const { return {b, mlir::arith::NegFOp::create(b, v)}; }
   Term abs() const { return {b, mlir::math::AbsFOp::create(b, v)}; }
+  /// What is not below 0 with the sign of y. Of f32 by its bits: LLVM 22 takes
+  /// a copied sign from what was rounded to y, and behind a cast to f16 brings
+  /// that there from f64, by a call that nobody defines.
   Term signOf(Term y) const {
-    return {b, mlir::math::CopySignOp::create(b, v, y.v)};
+    if (!mlir::getElementTypeOrSelf(v.getType()).isF32())
+      return {b, mlir::math::CopySignOp::create(b, v, y.v)};
+    mlir::Value sign = y.bits();
+    sign = mlir::arith::AndIOp::create(
+        b, sign, constantLike(b, sign.getType(), -0x1p31));
+    return fromBits(b, mlir::arith::XOrIOp::create(b, bits(), sign));
   }
   /// this * y + z
   Term fma(Term y, Term z) const {

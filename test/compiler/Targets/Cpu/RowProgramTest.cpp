@@ -245,6 +245,27 @@ TEST_P(RowProgram, SumsManyElementsPrecisely) {
   runRows(cases);
 }
 
+/// Sums are of f64, their signs go to what is stored in 16 bits.
+TEST_P(RowProgram, RoundsWhatHasTheSignOfASum) {
+  std::string whole = tensor({"m", "n"}, "f32"),
+              sums = tensor({"m", "1"}, "f32");
+  std::vector<KernelCase> cases;
+  for (const std::string op : {"tanh", "erf"})
+    for (const std::string element : {"f16", "bf16"}) {
+      std::string result = tensor({"m", "1"}, element);
+      KernelCase &test = cases.emplace_back();
+      test.name = op + " " + element;
+      test.arguments = "%a: " + whole;
+      test.body = "%s = graph.reduce %a {axes = array<i64: 1>, kind = "
+                  "#graph<reduce_kind sum>} : (" +
+                  whole + ") -> " + sums + "\n%t = graph." + op + " %s : (" +
+                  sums + ") -> " + sums + "\n%r = graph.cast %t : (" + sums +
+                  ") -> " + result + "\nkernel.yield %r : " + result;
+      test.sizes = {{{"m", 5}, {"n", 33}}, {{"m", 2}, {"n", 1}}};
+    }
+  runRows(cases);
+}
+
 /// Operands that are looked up, cut, glued and turned on their way to a row.
 TEST_P(RowProgram, ReadsThroughMovement) {
   std::string whole = tensor({"m", "n"}, "f32");
