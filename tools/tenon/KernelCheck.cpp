@@ -84,16 +84,19 @@ void acceptRoom(Value result, const reference::SymbolMap &symbols,
                 all - held);
 }
 
-/// What a kernel may err for what it reads and gives in 16 bits: rounding may
-/// go either way, also of what it multiplies in them. 0 of others.
+/// What a kernel may err for what it gives in 16 bits, where rounding may go
+/// either way, and what it rounds to multiply it: the weights of attention
+/// where it reads such. 0 of others.
 double lastBitOf(kernel::FuncOp function) {
   double most = 0;
   auto add = [&](Value value) {
     Type type = graph::getElementType(value);
     most = std::max(most, type.isBF16() ? 0x1p-7 : type.isF16() ? 0x1p-10 : 0);
   };
-  llvm::for_each(function.getBlock().getArguments(), add);
   llvm::for_each(function.getYielded(), add);
+  if (isa_and_present<graph::AttentionOp>(
+          kernel::findRoot(function.getBlock())))
+    llvm::for_each(function.getBlock().getArguments(), add);
   return most;
 }
 
