@@ -20,6 +20,7 @@ from onnx import numpy_helper
 
 TENON, MODELS, DRIVER = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "models"))
+from convolutions import convolved  # noqa: E402
 from one_block import Block  # noqa: E402
 
 
@@ -32,25 +33,20 @@ def spoil(folder):
         onnx.save_tensor(numpy_helper.from_array(wrong, tensor.name), path)
 
 
-def convolved(g, x, channels, maps, taps=1, **how):
-    weight = g.noise(maps, channels, taps, taps) / numpy.float32(8)
-    return g("Conv", x, weight, g.noise(maps), **how)
-
-
 def images(folder):
     """Results that are stored turned, between others' rows, over what was, and
     behind what a buffer holds."""
     g = Block()
     x = g.input("x", ["N", 8, 12, 15], g.noise(2, 8, 12, 15))
-    g.output(convolved(g, x, 8, 20, 3, pads=[2] * 4, dilations=[2, 2]))
-    parts = [convolved(g, x, 8, maps) for maps in (12, 20)]
+    g.output(convolved(g, x, 20, 8, 3, 3, pads=[2] * 4, dilations=[2, 2]))
+    parts = [convolved(g, x, maps, 8, 1, 1) for maps in (12, 20)]
     joined = g("Concat", g("Tanh", parts[0]), g("Sigmoid", parts[1]), axis=1)
     g.output(g("GlobalAveragePool",
-               g("Add", convolved(g, x, 8, 32), joined)))
+               g("Add", convolved(g, x, 32, 8, 1, 1), joined)))
     y = g.input("y", ["N", 8, "H", "W"], g.noise(2, 8, 5, 9))
     g.output(g("ConvTranspose", y, g.noise(8, 5, 3, 3) / numpy.float32(8),
                strides=[2, 2]))
-    maps = g("Atan", convolved(g, y, 8, 40))
+    maps = g("Atan", convolved(g, y, 40, 8, 1, 1))
     few = g("Concat", y, maps, axis=1)
     g.output(g("Concat", few, maps, axis=1))
     # A filter of bytes, which devices have in an order of their own.

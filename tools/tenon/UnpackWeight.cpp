@@ -288,10 +288,8 @@ std::optional<TensorBytes> tenon::unpackWeight(StringRef layout,
   }
   if (layout == "packed48" && shape.size() == 3)
     return unpackBatch(data, shape, form);
-  if (layout == "packed48")
-    return unpack(data, shape[0], shape[1], form);
-  if (layout == "packed48_halves")
-    return unpack(data, shape[0], shape[1], form, 2);
+  if (narrow == "packed48")
+    return unpack(data, shape[0], shape[1], form, parts);
   if (layout == kernel::quadsLayout)
     return unpackQuads(data, shape[0], shape[1], isUnsigned);
   if (auto quads = kernel::QuadFilter::parse(layout))
