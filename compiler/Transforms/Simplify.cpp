@@ -185,11 +185,37 @@ struct DropNeutral : OpTraitRewritePattern<graph::Pointwise> {
   }
 };
 
+/// true ? x : y -> x, and false ? x : y -> y, where what is chosen has the
+/// result's sizes or is one number. Attention over a constant mask has such a
+/// choice for rows that see no key.
+struct DropDecidedSelect : OpRewritePattern<graph::SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(graph::SelectOp op,
+                                PatternRewriter &rewriter) const override {
+    DenseElementsAttr decision;
+    if (!matchPattern(op.getCondition(), m_Constant(&decision)) ||
+        !decision.isSplat())
+      return rewriter.notifyMatchFailure(op, "not one decision");
+    bool holds = decision.getSplatValue<bool>();
+    Value chosen = holds ? op.getLhs() : op.getRhs();
+    if (chosen.getType() != op.getType()) {
+      DenseElementsAttr number;
+      if (!matchPattern(chosen, m_Constant(&number)) || !number.isSplat())
+        return rewriter.notifyMatchFailure(op, "changes sizes");
+      chosen = graph::BroadcastOp::create(rewriter, op.getLoc(), op.getType(),
+                                          chosen);
+    }
+    rewriter.replaceOp(op, chosen);
+    return success();
+  }
+};
+
 struct Simplify : impl::SimplifyPassBase<Simplify> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<DropImpliedBroadcast, DropNeutral, DropProvenRequire,
-                 MergeReshapes, SumToSelect, TransposeToReshape>(&getContext());
+    patterns.add<DropDecidedSelect, DropImpliedBroadcast, DropNeutral,
+                 DropProvenRequire, MergeReshapes, SumToSelect, TransposeToReshape>(&getContext());
     addMergeTransposes(patterns);
     addMovementPatterns(patterns);
     GreedyRewriteConfig config;

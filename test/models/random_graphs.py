@@ -33,15 +33,16 @@ def ints(*values):
     return numpy.array(values, numpy.int64)
 
 
-def is_tiny(value):
+def is_below(least, value):
     return (value.dtype == numpy.float32 and value.size > 0 and
-            numpy.abs(value).max() < LEAST)
+            numpy.abs(value).max() < least)
 
 
 class Walk:
     """A graph that grows node by node, with what each value is in each set."""
     MOST_ELEMENTS = 20000
     LENGTHS = (4, 40)
+    SHOWN = 0.07  # Of the values that others read, too.
 
     def __init__(self, seed):
         self.random = numpy.random.default_rng(seed)
@@ -84,8 +85,9 @@ class Walk:
     def axis(self, name):
         return int(self.random.integers(len(self.shape(name))))
 
-    def computed(self, op, operands, outputs, attributes):
-        """What a node gives in each set; None where it is not defined."""
+    def computed(self, op, operands, outputs, attributes, least=LEAST):
+        """What a node gives in each set; None where it is not defined, or gives
+        less than is asked for."""
         names = [f"i{i}" for i in range(len(operands))]
         graph = helper.make_graph(
             [helper.make_node(op, names, [f"o{i}" for i in range(outputs)],
@@ -108,7 +110,7 @@ class Walk:
                                   for x in node.run(None, feed)])
             except (ValueError, IndexError, RuntimeError, TypeError):
                 return None
-            if any(x.size > self.MOST_ELEMENTS or x.ndim > 5 or is_tiny(x)
+            if any(x.size > self.MOST_ELEMENTS or x.ndim > 5 or is_below(least, x)
                    for x in found[-1]):
                 return None
         return found
@@ -354,18 +356,21 @@ class Walk:
              [gathered] + [windows] * 2 + [pooled] + [clipped] * 2 + [split] +
              [triangle] + [scattered] + [attended] * 3)
 
+    def step(self):
+        self.choose(*self.STEPS)(self)
+
     def grow(self):
         self.inputs()
         wanted = self.random.integers(*self.LENGTHS)
         for _ in range(4 * wanted):
             if len(self.block.nodes) >= wanted:
                 break
-            self.choose(*self.STEPS)(self)
+            self.step()
         # What nothing reads, and some of what is read.
         read = {x for node in self.block.nodes for x in node.input}
         for name, (value, *_) in list(self.values.items())[::-1]:
             if name.startswith("v") and (name not in read or
-                                         self.chance(0.07)):
+                                         self.chance(self.SHOWN)):
                 self.block.output(name)
         return self.block
 

@@ -47,16 +47,19 @@ tenon::arrange(std::vector<NamedTensor> tensors,
     return sentence("there are " + llvm::Twine(tensors.size()) + " " + what +
                     " files for " + llvm::Twine(names.size()) + " " + what +
                     "s of the model");
-  auto byName = [&](const std::string &name) {
-    return llvm::find_if(tensors,
-                         [&](const NamedTensor &t) { return t.name == name; });
-  };
-  bool named = llvm::all_of(names, [&](const std::string &name) {
-    return !name.empty() && byName(name) != tensors.end();
-  });
+  // A model may give one value twice, and has a file of that name for each.
+  std::vector<NamedTensor *> places;
+  for (const std::string &name : names) {
+    auto it = llvm::find_if(tensors, [&](NamedTensor &t) {
+      return !name.empty() && t.name == name && !llvm::is_contained(places, &t);
+    });
+    if (it != tensors.end())
+      places.push_back(&*it);
+  }
+  bool named = places.size() == names.size();
   std::vector<Tensor> arranged;
   for (size_t i = 0; i < names.size(); ++i)
     arranged.push_back(
-        std::move(named ? byName(names[i])->tensor : tensors[i].tensor));
+        std::move(named ? places[i]->tensor : tensors[i].tensor));
   return arranged;
 }

@@ -203,3 +203,35 @@ func.func @not_neutral(%x: tensor<4xf32>, %y: tensor<1xf32>) -> (tensor<4xf32>, 
   %4 = graph.add %one, %x : (tensor<f32>, tensor<4xf32>) -> tensor<4xf32>
   return %0, %1, %2, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// A choice that is decided, for all of its elements, chooses nothing.
+
+// CHECK-LABEL: @decided
+// CHECK: %[[LOWEST:.*]] = graph.broadcast
+// CHECK-NEXT: return %arg0, %arg1, %[[LOWEST]]
+func.func @decided(%x: tensor<4x3xf32>, %y: tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>) {
+  %yes = graph.constant {value = dense<true> : tensor<4x1xi1>} : () -> tensor<4x1xi1>
+  %no = graph.constant {value = dense<false> : tensor<i1>} : () -> tensor<i1>
+  %lowest = graph.constant {value = dense<0xFF800000> : tensor<f32>} : () -> tensor<f32>
+  %0 = graph.select %yes, %x, %lowest : (tensor<4x1xi1>, tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  %1 = graph.select %no, %x, %y : (tensor<i1>, tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %2 = graph.select %no, %x, %lowest : (tensor<i1>, tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  return %0, %1, %2 : tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>
+}
+
+// -----
+
+// Not one that differs from row to row, nor what would have to grow.
+
+// CHECK-LABEL: @undecided
+// CHECK: graph.select
+// CHECK: graph.select
+func.func @undecided(%x: tensor<2x3xf32>, %y: tensor<3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
+  %some = graph.constant {value = dense<[[true], [false]]> : tensor<2x1xi1>} : () -> tensor<2x1xi1>
+  %no = graph.constant {value = dense<false> : tensor<i1>} : () -> tensor<i1>
+  %0 = graph.select %some, %x, %y : (tensor<2x1xi1>, tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %1 = graph.select %no, %x, %y : (tensor<i1>, tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return %0, %1 : tensor<2x3xf32>, tensor<2x3xf32>
+}
