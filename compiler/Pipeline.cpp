@@ -14,6 +14,7 @@ namespace tenon {
 void buildGraphPipeline(OpPassManager &pm, WeightStore &weights,
                         const CompileOptions &options) {
   OpPassManager &function = pm.nest<func::FuncOp>();
+  function.addPass(createUnifySizesPass({options.explain}));
   function.addPass(createSimplifyPass());             // debris of exporters
   function.addPass(createSinkScalesPass());           // before weights do
   function.addPass(createFoldConstantsPass(weights)); // what weights decide

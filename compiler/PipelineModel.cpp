@@ -70,13 +70,34 @@ llvm::StringSet<> dimNames(const ModelFile &file) {
   return names;
 }
 
+/// Options by the names that the model gives its dims. Reports give those of
+/// their symbols, and are taken at their word.
+std::vector<DimRange> modelDims(const ModelFile &file,
+                                ArrayRef<DimRange> options) {
+  llvm::StringSet<> known = dimNames(file);
+  llvm::StringMap<std::string> meant; // Empty where several names are alike.
+  for (StringRef name : known.keys())
+    if (auto [it, isNew] = meant.try_emplace(symbolNameOf(name), name); !isNew)
+      it->second.clear();
+  auto inModel = [&](std::string name) {
+    auto it = known.contains(name) ? meant.end() : meant.find(name);
+    return it == meant.end() || it->second.empty() ? name : it->second;
+  };
+  std::vector<DimRange> dims = options.vec();
+  for (DimRange &range : dims) {
+    range.name = inModel(range.name);
+    range.same = inModel(range.same);
+  }
+  return dims;
+}
+
 /// Refuses dims that are said to be each other.
-void checkCircles(Compilation &compilation, const CompileOptions &options) {
+void checkCircles(Compilation &compilation, ArrayRef<DimRange> dims) {
   llvm::StringMap<std::string> same;
-  for (const DimRange &range : options.dims)
+  for (const DimRange &range : dims)
     if (!range.same.empty())
       same[range.name] = range.same;
-  for (const DimRange &range : options.dims) {
+  for (const DimRange &range : dims) {
     if (meantDim(same, range.name))
       continue;
     compilation.errors.push_back(
@@ -88,9 +109,9 @@ void checkCircles(Compilation &compilation, const CompileOptions &options) {
 
 /// Refuses an option for a dim that no input has: it would have no effect.
 bool checkDims(Compilation &compilation, const ModelFile &file,
-               const CompileOptions &options) {
+               ArrayRef<DimRange> dims) {
   llvm::StringSet<> known = dimNames(file);
-  for (const DimRange &range : options.dims) {
+  for (const DimRange &range : dims) {
     std::string missing = known.contains(range.name) ? range.same : range.name;
     if (missing.empty() || known.contains(missing))
       continue;
@@ -103,7 +124,7 @@ bool checkDims(Compilation &compilation, const ModelFile &file,
         (names.empty() ? "no symbolic dims" : llvm::join(names, ", ")));
   }
   if (compilation.errors.empty())
-    checkCircles(compilation, options);
+    checkCircles(compilation, dims);
   return compilation.errors.empty();
 }
 
@@ -131,12 +152,12 @@ llvm::StringMap<std::string> symbolsOfDims(func::FuncOp main,
 
 /// What the user promised of the inputs' sizes, for the launch table.
 void setRanges(ModuleOp module, const ModelFile &file,
-               const CompileOptions &options) {
+               ArrayRef<DimRange> dims) {
   Builder builder(module.getContext());
   for (auto main : module.getOps<func::FuncOp>()) {
     llvm::StringMap<std::string> symbols = symbolsOfDims(main, file);
     SmallVector<NamedAttribute> ranges;
-    for (const DimRange &range : options.dims)
+    for (const DimRange &range : dims)
       if (auto found = symbols.find(range.name);
           found != symbols.end() && range.same.empty())
         ranges.push_back(builder.getNamedAttr(
@@ -154,10 +175,11 @@ bool importInto(Compilation &compilation, StringRef path,
     return false;
   }
   compilation.summary.nodes = (*file)->model().graph().node_size();
-  if (!checkDims(compilation, **file, options))
+  std::vector<DimRange> dims = modelDims(**file, options.dims);
+  if (!checkDims(compilation, **file, dims))
     return false;
   ImportOptions importOptions;
-  for (const DimRange &range : options.dims)
+  for (const DimRange &range : dims)
     if (!range.same.empty())
       importOptions.same[range.name] = range.same;
     else if (range.lo == range.hi)
@@ -167,7 +189,7 @@ bool importInto(Compilation &compilation, StringRef path,
       importModel(&compilation.context, *file, compilation.weights,
                   importOptions, compilation.report);
   if (compilation.module) {
-    setRanges(*compilation.module, **file, options);
+    setRanges(*compilation.module, **file, dims);
     return true;
   }
   compilation.errors.push_back(compilation.report.str());

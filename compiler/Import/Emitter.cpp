@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Import/Emitter.h"
+#include "compiler/Import/Import.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
@@ -12,11 +13,7 @@ using namespace mlir;
 namespace tenon {
 
 std::string ImportState::uniqueSymbol(StringRef hint) {
-  std::string base;
-  for (char c : hint.take_front(64))
-    base += llvm::isAlnum(c) ? c : '_';
-  if (base.empty() || llvm::isDigit(base.front()))
-    base.insert(base.begin(), 'd');
+  std::string base = symbolNameOf(hint);
   unsigned &count = symbols[base];
   std::string name = base;
   while (count++ > 0) {

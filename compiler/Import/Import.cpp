@@ -6,10 +6,20 @@
 #include "compiler/Import/GraphImporter.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
 namespace tenon {
+
+std::string symbolNameOf(StringRef dim) {
+  std::string name;
+  for (char c : dim.take_front(64))
+    name += llvm::isAlnum(c) ? c : '_';
+  if (name.empty() || llvm::isDigit(name.front()))
+    name.insert(name.begin(), 'd');
+  return name;
+}
 
 std::optional<StringRef> meantDim(const llvm::StringMap<std::string> &same,
                                   StringRef name) {

@@ -55,6 +55,10 @@ struct ImportOptions {
   std::optional<uint64_t> seed = 0;
 };
 
+/// What a symbol for a dim of this name is called, but that names which become
+/// the same are told apart: at most 64 letters, digits and '_'.
+std::string symbolNameOf(llvm::StringRef dim);
+
 /// The dim that a name stands for, as `same` has it; none where that leads in a
 /// circle.
 std::optional<llvm::StringRef>

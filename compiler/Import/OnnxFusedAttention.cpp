@@ -47,7 +47,8 @@ Value keptKeys(NodeConverter &node, Value mask, Expr batch, Expr keys) {
   }
   if (dims.size() != 2 && dims.size() != 3) {
     (void)node.unsupported("a mask of this shape is not supported",
-                           "use one of shape [B], [2 B], [B, T] or [B, S, T]");
+                           "use one of shape [B], [2 B], [B, T] or [B, S, T]; "
+                           "--dim NAME=OTHER says which a size is");
     return {};
   }
   SmallVector<int64_t> heads = {1, 2};

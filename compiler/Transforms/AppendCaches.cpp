@@ -137,6 +137,12 @@ private:
       });
     if (!isKnown)
       return "its size is not known from the inputs' sizes";
+    int64_t axis = cache.concat.getAxis();
+    SmallVector<Expr> whole = graph::getDims(cache.concat.getResult());
+    for (Value part : cache.concat.getInputs())
+      for (auto [i, dim] : llvm::enumerate(graph::getDims(part)))
+        if (int64_t(i) != axis && dim != whole[i])
+          return "the other sizes of what is new are not proven to be its own";
     return std::nullopt;
   }
 

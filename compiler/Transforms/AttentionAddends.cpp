@@ -11,6 +11,7 @@ using namespace mlir;
 namespace tenon {
 
 using graph::DeadRows;
+using graph::Expr;
 
 namespace {
 
@@ -54,7 +55,7 @@ bool AttentionAddends::addReplaced(Operation *op, Value &next) {
   std::optional<double> fill =
       splatOf(left ? select.getRhs() : select.getLhs());
   Type element = graph::getElementType(next);
-  if (!fill || !hides(*fill, element) || next.getType() != select.getType())
+  if (!fill || !hides(*fill, element) || !mayBeScoresOf(next, select))
     return false;
   // Where all keys have one score, it does not matter which.
   if (!absorbs(*fill, element)) {
@@ -102,16 +103,14 @@ void AttentionAddends::discard() {
 /// Keeps an addend as it is.
 AttentionAddends::Reason AttentionAddends::addBias(Value addend) {
   auto dims = graph::getDims(addend);
-  auto whole = graph::getDims(softmax.getInput());
   if (dims.size() > 4)
     return "an addend has more axes than the scores";
   for (auto [dim, all] :
-       llvm::zip(dims, ArrayRef(whole).take_back(dims.size())))
+       llvm::zip(dims, ArrayRef(sizes).take_back(dims.size())))
     if (!dim.isConstant(1) && dim != all &&
         (&dim != dims.begin() || dims.size() < 4 || !all.exactDiv(dim)))
       return "an addend is not proven to fit the scores";
-  if (graph::getElementType(addend) !=
-      graph::getElementType(softmax.getInput()))
+  if (graph::getElementType(addend) != graph::getElementType(softmax))
     return "an addend has another type than the query";
   biases.push_back(addend);
   return std::nullopt;
@@ -119,7 +118,7 @@ AttentionAddends::Reason AttentionAddends::addBias(Value addend) {
 
 /// Whether a key takes part or does not, by the addend alone.
 bool AttentionAddends::masks(Value addend) {
-  AttentionMask each({addend}, graph::getDims(softmax.getInput()));
+  AttentionMask each({addend}, sizes);
   if (!each.isPredicate())
     return false;
   return floor ? each.fill() <= *floor
@@ -134,7 +133,7 @@ bool AttentionAddends::areAsOne(ArrayRef<Value> masking) {
   SmallVector<double> fills;
   bool replace = true;
   for (auto [i, each] : llvm::enumerate(masking)) {
-    AttentionMask mask({each}, graph::getDims(softmax.getInput()));
+    AttentionMask mask({each}, sizes);
     fills.push_back(mask.fill());
     replace &=
         i + 1 == masking.size() || replacing.contains(each.getDefiningOp());
@@ -172,16 +171,67 @@ void AttentionAddends::joinReplaced() {
   addends.assign(inner.rbegin(), inner.rend());
 }
 
+/// What may turn out to have one column, with a column for each key. Positions
+/// of keys are asked to be those of all.
+Value AttentionAddends::withKeys(Value value) {
+  constexpr size_t most = 64;
+  SmallVector<Expr> dims = graph::getDims(value);
+  if (dims.empty() || dims.back() == sizes.back() || dims.back().isConstant(1))
+    return value;
+  if (Value known = aligned.lookup(value))
+    return known;
+  Expr own = std::exchange(dims.back(), sizes.back());
+  RankedTensorType type = graph::tensorOf(dims, graph::getElementType(value));
+  OpBuilder builder(softmax);
+  Operation *op = value.getDefiningOp(), *copy = nullptr;
+  auto reshape = dyn_cast_if_present<graph::ReshapeOp>(op);
+  if (isa_and_present<graph::IotaOp>(op)) {
+    covering.push_back(own);
+    copy = builder.clone(*op);
+    copy->getResult(0).setType(type);
+  } else if (reshape && graph::getDims(reshape.getInput()) == ArrayRef(own)) {
+    copy = graph::ReshapeOp::create(builder, reshape.getLoc(), type,
+                                    withKeys(reshape.getInput()));
+  } else if (op && graph::isPointwise(op) && aligned.size() < most) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(withKeys(operand));
+    copy = builder.clone(*op);
+    copy->setOperands(operands);
+    copy->getResult(0).setType(type);
+  } else {
+    copy = graph::BroadcastOp::create(builder, softmax.getLoc(), type, value);
+  }
+  if (op && replacing.contains(op))
+    replacing.insert(copy);
+  made.push_back(copy);
+  aligned[value] = copy->getResult(0);
+  return copy->getResult(0);
+}
+
+void AttentionAddends::emitRequirements(OpBuilder &builder,
+                                        Location loc) const {
+  if (mask)
+    mask->emitRequirements(builder, loc);
+  for (Expr own : covering)
+    requireCover(builder, loc, sizes.back(), own);
+}
+
 AttentionAddends::Reason AttentionAddends::settle(graph::SoftmaxOp op,
+                                                  graph::MatmulOp scores,
                                                   Value guard, bool guarded) {
   softmax = op;
+  sizes = graph::getDims(scores);
   mask.reset();
   biases.clear();
+  for (Value &addend : addends)
+    addend = withKeys(addend);
+  if (guard)
+    guard = withKeys(guard);
   if (guard && !llvm::is_contained(addends, guard))
     return "the guard is of another mask";
-  auto whole = graph::getDims(softmax.getInput());
   llvm::erase_if(addends, [&](Value each) {
-    return AttentionMask({each}, whole).isZero();
+    return AttentionMask({each}, sizes).isZero();
   });
   if (alone && addends.size() > 1)
     return "a mask that hides less than all others stands beside another";
@@ -194,7 +244,7 @@ AttentionAddends::Reason AttentionAddends::settle(graph::SoftmaxOp op,
   // Where two masks meet, or a mask and a bias as large, the sums differ from
   // those of one mask.
   if (small && !masking.empty() && areAsOne(masking)) {
-    mask.emplace(masking, whole);
+    mask.emplace(masking, sizes);
     if (!mask->isPredicate())
       return "its masks together are no range of keys";
     if (mask->keepsAKey())

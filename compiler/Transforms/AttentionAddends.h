@@ -29,13 +29,18 @@ public:
   /// The larger of s and a number that absorbs scores.
   bool addFloor(mlir::Operation *op, mlir::Value &next);
 
-  /// Sets what follows, or says why it cannot be told. A row of nothing but
+  /// Sets what follows, or says why it cannot be told. Keys are those of the
+  /// product, whatever the sums with it say. A row of nothing but
   /// -infinity in `guard`, or in all where that is null, is made 0 if
   /// `guarded`.
-  Reason settle(graph::SoftmaxOp softmax, mlir::Value guard, bool guarded);
+  Reason settle(graph::SoftmaxOp softmax, graph::MatmulOp scores,
+                mlir::Value guard, bool guarded);
   std::optional<AttentionMask> mask;
   graph::DeadRows deadRows = graph::DeadRows::Zero;
   llvm::SmallVector<mlir::Value> biases; // Those that stay.
+
+  /// Emits what all that is known here requires of the sizes.
+  void emitRequirements(mlir::OpBuilder &builder, mlir::Location loc) const;
 
   /// Erases what was made on the way and is not used.
   void discard();
@@ -45,15 +50,19 @@ private:
   bool areAsOne(llvm::ArrayRef<mlir::Value> masking);
   bool areSmall(llvm::ArrayRef<mlir::Value> values) const;
   void joinReplaced();
+  mlir::Value withKeys(mlir::Value value);
   Reason addBias(mlir::Value addend);
 
   const WeightStore *weights;
   graph::SoftmaxOp softmax;
+  llvm::SmallVector<graph::Expr> sizes;              // Of the scores.
   llvm::SmallVector<mlir::Value> addends;            // The last one first.
   llvm::SmallPtrSet<mlir::Operation *, 2> replacing; // They stand for selects.
   llvm::SmallVector<mlir::Operation *> made;
-  std::optional<double> floor; // Below which no score falls.
-  bool alone = false;          // Others would change what it hides.
+  llvm::DenseMap<mlir::Value, mlir::Value> aligned; // By withKeys.
+  llvm::SmallVector<graph::Expr> covering; // Sizes that may not be 1 instead.
+  std::optional<double> floor;             // Below which no score falls.
+  bool alone = false;                      // Others would change what it hides.
 };
 
 } // namespace tenon

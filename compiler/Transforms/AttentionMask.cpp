@@ -14,9 +14,9 @@ using Kind = Term::Kind;
 
 namespace {
 enum Axis : size_t { Batch, Head, Query, Key };
+} // namespace
 
-/// The check, unless it is proven or an earlier layer has asked for it.
-void require(OpBuilder &builder, Location loc, Expr lhs, Expr rhs) {
+void requireCover(OpBuilder &builder, Location loc, Expr lhs, Expr rhs) {
   if ((rhs - lhs).isNonNegative())
     return;
   auto sizes = graph::DimsAttr::get(builder.getContext(), {lhs, rhs});
@@ -32,7 +32,6 @@ void require(OpBuilder &builder, Location loc, Expr lhs, Expr rhs) {
   graph::RequireOp::create(builder, loc, sizes, graph::Relation::LessEqual,
                            node + "the mask must cover the batch and all keys");
 }
-} // namespace
 
 AttentionMask::AttentionMask(ArrayRef<Value> addends, ArrayRef<Expr> scores)
     : extents(scores), expressions(addends[0].getContext(), scores) {
@@ -180,7 +179,7 @@ Value AttentionMask::emitLoad(const Term *term, OpBuilder &builder,
     starts.push_back(index ? at - expressions.index(*index) : at);
     if (index)
       shape[*index == Key] = extents[*index];
-    require(builder, loc, starts.back() + sizes.back(), dim);
+    requireCover(builder, loc, starts.back() + sizes.back(), dim);
   }
   Type element = graph::getElementType(term->tensor);
   Value value = term->tensor;
@@ -255,7 +254,7 @@ Value AttentionMask::emit(const Term *term, OpBuilder &builder,
 
 void AttentionMask::emitRequirements(OpBuilder &builder, Location loc) const {
   for (auto [lhs, rhs] : expressions.obligations())
-    require(builder, loc, lhs, rhs);
+    requireCover(builder, loc, lhs, rhs);
 }
 
 Value AttentionMask::emitKeyMask(OpBuilder &builder, Location loc) const {

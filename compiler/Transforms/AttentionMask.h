@@ -8,6 +8,11 @@
 
 namespace tenon {
 
+/// Emits that a size must not exceed another one that a mask has, unless that
+/// is proven or an earlier layer has asked for it.
+void requireCover(mlir::OpBuilder &builder, mlir::Location loc, graph::Expr lhs,
+                  graph::Expr rhs);
+
 /// Tensors that are added to scores [B, H, S, T], read element by element.
 /// Where each is `allowed ? 0 : fill`, and what all of them allow is a
 /// conjunction of what graph.attention can express, its parts are known here.

@@ -100,6 +100,16 @@ bool keepsLastAxes(graph::ReshapeOp op) {
              graph::product(op.getContext(), ArrayRef(to).drop_back(2));
 }
 
+bool mayBeScoresOf(Value scores, Value sum) {
+  if (scores.getType() == sum.getType())
+    return true;
+  auto from = graph::getDims(scores), to = graph::getDims(sum);
+  return graph::getElementType(scores) == graph::getElementType(sum) &&
+         from.size() == to.size() && from.size() > 1 &&
+         !from.back().isConstant(1) &&
+         ArrayRef(from).drop_back() == ArrayRef(to).drop_back();
+}
+
 bool comesFromScores(Value value) {
   constexpr size_t most = 64;
   SmallVector<Value> next = {value};
@@ -115,7 +125,7 @@ bool comesFromScores(Value value) {
     else if (isa<graph::AddOp, graph::DivOp, graph::MaxOp, graph::MulOp,
                  graph::SelectOp, graph::TanhOp>(op))
       for (Value operand : llvm::reverse(op->getOperands()))
-        if (operand.getType() == op->getResult(0).getType())
+        if (mayBeScoresOf(operand, op->getResult(0)))
           next.push_back(operand);
   }
   return false;

@@ -18,6 +18,11 @@ mlir::Value withLastAxesSwapped(mlir::Value value, mlir::OpBuilder &builder);
 /// Whether a reshape leaves the last two axes alone.
 bool keepsLastAxes(graph::ReshapeOp op);
 
+/// Whether `scores` have the sizes of `sum`, which is made of them, but that
+/// the keys of something else are a symbol of its own: how many there are is
+/// what the product behind the softmax says.
+bool mayBeScoresOf(mlir::Value scores, mlir::Value sum);
+
 /// Whether a batched product feeds `value` by way of what scores go through.
 bool comesFromScores(mlir::Value value);
 

@@ -568,6 +568,48 @@ def SimplifyPass : Pass<"simplify", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::graph::GraphDialect"];
 }
 
+def UnifySizesPass : Pass<"unify-sizes", "::mlir::func::FuncOp"> {
+  let summary = "One symbol for sizes of inputs that must be equal";
+  let description = [{
+    Exporters that are not told names give each axis of each input one of its
+    own. Where the graph requires that two are equal, all of them become the one
+    that comes first; what was promised of either holds for it. A symbol that
+    must equal an expression of others becomes that. Not where only a branch or
+    a loop requires it, nor where a size may be 1 instead.
+
+    ```mlir
+    func.func @main(%x: tensor<?x4xf32, #graph.dims<B, 4>>,
+                    %y: tensor<?x4xf32, #graph.dims<C, 4>>)
+        -> tensor<?x8xf32, #graph.dims<B, 8>> {
+      graph.require {message = "sizes must be equal",
+                     relation = #graph<relation equal>,
+                     sizes = #graph.dims<B, C>} : () -> ()
+      %0 = graph.concat %x, %y {axis = 1 : i64}
+          : (tensor<?x4xf32, #graph.dims<B, 4>>,
+             tensor<?x4xf32, #graph.dims<C, 4>>)
+          -> tensor<?x8xf32, #graph.dims<B, 8>>
+      return %0 : tensor<?x8xf32, #graph.dims<B, 8>>
+    }
+    // becomes
+    func.func @main(%x: tensor<?x4xf32, #graph.dims<B, 4>>,
+                    %y: tensor<?x4xf32, #graph.dims<B, 4>>)
+        -> tensor<?x8xf32, #graph.dims<B, 8>> {
+      graph.require {message = "sizes must be equal",
+                     relation = #graph<relation equal>,
+                     sizes = #graph.dims<B, B>} : () -> ()
+      %0 = graph.concat %x, %y {axis = 1 : i64}
+          : (tensor<?x4xf32, #graph.dims<B, 4>>,
+             tensor<?x4xf32, #graph.dims<B, 4>>)
+          -> tensor<?x8xf32, #graph.dims<B, 8>>
+      return %0 : tensor<?x8xf32, #graph.dims<B, 8>>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::graph::GraphDialect"];
+  let options = [Option<"explain", "explain", "bool", "false",
+                        "Remark on sizes that may be equal or 1">];
+}
+
 def ReduceProductsPass : Pass<"reduce-products", "::mlir::func::FuncOp"> {
   let summary = "Products by a vector, row by row";
   let description = [{

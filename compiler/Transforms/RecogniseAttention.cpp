@@ -202,10 +202,10 @@ Candidate::Reason Candidate::matchScores() {
     Value next;
     double factor = 1.0;
     if (auto add = dyn_cast<graph::AddOp>(op)) {
-      bool left = add.getLhs().getType() == add.getType() &&
-                  comesFromScores(add.getLhs());
+      bool left =
+          mayBeScoresOf(add.getLhs(), add) && comesFromScores(add.getLhs());
       next = left ? add.getLhs() : add.getRhs();
-      if (next.getType() != add.getType())
+      if (!mayBeScoresOf(next, add))
         return "an addend changes the sizes of the scores";
       if (scaled || softcap > 0.0)
         return "a mask is added before the scores are scaled or capped";
@@ -270,7 +270,9 @@ Candidate::Reason Candidate::matchOperands() {
       return "the head sizes are no numbers up to " +
              std::to_string(kernel::widestHead);
   SmallVector<Expr> expected = {q[0], q[1], q[2], k[3]};
-  if (graph::getDims(softmax.getInput()) != expected)
+  if (graph::getDims(scores) != expected ||
+      !mayBeScoresOf(scores, softmax.getInput()) ||
+      (v[2] != k[3] && scores.getType() != softmax.getType()))
     return "the scores are not proven to be [batch, heads, queries, keys]";
   return std::nullopt;
 }
@@ -282,7 +284,7 @@ Candidate::Reason Candidate::matchOperands() {
 /// A row of probabilities that is made 0 is a row of the result that is; the op
 /// itself knows such rows only by masks that it can express.
 Candidate::Reason Candidate::matchMasks() {
-  Reason reason = addends.settle(softmax, guard, guarded);
+  Reason reason = addends.settle(softmax, scores, guard, guarded);
   if (kept && !reason) {
     zeroesRows = !addends.mask;
     addends.deadRows = graph::DeadRows::Zero;
@@ -290,7 +292,7 @@ Candidate::Reason Candidate::matchMasks() {
   if (!reason || !guard)
     return reason;
   zeroesRows = true;
-  return addends.settle(softmax, Value(), false);
+  return addends.settle(softmax, scores, Value(), false);
 }
 
 /// Where a row of bools holds none.
@@ -316,8 +318,7 @@ Operation *Candidate::rewrite() {
   bool causal = mask && mask->offset();
   if (causal)
     offset = *mask->offset();
-  if (mask)
-    mask->emitRequirements(builder, loc);
+  addends.emitRequirements(builder, loc);
   if (mask && mask->hasKeyMask())
     keyMask = mask->emitKeyMask(builder, loc);
   for (Value &bias : biases)

@@ -214,8 +214,10 @@ struct DropDecidedSelect : OpRewritePattern<graph::SelectOp> {
 struct Simplify : impl::SimplifyPassBase<Simplify> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<DropDecidedSelect, DropImpliedBroadcast, DropNeutral,
-                 DropProvenRequire, MergeReshapes, SumToSelect, TransposeToReshape>(&getContext());
+    patterns
+        .add<DropDecidedSelect, DropImpliedBroadcast, DropNeutral,
+             DropProvenRequire, MergeReshapes, SumToSelect, TransposeToReshape>(
+            &getContext());
     addMergeTransposes(patterns);
     addMovementPatterns(patterns);
     GreedyRewriteConfig config;

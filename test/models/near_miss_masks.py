@@ -383,6 +383,33 @@ def times_lowest(g, a, is_bool):
     a.add(g("Mul", g("Sub", numpy.float32(1), mask), LOWEST))
 
 
+@cases("own_keys", replaced="replaced", added="added", product="product",
+       bias="bias", causal="causal")
+def own_keys(g, a, how):
+    # As many as there are, by a symbol of their own: or one, which all share.
+    # Where positions are compared there is one for each key.
+    counts = [keys if i == 0 or how == "causal" else 1
+              for i, (_, keys) in enumerate(a.sizes)]
+    if how == "bias":
+        bias = [g.noise(B, 1, queries, n)
+                for (queries, _), n in zip(a.sizes, counts)]
+        a.add(g.input("m", ["B", 1, "S", "N"], *bias))
+        return
+    g.input("m", ["B", "N"], *[g.random.integers(0, 2, (B, n)) for n in counts])
+    if how == "product":
+        number = g("Cast", a.of_keys("m"), to=TensorProto.FLOAT)
+        a.add(g("Mul", g("Sub", numpy.float32(1), number), numpy.float32(-1e4)))
+        return
+    kept = a.kept("m")
+    if how == "causal":
+        columns = a.positions(a.size("m", 1), 1, 1, 1, -1)
+        kept = g("And", kept, g("LessOrEqual", columns, a.place))
+    if how == "added":
+        a.add(a.fill(kept))
+    else:
+        a.finish(g("Where", kept, a.scores, LOWEST))
+
+
 # Attention that is one node.
 
 

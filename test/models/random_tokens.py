@@ -37,8 +37,9 @@ class TokenWalk(Walk):
                            ((1, 8, 8),), ((2, 12, 0),), ((1, 1, 16),))
         self.sets, self.sizes = len(sets), []
         for b, m, p in sets:
-            self.sizes.append({"b": b, "m": m, "p": p, "t": p + m,
+            self.sizes.append({"b": b, "m": m, "p": p, "t": p + m, "p + m": p + m,
                                "s": int(self.random.integers(1, 9))})
+        self.all = self.choose("t", "p + m")  # The tokens of a mask.
         self.width = self.choose(8, 16, 24, 32, 48, 64)
         self.rotations = {}
         self.ids = self.mask = self.places = self.memory = None
@@ -47,7 +48,7 @@ class TokenWalk(Walk):
         else:
             self.given("x", ["b", "m", self.width])
         if self.chance(0.5):
-            self.mask = self.given("mask", ["b", "t"], lambda shape: (
+            self.mask = self.given("mask", ["b", self.all], lambda shape: (
                 self.random.random(shape) < 0.8).astype(numpy.int64))
         if self.chance(0.3):
             self.places = self.given("places", ["b", "m"], lambda shape: (

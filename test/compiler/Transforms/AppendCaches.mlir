@@ -127,3 +127,15 @@ func.func @narrower(%past: tensor<2x3xf32>, %k: tensor<2x1xf16>) -> tensor<2x4xf
   %1 = graph.concat %0, %k {axis = 1 : i64} : (tensor<2x3xf16>, tensor<2x1xf16>) -> tensor<2x4xf16>
   return %1 : tensor<2x4xf16>
 }
+
+// -----
+
+// Rows whose batch is not proven to be that of the past are no more rows of it.
+
+// CHECK-LABEL: func.func @other_sizes
+func.func @other_sizes(%past: tensor<?x?x8xf32, #graph.dims<B, P, 8>>, %k: tensor<?x?x8xf32, #graph.dims<C, S, 8>>) -> tensor<?x?x8xf32, #graph.dims<B, P + S, 8>> {
+  // CHECK-NOT: graph.append
+  // expected-remark@+1 {{no cache that grows where it lies: the other sizes of what is new are not proven to be its own}}
+  %0 = graph.concat %past, %k {axis = 1 : i64} : (tensor<?x?x8xf32, #graph.dims<B, P, 8>>, tensor<?x?x8xf32, #graph.dims<C, S, 8>>) -> tensor<?x?x8xf32, #graph.dims<B, P + S, 8>>
+  return %0 : tensor<?x?x8xf32, #graph.dims<B, P + S, 8>>
+}

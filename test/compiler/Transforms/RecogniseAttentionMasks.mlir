@@ -340,3 +340,60 @@ func.func @kept_is_not_zero(%q: tensor<2x4x7x16xf32>, %k: tensor<2x4x16x7xf32>, 
   %y = graph.matmul %p, %v : (tensor<2x4x7x7xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x7x16xf32>
   return %y : tensor<2x4x7x16xf32>
 }
+
+// -----
+
+// A mask's keys may be a symbol of its own. The product requires that the sums
+// have as many as there are; what may have one column is repeated, and where
+// positions are compared there must be one for each key.
+
+// CHECK-LABEL: @keys_of_their_own
+// CHECK-DAG: %[[KEPT:.*]] = graph.broadcast %{{.*}} : (tensor<?x1x1x?xi1, #graph.dims<B, 1, 1, T>>) -> tensor<?x1x1x?xi1, #graph.dims<B, 1, 1, P>>
+// CHECK-DAG: graph.require {{.*}} less_equal{{.*}} #graph.dims<P, T>
+// CHECK: graph.attention {{.*}} {causal = true
+func.func @keys_of_their_own(%q: tensor<?x4x?x16xf32, #graph.dims<B, 4, S, 16>>, %k: tensor<?x4x16x?xf32, #graph.dims<B, 4, 16, P>>, %v: tensor<?x4x?x16xf32, #graph.dims<B, 4, P, 16>>, %m: tensor<?x1x1x?xi1, #graph.dims<B, 1, 1, T>>) -> tensor<?x4x?x16xf32, #graph.dims<B, 4, S, 16>> {
+  %fill = graph.constant {value = dense<0xFF800000> : tensor<f32>} : () -> tensor<f32>
+  %j = graph.iota : () -> tensor<?xi64, #graph.dims<T>>
+  %keys = graph.reshape %j : (tensor<?xi64, #graph.dims<T>>) -> tensor<1x?xi64, #graph.dims<1, T>>
+  %i = graph.iota : () -> tensor<?xi64, #graph.dims<S>>
+  %rows = graph.reshape %i : (tensor<?xi64, #graph.dims<S>>) -> tensor<?x1xi64, #graph.dims<S, 1>>
+  %before = graph.less_equal %keys, %rows : (tensor<1x?xi64, #graph.dims<1, T>>, tensor<?x1xi64, #graph.dims<S, 1>>) -> tensor<?x?xi1, #graph.dims<S, T>>
+  %both = graph.and %before, %m : (tensor<?x?xi1, #graph.dims<S, T>>, tensor<?x1x1x?xi1, #graph.dims<B, 1, 1, T>>) -> tensor<?x1x?x?xi1, #graph.dims<B, 1, S, T>>
+  %s = graph.matmul %q, %k : (tensor<?x4x?x16xf32, #graph.dims<B, 4, S, 16>>, tensor<?x4x16x?xf32, #graph.dims<B, 4, 16, P>>) -> tensor<?x4x?x?xf32, #graph.dims<B, 4, S, P>>
+  %a = graph.select %both, %s, %fill : (tensor<?x1x?x?xi1, #graph.dims<B, 1, S, T>>, tensor<?x4x?x?xf32, #graph.dims<B, 4, S, P>>, tensor<f32>) -> tensor<?x4x?x?xf32, #graph.dims<B, 4, S, broadcast(T, P)>>
+  %p = graph.softmax %a {axis = 3 : i64} : (tensor<?x4x?x?xf32, #graph.dims<B, 4, S, broadcast(T, P)>>) -> tensor<?x4x?x?xf32, #graph.dims<B, 4, S, broadcast(T, P)>>
+  %y = graph.matmul %p, %v : (tensor<?x4x?x?xf32, #graph.dims<B, 4, S, broadcast(T, P)>>, tensor<?x4x?x16xf32, #graph.dims<B, 4, P, 16>>) -> tensor<?x4x?x16xf32, #graph.dims<B, 4, S, 16>>
+  return %y : tensor<?x4x?x16xf32, #graph.dims<B, 4, S, 16>>
+}
+
+// -----
+
+// A bias too, which asks for nothing.
+
+// CHECK-LABEL: @bias_of_its_own_keys
+// CHECK-NOT: graph.require
+// CHECK: %[[BIAS:.*]] = graph.broadcast %arg3 : (tensor<1x1x?x?xf32, #graph.dims<1, 1, S, T>>) -> tensor<1x1x?x?xf32, #graph.dims<1, 1, S, P>>
+// CHECK: graph.attention %arg0, %{{.*}}, %arg2, %[[BIAS]]
+func.func @bias_of_its_own_keys(%q: tensor<2x4x?x16xf32, #graph.dims<2, 4, S, 16>>, %k: tensor<2x4x16x?xf32, #graph.dims<2, 4, 16, P>>, %v: tensor<2x4x?x16xf32, #graph.dims<2, 4, P, 16>>, %m: tensor<1x1x?x?xf32, #graph.dims<1, 1, S, T>>) -> tensor<2x4x?x16xf32, #graph.dims<2, 4, S, 16>> {
+  %s = graph.matmul %q, %k : (tensor<2x4x?x16xf32, #graph.dims<2, 4, S, 16>>, tensor<2x4x16x?xf32, #graph.dims<2, 4, 16, P>>) -> tensor<2x4x?x?xf32, #graph.dims<2, 4, S, P>>
+  %a = graph.add %s, %m : (tensor<2x4x?x?xf32, #graph.dims<2, 4, S, P>>, tensor<1x1x?x?xf32, #graph.dims<1, 1, S, T>>) -> tensor<2x4x?x?xf32, #graph.dims<2, 4, S, broadcast(P, T)>>
+  %p = graph.softmax %a {axis = 3 : i64} : (tensor<2x4x?x?xf32, #graph.dims<2, 4, S, broadcast(P, T)>>) -> tensor<2x4x?x?xf32, #graph.dims<2, 4, S, broadcast(P, T)>>
+  %y = graph.matmul %p, %v : (tensor<2x4x?x?xf32, #graph.dims<2, 4, S, broadcast(P, T)>>, tensor<2x4x?x16xf32, #graph.dims<2, 4, P, 16>>) -> tensor<2x4x?x16xf32, #graph.dims<2, 4, S, 16>>
+  return %y : tensor<2x4x?x16xf32, #graph.dims<2, 4, S, 16>>
+}
+
+// -----
+
+// Not where queries may be those of the mask: one query of many keys, and a mask
+// of many queries.
+
+// CHECK-LABEL: @queries_of_their_own
+// CHECK-NOT: graph.attention
+func.func @queries_of_their_own(%q: tensor<2x4x?x16xf32, #graph.dims<2, 4, S, 16>>, %k: tensor<2x4x16x?xf32, #graph.dims<2, 4, 16, P>>, %v: tensor<2x4x?x16xf32, #graph.dims<2, 4, P, 16>>, %m: tensor<1x1x?x?xf32, #graph.dims<1, 1, R, P>>) -> tensor<2x4x?x16xf32, #graph.dims<2, 4, broadcast(S, R), 16>> {
+  %s = graph.matmul %q, %k : (tensor<2x4x?x16xf32, #graph.dims<2, 4, S, 16>>, tensor<2x4x16x?xf32, #graph.dims<2, 4, 16, P>>) -> tensor<2x4x?x?xf32, #graph.dims<2, 4, S, P>>
+  %a = graph.add %s, %m : (tensor<2x4x?x?xf32, #graph.dims<2, 4, S, P>>, tensor<1x1x?x?xf32, #graph.dims<1, 1, R, P>>) -> tensor<2x4x?x?xf32, #graph.dims<2, 4, broadcast(S, R), P>>
+  // expected-remark@+1 {{not an attention: an addend changes the sizes of the scores}}
+  %p = graph.softmax %a {axis = 3 : i64} : (tensor<2x4x?x?xf32, #graph.dims<2, 4, broadcast(S, R), P>>) -> tensor<2x4x?x?xf32, #graph.dims<2, 4, broadcast(S, R), P>>
+  %y = graph.matmul %p, %v : (tensor<2x4x?x?xf32, #graph.dims<2, 4, broadcast(S, R), P>>, tensor<2x4x?x16xf32, #graph.dims<2, 4, P, 16>>) -> tensor<2x4x?x16xf32, #graph.dims<2, 4, broadcast(S, R), 16>>
+  return %y : tensor<2x4x?x16xf32, #graph.dims<2, 4, broadcast(S, R), 16>>
+}
