@@ -185,6 +185,12 @@ Value AttentionAddends::withKeys(Value value) {
   OpBuilder builder(softmax);
   Operation *op = value.getDefiningOp(), *copy = nullptr;
   auto reshape = dyn_cast_if_present<graph::ReshapeOp>(op);
+  // Random numbers depend on their place, so they are not drawn again.
+  bool isOfOperands =
+      op && graph::isPointwise(op) &&
+      llvm::any_of(op->getOperands(), [&](Value of) {
+        return graph::getRank(of) > 0 && graph::getDims(of).back() == own;
+      });
   if (isa_and_present<graph::IotaOp>(op)) {
     covering.push_back(own);
     copy = builder.clone(*op);
@@ -192,7 +198,7 @@ Value AttentionAddends::withKeys(Value value) {
   } else if (reshape && graph::getDims(reshape.getInput()) == ArrayRef(own)) {
     copy = graph::ReshapeOp::create(builder, reshape.getLoc(), type,
                                     withKeys(reshape.getInput()));
-  } else if (op && graph::isPointwise(op) && aligned.size() < most) {
+  } else if (isOfOperands && aligned.size() < most) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(withKeys(operand));

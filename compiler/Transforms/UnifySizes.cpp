@@ -36,17 +36,26 @@ public:
       return success();
     if (failed(joinRanges()))
       return failure();
+    bool isKnown = true;
     AttrTypeReplacer replacer;
     replacer.addReplacement(
         [&](DimsAttr dims) -> std::pair<Attribute, WalkResult> {
           SmallVector<Expr> exprs;
           for (Expr expr : dims.exprs())
             exprs.push_back(meant(expr));
-          return {DimsAttr::get(dims.getContext(), exprs), WalkResult::skip()};
+          if (llvm::all_of(exprs, [](Expr expr) { return bool(expr); }))
+            return {DimsAttr::get(dims.getContext(), exprs),
+                    WalkResult::skip()};
+          isKnown = false;
+          return {dims, WalkResult::skip()};
         });
     replacer.recursivelyReplaceElementsIn(function, /*replaceAttrs=*/true,
                                           /*replaceLocs=*/false,
                                           /*replaceTypes=*/true);
+    if (!isKnown)
+      return emitError(UnknownLoc::get(function.getContext()),
+                       "sizes that must be equal are formulas of more than 64 "
+                       "bits or of too many terms; give them with --dim");
     return success();
   }
 
@@ -75,6 +84,8 @@ private:
   /// null where there are none.
   std::pair<Expr, Expr> settlingPair(Expr lhs, Expr rhs) const {
     constexpr size_t most = 8;
+    if (!lhs || !rhs || lhs == rhs)
+      return {};
     llvm::SmallSetVector<Attribute, 8> names;
     for (Expr each : {lhs, rhs})
       each.forEachSymbol([&](Expr symbol) {
@@ -84,14 +95,16 @@ private:
     SmallVector<Expr> found;
     for (Attribute name : names)
       found.push_back(Expr(name));
-    if (lhs == rhs || found.size() > most)
+    if (found.size() > most)
       return {};
     llvm::sort(found, [&](Expr a, Expr b) { return rank(a) < rank(b); });
     for (Expr first : found)
       for (Expr later : found) {
         auto joined = [&](Expr each) { return each == later ? first : Expr(); };
-        if (rank(later) > rank(first) &&
-            lhs.substitute(joined) == rhs.substitute(joined))
+        if (rank(later) <= rank(first))
+          continue;
+        if (Expr size = lhs.substitute(joined);
+            size && size == rhs.substitute(joined))
           return {first, later};
       }
     return {};
@@ -104,7 +117,7 @@ private:
   }
 
   void unify(Expr lhs, Expr rhs) {
-    if (lhs == rhs)
+    if (!lhs || !rhs || lhs == rhs)
       return;
     bool later = rank(lhs) > rank(rhs);
     if (isGivenBy(later ? lhs : rhs, later ? rhs : lhs))
@@ -135,6 +148,8 @@ private:
 
   /// a and b of n (a - b), or null.
   std::pair<Expr, Expr> pairOf(Expr difference) const {
+    if (!difference)
+      return {};
     SmallVector<Expr, 2> found;
     difference.forEachSymbol([&](Expr each) {
       if (!llvm::is_contained(found, each))
