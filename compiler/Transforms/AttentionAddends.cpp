@@ -70,7 +70,7 @@ bool AttentionAddends::addReplaced(Operation *op, Value &next) {
   auto mask =
       graph::SelectOp::create(builder, op->getLoc(), select.getCondition(),
                               left ? zero : low, left ? low : zero);
-  made.push_back(mask);
+  made.append({zero.getDefiningOp(), low.getDefiningOp(), mask});
   replacing.insert(mask);
   addends.push_back(mask);
   return true;
@@ -91,8 +91,10 @@ bool AttentionAddends::addFloor(Operation *op, Value &next) {
 }
 
 void AttentionAddends::discard() {
+  // Each reads but what was made before it, or what the graph had.
   for (Operation *op : llvm::reverse(made))
-    eraseUnused(op);
+    if (op->use_empty())
+      op->erase();
   made.clear();
 }
 
@@ -159,8 +161,10 @@ void AttentionAddends::joinReplaced() {
     OpBuilder builder(softmax);
     Location loc = softmax.getLoc();
     Value sum = inner[0];
-    for (Value each : ArrayRef(inner).drop_front())
+    for (Value each : ArrayRef(inner).drop_front()) {
       sum = graph::AddOp::create(builder, loc, sum, each);
+      made.push_back(sum.getDefiningOp());
+    }
     bool left = splatOf(select.getLhs()) == 0.0;
     auto joined = graph::SelectOp::create(builder, loc, select.getCondition(),
                                           left ? sum : select.getLhs(),
