@@ -80,11 +80,20 @@ private:
     }
   }
 
-  /// Two symbols of inputs by which, were they one, two sizes were the same;
-  /// null where there are none.
+  /// Whether two sizes are the same, or one is the other beside more that may
+  /// be 1.
+  static bool meet(Expr lhs, Expr rhs) {
+    if (!lhs || !rhs || lhs == rhs || lhs.asConstant() || rhs.asConstant())
+      return lhs && lhs == rhs;
+    Expr both = lhs.broadcast(rhs);
+    return both == lhs || both == rhs;
+  }
+
+  /// Two symbols of inputs by which, were they one, two sizes would meet; null
+  /// where there are none.
   std::pair<Expr, Expr> settlingPair(Expr lhs, Expr rhs) const {
     constexpr size_t most = 8;
-    if (!lhs || !rhs || lhs == rhs)
+    if (!lhs || !rhs || meet(lhs, rhs))
       return {};
     llvm::SmallSetVector<Attribute, 8> names;
     for (Expr each : {lhs, rhs})
@@ -103,8 +112,7 @@ private:
         auto joined = [&](Expr each) { return each == later ? first : Expr(); };
         if (rank(later) <= rank(first))
           continue;
-        if (Expr size = lhs.substitute(joined);
-            size && size == rhs.substitute(joined))
+        if (meet(lhs.substitute(joined), rhs.substitute(joined)))
           return {first, later};
       }
     return {};

@@ -39,6 +39,9 @@ func.func @others(%a: tensor<?xf32, #graph.dims<A>>, %b: tensor<?xf32, #graph.di
   graph.require {message = "", relation = #graph<relation broadcasts>, sizes = #graph.dims<A, B>} : () -> ()
   graph.require {message = "", relation = #graph<relation broadcasts>, sizes = #graph.dims<B, A>} : () -> ()
   graph.require {message = "", relation = #graph<relation less_equal>, sizes = #graph.dims<A, B>} : () -> ()
+  graph.require {message = "", relation = #graph<relation broadcasts>, sizes = #graph.dims<broadcast(A, C), A>} : () -> ()
+  // expected-remark@+1 {{the sizes 'C' and 'A' may differ}}
+  graph.require {message = "", relation = #graph<relation equal>, sizes = #graph.dims<broadcast(A + 1, B), C + 1>} : () -> ()
   // expected-remark@+1 {{the sizes 'C' and 'B' may differ}}
   graph.require {message = "", relation = #graph<relation broadcasts>, sizes = #graph.dims<A + C, A + B>} : () -> ()
   graph.require {message = "", relation = #graph<relation equal>, sizes = #graph.dims<broadcast(A, B), A>} : () -> ()
