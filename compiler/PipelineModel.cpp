@@ -7,6 +7,7 @@
 #include "compiler/Package/Package.h"
 #include "compiler/PassLog.h"
 #include "compiler/Pipeline.h"
+#include "compiler/PipelineDims.h"
 #include "compiler/PipelineTargets.h"
 #include "compiler/Targets/Cpu/Compile.h"
 #include "compiler/UnfusedPatterns.h"
@@ -17,7 +18,6 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Path.h"
 
 #include <numeric>
@@ -60,112 +60,6 @@ private:
   ScopedDiagnosticHandler handler;
 };
 
-/// The names of symbolic dims that the model's inputs have.
-llvm::StringSet<> dimNames(const ModelFile &file) {
-  llvm::StringSet<> names;
-  for (const onnx::ValueInfoProto &input : file.model().graph().input())
-    for (const auto &dim : input.type().tensor_type().shape().dim())
-      if (!dim.dim_param().empty())
-        names.insert(dim.dim_param());
-  return names;
-}
-
-/// Options by the names that the model gives its dims. Reports give those of
-/// their symbols, and are taken at their word.
-std::vector<DimRange> modelDims(const ModelFile &file,
-                                ArrayRef<DimRange> options) {
-  llvm::StringSet<> known = dimNames(file);
-  llvm::StringMap<std::string> meant; // Empty where several names are alike.
-  for (StringRef name : known.keys())
-    if (auto [it, isNew] = meant.try_emplace(symbolNameOf(name), name); !isNew)
-      it->second.clear();
-  auto inModel = [&](std::string name) {
-    auto it = known.contains(name) ? meant.end() : meant.find(name);
-    return it == meant.end() || it->second.empty() ? name : it->second;
-  };
-  std::vector<DimRange> dims = options.vec();
-  for (DimRange &range : dims) {
-    range.name = inModel(range.name);
-    range.same = inModel(range.same);
-  }
-  return dims;
-}
-
-/// Refuses dims that are said to be each other.
-void checkCircles(Compilation &compilation, ArrayRef<DimRange> dims) {
-  llvm::StringMap<std::string> same;
-  for (const DimRange &range : dims)
-    if (!range.same.empty())
-      same[range.name] = range.same;
-  for (const DimRange &range : dims) {
-    if (meantDim(same, range.name))
-      continue;
-    compilation.errors.push_back(
-        "the dim '" + range.name +
-        "' is said to be others in a circle: leave one of them out");
-    return;
-  }
-}
-
-/// Refuses an option for a dim that no input has: it would have no effect.
-bool checkDims(Compilation &compilation, const ModelFile &file,
-               ArrayRef<DimRange> dims) {
-  llvm::StringSet<> known = dimNames(file);
-  for (const DimRange &range : dims) {
-    std::string missing = known.contains(range.name) ? range.same : range.name;
-    if (missing.empty() || known.contains(missing))
-      continue;
-    std::vector<std::string> names;
-    for (const auto &name : known)
-      names.push_back(name.getKey().str());
-    llvm::sort(names);
-    compilation.errors.push_back(
-        "no input has a dim '" + missing + "'; there are " +
-        (names.empty() ? "no symbolic dims" : llvm::join(names, ", ")));
-  }
-  if (compilation.errors.empty())
-    checkCircles(compilation, dims);
-  return compilation.errors.empty();
-}
-
-/// The symbol that the importer made of each dim name; none for a name that is
-/// a formula of others or has become a number.
-llvm::StringMap<std::string> symbolsOfDims(func::FuncOp main,
-                                           const ModelFile &file) {
-  llvm::StringMap<const onnx::ValueInfoProto *> inputs;
-  for (const onnx::ValueInfoProto &input : file.model().graph().input())
-    inputs[input.name()] = &input;
-  llvm::StringMap<std::string> symbols;
-  for (BlockArgument argument : main.getArguments()) {
-    auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                  "graph.name");
-    const onnx::ValueInfoProto *input = name ? inputs.lookup(name) : nullptr;
-    if (!input)
-      continue;
-    const auto &shape = input->type().tensor_type().shape();
-    for (auto [dim, expr] : llvm::zip(shape.dim(), graph::getDims(argument)))
-      if (!dim.dim_param().empty() && expr.isSymbol())
-        symbols[dim.dim_param()] = expr.name().str();
-  }
-  return symbols;
-}
-
-/// What the user promised of the inputs' sizes, for the launch table.
-void setRanges(ModuleOp module, const ModelFile &file,
-               ArrayRef<DimRange> dims) {
-  Builder builder(module.getContext());
-  for (auto main : module.getOps<func::FuncOp>()) {
-    llvm::StringMap<std::string> symbols = symbolsOfDims(main, file);
-    SmallVector<NamedAttribute> ranges;
-    for (const DimRange &range : dims)
-      if (auto found = symbols.find(range.name);
-          found != symbols.end() && range.same.empty())
-        ranges.push_back(builder.getNamedAttr(
-            found->second, builder.getDenseI64ArrayAttr({range.lo, range.hi})));
-    main->setAttr("graph.ranges", builder.getDictionaryAttr(ranges));
-  }
-}
-
 bool importInto(Compilation &compilation, StringRef path,
                 const CompileOptions &options) {
   auto file = ModelFile::open(path);
@@ -176,7 +70,7 @@ bool importInto(Compilation &compilation, StringRef path,
   }
   compilation.summary.nodes = (*file)->model().graph().node_size();
   std::vector<DimRange> dims = modelDims(**file, options.dims);
-  if (!checkDims(compilation, **file, dims))
+  if (!checkDims(**file, dims, compilation.errors))
     return false;
   ImportOptions importOptions;
   for (const DimRange &range : dims)
@@ -189,7 +83,7 @@ bool importInto(Compilation &compilation, StringRef path,
       importModel(&compilation.context, *file, compilation.weights,
                   importOptions, compilation.report);
   if (compilation.module) {
-    setRanges(*compilation.module, **file, dims);
+    setDimRanges(*compilation.module, **file, dims);
     return true;
   }
   compilation.errors.push_back(compilation.report.str());

@@ -189,20 +189,18 @@ Value AttentionAddends::withKeys(Value value) {
   OpBuilder builder(softmax);
   Operation *op = value.getDefiningOp(), *copy = nullptr;
   auto reshape = dyn_cast_if_present<graph::ReshapeOp>(op);
-  // Random numbers depend on their place, so they are not drawn again.
-  bool isOfOperands =
-      op && graph::isPointwise(op) &&
-      llvm::any_of(op->getOperands(), [&](Value of) {
-        return graph::getRank(of) > 0 && graph::getDims(of).back() == own;
-      });
-  if (isa_and_present<graph::IotaOp>(op)) {
+  bool isPositions = isa_and_present<graph::IotaOp>(op);
+  if (isPositions)
     covering.push_back(own);
-    copy = builder.clone(*op);
-    copy->getResult(0).setType(type);
-  } else if (reshape && graph::getDims(reshape.getInput()) == ArrayRef(own)) {
-    copy = graph::ReshapeOp::create(builder, reshape.getLoc(), type,
-                                    withKeys(reshape.getInput()));
-  } else if (isOfOperands && aligned.size() < most) {
+  // Random numbers depend on their place, so they are not drawn again.
+  bool isOfOperands = reshape
+                          ? graph::getDims(reshape.getInput()) == ArrayRef(own)
+                          : op && graph::isPointwise(op) &&
+                                llvm::any_of(op->getOperands(), [&](Value of) {
+                                  return graph::getRank(of) > 0 &&
+                                         graph::getDims(of).back() == own;
+                                });
+  if (isPositions || (isOfOperands && aligned.size() < most)) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(withKeys(operand));

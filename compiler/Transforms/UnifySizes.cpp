@@ -24,8 +24,8 @@ public:
 
   LogicalResult run() {
     for (BlockArgument argument : function.getArguments())
-      for (Expr dim : graph::getDims(argument))
-        dim.forEachSymbol([&](Expr symbol) { inputs.insert(symbol.name()); });
+      graph::forEachSymbol(argument.getType(),
+                           [&](Expr symbol) { inputs.insert(symbol.name()); });
     // What a branch or a loop asks for may never be asked.
     for (auto require : function.getBody().front().getOps<graph::RequireOp>())
       if (require.getRelation() == graph::Relation::Equal)
@@ -83,7 +83,7 @@ private:
   /// Whether two sizes are the same, or one is the other beside more that may
   /// be 1.
   static bool meet(Expr lhs, Expr rhs) {
-    if (!lhs || !rhs || lhs == rhs || lhs.asConstant() || rhs.asConstant())
+    if (!lhs || !rhs || lhs.asConstant() || rhs.asConstant())
       return lhs && lhs == rhs;
     Expr both = lhs.broadcast(rhs);
     return both == lhs || both == rhs;
@@ -95,22 +95,13 @@ private:
     constexpr size_t most = 8;
     if (!lhs || !rhs || meet(lhs, rhs))
       return {};
-    llvm::SmallSetVector<Attribute, 8> names;
-    for (Expr each : {lhs, rhs})
-      each.forEachSymbol([&](Expr symbol) {
-        if (rank(symbol) >= 0)
-          names.insert(symbol.getAttr());
-      });
-    SmallVector<Expr> found;
-    for (Attribute name : names)
-      found.push_back(Expr(name));
+    SmallVector<Expr> found = symbolsOf({lhs, rhs});
     if (found.size() > most)
       return {};
-    llvm::sort(found, [&](Expr a, Expr b) { return rank(a) < rank(b); });
     for (Expr first : found)
       for (Expr later : found) {
         auto joined = [&](Expr each) { return each == later ? first : Expr(); };
-        if (rank(later) <= rank(first))
+        if (rank(first) < 0 || rank(later) <= rank(first))
           continue;
         if (meet(lhs.substitute(joined), rhs.substitute(joined)))
           return {first, later};
@@ -127,13 +118,14 @@ private:
   void unify(Expr lhs, Expr rhs) {
     if (!lhs || !rhs || lhs == rhs)
       return;
-    bool later = rank(lhs) > rank(rhs);
-    if (isGivenBy(later ? lhs : rhs, later ? rhs : lhs))
-      replace(later ? lhs : rhs, later ? rhs : lhs);
-    else if (isGivenBy(later ? rhs : lhs, later ? lhs : rhs))
-      replace(later ? rhs : lhs, later ? lhs : rhs);
-    else if (auto [a, b] = pairOf(lhs - rhs); a)
-      replace(rank(a) > rank(b) ? a : b, rank(a) > rank(b) ? b : a);
+    if (rank(lhs) < rank(rhs))
+      std::swap(lhs, rhs);
+    if (isGivenBy(lhs, rhs))
+      replace(lhs, rhs);
+    else if (isGivenBy(rhs, lhs))
+      replace(rhs, lhs);
+    else if (auto [first, later] = pairOf(lhs - rhs); first)
+      replace(later, first);
   }
 
   /// The place of a symbol among those of inputs, -1 for another expression.
@@ -143,39 +135,46 @@ private:
     return it == inputs.end() ? -1 : it - inputs.begin();
   }
 
+  /// The symbols of sizes, those of inputs in their order behind any others.
+  SmallVector<Expr> symbolsOf(ArrayRef<Expr> sizes) const {
+    SmallVector<Expr> found;
+    for (Expr size : sizes)
+      size.forEachSymbol([&](Expr symbol) {
+        if (!llvm::is_contained(found, symbol))
+          found.push_back(symbol);
+      });
+    llvm::stable_sort(found, [&](Expr a, Expr b) { return rank(a) < rank(b); });
+    return found;
+  }
+
   /// Whether a symbol of an input can be replaced by an expression of others.
   /// That one is a number is better said by the node that requires it.
   bool isGivenBy(Expr symbol, Expr other) const {
-    bool fits = rank(symbol) >= 0 && !other.asConstant();
-    other.forEachSymbol([&](Expr each) {
-      fits = fits && each != symbol && inputs.contains(each.name());
-    });
+    SmallVector<Expr> found = symbolsOf(other);
+    if (rank(symbol) < 0 || found.empty() || rank(found[0]) < 0 ||
+        llvm::is_contained(found, symbol))
+      return false;
     // What was promised of a symbol can hold for another, for a sum it cannot.
-    return fits && (other.isSymbol() || !rangeOf(symbol.name()));
+    return other.isSymbol() || !rangeOf(symbol.name());
   }
 
-  /// a and b of n (a - b), or null.
+  /// a and b of n (a - b) in their order, or null.
   std::pair<Expr, Expr> pairOf(Expr difference) const {
     if (!difference)
       return {};
-    SmallVector<Expr, 2> found;
-    difference.forEachSymbol([&](Expr each) {
-      if (!llvm::is_contained(found, each))
-        found.push_back(each);
-    });
-    if (found.size() != 2 || rank(found[0]) < 0 || rank(found[1]) < 0)
+    SmallVector<Expr> found = symbolsOf(difference);
+    if (found.size() != 2 || rank(found[0]) < 0)
       return {};
-    auto [a, b] = std::pair(found[0], found[1]);
-    std::optional<int64_t> times =
-        difference
-            .substitute([&](Expr each) {
-              return Expr::constant(each.getContext(),
-                                    each == found[0] ? 1 : 0);
-            })
-            .asConstant();
-    if (!times || *times == 0 || difference != (a - b) * *times)
+    Expr first = found[0], later = found[1];
+    Expr one = Expr::constant(first.getContext(), 1);
+    std::optional<int64_t> times = difference
+                                       .substitute([&](Expr each) {
+                                         return each == first ? one : one - 1;
+                                       })
+                                       .asConstant();
+    if (!times || *times == 0 || difference != (first - later) * *times)
       return {};
-    return {a, b};
+    return {first, later};
   }
 
   void replace(Expr symbol, Expr by) {

@@ -37,7 +37,8 @@ class TokenWalk(Walk):
                            ((1, 8, 8),), ((2, 12, 0),), ((1, 1, 16),))
         self.sets, self.sizes = len(sets), []
         for b, m, p in sets:
-            self.sizes.append({"b": b, "m": m, "p": p, "t": p + m, "p + m": p + m,
+            self.sizes.append({"b": b, "m": m, "p": p, "t": p + m,
+                               "p + m": p + m,
                                "s": int(self.random.integers(1, 9))})
         self.all = self.choose("t", "p + m")  # The tokens of a mask.
         self.width = self.choose(8, 16, 24, 32, 48, 64)
@@ -111,14 +112,14 @@ class TokenWalk(Walk):
         weight = self.noise(k, n) / numpy.float32(k) ** 0.5
         if self.chance(0.15):
             weight = self("Transpose", self.held(weight.T.copy()),
-                               perm=[1, 0])
+                          perm=[1, 0])
         if self.chance(0.1) and len(self.shape(x)) == 3:
             rows = self("Reshape", x, ints(-1, k))
             rows = self("Gemm", rows, weight, self.noise(n))
             # As many rows again; b and m may both be symbols.
             sizes = self("Slice", self("Shape", x), ints(0), ints(2))
             return self("Reshape", rows,
-                             self("Concat", sizes, ints(n), axis=0))
+                        self("Concat", sizes, ints(n), axis=0))
         y = self("MatMul", x, weight)
         if self.chance(bias):
             b = self.noise(n)
@@ -126,8 +127,8 @@ class TokenWalk(Walk):
         return y
 
     def activated(self, x):
-        way = self.choose("Gelu", "erf", "tanh", "quick", "silu", "Relu", "Tanh",
-                          "squared", "Sigmoid", "Swish")
+        way = self.choose("Gelu", "erf", "tanh", "quick", "silu", "Relu",
+                          "Tanh", "squared", "Sigmoid", "Swish")
         if way == "erf":
             y = self.chain(x, ("Div", numpy.float32(2 ** 0.5)), ("Erf",),
                            ("Add", numpy.float32(1)))
@@ -135,7 +136,7 @@ class TokenWalk(Walk):
         if way == "tanh":
             cube = self("Pow", x, numpy.float32(3))
             y = self("Add", x, self("Mul", cube,
-                                              numpy.float32(0.044715)))
+                                    numpy.float32(0.044715)))
             y = self.chain(y, ("Mul", numpy.float32((2 / numpy.pi) ** 0.5)),
                            ("Tanh",), ("Add", numpy.float32(1)))
             return self("Mul", self("Mul", x, numpy.float32(0.5)), y)
@@ -166,11 +167,11 @@ class TokenWalk(Walk):
                               ("Add", shift))
         if way == "root op" and self.block.opset >= 23:
             return self("RMSNormalization", x, scale, axis=-1,
-                             epsilon=float(tiny))
+                        epsilon=float(tiny))
         if way == "length":
             return self("LpNormalization", x, axis=-1, p=2)
         square = self(*self.choose(("Pow", x, numpy.float32(2)),
-                                        ("Mul", x, x)))
+                                   ("Mul", x, x)))
         root = self.chain(self("ReduceMean", square, ints(-1)),
                           ("Add", tiny), ("Sqrt",))
         if self.chance(0.5):
@@ -189,15 +190,19 @@ class TokenWalk(Walk):
             return self.places
         if self.mask and self.chance(0.4):
             behind = self("Sub", self("CumSum", self.mask,
-                                                numpy.int64(1)), ints(1))
+                                      numpy.int64(1)), ints(1))
             behind = self("Max", behind, ints(0))
-            count = self("Neg", self.length("m"))
-            return self("Slice", behind, count, ints(OPEN), ints(1))
+            return self.newest(behind)
         past = self.length("p")
         ends = [self("Squeeze", each, ints(0))
                 for each in (past, self("Add", past, self.length("m")))]
         return self("Unsqueeze", self("Range", *ends, numpy.int64(1)),
-                         ints(0))
+                    ints(0))
+
+    def newest(self, x):
+        """Of [b, t], the last m."""
+        count = self("Neg", self.length("m"))
+        return self("Slice", x, count, ints(OPEN), ints(1))
 
     def length(self, symbol):
         """How many tokens there are (m), of the past (p), or both (t), [1]."""
@@ -234,11 +239,11 @@ class TokenWalk(Walk):
         part = x if whole else self.slice(x, 0, size)
         if apart and self.chance(0.5):
             even, odd = [self("Slice", part, ints(i), ints(OPEN), ints(-1),
-                                   ints(2)) for i in (0, 1)]
+                              ints(2)) for i in (0, 1)]
             pair = [self("Sub", self("Mul", even, cosine),
-                              self("Mul", odd, sine)),
+                         self("Mul", odd, sine)),
                     self("Add", self("Mul", even, sine),
-                              self("Mul", odd, cosine))]
+                         self("Mul", odd, cosine))]
             pair = [self("Unsqueeze", each, ints(-1)) for each in pair]
             turned = self("Concat", *pair, axis=-1)
             turned = self("Reshape", turned, ints(
@@ -251,7 +256,7 @@ class TokenWalk(Walk):
                          self.slice(part, size // 2, size))
             turned = self("Concat", self("Neg", high), low, axis=-1)
             turned = self("Add", self("Mul", part, cosine),
-                               self("Mul", turned, sine))
+                          self("Mul", turned, sine))
         if whole:
             return turned
         return self("Concat", turned, self.slice(x, size, OPEN), axis=-1)
@@ -289,7 +294,7 @@ class TokenWalk(Walk):
         if way == "where":
             if self.chance(0.5):
                 return self("Where", self("Not", flags), lowest,
-                                 scores)
+                            scores)
             return self("Where", flags, scores, lowest)
         if way == "bias":
             bias = self("Where", flags, numpy.float32(0), lowest)
@@ -302,7 +307,7 @@ class TokenWalk(Walk):
     def weighed(self, q, k, v, size, keys):
         """Attention written out: q [b, h, m, d], k and v [b, h, t, d]."""
         scale = size ** -0.5
-        way = self.choose("q", "k", "both", "scores", "divided", "none")
+        way = self.choose("q", "k", "both", "scores", "divided")
         if way in ("q", "both"):
             by = scale if way == "q" else scale ** 0.5
             q = self("Mul", q, numpy.float32(by))
@@ -310,10 +315,10 @@ class TokenWalk(Walk):
             by = scale if way == "k" else scale ** 0.5
             k = self("Mul", k, numpy.float32(by))
         scores = self("MatMul", q,
-                           self("Transpose", k, perm=[0, 1, 3, 2]))
+                      self("Transpose", k, perm=[0, 1, 3, 2]))
         if way == "scores":
             scores = self("Mul", scores, numpy.float32(scale))
-        elif way in ("divided", "none"):
+        elif way == "divided":
             scores = self("Div", scores, numpy.float32(1 / scale))
         if self.chance(0.15):
             top = numpy.float32(self.choose(5, 30))
@@ -338,23 +343,29 @@ class TokenWalk(Walk):
             weights = self("Where", wrong, numpy.float32(0), weights)
         return self("MatMul", weights, v)
 
-    def by_op(self, q, k, v, groups, keys):
+    def by_op(self, q, k, v, keys):
         """Attention as one node."""
         causal = int(keys == "m" and self.chance(0.5))
         flags = None if causal else self.allowed(keys)
         how = {"scale": self.choose(0.25, 0.4)} if self.chance(0.3) else {}
         if flags and self.chance(0.4):
             flags = self("Where", flags, numpy.float32(0),
-                              numpy.float32(LOWEST))
+                         numpy.float32(LOWEST))
         if self.chance(0.2):
             how["softcap"] = 5.0
         return self("Attention", q, k, v, *([flags] if flags else []),
-                         is_causal=causal, **how)
+                    is_causal=causal, **how)
 
     def in_heads(self, x, heads, size):
         """x [b, m, h * d] as [b, h, m, d]."""
         x = self("Reshape", x, ints(0, self.choose(0, -1), heads, size))
         return self("Transpose", x, perm=[0, 2, 1, 3])
+
+    def of_heads(self, x):
+        """The other way around."""
+        _, heads, _, size = self.shape(x)
+        x = self("Transpose", x, perm=[0, 2, 1, 3])
+        return self("Reshape", x, ints(0, self.choose(0, -1), heads * size))
 
     def projected(self, x, memory, heads, groups, size):
         """What attends, what is attended to, and its values."""
@@ -363,7 +374,7 @@ class TokenWalk(Walk):
             all_three = self.linear(x, n + 2 * held)
             if heads == groups and self.chance(0.4):
                 y = self("Reshape", all_three, ints(0, self.choose(0, -1),
-                                                         3, heads, size))
+                                                    3, heads, size))
                 y = self("Transpose", y, perm=[2, 0, 3, 1, 4])
                 if self.chance(0.5):
                     return [self("Gather", y, numpy.int64(i), axis=0)
@@ -371,7 +382,7 @@ class TokenWalk(Walk):
                 return [self("Squeeze", each, ints(0)) for each in
                         self("Split", y, outputs=3, num_outputs=3)]
             parts = self("Split", all_three, ints(n, held, held),
-                              outputs=3, axis=-1)
+                         outputs=3, axis=-1)
         else:
             parts = [self.linear(x, n), self.linear(memory, held),
                      self.linear(memory, held)]
@@ -398,10 +409,11 @@ class TokenWalk(Walk):
         by_op = self.block.opset >= 23 and self.chance(0.5)
         if each > 1 and not (by_op and self.chance(0.5)):
             k, v = [self.repeated_heads(y, groups, each, size) for y in (k, v)]
-        y = (self.by_op if by_op else self.weighed)(q, k, v, size, keys)
-        y = self("Transpose", y, perm=[0, 2, 1, 3])
-        y = self("Reshape", y, ints(0, self.choose(0, -1), heads * size))
-        return self.linear(y, self.width)
+        if by_op:
+            y = self.by_op(q, k, v, keys)
+        else:
+            y = self.weighed(q, k, v, size, keys)
+        return self.linear(self.of_heads(y), self.width)
 
     def repeated_heads(self, x, groups, each, size):
         x = self("Unsqueeze", x, ints(2))
@@ -444,7 +456,7 @@ class TokenWalk(Walk):
             gate, up = self.linear(y, n, 0.2), self.linear(y, n, 0.2)
         else:
             gate, up = self("Split", self.linear(y, 2 * n, 0.2), outputs=2,
-                                 axis=-1, num_outputs=2)
+                            axis=-1, num_outputs=2)
         gate = self.activated(gate)
         y = self("Mul", *self.choose((gate, up), (up, gate)))
         self.added(x, self.linear(y, self.width, 0.2))
@@ -456,7 +468,7 @@ class TokenWalk(Walk):
         router = self("Softmax", self.linear(y, count, 0), axis=-1)
         top = self("ReduceMax", router, ints(-1))
         router = self("Where", self("Less", router, top),
-                           numpy.float32(0), router)
+                      numpy.float32(0), router)
         total = None
         for i in range(count):
             each = self.linear(self.activated(self.linear(y, self.width)),
@@ -477,7 +489,7 @@ class TokenWalk(Walk):
         results = cell(self, kind, y, self.shape(x)[-1], units, **how)
         y = self("Transpose", results[0], perm=[2, 0, 1, 3])
         y = self("Reshape", y, ints(0, self.choose(0, -1),
-                                         directions * units))
+                                    directions * units))
         self.added(x, y)
 
     def mixed(self):
@@ -488,8 +500,8 @@ class TokenWalk(Walk):
         group = self.choose(1, n, n)
         weight = self.noise(n, n // group, taps)
         y = self("Conv", y, weight / numpy.float32(weight[0].size) ** 0.5,
-                      self.noise(n), group=group, kernel_shape=[taps],
-                      pads=[taps - 1, 0])
+                 self.noise(n), group=group, kernel_shape=[taps],
+                 pads=[taps - 1, 0])
         if self.chance(0.5):
             y = self.activated(y)
         self.added(x, self("Transpose", y, perm=[0, 2, 1]))
@@ -502,11 +514,11 @@ class TokenWalk(Walk):
             y = self("Pad", x, ints(0, 1, 0, 0, -1, 0))
         else:
             y = self("Concat", self("Mul", self.slice(x, 0, 1, 1),
-                                              numpy.float32(0)),
-                          self.slice(x, 0, -1, 1), axis=1)
+                                    numpy.float32(0)),
+                     self.slice(x, 0, -1, 1), axis=1)
         share = numpy.abs(self.noise(n))
         y = self("Add", self("Mul", x, share),
-                      self("Mul", y, 1 - share))
+                 self("Mul", y, 1 - share))
         self.added(x, self.linear(y, self.width))
 
     def linear_attention(self):
@@ -516,13 +528,11 @@ class TokenWalk(Walk):
         q, k = [self.chain(each, ("Elu",), ("Add", numpy.float32(1)))
                 for each in (q, k)]
         state = self("MatMul", self("Transpose", k, perm=[0, 1, 3, 2]),
-                          v)
+                     v)
         total = self("ReduceSum", k, ints(2))
         under = self("ReduceSum", self("Mul", q, total), ints(-1))
         y = self("Div", self("MatMul", q, state), under)
-        y = self("Transpose", y, perm=[0, 2, 1, 3])
-        y = self("Reshape", y, ints(0, self.choose(0, -1), heads * size))
-        self.added(x, self.linear(y, self.width))
+        self.added(x, self.linear(self.of_heads(y), self.width))
 
     def summed_up(self):
         """One row for all tokens: the mean of those that are, the first, the
@@ -530,19 +540,17 @@ class TokenWalk(Walk):
         x = self.tokens()
         way = self.choose("mean", "masked", "first", "last", "largest")
         if way == "masked" and self.mask:
-            count = self("Neg", self.length("m"))
-            real = self("Slice", self.mask, count, ints(OPEN), ints(1))
             real = self("Unsqueeze", self(
-                "Cast", real, to=TensorProto.FLOAT), ints(-1))
+                "Cast", self.newest(self.mask), to=TensorProto.FLOAT), ints(-1))
             total = self("ReduceSum", self("Mul", x, real), ints(1))
             many = self("ReduceSum", real, ints(1))
             y = self("Div", total, self("Max", many,
-                                                  numpy.float32(1)))
+                                        numpy.float32(1)))
         elif way in ("first", "last"):
             y = self("Gather", x, ints(0 if way == "first" else -1), axis=1)
         else:
             y = self("ReduceMax" if way == "largest" else "ReduceMean", x,
-                          ints(1))
+                     ints(1))
         y = self.activated(self.linear(y, self.width))
         if self.shape(x)[-1] == self.width and self.chance(0.5):
             self.added(x, self("Mul", x, self("Sigmoid", y)))
@@ -555,7 +563,7 @@ class TokenWalk(Walk):
                 if self.chance(0.4):
                     y = self.slice(y, -1, OPEN, 1)
                 self("MatMul", y, self("Transpose", self.table,
-                                                 perm=[1, 0]))
+                                       perm=[1, 0]))
 
     def other(self):
         """A step of no transformer."""
