@@ -203,7 +203,7 @@ llvm::Error testModel(const std::string &folder, const std::string &artifact,
   if (!session)
     return session.takeError();
   for (const std::string &set : dataSetsOf(folder)) {
-    auto inputs = readInputs(**session, {set}, {});
+    auto inputs = readInputs(**session, {{set}, {}});
     if (!inputs)
       return inputs.takeError();
     if (std::string why = Test(**session, *inputs).run(); !why.empty())

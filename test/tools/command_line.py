@@ -607,6 +607,11 @@ def check_run(artifact, folder):
         f"bench --sessions says {together}",
     )
     run("bench", artifact, "--inputs", data, "--sessions", 0, code=2)
+    run("bench", artifact, "--dim", "batch=3", "--seconds", 0.1, out="median")
+    for wrong, error in (([], "give --dim batch=N"), (["--dim", "batch=1..3"], "batch=N"),
+                         (["--dim", "b=3"], "open are batch\n"),
+                         (["--dim", "batch=3", "--inputs", data], "leave out --dim")):
+        run("bench", artifact, *wrong, code=1, err=error)
     check_balance(artifact, data)
     run("inspect", artifact, "--verify", out="PackedMatmul")
     expect(

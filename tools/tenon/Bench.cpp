@@ -202,10 +202,10 @@ llvm::Expected<Measurement> measure(const BenchCommand &command) {
   if (!session)
     return session.takeError();
   result.load = millisecondsSince(start);
-  auto inputs = readInputs(**session, command.inputs, command.random);
+  auto inputs = readInputs(**session, command.request);
   if (!inputs)
     return inputs.takeError();
-  std::string folder = inputFolder(command.inputs);
+  std::string folder = inputFolder(command.request.inputs);
   if (!folder.empty())
     if (llvm::Error error = measureError(**session, folder, *inputs, result))
       return error;

@@ -72,12 +72,19 @@ struct DeviceRequest {
   bool isCpu() const { return device == "cpu"; }
 };
 
+/// What a run reads.
+struct InputRequest {
+  std::vector<std::string> inputs; // One folder, or "name=file.npy" each.
+  std::vector<std::string> random; // "name=1x128": noise of these sizes.
+  bool noise = false;              // For all others, of the model's sizes,
+  std::vector<std::string> dims;   // "batch=8", where it leaves them open.
+};
+
 struct RunCommand {
   std::string artifact;
-  std::vector<std::string> inputs; // One folder, or "name=file.npy" each.
-  std::vector<std::string> random; // "name=1x128"
-  std::string outputs;             // Folder; empty: none is written.
-  std::string level;               // Empty: the best.
+  InputRequest request;
+  std::string outputs; // Folder; empty: none is written.
+  std::string level;   // Empty: the best.
   int threads = 0;
   DeviceRequest device;
 };
@@ -85,7 +92,7 @@ int runRun(const RunCommand &command);
 
 struct BenchCommand {
   std::string artifact;
-  std::vector<std::string> inputs, random;
+  InputRequest request = {{}, {}, /*noise=*/true, {}};
   std::string level;
   int threads = 0, sessions = 1;
   std::vector<int> balance; // For so many threads each.

@@ -56,7 +56,7 @@ llvm::Error run(const RunCommand &command) {
                                command.device);
   if (!session)
     return session.takeError();
-  auto inputs = readInputs(**session, command.inputs, command.random);
+  auto inputs = readInputs(**session, command.request);
   if (!inputs)
     return inputs.takeError();
   auto outputs = (*session)->run(*inputs);

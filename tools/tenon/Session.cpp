@@ -84,11 +84,13 @@ Session::~Session() {
 }
 
 namespace {
-template <typename Get>
-std::vector<std::string> names(uint32_t count, tenon_model_t *model, Get get) {
+template <typename Info>
+std::vector<std::string> names(uint32_t count, tenon_model_t *model,
+                               tenon_status_t (*get)(const tenon_model_t *,
+                                                     uint32_t, Info *)) {
   std::vector<std::string> result(count);
   for (uint32_t i = 0; i < count; ++i) {
-    tenon_value_info_t info = {};
+    Info info = {};
     info.struct_size = sizeof info;
     if (get(model, i, &info) == TENON_OK)
       result[i] = info.name;
@@ -110,6 +112,10 @@ std::vector<std::string> Session::inputNames() const {
 
 std::vector<std::string> Session::outputNames() const {
   return names(infoOf(loaded).output_count, loaded, tenon_model_output);
+}
+
+std::vector<std::string> Session::symbolNames() const {
+  return names(infoOf(loaded).symbol_count, loaded, tenon_model_symbol);
 }
 
 std::vector<tenon_tensor_t>

@@ -33,6 +33,8 @@ public:
 
   std::vector<std::string> inputNames() const;
   std::vector<std::string> outputNames() const;
+  /// Of the sizes that only a run knows.
+  std::vector<std::string> symbolNames() const;
 
   /// Views of tensors, in the runtime's terms. They must have at most
   /// TENON_MAX_RANK dims.
@@ -58,11 +60,9 @@ private:
   tenon_session_t *session = nullptr;
 };
 
-/// The inputs that a command line asks for, in the model's order: one folder,
-/// or `name=file.npy` and `name=1x128` (noise) for each.
-llvm::Expected<std::vector<Tensor>>
-readInputs(const Session &session, const std::vector<std::string> &inputs,
-           const std::vector<std::string> &random);
+/// The inputs that a command line asks for, in the model's order.
+llvm::Expected<std::vector<Tensor>> readInputs(const Session &session,
+                                               const InputRequest &request);
 
 struct InputSet {
   std::string folder;

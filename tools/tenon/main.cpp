@@ -219,11 +219,11 @@ void addRun(CLI::App &app, Command &chosen) {
   CLI::App *command =
       addCommand(app, "run", "Run an artifact once", runRun, options, chosen);
   command->add_option("artifact", options->artifact)->required();
-  command->add_option("--inputs,inputs", options->inputs,
+  command->add_option("--inputs,inputs", options->request.inputs,
                       "A folder with input_0.pb or .npy ..., or NAME=FILE.npy "
                       "for each input; behind the artifact or --inputs, which "
                       "is the same");
-  command->add_option("--random", options->random,
+  command->add_option("--random", options->request.random,
                       "Noise for an input: NAME=1x128");
   command->add_option("--outputs", options->outputs,
                       "Folder for output_0.npy ...");
@@ -238,10 +238,13 @@ void addBench(CLI::App &app, Command &chosen) {
   CLI::App *command = addCommand(app, "bench", "Measure an artifact's runs",
                                  runBench, options, chosen);
   command->add_option("artifact", options->artifact)->required();
-  command->add_option("--inputs", options->inputs,
-                      "As for run; with output_0.pb ... errors are measured");
-  command->add_option("--random", options->random,
+  command->add_option("--inputs", options->request.inputs,
+                      "As for run; with output_0.pb ... errors are measured. "
+                      "What is not given is noise");
+  command->add_option("--random", options->request.random,
                       "Noise for an input: NAME=1x128");
+  command->add_option("--dim", options->request.dims,
+                      "Size of a symbolic dim, for inputs of noise: NAME=N");
   command->add_option("--level", options->level, "CPU level to use");
   command->add_option("--threads", options->threads,
                       "Threads; 0: one per core");
