@@ -122,6 +122,7 @@ static void buildTargetGraphPipeline(OpPassManager &pm, WeightStore &weights,
     function.addPass(
         createIntegerProductsPass(weights, {options.explain, "cpu"}));
     function.addPass(createPadQuadsPass());
+    function.addPass(createDepthwisePlanesPass({options.explain}));
     function.addPass(createSplitConvGroupsPass({options.explain}));
     function.addPass(createFoldConstantsPass(weights)); // scales, filters
   }

@@ -56,6 +56,10 @@ std::optional<std::string> refusalGroupTiles(const KernelView &view);
 kernel::Geometry geometryGroupTiles(const KernelView &view);
 llvm::SmallVector<std::string> layoutsGroupTiles(const KernelView &view);
 
+std::optional<std::string> refusalDepthwisePlanes(const KernelView &view);
+kernel::Geometry geometryDepthwisePlanes(const KernelView &view);
+llvm::SmallVector<std::string> layoutsDepthwisePlanes(const KernelView &view);
+
 std::optional<std::string> refusalDepthwiseConv(const KernelView &view);
 kernel::Geometry geometryDepthwiseConv(const KernelView &view);
 llvm::SmallVector<std::string> layoutsDepthwiseConv(const KernelView &view);

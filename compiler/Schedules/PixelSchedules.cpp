@@ -6,6 +6,7 @@
 #include "dialects/Kernel/ConvDepth.h"
 #include "dialects/Kernel/DepthwiseView.h"
 #include "dialects/Kernel/FilterLayout.h"
+#include "dialects/Kernel/PlanesView.h"
 
 using namespace mlir;
 
@@ -113,6 +114,31 @@ kernel::Geometry geometryGroupTiles(const KernelView &view) {
 
 SmallVector<std::string> layoutsGroupTiles(const KernelView &view) {
   return layoutsDepthwiseTiles(view);
+}
+
+//===--- DepthwisePlanes ---===//
+
+std::optional<std::string> refusalDepthwisePlanes(const KernelView &view) {
+  graph::ConvOp conv = convOf(view);
+  if (!conv)
+    return "its root is no convolution";
+  if (conv.getChannelsLast())
+    return "channels are the last axis";
+  if (auto why = refusalOfOperands(view, conv))
+    return why;
+  std::string why;
+  if (!kernel::planesViewOf(conv, why))
+    return why;
+  return std::nullopt;
+}
+
+kernel::Geometry geometryDepthwisePlanes(const KernelView &view) {
+  std::string why;
+  return kernel::planesViewOf(convOf(view), why)->geometry(view.body);
+}
+
+SmallVector<std::string> layoutsDepthwisePlanes(const KernelView &view) {
+  return SmallVector<std::string>(view.body.getNumArguments());
 }
 
 //===--- DepthwiseConv ---===//

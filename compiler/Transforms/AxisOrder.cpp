@@ -141,6 +141,8 @@ void renameAttributes(OpBuilder &builder, Operation *op,
     pool.setChannelsLast(!pool.getChannelsLast());
   } else if (auto pool = dyn_cast<graph::AveragePoolOp>(op)) {
     pool.setChannelsLast(!pool.getChannelsLast());
+  } else if (auto conv = dyn_cast<graph::ConvOp>(op)) {
+    conv.setChannelsLast(!conv.getChannelsLast());
   }
 }
 

@@ -21,7 +21,8 @@ graph::TransposeOp asTranspose(Operation *op) {
 bool Reordering::add(Operation *op) {
   if (!ops.empty() && op->getBlock() != ops.front()->getBlock())
     return false;
-  return canReorder(op, order) && ops.insert(op);
+  bool can = canReorder(op, order) || (mayReorder && mayReorder(op));
+  return can && ops.insert(op);
 }
 
 void Reordering::grow(Direction direction) {

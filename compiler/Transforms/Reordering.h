@@ -15,6 +15,10 @@ class Reordering {
 public:
   explicit Reordering(llvm::ArrayRef<int64_t> order)
       : order(order.begin(), order.end()) {}
+  /// Convolutions that `mayReorder` says so of are taken, too.
+  using MayReorder = std::function<bool(mlir::Operation *)>;
+  Reordering(llvm::ArrayRef<int64_t> order, MayReorder mayReorder)
+      : order(order.begin(), order.end()), mayReorder(std::move(mayReorder)) {}
 
   /// Adds the op if it can be reordered.
   bool add(mlir::Operation *op);
@@ -44,6 +48,7 @@ private:
   llvm::SetVector<mlir::Value> operands() const;
 
   AxisOrder order;
+  MayReorder mayReorder;
   llvm::SetVector<mlir::Operation *> ops;
 };
 

@@ -143,7 +143,7 @@ private:
         if (!llvm::is_contained(found, symbol))
           found.push_back(symbol);
       });
-    llvm::stable_sort(found, [&](Expr a, Expr b) { return rank(a) < rank(b); });
+    llvm::sort(found, [&](Expr a, Expr b) { return rank(a) < rank(b); });
     return found;
   }
 

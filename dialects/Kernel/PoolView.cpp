@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/PoolView.h"
+#include "dialects/Kernel/PaddedLine.h"
 
 using namespace mlir;
 
@@ -10,12 +11,6 @@ namespace {
 
 /// Elements that are added in f32 one after the other.
 constexpr int64_t mostSummed = 64;
-
-/// The largest distance between elements of a window along the last axis.
-constexpr int64_t mostReach = 1 << 20;
-
-/// Elements behind a line that may be read with it.
-constexpr int64_t lineBehind = 16;
 
 /// Elements of windows that are worth handing to a thread.
 constexpr int64_t pieceElements = 80000;
@@ -78,9 +73,8 @@ Expr PoolView::number(int64_t value) const {
 }
 
 Expr PoolView::lineBytes() const {
-  Expr length = graph::getDims(op->getResult(0)).back() + lineBehind;
-  int64_t reach = kernel.back() * dilations.back();
-  return ((length * strides.back() + reach) * 4).ceilDiv(number(64)) * 64;
+  return paddedLineBytes(graph::getDims(op->getResult(0)).back(),
+                         strides.back(), kernel.back() * dilations.back());
 }
 
 Geometry PoolView::geometry(Block &body) const {

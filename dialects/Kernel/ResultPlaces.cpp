@@ -109,10 +109,10 @@ bool mayOverwrite(FuncOp function, unsigned index) {
 /// where in the result an element is.
 static bool tellsIndex(FuncOp function, Operation *root) {
   constexpr StringRef convs[] = {
-      "FewMapsConv",   "WinogradF4",   "WinogradF2",     "GroupTiles",
-      "DirectConv",    "SmallConv",    "WinogradPairs",  "LineConv",
-      "PackedConv",    "LineConvInt8", "PackedConvInt8", "DepthwiseTiles",
-      "DepthwiseConv", "PoolRows",     "ResizeRows"};
+      "FewMapsConv",   "WinogradF4",      "WinogradF2",     "GroupTiles",
+      "DirectConv",    "SmallConv",       "WinogradPairs",  "LineConv",
+      "PackedConv",    "LineConvInt8",    "PackedConvInt8", "DepthwiseTiles",
+      "DepthwiseConv", "DepthwisePlanes", "PoolRows",       "ResizeRows"};
   if (!root)
     return function.getSchedule() == "Generic";
   return llvm::is_contained(convs, function.getSchedule());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/Targets/Cpu/Emitter.h"
+#include "compiler/Targets/Cpu/DepthwisePlanes.h"
 #include "compiler/Targets/Cpu/DepthwiseTiles.h"
 #include "compiler/Targets/Cpu/LineConv.h"
 #include "compiler/Targets/Cpu/PoolRows.h"
@@ -71,6 +72,8 @@ LogicalResult Emitter::emitRows() {
   if (kernel.getSchedule() == "DepthwiseTiles" ||
       kernel.getSchedule() == "GroupTiles")
     return emitDepthwiseTiles(*this);
+  if (kernel.getSchedule() == "DepthwisePlanes")
+    return emitDepthwisePlanes(*this);
   if (kernel.getSchedule() == "DepthwiseConv")
     return emitDepthwiseConv(*this);
   if (kernel.getSchedule() == "Attention")

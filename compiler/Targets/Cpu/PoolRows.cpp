@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Targets/Cpu/PoolRows.h"
+#include "compiler/Targets/Cpu/PaddedLines.h"
 #include "compiler/Targets/Cpu/RowVectors.h"
 #include "compiler/Targets/Cpu/Windows.h"
 #include "dialects/Kernel/PoolView.h"
@@ -114,20 +115,10 @@ private:
   /// elements of a line each mean is of.
   void startLines() {
     const WindowAxis &axis = axes.back();
+    lines.emplace(e, axis, view.kernel.back());
     held = e.scratch(0);
     counts = e.address(held, e.b.getI8Type(), e.valueOf(view.lineBytes()));
-    Value reach = e.number((view.kernel.back() - 1) * axis.dilation + 1);
-    Value cells = e.add(
-        e.mul(e.sub(dims.back(), e.number(1)), e.number(axis.stride)), reach);
-    cells = e.select(e.less(e.number(0), dims.back()), cells, e.number(0));
-    from = e.max(e.number(0), e.sub(e.number(0), axis.low));
-    to = e.max(from, e.min(axis.size, e.sub(cells, axis.low)));
-    Value empty = constantLike(e.b, e.b.getF32Type(), none());
-    auto clear = [&](Value begin, Value end) {
-      e.loop(begin, end, [&](Value cell) { e.storeRaw(empty, held, cell); });
-    };
-    clear(e.number(0), e.min(cells, e.add(from, axis.low)));
-    clear(e.max(e.number(0), e.min(cells, e.add(to, axis.low))), cells);
+    lines->pad(held, constantLike(e.b, e.b.getF32Type(), none()));
     if (view.isMax)
       return;
     Value high = e.valueOf(view.pads[2 * axes.size() - 1]);
@@ -141,11 +132,10 @@ private:
   /// elements of each window.
   void emitRow() {
     const WindowAxis &axis = axes.back();
-    Value cell = e.add(from, axis.low);
-    forSome(e.sub(to, from), [&](ArrayRef<Lanes> some) {
-      SmallVector<Value> totals = joinedLines(some, axis.size, from);
-      for (auto [lanes, total] : llvm::zip(some, totals))
-        storeInLine(e, lanes, total, held, e.add(cell, lanes.first));
+    forSome(e.sub(lines->to, lines->from), [&](ArrayRef<Lanes> some) {
+      SmallVector<Value> totals = joinedLines(some, axis.size, lines->from);
+      for (auto [part, total] : llvm::zip(some, totals))
+        storeInLine(e, part, total, held, e.add(lines->cell, part.first));
     });
     Value scale =
         view.isMax ? Value() : e.spread(toFloat(countOfLooped()), width);
@@ -153,7 +143,7 @@ private:
         .forEach(1, [&](const RowVectors::Step &step) {
           Value total = windows(step.lanes.first);
           if (scale) {
-            Value count = loadHeld(counts, step.lanes.first);
+            Value count = lines->load(counts, step.lanes.first);
             total =
                 arith::DivFOp::create(e.b, total, emitMul(e.b, count, scale));
           }
@@ -170,54 +160,15 @@ private:
       return e.loop(e.number(0), e.number(taps), {start},
                     [&](Value tap, ValueRange sofar) {
                       Value at = e.mul(tap, e.number(axis.dilation));
-                      Value x = strided(e.add(cell, at), 0);
+                      Value x = lines->strided(held, e.add(cell, at), 0);
                       return SmallVector<Value>{joined(sofar[0], x)};
                     })[0];
     Value total;
     for (int64_t tap = 0; tap < taps; ++tap) {
-      Value x = strided(cell, tap * axis.dilation);
+      Value x = lines->strided(held, cell, tap * axis.dilation);
       total = total ? joined(total, x) : x;
     }
     return total;
-  }
-
-  /// Elements of the line that lie the stride apart, of which the first is so
-  /// many behind a cell. Neighbouring taps are made of the same vectors.
-  Value strided(Value cell, int64_t behind) {
-    int64_t stride = axes.back().stride;
-    if (stride > mostShuffled || !llvm::isPowerOf2_64(stride))
-      return gathered(e.add(cell, e.number(behind)), stride);
-    int64_t rest = behind % stride;
-    SmallVector<Value> vectors;
-    for (int64_t i = 0; i < stride; ++i)
-      vectors.push_back(
-          loadHeld(held, e.add(cell, e.number(behind - rest + i * width))));
-    for (; vectors.size() > 1; rest /= 2) {
-      SmallVector<int32_t> picks;
-      for (int64_t lane = 0; lane < width; ++lane)
-        picks.push_back(int32_t(2 * lane + rest % 2));
-      for (size_t i = 0; i < vectors.size() / 2; ++i)
-        vectors[i] = LLVM::ShuffleVectorOp::create(e.b, vectors[2 * i],
-                                                   vectors[2 * i + 1], picks);
-      vectors.resize(vectors.size() / 2);
-    }
-    return vectors[0];
-  }
-
-  Value gathered(Value cell, int64_t stride) {
-    SmallVector<int64_t> apart;
-    for (int64_t lane = 0; lane < width; ++lane)
-      apart.push_back(lane * stride);
-    auto type = VectorType::get({width}, e.b.getI64Type());
-    Value offsets = arith::ConstantOp::create(
-        e.b, DenseElementsAttr::get(type, ArrayRef(apart)));
-    return gatherFromLine(e, e.address(held, e.b.getF32Type(), cell), offsets);
-  }
-
-  Value loadHeld(Value line, Value at) {
-    return LLVM::LoadOp::create(e.b, vector,
-                                e.address(line, e.b.getF32Type(), at),
-                                /*alignment=*/4);
   }
 
   Value toFloat(Value count) {
@@ -301,8 +252,8 @@ private:
 
   /// Vectors of channels at a time, and of a row whose length is known.
   static constexpr int64_t together = 4, mostUnrolled = 4;
-  /// Taps that have code of their own, and how far apart what shuffles find is.
-  static constexpr int64_t mostTaps = 16, mostShuffled = 4;
+  /// Taps that have code of their own.
+  static constexpr int64_t mostTaps = 16;
 
   Emitter &e;
   const kernel::PoolView &view;
@@ -310,9 +261,9 @@ private:
   Type element;
   VectorType vector;
   Value image, start;
-  // Of a line: its elements, padded, those of it that are read, and of how many
-  // each window is.
-  Value held, from, to, counts;
+  // A line, padded, and of how many elements of it each window is.
+  std::optional<PaddedLines> lines;
+  Value held, counts;
   Indices imageDims, dims;
   SmallVector<WindowAxis> axes;
   Indices lead; // Of the current row.

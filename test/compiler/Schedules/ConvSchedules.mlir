@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --apply-schedules="explain=true without=WinogradF4,WinogradF2,WinogradPairs,FewMapsConv,GroupTiles" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: tenon-opt %s --apply-schedules="explain=true without=WinogradF4,WinogradF2,WinogradPairs,FewMapsConv,GroupTiles,DepthwisePlanes" --split-input-file --verify-diagnostics | FileCheck %s
 
 // With channels last, a filter that is a weight is packed, by panels of its
 // maps or, where a group is one channel, by taps.

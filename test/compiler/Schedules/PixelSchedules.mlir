@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --apply-schedules="explain=true without=WinogradF4,WinogradF2,WinogradPairs,DirectConv,SmallConv,LineConv,PackedConv,DepthwiseTiles,DepthwiseConv,GroupTiles" --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: tenon-opt %s --apply-schedules="explain=true without=WinogradF4,WinogradF2,WinogradPairs,DirectConv,SmallConv,LineConv,PackedConv,DepthwiseTiles,DepthwiseConv,DepthwisePlanes,GroupTiles" --split-input-file --verify-diagnostics | FileCheck %s
 
 // One map, of images of any size, by vectors of channels: the filter by maps,
 // taps and channels. A piece has whole lines.

@@ -1,7 +1,9 @@
-//===- ConvCase.cpp - A convolution with channels last, as a kernel -------===//
+//===- ConvCase.cpp - A convolution, as a kernel --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/compiler/Targets/Cpu/ConvCase.h"
+
+#include <algorithm>
 
 namespace tenon::test {
 namespace {
@@ -47,6 +49,13 @@ AnyConv AnyConv::of(int64_t channels, int64_t groups, int64_t maps,
   return conv;
 }
 
+AnyConv AnyConv::planes() const {
+  AnyConv conv = *this;
+  for (Dims *dims : {&conv.input, &conv.result})
+    std::rotate(dims->begin() + 1, dims->end() - 1, dims->end());
+  return conv;
+}
+
 std::vector<Symbols> sizesOf(const std::vector<Numbers> &images) {
   std::vector<Symbols> sizes;
   for (const Numbers &image : images) {
@@ -65,7 +74,8 @@ KernelCase convCase(const std::string &schedule, const Sliding &sliding,
       "{strides = array<i64: " + join(sliding.strides) +
       ">, dilations = array<i64: " + join(sliding.dilations) +
       ">, pads = #graph.dims<" + join(sliding.pads) +
-      ">, group = " + std::to_string(sliding.groups) + ", channels_last}";
+      ">, group = " + std::to_string(sliding.groups) +
+      (sliding.channelsLast ? ", channels_last}" : "}");
   std::string a = tensor(input, sliding.element),
               b = tensor(filter, sliding.element), sums = tensor(result, "f32"),
               wideA = tensor(input, "f32"), wideB = tensor(filter, "f32"),
@@ -142,7 +152,11 @@ KernelCase FixedConv::with(const std::string &schedule,
 }
 
 std::vector<Behind> commonEpilogues(int64_t maps) {
-  std::string row = tensor({std::to_string(maps)}, "f32");
+  return commonEpilogues(Dims{std::to_string(maps)});
+}
+
+std::vector<Behind> commonEpilogues(const Dims &bias) {
+  std::string row = tensor(bias, "f32");
   std::string addBias =
       "%t = graph.add %sums, %c : (RESULT, " + row + ") -> RESULT\n";
   std::string zero = "%z = graph.constant {value = dense<0.0> : tensor<f32>} "

@@ -1,4 +1,4 @@
-//===- ConvCase.h - A convolution with channels last, as a kernel ---------===//
+//===- ConvCase.h - A convolution, as a kernel ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef TENON_TEST_COMPILER_TARGETS_CPU_CONVCASE_H
@@ -18,6 +18,7 @@ struct Sliding {
   Numbers strides, dilations, pads;
   int64_t groups = 1;
   std::string element = "f32";
+  bool channelsLast = true;
 };
 
 /// What follows a convolution: ops on %sums that make %y of `element`, and
@@ -40,6 +41,8 @@ struct AnyConv {
   /// Of images [n, h0.., channels] of any size and a filter of such taps.
   static AnyConv of(int64_t channels, int64_t groups, int64_t maps,
                     const Numbers &taps, const Sliding &sliding);
+  /// The same with channels first.
+  AnyConv planes() const;
 };
 
 /// Sizes n alone, for so many images.
@@ -64,6 +67,8 @@ struct FixedConv {
 /// What networks have behind a convolution to `maps` channels: bias and
 /// activation, alone or with a residual.
 std::vector<Behind> commonEpilogues(int64_t maps);
+/// The same with a bias of such dims.
+std::vector<Behind> commonEpilogues(const Dims &bias);
 
 /// A cast of the result to another type of float.
 Behind castTo(const std::string &element, const Dims &result);
