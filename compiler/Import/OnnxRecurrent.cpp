@@ -64,6 +64,11 @@ Activations readActivations(NodeConverter &node, const Cell &cell,
   if (result.names.empty())
     for (size_t i = 0; i < directions; ++i)
       llvm::append_range(result.names, cell.activations);
+  // What RNN's own default names is for two directions, also where there is
+  // one; tools write it out.
+  if (directions == 1 && cell.activations.size() == 1 &&
+      result.names.size() == 2)
+    result.names.pop_back();
   if (result.names.size() != directions * cell.activations.size()) {
     (void)node.invalid("it needs " +
                        Twine(directions * cell.activations.size()) +

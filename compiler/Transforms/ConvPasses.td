@@ -184,25 +184,26 @@ def DepthwisePlanesPass : Pass<"depthwise-planes", "::mlir::func::FuncOp"> {
   let description = [{
     Behind `channels-last`: where a convolution with a group for each channel,
     and what is around it, take the order [N, C, d..] with fewer transposes than
-    before, they do. Fires for f32 by a weight of few taps; `explain` says where.
+    before, they do. Fires for f32 by a weight of few taps, where lines have
+    eight results or more; `explain` says where.
 
     ```mlir
-    func.func @main(%x: tensor<1x8x6x6xf32>) -> tensor<1x8x6x6xf32> {
+    func.func @main(%x: tensor<1x8x6x9xf32>) -> tensor<1x8x6x9xf32> {
       %w = graph.weight {name = "w"} : () -> tensor<8x1x3x3xf32>
       %0 = graph.transpose %x {permutation = array<i64: 0, 2, 3, 1>}
-          : (tensor<1x8x6x6xf32>) -> tensor<1x6x6x8xf32>
+          : (tensor<1x8x6x9xf32>) -> tensor<1x6x9x8xf32>
       %1 = graph.conv %0, %w {channels_last, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 8 : i64}
-          : (tensor<1x6x6x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x6x6x8xf32>
+          : (tensor<1x6x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x6x9x8xf32>
       %2 = graph.transpose %1 {permutation = array<i64: 0, 3, 1, 2>}
-          : (tensor<1x6x6x8xf32>) -> tensor<1x8x6x6xf32>
-      return %2 : tensor<1x8x6x6xf32>
+          : (tensor<1x6x9x8xf32>) -> tensor<1x8x6x9xf32>
+      return %2 : tensor<1x8x6x9xf32>
     }
     // becomes
-    func.func @main(%x: tensor<1x8x6x6xf32>) -> tensor<1x8x6x6xf32> {
+    func.func @main(%x: tensor<1x8x6x9xf32>) -> tensor<1x8x6x9xf32> {
       %w = graph.weight {name = "w"} : () -> tensor<8x1x3x3xf32>
       %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 8 : i64}
-          : (tensor<1x8x6x6xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x6x6xf32>
-      return %0 : tensor<1x8x6x6xf32>
+          : (tensor<1x8x6x9xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x6x9xf32>
+      return %0 : tensor<1x8x6x9xf32>
     }
     ```
   }];

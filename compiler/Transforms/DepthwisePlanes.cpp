@@ -67,7 +67,8 @@ private:
       if (planes.gain() <= 0)
         continue;
       if (explain)
-        conv.emitRemark("channels stay first: each is a plane by itself");
+        conv.emitRemark("channels come first again, and transposes around go: "
+                        "each is a plane by itself");
       IRRewriter rewriter(&getContext());
       planes.apply(rewriter);
       mergeTransposes();

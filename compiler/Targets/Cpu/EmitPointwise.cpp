@@ -11,6 +11,7 @@
 #include "compiler/Targets/Cpu/RowVectors.h"
 #include "compiler/Targets/Cpu/TurnedChannels.h"
 #include "dialects/Kernel/PointwiseView.h"
+#include "dialects/Kernel/ResultPlaces.h"
 
 using namespace mlir;
 
@@ -103,9 +104,13 @@ bool picksRows(Emitter &e) {
   return isAny;
 }
 
-/// Whether what a kernel looks up can be stored by vectors.
+/// Whether what a kernel looks up can be stored by vectors. Rows of one element
+/// that lie apart have no neighbours.
 bool looksUpRows(Emitter &e, ArrayRef<Expr> dims) {
-  return e.level.hasVectors() && (e.looksUp() || picksRows(e)) &&
+  bool isScattered =
+      kernel::hasRowsApart(e.kernel) && dims.back().isConstant(1);
+  return e.level.hasVectors() && !isScattered &&
+         (e.looksUp() || picksRows(e)) &&
          llvm::all_of(e.kernel.getYielded(), [&](Value value) {
            return graph::getDims(value) == dims;
          });

@@ -35,6 +35,20 @@ TEST_F(OnnxRecurrentTest, BothDirectionsAreAnAxis) {
   expectNear(found[1], {11, 11});
 }
 
+TEST_F(OnnxRecurrentTest, OneDirectionTakesTheFirstOfTwoActivations) {
+  onnx::NodeProto *rnn = sum({2, 1, 1}, "forward");
+  rnn->mutable_attribute(rnn->attribute_size() - 1)->add_strings("Tanh");
+  auto found = results();
+  ASSERT_EQ(found.size(), 2u);
+  expectNear(found[0], {1, 11});
+}
+
+TEST_F(OnnxRecurrentTest, AnotherNumberOfActivationsIsRefused) {
+  onnx::NodeProto *rnn = sum({2, 1, 1}, "bidirectional");
+  rnn->mutable_attribute(rnn->attribute_size() - 1)->add_strings("Tanh");
+  expectReason("it needs 2 activations, not 3");
+}
+
 TEST_F(OnnxRecurrentTest, TheBatchMayComeFirst) {
   addInt(sum({1, 2, 1}, "forward"), "layout", 1);
   auto found = results();

@@ -13,7 +13,7 @@ func.func @between(%x: tensor<1x8x6x9xf32>) -> tensor<1x8x6x9xf32> {
   %b = graph.weight {name = "b"} : () -> tensor<8xf32>
   %zero = graph.constant {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>
   %0 = graph.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x8x6x9xf32>) -> tensor<1x6x9x8xf32>
-  // expected-remark@+1 {{channels stay first: each is a plane by itself}}
+  // expected-remark@+1 {{channels come first again, and transposes around go: each is a plane by itself}}
   %1 = graph.conv %0, %w {channels_last, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 8 : i64} : (tensor<1x6x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x6x9x8xf32>
   %2 = graph.add %1, %b : (tensor<1x6x9x8xf32>, tensor<8xf32>) -> tensor<1x6x9x8xf32>
   %3 = graph.max %2, %zero : (tensor<1x6x9x8xf32>, tensor<f32>) -> tensor<1x6x9x8xf32>
@@ -34,7 +34,7 @@ func.func @chain(%x: tensor<1x8x6x9xf32>) -> tensor<1x8x6x9xf32> {
   // CHECK-NOT: graph.transpose
   %w = graph.weight {name = "w"} : () -> tensor<8x1x3x3xf32>
   %0 = graph.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : (tensor<1x8x6x9xf32>) -> tensor<1x6x9x8xf32>
-  // expected-remark@+1 {{channels stay first}}
+  // expected-remark@+1 {{channels come first again}}
   %1 = graph.conv %0, %w {channels_last, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 8 : i64} : (tensor<1x6x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x6x9x8xf32>
   %2 = graph.conv %1, %w {channels_last, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #graph.dims<1, 1, 1, 1>, group = 8 : i64} : (tensor<1x6x9x8xf32>, tensor<8x1x3x3xf32>) -> tensor<1x6x9x8xf32>
   %3 = graph.add %2, %0 : (tensor<1x6x9x8xf32>, tensor<1x6x9x8xf32>) -> tensor<1x6x9x8xf32>

@@ -75,6 +75,24 @@ TEST_P(ByteTable, OfAnOperand) {
   run(cases);
 }
 
+// Which have no neighbours where a result's rows lie apart.
+TEST_P(ByteTable, OfRowsOfOneElement) {
+  std::vector<KernelCase> cases;
+  for (Chain chain : chains) {
+    chain.dims = {"m", "n", "1"};
+    std::string values = tensor(chain.dims, "f32");
+    cases.push_back(
+        {chain.from + " " + chain.to,
+         "%q: " + tensor(chain.dims, chain.from),
+         activation(chain) + "%w = graph.dequantize %y, %c0, %c6 : (" +
+             tensor(chain.dims, chain.to) + ", tensor<f32>, tensor<" +
+             chain.to + ">) -> " + values + "\nkernel.yield %w : " + values,
+         {{{"m", 0}, {"n", 3}}, {{"m", 3}, {"n", 15}}, {{"m", 7}, {"n", 64}}},
+         {{-128, 256}}});
+  }
+  run(cases);
+}
+
 /// x * clamp(x / 8 + 1/2), rounded to bytes between the two, so that bytes of
 /// the chain are read along with the first one.
 TEST_P(ByteTable, ThroughOtherBytes) {
