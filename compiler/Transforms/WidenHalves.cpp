@@ -73,14 +73,21 @@ private:
            });
   }
 
-  /// Whether all that read a cast to 16 bits widen it again, and it changes
-  /// numbers: floats of 8 bits are bf16 already.
+  /// Whether all that read a cast to 16 bits widen it again, or move it until
+  /// that is done, and it changes numbers: floats of 8 bits are bf16 already.
   static bool isRounding(graph::CastOp op) {
-    return graph::getElementType(op.getInput()).isF32() &&
-           !op.getInput().getDefiningOp<graph::RoundFloatOp>() &&
-           llvm::all_of(op->getUsers(), [](Operation *user) {
-             return isa<graph::CastOp>(user);
-           });
+    if (!graph::getElementType(op.getInput()).isF32() ||
+        op.getInput().getDefiningOp<graph::RoundFloatOp>())
+      return false;
+    llvm::SmallSetVector<Operation *, 4> movers;
+    movers.insert(op);
+    for (size_t i = 0; i < movers.size(); ++i) // It grows.
+      for (Operation *user : movers[i]->getUsers())
+        if (onlyMoves(user))
+          movers.insert(user);
+        else if (!isa<graph::CastOp>(user))
+          return false;
+    return true;
   }
 
   void visit(graph::CastOp op) {

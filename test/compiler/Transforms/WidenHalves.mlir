@@ -93,6 +93,36 @@ func.func @rounding(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// So does one that is moved before it is widened.
+// CHECK-LABEL: func.func @moved_rounding
+func.func @moved_rounding(%x: tensor<4xf32>) -> tensor<16xf32> {
+  // CHECK: %[[X:.*]] = graph.cast %{{.*}} : (tensor<4xf32>) -> tensor<4xf16>
+  // CHECK-NEXT: %[[TWICE:.*]] = graph.concat %[[X]], %[[X]]
+  // CHECK-NEXT: %[[ALL:.*]] = graph.concat %[[TWICE]], %[[TWICE]] {{.*}} -> tensor<16xf16>
+  // CHECK-NEXT: %[[WIDE:.*]] = graph.cast %[[ALL]]
+  // CHECK-NEXT: return %[[WIDE]]
+  %0 = graph.cast %x : (tensor<4xf32>) -> tensor<4xf16>
+  %1 = graph.concat %0, %0 {axis = 0 : i64} : (tensor<4xf16>, tensor<4xf16>) -> tensor<8xf16>
+  %2 = graph.concat %1, %1 {axis = 0 : i64} : (tensor<8xf16>, tensor<8xf16>) -> tensor<16xf16>
+  %3 = graph.cast %2 : (tensor<16xf16>) -> tensor<16xf32>
+  return %3 : tensor<16xf32>
+}
+
+// What also computes does so in f32, as before.
+// CHECK-LABEL: func.func @moved_and_computed
+func.func @moved_and_computed(%x: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf16>) {
+  // CHECK: %[[TWICE:.*]] = graph.concat %arg0, %arg0
+  // CHECK: graph.exp %[[TWICE]]
+  // CHECK: return %[[TWICE]]
+  %0 = graph.cast %x : (tensor<4xf32>) -> tensor<4xf16>
+  %1 = graph.concat %0, %0 {axis = 0 : i64} : (tensor<4xf16>, tensor<4xf16>) -> tensor<8xf16>
+  %2 = graph.exp %1 : (tensor<8xf16>) -> tensor<8xf16>
+  %3 = graph.cast %1 : (tensor<8xf16>) -> tensor<8xf32>
+  return %3, %2 : tensor<8xf32>, tensor<8xf16>
+}
+
+// -----
+
 // What only moves what is given is left alone.
 // CHECK-LABEL: func.func @moves
 func.func @moves(%x: tensor<4x8xf16>) -> tensor<8x4xf16> {
