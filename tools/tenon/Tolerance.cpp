@@ -46,6 +46,9 @@ template <typename Nodes> Precision ofNodes(const Nodes &nodes) {
     if (isQuantizedOp(node.op_type()))
       return Quantized;
     for (const onnx::AttributeProto &attribute : node.attribute()) {
+      // A model of 16 bits may have f32 outside.
+      if (node.op_type() == "Cast" && attribute.name() == "to")
+        precision = std::max(precision, ofType(int(attribute.i())));
       if (attribute.has_t())
         precision = std::max(precision, ofType(attribute.t().data_type()));
       if (attribute.has_g())
