@@ -24,11 +24,6 @@ graph::ConvOp convOf(const KernelView &view) {
   return dyn_cast_if_present<graph::ConvOp>(kernel::findRoot(view.body));
 }
 
-bool isDepthwise(graph::ConvOp conv) {
-  SmallVector<graph::Expr> filter = graph::getDims(conv.getFilter());
-  return filter[0].isConstant(conv.getGroup()) && filter[1].isConstant(1);
-}
-
 std::optional<std::string> refusalOfOperands(const KernelView &view,
                                              graph::ConvOp conv) {
   auto filter =

@@ -11,9 +11,6 @@ namespace tenon {
 /// The convolution at a kernel's root; null for another.
 graph::ConvOp convOf(const KernelView &view);
 
-/// Whether each channel is a group with one map.
-bool isDepthwise(graph::ConvOp conv);
-
 /// Why kernels cannot read the image in place, and the filter packed.
 std::optional<std::string> refusalOfOperands(const KernelView &view,
                                              graph::ConvOp conv);

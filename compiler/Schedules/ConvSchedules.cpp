@@ -5,6 +5,7 @@
 #include "compiler/Schedules/ConvKernels.h"
 #include "dialects/Kernel/ChannelTail.h"
 #include "dialects/Kernel/ConvDepth.h"
+#include "dialects/Kernel/DepthwiseView.h"
 #include "dialects/Kernel/DirectConvView.h"
 #include "dialects/Kernel/IntegerConvView.h"
 #include "dialects/Kernel/LineConvView.h"
@@ -127,7 +128,7 @@ std::optional<std::string> refusalDirectConv(const KernelView &view) {
   bool isTurned = tail && tail->turn;
   if (auto why = isTurned ? std::nullopt : refusalOfBehind(view))
     return why;
-  if (isDepthwise(convOf(view)))
+  if (kernel::isDepthwise(convOf(view)))
     return "each channel is a group with one map";
   std::string why;
   if (!kernel::directConvViewOf(convOf(view), why))

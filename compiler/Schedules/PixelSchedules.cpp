@@ -69,7 +69,7 @@ static std::optional<std::string> refusalOfTiles(const KernelView &view,
 std::optional<std::string> refusalDepthwiseTiles(const KernelView &view) {
   if (auto why = refusalOfTiles(view, Narrow::Depthwise))
     return why;
-  if (!isDepthwise(convOf(view)))
+  if (!kernel::isDepthwise(convOf(view)))
     return "a group has several channels";
   return std::nullopt;
 }
@@ -103,7 +103,7 @@ SmallVector<std::string> layoutsDepthwiseTiles(const KernelView &view) {
 std::optional<std::string> refusalGroupTiles(const KernelView &view) {
   if (auto why = refusalOfTiles(view, Narrow::None))
     return why;
-  if (isDepthwise(convOf(view)))
+  if (kernel::isDepthwise(convOf(view)))
     return "each channel is a group with one map";
   return std::nullopt;
 }
@@ -147,7 +147,7 @@ std::optional<std::string> refusalDepthwiseConv(const KernelView &view) {
   if (auto why = refusalOfConv(view))
     return why;
   graph::ConvOp conv = convOf(view);
-  if (!isDepthwise(conv))
+  if (!kernel::isDepthwise(conv))
     return "a group has several channels";
   return std::nullopt;
 }

@@ -11,7 +11,7 @@
 #include "compiler/Transforms/Matching.h"
 #include "compiler/Transforms/PadChannels.h"
 #include "compiler/Transforms/StoredTensors.h"
-#include "dialects/Kernel/IntegerMatmulView.h"
+#include "dialects/Kernel/DepthwiseView.h"
 
 using namespace mlir;
 
@@ -90,8 +90,7 @@ std::optional<NarrowFilter> NarrowFilter::of(DenseIntElementsAttr numbers) {
 
 std::string IntegerConvs::refusal(graph::ConvOp op, graph::DequantizeOp image,
                                   graph::DequantizeOp filter) const {
-  SmallVector<graph::Expr> dims = graph::getDims(op.getFilter());
-  bool isDepthwise = dims[0].isConstant(op.getGroup()) && dims[1].isConstant(1);
+  bool isDepthwise = kernel::isDepthwise(op);
   if (!op.getChannelsLast() || (op.getGroup() != 1 && !isDepthwise))
     return "it has several groups, or channels that are not last";
   if (isDepthwise && !hasExactSums(op, /*bound=*/255 * 255))

@@ -13,11 +13,9 @@ namespace tenon {
 /// that transposes are needed only where values enter and leave the set.
 class Reordering {
 public:
-  explicit Reordering(llvm::ArrayRef<int64_t> order)
-      : order(order.begin(), order.end()) {}
   /// Convolutions that `mayReorder` says so of are taken, too.
   using MayReorder = std::function<bool(mlir::Operation *)>;
-  Reordering(llvm::ArrayRef<int64_t> order, MayReorder mayReorder)
+  explicit Reordering(llvm::ArrayRef<int64_t> order, MayReorder mayReorder = {})
       : order(order.begin(), order.end()), mayReorder(std::move(mayReorder)) {}
 
   /// Adds the op if it can be reordered.

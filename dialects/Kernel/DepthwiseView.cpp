@@ -80,6 +80,11 @@ std::optional<DepthwiseView> depthwiseViewOf(graph::ConvOp op,
   return view;
 }
 
+bool isDepthwise(graph::ConvOp op) {
+  SmallVector<graph::Expr> filter = graph::getDims(op.getFilter());
+  return filter[0].isConstant(op.getGroup()) && filter[1].isConstant(1);
+}
+
 /// By a filter of its own for each channel, of known sizes.
 static bool isOfEachChannel(graph::ConvOp op) {
   if (!cast<ShapedType>(op.getFilter().getType()).hasStaticShape())

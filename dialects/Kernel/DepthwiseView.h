@@ -54,6 +54,9 @@ struct DepthwiseView {
 std::optional<DepthwiseView> depthwiseViewOf(graph::ConvOp op,
                                              std::string &why);
 
+/// Whether each channel is a group with one map.
+bool isDepthwise(graph::ConvOp op);
+
 /// The bytes that the image of such a convolution is of.
 std::optional<IntegerFactor> depthwiseBytesOf(graph::ConvOp op);
 

@@ -11,9 +11,6 @@ namespace tenon::kernel {
 /// Elements behind a line that may be read with it.
 inline constexpr int64_t lineBehind = 16;
 
-/// The largest distance between elements of a window along the last axis.
-inline constexpr int64_t mostReach = 1 << 20;
-
 /// Bytes of a line of f32 in scratch memory, with its border, from which
 /// vectors of `windows` windows can be read.
 inline graph::Expr paddedLineBytes(graph::Expr windows, int64_t stride,

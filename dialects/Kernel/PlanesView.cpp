@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/Kernel/PlanesView.h"
+#include "dialects/Kernel/DepthwiseView.h"
 #include "dialects/Kernel/PaddedLine.h"
 
 using namespace mlir;
@@ -30,8 +31,7 @@ std::optional<std::string> refusalOf(graph::ConvOp op) {
   auto filter = cast<RankedTensorType>(op.getFilter().getType());
   if (!filter.hasStaticShape())
     return "the filter has not numbers as sizes";
-  if (filter.getDimSize(0) != int64_t(op.getGroup()) ||
-      filter.getDimSize(1) != 1)
+  if (!isDepthwise(op))
     return "a group has several channels";
   int64_t pixels = filter.getShape().back();
   int64_t lines = rank == 4 ? filter.getDimSize(2) : 1;

@@ -12,6 +12,9 @@ namespace {
 /// Elements that are added in f32 one after the other.
 constexpr int64_t mostSummed = 64;
 
+/// The largest distance between elements of a window along the last axis.
+constexpr int64_t mostReach = 1 << 20;
+
 /// Elements of windows that are worth handing to a thread.
 constexpr int64_t pieceElements = 80000;
 
